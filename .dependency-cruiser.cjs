@@ -1,0 +1,154 @@
+/**
+ * The arrows of the house (ARCHITECTURE.md). Inside the core a folder may import itself and the folders below it in this list, never one
+ * above it.
+ */
+const CORE_FOLDERS = ['log', 'verify', 'holder', 'credential', 'proof', 'encoding']
+
+/** From the door of the service down to its store. */
+const SERVICE_FLOORS = ['main', 'app', 'routes', 'actions', 'log', 'store']
+
+/** One rule for each floor but the topmost: it may not import anything above it. A floor is a folder, or a file of that name. */
+function arrows(room, floors) {
+  return floors.slice(1).map((floor, i) => {
+    const above = floors.slice(0, i + 1)
+    return {
+      name: `${room}-${floor}-is-below-${above.at(-1)}`,
+      comment: `${floor} may not import ${above.join(', ')}: the arrows point the other way.`,
+      severity: 'error',
+      from: { path: `^packages/${room}/src/${floor}[/.]` },
+      to: { path: `^packages/${room}/src/(?:${above.join('|')})[/.]` },
+    }
+  })
+}
+
+/** @type {import('dependency-cruiser').IConfiguration} */
+module.exports = {
+  forbidden: [
+    {
+      name: 'no-circles',
+      comment: 'Two files that need each other are one file, or three.',
+      severity: 'error',
+      from: {},
+      to: { circular: true },
+    },
+    {
+      name: 'no-orphans',
+      comment: 'A file that imports nothing and that nothing imports has been forgotten.',
+      severity: 'error',
+      from: { orphan: true, pathNot: ['^[^/]+$', '^scripts/', '\\.test\\.ts$', '\\.setup\\.ts$'] },
+      to: {},
+    },
+    {
+      name: 'no-unresolvable',
+      severity: 'error',
+      from: {},
+      to: { couldNotResolve: true },
+    },
+    ...arrows('core', CORE_FOLDERS),
+    ...arrows('service', SERVICE_FLOORS),
+    {
+      name: 'nobody-imports-contract',
+      comment: 'contract/ is a front door of its own, outside the size budget; only its tests look in.',
+      severity: 'error',
+      from: { path: '^packages/core/src/', pathNot: '^packages/core/src/contract/' },
+      to: { path: '^packages/core/src/contract/' },
+    },
+    {
+      name: 'core-folders-do-not-use-the-front-door',
+      comment: 'Inside the core, files import each other by name.',
+      severity: 'error',
+      from: { path: '^packages/core/src/.+/' },
+      to: { path: '^packages/core/src/index\\.ts$' },
+    },
+    {
+      name: 'core-is-pure',
+      comment: 'The core runs in browsers and on the edge. It asks for node:crypto at run time and imports no builtin.',
+      severity: 'error',
+      from: { path: '^packages/core/src/' },
+      to: { dependencyTypes: ['core'] },
+    },
+    {
+      name: 'core-stays-at-home',
+      comment: 'The core imports nothing from the rest of the repository.',
+      severity: 'error',
+      from: { path: '^packages/core/src/' },
+      to: { path: '^(?:packages|scripts|bench|test)/', pathNot: '^packages/core/src/' },
+    },
+    {
+      name: 'core-has-few-dependencies',
+      comment: 'At most four small ones is the budget.',
+      severity: 'error',
+      from: { path: '^packages/core/src/' },
+      to: { path: 'node_modules/', pathNot: 'node_modules/zod/' },
+    },
+    {
+      name: 'zod-only-in-contract',
+      comment: 'Schemas and their library are no part of what a verifier loads.',
+      severity: 'error',
+      from: { path: '^packages/core/src/', pathNot: '^packages/core/src/contract/' },
+      to: { path: 'node_modules/zod/' },
+    },
+    {
+      name: 'contract-needs-zod-only',
+      severity: 'error',
+      from: { path: '^packages/core/src/contract/' },
+      to: { path: 'node_modules/', pathNot: 'node_modules/zod/' },
+    },
+    {
+      name: 'nobody-imports-cli',
+      comment: 'cli → service → core ← sdk ← cli',
+      severity: 'error',
+      from: { path: '^packages/(?:core|sdk|service|console)/src/' },
+      to: { path: '^packages/cli/' },
+    },
+    {
+      name: 'service-does-not-import-sdk',
+      severity: 'error',
+      from: { path: '^packages/service/src/' },
+      to: { path: '^packages/(?:sdk|console)/src/' },
+    },
+    {
+      name: 'sdk-imports-core-only',
+      severity: 'error',
+      from: { path: '^packages/sdk/src/' },
+      to: { path: '^packages/(?:service|console)/src/' },
+    },
+    {
+      name: 'console-uses-contract-only',
+      comment: 'The console talks HTTP.',
+      severity: 'error',
+      from: { path: '^packages/console/src/' },
+      to: { path: '^packages/(?!console/|core/src/contract/)' },
+    },
+    {
+      name: 'only-open-knows-stores',
+      comment: 'Everybody else knows the port, store/store.ts. A store may import itself.',
+      severity: 'error',
+      from: { path: '^packages/service/src/', pathNot: ['^packages/service/src/store/open\\.ts$', '^packages/service/src/store/[^/]+/'] },
+      to: { path: '^packages/service/src/store/[^/]+/' },
+    },
+    {
+      name: 'fastify-only-at-the-door',
+      severity: 'error',
+      from: { path: '^packages/service/src/', pathNot: '^packages/service/src/(?:app[.]|http/)' },
+      to: { path: 'node_modules/(?:@fastify/|fastify/)' },
+    },
+    {
+      name: 'sources-do-not-import-tests',
+      severity: 'error',
+      from: { path: '^packages/[^/]+/src/' },
+      to: { path: ['^(?:test|bench|scripts)/', '^packages/[^/]+/test/'] },
+    },
+  ],
+  options: {
+    // TypeScript 7 has no API that dependency-cruiser could use.
+    parser: 'swc',
+    doNotFollow: { path: 'node_modules' },
+    exclude: { path: ['^packages/[^/]+/dist/', '^vectors/'] },
+    enhancedResolveOptions: {
+      exportsFields: ['exports'],
+      conditionNames: ['countersign-source', 'types', 'import', 'node', 'default'],
+      extensions: ['.ts', '.js', '.mjs', '.cjs'],
+    },
+  },
+}

@@ -1,0 +1,121 @@
+import { execFileSync } from 'node:child_process'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { delimiter, dirname, join } from 'node:path'
+import { publishedFaults } from './published-files.ts'
+
+/**
+ * Looks at a built package as somebody who installs it: lists what npm would publish, unpacks exactly that into an empty project, and uses it
+ * there with plain Node and with a plain TypeScript configuration. Leaves nothing behind; ends with an error at the first thing that fails.
+ */
+const root = join(import.meta.dirname, '..')
+
+interface Manifest {
+  readonly name: string
+  readonly dependencies?: Readonly<Record<string, string>>
+  readonly publishConfig?: { readonly provenance?: boolean }
+}
+
+const USE_IT = `
+import { createSiteView, credentialHeader, didKey, didKeyMethod, generatePrivateKey, issueCredential, parseScope, parseSiteId, verify } from '@countersign/core'
+import * as contract from '@countersign/core/contract'
+
+const siteId = parseSiteId('shop.example')
+const scope = parseScope('orders:read')
+if (siteId === undefined || scope === undefined) throw new Error('ids are not read')
+const nowMs = Date.UTC(2026, 10, 14, 12)
+const key = await generatePrivateKey('Ed25519')
+const signed = await issueCredential(
+  { credentialId: 'cred_00000001', ppid: 'did:service:ppid_00000001', siteId, scope: [scope], validFromMs: nowMs, validUntilMs: nowMs + 1000 },
+  { issuer: didKey(key.publicKey), verificationMethod: didKeyMethod(key.publicKey), key, createdMs: nowMs },
+)
+const verdict = await verify({ header: credentialHeader(signed) }, { scope: [scope], nowMs }, { site: createSiteView({ siteId }), ageMs: 0, ageMsMax: 1 })
+if (verdict.ok || verdict.code !== 'issuer_untrusted') throw new Error('a site that trusts nobody must not allow anybody')
+if (Object.keys(contract).length === 0) throw new Error('the contract is empty')
+`
+
+const TSCONFIG = {
+  compilerOptions: {
+    module: 'nodenext',
+    target: 'es2023',
+    lib: ['es2023', 'dom'],
+    strict: true,
+    noEmit: true,
+    skipLibCheck: false,
+    types: [],
+  },
+  include: ['use.ts'],
+}
+
+function check(folder: string): void {
+  const packageRoot = join(root, folder)
+  const manifest = JSON.parse(readFileSync(join(packageRoot, 'package.json'), 'utf8')) as Manifest
+  const paths = packedPaths(packageRoot)
+  const faults = [
+    ...publishedFaults(
+      paths.map((path) => ({ path, text: readFileSync(join(packageRoot, path), 'utf8') })),
+      root,
+    ),
+  ]
+  if (manifest.publishConfig?.provenance !== true) faults.push('package.json does not ask for provenance (publishConfig)')
+  if (readFileSync(join(packageRoot, 'LICENSE'), 'utf8') !== readFileSync(join(root, 'LICENSE'), 'utf8'))
+    faults.push('LICENSE differs from the one of the repository')
+  if (faults.length > 0) throw new Error(`${manifest.name} must not be published so:\n  ${faults.join('\n  ')}`)
+
+  const project = mkdtempSync(join(tmpdir(), 'countersign-package-'))
+  try {
+    install(manifest, packageRoot, paths, project)
+    writeFileSync(join(project, 'use.mjs'), USE_IT)
+    writeFileSync(join(project, 'use.ts'), USE_IT)
+    writeFileSync(join(project, 'package.json'), '{ "type": "module" }')
+    writeFileSync(join(project, 'tsconfig.json'), JSON.stringify(TSCONFIG))
+    const runtimes = nodes().map((node) => {
+      execFileSync(node, ['use.mjs'], { cwd: project, stdio: 'inherit' })
+      return execFileSync(node, ['--version'], { encoding: 'utf8' }).trim()
+    })
+    execFileSync(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', project], { stdio: 'inherit' })
+    console.log(`${manifest.name}: ${paths.length} files, imported by Node ${runtimes.join(' and ')}, types read by tsc`)
+  } finally {
+    rmSync(project, { recursive: true, force: true })
+  }
+}
+
+function packedPaths(packageRoot: string): readonly string[] {
+  // The output of npm 11 is a list, newer ones answer with an object by name.
+  const packed = JSON.parse(
+    execFileSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], {
+      cwd: packageRoot,
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    }),
+  )
+  const [{ files }] = Object.values(packed) as [{ files: { path: string }[] }]
+  return files.map(({ path }) => path)
+}
+
+/** The files that would be published and the dependencies that are declared, and nothing else that the repository has. */
+function install({ name, dependencies = {} }: Manifest, from: string, paths: readonly string[], project: string): void {
+  const modules = join(project, 'node_modules')
+  for (const path of paths) cpSync(join(from, path), join(modules, name, path))
+  for (const dependency of Object.keys(dependencies)) {
+    const target = join(modules, dependency)
+    mkdirSync(dirname(target), { recursive: true })
+    symlinkSync(join(root, 'node_modules', dependency), target, 'junction')
+  }
+}
+
+/** Our own Node, and the one that the machine has outside of this repository, if it has one that the package is made for. */
+function nodes(): readonly string[] {
+  const others = (process.env.PATH ?? '')
+    .split(delimiter)
+    .filter((folder) => folder !== '' && !folder.includes('node_modules'))
+    .map((folder) => join(folder, 'node'))
+    .filter((node) => existsSync(node))
+    .filter((node) => {
+      const [major = 0, minor = 0] = execFileSync(node, ['-p', 'process.versions.node'], { encoding: 'utf8' }).split('.').map(Number)
+      return major > 20 || (major === 20 && minor >= 16)
+    })
+  return [process.execPath, ...others.slice(0, 1)]
+}
+
+check('packages/core')

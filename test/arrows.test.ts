@@ -1,0 +1,105 @@
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { credentialChecks } from '../packages/core/src/verify/verify.ts'
+
+const root = join(import.meta.dirname, '..')
+const config = join(root, '.dependency-cruiser.cjs')
+const { forbidden } = createRequire(import.meta.url)(config) as { forbidden: { name: string }[] }
+
+/** A house in which every rule is broken once. Each file breaks the rule that it is listed under. */
+const BROKEN: Readonly<Record<string, readonly [path: string, text: string]>> = {
+  'no-circles': ['packages/core/src/proof/one.ts', "import './two.ts'"],
+  'no-orphans': ['packages/core/src/proof/orphan.ts', 'export const a = 1'],
+  'no-unresolvable': ['packages/core/src/proof/lost.ts', "import './nowhere.ts'"],
+  'core-verify-is-below-log': ['packages/core/src/verify/a.ts', "import type { A } from '../log/base.ts'"],
+  'core-holder-is-below-verify': ['packages/core/src/holder/a.ts', "export { a } from '../verify/base.ts'"],
+  'core-credential-is-below-holder': ['packages/core/src/credential/a.ts', "import { a } from '../holder/base.ts'"],
+  'core-proof-is-below-credential': ['packages/core/src/proof/a.ts', "export type { A } from '../credential/base.ts'"],
+  'core-encoding-is-below-proof': ['packages/core/src/encoding/a.ts', "export const a = await import('../proof/base.ts')"],
+  'nobody-imports-contract': ['packages/core/src/log/b.ts', "import type { A } from '../contract/base.ts'"],
+  'core-folders-do-not-use-the-front-door': ['packages/core/src/log/c.ts', "import '../index.ts'"],
+  'core-is-pure': ['packages/core/src/log/d.ts', "import type { Stats } from 'node:fs'"],
+  'core-stays-at-home': ['packages/core/src/log/e.ts', "import '../../../sdk/src/base.ts'"],
+  'core-has-few-dependencies': ['packages/core/src/log/f.ts', "import type { JWK } from 'jose'"],
+  'zod-only-in-contract': ['packages/core/src/log/g.ts', "import type { z } from 'zod'"],
+  'contract-needs-zod-only': ['packages/core/src/contract/a.ts', "import 'structured-headers'"],
+  'nobody-imports-cli': ['packages/service/src/a.ts', "import '../../cli/src/base.ts'"],
+  'service-does-not-import-sdk': ['packages/service/src/b.ts', "import '../../sdk/src/base.ts'"],
+  'sdk-imports-core-only': ['packages/sdk/src/a.ts', "import '../../service/src/main.ts'"],
+  'console-uses-contract-only': ['packages/console/src/a.ts', "import '../../core/src/index.ts'"],
+  'service-app-is-below-main': ['packages/service/src/app.ts', "import './main.ts'"],
+  'service-routes-is-below-app': ['packages/service/src/routes/a.ts', "import '../app.ts'"],
+  'service-actions-is-below-routes': ['packages/service/src/actions/a.ts', "import '../routes/base.ts'"],
+  'service-log-is-below-actions': ['packages/service/src/log/a.ts', "import '../actions/base.ts'"],
+  'service-store-is-below-log': ['packages/service/src/store/a.ts', "import '../log/base.ts'"],
+  'only-open-knows-stores': ['packages/service/src/routes/b.ts', "import '../store/sqlite/base.ts'"],
+  'fastify-only-at-the-door': ['packages/service/src/actions/b.ts', "import 'fastify'"],
+  'sources-do-not-import-tests': ['packages/core/src/log/h.ts', "import '../../test/base.ts'"],
+}
+
+const FOLDERS = [
+  ...['log', 'verify', 'holder', 'credential', 'proof', 'encoding', 'contract'].map((folder) => `packages/core/src/${folder}`),
+  ...['routes', 'actions', 'log', 'store/sqlite'].map((folder) => `packages/service/src/${folder}`),
+  ...['packages/sdk/src', 'packages/cli/src', 'packages/console/src', 'packages/core/test'],
+]
+
+interface Violation {
+  readonly from: string
+  readonly rule: { readonly name: string }
+}
+
+let house: string
+let violations: readonly Violation[]
+
+beforeAll(() => {
+  house = mkdtempSync(join(tmpdir(), 'countersign-arrows-'))
+  const put = (path: string, text: string) => {
+    mkdirSync(join(house, dirname(path)), { recursive: true })
+    writeFileSync(join(house, path), `${text}\n`)
+  }
+  for (const folder of FOLDERS) {
+    put(`${folder}/base.ts`, 'export type A = 1\nexport const a: A = 1')
+    put(`${folder}/good.ts`, "import './base.ts'")
+  }
+  put('packages/core/src/index.ts', "import './log/base.ts'")
+  put('packages/core/src/log/good.ts', "import type { A } from '../verify/base.ts'\nimport '../encoding/base.ts'")
+  put('packages/core/src/contract/good.ts', "import '../log/base.ts'\nimport 'zod'")
+  put('packages/core/src/proof/two.ts', "import './one.ts'")
+  put('packages/service/src/main.ts', "import './routes/base.ts'")
+  put('packages/service/src/store/open.ts', "import './sqlite/base.ts'")
+  for (const [path, text] of Object.values(BROKEN)) put(path, text)
+  for (const name of ['fastify', 'jose', 'structured-headers', 'zod']) {
+    put(`node_modules/${name}/package.json`, JSON.stringify({ name, main: 'index.js' }))
+    put(`node_modules/${name}/index.js`, '')
+  }
+
+  const cruiser = join(root, 'node_modules/.bin/depcruise')
+  const report = execFileSync(process.execPath, [cruiser, '--config', config, '--output-type', 'json', 'packages'], {
+    cwd: house,
+    encoding: 'utf8',
+  })
+  violations = (JSON.parse(report) as { summary: { violations: Violation[] } }).summary.violations
+})
+afterAll(() => rmSync(house, { recursive: true, force: true }))
+
+test('every rule is broken here once', () => {
+  expect(Object.keys(BROKEN).toSorted()).toEqual(forbidden.map(({ name }) => name).toSorted())
+})
+
+test.each(Object.entries(BROKEN))('%s fires', (name, [path]) => {
+  expect(violations.filter((violation) => violation.rule.name === name).map(({ from }) => from)).toContain(path)
+})
+
+test('good files break no rule', () => {
+  expect(violations.filter(({ from }) => /(?:good|base|main|open)\.ts$/.test(from))).toEqual([])
+})
+
+test('ARCHITECTURE.md draws the checks of a credential in their order', () => {
+  const [, walk = ''] = /```\n( X-Service-Credential.*?)```/s.exec(readFileSync(join(root, 'ARCHITECTURE.md'), 'utf8')) ?? []
+  const drawn = [...walk.matchAll(/^ +([a-z_]+) ─/gm)].map(([, name]) => name)
+  expect(drawn).toEqual(credentialChecks.map(([name]) => name))
+})

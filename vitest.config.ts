@@ -1,0 +1,46 @@
+import { defineConfig } from 'vitest/config'
+import { PlainSummary } from './scripts/plain-summary.ts'
+
+// Workspace packages are tested from their sources, without a build.
+const conditions = ['countersign-source', 'module', 'node', 'development|production']
+
+/** The tests that prove the WebCrypto path: every backend and vector, all that signs or hashes, every decision. */
+const WEB_RUNTIME = [
+  'web-runtime',
+  'proof/*',
+  'holder/{check,sign,interop,content-digest,signature-base}',
+  'verify/*',
+  'credential/{issue,delegate,header}',
+  'log/{chain,signed-head}',
+]
+
+export default defineConfig({
+  resolve: { conditions },
+  ssr: { resolve: { conditions } },
+  test: {
+    pool: 'threads',
+    reporters: ['default', new PlainSummary()],
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'core',
+          include: ['packages/core/test/**/*.test.ts'],
+          exclude: ['packages/core/test/web-runtime.test.ts'],
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'core-web',
+          include: WEB_RUNTIME.map((files) => `packages/core/test/${files}.test.ts`),
+          setupFiles: ['packages/core/test/web-runtime.setup.ts'],
+        },
+      },
+      {
+        extends: true,
+        test: { name: 'repository', include: ['test/**/*.test.ts'] },
+      },
+    ],
+  },
+})
