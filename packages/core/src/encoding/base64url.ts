@@ -1,0 +1,39 @@
+/** The part of Node's Buffer that is used when it is there; it is several times faster than anything written in JavaScript. */
+interface BufferLike {
+  from(text: string, encoding: 'base64url'): Uint8Array
+  from(buffer: ArrayBufferLike, offset: number, length: number): { toString(encoding: 'base64url'): string }
+}
+const buffer = (globalThis as { Buffer?: BufferLike }).Buffer
+
+/** Base64url without padding. */
+export function encodeBase64url(bytes: Uint8Array): string {
+  return buffer === undefined
+    ? encodeWithoutBuffer(bytes)
+    : buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64url')
+}
+
+/**
+ * Undefined unless the text is the one base64url spelling of some bytes: the right alphabet, no padding, no unused bits set. Node's decoder
+ * skips what it does not know, hence the way back and the comparison.
+ */
+export function decodeBase64url(text: string): Uint8Array | undefined {
+  if (buffer === undefined) return decodeWithoutBuffer(text)
+  const bytes = buffer.from(text, 'base64url')
+  return encodeBase64url(bytes) === text ? bytes : undefined
+}
+
+function encodeWithoutBuffer(bytes: Uint8Array): string {
+  let characters = ''
+  for (const byte of bytes) characters += String.fromCharCode(byte)
+  return btoa(characters).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '')
+}
+
+/** `atob` forgives spaces, padding and unused bits; the comparison with the way back does not. */
+function decodeWithoutBuffer(text: string): Uint8Array | undefined {
+  try {
+    const bytes = Uint8Array.from(atob(text.replaceAll('-', '+').replaceAll('_', '/')), (character) => character.charCodeAt(0))
+    return encodeWithoutBuffer(bytes) === text ? bytes : undefined
+  } catch {
+    return undefined
+  }
+}

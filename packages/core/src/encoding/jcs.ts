@@ -1,0 +1,73 @@
+import type { JsonObject, JsonValue } from './json.ts'
+
+/** Deeper values than anything we read or write; a caller's cyclic object ends here instead of in a stack overflow. */
+const DEPTH_MAX = 64
+
+/** Characters that RFC 8785 §3.2.2.2 wants escaped, and surrogates, which must be looked at in pairs. */
+const NEEDS_CARE = /[\u0000-\u001f"\\\ud800-\udfff]/
+
+/**
+ * The canonical text of a JSON value (RFC 8785). `skipMember` leaves that member of the outermost object out, which spares the proof code a
+ * copy of the document. Throws a TypeError for what has no JSON form: lone surrogates, infinities, undefined, functions.
+ */
+export function canonicalJson(value: JsonValue, skipMember?: string): string {
+  return isPlainObject(value) ? objectText(value, skipMember, 1) : valueText(value, 1)
+}
+
+function isPlainObject(value: JsonValue): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function valueText(value: JsonValue, depth: number): string {
+  if (typeof value === 'string') return stringText(value)
+  if (value === null) return 'null'
+  if (typeof value === 'object') return Array.isArray(value) ? arrayText(value, depth) : objectText(value, undefined, depth)
+  if (value === true) return 'true'
+  if (value === false) return 'false'
+  // ECMAScript's own spelling of numbers is the one that RFC 8785 §3.2.2.3 prescribes, and it writes -0 as 0.
+  if (typeof value === 'number' && Number.isFinite(value)) return String(value)
+  throw new TypeError(`canonical JSON: ${typeof value} has no JSON form`)
+}
+
+function stringText(value: string): string {
+  if (!NEEDS_CARE.test(value)) return `"${value}"`
+  if (!value.isWellFormed()) throw new TypeError('canonical JSON: a string has a lone surrogate')
+  return JSON.stringify(value)
+}
+
+function arrayText(array: readonly JsonValue[], depth: number): string {
+  if (depth > DEPTH_MAX) throw new TypeError('canonical JSON: nested too deeply')
+  let text = '['
+  for (let i = 0; i < array.length; i++) {
+    if (i > 0) text += ','
+    text += valueText(array[i] as JsonValue, depth + 1)
+  }
+  return `${text}]`
+}
+
+function objectText(object: JsonObject, skipMember: string | undefined, depth: number): string {
+  if (depth > DEPTH_MAX) throw new TypeError('canonical JSON: nested too deeply')
+  const names = sortNames(Object.keys(object))
+  let text = '{'
+  for (const name of names) {
+    if (name === skipMember) continue
+    if (text.length > 1) text += ','
+    text += `${stringText(name)}:${valueText(object[name] as JsonValue, depth + 1)}`
+  }
+  return `${text}}`
+}
+
+/** By UTF-16 code units, RFC 8785 §3.2.3, which is how `<` and the default sort compare. Few names are sorted faster by insertion. */
+function sortNames(names: string[]): string[] {
+  if (names.length > 16) return names.sort()
+  for (let i = 1; i < names.length; i++) {
+    const name = names[i] as string
+    let j = i - 1
+    while (j >= 0 && (names[j] as string) > name) {
+      names[j + 1] = names[j] as string
+      j--
+    }
+    names[j + 1] = name
+  }
+  return names
+}

@@ -1,0 +1,298 @@
+export type JsonValue = null | boolean | number | string | JsonValue[] | JsonObject
+export interface JsonObject {
+  [member: string]: JsonValue
+}
+
+export interface ParsedJson {
+  readonly value: JsonValue
+  /** Where the watched member of the outermost object stands in the text, when it is there. */
+  readonly watched: { readonly start: number; readonly end: number } | undefined
+}
+
+export interface JsonFault {
+  readonly fault: string
+  readonly offset: number
+  /** The member of the outermost object in which the fault lies. */
+  readonly member: string | undefined
+}
+
+export interface JsonOptions {
+  /** How many containers may be nested; the outermost counts as one. */
+  readonly depthMax: number
+  /** The name of a member of the outermost object whose place in the text the caller wants to know. */
+  readonly watch?: string
+}
+
+/**
+ * Reads one JSON text, more strictly than `JSON.parse`: two members of one name (also when one is spelled with escapes), lone surrogates,
+ * numbers that a double cannot hold exactly, `__proto__`, too much depth and anything after the end are faults. There is one reader for
+ * credentials in headers, credentials in bodies and everything else, so no two parts of the system can read a text differently.
+ */
+export function parseJson(text: string, options: JsonOptions): ParsedJson | JsonFault {
+  return new Reader(text, options).read()
+}
+
+export function isJsonObject(value: JsonValue | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+const MINUS = 0x2d
+const ZERO = 0x30
+const NINE = 0x39
+const COMMA = 0x2c
+const COLON = 0x3a
+const OPEN_ARRAY = 0x5b
+const CLOSE_ARRAY = 0x5d
+const OPEN_OBJECT = 0x7b
+const CLOSE_OBJECT = 0x7d
+
+const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y
+const FOUR_HEX = /^[0-9a-fA-F]{4}$/
+const ESCAPED: Readonly<Record<string, string>> = { '"': '"', '\\': '\\', '/': '/', b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' }
+
+/** Up to this many digits an integer is exact and can be summed up digit by digit. */
+const PLAIN_DIGITS_MAX = 15
+
+/** Recursive, but never deeper than `depthMax`. Inside, `undefined` means "a fault has been noted": JSON has no such value. */
+class Reader {
+  private readonly text: string
+  private readonly depthMax: number
+  private readonly watch: string | undefined
+  private at = 0
+  private depth = 0
+  private fault: string | undefined
+  private member: string | undefined
+  private watched: ParsedJson['watched']
+
+  constructor(text: string, { depthMax, watch }: JsonOptions) {
+    this.text = text
+    this.depthMax = depthMax
+    this.watch = watch
+  }
+
+  read(): ParsedJson | JsonFault {
+    if (!this.text.isWellFormed()) return { fault: 'a lone surrogate', offset: 0, member: undefined }
+    this.skipSpace()
+    const value = this.value()
+    if (value !== undefined) {
+      this.skipSpace()
+      if (this.at === this.text.length) return { value, watched: this.watched }
+      this.note('text after the end')
+    }
+    return { fault: this.fault ?? 'unreadable', offset: this.at, member: this.member }
+  }
+
+  private note(fault: string): undefined {
+    this.fault ??= fault
+    return undefined
+  }
+
+  private skipSpace(): void {
+    const { text } = this
+    for (;;) {
+      const c = text.charCodeAt(this.at)
+      if (c !== 0x20 && c !== 0x0a && c !== 0x0d && c !== 0x09) return
+      this.at++
+    }
+  }
+
+  private value(): JsonValue | undefined {
+    const c = this.text.charCodeAt(this.at)
+    if (c === QUOTE) return this.string()
+    if (c === OPEN_OBJECT) return this.object()
+    if (c === OPEN_ARRAY) return this.array()
+    if (c === MINUS || (c >= ZERO && c <= NINE)) return this.number()
+    if (this.text.startsWith('true', this.at)) return this.word(4, true)
+    if (this.text.startsWith('false', this.at)) return this.word(5, false)
+    if (this.text.startsWith('null', this.at)) return this.word(4, null)
+    return this.note(Number.isNaN(c) ? 'the text ends too early' : 'not a JSON value')
+  }
+
+  private word<T>(length: number, value: T): T {
+    this.at += length
+    return value
+  }
+
+  private enter(): boolean {
+    this.depth++
+    if (this.depth <= this.depthMax) return true
+    this.note(`more than ${this.depthMax} levels deep`)
+    return false
+  }
+
+  private object(): JsonObject | undefined {
+    if (!this.enter()) return undefined
+    const { text } = this
+    const outermost = this.depth === 1
+    const object: JsonObject = {}
+    this.at++
+    this.skipSpace()
+    if (text.charCodeAt(this.at) === CLOSE_OBJECT) {
+      this.at++
+      this.depth--
+      return object
+    }
+    for (;;) {
+      if (text.charCodeAt(this.at) !== QUOTE) return this.note('a member name is missing')
+      const name = this.string()
+      if (name === undefined) return undefined
+      if (outermost) this.member = name
+      if (name === '__proto__') return this.note('a member is called __proto__')
+      if (Object.hasOwn(object, name)) return this.note('two members have the same name')
+      this.skipSpace()
+      if (text.charCodeAt(this.at) !== COLON) return this.note('a colon is missing')
+      this.at++
+      this.skipSpace()
+      const start = this.at
+      const value = this.value()
+      if (value === undefined) return undefined
+      object[name] = value
+      if (outermost) {
+        if (name === this.watch) this.watched = { start, end: this.at }
+        this.member = undefined
+      }
+      this.skipSpace()
+      const c = text.charCodeAt(this.at++)
+      if (c === CLOSE_OBJECT) {
+        this.depth--
+        return object
+      }
+      if (c !== COMMA) return this.note('a comma or a closing brace is missing')
+      this.skipSpace()
+    }
+  }
+
+  private array(): JsonValue[] | undefined {
+    if (!this.enter()) return undefined
+    const { text } = this
+    const array: JsonValue[] = []
+    this.at++
+    this.skipSpace()
+    if (text.charCodeAt(this.at) === CLOSE_ARRAY) {
+      this.at++
+      this.depth--
+      return array
+    }
+    for (;;) {
+      const value = this.value()
+      if (value === undefined) return undefined
+      array.push(value)
+      this.skipSpace()
+      const c = text.charCodeAt(this.at++)
+      if (c === CLOSE_ARRAY) {
+        this.depth--
+        return array
+      }
+      if (c !== COMMA) return this.note('a comma or a closing bracket is missing')
+      this.skipSpace()
+    }
+  }
+
+  private string(): string | undefined {
+    const { text } = this
+    const start = this.at + 1
+    let at = start
+    for (;;) {
+      const c = text.charCodeAt(at)
+      if (c === QUOTE) {
+        this.at = at + 1
+        return text.slice(start, at)
+      }
+      if (c === BACKSLASH) return this.stringWithEscapes(start, at)
+      if (!(c >= 0x20)) {
+        this.at = at
+        return this.note(Number.isNaN(c) ? 'a string does not end' : 'a control character in a string')
+      }
+      at++
+    }
+  }
+
+  private stringWithEscapes(start: number, firstEscape: number): string | undefined {
+    const { text } = this
+    let done = text.slice(start, firstEscape)
+    let at = firstEscape
+    for (;;) {
+      const c = text.charCodeAt(at)
+      if (c === QUOTE) break
+      if (!(c >= 0x20)) {
+        this.at = at
+        return this.note(Number.isNaN(c) ? 'a string does not end' : 'a control character in a string')
+      }
+      if (c !== BACKSLASH) {
+        done += text[at]
+        at++
+        continue
+      }
+      const letter = text[at + 1] ?? ''
+      const plain = ESCAPED[letter]
+      if (plain !== undefined) {
+        done += plain
+        at += 2
+        continue
+      }
+      const hex = text.slice(at + 2, at + 6)
+      this.at = at
+      if (letter !== 'u' || !FOUR_HEX.test(hex)) return this.note('an unknown escape in a string')
+      done += String.fromCharCode(Number.parseInt(hex, 16))
+      at += 6
+    }
+    this.at = at + 1
+    return done.isWellFormed() ? done : this.note('a lone surrogate')
+  }
+
+  private number(): number | undefined {
+    const { text } = this
+    let at = this.at
+    let sum = 0
+    for (;;) {
+      const c = text.charCodeAt(at)
+      if (!(c >= ZERO && c <= NINE)) break
+      sum = sum * 10 + (c - ZERO)
+      at++
+    }
+    const digits = at - this.at
+    const next = text.charCodeAt(at) | 0x20 // folds E onto e, and leaves the full stop alone
+    const plain = digits > 0 && digits <= PLAIN_DIGITS_MAX && next !== 0x65 && next !== 0x2e
+    if (plain && (digits === 1 || text.charCodeAt(this.at) !== ZERO)) {
+      this.at = at
+      return sum
+    }
+    return this.longNumber()
+  }
+
+  private longNumber(): number | undefined {
+    NUMBER.lastIndex = this.at
+    const token = NUMBER.exec(this.text)?.[0]
+    if (token === undefined) return this.note('not a number')
+    const end = this.at + token.length
+    const after = this.text.charCodeAt(end)
+    // A leading zero ends the token early; so does "1." or "1e". What follows then is no delimiter, and would be reported as a missing comma.
+    if ((after >= ZERO && after <= NINE) || after === 0x2e || (after | 0x20) === 0x65) return this.note('not a number')
+    const value = Number(token)
+    if (!isExact(token, value)) return this.note('a number that cannot be held exactly')
+    this.at = end
+    return value === 0 ? 0 : value
+  }
+}
+
+/** A double stands for a number text only if its own shortest spelling means the same number, and integers stay within ±(2^53 − 1). */
+function isExact(token: string, value: number): boolean {
+  if (!Number.isFinite(value) || Math.abs(value) > Number.MAX_SAFE_INTEGER) return false
+  return decimalOf(token) === decimalOf(String(value))
+}
+
+/** One spelling per decimal number: significant digits without outer zeros, and the power of ten they are multiplied with. */
+function decimalOf(token: string): string {
+  const [mantissa = '', exponent = '0'] = token.replace(/^-/, '').toLowerCase().split('e')
+  const [whole = '', fraction = ''] = mantissa.split('.')
+  const digits = whole + fraction
+  // Not with /0+$/: that takes quadratic time for a long row of zeros before another digit.
+  let start = 0
+  while (digits.charCodeAt(start) === ZERO) start++
+  if (start === digits.length) return '0'
+  let end = digits.length
+  while (digits.charCodeAt(end - 1) === ZERO) end--
+  return `${digits.slice(start, end)}e${Number(exponent) - fraction.length + (digits.length - end)}`
+}

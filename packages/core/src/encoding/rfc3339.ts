@@ -1,0 +1,47 @@
+const TIME = /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,9}))?Z$/
+const YEAR_0_MS = -62_167_219_200_000
+const YEAR_10000_MS = 253_402_300_800_000
+const DAYS_IN_MONTH = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] as const
+
+/**
+ * Milliseconds since 1970 of an RFC 3339 time in UTC, spelled with capital `T` and `Z`, on a day that exists. Undefined for everything else,
+ * so that an unreadable time can never be taken for "no end". Fractions finer than a millisecond are cut off; leap seconds are refused.
+ */
+export function parseTime(value: unknown): number | undefined {
+  if (typeof value !== 'string') return undefined
+  const parts = TIME.exec(value)
+  if (parts === null) return undefined
+  const year = Number(parts[1])
+  const month = Number(parts[2])
+  const day = Number(parts[3])
+  const hour = Number(parts[4])
+  const minute = Number(parts[5])
+  const second = Number(parts[6])
+  if (month < 1 || month > 12 || day < 1 || day > daysIn(year, month) || hour > 23 || minute > 59 || second > 59) return undefined
+  const fractionMs = parts[7] === undefined ? 0 : Number(parts[7].padEnd(3, '0').slice(0, 3))
+  return ((daysSince1970(year, month, day) * 24 + hour) * 60 + minute) * 60_000 + second * 1000 + fractionMs
+}
+
+/** RFC 3339 in UTC; whole seconds are written without a fraction. Throws a RangeError outside the years 0–9999. */
+export function formatTime(ms: number): string {
+  if (!isWritableTime(ms)) throw new RangeError('a time outside the years 0 to 9999 cannot be written')
+  const text = new Date(ms).toISOString()
+  return text.endsWith('.000Z') ? `${text.slice(0, 19)}Z` : text
+}
+
+/** Whether `formatTime` can write it. False for NaN and the infinities. */
+export function isWritableTime(ms: number): boolean {
+  return ms >= YEAR_0_MS && ms < YEAR_10000_MS
+}
+
+function daysIn(year: number, month: number): number {
+  const leap = (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0
+  return month === 2 && leap ? 29 : (DAYS_IN_MONTH[month - 1] as number)
+}
+
+/** Counts with years that begin in March, so that the leap day is the last of its year. */
+function daysSince1970(year: number, month: number, day: number): number {
+  const y = month <= 2 ? year - 1 : year
+  const dayOfYear = Math.floor((153 * (month + (month > 2 ? -3 : 9)) + 2) / 5) + day - 1
+  return y * 365 + Math.floor(y / 4) - Math.floor(y / 100) + Math.floor(y / 400) + dayOfYear - 719_468
+}

@@ -1,0 +1,15 @@
+const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+const encoder = new TextEncoder()
+
+/** Undefined for anything but well-formed UTF-8. A byte order mark is kept, so that the JSON reader refuses it. */
+export function decodeUtf8(bytes: Uint8Array): string | undefined {
+  try {
+    return decoder.decode(bytes)
+  } catch {
+    return undefined
+  }
+}
+
+export function encodeUtf8(text: string): Uint8Array {
+  return encoder.encode(text)
+}

@@ -1,0 +1,52 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { type ParsedJson, parseJson } from '../../src/encoding/json.ts'
+import { decodeUtf8 } from '../../src/encoding/utf8.ts'
+
+const FOLDER = join(import.meta.dirname, '../../../../vectors/json-parsing')
+const files = readdirSync(FOLDER).filter((name) => name.endsWith('.json'))
+const named = (prefix: string) => files.filter((name) => name.startsWith(prefix))
+
+/** Sound JSON that we refuse all the same, and why. The numbers lie beyond 2^53 − 1, where doubles stand for more than one integer. */
+const REFUSED_ON_PURPOSE: Readonly<Record<string, string>> = {
+  'y_number.json': 'a number that cannot be held exactly',
+  'y_number_real_capital_e.json': 'a number that cannot be held exactly',
+  'y_number_real_exponent.json': 'a number that cannot be held exactly',
+  'y_number_real_fraction_exponent.json': 'a number that cannot be held exactly',
+  'y_object_duplicated_key.json': 'two members have the same name',
+  'y_object_duplicated_key_and_value.json': 'two members have the same name',
+  'y_object_extreme_numbers.json': 'a number that cannot be held exactly',
+}
+
+/** The way of every credential: bytes, UTF-8, strict JSON. */
+function read(name: string): { text: string | undefined; result: ParsedJson | string } {
+  const text = decodeUtf8(readFileSync(join(FOLDER, name)))
+  if (text === undefined) return { text, result: 'not UTF-8' }
+  const parsed = parseJson(text, { depthMax: 16 })
+  return { text, result: 'fault' in parsed ? parsed.fault : parsed }
+}
+
+/** What the platform's parser reads, with the one difference that we do not tell -0 from 0. */
+function platformValue(text: string | undefined): unknown {
+  return JSON.parse(text ?? '', (_, value) => (Object.is(value, -0) ? 0 : value))
+}
+
+describe('the JSON parsing set', () => {
+  it('is here in full', () => {
+    expect([named('y_').length, named('n_').length, files.length]).toEqual([95, 187, 282])
+  })
+
+  it.each(named('n_'))('%s is refused', (name) => {
+    expect(read(name).result).toBeTypeOf('string')
+  })
+
+  it.each(named('y_').filter((name) => !Object.hasOwn(REFUSED_ON_PURPOSE, name)))('%s is read like the platform reads it', (name) => {
+    const { text, result } = read(name)
+    expect(result).toStrictEqual({ value: platformValue(text), watched: undefined })
+  })
+
+  it.each(Object.entries(REFUSED_ON_PURPOSE))('%s is refused on purpose: %s', (name, reason) => {
+    expect(read(name).result).toBe(reason)
+  })
+})
