@@ -1,0 +1,130 @@
+import { encodeUtf8 } from '../encoding/utf8.ts'
+import type { Crypto } from './crypto-port.ts'
+import { decompressP256 } from './curves.ts'
+import { isStrictEncoding, type KeyAlgorithm, type PrivateJwk, type PrivateKey, type PublicKey, publicKeyFromJwk } from './keys.ts'
+import { isSoundSignature } from './signature.ts'
+
+const PARAMETERS = {
+  Ed25519: { name: 'Ed25519' },
+  'P-256': { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' },
+} as const satisfies Record<KeyAlgorithm, object>
+
+/** A CryptoKey. Written down here, like all that is used of WebCrypto, so that nobody needs the types of a browser to use the core. */
+export interface WebCryptoKey {
+  readonly type: string
+  readonly extractable: boolean
+}
+type KeyParameters = (typeof PARAMETERS)[KeyAlgorithm]
+interface WebCrypto {
+  digest(algorithm: 'SHA-256', data: Uint8Array): Promise<ArrayBuffer>
+  verify(parameters: KeyParameters, key: WebCryptoKey, signature: Uint8Array, data: Uint8Array): Promise<boolean>
+  sign(parameters: KeyParameters, key: WebCryptoKey, data: Uint8Array): Promise<ArrayBuffer>
+  generateKey(
+    parameters: KeyParameters,
+    extractable: boolean,
+    usages: string[],
+  ): Promise<{ publicKey: WebCryptoKey; privateKey: WebCryptoKey }>
+  importKey(format: 'raw', key: Uint8Array, parameters: KeyParameters, extractable: boolean, usages: string[]): Promise<WebCryptoKey>
+  importKey(format: 'jwk', key: object, parameters: KeyParameters, extractable: boolean, usages: string[]): Promise<WebCryptoKey>
+  exportKey(format: 'jwk', key: WebCryptoKey): Promise<Readonly<Record<string, unknown>>>
+}
+
+/** The WebCrypto of this runtime. A runtime without one, such as a page that was not loaded over https, is told so at the first use. */
+export function createWebCrypto(): Crypto {
+  const handles = new WeakMap<PublicKey, Promise<WebCryptoKey | undefined>>()
+  const exportable = new WeakMap<PrivateKey, WebCryptoKey>()
+
+  function publicHandle(key: PublicKey): Promise<WebCryptoKey | undefined> {
+    let handle = handles.get(key)
+    if (handle === undefined) {
+      handle = importPublicKey(key)
+      handles.set(key, handle)
+    }
+    return handle
+  }
+
+  function wrap(publicKey: PublicKey, handle: WebCryptoKey): PrivateKey {
+    const key = privateKeyFromHandle(handle, publicKey)
+    if (handle.extractable) exportable.set(key, handle)
+    return key
+  }
+
+  async function sha256(data: string | Uint8Array): Promise<Uint8Array> {
+    return new Uint8Array(await subtle().digest('SHA-256', typeof data === 'string' ? encodeUtf8(data) : data))
+  }
+
+  return {
+    name: 'web',
+    sha256,
+    async sha256Hex(data) {
+      let hex = ''
+      for (const byte of await sha256(data)) hex += byte.toString(16).padStart(2, '0')
+      return hex
+    },
+    async sha256Latin1(data) {
+      return String.fromCharCode(...(await sha256(data)))
+    },
+    async verify(key, data, signature) {
+      if (!isSoundSignature(key.algorithm, signature)) return false
+      const handle = await publicHandle(key)
+      return handle !== undefined && (await subtle().verify(PARAMETERS[key.algorithm], handle, signature, data))
+    },
+    async generateKey(algorithm, extractable) {
+      const pair = await subtle().generateKey(PARAMETERS[algorithm], extractable, ['sign', 'verify'])
+      const { kty, crv, x, y } = await subtle().exportKey('jwk', pair.publicKey)
+      const publicKey = publicKeyFromJwk({ kty, crv, x, y })
+      if (publicKey === undefined) throw new Error('WebCrypto made a key that we refuse')
+      return wrap(publicKey, pair.privateKey)
+    },
+    async importKey(jwk, publicKey, extractable) {
+      return wrap(publicKey, await subtle().importKey('jwk', jwk, PARAMETERS[publicKey.algorithm], extractable, ['sign']))
+    },
+    async exportKey(key) {
+      const handle = exportable.get(key)
+      if (handle === undefined) return undefined
+      const { kty, crv, x, y, d } = await subtle().exportKey('jwk', handle)
+      return (y === undefined ? { kty, crv, x, d } : { kty, crv, x, y, d }) as unknown as PrivateJwk
+    },
+  }
+}
+
+/** A private key that signs with WebCrypto, whichever backend was chosen for the rest: only WebCrypto can use a non-extractable CryptoKey. */
+export function privateKeyFromHandle(handle: WebCryptoKey, publicKey: PublicKey): PrivateKey {
+  return {
+    publicKey,
+    async sign(data) {
+      return new Uint8Array(await subtle().sign(PARAMETERS[publicKey.algorithm], handle, data))
+    },
+  }
+}
+
+/** Undefined for a key that no signature can satisfy. */
+async function importPublicKey({ algorithm, bytes }: PublicKey): Promise<WebCryptoKey | undefined> {
+  if (!isStrictEncoding(algorithm, bytes)) return undefined
+  const raw = algorithm === 'P-256' ? uncompressedP256(bytes) : bytes
+  if (raw === undefined) return undefined
+  try {
+    return await subtle().importKey('raw', raw, PARAMETERS[algorithm], false, ['verify'])
+  } catch (error) {
+    // A runtime that does not know the algorithm is broken for us; taking it for a bad signature would hide that.
+    if ((error as { name?: unknown } | null)?.name === 'NotSupportedError') throw error
+    return undefined
+  }
+}
+
+/** Not every WebCrypto takes a compressed point. */
+function uncompressedP256(compressed: Uint8Array): Uint8Array | undefined {
+  const point = decompressP256(compressed)
+  if (point === undefined) return undefined
+  const raw = new Uint8Array(65)
+  raw[0] = 4
+  raw.set(point.x, 1)
+  raw.set(point.y, 33)
+  return raw
+}
+
+function subtle(): WebCrypto {
+  const found = (globalThis as unknown as { crypto?: { subtle?: WebCrypto } }).crypto?.subtle
+  if (found === undefined) throw new Error('this runtime has no WebCrypto (in a browser, the page must be loaded over https)')
+  return found
+}
