@@ -1,0 +1,45 @@
+import { isJsonObject, type JsonObject, parseJson } from '../encoding/json.ts'
+import { decodeUtf8, encodeUtf8 } from '../encoding/utf8.ts'
+import type { SignedCredential } from './credential.ts'
+import type { Deny } from './denial.ts'
+import { CREDENTIAL_BYTES_MAX, JSON_DEPTH_MAX } from './limits.ts'
+import { readCredentialObject } from './read.ts'
+
+/** A request body, read; `credential` is what its member of that name turned out to be, when it has one. */
+export interface CredentialBody {
+  readonly members: JsonObject
+  readonly credential: SignedCredential | Deny | undefined
+}
+
+export interface BodyFault {
+  readonly code: 'request_malformed' | 'credential_malformed' | 'request_too_large'
+  readonly detail: string
+}
+
+/**
+ * Reads a JSON request body that may carry a signed credential in its member `credential`, with the same strict reader as the header. A JSON
+ * fault inside that member is blamed on the credential, anywhere else on the request; a credential over its size limit is refused unread.
+ */
+export function parseCredentialBody(bytes: Uint8Array): CredentialBody | BodyFault {
+  const text = decodeUtf8(bytes)
+  if (text === undefined) return { code: 'request_malformed', detail: 'the body is not UTF-8' }
+  // The credential may be as deep in a body as in a header: one level more, for the body around it.
+  const parsed = parseJson(text, { depthMax: JSON_DEPTH_MAX + 1, watch: 'credential' })
+  if ('fault' in parsed) {
+    const code = parsed.member === 'credential' ? 'credential_malformed' : 'request_malformed'
+    return { code, detail: `the body is not strict JSON: ${parsed.fault} near offset ${parsed.offset}` }
+  }
+  const { value, watched } = parsed
+  if (!isJsonObject(value)) return { code: 'request_malformed', detail: 'the body is not a JSON object' }
+  if (watched === undefined) return { members: value, credential: undefined }
+  if (byteLength(text, watched) > CREDENTIAL_BYTES_MAX) {
+    return { code: 'request_too_large', detail: `the credential has more than ${CREDENTIAL_BYTES_MAX} bytes` }
+  }
+  return { members: value, credential: readCredentialObject(value.credential ?? null) }
+}
+
+function byteLength(text: string, { start, end }: { start: number; end: number }): number {
+  // A character takes at least one byte, so a long text need not be encoded to know that it is too long.
+  const characters = end - start
+  return characters > CREDENTIAL_BYTES_MAX ? characters : encodeUtf8(text.slice(start, end)).length
+}

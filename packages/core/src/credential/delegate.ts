@@ -1,0 +1,56 @@
+import type { JsonObject } from '../encoding/json.ts'
+import { didKey, didKeyMethod } from '../proof/did.ts'
+import type { PrivateKey } from '../proof/keys.ts'
+import { signCredential } from './issue.ts'
+import { DELEGATION_DEPTH_MAX } from './limits.ts'
+import { readCredentialObject } from './read.ts'
+
+/** What the next holder gets. Everything else, user and site above all, is taken over from the parent. */
+export interface Delegation {
+  readonly credentialId: string
+  readonly scope: readonly string[]
+  readonly holderKey: string
+  readonly delegable?: boolean
+  readonly validFromMs: number
+  readonly validUntilMs: number
+}
+
+/**
+ * Hands a narrower credential on, without asking anyone. `key` is the holder key of `parent`. Throws a TypeError for what no verifier would
+ * accept: more scope, a longer life, a parent that may not be delegated, another key.
+ */
+export async function delegateCredential(
+  parent: JsonObject,
+  delegation: Delegation,
+  { key, createdMs }: { key: PrivateKey; createdMs: number },
+): Promise<JsonObject> {
+  const read = readCredentialObject(parent)
+  if ('ok' in read) throw new TypeError(`cannot delegate this credential: ${read.detail}`)
+  const { credential } = read
+  const issuer = didKey(key.publicKey)
+  let depth = 1
+  for (let link = credential.parent; link !== undefined; link = link.parent) depth++
+  const mistakes: (string | false)[] = [
+    !credential.delegable && 'it is not delegable',
+    credential.holderKey !== issuer && 'the key is not its holder key',
+    depth > DELEGATION_DEPTH_MAX && `it has been delegated ${DELEGATION_DEPTH_MAX} times already`,
+    delegation.holderKey === undefined && 'the next holder needs a key',
+    !delegation.scope.every((scope) => (credential.scope as readonly string[]).includes(scope)) && 'it does not have that scope itself',
+    !(delegation.validUntilMs <= credential.validUntilMs) && 'it does not live that long itself',
+  ]
+  const found = mistakes.filter((mistake) => mistake !== false)
+  if (found.length > 0) throw new TypeError(`cannot delegate this credential: ${found.join('; ')}`)
+  // Member by member: a delegation from untyped code may hold more than its type says, and must not reach past its parent with it.
+  const grant = {
+    credentialId: delegation.credentialId,
+    scope: delegation.scope,
+    holderKey: delegation.holderKey,
+    delegable: delegation.delegable === true,
+    validFromMs: delegation.validFromMs,
+    validUntilMs: delegation.validUntilMs,
+    ppid: credential.ppid,
+    siteId: credential.site,
+    ...(credential.permissionId === undefined ? {} : { permissionId: credential.permissionId }),
+  }
+  return signCredential(grant, { issuer, verificationMethod: didKeyMethod(key.publicKey), key, createdMs }, parent)
+}

@@ -1,0 +1,69 @@
+/**
+ * The names of things, each with one grammar and one door. A string becomes an id only through its `parse`; everything behind that door
+ * may rely on the grammar. Ids are compared byte for byte, never folded or normalised.
+ */
+declare const brand: unique symbol
+type Branded<Name extends string> = string & { readonly [brand]: Name }
+
+/** A site: a canonical lower-case host name such as `shop.example`. */
+export type SiteId = Branded<'SiteId'>
+/** A user at one site: `did:service:ppid_…`. */
+export type Ppid = Branded<'Ppid'>
+/** A credential: `cred_…`. Inside the signed object it is written `did:service:cred_…`. */
+export type CredentialId = Branded<'CredentialId'>
+/** What the site calls the permission behind a credential: `perm_…` or a label of its own. */
+export type PermissionId = Branded<'PermissionId'>
+/** One scope value. There are no wildcards and no hierarchy: a scope equals itself and nothing else. */
+export type Scope = Branded<'Scope'>
+
+const SITE_LABEL = '[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?'
+const SITE_ID = new RegExp(`^(?:${SITE_LABEL}\\.)*${SITE_LABEL}$`)
+const PPID = /^did:service:ppid_[A-Za-z0-9_-]{8,128}$/
+const CREDENTIAL_ID = /^cred_[A-Za-z0-9_-]{8,64}$/
+const PERMISSION_ID = /^[A-Za-z0-9_.:-]{1,64}$/
+const SCOPE = /^[a-z0-9_.:/-]{1,128}$/
+
+const CREDENTIAL_DID_PREFIX = 'did:service:'
+
+export const SCOPE_LIST_MAX = 32
+const SITE_ID_CHARS_MAX = 253
+
+/** Undefined for anything but a lower-case DNS name (or an IPv4 literal, which has the same shape): no port, scheme, wildcard or final dot. */
+export function parseSiteId(value: unknown): SiteId | undefined {
+  return typeof value === 'string' && value.length <= SITE_ID_CHARS_MAX && SITE_ID.test(value) ? (value as SiteId) : undefined
+}
+
+export function parsePpid(value: unknown): Ppid | undefined {
+  return typeof value === 'string' && PPID.test(value) ? (value as Ppid) : undefined
+}
+
+export function parseCredentialId(value: unknown): CredentialId | undefined {
+  return typeof value === 'string' && CREDENTIAL_ID.test(value) ? (value as CredentialId) : undefined
+}
+
+/** Reads the `id` member of a signed credential, `did:service:cred_…`. */
+export function parseCredentialDid(value: unknown): CredentialId | undefined {
+  if (typeof value !== 'string' || !value.startsWith(CREDENTIAL_DID_PREFIX)) return undefined
+  return parseCredentialId(value.slice(CREDENTIAL_DID_PREFIX.length))
+}
+
+export function credentialDid(id: CredentialId): string {
+  return CREDENTIAL_DID_PREFIX + id
+}
+
+export function parsePermissionId(value: unknown): PermissionId | undefined {
+  return typeof value === 'string' && PERMISSION_ID.test(value) ? (value as PermissionId) : undefined
+}
+
+export function parseScope(value: unknown): Scope | undefined {
+  return typeof value === 'string' && SCOPE.test(value) ? (value as Scope) : undefined
+}
+
+/** A list of scopes: at most 32, none twice. An empty list is a list; whether it will do is for the caller to say. */
+export function parseScopeList(value: unknown): readonly Scope[] | undefined {
+  if (!Array.isArray(value) || value.length > SCOPE_LIST_MAX) return undefined
+  for (let i = 0; i < value.length; i++) {
+    if (parseScope(value[i]) === undefined || value.indexOf(value[i]) !== i) return undefined
+  }
+  return value as readonly Scope[]
+}

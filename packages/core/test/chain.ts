@@ -1,0 +1,66 @@
+import { delegateCredential } from '../src/credential/delegate.ts'
+import type { JsonObject } from '../src/encoding/json.ts'
+import { signDocument } from '../src/proof/sign.ts'
+import { type Editable, edited, heldBy, issue, NOW, newCredentialId, newParty, type Party, READ, shown, WRITE } from './sample.ts'
+
+/** A root signed by an issuer and `depth` delegations below it, with the key of every holder. */
+export interface Chain {
+  readonly links: readonly JsonObject[]
+  readonly holders: readonly Party[]
+}
+
+/**
+ * `spoil(i, unsigned)` may change link i before it is signed (0 is the root), and may name another signer than the parent's holder.
+ * The links below hang on what comes out of it.
+ */
+export async function newChain(
+  issuer: Party,
+  depth: number,
+  spoil: (i: number, unsigned: Editable) => Party | undefined | void = () => undefined,
+): Promise<Chain> {
+  const holders = [await newParty()]
+  const root = await issue(issuer, { holderKey: (holders[0] as Party).did, delegable: true })
+  const links = [await resign(root, issuer, (copy) => spoil(0, copy))]
+  for (let i = 1; i <= depth; i++) {
+    const parent = links[i - 1] as JsonObject
+    const signer = holders[i - 1] as Party
+    const holder = await newParty()
+    const good = await goodChild(parent, signer, holder)
+    holders.push(holder)
+    links.push(await resign(good, signer, (copy) => spoil(i, copy)))
+  }
+  return { links, holders }
+}
+
+/** A good link is made first, from a parent that may be handed on, and then hung onto the parent it is to have. */
+async function goodChild(parent: JsonObject, signer: Party, holder: Party): Promise<JsonObject> {
+  const spare = await issue(signer, { holderKey: signer.did, delegable: true })
+  const child = await delegateCredential(
+    spare,
+    {
+      credentialId: newCredentialId(),
+      scope: [READ, WRITE],
+      holderKey: holder.did,
+      delegable: true,
+      validFromMs: NOW - 60_000,
+      validUntilMs: NOW + 3_600_000,
+    },
+    { key: signer.key, createdMs: NOW - 1000 },
+  )
+  return edited(child, (copy) => {
+    copy.parent = parent
+    copy.credentialSubject.id = (parent as Editable).credentialSubject.id
+  })
+}
+
+async function resign(document: JsonObject, signer: Party, spoil: (unsigned: Editable) => Party | undefined | void): Promise<JsonObject> {
+  const { proof: _, ...unsigned } = structuredClone(document)
+  const other = spoil(unsigned) ?? signer
+  return signDocument(unsigned, { key: other.key, verificationMethod: other.method, createdMs: NOW - 1000 })
+}
+
+/** Presents link `i` of a chain (the last by default) together with its holder's proof. */
+export async function showLink({ links, holders }: Chain, i = links.length - 1) {
+  const presented = shown(links[i] as JsonObject)
+  return { presented, demand: await heldBy(holders[i] as Party, presented) }
+}

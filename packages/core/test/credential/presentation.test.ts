@@ -1,0 +1,87 @@
+import { describe, expect, test } from 'vitest'
+import { findPresentation } from '../../src/credential/presentation.ts'
+
+/** Field lines as a server sees them, names in lower case. */
+const find = (lines: Record<string, string[]>) => findPresentation((name) => lines[name])
+const code = (lines: Record<string, string[]>) => {
+  const found = find(lines)
+  return 'ok' in found ? found.code : found
+}
+
+describe('a credential header', () => {
+  test('is found, without the blanks around it', () => {
+    expect(find({ 'x-service-credential': [' abc '] })).toEqual({ header: 'abc' })
+  })
+
+  test('is found beside an Authorization of another scheme', () => {
+    expect(find({ 'x-service-credential': ['abc'], authorization: ['Basic eDp5'] })).toEqual({ header: 'abc' })
+    expect(find({ 'x-service-credential': ['abc'], authorization: ['Bearerish x'] })).toEqual({ header: 'abc' })
+  })
+
+  test('A001 A014 A015 is missing when there is none under exactly that name', () => {
+    expect(code({})).toBe('credential_missing')
+    expect(code({ 'x-service-credential': [] })).toBe('credential_missing')
+    expect(code({ x_service_credential: ['abc'], 'x-service-credentials': ['abc'], cookie: ['X-Service-Credential=abc'] })).toBe(
+      'credential_missing',
+    )
+  })
+
+  test('A002 is missing when it is blank', () => {
+    expect(code({ 'x-service-credential': [''] })).toBe('credential_missing')
+    expect(code({ 'x-service-credential': ['   '] })).toBe('credential_missing')
+  })
+
+  test('A007 must stand there once, also when a framework has joined the lines', () => {
+    expect(code({ 'x-service-credential': ['abc', 'abc'] })).toBe('auth_ambiguous')
+    expect(code({ 'x-service-credential': ['abc, abc'] })).toBe('auth_ambiguous')
+    expect(code({ 'x-service-credential': ['', 'abc'] })).toBe('auth_ambiguous')
+  })
+
+  test('A009 must not come together with a bearer token', () => {
+    for (const authorization of ['Bearer svc_at_x', 'bearer svc_at_x', 'Bearer', 'BEARER  x', ' Bearer x']) {
+      expect(code({ 'x-service-credential': ['abc'], authorization: [authorization] }), authorization).toBe('auth_ambiguous')
+    }
+  })
+})
+
+describe('a bearer token', () => {
+  test('A136 is found whatever the letter case of its scheme', () => {
+    for (const scheme of ['Bearer', 'bearer', 'BEARER'])
+      expect(find({ authorization: [`${scheme} svc_at_x`] })).toEqual({ bearer: 'svc_at_x' })
+  })
+
+  test('A136 is not found behind two spaces, another scheme, or with blanks in it', () => {
+    for (const value of [
+      'Bearer  svc_at_x',
+      'Basic svc_at_x',
+      'Bearer',
+      'Bearer ',
+      'svc_at_x',
+      'Bearer a b',
+      ' Bearer x',
+      'Bearer x\u00e4',
+      'xBearer y',
+    ]) {
+      expect(code({ authorization: [value] }), value).toBe('token_invalid')
+    }
+  })
+
+  test('A139 must stand there once', () => {
+    expect(code({ authorization: ['Bearer a', 'Bearer a'] })).toBe('auth_ambiguous')
+    expect(code({ authorization: ['Bearer a, Bearer b'] })).toBe('auth_ambiguous')
+  })
+
+  test('is taken beside a blank credential header', () => {
+    expect(find({ 'x-service-credential': [' '], authorization: ['Bearer a'] })).toEqual({ bearer: 'a' })
+  })
+})
+
+test('denials say what to send', () => {
+  expect(find({})).toEqual({ ok: false, code: 'credential_missing', detail: 'send a signed credential in X-Service-Credential' })
+  expect(find({ authorization: ['Basic x'] })).toMatchObject({ detail: 'send the token as "Authorization: Bearer svc_at_…"' })
+  expect(find({ 'x-service-credential': ['a', 'b'] })).toMatchObject({ detail: 'send X-Service-Credential once' })
+  expect(find({ authorization: ['a', 'b'] })).toMatchObject({ detail: 'send Authorization once' })
+  expect(find({ 'x-service-credential': ['a'], authorization: ['Bearer b'] })).toMatchObject({
+    detail: 'send either a credential or a bearer token',
+  })
+})

@@ -1,0 +1,161 @@
+import { credentialHeader } from '../src/credential/header.ts'
+import type { CredentialId, Ppid, Scope, SiteId } from '../src/credential/ids.ts'
+import { type Grant, issueCredential } from '../src/credential/issue.ts'
+import type { JsonObject, JsonValue } from '../src/encoding/json.ts'
+import { formatTime } from '../src/encoding/rfc3339.ts'
+import { createMemoryNonces } from '../src/holder/nonces.ts'
+import { holderRequestFrom } from '../src/holder/request.ts'
+import { signRequest } from '../src/holder/sign.ts'
+import { didKey, didKeyMethod } from '../src/proof/did.ts'
+import type { KeyAlgorithm, PrivateKey, PublicKey } from '../src/proof/keys.ts'
+import { generatePrivateKey } from '../src/proof/private-key.ts'
+import { signDocument } from '../src/proof/sign.ts'
+import type { Demand } from '../src/verify/demand.ts'
+import type { Knowledge, SiteKnowledge, SiteSettings, TrustedIssuer, TrustedKey } from '../src/verify/trust.ts'
+
+/**
+ * A good credential at a site that trusts its issuer, and the means to spoil exactly one thing of it. Everything happens at one fixed moment;
+ * nothing here reads a clock.
+ */
+export const NOW = Date.UTC(2026, 10, 14, 12, 0, 0)
+export const SITE = 'shop.example' as SiteId
+export const READ = 'orders:read' as Scope
+export const WRITE = 'orders:write' as Scope
+export const EPOCH = '0123456789abcdef'
+
+export interface Party {
+  readonly key: PrivateKey
+  readonly did: string
+  readonly method: string
+}
+
+export async function newParty(algorithm: KeyAlgorithm = 'Ed25519'): Promise<Party> {
+  const key = await generatePrivateKey(algorithm, { extractable: true })
+  return { key, did: didKey(key.publicKey), method: didKeyMethod(key.publicKey) }
+}
+
+let made = 0
+/** Ids are numbered, so that a failing test fails the same way again. */
+export const newCredentialId = () => `cred_${String(++made).padStart(26, '0')}` as CredentialId
+export const newPpid = () => `did:service:ppid_${String(++made).padStart(52, 'a')}` as Ppid
+export const at = (seconds: number) => formatTime(NOW + seconds * 1000)
+
+export function grant(changes: Partial<Grant> = {}): Grant {
+  return {
+    credentialId: newCredentialId(),
+    ppid: newPpid(),
+    siteId: SITE,
+    scope: [READ, WRITE],
+    permissionId: 'perm_orders',
+    validFromMs: NOW - 60_000,
+    validUntilMs: NOW + 3_600_000,
+    ...changes,
+  }
+}
+
+export const signerOf = ({ key, did, method }: Party, createdMs = NOW - 1000) => ({
+  issuer: did,
+  verificationMethod: method,
+  key,
+  createdMs,
+})
+
+export async function issue(issuer: Party, changes: Partial<Grant> = {}): Promise<JsonObject> {
+  return issueCredential(grant(changes), signerOf(issuer))
+}
+
+/** A document is an ordinary object; an edit works on a copy. */
+export function edited(document: JsonObject, edit: (copy: Editable) => void): JsonObject {
+  const copy = structuredClone(document) as Editable
+  edit(copy)
+  return copy as JsonObject
+}
+// biome-ignore lint/suspicious/noExplicitAny: spoiling a document means doing what its type forbids.
+export type Editable = any
+
+/** Puts a value where the path leads, such as `credentialSubject/scope`; `undefined` takes away what is there. */
+export function put(copy: Editable, path: string, value: JsonValue | undefined): void {
+  const names = path.split('/')
+  const last = names.pop() as string
+  const owner = names.reduce((object, name) => object[name], copy)
+  if (value === undefined) delete owner[last]
+  else owner[last] = value
+}
+
+/** The credential with a further member, so that its JSON takes exactly so many bytes. `filler` is one character, of one or more bytes. */
+export function weighing(document: JsonObject, bytes: number, filler = 'x'): JsonObject {
+  const free = bytes - Buffer.byteLength(JSON.stringify({ ...document, padding: '' }))
+  const fillerBytes = Buffer.byteLength(filler)
+  return { ...document, padding: filler.repeat(Math.floor(free / fillerBytes)) + 'x'.repeat(free % fillerBytes) }
+}
+
+/** Changes a credential before it is signed, so that the signature holds and only the content is wrong. */
+export async function signedWith(
+  issuer: Party,
+  edit: (copy: Editable) => void,
+  options: { createdMs?: number; proofPurpose?: string } = {},
+) {
+  const { proof: _, ...unsecured } = await issue(issuer)
+  const { createdMs = NOW - 1000, ...rest } = options
+  return signDocument(edited(unsecured, edit), { key: issuer.key, verificationMethod: issuer.method, createdMs, ...rest })
+}
+
+export function trustedKey(key: PublicKey, changes: Partial<TrustedKey> = {}): TrustedKey {
+  return { id: key.multikey, key, status: 'active', changedAtMs: undefined, ...changes }
+}
+
+export function trusted(party: Party, changes: Partial<TrustedIssuer> & { key?: Partial<TrustedKey> } = {}): TrustedIssuer {
+  const { key: keyChanges, ...rest } = changes
+  return {
+    issuer: party.did,
+    keys: new Map([[party.method, trustedKey(party.key.publicKey, keyChanges)]]),
+    scope: undefined,
+    credentialTtlSecondsMax: undefined,
+    ...rest,
+  }
+}
+
+/** A site's knowledge held in plain maps: the double of our own port. */
+export class PlainSite implements SiteKnowledge {
+  siteId = SITE
+  settings: SiteSettings = { bearer: 'on', holderProof: 'optional', credentialTtlSecondsMax: undefined }
+  head = { epoch: EPOCH, seq: 7, hash: '0'.repeat(64) }
+  readonly issuers = new Map<string, TrustedIssuer>()
+  readonly credentials = new Set<string>()
+  readonly users = new Set<string>()
+  readonly tokens = new Set<string>()
+
+  constructor(...issuers: TrustedIssuer[]) {
+    for (const issuer of issuers) this.issuers.set(issuer.issuer, issuer)
+  }
+
+  issuer = (issuer: string) => this.issuers.get(issuer)
+  credentialRevocation = (id: CredentialId) => (this.credentials.has(id) ? ({ by: 'credential', sinceMs: NOW } as const) : undefined)
+  userRevocation = (ppid: Ppid) => (this.users.has(ppid) ? ({ by: 'user', sinceMs: NOW } as const) : undefined)
+  tokenRevocation = (hash: string) => (this.tokens.has(hash) ? ({ by: 'token', sinceMs: NOW } as const) : undefined)
+}
+
+export function knowing(site: SiteKnowledge, changes: Partial<Knowledge> = {}): Knowledge {
+  return { site, ageMs: 100, ageMsMax: 30_000, ...changes }
+}
+
+export function asking(changes: Partial<Demand> = {}): Demand {
+  return { scope: [READ], nowMs: NOW, ...changes }
+}
+
+export const shown = (document: JsonValue) => ({ header: credentialHeader(document as JsonObject) })
+export const rawHeader = (content: string | Uint8Array) => ({ header: Buffer.from(content).toString('base64url') })
+
+const REQUEST_URL = 'https://shop.example/api/orders?page=2'
+
+/** What a holder sends along: a signed request, and a store that has seen none of its nonces. */
+export async function heldBy(holder: Party, { header }: { header: string }, changes: Partial<Demand> = {}): Promise<Demand> {
+  const plain = holderRequestFrom('POST', REQUEST_URL, new Headers({ 'x-service-credential': header }), 'none')
+  const fields = await signRequest(plain, { key: holder.key, nowMs: NOW })
+  const headers = new Headers({ 'x-service-credential': header, ...fields })
+  return asking({
+    request: holderRequestFrom('POST', REQUEST_URL, headers, 'none'),
+    nonces: createMemoryNonces({ startedAtMs: NOW - 600_000 }),
+    ...changes,
+  })
+}
