@@ -1,0 +1,27 @@
+import { crypto } from '../proof/crypto.ts'
+import { parseStrictDictionary, serializeBytes } from './structured-field.ts'
+
+const ALGORITHM = 'sha-256'
+const SHA256_BYTES = 32
+
+/** The value of a `Content-Digest` field (RFC 9530 §2) for these bytes, which may be none. */
+export async function contentDigest(body: Uint8Array): Promise<string> {
+  return serializeBytes(ALGORITHM, await crypto.sha256(body))
+}
+
+/**
+ * The SHA-256 that a `Content-Digest` field states. Undefined when it states none or is malformed. Other algorithms may stand beside it; they
+ * are not looked at, since the one that is looked at decides alone.
+ */
+export function parseContentDigest(lines: readonly string[]): Uint8Array | undefined {
+  const [digest, parameters] = parseStrictDictionary(lines)?.get(ALGORITHM) ?? []
+  return digest instanceof Uint8Array && digest.length === SHA256_BYTES && parameters?.size === 0 ? new Uint8Array(digest) : undefined
+}
+
+/** Whether these bytes have that SHA-256. Takes equally long wherever the difference is. */
+export async function isDigestOf(digest: Uint8Array, body: Uint8Array): Promise<boolean> {
+  const actual = await crypto.sha256(body)
+  let difference = digest.length ^ actual.length
+  for (let i = 0; i < actual.length; i++) difference |= (actual[i] as number) ^ (digest[i] ?? 0)
+  return difference === 0
+}
