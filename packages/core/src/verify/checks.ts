@@ -1,0 +1,214 @@
+import { type Deny, deny } from '../credential/denial.ts'
+import { CREDENTIAL_HEADER_CHARS_MAX, CREDENTIAL_LIFETIME_SECONDS_MAX, VALID_FROM_LEEWAY_MS } from '../credential/limits.ts'
+import { readCredentialHeader } from '../credential/read.ts'
+import { checkHolderProof } from '../holder/check.ts'
+import { checkProof } from '../proof/check.ts'
+import { parseDidKey } from '../proof/did.ts'
+import type { PublicKey } from '../proof/keys.ts'
+import { suiteNamed } from '../proof/suites.ts'
+import { type Case, NotEstablished } from './case.ts'
+import { linkFault, linkSignatureFault } from './delegation.ts'
+import { scopeFault, scopeWithin } from './scope.ts'
+import type { Knowledge } from './trust.ts'
+
+/** A check answers with a denial or with nothing at all. Checks never allow; only the end of the list does. */
+export type Check = (c: Case) => Deny | undefined | Promise<Deny | undefined>
+
+/** A verifier that cannot know stops saying yes (and says nothing else either: its list of issuers may be just as old). */
+export function staleness({ ageMs, ageMsMax }: Knowledge): Deny | undefined {
+  // Written so that an age of NaN is stale.
+  if (ageMs <= ageMsMax) return undefined
+  return deny('revocation_view_stale', 'this verifier has not heard from the revocation log for too long; try again in a moment')
+}
+
+export const staleView: Check = (c) => staleness(c.knowledge)
+
+export const unreadable: Check = (c) => {
+  const { presented } = c
+  if ('header' in presented) return readHeader(c, presented.header)
+  if (!('signed' in presented)) throw new TypeError('a bearer token has checks of its own')
+  c.signed = presented.signed
+  c.credential = presented.signed.credential
+  return undefined
+}
+
+function readHeader(c: Case, header: string): Deny | undefined | Promise<Deny | undefined> {
+  const { signatures } = c.knowledge
+  if (signatures === undefined || header.length > CREDENTIAL_HEADER_CHARS_MAX) return readCold(c, header)
+  const digest = signatures.digest(header)
+  return typeof digest === 'string' ? recall(c, header, digest) : digest.then((d) => recall(c, header, d))
+}
+
+function recall(c: Case, header: string, digest: string): Deny | undefined {
+  c.digest = digest
+  c.remembered = c.knowledge.signatures?.find(digest)
+  if (c.remembered === undefined) return readCold(c, header)
+  c.credential = c.remembered
+  return undefined
+}
+
+function readCold(c: Case, header: string): Deny | undefined {
+  const read = readCredentialHeader(header)
+  if ('ok' in read) return read
+  c.signed = read
+  c.credential = read.credential
+  return undefined
+}
+
+export const untrustedIssuer: Check = (c) => {
+  const issuer = c.knowledge.site.issuer(c.root.issuer)
+  if (issuer === undefined) return deny('issuer_untrusted', 'this site does not trust the issuer of the credential')
+  c.issuer = issuer
+  return undefined
+}
+
+/** The key comes from the site's list, found under the issuer's own name; never from the credential or its proof. */
+export const unknownKey: Check = (c) => {
+  const key = c.issuer.keys.get(c.root.verificationMethod)
+  if (key === undefined) return brokenSignature
+  if (key.status === 'compromised')
+    return deny('issuer_untrusted', 'the key that signed this credential is compromised; get a new credential')
+  c.key = key
+  return undefined
+}
+
+const brokenSignature = deny('credential_signature_invalid', 'the signature of the credential does not hold')
+
+function rootOf({ signed }: Case) {
+  let root = signed
+  while (root?.parent !== undefined) root = root.parent
+  return root
+}
+
+/** Holds when exactly these bytes were found good under exactly this key before, or when they are found good now. */
+export const wrongSignature: Check = (c) => {
+  if (c.remembered !== undefined) {
+    if (c.remembered.key === c.key.key) return signatureHeld(c)
+    // The issuer's key has been replaced since. What was remembered speaks of another key, so it says nothing.
+    c.remembered = undefined
+    const unread = 'header' in c.presented ? readCold(c, c.presented.header) : undefined
+    if (unread !== undefined) return unread
+  }
+  const root = rootOf(c)
+  const suite = root && suiteNamed(root.proof.cryptosuite)
+  if (root === undefined || suite === undefined) throw new NotEstablished('nothing has been read that could be checked')
+  if (suite.algorithm !== c.key.key.algorithm) return deny('credential_unsupported', 'proof.cryptosuite does not fit the key')
+  if (root.proof.proofPurpose !== 'assertionMethod') return brokenSignature
+  const held = checkProof(root.document, c.key.key, suite)
+  if (typeof held === 'boolean') return held ? signatureHeld(c) : brokenSignature
+  return held.then((h) => (h ? signatureHeld(c) : brokenSignature))
+}
+
+function signatureHeld(c: Case): undefined {
+  c.signedBy = c.key.key
+}
+
+/** Every link from the root outwards: first that the parent's holder signed it, then that it gives no more than the parent has. */
+export const wrongDelegation: Check = (c) => {
+  const { signedBy } = c // Without a root whose signature holds there is nothing to hang links on, and nothing to remember.
+  if (c.signed === undefined) return c.credential.parent === undefined ? undefined : rulesOfLinks(c)
+  if (c.signed.parent === undefined) return remember(c, signedBy)
+  return signaturesOfLinks(c, signedBy)
+}
+
+function rulesOfLinks(c: Case): Deny | undefined {
+  for (let child = c.credential; child.parent !== undefined; child = child.parent) {
+    const fault = linkFault(child.parent, child)
+    if (fault !== undefined) return fault
+  }
+  return undefined
+}
+
+async function signaturesOfLinks(c: Case, signedBy: PublicKey): Promise<Deny | undefined> {
+  const links = []
+  for (let link = c.signed; link?.parent !== undefined; link = link.parent) links.unshift({ parent: link.parent, child: link })
+  for (const { parent, child } of links) {
+    const fault = (await linkSignatureFault(parent.credential, child)) ?? linkFault(parent.credential, child.credential)
+    if (fault !== undefined) return fault
+  }
+  return remember(c, signedBy)
+}
+
+/** All signatures hold now, and that never changes; nothing else is remembered. */
+function remember(c: Case, signedBy: PublicKey): undefined {
+  if (c.digest !== undefined) c.knowledge.signatures?.remember(c.digest, c.credential, signedBy)
+}
+
+/** What the issuer said is genuine. Was it allowed to say so? */
+export const beyondIssuer: Check = (c) => {
+  const { root, key, issuer, knowledge } = c
+  if (key.status === 'retired' && !(root.createdMs <= (key.changedAtMs ?? Number.NEGATIVE_INFINITY))) {
+    return deny('issuer_untrusted', 'this credential was signed after its key had been retired; get a new credential')
+  }
+  const lifeSeconds = (root.validUntilMs - root.validFromMs) / 1000
+  const lifeSecondsMax = Math.min(
+    CREDENTIAL_LIFETIME_SECONDS_MAX,
+    knowledge.site.settings.credentialTtlSecondsMax ?? CREDENTIAL_LIFETIME_SECONDS_MAX,
+    issuer.credentialTtlSecondsMax ?? CREDENTIAL_LIFETIME_SECONDS_MAX,
+  )
+  if (lifeSeconds > lifeSecondsMax) {
+    return deny('issuer_untrusted', `this credential lives longer than the ${lifeSecondsMax} seconds that the site allows its issuer`)
+  }
+  return undefined
+}
+
+/** Half-open: at the very millisecond of `validUntil` it is over. A link is no younger than the links it hangs on. */
+export const wrongTime: Check = ({ credential, demand: { nowMs } }) => {
+  for (let link: typeof credential | undefined = credential; link !== undefined; link = link.parent) {
+    if (!(nowMs < link.validUntilMs)) return deny('credential_expired', 'the credential has expired; get a new one')
+    if (!(Math.max(link.validFromMs, link.createdMs) <= nowMs + VALID_FROM_LEEWAY_MS)) {
+      return deny('credential_not_yet_valid', 'the credential is not valid yet; check the clocks, or wait')
+    }
+  }
+  return undefined
+}
+
+export const wrongSite: Check = ({ credential, knowledge: { site } }) =>
+  credential.site === site.siteId ? undefined : deny('site_mismatch', `this credential is for another site than ${site.siteId}`)
+
+/** One revoked link takes everything below it along. */
+export const revoked: Check = ({ credential, knowledge: { site } }) => {
+  for (let link: typeof credential | undefined = credential; link !== undefined; link = link.parent) {
+    if (site.credentialRevocation(link.id) !== undefined || site.userRevocation(link.ppid, link.createdMs) !== undefined) {
+      return deny('credential_revoked', 'access with this credential has been revoked')
+    }
+  }
+  return undefined
+}
+
+export const insufficientScope: Check = (c) => {
+  c.scope = scopeWithin(c.credential.scope, c.issuer.scope)
+  return scopeFault(c.scope, c.demand)
+}
+
+/** The last check, because it alone changes something: it uses the nonce up. */
+export const unprovenHolder: Check = (c) => {
+  const { holderKey } = c.credential
+  if (holderKey === undefined) {
+    return c.knowledge.site.settings.holderProof === 'required'
+      ? deny('proof_required', 'this site takes only holder-bound credentials, with a signature of the request by the holder key')
+      : undefined
+  }
+  return provePossession(c, holderKey)
+}
+
+async function provePossession(c: Case, holderKey: string): Promise<Deny | undefined> {
+  const { request, nonces, nowMs } = c.demand
+  const key = parseDidKey(holderKey)
+  if (request === undefined || nonces === undefined || key === undefined) {
+    return deny('proof_required', 'this credential is holder-bound, and holder proofs cannot be checked here')
+  }
+  const proof = await checkHolderProof(request, {
+    holderKey: key,
+    holderDid: holderKey,
+    nowMs,
+    credentialHeaderSent: 'header' in c.presented,
+  })
+  if (!proof.ok) return proof
+  const { nonce, createdMs, usableUntilMs } = proof
+  const use = await nonces.consume({ holderKey, nonce, createdMs, usableUntilMs, nowMs })
+  if (use === 'replayed') return deny('proof_replayed', 'this request signature has been used before; sign each request anew')
+  if (use !== 'fresh') return deny('proof_invalid', 'this request signature is too old to be told from a replay; sign the request again')
+  c.holder = proof.bodyChecked ? 'proven' : 'proven_body_unseen'
+  return undefined
+}

@@ -1,0 +1,44 @@
+import type { Credential } from '../credential/credential.ts'
+import type { Deny } from '../credential/denial.ts'
+import type { CredentialId, PermissionId, Ppid, Scope, SiteId } from '../credential/ids.ts'
+import type { TokenFacts } from './token.ts'
+
+/** Who was let in, and with what. All of it comes from signed members, narrowed by what the site lets the issuer grant. */
+export interface Subject {
+  readonly ppid: Ppid
+  readonly siteId: SiteId
+  readonly scope: readonly Scope[]
+  readonly credentialId: CredentialId
+  readonly permissionId: PermissionId
+  readonly expiresAtMs: number
+}
+
+/** How fresh the revocation knowledge behind a decision was. */
+export interface ViewStamp {
+  readonly epoch: string
+  readonly seq: number
+  readonly ageMs: number
+}
+
+export interface AllowCredential {
+  readonly ok: true
+  readonly presented: 'credential'
+  readonly subject: Subject
+  readonly view: ViewStamp
+  /** The credential itself, its parents behind it. */
+  readonly credential: Credential
+  /** Whether a holder proof was asked for and held, and whether the body was part of what was checked. */
+  readonly holder: 'unbound' | 'proven' | 'proven_body_unseen'
+}
+
+export interface AllowBearer {
+  readonly ok: true
+  readonly presented: 'bearer'
+  readonly subject: Subject
+  readonly view: ViewStamp
+  readonly token: TokenFacts
+}
+
+export type Allow = AllowCredential | AllowBearer
+export type Denied = Deny & { readonly view: ViewStamp }
+export type Verdict = Allow | Denied

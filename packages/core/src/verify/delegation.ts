@@ -1,0 +1,36 @@
+import { type Credential, permissionOf, type SignedCredential } from '../credential/credential.ts'
+import { type Deny, deny } from '../credential/denial.ts'
+import { checkProof } from '../proof/check.ts'
+import { didKeyMethod, parseDidKey } from '../proof/did.ts'
+import { suiteNamed } from '../proof/suites.ts'
+
+/** What is wrong with handing on what `parent` holds in the form of `child`; nothing, if the child gets no more than its parent has. */
+export function linkFault(parent: Credential, child: Credential): Deny | undefined {
+  if (!parent.delegable) return invalid('its parent may not be delegated')
+  if (parent.holderKey === undefined || child.holderKey === undefined) return invalid('every link of a chain must be holder-bound')
+  if (child.issuer !== parent.holderKey) return invalid("its issuer is not its parent's holder key")
+  if (child.site !== parent.site) return invalid('it is for another site than its parent')
+  if (child.ppid !== parent.ppid) return invalid('it is for another user than its parent')
+  if (child.permissionId !== undefined && child.permissionId !== permissionOf(parent))
+    return invalid('it names another permission than its parent')
+  if (!(child.validUntilMs <= parent.validUntilMs)) return invalid('it outlives its parent')
+  if (!child.scope.every((scope) => parent.scope.includes(scope))) return invalid('it has a scope that its parent has not')
+  return undefined
+}
+
+/** Whether the holder of `parent`, and nobody else, signed `child`. The key comes from the parent, never from the child's own proof. */
+export async function linkSignatureFault(parent: Credential, child: SignedCredential): Promise<Deny | undefined> {
+  const key = parseDidKey(parent.holderKey)
+  const suite = suiteNamed(child.proof.cryptosuite)
+  const signedByHolder =
+    key !== undefined &&
+    suite?.algorithm === key.algorithm &&
+    child.proof.proofPurpose === 'assertionMethod' &&
+    child.credential.verificationMethod === didKeyMethod(key) &&
+    (await checkProof(child.document, key, suite))
+  return signedByHolder ? undefined : invalid("its parent's holder key did not sign it")
+}
+
+function invalid(why: string): Deny {
+  return deny('delegation_invalid', `a delegated credential does not count: ${why}`)
+}

@@ -1,0 +1,30 @@
+import { type Deny, deny } from '../credential/denial.ts'
+import type { Scope } from '../credential/ids.ts'
+import type { Demand } from './demand.ts'
+import { scopeFault, scopeWithin } from './scope.ts'
+import type { TokenFacts } from './token.ts'
+import type { SiteKnowledge } from './trust.ts'
+
+/** Unknown, expired, revoked, of another site: a bearer learns only that the token will not do. */
+const invalidToken = deny('token_invalid', 'this bearer token is not valid here; exchange the credential for a new one')
+
+/** What a token still gives at this moment, or why it gives nothing. It dies with its credential, chain, user, issuer, key and site setting. */
+export function tokenScope(token: TokenFacts, demand: Demand, site: SiteKnowledge): readonly Scope[] | Deny {
+  if (token.siteId !== site.siteId || !(demand.nowMs < token.expiresAtMs)) return invalidToken
+  const issuer = site.issuer(token.issuer)
+  const key = issuer?.keys.get(token.issuerKey)
+  if (issuer === undefined || key === undefined || key.status === 'compromised') return invalidToken
+  if (isRevoked(token, site)) return invalidToken
+  if (site.settings.bearer !== 'on') return deny('bearer_disabled', 'this site takes no bearer tokens any more; send the credential itself')
+  const scope = scopeWithin(token.scope, issuer.scope)
+  return scopeFault(scope, demand) ?? scope
+}
+
+function isRevoked({ tokenSha256, credentialChain, ppid, issuedAtMs }: TokenFacts, site: SiteKnowledge): boolean {
+  return (
+    site.tokenRevocation(tokenSha256) !== undefined ||
+    // A token made before a reinstatement stays dead, like the credential it came from.
+    site.userRevocation(ppid, issuedAtMs) !== undefined ||
+    credentialChain.some((id) => site.credentialRevocation(id) !== undefined)
+  )
+}

@@ -1,0 +1,74 @@
+import type { CredentialId, Ppid, Scope, SiteId } from '../credential/ids.ts'
+import type { PublicKey } from '../proof/keys.ts'
+import type { SignatureMemory } from './signature-memory.ts'
+
+/**
+ * `active`: counts. `retired`: still counts for what it signed before its retirement. `compromised`: nothing it ever signed counts, and it
+ * stays so for ever.
+ */
+export type KeyStatus = 'active' | 'retired' | 'compromised'
+
+export interface TrustedKey {
+  /** The fragment of its verificationMethod. */
+  readonly id: string
+  readonly key: PublicKey
+  readonly status: KeyStatus
+  /** Set when `status` is `retired`; also the moment since when a compromised key is known to be so. */
+  readonly changedAtMs: number | undefined
+}
+
+/** An issuer whose word counts at one site, and how far. */
+export interface TrustedIssuer {
+  readonly issuer: string
+  /** By full verificationMethod, `issuer#fragment`, so that a key can only be found under the DID that owns it. */
+  readonly keys: ReadonlyMap<string, TrustedKey>
+  /** The scopes it may grant. Undefined: no cap. */
+  readonly scope: ReadonlySet<Scope> | undefined
+  /** The longest life it may give a credential. Undefined: the site's own maximum. */
+  readonly credentialTtlSecondsMax: number | undefined
+}
+
+export interface SiteSettings {
+  readonly bearer: 'on' | 'off'
+  readonly holderProof: 'optional' | 'required'
+  readonly credentialTtlSecondsMax: number | undefined
+}
+
+/** Why something no longer counts, and since when. */
+export interface Revocation {
+  readonly by: 'credential' | 'user' | 'token' | 'issuer' | 'key'
+  readonly sinceMs: number
+}
+
+export interface LogHead {
+  readonly epoch: string
+  readonly seq: number
+  /** Lower-case hex; 64 zeros before the first entry. */
+  readonly hash: string
+}
+
+/**
+ * What a verifier knows about one site: whom it trusts and what has been taken away. Read from memory only; answers never wait.
+ * `SiteView` in `log/view.ts` is the one that follows the log; a test may bring its own.
+ */
+export interface SiteKnowledge {
+  readonly siteId: SiteId
+  readonly settings: SiteSettings
+  readonly head: LogHead
+  /** The issuer if the site trusts it now. */
+  issuer(issuer: string): TrustedIssuer | undefined
+  credentialRevocation(id: CredentialId): Revocation | undefined
+  /** A user revocation covers every credential of that user; after a reinstatement, those signed up to that moment (`createdMs`). */
+  userRevocation(ppid: Ppid, createdMs: number): Revocation | undefined
+  /** By the token's SHA-256 in lower-case hex. */
+  tokenRevocation(tokenSha256: string): Revocation | undefined
+}
+
+/** The knowledge behind one decision together with its age. Older than `ageMsMax`, and every answer is no. */
+export interface Knowledge {
+  readonly site: SiteKnowledge
+  readonly ageMs: number
+  readonly ageMsMax: number
+  /** Remembers which presentations were signed by whom, so that the next one like it costs no signature check. */
+  readonly signatures?: SignatureMemory
+}

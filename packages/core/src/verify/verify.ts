@@ -1,0 +1,84 @@
+import { permissionOf } from '../credential/credential.ts'
+import type { Deny } from '../credential/denial.ts'
+import { Case } from './case.ts'
+import * as check from './checks.ts'
+import type { Allow, Verdict, ViewStamp } from './decision.ts'
+import type { Demand, Presented } from './demand.ts'
+import type { TokenFacts } from './token.ts'
+import { tokenScope } from './token-checks.ts'
+import type { Knowledge } from './trust.ts'
+
+/**
+ * Every check that a credential passes, in this order, for the service and the SDK alike. Up to the signature nothing may speak of a claim;
+ * from there on the claims are the issuer's word. `explain` walks the same list.
+ */
+export const credentialChecks = [
+  ['freshness', check.staleView],
+  ['reading', check.unreadable],
+  ['issuer', check.untrustedIssuer],
+  ['key', check.unknownKey],
+  ['signature', check.wrongSignature],
+  ['delegation', check.wrongDelegation],
+  ['issuer_limits', check.beyondIssuer],
+  ['time', check.wrongTime],
+  ['site', check.wrongSite],
+  ['revocation', check.revoked],
+  ['scope', check.insufficientScope],
+  ['holder', check.unprovenHolder],
+] as const satisfies readonly (readonly [string, check.Check])[]
+
+/**
+ * Decides whether what is presented will do for what is demanded, by what is known. It reads no clock, no network and no disk; the one step
+ * that may wait for a store is the last, where a holder proof's nonce is used up. A refusal is a value; a throw means that we are broken.
+ */
+export async function verify(presented: Presented, demand: Demand, knowledge: Knowledge): Promise<Verdict> {
+  const view = stampOf(knowledge)
+  if ('token' in presented) return verdictOnToken(presented.token, demand, knowledge, view)
+  const c = new Case(presented, demand, knowledge)
+  for (const [, run] of credentialChecks) {
+    const answer = run(c)
+    // Most checks answer at once, and waiting for what is already here would cost more than the check.
+    const denial = answer instanceof Promise ? await answer : answer
+    if (denial !== undefined) return { ...denial, view }
+  }
+  const { credential, scope, holder } = c
+  return {
+    ok: true,
+    presented: 'credential',
+    subject: {
+      ppid: credential.ppid,
+      siteId: knowledge.site.siteId,
+      scope,
+      credentialId: credential.id,
+      permissionId: permissionOf(credential),
+      expiresAtMs: credential.validUntilMs,
+    },
+    view,
+    credential,
+    holder,
+  }
+}
+
+function stampOf({ site, ageMs }: Knowledge): ViewStamp {
+  return { epoch: site.head.epoch, seq: site.head.seq, ageMs }
+}
+
+function verdictOnToken(token: TokenFacts, demand: Demand, knowledge: Knowledge, view: ViewStamp): Verdict {
+  const scope = check.staleness(knowledge) ?? tokenScope(token, demand, knowledge.site)
+  if (isDenied(scope)) return { ...scope, view }
+  const [credentialId] = token.credentialChain
+  if (credentialId === undefined) throw new TypeError('a token always comes from a credential')
+  const { ppid, siteId, permissionId, expiresAtMs } = token
+  const allow: Allow = {
+    ok: true,
+    presented: 'bearer',
+    subject: { ppid, siteId, scope, credentialId, permissionId, expiresAtMs },
+    view,
+    token,
+  }
+  return allow
+}
+
+function isDenied(value: object): value is Deny {
+  return 'ok' in value
+}

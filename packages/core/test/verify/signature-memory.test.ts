@@ -1,0 +1,218 @@
+import { beforeAll, describe, expect, test, vi } from 'vitest'
+import type { Credential } from '../../src/credential/credential.ts'
+import { readCredentialHeader } from '../../src/credential/read.ts'
+import type { JsonObject } from '../../src/encoding/json.ts'
+import type { PublicKey } from '../../src/proof/keys.ts'
+import { parseMultikey } from '../../src/proof/keys.ts'
+import { createSignatureMemory, type SignatureMemory } from '../../src/verify/signature-memory.ts'
+import { verify } from '../../src/verify/verify.ts'
+import { newChain, showLink } from '../chain.ts'
+import {
+  asking,
+  issue,
+  knowing,
+  NOW,
+  newCredentialId,
+  newParty,
+  type Party,
+  PlainSite,
+  rawHeader,
+  shown,
+  trusted,
+  trustedKey,
+} from '../sample.ts'
+
+let issuer: Party
+let key: PublicKey
+let document: JsonObject
+let sample: Credential
+beforeAll(async () => {
+  issuer = await newParty()
+  key = issuer.key.publicKey
+  document = await issue(issuer)
+  const read = readCredentialHeader(shown(document).header)
+  if ('ok' in read) throw new Error(read.detail)
+  sample = read.credential
+})
+
+const another = (): Credential => ({ ...sample, id: newCredentialId() })
+/** Digests as SHA-256 would give them: evenly spread, but chosen by the test. */
+const digestNumber = (n: number) => {
+  let text = ''
+  let state = Math.imul(n + 1, 0x9e3779b1)
+  for (let i = 0; i < 32; i++) {
+    state = Math.imul(state ^ (state >>> 15), 0x2c1b3c6d) + i
+    text += String.fromCharCode((state >>> 11) & 0xff)
+  }
+  return text
+}
+
+describe('the memory of signatures', () => {
+  test('gives back everything a credential says, and the key it was found good under', async () => {
+    const memory = createSignatureMemory()
+    const chain = await newChain(issuer, 2)
+    const read = readCredentialHeader(shown(chain.links[2] as JsonObject).header)
+    if ('ok' in read) throw new Error(read.detail)
+    memory.remember('d'.repeat(32), read.credential, key)
+    const found = memory.find('d'.repeat(32))
+    expect(found?.key).toBe(key)
+    expect(found).toMatchObject(read.credential)
+    expect(memory.find('e'.repeat(32))).toBeUndefined()
+  })
+
+  test('tells apart digests that differ in any one character', () => {
+    const memory = createSignatureMemory({ capacity: 8 })
+    const digest = digestNumber(1)
+    memory.remember(digest, sample, key)
+    for (let i = 0; i < 32; i++) {
+      const near = digest.slice(0, i) + String.fromCharCode(digest.charCodeAt(i) ^ 1) + digest.slice(i + 1)
+      expect(memory.find(near), `character ${i}`).toBeUndefined()
+    }
+    expect(memory.find(digest)?.id).toBe(sample.id)
+  })
+
+  test('keeps nearly as many as it has places for, and never more', () => {
+    const memory = createSignatureMemory({ capacity: 1024 })
+    for (let n = 0; n < 800; n++) memory.remember(digestNumber(n), another(), key)
+    expect(memory.size).toBeGreaterThan(790)
+    for (let n = 800; n < 5000; n++) memory.remember(digestNumber(n), another(), key)
+    expect(memory.size).toBeLessThanOrEqual(1024)
+    expect(memory.size).toBeGreaterThan(1000)
+    let found = 0
+    for (let n = 0; n < 5000; n++) if (memory.find(digestNumber(n)) !== undefined) found++
+    expect(found).toBe(memory.size)
+  })
+
+  test('keeps one spelling of a credential, so that many spellings displace nobody else', () => {
+    const memory = createSignatureMemory({ capacity: 64 })
+    const others = Array.from({ length: 24 }, (_, n) => ({ digest: digestNumber(n), credential: another() }))
+    for (const { digest, credential } of others) memory.remember(digest, credential, key)
+    const before = memory.size
+    for (let n = 1000; n < 3000; n++) memory.remember(digestNumber(n), sample, key)
+    expect(memory.size).toBe(before + 1)
+    expect(memory.find(digestNumber(2999))?.id).toBe(sample.id)
+    expect(memory.find(digestNumber(2998))).toBeUndefined()
+    for (const { digest } of others) expect(memory.find(digest)).toBeDefined()
+  })
+
+  test('keeps what is seen often when a flood of others comes', () => {
+    const memory = createSignatureMemory({ capacity: 8 })
+    memory.remember(digestNumber(0), sample, key)
+    for (let n = 1; n < 1000; n++) {
+      memory.remember(digestNumber(n), another(), key)
+      expect(memory.find(digestNumber(0))?.id, `after ${n}`).toBe(sample.id)
+    }
+  })
+
+  test('replaces what it has under a digest', () => {
+    const memory = createSignatureMemory()
+    const newer = parseMultikey(key.multikey) as PublicKey
+    memory.remember('d'.repeat(32), sample, key)
+    memory.remember('d'.repeat(32), sample, newer)
+    expect(memory.size).toBe(1)
+    expect(memory.find('d'.repeat(32))?.key).toBe(newer)
+  })
+
+  test('refuses a capacity that is none', () => {
+    for (const capacity of [0, -1, 1.5, Number.NaN, 2 ** 24 + 1])
+      expect(() => createSignatureMemory({ capacity }), String(capacity)).toThrow(TypeError)
+    expect(() => createSignatureMemory({ capacity: 1 })).not.toThrow()
+  })
+})
+
+describe('a remembered presentation', () => {
+  const counting = (memory: SignatureMemory) => ({ memory, remember: vi.spyOn(memory, 'remember') })
+  const setUp = () => {
+    const site = new PlainSite(trusted(issuer))
+    const { memory, remember } = counting(createSignatureMemory())
+    return { site, knowledge: knowing(site, { signatures: memory }), remember }
+  }
+
+  test('gives the same verdict as the first time', async () => {
+    const { knowledge, remember } = setUp()
+    const first = await verify(shown(document), asking(), knowledge)
+    const second = await verify(shown(document), asking(), knowledge)
+    expect(first.ok).toBe(true)
+    expect(second).toMatchObject(JSON.parse(JSON.stringify(first)))
+    expect(remember).toHaveBeenCalledTimes(1)
+  })
+
+  test('is asked again about time, site, scope, trust, revocation, freshness and possession', async () => {
+    const { site, knowledge } = setUp()
+    const code = async (demand = asking(), known = knowledge) => {
+      const verdict = await verify(shown(document), demand, known)
+      return verdict.ok ? 'allowed' : verdict.code
+    }
+    expect(await code()).toBe('allowed')
+    expect(await code(asking({ nowMs: sample.validUntilMs }))).toBe('credential_expired')
+    expect(await code(asking({ nowMs: sample.validFromMs - 10_001 }))).toBe('credential_not_yet_valid')
+    expect(await code(asking({ scope: ['orders:refund' as never] }))).toBe('scope_insufficient')
+    expect(await code(asking(), { ...knowledge, ageMs: 30_001 })).toBe('revocation_view_stale')
+    site.settings = { ...site.settings, holderProof: 'required' }
+    expect(await code()).toBe('proof_required')
+    site.settings = { ...site.settings, holderProof: 'optional', credentialTtlSecondsMax: 60 }
+    expect(await code()).toBe('issuer_untrusted')
+    site.settings = { ...site.settings, credentialTtlSecondsMax: undefined }
+    site.siteId = 'other.example' as never
+    expect(await code()).toBe('site_mismatch')
+    site.siteId = sample.site as never
+    site.credentials.add(sample.id)
+    expect(await code()).toBe('credential_revoked')
+    site.credentials.clear()
+    site.issuers.set(issuer.did, trusted(issuer, { key: { status: 'compromised' } }))
+    expect(await code()).toBe('issuer_untrusted')
+    site.issuers.set(issuer.did, trusted(issuer, { key: { status: 'retired', changedAtMs: NOW - 5000 } }))
+    expect(await code()).toBe('issuer_untrusted')
+    site.issuers.clear()
+    expect(await code()).toBe('issuer_untrusted')
+    site.issuers.set(issuer.did, trusted(issuer))
+    expect(await code()).toBe('allowed')
+  })
+
+  test('is checked anew when the key in the list has been replaced, by the same or by another one', async () => {
+    const { site, knowledge, remember } = setUp()
+    const put = (publicKey: PublicKey) =>
+      site.issuers.set(issuer.did, trusted(issuer, { keys: new Map([[issuer.method, trustedKey(publicKey)]]) }))
+    await verify(shown(document), asking(), knowledge)
+    put(parseMultikey(key.multikey) as PublicKey)
+    expect(await verify(shown(document), asking(), knowledge)).toMatchObject({ ok: true })
+    expect(remember).toHaveBeenCalledTimes(2)
+    put((await newParty()).key.publicKey)
+    expect(await verify(shown(document), asking(), knowledge)).toMatchObject({ code: 'credential_signature_invalid' })
+    put((await newParty('P-256')).key.publicKey)
+    expect(await verify(shown(document), asking(), knowledge)).toMatchObject({ code: 'credential_unsupported' })
+    expect(remember).toHaveBeenCalledTimes(2)
+  })
+
+  test('was never refused for its signature: nothing bad is remembered', async () => {
+    const { knowledge, remember } = setUp()
+    const spoiled = { ...document, note: 'x' }
+    for (let i = 0; i < 2; i++)
+      expect(await verify(shown(spoiled), asking(), knowledge)).toMatchObject({ code: 'credential_signature_invalid' })
+    expect(remember).not.toHaveBeenCalled()
+  })
+
+  test('is another one in another spelling', async () => {
+    const { knowledge, remember } = setUp()
+    await verify(shown(document), asking(), knowledge)
+    await verify(rawHeader(JSON.stringify(document, null, 1)), asking(), knowledge)
+    expect(remember).toHaveBeenCalledTimes(2)
+    expect(knowledge.signatures?.size).toBe(1)
+  })
+
+  test('of a holder still needs the holder', async () => {
+    const { knowledge } = setUp()
+    const chain = await newChain(issuer, 0)
+    const { presented, demand } = await showLink(chain)
+    expect(await verify(presented, demand, knowledge)).toMatchObject({ ok: true, holder: 'proven' })
+    expect(await verify(presented, demand, knowledge)).toMatchObject({ code: 'proof_replayed' })
+    expect(await verify(presented, asking(), knowledge)).toMatchObject({ code: 'proof_required' })
+  })
+
+  test('too long to be a credential is not even hashed', async () => {
+    const { knowledge } = setUp()
+    const digest = vi.spyOn(knowledge.signatures as SignatureMemory, 'digest')
+    expect(await verify({ header: 'A'.repeat(8193) }, asking(), knowledge)).toMatchObject({ code: 'header_too_large' })
+    expect(digest).not.toHaveBeenCalled()
+  })
+})

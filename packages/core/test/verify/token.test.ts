@@ -1,0 +1,111 @@
+import { beforeAll, describe, expect, test } from 'vitest'
+import type { CredentialId, PermissionId, Scope, SiteId } from '../../src/credential/ids.ts'
+import type { TokenFacts } from '../../src/verify/token.ts'
+import type { Knowledge } from '../../src/verify/trust.ts'
+import { verify } from '../../src/verify/verify.ts'
+import { asking, knowing, NOW, newCredentialId, newParty, newPpid, type Party, PlainSite, READ, SITE, trusted, WRITE } from '../sample.ts'
+
+let issuer: Party
+let token: TokenFacts
+beforeAll(async () => {
+  issuer = await newParty()
+  token = {
+    tokenSha256: 'ab'.repeat(32),
+    siteId: SITE,
+    ppid: newPpid(),
+    scope: [READ, WRITE],
+    permissionId: 'perm_orders' as PermissionId,
+    credentialChain: [newCredentialId(), newCredentialId()],
+    issuer: issuer.did,
+    issuerKey: issuer.method,
+    issuedAtMs: NOW - 1000,
+    expiresAtMs: NOW + 900_000,
+  }
+})
+
+const site = (changes: (site: PlainSite) => void = () => undefined) => {
+  const known = new PlainSite(trusted(issuer))
+  changes(known)
+  return known
+}
+const judge = async (known: PlainSite = site(), demand = asking(), facts = token, more: Partial<Knowledge> = {}) => {
+  const verdict = await verify({ token: facts }, demand, knowing(known, more))
+  return verdict.ok ? 'allowed' : verdict.code
+}
+
+describe('a bearer token', () => {
+  test('is allowed like its credential, and the verdict says that it was a bearer', async () => {
+    const [credentialId] = token.credentialChain
+    expect(await verify({ token }, asking(), knowing(site()))).toEqual({
+      ok: true,
+      presented: 'bearer',
+      subject: {
+        ppid: token.ppid,
+        siteId: SITE,
+        scope: [READ, WRITE],
+        credentialId,
+        permissionId: 'perm_orders',
+        expiresAtMs: token.expiresAtMs,
+      },
+      view: { epoch: expect.any(String), seq: 7, ageMs: 100 },
+      token,
+    })
+  })
+
+  test('A133 is over at the very millisecond of its end', async () => {
+    expect(await judge(site(), asking({ nowMs: token.expiresAtMs - 1 }))).toBe('allowed')
+    expect(await judge(site(), asking({ nowMs: token.expiresAtMs }))).toBe('token_invalid')
+  })
+
+  test('A134 of another site is as good as unknown', async () => {
+    expect(await judge(site((s) => (s.siteId = 'other.example' as SiteId)))).toBe('token_invalid')
+  })
+
+  test('A138 dies with its credential, any parent, its user, issuer and key, and by itself', async () => {
+    for (const id of token.credentialChain) expect(await judge(site((s) => s.credentials.add(id)))).toBe('token_invalid')
+    expect(await judge(site((s) => s.users.add(token.ppid)))).toBe('token_invalid')
+    expect(await judge(site((s) => s.tokens.add(token.tokenSha256)))).toBe('token_invalid')
+    expect(await judge(site((s) => s.issuers.clear()))).toBe('token_invalid')
+    expect(await judge(site((s) => s.issuers.set(issuer.did, trusted(issuer, { key: { status: 'compromised' } }))))).toBe('token_invalid')
+    expect(await judge(site((s) => s.issuers.set(issuer.did, trusted(issuer, { keys: new Map() }))))).toBe('token_invalid')
+  })
+
+  test('outlives the retirement of the key, like what the key signed before', async () => {
+    expect(await judge(site((s) => s.issuers.set(issuer.did, trusted(issuer, { key: { status: 'retired', changedAtMs: NOW } }))))).toBe(
+      'allowed',
+    )
+  })
+
+  test('asks for user revocations as of the moment it was made', async () => {
+    const asked: number[] = []
+    const known = site((s) => {
+      s.userRevocation = ((_: string, createdMs: number) => void asked.push(createdMs)) as never
+    })
+    expect(await judge(known)).toBe('allowed')
+    expect(asked).toEqual([token.issuedAtMs])
+  })
+
+  test('is not taken where bearer tokens are switched off; a dead one does not learn even that', async () => {
+    const off = (s: PlainSite) => (s.settings = { ...s.settings, bearer: 'off' })
+    expect(await judge(site(off))).toBe('bearer_disabled')
+    expect(await judge(site((s) => (off(s), s.tokens.add(token.tokenSha256))))).toBe('token_invalid')
+    expect(await judge(site(off), asking({ nowMs: token.expiresAtMs }))).toBe('token_invalid')
+  })
+
+  test('gives only what the issuer may still grant', async () => {
+    const capped = site((s) => s.issuers.set(issuer.did, trusted(issuer, { scope: new Set([READ]) })))
+    expect(await verify({ token }, asking(), knowing(capped))).toMatchObject({ ok: true, subject: { scope: [READ] } })
+    expect(await judge(capped, asking({ scope: [WRITE] }))).toBe('scope_insufficient')
+    expect(await judge(site(), asking({ scope: ['orders:refund' as Scope] }))).toBe('scope_insufficient')
+  })
+
+  test('is refused like everything else when the knowledge is stale', async () => {
+    expect(await judge(site(), asking(), token, { ageMs: 30_001 })).toBe('revocation_view_stale')
+  })
+
+  test('without a credential behind it is a fault of ours', async () => {
+    await expect(verify({ token: { ...token, credentialChain: [] as CredentialId[] } }, asking(), knowing(site()))).rejects.toThrow(
+      TypeError,
+    )
+  })
+})

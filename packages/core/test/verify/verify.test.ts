@@ -1,0 +1,230 @@
+import { beforeAll, describe, expect, test } from 'vitest'
+import type { DenialCode } from '../../src/credential/denial.ts'
+import type { Scope, SiteId } from '../../src/credential/ids.ts'
+import { issueCredential } from '../../src/credential/issue.ts'
+import { readCredentialObject } from '../../src/credential/read.ts'
+import { verify } from '../../src/verify/verify.ts'
+import {
+  asking,
+  EPOCH,
+  grant,
+  heldBy,
+  issue,
+  knowing,
+  NOW,
+  newParty,
+  type Party,
+  PlainSite,
+  READ,
+  SITE,
+  shown,
+  signerOf,
+  trusted,
+  WRITE,
+} from '../sample.ts'
+
+let issuer: Party
+let holder: Party
+let site: PlainSite
+beforeAll(async () => {
+  issuer = await newParty()
+  holder = await newParty()
+  site = new PlainSite(trusted(issuer))
+})
+
+const code = async (...args: Parameters<typeof verify>): Promise<DenialCode | 'allowed'> => {
+  const verdict = await verify(...args)
+  return verdict.ok ? 'allowed' : verdict.code
+}
+
+describe('a good credential', () => {
+  test('is allowed, and the verdict says who, what and by which knowledge', async () => {
+    const credential = grant()
+    const document = await issueCredential(credential, signerOf(issuer))
+    const verdict = await verify(shown(document), asking(), knowing(site, { ageMs: 41 }))
+    expect(verdict).toMatchObject({
+      ok: true,
+      presented: 'credential',
+      holder: 'unbound',
+      subject: {
+        ppid: credential.ppid,
+        siteId: SITE,
+        scope: [READ, WRITE],
+        credentialId: credential.credentialId,
+        permissionId: 'perm_orders',
+        expiresAtMs: credential.validUntilMs,
+      },
+      view: { epoch: EPOCH, seq: 7, ageMs: 41 },
+    })
+  })
+
+  test('names perm_default when it has no permission_id', async () => {
+    const { permissionId: _, ...plain } = grant()
+    const document = await issueCredential(plain, signerOf(issuer))
+    expect(await verify(shown(document), asking(), knowing(site))).toMatchObject({ subject: { permissionId: 'perm_default' } })
+  })
+
+  test('is judged alike when it was read from a body', async () => {
+    const read = readCredentialObject(await issue(issuer))
+    if ('ok' in read) throw new Error(read.detail)
+    expect(await code({ signed: read }, asking(), knowing(site))).toBe('allowed')
+  })
+
+  test('of a P-256 issuer is allowed', async () => {
+    const kms = await newParty('P-256')
+    expect(await code(shown(await issue(kms)), asking(), knowing(new PlainSite(trusted(kms))))).toBe('allowed')
+  })
+
+  test('is allowed exactly as long as the knowledge is fresh', async () => {
+    const presented = shown(await issue(issuer))
+    expect(await code(presented, asking(), knowing(site, { ageMs: 30_000 }))).toBe('allowed')
+    expect(await code(presented, asking(), knowing(site, { ageMs: 30_001 }))).toBe('revocation_view_stale')
+    expect(await code(presented, asking(), knowing(site, { ageMs: Number.NaN }))).toBe('revocation_view_stale')
+    expect(await code(presented, asking(), knowing(site, { ageMs: Number.POSITIVE_INFINITY }))).toBe('revocation_view_stale')
+  })
+})
+
+describe('a denial', () => {
+  test('carries its code, words and the age of the knowledge, and nothing of the credential', async () => {
+    const verdict = await verify(shown(await issue(issuer)), asking({ nowMs: NOW + 3_600_000 }), knowing(site))
+    expect(verdict).toEqual({
+      ok: false,
+      code: 'credential_expired',
+      detail: expect.stringContaining('get a new one'),
+      view: { epoch: EPOCH, seq: 7, ageMs: 100 },
+    })
+  })
+
+  test('for want of scope names the scope that is needed', async () => {
+    const demand = asking({ scope: ['orders:refund' as Scope], anyScope: ['a' as Scope, 'b' as Scope] })
+    expect(await verify(shown(await issue(issuer)), demand, knowing(site))).toMatchObject({
+      code: 'scope_insufficient',
+      requiredScope: ['orders:refund', 'a', 'b'],
+    })
+  })
+
+  test('comes before reading anything when the knowledge is stale', async () => {
+    expect(await code({ header: '%%%' }, asking(), knowing(site, { ageMs: 31_000 }))).toBe('revocation_view_stale')
+  })
+})
+
+describe('scope', () => {
+  test('needs all of `scope` and one of `anyScope`', async () => {
+    const presented = shown(await issue(issuer))
+    const ask = (scope: string[], anyScope?: string[]) =>
+      code(presented, asking({ scope: scope as Scope[], ...(anyScope && { anyScope: anyScope as Scope[] }) }), knowing(site))
+    expect(await ask([READ, WRITE])).toBe('allowed')
+    expect(await ask([READ, 'orders:refund'])).toBe('scope_insufficient')
+    expect(await ask([], ['orders:refund', WRITE])).toBe('allowed')
+    expect(await ask([], ['orders:refund'])).toBe('scope_insufficient')
+    expect(await ask([READ], [])).toBe('scope_insufficient')
+    expect(await ask([])).toBe('allowed')
+  })
+
+  test('is what the credential has and the issuer may grant', async () => {
+    const capped = new PlainSite(trusted(issuer, { scope: new Set([READ, 'other' as Scope]) }))
+    const presented = shown(await issue(issuer))
+    const verdict = await verify(presented, asking(), knowing(capped))
+    expect(verdict).toMatchObject({ ok: true, subject: { scope: [READ] } })
+    expect(await code(presented, asking({ scope: [WRITE] }), knowing(capped))).toBe('scope_insufficient')
+  })
+
+  test('that the cap leaves empty gives nothing, even where nothing is asked for', async () => {
+    const capped = new PlainSite(trusted(issuer, { scope: new Set(['other' as Scope]) }))
+    expect(await code(shown(await issue(issuer)), asking({ scope: [] }), knowing(capped))).toBe('scope_insufficient')
+  })
+})
+
+describe('the issuer', () => {
+  test('may not sign with a compromised key, whenever that was', async () => {
+    const known = new PlainSite(trusted(issuer, { key: { status: 'compromised', changedAtMs: NOW + 1 } }))
+    expect(await code(shown(await issue(issuer)), asking(), knowing(known))).toBe('issuer_untrusted')
+  })
+
+  test('is believed for what a retired key signed up to its retirement', async () => {
+    const presented = shown(await issue(issuer)) // created one second before NOW
+    const retired = (changedAtMs: number | undefined) =>
+      knowing(new PlainSite(trusted(issuer, { key: { status: 'retired', changedAtMs } })))
+    expect(await code(presented, asking(), retired(NOW - 1000))).toBe('allowed')
+    expect(await code(presented, asking(), retired(NOW - 1001))).toBe('issuer_untrusted')
+    expect(await code(presented, asking(), retired(undefined))).toBe('issuer_untrusted')
+  })
+
+  test('may give exactly the longest life that site and issuer allow, and not a second more', async () => {
+    const presented = shown(await issue(issuer)) // 3,660 s
+    const allowing = (own: number | undefined, sites: number | undefined) => {
+      const known = new PlainSite(trusted(issuer, { credentialTtlSecondsMax: own }))
+      known.settings = { ...known.settings, credentialTtlSecondsMax: sites }
+      return knowing(known)
+    }
+    expect(await code(presented, asking(), allowing(3660, undefined))).toBe('allowed')
+    expect(await code(presented, asking(), allowing(3659, undefined))).toBe('issuer_untrusted')
+    expect(await code(presented, asking(), allowing(undefined, 3660))).toBe('allowed')
+    expect(await code(presented, asking(), allowing(undefined, 3659))).toBe('issuer_untrusted')
+    expect(await code(presented, asking(), allowing(9999, 3659))).toBe('issuer_untrusted')
+    const years = shown(await issue(issuer, { validUntilMs: NOW - 60_000 + 366 * 86_400_000 }))
+    const longer = shown(await issue(issuer, { validUntilMs: NOW - 60_000 + 366 * 86_400_000 + 1000 }))
+    expect(await code(years, asking(), allowing(undefined, undefined))).toBe('allowed')
+    expect(await code(longer, asking(), allowing(10 ** 9, 10 ** 9))).toBe('issuer_untrusted')
+  })
+})
+
+describe('a holder-bound credential', () => {
+  const bound = async () => shown(await issue(issuer, { holderKey: holder.did }))
+
+  test('is allowed with its holder’s proof, once', async () => {
+    const presented = await bound()
+    const demand = await heldBy(holder, presented)
+    expect(await verify(presented, demand, knowing(site))).toMatchObject({ ok: true, holder: 'proven' })
+    expect(await code(presented, demand, knowing(site))).toBe('proof_replayed')
+  })
+
+  test('is refused where holder proofs cannot be checked', async () => {
+    const presented = await bound()
+    const { request, nonces, ...rest } = await heldBy(holder, presented)
+    expect(await code(presented, rest, knowing(site))).toBe('proof_required')
+    expect(await code(presented, { ...rest, ...(request && { request }) }, knowing(site))).toBe('proof_required')
+    expect(await code(presented, { ...rest, ...(nonces && { nonces }) }, knowing(site))).toBe('proof_required')
+  })
+
+  test('uses its nonce up only when everything else is in order', async () => {
+    const presented = await bound()
+    const demand = await heldBy(holder, presented)
+    expect(await code(presented, { ...demand, scope: ['orders:refund' as Scope] }, knowing(site))).toBe('scope_insufficient')
+    expect(await code(presented, demand, knowing(site))).toBe('allowed')
+  })
+
+  test('is refused when the nonce store can no longer tell', async () => {
+    const presented = await bound()
+    const demand = await heldBy(holder, presented, { nonces: { consume: () => 'refused' } })
+    expect(await code(presented, demand, knowing(site))).toBe('proof_invalid')
+  })
+
+  test('fails loudly, not open, when the nonce store breaks', async () => {
+    const presented = await bound()
+    const demand = await heldBy(holder, presented, { nonces: { consume: () => Promise.reject(new Error('store is gone')) } })
+    await expect(verify(presented, demand, knowing(site))).rejects.toThrow('store is gone')
+  })
+
+  test('says so when nobody has seen the body', async () => {
+    const presented = await bound()
+    const demand = await heldBy(holder, presented)
+    if (demand.request === undefined) throw new Error('no request')
+    const unseen = { ...demand, request: { ...demand.request, body: 'unseen' as const } }
+    expect(await verify(presented, unseen, knowing(site))).toMatchObject({ ok: true, holder: 'proven_body_unseen' })
+  })
+
+  test('is the only kind that a site with holder_proof "required" takes', async () => {
+    const strict = new PlainSite(trusted(issuer))
+    strict.settings = { ...strict.settings, holderProof: 'required' }
+    expect(await code(shown(await issue(issuer)), asking(), knowing(strict))).toBe('proof_required')
+    const presented = await bound()
+    expect(await code(presented, await heldBy(holder, presented), knowing(strict))).toBe('allowed')
+  })
+})
+
+test('the site asked for is the one whose knowledge is used', async () => {
+  const other = new PlainSite(trusted(issuer))
+  other.siteId = 'other.example' as SiteId
+  expect(await code(shown(await issue(issuer)), asking(), knowing(other))).toBe('site_mismatch')
+})
