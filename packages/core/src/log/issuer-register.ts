@@ -1,0 +1,156 @@
+import { parseTime } from '../encoding/rfc3339.ts'
+import type { PublicKey } from '../proof/keys.ts'
+import { parseMultikey } from '../proof/keys.ts'
+import type { Revocation, TrustedIssuer, TrustedKey } from '../verify/trust.ts'
+import type { IssuerState } from './entry.ts'
+
+interface Registered {
+  /** Undefined while the issuer is trusted, and for one of which only compromised keys are known. */
+  distrustedMs: number | undefined
+  isTrusted: boolean
+  /** The last state that was stated, with what is known of its keys worked in. Kept while distrusted: its keys may yet turn out compromised. */
+  state: TrustedIssuer
+}
+
+/**
+ * The issuers of a site. Trust comes and goes with what the log states last; that a key is compromised is final. It sticks to the name of
+ * the key (its verificationMethod) and to its material, whichever issuer lists that: a secret known to others signs for all of them.
+ */
+export class IssuerRegister {
+  readonly #issuers = new Map<string, Registered>()
+  /** Since when, by verificationMethod and by Multikey. These two only grow, and their times only fall. */
+  readonly #compromisedNames = new Map<string, number>()
+  readonly #compromisedKeys = new Map<string, number>()
+
+  trusted(issuer: string): TrustedIssuer | undefined {
+    const known = this.#issuers.get(issuer)
+    return known?.isTrusted === true ? known.state : undefined
+  }
+
+  /** That the site no longer trusts an issuer that it did trust. */
+  issuerRevocation(issuer: string): Revocation | undefined {
+    const sinceMs = this.#issuers.get(issuer)?.distrustedMs
+    return sinceMs === undefined ? undefined : { by: 'issuer', sinceMs }
+  }
+
+  /** That a key is compromised, whether or not its issuer is trusted or still lists it. */
+  keyRevocation(issuer: string, keyId: string): Revocation | undefined {
+    const sinceMs = this.#compromisedNames.get(methodOf(issuer, keyId))
+    return sinceMs === undefined ? undefined : { by: 'key', sinceMs }
+  }
+
+  /** Replaces all that was stated about the issuer before. A key that the state itself calls compromised is so since `atMs`. */
+  trust(state: IssuerState, atMs: number): void {
+    const before = this.#issuers.get(state.issuer)
+    // An issuer that was distrusted in between begins with new key objects, so nothing remembered about the old ones applies.
+    const entry = { isTrusted: true, distrustedMs: undefined, state: issuerOf(state, before?.isTrusted ? before.state : undefined) }
+    this.#issuers.set(state.issuer, entry)
+    for (const { id, key, status } of state.keys) {
+      if (status === 'compromised') this.compromise(state.issuer, id, atMs, key)
+    }
+    this.#settle(entry)
+  }
+
+  distrust(issuer: string, atMs: number): void {
+    const known = this.#issuers.get(issuer)
+    if (known === undefined) {
+      this.#issuers.set(issuer, { isTrusted: false, distrustedMs: atMs, state: emptyIssuer(issuer) })
+      return
+    }
+    known.distrustedMs = Math.min(known.distrustedMs ?? atMs, atMs)
+    known.isTrusted = false
+  }
+
+  /**
+   * Retired twice, a key stays retired since the earlier moment: the second statement must not make signatures count that the first has ruled
+   * out. Only a whole new state of the issuer can move it, as it could make the key active again.
+   */
+  retire(issuer: string, keyId: string, atMs: number): void {
+    const known = this.#issuers.get(issuer)
+    const key = known?.state.keys.get(methodOf(issuer, keyId))
+    if (known === undefined || key === undefined || key.status === 'compromised') return
+    const changedAtMs = key.status === 'retired' ? Math.min(key.changedAtMs ?? atMs, atMs) : atMs
+    replaceKey(known, { ...key, status: 'retired', changedAtMs })
+  }
+
+  /** For ever. `multikey` is for a key that is no longer listed; that of a listed key is known. */
+  compromise(issuer: string, keyId: string, atMs: number, multikey?: string): void {
+    const method = methodOf(issuer, keyId)
+    const news = [keepEarlier(this.#compromisedNames, method, atMs)]
+    if (multikey !== undefined) news.push(keepEarlier(this.#compromisedKeys, multikey, atMs))
+    const listed = this.#issuers.get(issuer)?.state.keys.get(method)
+    if (listed !== undefined) news.push(keepEarlier(this.#compromisedKeys, listed.key.multikey, atMs))
+    if (news.includes(true)) this.#settleAll()
+  }
+
+  /** One key found compromised can make others so that share its name or material, and those again others. */
+  #settleAll(): void {
+    let changed = true
+    while (changed) {
+      changed = false
+      for (const known of this.#issuers.values()) changed = this.#settleOne(known) || changed
+    }
+  }
+
+  #settle(known: Registered): void {
+    if (this.#settleOne(known)) this.#settleAll()
+  }
+
+  /** Works what is compromised into one issuer's keys. True when that taught something new about a name or a material. */
+  #settleOne(known: Registered): boolean {
+    let learned = false
+    for (const [method, key] of known.state.keys) {
+      const { multikey } = key.key
+      const sinceMs = Math.min(this.#compromisedNames.get(method) ?? Infinity, this.#compromisedKeys.get(multikey) ?? Infinity)
+      if (sinceMs === Infinity) continue
+      if (keepEarlier(this.#compromisedNames, method, sinceMs)) learned = true
+      if (keepEarlier(this.#compromisedKeys, multikey, sinceMs)) learned = true
+      if (key.status !== 'compromised' || key.changedAtMs !== sinceMs) {
+        replaceKey(known, { ...key, status: 'compromised', changedAtMs: sinceMs })
+      }
+    }
+    return learned
+  }
+}
+
+function methodOf(issuer: string, keyId: string): string {
+  return `${issuer}#${keyId}`
+}
+
+/** Issuers are values: whoever holds one while it changes keeps what it was given. */
+function replaceKey(known: Registered, key: TrustedKey): void {
+  const keys = new Map(known.state.keys).set(methodOf(known.state.issuer, key.id), key)
+  known.state = { ...known.state, keys }
+}
+
+function emptyIssuer(issuer: string): TrustedIssuer {
+  return { issuer, keys: new Map(), scope: undefined, credentialTtlSecondsMax: undefined }
+}
+
+function issuerOf(state: IssuerState, before: TrustedIssuer | undefined): TrustedIssuer {
+  const { issuer, scope, credential_ttl_seconds_max: ttlMax } = state
+  const keys = new Map<string, TrustedKey>()
+  for (const { id, key, status, retired_at } of state.keys) {
+    const method = methodOf(issuer, id)
+    keys.set(method, { id, key: keyObject(key, before?.keys.get(method)?.key), status, changedAtMs: parseTime(retired_at) })
+  }
+  return { issuer, keys, scope: scope === null ? undefined : new Set(scope), credentialTtlSecondsMax: ttlMax ?? undefined }
+}
+
+/**
+ * The same object as before while the material is the same, a new one otherwise: remembered signatures are remembered by key object, so a
+ * statement that changes nothing costs nothing, and one that changes a key forgets what that key had signed.
+ */
+function keyObject(multikey: string, before: PublicKey | undefined): PublicKey {
+  if (before?.multikey === multikey) return before
+  const key = parseMultikey(multikey)
+  if (key === undefined) throw new TypeError('a key of an issuer is not a Multikey; parse the entry first')
+  return key
+}
+
+function keepEarlier(times: Map<string, number>, name: string, atMs: number): boolean {
+  const known = times.get(name)
+  if (known !== undefined && known <= atMs) return false
+  times.set(name, atMs)
+  return true
+}

@@ -1,0 +1,94 @@
+import { parseSiteId, type SiteId } from '../credential/ids.ts'
+import { decodeBase64url, encodeBase64url } from '../encoding/base64url.ts'
+import { canonicalJson } from '../encoding/jcs.ts'
+import { parseTime } from '../encoding/rfc3339.ts'
+import { encodeUtf8 } from '../encoding/utf8.ts'
+import { crypto } from '../proof/crypto.ts'
+import type { PrivateKey, PublicKey } from '../proof/keys.ts'
+import { isEpoch, isSeq, isSha256Hex, isTime, parseFields } from './entry.ts'
+import type { HeadProof } from './head-age.ts'
+import { isKid, isSignature, type SnapshotEnd, type SnapshotHead } from './snapshot.ts'
+
+/** What a heartbeat says: at `as_of`, or later, the log of the site ended here. */
+export interface HeartbeatFields {
+  readonly site_id: SiteId
+  readonly epoch: string
+  readonly seq: number
+  readonly hash: string
+  /** A time before the store was asked. */
+  readonly as_of: string
+  /** Which of the service's feed keys signs. */
+  readonly kid: string
+}
+
+export interface Heartbeat extends HeartbeatFields {
+  readonly signature: string
+}
+
+/** Undefined for anything but exactly these members, each in its grammar. Says nothing about the signature. */
+export function parseHeartbeat(value: unknown): Heartbeat | undefined {
+  const { site_id, epoch, seq, hash, as_of, kid, signature } = parseFields(value, 7) ?? {}
+  const siteId = parseSiteId(site_id)
+  if (siteId === undefined || !isEpoch(epoch) || !isSeq(seq) || !isSha256Hex(hash)) return undefined
+  if (!isTime(as_of) || !isKid(kid) || !isSignature(signature)) return undefined
+  return { site_id: siteId, epoch, seq, hash, as_of, kid, signature }
+}
+
+/** The text that is signed. Its first line keeps a heartbeat from being taken for anything else that the same key signs. */
+export function heartbeatText({ site_id, epoch, seq, hash, as_of, kid }: HeartbeatFields): string {
+  return `countersign-heartbeat\n${canonicalJson({ site_id, epoch, seq, hash, as_of, kid })}`
+}
+
+/** The text that is signed: the head, and the digest of all the bytes before the last line. */
+export function snapshotText({ site_id, epoch, seq, hash, as_of }: SnapshotHead, sha256: string): string {
+  return `countersign-snapshot\n${canonicalJson({ head: { type: 'head', site_id, epoch, seq, hash, as_of }, sha256 })}`
+}
+
+export async function signHeartbeat(fields: HeartbeatFields, key: PrivateKey): Promise<Heartbeat> {
+  return { ...fields, signature: await sign(heartbeatText(fields), key) }
+}
+
+/** The proof of the head when the signature holds under this key, otherwise undefined. Finding the key of `kid` is the caller's part. */
+export async function checkHeartbeat(heartbeat: Heartbeat, key: PublicKey): Promise<HeadProof | undefined> {
+  return (await holds(heartbeatText(heartbeat), heartbeat.signature, key)) ? headProof(heartbeat) : undefined
+}
+
+/** The last line of a snapshot. */
+export async function signSnapshot(
+  head: SnapshotHead,
+  digest: { lines: number; sha256: string },
+  kid: string,
+  key: PrivateKey,
+): Promise<SnapshotEnd> {
+  return { type: 'end', ...digest, kid, signature: await sign(snapshotText(head, digest.sha256), key) }
+}
+
+/**
+ * A snapshot proves its own head, if the signature holds and `received` is what the caller counted and hashed itself. Otherwise undefined, and
+ * nothing of it may be used.
+ */
+export async function checkSnapshot(
+  head: SnapshotHead,
+  end: SnapshotEnd,
+  received: { readonly lines: number; readonly sha256: string },
+  key: PublicKey,
+): Promise<HeadProof | undefined> {
+  if (end.lines !== received.lines || end.sha256 !== received.sha256) return undefined
+  return (await holds(snapshotText(head, end.sha256), end.signature, key)) ? headProof(head) : undefined
+}
+
+function headProof({ site_id, epoch, seq, hash, as_of }: Omit<HeartbeatFields, 'kid'>): HeadProof | undefined {
+  const asOfMs = parseTime(as_of)
+  return asOfMs === undefined ? undefined : { siteId: site_id, epoch, seq, hash, asOfMs }
+}
+
+async function sign(text: string, key: PrivateKey): Promise<string> {
+  // The contract says Ed25519; a key of another kind would make signatures that no reader takes.
+  if (key.publicKey.algorithm !== 'Ed25519') throw new TypeError('heads are signed with Ed25519 only')
+  return encodeBase64url(await key.sign(encodeUtf8(text)))
+}
+
+async function holds(text: string, signature: string, key: PublicKey): Promise<boolean> {
+  const bytes = decodeBase64url(signature)
+  return bytes !== undefined && key.algorithm === 'Ed25519' && crypto.verify(key, encodeUtf8(text), bytes)
+}

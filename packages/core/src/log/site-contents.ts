@@ -1,0 +1,112 @@
+import { parseTime } from '../encoding/rfc3339.ts'
+import type { LogHead, SiteSettings } from '../verify/trust.ts'
+import type { CheckedEntry } from './chain.ts'
+import type { SiteState } from './entry.ts'
+import { IssuerRegister } from './issuer-register.ts'
+import { Revocations } from './revocations.ts'
+import type { TableSeed } from './revoked-table.ts'
+import type { IssuerLine, SnapshotLine } from './snapshot.ts'
+
+/** What the entries of a site's log up to `head` say, without any judgement on whether they are the right ones. */
+export class SiteContents {
+  head: LogHead
+  settings: SiteSettings = { bearer: 'off', holderProof: 'required', credentialTtlSecondsMax: undefined }
+  hasSite = false
+  readonly revocations: Revocations
+  readonly issuers = new IssuerRegister()
+
+  constructor(seed: TableSeed, head: LogHead) {
+    this.head = head
+    this.revocations = new Revocations(seed)
+  }
+
+  apply(entry: CheckedEntry): void {
+    const { kind, body } = entry
+    switch (kind) {
+      case 'user.revoked':
+        this.revocations.revokeUser(body.ppid, msOf(body.revoked_at))
+        break
+      case 'user.reinstated':
+        this.revocations.reinstateUser(body.ppid, msOf(body.reinstated_at))
+        break
+      case 'credential.revoked':
+        this.revocations.revokeCredential(body.credential_id, msOf(body.revoked_at))
+        break
+      case 'token.revoked':
+        this.revocations.revokeToken(body.token_sha256, msOf(body.revoked_at))
+        break
+      case 'issuer.trusted':
+        this.issuers.trust(body, msOf(entry.at))
+        break
+      case 'issuer.distrusted':
+        this.issuers.distrust(body.issuer, msOf(entry.at))
+        break
+      case 'key.retired':
+        this.issuers.retire(body.issuer, body.key_id, msOf(body.at))
+        break
+      case 'key.compromised':
+        this.issuers.compromise(body.issuer, body.key_id, msOf(body.at))
+        break
+      case 'site.changed':
+        this.#change(body)
+        break
+      default:
+        unknownKind(kind)
+    }
+    this.head = { epoch: entry.epoch, seq: entry.seq, hash: entry.hash }
+  }
+
+  /** Takes in a line of a snapshot that was made at `asOf`. */
+  add(line: SnapshotLine, asOf: string): void {
+    switch (line.type) {
+      case 'credential':
+        this.revocations.revokeCredential(line.credential_id, msOf(line.revoked_at))
+        break
+      case 'token':
+        this.revocations.revokeToken(line.token_sha256, msOf(line.revoked_at))
+        break
+      case 'user':
+        this.revocations.revokeUser(line.ppid, msOf(line.revoked_at))
+        if (line.reinstated_at !== undefined) this.revocations.reinstateUser(line.ppid, msOf(line.reinstated_at))
+        if (line.revoked_again_at !== undefined) this.revocations.revokeUser(line.ppid, msOf(line.revoked_again_at))
+        break
+      case 'issuer':
+        this.#addIssuer(line, asOf)
+        break
+      case 'site':
+        this.#change(line)
+        break
+      default:
+        unknownKind(line)
+    }
+  }
+
+  #addIssuer(line: IssuerLine, asOf: string): void {
+    const { issuer, distrusted_at: distrustedAt } = line
+    const asOfMs = msOf(asOf)
+    for (const { key_id, key, at } of line.compromised) this.issuers.compromise(issuer, key_id, msOf(at), key ?? undefined)
+    if (line.status === 'trusted') {
+      this.issuers.trust(line, asOfMs)
+    } else if (typeof distrustedAt === 'string') {
+      // The last state of an issuer matters even now: a key listed there may be found compromised later.
+      this.issuers.trust(line, asOfMs)
+      this.issuers.distrust(issuer, msOf(distrustedAt))
+    }
+  }
+
+  #change({ bearer, holder_proof, credential_ttl_seconds_max }: SiteState): void {
+    this.settings = { bearer, holderProof: holder_proof, credentialTtlSecondsMax: credential_ttl_seconds_max ?? undefined }
+    this.hasSite = true
+  }
+}
+
+/** The type says that this cannot be; whoever comes past the type must still not have an entry skipped. */
+function unknownKind(kind: never): never {
+  throw new TypeError(`a view cannot apply ${JSON.stringify(kind)}`)
+}
+
+function msOf(time: string): number {
+  const ms = parseTime(time)
+  if (ms === undefined) throw new TypeError('a log entry has a time that cannot be read; parse the entry first')
+  return ms
+}

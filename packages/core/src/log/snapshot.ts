@@ -1,0 +1,171 @@
+import { type CredentialId, type Ppid, parseSiteId, type SiteId } from '../credential/ids.ts'
+import { parseMultikey } from '../proof/keys.ts'
+import {
+  type IssuerState,
+  isCredentialId,
+  isEpoch,
+  isKeyId,
+  isPpid,
+  isSeq,
+  isSha256Hex,
+  isTime,
+  parseFields,
+  parseIssuerState,
+  parseSiteState,
+  type SiteState,
+} from './entry.ts'
+
+/**
+ * One line of state between the head and the end of a snapshot. The service makes them from its store: a view keeps hashes instead of ids and
+ * cannot list what it knows.
+ */
+export type SnapshotLine = SiteLine | IssuerLine | UserLine | CredentialLine | TokenLine
+
+/** The first line: up to where in the log the state goes, and a time before the store was asked for it. */
+export interface SnapshotHead {
+  readonly type: 'head'
+  readonly site_id: SiteId
+  readonly epoch: string
+  readonly seq: number
+  readonly hash: string
+  readonly as_of: string
+}
+
+export interface SiteLine extends SiteState {
+  readonly type: 'site'
+}
+
+/** An issuer that the site trusts or has trusted, with the last state that was stated about it. */
+export interface IssuerLine extends IssuerState {
+  readonly type: 'issuer'
+  readonly status: 'trusted' | 'distrusted'
+  /** There when `status` is `distrusted`, and only then. Null when nothing but compromised keys was ever heard of the issuer. */
+  readonly distrusted_at?: string | null
+  /** Every name and material ever found compromised under this issuer, listed still or not. */
+  readonly compromised: readonly CompromisedKey[]
+}
+
+export interface CompromisedKey {
+  readonly key_id: string
+  /** Null when the key was never listed. */
+  readonly key: string | null
+  readonly at: string
+}
+
+export interface UserLine {
+  readonly type: 'user'
+  readonly ppid: Ppid
+  /** When the user was first revoked. */
+  readonly revoked_at: string
+  /** The latest reinstatement. Without it the user has been revoked ever since. */
+  readonly reinstated_at?: string
+  /** When the user was revoked again after that, if revoked now. */
+  readonly revoked_again_at?: string
+}
+
+export interface CredentialLine {
+  readonly type: 'credential'
+  readonly credential_id: CredentialId
+  readonly revoked_at: string
+}
+
+export interface TokenLine {
+  readonly type: 'token'
+  readonly token_sha256: string
+  readonly revoked_at: string
+}
+
+/** The last line. `lines` counts those before it, the head included; `sha256` is of all their bytes. */
+export interface SnapshotEnd {
+  readonly type: 'end'
+  readonly lines: number
+  readonly sha256: string
+  readonly kid: string
+  readonly signature: string
+}
+
+export const COMPROMISED_KEYS_MAX = 1024
+const KID = /^[A-Za-z0-9._~:=+#%-]{1,256}$/
+const SIGNATURE = /^[A-Za-z0-9_-]{86}$/
+
+/** Undefined for anything but a line with exactly its members, each in its grammar. The answer is a copy. */
+export function parseSnapshotLine(value: unknown): SnapshotHead | SnapshotLine | SnapshotEnd | undefined {
+  const type = typeof value === 'object' && value !== null ? (value as { readonly type?: unknown }).type : undefined
+  switch (type) {
+    case 'credential': {
+      const { credential_id, revoked_at } = parseFields(value, 3) ?? {}
+      return isCredentialId(credential_id) && isTime(revoked_at) ? { type, credential_id, revoked_at } : undefined
+    }
+    case 'token': {
+      const { token_sha256, revoked_at } = parseFields(value, 3) ?? {}
+      return isSha256Hex(token_sha256) && isTime(revoked_at) ? { type, token_sha256, revoked_at } : undefined
+    }
+    case 'user':
+      return parseUserLine(value)
+    case 'issuer':
+      return parseIssuerLine(value)
+    case 'site': {
+      const fields = parseFields(value, 4)
+      const state = fields && parseSiteState(fields)
+      return state && { type, ...state }
+    }
+    case 'head': {
+      const { site_id, epoch, seq, hash, as_of } = parseFields(value, 6) ?? {}
+      const siteId = parseSiteId(site_id)
+      if (siteId === undefined || !isEpoch(epoch) || !isSeq(seq) || !isSha256Hex(hash) || !isTime(as_of)) return undefined
+      return { type, site_id: siteId, epoch, seq, hash, as_of }
+    }
+    case 'end': {
+      const { lines, sha256, kid, signature } = parseFields(value, 5) ?? {}
+      if (!isSeq(lines) || !isSha256Hex(sha256) || !isKid(kid) || !isSignature(signature)) return undefined
+      return { type, lines, sha256, kid, signature }
+    }
+    default:
+      return undefined
+  }
+}
+
+function parseUserLine(value: unknown): UserLine | undefined {
+  const { ppid, revoked_at, reinstated_at, revoked_again_at } =
+    parseFields(value, 3) ?? parseFields(value, 4) ?? parseFields(value, 5) ?? {}
+  if (!isPpid(ppid) || !isTime(revoked_at)) return undefined
+  const line = { type: 'user', ppid, revoked_at } as const
+  if (parseFields(value, 3) !== undefined) return line
+  if (!isTime(reinstated_at)) return undefined
+  if (parseFields(value, 4) !== undefined) return { ...line, reinstated_at }
+  return isTime(revoked_again_at) ? { ...line, reinstated_at, revoked_again_at } : undefined
+}
+
+function parseIssuerLine(value: unknown): IssuerLine | undefined {
+  const trusted = parseFields(value, 7)
+  const fields = trusted ?? parseFields(value, 8)
+  const state = fields && parseIssuerState(fields)
+  const compromised = fields && parseCompromised(fields.compromised)
+  if (state === undefined || compromised === undefined) return undefined
+  if (trusted !== undefined) return trusted.status === 'trusted' ? { type: 'issuer', ...state, status: 'trusted', compromised } : undefined
+  const distrustedAt = fields?.distrusted_at
+  if (fields?.status !== 'distrusted' || !(distrustedAt === null || isTime(distrustedAt))) return undefined
+  return { type: 'issuer', ...state, status: 'distrusted', distrusted_at: distrustedAt, compromised }
+}
+
+function parseCompromised(value: unknown): readonly CompromisedKey[] | undefined {
+  if (!Array.isArray(value) || value.length > COMPROMISED_KEYS_MAX) return undefined
+  const keys: CompromisedKey[] = []
+  for (const item of value) {
+    const { key_id, key, at } = parseFields(item, 3) ?? {}
+    if (!isKeyId(key_id) || !isTime(at)) return undefined
+    if (key !== null && (typeof key !== 'string' || parseMultikey(key) === undefined)) return undefined
+    keys.push({ key_id, key, at })
+  }
+  return keys
+}
+
+/** The name of a key with which the service signs its heads. */
+export function isKid(value: unknown): value is string {
+  return typeof value === 'string' && KID.test(value)
+}
+
+/** 64 bytes in base64url; whether they are the one spelling is seen when they are decoded. */
+export function isSignature(value: unknown): value is string {
+  return typeof value === 'string' && SIGNATURE.test(value)
+}

@@ -1,0 +1,79 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { HeadAge } from '../../src/log/head-age.ts'
+import { NOW } from './log-sample.ts'
+
+describe('HeadAge', () => {
+  it('is infinite before the first proof and after forgetting', () => {
+    const age = new HeadAge()
+    expect(age.ageMs({ wallMs: NOW, monotonicMs: 0 })).toBe(Infinity)
+    age.prove(NOW, { wallMs: NOW, monotonicMs: 0 })
+    expect(age.ageMs({ wallMs: NOW, monotonicMs: 0 })).toBe(0)
+    age.forget()
+    expect(age.ageMs({ wallMs: NOW, monotonicMs: 0 })).toBe(Infinity)
+  })
+
+  it('goes on with the monotonic clock when the wall clock is set back', () => {
+    const age = new HeadAge()
+    age.prove(NOW, { wallMs: NOW, monotonicMs: 0 })
+    expect(age.ageMs({ wallMs: NOW - 3_600_000, monotonicMs: 40_000 })).toBe(40_000)
+  })
+
+  it('goes on with the wall clock when the machine has slept', () => {
+    const age = new HeadAge()
+    age.prove(NOW, { wallMs: NOW, monotonicMs: 0 })
+    expect(age.ageMs({ wallMs: NOW + 3_600_000, monotonicMs: 10 })).toBe(3_600_000)
+  })
+
+  it('does not become younger with an old proof that comes again', () => {
+    const age = new HeadAge()
+    age.prove(NOW, { wallMs: NOW, monotonicMs: 0 })
+    // The wall clock is set back, and the heartbeat of before is played once more.
+    age.prove(NOW, { wallMs: NOW - 60_000, monotonicMs: 50_000 })
+    age.prove(NOW - 1, { wallMs: NOW - 60_000, monotonicMs: 50_000 })
+    expect(age.ageMs({ wallMs: NOW - 60_000, monotonicMs: 50_000 })).toBe(50_000)
+  })
+
+  it('is infinite when a clock gives no number', () => {
+    const age = new HeadAge()
+    age.prove(NOW, { wallMs: NOW, monotonicMs: 0 })
+    expect(age.ageMs({ wallMs: Number.NaN, monotonicMs: 0 })).toBe(Infinity)
+    expect(age.ageMs({ wallMs: NOW, monotonicMs: Number.NaN })).toBe(Infinity)
+  })
+
+  it('never tells less than the time since a proof came, nor, while the wall clock is right, than the time since it was true', () => {
+    const step = fc.record({
+      elapsedMs: fc.nat(20_000),
+      /** Where the wall clock is set to, against the true time. */
+      skewMs: fc.oneof(fc.constant(0), fc.integer({ min: -100_000, max: 100_000 })),
+      /** How long a proof that comes now was under way; none comes otherwise. */
+      delayMs: fc.option(fc.nat(30_000)),
+    })
+    fc.assert(
+      fc.property(fc.array(step, { minLength: 1, maxLength: 30 }), (steps) => {
+        const age = new HeadAge()
+        let trueMs = NOW
+        const proofs: { asOfMs: number; receivedMs: number }[] = []
+        for (const { elapsedMs, skewMs, delayMs } of steps) {
+          trueMs += elapsedMs
+          const clocks = { wallMs: trueMs + skewMs, monotonicMs: trueMs - NOW }
+          if (delayMs !== null) {
+            age.prove(trueMs - delayMs, clocks)
+            proofs.push({ asOfMs: trueMs - delayMs, receivedMs: trueMs })
+          }
+          const told = age.ageMs(clocks)
+          if (proofs.length === 0) {
+            expect(told).toBe(Infinity)
+            continue
+          }
+          const newest = Math.max(...proofs.map(({ asOfMs }) => asOfMs))
+          const firstCame = Math.min(...proofs.filter(({ asOfMs }) => asOfMs === newest).map(({ receivedMs }) => receivedMs))
+          expect(told).toBeGreaterThanOrEqual(trueMs - firstCame)
+          if (skewMs >= 0) expect(told).toBeGreaterThanOrEqual(trueMs - newest)
+          expect(told).toBeGreaterThanOrEqual(0)
+          if (skewMs === 0) expect(told).toBe(trueMs - newest)
+        }
+      }),
+    )
+  })
+})

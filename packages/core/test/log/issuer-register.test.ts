@@ -1,0 +1,207 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import type { SiteView } from '../../src/log/view.ts'
+import { createSiteView } from '../../src/log/view.ts'
+import { activeKey, at, issuer, issuerState, logOf, msAt, multikey, type Saying, SITE, viewAfter, viewOf } from './log-sample.ts'
+import { PlainSite } from './plain-site.ts'
+import { FEW, issuerLog, KEY_IDS, trustedKeys } from './random-log.ts'
+
+const trust = (n: number, ...keys: Parameters<typeof issuerState>[1]): Saying => ({ kind: 'issuer.trusted', body: issuerState(n, keys) })
+const distrust = (n: number, seconds = 0): Saying => ({ kind: 'issuer.distrusted', body: { issuer: issuer(n) }, at: at(seconds) })
+const retire = (n: number, key_id: string, seconds: number): Saying => ({
+  kind: 'key.retired',
+  body: { issuer: issuer(n), key_id, at: at(seconds) },
+})
+const compromise = (n: number, key_id: string, seconds: number): Saying => ({
+  kind: 'key.compromised',
+  body: { issuer: issuer(n), key_id, at: at(seconds) },
+})
+const keyOf = (view: SiteView, n: number, id: string) => view.issuer(issuer(n))?.keys.get(`${issuer(n)}#${id}`)
+
+describe('an issuer', () => {
+  it('is what was stated about it last, as a whole', async () => {
+    const view = await viewAfter(
+      {
+        kind: 'issuer.trusted',
+        body: issuerState(1, [activeKey('key-1', 1)], { scope: ['a', 'b'] as never, credential_ttl_seconds_max: 60 }),
+      },
+      { kind: 'issuer.trusted', body: issuerState(1, [activeKey('key-2', 2)], { scope: ['a'] as never }) },
+    )
+    expect(view.issuer(issuer(1))).toMatchObject({ issuer: issuer(1), scope: new Set(['a']), credentialTtlSecondsMax: undefined })
+    expect([...(view.issuer(issuer(1))?.keys.keys() ?? [])]).toEqual([`${issuer(1)}#key-2`])
+    expect(view.issuer(issuer(2))).toBeUndefined()
+  })
+
+  it('is gone when it is distrusted, since the first time that was said, and back when it is trusted', async () => {
+    const gone = await viewAfter(trust(1, activeKey('key-1', 1)), distrust(1, 7), distrust(1, 9))
+    expect(gone.issuer(issuer(1))).toBeUndefined()
+    expect(gone.issuerRevocation(issuer(1))).toEqual({ by: 'issuer', sinceMs: msAt(7) })
+    const back = await viewAfter(trust(1, activeKey('key-1', 1)), distrust(1, 7), trust(1, activeKey('key-1', 1)))
+    expect(back.issuer(issuer(1))).toBeDefined()
+    expect(back.issuerRevocation(issuer(1))).toBeUndefined()
+  })
+
+  it('is unknown, not revoked, when it was never trusted', async () => {
+    expect((await viewAfter(trust(1))).issuerRevocation(issuer(2))).toBeUndefined()
+  })
+
+  it('that somebody holds does not change under his hands', async () => {
+    const entries = await logOf([trust(1, activeKey('key-1', 1)), compromise(1, 'key-1', 5)])
+    const view = viewOf(entries.slice(0, 1))
+    const held = view.issuer(issuer(1))
+    for (const entry of entries) view.apply(entry)
+    expect(held?.keys.get(`${issuer(1)}#key-1`)?.status).toBe('active')
+    expect(keyOf(view, 1, 'key-1')?.status).toBe('compromised')
+  })
+})
+
+describe('a retired key', () => {
+  it('is retired since the moment named', async () => {
+    expect(keyOf(await viewAfter(trust(1, activeKey('key-1', 1)), retire(1, 'key-1', 5)), 1, 'key-1')).toMatchObject({
+      status: 'retired',
+      changedAtMs: msAt(5),
+    })
+  })
+
+  it.each([
+    [5, 9],
+    [9, 5],
+  ])('retired at %d s and again at %d s, is so since the earlier', async (first, second) => {
+    const view = await viewAfter(trust(1, activeKey('key-1', 1)), retire(1, 'key-1', first), retire(1, 'key-1', second))
+    expect(keyOf(view, 1, 'key-1')?.changedAtMs).toBe(msAt(5))
+  })
+
+  it('comes back when the whole issuer is stated anew with it, and may be retired again later', async () => {
+    const back = [trust(1, activeKey('key-1', 1)), retire(1, 'key-1', 5), trust(1, activeKey('key-1', 1))]
+    expect(keyOf(await viewAfter(...back), 1, 'key-1')).toMatchObject({ status: 'active', changedAtMs: undefined })
+    expect(keyOf(await viewAfter(...back, retire(1, 'key-1', 9)), 1, 'key-1')).toMatchObject({ status: 'retired', changedAtMs: msAt(9) })
+  })
+
+  it('is no revocation', async () => {
+    expect((await viewAfter(trust(1, activeKey('key-1', 1)), retire(1, 'key-1', 5))).keyRevocation(issuer(1), 'key-1')).toBeUndefined()
+  })
+})
+
+describe('a compromised key', () => {
+  const compromised = { status: 'compromised', changedAtMs: msAt(5) }
+  const start = [trust(1, activeKey('key-1', 1)), compromise(1, 'key-1', 5)]
+
+  it.each([
+    ['trusted anew under its name', [trust(1, activeKey('key-1', 1))], 1, 'key-1'],
+    ['trusted anew with other material under its name', [trust(1, activeKey('key-1', 2))], 1, 'key-1'],
+    ['trusted anew under another name', [trust(1, activeKey('key-2', 1))], 1, 'key-2'],
+    ['distrusted and trusted again', [distrust(1), trust(1, activeKey('key-1', 1))], 1, 'key-1'],
+    ['dropped and listed again', [trust(1), trust(1, activeKey('key-1', 1))], 1, 'key-1'],
+    ['retired', [retire(1, 'key-1', 1)], 1, 'key-1'],
+    ['called retired in a new state', [trust(1, { id: 'key-1', key: multikey(1), status: 'retired', retired_at: at(9) })], 1, 'key-1'],
+    ['compromised once more, later', [compromise(1, 'key-1', 9)], 1, 'key-1'],
+    ['listed by another issuer', [trust(2, activeKey('other', 1))], 2, 'other'],
+    ['given a new name, and the new name new material', [trust(1, activeKey('key-2', 1)), trust(1, activeKey('key-2', 3))], 1, 'key-2'],
+  ] as const)('stays compromised when it is %s', async (_, then, n, id) => {
+    const view = await viewAfter(...start, ...then)
+    expect(keyOf(view, n, id)).toMatchObject(compromised)
+    expect(view.keyRevocation(issuer(n), id)).toEqual({ by: 'key', sinceMs: msAt(5) })
+  })
+
+  it('takes along the same material that other issuers list already, and whatever shares a name with that', async () => {
+    const view = await viewAfter(
+      trust(2, activeKey('a', 1)),
+      trust(1, activeKey('key-1', 1), activeKey('key-2', 2)),
+      compromise(1, 'key-1', 5),
+    )
+    expect(keyOf(view, 2, 'a')).toMatchObject(compromised)
+    expect(keyOf(view, 1, 'key-2')?.status).toBe('active')
+  })
+
+  it('is known before its issuer is, and of an issuer that is distrusted', async () => {
+    expect(keyOf(await viewAfter(compromise(1, 'key-1', 5), trust(1, activeKey('key-1', 1))), 1, 'key-1')).toMatchObject(compromised)
+    const distrusted = [trust(1, activeKey('key-1', 1)), distrust(1), compromise(1, 'key-1', 5)]
+    expect((await viewAfter(...distrusted)).keyRevocation(issuer(1), 'key-1')).toEqual({ by: 'key', sinceMs: msAt(5) })
+    expect(keyOf(await viewAfter(...distrusted, trust(1, activeKey('other', 1))), 1, 'other')).toMatchObject(compromised)
+  })
+
+  it('is so since the time of the entry when a state calls it so', async () => {
+    const view = await viewAfter(
+      { ...trust(1, { id: 'key-1', key: multikey(1), status: 'compromised' }), at: at(8) } as Saying,
+      trust(1, activeKey('key-1', 1)),
+    )
+    expect(keyOf(view, 1, 'key-1')).toMatchObject({ status: 'compromised', changedAtMs: msAt(8) })
+  })
+
+  it('leaves keys alone that share neither name nor material', async () => {
+    const view = await viewAfter(...start, trust(1, activeKey('key-2', 2)), trust(2, activeKey('key-1', 3)))
+    expect(keyOf(view, 1, 'key-2')?.status).toBe('active')
+    expect(keyOf(view, 2, 'key-1')?.status).toBe('active')
+  })
+
+  it('is final, by name and by material, whatever a log says after it', async () => {
+    await fc.assert(
+      fc.asyncProperty(issuerLog, async (sayings) => {
+        const view = createSiteView({ siteId: SITE })
+        const names = new Set<string>()
+        const materials = new Set<string>()
+        for (const entry of await logOf(sayings)) {
+          view.apply(entry)
+          for (const [method, { key, status }] of trustedKeys(view)) {
+            if (names.has(method) || materials.has(key.multikey)) expect(status).toBe('compromised')
+            if (status !== 'compromised') continue
+            names.add(method)
+            materials.add(key.multikey)
+          }
+          for (const n of FEW) {
+            for (const id of KEY_IDS) {
+              const method = `${issuer(n)}#${id}`
+              if (names.has(method)) expect(view.keyRevocation(issuer(n), id)).toBeDefined()
+              if (view.keyRevocation(issuer(n), id)) names.add(method)
+            }
+          }
+        }
+      }),
+      { numRuns: 200 },
+    )
+  })
+
+  it('is what the plain reading of the whole log says', async () => {
+    await fc.assert(
+      fc.asyncProperty(issuerLog, async (sayings) => {
+        const plain = new PlainSite()
+        for (const saying of sayings) plain.say(saying)
+        const view = viewOf(await logOf(sayings))
+        const { names, keys } = plain.compromised()
+        for (const n of FEW) {
+          const { state, isTrusted, distrustedMs } = plain.issuerState(issuer(n))
+          expect(view.issuer(issuer(n)) !== undefined).toBe(isTrusted)
+          expect(view.issuerRevocation(issuer(n))?.sinceMs).toBe(isTrusted ? undefined : distrustedMs)
+          for (const id of KEY_IDS) expect(view.keyRevocation(issuer(n), id)?.sinceMs).toBe(names.get(`${issuer(n)}#${id}`))
+          if (!isTrusted) continue
+          for (const { id, key, status } of state?.keys ?? []) {
+            const isCompromised = names.has(`${issuer(n)}#${id}`) || keys.has(key)
+            expect(keyOf(view, n, id)?.status).toBe(isCompromised ? 'compromised' : status)
+          }
+        }
+      }),
+      { numRuns: 200 },
+    )
+  })
+})
+
+describe('the object of a key', () => {
+  it.each([
+    ['the issuer is stated anew without a change', [trust(1, activeKey('key-1', 1))], true],
+    ['another key of the issuer changes', [trust(1, activeKey('key-1', 1), activeKey('key-2', 2))], true],
+    ['it is retired', [retire(1, 'key-1', 5)], true],
+    ['it is compromised', [compromise(1, 'key-1', 5)], true],
+    ['its material changes', [trust(1, activeKey('key-1', 2))], false],
+    ['it goes and comes back', [trust(1), trust(1, activeKey('key-1', 1))], false],
+    ['its issuer is distrusted and trusted again', [distrust(1), trust(1, activeKey('key-1', 1))], false],
+  ] as const)('stays or is made anew as it must when %s', async (_, then, isKept) => {
+    const entries = await logOf([trust(1, activeKey('key-1', 1)), ...then])
+    const view = viewOf(entries.slice(0, 1))
+    const before = keyOf(view, 1, 'key-1')?.key
+    for (const entry of entries) view.apply(entry)
+    const after = keyOf(view, 1, 'key-1')?.key
+    expect(before).toBeDefined()
+    expect(after).toBeDefined()
+    expect(after === before).toBe(isKept)
+  })
+})

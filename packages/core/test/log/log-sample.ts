@@ -1,0 +1,106 @@
+import type { CredentialId, Ppid, Scope, SiteId } from '../../src/credential/ids.ts'
+import { formatTime, parseTime } from '../../src/encoding/rfc3339.ts'
+import { type CheckedEntry, checkEntry, GENESIS_HASH, sealEntry } from '../../src/log/chain.ts'
+import type { Entry, EntryBodies, EntryKind, IssuerState, KeyState } from '../../src/log/entry.ts'
+import { createSiteView, type SiteView } from '../../src/log/view.ts'
+import { publicKeyFromBytes } from '../../src/proof/keys.ts'
+import type { LogHead } from '../../src/verify/trust.ts'
+
+/** A good log of one site, from which each test spoils one thing. */
+export const SITE = 'shop.example' as SiteId
+export const OTHER_SITE = 'other.example' as SiteId
+export const EPOCH = '0123456789abcdef'
+export const NOW = Date.UTC(2026, 10, 14, 12, 0, 0)
+export const SEED = [0x12345678, 0x9abcdef0] as const
+export const GENESIS = GENESIS_HASH
+export const START: LogHead = { epoch: EPOCH, seq: 0, hash: GENESIS_HASH }
+
+export const at = (seconds: number) => formatTime(NOW + seconds * 1000)
+export const msAt = (seconds: number) => NOW + seconds * 1000
+export function msOf(time: string): number {
+  const ms = parseTime(time)
+  if (ms === undefined) throw new Error(`no time: ${time}`)
+  return ms
+}
+export const credential = (n: number) => `cred_${String(n).padStart(26, '0')}` as CredentialId
+export const user = (n: number) => `did:service:ppid_${String(n).padStart(52, 'a')}` as Ppid
+export const token = (n: number) => n.toString(16).padStart(64, '0')
+export const issuer = (n: number) => `did:web:issuer${n}.example`
+
+/** A Multikey of its own for each number. */
+export function multikey(n: number): string {
+  const bytes = new Uint8Array(32).fill(n + 1)
+  bytes[31] = 1
+  const key = publicKeyFromBytes('Ed25519', bytes)
+  if (key === undefined) throw new Error('the sample key is not a good one')
+  return key.multikey
+}
+
+export const activeKey = (id: string, n: number): KeyState => ({ id, key: multikey(n), status: 'active' })
+
+export function issuerState(n: number, keys: readonly KeyState[], changes: Partial<IssuerState> = {}): IssuerState {
+  return { issuer: issuer(n), keys, scope: null, credential_ttl_seconds_max: null, ...changes }
+}
+
+/** One good body of every kind. */
+export const BODIES: EntryBodies = {
+  'user.revoked': { ppid: user(1), revoked_at: at(1) },
+  'user.reinstated': { ppid: user(1), reinstated_at: at(2) },
+  'credential.revoked': { credential_id: credential(1), revoked_at: at(3) },
+  'token.revoked': { token_sha256: token(1), revoked_at: at(4) },
+  'issuer.trusted': {
+    issuer: issuer(1),
+    keys: [activeKey('key-1', 1), { id: 'key-2', key: multikey(2), status: 'retired', retired_at: at(0) }],
+    scope: ['orders:read' as Scope, 'orders:write' as Scope],
+    credential_ttl_seconds_max: 86_400,
+  },
+  'issuer.distrusted': { issuer: issuer(1) },
+  'key.retired': { issuer: issuer(1), key_id: 'key-1', at: at(5) },
+  'key.compromised': { issuer: issuer(1), key_id: 'key-1', at: at(6) },
+  'site.changed': { bearer: 'on', holder_proof: 'optional', credential_ttl_seconds_max: null },
+}
+export const KINDS = Object.keys(BODIES) as EntryKind[]
+
+/** What an entry says, before it has a place in a log. */
+export type Saying = {
+  readonly [Kind in EntryKind]: { readonly kind: Kind; readonly body: EntryBodies[Kind]; readonly at?: string }
+}[EntryKind]
+
+/** A log that says these things, one after the other. */
+export async function logOf(sayings: readonly Saying[], start: LogHead = START, siteId = SITE): Promise<CheckedEntry[]> {
+  const entries: CheckedEntry[] = []
+  let head = start
+  for (const { kind, body, at: time = at(entries.length) } of sayings) {
+    const entry = (await sealEntry({ siteId, kind, body, at: time }, head)) as Entry
+    entries.push(await checked(entry))
+    head = headOf(entry)
+  }
+  return entries
+}
+
+export async function checked(entry: Entry): Promise<CheckedEntry> {
+  const good = await checkEntry(entry)
+  if (good === undefined) throw new Error(`the hash of entry ${entry.seq} does not hold`)
+  return good
+}
+
+export const headOf = ({ epoch, seq, hash }: Entry): LogHead => ({ epoch, seq, hash })
+
+/** A view that has applied all of them. */
+export function viewOf(entries: readonly CheckedEntry[], siteId = SITE): SiteView {
+  const view = createSiteView({ siteId, seed: SEED })
+  for (const entry of entries) {
+    const outcome = view.apply(entry)
+    if (outcome !== 'applied') throw new Error(`entry ${entry.seq}: ${outcome}`)
+  }
+  return view
+}
+
+export const viewAfter = async (...sayings: Saying[]) => viewOf(await logOf(sayings))
+
+/** As many plain entries as asked for. */
+export const revocations = (count: number): Saying[] =>
+  Array.from(
+    { length: count },
+    (_, n) => ({ kind: 'credential.revoked', body: { credential_id: credential(n), revoked_at: at(n) } }) as const,
+  )

@@ -1,0 +1,223 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import type { CheckedEntry } from '../../src/log/chain.ts'
+import { COMPROMISED_KEYS_MAX, parseSnapshotLine, type SnapshotHead, type SnapshotLine } from '../../src/log/snapshot.ts'
+import { createSiteView, type SiteView } from '../../src/log/view.ts'
+import {
+  activeKey,
+  at,
+  credential,
+  EPOCH,
+  issuer,
+  logOf,
+  msAt,
+  multikey,
+  OTHER_SITE,
+  revocations,
+  SEED,
+  SITE,
+  token,
+  user,
+  viewOf,
+} from './log-sample.ts'
+import { PlainSite } from './plain-site.ts'
+import { answersOf, anyLog, issuerLog } from './random-log.ts'
+
+const HEAD: SnapshotHead = { type: 'head', site_id: SITE, epoch: EPOCH, seq: 7, hash: token(7), as_of: at(0) }
+const SITE_LINE = { type: 'site', bearer: 'on', holder_proof: 'optional', credential_ttl_seconds_max: null } as const
+const ISSUER_LINE = {
+  type: 'issuer',
+  issuer: issuer(1),
+  status: 'trusted',
+  keys: [activeKey('key-1', 1)],
+  scope: null,
+  credential_ttl_seconds_max: null,
+  compromised: [{ key_id: 'key-0', key: null, at: at(0) }],
+} as const
+const GOOD_LINES = [
+  HEAD,
+  SITE_LINE,
+  ISSUER_LINE,
+  { ...ISSUER_LINE, status: 'distrusted', distrusted_at: at(1) },
+  { ...ISSUER_LINE, status: 'distrusted', distrusted_at: null, keys: [] },
+  { type: 'user', ppid: user(1), revoked_at: at(1) },
+  { type: 'user', ppid: user(1), revoked_at: at(1), reinstated_at: at(2) },
+  { type: 'user', ppid: user(1), revoked_at: at(1), reinstated_at: at(2), revoked_again_at: at(3) },
+  { type: 'credential', credential_id: credential(1), revoked_at: at(1) },
+  { type: 'token', token_sha256: token(1), revoked_at: at(1) },
+  { type: 'end', lines: 9, sha256: token(9), kid: 'feed-1', signature: 'A'.repeat(86) },
+] as const
+
+/** Loads, or gives the reason why not. */
+function load(view: SiteView, head: SnapshotHead, lines: readonly SnapshotLine[]) {
+  const loading = view.beginLoad(head)
+  for (const line of lines) loading.add(line)
+  return loading.commit()
+}
+
+describe('parseSnapshotLine', () => {
+  it.each(GOOD_LINES)('takes $type', (line) => {
+    expect(parseSnapshotLine(structuredClone(line))).toEqual(line)
+  })
+
+  it.each(GOOD_LINES)('refuses $type with a member more, less, or of another form', (line) => {
+    const members = line as unknown as Record<string, unknown>
+    expect(parseSnapshotLine({ ...members, reason: 'because' })).toBeUndefined()
+    for (const member of Object.keys(members)) {
+      const { [member]: _, ...rest } = members
+      // What is left of a user line without its last member is another good line.
+      const isShorterUser = line.type === 'user' && member === Object.keys(line).at(-1) && Object.keys(line).length > 3
+      expect(parseSnapshotLine(rest) !== undefined, `without ${member}`).toBe(isShorterUser)
+      for (const other of [-1, true, '', {}, [[]]])
+        expect(parseSnapshotLine({ ...rest, [member]: other }), `${member}: ${other}`).toBeUndefined()
+    }
+  })
+
+  it.each([
+    ['a type it does not know', { type: 'group' }],
+    ['a trusted issuer that was distrusted', { ...ISSUER_LINE, distrusted_at: at(1) }],
+    ['a distrusted issuer without a time', { ...ISSUER_LINE, status: 'distrusted' }],
+    ['a user revoked again without reinstatement', { type: 'user', ppid: user(1), revoked_at: at(1), revoked_again_at: at(3) }],
+    ['a compromised key that is no key', { ...ISSUER_LINE, compromised: [{ key_id: 'key-0', key: 'z6', at: at(0) }] }],
+    ['too many compromised keys', { ...ISSUER_LINE, compromised: Array(COMPROMISED_KEYS_MAX + 1).fill(ISSUER_LINE.compromised[0]) }],
+    ['a list', []],
+    ['nothing', undefined],
+  ])('refuses %s', (_, line) => {
+    expect(parseSnapshotLine(line)).toBeUndefined()
+  })
+
+  it('never throws, whatever it is given', () => {
+    const types = fc.constantFrom('head', 'site', 'issuer', 'user', 'credential', 'token', 'end')
+    fc.assert(
+      fc.property(fc.anything(), types, fc.dictionary(fc.string(), fc.anything()), (value, type, members) => {
+        parseSnapshotLine(value)
+        parseSnapshotLine({ ...members, type })
+      }),
+    )
+  })
+})
+
+describe('loading a snapshot', () => {
+  it('and then the rest of the log gives the same answers as the whole log', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.oneof(anyLog, issuerLog), fc.nat(40), async (sayings, cut) => {
+        const all = [{ kind: 'site.changed' as const, body: SITE_STATE, at: at(0) }, ...sayings]
+        const entries = await logOf(all)
+        const done = Math.min(cut, sayings.length) + 1
+        const plain = new PlainSite()
+        for (const saying of all.slice(0, done)) plain.say(saying)
+        const lines = plain.snapshotLines()
+        for (const line of lines) expect(parseSnapshotLine(line)).toEqual(line)
+
+        const view = createSiteView({ siteId: SITE })
+        expect(load(view, plain.snapshotHead(done, entries[done - 1]?.hash), lines)).toBe('loaded')
+        expect(answersOf(view)).toEqual(answersOf(viewOf(entries.slice(0, done))))
+        for (const entry of entries.slice(done)) expect(view.apply(entry)).toBe('applied')
+        expect(view.head).toEqual(viewOf(entries).head)
+        expect(answersOf(view)).toEqual(answersOf(viewOf(entries)))
+      }),
+      { numRuns: 200 },
+    )
+  })
+
+  it('changes nothing until it is committed, and then everything at once', () => {
+    const view = createSiteView({ siteId: SITE, seed: SEED })
+    const loading = view.beginLoad(HEAD)
+    loading.add(SITE_LINE)
+    loading.add({ type: 'credential', credential_id: credential(1), revoked_at: at(1) })
+    expect(view.credentialRevocation(credential(1))).toBeUndefined()
+    expect(view.head.seq).toBe(0)
+    expect(loading.commit()).toBe('loaded')
+    expect(view.credentialRevocation(credential(1))).toEqual({ by: 'credential', sinceMs: msAt(1) })
+    expect(view.head).toEqual({ epoch: EPOCH, seq: 7, hash: token(7) })
+    expect(() => loading.add(SITE_LINE)).toThrow(TypeError)
+    expect(() => loading.commit()).toThrow(TypeError)
+  })
+
+  it('restores trust in a view that had lost it, but its age needs a new proof', async () => {
+    const entries = await logOf(revocations(4))
+    const view = viewOf(entries.slice(0, 2))
+    const clocks = { wallMs: msAt(0), monotonicMs: 0 }
+    view.proveHead({ siteId: SITE, ...view.head, asOfMs: msAt(0) }, clocks)
+    expect(view.apply(entries[3] as CheckedEntry)).toBe('hole')
+    expect(load(view, HEAD, [SITE_LINE])).toBe('loaded')
+    expect(view).toMatchObject({ trusted: true, fault: undefined })
+    expect(view.ageMs(clocks)).toBe(Infinity)
+    expect(view.proveHead({ siteId: SITE, ...view.head, asOfMs: msAt(0) }, clocks)).toBe('proven')
+    expect(view.ageMs(clocks)).toBe(0)
+  })
+
+  it.each([
+    ['of another site', 'other_site', { ...HEAD, site_id: OTHER_SITE }, [SITE_LINE]],
+    ['from before what is known', 'lower_head', { ...HEAD, seq: 1 }, [SITE_LINE]],
+    ['that ends otherwise where we are', 'fork', { ...HEAD, seq: 2 }, [SITE_LINE]],
+    ['that says nothing of the site', 'incomplete', HEAD, []],
+  ] as const)('refuses one %s and leaves all as it was', async (_, outcome, head, lines) => {
+    const entries = await logOf(revocations(2))
+    const view = viewOf(entries)
+    view.proveHead({ siteId: SITE, ...view.head, asOfMs: msAt(0) }, { wallMs: msAt(0), monotonicMs: 0 })
+    expect(load(view, head, lines)).toBe(outcome)
+    expect(view.head.seq).toBe(2)
+    expect(view.credentialRevocation(credential(1))).toBeDefined()
+    expect(view.apply(entries[1] as CheckedEntry)).toBe('known')
+  })
+
+  it('heals a view that was fed entries which no proof has confirmed', async () => {
+    const view = viewOf(await logOf(revocations(9)))
+    expect(load(view, { ...HEAD, seq: 7 }, [SITE_LINE])).toBe('loaded')
+    expect(view.head.seq).toBe(7)
+    expect(view.credentialRevocation(credential(1))).toBeUndefined()
+  })
+
+  it('takes a lower head of another epoch: a restored store begins anew', async () => {
+    const view = viewOf(await logOf(revocations(9)))
+    view.proveHead({ siteId: SITE, ...view.head, asOfMs: msAt(0) }, { wallMs: msAt(0), monotonicMs: 0 })
+    expect(load(view, { ...HEAD, epoch: 'fedcba9876543210', seq: 1 }, [SITE_LINE])).toBe('loaded')
+    expect(view.head).toMatchObject({ epoch: 'fedcba9876543210', seq: 1 })
+  })
+
+  it.each([
+    ['that it lists', [activeKey('key-1', 1)]],
+    ['that it no longer lists', []],
+  ])('keeps the compromised keys of a distrusted issuer %s', async (_, keys) => {
+    const view = createSiteView({ siteId: SITE })
+    const compromised = [{ key_id: 'key-1', key: multikey(1), at: at(3) }]
+    load(view, HEAD, [SITE_LINE, { ...ISSUER_LINE, status: 'distrusted', distrusted_at: at(5), keys, compromised }])
+    expect(view.issuer(issuer(1))).toBeUndefined()
+    expect(view.issuerRevocation(issuer(1))).toEqual({ by: 'issuer', sinceMs: msAt(5) })
+    await trustUnderNewName(view)
+    expect(view.issuer(issuer(1))?.keys.get(`${issuer(1)}#new-name`)).toMatchObject({ status: 'compromised', changedAtMs: msAt(3) })
+  })
+
+  it('remembers what a distrusted issuer listed, in case it turns out compromised', async () => {
+    const view = createSiteView({ siteId: SITE })
+    load(view, HEAD, [SITE_LINE, { ...ISSUER_LINE, status: 'distrusted', distrusted_at: at(5) }])
+    const body = { issuer: issuer(1), key_id: 'key-1', at: at(6) }
+    for (const entry of await logOf([{ kind: 'key.compromised', body }], view.head)) view.apply(entry)
+    await trustUnderNewName(view)
+    expect(view.issuer(issuer(1))?.keys.get(`${issuer(1)}#new-name`)).toMatchObject({ status: 'compromised', changedAtMs: msAt(6) })
+  })
+
+  it('does not make an issuer trusted of which only compromised keys were ever heard', () => {
+    const view = createSiteView({ siteId: SITE })
+    load(view, HEAD, [SITE_LINE, { ...ISSUER_LINE, status: 'distrusted', distrusted_at: null }])
+    expect(view.issuer(issuer(1))).toBeUndefined()
+    expect(view.issuerRevocation(issuer(1))).toBeUndefined()
+    expect(view.keyRevocation(issuer(1), 'key-0')).toEqual({ by: 'key', sinceMs: msAt(0) })
+  })
+
+  it('holds a key for compromised that a line calls so without a row of its own', () => {
+    const view = createSiteView({ siteId: SITE })
+    load(view, HEAD, [SITE_LINE, { ...ISSUER_LINE, keys: [{ ...activeKey('key-1', 1), status: 'compromised' }], compromised: [] }])
+    expect(view.issuer(issuer(1))?.keys.get(`${issuer(1)}#key-1`)).toMatchObject({ status: 'compromised', changedAtMs: msAt(0) })
+    expect(view.keyRevocation(issuer(1), 'key-1')).toBeDefined()
+  })
+})
+
+const SITE_STATE = { bearer: 'on', holder_proof: 'optional', credential_ttl_seconds_max: null } as const
+
+/** The issuer's first key comes back as if it were another. */
+async function trustUnderNewName(view: SiteView): Promise<void> {
+  const body = { issuer: issuer(1), keys: [activeKey('new-name', 1)], scope: null, credential_ttl_seconds_max: null }
+  for (const entry of await logOf([{ kind: 'issuer.trusted', body }], view.head)) expect(view.apply(entry)).toBe('applied')
+}

@@ -1,0 +1,266 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import type { CheckedEntry } from '../../src/log/chain.ts'
+import { entryHash } from '../../src/log/chain.ts'
+import type { Entry } from '../../src/log/entry.ts'
+import { createSiteView, type SiteView, type ViewFault } from '../../src/log/view.ts'
+import {
+  activeKey,
+  at,
+  BODIES,
+  checked,
+  credential,
+  EPOCH,
+  GENESIS,
+  headOf,
+  issuer,
+  issuerState,
+  logOf,
+  msAt,
+  OTHER_SITE,
+  revocations,
+  SEED,
+  SITE,
+  token,
+  user,
+  viewAfter,
+  viewOf,
+} from './log-sample.ts'
+import { answersOf, anyLog } from './random-log.ts'
+
+const CLOCKS = { wallMs: msAt(0), monotonicMs: 1000 }
+const resealed = async (entry: Entry, changes: Partial<Entry>) => {
+  const changed = { ...entry, ...changes } as Entry
+  return checked({ ...changed, hash: await entryHash(changed) } as Entry)
+}
+
+describe('a view at the beginning', () => {
+  it('trusts nobody, has revoked nothing and is infinitely old', () => {
+    const view = createSiteView({ siteId: SITE })
+    expect(view.head).toEqual({ epoch: '', seq: 0, hash: GENESIS })
+    expect(view.trusted).toBe(true)
+    expect(view.issuer(issuer(1))).toBeUndefined()
+    expect(view.credentialRevocation(credential(1))).toBeUndefined()
+    expect(view.userRevocation(user(1), msAt(0))).toBeUndefined()
+    expect(view.tokenRevocation(token(1))).toBeUndefined()
+    expect(view.ageMs(CLOCKS)).toBe(Infinity)
+  })
+
+  it('is as strict as a site can be until the log says otherwise', async () => {
+    expect(createSiteView({ siteId: SITE }).settings).toEqual({
+      bearer: 'off',
+      holderProof: 'required',
+      credentialTtlSecondsMax: undefined,
+    })
+    const view = await viewAfter({ kind: 'site.changed', body: { bearer: 'on', holder_proof: 'optional', credential_ttl_seconds_max: 60 } })
+    expect(view.settings).toEqual({ bearer: 'on', holderProof: 'optional', credentialTtlSecondsMax: 60 })
+  })
+
+  it('draws its own seed, so that two views do not share their collisions', () => {
+    // The seed itself cannot be seen; that it comes from the runtime's random numbers can.
+    const drawn: unknown[] = []
+    const original = globalThis.crypto.getRandomValues
+    globalThis.crypto.getRandomValues = ((array: Uint32Array<ArrayBuffer>) => {
+      drawn.push(array.length)
+      return original.call(globalThis.crypto, array)
+    }) as typeof original
+    try {
+      createSiteView({ siteId: SITE })
+      createSiteView({ siteId: SITE, seed: SEED })
+    } finally {
+      globalThis.crypto.getRandomValues = original
+    }
+    expect(drawn).toEqual([2])
+  })
+})
+
+describe('apply', () => {
+  it('follows a log and knows how far it has come', async () => {
+    const entries = await logOf(revocations(5))
+    const view = viewOf(entries)
+    expect(view.head).toEqual(headOf(entries[4] as Entry))
+    expect(view.revocationCount).toBe(5)
+    expect(view.credentialRevocation(credential(3))).toEqual({ by: 'credential', sinceMs: msAt(3) })
+    expect(view.credentialRevocation(credential(5))).toBeUndefined()
+  })
+
+  it('knows an entry that comes again and changes nothing', async () => {
+    const entries = await logOf(revocations(5))
+    const view = viewOf(entries)
+    const before = answersOf(view)
+    for (const entry of entries) expect(view.apply(entry)).toBe('known')
+    expect(answersOf(view)).toEqual(before)
+    expect(view.head.seq).toBe(5)
+    expect(view.trusted).toBe(true)
+  })
+
+  const spoiled: [ViewFault, (entries: CheckedEntry[]) => Promise<CheckedEntry> | CheckedEntry][] = [
+    ['hole', (entries) => entries[4] as CheckedEntry],
+    ['wrong_hash', (entries) => resealed(entries[3] as Entry, { prev_hash: token(1) })],
+    ['other_epoch', (entries) => resealed(entries[3] as Entry, { epoch: 'fedcba9876543210' })],
+    ['other_site', (entries) => resealed(entries[3] as Entry, { site_id: OTHER_SITE })],
+    ['fork', (entries) => resealed(entries[2] as Entry, { at: at(99) })],
+  ]
+  it.each(spoiled)('meets a %s, applies nothing and distrusts itself from then on', async (fault, spoil) => {
+    const entries = await logOf(revocations(6))
+    const view = viewOf(entries.slice(0, 3))
+    prove(view)
+    expect(view.ageMs(CLOCKS)).toBe(0)
+    const before = answersOf(view)
+
+    expect(view.apply(await spoil(entries))).toBe(fault)
+    expect(view).toMatchObject({ trusted: false, fault, head: headOf(entries[2] as Entry) })
+    expect(view.ageMs(CLOCKS)).toBe(Infinity)
+    // Not even what would continue the log counts now, nor any proof.
+    expect(view.apply(entries[3] as CheckedEntry)).toBe(fault)
+    expect(prove(view)).toBe(fault)
+    expect(view.ageMs(CLOCKS)).toBe(Infinity)
+    expect(answersOf(view)).toEqual(before)
+  })
+
+  it('does not take the first entry of a log for its beginning when it is not', async () => {
+    const entries = await logOf(revocations(3))
+    const view = createSiteView({ siteId: SITE })
+    expect(view.apply(entries[1] as CheckedEntry)).toBe('hole')
+    const forged = createSiteView({ siteId: SITE })
+    expect(forged.apply(await resealed(entries[0] as Entry, { prev_hash: token(1) }))).toBe('wrong_hash')
+  })
+
+  it('gives the same answers however often and from wherever entries are delivered again', async () => {
+    await fc.assert(
+      fc.asyncProperty(anyLog, fc.array(fc.tuple(fc.nat(40), fc.nat(40)), { maxLength: 10 }), async (sayings, replays) => {
+        const entries = await logOf(sayings)
+        const view = createSiteView({ siteId: SITE, seed: [7, 7] })
+        // Each replay goes back to some entry already applied and delivers from there on, up to some entry further on.
+        for (const [from, more] of [...replays, [entries.length, entries.length] as const]) {
+          const start = Math.min(from, view.head.seq)
+          for (const entry of entries.slice(start, view.head.seq + more)) expect(['applied', 'known']).toContain(view.apply(entry))
+        }
+        expect(view.head.seq).toBe(entries.length)
+        expect(answersOf(view)).toEqual(answersOf(viewOf(entries)))
+      }),
+    )
+  })
+
+  it('throws rather than skip an entry of a kind that came past the types', async () => {
+    const [entry] = (await logOf([{ kind: 'user.revoked', body: BODIES['user.revoked'] }])) as [CheckedEntry]
+    const view = createSiteView({ siteId: SITE })
+    expect(() => view.apply({ ...entry, kind: 'user.renamed' } as never)).toThrow(TypeError)
+    expect(view.head.seq).toBe(0)
+  })
+})
+
+describe('proveHead', () => {
+  it('makes the view as old as the proof, and no younger with time', async () => {
+    const view = await viewAfter(...revocations(3))
+    expect(view.proveHead(proofOf(view, -2), CLOCKS)).toBe('proven')
+    expect(view.ageMs(CLOCKS)).toBe(2000)
+    expect(view.ageMs({ wallMs: msAt(5), monotonicMs: 6000 })).toBe(7000)
+  })
+
+  it('proves nothing to a view that is behind, which grows older', async () => {
+    const entries = await logOf(revocations(3))
+    const view = viewOf(entries.slice(0, 2))
+    const ahead = { ...proofOf(viewOf(entries)), asOfMs: msAt(0) }
+    expect(view.proveHead(ahead, CLOCKS)).toBe('behind')
+    expect(view.ageMs(CLOCKS)).toBe(Infinity)
+    expect(view.trusted).toBe(true)
+    view.apply(entries[2] as CheckedEntry)
+    expect(view.proveHead(ahead, CLOCKS)).toBe('proven')
+  })
+
+  it.each([
+    ['other_site', { siteId: OTHER_SITE }],
+    ['other_epoch', { epoch: 'fedcba9876543210' }],
+    ['fork', { hash: token(1) }],
+    ['lower_head', { seq: 2, hash: token(1), asOfMs: msAt(1) }],
+  ] as const)('finds a %s', async (fault, changes) => {
+    const view = await viewAfter(...revocations(3))
+    expect(prove(view)).toBe('proven')
+    expect(view.proveHead({ ...proofOf(view, 1), ...changes }, CLOCKS)).toBe(fault)
+    expect(view).toMatchObject({ trusted: false, fault })
+    expect(view.ageMs(CLOCKS)).toBe(Infinity)
+  })
+
+  it('does not mind news of a lower head that is older than what is proven', async () => {
+    const entries = await logOf(revocations(3))
+    const view = viewOf(entries)
+    const late = { ...proofOf(viewOf(entries.slice(0, 2))), asOfMs: msAt(-1) }
+    prove(view)
+    expect(view.proveHead(late, { wallMs: msAt(3), monotonicMs: 4000 })).toBe('outdated')
+    expect(view.trusted).toBe(true)
+    expect(view.ageMs({ wallMs: msAt(3), monotonicMs: 4000 })).toBe(3000)
+  })
+
+  it('takes a time up to five seconds ahead and refuses one further off, which moves nothing', async () => {
+    const view = await viewAfter(...revocations(1))
+    expect(view.proveHead(proofOf(view, 5.001), CLOCKS)).toBe('too_early')
+    expect(view.proveHead({ ...proofOf(view), asOfMs: Number.NaN }, CLOCKS)).toBe('too_early')
+    expect(view.ageMs(CLOCKS)).toBe(Infinity)
+    expect(view.proveHead(proofOf(view, 5), CLOCKS)).toBe('proven')
+    expect(view.ageMs(CLOCKS)).toBe(0)
+  })
+
+  it('can prove a log that has not begun, and then holds it to that epoch', async () => {
+    const view = createSiteView({ siteId: SITE })
+    expect(view.proveHead({ siteId: SITE, epoch: EPOCH, seq: 0, hash: GENESIS, asOfMs: msAt(0) }, CLOCKS)).toBe('proven')
+    expect(view.head.epoch).toBe(EPOCH)
+    const [elsewhere] = (await logOf(revocations(1), { epoch: 'fedcba9876543210', seq: 0, hash: GENESIS })) as [CheckedEntry]
+    expect(view.apply(elsewhere)).toBe('other_epoch')
+  })
+
+  it('is not moved by entries: they prove nothing about time', async () => {
+    const entries = await logOf(revocations(3))
+    const view = viewOf(entries.slice(0, 2))
+    prove(view)
+    view.apply(entries[2] as CheckedEntry)
+    expect(view.ageMs({ wallMs: msAt(9), monotonicMs: 10_000 })).toBe(9000)
+  })
+})
+
+describe('revocationOf', () => {
+  const keys = [activeKey('key-1', 1)]
+  const standing = { credentialIds: [credential(1), credential(2)], ppid: user(1), createdMs: msAt(0), issuer: issuer(1), keyId: 'key-1' }
+
+  it('finds nothing while all that a credential stands on is good', async () => {
+    const view = await viewAfter(
+      { kind: 'issuer.trusted', body: issuerState(1, keys) },
+      { kind: 'key.retired', body: { issuer: issuer(1), key_id: 'key-1', at: at(1) } },
+    )
+    expect(view.revocationOf(standing)).toBeUndefined()
+  })
+
+  it.each([
+    [
+      { kind: 'credential.revoked', body: { credential_id: credential(1), revoked_at: at(3) } },
+      { by: 'credential', sinceMs: msAt(3), credentialId: credential(1) },
+    ],
+    [
+      { kind: 'credential.revoked', body: { credential_id: credential(2), revoked_at: at(3) } },
+      { by: 'credential', sinceMs: msAt(3), credentialId: credential(2) },
+    ],
+    [
+      { kind: 'user.revoked', body: { ppid: user(1), revoked_at: at(4) } },
+      { by: 'user', sinceMs: msAt(4) },
+    ],
+    [
+      { kind: 'key.compromised', body: { issuer: issuer(1), key_id: 'key-1', at: at(5) } },
+      { by: 'key', sinceMs: msAt(5) },
+    ],
+    [
+      { kind: 'issuer.distrusted', body: { issuer: issuer(1) }, at: at(6) },
+      { by: 'issuer', sinceMs: msAt(6) },
+    ],
+  ] as const)('finds %j', async (saying, expected) => {
+    const view = await viewAfter({ kind: 'issuer.trusted', body: issuerState(1, keys) }, saying)
+    expect(view.revocationOf(standing)).toEqual(expected)
+  })
+})
+
+function proofOf(view: SiteView, seconds = 0) {
+  return { siteId: SITE, ...view.head, asOfMs: msAt(seconds) }
+}
+
+function prove(view: SiteView) {
+  return view.proveHead(proofOf(view), CLOCKS)
+}
