@@ -1,0 +1,130 @@
+import * as z from 'zod'
+import { endpoint } from './endpoint.ts'
+import { multikey } from './fields.ts'
+import { limits, rateLimits } from './limits.ts'
+import { type ProblemCode, problemCodes } from './problems.ts'
+
+type LimitName = keyof typeof limits
+type RateLimitName = keyof typeof rateLimits
+
+const rateLimit = z.strictObject({
+  requests: z.int().min(1),
+  window_seconds: z.int().min(1),
+  per: z.enum(['address', 'api_key']),
+  counts: z.enum(['requests', 'failures']),
+})
+
+export const feedKeySchema = z.strictObject({ kid: z.string(), public_key_multibase: multikey })
+
+/** What a client can learn of a service before it calls anything else. */
+export const discoverySchema = z
+  .strictObject({
+    base_url: z.string().meta({ format: 'uri', description: 'Without a slash at its end.' }),
+    service_version: z.string(),
+    did: z.string().meta({ description: 'The service as an issuer.' }),
+    endpoints: z.record(z.string(), z.string()).meta({ description: 'URL, or URL template, by name.' }),
+    limits: z.record(z.enum(Object.keys(limits) as [LimitName, ...LimitName[]]), z.number()),
+    rate_limits: z.record(z.enum(Object.keys(rateLimits) as [RateLimitName, ...RateLimitName[]]), rateLimit),
+    cryptosuites: z.array(z.string()).min(1),
+    did_methods: z.array(z.string()).min(1),
+    feed: z.strictObject({ version: z.literal(1), keys: z.array(feedKeySchema).min(1) }),
+  })
+  .meta({ id: 'Discovery' })
+export type Discovery = z.input<typeof discoverySchema>
+
+const publicKeyJwk = z.looseObject({ kty: z.string(), d: z.never().optional() })
+
+export const didDocumentSchema = z
+  .looseObject({
+    id: z.string().regex(/^did:/),
+    verificationMethod: z
+      .array(
+        z.looseObject({
+          id: z.string(),
+          type: z.string(),
+          controller: z.string(),
+          publicKeyMultibase: z.string().optional(),
+          publicKeyJwk: publicKeyJwk.optional(),
+        }),
+      )
+      .min(1),
+    assertionMethod: z.array(z.string()).min(1),
+  })
+  .meta({ id: 'DidDocument' })
+export type DidDocument = z.input<typeof didDocumentSchema>
+
+export const jwksSchema = z.strictObject({ keys: z.array(publicKeyJwk).min(1) }).meta({ id: 'Jwks' })
+export type Jwks = z.input<typeof jwksSchema>
+
+export const healthSchema = z.strictObject({ status: z.enum(['alive', 'ready']) }).meta({ id: 'Health' })
+export type Health = z.input<typeof healthSchema>
+
+const anyObject = z.record(z.string(), z.unknown())
+const open = { method: 'GET', auth: 'none', request: {}, problems: [], noStore: false } as const
+const published = { ...open, tag: 'discovery', rateLimit: 'caller' } as const
+const watched = { ...open, tag: 'health', rateLimit: 'none', noStore: true } as const
+
+export const discoveryEndpoints = {
+  discovery: endpoint({
+    ...published,
+    path: '/.well-known/countersign',
+    summary: 'Endpoints, limits, suites and feed keys',
+    answers: { 200: { description: 'Discovery.', body: discoverySchema } },
+  }),
+  did_document: endpoint({
+    ...published,
+    path: '/.well-known/did.json',
+    summary: 'The service’s own keys as a DID document',
+    answers: { 200: { description: 'The document.', body: didDocumentSchema, mediaType: 'application/did+json' } },
+  }),
+  jwks: endpoint({
+    ...published,
+    path: '/.well-known/jwks.json',
+    summary: 'The service’s own keys as a JWK set',
+    answers: { 200: { description: 'The keys.', body: jwksSchema, mediaType: 'application/jwk-set+json' } },
+  }),
+  context: endpoint({
+    ...published,
+    path: '/ns/access/v1',
+    summary: 'The JSON-LD context of access credentials',
+    answers: { 200: { description: 'The context.', body: anyObject, mediaType: 'application/ld+json' } },
+  }),
+  openapi: endpoint({
+    ...published,
+    path: '/openapi.json',
+    summary: 'This interface as OpenAPI 3.1',
+    answers: { 200: { description: 'The description.', body: anyObject } },
+  }),
+  docs: endpoint({
+    ...published,
+    path: '/docs',
+    summary: 'This interface for people',
+    answers: { 200: { description: 'A page.', mediaType: 'text/html' } },
+  }),
+  problem_page: endpoint({
+    ...published,
+    path: '/problems/{code}',
+    summary: 'What a code means and what to do',
+    request: { params: z.strictObject({ code: z.enum(problemCodes as [ProblemCode, ...ProblemCode[]]) }) },
+    answers: { 200: { description: 'A page.', mediaType: 'text/html' } },
+  }),
+  alive: endpoint({
+    ...watched,
+    path: '/healthz',
+    summary: 'Whether the process is alive',
+    answers: { 200: { description: 'Alive.', body: healthSchema } },
+  }),
+  ready: endpoint({
+    ...watched,
+    path: '/readyz',
+    summary: 'Whether the node may be sent requests: store reachable, view fresh',
+    answers: { 200: { description: 'Ready.', body: healthSchema } },
+    problems: ['store_unavailable', 'revocation_view_stale'],
+  }),
+  metrics: endpoint({
+    ...watched,
+    path: '/metrics',
+    summary: 'Prometheus metrics, on a loopback port of its own by default',
+    answers: { 200: { description: 'Metrics.', mediaType: 'text/plain; version=0.0.4' } },
+  }),
+}

@@ -1,0 +1,195 @@
+import * as z from 'zod'
+import type { Entry, EntryKind } from '../log/entry.ts'
+import { credentialId, epoch, issuerKeyId, multikey, ppid, scope, seq, sha256Hex, siteId, time } from './fields.ts'
+import { limits } from './limits.ts'
+import { bearerModes, holderProofModes, issuerKeyStatuses, issuerStatuses } from './vocabulary.ts'
+
+/** Every kind of log entry; the `event` of the feed and the `type` of a webhook are one of these. */
+export const entryKinds = [
+  'user.revoked',
+  'user.reinstated',
+  'credential.revoked',
+  'token.revoked',
+  'issuer.trusted',
+  'issuer.distrusted',
+  'key.retired',
+  'key.compromised',
+  'site.changed',
+] as const satisfies readonly EntryKind[]
+
+/** Names of the events on the feed. */
+export const feedEvents = [...entryKinds, 'heartbeat'] as const
+export type FeedEventName = (typeof feedEvents)[number]
+
+const issuer = z
+  .string()
+  .max(limits.did_chars_max)
+  .regex(/^did:(?:key|jwk|web):[A-Za-z0-9._:%-]+$/, 'must be a did:key, did:jwk or did:web')
+const ttlMax = z.int().min(1).nullable().meta({ description: 'Null: no maximum of its own.' })
+
+const keyState = z
+  .strictObject({
+    id: issuerKeyId,
+    key: multikey,
+    status: z.enum(issuerKeyStatuses),
+    retired_at: time.optional().meta({ description: 'There when the status is retired, and only then.' }),
+  })
+  .refine((key) => (key.status === 'retired') === (key.retired_at !== undefined), {
+    path: ['retired_at'],
+    message: 'goes with status retired',
+  })
+
+const issuerState = {
+  issuer,
+  keys: z
+    .array(keyState)
+    .max(limits.issuer_keys_max)
+    .refine((keys) => new Set(keys.map(({ id }) => id)).size === keys.length, 'must not name a key twice'),
+  scope: z
+    .array(scope)
+    .min(1)
+    .max(limits.scope_list_max)
+    .refine((list) => new Set(list).size === list.length, 'must not name a scope twice')
+    .nullable()
+    .meta({ description: 'What the issuer may grant. Null: anything.' }),
+  credential_ttl_seconds_max: ttlMax,
+}
+
+const siteState = { bearer: z.enum(bearerModes), holder_proof: z.enum(holderProofModes), credential_ttl_seconds_max: ttlMax }
+const userRevoked = { ppid, revoked_at: time }
+const credentialRevoked = { credential_id: credentialId, revoked_at: time }
+const tokenRevoked = { token_sha256: sha256Hex, revoked_at: time }
+const keyChange = z.strictObject({ issuer, key_id: issuerKeyId, at: time })
+
+/** What each kind of entry says. Reasons, user references and labels never enter the feed. */
+export const entryBodySchemas = {
+  'user.revoked': z.strictObject(userRevoked),
+  'user.reinstated': z.strictObject({ ppid, reinstated_at: time }),
+  'credential.revoked': z.strictObject(credentialRevoked),
+  'token.revoked': z.strictObject(tokenRevoked),
+  'issuer.trusted': z.strictObject(issuerState),
+  'issuer.distrusted': z.strictObject({ issuer }),
+  'key.retired': keyChange,
+  'key.compromised': keyChange,
+  'site.changed': z.strictObject(siteState),
+} satisfies Record<EntryKind, z.ZodType>
+
+function entryOf<const Kind extends EntryKind>(kind: Kind) {
+  return z.strictObject({
+    epoch,
+    seq: z.int().min(1),
+    site_id: siteId,
+    kind: z.literal(kind),
+    body: entryBodySchemas[kind],
+    at: time,
+    prev_hash: sha256Hex.meta({ description: 'The hash of the entry before; 64 zeros in the first.' }),
+    hash: sha256Hex.meta({ description: 'SHA-256 of the canonical JSON (RFC 8785) of the entry without this member.' }),
+  })
+}
+
+/**
+ * One entry of a site's log, for documentation and for checks of answers. A verifier reads entries with the core's `parseEntry`, which also checks
+ * the keys in them.
+ */
+export const logEntrySchema = z
+  .discriminatedUnion('kind', [
+    entryOf('user.revoked'),
+    entryOf('user.reinstated'),
+    entryOf('credential.revoked'),
+    entryOf('token.revoked'),
+    entryOf('issuer.trusted'),
+    entryOf('issuer.distrusted'),
+    entryOf('key.retired'),
+    entryOf('key.compromised'),
+    entryOf('site.changed'),
+  ])
+  .meta({ id: 'LogEntry' })
+export type LogEntry = Entry
+
+const kid = z
+  .string()
+  .regex(/^[A-Za-z0-9._~:=+#%-]{1,256}$/)
+  .meta({ description: 'Which feed key of discovery has signed.' })
+const signature = z
+  .string()
+  .regex(/^[A-Za-z0-9_-]{86}$/)
+  .meta({ description: 'Ed25519, base64url.' })
+const head = { site_id: siteId, epoch, seq, hash: sha256Hex, as_of: time }
+
+/** Proof of the head of the log, signed over `"countersign-heartbeat\n"` and the canonical JSON of the other members. */
+export const heartbeatSchema = z.strictObject({ ...head, kid, signature }).meta({ id: 'Heartbeat' })
+export type Heartbeat = z.input<typeof heartbeatSchema>
+
+/** The `data` of one event of the feed. */
+export const feedEventDataSchema = z.union([logEntrySchema, heartbeatSchema]).meta({
+  description: 'data of one event: a log entry, whose kind is the name of the event and whose epoch.seq is its id, or a heartbeat.',
+})
+
+const compromisedKey = z.strictObject({
+  key_id: issuerKeyId,
+  key: multikey.nullable().meta({ description: 'Null when the key was never listed.' }),
+  at: time,
+})
+
+const issuerLine = z
+  .strictObject({
+    type: z.literal('issuer'),
+    ...issuerState,
+    status: z.enum(issuerStatuses),
+    distrusted_at: time.nullable().optional().meta({ description: 'There when the status is distrusted, and only then.' }),
+    compromised: z
+      .array(compromisedKey)
+      .max(limits.compromised_keys_max)
+      .meta({ description: 'Every key ever found compromised under this issuer, listed still or not.' }),
+  })
+  .refine((line) => (line.status === 'distrusted') === (line.distrusted_at !== undefined), {
+    path: ['distrusted_at'],
+    message: 'goes with status distrusted',
+  })
+
+const userLine = z
+  .strictObject({
+    type: z.literal('user'),
+    ppid,
+    revoked_at: time.meta({ description: 'When the user was first revoked.' }),
+    reinstated_at: time.optional().meta({ description: 'The latest reinstatement.' }),
+    revoked_again_at: time.optional().meta({ description: 'When the user was revoked again after that, if revoked now.' }),
+  })
+  .refine((line) => line.revoked_again_at === undefined || line.reinstated_at !== undefined, {
+    path: ['revoked_again_at'],
+    message: 'goes with reinstated_at',
+  })
+
+/** One line of a snapshot. The first is `head`, the last `end`; the state of the site lies between. */
+export const snapshotLineSchema = z
+  .discriminatedUnion('type', [
+    z.strictObject({ type: z.literal('head'), ...head }),
+    z.strictObject({ type: z.literal('site'), ...siteState }),
+    issuerLine,
+    userLine,
+    z.strictObject({ type: z.literal('credential'), ...credentialRevoked }),
+    z.strictObject({ type: z.literal('token'), ...tokenRevoked }),
+    z.strictObject({
+      type: z.literal('end'),
+      lines: z.int().min(0).meta({ description: 'How many lines came before this one.' }),
+      sha256: sha256Hex.meta({ description: 'Of all bytes before this line.' }),
+      kid,
+      signature: signature.meta({ description: 'Over "countersign-snapshot\\n" and the canonical JSON of head and digest.' }),
+    }),
+  ])
+  .meta({ id: 'SnapshotLine' })
+export type SnapshotLine = z.input<typeof snapshotLineSchema>
+
+/** What is posted to a webhook, in the way of Standard Webhooks. */
+export const webhookBodySchema = z
+  .strictObject({ type: z.enum(entryKinds), timestamp: time.meta({ description: 'at of the entry.' }), data: logEntrySchema })
+  .refine(({ type, data }) => type === data.kind, { path: ['type'], message: 'must be the kind of the entry' })
+  .meta({ id: 'WebhookBody' })
+export type WebhookBody = z.input<typeof webhookBodySchema>
+
+/** The headers a webhook comes with. During a change of secret there are two signatures, separated by a space. */
+export const webhookHeadersSchema = z.object({
+  'webhook-id': z.string().meta({ description: '<site_id>.<epoch>.<seq>: the same for every attempt.' }),
+  'webhook-timestamp': z.string().regex(/^\d{1,12}$/),
+  'webhook-signature': z.string().regex(/^v1,[A-Za-z0-9+/]{43}=(?: v1,[A-Za-z0-9+/]{43}=)*$/),
+})

@@ -1,0 +1,110 @@
+import * as z from 'zod'
+import { administration, siteParams } from './administration.ts'
+import { endpoint } from './endpoint.ts'
+import { entryBodySchemas } from './events.ts'
+import { credentialTtlSecondsMax, issuerDid, issuerKeyId, label, multikey, someScopes, time } from './fields.ts'
+import { idempotencyHeaders } from './headers.ts'
+import { limits } from './limits.ts'
+import { page, pageParameters } from './paging.ts'
+import { issuerKeyStatuses, issuerStatuses } from './vocabulary.ts'
+
+const keys = z
+  .array(multikey)
+  .min(1)
+  .max(limits.issuer_keys_max)
+  .refine((list) => new Set(list).size === list.length, 'must not name a key twice')
+  .meta({
+    uniqueItems: true,
+    description: 'Pins the keys of a did:web: nothing is fetched. Other DIDs carry theirs, and naming keys is refused.',
+  })
+
+export const addIssuerRequestSchema = z
+  .strictObject({
+    issuer: issuerDid,
+    keys: keys.optional(),
+    scope: someScopes.optional().meta({ description: 'The most that it may grant. Absent: no cap.' }),
+    credential_ttl_seconds_max: credentialTtlSecondsMax.optional(),
+    label: label.optional(),
+  })
+  .refine(({ issuer, keys: pinned }) => pinned === undefined || issuer.startsWith('did:web:'), {
+    path: ['keys'],
+    message: 'are for did:web only',
+  })
+export type AddIssuerRequest = z.input<typeof addIssuerRequestSchema>
+
+export const changeIssuerRequestSchema = z.strictObject({
+  status: z.enum(issuerStatuses).optional(),
+  keys: keys.optional(),
+  scope: someScopes.nullable().optional().meta({ description: 'Null lifts the cap.' }),
+  credential_ttl_seconds_max: credentialTtlSecondsMax.nullable().optional().meta({ description: 'Null lifts the issuer’s own maximum.' }),
+  label: label.nullable().optional(),
+})
+export type ChangeIssuerRequest = z.input<typeof changeIssuerRequestSchema>
+
+export const changeIssuerKeyRequestSchema = z.strictObject({
+  status: z.enum(issuerKeyStatuses).meta({ description: 'compromised is for ever.' }),
+})
+export type ChangeIssuerKeyRequest = z.input<typeof changeIssuerKeyRequestSchema>
+
+export const issuerSchema = z
+  .strictObject({ ...entryBodySchemas['issuer.trusted'].shape, status: z.enum(issuerStatuses), label: label.nullable(), created_at: time })
+  .meta({ id: 'Issuer' })
+export type Issuer = z.input<typeof issuerSchema>
+
+export const issuerPageSchema = page(issuerSchema).meta({ id: 'IssuerPage' })
+export type IssuerPage = z.input<typeof issuerPageSchema>
+
+const params = z.strictObject(siteParams)
+
+export const issuerEndpoints = {
+  add_issuer: endpoint({
+    ...administration,
+    method: 'POST',
+    path: '/api/sites/{site_id}/issuers',
+    summary: 'Trust an issuer',
+    description: 'A did:web without keys is fetched now and refreshed in the background; if it cannot be fetched, nothing is stored.',
+    idempotency: 'replayed',
+    request: { params, body: addIssuerRequestSchema, headers: z.object(idempotencyHeaders) },
+    answers: { 201: { description: 'The issuer.', body: issuerSchema } },
+    problems: ['key_rejected', 'already_exists', 'store_unavailable'],
+  }),
+  list_issuers: endpoint({
+    ...administration,
+    method: 'GET',
+    path: '/api/sites/{site_id}/issuers',
+    summary: 'List issuers',
+    request: { params, query: z.strictObject(pageParameters) },
+    answers: { 200: { description: 'A page of issuers.', body: issuerPageSchema } },
+    problems: ['cursor_malformed', 'store_unavailable'],
+  }),
+  change_issuer: endpoint({
+    ...administration,
+    method: 'PATCH',
+    path: '/api/sites/{site_id}/issuers/{issuer}',
+    summary: 'Change or distrust an issuer',
+    description: 'What is not named stays. keys with an issuer other than a did:web is validation_failed.',
+    idempotency: 'replayed',
+    request: {
+      params: z.strictObject({ ...siteParams, issuer: issuerDid }),
+      body: changeIssuerRequestSchema,
+      headers: z.object(idempotencyHeaders),
+    },
+    answers: { 200: { description: 'The issuer as it is now.', body: issuerSchema } },
+    problems: ['key_rejected', 'store_unavailable'],
+  }),
+  change_issuer_key: endpoint({
+    ...administration,
+    method: 'PATCH',
+    path: '/api/sites/{site_id}/issuers/{issuer}/keys/{key}',
+    summary: 'Retire, revive or condemn a key of an issuer',
+    description: 'A change of a compromised key is validation_failed.',
+    idempotency: 'replayed',
+    request: {
+      params: z.strictObject({ ...siteParams, issuer: issuerDid, key: issuerKeyId }),
+      body: changeIssuerKeyRequestSchema,
+      headers: z.object(idempotencyHeaders),
+    },
+    answers: { 200: { description: 'The issuer as it is now.', body: issuerSchema } },
+    problems: ['store_unavailable'],
+  }),
+}

@@ -1,0 +1,120 @@
+import * as z from 'zod'
+import { accessCredentialSchema } from './access-credential.ts'
+import { endpoint } from './endpoint.ts'
+import {
+  credentialId,
+  holderKey,
+  isRandom256,
+  permissionId,
+  ppid,
+  RANDOM_256,
+  siteId,
+  someScopes,
+  time,
+  ttlSeconds,
+  userRef,
+} from './fields.ts'
+import { idempotencyHeaders } from './headers.ts'
+import { limits } from './limits.ts'
+import { codedText } from './validation.ts'
+
+const grant = {
+  site_id: siteId,
+  user_ref: userRef.optional(),
+  ppid: ppid.optional(),
+  scope: someScopes,
+  permission_id: permissionId.optional(),
+  ttl_seconds: ttlSeconds(
+    limits.credential_lifetime_seconds_min,
+    limits.credential_lifetime_seconds_max,
+    limits.credential_lifetime_seconds_default,
+  ).optional(),
+}
+
+const namesOneUser = ({ user_ref, ppid: given }: { user_ref?: string | undefined; ppid?: string | undefined }) =>
+  (user_ref === undefined) !== (given === undefined)
+const oneUser = { path: ['user_ref'], message: 'must be given, or ppid, and not both' }
+const documentedOneUser = { oneOf: [{ required: ['user_ref'] }, { required: ['ppid'] }] }
+
+export const issueRequestSchema = z
+  .strictObject({ ...grant, holder_key: holderKey.optional() })
+  .refine(namesOneUser, oneUser)
+  .meta(documentedOneUser)
+export type IssueRequest = z.input<typeof issueRequestSchema>
+
+export const issuedCredentialSchema = z
+  .strictObject({ credential: accessCredentialSchema, credential_id: credentialId, ppid, expires_at: time })
+  .meta({ id: 'IssuedCredential' })
+export type IssuedCredential = z.input<typeof issuedCredentialSchema>
+
+export const offerRequestSchema = z.strictObject(grant).refine(namesOneUser, oneUser).meta(documentedOneUser)
+export type OfferRequest = z.input<typeof offerRequestSchema>
+
+export const offerSchema = z
+  .strictObject({ offer_url: z.string().meta({ format: 'uri' }), expires_in: z.literal(limits.offer_seconds) })
+  .meta({ id: 'Offer' })
+export type Offer = z.input<typeof offerSchema>
+
+export const claimRequestSchema = z.strictObject({
+  offer: codedText('code_invalid', isRandom256, 'must be the code of an offer', {
+    pattern: RANDOM_256,
+    description: 'The code in the offer’s link.',
+  }),
+  holder_key: holderKey,
+})
+export type ClaimRequest = z.input<typeof claimRequestSchema>
+
+export const claimedCredentialSchema = z.strictObject({ credential: accessCredentialSchema }).meta({ id: 'ClaimedCredential' })
+export type ClaimedCredential = z.input<typeof claimedCredentialSchema>
+
+export const issuingEndpoints = {
+  issue_credential: endpoint({
+    method: 'POST',
+    path: '/api/wallet/credentials',
+    summary: 'Issue a credential',
+    tag: 'wallet',
+    auth: 'api_key',
+    permissions: ['credentials:issue'],
+    rateLimit: 'caller',
+    idempotency: 'replayed',
+    request: { body: issueRequestSchema, headers: z.object(idempotencyHeaders) },
+    answers: { 201: { description: 'Issued.', body: issuedCredentialSchema } },
+    problems: ['ttl_out_of_range', 'key_rejected', 'site_unknown', 'store_unavailable'],
+    noStore: true,
+  }),
+  create_offer: endpoint({
+    method: 'POST',
+    path: '/api/wallet/offers',
+    summary: 'Make a one-time link with which a browser wallet claims a credential',
+    tag: 'wallet',
+    auth: 'api_key',
+    permissions: ['credentials:issue'],
+    rateLimit: 'caller',
+    idempotency: 'secret',
+    request: { body: offerRequestSchema, headers: z.object(idempotencyHeaders) },
+    answers: { 201: { description: 'The link.', body: offerSchema } },
+    problems: ['ttl_out_of_range', 'site_unknown', 'store_unavailable'],
+    noStore: true,
+  }),
+  claim_offer: endpoint({
+    method: 'POST',
+    path: '/wallet/claim',
+    summary: 'The wallet page claims an offer',
+    description: 'Once. The request is signed by holder_key (RFC 9421), so that nobody binds a credential to a key that is not theirs.',
+    tag: 'wallet',
+    auth: 'page',
+    rateLimit: 'caller',
+    request: { body: claimRequestSchema },
+    answers: { 201: { description: 'The credential, bound to the key.', body: claimedCredentialSchema } },
+    problems: [
+      'code_invalid',
+      'key_rejected',
+      'proof_required',
+      'proof_invalid',
+      'proof_replayed',
+      'credential_revoked',
+      'store_unavailable',
+    ],
+    noStore: true,
+  }),
+}

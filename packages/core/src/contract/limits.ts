@@ -1,0 +1,109 @@
+import { SCOPE_LIST_MAX } from '../credential/ids.ts'
+import {
+  CREDENTIAL_BYTES_MAX,
+  CREDENTIAL_HEADER_CHARS_MAX,
+  CREDENTIAL_LIFETIME_SECONDS_MAX,
+  DELEGATION_DEPTH_MAX,
+  JSON_DEPTH_MAX,
+  VALID_FROM_LEEWAY_MS,
+} from '../credential/limits.ts'
+import { PROOF_AGE_MS_MAX } from '../holder/profile.ts'
+
+const MINUTE = 60
+const DAY = 86_400
+const KIB = 1024
+
+/**
+ * Every limit of the wire, in one place: schemas are made from it, the service obeys it, discovery prints it as it stands. `chars` are
+ * Unicode code points for text and characters for ASCII grammars.
+ */
+export const limits = Object.freeze({
+  credential_header_chars_max: CREDENTIAL_HEADER_CHARS_MAX,
+  credential_bytes_max: CREDENTIAL_BYTES_MAX,
+  json_depth_max: JSON_DEPTH_MAX,
+  delegation_depth_max: DELEGATION_DEPTH_MAX,
+  valid_from_leeway_seconds: VALID_FROM_LEEWAY_MS / 1000,
+  holder_proof_age_seconds_max: PROOF_AGE_MS_MAX / 1000,
+  scope_list_max: SCOPE_LIST_MAX,
+
+  credential_lifetime_seconds_min: 1,
+  credential_lifetime_seconds_max: CREDENTIAL_LIFETIME_SECONDS_MAX,
+  credential_lifetime_seconds_default: 30 * DAY,
+  token_ttl_seconds_min: 60,
+  token_ttl_seconds_max: 3600,
+  token_ttl_seconds_default: 900,
+  tokens_per_credential_max: 20,
+  offer_seconds: 15 * MINUTE,
+  api_key_lifetime_seconds_max: 3660 * DAY,
+
+  request_body_bytes_max: 64 * KIB,
+  url_bytes_max: 8 * KIB,
+  header_section_bytes_max: 16 * KIB,
+  headers_arrive_seconds_max: 10,
+  request_arrive_seconds_max: 30,
+  errors_listed_max: 20,
+  idempotency_key_chars_max: 255,
+  idempotency_kept_seconds: DAY,
+  request_id_chars_max: 128,
+
+  status_ids_max: 100,
+  wait_seconds_max: 30,
+  laggards_listed_max: 100,
+  page_items_default: 50,
+  page_items_max: 200,
+  cursor_chars_max: 512,
+
+  sign_in_state_seconds: 600,
+  sign_in_payload_seconds: 60,
+  sign_in_code_seconds: 60,
+  sign_in_tries_max: 10,
+  return_urls_max: 32,
+  return_url_chars_max: 2048,
+
+  client_state_chars_max: 512,
+  user_ref_chars_max: 256,
+  reason_chars_max: 256,
+  action_chars_max: 256,
+  name_chars_max: 128,
+  label_chars_max: 64,
+  did_chars_max: 1024,
+  issuer_keys_max: 32,
+  compromised_keys_max: 1024,
+
+  feed_connections_per_key_max: 1000,
+  feed_heartbeat_seconds: 5,
+  feed_buffer_bytes_max: 256 * KIB,
+  verifier_id_chars_max: 64,
+  log_kept_seconds_min: CREDENTIAL_LIFETIME_SECONDS_MAX + 30 * DAY,
+
+  webhook_url_chars_max: 2048,
+  webhook_attempts_max: 8,
+  webhook_answer_seconds_max: 15,
+  webhook_answer_bytes_max: 64 * KIB,
+  webhook_disabled_after_seconds: 5 * DAY,
+})
+
+/** What is counted, and against whom. `failures`: only refused attempts count. */
+export interface RateLimit {
+  readonly requests: number
+  readonly window_seconds: number
+  readonly per: 'address' | 'api_key'
+  readonly counts: 'requests' | 'failures'
+}
+
+const perAddress = { window_seconds: 10, per: 'address' } as const
+
+/** The limits on pace, the same in development and production unless the operator sets others. */
+export const rateLimits = Object.freeze({
+  keyless: { ...perAddress, requests: 600, counts: 'requests' },
+  wrong_key: { ...perAddress, requests: 60, counts: 'failures' },
+  sign_in_start: { ...perAddress, requests: 300, counts: 'requests' },
+  failed_presentation: { ...perAddress, requests: 600, counts: 'failures' },
+  key: { window_seconds: 10, per: 'api_key', requests: 20_000, counts: 'requests' },
+} as const satisfies Record<string, RateLimit>)
+
+/**
+ * How an endpoint is paced. `caller`: `key` with an API key, else `keyless`. `sign_in_start` and `failed_presentation`: the limit of that
+ * name. `none`: not limited.
+ */
+export type RateClass = 'caller' | 'sign_in_start' | 'failed_presentation' | 'none'

@@ -1,0 +1,369 @@
+import type { DenialCode } from '../credential/denial.ts'
+
+/** Which challenge a 401 with this code sends in `WWW-Authenticate`. */
+export type Challenge = 'credential' | 'bearer' | 'api_key' | 'session'
+
+/** One code: what it means and what its receiver should do next. Codes are never reused for something else. */
+export interface Problem {
+  readonly status: number
+  readonly title: string
+  readonly meaning: string
+  readonly remedy: string
+  /** The very same request may succeed later. */
+  readonly retryable?: true
+  readonly challenge?: Challenge
+}
+
+const table = {
+  request_malformed: {
+    status: 400,
+    title: 'Malformed request',
+    meaning: 'The body is not strict JSON, or a parameter that stands once was sent twice.',
+    remedy: 'Send one well-formed JSON object, without duplicate members, and each parameter once.',
+  },
+  credential_malformed: {
+    status: 400,
+    title: 'Malformed credential',
+    meaning: 'What was sent as a credential cannot be read as one: encoding, JSON, a missing member, a bad time or identifier.',
+    remedy: 'Send the signed object exactly as it was issued, as unpadded base64url in the header or as a JSON object in the body.',
+  },
+  credential_unsupported: {
+    status: 400,
+    title: 'Unsupported credential',
+    meaning: 'The credential has another context, type, proof type or cryptosuite than this service checks.',
+    remedy: 'Present an AccessCredential with exactly one Data Integrity proof of a suite that discovery lists.',
+  },
+  auth_ambiguous: {
+    status: 400,
+    title: 'Ambiguous authentication',
+    meaning: 'More than one credential, bearer token or API key was presented where one is wanted.',
+    remedy: 'Send exactly one of them, in exactly one header.',
+  },
+  delegation_too_deep: {
+    status: 400,
+    title: 'Delegation too deep',
+    meaning: 'The chain of delegated credentials has more links than are allowed.',
+    remedy: 'Delegate from a credential that is nearer to the root.',
+  },
+  state_invalid: {
+    status: 400,
+    title: 'Sign-in state not accepted',
+    meaning: 'The sign-in state is unknown, expired, used, or belongs to another site or browser.',
+    remedy: 'Start the sign-in again.',
+  },
+  redirect_not_allowed: {
+    status: 400,
+    title: 'Return URL not allowed',
+    meaning: 'The return URL is not registered for the site, byte for byte, or cannot be registered.',
+    remedy: 'Use a registered URL: https, or http on loopback, without user name or fragment, in its canonical spelling.',
+  },
+  site_unknown: {
+    status: 400,
+    title: 'Unknown site',
+    meaning: 'There is no such site here.',
+    remedy: 'Check the site_id, or have the operator create the site.',
+  },
+  cursor_malformed: {
+    status: 400,
+    title: 'Malformed cursor',
+    meaning: 'The cursor is not one that this service has given out.',
+    remedy: 'Use next_cursor, Last-Event-ID or epoch.seq exactly as received, or start without a cursor.',
+  },
+  callback_invalid: {
+    status: 400,
+    title: 'Callback not accepted',
+    meaning: 'The payload of the sign-in callback is expired, used, or does not belong to this state, site and browser.',
+    remedy: 'Start the sign-in again.',
+  },
+  code_invalid: {
+    status: 400,
+    title: 'One-time code not accepted',
+    meaning: 'The code or offer is unknown, expired or used, or the code_verifier does not fit its challenge.',
+    remedy: 'Start again: a code works once and only with the verifier whose challenge began the sign-in.',
+  },
+
+  credential_missing: {
+    status: 401,
+    title: 'Credential missing',
+    meaning: 'The request carries no credential.',
+    remedy: 'Send the signed credential as unpadded base64url in X-Service-Credential.',
+    challenge: 'credential',
+  },
+  issuer_untrusted: {
+    status: 401,
+    title: 'Issuer not trusted',
+    meaning: 'The site does not trust the issuer, its key, or credentials that live this long.',
+    remedy: 'Get a credential from an issuer that the site trusts, or have the site add this one.',
+    challenge: 'credential',
+  },
+  credential_signature_invalid: {
+    status: 401,
+    title: 'Signature does not hold',
+    meaning: 'The signature of the credential does not hold: it was changed after signing or signed with another key.',
+    remedy: 'Present the credential exactly as it was issued, or get a new one.',
+    challenge: 'credential',
+  },
+  credential_not_yet_valid: {
+    status: 401,
+    title: 'Credential not valid yet',
+    meaning: 'The credential begins, or was signed, in the future.',
+    remedy: 'Wait until validFrom, and check the clocks of issuer and client.',
+    challenge: 'credential',
+  },
+  credential_expired: {
+    status: 401,
+    title: 'Credential expired',
+    meaning: 'The end of the credential has passed.',
+    remedy: 'Get a new credential.',
+    challenge: 'credential',
+  },
+  credential_revoked: {
+    status: 401,
+    title: 'Credential revoked',
+    meaning: 'The credential, its user, or a credential it was delegated from has been revoked.',
+    remedy: 'Ask the site why; trying again will not help.',
+    challenge: 'credential',
+  },
+  delegation_invalid: {
+    status: 401,
+    title: 'Delegation does not hold',
+    meaning: 'A link of the delegation chain breaks a rule: scope, end, site, subject, signer, holder key or permission to delegate.',
+    remedy: 'Delegate again: never more than the parent has, signed with its holder key, from a delegable parent.',
+    challenge: 'credential',
+  },
+  proof_required: {
+    status: 401,
+    title: 'Holder proof required',
+    meaning: 'The credential is bound to a holder key, or the site wants it to be, and the request is not signed with that key.',
+    remedy: 'Sign the request (RFC 9421, tag "service-credential") with the holder key.',
+    challenge: 'credential',
+  },
+  proof_invalid: {
+    status: 401,
+    title: 'Holder proof does not hold',
+    meaning: 'The request signature is wrong, too old, made with another key, or does not cover what it must.',
+    remedy: 'Sign this very request anew, with the holder key and a correct clock, and cover all required components.',
+    challenge: 'credential',
+  },
+  proof_replayed: {
+    status: 401,
+    title: 'Holder proof used before',
+    meaning: 'A request signature with this nonce has already been accepted.',
+    remedy: 'Sign each request anew with a fresh nonce.',
+    challenge: 'credential',
+  },
+  token_invalid: {
+    status: 401,
+    title: 'Token not accepted',
+    meaning: 'The bearer token is malformed, unknown, expired or revoked, or belongs to another site.',
+    remedy: 'Exchange the credential for a new token, or present the credential itself.',
+    challenge: 'bearer',
+  },
+  api_key_missing: {
+    status: 401,
+    title: 'API key missing',
+    meaning: 'The endpoint needs an API key and the request carries none.',
+    remedy: 'Send the key in X-API-Key, never in the URL.',
+    challenge: 'api_key',
+  },
+  api_key_invalid: {
+    status: 401,
+    title: 'API key not accepted',
+    meaning: 'The API key is malformed, unknown, expired or deleted.',
+    remedy: 'Use a current key of the site.',
+    challenge: 'api_key',
+  },
+  session_required: {
+    status: 401,
+    title: 'Session required',
+    meaning: 'The page needs a signed-in session and the browser has none.',
+    remedy: 'Sign in again.',
+    challenge: 'session',
+  },
+
+  site_mismatch: {
+    status: 403,
+    title: 'Credential of another site',
+    meaning: 'The credential is bound to another site than the one it was presented at.',
+    remedy: 'Present a credential whose site_id equals this site, byte for byte.',
+  },
+  scope_insufficient: {
+    status: 403,
+    title: 'Scope insufficient',
+    meaning: 'The credential or token does not have the scope that is wanted; required_scope names it.',
+    remedy: 'Get a credential with that scope, or ask for less.',
+  },
+  bearer_disabled: {
+    status: 403,
+    title: 'Bearer tokens are off',
+    meaning: 'The site does not take bearer tokens.',
+    remedy: 'Present the credential itself in X-Service-Credential.',
+  },
+  api_key_forbidden: {
+    status: 403,
+    title: 'API key lacks the permission',
+    meaning: 'The API key is good, but it may not do this, or not for this site.',
+    remedy: 'Use a key of the site with the permission that the endpoint names.',
+  },
+  revocation_forbidden: {
+    status: 403,
+    title: 'Not yours to revoke',
+    meaning: 'The caller may not revoke or reinstate this user or credential at this site.',
+    remedy: 'Use a key of that site with credentials:revoke, or the very credential that is to be revoked.',
+  },
+  csrf_invalid: {
+    status: 403,
+    title: 'Form not accepted',
+    meaning: 'The request does not prove that it comes from the page that was served.',
+    remedy: 'Reload the page and try again.',
+  },
+  origin_forbidden: {
+    status: 403,
+    title: 'Origin not allowed',
+    meaning: 'The request comes from a page of another origin.',
+    remedy: 'Call this endpoint from its own page, or from a server.',
+  },
+
+  not_found: {
+    status: 404,
+    title: 'Not found',
+    meaning: 'There is nothing here, or nothing that this caller may know of.',
+    remedy: 'Check the path and the site of the API key.',
+  },
+  method_not_allowed: {
+    status: 405,
+    title: 'Method not allowed',
+    meaning: 'The path exists, but not with this method.',
+    remedy: 'Use a method that the Allow header names.',
+  },
+  idempotency_conflict: {
+    status: 409,
+    title: 'Idempotency key used before',
+    meaning: 'The key was used with another body, or its answer held a secret that is shown only once.',
+    remedy: 'Use a new Idempotency-Key for a new request.',
+  },
+  cursor_ahead: {
+    status: 409,
+    title: 'Cursor of another log',
+    meaning: 'The cursor lies ahead of the log or belongs to another epoch, so what was applied may not be what happened.',
+    remedy: 'Drop what was applied and take a new snapshot.',
+  },
+  already_exists: {
+    status: 409,
+    title: 'Exists already',
+    meaning: 'There is one of that name already.',
+    remedy: 'Change the existing one with PATCH, or choose another name.',
+  },
+  cursor_expired: {
+    status: 410,
+    title: 'Cursor too old',
+    meaning: 'The log no longer reaches back to this cursor.',
+    remedy: 'Take a new snapshot and follow the feed from there.',
+  },
+  request_too_large: {
+    status: 413,
+    title: 'Request too large',
+    meaning: 'The body, or the credential in it, is larger than allowed.',
+    remedy: 'Send less; discovery prints the limits.',
+  },
+  uri_too_long: {
+    status: 414,
+    title: 'URL too long',
+    meaning: 'The URL is longer than allowed.',
+    remedy: 'Ask for fewer things at once.',
+  },
+  unsupported_media_type: {
+    status: 415,
+    title: 'Unsupported media type',
+    meaning: 'The body has a Content-Type that the endpoint does not take, or is compressed.',
+    remedy: 'Send Content-Type: application/json, uncompressed.',
+  },
+  validation_failed: {
+    status: 422,
+    title: 'Request not valid',
+    meaning: 'A member or parameter is missing, unknown or not of its form; errors names each.',
+    remedy: 'Correct what errors names and send the request again.',
+  },
+  ttl_out_of_range: {
+    status: 422,
+    title: 'Lifetime out of range',
+    meaning: 'ttl_seconds is not a whole number of seconds within the allowed range.',
+    remedy: 'Send an integer within the range, or leave ttl_seconds out.',
+  },
+  webhook_url_forbidden: {
+    status: 422,
+    title: 'Webhook URL not allowed',
+    meaning: 'Webhooks go to public https addresses on port 443 or 8443 only.',
+    remedy: 'Use such a URL, without user name or password, in its canonical spelling.',
+  },
+  key_rejected: {
+    status: 422,
+    title: 'Key not accepted',
+    meaning: 'The public key is malformed, weak or of a kind that is not supported, or its document could not be fetched.',
+    remedy: 'Use an Ed25519 or P-256 key in its Multikey form.',
+  },
+  rate_limited: {
+    status: 429,
+    title: 'Too many requests',
+    meaning: 'The caller has used up its allowance of requests, streams or live tokens.',
+    remedy: 'Wait for Retry-After seconds, then go on more slowly.',
+    retryable: true,
+  },
+  header_too_large: {
+    status: 431,
+    title: 'Header too large',
+    meaning: 'The credential header or the header section as a whole is larger than allowed.',
+    remedy: 'Send a smaller credential, with a shorter delegation chain, and fewer headers.',
+  },
+
+  internal_error: {
+    status: 500,
+    title: 'Internal error',
+    meaning: 'The service has failed in a way it did not foresee; nothing is known about the outcome.',
+    remedy: 'Try again with the same Idempotency-Key, and report the request_id if it stays.',
+    retryable: true,
+  },
+  store_unavailable: {
+    status: 503,
+    title: 'Store not available',
+    meaning: 'The store could not confirm the request, so it does not count as done.',
+    remedy: 'Try again after Retry-After seconds, with the same Idempotency-Key.',
+    retryable: true,
+  },
+  revocation_view_stale: {
+    status: 503,
+    title: 'Revocation knowledge too old',
+    meaning: 'The verifier does not know what has been revoked lately, so it lets nobody in.',
+    remedy: 'Try again after Retry-After seconds.',
+    retryable: true,
+  },
+  overloaded: {
+    status: 503,
+    title: 'Overloaded',
+    meaning: 'The service has more work than it can do in time.',
+    remedy: 'Try again after Retry-After seconds.',
+    retryable: true,
+  },
+} as const satisfies Record<string, Problem>
+
+export type ProblemCode = keyof typeof table
+
+/** The one table of codes: status, title, meaning and remedy of each, in the order of their status. */
+export const problems: Readonly<Record<ProblemCode, Problem>> = Object.freeze(table)
+
+export const problemCodes = Object.freeze(Object.keys(table)) as readonly ProblemCode[]
+
+/** Undefined for anything but a code of the table. */
+export function parseProblemCode(value: unknown): ProblemCode | undefined {
+  return typeof value === 'string' && Object.hasOwn(table, value) ? (value as ProblemCode) : undefined
+}
+
+/** What a reverse proxy is told: it takes 401 and 403 only, so every other refusal of the caller becomes 401. 429, 500 and 503 stay. */
+export function forwardAuthStatus(code: ProblemCode): number {
+  const { status } = problems[code]
+  return status >= 500 || status === 403 || status === 429 ? status : 401
+}
+
+// Does not compile when the core learns to refuse with a code that has no row above.
+type EveryDenialIsAProblem = [DenialCode] extends [ProblemCode] ? true : never
+true satisfies EveryDenialIsAProblem

@@ -1,0 +1,55 @@
+import * as z from 'zod'
+import { endpoint } from './endpoint.ts'
+import { credentialId, epoch, line, permissionId, ppid, scopeList, seq, siteId, time } from './fields.ts'
+import { limits } from './limits.ts'
+import { presentations } from './vocabulary.ts'
+
+export const protectedActionRequestSchema = z.strictObject({
+  action: line(limits.action_chars_max, 'Comes back in the answer.').nullable().optional(),
+})
+export type ProtectedActionRequest = z.input<typeof protectedActionRequestSchema>
+
+/** Who was let in, and with what. */
+export const subjectSchema = z
+  .strictObject({
+    ppid,
+    site_id: siteId,
+    scope: scopeList,
+    credential_id: credentialId,
+    permission_id: permissionId,
+    expires_at: time,
+  })
+  .meta({ id: 'Subject' })
+export type SubjectBody = z.input<typeof subjectSchema>
+
+/** How fresh the revocation knowledge behind a decision was. */
+export const viewStampSchema = z.strictObject({ epoch, seq, age_ms: z.number().min(0) }).meta({ id: 'ViewStamp' })
+
+export const protectedActionAnswerSchema = z
+  .strictObject({
+    allowed: z.literal(true),
+    action: z.string().nullable(),
+    subject: subjectSchema,
+    presented: z.enum(presentations),
+    view: viewStampSchema,
+  })
+  .meta({ id: 'ProtectedAction' })
+export type ProtectedActionAnswer = z.input<typeof protectedActionAnswerSchema>
+
+export const protectedEndpoints = {
+  protected_action: endpoint({
+    method: 'POST',
+    path: '/api/protected/action',
+    summary: 'The reference protected route',
+    description:
+      'Takes the decision that the SDK takes for an integrator. Site and required scope come from the configuration of the service, never from the request. ' +
+      'Faults of the credential header are credential_malformed; faults of the body are request_malformed.',
+    tag: 'protected',
+    auth: 'credential',
+    rateLimit: 'failed_presentation',
+    request: { body: protectedActionRequestSchema, bodyOptional: true },
+    answers: { 200: { description: 'Let in.', body: protectedActionAnswerSchema } },
+    problems: [],
+    noStore: true,
+  }),
+}

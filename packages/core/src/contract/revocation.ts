@@ -1,0 +1,162 @@
+import * as z from 'zod'
+import { endpoint } from './endpoint.ts'
+import { credentialId, epoch, feedCursor, ppid, reason, seq, siteId, time } from './fields.ts'
+import { idempotencyHeaders, preferHeaders } from './headers.ts'
+import { limits } from './limits.ts'
+import { credentialStatuses, revocationTypes } from './vocabulary.ts'
+
+const revocationHeaders = z.object({ ...idempotencyHeaders, ...preferHeaders })
+
+export const revokeUserRequestSchema = z.strictObject({ ppid, site_id: siteId, reason: reason.optional() })
+export type RevokeUserRequest = z.input<typeof revokeUserRequestSchema>
+
+export const revokeCredentialRequestSchema = z.strictObject({ credential_id: credentialId, site_id: siteId, reason: reason.optional() })
+export type RevokeCredentialRequest = z.input<typeof revokeCredentialRequestSchema>
+
+/** How far an entry has got among the verifiers that follow the feed. */
+export const propagationSchema = z
+  .strictObject({
+    connected: z.int().min(0),
+    acknowledged: z.int().min(0),
+    elapsed_ms: z.number().min(0),
+    laggards: z
+      .array(z.strictObject({ verifier_id: z.string(), seq }).meta({ description: 'A verifier and what it has applied.' }))
+      .max(limits.laggards_listed_max),
+  })
+  .meta({ id: 'Propagation' })
+export type Propagation = z.input<typeof propagationSchema>
+
+export const revocationSchema = z
+  .strictObject({
+    success: z.literal(true),
+    credential_id: credentialId.nullable().meta({ description: 'The newest known credential; null when none has ever been seen.' }),
+    revocation_type: z.enum(revocationTypes),
+    credential_ids: z.array(credentialId).meta({ description: 'All credentials known to be touched.' }),
+    already_revoked: z.boolean().meta({ description: 'True: nothing new was written, and this is the first answer again.' }),
+    revoked_at: time,
+    tokens_revoked: z.int().min(0),
+    epoch,
+    seq,
+    propagation: propagationSchema.optional().meta({ description: 'With Prefer: wait only.' }),
+  })
+  .meta({ id: 'Revocation' })
+export type Revocation = z.input<typeof revocationSchema>
+
+export const reinstateUserRequestSchema = z.strictObject({ ppid, site_id: siteId, reason: reason.optional() })
+export type ReinstateUserRequest = z.input<typeof reinstateUserRequestSchema>
+
+export const reinstatementSchema = z
+  .strictObject({
+    success: z.literal(true),
+    ppid,
+    site_id: siteId,
+    reinstated_at: time.meta({ description: 'Credentials signed later count again; older ones never.' }),
+    already_active: z.boolean().meta({ description: 'True: the user was not revoked, and nothing was written.' }),
+    epoch,
+    seq,
+  })
+  .meta({ id: 'Reinstatement' })
+export type Reinstatement = z.input<typeof reinstatementSchema>
+
+export const revocationStatusQuerySchema = z
+  .strictObject({
+    credential_ids: z.array(credentialId).min(1).max(limits.status_ids_max).meta({ description: 'Repeated once per credential.' }),
+    site_id: siteId.optional(),
+    min_seq: feedCursor.optional().meta({ description: 'Answer from a view of site_id at least this new, or 503.' }),
+  })
+  .refine(({ site_id, min_seq }) => min_seq === undefined || site_id !== undefined, {
+    path: ['site_id'],
+    message: 'is needed with min_seq',
+  })
+  .meta({ dependentRequired: { min_seq: ['site_id'] } })
+
+export const revocationStateSchema = z
+  .strictObject({
+    status: z.enum(credentialStatuses),
+    revoked: z.boolean().nullable().meta({ description: 'Null when the credential is unknown, which is not the same as not revoked.' }),
+    revoked_at: time.optional(),
+    revocation_type: z.enum(revocationTypes).optional().meta({ description: 'For a key of the site only.' }),
+    reason: z.string().optional().meta({ description: 'For a key of the site only.' }),
+  })
+  .refine(({ status, revoked }) => revoked === (status === 'unknown' ? null : status === 'revoked'), {
+    path: ['revoked'],
+    message: 'must agree with status',
+  })
+  .meta({ id: 'RevocationState' })
+export type RevocationState = z.input<typeof revocationStateSchema>
+
+export const revocationStatusSchema = z
+  .strictObject({
+    success: z.literal(true),
+    as_of: z.strictObject({ epoch, time, seq: seq.optional().meta({ description: 'Of the site asked for with site_id.' }) }),
+    statuses: z.record(credentialId, revocationStateSchema),
+  })
+  .meta({ id: 'RevocationStatus' })
+export type RevocationStatus = z.input<typeof revocationStatusSchema>
+
+const waited = { 'Preference-Applied': 'wait=N, when a preference was applied.' }
+
+export const revocationEndpoints = {
+  revoke_user: endpoint({
+    method: 'POST',
+    path: '/api/wallet/revoke-user',
+    summary: 'Take a user’s access to a site away',
+    description:
+      'Revokes all credentials of the user at the site: known ones, those never seen, and new ones until the user is reinstated. The answering node denies ' +
+      'before it answers. With a key of the site, or with the user’s own root credential in X-Service-Credential.',
+    tag: 'wallet',
+    auth: 'api_key_or_credential',
+    permissions: ['credentials:revoke'],
+    rateLimit: 'caller',
+    idempotency: 'replayed',
+    request: { body: revokeUserRequestSchema, headers: revocationHeaders },
+    answers: { 200: { description: 'Revoked, on disk.', body: revocationSchema, headers: waited } },
+    problems: ['revocation_forbidden', 'site_unknown', 'store_unavailable'],
+    noStore: true,
+  }),
+  revoke_credential: endpoint({
+    method: 'POST',
+    path: '/api/wallet/revoke',
+    summary: 'Revoke one credential',
+    description:
+      'Also one that was never seen. With a key of the site, or with that very credential in X-Service-Credential, delegated or not.',
+    tag: 'wallet',
+    auth: 'api_key_or_credential',
+    permissions: ['credentials:revoke'],
+    rateLimit: 'caller',
+    idempotency: 'replayed',
+    request: { body: revokeCredentialRequestSchema, headers: revocationHeaders },
+    answers: { 200: { description: 'Revoked, on disk.', body: revocationSchema, headers: waited } },
+    problems: ['revocation_forbidden', 'site_unknown', 'store_unavailable'],
+    noStore: true,
+  }),
+  reinstate_user: endpoint({
+    method: 'POST',
+    path: '/api/wallet/reinstate-user',
+    summary: 'Let newer credentials of a revoked user count',
+    description: 'Credentials signed after the reinstatement count again. Older ones stay revoked for ever.',
+    tag: 'wallet',
+    auth: 'api_key',
+    permissions: ['credentials:revoke'],
+    rateLimit: 'caller',
+    idempotency: 'replayed',
+    request: { body: reinstateUserRequestSchema, headers: z.object(idempotencyHeaders) },
+    answers: { 200: { description: 'Reinstated.', body: reinstatementSchema } },
+    problems: ['revocation_forbidden', 'site_unknown', 'store_unavailable'],
+    noStore: true,
+  }),
+  revocation_status: endpoint({
+    method: 'GET',
+    path: '/api/wallet/revocation-status',
+    summary: 'Ask for the status of credentials',
+    description:
+      'A repeated id is answered once. With a key of the site the answer also has reason and revocation_type, and knows that site only.',
+    tag: 'wallet',
+    auth: 'api_key_optional',
+    rateLimit: 'caller',
+    request: { query: revocationStatusQuerySchema, queryLists: ['credential_ids'] },
+    answers: { 200: { description: 'One status per id.', body: revocationStatusSchema } },
+    problems: ['cursor_malformed', 'revocation_view_stale', 'store_unavailable'],
+    noStore: true,
+  }),
+}

@@ -1,0 +1,167 @@
+import * as z from 'zod'
+import { presentedCredentialSchema } from './access-credential.ts'
+import { endpoint, presentationProblems } from './endpoint.ts'
+import { credentialId, isRandom256, line, permissionId, ppid, RANDOM_256, scopeList, siteId, someScopes, time } from './fields.ts'
+import { limits } from './limits.ts'
+import { parseReturnUrl } from './urls.ts'
+import { codedText } from './validation.ts'
+
+export const returnUrlSchema = codedText(
+  'redirect_not_allowed',
+  (value) => parseReturnUrl(value) !== undefined,
+  'must be https, or http on loopback, without user name or fragment, in its canonical spelling',
+  { format: 'uri', maxLength: limits.return_url_chars_max, examples: ['https://app.example/callback'] },
+)
+
+const state = codedText('state_invalid', isRandom256, 'must be the state of a sign-in', { pattern: RANDOM_256 })
+
+const signInMembers = {
+  site_id: siteId,
+  return_url: returnUrlSchema.meta({ description: 'One that is registered for the site, byte for byte.' }),
+  client_state: line(limits.client_state_chars_max, 'Comes back as state.').optional(),
+  code_challenge: z.string().regex(new RegExp(RANDOM_256), 'must be a SHA-256 in base64url (RFC 7636)'),
+  code_challenge_method: z.literal('S256'),
+}
+
+export const signInRequestSchema = z.strictObject({ ...signInMembers, requested_scope: someScopes.optional() })
+export type SignInRequest = z.input<typeof signInRequestSchema>
+
+export const signInQuerySchema = z.strictObject({
+  ...signInMembers,
+  requested_scope: z
+    .string()
+    .transform((value) => value.split(' '))
+    .pipe(someScopes)
+    .optional()
+    .meta({ description: 'Scopes, separated by one space.' }),
+})
+
+export const signInStartedSchema = z
+  .strictObject({ state, auth_url: z.string().meta({ format: 'uri' }), expires_in: z.literal(limits.sign_in_state_seconds) })
+  .meta({ id: 'SignInStarted' })
+export type SignInStarted = z.input<typeof signInStartedSchema>
+
+export const presentRequestSchema = z.strictObject({ state, credential: presentedCredentialSchema })
+export type PresentRequest = z.input<typeof presentRequestSchema>
+
+/** The same from a page without JavaScript: the credential as the text that the user has. */
+export const presentFormSchema = z.strictObject({
+  state,
+  credential: z.string().meta({ description: 'The signed credential as JSON or as the header has it.' }),
+  csrf_token: z.string().optional(),
+})
+
+export const presentedSchema = z
+  .strictObject({ callback_url: z.string().meta({ format: 'uri', description: 'Where the page goes next.' }) })
+  .meta({ id: 'Presented' })
+export type Presented = z.input<typeof presentedSchema>
+
+/** Either the payload of a presentation or the word that the user has cancelled. */
+export const callbackParametersSchema = z
+  .strictObject({
+    state,
+    payload: z.string().optional().meta({ description: 'Opaque, once. Judged after the state is consumed.' }),
+    error: z.literal('access_denied').optional().meta({ description: 'The user has cancelled.' }),
+  })
+  .refine(({ payload, error }) => (payload === undefined) !== (error === undefined), {
+    path: ['payload'],
+    message: 'must be given, or error, and not both',
+  })
+  .meta({ oneOf: [{ required: ['payload'] }, { required: ['error'] }] })
+
+export const signInResultRequestSchema = z.strictObject({
+  code: codedText('code_invalid', isRandom256, 'must be the code of a sign-in', { pattern: RANDOM_256 }),
+  code_verifier: codedText('code_invalid', (value) => /^[A-Za-z0-9._~-]{43,128}$/.test(value), 'must be a code verifier (RFC 7636)', {
+    pattern: '^[A-Za-z0-9._~-]{43,128}$',
+  }),
+})
+export type SignInResultRequest = z.input<typeof signInResultRequestSchema>
+
+export const signInResultSchema = z
+  .strictObject({
+    ppid,
+    site_id: siteId,
+    scope: scopeList.meta({ description: 'What was asked for; all of the credential’s when nothing was.' }),
+    permission_id: permissionId,
+    credential_id: credentialId,
+    verified_at: time,
+    expires_at: time,
+  })
+  .meta({ id: 'SignInResult' })
+export type SignInResult = z.input<typeof signInResultSchema>
+
+const callback = {
+  path: '/auth/sdk-callback',
+  summary: 'Consume the state and return to the integration',
+  tag: 'sign-in',
+  auth: 'none',
+  rateLimit: 'caller',
+  answers: {
+    303: {
+      description: 'To return_url with code, state and iss; or with error, error_description, state and iss.',
+      headers: { Location: 'The way back.', 'Referrer-Policy': 'no-referrer', 'Content-Security-Policy': 'With frame-ancestors none.' },
+    },
+  },
+  problems: ['state_invalid', 'callback_invalid', 'store_unavailable'],
+  noStore: true,
+} as const
+
+export const signInEndpoints = {
+  start_sign_in: endpoint({
+    method: 'POST',
+    path: '/auth/sdk-request',
+    summary: 'Start a hosted sign-in',
+    tag: 'sign-in',
+    auth: 'none',
+    rateLimit: 'sign_in_start',
+    request: { body: signInRequestSchema },
+    answers: { 201: { description: 'Send the browser to auth_url.', body: signInStartedSchema } },
+    problems: ['redirect_not_allowed', 'site_unknown', 'store_unavailable'],
+    noStore: true,
+  }),
+  start_sign_in_by_link: endpoint({
+    method: 'GET',
+    path: '/auth/sdk-request',
+    summary: 'Start a hosted sign-in from a plain link',
+    description: 'A return_url that is not registered is never redirected to: a browser is shown a page.',
+    tag: 'sign-in',
+    auth: 'none',
+    rateLimit: 'sign_in_start',
+    request: { query: signInQuerySchema },
+    answers: { 303: { description: 'To the sign-in page.', headers: { Location: 'The sign-in page.' } } },
+    problems: ['redirect_not_allowed', 'site_unknown', 'store_unavailable'],
+    noStore: true,
+  }),
+  present: endpoint({
+    method: 'POST',
+    path: '/auth/present',
+    summary: 'The sign-in page presents a credential',
+    description:
+      'A refusal does not use the state up; there are ten tries. JSON faults inside the member credential are credential_malformed, elsewhere ' +
+      'request_malformed. A bound credential is proven by an RFC 9421 signature of this request.',
+    tag: 'sign-in',
+    auth: 'page',
+    rateLimit: 'caller',
+    request: { body: presentRequestSchema, form: presentFormSchema },
+    answers: {
+      200: { description: 'Accepted.', body: presentedSchema },
+      303: { description: 'Accepted, for a form: to the callback.', headers: { Location: 'The callback.' } },
+    },
+    problems: [...presentationProblems, 'state_invalid', 'store_unavailable'],
+    noStore: true,
+  }),
+  sign_in_callback: endpoint({ ...callback, method: 'GET', request: { query: callbackParametersSchema } }),
+  sign_in_callback_by_form: endpoint({ ...callback, method: 'POST', request: { form: callbackParametersSchema } }),
+  sign_in_result: endpoint({
+    method: 'POST',
+    path: '/auth/sdk-result',
+    summary: 'Redeem the code of a sign-in',
+    tag: 'sign-in',
+    auth: 'none',
+    rateLimit: 'caller',
+    request: { body: signInResultRequestSchema },
+    answers: { 200: { description: 'Who has signed in. Once.', body: signInResultSchema } },
+    problems: ['code_invalid', 'store_unavailable'],
+    noStore: true,
+  }),
+}

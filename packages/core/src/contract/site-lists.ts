@@ -1,0 +1,122 @@
+import * as z from 'zod'
+import { administration, siteParams } from './administration.ts'
+import { endpoint } from './endpoint.ts'
+import { credentialId, madeId, permissionId, ppid, scopeList, seq, time } from './fields.ts'
+import { page, pageParameters } from './paging.ts'
+import { credentialStatuses, revocationTypes, tokenStatuses } from './vocabulary.ts'
+
+/** `unknown` is no state of what is in a list. */
+const knownStatuses = credentialStatuses.filter((status) => status !== 'unknown')
+
+export const knownCredentialSchema = z
+  .strictObject({
+    credential_id: credentialId,
+    ppid,
+    issuer: z.string(),
+    scope: scopeList,
+    permission_id: permissionId,
+    status: z.enum(knownStatuses),
+    holder_bound: z.boolean(),
+    valid_from: time,
+    expires_at: time,
+    first_seen_at: time,
+    revoked_at: time.nullable(),
+    revocation_type: z.enum(revocationTypes).nullable(),
+    reason: z.string().nullable(),
+  })
+  .meta({ id: 'KnownCredential' })
+export type KnownCredential = z.input<typeof knownCredentialSchema>
+
+export const issuedTokenSchema = z
+  .strictObject({
+    token_id: madeId.meta({ description: 'jti of the introspection. The token itself is never shown again.' }),
+    ppid,
+    credential_id: credentialId,
+    scope: scopeList,
+    permission_id: permissionId,
+    status: z.enum(tokenStatuses),
+    issued_at: time,
+    expires_at: time,
+    revoked_at: time.nullable(),
+  })
+  .meta({ id: 'IssuedToken' })
+export type IssuedToken = z.input<typeof issuedTokenSchema>
+
+export const auditRowSchema = z
+  .strictObject({
+    audit_id: madeId,
+    at: time,
+    actor: z.strictObject({
+      type: z.enum(['operator', 'api_key', 'holder', 'page', 'service']),
+      id: z.string().nullable().meta({ description: 'key_id or credential_id; never a secret.' }),
+    }),
+    action: z.string().meta({ examples: ['user.revoke'] }),
+    target: z.string().nullable().meta({ description: 'What it was done to: a ppid, credential_id, issuer, key_id.' }),
+    outcome: z.enum(['done', 'unchanged', 'refused']),
+    reason: z.string().nullable(),
+    seq: seq.nullable().meta({ description: 'The log entry it made.' }),
+    request_id: z.string().nullable(),
+  })
+  .meta({ id: 'AuditRow' })
+export type AuditRow = z.input<typeof auditRowSchema>
+
+export const verifierSchema = z
+  .strictObject({
+    verifier_id: z.string(),
+    connected_at: time,
+    seq: seq.meta({ description: 'Applied so far.' }),
+    lag: z.int().min(0).meta({ description: 'Entries behind the head.' }),
+    acknowledged_at: time.nullable(),
+  })
+  .meta({ id: 'Verifier' })
+export type Verifier = z.input<typeof verifierSchema>
+
+export const credentialPageSchema = page(knownCredentialSchema).meta({ id: 'CredentialPage' })
+export type CredentialPage = z.input<typeof credentialPageSchema>
+export const tokenPageSchema = page(issuedTokenSchema).meta({ id: 'TokenPage' })
+export type TokenPage = z.input<typeof tokenPageSchema>
+export const auditPageSchema = page(auditRowSchema).meta({ id: 'AuditPage' })
+export type AuditPage = z.input<typeof auditPageSchema>
+export const verifierPageSchema = page(verifierSchema).meta({ id: 'VerifierPage' })
+export type VerifierPage = z.input<typeof verifierPageSchema>
+
+export const credentialListQuerySchema = z.strictObject({
+  ...pageParameters,
+  ppid: ppid.optional(),
+  status: z.enum(knownStatuses).optional(),
+})
+export const tokenListQuerySchema = z.strictObject({ ...pageParameters, ppid: ppid.optional() })
+
+const params = z.strictObject(siteParams)
+const list = { ...administration, method: 'GET', problems: ['cursor_malformed', 'store_unavailable'] } as const
+
+export const siteListEndpoints = {
+  list_credentials: endpoint({
+    ...list,
+    path: '/api/sites/{site_id}/credentials',
+    summary: 'List known credentials',
+    request: { params, query: credentialListQuerySchema },
+    answers: { 200: { description: 'A page of credentials.', body: credentialPageSchema } },
+  }),
+  list_tokens: endpoint({
+    ...list,
+    path: '/api/sites/{site_id}/tokens',
+    summary: 'List issued tokens',
+    request: { params, query: tokenListQuerySchema },
+    answers: { 200: { description: 'A page of tokens, without their secrets.', body: tokenPageSchema } },
+  }),
+  list_audit: endpoint({
+    ...list,
+    path: '/api/sites/{site_id}/audit',
+    summary: 'List what was done, and by whom',
+    request: { params, query: z.strictObject(pageParameters) },
+    answers: { 200: { description: 'A page of audit rows, the newest first.', body: auditPageSchema } },
+  }),
+  list_verifiers: endpoint({
+    ...list,
+    path: '/api/sites/{site_id}/verifiers',
+    summary: 'List connected verifiers',
+    request: { params, query: z.strictObject(pageParameters) },
+    answers: { 200: { description: 'A page of verifiers with what they have applied.', body: verifierPageSchema } },
+  }),
+}

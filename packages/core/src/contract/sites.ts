@@ -1,0 +1,99 @@
+import * as z from 'zod'
+import { administration, siteParams } from './administration.ts'
+import { endpoint } from './endpoint.ts'
+import { credentialTtlSecondsMax, siteId, siteName, time } from './fields.ts'
+import { idempotencyHeaders } from './headers.ts'
+import { limits } from './limits.ts'
+import { page, pageParameters } from './paging.ts'
+import { returnUrlSchema } from './sign-in.ts'
+import { bearerModes, holderProofModes } from './vocabulary.ts'
+
+const returnUrls = z
+  .array(returnUrlSchema)
+  .max(limits.return_urls_max)
+  .refine((urls) => new Set(urls).size === urls.length, 'must not name a URL twice')
+  .meta({ uniqueItems: true, description: 'Where hosted sign-ins may return to. All of them: a change replaces the list.' })
+const bearer = z.enum(bearerModes).meta({ description: 'Whether bearer tokens are taken. Default: on.' })
+const holderProof = z
+  .enum(holderProofModes)
+  .meta({ description: 'required: credentials without a holder key are refused. Default: optional.' })
+
+export const createSiteRequestSchema = z.strictObject({
+  site_id: siteId,
+  name: siteName.optional(),
+  return_urls: returnUrls.optional(),
+  bearer: bearer.optional(),
+  holder_proof: holderProof.optional(),
+  credential_ttl_seconds_max: credentialTtlSecondsMax.optional(),
+})
+export type CreateSiteRequest = z.input<typeof createSiteRequestSchema>
+
+export const changeSiteRequestSchema = z.strictObject({
+  name: siteName.nullable().optional().meta({ description: 'Null takes the name away.' }),
+  return_urls: returnUrls.optional(),
+  bearer: bearer.optional(),
+  holder_proof: holderProof.optional(),
+  credential_ttl_seconds_max: credentialTtlSecondsMax.nullable().optional().meta({ description: 'Null lifts the site’s own maximum.' }),
+})
+export type ChangeSiteRequest = z.input<typeof changeSiteRequestSchema>
+
+export const siteSchema = z
+  .strictObject({
+    site_id: siteId,
+    name: siteName.nullable(),
+    return_urls: z.array(z.string()).max(limits.return_urls_max),
+    bearer,
+    holder_proof: holderProof,
+    credential_ttl_seconds_max: credentialTtlSecondsMax.nullable(),
+    created_at: time,
+  })
+  .meta({ id: 'Site' })
+export type Site = z.input<typeof siteSchema>
+
+export const sitePageSchema = page(siteSchema).meta({ id: 'SitePage' })
+export type SitePage = z.input<typeof sitePageSchema>
+
+export const siteEndpoints = {
+  create_site: endpoint({
+    ...administration,
+    auth: 'operator_key',
+    permissions: [],
+    method: 'POST',
+    path: '/api/sites',
+    summary: 'Create a site',
+    idempotency: 'replayed',
+    request: { body: createSiteRequestSchema, headers: z.object(idempotencyHeaders) },
+    answers: { 201: { description: 'The site.', body: siteSchema } },
+    problems: ['redirect_not_allowed', 'already_exists', 'store_unavailable'],
+  }),
+  list_sites: endpoint({
+    ...administration,
+    method: 'GET',
+    path: '/api/sites',
+    summary: 'List sites',
+    description: 'A key of a site sees that site only.',
+    request: { query: z.strictObject(pageParameters) },
+    answers: { 200: { description: 'A page of sites.', body: sitePageSchema } },
+    problems: ['cursor_malformed', 'store_unavailable'],
+  }),
+  read_site: endpoint({
+    ...administration,
+    method: 'GET',
+    path: '/api/sites/{site_id}',
+    summary: 'Read a site',
+    request: { params: z.strictObject(siteParams) },
+    answers: { 200: { description: 'The site.', body: siteSchema } },
+    problems: ['store_unavailable'],
+  }),
+  change_site: endpoint({
+    ...administration,
+    method: 'PATCH',
+    path: '/api/sites/{site_id}',
+    summary: 'Change a site',
+    description: 'What is not named stays. bearer "off" ends all tokens at once.',
+    idempotency: 'replayed',
+    request: { params: z.strictObject(siteParams), body: changeSiteRequestSchema, headers: z.object(idempotencyHeaders) },
+    answers: { 200: { description: 'The site as it is now.', body: siteSchema } },
+    problems: ['redirect_not_allowed', 'store_unavailable'],
+  }),
+}

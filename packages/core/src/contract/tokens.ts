@@ -1,0 +1,178 @@
+import * as z from 'zod'
+import { presentedCredentialSchema } from './access-credential.ts'
+import { endpoint } from './endpoint.ts'
+import {
+  credentialId,
+  feedCursor,
+  issuerKeyId,
+  madeId,
+  permissionId,
+  ppid,
+  reason,
+  scope,
+  scopeList,
+  siteId,
+  someScopes,
+  ttlSeconds,
+} from './fields.ts'
+import { idempotencyHeaders, proxyHeaders } from './headers.ts'
+import { limits } from './limits.ts'
+
+export const ACCESS_TOKEN_PATTERN = '^svc_at_[0-9A-Za-z]{49}$'
+export const API_KEY_PATTERN = '^svc_sk_[0-9A-Za-z]{49}$'
+
+export const exchangeProofRequestSchema = z.strictObject({
+  credential: presentedCredentialSchema,
+  site_id: siteId.optional().meta({ description: 'Default: the site of the credential. Another one is site_mismatch.' }),
+  requested_scope: someScopes.optional().meta({ description: 'A part of the scope of the credential. Default: all of it.' }),
+  ttl_seconds: ttlSeconds(limits.token_ttl_seconds_min, limits.token_ttl_seconds_max, limits.token_ttl_seconds_default).optional(),
+})
+export type ExchangeProofRequest = z.input<typeof exchangeProofRequestSchema>
+
+export const accessTokenSchema = z
+  .strictObject({
+    access_token: z.string().regex(new RegExp(ACCESS_TOKEN_PATTERN)),
+    token_type: z.literal('Bearer'),
+    expires_in: z.int().min(0).max(limits.token_ttl_seconds_max).meta({ description: 'Seconds; never past the end of the credential.' }),
+    site_id: siteId,
+    scope: scopeList,
+    permission_id: permissionId,
+  })
+  .meta({ id: 'AccessToken' })
+export type AccessToken = z.input<typeof accessTokenSchema>
+
+/** Any text: what is no token is simply not active. RFC 6749 §3.1: a parameter without a value counts as absent. */
+const token = z.string().min(1).meta({ description: 'The token. What does not look like one is treated as unknown.' })
+const tokenTypeHint = z.string().optional().meta({ description: 'Taken for the sake of OAuth clients and not used.' })
+
+const introspectMembers = { token, token_type_hint: tokenTypeHint, site_id: siteId.optional() }
+export const introspectRequestSchema = z.strictObject(introspectMembers)
+export type IntrospectRequest = z.input<typeof introspectRequestSchema>
+
+const seconds = z.int().min(0).meta({ description: 'Seconds since 1970.' })
+
+export const activeTokenSchema = z.strictObject({
+  active: z.literal(true),
+  scope: z.string().meta({ description: 'The scopes, separated by spaces.' }),
+  scopes: scopeList,
+  client_id: siteId,
+  token_type: z.literal('Bearer'),
+  exp: seconds,
+  iat: seconds,
+  nbf: seconds,
+  sub: ppid,
+  aud: siteId,
+  iss: z.string().meta({ format: 'uri' }),
+  jti: madeId,
+  site_id: siteId,
+  permission_id: permissionId,
+  credential_id: credentialId,
+  credential_chain: z
+    .array(credentialId)
+    .min(1)
+    .max(limits.delegation_depth_max + 1)
+    .meta({ description: 'The credential and those it was delegated from, the root last.' }),
+  issuer: z.string().meta({ description: 'The DID that signed the root.' }),
+  issuer_key: issuerKeyId,
+})
+export const inactiveTokenSchema = z.strictObject({ active: z.literal(false) })
+
+export const introspectionSchema = z.discriminatedUnion('active', [activeTokenSchema, inactiveTokenSchema]).meta({ id: 'Introspection' })
+export type Introspection = z.input<typeof introspectionSchema>
+
+const revokeTokenMembers = { token, token_type_hint: tokenTypeHint, reason: reason.optional() }
+export const revokeTokenRequestSchema = z.strictObject(revokeTokenMembers)
+export type RevokeTokenRequest = z.input<typeof revokeTokenRequestSchema>
+
+export const tokenRevokedSchema = z
+  .strictObject({
+    success: z.literal(true),
+    revoked: z.boolean().meta({ description: 'False when there was nothing to revoke: unknown, foreign, ended or revoked before.' }),
+  })
+  .meta({ id: 'TokenRevoked' })
+export type TokenRevoked = z.input<typeof tokenRevokedSchema>
+
+export const forwardAuthQuerySchema = z.strictObject({
+  scope: z
+    .array(scope)
+    .max(limits.scope_list_max)
+    .default([])
+    .meta({ description: 'Repeated; all are required. None: any good credential will do.' }),
+  min_seq: feedCursor.optional().meta({ description: 'Answer from a view at least this new, or 503.' }),
+})
+
+export const tokenEndpoints = {
+  exchange_proof: endpoint({
+    method: 'POST',
+    path: '/api/auth/exchange-proof',
+    summary: 'Exchange a credential for a short-lived bearer token',
+    description:
+      'For runtimes that cannot send the credential header. JSON faults inside the member credential, and a member that is not an object, are ' +
+      'credential_malformed; JSON faults elsewhere are request_malformed. A holder-bound credential needs its holder proof here too.',
+    tag: 'tokens',
+    auth: 'credential_in_body',
+    rateLimit: 'caller',
+    idempotency: 'secret',
+    request: { body: exchangeProofRequestSchema, headers: z.object(idempotencyHeaders) },
+    answers: { 200: { description: 'The token.', body: accessTokenSchema } },
+    problems: ['ttl_out_of_range', 'bearer_disabled', 'site_unknown', 'store_unavailable'],
+    noStore: true,
+  }),
+  introspect: endpoint({
+    method: 'POST',
+    path: '/api/auth/introspect',
+    summary: 'Ask whether a token is active (RFC 7662)',
+    description: 'Unknown members of a JSON body are refused; unknown form parameters are ignored, because OAuth clients send some.',
+    tag: 'tokens',
+    auth: 'api_key',
+    permissions: ['tokens:introspect'],
+    rateLimit: 'caller',
+    request: { body: introspectRequestSchema, form: z.object(introspectMembers) },
+    answers: { 200: { description: 'The token, or that it is not active and nothing else.', body: introspectionSchema } },
+    problems: ['revocation_view_stale', 'store_unavailable'],
+    noStore: true,
+  }),
+  revoke_token: endpoint({
+    method: 'POST',
+    path: '/api/auth/revoke',
+    summary: 'Revoke a token (RFC 7009)',
+    description: 'Unknown members of a JSON body are refused; unknown form parameters are ignored, because OAuth clients send some.',
+    tag: 'tokens',
+    auth: 'api_key',
+    permissions: ['tokens:revoke'],
+    rateLimit: 'caller',
+    idempotency: 'replayed',
+    request: { body: revokeTokenRequestSchema, form: z.object(revokeTokenMembers), headers: z.object(idempotencyHeaders) },
+    answers: { 200: { description: 'Revoked, or there was nothing to revoke.', body: tokenRevokedSchema } },
+    problems: ['store_unavailable'],
+    noStore: true,
+  }),
+  forward_auth: endpoint({
+    method: 'GET',
+    path: '/api/auth/verify',
+    summary: 'Forward-auth for reverse proxies',
+    description:
+      'The proxy sends its own API key, whose site is the site asked about, with the credential or token of its caller and the original method, host and URI. ' +
+      'Refusals are 401 or 403 only, since proxies take nothing else: what has another status of a caller’s fault elsewhere is 401 here. 429 and 503 stay.',
+    tag: 'protected',
+    auth: 'api_key_and_credential',
+    permissions: ['tokens:introspect'],
+    rateLimit: 'failed_presentation',
+    request: { query: forwardAuthQuerySchema, queryLists: ['scope'], headers: z.object(proxyHeaders) },
+    answers: {
+      200: {
+        description: 'Let in.',
+        headers: {
+          'X-Service-Subject': 'The ppid.',
+          'X-Service-Site': 'The site_id.',
+          'X-Service-Scope': 'The scopes, separated by spaces.',
+          'X-Service-Credential-Id': 'The credential_id.',
+          'X-Service-Body': 'unchecked: the holder proof covers the digest of a body that this endpoint has not seen.',
+        },
+      },
+    },
+    problems: ['cursor_malformed', 'store_unavailable'],
+    noStore: true,
+    refusals: 'proxy',
+  }),
+}

@@ -1,0 +1,54 @@
+/** What an API key of a site may be allowed to do. An operator key, which has no site, may do all of it everywhere. */
+export const permissions = [
+  'tokens:introspect',
+  'tokens:revoke',
+  'credentials:issue',
+  'credentials:revoke',
+  'feed:read',
+  'site:admin',
+] as const
+export type Permission = (typeof permissions)[number]
+
+/** What a revocation was aimed at. */
+export const revocationTypes = ['user', 'credential'] as const
+export type RevocationType = (typeof revocationTypes)[number]
+
+/** `active` → `revoked` (for ever) or `expired`. `unknown`: this service has never seen it, which is no promise of anything. */
+export const credentialStatuses = ['active', 'revoked', 'expired', 'unknown'] as const
+export type CredentialStatus = (typeof credentialStatuses)[number]
+
+/** `active` ⇄ `revoked`. After a reinstatement only newer credentials count. */
+export const userStatuses = ['active', 'revoked'] as const
+export type UserStatus = (typeof userStatuses)[number]
+
+/** `active` → `revoked` or `expired`. A token follows its credential, chain, user, issuer and key. */
+export const tokenStatuses = ['active', 'revoked', 'expired'] as const
+export type TokenStatus = (typeof tokenStatuses)[number]
+
+/** `trusted` ⇄ `distrusted`. */
+export const issuerStatuses = ['trusted', 'distrusted'] as const
+export type IssuerStatus = (typeof issuerStatuses)[number]
+
+/** `active` ⇄ `retired`; either → `compromised`, for ever. */
+export const issuerKeyStatuses = ['active', 'retired', 'compromised'] as const
+export type IssuerKeyStatus = (typeof issuerKeyStatuses)[number]
+
+/** `open` → `presented` → `consumed`; `expired` and `cancelled` end it early. */
+export const signInStates = ['open', 'presented', 'consumed', 'expired', 'cancelled'] as const
+export type SignInState = (typeof signInStates)[number]
+
+/** `live` → `used` or `expired`. */
+export const signInCodeStates = ['live', 'used', 'expired'] as const
+export type SignInCodeState = (typeof signInCodeStates)[number]
+
+/** `pending` → `delivered` or `failed`; a failed one can be replayed by hand. */
+export const deliveryStatuses = ['pending', 'delivered', 'failed'] as const
+export type DeliveryStatus = (typeof deliveryStatuses)[number]
+
+/** `on` → `disabled`. */
+export const webhookStatuses = ['on', 'disabled'] as const
+export type WebhookStatus = (typeof webhookStatuses)[number]
+
+export const bearerModes = ['on', 'off'] as const
+export const holderProofModes = ['optional', 'required'] as const
+export const presentations = ['credential', 'bearer'] as const

@@ -1,0 +1,164 @@
+import { describe, expect, it } from 'vitest'
+import {
+  entryKinds,
+  feedEventDataSchema,
+  heartbeatSchema,
+  logEntrySchema,
+  snapshotLineSchema,
+  webhookBodySchema,
+  webhookHeadersSchema,
+} from '../../src/contract/events.ts'
+import { parseEntry } from '../../src/log/entry.ts'
+import { parseHeartbeat } from '../../src/log/signed-head.ts'
+import { parseSnapshotLine } from '../../src/log/snapshot.ts'
+import { AT, CREDENTIAL_ID, EPOCH, HASH, LATER, MULTIKEY, PPID, SITE } from './samples.ts'
+
+type Json = Record<string, unknown>
+
+const DID = 'did:web:issuer.example'
+const issuerState = {
+  issuer: DID,
+  keys: [
+    { id: 'key-1', key: MULTIKEY, status: 'active' },
+    { id: 'key-2', key: MULTIKEY, status: 'retired', retired_at: AT },
+    { id: 'key-3', key: MULTIKEY, status: 'compromised' },
+  ],
+  scope: ['orders:read'],
+  credential_ttl_seconds_max: 7200,
+}
+const siteState = { bearer: 'on', holder_proof: 'optional', credential_ttl_seconds_max: null }
+
+const bodies: Record<(typeof entryKinds)[number], Json> = {
+  'user.revoked': { ppid: PPID, revoked_at: AT },
+  'user.reinstated': { ppid: PPID, reinstated_at: LATER },
+  'credential.revoked': { credential_id: CREDENTIAL_ID, revoked_at: AT },
+  'token.revoked': { token_sha256: HASH, revoked_at: AT },
+  'issuer.trusted': issuerState,
+  'issuer.distrusted': { issuer: DID },
+  'key.retired': { issuer: DID, key_id: 'key-1', at: AT },
+  'key.compromised': { issuer: `did:key:${MULTIKEY}`, key_id: MULTIKEY, at: AT },
+  'site.changed': siteState,
+}
+const entryOf = (kind: string, body: unknown): Json => ({
+  epoch: EPOCH,
+  seq: 1,
+  site_id: SITE,
+  kind,
+  body,
+  at: AT,
+  prev_hash: '0'.repeat(64),
+  hash: HASH,
+})
+
+const head = { site_id: SITE, epoch: EPOCH, seq: 0, hash: '0'.repeat(64), as_of: AT }
+const heartbeat = { ...head, kid: 'did:web:auth.example#feed-1', signature: 'A'.repeat(86) }
+const issuerLine = { type: 'issuer', ...issuerState, status: 'trusted', compromised: [{ key_id: 'key-9', key: null, at: AT }] }
+const lines: Json[] = [
+  { type: 'head', ...head },
+  { type: 'site', ...siteState },
+  issuerLine,
+  { ...issuerLine, keys: [], scope: null, status: 'distrusted', distrusted_at: null, compromised: [] },
+  { type: 'user', ppid: PPID, revoked_at: AT },
+  { type: 'user', ppid: PPID, revoked_at: AT, reinstated_at: LATER },
+  { type: 'user', ppid: PPID, revoked_at: AT, reinstated_at: LATER, revoked_again_at: LATER },
+  { type: 'credential', credential_id: CREDENTIAL_ID, revoked_at: AT },
+  { type: 'token', token_sha256: HASH, revoked_at: AT },
+  { type: 'end', lines: 7, sha256: HASH, kid: 'feed-1', signature: 'A'.repeat(86) },
+]
+
+/** A good thing with one member gone, added, or put to something that no member may be; of its children likewise. */
+function* spoil(good: Json): Generator<[string, Json]> {
+  yield ['another member', { ...good, surprise: 1 }]
+  for (const [name, value] of Object.entries(good)) {
+    const { [name]: _left, ...rest } = good
+    yield [`no ${name}`, rest]
+    for (const other of ['', 'X Y', -1, 1.5, true, {}, [7]])
+      if (other !== value) yield [`${name} = ${JSON.stringify(other)}`, { ...good, [name]: other }]
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
+      for (const [what, child] of spoil(value as Json)) yield [`${name}: ${what}`, { ...good, [name]: child }]
+    }
+    if (Array.isArray(value) && typeof value[0] === 'object') {
+      yield [`${name} twice`, { ...good, [name]: [value[0], value[0]] }]
+      for (const [i, item] of value.entries()) {
+        for (const [what, child] of spoil(item as Json)) yield [`${name}.${i}: ${what}`, { ...good, [name]: value.with(i, child) }]
+      }
+    }
+  }
+}
+
+function agree(good: Json, schemaTakes: (value: unknown) => boolean, parserTakes: (value: unknown) => boolean) {
+  expect([schemaTakes(good), parserTakes(good)]).toEqual([true, true])
+  let refused = 0
+  for (const [what, value] of spoil(good)) {
+    expect(schemaTakes(value), what).toBe(parserTakes(value))
+    if (!parserTakes(value)) refused++
+  }
+  expect(refused).toBeGreaterThan(20)
+}
+
+const takes = (schema: { safeParse(value: unknown): { success: boolean } }) => (value: unknown) => schema.safeParse(value).success
+
+describe('log entries', () => {
+  it.each(entryKinds)('%s: the schema and the reader of the log agree on good and bad', (kind) => {
+    agree(entryOf(kind, bodies[kind]), takes(logEntrySchema), (value) => parseEntry(value) !== undefined)
+  })
+
+  it.each([
+    ['no cap', { ...issuerState, scope: null, credential_ttl_seconds_max: null }, true],
+    ['an empty cap', { ...issuerState, scope: [] }, false],
+    ['a scope twice', { ...issuerState, scope: ['a', 'a'] }, false],
+    ['no keys', { ...issuerState, keys: [] }, true],
+    ['33 keys', { ...issuerState, keys: Array.from({ length: 33 }, (_, i) => ({ id: `k${i}`, key: MULTIKEY, status: 'active' })) }, false],
+    ['retired without a time', { ...issuerState, keys: [{ id: 'a', key: MULTIKEY, status: 'retired' }] }, false],
+    ['active with a time', { ...issuerState, keys: [{ id: 'a', key: MULTIKEY, status: 'active', retired_at: AT }] }, false],
+    ['a label', { ...issuerState, label: 'main' }, false],
+  ])('issuer.trusted with %s', (_what, body, good) => {
+    const entry = entryOf('issuer.trusted', body)
+    expect([logEntrySchema.safeParse(entry).success, parseEntry(entry) !== undefined]).toEqual([good, good])
+  })
+
+  it('of an unknown kind, or with the body of another, are refused by both', () => {
+    for (const entry of [
+      entryOf('user.forgotten', bodies['user.revoked']),
+      entryOf('user.revoked', bodies['user.reinstated']),
+      entryOf('heartbeat', {}),
+    ]) {
+      expect([logEntrySchema.safeParse(entry).success, parseEntry(entry)]).toEqual([false, undefined])
+    }
+  })
+})
+
+describe('heartbeats and snapshots', () => {
+  it('heartbeat: the schema and the reader agree', () => {
+    agree(heartbeat, takes(heartbeatSchema), (value) => parseHeartbeat(value) !== undefined)
+  })
+
+  it.each(lines.map((line) => [line.type, line] as const))('%s line: the schema and the reader agree', (_type, line) => {
+    agree(line, takes(snapshotLineSchema), (value) => parseSnapshotLine(value) !== undefined)
+  })
+
+  it('a feed carries entries and heartbeats and nothing else', () => {
+    for (const data of [heartbeat, entryOf('user.revoked', bodies['user.revoked'])])
+      expect(feedEventDataSchema.safeParse(data).success).toBe(true)
+    expect(feedEventDataSchema.safeParse(head).success).toBe(false)
+  })
+})
+
+describe('webhooks', () => {
+  const data = entryOf('user.revoked', bodies['user.revoked'])
+
+  it('carry the entry under its own kind', () => {
+    expect(webhookBodySchema.safeParse({ type: 'user.revoked', timestamp: AT, data }).success).toBe(true)
+    expect(webhookBodySchema.safeParse({ type: 'user.reinstated', timestamp: AT, data }).success).toBe(false)
+    expect(webhookBodySchema.safeParse({ type: 'user.revoked', timestamp: AT, data, reason: 'x' }).success).toBe(false)
+  })
+
+  it('come with the three headers of Standard Webhooks', () => {
+    const headers = { 'webhook-id': `${SITE}.${EPOCH}.1`, 'webhook-timestamp': '1794657600', 'webhook-signature': `v1,${'A'.repeat(43)}=` }
+    expect(webhookHeadersSchema.safeParse({ ...headers, 'user-agent': 'x' }).success).toBe(true)
+    expect(webhookHeadersSchema.safeParse({ ...headers, 'webhook-signature': `v1,${'A'.repeat(43)}= v1,${'B'.repeat(43)}=` }).success).toBe(
+      true,
+    )
+    expect(webhookHeadersSchema.safeParse({ ...headers, 'webhook-signature': 'A'.repeat(43) }).success).toBe(false)
+  })
+})

@@ -1,0 +1,51 @@
+import { describe, expect, expectTypeOf, it } from 'vitest'
+import type * as z from 'zod'
+import type {
+  AccessToken,
+  ExchangeProofRequest,
+  IssueRequest,
+  Permission,
+  ProblemCode,
+  RevocationStatus,
+} from '../../src/contract/index.ts'
+import * as contract from '../../src/contract/index.ts'
+import type { DenialCode } from '../../src/credential/denial.ts'
+import type { Ppid, Scope, SiteId } from '../../src/credential/ids.ts'
+
+describe('the front door of the contract', () => {
+  it('has what the service, the SDK, the command line and the console are made from', () => {
+    expect(Object.keys(contract)).toEqual(
+      expect.arrayContaining([
+        'endpoints',
+        'endpointList',
+        'limits',
+        'rateLimits',
+        'problems',
+        'problemBody',
+        'challengeOf',
+        'refusalOf',
+        'parseParameters',
+        'permissions',
+        'entryKinds',
+      ]),
+    )
+  })
+
+  it('names wire types that anybody can write down', () => {
+    expectTypeOf<ExchangeProofRequest['site_id']>().toEqualTypeOf<string | undefined>()
+    expectTypeOf<ExchangeProofRequest['ttl_seconds']>().toEqualTypeOf<number | undefined>()
+    expectTypeOf<IssueRequest['scope']>().toEqualTypeOf<string[]>()
+    expectTypeOf<AccessToken['token_type']>().toEqualTypeOf<'Bearer'>()
+    expectTypeOf<RevocationStatus['as_of']>().toEqualTypeOf<{ epoch: string; time: string; seq?: number | undefined }>()
+    expectTypeOf<'site:admin'>().toExtend<Permission>()
+    expectTypeOf<DenialCode>().toExtend<ProblemCode>()
+  })
+
+  it('gives the service ids that need no second reading', () => {
+    type Parsed = z.output<typeof contract.endpoints.revoke_user.request.body>
+    expectTypeOf<Parsed['site_id']>().toEqualTypeOf<SiteId>()
+    expectTypeOf<Parsed['ppid']>().toEqualTypeOf<Ppid>()
+    expectTypeOf<z.output<typeof contract.endpoints.forward_auth.request.query>['scope']>().toEqualTypeOf<Scope[]>()
+    expectTypeOf<z.output<typeof contract.endpoints.list_sites.request.query>['limit']>().toEqualTypeOf<number>()
+  })
+})

@@ -1,0 +1,400 @@
+import { describe, expect, it } from 'vitest'
+import type * as z from 'zod'
+import { type EndpointId, endpointList, endpoints } from '../../src/contract/endpoints.ts'
+import type { ProblemCode } from '../../src/contract/problems.ts'
+import { refusalOf } from '../../src/contract/validation.ts'
+import { bodies, CREDENTIAL_ID, EPOCH, MULTIKEY, PPID, queries, RANDOM } from './samples.ts'
+
+type Spoiled = [id: EndpointId, member: string, values: unknown[], code?: ProblemCode]
+
+const schemaOf = (id: EndpointId, part: 'body' | 'query'): z.ZodType => {
+  const schema = endpointList.find((one) => one.id === id)?.request[part]
+  if (schema === undefined) throw new Error(`${id} has no ${part}`)
+  return schema
+}
+
+function refused(id: EndpointId, part: 'body' | 'query', value: unknown) {
+  const { error } = schemaOf(id, part).safeParse(value)
+  return error && refusalOf(error, part)
+}
+
+const not = { string: [7, null, {}, ['x'], true], line: ['a\nb', 'a\u0000b', '\u001b[31m', '\u202Ecod', '\ud800'] }
+const bad = {
+  site_id: [
+    '',
+    'Shop.Example',
+    'shop.example.',
+    'shop.example:443',
+    'https://shop.example',
+    '*.example',
+    '-a.example',
+    'a..b',
+    'é.example',
+    'a\u0000b',
+    ...not.string,
+  ],
+  ppid: [
+    '',
+    'did:service:ppid_',
+    'did:service:ppid_short',
+    'did:service:ppid_../../x',
+    `did:service:ppid_${'a'.repeat(129)}`,
+    `${PPID}\n`,
+    'ppid_aaaaaaaaaaaa',
+    ...not.string,
+  ],
+  scope: [
+    [],
+    ['*'],
+    ['ORDERS:READ'],
+    ['a b'],
+    ['a', 'a'],
+    [7],
+    [''],
+    ['x'.repeat(129)],
+    Array.from({ length: 33 }, (_, i) => `s${i}`),
+    'orders:read',
+    null,
+  ],
+  ttl: [0, -1, 1.5, '300', 1e9, null, true, [300], {}, Number.NaN],
+  reason: ['x'.repeat(257), ...not.line, ...not.string],
+  permission_id: ['', 'a b', 'x'.repeat(65), 'é', ...not.string],
+  holder_key: ['', 'did:key:', 'did:web:holder.example', MULTIKEY, `did:key:m${MULTIKEY.slice(1)}`],
+  opaque: ['', 'A'.repeat(42), 'A'.repeat(44), `${'A'.repeat(42)}B`, `${'A'.repeat(42)}+`, 'a\u0000b', "' OR 1=1 --"],
+  seconds: [0, -1, 1.5, '60', null, 367 * 86_400, Number.POSITIVE_INFINITY],
+  url: ['http://app.example/cb', 'https://app.example/cb#x', 'javascript:alert(1)', 'https://a@app.example/', 'a\u0000b', ''],
+}
+
+const spoiled: Spoiled[] = [
+  ['protected_action', 'action', ['x'.repeat(257), 7, {}, ['x'], ...not.line]],
+  ['exchange_proof', 'credential', ['eyJ4IjoxfQ', null, 7, [], [{}], true], 'credential_malformed'],
+  ['exchange_proof', 'site_id', bad.site_id],
+  ['exchange_proof', 'requested_scope', bad.scope],
+  ['exchange_proof', 'ttl_seconds', [...bad.ttl, 59, 3601], 'ttl_out_of_range'],
+  ['introspect', 'token', ['', ...not.string]],
+  ['introspect', 'token_type_hint', not.string],
+  ['introspect', 'site_id', bad.site_id],
+  ['revoke_token', 'token', ['', ...not.string]],
+  ['revoke_token', 'reason', bad.reason],
+  ['revoke_user', 'ppid', bad.ppid],
+  ['revoke_user', 'site_id', bad.site_id],
+  ['revoke_user', 'reason', bad.reason],
+  [
+    'revoke_credential',
+    'credential_id',
+    ['', 'cred_x', `cred_${'a'.repeat(65)}`, 'did:service:cred_aaaaaaaa', 'cred_aaaaaaaa\n', ...not.string],
+  ],
+  ['revoke_credential', 'site_id', bad.site_id],
+  ['revoke_credential', 'reason', bad.reason],
+  ['reinstate_user', 'ppid', bad.ppid],
+  ['reinstate_user', 'site_id', bad.site_id],
+  ['reinstate_user', 'reason', bad.reason],
+  ['issue_credential', 'site_id', bad.site_id],
+  ['issue_credential', 'user_ref', ['', 'x'.repeat(257), ...not.line, ...not.string]],
+  ['issue_credential', 'ppid', [PPID]],
+  ['issue_credential', 'scope', bad.scope],
+  ['issue_credential', 'permission_id', bad.permission_id],
+  ['issue_credential', 'ttl_seconds', [...bad.ttl, 366 * 86_400 + 1], 'ttl_out_of_range'],
+  ['issue_credential', 'holder_key', bad.holder_key, 'key_rejected'],
+  ['issue_credential', 'holder_key', not.string],
+  ['create_offer', 'ppid', bad.ppid],
+  ['create_offer', 'user_ref', ['user-7']],
+  ['create_offer', 'scope', bad.scope],
+  ['create_offer', 'permission_id', bad.permission_id],
+  ['create_offer', 'ttl_seconds', bad.ttl, 'ttl_out_of_range'],
+  ['create_offer', 'holder_key', [`did:key:${MULTIKEY}`]],
+  ['claim_offer', 'offer', bad.opaque, 'code_invalid'],
+  ['claim_offer', 'offer', not.string],
+  ['claim_offer', 'holder_key', bad.holder_key, 'key_rejected'],
+  ['start_sign_in', 'site_id', bad.site_id],
+  ['start_sign_in', 'return_url', bad.url, 'redirect_not_allowed'],
+  ['start_sign_in', 'return_url', not.string],
+  ['start_sign_in', 'requested_scope', bad.scope],
+  ['start_sign_in', 'client_state', ['x'.repeat(513), ...not.line, ...not.string]],
+  ['start_sign_in', 'code_challenge', [...bad.opaque, ...not.string]],
+  ['start_sign_in', 'code_challenge_method', ['plain', 's256', '', ...not.string]],
+  ['present', 'state', bad.opaque, 'state_invalid'],
+  ['present', 'credential', ['x', null, []], 'credential_malformed'],
+  ['sign_in_result', 'code', bad.opaque, 'code_invalid'],
+  ['sign_in_result', 'code_verifier', ['', 'v'.repeat(42), 'v'.repeat(129), 'a b'.repeat(20)], 'code_invalid'],
+  ['acknowledge', 'epoch', ['', 'short', 'UPPERCASE', 'x'.repeat(33), ...not.string]],
+  ['acknowledge', 'seq', [-1, 1.5, '42', null, 2 ** 53]],
+  ['create_site', 'site_id', bad.site_id],
+  ['create_site', 'name', ['x'.repeat(129), ...not.line, ...not.string]],
+  ['create_site', 'return_urls', bad.url.map((url) => ['https://app.example/cb', url]), 'redirect_not_allowed'],
+  [
+    'create_site',
+    'return_urls',
+    [
+      'https://app.example/cb',
+      null,
+      [7],
+      ['https://a.example/', 'https://a.example/'],
+      Array.from({ length: 33 }, (_, i) => `https://a.example/${i}`),
+    ],
+  ],
+  ['create_site', 'bearer', ['ON', '', true, null]],
+  ['create_site', 'holder_proof', ['never', true, null]],
+  ['create_site', 'credential_ttl_seconds_max', bad.seconds],
+  ['change_site', 'name', ['x'.repeat(129), 7]],
+  ['change_site', 'site_id', ['other.example']],
+  ['change_site', 'return_urls', [['http://app.example/cb']], 'redirect_not_allowed'],
+  ['change_site', 'bearer', ['maybe', null]],
+  ['change_site', 'holder_proof', ['maybe', null]],
+  ['change_site', 'credential_ttl_seconds_max', [0, 1.5, '60']],
+  [
+    'add_issuer',
+    'issuer',
+    ['', 'issuer', 'did:example:x', 'did:key:', 'https://issuer.example', 'did:web:a b', `did:web:${'a'.repeat(1024)}`, ...not.string],
+  ],
+  ['add_issuer', 'issuer', [`did:key:${MULTIKEY}`, 'did:jwk:eyJ4IjoxfQ']],
+  ['add_issuer', 'keys', [['m6Mk'], ['z6Mk'], [''], [`${MULTIKEY}0`]], 'key_rejected'],
+  ['add_issuer', 'keys', [[], MULTIKEY, null, [7], [MULTIKEY, MULTIKEY]]],
+  ['add_issuer', 'scope', bad.scope],
+  ['add_issuer', 'credential_ttl_seconds_max', bad.seconds],
+  ['add_issuer', 'label', ['x'.repeat(65), ...not.line, ...not.string]],
+  ['change_issuer', 'status', ['maybe', '', null]],
+  ['change_issuer', 'keys', [['m6Mk']], 'key_rejected'],
+  ['change_issuer', 'scope', [[], ['*'], 'orders:read']],
+  ['change_issuer', 'credential_ttl_seconds_max', [0, '60']],
+  ['change_issuer', 'label', ['x'.repeat(65), 7]],
+  ['change_issuer_key', 'status', ['trusted', '', null]],
+  ['create_key', 'permissions', [[], ['everything'], ['feed:read', 'feed:read'], 'feed:read', null, [7]]],
+  ['create_key', 'label', ['x'.repeat(65), ...not.line, ...not.string]],
+  ['create_key', 'expires_in_seconds', [0, -1, 1.5, '60', null, 1e10]],
+  [
+    'create_webhook',
+    'url',
+    ['http://hooks.example/', 'https://hooks.example:22/', 'https://u:p@hooks.example/', 'ftp://hooks.example/', 'hooks.example', ''],
+    'webhook_url_forbidden',
+  ],
+  ['create_webhook', 'url', not.string],
+  ['create_webhook', 'kinds', [[], ['heartbeat'], ['user.revoked', 'user.revoked'], 'user.revoked', null]],
+]
+
+const required: Partial<Record<EndpointId, string[]>> = {
+  exchange_proof: ['credential'],
+  introspect: ['token'],
+  revoke_token: ['token'],
+  revoke_user: ['ppid', 'site_id'],
+  revoke_credential: ['credential_id', 'site_id'],
+  reinstate_user: ['ppid', 'site_id'],
+  issue_credential: ['site_id', 'user_ref', 'scope'],
+  create_offer: ['site_id', 'ppid', 'scope'],
+  claim_offer: ['offer', 'holder_key'],
+  start_sign_in: ['site_id', 'return_url', 'code_challenge', 'code_challenge_method'],
+  present: ['state', 'credential'],
+  sign_in_result: ['code', 'code_verifier'],
+  acknowledge: ['epoch', 'seq'],
+  create_site: ['site_id'],
+  add_issuer: ['issuer'],
+  change_issuer_key: ['status'],
+  create_key: ['permissions'],
+  create_webhook: ['url'],
+}
+
+const withBody = endpointList.filter(({ request }) => request.body !== undefined).map(({ id }) => id)
+
+describe('request bodies', () => {
+  it('have a good sample each', () => {
+    expect(Object.keys(bodies).sort()).toEqual([...withBody].sort())
+  })
+
+  it.each(withBody)('%s takes a good body and gives it back unchanged', (id) => {
+    expect(schemaOf(id, 'body').parse(bodies[id])).toEqual(bodies[id])
+  })
+
+  it.each(withBody)('%s refuses an unknown member and names it', (id) => {
+    const refusal = refused(id, 'body', { ...bodies[id], surprise: 1 })
+    expect(refusal?.code).toBe('validation_failed')
+    expect(refusal?.errors).toContainEqual({ path: 'surprise', message: 'is not known here' })
+  })
+
+  it.each(withBody)('%s refuses what is no object', (id) => {
+    for (const value of [null, [], 'x', 7]) expect(refused(id, 'body', value)?.code).toBe('validation_failed')
+  })
+
+  it.each(withBody)('%s wants exactly the members it must have', (id) => {
+    for (const member of Object.keys(bodies[id] ?? {})) {
+      const { [member]: _left, ...rest } = bodies[id] ?? {}
+      const refusal = refused(id, 'body', rest)
+      if (!required[id]?.includes(member)) expect(refusal, member).toBeUndefined()
+      else
+        expect([refusal?.code, refusal?.errors.some(({ path }) => path === member || path === 'user_ref')], member).toEqual([
+          'validation_failed',
+          true,
+        ])
+    }
+  })
+
+  it.each(spoiled)('%s refuses a spoiled %s', (id, member, values, code = 'validation_failed') => {
+    for (const value of values) {
+      const refusal = refused(id, 'body', { ...bodies[id], [member]: value })
+      expect(refusal?.code, JSON.stringify(value)).toBe(code)
+      for (const { path } of refusal?.errors ?? [])
+        expect(path, JSON.stringify(value)).toMatch(new RegExp(`^(?:${member}|keys|user_ref)(?:\\.|$)`))
+    }
+  })
+
+  it('spoil every member of every body', () => {
+    const done = new Set(spoiled.map(([id, member]) => `${id}.${member}`))
+    const skipped = new Set(['create_offer.site_id', 'revoke_token.token_type_hint'])
+    const missing = withBody
+      .flatMap((id) => Object.keys(bodies[id] ?? {}).map((member) => `${id}.${member}`))
+      .filter((name) => !done.has(name) && !skipped.has(name))
+    expect(missing).toEqual([])
+  })
+
+  it('count a text by its characters up to the limit', () => {
+    const { reason: _r, ...rest } = bodies.revoke_user as Record<string, unknown>
+    expect(refused('revoke_user', 'body', { ...rest, reason: '' })).toBeUndefined()
+    expect(refused('revoke_user', 'body', { ...rest, reason: '😀'.repeat(256) })).toBeUndefined()
+    expect(refused('revoke_user', 'body', { ...rest, reason: '<script>alert(1)</script> " \' %s {{y}} #{x}' })).toBeUndefined()
+  })
+
+  it('take a lifetime at both ends of its range', () => {
+    for (const ttl_seconds of [60, 3600])
+      expect(refused('exchange_proof', 'body', { ...bodies.exchange_proof, ttl_seconds })).toBeUndefined()
+    for (const ttl_seconds of [1, 366 * 86_400])
+      expect(refused('issue_credential', 'body', { ...bodies.issue_credential, ttl_seconds })).toBeUndefined()
+  })
+
+  it('never take a token apart: what is no token is for the endpoint to call inactive', () => {
+    for (const token of ["' OR 1=1 --", 'a\u0000b', '\ud800', 'x'.repeat(10_000)])
+      expect(refused('introspect', 'body', { token })).toBeUndefined()
+  })
+
+  it('do not carry unknown form parameters on, and do not refuse them', () => {
+    const form = endpoints.introspect.request.form
+    expect(form.parse({ token: 'x', client_id: 'abc', client_secret: 'def' })).toEqual({ token: 'x' })
+    expect(form.safeParse({ client_id: 'abc' }).success).toBe(false)
+    expect(endpoints.revoke_token.request.form.safeParse({ token: 'x', reason: 'a\nb', audience: 'y' }).success).toBe(false)
+  })
+
+  it('are strict as forms everywhere else', () => {
+    expect(endpoints.present.request.form.safeParse({ state: RANDOM, credential: '{}' }).success).toBe(true)
+    expect(endpoints.present.request.form.safeParse({ state: RANDOM, credential: '{}', extra: '1' }).success).toBe(false)
+    expect(endpoints.sign_in_callback_by_form.request.form.safeParse({ state: RANDOM, payload: 'x', extra: '1' }).success).toBe(false)
+  })
+})
+
+describe('query parameters', () => {
+  const withQuery = endpointList.filter(({ request }) => request.query !== undefined).map(({ id }) => id)
+
+  it.each(withQuery)('%s takes a good query and refuses an unknown parameter', (id) => {
+    const query = queries[id] ?? {}
+    expect(refused(id, 'query', query)).toBeUndefined()
+    expect(refused(id, 'query', { ...query, api_key: 'x' })).toMatchObject({ code: 'validation_failed', errors: [{ path: 'api_key' }] })
+  })
+
+  const pageBad = ['0', '201', '-1', '1.5', '1e2', ' 5', '0x10', '', '007']
+  const cursorBad = ['', 'a b', 'a\u0000b', "' OR", 'x'.repeat(513)]
+  const positionBad = [
+    'garbage',
+    `${EPOCH}.-1`,
+    `${EPOCH}.1.5`,
+    `${EPOCH}.9223372036854775808`,
+    `${EPOCH}.x`,
+    `${EPOCH}.`,
+    '.',
+    EPOCH,
+    `${EPOCH}. 1`,
+    `${EPOCH}.1e3`,
+    `${EPOCH}.01`,
+    '',
+  ]
+  const spoiledQueries: Spoiled[] = [
+    ...(
+      [
+        'list_sites',
+        'list_issuers',
+        'list_keys',
+        'list_webhooks',
+        'list_deliveries',
+        'list_credentials',
+        'list_tokens',
+        'list_audit',
+        'list_verifiers',
+      ] as const
+    ).flatMap((id): Spoiled[] => [
+      [id, 'limit', pageBad],
+      [id, 'cursor', cursorBad, 'cursor_malformed'],
+    ]),
+    ['feed', 'after', positionBad, 'cursor_malformed'],
+    ['forward_auth', 'min_seq', positionBad, 'cursor_malformed'],
+    ['forward_auth', 'scope', [['*'], ['a b'], Array.from({ length: 33 }, (_, i) => `s${i}`)]],
+    ['revocation_status', 'min_seq', positionBad, 'cursor_malformed'],
+    ['revocation_status', 'site_id', [...bad.site_id, undefined]],
+    ['revocation_status', 'credential_ids', [[], [''], ['nonsense'], undefined, Array.from({ length: 101 }, () => CREDENTIAL_ID)]],
+    ['propagation_receipt', 'seq', ['', '0', '-1', 'x', '1.5', '9999999999999999', undefined]],
+    ['list_credentials', 'ppid', bad.ppid],
+    ['list_credentials', 'status', ['unknown', 'Active', '']],
+    ['list_tokens', 'ppid', bad.ppid],
+    ['start_sign_in_by_link', 'requested_scope', ['', 'a  b', ' a', 'a a', 'A']],
+    ['start_sign_in_by_link', 'return_url', bad.url, 'redirect_not_allowed'],
+    ['start_sign_in_by_link', 'code_challenge_method', ['plain']],
+    ['sign_in_callback', 'state', ['nope', 'A'.repeat(42), ''], 'state_invalid'],
+    ['sign_in_callback', 'error', ['access_denied']],
+    ['sign_in_callback', 'payload', [undefined]],
+  ]
+
+  it.each(spoiledQueries)('%s refuses a spoiled %s', (id, member, values, code = 'validation_failed') => {
+    for (const value of values) expect(refused(id, 'query', { ...queries[id], [member]: value })?.code, JSON.stringify(value)).toBe(code)
+  })
+
+  it('become numbers and lists, with the defaults of the contract', () => {
+    expect(schemaOf('list_sites', 'query').parse({})).toEqual({ limit: 50 })
+    expect(schemaOf('list_sites', 'query').parse({ limit: '200' })).toEqual({ limit: 200 })
+    expect(schemaOf('propagation_receipt', 'query').parse({ seq: '42' })).toEqual({ seq: 42 })
+    expect(schemaOf('forward_auth', 'query').parse({})).toEqual({ scope: [] })
+    expect(schemaOf('start_sign_in_by_link', 'query').parse(queries.start_sign_in_by_link)).toMatchObject({
+      requested_scope: ['orders:read', 'orders:write'],
+    })
+  })
+
+  it('let the user cancel a sign-in', () => {
+    expect(refused('sign_in_callback', 'query', { state: RANDOM, error: 'access_denied' })).toBeUndefined()
+    expect(refused('sign_in_callback', 'query', { state: RANDOM, error: 'other' })?.code).toBe('validation_failed')
+  })
+
+  it('take a hundred ids', () => {
+    const credential_ids = Array.from({ length: 100 }, (_, i) => `cred_${String(i).padStart(8, '0')}`)
+    expect(refused('revocation_status', 'query', { credential_ids })).toBeUndefined()
+  })
+})
+
+describe('path parameters', () => {
+  it('that fit no grammar are not found, and nothing more is said', () => {
+    const { error } = endpoints.read_site.request.params.safeParse({ site_id: 'Not A Site' })
+    expect(error && refusalOf(error, 'params')).toEqual({ code: 'not_found', errors: [] })
+    expect(
+      endpoints.change_issuer_key.request.params.safeParse({ site_id: 'shop.example', issuer: `did:key:${MULTIKEY}`, key: MULTIKEY })
+        .success,
+    ).toBe(true)
+    expect(endpoints.problem_page.request.params.safeParse({ code: 'toString' }).success).toBe(false)
+  })
+})
+
+describe('request headers', () => {
+  it('are judged where they matter and left alone where they do not', () => {
+    const { headers } = endpoints.feed.request
+    expect(headers.parse({ 'last-event-id': `${EPOCH}.7`, 'x-verifier-id': 'web-1', 'feed-version': '1', accept: '*/*' })).toEqual({
+      'last-event-id': `${EPOCH}.7`,
+      'x-verifier-id': 'web-1',
+      'feed-version': '1',
+    })
+    const codeOf = (value: unknown) => {
+      const { error } = headers.safeParse(value)
+      return error && refusalOf(error, 'headers').code
+    }
+    for (const cursor of ['garbage', `${EPOCH}.-1`, '']) expect(codeOf({ 'last-event-id': cursor })).toBe('cursor_malformed')
+    for (const id of ['', 'x'.repeat(65), 'a b']) expect(codeOf({ 'x-verifier-id': id })).toBe('validation_failed')
+    expect(codeOf({ 'feed-version': '2' })).toBe('validation_failed')
+  })
+
+  it('take any Prefer, and an Idempotency-Key of visible characters', () => {
+    const { headers } = endpoints.revoke_user.request
+    expect(headers.safeParse({ prefer: 'nonsense', 'idempotency-key': 'k'.repeat(255) }).success).toBe(true)
+    for (const key of ['', 'k'.repeat(256), 'a b', 'é']) expect(headers.safeParse({ 'idempotency-key': key }).success, key).toBe(false)
+  })
+})

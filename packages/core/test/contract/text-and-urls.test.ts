@@ -1,0 +1,163 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { isLine } from '../../src/contract/text.ts'
+import { isLoopback, parseReturnUrl, parseWebhookUrl } from '../../src/contract/urls.ts'
+
+describe('isLine', () => {
+  it.each([
+    '',
+    'lost laptop',
+    '<script>alert(1)</script> " \' %s {{y}} #{x}',
+    "' OR 1=1 --",
+    '日本語',
+    'שלום\u200F',
+    '👩‍👧',
+    '\uFFFF',
+    '%_\\',
+  ])('takes %j', (text) => {
+    expect(isLine(text, 256)).toBe(true)
+  })
+
+  it.each([
+    'a\nb',
+    'a\r\nb',
+    'a\tb',
+    'a\u0000b',
+    '\u001b[31mred',
+    '\u007f',
+    'a\u0085b',
+    'a\u2028b',
+    'a\u2029b',
+    '\u202Ecod',
+    '\u2066x',
+    '\ud800',
+    '\udc00a',
+    7,
+    null,
+    {},
+  ])('refuses %j', (value) => {
+    expect(isLine(value, 256)).toBe(false)
+  })
+
+  it('counts characters as JSON Schema does, by code points', () => {
+    expect(isLine('😀'.repeat(64), 64)).toBe(true)
+    expect(isLine('😀'.repeat(65), 64)).toBe(false)
+    expect(isLine('a'.repeat(64), 64)).toBe(true)
+    expect(isLine('a'.repeat(65), 64)).toBe(false)
+  })
+
+  it('lets through only what survives UTF-8 and stays on one line', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), (text) => {
+        if (!isLine(text, 1000)) return
+        expect(new TextDecoder().decode(new TextEncoder().encode(text))).toBe(text)
+        expect(text.split(/\r\n|[\n\r\v\f\u0085\u2028\u2029]/)).toHaveLength(1)
+      }),
+    )
+  })
+})
+
+const good = [
+  'https://app.example/cb',
+  'https://app.example/',
+  'https://app.example:8443/cb?x=1&y=%20',
+  'http://127.0.0.1:3000/cb',
+  'http://localhost/cb',
+  'http://[::1]:8080/cb',
+  'http://demo.localhost:8787/cb',
+]
+const bad = [
+  'http://app.example/cb',
+  'ftp://app.example/cb',
+  'javascript:alert(1)',
+  'data:text/html,x',
+  '//evil.example/cb',
+  '/cb',
+  'https:evil.example',
+  '',
+  'https://app.example',
+  'https://app.example:443/cb',
+  'https://APP.example/cb',
+  'https://app.example/a/../cb',
+  'https://app.example/cb#x',
+  'https://app.example/cb#',
+  'https://user@app.example/cb',
+  'https://user:pw@app.example/cb',
+  'https://@app.example/cb',
+  'https://app.example\\@evil.example/cb',
+  'https://app.example/c\\b',
+  ' https://app.example/cb',
+  'https://app.example/cb\n',
+  'https://app.example/c\tb',
+  'https://app.example/c b',
+  'https://*.example/cb',
+  'https://bücher.example/cb',
+  'https://app.example./cb',
+  'http://127.0.0.1.evil.example/cb',
+  'http://localhost.evil.example/',
+  'http://evil-localhost/',
+  'http://127.1/cb',
+  'http://2130706433/cb',
+  `https://app.example/${'a'.repeat(2048)}`,
+  7,
+  null,
+]
+
+describe('parseReturnUrl', () => {
+  it.each(good)('takes %s', (url) => {
+    expect(parseReturnUrl(url)?.href).toBe(url)
+  })
+
+  it.each(bad)('refuses %j', (value) => {
+    expect(parseReturnUrl(value)).toBeUndefined()
+  })
+
+  it('takes a URL in one spelling only, so comparing bytes is comparing URLs', () => {
+    fc.assert(
+      fc.property(fc.webUrl({ validSchemes: ['https', 'http', 'ftp'], withQueryParameters: true, withFragments: true }), (url) => {
+        const parsed = parseReturnUrl(url)
+        if (parsed !== undefined) expect([parsed.href, parsed.hash, parsed.protocol]).toEqual([url, '', 'https:'])
+      }),
+    )
+  })
+})
+
+describe('parseWebhookUrl', () => {
+  it.each(['https://hooks.example/in', 'https://hooks.example:8443/in?a=b', 'https://198.51.100.7/in'])('takes %s', (url) => {
+    const parsed = parseWebhookUrl(url)
+    expect(parsed?.href).toBe(url)
+    expect(parsed && isLoopback(parsed)).toBe(false)
+  })
+
+  it.each(['http://127.0.0.1:9/hook', 'https://localhost:3000/hook', 'http://[::1]:4000/', 'https://x.localhost/hook'])(
+    'takes %s and says that it is loopback, for the service to allow or not',
+    (url) => {
+      const parsed = parseWebhookUrl(url)
+      expect(parsed && isLoopback(parsed)).toBe(true)
+    },
+  )
+
+  it.each([
+    'http://hooks.example/in',
+    'ftp://hooks.example/',
+    'ftp://127.0.0.1/',
+    'file:///etc/passwd',
+    'gopher://hooks.example/',
+    'https://hooks.example:22/',
+    'https://hooks.example:25/',
+    'https://hooks.example:6379/',
+    'https://hooks.example:443/',
+    'https://user:pw@hooks.example/',
+    'hooks.example',
+    'https://',
+    '//hooks.example/',
+    'https://0xa9.0xfe.0xa9.0xfe/hook',
+    'https://2852039166/hook',
+    'https://⑩.0.0.1/hook',
+    'https://127.1/hook',
+    'https://localhost./hook',
+    'https://LOCALHOST/hook',
+  ])('refuses %s', (url) => {
+    expect(parseWebhookUrl(url)).toBeUndefined()
+  })
+})

@@ -1,0 +1,74 @@
+import { describe, expect, it } from 'vitest'
+import * as z from 'zod'
+import { exchangeProofRequestSchema } from '../../src/contract/tokens.ts'
+import { coded, refusalOf } from '../../src/contract/validation.ts'
+import { credential } from './samples.ts'
+
+function refusal(value: unknown) {
+  const { error } = exchangeProofRequestSchema.safeParse(value)
+  if (error === undefined) throw new Error('was not refused')
+  return refusalOf(error, 'body')
+}
+
+describe('refusalOf', () => {
+  it('gives a code of its own only when all faults share it', () => {
+    expect(refusal({ credential, ttl_seconds: 0 }).code).toBe('ttl_out_of_range')
+    expect(refusal({ credential, ttl_seconds: 0, surprise: 1 }).code).toBe('validation_failed')
+    expect(refusal({ credential, ttl_seconds: 0, site_id: 'X' }).errors.map(({ path }) => path)).toEqual(['site_id', 'ttl_seconds'])
+  })
+
+  it('puts what is malformed before what is not valid', () => {
+    expect(refusal({ credential: 'eyJ4IjoxfQ', surprise: 1 }).code).toBe('credential_malformed')
+  })
+
+  it('calls a missing member not valid, whatever its own code', () => {
+    expect(refusal({})).toEqual({
+      code: 'validation_failed',
+      errors: [{ path: 'credential', message: 'must be the signed credential as a JSON object' }],
+    })
+  })
+
+  it('names places in lists', () => {
+    expect(refusal({ credential, requested_scope: ['orders:read', '*'] }).errors).toEqual([
+      { path: 'requested_scope.1', message: 'must be 1 to 128 of a-z 0-9 _ . : / -' },
+    ])
+  })
+
+  it('never repeats a value, and of member names only what is short and printable', () => {
+    const secret = `svc_sk_${'S'.repeat(49)}`
+    const text = JSON.stringify(refusal({ credential: secret, site_id: secret, requested_scope: [secret], ttl_seconds: secret }))
+    expect(text).not.toContain('SSSS')
+    expect(refusal({ credential, [secret]: 1, 'a\nb': 1 }).errors.map(({ path }) => path)).toEqual(['…', '…'])
+  })
+
+  it('lists a bounded number of faults', () => {
+    const members = Object.fromEntries(Array.from({ length: 5000 }, (_, i) => [`k${i}`, 0]))
+    expect(refusal({ credential, ...members }).errors).toHaveLength(20)
+    expect(refusal({ credential, requested_scope: Array.from({ length: 5000 }, () => '*') }).errors.length).toBeLessThanOrEqual(20)
+  })
+
+  it('refuses __proto__ like any unknown member', () => {
+    const value = JSON.parse('{"__proto__":{"site_id":"x"}}') as object
+    expect(
+      exchangeProofRequestSchema.safeParse(
+        Object.defineProperties({}, { ...Object.getOwnPropertyDescriptors(value), credential: { value: credential, enumerable: true } }),
+      ).success,
+    ).toBe(false)
+  })
+
+  it('takes no code from elsewhere', () => {
+    const schema = z.string().refine(() => false, { message: 'no', params: { code: 'toString' } })
+    const { error } = schema.safeParse('x')
+    expect(error && refusalOf(error, 'body').code).toBe('validation_failed')
+  })
+})
+
+describe('coded', () => {
+  it('may be left out where it is optional and is required where it is not', () => {
+    const seven = coded<number>('ttl_out_of_range', (value) => value === 7, 'must be 7', { type: 'integer' })
+    expect(z.strictObject({ a: seven.optional() }).safeParse({}).success).toBe(true)
+    expect(z.strictObject({ a: seven }).safeParse({}).success).toBe(false)
+    const { properties, required } = z.toJSONSchema(z.strictObject({ a: seven, b: seven.optional() }))
+    expect([properties, required]).toEqual([{ a: { type: 'integer' }, b: { type: 'integer' } }, ['a']])
+  })
+})
