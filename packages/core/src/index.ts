@@ -1,0 +1,135 @@
+/**
+ * `@countersign/core`: make, sign, carry, delegate and verify access credentials, and know what has been revoked. No I/O, no clock, no
+ * environment. What is not listed here may change without notice; the shapes of the HTTP interface are in `@countersign/core/contract`.
+ */
+
+export { type BodyFault, type CredentialBody, parseCredentialBody } from './credential/body.ts'
+export {
+  CREDENTIAL_CONTEXT,
+  CREDENTIAL_TYPE,
+  type Credential,
+  DEFAULT_PERMISSION_ID,
+  type ProofClaims,
+  type SignedCredential,
+} from './credential/credential.ts'
+export { type Delegation, delegateCredential } from './credential/delegate.ts'
+export { type DenialCode, type Deny, deny, isDeny } from './credential/denial.ts'
+export { CREDENTIAL_HEADER, credentialHeader } from './credential/header.ts'
+export {
+  type CredentialId,
+  credentialDid,
+  type PermissionId,
+  type Ppid,
+  parseCredentialDid,
+  parseCredentialId,
+  parsePermissionId,
+  parsePpid,
+  parseScope,
+  parseScopeList,
+  parseSiteId,
+  type Scope,
+  type SiteId,
+} from './credential/ids.ts'
+export { type Grant, issueCredential, type Signer } from './credential/issue.ts'
+export { readCredentialHeader, readCredentialObject } from './credential/read.ts'
+
+export { decodeBase64url, encodeBase64url } from './encoding/base64url.ts'
+export { canonicalJson } from './encoding/jcs.ts'
+export { type JsonFault, type JsonObject, type JsonOptions, type JsonValue, type ParsedJson, parseJson } from './encoding/json.ts'
+export { formatTime, parseTime } from './encoding/rfc3339.ts'
+
+export { checkHolderProof, type ExpectedHolder, type HolderProof } from './holder/check.ts'
+export { createMemoryNonces, type MemoryNoncesOptions, type NonceAnswer, type NonceStore, type NonceUse } from './holder/nonces.ts'
+export { type HolderRequest, holderRequestFrom } from './holder/request.ts'
+export { type ProofFields, type SignRequestOptions, signRequest } from './holder/sign.ts'
+
+export {
+  type AuditStart,
+  auditChain,
+  type ChainAudit,
+  type ChainFault,
+  type CheckedEntry,
+  checkEntry,
+  entryHash,
+  GENESIS_HASH,
+  type NewEntry,
+  sealEntry,
+} from './log/chain.ts'
+export {
+  type Entry,
+  type EntryBodies,
+  type EntryKind,
+  type EntryOf,
+  type IssuerState,
+  type KeyChange,
+  type KeyState,
+  parseEntry,
+  type SiteState,
+} from './log/entry.ts'
+export type { Clocks, HeadProof } from './log/head-age.ts'
+export {
+  checkHeartbeat,
+  checkSnapshot,
+  type Heartbeat,
+  type HeartbeatFields,
+  parseHeartbeat,
+  signHeartbeat,
+  signSnapshot,
+} from './log/signed-head.ts'
+export {
+  type CompromisedKey,
+  type CredentialLine,
+  type IssuerLine,
+  parseSnapshotLine,
+  type SiteLine,
+  type SnapshotEnd,
+  type SnapshotHead,
+  type SnapshotLine,
+  type TokenLine,
+  type UserLine,
+} from './log/snapshot.ts'
+export { createTimeMark, type MarkedTime, type TimeMark, type TimeMarkOptions } from './log/time-mark.ts'
+export {
+  type Applied,
+  createSiteView,
+  type Loaded,
+  type Proven,
+  type SiteView,
+  type SiteViewOptions,
+  type SnapshotLoad,
+  type Standing,
+  type ViewFault,
+} from './log/view.ts'
+
+export { type DidKey, didKey, didKeyMethod, keysOfDid, parseDidJwk, parseDidKey, parseDidWeb } from './proof/did.ts'
+export { type DidDocumentKeys, readDidDocument } from './proof/did-document.ts'
+export {
+  type KeyAlgorithm,
+  keyFault,
+  type PrivateJwk,
+  type PrivateKey,
+  type PublicJwk,
+  type PublicKey,
+  parseMultikey,
+  publicKeyFromBytes,
+  publicKeyFromJwk,
+  publicKeyToJwk,
+} from './proof/keys.ts'
+export { exportPrivateJwk, generatePrivateKey, importPrivateKey, privateKeyFromCryptoKey } from './proof/private-key.ts'
+
+export type { Allow, AllowBearer, AllowCredential, Denied, Subject, Verdict, ViewStamp } from './verify/decision.ts'
+export type { Demand, Presented } from './verify/demand.ts'
+export { type ExplainedCheck, type Explanation, explain } from './verify/explain.ts'
+export { createSignatureMemory, type Remembered, type SignatureMemory } from './verify/signature-memory.ts'
+export type { TokenFacts } from './verify/token.ts'
+export type {
+  KeyStatus,
+  Knowledge,
+  LogHead,
+  Revocation,
+  SiteKnowledge,
+  SiteSettings,
+  TrustedIssuer,
+  TrustedKey,
+} from './verify/trust.ts'
+export { verify } from './verify/verify.ts'
