@@ -1,0 +1,158 @@
+import { describe, expect, it } from 'vitest'
+import { type Contestant, measure, median, quantile, type Slice, summary } from '../bench/measure.ts'
+import { formatNumber, formatPercent, formatTable } from '../bench/table.ts'
+import { atLeast, atMost, formatVerdict } from '../bench/verdict.ts'
+
+describe('the medians of a benchmark', () => {
+  it('are the middle value, or half-way between the two middle ones, in whatever order they come', () => {
+    expect(median([5, 1, 3])).toBe(3)
+    expect(median([4, 1, 3, 2])).toBe(2.5)
+    expect(quantile([40, 0, 10, 30, 20], 0.25)).toBe(10)
+    expect(quantile([0, 10], 0.1)).toBeCloseTo(1)
+  })
+
+  it('are not a number where nothing was measured', () => {
+    expect(median([])).toBeNaN()
+  })
+
+  it('leave the values as they were', () => {
+    const values = [3, 1, 2]
+    median(values)
+    expect(values).toEqual([3, 1, 2])
+  })
+})
+
+describe('the summary of a contestant', () => {
+  const slices: Slice[] = [
+    { us: 20, unitBeforeUs: 10, unitAfterUs: 10 },
+    { us: 200, unitBeforeUs: 100, unitAfterUs: 100 },
+    { us: 40, unitBeforeUs: 20, unitAfterUs: 20 },
+  ]
+
+  it('compares each round with the unit of that round, so that slow rounds do not count more', () => {
+    expect(summary(slices, [10, 100, 20])).toMatchObject({ us: 40, ratio: 2, spread: 0 })
+  })
+
+  it('is not moved by one interruption, be it of the contestant or of the unit', () => {
+    const interrupted = { us: 9000, unitBeforeUs: 10, unitAfterUs: 10 }
+    const unitInterrupted = { us: 20, unitBeforeUs: 9000, unitAfterUs: 10 }
+    expect(summary([...slices, interrupted], [10]).ratio).toBe(2)
+    expect(summary([...slices, unitInterrupted], [10]).ratio).toBe(2)
+  })
+
+  it('takes the quickest tenth of both for quiet', () => {
+    const us = (n: number) => ({ us: n, unitBeforeUs: 1, unitAfterUs: 1 })
+    const eleven = Array.from({ length: 11 }, (_, n) => us(100 + n))
+    expect(summary(eleven, [50, 50.5, 60, 70, 80, 90, 91, 92, 93, 94, 95])).toMatchObject({ quietUs: 101, quietRatio: 2 })
+  })
+
+  it('tells how far apart the middle half of the ratios lies', () => {
+    const ratios = [1, 2, 3, 4, 5].map((us) => ({ us, unitBeforeUs: 1, unitAfterUs: 1 }))
+    expect(summary(ratios, [1]).spread).toBeCloseTo(2 / 3, 1)
+  })
+})
+
+describe('measuring side by side', () => {
+  it('gives every contestant a slice in every round, and the unit one between any two', async () => {
+    const log: string[] = []
+    const contestant = (name: string): Contestant => ({
+      name,
+      run: (times) => {
+        log.push(name)
+        for (let i = 0; i < times * 50; i++) Math.sqrt(i)
+      },
+    })
+    const rounds: number[] = []
+    const measured = await measure(contestant('unit'), [contestant('a'), contestant('b')], {
+      rounds: 4,
+      sliceMs: 0.01,
+      warmUpMs: 0,
+      onRound: (done) => rounds.push(done),
+    })
+    expect(measured.map(({ name }) => name)).toEqual(['a', 'b'])
+    expect(rounds).toEqual([0, 1, 2, 3, 4])
+    // What one slice runs twice, once untimed, counts once here. The three warm-ups come before.
+    const turns = log.filter((name, i) => i === 0 || name !== log[i - 1]).slice(3)
+    expect(turns.filter((_, i) => i % 2 === 0)).toEqual(Array(9).fill('unit'))
+    for (let round = 0; round < 4; round++) expect([turns[round * 4 + 1], turns[round * 4 + 3]].toSorted()).toEqual(['a', 'b'])
+  })
+
+  it('waits for contestants that answer later, one after the other', async () => {
+    let running = 0
+    const slow: Contestant = {
+      name: 'slow',
+      async run() {
+        expect(++running).toBe(1)
+        await new Promise(setImmediate)
+        running--
+      },
+    }
+    await measure(slow, [slow], { rounds: 2, sliceMs: 0.01, warmUpMs: 0 })
+    expect(running).toBe(0)
+  })
+
+  it('lets a contestant that comes to a wrong result end the run', async () => {
+    const wrong: Contestant = { name: 'wrong', run: () => Promise.reject(new Error('refused')) }
+    await expect(measure({ name: 'unit', run: () => {} }, [wrong], { rounds: 1, warmUpMs: 0 })).rejects.toThrow('refused')
+  })
+})
+
+describe('the table', () => {
+  it('aligns names to the left and numbers to the right, without blanks at the ends of lines', () => {
+    const rows = [
+      { name: 'raw', us: 152 },
+      { name: 'something longer', us: 2140.4 },
+    ]
+    const table = formatTable(rows, [
+      { title: 'name', text: ({ name }) => name },
+      { title: 'µs', align: 'right', text: ({ us }) => formatNumber(us) },
+      { title: 'notes', text: () => '' },
+    ])
+    expect(table.split('\n')).toEqual([
+      'name                 µs  notes',
+      '────────────────  ─────  ─────',
+      'raw                 152',
+      'something longer  2,140',
+    ])
+  })
+
+  it.each([
+    [0.02412, '0.0241'],
+    [0.9999, '1.00'],
+    [999.9, '1,000'],
+    [1, '1.00'],
+    [3.524, '3.52'],
+    [15.25, '15.3'],
+    [152.4, '152'],
+    [2140.4, '2,140'],
+    [-3.2, '-3.20'],
+    [0, '0'],
+    [Number.NaN, '–'],
+  ])('writes %d as %s', (value, text) => {
+    expect(formatNumber(value)).toBe(text)
+  })
+
+  it('writes parts as percent', () => {
+    expect([formatPercent(0.123), formatPercent(1.5), formatPercent(Number.NaN)]).toEqual(['12 %', '150 %', '–'])
+  })
+})
+
+describe('a verdict', () => {
+  it('is kept at the very limit and not beyond it', () => {
+    expect([atMost('p', 2, 2).kept, atMost('p', 2, 2.01).kept, atLeast('p', 2, 2).kept, atLeast('p', 2, 1.99).kept]).toEqual([
+      true,
+      false,
+      true,
+      false,
+    ])
+  })
+
+  it('is not kept where nothing was measured', () => {
+    expect([atMost('p', 2, Number.NaN).kept, atLeast('p', 2, Number.NaN).kept]).toEqual([false, false])
+  })
+
+  it('says what came out', () => {
+    expect(formatVerdict(atMost('cold ≤ 1.25 × raw', 1.25, 1.221, 1.2))).toBe('cold ≤ 1.25 × raw: yes (1.22; 1.20 when quiet)')
+    expect(formatVerdict(atMost('cold ≤ 1.25 × raw', 1.25, 1.3))).toBe('cold ≤ 1.25 × raw: NO (1.30)')
+  })
+})
