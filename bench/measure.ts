@@ -23,15 +23,15 @@ export interface Measured {
 
 export interface MeasureOptions {
   readonly rounds?: number
-  /** How long one contestant is timed in one round, about. Not much longer than what a scheduler gives at a time, so that many slices are whole. */
+  /** How long one contestant is timed in one round, about. Not much longer than what a scheduler gives at a time: many slices stay whole. */
   readonly sliceMs?: number
   readonly warmUpMs?: number
   readonly onRound?: (done: number, all: number) => void
 }
 
 /**
- * Times contestants side by side: in every round each of them gets a slice, in an order of its own, and between any two slices the unit runs
- * for a moment. So whatever else the machine does meets them all alike, and each is compared with the unit at the very same time.
+ * Times contestants side by side: in every round each of them gets a slice, in an order of its own, and between any two slices the unit
+ * runs for a moment. So whatever else the machine does meets them all alike, and each is compared with the unit at the very same time.
  */
 export async function measure(unit: Contestant, contestants: readonly Contestant[], options: MeasureOptions = {}): Promise<Measured[]> {
   const { rounds = 201, sliceMs = 4, warmUpMs = 400, onRound } = options

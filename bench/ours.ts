@@ -50,7 +50,7 @@ export function coldWithMemory({ view }: Sample, headers: readonly string[]): Co
   }
 }
 
-/** Headers that were all seen before, in an order in which no cache of the processor can guess the next one. */
+/** Headers that were all seen before, one after the other. */
 export async function warm({ view }: Sample, headers: readonly string[], capacity: number): Promise<Contestant> {
   const memory = createSignatureMemory({ capacity })
   for (const header of headers) await decide(header, view, memory)

@@ -2,17 +2,18 @@
  * `npm run bench [-- --only verify,view] [--json file]`: our figures beside those of our peers, all from one run.
  *
  * How to read the tables
- * - The machine does not matter much; ratios do. "× raw" is how many bare Ed25519 verifications (`crypto.verify`, 64 bytes, key ready) one time
- *   costs. In each round everyone gets a slice of a few milliseconds, in a shuffled order, and between any two slices the bare verification
- *   runs: each is compared with the bare one just before and just after it. The figure is the median of these ratios over the rounds.
- * - "spread" is how far apart the middle half of the ratios lies. That of the raw verification against itself shows how quiet the machine was:
- *   above 10 %, run again before you believe a small difference, and do not compare µs with another run.
+ * - The machine does not matter much; ratios do. "× raw" is how many bare Ed25519 verifications (`crypto.verify`, 64 bytes, key ready) one
+ *   time costs. In each round everyone gets a slice of a few milliseconds, in a shuffled order, and between any two slices the bare
+ *   verification runs: each is compared with the bare one just before and just after it. The figure is the median of these ratios.
+ * - "spread" is how far apart the middle half of the ratios lies. That of the raw verification against itself shows how quiet the machine
+ *   was: above 10 %, run again before you believe a small difference, and do not compare µs with another run.
  * - "quiet" is what the quickest tenth of the slices stayed below: nearly what the work takes when nothing disturbs it. Code that touches
- *   much memory suffers more from a busy neighbour than bare arithmetic does, so on a busy machine the quiet ratios are the lower ones.
+ *   much memory suffers more from a busy neighbour than bare arithmetic does, so on a busy machine the quiet ratios are often the lower ones.
  * - "cold" starts from the text of the header and ends with a decision, every check included, against a real view of a log with 1,000
  *   revocations. "warm" is the same for a header seen before: only the signature is not checked again. Both read the clocks on every call.
  * - Peers verify a token or credential of the same content and, as far as their format lets them, length. Each was shown a spoiled one first
- *   and had to refuse it. The cache of a peer remembers a verdict and looks at its times only; ours asks trust, site, scope and revocation anew.
+ *   and had to refuse it. The cache of a peer remembers a verdict and looks at its times only; ours asks trust, site, scope and revocation
+ *   anew.
  * - "cold, step by step" is the difference between ever longer beginnings of the same way; "signature" should come to one raw verification.
  * - "of the promises" says which of our goals held in this run. Nothing here fails: times are measured, never asserted.
  */
@@ -92,9 +93,17 @@ function readSections(only: string | undefined): readonly Section[] {
   return names as Section[]
 }
 
-async function main(): Promise<void> {
+interface Options {
+  readonly sections: readonly Section[]
+  readonly json: string | undefined
+}
+
+function readOptions(): Options {
   const { values } = parseArgs({ options: { only: { type: 'string' }, json: { type: 'string' } } })
-  const sections = readSections(values.only)
+  return { sections: readSections(values.only), json: values.json }
+}
+
+async function main({ sections, json }: Options): Promise<void> {
   const startedAt = new Date().toISOString()
   const cores = cpus()
   const machine = { node: process.version, arch: arch(), cpu: cores[0]?.model, cores: cores.length, loadAtStart: loadavg()[0] }
@@ -110,9 +119,16 @@ async function main(): Promise<void> {
   }
   console.log(['of the promises', ...verdicts.map((verdict) => `  ${formatVerdict(verdict)}`)].join('\n'))
 
-  const file = values.json ?? new URL(`results/${startedAt.replaceAll(':', '-')}.json`, import.meta.url).pathname
+  const file = json ?? new URL(`results/${startedAt.replaceAll(':', '-')}.json`, import.meta.url).pathname
   await mkdir(dirname(file), { recursive: true })
   await writeFile(file, `${JSON.stringify({ startedAt, machine: { ...machine, loadAtEnd: loadavg()[0] }, results, verdicts }, null, 2)}\n`)
 }
 
-await main()
+let options: Options | undefined
+try {
+  options = readOptions()
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error)
+  process.exitCode = 2
+}
+if (options !== undefined) await main(options)

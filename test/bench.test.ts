@@ -40,6 +40,11 @@ describe('the summary of a contestant', () => {
     expect(summary([...slices, unitInterrupted], [10]).ratio).toBe(2)
   })
 
+  it('compares with the unit on both sides', () => {
+    expect(summary([{ us: 10, unitBeforeUs: 10, unitAfterUs: 20 }], [10]).ratio).toBe(0.75)
+    expect(summary([{ us: 10, unitBeforeUs: 20, unitAfterUs: 10 }], [10]).ratio).toBe(0.75)
+  })
+
   it('takes the quickest tenth of both for quiet', () => {
     const us = (n: number) => ({ us: n, unitBeforeUs: 1, unitAfterUs: 1 })
     const eleven = Array.from({ length: 11 }, (_, n) => us(100 + n))

@@ -10,6 +10,7 @@ export {
   type Credential,
   DEFAULT_PERMISSION_ID,
   type ProofClaims,
+  permissionOf,
   type SignedCredential,
 } from './credential/credential.ts'
 export { type Delegation, delegateCredential } from './credential/delegate.ts'
@@ -31,11 +32,20 @@ export {
   type SiteId,
 } from './credential/ids.ts'
 export { type Grant, issueCredential, type Signer } from './credential/issue.ts'
+export { findPresentation, type Presentation } from './credential/presentation.ts'
 export { readCredentialHeader, readCredentialObject } from './credential/read.ts'
 
 export { decodeBase64url, encodeBase64url } from './encoding/base64url.ts'
 export { canonicalJson } from './encoding/jcs.ts'
-export { type JsonFault, type JsonObject, type JsonOptions, type JsonValue, type ParsedJson, parseJson } from './encoding/json.ts'
+export {
+  isJsonObject,
+  type JsonFault,
+  type JsonObject,
+  type JsonOptions,
+  type JsonValue,
+  type ParsedJson,
+  parseJson,
+} from './encoding/json.ts'
 export { formatTime, parseTime } from './encoding/rfc3339.ts'
 
 export { checkHolderProof, type ExpectedHolder, type HolderProof } from './holder/check.ts'

@@ -53,11 +53,11 @@ export class Revocations {
   }
 
   revokeCredential(id: CredentialId, atMs: number): void {
-    keepEarlier(this.#credentials, id, atMs)
+    this.#credentials.setLower(id, storable(atMs))
   }
 
   revokeToken(tokenSha256: string, atMs: number): void {
-    keepEarlier(this.#tokens, tokenSha256, atMs)
+    this.#tokens.setLower(tokenSha256, storable(atMs))
   }
 
   revokeUser(ppid: Ppid, atMs: number): void {
@@ -67,7 +67,7 @@ export class Revocations {
     const firstMs = user === ABSENT ? at : Math.min(Math.floor(user / 2), at)
     this.#users.set(ppid, firstMs * 2 + 1)
     if (this.#cutoffs.get(ppid) === ABSENT) return
-    if (isOpen) keepEarlier(this.#revokedAgain, ppid, at)
+    if (isOpen) this.#revokedAgain.setLower(ppid, at)
     else this.#revokedAgain.set(ppid, at)
   }
 
@@ -79,12 +79,6 @@ export class Revocations {
     // Times inside credentials have whole seconds, so the second in which the reinstatement fell belongs to the past.
     this.#cutoffs.set(ppid, Math.max(this.#cutoffs.get(ppid), Math.ceil(at / 1000) * 1000))
   }
-}
-
-function keepEarlier(table: RevokedTable, id: string, atMs: number): void {
-  const at = storable(atMs)
-  const known = table.get(id)
-  if (known === ABSENT || at < known) table.set(id, at)
 }
 
 /** Times before 1970 count as 1970: earlier than every credential there is. */

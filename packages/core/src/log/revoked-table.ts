@@ -13,7 +13,7 @@ const GROWTH = 1.5
 const LOAD_MAX = 0.75
 /** Beyond this many ids the table is spread over parts that grow one at a time, so that no single insertion has to move them all. */
 const ONE_PART_MAX = 16_384
-const PART_BITS = 6
+const PART_BITS = 8
 const NUMBER_MAX = 2 ** 52
 
 /**
@@ -48,24 +48,22 @@ export class RevokedTable {
 
   /** The number set for this id, or `ABSENT`. Allocates nothing. */
   get(id: string): number {
-    if (this.#size === 0) return ABSENT
-    const part = this.#partOf(id)
-    const slots = part.slots
-    const low = this.#hash[0] as number
-    const high = this.#hash[1] as number
-    for (let at = part.home(low); ; ) {
-      const slotLow = slots[at] as number
-      const slotHigh = slots[at + 1] as number
-      if (slotLow === low && slotHigh === high) return ((slots[at + 3] as number) >>> 0) * 0x1_0000_0000 + ((slots[at + 2] as number) >>> 0)
-      if (slotLow === 0 && slotHigh === 0) return ABSENT
-      at += SLOT_WORDS
-      if (at === slots.length) at = 0
-    }
+    return this.#size === 0 ? ABSENT : this.#partOf(id).get(this.#hash[0] as number, this.#hash[1] as number)
   }
 
   set(id: string, value: number): void {
-    if (!Number.isSafeInteger(value) || value < 0 || value >= NUMBER_MAX) throw new TypeError(`a table cannot hold ${value}`)
+    this.#put(this.#partOf(id), value)
+  }
+
+  /** Sets the number unless a lower one is there. */
+  setLower(id: string, value: number): void {
     const part = this.#partOf(id)
+    const known = part.get(this.#hash[0] as number, this.#hash[1] as number)
+    if (known === ABSENT || !(known <= value)) this.#put(part, value)
+  }
+
+  #put(part: Part, value: number): void {
+    if (!Number.isSafeInteger(value) || value < 0 || value >= NUMBER_MAX) throw new TypeError(`a table cannot hold ${value}`)
     const added = part.put(this.#hash[0] as number, this.#hash[1] as number, value | 0, Math.floor(value / 0x1_0000_0000))
     if (!added) return
     this.#size++
@@ -97,8 +95,20 @@ class Part {
   #count = 0
 
   /** Multiply and shift instead of a mask: the number of slots need not be a power of two, so growing can be gentler than doubling. */
-  home(low: number): number {
+  #home(low: number): number {
     return Math.floor(((low >>> 0) * (this.slots.length / SLOT_WORDS)) / 0x1_0000_0000) * SLOT_WORDS
+  }
+
+  get(low: number, high: number): number {
+    const slots = this.slots
+    for (let at = this.#home(low); ; ) {
+      const slotLow = slots[at] as number
+      const slotHigh = slots[at + 1] as number
+      if (slotLow === low && slotHigh === high) return ((slots[at + 3] as number) >>> 0) * 0x1_0000_0000 + ((slots[at + 2] as number) >>> 0)
+      if (slotLow === 0 && slotHigh === 0) return ABSENT
+      at += SLOT_WORDS
+      if (at === slots.length) at = 0
+    }
   }
 
   /** True when the hash was not there before. */
@@ -131,7 +141,7 @@ class Part {
   /** Where the hash stands, or the empty slot where it would. */
   #find(low: number, high: number): number {
     const slots = this.slots
-    let at = this.home(low)
+    let at = this.#home(low)
     while ((slots[at] !== low || slots[at + 1] !== high) && (slots[at] !== 0 || slots[at + 1] !== 0)) {
       at += SLOT_WORDS
       if (at === slots.length) at = 0

@@ -65,5 +65,7 @@ function parseProofValue(value: JsonValue | undefined, { signatureLength }: Suit
 
 function sameJson(one: JsonValue, other: JsonValue | undefined): boolean {
   if (one === other) return true
+  // Contexts are nearly always lists of strings, and those need not be written out to be compared.
+  if (Array.isArray(one) && Array.isArray(other) && one.length === other.length && one.every((entry, i) => entry === other[i])) return true
   return other !== undefined && canonicalJson(one) === canonicalJson(other)
 }

@@ -10,7 +10,6 @@ type KeyInput = KeyObject | { key: KeyObject; dsaEncoding: 'ieee-p1363' }
 
 /** What is used of node:crypto. Written down here because the core compiles without Node's types. */
 interface NodeCrypto {
-  hash(algorithm: 'sha256', data: string | Uint8Array, encoding: 'buffer'): Uint8Array
   hash(algorithm: 'sha256', data: string | Uint8Array, encoding: 'hex' | 'latin1'): string
   verify(algorithm: 'sha256' | null, data: Uint8Array, key: KeyInput, signature: Uint8Array): boolean
   sign(algorithm: 'sha256' | null, data: Uint8Array, key: KeyInput): Uint8Array
@@ -67,7 +66,7 @@ export function createNodeCrypto(): Crypto | undefined {
 
   return {
     name: 'node',
-    sha256: (data) => node.hash('sha256', data, 'buffer'),
+    sha256: (data) => bytesOf(node.hash('sha256', data, 'latin1')),
     sha256Hex: (data) => node.hash('sha256', data, 'hex'),
     sha256Latin1: (data) => node.hash('sha256', data, 'latin1'),
     verify(key, data, signature) {
@@ -92,6 +91,13 @@ function spkiOfP256(compressed: Uint8Array): Uint8Array {
   spki.set(P256_SPKI_PREFIX)
   spki.set(compressed, P256_SPKI_PREFIX.length)
   return spki
+}
+
+/** Faster than asking for a Buffer: small ones are costly to make outside of JavaScript. */
+function bytesOf(latin1: string): Uint8Array {
+  const bytes = new Uint8Array(latin1.length)
+  for (let i = 0; i < bytes.length; i++) bytes[i] = latin1.charCodeAt(i)
+  return bytes
 }
 
 function inputOf({ algorithm }: PublicKey, key: KeyObject): KeyInput {

@@ -27,6 +27,9 @@ export const credentialChecks = [
   ['holder', check.unprovenHolder],
 ] as const satisfies readonly (readonly [string, check.Check])[]
 
+/** The same without names. Taking pairs apart in the loop would cost an eighth of the time of a remembered presentation. */
+const runs: readonly check.Check[] = credentialChecks.map(([, run]) => run)
+
 /**
  * Decides whether what is presented will do for what is demanded, by what is known. It reads no clock, no network and no disk; the one step
  * that may wait for a store is the last, where a holder proof's nonce is used up. A refusal is a value; a throw means that we are broken.
@@ -35,8 +38,8 @@ export async function verify(presented: Presented, demand: Demand, knowledge: Kn
   const view = stampOf(knowledge)
   if ('token' in presented) return verdictOnToken(presented.token, demand, knowledge, view)
   const c = new Case(presented, demand, knowledge)
-  for (const [, run] of credentialChecks) {
-    const answer = run(c)
+  for (let i = 0; i < runs.length; i++) {
+    const answer = (runs[i] as check.Check)(c)
     // Most checks answer at once, and waiting for what is already here would cost more than the check.
     const denial = answer instanceof Promise ? await answer : answer
     if (denial !== undefined) return { ...denial, view }

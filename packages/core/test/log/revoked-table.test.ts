@@ -17,6 +17,22 @@ describe('RevokedTable', () => {
     expect(table.size).toBe(1)
   })
 
+  it('keeps the lower of two numbers when asked to', () => {
+    const table = new RevokedTable(SEED, PREFIX)
+    for (const [value, kept] of [
+      [5, 5],
+      [7, 5],
+      [5, 5],
+      [0, 0],
+      [3, 0],
+    ] as const) {
+      table.setLower(credential(1), value)
+      expect(table.get(credential(1))).toBe(kept)
+    }
+    expect(table.size).toBe(1)
+    expect(() => table.setLower(credential(1), Number.NaN)).toThrow(TypeError)
+  })
+
   it.each([0, 1, 2 ** 31, 2 ** 32 - 1, 2 ** 32, NOW, NOW * 2 + 1, 2 ** 52 - 1])('holds %d exactly', (value) => {
     const table = new RevokedTable(SEED, PREFIX)
     table.set(credential(1), value)
