@@ -1,4 +1,6 @@
-const TIME = /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,9}))?Z$/
+const TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?Z$/
+/** The length of a time without a fraction, and the place where a fraction begins. */
+const WHOLE_SECONDS = 20
 const YEAR_0_MS = -62_167_219_200_000
 const YEAR_10000_MS = 253_402_300_800_000
 const DAYS_IN_MONTH = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] as const
@@ -9,16 +11,16 @@ const DAYS_IN_MONTH = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] as const
  */
 export function parseTime(value: unknown): number | undefined {
   if (typeof value !== 'string') return undefined
-  const parts = TIME.exec(value)
-  if (parts === null) return undefined
-  const year = Number(parts[1])
-  const month = Number(parts[2])
-  const day = Number(parts[3])
-  const hour = Number(parts[4])
-  const minute = Number(parts[5])
-  const second = Number(parts[6])
+  if (!TIME.test(value)) return undefined
+  // Every credential and every log entry has such times, and cutting texts out of a text costs more than reading the digits in place.
+  const year = twoDigits(value, 0) * 100 + twoDigits(value, 2)
+  const month = twoDigits(value, 5)
+  const day = twoDigits(value, 8)
+  const hour = twoDigits(value, 11)
+  const minute = twoDigits(value, 14)
+  const second = twoDigits(value, 17)
   if (month < 1 || month > 12 || day < 1 || day > daysIn(year, month) || hour > 23 || minute > 59 || second > 59) return undefined
-  const fractionMs = parts[7] === undefined ? 0 : Number(parts[7].padEnd(3, '0').slice(0, 3))
+  const fractionMs = value.length === WHOLE_SECONDS ? 0 : Number(value.slice(WHOLE_SECONDS, -1).padEnd(3, '0').slice(0, 3))
   return ((daysSince1970(year, month, day) * 24 + hour) * 60 + minute) * 60_000 + second * 1000 + fractionMs
 }
 
@@ -32,6 +34,10 @@ export function formatTime(ms: number): string {
 /** Whether `formatTime` can write it. False for NaN and the infinities. */
 export function isWritableTime(ms: number): boolean {
   return ms >= YEAR_0_MS && ms < YEAR_10000_MS
+}
+
+function twoDigits(text: string, at: number): number {
+  return text.charCodeAt(at) * 10 + text.charCodeAt(at + 1) - 528 // 528 is "00" read the same way.
 }
 
 function daysIn(year: number, month: number): number {

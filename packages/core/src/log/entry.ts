@@ -1,8 +1,8 @@
 import type { CredentialId, Ppid, Scope, SiteId } from '../credential/ids.ts'
 import { parseCredentialId, parsePpid, parseScopeList, parseSiteId } from '../credential/ids.ts'
-import { parseTime } from '../encoding/rfc3339.ts'
 import { parseMultikey } from '../proof/keys.ts'
 import type { KeyStatus } from '../verify/trust.ts'
+import { entryTime } from './entry-time.ts'
 
 /** One step of a site's log, as it stands on the wire and in the store. `hash` covers all the rest, `prev_hash` binds it to the step before. */
 export type Entry = { readonly [Kind in EntryKind]: EntryOf<Kind> }[EntryKind]
@@ -83,7 +83,7 @@ export function parseEntry(value: unknown): Entry | undefined {
   const { epoch, seq, site_id, kind, at, prev_hash, hash } = fields
   const parseBody = bodyParsers.get(kind as EntryKind)
   if (parseBody === undefined || !isEpoch(epoch) || !isSeq(seq) || seq === 0 || parseSiteId(site_id) === undefined) return undefined
-  if (parseTime(at) === undefined || !isSha256Hex(prev_hash) || !isSha256Hex(hash)) return undefined
+  if (entryTime(at) === undefined || !isSha256Hex(prev_hash) || !isSha256Hex(hash)) return undefined
   const body = parseBody(fields.body)
   if (body === undefined) return undefined
   return { at, body, epoch, hash, kind, prev_hash, seq, site_id } as Entry
@@ -178,10 +178,10 @@ export function isSha256Hex(value: unknown): value is string {
 }
 
 export function isTime(value: unknown): value is string {
-  return parseTime(value) !== undefined
+  return entryTime(value) !== undefined
 }
 
-export function isIssuer(value: unknown): value is string {
+function isIssuer(value: unknown): value is string {
   return typeof value === 'string' && value.length <= ISSUER_CHARS_MAX && ISSUER.test(value)
 }
 

@@ -1,7 +1,7 @@
-import { parseTime } from '../encoding/rfc3339.ts'
 import type { LogHead, SiteSettings } from '../verify/trust.ts'
 import type { CheckedEntry } from './chain.ts'
 import type { SiteState } from './entry.ts'
+import { entryTime } from './entry-time.ts'
 import { IssuerRegister } from './issuer-register.ts'
 import { Revocations } from './revocations.ts'
 import type { TableSeed } from './revoked-table.ts'
@@ -106,7 +106,7 @@ function unknownKind(kind: never): never {
 }
 
 function msOf(time: string): number {
-  const ms = parseTime(time)
+  const ms = entryTime(time)
   if (ms === undefined) throw new TypeError('a log entry has a time that cannot be read; parse the entry first')
   return ms
 }

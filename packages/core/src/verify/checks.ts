@@ -1,3 +1,4 @@
+import type { Credential, SignedCredential } from '../credential/credential.ts'
 import { type Deny, deny } from '../credential/denial.ts'
 import { CREDENTIAL_HEADER_CHARS_MAX, CREDENTIAL_LIFETIME_SECONDS_MAX, VALID_FROM_LEEWAY_MS } from '../credential/limits.ts'
 import { readCredentialHeader } from '../credential/read.ts'
@@ -103,27 +104,21 @@ function signatureHeld(c: Case): undefined {
   c.signedBy = c.key.key
 }
 
-/** Every link from the root outwards: first that the parent's holder signed it, then that it gives no more than the parent has. */
+/**
+ * Every link from the root outwards: first that the parent's holder signed it, then that it gives no more than the parent has. Both are
+ * settled once and for all by the signed bytes, so a remembered chain is not asked again.
+ */
 export const wrongDelegation: Check = (c) => {
   const { signedBy } = c // Without a root whose signature holds there is nothing to hang links on, and nothing to remember.
-  if (c.signed === undefined) return c.credential.parent === undefined ? undefined : rulesOfLinks(c)
-  if (c.signed.parent === undefined) return remember(c, signedBy)
-  return signaturesOfLinks(c, signedBy)
+  if (c.signed === undefined) return undefined
+  return c.signed.parent === undefined ? remember(c, signedBy) : faultOfLinks(c, c.signed, signedBy)
 }
 
-function rulesOfLinks(c: Case): Deny | undefined {
-  for (let child = c.credential; child.parent !== undefined; child = child.parent) {
-    const fault = linkFault(child.parent, child)
-    if (fault !== undefined) return fault
-  }
-  return undefined
-}
-
-async function signaturesOfLinks(c: Case, signedBy: PublicKey): Promise<Deny | undefined> {
-  const links = []
-  for (let link = c.signed; link?.parent !== undefined; link = link.parent) links.unshift({ parent: link.parent, child: link })
+async function faultOfLinks(c: Case, leaf: SignedCredential, signedBy: PublicKey): Promise<Deny | undefined> {
+  const links: { parent: Credential; child: SignedCredential }[] = []
+  for (let child = leaf; child.parent !== undefined; child = child.parent) links.unshift({ parent: child.parent.credential, child })
   for (const { parent, child } of links) {
-    const fault = (await linkSignatureFault(parent.credential, child)) ?? linkFault(parent.credential, child.credential)
+    const fault = (await linkSignatureFault(parent, child)) ?? linkFault(parent, child.credential)
     if (fault !== undefined) return fault
   }
   return remember(c, signedBy)

@@ -19,12 +19,12 @@ const keys = fc.uniqueArray(key, { selector: ({ id }) => id, maxLength: 3 })
 const keyChange = fc.record({ issuer: n.map(issuer), key_id: keyId, at: time })
 const ttlMax = fc.constantFrom(null, 3600)
 
-export const userSaying: fc.Arbitrary<Saying> = fc.oneof(
+const userSaying: fc.Arbitrary<Saying> = fc.oneof(
   fc.record({ kind: fc.constant('user.revoked' as const), body: fc.record({ ppid: n.map(user), revoked_at: time }) }),
   fc.record({ kind: fc.constant('user.reinstated' as const), body: fc.record({ ppid: n.map(user), reinstated_at: time }) }),
 )
 
-export const issuerSaying: fc.Arbitrary<Saying> = fc.oneof(
+const issuerSaying: fc.Arbitrary<Saying> = fc.oneof(
   fc.record({
     kind: fc.constant('issuer.trusted' as const),
     body: fc.record({ issuer: n.map(issuer), keys, scope: fc.constantFrom(null, ['a'] as never), credential_ttl_seconds_max: ttlMax }),

@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import type { DenialCode } from '../../src/credential/denial.ts'
 import { credentialHeader } from '../../src/credential/header.ts'
 import type { JsonObject } from '../../src/encoding/json.ts'
+import { signDocument } from '../../src/proof/sign.ts'
 import { createSignatureMemory } from '../../src/verify/signature-memory.ts'
 import type { Knowledge } from '../../src/verify/trust.ts'
 import { verify } from '../../src/verify/verify.ts'
@@ -131,6 +132,21 @@ describe('group 9: delegation', () => {
     }
   })
 
+  test('A112 signed by the right holder, but naming another issuer, purpose or key', async () => {
+    expect(await judge(await spoiled(1, 1, (c) => (c.issuer = stranger.did)))).toBe('delegation_invalid')
+    const chain = await newChain(issuer, 1)
+    const [holder] = chain.holders as [Party]
+    const { proof: _, ...unsigned } = chain.links[1] as JsonObject
+    const signedAs = async (options: { verificationMethod?: string; proofPurpose?: string }) => {
+      const child = await signDocument(unsigned, { key: holder.key, verificationMethod: holder.method, createdMs: NOW - 1000, ...options })
+      return judge({ ...chain, links: [chain.links[0] as JsonObject, child] })
+    }
+    expect(await signedAs({})).toBe('allowed')
+    expect(await signedAs({ proofPurpose: 'authentication' })).toBe('delegation_invalid')
+    expect(await signedAs({ verificationMethod: `${holder.did}#other` })).toBe('delegation_invalid')
+    expect(await signedAs({ verificationMethod: stranger.method })).toBe('delegation_invalid')
+  })
+
   test('A112 a good child hung onto another parent of the same holder', async () => {
     const chain = await newChain(issuer, 1)
     const forged = structuredClone(chain.links[1]) as Editable
@@ -193,7 +209,7 @@ describe('group 9: delegation', () => {
     expect(await judge(chain, knowledge)).toBe('credential_revoked')
   })
 
-  test('the rules of the links hold for a remembered chain too', async () => {
+  test('a chain that breaks a rule is never remembered', async () => {
     const knowledge = knowing(site, { signatures: createSignatureMemory() })
     const wide = await spoiled(1, 0, (c) => (c.credentialSubject.scope = [READ]))
     expect(await judge(wide, knowledge)).toBe('delegation_invalid')

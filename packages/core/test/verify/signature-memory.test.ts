@@ -1,5 +1,7 @@
+import fc from 'fast-check'
 import { beforeAll, describe, expect, test, vi } from 'vitest'
 import type { Credential } from '../../src/credential/credential.ts'
+import type { CredentialId, Scope } from '../../src/credential/ids.ts'
 import { readCredentialHeader } from '../../src/credential/read.ts'
 import type { JsonObject } from '../../src/encoding/json.ts'
 import type { PublicKey } from '../../src/proof/keys.ts'
@@ -113,9 +115,53 @@ describe('the memory of signatures', () => {
     expect(memory.find('d'.repeat(32))?.key).toBe(newer)
   })
 
+  test('finds exactly what it counts, whatever comes in which order', () => {
+    fc.assert(
+      fc.property(fc.array(fc.tuple(fc.nat({ max: 40 }), fc.nat({ max: 12 }), fc.boolean()), { maxLength: 300 }), (steps) => {
+        const memory = createSignatureMemory({ capacity: 16 })
+        const credentials = Array.from({ length: 13 }, (_, n) => ({ ...sample, id: `cred_number_${n}_of_the_sample` as CredentialId }))
+        const latest = new Map<number, CredentialId>()
+        for (const [digest, which, look] of steps) {
+          const credential = credentials[which] as Credential
+          if (look) memory.find(digestNumber(digest))
+          else {
+            memory.remember(digestNumber(digest), credential, key)
+            latest.set(digest, credential.id)
+            expect(memory.find(digestNumber(digest))?.id).toBe(credential.id)
+          }
+        }
+        const found = [...latest].filter(([digest]) => memory.find(digestNumber(digest)) !== undefined)
+        expect(found).toHaveLength(memory.size)
+        for (const [digest, id] of found) expect(memory.find(digestNumber(digest))?.id).toBe(id)
+        expect(memory.size).toBeLessThanOrEqual(16)
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  test('shares what many credentials have in common, and does not mix up what they have not', () => {
+    const memory = createSignatureMemory({ capacity: 16_384 })
+    // More different names than it shares at a time.
+    for (let n = 0; n < 5000; n++) {
+      const credential = { ...another(), site: `site-${n}.example`, scope: [`s${n}` as Scope, 'x' as Scope], permissionId: undefined }
+      memory.remember(digestNumber(n), credential, key)
+    }
+    const known = Array.from({ length: 5000 }, (_, n) => ({ n, found: memory.find(digestNumber(n)) })).filter(({ found }) => found)
+    expect(known.length).toBeGreaterThan(4900)
+    for (const { n, found } of known) {
+      expect([found?.site, found?.scope, found?.permissionId]).toEqual([`site-${n}.example`, [`s${n}`, 'x'], undefined])
+    }
+    memory.remember(digestNumber(9001), { ...another(), scope: ['a', 'b'] as Scope[] }, key)
+    memory.remember(digestNumber(9002), { ...another(), scope: ['a', 'b'] as Scope[] }, key)
+    memory.remember(digestNumber(9003), { ...another(), scope: ['ab'] as Scope[] }, key)
+    expect(memory.find(digestNumber(9001))?.scope).toBe(memory.find(digestNumber(9002))?.scope)
+    expect(memory.find(digestNumber(9003))?.scope).toEqual(['ab'])
+    expect(memory.find(digestNumber(9001))?.issuer).toBe(memory.find(digestNumber(9003))?.issuer)
+  })
+
   test('refuses a capacity that is none', () => {
     for (const capacity of [0, -1, 1.5, Number.NaN, 2 ** 24 + 1])
-      expect(() => createSignatureMemory({ capacity }), String(capacity)).toThrow(TypeError)
+      expect(() => createSignatureMemory({ capacity }), String(capacity)).toThrow('capacity must be a whole number from 1 to 16,777,216')
     expect(() => createSignatureMemory({ capacity: 1 })).not.toThrow()
   })
 })

@@ -99,6 +99,16 @@ describe('a bearer token', () => {
     expect(await judge(site(), asking({ scope: ['orders:refund' as Scope] }))).toBe('scope_insufficient')
   })
 
+  test('tells its bearer what to do, and no more', async () => {
+    const said = async (known: PlainSite) => verify({ token }, asking(), knowing(known))
+    expect(await said(site((s) => s.tokens.add(token.tokenSha256)))).toMatchObject({
+      detail: 'this bearer token is not valid here; exchange the credential for a new one',
+    })
+    expect(await said(site((s) => (s.settings = { ...s.settings, bearer: 'off' })))).toMatchObject({
+      detail: 'this site takes no bearer tokens any more; send the credential itself',
+    })
+  })
+
   test('is refused like everything else when the knowledge is stale', async () => {
     expect(await judge(site(), asking(), token, { ageMs: 30_001 })).toBe('revocation_view_stale')
   })

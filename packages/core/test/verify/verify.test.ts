@@ -3,6 +3,8 @@ import type { DenialCode } from '../../src/credential/denial.ts'
 import type { Scope, SiteId } from '../../src/credential/ids.ts'
 import { issueCredential } from '../../src/credential/issue.ts'
 import { readCredentialObject } from '../../src/credential/read.ts'
+import { holderRequestFrom } from '../../src/holder/request.ts'
+import { signRequest } from '../../src/holder/sign.ts'
 import { verify } from '../../src/verify/verify.ts'
 import {
   asking,
@@ -177,6 +179,18 @@ describe('a holder-bound credential', () => {
     const demand = await heldBy(holder, presented)
     expect(await verify(presented, demand, knowing(site))).toMatchObject({ ok: true, holder: 'proven' })
     expect(await code(presented, demand, knowing(site))).toBe('proof_replayed')
+  })
+
+  test('that came in the body is proven without a credential header', async () => {
+    const document = await issue(issuer, { holderKey: holder.did })
+    const read = readCredentialObject(document)
+    if ('ok' in read) throw new Error(read.detail)
+    const plain = holderRequestFrom('POST', 'https://shop.example/exchange', new Headers(), new TextEncoder().encode('{}'))
+    const fields = new Headers({ ...(await signRequest(plain, { key: holder.key, nowMs: NOW })) })
+    const demand = await heldBy(holder, shown(document))
+    const request = { ...plain, header: (name: string) => (fields.has(name) ? [fields.get(name) as string] : undefined) }
+    expect(await verify({ signed: read }, { ...demand, request }, knowing(site))).toMatchObject({ ok: true, holder: 'proven' })
+    expect(await code(shown(document), { ...demand, request }, knowing(site))).toBe('proof_invalid')
   })
 
   test('is refused where holder proofs cannot be checked', async () => {

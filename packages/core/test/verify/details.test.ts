@@ -1,0 +1,149 @@
+import { beforeAll, describe, expect, test } from 'vitest'
+import type { DenialCode } from '../../src/credential/denial.ts'
+import type { Scope, SiteId } from '../../src/credential/ids.ts'
+import type { JsonObject } from '../../src/encoding/json.ts'
+import type { Demand } from '../../src/verify/demand.ts'
+import type { Knowledge } from '../../src/verify/trust.ts'
+import { verify } from '../../src/verify/verify.ts'
+import { newChain, showLink } from '../chain.ts'
+import {
+  asking,
+  type Editable,
+  edited,
+  heldBy,
+  issue,
+  knowing,
+  NOW,
+  newParty,
+  newPpid,
+  type Party,
+  PlainSite,
+  READ,
+  shown,
+  trusted,
+} from '../sample.ts'
+
+/** What callers read. They are told what to do next, and nothing about the credential before its signature holds. */
+let issuer: Party
+let stranger: Party
+let holder: Party
+let good: JsonObject
+beforeAll(async () => {
+  ;[issuer, stranger, holder] = await Promise.all([newParty(), newParty(), newParty()])
+  good = await issue(issuer)
+})
+
+type Words = readonly [DenialCode, string]
+const knownSite = (change: (site: PlainSite) => void = () => undefined) => {
+  const site = new PlainSite(trusted(issuer))
+  change(site)
+  return knowing(site)
+}
+async function words(document: JsonObject, knowledge: Knowledge = knownSite(), demand: Demand = asking()): Promise<Words> {
+  const verdict = await verify(shown(document), demand, knowledge)
+  return verdict.ok ? (['allowed', ''] as never) : [verdict.code, verdict.detail]
+}
+
+describe('the words of a denial', () => {
+  test('before the signature', async () => {
+    expect(await words(good, { ...knownSite(), ageMs: 10 ** 9 })).toEqual([
+      'revocation_view_stale',
+      'this verifier has not heard from the revocation log for too long; try again in a moment',
+    ])
+    expect(await words(await issue(stranger))).toEqual(['issuer_untrusted', 'this site does not trust the issuer of the credential'])
+    const compromised = knowing(new PlainSite(trusted(issuer, { key: { status: 'compromised' } })))
+    expect(await words(good, compromised)).toEqual([
+      'issuer_untrusted',
+      'the key that signed this credential is compromised; get a new credential',
+    ])
+    const broken: Words = ['credential_signature_invalid', 'the signature of the credential does not hold']
+    expect(await words(edited(good, (c) => (c.note = 'x')))).toEqual(broken)
+    expect(await words(edited(good, (c) => (c.proof.verificationMethod = stranger.method)))).toEqual(broken)
+    expect(await words(edited(good, (c) => (c.proof.cryptosuite = 'ecdsa-jcs-2019')))).toEqual([
+      'credential_unsupported',
+      'proof.cryptosuite does not fit the key',
+    ])
+  })
+
+  test('about what the issuer may say, time, site, revocation and scope', async () => {
+    const retired = knowing(new PlainSite(trusted(issuer, { key: { status: 'retired', changedAtMs: NOW - 5000 } })))
+    expect(await words(good, retired)).toEqual([
+      'issuer_untrusted',
+      'this credential was signed after its key had been retired; get a new credential',
+    ])
+    const brief = knowing(new PlainSite(trusted(issuer, { credentialTtlSecondsMax: 60 })))
+    expect(await words(good, brief)).toEqual([
+      'issuer_untrusted',
+      'this credential lives longer than the 60 seconds that the site allows its issuer',
+    ])
+    expect(await words(good, knownSite(), asking({ nowMs: NOW + 10 ** 8 }))).toEqual([
+      'credential_expired',
+      'the credential has expired; get a new one',
+    ])
+    expect(await words(good, knownSite(), asking({ nowMs: NOW - 10 ** 6 }))).toEqual([
+      'credential_not_yet_valid',
+      'the credential is not valid yet; check the clocks, or wait',
+    ])
+    expect(
+      await words(
+        good,
+        knownSite((s) => (s.siteId = 'other.example' as SiteId)),
+      ),
+    ).toEqual(['site_mismatch', 'this credential is for another site than other.example'])
+    expect(
+      await words(
+        good,
+        knownSite((s) => s.users.add((good as Editable).credentialSubject.id)),
+      ),
+    ).toEqual(['credential_revoked', 'access with this credential has been revoked'])
+    expect(await words(good, knownSite(), asking({ scope: ['orders:refund' as Scope] }))).toEqual([
+      'scope_insufficient',
+      'the credential does not have the scope that is needed here; ask its issuer for more',
+    ])
+  })
+
+  test('about possession', async () => {
+    const strict = knownSite((s) => (s.settings = { ...s.settings, holderProof: 'required' }))
+    expect(await words(good, strict)).toEqual([
+      'proof_required',
+      'this site takes only holder-bound credentials, with a signature of the request by the holder key',
+    ])
+    const bound = await issue(issuer, { holderKey: holder.did })
+    expect(await words(bound)).toEqual(['proof_required', 'this credential is holder-bound, and holder proofs cannot be checked here'])
+    const demand = await heldBy(holder, shown(bound))
+    expect(await words(bound, knownSite(), { ...demand, nonces: { consume: () => 'replayed' } })).toEqual([
+      'proof_replayed',
+      'this request signature has been used before; sign each request anew',
+    ])
+    expect(await words(bound, knownSite(), { ...demand, nonces: { consume: () => 'refused' } })).toEqual([
+      'proof_invalid',
+      'this request signature is too old to be told from a replay; sign the request again',
+    ])
+  })
+
+  test.each<[string, number, (c: Editable) => unknown]>([
+    ['its parent may not be delegated', 0, (c) => delete c.credentialSubject.delegable],
+    ['every link of a chain must be holder-bound', 1, (c) => delete c.credentialSubject.holder_key],
+    ["its issuer is not its parent's holder key", 1, (c) => (c.issuer = 'did:web:x.example')],
+    ['it is for another site than its parent', 1, (c) => (c.credentialSubject.site_id = 'x')],
+    ['it is for another user than its parent', 1, (c) => (c.credentialSubject.id = newPpid())],
+    ['it names another permission than its parent', 1, (c) => (c.credentialSubject.permission_id = 'perm_admin')],
+    ['it outlives its parent', 1, (c) => (c.validUntil = '2026-12-14T12:00:00Z')],
+    ['it has a scope that its parent has not', 0, (c) => (c.credentialSubject.scope = [READ])],
+  ])('about a delegated credential: %s', async (why, link, spoil) => {
+    const chain = await newChain(issuer, 1, (i, c) => void (i === link && spoil(c)))
+    const { presented, demand } = await showLink(chain)
+    expect(await verify(presented, demand, knownSite())).toMatchObject({
+      code: 'delegation_invalid',
+      detail: `a delegated credential does not count: ${why}`,
+    })
+  })
+
+  test('about a delegated credential that somebody else signed', async () => {
+    const chain = await newChain(issuer, 1, (i) => (i === 1 ? stranger : undefined))
+    const { presented, demand } = await showLink(chain)
+    expect(await verify(presented, demand, knownSite())).toMatchObject({
+      detail: "a delegated credential does not count: its parent's holder key did not sign it",
+    })
+  })
+})
