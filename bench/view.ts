@@ -39,7 +39,8 @@ function benchSize(size: number): Row[] {
     load.add(line)
     longestMs = Math.max(longestMs, performance.now() - start)
   }
-  load.commit()
+  const { site_id: _, as_of: __, ...head } = { ...AS_OF, site_id: siteId, seq: size }
+  load.commit({ ...head, siteId, asOfMs: 0 })
   const bytes = memoryBytes() - before
   const name = (what: string) => `view of ${size.toLocaleString('en')}: ${what}`
   const known = probes((i) => Math.floor((i * size) / PROBES))

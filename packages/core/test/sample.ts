@@ -118,6 +118,7 @@ export function trusted(party: Party, changes: Partial<TrustedIssuer> & { key?: 
 /** A site's knowledge held in plain maps: the double of our own port. */
 export class PlainSite implements SiteKnowledge {
   siteId = SITE
+  trusted = true
   settings: SiteSettings = { bearer: 'on', holderProof: 'optional', credentialTtlSecondsMax: undefined }
   head = { epoch: EPOCH, seq: 7, hash: '0'.repeat(64) }
   readonly issuers = new Map<string, TrustedIssuer>()

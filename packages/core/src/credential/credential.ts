@@ -9,7 +9,7 @@ export const DEFAULT_PERMISSION_ID = 'perm_default' as PermissionId
 
 /**
  * What a credential says, read strictly. Reading is not believing: until `verify` has allowed it, every member is a claim of whoever sent it.
- * Nothing here refers back to the text it was read from, so it may be kept.
+ * Its texts may be pieces of the text it was read from and keep that alive; copy what you want to keep for long.
  */
 export interface Credential {
   readonly id: CredentialId

@@ -29,9 +29,14 @@ export async function delegateCredential(
   const { credential } = read
   const issuer = didKey(key.publicKey)
   let depth = 1
-  for (let link = credential.parent; link !== undefined; link = link.parent) depth++
+  let isIdTaken: boolean = credential.id === delegation.credentialId
+  for (let link = credential.parent; link !== undefined; link = link.parent) {
+    depth++
+    isIdTaken ||= link.id === delegation.credentialId
+  }
   const mistakes: (string | false)[] = [
     !credential.delegable && 'it is not delegable',
+    isIdTaken && 'its own id cannot be used again',
     credential.holderKey !== issuer && 'the key is not its holder key',
     depth > DELEGATION_DEPTH_MAX && `it has been delegated ${DELEGATION_DEPTH_MAX} times already`,
     delegation.holderKey === undefined && 'the next holder needs a key',

@@ -4,6 +4,7 @@ import { CREDENTIAL_HEADER } from './header.ts'
 /** The one thing that a request presents: a credential header, or a bearer token that is still to be looked up. */
 export type Presentation = { readonly header: string } | { readonly bearer: string }
 
+const JOINED_BEARER = /,\s*bearer\b|^\s*bearer\b.*,/i
 const BEARER = /^bearer ([\x21-\x7e]+)$/i
 
 /**
@@ -13,8 +14,9 @@ const BEARER = /^bearer ([\x21-\x7e]+)$/i
 export function findPresentation(lines: (name: string) => readonly string[] | undefined): Presentation | Deny {
   const credentials = lines(CREDENTIAL_HEADER) ?? []
   const authorizations = lines('authorization') ?? []
-  if (isSeveral(credentials)) return ambiguous('send X-Service-Credential once')
-  if (isSeveral(authorizations)) return ambiguous('send Authorization once')
+  // Some frameworks hand over repeated lines joined by commas. Neither base64url nor a token has a comma; other schemes have them by right.
+  if (credentials.length > 1 || credentials[0]?.includes(',')) return ambiguous('send X-Service-Credential once')
+  if (authorizations.length > 1 || JOINED_BEARER.test(authorizations[0] ?? '')) return ambiguous('send Authorization once')
   const credential = credentials[0]?.trim() ?? ''
   const authorization = authorizations[0]
   if (credential !== '') {
@@ -26,11 +28,6 @@ export function findPresentation(lines: (name: string) => readonly string[] | un
   if (authorization === undefined) return deny('credential_missing', 'send a signed credential in X-Service-Credential')
   const bearer = BEARER.exec(authorization)?.[1]
   return bearer === undefined ? deny('token_invalid', 'send the token as "Authorization: Bearer svc_at_…"') : { bearer }
-}
-
-/** Some frameworks hand over repeated lines joined by commas. Neither base64url nor a token has a comma. */
-function isSeveral(values: readonly string[]): boolean {
-  return values.length > 1 || (values[0]?.includes(',') ?? false)
 }
 
 function ambiguous(detail: string): Deny {

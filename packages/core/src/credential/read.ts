@@ -27,7 +27,7 @@ export function readCredentialHeader(header: string): SignedCredential | Deny {
   if (text === undefined) return malformed('the credential is not UTF-8')
   const parsed = parseJson(text, { depthMax: JSON_DEPTH_MAX })
   if ('fault' in parsed) return malformed(`the credential is not strict JSON: ${parsed.fault} near offset ${parsed.offset}`)
-  return readCredentialObject(parsed.value)
+  return isJsonObject(parsed.value) ? readLink(parsed.value, 0) : malformed('the credential is not a JSON object')
 }
 
 /**
@@ -35,7 +35,17 @@ export function readCredentialHeader(header: string): SignedCredential | Deny {
  * members that stood there twice: encode such an object and read the header instead.
  */
 export function readCredentialObject(value: JsonValue): SignedCredential | Deny {
-  return isJsonObject(value) ? readLink(value, 0) : malformed('the credential is not a JSON object')
+  if (!isJsonObject(value)) return malformed('the credential is not a JSON object')
+  const read = readLink(value, 0)
+  if (!('ok' in read)) readHere.add(read)
+  return read
+}
+
+const readHere = new WeakSet<object>()
+
+/** Whether this very object came out of `readCredentialObject`. An object that only looks like it may claim one thing and carry the signature of another. */
+export function isReadCredential(signed: SignedCredential): boolean {
+  return readHere.has(signed)
 }
 
 function malformed(detail: string): Deny {

@@ -52,6 +52,9 @@ const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y
 const FOUR_HEX = /^[0-9a-fA-F]{4}$/
 const ESCAPED: Readonly<Record<string, string>> = { '"': '"', '\\': '\\', '/': '/', b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' }
 
+/** How many numbers of one text may be written in another way than JavaScript would write them, such as 1.0 or 1e2. */
+const RESPELLED_NUMBERS_MAX = 256
+
 /** Up to this many digits an integer is exact and can be summed up digit by digit. */
 const PLAIN_DIGITS_MAX = 15
 
@@ -65,6 +68,7 @@ class Reader {
   private fault: string | undefined
   private member: string | undefined
   private watched: ParsedJson['watched']
+  private respelledLeft = RESPELLED_NUMBERS_MAX
 
   constructor(text: string, { depthMax, watch }: JsonOptions) {
     this.text = text
@@ -244,7 +248,9 @@ class Reader {
 
   private number(): number | undefined {
     const { text } = this
-    let at = this.at
+    const isNegative = text.charCodeAt(this.at) === MINUS
+    const first = isNegative ? this.at + 1 : this.at
+    let at = first
     let sum = 0
     for (;;) {
       const c = text.charCodeAt(at)
@@ -252,12 +258,12 @@ class Reader {
       sum = sum * 10 + (c - ZERO)
       at++
     }
-    const digits = at - this.at
+    const digits = at - first
     const next = text.charCodeAt(at) | 0x20 // folds E onto e, and leaves the full stop alone
     const plain = digits > 0 && digits <= PLAIN_DIGITS_MAX && next !== 0x65 && next !== 0x2e
-    if (plain && (digits === 1 || text.charCodeAt(this.at) !== ZERO)) {
+    if (plain && (digits === 1 || text.charCodeAt(first) !== ZERO)) {
       this.at = at
-      return sum
+      return isNegative && sum !== 0 ? -sum : sum
     }
     return this.longNumber()
   }
@@ -271,16 +277,18 @@ class Reader {
     // A leading zero ends the token early; so does "1." or "1e". What follows then is no delimiter, and would be reported as a missing comma.
     if ((after >= ZERO && after <= NINE) || after === 0x2e || (after | 0x20) === 0x65) return this.note('not a number')
     const value = Number(token)
-    if (!isExact(token, value)) return this.note('a number that cannot be held exactly')
+    if (!this.isExact(token, value)) return this.note('a number that cannot be held exactly')
     this.at = end
     return value === 0 ? 0 : value
   }
-}
 
-/** A double stands for a number text only if its own shortest spelling means the same number, and integers stay within ±(2^53 − 1). */
-function isExact(token: string, value: number): boolean {
-  if (!Number.isFinite(value) || Math.abs(value) > Number.MAX_SAFE_INTEGER) return false
-  return decimalOf(token) === decimalOf(String(value))
+  /** A double stands for a number text only if its own shortest spelling means the same number, and integers stay within ±(2^53 − 1). */
+  private isExact(token: string, value: number): boolean {
+    if (!Number.isFinite(value) || Math.abs(value) > Number.MAX_SAFE_INTEGER) return false
+    const shortest = String(value)
+    // Comparing two spellings costs a hundred times as much as reading one, so nobody gets to ask for it often.
+    return token === shortest || (this.respelledLeft-- > 0 && decimalOf(token) === decimalOf(shortest))
+  }
 }
 
 /** One spelling per decimal number: significant digits without outer zeros, and the power of ten they are multiplied with. */

@@ -4,6 +4,7 @@ import { crypto } from '../proof/crypto.ts'
 import type { KeyAlgorithm, PublicKey } from '../proof/keys.ts'
 import { isDigestOf, parseContentDigest } from './content-digest.ts'
 import {
+  BODILESS_METHODS,
   CONTENT_DIGEST_FIELD,
   CREDENTIAL_FIELD,
   KNOWN_PARAMETERS,
@@ -119,15 +120,16 @@ function usableUntilMs(claimed: ClaimedProof): number {
 function uncoveredComponent({ components }: ClaimedProof, request: HolderRequest, expected: ExpectedHolder): Refusal {
   const required: string[] = [...REQUIRED_COMPONENTS]
   if (expected.credentialHeaderSent || request.header(CREDENTIAL_FIELD) !== undefined) required.push(CREDENTIAL_FIELD)
-  if (showsBody(request)) required.push(CONTENT_DIGEST_FIELD)
+  // A credential that is not in its header is in the body, and must be part of what was signed.
+  if (showsBody(request) || !expected.credentialHeaderSent) required.push(CONTENT_DIGEST_FIELD)
   const uncovered = required.filter((name) => !components.includes(name))
   return uncovered.length === 0 ? undefined : deny('proof_invalid', `the signature must also cover ${uncovered.join(', ')}`)
 }
 
-/** Of a body that we do not see, the fields tell; in doubt there is one. */
-function showsBody({ body, header }: HolderRequest): boolean {
-  if (body === 'none') return false
-  if (body !== 'unseen') return body.length > 0
+/** Of a body that we do not see the fields tell, but proxies take Content-Length away and HTTP/2 needs none: in doubt there is one. */
+function showsBody({ body, method, header }: HolderRequest): boolean {
+  if (body !== 'unseen') return body !== 'none' && body.length > 0
+  if (!BODILESS_METHODS.has(method)) return true
   if (header(CONTENT_DIGEST_FIELD) !== undefined || header('transfer-encoding') !== undefined) return true
   return header('content-length')?.some((length) => length.trim() !== '0') ?? false
 }

@@ -27,3 +27,6 @@ export const SIGNATURES_MAX = 8
 export const COMPONENTS_MAX = 24
 /** Ed25519 and ECDSA P-256 (RFC 9421 §3.3.4: r and s, 32 bytes each) happen to agree. */
 export const SIGNATURE_BYTES = 64
+
+/** Requests of these methods are signed without a digest when they have no body; all others always with one. */
+export const BODILESS_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD'])

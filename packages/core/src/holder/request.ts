@@ -20,7 +20,7 @@ export interface HolderRequest {
 
 /**
  * A `HolderRequest` from the parts of a web-standard `Request`. The URL must be the one that the client used, not that of an inner hop.
- * Throws a TypeError for a URL that is not absolute http or https.
+ * Throws a TypeError for a URL that is not absolute http or https, or that a URL parser would change.
  */
 export function holderRequestFrom(
   method: string,
@@ -30,6 +30,11 @@ export function holderRequestFrom(
 ): HolderRequest {
   const { protocol, host, pathname, search } = new URL(url)
   if (protocol !== 'http:' && protocol !== 'https:') throw new TypeError('only http and https requests can be signed')
+  // Whoever routes by the text that was sent must not see another path than the one that was signed.
+  const [, rawPath = '', rawQuery = ''] = typeof url === 'string' ? (AFTER_AUTHORITY.exec(url) ?? []) : ['', pathname, search]
+  if ((rawPath || '/') !== pathname || (rawQuery === '?' ? '' : rawQuery) !== search) {
+    throw new TypeError('give the URL in its plain form, without dot segments, backslashes, blanks or control characters')
+  }
   return {
     method,
     authority: host,
@@ -43,3 +48,6 @@ export function holderRequestFrom(
     body,
   }
 }
+
+/** Path and query of an absolute URL as they are written. */
+const AFTER_AUTHORITY = /^[a-z]+:\/\/[^/?#\\]+([^?#]*)(\?[^#]*)?/i

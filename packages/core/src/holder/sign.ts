@@ -3,7 +3,7 @@ import { encodeUtf8 } from '../encoding/utf8.ts'
 import { didKey } from '../proof/did.ts'
 import type { PrivateKey } from '../proof/keys.ts'
 import { contentDigest } from './content-digest.ts'
-import { CONTENT_DIGEST_FIELD, CREDENTIAL_FIELD, NONCE, PROOF_TAG, REQUIRED_COMPONENTS } from './profile.ts'
+import { BODILESS_METHODS, CONTENT_DIGEST_FIELD, CREDENTIAL_FIELD, NONCE, PROOF_TAG, REQUIRED_COMPONENTS } from './profile.ts'
 import type { HolderRequest } from './request.ts'
 import { signatureBase } from './signature-base.ts'
 import { type InnerList, serializeBytes, serializeDictionary, serializeInnerList } from './structured-field.ts'
@@ -19,7 +19,7 @@ export interface SignRequestOptions {
   readonly label?: string
 }
 
-/** Fields to add to the request. `content-digest` is there when the request has a body. */
+/** Fields to add to the request. `content-digest` is there unless the request is a GET or HEAD without a body. */
 export interface ProofFields {
   readonly 'signature-input': string
   readonly signature: string
@@ -40,7 +40,9 @@ export async function signRequest(request: HolderRequest, options: SignRequestOp
   if (!KEYID.test(keyid)) throw new TypeError('keyid must be plain ASCII')
   if (!Number.isSafeInteger(Math.floor(nowMs))) throw new TypeError('nowMs must be a time in milliseconds')
 
-  const digest = request.body === 'none' || request.body.length === 0 ? undefined : await contentDigest(request.body)
+  const body = request.body === 'none' ? new Uint8Array() : request.body
+  // An empty body is signed too where there might be one: a verifier behind a proxy may not see that there is none.
+  const digest = body.length === 0 && BODILESS_METHODS.has(request.method) ? undefined : await contentDigest(body)
   const components: string[] = [...REQUIRED_COMPONENTS]
   if (request.header(CREDENTIAL_FIELD) !== undefined) components.push(CREDENTIAL_FIELD)
   if (digest !== undefined) components.push(CONTENT_DIGEST_FIELD)

@@ -179,14 +179,20 @@ export class SiteView implements SiteKnowledge {
         if (!isOpen) throw new TypeError('the snapshot has been committed')
         contents.add(line, head.as_of)
       },
-      commit: () => {
+      commit: (proof) => {
         if (!isOpen) throw new TypeError('the snapshot has been committed')
         isOpen = false
+        const { siteId, epoch, seq, hash } = proof
+        const isProofOfThis = siteId === head.site_id && epoch === head.epoch && seq === head.seq && hash === head.hash
+        if (!isProofOfThis) throw new TypeError('commit a snapshot with the proof that checkSnapshot gave for it')
         if (head.site_id !== this.siteId) return 'other_site'
-        // Within one epoch a log only grows. A snapshot from before would bring back what has been revoked since.
-        const proven = this.#proven?.epoch === head.epoch ? this.#proven : undefined
-        if (proven !== undefined && head.seq < proven.seq) return 'lower_head'
-        if (head.seq === proven?.seq && head.hash !== proven.hash) return 'fork'
+        // Within one epoch a log only grows. A snapshot from before would bring back what has been revoked since. Entries that were applied
+        // but never proven bind only as long as nothing has contradicted them.
+        for (const known of [this.#proven, this.#fault === undefined ? this.#contents.head : undefined]) {
+          if (known?.epoch !== head.epoch) continue
+          if (head.seq < known.seq) return 'lower_head'
+          if (head.seq === known.seq && head.hash !== known.hash) return 'fork'
+        }
         if (!contents.hasSite) return 'incomplete'
         this.#contents = contents
         this.#fault = undefined
@@ -206,10 +212,10 @@ export class SiteView implements SiteKnowledge {
 export interface SnapshotLoad {
   add(line: SnapshotLine): void
   /**
-   * Puts the snapshot in the place of all that the view knew, if it may stand there; otherwise the view stays as it is. Commit only what
-   * `checkSnapshot` has proven, and give that proof to `proveHead` next: until then the age is infinite.
+   * Puts the snapshot in the place of all that the view knew, if it may stand there; otherwise the view stays as it is. `proof` is what
+   * `checkSnapshot` has made of it: without one nobody vouches for the lines. Give it to `proveHead` next: until then the age is infinite.
    */
-  commit(): Loaded
+  commit(proof: HeadProof): Loaded
 }
 
 function randomSeed(): TableSeed {

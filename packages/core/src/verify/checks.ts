@@ -1,7 +1,8 @@
 import type { Credential, SignedCredential } from '../credential/credential.ts'
 import { type Deny, deny } from '../credential/denial.ts'
+import { CREDENTIAL_HEADER } from '../credential/header.ts'
 import { CREDENTIAL_HEADER_CHARS_MAX, CREDENTIAL_LIFETIME_SECONDS_MAX, VALID_FROM_LEEWAY_MS } from '../credential/limits.ts'
-import { readCredentialHeader } from '../credential/read.ts'
+import { isReadCredential, readCredentialHeader } from '../credential/read.ts'
 import { checkHolderProof } from '../holder/check.ts'
 import { checkProof } from '../proof/check.ts'
 import { parseDidKey } from '../proof/did.ts'
@@ -16,9 +17,9 @@ import type { Knowledge } from './trust.ts'
 export type Check = (c: Case) => Deny | undefined | Promise<Deny | undefined>
 
 /** A verifier that cannot know stops saying yes (and says nothing else either: its list of issuers may be just as old). */
-export function staleness({ ageMs, ageMsMax }: Knowledge): Deny | undefined {
-  // Written so that an age of NaN is stale.
-  if (ageMs <= ageMsMax) return undefined
+export function staleness({ site, ageMs, ageMsMax }: Knowledge): Deny | undefined {
+  // An age that is no number, or endless, is no knowledge, whatever the caller is willing to accept.
+  if (site.trusted && Number.isFinite(ageMs) && ageMs <= ageMsMax) return undefined
   return deny('revocation_view_stale', 'this verifier has not heard from the revocation log for too long; try again in a moment')
 }
 
@@ -28,6 +29,8 @@ export const unreadable: Check = (c) => {
   const { presented } = c
   if ('header' in presented) return readHeader(c, presented.header)
   if (!('signed' in presented)) throw new TypeError('a bearer token has checks of its own')
+  // Claims and signed bytes belong together only if our own reader took the one from the other.
+  if (!isReadCredential(presented.signed)) throw new TypeError('present what readCredentialObject or parseCredentialBody has returned')
   c.signed = presented.signed
   c.credential = presented.signed.credential
   return undefined
@@ -56,7 +59,9 @@ function readCold(c: Case, header: string): Deny | undefined {
   return undefined
 }
 
-export const untrustedIssuer: Check = (c) => {
+export const untrustedIssuer: Check = (c) => issuerFault(c)
+
+function issuerFault(c: Case): Deny | undefined {
   const issuer = c.knowledge.site.issuer(c.root.issuer)
   if (issuer === undefined) return deny('issuer_untrusted', 'this site does not trust the issuer of the credential')
   c.issuer = issuer
@@ -64,7 +69,9 @@ export const untrustedIssuer: Check = (c) => {
 }
 
 /** The key comes from the site's list, found under the issuer's own name; never from the credential or its proof. */
-export const unknownKey: Check = (c) => {
+export const unknownKey: Check = (c) => keyFault(c)
+
+function keyFault(c: Case): Deny | undefined {
   const key = c.issuer.keys.get(c.root.verificationMethod)
   if (key === undefined) return brokenSignature
   if (key.status === 'compromised')
@@ -130,7 +137,9 @@ function remember(c: Case, signedBy: PublicKey): undefined {
 }
 
 /** What the issuer said is genuine. Was it allowed to say so? */
-export const beyondIssuer: Check = (c) => {
+export const beyondIssuer: Check = (c) => issuerLimitFault(c)
+
+function issuerLimitFault(c: Case): Deny | undefined {
   const { root, key, issuer, knowledge } = c
   if (key.status === 'retired' && !(root.createdMs <= (key.changedAtMs ?? Number.NEGATIVE_INFINITY))) {
     return deny('issuer_untrusted', 'this credential was signed after its key had been retired; get a new credential')
@@ -162,7 +171,9 @@ export const wrongSite: Check = ({ credential, knowledge: { site } }) =>
   credential.site === site.siteId ? undefined : deny('site_mismatch', `this credential is for another site than ${site.siteId}`)
 
 /** One revoked link takes everything below it along. */
-export const revoked: Check = ({ credential, knowledge: { site } }) => {
+export const revoked: Check = (c) => revocationFault(c)
+
+function revocationFault({ credential, knowledge: { site } }: Case): Deny | undefined {
   for (let link: typeof credential | undefined = credential; link !== undefined; link = link.parent) {
     if (site.credentialRevocation(link.id) !== undefined || site.userRevocation(link.ppid, link.createdMs) !== undefined) {
       return deny('credential_revoked', 'access with this credential has been revoked')
@@ -171,7 +182,9 @@ export const revoked: Check = ({ credential, knowledge: { site } }) => {
   return undefined
 }
 
-export const insufficientScope: Check = (c) => {
+export const insufficientScope: Check = (c) => scopeFaultOf(c)
+
+function scopeFaultOf(c: Case): Deny | undefined {
   c.scope = scopeWithin(c.credential.scope, c.issuer.scope)
   return scopeFault(c.scope, c.demand)
 }
@@ -179,12 +192,26 @@ export const insufficientScope: Check = (c) => {
 /** The last check, because it alone changes something: it uses the nonce up. */
 export const unprovenHolder: Check = (c) => {
   const { holderKey } = c.credential
-  if (holderKey === undefined) {
-    return c.knowledge.site.settings.holderProof === 'required'
-      ? deny('proof_required', 'this site takes only holder-bound credentials, with a signature of the request by the holder key')
-      : undefined
-  }
-  return provePossession(c, holderKey)
+  return holderKey === undefined ? unboundFault(c) : provePossession(c, holderKey)
+}
+
+function unboundFault({ knowledge }: Case): Deny | undefined {
+  if (knowledge.site.settings.holderProof !== 'required') return undefined
+  return deny('proof_required', 'this site takes only holder-bound credentials, with a signature of the request by the holder key')
+}
+
+/** Asks again all that the log can have changed since it was asked for the first time. None of this waits for anything. */
+export function overtaken(c: Case): Deny | undefined {
+  return (
+    staleness(c.knowledge) ??
+    issuerFault(c) ??
+    keyFault(c) ??
+    (c.key.key === c.signedBy ? undefined : brokenSignature) ??
+    issuerLimitFault(c) ??
+    revocationFault(c) ??
+    scopeFaultOf(c) ??
+    (c.credential.holderKey === undefined ? unboundFault(c) : undefined)
+  )
 }
 
 async function provePossession(c: Case, holderKey: string): Promise<Deny | undefined> {
@@ -192,6 +219,11 @@ async function provePossession(c: Case, holderKey: string): Promise<Deny | undef
   const key = parseDidKey(holderKey)
   if (request === undefined || nonces === undefined || key === undefined) {
     return deny('proof_required', 'this credential is holder-bound, and holder proofs cannot be checked here')
+  }
+  // What was signed must be what is judged, not another credential of the same holder that came along.
+  const sent = request.header(CREDENTIAL_HEADER)
+  if ('header' in c.presented && !(sent?.length === 1 && sent[0]?.trim() === c.presented.header)) {
+    return deny('proof_invalid', 'the signed request does not carry the credential that is presented')
   }
   const proof = await checkHolderProof(request, {
     holderKey: key,

@@ -10,6 +10,10 @@ export function linkFault(parent: Credential, child: Credential): Deny | undefin
   if (parent.holderKey === undefined || child.holderKey === undefined) return invalid('every link of a chain must be holder-bound')
   if (child.issuer !== parent.holderKey) return invalid("its issuer is not its parent's holder key")
   if (child.site !== parent.site) return invalid('it is for another site than its parent')
+  for (let link: Credential | undefined = parent; link !== undefined; link = link.parent) {
+    // Whoever may revoke the child must not by that revoke its principal.
+    if (link.id === child.id) return invalid('it has the id of a credential that it hangs on')
+  }
   if (child.ppid !== parent.ppid) return invalid('it is for another user than its parent')
   if (child.permissionId !== undefined && child.permissionId !== permissionOf(parent))
     return invalid('it names another permission than its parent')

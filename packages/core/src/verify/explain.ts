@@ -29,7 +29,7 @@ export async function explain(
 ): Promise<Explanation> {
   // It goes on where `verify` would stop, so it must leave nothing behind: no used nonce, no remembered signature.
   const { signatures: _, ...unchanged } = knowledge
-  const c = new Case(presented, { ...demand, nonces: { consume: () => 'fresh' } }, unchanged)
+  const c = new Case(presented, demand.nonces === undefined ? demand : { ...demand, nonces: { consume: () => 'fresh' } }, unchanged)
   const checks: ExplainedCheck[] = []
   let trustworthy = true
   for (const [check, run] of credentialChecks) {

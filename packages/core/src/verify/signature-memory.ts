@@ -26,8 +26,8 @@ const WAYS = 8
 const INTERNED_MAX = 4096
 
 /**
- * Bounded by `capacity` entries (rounded up to a power of two). Whoever sends one credential in many spellings displaces only their own
- * entry, and whoever sends many credentials displaces those that are seldom seen before those that are seen often.
+ * Bounded by `capacity` entries (rounded up to a power of two). Whoever sends one credential in many spellings displaces only the entry
+ * of that credential id, and whoever sends many credentials displaces those that are seldom seen before those that are seen often.
  */
 export function createSignatureMemory({ capacity = 16_384 }: { capacity?: number } = {}): SignatureMemory {
   if (!Number.isSafeInteger(capacity) || capacity < 1 || capacity > 2 ** 24)
@@ -131,7 +131,8 @@ class TwoChoiceMemory implements SignatureMemory {
 
   /** Pieces of a text keep the whole text alive; a remembered credential must not keep its header. */
   private compact(digest: string, credential: Credential, key: PublicKey): Remembered {
-    return {
+    // Verdicts hand these objects out, to many callers. None of them may change what the next one gets.
+    return Object.freeze({
       id: copyOf(credential.id) as CredentialId,
       issuer: this.intern(credential.issuer),
       ppid: copyOf(credential.ppid) as Ppid,
@@ -147,7 +148,7 @@ class TwoChoiceMemory implements SignatureMemory {
       parent: credential.parent && this.compact('', credential.parent, key),
       digest,
       key,
-    }
+    })
   }
 
   private intern(text: string): string {
@@ -164,7 +165,7 @@ class TwoChoiceMemory implements SignatureMemory {
     const known = this.internedScopes.get(name)
     if (known !== undefined) return known
     if (this.internedScopes.size >= INTERNED_MAX) this.internedScopes.clear()
-    const copy = scope.map((s) => this.intern(s) as Scope)
+    const copy = Object.freeze(scope.map((s) => this.intern(s) as Scope))
     this.internedScopes.set(name, copy)
     return copy
   }

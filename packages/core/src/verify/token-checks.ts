@@ -14,17 +14,18 @@ export function tokenScope(token: TokenFacts, demand: Demand, site: SiteKnowledg
   const issuer = site.issuer(token.issuer)
   const key = issuer?.keys.get(token.issuerKey)
   if (issuer === undefined || key === undefined || key.status === 'compromised') return invalidToken
+  if (key.status === 'retired' && !(token.rootCreatedMs <= (key.changedAtMs ?? Number.NEGATIVE_INFINITY))) return invalidToken
   if (isRevoked(token, site)) return invalidToken
   if (site.settings.bearer !== 'on') return deny('bearer_disabled', 'this site takes no bearer tokens any more; send the credential itself')
   const scope = scopeWithin(token.scope, issuer.scope)
   return scopeFault(scope, demand) ?? scope
 }
 
-function isRevoked({ tokenSha256, credentialChain, ppid, issuedAtMs }: TokenFacts, site: SiteKnowledge): boolean {
+function isRevoked({ tokenSha256, credentialChain, ppid, oldestCreatedMs }: TokenFacts, site: SiteKnowledge): boolean {
   return (
     site.tokenRevocation(tokenSha256) !== undefined ||
-    // A token made before a reinstatement stays dead, like the credential it came from.
-    site.userRevocation(ppid, issuedAtMs) !== undefined ||
+    // What counts is the credential behind it: a token made after a reinstatement from one made before is as dead as that.
+    site.userRevocation(ppid, oldestCreatedMs) !== undefined ||
     credentialChain.some((id) => site.credentialRevocation(id) !== undefined)
   )
 }

@@ -15,6 +15,10 @@ export interface TokenFacts {
   /** Who signed the root, and with which verificationMethod. */
   readonly issuer: string
   readonly issuerKey: string
+  /** When the root was signed. */
+  readonly rootCreatedMs: number
+  /** When the oldest link of the chain was signed. */
+  readonly oldestCreatedMs: number
   readonly issuedAtMs: number
   readonly expiresAtMs: number
 }

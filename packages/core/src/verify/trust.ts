@@ -53,6 +53,8 @@ export interface LogHead {
  */
 export interface SiteKnowledge {
   readonly siteId: SiteId
+  /** False once it has been shown something that cannot be true of what it knows. Then it knows nothing. */
+  readonly trusted: boolean
   readonly settings: SiteSettings
   readonly head: LogHead
   /** The issuer if the site trusts it now. */

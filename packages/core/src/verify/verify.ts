@@ -35,15 +35,19 @@ const runs: readonly check.Check[] = credentialChecks.map(([, run]) => run)
  * that may wait for a store is the last, where a holder proof's nonce is used up. A refusal is a value; a throw means that we are broken.
  */
 export async function verify(presented: Presented, demand: Demand, knowledge: Knowledge): Promise<Verdict> {
-  const view = stampOf(knowledge)
-  if ('token' in presented) return verdictOnToken(presented.token, demand, knowledge, view)
+  if ('token' in presented) return verdictOnToken(presented.token, demand, knowledge)
   const c = new Case(presented, demand, knowledge)
+  let waited = false
   for (let i = 0; i < runs.length; i++) {
     const answer = (runs[i] as check.Check)(c)
     // Most checks answer at once, and waiting for what is already here would cost more than the check.
     const denial = answer instanceof Promise ? await answer : answer
-    if (denial !== undefined) return { ...denial, view }
+    if (denial !== undefined) return { ...denial, view: stampOf(knowledge) }
+    waited ||= answer instanceof Promise
   }
+  // While a signature or a nonce was waited for, the log may have gone on. What it took away in the meantime must not be let in.
+  const overtaken = waited ? check.overtaken(c) : undefined
+  if (overtaken !== undefined) return { ...overtaken, view: stampOf(knowledge) }
   const { credential, scope, holder } = c
   return {
     ok: true,
@@ -56,7 +60,7 @@ export async function verify(presented: Presented, demand: Demand, knowledge: Kn
       permissionId: permissionOf(credential),
       expiresAtMs: credential.validUntilMs,
     },
-    view,
+    view: stampOf(knowledge),
     credential,
     holder,
   }
@@ -66,7 +70,8 @@ function stampOf({ site, ageMs }: Knowledge): ViewStamp {
   return { epoch: site.head.epoch, seq: site.head.seq, ageMs }
 }
 
-function verdictOnToken(token: TokenFacts, demand: Demand, knowledge: Knowledge, view: ViewStamp): Verdict {
+function verdictOnToken(token: TokenFacts, demand: Demand, knowledge: Knowledge): Verdict {
+  const view = stampOf(knowledge)
   const scope = check.staleness(knowledge) ?? tokenScope(token, demand, knowledge.site)
   if (isDenied(scope)) return { ...scope, view }
   const [credentialId] = token.credentialChain

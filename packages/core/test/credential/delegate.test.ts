@@ -196,6 +196,18 @@ describe('a delegation that no verifier would accept', () => {
   })
 })
 
+describe('the id of a delegated credential', () => {
+  it('is none of those above it', async () => {
+    const own = String(parent.id).slice('did:service:'.length)
+    await expect(delegateCredential(parent, delegation({ credentialId: own }), by(agent))).rejects.toThrow(
+      refusal('its own id cannot be used again'),
+    )
+    const child = await delegateCredential(parent, delegation({ delegable: true }), by(agent))
+    const again = delegation({ credentialId: own, holderKey: agent.did })
+    await expect(delegateCredential(child, again, by(partner))).rejects.toThrow(refusal('its own id cannot be used again'))
+  })
+})
+
 describe('a credential that has become too large', () => {
   it('is not made, because no verifier would read it', async () => {
     const bulky = edited(parent, (c) => {

@@ -16,6 +16,7 @@ describe('a credential header', () => {
   test('is found beside an Authorization of another scheme', () => {
     expect(find({ 'x-service-credential': ['abc'], authorization: ['Basic eDp5'] })).toEqual({ header: 'abc' })
     expect(find({ 'x-service-credential': ['abc'], authorization: ['Bearerish x'] })).toEqual({ header: 'abc' })
+    expect(find({ 'x-service-credential': ['abc'], authorization: ['Digest a="x", b="y"'] })).toEqual({ header: 'abc' })
   })
 
   test('A001 A014 A015 is missing when there is none under exactly that name', () => {
@@ -69,6 +70,8 @@ describe('a bearer token', () => {
   test('A139 must stand there once', () => {
     expect(code({ authorization: ['Bearer a', 'Bearer a'] })).toBe('auth_ambiguous')
     expect(code({ authorization: ['Bearer a, Bearer b'] })).toBe('auth_ambiguous')
+    expect(code({ authorization: ['Basic eDp5, bearer b'] })).toBe('auth_ambiguous')
+    expect(code({ authorization: ['Digest a="x", b="y"'] })).toBe('token_invalid')
   })
 
   test('is taken beside a blank credential header', () => {

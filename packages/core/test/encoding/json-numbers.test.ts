@@ -149,3 +149,16 @@ describe('numbers', () => {
     )
   })
 })
+
+describe('numbers in an unusual spelling', () => {
+  const list = (times: number, spelling: string) => parseJson(`[${Array(times).fill(spelling).join(',')}]`, { depthMax: 1 })
+
+  it.each(['1.0', '1e2', '0.10', '1E-2'])('%s is read 256 times and not once more, because it costs much to compare', (spelling) => {
+    expect(list(256, spelling)).toMatchObject({ value: Array(256).fill(Number(spelling)) })
+    expect(list(257, spelling)).toMatchObject({ fault: 'a number that cannot be held exactly' })
+  })
+
+  it.each(['-0', '-1', '0.1', '1e-7', '-12345'])('%s is an ordinary one', (spelling) => {
+    expect(list(5000, spelling)).toMatchObject({ value: Array(5000).fill(Number(spelling) + 0) })
+  })
+})

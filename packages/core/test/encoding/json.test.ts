@@ -73,7 +73,7 @@ function spelled(value: JsonValue, dice: readonly number[]): string {
       ? [plain, plain.replace('e', 'E')]
       : plain.includes('.')
         ? [plain, `${plain}0`, `${plain}E+0`]
-        : [plain, `${plain}.0`, `${plain}e0`, `${plain}00e-2`]
+        : [plain, `${plain}.0`, `${plain}e0`, content === 0 ? '0e-2' : `${plain}00e-2`]
     return forms[throwDie(forms.length)] as string
   }
   const write = (content: JsonValue): string => {

@@ -214,6 +214,13 @@ describe('the body', () => {
       expect(await attempt(withHeader(sent, 'content-digest', 'nonsense'))).toMatchObject(INVALID)
     })
 
+    test.each(['POST', 'PUT', 'PATCH', 'DELETE'])('needs its digest covered with %s, whatever the fields say', async (method) => {
+      const sent = { ...unseen, method }
+      expect(await attempt(sent, { covered: COVERED })).toMatchObject(INVALID)
+      expect(await attempt(withHeader(sent, 'content-length', '0'), { covered: COVERED })).toMatchObject(INVALID)
+      expect(await attempt(withHeader(sent, 'content-digest', digestOf(new Uint8Array())))).toMatchObject({ ok: true, bodyChecked: false })
+    })
+
     test('does not need it for a length of zero', async () => {
       expect(await attempt(withHeader(unseen, 'content-length', ' 0 '))).toMatchObject(ALLOWED)
     })

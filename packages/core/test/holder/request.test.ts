@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { describe, expect, it, test } from 'vitest'
 import { holderRequestFrom } from '../../src/holder/request.ts'
 
 test('takes a web-standard request apart', () => {
@@ -16,4 +16,29 @@ test('takes a web-standard request apart', () => {
 
 test.each(['/orders', 'ftp://shop.example/', 'shop.example:80'])('throws a TypeError for %s', (url) => {
   expect(() => holderRequestFrom('GET', url, new Headers(), 'none')).toThrow(TypeError)
+})
+
+describe('a URL that a parser would change', () => {
+  const from = (url: string) => () => holderRequestFrom('GET', url, new Headers(), 'none')
+
+  it.each([
+    'https://shop.example/a/../b',
+    'https://shop.example/a/%2e%2e/b',
+    'https://shop.example/a\\b',
+    'https://shop.example/a\tb',
+    'https://shop.example/a b',
+    'https://shop.example/a?q="x"',
+  ])('is not taken: %j', (url) => {
+    expect(from(url)).toThrow(TypeError)
+  })
+
+  it.each([
+    ['https://shop.example', '/', ''],
+    ['https://shop.example?a=1', '/', '?a=1'],
+    ['https://shop.example/a?', '/a', ''],
+    ['https://shop.example:8443/a%20b?x=%22#f', '/a%20b', '?x=%22'],
+    ['http://[::1]:8787/x', '/x', ''],
+  ])('is taken when it is plain: %s', (url, path, query) => {
+    expect(from(url)()).toMatchObject({ path, query })
+  })
 })

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { CheckedEntry } from '../../src/log/chain.ts'
+import type { HeadProof } from '../../src/log/head-age.ts'
 import { COMPROMISED_KEYS_MAX, parseSnapshotLine, type SnapshotHead, type SnapshotLine } from '../../src/log/snapshot.ts'
 import { createSiteView, type SiteView } from '../../src/log/view.ts'
 import {
@@ -48,11 +49,20 @@ const GOOD_LINES = [
   { type: 'end', lines: 9, sha256: token(9), kid: 'feed-1', signature: 'A'.repeat(86) },
 ] as const
 
+/** What `checkSnapshot` gives for a snapshot with this head. */
+const proofOf = ({ site_id, epoch, seq, hash, as_of }: SnapshotHead): HeadProof => ({
+  siteId: site_id,
+  epoch,
+  seq,
+  hash,
+  asOfMs: Date.parse(as_of),
+})
+
 /** Loads, or gives the reason why not. */
 function load(view: SiteView, head: SnapshotHead, lines: readonly SnapshotLine[]) {
   const loading = view.beginLoad(head)
   for (const line of lines) loading.add(line)
-  return loading.commit()
+  return loading.commit(proofOf(head))
 }
 
 describe('parseSnapshotLine', () => {
@@ -120,6 +130,27 @@ describe('loading a snapshot', () => {
     )
   })
 
+  it('is not committed with the proof of another head', () => {
+    for (const other of [{ seq: 8 }, { hash: token(8) }, { epoch: 'otherepoch' }]) {
+      const view = createSiteView({ siteId: SITE, seed: SEED })
+      const loading = view.beginLoad(HEAD)
+      loading.add(SITE_LINE)
+      expect(() => loading.commit({ ...proofOf(HEAD), ...other })).toThrow(TypeError)
+      expect(view.head.seq).toBe(0)
+    }
+  })
+
+  it('does not go back behind what has been applied, proven or not, unless the view has been contradicted', () => {
+    const view = createSiteView({ siteId: SITE, seed: SEED })
+    load(view, HEAD, [SITE_LINE, { type: 'credential', credential_id: credential(1), revoked_at: at(1) }])
+    const older = { ...HEAD, seq: HEAD.seq - 1, hash: token(6) }
+    expect(load(view, older, [SITE_LINE])).toBe('lower_head')
+    expect(view.credentialRevocation(credential(1))).toBeDefined()
+    view.proveHead({ ...proofOf(HEAD), hash: token(8) }, { wallMs: Date.parse(HEAD.as_of), monotonicMs: 0 })
+    expect(view.fault).toBe('fork')
+    expect(load(view, older, [SITE_LINE])).toBe('loaded')
+  })
+
   it('changes nothing until it is committed, and then everything at once', () => {
     const view = createSiteView({ siteId: SITE, seed: SEED })
     const loading = view.beginLoad(HEAD)
@@ -127,11 +158,11 @@ describe('loading a snapshot', () => {
     loading.add({ type: 'credential', credential_id: credential(1), revoked_at: at(1) })
     expect(view.credentialRevocation(credential(1))).toBeUndefined()
     expect(view.head.seq).toBe(0)
-    expect(loading.commit()).toBe('loaded')
+    expect(loading.commit(proofOf(HEAD))).toBe('loaded')
     expect(view.credentialRevocation(credential(1))).toEqual({ by: 'credential', sinceMs: msAt(1) })
     expect(view.head).toEqual({ epoch: EPOCH, seq: 7, hash: token(7) })
     expect(() => loading.add(SITE_LINE)).toThrow(TypeError)
-    expect(() => loading.commit()).toThrow(TypeError)
+    expect(() => loading.commit(proofOf(HEAD))).toThrow(TypeError)
   })
 
   it('restores trust in a view that had lost it, but its age needs a new proof', async () => {
@@ -162,8 +193,11 @@ describe('loading a snapshot', () => {
     expect(view.apply(entries[1] as CheckedEntry)).toBe('known')
   })
 
-  it('heals a view that was fed entries which no proof has confirmed', async () => {
+  it('heals a view that was fed entries which a proof then contradicted', async () => {
     const view = viewOf(await logOf(revocations(9)))
+    expect(load(view, { ...HEAD, seq: 7 }, [SITE_LINE])).toBe('lower_head')
+    view.proveHead({ ...proofOf(HEAD), seq: 7 }, { wallMs: Date.parse(HEAD.as_of), monotonicMs: 0 })
+    expect(view.fault).toBe('lower_head')
     expect(load(view, { ...HEAD, seq: 7 }, [SITE_LINE])).toBe('loaded')
     expect(view.head.seq).toBe(7)
     expect(view.credentialRevocation(credential(1))).toBeUndefined()

@@ -85,6 +85,19 @@ describe('group 9: delegation', () => {
     expect(await verify(presented, demand, knowing(site))).toMatchObject({ ok: true, subject: { permissionId: 'perm_orders' } })
   })
 
+  test('A110 the id of a credential that it hangs on', async () => {
+    const taken = (depth: number, ancestor: number) =>
+      newChain(issuer, depth, (i, c) => {
+        if (i !== depth) return
+        let link = c
+        for (let up = depth; up > ancestor; up--) link = link.parent
+        c.id = link.id
+      })
+    expect(await judge(await taken(1, 0))).toBe('delegation_invalid')
+    expect(await judge(await taken(2, 0))).toBe('delegation_invalid')
+    expect(await judge(await taken(2, 1))).toBe('delegation_invalid')
+  })
+
   test('A111 a longer life than the parent', async () => {
     expect(await judge(await spoiled(1, 1, (c) => (c.validUntil = at(3601))))).toBe('delegation_invalid')
     expect(await judge(await spoiled(1, 1, (c) => (c.validUntil = at(3600))))).toBe('allowed')

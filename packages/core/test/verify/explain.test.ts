@@ -97,6 +97,12 @@ describe('explain', () => {
     expect(await verify(presented, { ...demand, nonces }, knowing(site))).toMatchObject({ ok: true })
   })
 
+  test('does not promise possession where it cannot be checked', async () => {
+    const { presented, demand } = await showLink(await newChain(issuer, 0))
+    const { nonces: _, ...without } = demand
+    expect((await table(presented, without, knowing(site))).lines.at(-1)).toBe('holder refused proof_required')
+  })
+
   test('teaches the memory of signatures nothing, least of all a signature that did not hold', async () => {
     const signatures = createSignatureMemory()
     const spoiled = shown(edited(await issue(issuer), (c) => (c.note = 'x')))

@@ -238,6 +238,15 @@ describe('a remembered presentation', () => {
     expect(remember).not.toHaveBeenCalled()
   })
 
+  test('cannot be changed by whoever gets it', async () => {
+    const { knowledge } = setUp()
+    await verify(shown(document), asking(), knowledge)
+    const verdict = await verify(shown(document), asking(), knowledge)
+    if (!verdict.ok || verdict.presented !== 'credential') throw new Error('refused')
+    expect(() => (verdict.subject.scope as unknown as string[]).push('admin')).toThrow(TypeError)
+    expect(() => Object.assign(verdict.credential, { ppid: 'x' })).toThrow(TypeError)
+  })
+
   test('is another one in another spelling', async () => {
     const { knowledge, remember } = setUp()
     await verify(shown(document), asking(), knowledge)

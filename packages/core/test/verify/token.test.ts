@@ -18,6 +18,8 @@ beforeAll(async () => {
     credentialChain: [newCredentialId(), newCredentialId()],
     issuer: issuer.did,
     issuerKey: issuer.method,
+    rootCreatedMs: NOW - 3000,
+    oldestCreatedMs: NOW - 4000,
     issuedAtMs: NOW - 1000,
     expiresAtMs: NOW + 900_000,
   }
@@ -76,13 +78,21 @@ describe('a bearer token', () => {
     )
   })
 
-  test('asks for user revocations as of the moment it was made', async () => {
+  test('that comes from what a key signed after its retirement is dead', async () => {
+    const retired = (changedAtMs: number | undefined) =>
+      judge(site((s) => s.issuers.set(issuer.did, trusted(issuer, { key: { status: 'retired', changedAtMs } }))))
+    expect(await retired(NOW - 3000)).toBe('allowed')
+    expect(await retired(NOW - 3001)).toBe('token_invalid')
+    expect(await retired(undefined)).toBe('token_invalid')
+  })
+
+  test('asks for user revocations as of the moment its oldest link was signed, not of its own making', async () => {
     const asked: number[] = []
     const known = site((s) => {
       s.userRevocation = ((_: string, createdMs: number) => void asked.push(createdMs)) as never
     })
     expect(await judge(known)).toBe('allowed')
-    expect(asked).toEqual([token.issuedAtMs])
+    expect(asked).toEqual([token.oldestCreatedMs])
   })
 
   test('is not taken where bearer tokens are switched off; a dead one does not learn even that', async () => {

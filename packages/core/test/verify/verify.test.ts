@@ -8,6 +8,7 @@ import { signRequest } from '../../src/holder/sign.ts'
 import { verify } from '../../src/verify/verify.ts'
 import {
   asking,
+  type Editable,
   EPOCH,
   grant,
   heldBy,
@@ -22,6 +23,7 @@ import {
   shown,
   signerOf,
   trusted,
+  trustedKey,
   WRITE,
 } from '../sample.ts'
 
@@ -241,4 +243,90 @@ test('the site asked for is the one whose knowledge is used', async () => {
   const other = new PlainSite(trusted(issuer))
   other.siteId = 'other.example' as SiteId
   expect(await code(shown(await issue(issuer)), asking(), knowing(other))).toBe('site_mismatch')
+})
+
+describe('what the log takes away while a decision waits', () => {
+  /** A nonce store, or any other step that waits, during which the site changes its mind. */
+  const during = (change: () => void) => ({
+    consume: async () => {
+      await Promise.resolve()
+      change()
+      return 'fresh' as const
+    },
+  })
+  const changes: [string, (known: PlainSite, document: Editable) => unknown, DenialCode][] = [
+    ['the credential is revoked', (s, d) => s.credentials.add(d.id.slice('did:service:'.length)), 'credential_revoked'],
+    ['the user is revoked', (s, d) => s.users.add(d.credentialSubject.id), 'credential_revoked'],
+    ['the issuer is distrusted', (s) => s.issuers.clear(), 'issuer_untrusted'],
+    ['the key is compromised', (s) => s.issuers.set(issuer.did, trusted(issuer, { key: { status: 'compromised' } })), 'issuer_untrusted'],
+    [
+      'the key is retired',
+      (s) => s.issuers.set(issuer.did, trusted(issuer, { key: { status: 'retired', changedAtMs: 0 } })),
+      'issuer_untrusted',
+    ],
+    [
+      'the key is replaced',
+      (s) => s.issuers.set(issuer.did, trusted(issuer, { keys: new Map([[issuer.method, trustedKey(holder.key.publicKey)]]) })),
+      'credential_signature_invalid',
+    ],
+    ['the scope is capped', (s) => s.issuers.set(issuer.did, trusted(issuer, { scope: new Set(['x' as Scope]) })), 'scope_insufficient'],
+    ['lives are shortened', (s) => (s.settings = { ...s.settings, credentialTtlSecondsMax: 60 }), 'issuer_untrusted'],
+    ['the view distrusts itself', (s) => (s.trusted = false), 'revocation_view_stale'],
+  ]
+  test.each(changes)('%s', async (_, change, expected) => {
+    const known = new PlainSite(trusted(issuer))
+    const document = await issue(issuer, { holderKey: holder.did })
+    const presented = shown(document)
+    const demand = await heldBy(holder, presented, { nonces: during(() => change(known, document)) })
+    expect(await code(presented, demand, knowing(known))).toBe(expected)
+  })
+
+  test('nothing: then it is allowed, and the verdict is stamped with the last entry known', async () => {
+    const known = new PlainSite(trusted(issuer))
+    const presented = shown(await issue(issuer, { holderKey: holder.did }))
+    const demand = await heldBy(holder, presented, { nonces: during(() => (known.head = { ...known.head, seq: 8 })) })
+    expect(await verify(presented, demand, knowing(known))).toMatchObject({ ok: true, view: { seq: 8 } })
+  })
+})
+
+describe('misuse', () => {
+  test('an object that only looks like a credential that was read is not judged at all', async () => {
+    const mine = await issue(issuer)
+    const read = readCredentialObject(mine)
+    if ('ok' in read) throw new Error(read.detail)
+    const forged = { ...read, credential: { ...read.credential, scope: ['admin' as Scope] } }
+    await expect(verify({ signed: forged }, asking({ scope: ['admin' as Scope] }), knowing(site))).rejects.toThrow(TypeError)
+    await expect(verify({ signed: JSON.parse(JSON.stringify(read)) }, asking(), knowing(site))).rejects.toThrow(TypeError)
+    expect(await code({ signed: read }, asking(), knowing(site))).toBe('allowed')
+  })
+
+  test('a view that distrusts itself, or an endless age, is never fresh enough', async () => {
+    const presented = shown(await issue(issuer))
+    const forever = { ageMsMax: Number.POSITIVE_INFINITY }
+    expect(await code(presented, asking(), knowing(site, { ...forever, ageMs: 10 ** 12 }))).toBe('allowed')
+    expect(await code(presented, asking(), knowing(site, { ...forever, ageMs: Number.POSITIVE_INFINITY }))).toBe('revocation_view_stale')
+    const doubtful = new PlainSite(trusted(issuer))
+    doubtful.trusted = false
+    expect(await code(presented, asking(), knowing(doubtful, { ageMs: 0 }))).toBe('revocation_view_stale')
+  })
+
+  test('a proof made for one credential of a holder is no proof for another of the same holder', async () => {
+    const [small, large] = [await issue(issuer, { holderKey: holder.did, scope: [READ] }), await issue(issuer, { holderKey: holder.did })]
+    const demand = await heldBy(holder, shown(small))
+    expect(await verify(shown(large), demand, knowing(site))).toMatchObject({
+      code: 'proof_invalid',
+      detail: 'the signed request does not carry the credential that is presented',
+    })
+  })
+
+  test('a credential from a body needs a proof that covers the body', async () => {
+    const document = await issue(issuer, { holderKey: holder.did })
+    const read = readCredentialObject(document)
+    if ('ok' in read) throw new Error(read.detail)
+    const plain = holderRequestFrom('GET', 'https://shop.example/exchange', new Headers(), 'none')
+    const fields = new Headers({ ...(await signRequest(plain, { key: holder.key, nowMs: NOW })) })
+    const request = { ...plain, header: (name: string) => (fields.has(name) ? [fields.get(name) as string] : undefined) }
+    const demand = await heldBy(holder, shown(document))
+    expect(await code({ signed: read }, { ...demand, request }, knowing(site))).toBe('proof_invalid')
+  })
 })
