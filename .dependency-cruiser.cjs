@@ -5,7 +5,7 @@
 const CORE_FOLDERS = ['log', 'verify', 'holder', 'credential', 'proof', 'encoding']
 
 /** From the door of the service down to its store. */
-const SERVICE_FLOORS = ['main', 'app', 'routes', 'actions', 'log', 'store']
+const SERVICE_FLOORS = ['main', 'commands', 'service', 'app', 'routes', 'actions', 'log', 'store']
 
 /** One rule for each floor but the topmost: it may not import anything above it. A floor is a folder, or a file of that name. */
 function arrows(room, floors) {
@@ -122,10 +122,28 @@ module.exports = {
     },
     {
       name: 'only-open-knows-stores',
-      comment: 'Everybody else knows the port, store/store.ts. A store may import itself.',
+      comment: 'open.ts for whoever serves, maintenance.ts for the command line; everybody else knows the port, store/store.ts.',
       severity: 'error',
-      from: { path: '^packages/service/src/', pathNot: ['^packages/service/src/store/open\\.ts$', '^packages/service/src/store/[^/]+/'] },
-      to: { path: '^packages/service/src/store/[^/]+/' },
+      from: {
+        path: '^packages/service/src/',
+        pathNot: ['^packages/service/src/store/(?:open|maintenance)\\.ts$', '^packages/service/src/store/[^/]+/'],
+      },
+      // The verbs and the migrations are what the stores have in common.
+      to: { path: '^packages/service/src/store/(?!verbs/|migrations/)[^/]+/' },
+    },
+    {
+      name: 'stores-do-not-know-each-other',
+      comment: 'What two stores share stands beside them, not in one of them.',
+      severity: 'error',
+      from: { path: '^packages/service/src/store/([^/]+)/' },
+      to: { path: '^packages/service/src/store/(?!verbs/|migrations/|$1/)[^/]+/' },
+    },
+    {
+      name: 'only-stores-run-verbs',
+      comment: 'A verb is a transaction in parts; outside of store/ there is only the port.',
+      severity: 'error',
+      from: { path: '^packages/service/src/(?!store/)' },
+      to: { path: '^packages/service/src/store/(?:verbs|migrations)/' },
     },
     {
       name: 'fastify-only-at-the-door',

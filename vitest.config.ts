@@ -39,7 +39,26 @@ export default defineConfig({
       },
       {
         extends: true,
-        test: { name: 'repository', include: ['test/**/*.test.ts'] },
+        test: {
+          name: 'service',
+          include: ['packages/service/test/**/*.test.ts'],
+          // Native modules do not like being loaded into many threads that come and go.
+          pool: 'forks',
+        },
+      },
+      {
+        extends: true,
+        test: { name: 'repository', include: ['test/**/*.test.ts'], exclude: ['test/system/**'] },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'system',
+          include: ['test/system/*.test.ts'],
+          // Each file is a handful of processes already.
+          pool: 'forks',
+          fileParallelism: false,
+        },
       },
     ],
   },

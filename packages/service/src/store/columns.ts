@@ -1,0 +1,29 @@
+import type { Row } from './program.ts'
+
+/** Reads a column that holds text. Throws when it does not: then the statement and its reader have come apart. */
+export function text(row: Row, column: string): string {
+  const value = row[column]
+  if (typeof value !== 'string') throw new Error(`the column ${column} is not text`)
+  return value
+}
+
+export function number(row: Row, column: string): number {
+  const value = row[column]
+  if (typeof value !== 'number') throw new Error(`the column ${column} is not a number`)
+  return value
+}
+
+/** Undefined for null. */
+export function optionalText(row: Row, column: string): string | undefined {
+  return row[column] === null ? undefined : text(row, column)
+}
+
+/** Undefined for null. */
+export function optionalNumber(row: Row, column: string): number | undefined {
+  return row[column] === null ? undefined : number(row, column)
+}
+
+/** What was written with `JSON.stringify` by the verb beside the reader. */
+export function json<T>(row: Row, column: string): T {
+  return JSON.parse(text(row, column)) as T
+}

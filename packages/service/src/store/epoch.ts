@@ -1,0 +1,57 @@
+import { randomBytes } from 'node:crypto'
+import { auditLog, type LogAudit } from './audit-log.ts'
+import { EpochChanged } from './store.ts'
+import { createStoreVerbs, type RunVerb } from './verbs/all.ts'
+
+const EPOCH_CHARS = 16
+
+/**
+ * Finds the epoch of the log, and begins a new one when the database is not the incarnation that wrote it: a restored copy, or a server that
+ * took over from another. What was acknowledged may be missing there, and a verifier that followed the old log must not take the new one for
+ * its continuation. A log that does not hold is not carried over: this throws a `LogBroken`.
+ */
+export async function settleEpoch(run: RunVerb, lineageNow: () => Promise<string>, nowMs: number): Promise<string> {
+  for (;;) {
+    const lineage = await lineageNow()
+    const state = await run('logState')
+    if (state === undefined) {
+      await run('beginLog', createEpoch(), lineage)
+    } else if (state.lineage === lineage) {
+      return state.epoch
+    } else {
+      const audit = await auditUnlessOver(run, state.epoch)
+      if (audit === undefined) continue
+      if (!audit.ok) throw new LogBroken(audit)
+      await run('beginEpoch', createEpoch(), lineage, state, { actor: 'system', atMs: nowMs, requestId: undefined })
+    }
+  }
+}
+
+/** Undefined when another node has begun the new epoch in the meantime. */
+async function auditUnlessOver(run: RunVerb, epoch: string): Promise<LogAudit | undefined> {
+  try {
+    return await auditLog({ ...createStoreVerbs(run, () => epoch), epoch })
+  } catch (fault) {
+    if (fault instanceof EpochChanged) return undefined
+    throw fault
+  }
+}
+
+/** The log of this store has been damaged; nothing may rest on it. */
+export class LogBroken extends Error {
+  override readonly name = 'LogBroken'
+  readonly audit: LogAudit & { readonly ok: false }
+
+  constructor(audit: LogAudit & { readonly ok: false }) {
+    super(`the log does not hold at position ${audit.position}: ${audit.fault}`)
+    this.audit = audit
+  }
+}
+
+/** Lower-case letters and digits, 80 random bits. */
+export function createEpoch(): string {
+  return BigInt(`0x${randomBytes(10).toString('hex')}`)
+    .toString(36)
+    .padStart(EPOCH_CHARS, '0')
+    .slice(-EPOCH_CHARS)
+}

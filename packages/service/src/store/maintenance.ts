@@ -1,0 +1,54 @@
+import { existsSync } from 'node:fs'
+import type { Config } from '../config.ts'
+import type { LogAudit } from './audit-log.ts'
+import { auditDatabase, newEpochOfDatabase } from './postgres/offline.ts'
+import { type Backup, backupSqlite, type Restored, restoreSqlite } from './sqlite/backup.ts'
+import { newEpochOfFile } from './sqlite/new-epoch.ts'
+import { auditFile } from './sqlite/offline.ts'
+
+type StoreConfig = Config['store']
+
+/** Reads the whole log of a store, in use or not, and says where it first fails. Writes nothing. Rejects when there is no log to read. */
+export async function auditStore(store: StoreConfig): Promise<LogAudit> {
+  try {
+    if (store.kind === 'postgres') return await auditDatabase(store.url)
+    requireFile(store.file)
+    return await auditFile(store.file)
+  } catch (fault) {
+    if (isWithoutTables(fault)) throw new Error('there is no log in it: the service has never been started on it', { cause: fault })
+    throw fault
+  }
+}
+
+/** Copies the embedded store, in use or not, to a new file. PostgreSQL has its own tools for that, so there this rejects. */
+export async function backupStore(store: StoreConfig, target: string): Promise<Backup> {
+  if (store.kind === 'postgres') throw new Error('PostgreSQL is copied with pg_dump, see docs/operating.md')
+  requireFile(store.file)
+  return backupSqlite(store.file, target)
+}
+
+/** Puts a copy in the place of the embedded store, in a new epoch. For PostgreSQL this rejects. */
+export async function restoreStore(store: StoreConfig, copy: string, nowMs: number): Promise<Restored> {
+  if (store.kind === 'postgres') throw new Error('PostgreSQL is restored with pg_restore, see docs/operating.md')
+  requireFile(copy)
+  return restoreSqlite(copy, store.file, nowMs)
+}
+
+/**
+ * Begins a new epoch of the log after an audit: for a store that was set back in a way that it cannot notice, such as a snapshot of its disk.
+ * Rejects with a `LogBroken` when the log does not hold.
+ */
+export async function beginNewEpoch(store: StoreConfig, nowMs: number): Promise<{ readonly epoch: string; readonly position: number }> {
+  if (store.kind === 'postgres') return newEpochOfDatabase(store.url, nowMs)
+  requireFile(store.file)
+  return newEpochOfFile(store.file, nowMs)
+}
+
+function requireFile(file: string): void {
+  if (!existsSync(file)) throw new Error(`there is no file ${file}`)
+}
+
+function isWithoutTables(fault: unknown): boolean {
+  if (!(fault instanceof Error)) return false
+  return /^no such table/.test(fault.message) || ('code' in fault && fault.code === '42P01')
+}

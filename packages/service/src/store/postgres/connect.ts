@@ -1,0 +1,57 @@
+import postgres from 'postgres'
+import type { Row, SqlValue } from '../program.ts'
+
+export type Sql = postgres.Sql<{ bigint: number }>
+
+/** Asks one statement, prepared, with `$1` parameters. */
+export type Query = (text: string, values?: readonly SqlValue[]) => Promise<readonly Row[]>
+
+export interface ConnectOptions {
+  readonly url: string
+  /** How many connections at most. */
+  readonly max: number
+  readonly statementMsMax?: number
+  readonly lockMsMax?: number
+  readonly onClose?: () => void
+  readonly onNotify?: () => void
+}
+
+const STATEMENT_MS_MAX = 5000
+const LOCK_MS_MAX = 4000
+
+/**
+ * Connections with a time-out on every statement, and whole numbers as numbers: none of ours is beyond 2⁵³. Not for transactions: the driver
+ * may carry one that has lost its connection on to the next connection. See `Sessions`.
+ */
+export function connect(options: ConnectOptions): Sql {
+  const { url, max, statementMsMax = STATEMENT_MS_MAX, lockMsMax = LOCK_MS_MAX, onClose = () => {}, onNotify = () => {} } = options
+  const hidden = {
+    onnotify: onNotify, // Known to the driver, though not to its types.
+  }
+  return postgres(url, {
+    max,
+    connect_timeout: 5,
+    max_lifetime: null,
+    idle_timeout: 0,
+    backoff: () => 0.25,
+    fetch_types: false,
+    onnotice: () => {},
+    onclose: onClose,
+    types: { bigint: { to: 20, from: [20], parse: Number, serialize: String } },
+    connection: {
+      application_name: 'countersign',
+      statement_timeout: statementMsMax,
+      lock_timeout: lockMsMax,
+      idle_in_transaction_session_timeout: statementMsMax,
+      default_transaction_isolation: 'read committed',
+    } as Record<string, string | number>,
+    ...hidden,
+  }) as Sql
+}
+
+export function queryWith(sql: Sql): Query {
+  return async (text, values = []) => {
+    const options = { prepare: true, simple: false } as { prepare: boolean }
+    return (await sql.unsafe(text, values as SqlValue[], options)) as unknown as readonly Row[]
+  }
+}

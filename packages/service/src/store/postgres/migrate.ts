@@ -1,0 +1,29 @@
+import { number } from '../columns.ts'
+import { migrations as ours } from '../migrations/all.ts'
+import { type Migration, pendingMigrations } from '../migrations/migration.ts'
+import type { Query } from './connect.ts'
+
+/** Any number, as long as all nodes take the same. */
+const MIGRATION_LOCK = 4_021_970_341
+
+/**
+ * Brings the database to the newest schema, inside a transaction of the caller's. Of several nodes that start at once one does it, and the
+ * others wait. Throws a SchemaTooNew for a database that a newer release has written.
+ */
+export async function migrate(query: Query, migrations: readonly Migration[] = ours): Promise<void> {
+  await query(`SELECT pg_advisory_xact_lock(${MIGRATION_LOCK})`)
+  await query('CREATE TABLE IF NOT EXISTS schema_version (one BIGINT PRIMARY KEY CHECK (one = 1), version BIGINT NOT NULL)')
+  const [row] = await query('SELECT version FROM schema_version')
+  for (const { version, common, postgres } of pendingMigrations(migrations, row === undefined ? 0 : number(row, 'version'))) {
+    for (const statement of common) await query(bytewise(statement))
+    for (const statement of postgres) await query(statement)
+    await query(
+      `INSERT INTO schema_version (one, version) VALUES (1, ${version}) ON CONFLICT (one) DO UPDATE SET version = excluded.version`,
+    )
+  }
+}
+
+/** Text sorts by its bytes, as in SQLite, whatever the language of the database. */
+function bytewise(statement: string): string {
+  return statement.replaceAll(/\bTEXT\b/g, 'TEXT COLLATE "C"')
+}

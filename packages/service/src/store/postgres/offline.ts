@@ -1,0 +1,60 @@
+import { type AuditedStore, auditLog, type LogAudit } from '../audit-log.ts'
+import { text } from '../columns.ts'
+import { createEpoch, LogBroken } from '../epoch.ts'
+import type { Program } from '../program.ts'
+import { createStoreVerbs, type RunVerb, readingVerbs, writingVerbs } from '../verbs/all.ts'
+import { prepareDatabase } from './postgres-store.ts'
+import { Readers } from './readers.ts'
+import { runProgram } from './run-program.ts'
+import { Sessions } from './sessions.ts'
+
+/** Reads the whole log of a database, in use or not, and says where it first fails. Writes nothing. */
+export function auditDatabase(url: string): Promise<LogAudit> {
+  return withVerbs(url, (run) => auditWith(run))
+}
+
+/** How often it is tried again when entries were added in the meantime. */
+const TRIES = 5
+
+/**
+ * Begins a new epoch after an audit, whatever the database says of its lineage. Nodes that run take it up by themselves. Rejects with a
+ * `LogBroken` when the log does not hold, and when entries are added faster than they can be audited.
+ */
+export async function newEpochOfDatabase(url: string, nowMs: number): Promise<{ epoch: string; position: number }> {
+  await prepareDatabase(url)
+  return withVerbs(url, async (run, readers) => {
+    for (let left = TRIES; left > 0; left--) {
+      const [row] = await readers.read((query) => query('SELECT log_lineage() AS lineage'))
+      const state = await run('logState')
+      if (row === undefined || state === undefined) throw new Error('there is no log in this database')
+      const audit = await auditWith(run)
+      if (!audit.ok) throw new LogBroken(audit)
+      const epoch = createEpoch()
+      await run('beginEpoch', epoch, text(row, 'lineage'), state, { actor: 'operator', atMs: nowMs, requestId: undefined })
+      if ((await run('logState'))?.epoch === epoch) return { epoch, position: state.position }
+    }
+    throw new Error('entries are being added all the time: stop the nodes first')
+  })
+}
+
+async function auditWith(run: RunVerb): Promise<LogAudit> {
+  const state = await run('logState')
+  if (state === undefined) return { ok: true, position: 0, sites: 0 }
+  const store: AuditedStore = { ...createStoreVerbs(run, () => state.epoch), epoch: state.epoch }
+  return auditLog(store)
+}
+
+async function withVerbs<T>(url: string, work: (run: RunVerb, readers: Readers) => Promise<T>): Promise<T> {
+  const readers = new Readers({ url, max: 1 })
+  const sessions = new Sessions({ url, max: 1 })
+  const run = (async (name: string, ...args: readonly unknown[]) => {
+    const verb = { ...readingVerbs, ...writingVerbs }[name as 'site'] as unknown as (...args: readonly unknown[]) => Program<unknown>
+    if (Object.hasOwn(readingVerbs, name)) return readers.read((query) => runProgram(verb(...args), query, ''))
+    return sessions.transaction((query) => runProgram(verb(...args), query, ''), { patient: true })
+  }) as RunVerb
+  try {
+    return await work(run, readers)
+  } finally {
+    await Promise.all([readers.end(), sessions.end()])
+  }
+}

@@ -1,0 +1,143 @@
+import type { Logger } from 'pino'
+import { text } from '../columns.ts'
+import { LogBroken, settleEpoch } from '../epoch.ts'
+import type { Program } from '../program.ts'
+import { EpochChanged, type Store, StoreUnavailable } from '../store.ts'
+import { createStoreVerbs, type RunVerb, readingVerbs, type VerbName, writingVerbs } from '../verbs/all.ts'
+import { type Listener, openListener } from './listener.ts'
+import { migrate } from './migrate.ts'
+import { Readers } from './readers.ts'
+import { runProgram } from './run-program.ts'
+import { Sessions } from './sessions.ts'
+import { requireSafeSettings } from './settings.ts'
+
+export interface PostgresStoreOptions {
+  readonly url: string
+  /** Called when nothing more can be promised: the process must end, and start anew. */
+  readonly onFatal: (fault: Error) => void
+  readonly log: Pick<Logger, 'info' | 'warn' | 'error'>
+}
+
+const CONNECTIONS = { reading: 4, writing: 10 }
+const MIGRATION_MS_MAX = 10 * 60_000
+
+/**
+ * Opens the store for any number of nodes. Connect it to the primary itself: a pooler in between would share sessions that must not be shared.
+ * Rejects for a server whose settings could lose what it has confirmed.
+ *
+ * The database is known by its lineage: system identifier, timeline, and the identity of the database and its log. Whenever that is not what
+ * wrote the log, at the start, when a connection comes back, or when an append finds out, a new epoch is begun. Which fail-over has lost
+ * nothing cannot be told from inside, so each counts as one that may have.
+ */
+export async function openPostgresStore({ url, onFatal, log }: PostgresStoreOptions): Promise<Store> {
+  await prepareDatabase(url)
+  const readers = new Readers({ url, max: CONNECTIONS.reading })
+  const sessions = new Sessions({ url, max: CONNECTIONS.writing })
+  const listeners = new Set<() => void>()
+  const wake = () => {
+    for (const listener of listeners) listener()
+  }
+  let epoch = ''
+  let isClosed = false
+
+  const runOnce = async (name: VerbName, args: readonly unknown[]): Promise<unknown> => {
+    if (isClosed) throw new StoreUnavailable('the store is closed')
+    if (Object.hasOwn(readingVerbs, name)) {
+      const verb = readingVerbs[name as keyof typeof readingVerbs] as Verb
+      return readers.read((query) => runProgram(verb(...args), query, epoch))
+    }
+    const verb = writingVerbs[name as keyof typeof writingVerbs] as Verb
+    return sessions.transaction((query) => runProgram(verb(...args), query, epoch), { patient: name === 'beginEpoch' })
+  }
+
+  const lineageNow = async () => {
+    const [row] = await readers.read((query) => query('SELECT log_lineage() AS lineage'))
+    if (row === undefined) throw new Error('PostgreSQL does not tell its lineage')
+    return text(row, 'lineage')
+  }
+
+  let settling: Promise<void> | undefined
+  const settle = () => {
+    settling ??= (async () => {
+      const found = await settleEpoch(((name, ...args) => runOnce(name, args)) as RunVerb, lineageNow, Date.now())
+      if (found === epoch) return
+      if (epoch !== '') log.warn({ from: epoch, to: found }, 'the database was restored or failed over: the log is in a new epoch')
+      epoch = found
+      wake()
+    })().finally(() => {
+      settling = undefined
+    })
+    return settling
+  }
+  const settleLater = () => {
+    settle().catch((fault: unknown) => {
+      if (fault instanceof LogBroken) onFatal(fault)
+      else if (!isClosed) log.error({ err: fault }, 'the epoch of the log could not be found')
+    })
+  }
+
+  const run = (async (name: VerbName, ...args: readonly unknown[]) => {
+    try {
+      return await runOnce(name, args)
+    } catch (fault) {
+      if (!(fault instanceof EpochChanged)) throw fault
+      settleLater()
+      throw new StoreUnavailable('the log is beginning a new epoch', { cause: fault })
+    }
+  }) as RunVerb
+
+  let listener: Listener | undefined
+  let closing: Promise<void> | undefined
+  const close = () => {
+    closing ??= (async () => {
+      isClosed = true
+      listeners.clear()
+      await Promise.all([listener?.close(), readers.end(), sessions.end()])
+    })()
+    return closing
+  }
+
+  try {
+    await settle()
+  } catch (fault) {
+    await close()
+    throw fault
+  }
+  listener = openListener(url, wake, () => {
+    settleLater()
+    wake()
+  })
+  return {
+    ...createStoreVerbs(run, () => epoch),
+    kind: 'postgres',
+    get epoch() {
+      return epoch
+    },
+    onAppend(each) {
+      listeners.add(each)
+      return () => listeners.delete(each)
+    },
+    async ping() {
+      await run('logState')
+    },
+    close,
+  }
+}
+
+type Verb = (...args: readonly unknown[]) => Program<unknown>
+
+/** Refuses unsafe settings and brings the schema up to date. */
+export async function prepareDatabase(url: string): Promise<void> {
+  const sessions = new Sessions({ url, max: 1, statementMsMax: MIGRATION_MS_MAX, lockMsMax: MIGRATION_MS_MAX })
+  try {
+    await sessions.transaction(
+      async (query) => {
+        await requireSafeSettings(query)
+        await migrate(query)
+      },
+      { patient: true },
+    )
+  } finally {
+    await sessions.end()
+  }
+}

@@ -1,0 +1,187 @@
+import { StoreUnavailable } from '../store.ts'
+import { type ConnectOptions, connect, type Query, queryWith, type Sql } from './connect.ts'
+import { isRefusal, isWorthAnotherTry, translated } from './faults.ts'
+
+/** More than a statement may take: the server itself should be the one to give up first. */
+const ANSWER_MS_MAX = 6000
+const TRIES = 4
+
+/** One connection for one transaction after another. Once lost it is never used again, least of all for the rest of a transaction. */
+class Session {
+  readonly #sql: Sql
+  readonly #query: Query
+  isLost = false
+
+  constructor(options: SessionsOptions) {
+    this.#sql = connect({
+      ...options,
+      max: 1,
+      onClose: () => {
+        this.isLost = true
+      },
+    })
+    this.#query = queryWith(this.#sql)
+  }
+
+  readonly query: Query = (text, values) => {
+    // The driver would connect anew without a word, and the statement would stand outside the transaction.
+    if (this.isLost) return Promise.reject(new StoreUnavailable('the connection to the database was lost'))
+    return this.#query(text, values)
+  }
+
+  async transaction<T>(work: (query: Query) => Promise<T>): Promise<T> {
+    await this.query('BEGIN')
+    const result = await work(this.query)
+    const { command } = (await this.query('COMMIT')) as unknown as { readonly command?: string }
+    // COMMIT of a transaction that has failed takes it back, and is no error.
+    if (command !== 'COMMIT') throw new Error('the database did not commit')
+    return result
+  }
+
+  leave(): void {
+    this.isLost = true
+    this.#sql.end({ timeout: 0 }).catch(() => {})
+  }
+
+  async end(): Promise<void> {
+    this.isLost = true
+    await this.#sql.end({ timeout: 5 })
+  }
+}
+
+export interface SessionsOptions extends Pick<ConnectOptions, 'url' | 'statementMsMax' | 'lockMsMax'> {
+  /** How many transactions at a time. */
+  readonly max: number
+}
+
+interface Waiting {
+  readonly take: (session: Session) => void
+  readonly refuse: (fault: Error) => void
+}
+
+/**
+ * Transactions, each on a connection of its own. The driver's own way (`begin`) throws where nobody can catch it when a connection dies in a
+ * transaction, and can go on with that transaction on another connection; here a lost connection ends the transaction.
+ */
+export class Sessions {
+  readonly #options: SessionsOptions
+  readonly #all = new Set<Session>()
+  readonly #idle: Session[] = []
+  readonly #waiting = new Set<Waiting>()
+  #isOver = false
+
+  constructor(options: SessionsOptions) {
+    this.#options = options
+  }
+
+  /**
+   * All that `work` asks is one transaction. When it loses against another one, it is begun anew. `patient`: takes as long as it takes.
+   * Rejects in the words of the port.
+   */
+  async transaction<T>(work: (query: Query) => Promise<T>, { patient = false } = {}): Promise<T> {
+    for (let left = TRIES - 1; ; left--) {
+      try {
+        return await this.#once(work, patient)
+      } catch (fault) {
+        if (left > 0 && isWorthAnotherTry(fault)) continue
+        throw translated(fault)
+      }
+    }
+  }
+
+  #once<T>(work: (query: Query) => Promise<T>, patient: boolean): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      let session: Session | undefined
+      let timer: NodeJS.Timeout | undefined
+      const waiting: Waiting = {
+        take: (free) => {
+          session = free
+          this.#use(free, work)
+            .then(resolve, reject)
+            .finally(() => clearTimeout(timer))
+        },
+        refuse: (fault) => {
+          clearTimeout(timer)
+          reject(fault)
+        },
+      }
+      if (!patient) {
+        timer = setTimeout(() => {
+          this.#waiting.delete(waiting)
+          if (session !== undefined) this.#leave(session)
+          reject(new StoreUnavailable('the database took too long'))
+        }, ANSWER_MS_MAX)
+      }
+      this.#waiting.add(waiting)
+      this.#next()
+    })
+  }
+
+  #next(): void {
+    for (const waiting of this.#waiting) {
+      if (this.#isOver) {
+        this.#waiting.delete(waiting)
+        waiting.refuse(new StoreUnavailable('the store is closed'))
+        continue
+      }
+      const session = this.#free()
+      if (session === undefined) return
+      this.#waiting.delete(waiting)
+      waiting.take(session)
+    }
+  }
+
+  #free(): Session | undefined {
+    for (let session = this.#idle.pop(); session !== undefined; session = this.#idle.pop()) {
+      if (!session.isLost) return session
+      this.#leave(session)
+    }
+    if (this.#all.size >= this.#options.max) return undefined
+    const session = new Session(this.#options)
+    this.#all.add(session)
+    return session
+  }
+
+  async #use<T>(session: Session, work: (query: Query) => Promise<T>): Promise<T> {
+    try {
+      const result = await session.transaction(work)
+      this.#giveBack(session)
+      return result
+    } catch (fault) {
+      if (session.isLost || !(await this.#hasTakenBack(session, fault))) this.#leave(session)
+      else this.#giveBack(session)
+      throw fault
+    }
+  }
+
+  async #hasTakenBack(session: Session, fault: unknown): Promise<boolean> {
+    if (translated(fault) instanceof StoreUnavailable && !isRefusal(fault)) return false
+    try {
+      await session.query('ROLLBACK')
+      return !session.isLost
+    } catch {
+      return false
+    }
+  }
+
+  #giveBack(session: Session): void {
+    if (session.isLost || this.#isOver) this.#leave(session)
+    else this.#idle.push(session)
+    this.#next()
+  }
+
+  #leave(session: Session): void {
+    if (!this.#all.delete(session)) return
+    session.leave()
+    this.#next()
+  }
+
+  async end(): Promise<void> {
+    this.#isOver = true
+    this.#next()
+    const sessions = [...this.#all]
+    this.#all.clear()
+    this.#idle.length = 0
+    await Promise.all(sessions.map((session) => session.end()))
+  }
+}

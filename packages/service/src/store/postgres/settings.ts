@@ -1,0 +1,24 @@
+import type { Query } from './connect.ts'
+
+const VERSION_MIN = 140_000
+
+/** Throws, with all that is wrong at once, for a server that could lose what it has confirmed, or that is not the one to write to. */
+export async function requireSafeSettings(query: Query): Promise<void> {
+  const [found] = await query(
+    `SELECT current_setting('fsync') AS fsync, current_setting('full_page_writes') AS full_page_writes,
+       current_setting('synchronous_commit') AS synchronous_commit, current_setting('transaction_read_only') AS read_only,
+       CAST(pg_is_in_recovery() AS TEXT) AS in_recovery, current_setting('server_encoding') AS encoding,
+       CAST(current_setting('server_version_num') AS INTEGER) AS version`,
+  )
+  if (found === undefined) throw new Error('PostgreSQL does not tell its settings')
+  const faults = [
+    found.fsync !== 'on' && 'fsync is off: confirmed writes would be lost in a crash',
+    found.full_page_writes !== 'on' && 'full_page_writes is off: a crash could tear pages',
+    found.synchronous_commit === 'off' && 'synchronous_commit is off: confirmed commits would be lost in a crash',
+    found.in_recovery !== 'false' && 'it is a standby: connect to the primary',
+    found.in_recovery === 'false' && found.read_only !== 'off' && 'it takes no writes (read-only): connect to the primary',
+    found.encoding !== 'UTF8' && `its encoding is ${found.encoding}: create the database with UTF8`,
+    !(Number(found.version) >= VERSION_MIN) && `its version ${found.version} is older than ${VERSION_MIN}`,
+  ].filter((fault) => fault !== false)
+  if (faults.length > 0) throw new Error(`this PostgreSQL cannot be used: ${faults.join('; ')}`)
+}

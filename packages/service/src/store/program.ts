@@ -1,0 +1,62 @@
+/**
+ * One transaction, written once for every store. A program is a generator: it yields what it wants to know or to write, one statement at a
+ * time, and is resumed with the answer. SQLite runs it without ever leaving its writer thread, PostgreSQL with a round trip a statement.
+ * A program that throws, or is never finished, leaves nothing behind.
+ */
+export type Program<T> = Generator<Step, T, StepAnswer>
+
+export type SqlValue = string | number | null
+export type Row = Readonly<Record<string, SqlValue>>
+
+export type Step =
+  /** Statements are in the common tongue of both stores: `$1` parameters, text and whole numbers only, `RETURNING`, `ON CONFLICT`. */
+  | { readonly kind: 'sql'; readonly sql: string; readonly values: readonly SqlValue[] }
+  /**
+   * Holds every other program that asks for the same name until this one has ended. Names are taken in the order given; ask for several at
+   * once, or two programs may wait for each other.
+   */
+  | { readonly kind: 'lock'; readonly names: readonly string[] }
+  /** Adds an entry to a site's log: takes the next numbers, seals it to the one before, and wakes the readers after the commit. */
+  | { readonly kind: 'append'; readonly entry: NewEntry }
+  /** Appends all entries of another epoch again, in order, to the log that is in the epoch `into` and has nothing yet. */
+  | { readonly kind: 'copy'; readonly from: string; readonly into: string }
+
+export interface NewEntry {
+  readonly siteId: string
+  readonly kind: string
+  /** In canonical JSON already, so that the store need not know how. */
+  readonly bodyJson: string
+  readonly atMs: number
+}
+
+/** What an append gives: where the entry stands in its site's log, and in the log of all sites. */
+export interface Appended {
+  readonly epoch: string
+  readonly seq: number
+  readonly position: number
+  readonly hash: string
+}
+
+export type StepAnswer = readonly Row[] | Appended | undefined
+
+/** The rows that a statement gives back, none for one that returns nothing. */
+export function* rows(sql: string, ...values: SqlValue[]): Program<readonly Row[]> {
+  return (yield { kind: 'sql', sql, values }) as readonly Row[]
+}
+
+/** The first row, if there is one. */
+export function* row(sql: string, ...values: SqlValue[]): Program<Row | undefined> {
+  return (yield* rows(sql, ...values))[0]
+}
+
+export function* lock(...names: string[]): Program<void> {
+  yield { kind: 'lock', names: [...new Set(names)].sort() }
+}
+
+export function* append(entry: NewEntry): Program<Appended> {
+  return (yield { kind: 'append', entry }) as Appended
+}
+
+export function* copyLog(from: string, into: string): Program<void> {
+  yield { kind: 'copy', from, into }
+}

@@ -1,0 +1,23 @@
+import { hash } from 'node:crypto'
+
+/** An entry of the log before it has its hash. `bodyJson` is canonical already. */
+export interface UnsealedEntry {
+  readonly epoch: string
+  readonly seq: number
+  readonly siteId: string
+  readonly kind: string
+  readonly bodyJson: string
+  readonly at: string
+  readonly prevHash: string
+}
+
+/**
+ * The same hash as the core's `sealEntry`, which a test keeps true, without reading the body again. None of the strings can hold a character
+ * that RFC 8785 §3.2.2.2 would want escaped: they have been through their grammars.
+ */
+export function sealOf({ epoch, seq, siteId, kind, bodyJson, at, prevHash }: UnsealedEntry): string {
+  return hash(
+    'sha256',
+    `{"at":"${at}","body":${bodyJson},"epoch":"${epoch}","kind":"${kind}","prev_hash":"${prevHash}","seq":${seq},"site_id":"${siteId}"}`,
+  )
+}

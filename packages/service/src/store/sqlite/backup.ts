@@ -1,0 +1,115 @@
+import { chmodSync, copyFileSync, existsSync, renameSync, rmSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import { LogBroken, settleEpoch } from '../epoch.ts'
+import { openForReading, openForWriting } from './connection.ts'
+import { createPrivateFile, prepareDirectory, syncDirectory, syncFile } from './file.ts'
+import { migrate } from './migrate.ts'
+import { auditSession, runOffline } from './offline.ts'
+import { lockOwner } from './owner-lock.ts'
+import { SqliteSession } from './session.ts'
+import { LIVE } from './sqlite-store.ts'
+
+/** In the place of `LIVE`: whoever opens such a file, even one that was copied into place by hand, begins a new epoch. */
+export const COPY = 'copy'
+
+export interface Backup {
+  readonly position: number
+  readonly sites: number
+}
+
+/**
+ * Copies the store, in use or not, to a new file for its owner only. Rejects when there is one, or with a `LogBroken` when the log in the copy
+ * does not hold; the copy is then removed.
+ */
+export async function backupSqlite(file: string, target: string): Promise<Backup> {
+  const path = resolve(target)
+  createPrivateFile(path)
+  try {
+    const source = openForReading(resolve(file))
+    try {
+      source.pragma('query_only = OFF') // The connection stays read-only; the copy is written beside it.
+      source.prepare('VACUUM INTO ?').run(path)
+    } finally {
+      source.close()
+    }
+    const copy = new SqliteSession(openForWriting(path))
+    try {
+      copy.rows('UPDATE log SET lineage = $1', COPY)
+      const audit = await auditSession(copy)
+      if (!audit.ok) throw new LogBroken(audit)
+      return { position: audit.position, sites: audit.sites }
+    } finally {
+      settleFile(copy, path)
+    }
+  } catch (fault) {
+    rmSync(path, { force: true })
+    throw fault
+  }
+}
+
+export interface Restored extends Backup {
+  readonly epoch: string
+  /** Where the file that was in its place has gone. */
+  readonly before: string | undefined
+}
+
+/**
+ * Puts a copy in the place of the store, in a new epoch, after an audit. Rejects while a service has the store open, and with a `LogBroken`
+ * when the log of the copy does not hold; then nothing has changed. What was there before is kept beside it.
+ */
+export async function restoreSqlite(copy: string, file: string, nowMs: number): Promise<Restored> {
+  const path = resolve(file)
+  prepareDirectory(dirname(path))
+  const lock = lockOwner(path)
+  const restoring = `${path}.restoring`
+  try {
+    for (const each of ['', '-wal', '-shm']) rmSync(restoring + each, { force: true })
+    createPrivateFile(restoring)
+    copyFileSync(resolve(copy), restoring)
+    chmodSync(restoring, 0o600)
+    const session = new SqliteSession(openForWriting(restoring))
+    let epoch: string
+    try {
+      requireIntegrity(session)
+      migrate(session.db)
+      session.rows('UPDATE log SET lineage = $1', COPY)
+      epoch = await settleEpoch(runOffline(session), async () => LIVE, nowMs)
+    } catch (fault) {
+      session.db.close()
+      for (const each of ['', '-wal', '-shm']) rmSync(restoring + each, { force: true })
+      throw fault
+    }
+    const audit = await auditSession(session)
+    settleFile(session, restoring)
+    if (!audit.ok) throw new LogBroken(audit)
+    const before = moveAside(path, epoch)
+    renameSync(restoring, path)
+    syncDirectory(dirname(path))
+    return { epoch, before, position: audit.position, sites: audit.sites }
+  } finally {
+    lock.release()
+  }
+}
+
+function requireIntegrity({ db }: SqliteSession): void {
+  const found = db.pragma('integrity_check(1)', { simple: true })
+  if (found !== 'ok') throw new Error(`the copy is damaged: ${String(found)}`)
+}
+
+/** Leaves one file, with all in it, on disk. */
+function settleFile({ db }: SqliteSession, path: string): void {
+  db.pragma('wal_checkpoint(TRUNCATE)')
+  db.close()
+  syncFile(path)
+  syncDirectory(dirname(path))
+}
+
+/** With what belongs to it: a write-ahead log that stayed behind would be taken for the new file's. */
+function moveAside(path: string, epoch: string): string | undefined {
+  if (!existsSync(path)) return undefined
+  const before = `${path}.before-${epoch}`
+  for (const each of ['-wal', '-shm', '']) {
+    if (existsSync(path + each)) renameSync(path + each, before + each)
+  }
+  return before
+}

@@ -1,0 +1,65 @@
+import Database from 'better-sqlite3'
+import { StoreUnavailable } from '../store.ts'
+
+const BUSY_MS = 5000
+/** FULL. With NORMAL, a commit that was acknowledged can be gone after a power cut. */
+const SYNCHRONOUS_FULL = 2
+
+/** Opens the file for writing. Throws unless every setting that keeps promises has been taken. */
+export function openForWriting(file: string): Database.Database {
+  const db = new Database(file, { timeout: BUSY_MS, fileMustExist: true })
+  // First: the mode of the journal sets a default for `synchronous` that is too low.
+  expect(db, 'journal_mode', 'wal', 'journal_mode = WAL')
+  db.pragma('synchronous = FULL')
+  db.pragma('foreign_keys = ON')
+  // Checkpoints are made by the writer between two groups, where their failures are seen.
+  db.pragma('wal_autocheckpoint = 0')
+  return checked(db)
+}
+
+/** Opens the file for reading only. */
+export function openForReading(file: string): Database.Database {
+  const db = new Database(file, { readonly: true, timeout: BUSY_MS, fileMustExist: true })
+  db.pragma('synchronous = FULL')
+  db.pragma('foreign_keys = ON')
+  db.pragma('query_only = ON')
+  expect(db, 'query_only', 1)
+  expect(db, 'journal_mode', 'wal')
+  return checked(db)
+}
+
+function checked(db: Database.Database): Database.Database {
+  expect(db, 'synchronous', SYNCHRONOUS_FULL)
+  expect(db, 'foreign_keys', 1)
+  expect(db, 'busy_timeout', BUSY_MS)
+  return db
+}
+
+function expect(db: Database.Database, pragma: string, value: string | number, statement = pragma): void {
+  const found = db.pragma(statement, { simple: true })
+  if (found === value) return
+  db.close()
+  throw new Error(`SQLite has ${pragma} = ${String(found)} and will not take ${value}: nothing could be promised about what is written`)
+}
+
+const UNAVAILABLE = /^SQLITE_(?:FULL|IOERR|BUSY|LOCKED|CANTOPEN|NOMEM|READONLY|PROTOCOL|INTERRUPT|CORRUPT|NOTADB)/
+/** After these the file, or what the system says of it, is not what we think it is. */
+const FATAL = /^SQLITE_(?:IOERR|CORRUPT|NOTADB)/
+
+export function isFatal(fault: unknown): boolean {
+  return FATAL.test(codeOf(fault))
+}
+
+/** Whether it was the store that failed, rather than what was asked of it. */
+export function isUnavailable(fault: unknown): boolean {
+  return UNAVAILABLE.test(codeOf(fault))
+}
+
+export function asUnavailable(fault: unknown): unknown {
+  return isUnavailable(fault) ? new StoreUnavailable(`the store failed: ${codeOf(fault)}`, { cause: fault }) : fault
+}
+
+function codeOf(fault: unknown): string {
+  const code = fault instanceof Error && 'code' in fault ? fault.code : undefined
+  return typeof code === 'string' ? code : ''
+}

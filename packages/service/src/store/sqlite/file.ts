@@ -1,0 +1,62 @@
+import { chmodSync, closeSync, existsSync, fsyncSync, mkdirSync, openSync, statSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+
+const FILE_MODE = 0o600
+const DIRECTORY_MODE = 0o700
+const OTHERS = 0o077
+const WORLD_WRITABLE = 0o002
+const STICKY = 0o1000
+
+/**
+ * Makes the file, empty, and its directory where they are missing, for their owner only; what SQLite puts beside the file gets the same mode.
+ * Throws for a file that others could read or replace: that may have happened already.
+ */
+export function prepareStoreFile(file: string): string {
+  const path = resolve(file)
+  const directory = dirname(path)
+  prepareDirectory(directory)
+  if (existsSync(path)) {
+    for (const each of [path, `${path}-wal`, `${path}-shm`]) requirePrivate(each)
+  } else {
+    createPrivateFile(path)
+    syncDirectory(directory)
+  }
+  return path
+}
+
+/** Makes the directory where it is missing. Throws for one in which anybody could replace the files of others. */
+export function prepareDirectory(directory: string): void {
+  mkdirSync(directory, { recursive: true, mode: DIRECTORY_MODE })
+  const { mode } = statSync(directory)
+  if ((mode & WORLD_WRITABLE) !== 0 && (mode & STICKY) === 0) {
+    throw new Error(`anybody can replace files in ${directory}: chmod o-w it, or choose another place`)
+  }
+}
+
+/** Makes an empty file for its owner only. Throws when there is one. */
+export function createPrivateFile(path: string): void {
+  closeSync(openSync(path, 'wx', FILE_MODE))
+  chmodSync(path, FILE_MODE)
+}
+
+function requirePrivate(path: string): void {
+  if (!existsSync(path)) return
+  const { mode } = statSync(path)
+  if ((mode & OTHERS) !== 0) {
+    throw new Error(`${path} can be read by others (mode ${(mode & 0o777).toString(8)}): chmod 600 it, and consider its secrets known`)
+  }
+}
+
+/** Makes the names in a directory survive a power cut. */
+export function syncDirectory(directory: string): void {
+  syncFile(directory)
+}
+
+export function syncFile(path: string): void {
+  const descriptor = openSync(path, 'r')
+  try {
+    fsyncSync(descriptor)
+  } finally {
+    closeSync(descriptor)
+  }
+}

@@ -1,0 +1,128 @@
+import { Worker } from 'node:worker_threads'
+import { StoreUnavailable } from '../store.ts'
+import type { VerbName } from '../verbs/all.ts'
+import type { WriterOptions } from './writer.ts'
+import type { FromWriter, ToWriter, TransportedFault } from './writer-messages.ts'
+
+/** This side of the writer thread. */
+export interface Writer {
+  /** Resolves when the verb is on disk. Rejects with a StoreUnavailable when that cannot be said, or takes too long. */
+  run(name: VerbName, args: readonly unknown[]): Promise<unknown>
+  close(): Promise<void>
+}
+
+export interface WriterClientOptions extends WriterOptions {
+  readonly onAppended: () => void
+  readonly onFatal: (fault: Error) => void
+}
+
+interface Waiting {
+  readonly resolve: (answer: unknown) => void
+  readonly reject: (fault: Error) => void
+  readonly sinceMs: number
+}
+
+const ANSWER_MS_MAX = 5000
+const WAITING_MAX = 20_000
+/** A whole log is copied, which takes as long as it takes. */
+const PATIENT: ReadonlySet<VerbName> = new Set(['beginEpoch'])
+
+/** Starts the writer thread. Rejects when it will not have the file. */
+export async function openWriter({ file, onAppended, onFatal }: WriterClientOptions): Promise<Writer> {
+  const isSource = import.meta.url.endsWith('.ts')
+  const worker = new Worker(new URL(isSource ? './writer.ts' : './writer.js', import.meta.url), {
+    workerData: { file } satisfies WriterOptions,
+    // From the sources, the other packages are read from theirs, whatever the process was told.
+    ...(isSource && { execArgv: [...process.execArgv, '--conditions=countersign-source'] }),
+  })
+  const waiting = new Map<number, Waiting>()
+  let lastId = 0
+  let isReady = false
+  let isOver = false
+  let over: (() => void) | undefined
+
+  const end = (fault: Error | undefined) => {
+    if (isOver) return
+    isOver = true
+    clearInterval(patience)
+    for (const { reject } of waiting.values()) reject(new StoreUnavailable('the store has failed', { cause: fault }))
+    waiting.clear()
+    if (fault !== undefined && isReady && over === undefined) onFatal(fault)
+    over?.()
+  }
+
+  const patience = setInterval(() => {
+    const endMs = performance.now() - ANSWER_MS_MAX
+    for (const [id, { reject, sinceMs }] of waiting) {
+      if (sinceMs > endMs) break
+      if (sinceMs === Number.NEGATIVE_INFINITY) continue
+      waiting.delete(id)
+      reject(new StoreUnavailable('the store took too long'))
+    }
+  }, 250)
+  patience.unref()
+
+  await new Promise<void>((resolve, reject) => {
+    worker.on('message', (message: FromWriter) => {
+      switch (message.kind) {
+        case 'ready':
+          isReady = true
+          resolve()
+          break
+        case 'refused':
+          isOver = true
+          clearInterval(patience)
+          reject(faultOf(message.fault))
+          break
+        case 'done':
+          if (message.hasAppended) onAppended()
+          for (const outcome of message.outcomes) {
+            const asked = waiting.get(outcome.id)
+            waiting.delete(outcome.id)
+            if (outcome.ok) asked?.resolve(outcome.answer)
+            else asked?.reject(faultOf(outcome.fault))
+          }
+          break
+        case 'fatal':
+          end(faultOf(message.fault))
+          break
+        case 'closed':
+          end(undefined)
+          break
+      }
+    })
+    worker.on('error', (fault) => {
+      reject(fault)
+      end(fault as Error)
+    })
+    worker.on('exit', () => end(new Error('the writer of the store has ended')))
+  })
+
+  const post = (message: ToWriter) => worker.postMessage(message)
+  return {
+    run(name, args) {
+      if (isOver || over !== undefined) return Promise.reject(new StoreUnavailable('the store is closed'))
+      if (waiting.size >= WAITING_MAX) return Promise.reject(new StoreUnavailable('the store has too much to write'))
+      return new Promise((resolve, reject) => {
+        const id = ++lastId
+        waiting.set(id, { resolve, reject, sinceMs: PATIENT.has(name) ? Number.NEGATIVE_INFINITY : performance.now() })
+        post({ kind: 'verb', id, name, args })
+      })
+    },
+    async close() {
+      if (isOver) return
+      await new Promise<void>((resolve) => {
+        over = resolve
+        post({ kind: 'close' })
+      })
+      await worker.terminate()
+    },
+  }
+}
+
+function faultOf({ name, message, isUnavailable }: TransportedFault): Error {
+  if (isUnavailable) return new StoreUnavailable(`the store failed: ${message}`)
+  const fault = name === 'TypeError' ? new TypeError(message) : new Error(message)
+  fault.name = name
+  return fault
+}

@@ -1,0 +1,30 @@
+import type { VerbName } from '../verbs/all.ts'
+
+/** To the writer. `close` is the last. */
+export type ToWriter = Asked | { readonly kind: 'close' }
+
+export interface Asked {
+  readonly kind: 'verb'
+  readonly id: number
+  readonly name: VerbName
+  readonly args: readonly unknown[]
+}
+
+/** From the writer. `done` comes after the commit, for all that were in it. */
+export type FromWriter =
+  | { readonly kind: 'ready' }
+  | { readonly kind: 'refused'; readonly fault: TransportedFault }
+  | { readonly kind: 'done'; readonly outcomes: readonly Outcome[]; readonly hasAppended: boolean }
+  | { readonly kind: 'fatal'; readonly fault: TransportedFault }
+  | { readonly kind: 'closed' }
+
+export type Outcome =
+  | { readonly id: number; readonly ok: true; readonly answer: unknown }
+  | { readonly id: number; readonly ok: false; readonly fault: TransportedFault }
+
+/** What is left of an error on its way between threads. */
+export interface TransportedFault {
+  readonly name: string
+  readonly message: string
+  readonly isUnavailable: boolean
+}

@@ -1,0 +1,117 @@
+import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
+import { number } from '../columns.ts'
+import type { Program } from '../program.ts'
+import { writingVerbs } from '../verbs/all.ts'
+import { isFatal, isUnavailable, openForWriting } from './connection.ts'
+import { migrate } from './migrate.ts'
+import { SqliteSession } from './session.ts'
+import type { Asked, FromWriter, Outcome, ToWriter, TransportedFault } from './writer-messages.ts'
+
+/**
+ * The one writer of a SQLite file, in a thread of its own, so that a slow disk never holds up a verification. All that waits when the disk is
+ * free becomes one commit; nobody is answered before it.
+ */
+export interface WriterOptions {
+  readonly file: string
+}
+
+const GROUP_MAX = 256
+/** Of 4 KiB each: then the pages of the log are moved into the file, after everybody has been answered. */
+const WAL_PAGES_MAX = 2000
+
+function start(port: MessagePort, { file }: WriterOptions): void {
+  const send = (message: FromWriter) => port.postMessage(message)
+  let session: SqliteSession
+  try {
+    session = new SqliteSession(openForWriting(file))
+    migrate(session.db)
+  } catch (fault) {
+    send({ kind: 'refused', fault: transported(fault) })
+    port.close()
+    return
+  }
+  send({ kind: 'ready' })
+
+  const end = (message: FromWriter) => {
+    send(message)
+    port.removeAllListeners('message')
+    port.close()
+  }
+
+  port.on('message', (first: ToWriter) => {
+    const group: Asked[] = []
+    let isClosing = false
+    for (let message: ToWriter | undefined = first; message !== undefined; message = next(port, group.length)) {
+      if (message.kind === 'close') isClosing = true
+      else group.push(message)
+    }
+    try {
+      if (group.length > 0) send(writeGroup(session, group))
+      if (isClosing) {
+        session.db.pragma('wal_checkpoint(TRUNCATE)')
+        session.db.close()
+        end({ kind: 'closed' })
+      } else {
+        checkpoint(session)
+      }
+    } catch (fault) {
+      // Whether the last commit is on disk is unknown now, to us and to the system. Only a new process, reading the file, can tell.
+      end({ kind: 'fatal', fault: transported(fault) })
+    }
+  })
+}
+
+function next(port: MessagePort, count: number): ToWriter | undefined {
+  return count < GROUP_MAX ? (receiveMessageOnPort(port)?.message as ToWriter | undefined) : undefined
+}
+
+/** Throws when the fate of the commit is unknown. When the disk is merely full, nothing has happened, and everybody is told so. */
+function writeGroup(session: SqliteSession, group: readonly Asked[]): FromWriter {
+  const { db } = session
+  const appendedBefore = session.appended
+  try {
+    session.rows('BEGIN IMMEDIATE')
+    const outcomes = group.map((asked) => writeOne(session, asked))
+    session.rows('COMMIT')
+    return { kind: 'done', outcomes, hasAppended: session.appended > appendedBefore }
+  } catch (fault) {
+    if (isFatal(fault) || !isUnavailable(fault)) throw fault
+    if (db.inTransaction) db.exec('ROLLBACK')
+    return { kind: 'done', outcomes: group.map(({ id }) => ({ id, ok: false, fault: transported(fault) })), hasAppended: false }
+  }
+}
+
+/** A program that fails takes back only its own; the others of the group stand. A store that fails takes all of them. */
+function writeOne(session: SqliteSession, { id, name, args }: Asked): Outcome {
+  session.rows('SAVEPOINT program')
+  try {
+    const program = (writingVerbs[name as keyof typeof writingVerbs] as (...args: readonly unknown[]) => Program<unknown>)(...args)
+    const answer = session.run(program)
+    session.rows('RELEASE program')
+    return { id, ok: true, answer }
+  } catch (fault) {
+    if (isUnavailable(fault) || !session.db.inTransaction) throw fault
+    session.rows('ROLLBACK TO program')
+    session.rows('RELEASE program')
+    return { id, ok: false, fault: transported(fault) }
+  }
+}
+
+function checkpoint(session: SqliteSession): void {
+  try {
+    const [state] = session.rows('PRAGMA wal_checkpoint(NOOP)')
+    if (state !== undefined && number(state, 'log') - number(state, 'checkpointed') > WAL_PAGES_MAX) {
+      session.rows('PRAGMA wal_checkpoint(PASSIVE)')
+    }
+  } catch (fault) {
+    // No room to move the pages: they are safe where they are.
+    if (isFatal(fault) || !isUnavailable(fault)) throw fault
+  }
+}
+
+function transported(fault: unknown): TransportedFault {
+  const { name, message } = fault instanceof Error ? fault : new Error(String(fault))
+  return { name, message, isUnavailable: isUnavailable(fault) }
+}
+
+if (parentPort !== null) start(parentPort, workerData as WriterOptions)

@@ -1,0 +1,313 @@
+import type { CredentialId, Entry, KeyState, LogHead, PermissionId, Ppid, Scope, SiteId } from '@countersign/core'
+import type { Permission } from '@countersign/core/contract'
+
+/**
+ * Where everything lives that must not be lost. Every store runs the same suite; a store without it is a rumour.
+ *
+ * - Each verb is one transaction: all of it or nothing. When its promise is fulfilled, the change is on disk and survives the loss of power.
+ *   When it is rejected, the caller must assume nothing and acknowledge nothing.
+ * - Log entries of one site are numbered 1, 2, 3… without holes, those of all sites together by `position` likewise. Whoever can see a
+ *   number can see every lower one. A number is taken only when nothing can go wrong any more, and never twice.
+ * - Doing a thing twice is settled before a number is taken: the second time changes nothing and says so.
+ * - A verb that appends an entry also writes the states it changes and its audit row in the same transaction.
+ * - `StoreUnavailable` is thrown when the store cannot be reached, is full or takes too long; whether the change happened is then unknown.
+ */
+export interface Store {
+  readonly kind: 'sqlite' | 'postgres'
+  /**
+   * The name of this log's life. Made when the log is created, and anew after a restore or a fail-over, which may have lost entries. It can
+   * change while the store is open; the log then begins anew at position 1, and what was read of it before counts no more.
+   */
+  readonly epoch: string
+
+  // Sites
+  createSite(site: NewSite, act: Act): Promise<Placed<Site> | 'exists'>
+  changeSite(siteId: SiteId, changes: SiteChanges, act: Act): Promise<Placed<Site> | undefined>
+  site(siteId: SiteId): Promise<Site | undefined>
+  sites(page: Page): Promise<readonly Site[]>
+
+  // Issuers
+  addIssuer(issuer: NewIssuer, act: Act): Promise<Placed<Issuer> | 'exists'>
+  /** Replaces what is given; a change of status appends `issuer.trusted` or `issuer.distrusted`. A compromised key stays compromised. */
+  changeIssuer(siteId: SiteId, issuer: string, changes: IssuerChanges, act: Act): Promise<Placed<Issuer> | undefined>
+  /** `final`: a compromised key never becomes anything else. */
+  changeIssuerKey(
+    siteId: SiteId,
+    issuer: string,
+    keyId: string,
+    status: KeyState['status'],
+    act: Act,
+  ): Promise<Placed<Issuer> | undefined | 'final'>
+  issuer(siteId: SiteId, issuer: string): Promise<Issuer | undefined>
+  issuers(siteId: SiteId, page: Page): Promise<readonly Issuer[]>
+  /** Those of all sites whose documents have to be fetched again. */
+  fetchedIssuers(page: Page): Promise<readonly Issuer[]>
+
+  // API keys
+  createApiKey(key: NewApiKey, act: Act): Promise<ApiKey>
+  deleteApiKey(siteId: SiteId | null, keyId: string, act: Act): Promise<boolean>
+  apiKeyBySha256(sha256: string): Promise<ApiKey | undefined>
+  apiKeys(siteId: SiteId | null, page: Page): Promise<readonly ApiKey[]>
+
+  // Credentials and tokens
+  /**
+   * Writes down credentials that have been seen; those known already, and at sites that do not exist, are passed over. With an act, those
+   * were issued here by whoever acts, and each that is new gets its audit row, `credential.issue`.
+   */
+  learnCredentials(seen: readonly SeenCredential[], atMs: number, act?: Act): Promise<void>
+  credentials(
+    siteId: SiteId,
+    filter: { ppid?: Ppid; status?: 'active' | 'revoked' | 'expired'; nowMs: number },
+    page: Page,
+  ): Promise<readonly CredentialRow[]>
+  /**
+   * Makes a token unless its credential, a parent of it or its user is revoked, at whatever moment that happens. `too_many`: the credential
+   * has as many live tokens as it may have. Writes the credential down as well, whatever comes of it, when given what was seen of it.
+   */
+  createToken(token: NewToken, livingMax: number, nowMs: number, seen?: SeenCredential): Promise<'created' | 'revoked' | 'too_many'>
+  token(sha256: string): Promise<TokenRow | undefined>
+  tokens(siteId: SiteId, filter: { ppid?: Ppid }, page: Page): Promise<readonly TokenRow[]>
+
+  // Revocation
+  revokeUser(user: { siteId: SiteId; ppid: Ppid; reason: string | undefined }, act: Act): Promise<Placed<Revoked>>
+  revokeCredential(
+    credential: { siteId: SiteId; credentialId: CredentialId; reason: string | undefined },
+    act: Act,
+  ): Promise<Placed<Revoked>>
+  /** Undefined when there is no such token, or not at that site (`siteId` undefined asks at all sites); that too leaves an audit row. */
+  revokeToken(
+    token: { sha256: string; siteId: SiteId | undefined; reason: string | undefined },
+    act: Act,
+  ): Promise<Placed<{ readonly alreadyRevoked: boolean }> | undefined>
+  reinstateUser(user: { siteId: SiteId; ppid: Ppid; reason: string | undefined }, act: Act): Promise<Placed<Reinstated>>
+  /** What is known of each id; with a site, only what that site knows. Ids that nobody has shown or been issued are absent. */
+  statuses(ids: readonly CredentialId[], siteId: SiteId | undefined): Promise<readonly CredentialRow[]>
+
+  // The log
+  /** In order of position, from the one after `position`. A row that is no entry is a `LogDamaged`. */
+  entriesAfter(position: number, limit: number): Promise<readonly PlacedEntry[]>
+  siteEntriesAfter(siteId: SiteId, seq: number, limit: number): Promise<readonly Entry[]>
+  logPosition(): Promise<number>
+  /** Where the log of each site ends, by site. */
+  siteHeads(page: Page): Promise<readonly SiteHead[]>
+  /** Calls back when something may have been appended, here or elsewhere. A hint: it may come late, twice or never. */
+  onAppend(listener: () => void): () => void
+
+  // What may be used once
+  /** True for exactly one of all who ever ask for this kind and name before `expiresAtMs`. */
+  useOnce(kind: 'nonce' | 'state' | 'code' | 'payload' | 'offer', sha256: string, expiresAtMs: number): Promise<boolean>
+  /** Begins a request under an idempotency key. `begun` for exactly one of all who ask at the same time. */
+  beginIdempotent(key: IdempotencyKey, expiresAtMs: number, nowMs: number): Promise<IdempotencyState>
+  finishIdempotent(key: IdempotencyKey, answer: KeptAnswer): Promise<void>
+  /** The request came to nothing; the key may be used again. */
+  abandonIdempotent(key: IdempotencyKey): Promise<void>
+
+  // Audit, secrets, time
+  audit(row: NewAuditRow): Promise<void>
+  auditRows(siteId: SiteId | null, page: Page): Promise<readonly AuditRow[]>
+  /** Sealed by the caller; the store sees only what it cannot read. The first value put under a name stays unless `replace` is set. */
+  putSecret(name: string, sealed: string, options?: { replace?: boolean }): Promise<string>
+  secret(name: string): Promise<string | undefined>
+  /** The highest time that this store has confirmed. Asking moves it to `atMs` if that is later. */
+  confirmTime(atMs: number): Promise<number>
+  /** Removes what has ended: tokens, used-once names, idempotency keys. Never anything of the log. */
+  sweep(nowMs: number): Promise<void>
+
+  /** Rejects when the store cannot be asked. */
+  ping(): Promise<void>
+  close(): Promise<void>
+}
+
+/** The store cannot be asked, or did not answer in time. Nothing may be acknowledged. */
+export class StoreUnavailable extends Error {
+  override readonly name = 'StoreUnavailable'
+}
+
+/** A row of the log is not an entry of a log. Nothing that follows can be known. */
+export class LogDamaged extends Error {
+  override readonly name = 'LogDamaged'
+  readonly position: number
+
+  constructor(position: number) {
+    super(`entry ${position} of the log is damaged`)
+    this.position = position
+  }
+}
+
+/** The log is no longer the one that was followed so far. Stays inside the store, which finds its new epoch. */
+export class EpochChanged extends Error {
+  override readonly name = 'EpochChanged'
+}
+
+/** Who does something, and when. */
+export interface Act {
+  /** `operator:<key_id>`, `key:<key_id>`, `holder:<credential_id>` or `system`; an operator at the command line is `operator`. */
+  readonly actor: string
+  readonly atMs: number
+  readonly requestId: string | undefined
+}
+
+/**
+ * A result, and how far the log must have been read to know it: 0 when there is nothing to read. Of a revocation that was made before, the
+ * position of the first one: whoever repeats it on another node must not be told that it counts before that node has heard of it.
+ */
+export type Placed<T> = T & { readonly position: number }
+/**
+ * A page of a list in its fixed order: at most `limit` rows after the row that `after` names, which may have gone since. A row's name is its
+ * id: site_id, issuer, key_id, credential_id, jti, audit id; of `fetchedIssuers`, site_id, a space and the issuer. Audit rows come newest first.
+ */
+export interface Page {
+  readonly after: string | undefined
+  readonly limit: number
+}
+
+export interface NewSite {
+  readonly siteId: SiteId
+  readonly name: string | undefined
+  readonly returnUrls: readonly string[]
+  readonly bearer: 'on' | 'off'
+  readonly holderProof: 'optional' | 'required'
+  readonly credentialTtlSecondsMax: number | undefined
+  /** From which the ppids of its users are made; sealed by the caller. */
+  readonly pairwiseSecretSealed: string
+}
+export interface Site extends NewSite {
+  readonly createdAtMs: number
+}
+export type SiteChanges = Partial<Pick<NewSite, 'returnUrls' | 'bearer' | 'holderProof'>> & {
+  readonly name?: string | null
+  readonly credentialTtlSecondsMax?: number | null
+}
+
+export interface NewIssuer {
+  readonly siteId: SiteId
+  readonly issuer: string
+  readonly keys: readonly KeyState[]
+  /** Undefined: no cap. */
+  readonly scope: readonly Scope[] | undefined
+  readonly credentialTtlSecondsMax: number | undefined
+  readonly label: string | undefined
+  /** Whether its keys come from a document that is fetched again and again, rather than from its name or by hand. */
+  readonly fetched: boolean
+}
+export interface Issuer extends NewIssuer {
+  readonly status: 'trusted' | 'distrusted'
+  readonly createdAtMs: number
+}
+export interface IssuerChanges {
+  readonly status?: 'trusted' | 'distrusted'
+  readonly keys?: readonly KeyState[]
+  /** False once its keys have been pinned by hand. */
+  readonly fetched?: boolean
+  readonly scope?: readonly Scope[] | null
+  readonly credentialTtlSecondsMax?: number | null
+  readonly label?: string | null
+}
+
+export interface NewApiKey {
+  readonly keyId: string
+  /** Null for an operator. */
+  readonly siteId: SiteId | null
+  readonly sha256: string
+  readonly last4: string
+  readonly permissions: readonly Permission[]
+  readonly label: string | undefined
+  readonly expiresAtMs: number | undefined
+}
+export interface ApiKey extends NewApiKey {
+  readonly createdAtMs: number
+}
+
+/** A credential of a chain and the moment it was signed. */
+export interface ChainLink {
+  readonly credentialId: CredentialId
+  readonly createdMs: number
+}
+
+export interface SeenCredential {
+  readonly siteId: SiteId
+  readonly credentialId: CredentialId
+  readonly ppid: Ppid
+  readonly issuer: string
+  readonly scope: readonly Scope[]
+  readonly permissionId: PermissionId
+  /** The credential itself first: a delegated one is revoked with any of its parents, so whoever tells its status must know them. */
+  readonly chain: readonly ChainLink[]
+  readonly validFromMs: number
+  readonly validUntilMs: number
+  readonly holderBound: boolean
+  readonly source: 'issued' | 'exchanged' | 'presented' | 'sign_in'
+}
+export interface CredentialRow extends SeenCredential {
+  readonly knownAtMs: number
+  readonly revocation: { readonly type: 'user' | 'credential'; readonly atMs: number; readonly reason: string | undefined } | undefined
+}
+
+export interface NewToken {
+  readonly sha256: string
+  readonly jti: string
+  readonly siteId: SiteId
+  readonly ppid: Ppid
+  readonly scope: readonly Scope[]
+  readonly permissionId: PermissionId
+  /** The credential itself first, then its parents up to the root, with the moment each was signed. */
+  readonly chain: readonly ChainLink[]
+  readonly issuer: string
+  /** The verificationMethod that signed the root. */
+  readonly issuerKey: string
+  readonly issuedAtMs: number
+  readonly expiresAtMs: number
+}
+export interface TokenRow extends NewToken {
+  readonly revokedAtMs: number | undefined
+}
+
+export interface Revoked {
+  /** The newest known one; null when none was ever seen. */
+  readonly credentialId: CredentialId | null
+  readonly credentialIds: readonly CredentialId[]
+  readonly alreadyRevoked: boolean
+  readonly revokedAtMs: number
+  readonly tokensRevoked: number
+  readonly epoch: string
+  readonly seq: number
+}
+export interface Reinstated {
+  readonly reinstatedAtMs: number
+  readonly alreadyActive: boolean
+  readonly epoch: string
+  readonly seq: number
+}
+
+export interface SiteHead extends LogHead {
+  readonly siteId: SiteId
+}
+
+export interface PlacedEntry {
+  readonly position: number
+  readonly entry: Entry
+}
+
+export interface IdempotencyKey {
+  /** Whose key: an API key's id or an address, with method and path. */
+  readonly owner: string
+  readonly sha256: string
+  readonly requestSha256: string
+}
+/** `secret`: it was answered with something shown only once, which is not kept. */
+export type KeptAnswer = { readonly kind: 'answer'; readonly sealed: string } | { readonly kind: 'secret' }
+export type IdempotencyState = 'begun' | 'running' | 'other_request' | KeptAnswer
+
+export interface NewAuditRow {
+  /** Null for what concerns no site. */
+  readonly siteId: SiteId | null
+  readonly action: string
+  /** What was acted on: an id, never a secret. */
+  readonly target: string | undefined
+  /** Lists show `outcome` (`done` when absent, `unchanged`, `refused`), `reason` and `seq` of it. */
+  readonly detail: Readonly<Record<string, string | number | boolean | readonly string[] | null>>
+  readonly act: Act
+}
+export interface AuditRow extends NewAuditRow {
+  readonly id: string
+}

@@ -1,0 +1,102 @@
+import type { Program } from '../program.ts'
+import type { Store } from '../store.ts'
+import { apiKeyBySha256, apiKeys, createApiKey, deleteApiKey } from './api-keys.ts'
+import { audit, auditRows } from './audit.ts'
+import { credentials, learnCredentials, statuses } from './credentials.ts'
+import { beginEpoch, beginLog, logState } from './epoch.ts'
+import { addIssuer, changeIssuer, changeIssuerKey, fetchedIssuers, issuer, issuers } from './issuers.ts'
+import { entriesAfter, logPosition, siteEntriesAfter, siteHeads } from './log.ts'
+import { abandonIdempotent, beginIdempotent, finishIdempotent, useOnce } from './once.ts'
+import { reinstateUser, revokeCredential, revokeToken, revokeUser } from './revocations.ts'
+import { putSecret, secret } from './secrets.ts'
+import { changeSite, createSite, site, sites } from './sites.ts'
+import { sweep } from './sweep.ts'
+import { confirmTime } from './time.ts'
+import { createToken, token, tokens } from './tokens.ts'
+
+/** Each is one transaction. */
+const writing = {
+  createSite,
+  changeSite,
+  addIssuer,
+  changeIssuer,
+  changeIssuerKey,
+  createApiKey,
+  deleteApiKey,
+  learnCredentials,
+  createToken,
+  revokeUser,
+  revokeCredential,
+  revokeToken,
+  reinstateUser,
+  useOnce,
+  beginIdempotent,
+  finishIdempotent,
+  abandonIdempotent,
+  audit,
+  putSecret,
+  confirmTime,
+  sweep,
+}
+
+/** A single statement each, which needs no transaction to be of one moment. */
+const reading = {
+  site,
+  sites,
+  issuer,
+  issuers,
+  fetchedIssuers,
+  apiKeyBySha256,
+  apiKeys,
+  credentials,
+  token,
+  tokens,
+  statuses,
+  entriesAfter,
+  siteEntriesAfter,
+  logPosition,
+  siteHeads,
+  auditRows,
+  secret,
+}
+
+/** All that a store can be asked to do in a transaction, with what only stores ask of themselves. */
+export const writingVerbs = { ...writing, beginLog, beginEpoch }
+/** All that a store can be asked without one. */
+export const readingVerbs = { ...reading, logState }
+
+type Verbs = typeof writingVerbs & typeof readingVerbs
+export type VerbName = keyof Verbs
+type VerbArguments<Name extends VerbName> = Parameters<Verbs[Name]>
+type VerbAnswer<Name extends VerbName> = ReturnType<Verbs[Name]> extends Program<infer Answer> ? Answer : never
+
+/** Runs a verb by its name in some store. */
+export type RunVerb = <Name extends VerbName>(name: Name, ...args: VerbArguments<Name>) => Promise<VerbAnswer<Name>>
+
+/** What differs from the port: the log is read in an epoch, and sweeping goes on until nothing is left. */
+type OwnWay = 'entriesAfter' | 'siteEntriesAfter' | 'logPosition' | 'siteHeads' | 'sweep'
+type Elsewhere = 'kind' | 'epoch' | 'onAppend' | 'ping' | 'close'
+export type StoreVerbs = Omit<Store, Elsewhere>
+type AsTheyAre = Omit<StoreVerbs, OwnWay>
+
+/** All verbs of the port over one way of running them. `epoch` is the one that the store believes to be in. */
+export function createStoreVerbs(run: RunVerb, epoch: () => string): StoreVerbs {
+  const names = Object.keys({ ...writing, ...reading }) as VerbName[]
+  const entries = names.map((name) => [name, (...args: VerbArguments<VerbName>) => run(name, ...args)])
+  return {
+    ...(Object.fromEntries(entries) as AsTheyAre),
+    entriesAfter: (position, limit) => run('entriesAfter', epoch(), position, limit),
+    siteEntriesAfter: (siteId, seq, limit) => run('siteEntriesAfter', epoch(), siteId, seq, limit),
+    logPosition: () => run('logPosition', epoch()),
+    siteHeads: (page) => run('siteHeads', epoch(), page),
+    async sweep(nowMs) {
+      while (await run('sweep', nowMs));
+    },
+  }
+}
+
+type Programs = {
+  [Name in keyof AsTheyAre]: (...args: Parameters<AsTheyAre[Name]>) => Program<Awaited<ReturnType<AsTheyAre[Name]>>>
+}
+// Every verb of the port has its program, with the same arguments and the same answer.
+void ({ ...writing, ...reading } satisfies Programs)

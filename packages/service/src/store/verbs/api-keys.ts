@@ -1,0 +1,61 @@
+import type { SiteId } from '@countersign/core'
+import { json, number, optionalNumber, optionalText, text } from '../columns.ts'
+import { type Program, type Row, row, rows } from '../program.ts'
+import type { Act, ApiKey, NewApiKey, Page } from '../store.ts'
+import { auditDone } from './audit.ts'
+
+/** Throws when there is no such site, or a key of that name or secret already. */
+export function* createApiKey(key: NewApiKey, act: Act): Program<ApiKey> {
+  yield* rows(
+    `INSERT INTO api_keys (key_id, site_id, sha256, last4, permissions, label, expires_at, created_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+    key.keyId,
+    key.siteId,
+    key.sha256,
+    key.last4,
+    JSON.stringify(key.permissions),
+    key.label ?? null,
+    key.expiresAtMs ?? null,
+    act.atMs,
+  )
+  const detail = { permissions: key.permissions }
+  yield* auditDone({ siteId: key.siteId, action: 'api_key.create', target: key.keyId, outcome: 'done', detail, act })
+  return { ...key, createdAtMs: act.atMs }
+}
+
+export function* deleteApiKey(siteId: SiteId | null, keyId: string, act: Act): Program<boolean> {
+  const gone =
+    siteId === null
+      ? yield* row('DELETE FROM api_keys WHERE key_id = $1 AND site_id IS NULL RETURNING key_id', keyId)
+      : yield* row('DELETE FROM api_keys WHERE key_id = $1 AND site_id = $2 RETURNING key_id', keyId, siteId)
+  if (gone === undefined) return false
+  yield* auditDone({ siteId, action: 'api_key.delete', target: keyId, outcome: 'done', act })
+  return true
+}
+
+export function* apiKeyBySha256(sha256: string): Program<ApiKey | undefined> {
+  const found = yield* row('SELECT * FROM api_keys WHERE sha256 = $1', sha256)
+  return found && apiKeyOf(found)
+}
+
+/** By name, which is the order in which they were made. */
+export function* apiKeys(siteId: SiteId | null, { after, limit }: Page): Program<readonly ApiKey[]> {
+  const found =
+    siteId === null
+      ? yield* rows('SELECT * FROM api_keys WHERE site_id IS NULL AND key_id > $1 ORDER BY key_id LIMIT $2', after ?? '', limit)
+      : yield* rows('SELECT * FROM api_keys WHERE site_id = $3 AND key_id > $1 ORDER BY key_id LIMIT $2', after ?? '', limit, siteId)
+  return found.map(apiKeyOf)
+}
+
+function apiKeyOf(row: Row): ApiKey {
+  return {
+    keyId: text(row, 'key_id'),
+    siteId: (optionalText(row, 'site_id') as SiteId | undefined) ?? null,
+    sha256: text(row, 'sha256'),
+    last4: text(row, 'last4'),
+    permissions: json(row, 'permissions'),
+    label: optionalText(row, 'label'),
+    expiresAtMs: optionalNumber(row, 'expires_at'),
+    createdAtMs: number(row, 'created_at'),
+  }
+}

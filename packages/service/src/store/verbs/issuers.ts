@@ -1,0 +1,183 @@
+import { formatTime, type IssuerState, type KeyState, type SiteId } from '@countersign/core'
+import { json, number, optionalNumber, optionalText, text } from '../columns.ts'
+import { type Appended, lock, type Program, type Row, row, rows } from '../program.ts'
+import type { Act, Issuer, IssuerChanges, NewIssuer, Page, Placed } from '../store.ts'
+import { auditDone } from './audit.ts'
+import { settleCompromised } from './compromised-keys.ts'
+import { appendEntry } from './entries.ts'
+
+export function* addIssuer(issuer: NewIssuer, act: Act): Program<Placed<Issuer> | 'exists'> {
+  const { siteId } = issuer
+  yield* lock(issuersOf(siteId))
+  const made = yield* row(
+    `INSERT INTO issuers (site_id, issuer, status, keys, scope, credential_ttl_seconds_max, label, fetched, created_at)
+     VALUES ($1, $2, 'trusted', $3, $4, $5, $6, $7, $8) ON CONFLICT (site_id, issuer) DO NOTHING RETURNING issuer`,
+    siteId,
+    issuer.issuer,
+    JSON.stringify(issuer.keys),
+    issuer.scope === undefined ? null : JSON.stringify(issuer.scope),
+    issuer.credentialTtlSecondsMax ?? null,
+    issuer.label ?? null,
+    issuer.fetched ? 1 : 0,
+    act.atMs,
+  )
+  if (made === undefined) return 'exists'
+  yield* settleCompromised(siteId, act.atMs)
+  const added = yield* required(siteId, issuer.issuer)
+  const { seq, position } = yield* appendEntry(siteId, 'issuer.trusted', stateOf(added), act.atMs)
+  yield* auditDone({ siteId, action: 'issuer.add', target: issuer.issuer, outcome: 'done', seq, act })
+  return { ...added, position }
+}
+
+export function* changeIssuer(siteId: SiteId, name: string, changes: IssuerChanges, act: Act): Program<Placed<Issuer> | undefined> {
+  yield* lock(issuersOf(siteId))
+  const before = yield* issuer(siteId, name)
+  if (before === undefined) return undefined
+  const { status = before.status, keys = before.keys, fetched = before.fetched, scope, credentialTtlSecondsMax, label } = changes
+  yield* update({
+    ...before,
+    status,
+    keys,
+    fetched,
+    scope: changed(before.scope, scope),
+    credentialTtlSecondsMax: changed(before.credentialTtlSecondsMax, credentialTtlSecondsMax),
+    label: changed(before.label, label),
+  })
+  if (status === 'distrusted' && before.status === 'trusted') yield* setDistrustedAt(siteId, name, act.atMs)
+  yield* settleCompromised(siteId, act.atMs)
+  const after = yield* required(siteId, name)
+  const appended = yield* tell(before, after, act)
+  const isChanged = JSON.stringify(after) !== JSON.stringify(before)
+  // A document that is fetched every few minutes and has not changed is no news.
+  if (isChanged || act.actor !== 'system') {
+    const detail = { changed: Object.keys(changes) }
+    const outcome = isChanged ? 'done' : 'unchanged'
+    yield* auditDone({ siteId, action: 'issuer.change', target: name, outcome, seq: appended?.seq, detail, act })
+  }
+  return { ...after, position: appended?.position ?? 0 }
+}
+
+export function* changeIssuerKey(
+  siteId: SiteId,
+  name: string,
+  keyId: string,
+  status: KeyState['status'],
+  act: Act,
+): Program<Placed<Issuer> | undefined | 'final'> {
+  yield* lock(issuersOf(siteId))
+  const before = yield* issuer(siteId, name)
+  const key = before?.keys.find(({ id }) => id === keyId)
+  if (before === undefined || key === undefined) return undefined
+  if (key.status === 'compromised' && status !== 'compromised') return 'final'
+  const isChanged = key.status !== status
+  if (isChanged) {
+    const next =
+      status === 'retired' ? { id: keyId, key: key.key, status, retired_at: formatTime(act.atMs) } : { id: keyId, key: key.key, status }
+    yield* update({ ...before, keys: before.keys.map((other) => (other === key ? next : other)) })
+    yield* settleCompromised(siteId, act.atMs)
+  }
+  const after = yield* required(siteId, name)
+  const appended = isChanged ? yield* tellKey(after, keyId, status, act) : undefined
+  const detail = { key_id: keyId, status }
+  const outcome = isChanged ? 'done' : 'unchanged'
+  yield* auditDone({ siteId, action: 'issuer_key.change', target: name, outcome, seq: appended?.seq, detail, act })
+  return { ...after, position: appended?.position ?? 0 }
+}
+
+/** Verifiers hear what changes for them. Of an issuer that is not trusted they need to hear nothing: trust comes back with a whole state. */
+function* tell(before: Issuer, after: Issuer, act: Act): Program<Appended | undefined> {
+  const { siteId, issuer } = after
+  if (after.status === 'distrusted') {
+    return before.status === 'distrusted' ? undefined : yield* appendEntry(siteId, 'issuer.distrusted', { issuer }, act.atMs)
+  }
+  const state = stateOf(after)
+  if (before.status === 'trusted' && JSON.stringify(state) === JSON.stringify(stateOf(before))) return undefined
+  return yield* appendEntry(siteId, 'issuer.trusted', state, act.atMs)
+}
+
+/** That a key is compromised is told in any case: it counts whoever is trusted. */
+function* tellKey(after: Issuer, keyId: string, status: KeyState['status'], act: Act): Program<Appended | undefined> {
+  const { siteId, issuer } = after
+  const body = { issuer, key_id: keyId, at: formatTime(act.atMs) }
+  if (status === 'compromised') return yield* appendEntry(siteId, 'key.compromised', body, act.atMs)
+  if (after.status === 'distrusted') return undefined
+  if (status === 'retired') return yield* appendEntry(siteId, 'key.retired', body, act.atMs)
+  return yield* appendEntry(siteId, 'issuer.trusted', stateOf(after), act.atMs)
+}
+
+export function* issuer(siteId: SiteId, name: string): Program<Issuer | undefined> {
+  const found = yield* row('SELECT * FROM issuers WHERE site_id = $1 AND issuer = $2', siteId, name)
+  return found && issuerOf(found)
+}
+
+/** By name. */
+export function* issuers(siteId: SiteId, { after, limit }: Page): Program<readonly Issuer[]> {
+  const found = yield* rows('SELECT * FROM issuers WHERE site_id = $1 AND issuer > $2 ORDER BY issuer LIMIT $3', siteId, after ?? '', limit)
+  return found.map(issuerOf)
+}
+
+/** By site and name; `after` is both, with a space between. */
+export function* fetchedIssuers({ after = ' ', limit }: Page): Program<readonly Issuer[]> {
+  const space = after.indexOf(' ')
+  const found = yield* rows(
+    `SELECT * FROM issuers WHERE fetched = 1 AND (site_id, issuer) > ($1, $2) ORDER BY site_id, issuer LIMIT $3`,
+    after.slice(0, space),
+    after.slice(space + 1),
+    limit,
+  )
+  return found.map(issuerOf)
+}
+
+function* required(siteId: SiteId, name: string): Program<Issuer> {
+  const found = yield* issuer(siteId, name)
+  if (found === undefined) throw new Error('an issuer that was just written is not there')
+  return found
+}
+
+function* update({ siteId, issuer, status, keys, scope, credentialTtlSecondsMax, label, fetched }: Issuer): Program<void> {
+  yield* rows(
+    `UPDATE issuers SET status = $3, keys = $4, scope = $5, credential_ttl_seconds_max = $6, label = $7, fetched = $8
+     WHERE site_id = $1 AND issuer = $2`,
+    siteId,
+    issuer,
+    status,
+    JSON.stringify(keys),
+    scope === undefined ? null : JSON.stringify(scope),
+    credentialTtlSecondsMax ?? null,
+    label ?? null,
+    fetched ? 1 : 0,
+  )
+}
+
+/** Kept for snapshots, which say since when. */
+function* setDistrustedAt(siteId: SiteId, name: string, atMs: number): Program<void> {
+  yield* rows('UPDATE issuers SET distrusted_at = $3 WHERE site_id = $1 AND issuer = $2', siteId, name, atMs)
+}
+
+/** One lock for all issuers of a site: what is compromised at one may be listed by another. */
+function issuersOf(siteId: SiteId): string {
+  return `issuers ${siteId}`
+}
+
+/** Undefined leaves it, null takes it away. */
+function changed<T>(before: T | undefined, change: T | null | undefined): T | undefined {
+  return change === undefined ? before : (change ?? undefined)
+}
+
+function issuerOf(row: Row): Issuer {
+  return {
+    siteId: text(row, 'site_id') as SiteId,
+    issuer: text(row, 'issuer'),
+    keys: json(row, 'keys'),
+    scope: row.scope === null ? undefined : json(row, 'scope'),
+    credentialTtlSecondsMax: optionalNumber(row, 'credential_ttl_seconds_max'),
+    label: optionalText(row, 'label'),
+    fetched: number(row, 'fetched') === 1,
+    status: text(row, 'status') as Issuer['status'],
+    createdAtMs: number(row, 'created_at'),
+  }
+}
+
+function stateOf({ issuer, keys, scope, credentialTtlSecondsMax }: Issuer): IssuerState {
+  return { issuer, keys, scope: scope ?? null, credential_ttl_seconds_max: credentialTtlSecondsMax ?? null }
+}

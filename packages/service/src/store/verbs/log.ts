@@ -1,0 +1,85 @@
+import { type Entry, parseEntry, type SiteId } from '@countersign/core'
+import { json, number, text } from '../columns.ts'
+import { type Program, type Row, row, rows } from '../program.ts'
+import { EpochChanged, LogDamaged, type Page, type PlacedEntry, type SiteHead } from '../store.ts'
+
+/**
+ * Reads of the log name the epoch that the reader has followed so far, and throw an `EpochChanged` in any other: an empty answer from another
+ * log must never look like "nothing new". One statement each, so that both come from the same moment.
+ */
+export function* entriesAfter(epoch: string, position: number, limit: number): Program<readonly PlacedEntry[]> {
+  const found = yield* rows(
+    `SELECT log.epoch AS log_epoch, e.* FROM log
+       LEFT JOIN (SELECT * FROM entries WHERE epoch = $1 AND position > $2 ORDER BY position LIMIT $3) e ON e.epoch = log.epoch
+     WHERE log.one = 1 ORDER BY e.position`,
+    epoch,
+    position,
+    limit,
+  )
+  return inEpoch(found, epoch).map((row) => ({ position: number(row, 'position'), entry: entryOf(row) }))
+}
+
+export function* siteEntriesAfter(epoch: string, siteId: SiteId, seq: number, limit: number): Program<readonly Entry[]> {
+  const found = yield* rows(
+    `SELECT log.epoch AS log_epoch, e.* FROM log
+       LEFT JOIN (SELECT * FROM entries WHERE epoch = $1 AND site_id = $4 AND seq > $2 ORDER BY seq LIMIT $3) e ON e.epoch = log.epoch
+     WHERE log.one = 1 ORDER BY e.seq`,
+    epoch,
+    seq,
+    limit,
+    siteId,
+  )
+  return inEpoch(found, epoch).map(entryOf)
+}
+
+export function* logPosition(epoch: string): Program<number> {
+  const found = yield* row('SELECT epoch, position FROM log WHERE one = 1')
+  if (found === undefined || text(found, 'epoch') !== epoch) throw new EpochChanged('the log is in another epoch')
+  return number(found, 'position')
+}
+
+export function* siteHeads(epoch: string, { after, limit }: Page): Program<readonly SiteHead[]> {
+  const found = yield* rows(
+    `SELECT log.epoch AS log_epoch, log.epoch, h.site_id, h.seq, h.hash FROM heads h, log
+     WHERE log.one = 1 AND h.site_id > $1 ORDER BY h.site_id LIMIT $2`,
+    after ?? '',
+    limit,
+  )
+  if (found.length === 0) return []
+  return inEpoch(found, epoch).map((row) => ({
+    siteId: text(row, 'site_id') as SiteId,
+    epoch,
+    seq: number(row, 'seq'),
+    hash: text(row, 'hash'),
+  }))
+}
+
+/** Without the row that is there only to tell the epoch when there are no entries. */
+function inEpoch(found: readonly Row[], epoch: string): readonly Row[] {
+  const first = found[0]
+  if (first === undefined || first.log_epoch !== epoch) throw new EpochChanged('the log is in another epoch')
+  return first.epoch === null ? [] : found
+}
+
+function entryOf(row: Row): Entry {
+  const entry = parseEntry({
+    epoch: row.epoch,
+    seq: row.seq,
+    site_id: row.site_id,
+    kind: row.kind,
+    body: bodyOf(row),
+    at: row.at,
+    prev_hash: row.prev_hash,
+    hash: row.hash,
+  })
+  if (entry === undefined) throw new LogDamaged(number(row, 'position'))
+  return entry
+}
+
+function bodyOf(row: Row): unknown {
+  try {
+    return json(row, 'body')
+  } catch {
+    throw new LogDamaged(number(row, 'position'))
+  }
+}

@@ -1,0 +1,250 @@
+import { type CredentialId, formatTime, type Ppid, type SiteId } from '@countersign/core'
+import { json, number, optionalNumber, text } from '../columns.ts'
+import { lock, type Program, type Row, row, rows } from '../program.ts'
+import type { Act, Placed, Reinstated, Revoked, Store } from '../store.ts'
+import { auditDone } from './audit.ts'
+import { appendEntry } from './entries.ts'
+import { credentialLock, userLock } from './tokens.ts'
+
+/** How many credentials an answer lists at most, the newest. All are revoked, listed or not. */
+const CREDENTIALS_LISTED_MAX = 1000
+
+type UserAtSite = Parameters<Store['revokeUser']>[0]
+type CredentialAtSite = Parameters<Store['revokeCredential']>[0]
+type TokenAtSite = Parameters<Store['revokeToken']>[0]
+
+export function* revokeUser({ siteId, ppid, reason }: UserAtSite, act: Act): Program<Placed<Revoked>> {
+  yield* lock(userLock(siteId, ppid))
+  const known = yield* userRow(siteId, ppid)
+  const isRevoked = known !== undefined && number(known, 'revoked') === 1
+  if (isRevoked) {
+    yield* auditDone({ siteId, action: 'user.revoke', target: ppid, outcome: 'unchanged', reason, act })
+    return userAnswer(known)
+  }
+  const credentialIds = yield* credentialsOfUser(siteId, ppid)
+  const killed = yield* rows(
+    `UPDATE tokens SET revoked_at = $3 WHERE site_id = $1 AND ppid = $2 AND revoked_at IS NULL AND expires_at > $3 RETURNING 1 AS one`,
+    siteId,
+    ppid,
+    act.atMs,
+  )
+  const body = { ppid, revoked_at: formatTime(act.atMs) }
+  const { epoch, seq, position } = yield* appendEntry(siteId, 'user.revoked', body, act.atMs)
+  const tokensRevoked = killed.length
+  yield* rows(
+    `INSERT INTO users (site_id, ppid, revoked, first_at, first_reason, revoked_at, reason, credential_ids, tokens_revoked, revoked_seq, revoked_position)
+     VALUES ($1, $2, 1, $3, $4, $3, $4, $5, $6, $7, $8)
+     ON CONFLICT (site_id, ppid) DO UPDATE SET revoked = 1, revoked_at = excluded.revoked_at, reason = excluded.reason,
+       credential_ids = excluded.credential_ids, tokens_revoked = excluded.tokens_revoked,
+       revoked_seq = excluded.revoked_seq, revoked_position = excluded.revoked_position`,
+    siteId,
+    ppid,
+    act.atMs,
+    reason ?? null,
+    JSON.stringify(credentialIds),
+    tokensRevoked,
+    seq,
+    position,
+  )
+  yield* auditDone({
+    siteId,
+    action: 'user.revoke',
+    target: ppid,
+    outcome: 'done',
+    reason,
+    seq,
+    detail: { tokens_revoked: tokensRevoked },
+    act,
+  })
+  const credentialId = credentialIds[0] ?? null
+  return { credentialId, credentialIds, alreadyRevoked: false, revokedAtMs: act.atMs, tokensRevoked, epoch, seq, position }
+}
+
+function* credentialsOfUser(siteId: SiteId, ppid: string): Program<readonly CredentialId[]> {
+  const found = yield* rows(
+    'SELECT credential_id FROM credentials WHERE site_id = $1 AND ppid = $2 ORDER BY known_at DESC, credential_id DESC LIMIT $3',
+    siteId,
+    ppid,
+    CREDENTIALS_LISTED_MAX,
+  )
+  return found.map((row) => text(row, 'credential_id') as CredentialId)
+}
+
+/** With the epoch the log is in now: after a restore the same entry has the same numbers in another epoch. */
+function* userRow(siteId: SiteId, ppid: string): Program<Row | undefined> {
+  return yield* row('SELECT u.*, log.epoch FROM users u, log WHERE log.one = 1 AND u.site_id = $1 AND u.ppid = $2', siteId, ppid)
+}
+
+function userAnswer(row: Row): Placed<Revoked> {
+  const credentialIds = json<readonly CredentialId[]>(row, 'credential_ids')
+  return {
+    credentialId: credentialIds[0] ?? null,
+    credentialIds,
+    alreadyRevoked: true,
+    revokedAtMs: number(row, 'revoked_at'),
+    tokensRevoked: number(row, 'tokens_revoked'),
+    epoch: text(row, 'epoch'),
+    seq: number(row, 'revoked_seq'),
+    position: number(row, 'revoked_position'),
+  }
+}
+
+export function* revokeCredential({ siteId, credentialId, reason }: CredentialAtSite, act: Act): Program<Placed<Revoked>> {
+  // Its user as well: a revocation of the user would want the same tokens, in another order.
+  const users = yield* rows(
+    `SELECT ppid FROM credentials WHERE site_id = $1 AND credential_id = $2
+     UNION SELECT t.ppid FROM token_links l JOIN tokens t ON t.sha256 = l.sha256 WHERE l.site_id = $1 AND l.link_id = $2`,
+    siteId,
+    credentialId,
+  )
+  yield* lock(credentialLock(siteId, credentialId), ...users.map((row) => userLock(siteId, text(row, 'ppid') as Ppid)))
+  const before = yield* row(
+    'SELECT r.*, log.epoch FROM credential_revocations r, log WHERE log.one = 1 AND r.site_id = $1 AND r.credential_id = $2',
+    siteId,
+    credentialId,
+  )
+  if (before !== undefined) {
+    yield* auditDone({ siteId, action: 'credential.revoke', target: credentialId, outcome: 'unchanged', reason, act })
+    return credentialAnswer(before, credentialId)
+  }
+  const killed = yield* rows(
+    `UPDATE tokens SET revoked_at = $3 WHERE revoked_at IS NULL AND expires_at > $3
+       AND sha256 IN (SELECT sha256 FROM token_links WHERE site_id = $1 AND link_id = $2) RETURNING 1 AS one`,
+    siteId,
+    credentialId,
+    act.atMs,
+  )
+  const revoked = { siteId, credentialId, type: 'credential', reason, tokensRevoked: killed.length } as const
+  const answer = yield* writeCredentialRevocation(revoked, act.atMs)
+  const detail = { tokens_revoked: killed.length }
+  yield* auditDone({ siteId, action: 'credential.revoke', target: credentialId, outcome: 'done', reason, seq: answer.seq, detail, act })
+  return answer
+}
+
+interface CredentialRevocation {
+  readonly siteId: SiteId
+  readonly credentialId: CredentialId
+  readonly type: 'user' | 'credential'
+  readonly reason: string | undefined
+  readonly tokensRevoked: number
+}
+
+function* writeCredentialRevocation(revocation: CredentialRevocation, atMs: number): Program<Placed<Revoked>> {
+  const { siteId, credentialId, type, reason, tokensRevoked } = revocation
+  const body = { credential_id: credentialId, revoked_at: formatTime(atMs) }
+  const { epoch, seq, position } = yield* appendEntry(siteId, 'credential.revoked', body, atMs)
+  yield* rows(
+    `INSERT INTO credential_revocations (site_id, credential_id, type, at, reason, tokens_revoked, seq, position)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+    siteId,
+    credentialId,
+    type,
+    atMs,
+    reason ?? null,
+    tokensRevoked,
+    seq,
+    position,
+  )
+  return { credentialId, credentialIds: [credentialId], alreadyRevoked: false, revokedAtMs: atMs, tokensRevoked, epoch, seq, position }
+}
+
+function credentialAnswer(row: Row, credentialId: CredentialId): Placed<Revoked> {
+  return {
+    credentialId,
+    credentialIds: [credentialId],
+    alreadyRevoked: true,
+    revokedAtMs: number(row, 'at'),
+    tokensRevoked: number(row, 'tokens_revoked'),
+    epoch: text(row, 'epoch'),
+    seq: number(row, 'seq'),
+    position: number(row, 'position'),
+  }
+}
+
+export function* revokeToken(
+  { sha256, siteId, reason }: TokenAtSite,
+  act: Act,
+): Program<Placed<{ readonly alreadyRevoked: boolean }> | undefined> {
+  yield* lock(`token ${sha256}`)
+  const found = yield* row('SELECT site_id, jti, ppid, revoked_at, expires_at FROM tokens WHERE sha256 = $1', sha256)
+  const isForeign = found === undefined || (siteId !== undefined && siteId !== found.site_id)
+  // An ended token may have been swept away already, and the answer must not depend on that.
+  if (isForeign || number(found, 'expires_at') <= act.atMs) {
+    yield* auditDone({ siteId: siteId ?? null, action: 'token.revoke', target: sha256, outcome: 'refused', reason, act })
+    return undefined
+  }
+  const site = text(found, 'site_id') as SiteId
+  const done = { siteId: site, action: 'token.revoke', target: text(found, 'jti'), reason, act } as const
+  // A revocation of its user or credential may be killing it at this moment; the update waits for that and then finds nothing to do.
+  const killed = yield* row('UPDATE tokens SET revoked_at = $2 WHERE sha256 = $1 AND revoked_at IS NULL RETURNING sha256', sha256, act.atMs)
+  if (killed === undefined) {
+    yield* auditDone({ ...done, outcome: 'unchanged' })
+    return { alreadyRevoked: true, position: 0 }
+  }
+  const body = { token_sha256: sha256, revoked_at: formatTime(act.atMs) }
+  const { seq, position } = yield* appendEntry(site, 'token.revoked', body, act.atMs)
+  yield* auditDone({ ...done, outcome: 'done', seq })
+  return { alreadyRevoked: false, position }
+}
+
+/**
+ * What was signed up to the reinstatement stays revoked for every verifier by that very moment. A credential whose clock ran ahead is signed
+ * after it and yet known before: only such ones are revoked by id as well, in the same transaction and before the reinstatement, so that
+ * "known before stays revoked for ever" holds for whoever has nothing but the log.
+ */
+export function* reinstateUser({ siteId, ppid, reason }: UserAtSite, act: Act): Program<Placed<Reinstated>> {
+  yield* lock(userLock(siteId, ppid))
+  // Times inside credentials have whole seconds, so the second in which this falls belongs to the past.
+  const reinstatedAtMs = Math.ceil(act.atMs / 1000) * 1000
+  const user = yield* userRow(siteId, ppid)
+  if (user === undefined || number(user, 'revoked') === 0) {
+    yield* auditDone({ siteId, action: 'user.reinstate', target: ppid, outcome: 'unchanged', reason, act })
+    return yield* alreadyActive(siteId, user, reinstatedAtMs)
+  }
+  yield* revokeSignedAhead(siteId, ppid, user, reinstatedAtMs, act)
+  const body = { ppid, reinstated_at: formatTime(reinstatedAtMs) }
+  const { epoch, seq, position } = yield* appendEntry(siteId, 'user.reinstated', body, act.atMs)
+  yield* rows(
+    'UPDATE users SET revoked = 0, cutoff = $3, reinstated_seq = $4, reinstated_position = $5 WHERE site_id = $1 AND ppid = $2',
+    siteId,
+    ppid,
+    Math.max(reinstatedAtMs, optionalNumber(user, 'cutoff') ?? 0),
+    seq,
+    position,
+  )
+  yield* auditDone({ siteId, action: 'user.reinstate', target: ppid, outcome: 'done', reason, seq, act })
+  return { reinstatedAtMs, alreadyActive: false, epoch, seq, position }
+}
+
+function* alreadyActive(siteId: SiteId, user: Row | undefined, reinstatedAtMs: number): Program<Placed<Reinstated>> {
+  if (user !== undefined) {
+    return {
+      reinstatedAtMs: number(user, 'cutoff'),
+      alreadyActive: true,
+      epoch: text(user, 'epoch'),
+      seq: number(user, 'reinstated_seq'),
+      position: number(user, 'reinstated_position'),
+    }
+  }
+  // Never revoked: true of the log up to wherever it is now.
+  const head = yield* row('SELECT h.seq, log.epoch FROM heads h, log WHERE log.one = 1 AND h.site_id = $1', siteId)
+  if (head === undefined) throw new Error('there is no such site')
+  return { reinstatedAtMs, alreadyActive: true, epoch: text(head, 'epoch'), seq: number(head, 'seq'), position: 0 }
+}
+
+function* revokeSignedAhead(siteId: SiteId, ppid: string, user: Row, cutoffMs: number, act: Act): Program<void> {
+  const ahead = yield* rows(
+    `SELECT c.credential_id FROM credentials c WHERE c.site_id = $1 AND c.ppid = $2 AND c.created > $3 AND c.valid_until > $4
+       AND NOT EXISTS (SELECT 1 FROM credential_revocations r WHERE r.site_id = c.site_id AND r.credential_id = c.credential_id)
+     ORDER BY c.credential_id`,
+    siteId,
+    ppid,
+    cutoffMs,
+    act.atMs,
+  )
+  for (const found of ahead) {
+    const credentialId = text(found, 'credential_id') as CredentialId
+    const reason = user.reason === null ? undefined : text(user, 'reason')
+    yield* writeCredentialRevocation({ siteId, credentialId, type: 'user', reason, tokensRevoked: 0 }, act.atMs)
+  }
+}

@@ -1,0 +1,13 @@
+import { text } from '../columns.ts'
+import { type Program, row, rows } from '../program.ts'
+
+export function* putSecret(name: string, sealed: string, { replace = false }: { replace?: boolean } = {}): Program<string> {
+  const taken = replace ? 'UPDATE SET sealed = excluded.sealed' : 'NOTHING'
+  yield* rows(`INSERT INTO secrets (name, sealed) VALUES ($1, $2) ON CONFLICT (name) DO ${taken}`, name, sealed)
+  return (yield* secret(name)) ?? sealed
+}
+
+export function* secret(name: string): Program<string | undefined> {
+  const found = yield* row('SELECT sealed FROM secrets WHERE name = $1', name)
+  return found && text(found, 'sealed')
+}

@@ -1,0 +1,110 @@
+import type { CredentialId, PermissionId, Ppid, SiteId } from '@countersign/core'
+import { json, number, optionalNumber, text } from '../columns.ts'
+import { lock, type Program, type Row, row, rows } from '../program.ts'
+import type { NewToken, Page, SeenCredential, TokenRow } from '../store.ts'
+import { learnCredentials } from './credentials.ts'
+
+/**
+ * Whoever revokes the user or a credential of the chain holds the same lock: either the token is there to be killed, or the revocation is
+ * there to be seen.
+ */
+export function* createToken(
+  token: NewToken,
+  livingMax: number,
+  nowMs: number,
+  seen?: SeenCredential,
+): Program<'created' | 'revoked' | 'too_many'> {
+  const { siteId, ppid, chain } = token
+  const leaf = chain[0]
+  if (leaf === undefined) throw new TypeError('a token stands on a credential')
+  const linkIds = [...new Set(chain.map(({ credentialId }) => credentialId))]
+  yield* lock(userLock(siteId, ppid), ...linkIds.map((id) => credentialLock(siteId, id)))
+  if (seen !== undefined) yield* learnCredentials([seen], nowMs)
+  if (yield* isRevoked(token, linkIds)) return 'revoked'
+  const living = yield* row(
+    'SELECT COUNT(*) AS living FROM tokens WHERE site_id = $1 AND credential_id = $2 AND revoked_at IS NULL AND expires_at > $3',
+    siteId,
+    leaf.credentialId,
+    nowMs,
+  )
+  if (living === undefined || number(living, 'living') >= livingMax) return 'too_many'
+  yield* rows(
+    `INSERT INTO tokens (sha256, jti, site_id, ppid, scope, permission_id, credential_id, chain, issuer, issuer_key, issued_at, expires_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
+    token.sha256,
+    token.jti,
+    siteId,
+    ppid,
+    JSON.stringify(token.scope),
+    token.permissionId,
+    leaf.credentialId,
+    JSON.stringify(chain),
+    token.issuer,
+    token.issuerKey,
+    token.issuedAtMs,
+    token.expiresAtMs,
+  )
+  for (const linkId of linkIds) {
+    yield* rows('INSERT INTO token_links (sha256, site_id, link_id) VALUES ($1, $2, $3)', token.sha256, siteId, linkId)
+  }
+  return 'created'
+}
+
+function* isRevoked({ siteId, ppid, chain }: NewToken, linkIds: readonly CredentialId[]): Program<boolean> {
+  const list = linkIds.map((_, i) => `$${i + 2}`).join(', ')
+  const byId = yield* row(
+    `SELECT 1 AS one FROM credential_revocations WHERE site_id = $1 AND credential_id IN (${list}) LIMIT 1`,
+    siteId,
+    ...linkIds,
+  )
+  if (byId !== undefined) return true
+  const user = yield* row('SELECT revoked, cutoff FROM users WHERE site_id = $1 AND ppid = $2', siteId, ppid)
+  if (user === undefined) return false
+  const cutoffMs = optionalNumber(user, 'cutoff')
+  if (number(user, 'revoked') === 1 || cutoffMs === undefined) return true
+  // Written so that a time that is not a number counts as old.
+  return !chain.every(({ createdMs }) => createdMs > cutoffMs)
+}
+
+export function userLock(siteId: SiteId, ppid: Ppid): string {
+  return `user ${siteId} ${ppid}`
+}
+
+export function credentialLock(siteId: SiteId, credentialId: CredentialId): string {
+  return `credential ${siteId} ${credentialId}`
+}
+
+export function* token(sha256: string): Program<TokenRow | undefined> {
+  const found = yield* row('SELECT * FROM tokens WHERE sha256 = $1', sha256)
+  return found && tokenOf(found)
+}
+
+/** By `jti`, the last first: ids that sort by time give the newest first. */
+export function* tokens(siteId: SiteId, { ppid }: { ppid?: Ppid }, { after, limit }: Page): Program<readonly TokenRow[]> {
+  const found = yield* rows(
+    `SELECT * FROM tokens WHERE site_id = $1 AND ${ppid === undefined ? 'CAST($2 AS TEXT) IS NULL' : 'ppid = $2'}
+       AND ${after === undefined ? 'CAST($3 AS TEXT) IS NULL' : 'jti < $3'} ORDER BY jti DESC LIMIT $4`,
+    siteId,
+    ppid ?? null,
+    after ?? null,
+    limit,
+  )
+  return found.map(tokenOf)
+}
+
+function tokenOf(row: Row): TokenRow {
+  return {
+    sha256: text(row, 'sha256'),
+    jti: text(row, 'jti'),
+    siteId: text(row, 'site_id') as SiteId,
+    ppid: text(row, 'ppid') as Ppid,
+    scope: json(row, 'scope'),
+    permissionId: text(row, 'permission_id') as PermissionId,
+    chain: json(row, 'chain'),
+    issuer: text(row, 'issuer'),
+    issuerKey: text(row, 'issuer_key'),
+    issuedAtMs: number(row, 'issued_at'),
+    expiresAtMs: number(row, 'expires_at'),
+    revokedAtMs: optionalNumber(row, 'revoked_at'),
+  }
+}

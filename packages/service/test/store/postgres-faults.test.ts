@@ -1,0 +1,292 @@
+import postgres from 'postgres'
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { auditLog } from '../../src/store/audit-log.ts'
+import { openStore } from '../../src/store/open.ts'
+import type { Store } from '../../src/store/store.ts'
+import { act, newSite, ppid, quietLog } from './fixtures.ts'
+import { entriesOf, kindsOf, wholeLog } from './log-reading.ts'
+import { type PostgresServer, startPostgres } from './postgres-server.ts'
+import { openProxy } from './tcp-proxy.ts'
+
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 120_000 })
+
+let server: PostgresServer
+const opened: { close(): Promise<unknown> }[] = []
+
+beforeAll(async () => {
+  server = await startPostgres()
+}, 120_000)
+afterEach(async () => {
+  for (const each of opened.splice(0).reverse()) await each.close()
+})
+afterAll(() => server?.stop())
+
+async function open(url: string, onFatal: (fault: Error) => void = () => {}): Promise<Store> {
+  const store = await openStore({ kind: 'postgres', url }, { log: quietLog, onFatal })
+  opened.push(store)
+  return store
+}
+
+function admin(url: string): postgres.Sql {
+  const sql = postgres(url, { max: 1, onnotice: () => {} })
+  opened.push({ close: () => sql.end({ timeout: 1 }) })
+  return sql
+}
+
+async function withSite(store: Store) {
+  const site = newSite()
+  await store.createSite(site, act())
+  return site.siteId
+}
+
+async function untilItWorks<T>(work: () => Promise<T>): Promise<T> {
+  for (let left = 200; ; left--) {
+    try {
+      return await work()
+    } catch (fault) {
+      if (left === 0 || (fault as Error).name !== 'StoreUnavailable') throw fault
+      await new Promise((resolve) => setTimeout(resolve, 50))
+    }
+  }
+}
+
+describe('starting', () => {
+  it('lets one of several nodes migrate while the others wait (A233)', async () => {
+    const url = await server.createDatabase()
+    const stores = await Promise.all(Array.from({ length: 5 }, () => open(url)))
+    expect(new Set(stores.map(({ epoch }) => epoch)).size).toBe(1)
+    const versions = await admin(url).unsafe('SELECT version FROM schema_version')
+    expect(versions).toHaveLength(1)
+    await withSite(stores[0] as Store)
+    expect(await auditLog(stores[4] as Store)).toMatchObject({ ok: true, position: 1 })
+  })
+
+  it('refuses a database that a newer release has written', async () => {
+    const url = await server.createDatabase()
+    await (await open(url)).close()
+    await admin(url).unsafe('UPDATE schema_version SET version = 1000')
+    await expect(open(url)).rejects.toThrow(/schema version 1000.*newer release/)
+  })
+
+  it.each([
+    ['synchronous_commit = off', /synchronous_commit is off/],
+    ['default_transaction_read_only = on', /read-only/],
+  ])('refuses a database with %s (A230)', async (setting, message) => {
+    const url = await server.createDatabase()
+    await admin(url).unsafe(`ALTER DATABASE ${new URL(url).pathname.slice(1)} SET ${setting}`)
+    await expect(open(url)).rejects.toThrow(message)
+  })
+
+  it.runIf(!process.env.TEST_POSTGRES_URL).each(['fsync', 'full_page_writes'])('refuses a server with %s off (A230)', async (setting) => {
+    const url = await server.createDatabase()
+    const sql = admin(url)
+    await sql.unsafe(`ALTER SYSTEM SET ${setting} = off`)
+    await sql.unsafe('SELECT pg_reload_conf()')
+    try {
+      await expect.poll(() => open(url).then(String, String), { timeout: 5000 }).toMatch(`${setting} is off`)
+    } finally {
+      await sql.unsafe(`ALTER SYSTEM RESET ${setting}`)
+      await sql.unsafe('SELECT pg_reload_conf()')
+      await expect.poll(async () => (await sql.unsafe(`SHOW ${setting}`))[0]?.[setting]).toBe('on')
+    }
+  })
+
+  it('stops appending when a connection turns out not to be durable', async () => {
+    const url = await server.createDatabase()
+    await (await open(url)).close()
+    const sql = admin(url)
+    const store = await open(url)
+    const siteId = await withSite(store)
+    await sql.unsafe(`ALTER DATABASE ${new URL(url).pathname.slice(1)} SET synchronous_commit = off`)
+    await sql.unsafe(
+      'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
+    )
+    await expect
+      .poll(() => store.revokeUser({ siteId, ppid: ppid(), reason: undefined }, act()).then(String, String), { timeout: 5000 })
+      .toMatch(/StoreUnavailable.*CS002/)
+    expect(await store.logPosition()).toBe(1)
+  })
+})
+
+describe('several nodes', () => {
+  it('see what the others do, are woken by it, and do things once between them', async () => {
+    const url = await server.createDatabase()
+    const [one, two] = [await open(url), await open(url)]
+    const siteId = await withSite(one)
+    const woken = new Promise<void>((resolve) => two.onAppend(resolve))
+    const user = { siteId, ppid: ppid(), reason: undefined }
+    const answers = await Promise.all(Array.from({ length: 20 }, (_, i) => (i % 2 ? one : two).revokeUser(user, act())))
+    expect(answers.filter(({ alreadyRevoked }) => !alreadyRevoked)).toHaveLength(1)
+    await woken
+    expect(await entriesOf(two, siteId)).toEqual(await entriesOf(one, siteId))
+    const used = await Promise.all(Array.from({ length: 100 }, (_, i) => (i % 2 ? one : two).useOnce('code', 'c', Number.MAX_SAFE_INTEGER)))
+    expect(used.filter(Boolean)).toHaveLength(1)
+  })
+})
+
+describe('a database that fails', () => {
+  it('is waited for in vain only so long when it does not answer, and is found again when it does', { timeout: 40_000 }, async () => {
+    const proxy = await openProxy(server.port)
+    const store = await open(await server.createDatabase({ port: proxy.port }))
+    opened.unshift(proxy)
+    const siteId = await withSite(store)
+    const user = { siteId, ppid: ppid(), reason: undefined }
+    proxy.hold()
+    const [write, read] = await Promise.allSettled([store.revokeUser(user, act()), store.logPosition()])
+    expect([write, read]).toMatchObject([
+      { status: 'rejected', reason: { name: 'StoreUnavailable' } },
+      { status: 'rejected', reason: { name: 'StoreUnavailable' } },
+    ])
+    proxy.release()
+    await untilItWorks(() => store.revokeUser(user, act()))
+    expect(await kindsOf(store, siteId)).toEqual(['site.changed', 'user.revoked'])
+  })
+
+  it('loses nothing acknowledged and keeps nothing half-done when connections die under load', { timeout: 60_000 }, async () => {
+    const proxy = await openProxy(server.port)
+    const url = await server.createDatabase({ port: proxy.port })
+    const store = await open(url)
+    opened.unshift(proxy)
+    const siteId = await withSite(store)
+    const acknowledged = new Set<string>()
+    let refusals = 0
+    let isOver = false
+    const writing = Promise.all(
+      Array.from({ length: 8 }, async () => {
+        while (!isOver) {
+          const user = ppid()
+          try {
+            await store.revokeUser({ siteId, ppid: user, reason: undefined }, act())
+            acknowledged.add(user)
+          } catch (fault) {
+            expect((fault as Error).name).toBe('StoreUnavailable')
+            refusals++
+            await new Promise((resolve) => setTimeout(resolve, 5))
+          }
+        }
+      }),
+    )
+    const reading = Promise.all(
+      Array.from({ length: 4 }, async () => {
+        while (!isOver) {
+          await store.entriesAfter(0, 3).catch((fault: Error) => expect(fault.name).toBe('StoreUnavailable'))
+        }
+      }),
+    )
+    const direct = new URL(url)
+    direct.port = String(server.port)
+    const sql = admin(direct.href)
+    for (let round = 0; round < 12; round++) {
+      await new Promise((resolve) => setTimeout(resolve, 60))
+      if (round % 2 === 0) proxy.cut()
+      else
+        await sql.unsafe(
+          `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`,
+        )
+    }
+    await new Promise((resolve) => setTimeout(resolve, 200))
+    isOver = true
+    await Promise.all([writing, reading])
+    expect(refusals).toBeGreaterThan(0)
+    expect(acknowledged.size).toBeGreaterThan(0)
+    const log = await untilItWorks(() => wholeLog(store))
+    const told = log.flatMap(({ entry }) => (entry.kind === 'user.revoked' ? [entry.body.ppid as string] : []))
+    expect(new Set(told).size).toBe(told.length)
+    expect(told).toEqual(expect.arrayContaining([...acknowledged]))
+    const states = (await sql.unsafe('SELECT ppid FROM users WHERE revoked = 1')).map(({ ppid }) => ppid)
+    expect([...states].sort()).toEqual([...told].sort())
+    const audited = (await sql.unsafe(`SELECT target FROM audit WHERE action = 'user.revoke'`)).map(({ target }) => target)
+    expect([...audited].sort()).toEqual([...told].sort())
+    expect(await auditLog(store)).toMatchObject({ ok: true })
+  })
+
+  it.runIf(!process.env.TEST_POSTGRES_URL)('is unavailable while it is down, and found again', { timeout: 60_000 }, async () => {
+    const store = await open(await server.createDatabase())
+    const siteId = await withSite(store)
+    const user = { siteId, ppid: ppid(), reason: undefined }
+    await server.restart(async () => {
+      await expect(store.revokeUser(user, act())).rejects.toMatchObject({ name: 'StoreUnavailable' })
+      await expect(store.logPosition()).rejects.toMatchObject({ name: 'StoreUnavailable' })
+      await expect(store.ping()).rejects.toMatchObject({ name: 'StoreUnavailable' })
+    })
+    const { epoch } = store
+    expect(await untilItWorks(() => store.revokeUser(user, act()))).toMatchObject({ seq: 2, alreadyRevoked: false, epoch })
+    // The same server, started again, has lost nothing.
+    expect(store.epoch).toBe(epoch)
+  })
+})
+
+describe('the epoch', () => {
+  it('is another one in a copy of the database, with the same entries under the same numbers', async () => {
+    const url = await server.createDatabase()
+    const original = await open(url)
+    const siteId = await withSite(original)
+    const user = { siteId, ppid: ppid(), reason: undefined }
+    const first = await original.revokeUser(user, act())
+    const before = await entriesOf(original, siteId)
+    await original.close()
+    const copyUrl = new URL(url)
+    copyUrl.pathname += '_copy'
+    await admin(new URL('/postgres', url).href).unsafe(
+      `CREATE DATABASE ${copyUrl.pathname.slice(1)} TEMPLATE ${new URL(url).pathname.slice(1)}`,
+    )
+    const copies = await Promise.all([open(copyUrl.href), open(copyUrl.href), open(copyUrl.href)])
+    const [copy] = copies
+    expect(new Set(copies.map(({ epoch }) => epoch)).size).toBe(1)
+    expect(copy.epoch).not.toBe(original.epoch)
+    const after = await entriesOf(copy, siteId)
+    const plain = ({ kind, seq, body, at }: (typeof after)[0]) => ({ kind, seq, body, at })
+    expect(after.map(plain)).toEqual(before.map(plain))
+    expect(await auditLog(copy)).toMatchObject({ ok: true, position: 2 })
+    expect(await copy.revokeUser(user, act())).toEqual({ ...first, alreadyRevoked: true, epoch: copy.epoch })
+    expect((await copy.revokeUser({ ...user, ppid: ppid() }, act())).seq).toBe(3)
+    expect(await auditLog(copy)).toMatchObject({ ok: true, position: 3 })
+    expect(await auditLog(await open(url))).toMatchObject({ ok: true, position: 2 })
+  })
+
+  it('changes under a running node: nothing more is appended to the old one, and the node goes on in the new one', async () => {
+    const url = await server.createDatabase()
+    const [store, other] = [await open(url), await open(url)]
+    const siteId = await withSite(store)
+    const { epoch } = store
+    await admin(url).unsafe(`UPDATE log SET lineage = 'another server'`)
+    await expect(store.revokeUser({ siteId, ppid: ppid(), reason: undefined }, act())).rejects.toMatchObject({ name: 'StoreUnavailable' })
+    await expect.poll(() => store.epoch).not.toBe(epoch)
+    expect(await store.revokeUser({ siteId, ppid: ppid(), reason: undefined }, act())).toMatchObject({ seq: 2, epoch: store.epoch })
+    // To the other node an end of the old log must never look like "nothing new".
+    await expect(other.entriesAfter(1, 10)).rejects.toMatchObject({ name: 'StoreUnavailable' })
+    await expect.poll(() => other.epoch).toBe(store.epoch)
+    expect(await entriesOf(other, siteId)).toHaveLength(2)
+  })
+
+  it('is not begun on top of a log that does not hold', async () => {
+    const url = await server.createDatabase()
+    const store = await open(url)
+    const siteId = await withSite(store)
+    await store.revokeUser({ siteId, ppid: ppid(), reason: undefined }, act())
+    await store.close()
+    const sql = admin(url)
+    await sql.unsafe(`UPDATE entries SET at = '2020-01-01T00:00:00Z' WHERE position = 1`)
+    await sql.unsafe(`UPDATE log SET lineage = 'another server'`)
+    await expect(open(url)).rejects.toMatchObject({ name: 'LogBroken', audit: { position: 1, fault: 'wrong_hash' } })
+  })
+
+  it.runIf(!process.env.TEST_POSTGRES_URL)(
+    'is another one after a fail-over; a standby is refused until then',
+    { timeout: 60_000 },
+    async () => {
+      const url = await server.createDatabase()
+      const store = await open(url)
+      const siteId = await withSite(store)
+      const { epoch } = store
+      await server.restartAsStandby()
+      await expect(open(url)).rejects.toThrow(/standby/)
+      await expect(store.revokeUser({ siteId, ppid: ppid(), reason: undefined }, act())).rejects.toMatchObject({ name: 'StoreUnavailable' })
+      await admin(url).unsafe('SELECT pg_promote()')
+      const after = await untilItWorks(() => store.revokeUser({ siteId, ppid: ppid(), reason: undefined }, act()))
+      expect(after).toMatchObject({ seq: 2, epoch: store.epoch })
+      expect(store.epoch).not.toBe(epoch)
+      expect(await auditLog(store)).toMatchObject({ ok: true, position: 2 })
+    },
+  )
+})

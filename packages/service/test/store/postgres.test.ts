@@ -1,0 +1,124 @@
+import postgres from 'postgres'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { openStore } from '../../src/store/open.ts'
+import type { Query } from '../../src/store/postgres/connect.ts'
+import { runProgram } from '../../src/store/postgres/run-program.ts'
+import { Sessions } from '../../src/store/postgres/sessions.ts'
+import { createToken } from '../../src/store/verbs/tokens.ts'
+import { act, NOW, newSite, newToken, ppid, quietLog, seen } from './fixtures.ts'
+import { type PostgresServer, startPostgres } from './postgres-server.ts'
+import { storeSuite } from './store-suite.ts'
+
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 120_000 })
+
+let server: PostgresServer
+beforeAll(async () => {
+  server = await startPostgres()
+}, 120_000)
+afterAll(() => server?.stop())
+
+const open = (url: string) =>
+  openStore(
+    { kind: 'postgres', url },
+    {
+      log: quietLog,
+      onFatal: (fault) => {
+        throw fault
+      },
+    },
+  )
+
+storeSuite('PostgreSQL', async () => open(await server.createDatabase()))
+
+describe('why the log is appended to as it is', () => {
+  /** Eight writers whose transactions overlap and partly fail, and a reader who follows the numbers. What did the reader miss? */
+  async function missed(url: string, append: string, read: string): Promise<number> {
+    const sql = postgres(url, { max: 10, onnotice: () => {} })
+    const followed: number[] = []
+    let isOver = false
+    const following = (async () => {
+      for (;;) {
+        const wasOver = isOver
+        const page = await sql.unsafe(read, [Math.max(0, ...followed)])
+        followed.push(...page.map((row) => Number(row.n)))
+        if (wasOver) return
+      }
+    })()
+    await Promise.all(
+      Array.from({ length: 8 }, async (_, writer) => {
+        for (let turn = 0; turn < 12; turn++) {
+          await sql
+            .begin(async (tx) => {
+              await tx.unsafe(append)
+              await tx.unsafe(`SELECT pg_sleep(${((writer * 5 + turn * 3) % 7) / 1000})`)
+              if ((writer + turn) % 5 === 0) throw new Error('changed my mind')
+            })
+            .catch(() => {})
+        }
+      }),
+    )
+    isOver = true
+    await following
+    const all = await sql.unsafe(read, [0])
+    await sql.end()
+    return all.length - new Set(followed).size
+  }
+
+  it('misses nothing with the locked head', { timeout: 30_000 }, async () => {
+    const url = await server.createDatabase()
+    const store = await open(url)
+    const site = newSite()
+    await store.createSite(site, act())
+    const body = `{"ppid":"${ppid()}","revoked_at":"2026-01-01T00:00:00Z"}`
+    const append = `SELECT append_entry('${store.epoch}', '${site.siteId}', 'user.revoked', '${body}', '2026-01-01T00:00:00Z')`
+    expect(await missed(url, append, 'SELECT position AS n FROM entries WHERE position > $1')).toBe(0)
+    await store.close()
+  })
+
+  it('control: misses entries when the numbers come from a sequence', { timeout: 30_000 }, async () => {
+    const url = await server.createDatabase()
+    const sql = postgres(url, { max: 1 })
+    await sql`CREATE TABLE numbered (n BIGSERIAL PRIMARY KEY, what TEXT)`
+    await sql.end()
+    expect(await missed(url, `INSERT INTO numbered (what) VALUES ('x')`, 'SELECT n FROM numbered WHERE n > $1')).toBeGreaterThan(0)
+  })
+})
+
+describe('why a token is made under a lock', () => {
+  /** Revokes the user between the look at the revocations and the birth of the token. Is the token alive afterwards? */
+  async function isAlive(options: { readonly lock: boolean }): Promise<boolean> {
+    const url = await server.createDatabase()
+    const store = await open(url)
+    const sessions = new Sessions({ url, max: 1 })
+    const site = newSite()
+    await store.createSite(site, act())
+    const credential = seen(site.siteId)
+    const token = newToken(credential)
+    let revoking: Promise<unknown> | undefined
+    const made = await sessions.transaction((query) => {
+      const interposed: Query = async (text, values) => {
+        if (text.includes('pg_advisory_xact_lock') && !options.lock) return []
+        if (text.startsWith('INSERT INTO tokens')) {
+          revoking = store.revokeUser({ siteId: site.siteId, ppid: credential.ppid, reason: undefined }, act())
+          await Promise.race([revoking, new Promise((resolve) => setTimeout(resolve, 300))])
+        }
+        return query(text, values)
+      }
+      return runProgram(createToken(token, 20, NOW), interposed, store.epoch)
+    })
+    expect(made).toBe('created')
+    await revoking
+    const found = await store.token(token.sha256)
+    await sessions.end()
+    await store.close()
+    return found !== undefined && found.revokedAtMs === undefined
+  }
+
+  it('does not outlive a revocation that comes at the worst moment', async () => {
+    expect(await isAlive({ lock: true })).toBe(false)
+  })
+
+  it('control: does without the lock', async () => {
+    expect(await isAlive({ lock: false })).toBe(true)
+  })
+})

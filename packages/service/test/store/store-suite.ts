@@ -1,0 +1,24 @@
+import { afterAll, beforeAll, describe } from 'vitest'
+import type { Store } from '../../src/store/store.ts'
+import { administrationSuite } from './suite-administration.ts'
+import { logSuite } from './suite-log.ts'
+import { onceSuite } from './suite-once.ts'
+import { revocationSuite } from './suite-revocation.ts'
+import { tokenSuite } from './suite-tokens.ts'
+
+/** What it means to be a store. Every store runs the same suite; a store without it is a rumour. */
+export function storeSuite(name: string, open: () => Promise<Store>): void {
+  describe(`the ${name} store`, () => {
+    let store: Store
+    beforeAll(async () => {
+      store = await open()
+    })
+    afterAll(() => store?.close())
+
+    administrationSuite(() => store)
+    tokenSuite(() => store)
+    revocationSuite(() => store)
+    logSuite(() => store)
+    onceSuite(() => store)
+  })
+}

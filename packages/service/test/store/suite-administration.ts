@@ -1,0 +1,278 @@
+import { parseScopeList } from '@countersign/core'
+import { describe, expect, it } from 'vitest'
+import type { NewApiKey, Store } from '../../src/store/store.ts'
+import { act, NOW, newIssuer, newKey, newSite, sha256, siteId } from './fixtures.ts'
+import { kindsOf, lastEntryOf, viewOf } from './log-reading.ts'
+import type { TheStore } from './the-store.ts'
+
+export function administrationSuite(store: TheStore): void {
+  const madeSite = async () => {
+    const site = newSite()
+    expect(await store().createSite(site, act())).not.toBe('exists')
+    return site.siteId
+  }
+  const actions = async (site: Parameters<Store['auditRows']>[0]) =>
+    (await store().auditRows(site, { after: undefined, limit: 100 })).map(({ action, detail }) => [action, detail.outcome])
+
+  describe('sites', () => {
+    it('keeps a site as it was made, and says so first in its log', async () => {
+      const site = newSite({ name: undefined, bearer: 'off', holderProof: 'required', credentialTtlSecondsMax: 60 })
+      const made = await store().createSite(site, act())
+      expect(made).toMatchObject({ ...site, createdAtMs: NOW })
+      expect(await store().site(site.siteId)).toEqual({ ...site, createdAtMs: NOW })
+      const first = await lastEntryOf(store(), site.siteId)
+      expect(first).toMatchObject({ seq: 1, kind: 'site.changed', prev_hash: '0'.repeat(64), epoch: store().epoch })
+      expect(first.body).toEqual({ bearer: 'off', holder_proof: 'required', credential_ttl_seconds_max: 60 })
+    })
+
+    it('makes a site once', async () => {
+      const site = newSite()
+      const answers = await Promise.all(Array.from({ length: 8 }, () => store().createSite(site, act())))
+      expect(answers.filter((answer) => answer === 'exists')).toHaveLength(7)
+      expect(await kindsOf(store(), site.siteId)).toEqual(['site.changed'])
+    })
+
+    it('tells verifiers only of changes that concern them', async () => {
+      const site = await madeSite()
+      expect(await store().changeSite(site, { name: null, returnUrls: ['https://b.example/'] }, act())).toMatchObject({
+        name: undefined,
+        returnUrls: ['https://b.example/'],
+        position: 0,
+      })
+      expect(await kindsOf(store(), site)).toEqual(['site.changed'])
+      const changed = await store().changeSite(site, { bearer: 'off', credentialTtlSecondsMax: 3600 }, act())
+      expect(changed?.position).toBeGreaterThan(0)
+      expect((await viewOf(store(), site)).settings).toEqual({ bearer: 'off', holderProof: 'optional', credentialTtlSecondsMax: 3600 })
+      expect(await store().changeSite(site, { bearer: 'off' }, act())).toMatchObject({ position: 0 })
+      expect(await actions(site)).toEqual([
+        ['site.change', 'unchanged'],
+        ['site.change', 'done'],
+        ['site.change', 'done'],
+        ['site.create', 'done'],
+      ])
+    })
+
+    it('does not know a site that was never made', async () => {
+      expect(await store().site(siteId())).toBeUndefined()
+      expect(await store().changeSite(siteId(), { bearer: 'off' }, act())).toBeUndefined()
+    })
+
+    it('pages through sites by name', async () => {
+      const names = [await madeSite(), await madeSite(), await madeSite()].sort()
+      const first = await store().sites({ after: names[0], limit: 1 })
+      expect(first.map(({ siteId }) => siteId > (names[0] as string))).toEqual([true])
+      const rest = await store().sites({ after: undefined, limit: 1000 })
+      const found = rest.map(({ siteId }) => siteId)
+      expect(found).toEqual([...found].sort())
+      expect(found).toEqual(expect.arrayContaining(names))
+    })
+  })
+
+  describe('issuers', () => {
+    it('states the whole issuer when it is added', async () => {
+      const site = await madeSite()
+      const issuer = await newIssuer(site, { credentialTtlSecondsMax: 60, label: 'ours', fetched: true })
+      expect(await store().addIssuer(issuer, act())).toMatchObject({ ...issuer, status: 'trusted' })
+      expect(await store().issuer(site, issuer.issuer)).toEqual({ ...issuer, status: 'trusted', createdAtMs: NOW })
+      expect(await lastEntryOf(store(), site)).toMatchObject({
+        kind: 'issuer.trusted',
+        body: { issuer: issuer.issuer, keys: issuer.keys, scope: ['read', 'write'], credential_ttl_seconds_max: 60 },
+      })
+      expect(await store().addIssuer(issuer, act())).toBe('exists')
+      expect(await kindsOf(store(), site)).toEqual(['site.changed', 'issuer.trusted'])
+    })
+
+    it('tells of distrust once, and of new trust with the whole state', async () => {
+      const site = await madeSite()
+      const issuer = await newIssuer(site)
+      await store().addIssuer(issuer, act())
+      for (const status of ['distrusted', 'distrusted', 'trusted', 'trusted'] as const) {
+        expect(await store().changeIssuer(site, issuer.issuer, { status }, act())).toMatchObject({ status })
+      }
+      expect(await kindsOf(store(), site)).toEqual(['site.changed', 'issuer.trusted', 'issuer.distrusted', 'issuer.trusted'])
+      expect((await viewOf(store(), site)).issuer(issuer.issuer)?.keys.size).toBe(1)
+    })
+
+    it('replaces what is given, takes away what is null, and keeps a new label to itself', async () => {
+      const site = await madeSite()
+      const issuer = await newIssuer(site)
+      await store().addIssuer(issuer, act())
+      expect(await store().changeIssuer(site, issuer.issuer, { label: 'new' }, act())).toMatchObject({ label: 'new', position: 0 })
+      const keys = [await newKey('a'), await newKey('b')]
+      const changed = await store().changeIssuer(site, issuer.issuer, { keys, scope: null, credentialTtlSecondsMax: 5 }, act())
+      expect(changed).toMatchObject({ keys, scope: undefined, credentialTtlSecondsMax: 5, label: 'new' })
+      expect(await lastEntryOf(store(), site)).toMatchObject({ seq: 3, body: { keys, scope: null, credential_ttl_seconds_max: 5 } })
+      expect(await store().changeIssuer(site, 'did:web:nobody.example', { label: null }, act())).toBeUndefined()
+    })
+
+    it('writes nothing when a document that is fetched again has not changed', async () => {
+      const site = await madeSite()
+      const issuer = await newIssuer(site, { fetched: true })
+      await store().addIssuer(issuer, act())
+      const again = await store().changeIssuer(site, issuer.issuer, { keys: issuer.keys }, act(NOW, 'system'))
+      expect(again).toMatchObject({ position: 0 })
+      expect(await actions(site)).toEqual([
+        ['issuer.add', 'done'],
+        ['site.create', 'done'],
+      ])
+    })
+
+    it('retires a key and takes it back', async () => {
+      const site = await madeSite()
+      const issuer = await newIssuer(site)
+      const [key] = issuer.keys
+      await store().addIssuer(issuer, act())
+      const retired = await store().changeIssuerKey(site, issuer.issuer, 'key-1', 'retired', act(NOW + 1000))
+      expect(retired).toMatchObject({ keys: [{ ...key, status: 'retired', retired_at: '2026-01-01T12:00:01.250Z' }] })
+      expect(await store().changeIssuerKey(site, issuer.issuer, 'key-1', 'retired', act(NOW + 2000))).toMatchObject({ position: 0 })
+      expect(await store().changeIssuerKey(site, issuer.issuer, 'key-1', 'active', act())).toMatchObject({ keys: [key] })
+      expect(await kindsOf(store(), site)).toEqual(['site.changed', 'issuer.trusted', 'key.retired', 'issuer.trusted'])
+      expect(await store().changeIssuerKey(site, issuer.issuer, 'key-2', 'active', act())).toBeUndefined()
+    })
+
+    it('never lets a compromised key be anything else, by name or by material', async () => {
+      const site = await madeSite()
+      const issuer = await newIssuer(site)
+      const other = await newIssuer(site, { keys: [{ ...(issuer.keys[0] as (typeof issuer.keys)[0] & object), id: 'same-material' }] })
+      await store().addIssuer(issuer, act())
+      await store().addIssuer(other, act())
+      await store().changeIssuerKey(site, issuer.issuer, 'key-1', 'compromised', act())
+      expect(await lastEntryOf(store(), site)).toMatchObject({ kind: 'key.compromised', body: { issuer: issuer.issuer, key_id: 'key-1' } })
+      expect((await store().issuer(site, other.issuer))?.keys).toMatchObject([{ id: 'same-material', status: 'compromised' }])
+
+      expect(await store().changeIssuerKey(site, issuer.issuer, 'key-1', 'active', act())).toBe('final')
+      expect(await store().changeIssuerKey(site, issuer.issuer, 'key-1', 'compromised', act())).toMatchObject({ position: 0 })
+      await store().changeIssuer(site, issuer.issuer, { keys: [] }, act())
+      const renamed = { ...(issuer.keys[0] as (typeof issuer.keys)[0] & object), id: 'key-9' }
+      const back = await store().changeIssuer(site, issuer.issuer, { keys: [await newKey('key-1'), renamed] }, act())
+      expect(back).toMatchObject({ keys: [{ status: 'compromised' }, { status: 'compromised' }] })
+      const statuses = [...((await viewOf(store(), site)).issuer(issuer.issuer)?.keys.values() ?? [])].map(({ status }) => status)
+      expect(statuses).toEqual(['compromised', 'compromised'])
+    })
+
+    it('tells that a key of an issuer it does not trust is compromised', async () => {
+      const site = await madeSite()
+      const issuer = await newIssuer(site)
+      await store().addIssuer(issuer, act())
+      await store().changeIssuer(site, issuer.issuer, { status: 'distrusted' }, act())
+      expect(await store().changeIssuerKey(site, issuer.issuer, 'key-1', 'retired', act())).toMatchObject({ position: 0 })
+      await store().changeIssuerKey(site, issuer.issuer, 'key-1', 'compromised', act())
+      expect((await kindsOf(store(), site)).slice(2)).toEqual(['issuer.distrusted', 'key.compromised'])
+      await store().changeIssuer(site, issuer.issuer, { status: 'trusted' }, act())
+      expect(await lastEntryOf(store(), site)).toMatchObject({ body: { keys: [{ status: 'compromised' }] } })
+    })
+
+    it('keeps nothing of an issuer that could not be told to verifiers', async () => {
+      const site = await madeSite()
+      const issuer = await newIssuer(site, { scope: parseScopeList([]) as [] })
+      await expect(store().addIssuer(issuer, act())).rejects.toThrow(TypeError)
+      expect(await store().issuer(site, issuer.issuer)).toBeUndefined()
+      expect(await kindsOf(store(), site)).toEqual(['site.changed'])
+    })
+
+    it('pages through issuers of a site, and through those of all sites that are fetched', async () => {
+      const site = await madeSite()
+      const three = [await newIssuer(site, { fetched: true }), await newIssuer(site), await newIssuer(site, { fetched: true })]
+      for (const issuer of three) await store().addIssuer(issuer, act())
+      const names = three.map(({ issuer }) => issuer).sort()
+      const page = await store().issuers(site, { after: names[0], limit: 1 })
+      expect(page.map(({ issuer }) => issuer)).toEqual([names[1]])
+      const found: string[] = []
+      for (let after: string | undefined; ; ) {
+        const some = await store().fetchedIssuers({ after, limit: 1 })
+        const last = some[0]
+        if (last === undefined) break
+        after = `${last.siteId} ${last.issuer}`
+        if (last.siteId === site) found.push(last.issuer)
+      }
+      expect(found).toEqual(
+        three
+          .filter(({ fetched }) => fetched)
+          .map(({ issuer }) => issuer)
+          .sort(),
+      )
+    })
+  })
+
+  describe('API keys', () => {
+    const newApiKey = (fields: Partial<NewApiKey>): NewApiKey => ({
+      keyId: `key_${sha256().slice(0, 20)}`,
+      siteId: null,
+      sha256: sha256(),
+      last4: 'abcd',
+      permissions: ['site:admin', 'feed:read'],
+      label: undefined,
+      expiresAtMs: NOW + 1000,
+      ...fields,
+    })
+
+    it('finds a key by its hash, and no more when it is deleted', async () => {
+      const site = await madeSite()
+      const key = newApiKey({ siteId: site })
+      expect(await store().createApiKey(key, act())).toEqual({ ...key, createdAtMs: NOW })
+      expect(await store().apiKeyBySha256(key.sha256)).toEqual({ ...key, createdAtMs: NOW })
+      expect(await store().deleteApiKey(null, key.keyId, act())).toBe(false)
+      expect(await store().deleteApiKey(await madeSite(), key.keyId, act())).toBe(false)
+      expect(await store().apiKeyBySha256(key.sha256)).toBeDefined()
+      expect(await store().deleteApiKey(site, key.keyId, act())).toBe(true)
+      expect(await store().apiKeyBySha256(key.sha256)).toBeUndefined()
+      expect(await store().deleteApiKey(site, key.keyId, act())).toBe(false)
+      expect((await actions(site)).slice(0, 2)).toEqual([
+        ['api_key.delete', 'done'],
+        ['api_key.create', 'done'],
+      ])
+    })
+
+    it('keeps the keys of operators apart from those of sites', async () => {
+      const site = await madeSite()
+      const [operators, sites] = [newApiKey({}), newApiKey({ siteId: site, expiresAtMs: undefined })]
+      await store().createApiKey(operators, act())
+      await store().createApiKey(sites, act())
+      expect((await store().apiKeys(site, { after: undefined, limit: 10 })).map(({ keyId }) => keyId)).toEqual([sites.keyId])
+      const found = (await store().apiKeys(null, { after: undefined, limit: 1000 })).map(({ keyId }) => keyId)
+      expect(found).toContain(operators.keyId)
+      expect(found).not.toContain(sites.keyId)
+      await expect(store().createApiKey(newApiKey({ siteId: siteId() }), act())).rejects.toThrow()
+    })
+  })
+
+  describe('audit, secrets and time', () => {
+    it('lists the newest audit rows first, page by page', async () => {
+      const site = await madeSite()
+      for (const [i, action] of ['a', 'b', 'c'].entries()) {
+        await store().audit({ siteId: site, action, target: undefined, detail: { n: i, list: ['x'] }, act: act(NOW + 1 + i, 'key:key_1') })
+      }
+      const [c, b] = await store().auditRows(site, { after: undefined, limit: 2 })
+      expect([c?.action, b?.action]).toEqual(['c', 'b'])
+      expect(c).toMatchObject({ detail: { n: 2, list: ['x'] }, target: undefined, act: { actor: 'key:key_1', requestId: 'req-1' } })
+      const rest = await store().auditRows(site, { after: b?.id, limit: 10 })
+      expect(rest.map(({ action }) => action)).toEqual(['a', 'site.create'])
+    })
+
+    it('keeps what concerns no site apart', async () => {
+      const action = `test.${sha256()}`
+      await store().audit({ siteId: null, action, target: 'x', detail: {}, act: act() })
+      const found = await store().auditRows(null, { after: undefined, limit: 1000 })
+      expect(found.filter((row) => row.action === action)).toMatchObject([{ siteId: null, target: 'x' }])
+    })
+
+    it('keeps the first secret under a name unless told to replace it', async () => {
+      const name = sha256()
+      expect(await store().secret(name)).toBeUndefined()
+      expect(new Set(await Promise.all(['a', 'b', 'c'].map((sealed) => store().putSecret(name, sealed)))).size).toBe(1)
+      const first = await store().secret(name)
+      expect(await store().putSecret(name, 'other')).toBe(first)
+      expect(await store().putSecret(name, 'other', { replace: true })).toBe('other')
+      expect(await store().secret(name)).toBe('other')
+    })
+
+    it('never confirms an earlier time than before', async () => {
+      const base = await store().confirmTime(0)
+      expect(await store().confirmTime(base + 1000)).toBe(base + 1000)
+      expect(await store().confirmTime(base + 500)).toBe(base + 1000)
+      const many = await Promise.all([1, 3, 2].map((n) => store().confirmTime(base + 1000 + n)))
+      expect(Math.max(...many)).toBe(base + 1003)
+      expect(await store().confirmTime(0)).toBe(base + 1003)
+    })
+  })
+}

@@ -1,0 +1,13 @@
+import { execFileSync } from 'node:child_process'
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { checkPackage, uses } from './check-package.ts'
+
+/** Builds every package from nothing, the lower ones first, and looks at each as somebody who installs it. Ends with an error at the first fault. */
+const root = join(import.meta.dirname, '..')
+
+for (const use of uses) {
+  rmSync(join(root, use.folder, 'dist'), { recursive: true, force: true })
+  execFileSync(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', use.folder], { cwd: root, stdio: 'inherit' })
+  checkPackage(use)
+}
