@@ -1,0 +1,133 @@
+import { isUtf8 } from 'node:buffer'
+import type { lookup as lookUp } from 'node:dns'
+import { request as requestHttp } from 'node:http'
+import { request as requestHttps } from 'node:https'
+import { type DidKey, isJsonObject, type JsonValue, parseDidWeb, parseJson, readDidDocument } from '@countersign/core'
+import { isLoopback } from '@countersign/core/contract'
+import { createGuardedLookup, isLoopbackAddress, isPublicAddress } from '../net/public-address.ts'
+
+/** The keys with which a `did:web` says that it signs credentials: none at all when its document names none. */
+interface FetchedKeys {
+  readonly keys: readonly DidKey[]
+  /** Keys of the document that do not count, and why. */
+  readonly leftOut: readonly { readonly id: string; readonly why: string }[]
+}
+
+/** Fetches DID documents from elsewhere. Never part of a verification. */
+export interface DidWebFetcher {
+  /** A fault is in words for whoever administers the site: they do not tell an open port from a closed one. `cause` is for the log. */
+  fetch(did: string): Promise<FetchedKeys | { readonly fault: string; readonly cause?: unknown }>
+}
+
+export interface DidWebOptions {
+  /** For development: names of this machine are asked too, by http and on any port. */
+  readonly allowLoopback: boolean
+  // The rest is for tests, which have no public addresses of their own.
+  readonly timeoutMs?: number
+  readonly resolve?: typeof lookUp
+  readonly ca?: string
+  readonly isPublic?: (address: string) => boolean
+  readonly portsAllowed?: readonly number[]
+}
+
+const TIMEOUT_MS = 5000
+const RUNNING_MAX = 32
+const BYTES_MAX = 64 * 1024
+const JSON_DEPTH_MAX = 16
+/** Elsewhere our knocking would be a port scan by order of whoever administers a site. */
+const PORTS_ALLOWED = [443, 8443]
+const JSON_TYPE = /^application\/(?:json|[a-z0-9.+-]+\+json)\s*(?:;|$)/i
+const NO_DOCUMENT = 'the host answered, but not with a DID document; redirects are not followed'
+const NOT_FETCHED = 'the DID document could not be fetched'
+
+/**
+ * Asks public addresses over https only, follows no redirect, gives up after 5 s or 64 KiB. The address is checked where the connection is made,
+ * for every address of the name.
+ */
+export function createDidWebFetcher(options: DidWebOptions): DidWebFetcher {
+  let running = 0
+  return {
+    async fetch(did) {
+      const place = parseDidWeb(did)
+      if (place === undefined) return { fault: 'this is not a did:web with a host name and plain path segments' }
+      if (running >= RUNNING_MAX) return { fault: 'too many DID documents are being fetched at the moment; try again' }
+      let text: string
+      running++
+      try {
+        text = await fetchText(new URL(place.url), options)
+      } catch (cause) {
+        return { fault: cause instanceof Unfit ? cause.message : NOT_FETCHED, cause }
+      } finally {
+        running--
+      }
+      const json = parseJson(text, { depthMax: JSON_DEPTH_MAX })
+      if ('fault' in json) return { fault: 'the DID document is not strict JSON' }
+      return saysNothingSigns(json.value, did) ? { keys: [], leftOut: [] } : readDidDocument(json.value, did)
+    },
+  }
+}
+
+/** Something came back, and it will not do. */
+class Unfit extends Error {}
+
+async function fetchText(url: URL, options: DidWebOptions): Promise<string> {
+  const { allowLoopback, timeoutMs = TIMEOUT_MS, isPublic = isPublicAddress, portsAllowed = PORTS_ALLOWED } = options
+  const isHere = allowLoopback && isLoopback(url)
+  if (!isHere && !portsAllowed.includes(Number(url.port || 443))) throw new Unfit('a DID document is fetched from port 443 or 8443 only')
+  const lookup = createGuardedLookup(isHere ? isLoopbackAddress : isPublic, options.resolve)
+  const signal = AbortSignal.timeout(timeoutMs)
+  const headers = { accept: 'application/did+json, application/json', 'accept-encoding': 'identity', 'user-agent': 'countersign' }
+  const { promise, resolve, reject } = Promise.withResolvers<Buffer>()
+  const request = isHere
+    ? requestHttp({
+        protocol: 'http:',
+        hostname: url.hostname,
+        port: url.port || 80,
+        path: url.pathname,
+        headers,
+        lookup,
+        agent: false,
+        signal,
+      })
+    : requestHttps(url, { headers, lookup, agent: false, signal, ...(options.ca === undefined ? {} : { ca: options.ca }) })
+  request.on('error', reject)
+  // The socket is ours then, and nobody else listens to its errors.
+  request.on('upgrade', (_answer, socket) => {
+    socket.on('error', reject).destroy()
+    reject(new Unfit(NO_DOCUMENT))
+  })
+  request.on('response', (answer) => {
+    const { statusCode, headers: fields } = answer
+    const fault = answerFault(statusCode, fields['content-type'], fields['content-encoding'])
+    const chunks: Buffer[] = []
+    let bytes = 0
+    if (fault !== undefined) request.destroy(new Unfit(fault))
+    answer.on('data', (chunk: Buffer) => {
+      bytes += chunk.length
+      if (bytes > BYTES_MAX) request.destroy(new Unfit('the DID document is larger than 64 KiB'))
+      else chunks.push(chunk)
+    })
+    answer.on('error', reject)
+    answer.on('end', () => (answer.complete ? resolve(Buffer.concat(chunks)) : reject(new Error('the answer was cut off'))))
+  })
+  request.end()
+  return decode(await promise)
+}
+
+function answerFault(status: number | undefined, type: string | undefined, encoding: string | undefined): string | undefined {
+  if (status !== 200) return NO_DOCUMENT
+  if (type === undefined || !JSON_TYPE.test(type)) return 'the DID document has a Content-Type other than JSON'
+  return encoding === undefined || encoding === 'identity' ? undefined : 'the DID document is compressed'
+}
+
+function decode(bytes: Buffer): string {
+  if (!isUtf8(bytes)) throw new Unfit('the DID document is not UTF-8')
+  return bytes.toString('utf8')
+}
+
+/** The right document, saying that nothing signs for this DID any more. That is a statement, not a failure. */
+function saysNothingSigns(document: JsonValue, did: string): boolean {
+  if (!isJsonObject(document) || document.id !== did) return false
+  const { assertionMethod } = document
+  return assertionMethod === undefined || (Array.isArray(assertionMethod) && assertionMethod.length === 0)
+}

@@ -1,0 +1,310 @@
+import {
+  type Clocks,
+  checkEntry,
+  createSiteView,
+  type Knowledge,
+  type SignatureMemory,
+  type SiteId,
+  type SiteView,
+} from '@countersign/core'
+import type { Logger } from 'pino'
+import { Problem } from '../problem.ts'
+import type { SiteHead, Store } from '../store/store.ts'
+import type { Clock } from './clock.ts'
+import { LogDamage, POLL_MS, type TailPage, tail } from './tail.ts'
+import { createWake } from './wake.ts'
+
+/** What this node knows of every site, kept up by the tail of the log. The same view class as in the SDK. */
+export interface LiveViews {
+  /** Undefined for a site that does not exist. */
+  view(siteId: SiteId): SiteView | undefined
+  /**
+   * What a decision at that site rests on; its age is that of the last time the store confirmed the end of the log. It stays true while the
+   * decision waits for something: the age goes on, and is endless once this view of the site has been replaced by another.
+   */
+  knowledge(siteId: SiteId, signatures?: SignatureMemory): Knowledge | undefined
+  /** The position up to which this node has applied the log. */
+  readonly position: number
+  /** How old the knowledge of all sites is, and how old it may become. All sites come from one store, so one age is that of all. */
+  age(): { readonly ageMs: number; readonly ageMsMax: number; readonly asOfMs: number }
+  /** Resolves when this node has applied the log up to `position`; rejects with a Problem 503 when that takes too long. */
+  reached(position: number): Promise<void>
+  /** The same for a place in the log of one site: resolves when this node's view of it is at least that new. */
+  reachedSeq(siteId: SiteId, cursor: { readonly epoch: string; readonly seq: number }): Promise<void>
+  /** Store reachable, chain intact, knowledge fresh; otherwise why not. */
+  readiness(): { readonly ready: true } | { readonly ready: false; readonly why: string }
+  close(): Promise<void>
+}
+
+export interface LiveViewsOptions {
+  /** The oldest knowledge that a decision may rest on. */
+  readonly viewAgeMsMax: number
+  /** How long `reached` waits. */
+  readonly reachMsMax?: number
+}
+
+const REACH_MS_MAX = 2000
+const WAITERS_MAX = 10_000
+const HEADS_PAGE = 1000
+
+/**
+ * Reads the whole log and checks every link of its chain, then follows it. Rejects when the store cannot be asked. A damaged log does not
+ * reject: the node starts, is never ready, and refuses every decision, since "not revoked" is not to be had from such a log.
+ */
+export async function openLiveViews(
+  store: LogStore,
+  clock: Clock,
+  log: Pick<Logger, 'error' | 'warn' | 'info'>,
+  options: LiveViewsOptions,
+): Promise<LiveViews> {
+  const views = new FollowedLog(store, clock, log, options)
+  await views.start()
+  return views
+}
+
+type LogStore = Pick<Store, 'entriesAfter' | 'logPosition' | 'siteHeads' | 'onAppend' | 'epoch'>
+
+/** What the store says of the ends of the log, besides the log itself. */
+interface Ends {
+  readonly position: number
+  readonly heads: readonly SiteHead[]
+}
+
+interface Waiter {
+  isOver(): boolean
+  end(fault?: Problem): void
+}
+
+class FollowedLog implements LiveViews {
+  position = 0
+  private readonly store: LogStore
+  private readonly clock: Clock
+  private readonly log: Pick<Logger, 'error' | 'warn' | 'info'>
+  readonly ageMsMax: number
+  private readonly reachMsMax: number
+  private readonly wake = createWake()
+  private readonly stop = new AbortController()
+  private readonly waiters = new Set<Waiter>()
+  private views = new Map<SiteId, SiteView>()
+  private epoch = ''
+  /** The clocks before the last question to which the store's answer was the end of the log. */
+  private provenAt: Clocks | undefined
+  private damage: string | undefined
+  private isFailing = false
+  private following: Promise<void> = Promise.resolve()
+  private unlisten: () => void = () => {}
+
+  constructor(
+    store: LogStore,
+    clock: Clock,
+    log: Pick<Logger, 'error' | 'warn' | 'info'>,
+    { viewAgeMsMax, reachMsMax = REACH_MS_MAX }: LiveViewsOptions,
+  ) {
+    this.store = store
+    this.clock = clock
+    this.log = log
+    this.ageMsMax = viewAgeMsMax
+    this.reachMsMax = reachMsMax
+  }
+
+  async start(): Promise<void> {
+    this.unlisten = this.store.onAppend(() => this.wake.wake())
+    try {
+      await new Promise<void>((resolve, reject) => {
+        this.following = this.follow(resolve, reject)
+      })
+    } catch (fault) {
+      await this.close()
+      throw fault
+    }
+  }
+
+  view(siteId: SiteId): SiteView | undefined {
+    return this.views.get(siteId)
+  }
+
+  knowledge(siteId: SiteId, signatures?: SignatureMemory): Knowledge | undefined {
+    const site = this.views.get(siteId)
+    return site === undefined ? undefined : new LiveKnowledge(site, this, signatures)
+  }
+
+  ageOf(site: SiteView): number {
+    return this.views.get(site.siteId) === site ? this.ageMs() : Infinity
+  }
+
+  age(): { ageMs: number; ageMsMax: number; asOfMs: number } {
+    return { ageMs: this.ageMs(), ageMsMax: this.ageMsMax, asOfMs: this.provenAt?.wallMs ?? Number.NEGATIVE_INFINITY }
+  }
+
+  /** Both clocks, and the less flattering counts: one may have been set back, the other may have slept. */
+  private ageMs(): number {
+    if (this.provenAt === undefined || this.damage !== undefined) return Infinity
+    const { wallMs, monotonicMs } = this.clock.clocks()
+    return Math.max(0, monotonicMs - this.provenAt.monotonicMs, wallMs - this.provenAt.wallMs)
+  }
+
+  reached(position: number): Promise<void> {
+    return this.until(() => this.position >= position)
+  }
+
+  reachedSeq(siteId: SiteId, { epoch, seq }: { epoch: string; seq: number }): Promise<void> {
+    return this.until(() => {
+      const head = this.views.get(siteId)?.head
+      return head !== undefined && head.epoch === epoch && head.seq >= seq
+    })
+  }
+
+  private until(isOver: () => boolean): Promise<void> {
+    if (isOver()) return Promise.resolve()
+    if (this.damage !== undefined || this.stop.signal.aborted || this.waiters.size >= WAITERS_MAX) return Promise.reject(tooOld())
+    return new Promise((resolve, reject) => {
+      const waiter: Waiter = {
+        isOver,
+        end: (fault) => {
+          clearTimeout(timer)
+          this.waiters.delete(waiter)
+          if (fault === undefined) resolve()
+          else reject(fault)
+        },
+      }
+      const timer = setTimeout(() => waiter.end(tooOld()), this.reachMsMax)
+      this.waiters.add(waiter)
+      this.wake.wake()
+    })
+  }
+
+  readiness(): { ready: true } | { ready: false; why: string } {
+    if (this.damage !== undefined) return { ready: false, why: this.damage }
+    if (!(this.ageMs() <= this.ageMsMax)) return { ready: false, why: 'the store has not confirmed the end of the log for too long' }
+    try {
+      this.clock.nowMs()
+    } catch {
+      return { ready: false, why: 'the clock of this machine has leapt ahead' }
+    }
+    return { ready: true }
+  }
+
+  async close(): Promise<void> {
+    this.stop.abort()
+    this.unlisten()
+    for (const waiter of [...this.waiters]) waiter.end(tooOld())
+    await this.following
+  }
+
+  private async follow(onLoaded: () => void, onUnreadable: (fault: unknown) => void): Promise<void> {
+    const { signal } = this.stop
+    const onFailure = (err: unknown) => {
+      onUnreadable(err) // Matters only until the log has been loaded; later on the store is asked again until it answers.
+      if (!this.isFailing) this.log.warn({ err }, 'the log cannot be read; trying again')
+      this.isFailing = true
+    }
+    while (!signal.aborted) {
+      this.begin()
+      try {
+        // Read before the log: an end that lies before one of these has been cut off.
+        const ends = await this.readEnds()
+        let isLoaded = false
+        for await (const page of tail({ store: this.store, wake: this.wake, clocks: this.clock.clocks, signal, onFailure })) {
+          if (this.store.epoch !== this.epoch) break
+          await this.apply(page)
+          if (!page.isEnd) continue
+          if (!isLoaded) this.requireEnds(ends)
+          isLoaded = true
+          this.provenAt = page.askedAt
+          this.rouse()
+          onLoaded()
+        }
+      } catch (fault) {
+        if (fault instanceof LogDamage && this.store.epoch === this.epoch) {
+          this.distrust(fault)
+          onLoaded()
+          return
+        }
+        if (!(fault instanceof LogDamage)) onFailure(fault)
+        await this.wake.sleep(this.wake.count, POLL_MS, signal)
+      }
+      // From here on everything is read anew: in a new epoch what was known counts no more.
+    }
+  }
+
+  private begin(): void {
+    this.views = new Map()
+    this.epoch = this.store.epoch
+    this.position = 0
+    this.provenAt = undefined
+  }
+
+  private async readEnds(): Promise<Ends> {
+    const heads: SiteHead[] = []
+    for (let after: string | undefined; ; ) {
+      const page = await this.store.siteHeads({ after, limit: HEADS_PAGE })
+      heads.push(...page)
+      after = page.at(-1)?.siteId
+      if (page.length < HEADS_PAGE) return { position: await this.store.logPosition(), heads }
+    }
+  }
+
+  private requireEnds({ position, heads }: Ends): void {
+    if (this.position < position) throw new LogDamage(`the log ends at ${this.position}, but it had ${position} entries`)
+    for (const { siteId, epoch, seq, hash } of heads) {
+      const head = this.views.get(siteId)?.head
+      const isThere = epoch === this.epoch && head !== undefined && (head.seq > seq || (head.seq === seq && head.hash === hash))
+      if (!isThere) throw new LogDamage(`the log of ${siteId} does not end where it should`)
+    }
+  }
+
+  private async apply({ entries }: TailPage): Promise<void> {
+    for (const { entry, position } of entries) {
+      const checking = checkEntry(entry)
+      const checked = checking instanceof Promise ? await checking : checking
+      if (checked === undefined) throw new LogDamage(`entry ${position} of the log has another hash than its own`)
+      let view = this.views.get(entry.site_id)
+      if (view === undefined) {
+        view = createSiteView({ siteId: entry.site_id })
+        this.views.set(entry.site_id, view)
+      }
+      const applied = entry.epoch === this.epoch ? view.apply(checked) : 'other_epoch'
+      if (applied !== 'applied') throw new LogDamage(`entry ${position} does not continue the log of ${entry.site_id}: ${applied}`)
+      this.position = position
+    }
+    if (this.isFailing) this.log.info({ position: this.position }, 'the log can be read again')
+    this.isFailing = false
+    if (this.provenAt !== undefined) this.rouse()
+  }
+
+  private rouse(): void {
+    for (const waiter of this.waiters) if (waiter.isOver()) waiter.end()
+  }
+
+  private distrust(fault: LogDamage): void {
+    this.damage = fault.message
+    this.log.error({ err: fault }, 'the log is damaged; this node refuses everything until it has been looked at and started again')
+    for (const waiter of [...this.waiters]) waiter.end(tooOld())
+  }
+}
+
+class LiveKnowledge implements Knowledge {
+  readonly site: SiteView
+  readonly signatures?: SignatureMemory
+  private readonly log: FollowedLog
+
+  constructor(site: SiteView, log: FollowedLog, signatures: SignatureMemory | undefined) {
+    this.site = site
+    this.log = log
+    if (signatures !== undefined) this.signatures = signatures
+  }
+
+  get ageMs(): number {
+    return this.log.ageOf(this.site)
+  }
+
+  get ageMsMax(): number {
+    return this.log.ageMsMax
+  }
+}
+
+function tooOld(): Problem {
+  return new Problem('revocation_view_stale', 'this node has not read that far in the revocation log yet; try again in a moment', {
+    retryAfterSeconds: 1,
+  })
+}

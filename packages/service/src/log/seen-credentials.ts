@@ -1,0 +1,115 @@
+import { type AllowCredential, type Credential, permissionOf } from '@countersign/core'
+import type { Logger } from 'pino'
+import type { ChainLink, SeenCredential, Store } from '../store/store.ts'
+
+/** Writes down, in the background, which credentials have been shown. A verdict never waits for it. */
+export interface SeenCredentials {
+  /** To be written within a second. What was written lately is passed over; when there is too much to write, some of it is not. */
+  record(allow: AllowCredential): void
+  /** Resolves when all that was recorded so far has been written or given up. */
+  flush(): Promise<void>
+  close(): Promise<void>
+}
+
+export interface SeenCredentialsOptions {
+  readonly store: Pick<Store, 'learnCredentials'>
+  readonly nowMs: () => number
+  readonly log: Pick<Logger, 'warn'>
+  readonly delayMs?: number
+  readonly waitingMax?: number
+  readonly recentMax?: number
+}
+
+const BATCH = 500
+
+/** Bounded in what waits and in what it remembers. A batch that the store refuses is given up: the credential will be shown again. */
+export function createSeenCredentials(options: SeenCredentialsOptions): SeenCredentials {
+  const { store, nowMs, log, delayMs = 250, waitingMax = 10_000, recentMax = 50_000 } = options
+  let recent = new Set<string>()
+  let lessRecent = new Set<string>()
+  let waiting: SeenCredential[] = []
+  let timer: NodeJS.Timeout | undefined
+  let writing: Promise<void> = Promise.resolve()
+
+  const write = async () => {
+    while (waiting.length > 0) {
+      const batch = waiting.splice(0, BATCH)
+      try {
+        await store.learnCredentials(batch, nowMs())
+      } catch (err) {
+        for (const seen of batch) {
+          recent.delete(nameOf(seen))
+          lessRecent.delete(nameOf(seen))
+        }
+        log.warn({ err, count: batch.length }, 'credentials that were shown could not be written down')
+      }
+    }
+  }
+
+  const flush = () => {
+    clearTimeout(timer)
+    timer = undefined
+    writing = writing.then(write)
+    return writing
+  }
+
+  return {
+    record(allow) {
+      const name = nameOf(allow.subject)
+      if (recent.has(name) || lessRecent.has(name)) return
+      if (waiting.length >= waitingMax) return
+      if (recent.size >= recentMax / 2) {
+        lessRecent = recent
+        recent = new Set()
+      }
+      recent.add(name)
+      waiting.push(seenCredential(allow, 'presented'))
+      if (timer === undefined) {
+        timer = setTimeout(() => void flush(), delayMs)
+        timer.unref()
+      }
+    },
+    flush,
+    async close() {
+      await flush()
+      waiting = []
+    },
+  }
+}
+
+function nameOf({ siteId, credentialId }: Pick<SeenCredential, 'siteId' | 'credentialId'>): string {
+  return `${siteId} ${credentialId}`
+}
+
+/** What the store keeps of a credential that was accepted. */
+export function seenCredential({ subject, credential }: AllowCredential, source: SeenCredential['source']): SeenCredential {
+  return {
+    siteId: subject.siteId,
+    credentialId: subject.credentialId,
+    ppid: subject.ppid,
+    issuer: rootOf(credential).issuer,
+    scope: subject.scope,
+    permissionId: permissionOf(credential),
+    chain: chainOf(credential),
+    validFromMs: credential.validFromMs,
+    validUntilMs: credential.validUntilMs,
+    holderBound: credential.holderKey !== undefined,
+    source,
+  }
+}
+
+/** The credential itself first, then its parents up to the root. */
+export function chainOf(credential: Credential): readonly ChainLink[] {
+  const chain: ChainLink[] = []
+  for (let link: Credential | undefined = credential; link !== undefined; link = link.parent) {
+    chain.push({ credentialId: link.id, createdMs: link.createdMs })
+  }
+  return chain
+}
+
+/** The credential that an issuer signed. */
+export function rootOf(credential: Credential): Credential {
+  let root = credential
+  while (root.parent !== undefined) root = root.parent
+  return root
+}

@@ -1,0 +1,74 @@
+import type { Clocks } from '@countersign/core'
+import { LogDamaged, type PlacedEntry, type Store } from '../store/store.ts'
+import type { Wake } from './wake.ts'
+
+/** A piece of the log, in order and without holes. */
+export interface TailPage {
+  readonly entries: readonly PlacedEntry[]
+  /** Read before the store was asked: what stands in the page, and all before it, was the log at this moment or later. */
+  readonly askedAt: Clocks
+  /** Whether the log ended with this page when the store was asked. */
+  readonly isEnd: boolean
+}
+
+/** The log is not the one that was read before, or has a hole. Whoever follows it knows nothing any more. */
+export class LogDamage extends Error {
+  override readonly name = 'LogDamage'
+}
+
+export interface TailOptions {
+  readonly store: Pick<Store, 'entriesAfter'>
+  readonly wake: Wake
+  readonly clocks: () => Clocks
+  readonly signal: AbortSignal
+  /** Told of every failure to read; the tail tries again by itself. */
+  readonly onFailure: (fault: unknown) => void
+  readonly pageSize?: number
+}
+
+/** The truth is asked for this often; a wake-up only makes it sooner. */
+export const POLL_MS = 250
+const PAGE_SIZE = 2000
+
+/**
+ * Follows the log of all sites from its beginning for ever, also with pages that hold nothing new: those prove that nothing was added. Each
+ * time it reads the last entry once more, so that a log which was cut or rewritten behind it does not go unnoticed: that throws a
+ * `LogDamage`. A store that does not answer is asked again.
+ */
+export async function* tail(options: TailOptions): AsyncGenerator<TailPage, void, void> {
+  const { store, wake, clocks, signal, onFailure, pageSize = PAGE_SIZE } = options
+  let last: PlacedEntry | undefined
+  while (!signal.aborted) {
+    const { count } = wake // Before the read: an entry appended between the two must still wake us.
+    const askedAt = clocks()
+    let page: readonly PlacedEntry[] | undefined
+    try {
+      page = await store.entriesAfter(last === undefined ? 0 : last.position - 1, pageSize)
+    } catch (fault) {
+      if (fault instanceof LogDamaged) throw new LogDamage(fault.message, { cause: fault })
+      onFailure(fault)
+    }
+    const isEnd = page !== undefined && page.length < pageSize
+    if (page !== undefined) {
+      const entries = news(page, last)
+      last = entries.at(-1) ?? last
+      yield { entries, askedAt, isEnd }
+    }
+    if (page === undefined || isEnd) await wake.sleep(count, POLL_MS, signal)
+  }
+}
+
+function news(page: readonly PlacedEntry[], last: PlacedEntry | undefined): readonly PlacedEntry[] {
+  let position = 0
+  if (last !== undefined) {
+    const again = page[0]
+    if (again?.position !== last.position) throw new LogDamage(`entry ${last.position} of the log has gone`)
+    if (again.entry.hash !== last.entry.hash) throw new LogDamage(`entry ${last.position} of the log has changed`)
+    position = last.position
+  }
+  const entries = last === undefined ? page : page.slice(1)
+  for (const entry of entries) {
+    if (entry.position !== ++position) throw new LogDamage(`entry ${position} of the log is missing`)
+  }
+  return entries
+}

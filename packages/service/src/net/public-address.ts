@@ -1,0 +1,84 @@
+import { lookup as lookUp } from 'node:dns'
+import { BlockList, isIP, type LookupFunction } from 'node:net'
+
+/** Reserved IPv4 (IANA special-purpose registry), and what clouds use as addresses of their own machinery. */
+const NOT_PUBLIC_V4 = [
+  ['0.0.0.0', 8],
+  ['10.0.0.0', 8],
+  ['100.64.0.0', 10],
+  ['127.0.0.0', 8],
+  ['168.63.129.16', 32],
+  ['169.254.0.0', 16],
+  ['172.16.0.0', 12],
+  ['192.0.0.0', 24],
+  ['192.0.2.0', 24],
+  ['192.88.99.0', 24],
+  ['192.168.0.0', 16],
+  ['198.18.0.0', 15],
+  ['198.51.100.0', 24],
+  ['203.0.113.0', 24],
+  ['224.0.0.0', 4],
+  ['240.0.0.0', 4],
+] as const
+
+/**
+ * All of IPv6 but 2000::/3, the only part given out to the public; so unique local, link-local, multicast, mapped (::ffff:0:0/96) and
+ * translated (64:ff9b::/96, 64:ff9b:1::/48) addresses are out. Within it: protocol assignments with Teredo and ORCHID, documentation, and 6to4,
+ * in which an IPv4 address hides.
+ */
+const PUBLIC_V6 = [['2000::', 3]] as const
+const NOT_PUBLIC_V6 = [
+  ['2001::', 23],
+  ['2001:db8::', 32],
+  ['2002::', 16],
+  ['3fff::', 20],
+] as const
+
+const notPublicV4 = listOf(NOT_PUBLIC_V4, 'ipv4')
+const publicV6 = listOf(PUBLIC_V6, 'ipv6')
+const notPublicV6 = listOf(NOT_PUBLIC_V6, 'ipv6')
+const loopbackV4 = listOf([['127.0.0.0', 8]], 'ipv4')
+
+/** Whether an address, in plain spelling and without brackets, is one on the public Internet. False for whatever is not an address. */
+export function isPublicAddress(address: string): boolean {
+  if (address.includes('%')) return false
+  const family = isIP(address)
+  if (family === 4) return !notPublicV4.check(address, 'ipv4')
+  return family === 6 && publicV6.check(address, 'ipv6') && !notPublicV6.check(address, 'ipv6')
+}
+
+/** This very machine: 127.0.0.0/8 or ::1. */
+export function isLoopbackAddress(address: string): boolean {
+  const family = isIP(address)
+  return family === 4 ? loopbackV4.check(address, 'ipv4') : family === 6 && /^[0:]+:0*1$/.test(address)
+}
+
+/** Thrown, and passed to callbacks, before a single packet has been sent. */
+export class AddressForbidden extends Error {
+  override readonly name = 'AddressForbidden'
+}
+
+/**
+ * Resolves a name as connecting would, and refuses it when any of its addresses is not allowed. Given to a socket as its `lookup`, so what was
+ * checked is what is connected to: a name that changes its mind between two questions gains nothing. A socket does not ask for a host that is
+ * an address itself: check that beforehand.
+ */
+export function createGuardedLookup(isAllowed: (address: string) => boolean, resolve: typeof lookUp = lookUp): LookupFunction {
+  return (hostname, options, callback) => {
+    resolve(hostname, { ...options, all: true }, (error, addresses) => {
+      if (error !== null) return callback(error, '', 0)
+      const [first] = addresses
+      if (first === undefined || !addresses.every(({ address }) => isAllowed(address))) {
+        return callback(new AddressForbidden('the name leads to an address that may not be asked'), '', 0)
+      }
+      if (options.all === true) callback(null, addresses as never, 0)
+      else callback(null, first.address, first.family)
+    })
+  }
+}
+
+function listOf(ranges: readonly (readonly [string, number])[], family: 'ipv4' | 'ipv6'): BlockList {
+  const list = new BlockList()
+  for (const [network, bits] of ranges) list.addSubnet(network, bits, family)
+  return list
+}

@@ -1,0 +1,20 @@
+/** For `issuer.test`, known to nobody but these tests. Made with: openssl req -x509 -newkey ec -days 36500 -addext subjectAltName=DNS:issuer.test */
+export const certificate = `-----BEGIN CERTIFICATE-----
+MIIBpzCCAU2gAwIBAgIUONnZB2xRsfb3flfSE4bV5yjeV2swCgYIKoZIzj0EAwIw
+FjEUMBIGA1UEAwwLaXNzdWVyLnRlc3QwIBcNMjYxMTE1MDQzNjI3WhgPMjEyNjEw
+MjIwNDM2MjdaMBYxFDASBgNVBAMMC2lzc3Vlci50ZXN0MFkwEwYHKoZIzj0CAQYI
+KoZIzj0DAQcDQgAEQ/nv71570+9x7GrOrR+RRd6GR5N5wqYnIzh8y4NACzcS7tmJ
+LBZsKeqXEXHg3jsExj7HHhoCx9UE9yOiD4cAaaN3MHUwHQYDVR0OBBYEFPXT/TWx
+yzz2IXxhGqejkmWkUbfgMB8GA1UdIwQYMBaAFPXT/TWxyzz2IXxhGqejkmWkUbfg
+MA8GA1UdEwEB/wQFMAMBAf8wIgYDVR0RBBswGYILaXNzdWVyLnRlc3SCCm90aGVy
+LnRlc3QwCgYIKoZIzj0EAwIDSAAwRQIhAL5PjTkzHDKZW7RL1ysD6Wf06vpLtmmk
+tJSMZBWeWZLOAiBX6Wj48ah9y3pAN1eGOMdVVfK3QVo/Oe+IwidJ8sTWdg==
+-----END CERTIFICATE-----
+`
+
+export const certificateKey = `-----BEGIN PRIVATE KEY-----
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQg3JQ/PJUq74j4hlLv
+HMGvOxCVEhptkyegqFsF4G/pdqyhRANCAARD+e/vXnvT73Hsas6tH5FF3oZHk3nC
+picjOHzLg0ALNxLu2YksFmwp6pcRceDeOwTGPsceGgLH1QT3I6IPhwBp
+-----END PRIVATE KEY-----
+`

@@ -1,0 +1,276 @@
+import {
+  type CredentialId,
+  didKey,
+  didKeyMethod,
+  type EntryBodies,
+  formatTime,
+  generatePrivateKey,
+  type Ppid,
+  type SiteId,
+} from '@countersign/core'
+import { afterEach, describe, expect, it } from 'vitest'
+import { type LiveViews, type LiveViewsOptions, openLiveViews } from '../../src/log/live-views.ts'
+import { Problem } from '../../src/problem.ts'
+import { LogDamaged } from '../../src/store/store.ts'
+import { ClockDouble, EPOCH, LogDouble, quiet } from './log-double.ts'
+
+const A = 'a.example' as SiteId
+const B = 'b.example' as SiteId
+const user = 'did:service:ppid_aaaaaaaaaaaa' as Ppid
+const credential = 'cred_aaaaaaaaaaaa' as CredentialId
+const revoked_at = formatTime(1_700_000_000_000)
+const STALE = { code: 'revocation_view_stale' }
+
+const opened: LiveViews[] = []
+afterEach(async () => {
+  for (const views of opened.splice(0)) await views.close()
+})
+
+async function open(store: LogDouble, clock = new ClockDouble(), options: Partial<LiveViewsOptions> = {}): Promise<LiveViews> {
+  const views = await openLiveViews(store, clock, quiet, { viewAgeMsMax: 2000, ...options })
+  opened.push(views)
+  return views
+}
+
+describe('the live views', () => {
+  it('know the whole log before they open', async () => {
+    const store = new LogDouble()
+    await store.site(A)
+    await store.append(A, 'user.revoked', { ppid: user, revoked_at })
+    await store.site(B)
+    const views = await open(store)
+    expect(views.position).toBe(3)
+    expect(views.view(A)?.userRevocation(user, 0)).toBeDefined()
+    expect(views.view(B)?.userRevocation(user, 0)).toBeUndefined()
+    expect(views.knowledge(A)).toMatchObject({ ageMs: 0, ageMsMax: 2000, site: { siteId: A } })
+    expect(views.readiness()).toEqual({ ready: true })
+  })
+
+  it('know nothing of a site that has no log', async () => {
+    const views = await open(new LogDouble())
+    expect([views.view(A), views.knowledge(A)]).toEqual([undefined, undefined])
+  })
+
+  it('have applied a revocation when `reached` says so, whether or not a wake-up came', async () => {
+    for (const silent of [true, false]) {
+      const store = new LogDouble()
+      await store.site(A)
+      const views = await open(store)
+      const position = await store.append(A, 'credential.revoked', { credential_id: credential, revoked_at }, { silent })
+      expect(views.view(A)?.credentialRevocation(credential)).toBeUndefined()
+      await views.reached(position)
+      expect(views.view(A)?.credentialRevocation(credential)).toBeDefined()
+    }
+  })
+
+  it('do not wait for what they have reached', async () => {
+    const store = new LogDouble()
+    await store.site(A)
+    const views = await open(store, undefined, { reachMsMax: 0 })
+    await views.reached(0)
+    await views.reached(1)
+    await views.reachedSeq(A, { epoch: EPOCH, seq: 1 })
+  })
+
+  it('say 503 when they do not get that far in time', async () => {
+    const store = new LogDouble()
+    await store.site(A)
+    const views = await open(store, undefined, { reachMsMax: 20 })
+    await expect(views.reached(2)).rejects.toMatchObject(STALE)
+    await expect(views.reachedSeq(A, { epoch: EPOCH, seq: 2 })).rejects.toMatchObject(STALE)
+    await expect(views.reachedSeq(A, { epoch: 'another0', seq: 1 })).rejects.toMatchObject(STALE)
+    await expect(views.reachedSeq(B, { epoch: EPOCH, seq: 0 })).rejects.toMatchObject(STALE)
+  })
+
+  it('reach a place in the log of one site, whatever happens to others', async () => {
+    const store = new LogDouble()
+    await store.site(A)
+    const views = await open(store)
+    const reached = views.reachedSeq(A, { epoch: EPOCH, seq: 2 })
+    await store.site(B)
+    await store.append(A, 'user.revoked', { ppid: user, revoked_at })
+    await reached
+    expect(views.view(A)?.head.seq).toBe(2)
+  })
+
+  describe('age', () => {
+    it('is counted from before the store was asked', async () => {
+      const store = new LogDouble()
+      const clock = new ClockDouble()
+      let answer = () => {}
+      store.gate = new Promise((resolve) => {
+        answer = resolve
+      })
+      const opening = open(store, clock)
+      await expect.poll(() => store.reads).toBe(1)
+      clock.pass(700)
+      answer()
+      expect((await opening).age().ageMs).toBe(700)
+    })
+
+    it('grows while the store does not answer, by either clock, and ends all readiness', async () => {
+      const store = new LogDouble()
+      await store.site(A)
+      const clock = new ClockDouble()
+      const views = await open(store, clock)
+      store.isDown = true
+      clock.monotonicMs += 2000
+      expect(views.readiness().ready).toBe(true)
+      clock.monotonicMs += 1
+      expect(views.knowledge(A)?.ageMs).toBe(2001)
+      expect(views.readiness().ready).toBe(false)
+      clock.monotonicMs -= 2001
+      clock.wallMs += 3000
+      expect(views.knowledge(A)?.ageMs).toBe(3000)
+    })
+
+    it('shrinks again when the store answers', async () => {
+      const store = new LogDouble()
+      const clock = new ClockDouble()
+      const views = await open(store, clock)
+      store.isDown = true
+      clock.pass(60_000)
+      await new Promise((resolve) => setTimeout(resolve, 300))
+      expect(views.age().ageMs).toBe(60_000)
+      store.isDown = false
+      await expect.poll(() => views.age().ageMs).toBe(0)
+    })
+
+    it('is not made younger by a page that is not the end', async () => {
+      const store = new LogDouble()
+      const clock = new ClockDouble()
+      const views = await open(store, clock)
+      clock.pass(1000)
+      const entriesAfter = store.entriesAfter.bind(store)
+      store.entriesAfter = async (position, limit) => {
+        const page = await entriesAfter(position, limit)
+        store.isDown = page.length === limit
+        return page
+      }
+      store.isDown = true
+      for (let i = 0; i < 2500; i++) await store.site(`s${i}.example` as SiteId)
+      store.isDown = false
+      await expect.poll(() => views.position).toBe(2000)
+      expect(views.age().ageMs).toBe(1000)
+      store.isDown = false
+      await expect.poll(() => views.age().ageMs).toBe(0)
+      expect(views.position).toBe(2500)
+    })
+
+    it('is infinite, and the node not ready, when the clock of the machine has leapt', async () => {
+      const clock = new ClockDouble()
+      const views = await open(new LogDouble(), clock)
+      clock.fault = new Problem('store_unavailable')
+      expect(views.readiness()).toMatchObject({ ready: false })
+    })
+  })
+
+  describe('of a damaged log', () => {
+    const damages: Record<string, (store: LogDouble) => void | Promise<unknown>> = {
+      'a body was edited': (store) => {
+        const placed = store.entries[1]
+        const body = { ...(placed?.entry.body as EntryBodies['user.revoked']), ppid: 'did:service:ppid_bbbbbbbbbbbb' as Ppid }
+        store.entries[1] = { position: 2, entry: { ...placed?.entry, body } as never }
+      },
+      'the last entry was deleted (A182)': (store) => {
+        store.positionSaid = store.entries.length
+        store.entries.pop()
+      },
+      'the last entry was deleted, and the end of the whole log moved too': async (store) => {
+        store.headsSaid = [...(await store.siteHeads({ after: undefined, limit: 9 }))]
+        store.entries.pop()
+      },
+      'the log of a whole site was deleted': (store) => {
+        store.headsSaid = [{ siteId: B, epoch: EPOCH, seq: 1, hash: '1'.repeat(64) }]
+      },
+      'a row is no entry': (store) => {
+        store.entriesAfter = async () => {
+          throw new LogDamaged(2)
+        }
+      },
+      'an entry in the middle was deleted': (store) => void store.entries.splice(1, 1),
+      'an entry was deleted and the others renumbered': (store) => {
+        store.entries = store.entries.filter((_, i) => i !== 1).map(({ entry }, i) => ({ position: i + 1, entry }))
+      },
+      'an entry is of another epoch': (store) => {
+        store.epoch = 'e0000001'
+        return store.site(B)
+      },
+    }
+    for (const [name, damage] of Object.entries(damages)) {
+      it(`are never ready: ${name}`, async () => {
+        const store = new LogDouble()
+        await store.site(A)
+        await store.append(A, 'user.revoked', { ppid: user, revoked_at })
+        await store.append(A, 'credential.revoked', { credential_id: credential, revoked_at })
+        await damage(store)
+        if (store.epoch !== EPOCH) store.epoch = EPOCH
+        const views = await open(store)
+        expect(views.readiness().ready).toBe(false)
+        expect(views.age().ageMs).toBe(Infinity)
+        for (const siteId of [A, B]) expect(views.knowledge(siteId)?.ageMs ?? Infinity).toBe(Infinity)
+        await expect(views.reached(99)).rejects.toMatchObject(STALE)
+      })
+    }
+
+    it('stop saying yes when the log is cut while they follow it, and do not come back with what is left', async () => {
+      const store = new LogDouble()
+      await store.site(A)
+      await store.append(A, 'user.revoked', { ppid: user, revoked_at })
+      const views = await open(store)
+      store.entries.pop()
+      await expect.poll(() => views.readiness().ready).toBe(false)
+      await store.append(A, 'credential.revoked', { credential_id: credential, revoked_at })
+      await new Promise((resolve) => setTimeout(resolve, 300))
+      expect(views.knowledge(A)?.ageMs).toBe(Infinity)
+    })
+  })
+
+  it('read a log of a new epoch from its beginning, and what was known before counts no more', async () => {
+    const store = new LogDouble()
+    await store.site(A)
+    await store.append(A, 'user.revoked', { ppid: user, revoked_at })
+    const views = await open(store)
+    const before = views.knowledge(A)
+    expect(before?.ageMs).toBe(0)
+    store.epoch = 'e0000001'
+    store.entries = []
+    await store.site(A)
+    await expect.poll(() => views.view(A)?.head).toMatchObject({ epoch: 'e0000001', seq: 1 })
+    await expect.poll(() => views.readiness()).toEqual({ ready: true })
+    expect([before?.ageMs, views.knowledge(A)?.ageMs]).toEqual([Infinity, 0])
+  })
+
+  it('do not open when the store cannot be asked', async () => {
+    const store = new LogDouble()
+    store.isDown = true
+    await expect(open(store)).rejects.toThrow('down')
+  })
+
+  it('judge by the issuer that the log speaks of', async () => {
+    const { publicKey } = await generatePrivateKey('Ed25519')
+    const issuer = didKey(publicKey)
+    const id = didKeyMethod(publicKey).split('#')[1] as string
+    const store = new LogDouble()
+    await store.site(A)
+    await store.append(A, 'issuer.trusted', {
+      issuer,
+      keys: [{ id, key: id, status: 'active' }],
+      scope: null,
+      credential_ttl_seconds_max: null,
+    })
+    const views = await open(store)
+    expect(views.view(A)?.issuer(issuer)?.keys.size).toBe(1)
+  })
+
+  it('let nobody wait after they have been closed', async () => {
+    const store = new LogDouble()
+    const views = await open(store)
+    const waiting = views.reached(7)
+    const ended = expect(waiting).rejects.toMatchObject(STALE)
+    await views.close()
+    await ended
+    await expect(views.reached(7)).rejects.toMatchObject(STALE)
+    expect(store.listeners.size).toBe(0)
+  })
+})

@@ -1,0 +1,86 @@
+import {
+  type Entry,
+  type EntryBodies,
+  type EntryKind,
+  formatTime,
+  GENESIS_HASH,
+  type LogHead,
+  type SiteId,
+  sealEntry,
+} from '@countersign/core'
+import { type Page, type PlacedEntry, type SiteHead, StoreUnavailable } from '../../src/store/store.ts'
+
+export const EPOCH = 'e0000000'
+
+/** The log of a store in memory: what `openLiveViews` sees of a store, and the means to damage it. */
+export class LogDouble {
+  epoch = EPOCH
+  entries: PlacedEntry[] = []
+  /** What `logPosition` says when it is not the number of entries. */
+  positionSaid: number | undefined
+  isDown = false
+  reads = 0
+  listeners = new Set<() => void>()
+  /** A read waits for this before it answers. */
+  gate: Promise<void> | undefined
+
+  async append<Kind extends EntryKind>(siteId: SiteId, kind: Kind, body: EntryBodies[Kind], { silent = false } = {}): Promise<number> {
+    const last = this.entries.findLast(({ entry }) => entry.site_id === siteId)?.entry
+    const prev: LogHead = last === undefined ? { epoch: this.epoch, seq: 0, hash: GENESIS_HASH } : last
+    const entry = (await sealEntry({ siteId, kind, body, at: formatTime(1_700_000_000_000) }, prev)) as Entry
+    const position = this.entries.length + 1
+    this.entries.push({ position, entry })
+    if (!silent) for (const listener of this.listeners) listener()
+    return position
+  }
+
+  /** Every site's log begins with what the site is like. */
+  site(siteId: SiteId): Promise<number> {
+    return this.append(siteId, 'site.changed', { bearer: 'on', holder_proof: 'optional', credential_ttl_seconds_max: null })
+  }
+
+  async entriesAfter(position: number, limit: number): Promise<readonly PlacedEntry[]> {
+    this.reads++
+    await this.gate
+    if (this.isDown) throw new StoreUnavailable('down')
+    return this.entries.slice(Math.max(0, position), Math.max(0, position) + limit)
+  }
+
+  async logPosition(): Promise<number> {
+    if (this.isDown) throw new StoreUnavailable('down')
+    return this.positionSaid ?? this.entries.length
+  }
+
+  headsSaid: SiteHead[] | undefined
+  async siteHeads({ after = '', limit }: Page): Promise<readonly SiteHead[]> {
+    if (this.isDown) throw new StoreUnavailable('down')
+    const heads = new Map(this.entries.map(({ entry: { site_id, epoch, seq, hash } }) => [site_id, { siteId: site_id, epoch, seq, hash }]))
+    const all = this.headsSaid ?? [...heads.values()].sort((a, b) => (a.siteId < b.siteId ? -1 : 1))
+    return all.filter(({ siteId }) => siteId > after).slice(0, limit)
+  }
+
+  onAppend(listener: () => void): () => void {
+    this.listeners.add(listener)
+    return () => this.listeners.delete(listener)
+  }
+}
+
+/** Two clocks that go when they are told to. */
+export class ClockDouble {
+  wallMs = 1_800_000_000_000
+  monotonicMs = 1000
+  fault: Error | undefined
+  readonly clocks = () => ({ wallMs: this.wallMs, monotonicMs: this.monotonicMs })
+
+  nowMs(): number {
+    if (this.fault !== undefined) throw this.fault
+    return this.wallMs
+  }
+
+  pass(ms: number): void {
+    this.wallMs += ms
+    this.monotonicMs += ms
+  }
+}
+
+export const quiet = { error: () => {}, warn: () => {}, info: () => {} }

@@ -1,0 +1,115 @@
+import type { AllowCredential, Credential } from '@countersign/core'
+import { describe, expect, it } from 'vitest'
+import { createSeenCredentials, type SeenCredentialsOptions } from '../../src/log/seen-credentials.ts'
+import { type SeenCredential, StoreUnavailable } from '../../src/store/store.ts'
+
+class LearningStore {
+  learned: SeenCredential[] = []
+  batches = 0
+  isDown = false
+  gate: Promise<void> | undefined
+  async learnCredentials(seen: readonly SeenCredential[]): Promise<void> {
+    this.batches++
+    await this.gate
+    if (this.isDown) throw new StoreUnavailable('down')
+    this.learned.push(...seen)
+  }
+}
+
+function allow(id: string, changes: Partial<Credential> = {}, siteId = 'a.example'): AllowCredential {
+  const credential = {
+    id,
+    issuer: 'did:key:z6MkRoot',
+    ppid: 'did:service:ppid_aaaaaaaaaaaa',
+    scope: ['orders:read', 'orders:write'],
+    createdMs: 5,
+    validFromMs: 6,
+    validUntilMs: 7,
+    ...changes,
+  } as unknown as Credential
+  const subject = { siteId, credentialId: id, ppid: credential.ppid, scope: ['orders:read'] }
+  return { ok: true, presented: 'credential', subject, credential, holder: 'unbound' } as unknown as AllowCredential
+}
+
+const HOUR_MS = 3_600_000
+function record(store: LearningStore, options: Partial<SeenCredentialsOptions> = {}) {
+  return createSeenCredentials({ store, nowMs: () => 100, log: { warn: () => {} }, delayMs: HOUR_MS, ...options })
+}
+
+describe('credentials that are shown', () => {
+  it('are written down with all that their status depends on', async () => {
+    const store = new LearningStore()
+    const seen = record(store)
+    const root = allow('cred_root0000', { createdMs: 1 }).credential
+    seen.record(allow('cred_child000', { parent: root, issuer: 'did:key:z6MkHolder', createdMs: 2, holderKey: 'did:key:z6MkMe' }))
+    await seen.flush()
+    expect(store.learned).toEqual([
+      {
+        siteId: 'a.example',
+        credentialId: 'cred_child000',
+        ppid: 'did:service:ppid_aaaaaaaaaaaa',
+        issuer: 'did:key:z6MkRoot',
+        scope: ['orders:read'],
+        permissionId: 'perm_default',
+        chain: [
+          { credentialId: 'cred_child000', createdMs: 2 },
+          { credentialId: 'cred_root0000', createdMs: 1 },
+        ],
+        validFromMs: 6,
+        validUntilMs: 7,
+        holderBound: true,
+        source: 'presented',
+      },
+    ])
+  })
+
+  it('are written by themselves, many at a time', async () => {
+    const store = new LearningStore()
+    const seen = record(store, { delayMs: 1 })
+    for (let i = 0; i < 20; i++) seen.record(allow(`cred_${i}`))
+    await expect.poll(() => store.learned.length).toBe(20)
+    expect(store.batches).toBe(1)
+  })
+
+  it('are written once, however often they are shown, but once for each site', async () => {
+    const store = new LearningStore()
+    const seen = record(store)
+    for (let i = 0; i < 10; i++) seen.record(allow('cred_a'))
+    await seen.flush()
+    seen.record(allow('cred_a'))
+    seen.record(allow('cred_a', {}, 'b.example'))
+    await seen.flush()
+    expect(store.learned.map(({ siteId }) => siteId)).toEqual(['a.example', 'b.example'])
+  })
+
+  it('are written at the next showing when the store has failed', async () => {
+    const store = new LearningStore()
+    const seen = record(store)
+    store.isDown = true
+    seen.record(allow('cred_a'))
+    await seen.flush()
+    store.isDown = false
+    seen.record(allow('cred_a'))
+    await seen.flush()
+    expect(store.learned).toHaveLength(1)
+  })
+
+  it('never pile up without end while the store is slow', async () => {
+    const store = new LearningStore()
+    const seen = record(store, { waitingMax: 10 })
+    for (let i = 0; i < 100; i++) seen.record(allow(`cred_${i}`))
+    await seen.flush()
+    expect(store.learned).toHaveLength(10)
+    seen.record(allow('cred_99'))
+    await seen.flush()
+    expect(store.learned).toHaveLength(11)
+  })
+
+  it('are written before the end', async () => {
+    const store = new LearningStore()
+    const seen = record(store)
+    seen.record(allow('cred_a'))
+    await seen.close()
+    expect(store.learned).toHaveLength(1)
+  })
+})
