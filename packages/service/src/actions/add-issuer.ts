@@ -1,0 +1,72 @@
+import { type DidKey, parseDidWeb } from '@countersign/core'
+import type { Deps } from '../deps.ts'
+import { readOwnKeys, readPinnedKeys } from '../keys/issuer-keys.ts'
+import { Problem } from '../problem.ts'
+import type { Act, Issuer, NewIssuer } from '../store/store.ts'
+import { untilKnownHere } from './until-known-here.ts'
+
+export interface IssuerOrder extends Omit<NewIssuer, 'keys' | 'fetched'> {
+  /** Only for a `did:web`: instead of asking its host. */
+  readonly pinned: readonly string[] | undefined
+}
+
+/**
+ * Lets a site trust an issuer. A `did:web` without pinned keys is fetched; when that fails, or a key will not do, nothing is stored. When this
+ * returns, this node accepts what the issuer signs. Throws `not_found` when there is no such site.
+ */
+export async function addIssuer(deps: Pick<Deps, 'store' | 'views' | 'didWeb' | 'log'>, order: IssuerOrder, act: Act): Promise<Issuer> {
+  const { pinned, ...issuer } = order
+  if ((await deps.store.site(issuer.siteId)) === undefined) throw new Problem('not_found')
+  // Before anything is fetched: no host need be asked about an issuer that is there.
+  if ((await deps.store.issuer(issuer.siteId, issuer.issuer)) !== undefined) throw existsAlready()
+  const keys = await keysFor(deps, issuer.issuer, pinned)
+  const fetched = pinned === undefined && isDidWeb(issuer.issuer)
+  const added = await deps.store.addIssuer(
+    { ...issuer, fetched, keys: keys.map(({ id, key }) => ({ id, key: key.multikey, status: 'active' })) },
+    act,
+  )
+  if (added === 'exists') throw existsAlready()
+  await untilKnownHere(deps, added)
+  return added
+}
+
+async function keysFor(deps: Pick<Deps, 'didWeb' | 'log'>, did: string, pinned: readonly string[] | undefined): Promise<readonly DidKey[]> {
+  if (!isDidWeb(did)) {
+    const keys = readOwnKeys(did)
+    if ('fault' in keys) throw new Problem('key_rejected', keys.fault, { errors: [{ path: 'issuer', message: keys.fault }] })
+    return keys
+  }
+  if (parseDidWeb(did) === undefined) {
+    const message = 'must be a did:web with a host name, not an address, and plain path segments'
+    throw new Problem('validation_failed', `issuer ${message}`, { errors: [{ path: 'issuer', message }] })
+  }
+  return pinned === undefined ? fetchKeys(deps, did) : pinnedKeys(readPinnedKeys(pinned))
+}
+
+/** The keys that a `did:web` publishes now. Throws `key_rejected` when it cannot be fetched, or publishes none. */
+export async function fetchKeys({ didWeb, log }: Pick<Deps, 'didWeb' | 'log'>, did: string): Promise<readonly DidKey[]> {
+  const fetched = await didWeb.fetch(did)
+  if ('fault' in fetched) {
+    log.info({ issuer: did, err: fetched.cause, fault: fetched.fault }, 'a DID document was not accepted')
+    throw new Problem('key_rejected', `${fetched.fault}; nothing was stored`, {
+      cause: fetched.cause,
+      errors: [{ path: 'issuer', message: fetched.fault }],
+    })
+  }
+  if (fetched.keys.length > 0) return fetched.keys
+  throw new Problem('key_rejected', 'the DID document names no key for assertionMethod; nothing was stored')
+}
+
+/** Throws `key_rejected` with the place of the key that will not do. */
+export function pinnedKeys(read: ReturnType<typeof readPinnedKeys>): readonly DidKey[] {
+  if (!('fault' in read)) return read
+  throw new Problem('key_rejected', `keys: ${read.fault}`, { errors: [{ path: `keys.${read.at}`, message: read.fault }] })
+}
+
+export function isDidWeb(did: string): boolean {
+  return did.startsWith('did:web:')
+}
+
+function existsAlready(): Problem {
+  return new Problem('already_exists', 'this site knows the issuer already; change it with PATCH')
+}

@@ -1,0 +1,56 @@
+import { randomBytes } from 'node:crypto'
+import type { SiteId } from '@countersign/core'
+import type { Permission } from '@countersign/core/contract'
+import type { Deps } from '../deps.ts'
+import { createId } from '../keys/ids.ts'
+import { createSecretText, secretSha256 } from '../keys/secret-text.ts'
+import { Problem } from '../problem.ts'
+import type { Act, ApiKey } from '../store/store.ts'
+
+export interface ApiKeyOrder {
+  /** Null for an operator. */
+  readonly siteId: SiteId | null
+  readonly permissions: readonly Permission[]
+  readonly label: string | undefined
+  readonly expiresInSeconds: number | undefined
+}
+
+/**
+ * Makes an API key. Its secret is in the answer and nowhere else. Whoever administers a site may give any permission of that site, having the
+ * power over it already: whoever can add issuers can let in anybody. Throws `not_found` when there is no such site.
+ */
+export async function createApiKey(
+  { store }: Pick<Deps, 'store'>,
+  order: ApiKeyOrder,
+  act: Act,
+): Promise<{ readonly key: ApiKey; readonly secret: string }> {
+  const { siteId, permissions, label, expiresInSeconds } = order
+  if (siteId !== null && (await store.site(siteId)) === undefined) throw new Problem('not_found')
+  const secret = createSecretText('svc_sk_', randomBytes(32))
+  const key = await store.createApiKey(
+    {
+      keyId: createId('key_', act.atMs),
+      siteId,
+      sha256: secretSha256(secret),
+      last4: secret.slice(-4),
+      permissions,
+      label,
+      expiresAtMs: expiresInSeconds === undefined ? undefined : act.atMs + expiresInSeconds * 1000,
+    },
+    act,
+  )
+  return { key, secret }
+}
+
+/** Deletes a key of that site: it stops working here at once. Throws `not_found` when the site has none of that name. */
+export async function deleteApiKey(
+  { store, apiKeys }: Pick<Deps, 'store' | 'apiKeys'>,
+  siteId: SiteId | null,
+  keyId: string,
+  act: Act,
+): Promise<void> {
+  const deleted = await store.deleteApiKey(siteId, keyId, act)
+  // Whatever the store said: a memory of this key is of no use to anybody.
+  apiKeys.forget(keyId)
+  if (!deleted) throw new Problem('not_found')
+}

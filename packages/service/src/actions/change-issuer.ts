@@ -1,0 +1,73 @@
+import type { KeyState, KeyStatus, SiteId } from '@countersign/core'
+import { limits } from '@countersign/core/contract'
+import type { Deps } from '../deps.ts'
+import { nextKeyStates, readPinnedKeys } from '../keys/issuer-keys.ts'
+import { Problem } from '../problem.ts'
+import type { Act, Issuer, IssuerChanges } from '../store/store.ts'
+import { fetchKeys, isDidWeb, pinnedKeys } from './add-issuer.ts'
+import { untilKnownHere } from './until-known-here.ts'
+
+export interface IssuerChange extends Omit<IssuerChanges, 'keys' | 'fetched'> {
+  /** These and no others, from now on; nothing is fetched any more. */
+  readonly pinned?: readonly string[]
+}
+
+type IssuerDeps = Pick<Deps, 'store' | 'views' | 'didWeb' | 'keys' | 'log'>
+
+/**
+ * Changes what is named. Trusting a `did:web` again fetches its document first, as adding it did. When this returns, this node decides by the new
+ * state. Throws `not_found` when the site does not know the issuer.
+ */
+export async function changeIssuer(deps: IssuerDeps, siteId: SiteId, issuer: string, change: IssuerChange, act: Act): Promise<Issuer> {
+  const before = await deps.store.issuer(siteId, issuer)
+  if (before === undefined) throw new Problem('not_found')
+  const { pinned, ...changes } = change
+  const changed = await deps.store.changeIssuer(siteId, issuer, { ...changes, ...(await keysAfter(deps, before, change)) }, act)
+  if (changed === undefined) throw new Problem('not_found')
+  await untilKnownHere(deps, changed)
+  return changed
+}
+
+async function keysAfter(
+  deps: IssuerDeps,
+  before: Issuer,
+  { pinned, status }: IssuerChange,
+): Promise<Pick<IssuerChanges, 'keys' | 'fetched'>> {
+  if (pinned !== undefined) {
+    if (!isDidWeb(before.issuer)) throw unfitKeys('are for did:web only')
+    if (before.issuer === deps.keys.issuerDid) throw unfitKeys('are those of the service itself and follow its rotations')
+    return { keys: statesOf(nextKeyStates(before.keys, pinnedKeys(readPinnedKeys(pinned, before.keys)))), fetched: false }
+  }
+  if (before.fetched && before.status === 'distrusted' && status === 'trusted') {
+    return { keys: statesOf(nextKeyStates(before.keys, await fetchKeys(deps, before.issuer))) }
+  }
+  return {}
+}
+
+/** Retires, revives or condemns one key. Throws `not_found` when there is none of that name, `validation_failed` when it is condemned already. */
+export async function changeIssuerKey(
+  deps: Pick<Deps, 'store' | 'views'>,
+  key: { readonly siteId: SiteId; readonly issuer: string; readonly keyId: string },
+  status: KeyStatus,
+  act: Act,
+): Promise<Issuer> {
+  const changed = await deps.store.changeIssuerKey(key.siteId, key.issuer, key.keyId, status, act)
+  if (changed === undefined) throw new Problem('not_found')
+  if (changed !== 'final') {
+    await untilKnownHere(deps, changed)
+    return changed
+  }
+  const same = status === 'compromised' ? await deps.store.issuer(key.siteId, key.issuer) : undefined
+  if (same !== undefined) return same
+  const message = 'a compromised key stays compromised'
+  throw new Problem('validation_failed', `${message}; let the issuer sign with a new one`, { errors: [{ path: 'status', message }] })
+}
+
+function statesOf(states: readonly KeyState[] | undefined): readonly KeyState[] {
+  if (states === undefined) throw unfitKeys(`are more than ${limits.issuer_keys_max} together with the compromised ones, which stay`)
+  return states
+}
+
+function unfitKeys(message: string): Problem {
+  return new Problem('validation_failed', `keys ${message}`, { errors: [{ path: 'keys', message }] })
+}

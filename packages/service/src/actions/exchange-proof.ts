@@ -1,0 +1,90 @@
+import { randomBytes } from 'node:crypto'
+import {
+  type AllowCredential,
+  type HolderRequest,
+  parseSiteId,
+  permissionOf,
+  type Scope,
+  type SignedCredential,
+  type SiteId,
+} from '@countersign/core'
+import { limits } from '@countersign/core/contract'
+import type { Deps } from '../deps.ts'
+import { createId } from '../keys/ids.ts'
+import { createSecretText, secretSha256 } from '../keys/secret-text.ts'
+import { chainOf, rootOf, seenCredential } from '../log/seen-credentials.ts'
+import { Problem } from '../problem.ts'
+import type { NewToken } from '../store/store.ts'
+import { type GuardDeps, guard } from './guard.ts'
+
+export interface Exchange {
+  readonly signed: SignedCredential
+  /** Default: the credential's own. */
+  readonly siteId: SiteId | undefined
+  /** Default: all that the credential has. */
+  readonly requestedScope: readonly Scope[] | undefined
+  readonly ttlSeconds: number | undefined
+  readonly request: HolderRequest
+}
+
+/** The text of the token exists here and in the answer only. */
+export interface NewAccessToken extends Omit<NewToken, 'sha256'> {
+  readonly text: string
+}
+
+/** A site with many tokens has to wait for some of them to end; the shortest lives a minute. */
+const TOO_MANY_RETRY_SECONDS = limits.token_ttl_seconds_min
+
+/**
+ * Gives a short-lived token for a credential that would be let in now. Revocation is asked twice: of the view with everything else, and of the
+ * store in the transaction that makes the token, so that none is born of a revoked credential whatever the timing.
+ */
+export async function exchangeProof(deps: GuardDeps & Pick<Deps, 'store'>, exchange: Exchange): Promise<NewAccessToken> {
+  const { signed, requestedScope, ttlSeconds = limits.token_ttl_seconds_default, request } = exchange
+  const siteId = exchange.siteId ?? parseSiteId(signed.credential.site)
+  if (siteId === undefined || deps.views.view(siteId) === undefined) throw new Problem('site_unknown')
+  const allow = (await guard(deps, { presented: { signed }, siteId, scope: requestedScope ?? [], request })) as AllowCredential
+  if (deps.views.view(siteId)?.settings.bearer !== 'on') {
+    throw new Problem('bearer_disabled', 'this site gives out no bearer tokens; send the credential itself')
+  }
+  const text = createSecretText('svc_at_', randomBytes(32))
+  const token = tokenFor(allow, requestedScope ?? allow.subject.scope, ttlSeconds, deps.clock.nowMs())
+  const made = await deps.store.createToken(
+    { ...token, sha256: secretSha256(text) },
+    limits.tokens_per_credential_max,
+    token.issuedAtMs,
+    seenCredential(allow, 'exchanged'),
+  )
+  if (made === 'revoked') throw new Problem('credential_revoked', 'access with this credential has been revoked')
+  if (made === 'too_many') {
+    throw new Problem(
+      'rate_limited',
+      `this credential has ${limits.tokens_per_credential_max} live tokens already; use those, or wait for one to end`,
+      {
+        retryAfterSeconds: TOO_MANY_RETRY_SECONDS,
+      },
+    )
+  }
+  return { ...token, text }
+}
+
+function tokenFor(
+  { subject, credential }: AllowCredential,
+  scope: readonly Scope[],
+  ttlSeconds: number,
+  nowMs: number,
+): Omit<NewToken, 'sha256'> {
+  const root = rootOf(credential)
+  return {
+    jti: createId('tok_', nowMs),
+    siteId: subject.siteId,
+    ppid: subject.ppid,
+    scope,
+    permissionId: permissionOf(credential),
+    chain: chainOf(credential),
+    issuer: root.issuer,
+    issuerKey: root.verificationMethod,
+    issuedAtMs: nowMs,
+    expiresAtMs: Math.min(nowMs + ttlSeconds * 1000, credential.validUntilMs),
+  }
+}

@@ -1,0 +1,79 @@
+import {
+  type Allow,
+  createSiteView,
+  type Deny,
+  type HolderRequest,
+  type Knowledge,
+  type Presentation,
+  type Presented,
+  type Scope,
+  type SiteId,
+  type TokenFacts,
+  verify,
+} from '@countersign/core'
+import type { Deps } from '../deps.ts'
+import { Problem } from '../problem.ts'
+
+export type GuardDeps = Pick<Deps, 'views' | 'clock' | 'signatures' | 'nonces' | 'tokens' | 'meters'>
+
+/** What somebody shows, and what for. */
+export interface Passage {
+  readonly presented: Presentation | Exclude<Presented, { readonly token: TokenFacts }>
+  readonly siteId: SiteId
+  readonly scope: readonly Scope[]
+  /** The request as the client signed it. Without it no holder-bound credential passes. */
+  readonly request: HolderRequest | undefined
+}
+
+/**
+ * The one guard of everything that takes a credential or a bearer token. Lets through or throws a Problem with the code of the refusal; a
+ * store that cannot be asked for a token or a nonce throws too. Whoever is let through is not revoked in this node's view when this returns:
+ * the core asks again after whatever it had to wait for.
+ */
+export async function guard(deps: GuardDeps, { presented, siteId, scope, request }: Passage): Promise<Allow> {
+  const shown: Presented = 'bearer' in presented ? { token: (await deps.tokens.find(presented.bearer)) ?? NO_TOKEN } : presented
+  const knowledge = deps.views.knowledge(siteId, deps.signatures) ?? knowledgeOfNone(deps, siteId)
+  const demand = { scope, nowMs: deps.clock.nowMs(), nonces: deps.nonces, ...(request === undefined ? {} : { request }) }
+  const verdict = await verify(shown, demand, knowledge)
+  if (deps.views.view(siteId) !== undefined) {
+    // Sites that do not exist must not become labels: anybody could make them up.
+    deps.meters.verdict(siteId, 'token' in shown ? 'bearer' : 'credential', verdict.ok ? 'allowed' : verdict.code)
+  }
+  if (!verdict.ok) throw problemOf(verdict)
+  return verdict
+}
+
+/** A denial as the problem that its caller is told. */
+export function problemOf({ code, detail, requiredScope }: Deny): Problem {
+  return new Problem(code, detail, {
+    ...(requiredScope === undefined ? {} : { requiredScope }),
+    ...(code === 'revocation_view_stale' ? { retryAfterSeconds: 1 } : {}),
+  })
+}
+
+/** A site that does not exist is judged like one that trusts nobody, so that the two look the same. */
+function knowledgeOfNone({ views }: GuardDeps, siteId: SiteId): Knowledge {
+  const { ageMs, ageMsMax } = views.age()
+  return { site: createSiteView({ siteId }), ageMs, ageMsMax }
+}
+
+/** The part of a verificationMethod that names the key. */
+export function fragmentOf(verificationMethod: string): string {
+  return verificationMethod.slice(verificationMethod.indexOf('#') + 1)
+}
+
+/** Stands for every token that was never given out: of no site, ended for ever, so it is refused on the same road and in the same words. */
+const NO_TOKEN: TokenFacts = {
+  tokenSha256: '',
+  siteId: '' as SiteId,
+  ppid: '' as TokenFacts['ppid'],
+  scope: [],
+  permissionId: '' as TokenFacts['permissionId'],
+  credentialChain: [],
+  issuer: '',
+  issuerKey: '',
+  rootCreatedMs: 0,
+  oldestCreatedMs: 0,
+  issuedAtMs: 0,
+  expiresAtMs: 0,
+}

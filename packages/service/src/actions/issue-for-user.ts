@@ -1,0 +1,137 @@
+import {
+  type CredentialId,
+  DEFAULT_PERMISSION_ID,
+  issueCredential,
+  type JsonObject,
+  keyFault,
+  type PermissionId,
+  type Ppid,
+  parseDidKey,
+  type Scope,
+  type SiteId,
+} from '@countersign/core'
+import { limits } from '@countersign/core/contract'
+import type { Deps } from '../deps.ts'
+import { createCredentialId, ppidOf } from '../keys/ids.ts'
+import { Problem } from '../problem.ts'
+import type { Act, Site } from '../store/store.ts'
+import { pairwisePurpose } from './create-site.ts'
+import { ensureOwnIssuer } from './own-issuer.ts'
+
+/** What a site wants one of its users to have. */
+export interface IssueOrder {
+  readonly siteId: SiteId
+  /** The site's own name of the user, of which nothing is kept, or the ppid itself. */
+  readonly user: { readonly userRef: string } | { readonly ppid: Ppid }
+  readonly scope: readonly Scope[]
+  readonly permissionId: PermissionId | undefined
+  readonly ttlSeconds: number | undefined
+  readonly holderKey: string | undefined
+}
+
+export interface IssuedToUser {
+  readonly credential: JsonObject
+  readonly credentialId: CredentialId
+  readonly ppid: Ppid
+  readonly expiresAtMs: number
+}
+
+type IssueDeps = Pick<Deps, 'store' | 'keys' | 'views'>
+
+/**
+ * Signs a credential with the service's own key. When this returns, it is known here: it can be listed, asked about and revoked.
+ *
+ * A user who is revoked gets one too, and it is refused wherever it is shown, like any other of that user. Whether the user may have one is
+ * settled by the log at every use; a check here could only ever be older than that. A site that has distrusted the service as an issuer, or
+ * the key that signs, gets none.
+ */
+export async function issueForUser(deps: IssueDeps, order: IssueOrder, act: Act): Promise<IssuedToUser> {
+  const site = await deps.store.site(order.siteId)
+  if (site === undefined) throw new Problem('site_unknown', `there is no site ${order.siteId} here; check the site_id`)
+  if (order.holderKey !== undefined) checkHolderKey(order.holderKey)
+  const signer = deps.keys.signer(act.atMs)
+  const trust = await trustInUs(deps, site.siteId, signer.verificationMethod, act)
+  const ttlSeconds = ttlOf(order.ttlSeconds, site, trust.credentialTtlSecondsMax)
+  const ppid =
+    'ppid' in order.user
+      ? order.user.ppid
+      : ppidOf(deps.keys.open(pairwisePurpose(site.siteId), site.pairwiseSecretSealed), order.user.userRef)
+
+  const createdMs = signingTime(deps, site.siteId, ppid, act.atMs)
+  const credentialId = createCredentialId(act.atMs)
+  const expiresAtMs = createdMs + ttlSeconds * 1000
+  const { permissionId, holderKey } = order
+  const credential = await issueCredential(
+    {
+      credentialId,
+      ppid,
+      siteId: site.siteId,
+      scope: order.scope,
+      validFromMs: createdMs,
+      validUntilMs: expiresAtMs,
+      ...(permissionId === undefined ? {} : { permissionId }),
+      ...(holderKey === undefined ? {} : { holderKey }),
+    },
+    { ...signer, createdMs },
+  )
+  const seen = {
+    siteId: site.siteId,
+    credentialId,
+    ppid,
+    issuer: signer.issuer,
+    scope: order.scope,
+    permissionId: permissionId ?? DEFAULT_PERMISSION_ID,
+    chain: [{ credentialId, createdMs }],
+    validFromMs: createdMs,
+    validUntilMs: expiresAtMs,
+    holderBound: holderKey !== undefined,
+    source: 'issued',
+  } as const
+  await deps.store.learnCredentials([seen], act.atMs, act)
+  return { credential, credentialId, ppid, expiresAtMs }
+}
+
+/** A holder key enters no registry, but a weak one would let anybody sign for the holder, as a weak issuer key would. */
+function checkHolderKey(holderKey: string): void {
+  const key = parseDidKey(holderKey)
+  const fault = key === undefined ? 'it is not a sound Ed25519 or P-256 key' : keyFault(key)
+  if (fault === undefined) return
+  throw new Problem('key_rejected', `holder_key will not do: ${fault}`, { errors: [{ path: 'holder_key', message: fault }] })
+}
+
+/** What the site says of us as an issuer. Its own word from the log is enough; where that says no, the store is asked, and told of a new key. */
+async function trustInUs(
+  deps: IssueDeps,
+  siteId: SiteId,
+  verificationMethod: string,
+  act: Act,
+): Promise<{ readonly credentialTtlSecondsMax: number | undefined }> {
+  const known = deps.views.view(siteId)?.issuer(deps.keys.issuerDid)
+  if (known?.keys.get(verificationMethod)?.status === 'active') return known
+  const issuer = await ensureOwnIssuer(deps, siteId, act)
+  const isActive = issuer.keys.some(({ id, status }) => `${issuer.issuer}#${id}` === verificationMethod && status === 'active')
+  if (issuer.status !== 'trusted' || !isActive) {
+    throw new Problem('api_key_forbidden', 'this site has distrusted the service as an issuer, or its key; trust it again to issue here')
+  }
+  await deps.views.reached(issuer.position)
+  return issuer
+}
+
+function ttlOf(wanted: number | undefined, site: Site, issuerMax: number | undefined): number {
+  const max = Math.min(limits.credential_lifetime_seconds_max, site.credentialTtlSecondsMax ?? Infinity, issuerMax ?? Infinity)
+  if (wanted === undefined) return Math.min(limits.credential_lifetime_seconds_default, max)
+  if (wanted <= max) return wanted
+  const message = `must be at most ${max} at this site`
+  throw new Problem('ttl_out_of_range', `ttl_seconds ${message}`, { errors: [{ path: 'ttl_seconds', message }] })
+}
+
+/**
+ * The second in which it is signed. A reinstatement counts to the end of its second, and the credentials signed in that one with the old: so
+ * what is issued right after one is dated just behind it, which is within the leeway of every verifier.
+ */
+function signingTime({ views }: IssueDeps, siteId: SiteId, ppid: Ppid, nowMs: number): number {
+  const secondMs = Math.floor(nowMs / 1000) * 1000
+  const view = views.view(siteId)
+  const isCovered = (ms: number) => view?.userRevocation(ppid, ms) !== undefined
+  return [secondMs, secondMs + 1000, secondMs + 2000].find((ms) => !isCovered(ms)) ?? secondMs
+}

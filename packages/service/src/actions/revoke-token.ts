@@ -1,0 +1,28 @@
+import type { SiteId } from '@countersign/core'
+import type { Deps } from '../deps.ts'
+import { secretSha256 } from '../keys/secret-text.ts'
+import type { Act } from '../store/store.ts'
+import { untilKnownHere } from './until-known-here.ts'
+
+export interface TokenToRevoke {
+  /** Whatever was sent as one. */
+  readonly token: string
+  /** Undefined: of whatever site. */
+  readonly siteId: SiteId | undefined
+  readonly reason: string | undefined
+}
+
+/**
+ * Revokes a token. False when there was nothing to revoke: unknown, of another site, ended or revoked before, or no token at all; an audit
+ * row is written all the same. When this returns, this node already denies.
+ */
+export async function revokeToken(
+  deps: Pick<Deps, 'store' | 'views'>,
+  { token, siteId, reason }: TokenToRevoke,
+  act: Act,
+): Promise<boolean> {
+  const revoked = await deps.store.revokeToken({ sha256: secretSha256(token), siteId, reason }, act)
+  if (revoked === undefined) return false
+  await untilKnownHere(deps, revoked)
+  return !revoked.alreadyRevoked
+}

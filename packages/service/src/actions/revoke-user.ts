@@ -1,0 +1,20 @@
+import type { Ppid, SiteId } from '@countersign/core'
+import type { Deps } from '../deps.ts'
+import type { Act, Revoked } from '../store/store.ts'
+import { untilKnownHere } from './until-known-here.ts'
+
+export interface UserAtSite {
+  readonly siteId: SiteId
+  readonly ppid: Ppid
+  readonly reason: string | undefined
+}
+
+/**
+ * Takes access to one site away from one user: all credentials, known or not, and all tokens, until the site reinstates the user. Doing it
+ * twice changes nothing. When this returns, the revocation is on disk and this node already denies; other nodes follow within one poll of the log.
+ */
+export async function revokeUser(deps: Pick<Deps, 'store' | 'views'>, user: UserAtSite, act: Act): Promise<Revoked> {
+  const revoked = await deps.store.revokeUser(user, act)
+  await untilKnownHere(deps, revoked)
+  return revoked
+}

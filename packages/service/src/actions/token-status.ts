@@ -1,0 +1,24 @@
+import { verify } from '@countersign/core'
+import type { Deps } from '../deps.ts'
+import { tokenFacts } from '../log/token-finder.ts'
+import { Problem } from '../problem.ts'
+import type { TokenRow } from '../store/store.ts'
+
+/**
+ * What is to be said of a token in a list: that which introspection says. A token follows its credential, chain, user, issuer, key and site, so
+ * one that would not be let in before its end counts as revoked. Throws when this node cannot know.
+ */
+export async function tokenStatus({ views }: Pick<Deps, 'views'>, row: TokenRow, nowMs: number): Promise<'active' | 'revoked' | 'expired'> {
+  if (row.revokedAtMs !== undefined) return 'revoked'
+  if (nowMs >= row.expiresAtMs) return 'expired'
+  const knowledge = views.knowledge(row.siteId)
+  if (knowledge === undefined) throw unknowing()
+  const verdict = await verify({ token: tokenFacts(row) }, { scope: [], nowMs }, knowledge)
+  if (verdict.ok) return 'active'
+  if (verdict.code === 'revocation_view_stale') throw unknowing()
+  return 'revoked'
+}
+
+function unknowing(): Problem {
+  return new Problem('store_unavailable', 'this node has not heard from its store for a moment; try again', { retryAfterSeconds: 1 })
+}

@@ -1,0 +1,64 @@
+import type { EndpointId } from '@countersign/core/contract'
+import { exchangeProof } from './api/auth/exchange-proof.ts'
+import { introspect } from './api/auth/introspect.ts'
+import { revokeToken } from './api/auth/revoke.ts'
+import { forwardAuth } from './api/auth/verify.ts'
+import { protectedAction } from './api/protected/action.ts'
+import { listAudit } from './api/sites/audit.ts'
+import { listCredentials } from './api/sites/credentials.ts'
+import { addIssuer, changeIssuer, changeIssuerKey, listIssuers } from './api/sites/issuers.ts'
+import { createKey, deleteKey, listKeys } from './api/sites/keys.ts'
+import { changeSite, readSite } from './api/sites/site.ts'
+import { listTokens } from './api/sites/tokens.ts'
+import { createSite, listSites } from './api/sites.ts'
+import { issueCredential } from './api/wallet/credentials.ts'
+import { reinstateUser } from './api/wallet/reinstate-user.ts'
+import { revocationStatus } from './api/wallet/revocation-status.ts'
+import { revokeCredential } from './api/wallet/revoke.ts'
+import { revokeUser } from './api/wallet/revoke-user.ts'
+import { didDocument, discovery, jwks } from './discovery.ts'
+import { docs, openapi } from './docs.ts'
+import { alive, ready } from './health.ts'
+import { accessContext } from './ns.ts'
+import { problemPage } from './problems.ts'
+import type { Route } from './route.ts'
+
+/** What is built: a route for an endpoint of the contract, by its id. An endpoint without one is not there at all. */
+export type Routes = { readonly [Id in EndpointId]?: Route<Id> }
+
+/** Every route of the service. A new one is added here and nowhere else. */
+export const routes: Routes = {
+  protected_action: protectedAction,
+  exchange_proof: exchangeProof,
+  introspect,
+  revoke_token: revokeToken,
+  forward_auth: forwardAuth,
+  revoke_user: revokeUser,
+  revoke_credential: revokeCredential,
+  reinstate_user: reinstateUser,
+  revocation_status: revocationStatus,
+  issue_credential: issueCredential,
+  create_site: createSite,
+  list_sites: listSites,
+  read_site: readSite,
+  change_site: changeSite,
+  add_issuer: addIssuer,
+  list_issuers: listIssuers,
+  change_issuer: changeIssuer,
+  change_issuer_key: changeIssuerKey,
+  create_key: createKey,
+  list_keys: listKeys,
+  delete_key: deleteKey,
+  list_credentials: listCredentials,
+  list_tokens: listTokens,
+  list_audit: listAudit,
+  discovery,
+  did_document: didDocument,
+  jwks,
+  context: accessContext,
+  openapi,
+  docs,
+  problem_page: problemPage,
+  alive,
+  ready,
+}

@@ -1,0 +1,53 @@
+import type { HolderRequest } from '@countersign/core'
+import { parseFeedCursor } from '@countersign/core/contract'
+import { guard } from '../../../actions/guard.ts'
+import { Problem } from '../../../problem.ts'
+import type { Route, RouteRequest } from '../../route.ts'
+
+/** Forward-auth: a reverse proxy asks whether it may let its caller through. The site is that of the proxy's key. */
+export const forwardAuth: Route<'forward_auth'> = async (request, deps) => {
+  const { caller, query } = request
+  if (caller.kind !== 'site') throw new Problem('api_key_forbidden', 'ask with a key of the site, not of the operator')
+  const { siteId } = caller
+  const min = parseFeedCursor(query.min_seq)
+  if (min !== undefined) await deps.views.reachedSeq(siteId, min)
+  const allow = await guard(deps, { presented: request.presentation(), siteId, scope: query.scope, request: originalRequest(request) })
+  if (allow.presented === 'credential') deps.seen.record(allow)
+  const { subject } = allow
+  return {
+    status: 200,
+    headers: {
+      'X-Service-Subject': subject.ppid,
+      'X-Service-Site': subject.siteId,
+      'X-Service-Scope': subject.scope.join(' '),
+      'X-Service-Credential-Id': subject.credentialId,
+      ...(allow.presented === 'credential' && allow.holder === 'proven_body_unseen' ? { 'X-Service-Body': 'unchecked' } : {}),
+    },
+  }
+}
+
+/**
+ * The request that the proxy asks about, as its client signed it. Undefined when the proxy does not say, or when the two families of headers
+ * contradict each other: one of them may come from the client through a proxy that sets only the other, and then nobody can tell which.
+ */
+function originalRequest({ lines }: Pick<RouteRequest, 'lines'>): HolderRequest | undefined {
+  const method = agreed(lines('x-original-method'), lines('x-forwarded-method'))
+  const authority = agreed(lines('x-original-host'), lines('x-forwarded-host'))
+  const uri = agreed(lines('x-original-uri'), lines('x-forwarded-uri'))
+  if (method === undefined || authority === undefined || uri === undefined || !uri.startsWith('/')) return undefined
+  const queryAt = uri.indexOf('?')
+  return {
+    method,
+    authority,
+    path: queryAt === -1 ? uri : uri.slice(0, queryAt),
+    query: queryAt === -1 ? '' : uri.slice(queryAt),
+    header: lines,
+    body: 'unseen',
+  }
+}
+
+function agreed(...families: readonly (readonly string[] | undefined)[]): string | undefined {
+  const values = new Set(families.flatMap((lines) => lines ?? []))
+  const [value] = values
+  return values.size === 1 && value !== '' ? value : undefined
+}

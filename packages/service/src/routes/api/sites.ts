@@ -1,0 +1,57 @@
+import { formatTime } from '@countersign/core'
+import type { Site as SiteBody, SitePage } from '@countersign/core/contract'
+import { createSite as create } from '../../actions/create-site.ts'
+import { Problem } from '../../problem.ts'
+import type { Site } from '../../store/store.ts'
+import { actOf } from '../act.ts'
+import { listPage } from '../cursor.ts'
+import type { Route } from '../route.ts'
+
+export const createSite: Route<'create_site'> = async (request, deps) => {
+  if (request.caller.kind !== 'operator') throw new Problem('api_key_forbidden', 'only an operator key may create sites')
+  const { body } = request
+  const site = await create(
+    deps,
+    {
+      siteId: body.site_id,
+      name: body.name,
+      returnUrls: body.return_urls ?? [],
+      bearer: body.bearer ?? 'on',
+      holderProof: body.holder_proof ?? 'optional',
+      credentialTtlSecondsMax: body.credential_ttl_seconds_max,
+    },
+    actOf(request, deps),
+  )
+  return { status: 201, body: siteBody(site) }
+}
+
+/** A key of a site sees that site only, as if there were no others. */
+export const listSites: Route<'list_sites'> = async ({ caller, query }, deps) => {
+  const own = caller.kind === 'site' ? caller.siteId : undefined
+  if (own === undefined && caller.kind !== 'operator') throw new Problem('api_key_forbidden')
+  const body: SitePage = await listPage(
+    deps.keys,
+    { list: `sites ${own ?? '*'}`, limit: query.limit, cursor: query.cursor },
+    async (page) => {
+      if (own === undefined) return deps.store.sites(page)
+      const site = page.after === undefined ? await deps.store.site(own) : undefined
+      return site === undefined ? [] : [site]
+    },
+    ({ siteId }) => siteId,
+    siteBody,
+  )
+  return { status: 200, body }
+}
+
+/** A site as it is shown. Its pairwise secret stays where it is. */
+export function siteBody(site: Site): SiteBody {
+  return {
+    site_id: site.siteId,
+    name: site.name ?? null,
+    return_urls: [...site.returnUrls],
+    bearer: site.bearer,
+    holder_proof: site.holderProof,
+    credential_ttl_seconds_max: site.credentialTtlSecondsMax ?? null,
+    created_at: formatTime(site.createdAtMs),
+  }
+}

@@ -1,0 +1,49 @@
+import { formatTime } from '@countersign/core'
+import type { AuditRow as AuditBody, AuditPage } from '@countersign/core/contract'
+import type { AuditRow } from '../../../store/store.ts'
+import { listPage } from '../../cursor.ts'
+import type { Route } from '../../route.ts'
+import { siteInPath } from '../../site-in-path.ts'
+
+export const listAudit: Route<'list_audit'> = async (request, deps) => {
+  const { siteId } = await siteInPath(request, deps)
+  const { limit, cursor } = request.query
+  const body: AuditPage = await listPage(
+    deps.keys,
+    { list: `audit ${siteId}`, limit, cursor },
+    (page) => deps.store.auditRows(siteId, page),
+    ({ id }) => id,
+    auditBody,
+  )
+  return { status: 200, body }
+}
+
+function auditBody({ id, action, target, detail, act }: AuditRow): AuditBody {
+  const { outcome, reason, seq } = detail
+  return {
+    audit_id: id,
+    at: formatTime(act.atMs),
+    actor: actorBody(act.actor),
+    action,
+    target: target ?? null,
+    outcome: outcome === 'unchanged' || outcome === 'refused' ? outcome : 'done',
+    reason: typeof reason === 'string' ? reason : null,
+    seq: typeof seq === 'number' ? seq : null,
+    request_id: act.requestId ?? null,
+  }
+}
+
+const ACTORS: Readonly<Record<string, AuditBody['actor']['type']>> = {
+  operator: 'operator',
+  key: 'api_key',
+  holder: 'holder',
+  user: 'holder',
+  page: 'page',
+}
+
+/** As written by `actOf`: what kind of actor and, after a colon, which. */
+function actorBody(actor: string): AuditBody['actor'] {
+  const colon = actor.indexOf(':')
+  const kind = colon === -1 ? actor : actor.slice(0, colon)
+  return { type: ACTORS[kind] ?? 'service', id: colon === -1 ? null : actor.slice(colon + 1) }
+}

@@ -1,0 +1,43 @@
+import { formatTime } from '@countersign/core'
+import type { CredentialPage, KnownCredential } from '@countersign/core/contract'
+import { credentialState } from '../../../actions/revocation-status.ts'
+import type { Deps } from '../../../deps.ts'
+import type { CredentialRow } from '../../../store/store.ts'
+import { listPage } from '../../cursor.ts'
+import type { Route } from '../../route.ts'
+import { siteInPath } from '../../site-in-path.ts'
+
+export const listCredentials: Route<'list_credentials'> = async (request, deps) => {
+  const { siteId } = await siteInPath(request, deps)
+  const { limit, cursor, ppid, status } = request.query
+  const nowMs = deps.clock.nowMs()
+  const filter = { nowMs, ...(ppid === undefined ? {} : { ppid }), ...(status === undefined ? {} : { status }) }
+  const body: CredentialPage = await listPage(
+    deps.keys,
+    { list: `credentials ${siteId}`, limit, cursor },
+    (page) => deps.store.credentials(siteId, filter, page),
+    ({ credentialId }) => credentialId,
+    (row) => credentialBody(deps, row, nowMs),
+  )
+  return { status: 200, body }
+}
+
+function credentialBody(deps: Pick<Deps, 'views'>, row: CredentialRow, nowMs: number): KnownCredential {
+  const state = credentialState(deps, row, nowMs)
+  const revoked = state.status === 'revoked' ? state : undefined
+  return {
+    credential_id: row.credentialId,
+    ppid: row.ppid,
+    issuer: row.issuer,
+    scope: [...row.scope],
+    permission_id: row.permissionId,
+    status: state.status === 'unknown' ? 'active' : state.status,
+    holder_bound: row.holderBound,
+    valid_from: formatTime(row.validFromMs),
+    expires_at: formatTime(row.validUntilMs),
+    first_seen_at: formatTime(row.knownAtMs),
+    revoked_at: revoked === undefined ? null : formatTime(revoked.sinceMs),
+    revocation_type: revoked?.type ?? null,
+    reason: revoked?.reason ?? null,
+  }
+}

@@ -1,0 +1,90 @@
+import { hash } from 'node:crypto'
+import { formatTime, type SiteId } from '@countersign/core'
+import type { Issuer as IssuerBody, IssuerPage } from '@countersign/core/contract'
+import { addIssuer as add } from '../../../actions/add-issuer.ts'
+import { changeIssuer as change, changeIssuerKey as changeKey, type IssuerChange } from '../../../actions/change-issuer.ts'
+import type { Deps } from '../../../deps.ts'
+import type { Issuer, Page } from '../../../store/store.ts'
+import { actOf } from '../../act.ts'
+import { fitsCursor, listPage } from '../../cursor.ts'
+import type { Route } from '../../route.ts'
+import { requireOwnPath, siteInPath } from '../../site-in-path.ts'
+
+export const addIssuer: Route<'add_issuer'> = async (request, deps) => {
+  const { body, caller, params } = request
+  requireOwnPath(caller, params.site_id)
+  const issuer = await add(
+    deps,
+    {
+      siteId: params.site_id,
+      issuer: body.issuer,
+      pinned: body.keys,
+      scope: body.scope,
+      credentialTtlSecondsMax: body.credential_ttl_seconds_max,
+      label: body.label,
+    },
+    actOf(request, deps),
+  )
+  return { status: 201, body: issuerBody(issuer) }
+}
+
+export const listIssuers: Route<'list_issuers'> = async (request, deps) => {
+  const { siteId } = await siteInPath(request, deps)
+  const { limit, cursor } = request.query
+  const read = async (page: Page) =>
+    deps.store.issuers(siteId, { ...page, after: page.after && (await issuerNamed(deps, siteId, page.after)) })
+  const body: IssuerPage = await listPage(deps.keys, { list: `issuers ${siteId}`, limit, cursor }, read, cursorName, issuerBody)
+  return { status: 200, body }
+}
+
+export const changeIssuer: Route<'change_issuer'> = async (request, deps) => {
+  const { body, caller, params } = request
+  requireOwnPath(caller, params.site_id)
+  const changes: IssuerChange = {
+    ...(body.status === undefined ? {} : { status: body.status }),
+    ...(body.keys === undefined ? {} : { pinned: body.keys }),
+    ...(body.scope === undefined ? {} : { scope: body.scope }),
+    ...(body.credential_ttl_seconds_max === undefined ? {} : { credentialTtlSecondsMax: body.credential_ttl_seconds_max }),
+    ...(body.label === undefined ? {} : { label: body.label }),
+  }
+  return { status: 200, body: issuerBody(await change(deps, params.site_id, params.issuer, changes, actOf(request, deps))) }
+}
+
+export const changeIssuerKey: Route<'change_issuer_key'> = async (request, deps) => {
+  const { body, caller, params } = request
+  requireOwnPath(caller, params.site_id)
+  const key = { siteId: params.site_id, issuer: params.issuer, keyId: params.key }
+  return { status: 200, body: issuerBody(await changeKey(deps, key, body.status, actOf(request, deps))) }
+}
+
+function issuerBody(issuer: Issuer): IssuerBody {
+  return {
+    issuer: issuer.issuer,
+    keys: issuer.keys.map((key) => ({ ...key })),
+    scope: issuer.scope === undefined ? null : [...issuer.scope],
+    credential_ttl_seconds_max: issuer.credentialTtlSecondsMax ?? null,
+    status: issuer.status,
+    label: issuer.label ?? null,
+    created_at: formatTime(issuer.createdAtMs),
+  }
+}
+
+const DIGEST = 'sha256 '
+const SEARCH_PAGE = 200
+
+/** A DID may be twice as long as a cursor; then its digest stands for it. No DID begins like one. */
+function cursorName({ issuer }: Issuer): string {
+  return fitsCursor(issuer) ? issuer : DIGEST + hash('sha256', issuer, 'hex')
+}
+
+/** Issuers are never deleted, so the one behind a digest is still there. Such DIDs are rare enough to look through all for them. */
+async function issuerNamed({ store }: Pick<Deps, 'store'>, siteId: SiteId, name: string): Promise<string> {
+  if (!name.startsWith(DIGEST)) return name
+  for (let after: string | undefined; ; ) {
+    const issuers = await store.issuers(siteId, { after, limit: SEARCH_PAGE })
+    const found = issuers.find((issuer) => cursorName(issuer) === name)
+    if (found !== undefined) return found.issuer
+    if (issuers.length < SEARCH_PAGE) throw new Error('the issuer of a cursor has vanished, and issuers never do')
+    after = issuers.at(-1)?.issuer
+  }
+}

@@ -1,0 +1,47 @@
+import { formatTime } from '@countersign/core'
+import type { ApiKey as ApiKeyBody, ApiKeyPage, CreatedKey } from '@countersign/core/contract'
+import { createApiKey, deleteApiKey } from '../../../actions/api-keys.ts'
+import type { ApiKey } from '../../../store/store.ts'
+import { actOf } from '../../act.ts'
+import { listPage } from '../../cursor.ts'
+import type { Route } from '../../route.ts'
+import { requireOwnPath, siteInPath } from '../../site-in-path.ts'
+
+/** The only answer that ever holds the key itself. */
+export const createKey: Route<'create_key'> = async (request, deps) => {
+  const { body, caller, params } = request
+  requireOwnPath(caller, params.site_id)
+  const { key, secret } = await createApiKey(
+    deps,
+    { siteId: params.site_id, permissions: body.permissions, label: body.label, expiresInSeconds: body.expires_in_seconds },
+    actOf(request, deps),
+  )
+  const created: CreatedKey = { key_id: key.keyId, api_key: secret, permissions: [...key.permissions] }
+  return { status: 201, body: created }
+}
+
+export const listKeys: Route<'list_keys'> = async (request, deps) => {
+  const { siteId } = await siteInPath(request, deps)
+  const { limit, cursor } = request.query
+  const read = (page: Parameters<typeof deps.store.apiKeys>[1]) => deps.store.apiKeys(siteId, page)
+  const body: ApiKeyPage = await listPage(deps.keys, { list: `keys ${siteId}`, limit, cursor }, read, ({ keyId }) => keyId, apiKeyBody)
+  return { status: 200, body }
+}
+
+export const deleteKey: Route<'delete_key'> = async (request, deps) => {
+  const { caller, params } = request
+  requireOwnPath(caller, params.site_id)
+  await deleteApiKey(deps, params.site_id, params.key_id, actOf(request, deps))
+  return { status: 204 }
+}
+
+function apiKeyBody(key: ApiKey): ApiKeyBody {
+  return {
+    key_id: key.keyId,
+    permissions: [...key.permissions],
+    label: key.label ?? null,
+    last4: key.last4,
+    created_at: formatTime(key.createdAtMs),
+    expires_at: key.expiresAtMs === undefined ? null : formatTime(key.expiresAtMs),
+  }
+}

@@ -1,0 +1,23 @@
+import { changeSite as change } from '../../../actions/change-site.ts'
+import type { SiteChanges } from '../../../store/store.ts'
+import { actOf } from '../../act.ts'
+import type { Route } from '../../route.ts'
+import { requireOwnPath, siteInPath } from '../../site-in-path.ts'
+import { siteBody } from '../sites.ts'
+
+export const readSite: Route<'read_site'> = async (request, deps) => {
+  return { status: 200, body: siteBody(await siteInPath(request, deps)) }
+}
+
+export const changeSite: Route<'change_site'> = async (request, deps) => {
+  const { body, caller, params } = request
+  requireOwnPath(caller, params.site_id)
+  const changes: SiteChanges = {
+    ...(body.name === undefined ? {} : { name: body.name }),
+    ...(body.return_urls === undefined ? {} : { returnUrls: body.return_urls }),
+    ...(body.bearer === undefined ? {} : { bearer: body.bearer }),
+    ...(body.holder_proof === undefined ? {} : { holderProof: body.holder_proof }),
+    ...(body.credential_ttl_seconds_max === undefined ? {} : { credentialTtlSecondsMax: body.credential_ttl_seconds_max }),
+  }
+  return { status: 200, body: siteBody(await change(deps, params.site_id, changes, actOf(request, deps))) }
+}

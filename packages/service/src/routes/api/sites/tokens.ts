@@ -1,0 +1,39 @@
+import { formatTime } from '@countersign/core'
+import type { IssuedToken, TokenPage } from '@countersign/core/contract'
+import { tokenStatus } from '../../../actions/token-status.ts'
+import type { TokenRow } from '../../../store/store.ts'
+import { listPage } from '../../cursor.ts'
+import type { Route } from '../../route.ts'
+import { siteInPath } from '../../site-in-path.ts'
+
+export const listTokens: Route<'list_tokens'> = async (request, deps) => {
+  const { siteId } = await siteInPath(request, deps)
+  const { limit, cursor, ppid } = request.query
+  const nowMs = deps.clock.nowMs()
+  const page = await listPage(
+    deps.keys,
+    { list: `tokens ${siteId}`, limit, cursor },
+    (wanted) => deps.store.tokens(siteId, ppid === undefined ? {} : { ppid }, wanted),
+    ({ jti }) => jti,
+    async (row) => tokenBody(row, await tokenStatus(deps, row, nowMs)),
+  )
+  const body: TokenPage = { ...page, items: await Promise.all(page.items) }
+  return { status: 200, body }
+}
+
+/** The token itself was shown once, to whoever exchanged it; not even its hash is of use to a list. */
+function tokenBody(row: TokenRow, status: IssuedToken['status']): IssuedToken {
+  const [credential] = row.chain
+  if (credential === undefined) throw new Error('a token without a credential')
+  return {
+    token_id: row.jti,
+    ppid: row.ppid,
+    credential_id: credential.credentialId,
+    scope: [...row.scope],
+    permission_id: row.permissionId,
+    status,
+    issued_at: formatTime(row.issuedAtMs),
+    expires_at: formatTime(row.expiresAtMs),
+    revoked_at: row.revokedAtMs === undefined ? null : formatTime(row.revokedAtMs),
+  }
+}

@@ -1,0 +1,41 @@
+import { formatTime } from '@countersign/core'
+import type { IssuedCredential } from '@countersign/core/contract'
+import { issueForUser } from '../../../actions/issue-for-user.ts'
+import { Problem } from '../../../problem.ts'
+import { actOf } from '../../act.ts'
+import type { Route } from '../../route.ts'
+
+export const issueCredential: Route<'issue_credential'> = async (request, deps) => {
+  const { body, caller } = request
+  // Before anything is looked up: a site that is not the key's looks the same whether it exists or not.
+  const isOwn = caller.kind === 'operator' || (caller.kind === 'site' && caller.siteId === body.site_id)
+  if (!isOwn) throw new Problem('api_key_forbidden', 'this key may issue for its own site only')
+  const issued = await issueForUser(
+    deps,
+    {
+      siteId: body.site_id,
+      user: userOf(body),
+      scope: body.scope,
+      permissionId: body.permission_id,
+      ttlSeconds: body.ttl_seconds,
+      holderKey: body.holder_key,
+    },
+    actOf(request, deps),
+  )
+  const answer: IssuedCredential = {
+    // What the core has just signed and read back.
+    credential: issued.credential as IssuedCredential['credential'],
+    credential_id: issued.credentialId,
+    ppid: issued.ppid,
+    expires_at: formatTime(issued.expiresAtMs),
+  }
+  return { status: 201, body: answer }
+}
+
+type Body = Parameters<Route<'issue_credential'>>[0]['body']
+
+function userOf({ user_ref, ppid }: Body): Parameters<typeof issueForUser>[1]['user'] {
+  if (user_ref !== undefined) return { userRef: user_ref }
+  if (ppid !== undefined) return { ppid }
+  throw new Problem('validation_failed', 'name the user by user_ref or ppid')
+}

@@ -1,0 +1,22 @@
+import { formatTime } from '@countersign/core'
+import type { Reinstatement } from '@countersign/core/contract'
+import { reinstateUser as reinstate } from '../../../actions/reinstate-user.ts'
+import { actOf } from '../../act.ts'
+import { requireOwnSite } from '../../revoker.ts'
+import type { Route } from '../../route.ts'
+
+export const reinstateUser: Route<'reinstate_user'> = async (request, deps) => {
+  const { ppid, site_id: siteId, reason } = request.body
+  await requireOwnSite(request, deps, siteId)
+  const { reinstatedAtMs, alreadyActive, epoch, seq } = await reinstate(deps, { siteId, ppid, reason }, actOf(request, deps))
+  const body: Reinstatement = {
+    success: true,
+    ppid,
+    site_id: siteId,
+    reinstated_at: formatTime(reinstatedAtMs),
+    already_active: alreadyActive,
+    epoch,
+    seq,
+  }
+  return { status: 200, body }
+}

@@ -1,0 +1,16 @@
+import { revokeUser as revoke } from '../../../actions/revoke-user.ts'
+import { revocationAnswer } from '../../revocation-answer.ts'
+import { requireRevoker } from '../../revoker.ts'
+import type { Route } from '../../route.ts'
+
+/** With a key of the site, or by the user with a root credential: a delegated one may not turn against its principal. */
+export const revokeUser: Route<'revoke_user'> = async (request, deps) => {
+  const { ppid, site_id: siteId, reason } = request.body
+  const act = await requireRevoker(
+    request,
+    deps,
+    siteId,
+    ({ subject, credential }) => subject.ppid === ppid && credential.parent === undefined,
+  )
+  return revocationAnswer(request, 'user', await revoke(deps, { siteId, ppid, reason }, act))
+}

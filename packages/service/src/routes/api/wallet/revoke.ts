@@ -1,0 +1,11 @@
+import { revokeCredential as revoke } from '../../../actions/revoke-credential.ts'
+import { revocationAnswer } from '../../revocation-answer.ts'
+import { requireRevoker } from '../../revoker.ts'
+import type { Route } from '../../route.ts'
+
+/** With a key of the site, or with that very credential, delegated or not. */
+export const revokeCredential: Route<'revoke_credential'> = async (request, deps) => {
+  const { credential_id: credentialId, site_id: siteId, reason } = request.body
+  const act = await requireRevoker(request, deps, siteId, ({ subject }) => subject.credentialId === credentialId)
+  return revocationAnswer(request, 'credential', await revoke(deps, { siteId, credentialId, reason }, act))
+}

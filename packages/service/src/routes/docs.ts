@@ -1,0 +1,47 @@
+import { type Auth, endpointList, problemCodes, problems, tags } from '@countersign/core/contract'
+import { openapiOf } from '../openapi.ts'
+import { type Html, html } from '../pages/html.ts'
+import { page } from '../pages/page.ts'
+import type { Route, RouteAnswer } from './route.ts'
+
+type Listed = (typeof endpointList)[number]
+
+const needs: Record<Auth, string> = {
+  none: 'nothing',
+  page: 'the page of the flow',
+  credential: 'a credential in X-Service-Credential, or a bearer token',
+  credential_in_body: 'the credential in the body',
+  api_key: 'X-API-Key',
+  api_key_optional: 'nothing; more with X-API-Key',
+  api_key_or_credential: 'X-API-Key, or the credential itself',
+  api_key_and_credential: 'X-API-Key of the proxy, and what its caller presents',
+  operator_key: 'X-API-Key of an operator',
+}
+
+/** The description is the same for the life of the process, and large. */
+const written = new Map<string, RouteAnswer>()
+
+/** GET /openapi.json */
+export const openapi: Route<'openapi'> = async (_request, { config }) => {
+  const known = written.get(config.baseUrl) ?? { status: 200, body: openapiOf(endpointList, config.baseUrl) }
+  written.set(config.baseUrl, known)
+  return known
+}
+
+/** GET /docs */
+export const docs: Route<'docs'> = async (_request, { config }) =>
+  page(
+    'The interface',
+    html`<h1>Countersign</h1>
+<p>Credential authentication and revocation. This is every endpoint of <code>${config.baseUrl}</code>; programs read
+<a href="/openapi.json">openapi.json</a> and <a href="/.well-known/countersign">.well-known/countersign</a>.</p>
+${tags.map((tag) => html`<h2>${tag}</h2><ul class="endpoints">${endpointList.filter((endpoint) => endpoint.tag === tag).map(listed)}</ul>`)}
+<h2>Codes</h2>
+<ul class="endpoints">${problemCodes.map((code) => html`<li><span class="method">${problems[code].status}</span> <a href="/problems/${code}"><code>${code}</code></a> ${problems[code].title}</li>`)}</ul>`,
+  )
+
+function listed({ method, path, summary, description = '', auth, permissions = [] }: Listed): Html {
+  const permission = permissions.length > 0 ? ` with ${permissions.join(' or ')}` : ''
+  return html`<li><span class="method">${method}</span> <code>${path}</code><br>${summary}. ${description}
+<span class="quiet">Needs ${needs[auth]}${permission}.</span></li>`
+}

@@ -1,0 +1,46 @@
+import { type AllowCredential, CREDENTIAL_HEADER, type SiteId } from '@countersign/core'
+import { guard } from '../actions/guard.ts'
+import type { Deps } from '../deps.ts'
+import { Problem } from '../problem.ts'
+import type { Act } from '../store/store.ts'
+import { actOf } from './act.ts'
+import type { RouteRequest } from './route.ts'
+
+type RevokerRequest = Pick<RouteRequest, 'caller' | 'presentation' | 'holderRequest' | 'lines' | 'requestId'>
+
+/**
+ * Who may revoke at this site: the operator, a key of the site, or whoever shows a credential that `isOwn` finds to be the very one. Throws
+ * the Problem of everybody else; a site that is not the key's looks like one that does not exist.
+ */
+export async function requireRevoker(
+  request: RevokerRequest,
+  deps: Deps,
+  siteId: SiteId,
+  isOwn: (allow: AllowCredential) => boolean,
+): Promise<Act> {
+  const { caller } = request
+  if (caller.kind !== 'anonymous') {
+    if (request.lines(CREDENTIAL_HEADER) !== undefined) throw new Problem('auth_ambiguous', 'send either an API key or the credential')
+    await requireOwnSite(request, deps, siteId)
+    return actOf(request, deps)
+  }
+  if (request.lines(CREDENTIAL_HEADER) === undefined) {
+    throw new Problem('api_key_missing', 'send an API key of the site in X-API-Key, or the credential itself in X-Service-Credential')
+  }
+  const allow = await guard(deps, { presented: request.presentation(), siteId, scope: [], request: request.holderRequest })
+  if (allow.presented !== 'credential' || !isOwn(allow)) throw forbidden()
+  return actOf(request, deps, allow)
+}
+
+/** That the key is one of this site, or the operator's and the site exists. */
+export async function requireOwnSite({ caller }: Pick<RouteRequest, 'caller'>, { views, store }: Deps, siteId: SiteId): Promise<void> {
+  if (caller.kind === 'site' && caller.siteId === siteId) return
+  if (caller.kind !== 'operator') throw forbidden()
+  // Another node may have made it just now.
+  const isKnown = views.view(siteId) !== undefined || (await store.site(siteId)) !== undefined
+  if (!isKnown) throw new Problem('site_unknown')
+}
+
+function forbidden(): Problem {
+  return new Problem('revocation_forbidden', 'this can be revoked with a key of its site or by its own holder only')
+}

@@ -1,0 +1,50 @@
+import type { CredentialBody, HolderRequest, Presentation, SiteId } from '@countersign/core'
+import type { EndpointId, endpoints, Permission } from '@countersign/core/contract'
+import type * as z from 'zod'
+import type { Deps } from '../deps.ts'
+
+type Request<Id extends EndpointId> = (typeof endpoints)[Id]['request']
+type Part<Id extends EndpointId, Name extends string> =
+  Request<Id> extends Readonly<Record<Name, z.ZodType<infer Parsed>>> ? Parsed : undefined
+
+/** Who calls, once the http layer has looked at the API key. */
+export type Caller =
+  | { readonly kind: 'anonymous'; readonly address: string }
+  | { readonly kind: 'operator'; readonly keyId: string; readonly address: string }
+  | {
+      readonly kind: 'site'
+      readonly siteId: SiteId
+      readonly keyId: string
+      readonly permissions: ReadonlySet<Permission>
+      readonly address: string
+    }
+
+/** A request that has passed everything the endpoint table says: its parts fit their schemas, its caller may call. */
+export interface RouteRequest<Id extends EndpointId = EndpointId> {
+  readonly params: Part<Id, 'params'>
+  readonly query: Part<Id, 'query'>
+  readonly body: Part<Id, 'body'>
+  /** Present at endpoints that take a credential in the body. */
+  readonly credentialBody: CredentialBody | undefined
+  readonly caller: Caller
+  /** What X-Service-Credential or Authorization carry, found on demand; throws a Problem when there is not exactly one of them. */
+  readonly presentation: () => Presentation
+  /** The request as the client signed it. */
+  readonly holderRequest: HolderRequest
+  /** Every field line of that lower-case name. */
+  readonly lines: (name: string) => readonly string[] | undefined
+  readonly requestId: string
+  /** `Prefer: wait=N`, in seconds. */
+  readonly preferWaitSeconds: number | undefined
+}
+
+export interface RouteAnswer {
+  readonly status: number
+  /** JSON, unless `contentType` says otherwise. */
+  readonly body?: unknown
+  readonly contentType?: string
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** One endpoint. Knows no web framework, and needs no socket to be tested. */
+export type Route<Id extends EndpointId> = (request: RouteRequest<Id>, deps: Deps) => Promise<RouteAnswer>

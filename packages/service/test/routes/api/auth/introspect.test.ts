@@ -1,0 +1,98 @@
+import { describe, expect, it } from 'vitest'
+import { begin as beginAt, keyOf, operator, trust } from '../../../node.ts'
+import { NOW, newParty } from '../../../party.ts'
+import { forEachSharedStore } from '../../../stores.ts'
+
+const INACTIVE = { active: false }
+
+forEachSharedStore('POST /api/auth/introspect', (open) => {
+  const begin = () => beginAt(open())
+
+  it('describes an active token', async () => {
+    const { node, issuer, A, issued } = await begin()
+    const { document, id, ppid } = await issued()
+    const token = await node.tokenFor(document)
+    const { body } = await node.introspect(token)
+    expect(body).toEqual({
+      active: true,
+      scope: 'orders:read orders:write',
+      scopes: ['orders:read', 'orders:write'],
+      client_id: A,
+      token_type: 'Bearer',
+      exp: NOW / 1000 + 900,
+      iat: NOW / 1000,
+      nbf: NOW / 1000,
+      sub: ppid,
+      aud: A,
+      iss: 'https://service.example',
+      jti: expect.stringMatching(/^tok_/),
+      site_id: A,
+      permission_id: 'perm_orders',
+      credential_id: id,
+      credential_chain: [id],
+      issuer: issuer.did,
+      issuer_key: issuer.keyId,
+    })
+  })
+
+  it('A141: a key sees tokens of its own site only; the operator sees all and can narrow', async () => {
+    const { node, A, B, issued } = await begin()
+    const token = await node.tokenFor((await issued()).document)
+    expect((await node.introspect(token, keyOf(B))).body).toEqual(INACTIVE)
+    expect((await node.introspect(token, keyOf(A), { site_id: B })).body).toEqual(INACTIVE)
+    expect((await node.introspect(token, keyOf(B), { site_id: A })).body).toEqual(INACTIVE)
+    expect((await node.introspect(token, operator, { site_id: B })).body).toEqual(INACTIVE)
+    expect((await node.introspect(token, keyOf(A), { site_id: A })).body.active).toBe(true)
+    expect((await node.introspect(token, operator)).body.active).toBe(true)
+    expect((await node.introspect(token, operator, { site_id: A, token_type_hint: 'refresh_token' })).body.active).toBe(true)
+  })
+
+  describe('says nothing but that it is not active', () => {
+    it('of what is no token', async () => {
+      const { node } = await begin()
+      for (const token of ['x', 'svc_at_', `svc_at_${'A'.repeat(49)}`]) expect((await node.introspect(token)).body).toEqual(INACTIVE)
+    })
+
+    it('of a token that has ended, at that very millisecond', async () => {
+      const { node, issued } = await begin()
+      const token = await node.tokenFor((await issued()).document, { ttl_seconds: 60 })
+      await node.later(60_000)
+      await expect.poll(async () => (await node.introspect(token)).body).toEqual(INACTIVE)
+    })
+
+    it('I-5: of a token whose credential, user, issuer, key or self is revoked, or whose site takes none', async () => {
+      const act = { actor: 'operator', atMs: NOW, requestId: undefined }
+      const { node, issuer, store, A, issued } = await begin()
+      const [distrusted, leaked] = [await newParty(), await newParty()]
+      await trust(store, A, distrusted)
+      await trust(store, A, leaked)
+      await node.deps.views.reached(await store.logPosition())
+      const credentials = await Promise.all([issuer, issuer, distrusted, leaked, issuer, issuer].map((by) => issued({}, by)))
+      const tokens: string[] = []
+      for (const { document } of credentials) tokens.push(await node.tokenFor(document))
+      const active = async () => (await Promise.all(tokens.map((token) => node.introspect(token)))).map(({ body }) => body.active)
+      expect(await active()).toEqual([true, true, true, true, true, true])
+      await node.revokeCredential(credentials[0]?.id ?? '')
+      await node.revokeUser(credentials[1]?.ppid ?? '')
+      await store.changeIssuer(A, distrusted.did, { status: 'distrusted' }, act)
+      await store.changeIssuerKey(A, leaked.did, leaked.keyId, 'compromised', act)
+      await node.revokeToken(tokens[4] ?? '')
+      await node.deps.views.reached(await store.logPosition())
+      expect(await active()).toEqual([false, false, false, false, false, true])
+      await store.changeSite(A, { bearer: 'off' }, act)
+      await node.deps.views.reached(await store.logPosition())
+      expect(await active()).toEqual([false, false, false, false, false, false])
+    })
+  })
+
+  it('503, not "inactive", when this node cannot know', async () => {
+    const { node, issued } = await begin()
+    const token = await node.tokenFor((await issued()).document)
+    node.clock.fault = undefined
+    const age = node.deps.views.age
+    node.deps.views.age = () => ({ ageMs: 2001, ageMsMax: 2000, asOfMs: 0 })
+    expect((await node.introspect(token)).code).toBe('revocation_view_stale')
+    expect((await node.introspect('x')).code).toBe('revocation_view_stale')
+    node.deps.views.age = age
+  })
+})

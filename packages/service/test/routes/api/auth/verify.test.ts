@@ -1,0 +1,131 @@
+import { signRequest } from '@countersign/core'
+import { describe, expect, it } from 'vitest'
+import { type Ask, begin as beginAt, keyOf, openNode, operator, type TestNode } from '../../../node.ts'
+import { type Made, newParty, type Party } from '../../../party.ts'
+import { forEachSharedStore } from '../../../stores.ts'
+
+forEachSharedStore('GET /api/auth/verify', (open) => {
+  const begin = () => beginAt(open())
+  const verify = (node: TestNode, fields: Record<string, string>, more: Ask = {}) =>
+    node.ask('forward_auth', { caller: keyOf(node.home), fields, ...more })
+  const shown = ({ header }: Made) => ({ 'x-service-credential': header })
+
+  it('lets through and says who', async () => {
+    const { node, A, issued } = await begin()
+    const credential = await issued()
+    const { status, headers, body } = await verify(node, shown(credential), { query: '?scope=orders:read&scope=orders:write' })
+    expect([status, body]).toEqual([200, undefined])
+    expect(headers).toEqual({
+      'X-Service-Subject': credential.ppid,
+      'X-Service-Site': A,
+      'X-Service-Scope': 'orders:read orders:write',
+      'X-Service-Credential-Id': credential.id,
+    })
+  })
+
+  it('lets a bearer token through', async () => {
+    const { node, issued } = await begin()
+    const { document, id } = await issued()
+    const { headers } = await verify(node, { authorization: `Bearer ${await node.tokenFor(document)}` })
+    expect(headers['X-Service-Credential-Id']).toBe(id)
+  })
+
+  it('the site is that of the key, whatever the proxy or its caller says', async () => {
+    const { node, B, issued } = await begin()
+    expect((await verify(node, shown(await issued()), { caller: keyOf(B) })).code).toBe('site_mismatch')
+    expect((await verify(node, shown(await issued()), { caller: operator })).code).toBe('api_key_forbidden')
+  })
+
+  it('refuses for want of scope, credential or trust', async () => {
+    const { node, issued } = await begin()
+    expect((await verify(node, shown(await issued()), { query: '?scope=orders:admin' })).code).toBe('scope_insufficient')
+    expect((await verify(node, {})).code).toBe('credential_missing')
+    expect((await verify(node, shown(await issued({}, await newParty())))).code).toBe('issuer_untrusted')
+  })
+
+  describe('with a holder proof', () => {
+    const original = { method: 'POST', authority: 'shop.example', path: '/orders', query: '?a=1&b=2' }
+    const proof = async (holder: Party, { header }: Made, nowMs: number, changes: { body?: Uint8Array; method?: string } = {}) => {
+      const lines = (name: string) => (name === 'x-service-credential' ? [header] : undefined)
+      return {
+        'x-service-credential': header,
+        ...(await signRequest({ ...original, body: 'none', ...changes, header: lines }, { key: holder.key, nowMs })),
+      } as Record<string, string>
+    }
+    const families = ['x-original', 'x-forwarded'] as const
+    const told = (family: string, changes: Partial<typeof original> = {}) => {
+      const { method, authority, path, query } = { ...original, ...changes }
+      return { [`${family}-method`]: method, [`${family}-host`]: authority, [`${family}-uri`]: path + query }
+    }
+    const bound = async () => {
+      const begun = await begin()
+      const holder = await newParty()
+      const credential = await begun.issued({ holderKey: holder.did })
+      const fields = (changes: Parameters<typeof proof>[3] = {}) => proof(holder, credential, begun.node.clock.wallMs, changes)
+      return { ...begun, credential, fields }
+    }
+
+    for (const family of families) {
+      it(`checks it against the original request in ${family}-*, and says that it has not seen the body`, async () => {
+        const { node, fields } = await bound()
+        const { status, headers } = await verify(node, { ...(await fields()), ...told(family) })
+        expect([status, headers['X-Service-Body']]).toEqual([200, 'unchecked'])
+        const withBody = await fields({ body: new TextEncoder().encode('{}') })
+        expect((await verify(node, { ...withBody, ...told(family), 'content-length': '2' })).status).toBe(200)
+      })
+
+      it(`A104: refuses a proof of another request than ${family}-* tells of`, async () => {
+        const { node, fields } = await bound()
+        for (const changes of [{ method: 'GET' }, { authority: 'evil.example' }, { path: '/admin' }, { query: '?b=2&a=1' }]) {
+          expect((await verify(node, { ...(await fields()), ...told(family, changes) })).code).toBe('proof_invalid')
+        }
+      })
+    }
+
+    it('refuses when the proxy does not tell of the request, or only of a part', async () => {
+      const { node, fields } = await bound()
+      expect((await verify(node, await fields())).code).toBe('proof_required')
+      const { 'x-original-host': _, ...part } = told('x-original') as Record<string, string>
+      expect((await verify(node, { ...(await fields()), ...part })).code).toBe('proof_required')
+    })
+
+    it('refuses when a client adds the other family of headers through its proxy', async () => {
+      const { node, fields } = await bound()
+      const forged = { ...(await fields()), ...told('x-forwarded', { path: '/admin', query: '' }), ...told('x-original') }
+      expect((await verify(node, forged)).code).toBe('proof_required')
+    })
+
+    it('wants the digest covered when there is a body', async () => {
+      const { node, fields } = await bound()
+      const get = { ...(await fields({ method: 'GET' })), ...told('x-original', { method: 'GET' }) }
+      expect((await verify(node, { ...get, 'content-length': '5' })).code).toBe('proof_invalid')
+      expect((await verify(node, get)).headers['X-Service-Body']).toBe('unchecked')
+      const { 'content-digest': _, ...undigested } = await fields()
+      expect((await verify(node, { ...undigested, ...told('x-original') })).code).toBe('proof_invalid')
+    })
+  })
+
+  describe('I-4, A231: min_seq', () => {
+    it('is answered from a view at least that new, through any node', async () => {
+      const { node, store, A, issued } = await begin()
+      const other = await openNode(store, A)
+      for (let i = 0; i < 10; i++) {
+        const credential = await issued()
+        expect((await verify(other, shown(credential))).status).toBe(200)
+        const { body } = await node.revokeCredential(credential.id)
+        const answer = await verify(other, shown(credential), { query: `?min_seq=${body.epoch}.${body.seq}` })
+        expect(answer.code).toBe('credential_revoked')
+      }
+    })
+
+    it('is 503 when the view does not get there', async () => {
+      const { store, A, issued } = await begin()
+      const node = await openNode(store, A, { reachMsMax: 20 })
+      const fields = shown(await issued())
+      for (const min of [`${store.epoch}.99`, 'another0.1']) {
+        expect((await verify(node, fields, { query: `?min_seq=${min}` })).code).toBe('revocation_view_stale')
+      }
+      expect((await verify(node, fields, { query: '?min_seq=nonsense' })).code).toBe('cursor_malformed')
+    })
+  })
+})

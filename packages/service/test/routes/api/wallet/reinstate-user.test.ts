@@ -1,0 +1,53 @@
+import { expect, it } from 'vitest'
+import { begin as beginAt, keyOf, NOWHERE, operator } from '../../../node.ts'
+import { newPpid } from '../../../party.ts'
+import { forEachSharedStore } from '../../../stores.ts'
+
+forEachSharedStore('POST /api/wallet/reinstate-user', (open) => {
+  const begin = () => beginAt(open())
+
+  it('lets newer credentials count; older ones and their tokens never again', async () => {
+    const { node, store, A, issued } = await begin()
+    const ppid = newPpid()
+    const old = await issued({ ppid })
+    const token = await node.tokenFor(old.document)
+    const unseen = await issued({ ppid })
+    await node.revokeUser(ppid)
+    node.clock.pass(300)
+    const { body } = await node.reinstate(ppid)
+    expect(body).toEqual({
+      success: true,
+      ppid,
+      site_id: A,
+      reinstated_at: '2026-11-14T12:00:01Z',
+      already_active: false,
+      epoch: store.epoch,
+      seq: 4,
+    })
+    await node.later(5000)
+    const nowMs = node.clock.wallMs
+    const fresh = await issued({ ppid, nowMs, createdMs: nowMs })
+    expect((await node.act(fresh.header)).status).toBe(200)
+    for (const { header } of [old, unseen]) expect((await node.act(header)).code).toBe('credential_revoked')
+    expect((await node.bearer(token)).code).toBe('token_invalid')
+    expect((await node.introspect(token)).body).toEqual({ active: false })
+    await node.revokeUser(ppid)
+    expect((await node.act(fresh.header)).code).toBe('credential_revoked')
+  })
+
+  it('of a user who is not revoked writes nothing', async () => {
+    const { node, store } = await begin()
+    const position = await store.logPosition()
+    expect((await node.reinstate(newPpid())).body.already_active).toBe(true)
+    expect(await store.logPosition()).toBe(position)
+  })
+
+  it('is for the site’s own keys and the operator', async () => {
+    const { node, A, B } = await begin()
+    const ppid = newPpid()
+    expect((await node.reinstate(ppid, { caller: keyOf(B) })).code).toBe('revocation_forbidden')
+    expect((await node.reinstate(ppid, { caller: keyOf(A), siteId: NOWHERE })).code).toBe('revocation_forbidden')
+    expect((await node.reinstate(ppid, { caller: operator, siteId: NOWHERE })).code).toBe('site_unknown')
+    expect((await node.reinstate(ppid, { caller: operator })).status).toBe(200)
+  })
+})

@@ -1,0 +1,88 @@
+import { endpointList, limits, problemCodes, problems, rateLimits } from '@countersign/core/contract'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { openServiceKeys } from '../../src/keys/service-keys.ts'
+import { type AppDouble, BASE_URL, createAppDouble } from '../http/app-double.ts'
+
+const readiness = { ready: true } as { ready: boolean; why?: string }
+let double: AppDouble
+beforeAll(async () => {
+  const secrets = new Map<string, string>()
+  const store = {
+    secret: async (name: string) => secrets.get(name),
+    putSecret: async (name: string, sealed: string) => (secrets.has(name) || secrets.set(name, sealed), secrets.get(name) as string),
+  }
+  const keys = await openServiceKeys(
+    store,
+    new Uint8Array(32).map((_, i) => i),
+    BASE_URL,
+    0,
+  )
+  double = createAppDouble({ deps: { keys, views: { readiness: () => readiness } as never } })
+})
+afterAll(() => double.app.close())
+
+const get = (path: string, accept = '*/*') => double.call('GET', path, { headers: { accept } })
+
+describe('documents', () => {
+  test('discovery names every endpoint, limit, suite and feed key', async () => {
+    const { json } = await get('/.well-known/countersign')
+    expect(Object.keys(json.endpoints)).toEqual(endpointList.map(({ id }) => id))
+    expect(json.endpoints.introspect).toBe(`${BASE_URL}/api/auth/introspect`)
+    expect(json.limits).toEqual(limits)
+    expect(json.rate_limits).toEqual(rateLimits)
+    expect(json).toMatchObject({ did: 'did:web:id.example', cryptosuites: ['eddsa-jcs-2022', 'ecdsa-jcs-2019'], feed: { version: 1 } })
+  })
+  test('the DID document and the JWK set have the same keys, and no private part', async () => {
+    const did = (await get('/.well-known/did.json')).json
+    const jwks = (await get('/.well-known/jwks.json')).json
+    expect(jwks.keys.map(({ kid }: { kid: string }) => kid)).toEqual(did.verificationMethod.map(({ id }: { id: string }) => id))
+    expect(JSON.stringify([did, jwks])).not.toMatch(/"d":/)
+  })
+  test('the context defines every claim of an access credential', async () => {
+    const { json } = await get('/ns/access/v1')
+    const terms = json['@context'].AccessCredential['@context']
+    for (const term of ['site_id', 'scope', 'permission_id', 'holder_key', 'delegable', 'parent'])
+      expect(terms[term]['@id']).toMatch(/^https:\/\//)
+  })
+  test('health says alive always, and ready when it is', async () => {
+    expect((await get('/healthz')).json).toEqual({ status: 'alive' })
+    expect((await get('/readyz')).json).toEqual({ status: 'ready' })
+    Object.assign(readiness, { ready: false, why: 'canary-why' })
+    const not = await get('/readyz')
+    expect([not.status, not.json.code]).toEqual([503, 'revocation_view_stale'])
+    expect(not.text).not.toContain('canary-why')
+    expect(double.logLines.join('')).toContain('canary-why')
+    expect((await get('/healthz')).status).toBe(200)
+    Object.assign(readiness, { ready: true })
+  })
+})
+
+describe('pages', () => {
+  test.each(problemCodes)('%s has its own, for people and for programs', async (code) => {
+    const page = await get(`/problems/${code}`, 'text/html,application/xhtml+xml')
+    expect(page.headers['content-type']).toBe('text/html; charset=utf-8')
+    expect(page.text).toContain(problems[code].title)
+    const program = await get(`/problems/${code}`, 'application/json')
+    expect(program.json).toMatchObject({ code, status: problems[code].status, remedy: problems[code].remedy })
+  })
+  test('of a code that does not exist is not found', async () => {
+    for (const code of ['nothing', '__proto__', 'constructor', '%3Cscript%3E'])
+      expect((await get(`/problems/${code}`, 'text/html')).status).toBe(404)
+  })
+  test('of the interface names every endpoint', async () => {
+    const { text } = await get('/docs')
+    for (const { path } of endpointList) expect(text).toContain(`<code>${path}</code>`)
+  })
+  test('cannot run anything, be framed, or fetch anything but their own style', async () => {
+    for (const path of ['/docs', '/problems/not_found']) {
+      const { headers, text } = await get(path, 'text/html')
+      expect(headers['content-security-policy']).toBe(
+        "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+      )
+      expect(text).not.toMatch(/<script|<style|style=|\son\w+=|javascript:|https?:\/\/(?!id\.example)/)
+      expect(text).toContain('<link rel="stylesheet" href="/docs.css">')
+    }
+    const style = await get('/docs.css')
+    expect(style.headers['content-type']).toBe('text/css; charset=utf-8')
+  })
+})
