@@ -1,0 +1,26 @@
+import { auditLog } from './audit-log.ts'
+import { backup } from './backup.ts'
+import type { Command } from './command.ts'
+import { migrate } from './migrate.ts'
+import { newEpoch } from './new-epoch.ts'
+import { createOperatorKey, deleteOperatorKey, operatorKeys } from './operator-keys.ts'
+import { restore } from './restore.ts'
+import { rotateFeedKey, rotateIssuerKey } from './rotate-key.ts'
+import { serve } from './serve.ts'
+import { showConfig } from './show-config.ts'
+
+/** Every command by its name. A new one is added here and nowhere else. */
+export const commands: Readonly<Record<string, Command>> = {
+  serve,
+  config: showConfig,
+  migrate,
+  'create-operator-key': createOperatorKey,
+  'operator-keys': operatorKeys,
+  'delete-operator-key': deleteOperatorKey,
+  'rotate-issuer-key': rotateIssuerKey,
+  'rotate-feed-key': rotateFeedKey,
+  'audit-log': auditLog,
+  backup,
+  restore,
+  'new-epoch': newEpoch,
+}

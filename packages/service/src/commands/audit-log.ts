@@ -1,0 +1,44 @@
+import { resolve } from 'node:path'
+import type { LogAudit, LogFault } from '../store/audit-log.ts'
+import { auditStore } from '../store/maintenance.ts'
+import type { Command } from './command.ts'
+
+export const auditLog: Command = {
+  summary: 'check every link of the log, and name the first bad entry',
+  words: ['[file]'],
+  examples: [
+    ['countersign audit-log', 'the log of the store that the settings name, in use or not'],
+    ['countersign audit-log /backups/monday.db', 'the log in a backup of the embedded store, on any machine'],
+    ['countersign audit-log || page-somebody', 'ends with 3 when the log does not hold'],
+  ],
+  about: [
+    'Reads all entries, recomputes every hash and compares the end of each log with what the store says of it. Writes nothing, and needs neither the master key nor a running service. What was cut off together with all that the store says of it cannot be seen from inside; verifiers that have read further will.',
+  ],
+  async run({ words: [file], store, say }) {
+    const audit = await auditStore(file === undefined ? store() : { kind: 'sqlite', file: resolve(file) })
+    say(audit.ok ? `The log holds: ${countOf(audit)}.` : brokenLog(audit))
+    return audit.ok ? 0 : 3
+  },
+}
+
+const FAULTS: Readonly<Record<LogFault, string>> = {
+  wrong_hash: 'its contents are not those that were sealed',
+  wrong_prev: 'it does not continue the entry before it',
+  hole: 'its number is not the next one of its site',
+  other_site: 'it belongs to another site',
+  other_epoch: 'it belongs to another epoch',
+  unreadable: 'the row is no entry of a log',
+  missing: 'it is not there',
+  other_head: 'the store says that the log of this site ends otherwise',
+}
+
+/** What is wrong with a log, for people. */
+export function brokenLog({ fault, position, siteId, seq }: LogAudit & { readonly ok: false }): string {
+  const where = [`position ${position}`, siteId !== undefined && `site ${siteId}`, seq !== undefined && `number ${seq}`]
+  return `The log does not hold.\n  first bad entry: ${where.filter(Boolean).join(', ')}\n  fault: ${fault}, ${FAULTS[fault]}`
+}
+
+/** `5 entries of 1 site` */
+export function countOf({ position, sites }: { readonly position: number; readonly sites: number }): string {
+  return `${position} ${position === 1 ? 'entry' : 'entries'} of ${sites} ${sites === 1 ? 'site' : 'sites'}`
+}

@@ -1,0 +1,41 @@
+import { destination } from 'pino'
+import type { Config } from '../config.ts'
+import { type Clock, openClock } from '../log/clock.ts'
+import { createLogger } from '../logger.ts'
+import { openStore } from '../store/open.ts'
+import type { Act, Store } from '../store/store.ts'
+
+/** What a command works with while it has the store. */
+interface AtWork {
+  readonly store: Store
+  readonly clock: Clock
+  /** An act of whoever sits at the command line, now. */
+  readonly act: () => Act
+}
+
+/** The log of a command goes to where its notes go, so that the result can be piped. */
+function commandLogger() {
+  return createLogger('warn', destination({ fd: 2, sync: true }))
+}
+
+/** Opens the store with its schema up to date, and closes it whatever comes of the work. An embedded store must not be in use. */
+export async function withStore<T>(config: Config['store'], work: (at: AtWork) => Promise<T>): Promise<T> {
+  const log = commandLogger()
+  const store = await openStore(config, { log, onFatal })
+  try {
+    const clock = await openClock(store, log)
+    try {
+      return await work({ store, clock, act: () => ({ actor: 'operator', atMs: clock.nowMs(), requestId: undefined }) })
+    } finally {
+      await clock.close()
+    }
+  } finally {
+    await store.close()
+  }
+}
+
+/** Whether what was written is on disk is unknown then. */
+function onFatal(fault: Error): never {
+  commandLogger().fatal({ err: fault }, 'nothing more can be promised')
+  process.exit(1)
+}

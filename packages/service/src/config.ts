@@ -1,0 +1,214 @@
+import { resolve } from 'node:path'
+import { parseScopeList, parseSiteId, type Scope, type SiteId } from '@countersign/core'
+import { isLoopback, type RateLimit, rateLimits } from '@countersign/core/contract'
+import { createClientAddress } from './http/client-address.ts'
+import { readMasterKey } from './keys/master-key.ts'
+import { readSettings, type SettingSources } from './settings.ts'
+
+/** The settings of one node, read once and frozen. Where each comes from and what it may be stands in docs/operating.md. */
+export interface Config {
+  readonly mode: 'development' | 'production'
+  /** Under which clients reach the service; ids, documents and `iss` are made of it. No slash at the end. */
+  readonly baseUrl: string
+  readonly host: string
+  readonly port: number
+  /** Prometheus, on its own loopback port; undefined switches it off. */
+  readonly metricsPort: number | undefined
+  readonly store: { readonly kind: 'sqlite'; readonly file: string } | { readonly kind: 'postgres'; readonly url: string }
+  readonly dataDir: string
+  /** Secrets at rest are sealed under it: 32 bytes. */
+  readonly masterKey: Uint8Array
+  /** Of the reference protected route. */
+  readonly protectedSite: SiteId | undefined
+  readonly protectedScope: readonly Scope[]
+  /** Addresses of proxies whose X-Forwarded-For is believed for rate limits. */
+  readonly trustedProxies: readonly string[]
+  readonly workers: number
+  readonly logLevel: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent'
+  /** The oldest revocation knowledge that a verification may rest on. */
+  readonly viewAgeMsMax: number
+  readonly rateLimits: RateLimits
+  /** From which load on verifications are refused with 503, so that revocations still get through. */
+  readonly overload: { readonly eventLoopDelayMsMax: number; readonly inFlightMax: number }
+}
+
+/** The limits of the contract, with the operator's own numbers. */
+export type RateLimits = Readonly<Record<keyof typeof rateLimits, RateLimit>>
+
+export type Mode = Config['mode']
+
+const DATA_DIR = './data'
+const STORE_WANTED = 'postgres://… or sqlite:<file>'
+const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const
+const RATE_LIMIT_NAMES = Object.keys(rateLimits) as (keyof RateLimits)[]
+
+/** Every setting by its name in the file; COUNTERSIGN_<NAME> in the environment, --<name> with dashes on the command line. */
+export const settingNames = [
+  'base_url',
+  'host',
+  'port',
+  'metrics_port',
+  'data_dir',
+  'database_url',
+  'master_key',
+  'master_key_file',
+  'protected_site',
+  'protected_scope',
+  'trusted_proxies',
+  'workers',
+  'log_level',
+  'view_age_ms_max',
+  'overload_event_loop_delay_ms_max',
+  'overload_in_flight_max',
+  ...RATE_LIMIT_NAMES.map((name) => `rate_limit_${name}` as const),
+] as const
+type SettingName = (typeof settingNames)[number]
+
+/** These may also come from a file that NAME_FILE names, and never from the command line, which everybody on the machine can read. */
+const SECRETS: readonly SettingName[] = ['database_url', 'master_key']
+
+/**
+ * Reads the settings: defaults, then the file, then the environment, then flags. Throws a TypeError that names every mistake at once, in the
+ * operator's words and without the values of secrets.
+ */
+export function readConfig(mode: Mode, sources: SettingSources): Config {
+  const mistakes: string[] = []
+  const settings = readSettings(settingNames, SECRETS, sources, mistakes)
+  const read = <T>(name: SettingName, standard: T, parse: (text: string) => T | undefined, wanted: string): T => {
+    const text = settings.get(name)
+    const value = text === undefined ? standard : parse(text)
+    if (value !== undefined || text === undefined) return value as T
+    mistakes.push(`${name} must be ${wanted}`)
+    return standard
+  }
+  const integer = (min: number, max: number) => (text: string) =>
+    /^\d{1,9}$/.test(text) && Number(text) >= min && Number(text) <= max ? Number(text) : undefined
+  const count = (name: SettingName, standard: number, min: number, max: number) =>
+    read(name, standard, integer(min, max), `an integer from ${min} to ${max}`)
+
+  const port = count('port', 8787, 0, 65_535)
+  const host = read('host', '127.0.0.1', (text) => (/^[0-9A-Za-z.:-]+$/.test(text) ? text : undefined), 'an address or a host name')
+  const baseUrl = read('base_url', `http://127.0.0.1:${port}`, parseBaseUrl, 'an origin such as https://id.example, without a path')
+  const dataDir = resolve(read('data_dir', DATA_DIR, (text) => (text === '' ? undefined : text), 'a directory'))
+  const store = read('database_url', embeddedStore(dataDir), parseStore, STORE_WANTED)
+  const metrics = read('metrics_port', mode === 'production' ? 9464 : 'off', parseMetricsPort, 'a port, or off')
+  const workers = count('workers', 1, 1, 64)
+
+  if (mode === 'production') {
+    if (!settings.has('base_url')) mistakes.push('base_url must be set: the address under which clients reach the service')
+    else if (baseUrl.startsWith('http:') && !isLoopback(new URL(baseUrl))) mistakes.push('base_url must be https, unless it is on loopback')
+  } else if (!['127.0.0.1', '::1', 'localhost'].includes(host)) {
+    mistakes.push('host must be on loopback in development; use the production start to serve others')
+  }
+  if (workers > 1 && store.kind === 'sqlite') mistakes.push('workers above 1 need PostgreSQL: set database_url')
+  const config: Config = {
+    mode,
+    baseUrl,
+    host,
+    port,
+    metricsPort: metrics === 'off' ? undefined : metrics,
+    store,
+    dataDir,
+    masterKey: masterKeyOf(settings, mode, dataDir, mistakes),
+    protectedSite: read('protected_site', undefined as SiteId | undefined, parseSiteId, 'a lower-case host name'),
+    protectedScope: read('protected_scope', [] as readonly Scope[], (text) => parseScopeList(words(text)), 'scopes, separated by spaces'),
+    trustedProxies: read('trusted_proxies', [] as readonly string[], parseProxies, 'addresses or CIDR ranges, separated by spaces'),
+    workers,
+    logLevel: read(
+      'log_level',
+      mode === 'production' ? 'info' : 'warn',
+      (text) => LOG_LEVELS.find((level) => level === text),
+      LOG_LEVELS.join(', '),
+    ),
+    viewAgeMsMax: count('view_age_ms_max', 2000, 500, 60_000),
+    rateLimits: Object.fromEntries(
+      RATE_LIMIT_NAMES.map((name) => [
+        name,
+        read(
+          `rate_limit_${name}`,
+          rateLimits[name] as RateLimit,
+          (text) => parsePace(text, rateLimits[name]),
+          'requests/seconds, such as 600/10',
+        ),
+      ]),
+    ) as RateLimits,
+    overload: {
+      eventLoopDelayMsMax: count('overload_event_loop_delay_ms_max', 250, 10, 60_000),
+      inFlightMax: count('overload_in_flight_max', 1000, 1, 1_000_000),
+    },
+  }
+  if (mistakes.length > 0) throw new TypeError(refusalOf(mistakes))
+  return Object.freeze(config)
+}
+
+function refusalOf(mistakes: readonly string[]): string {
+  return `These settings will not do:\n${mistakes.map((mistake) => `  - ${mistake}`).join('\n')}`
+}
+
+/**
+ * Only where the store is, for commands that need nothing else. Throws like `readConfig` for settings that are unknown or of no use to it; the
+ * others are not looked at.
+ */
+export function readStoreConfig(sources: SettingSources): Config['store'] {
+  const mistakes: string[] = []
+  const settings = readSettings(settingNames, SECRETS, sources, mistakes)
+  const text = settings.get('database_url')
+  const store = text === undefined ? embeddedStore(resolve(settings.get('data_dir') ?? DATA_DIR)) : parseStore(text)
+  if (store === undefined) mistakes.push(`database_url must be ${STORE_WANTED}`)
+  if (store === undefined || mistakes.length > 0) throw new TypeError(refusalOf(mistakes))
+  return store
+}
+
+/** The effective settings for people to look at; what is secret is not in it. */
+export function shownConfig({ masterKey: _secret, store, ...rest }: Config): Record<string, unknown> {
+  return { ...rest, masterKey: '(hidden)', store: store.kind === 'sqlite' ? store : { kind: store.kind, url: '(hidden)' } }
+}
+
+function masterKeyOf(settings: ReadonlyMap<SettingName, string>, mode: Mode, dataDir: string, mistakes: string[]): Uint8Array {
+  try {
+    return readMasterKey({ text: settings.get('master_key'), file: settings.get('master_key_file'), dataDir, mode })
+  } catch (error) {
+    mistakes.push(`master_key: ${error instanceof TypeError ? error.message : `its file cannot be read (${codeOf(error)})`}`)
+    return new Uint8Array()
+  }
+}
+
+function codeOf(error: unknown): string {
+  return (error as NodeJS.ErrnoException).code ?? 'unknown reason'
+}
+
+const words = (text: string) => text.split(/[\s,]+/).filter((word) => word !== '')
+
+function parseBaseUrl(text: string): string | undefined {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  return url !== undefined && /^https?:$/.test(url.protocol) && (text === url.origin || text === `${url.origin}/`) ? url.origin : undefined
+}
+
+function embeddedStore(dataDir: string): Config['store'] {
+  return { kind: 'sqlite', file: resolve(dataDir, 'countersign.db') }
+}
+
+function parseStore(text: string): Config['store'] | undefined {
+  if (/^postgres(?:ql)?:\/\/./.test(text)) return { kind: 'postgres', url: text }
+  return /^sqlite:./.test(text) ? { kind: 'sqlite', file: resolve(text.slice('sqlite:'.length)) } : undefined
+}
+
+function parseMetricsPort(text: string): number | 'off' | undefined {
+  if (text === 'off') return text
+  return /^\d{1,5}$/.test(text) && Number(text) <= 65_535 ? Number(text) : undefined
+}
+
+function parseProxies(text: string): readonly string[] | undefined {
+  try {
+    createClientAddress(words(text))
+    return words(text)
+  } catch {
+    return undefined
+  }
+}
+
+function parsePace(text: string, standard: RateLimit): RateLimit | undefined {
+  const [, requests, seconds] = /^(\d{1,9})\/(\d{1,5})$/.exec(text) ?? []
+  if (requests === undefined || seconds === undefined || Number(requests) < 1 || Number(seconds) < 1) return undefined
+  return { ...standard, requests: Number(requests), window_seconds: Number(seconds) }
+}

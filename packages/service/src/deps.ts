@@ -1,0 +1,30 @@
+import type { NonceStore, SignatureMemory } from '@countersign/core'
+import type { Logger } from 'pino'
+import type { Config } from './config.ts'
+import type { DidWebFetcher } from './did-web/fetch-document.ts'
+import type { ApiKeys } from './keys/api-keys.ts'
+import type { ServiceKeys } from './keys/service-keys.ts'
+import type { Clock } from './log/clock.ts'
+import type { LiveViews } from './log/live-views.ts'
+import type { SeenCredentials } from './log/seen-credentials.ts'
+import type { TokenFinder } from './log/token-finder.ts'
+import type { Meters } from './meters.ts'
+import type { Store } from './store/store.ts'
+
+/** What routes and actions work with. Made once in `main`, passed down, never reached for. */
+export interface Deps {
+  readonly config: Config
+  readonly store: Store
+  readonly views: LiveViews
+  readonly clock: Clock
+  readonly keys: ServiceKeys
+  /** Whoever deletes a key calls `apiKeys.forget`. */
+  readonly apiKeys: ApiKeys
+  readonly signatures: SignatureMemory
+  readonly nonces: NonceStore
+  readonly tokens: TokenFinder
+  readonly seen: SeenCredentials
+  readonly didWeb: DidWebFetcher
+  readonly meters: Meters
+  readonly log: Logger
+}

@@ -1,0 +1,205 @@
+import { join } from 'node:path'
+import {
+  credentialHeader,
+  didKey,
+  didKeyMethod,
+  exportPrivateJwk,
+  generatePrivateKey,
+  importPrivateKey,
+  isDeny,
+  issueCredential,
+  type JsonObject,
+  type Ppid,
+  type PrivateJwk,
+  type PrivateKey,
+  permissionOf,
+  readCredentialObject,
+  type Scope,
+  type SiteId,
+} from '@countersign/core'
+import { limits, permissions } from '@countersign/core/contract'
+import { createApiKey } from '../actions/api-keys.ts'
+import { createSite, pairwisePurpose } from '../actions/create-site.ts'
+import type { Deps } from '../deps.ts'
+import { createCredentialId, ppidOf } from '../keys/ids.ts'
+import { secretSha256 } from '../keys/secret-text.ts'
+import type { Act, SeenCredential } from '../store/store.ts'
+import { readJsonFile, writePrivate } from './private-file.ts'
+
+/** What the development start writes down for tools, as `dev.json`. */
+export interface DevFile {
+  readonly base_url: string
+  readonly site_id: string
+  readonly operator_key: string
+  readonly site_key: string
+  readonly issuer: string
+  readonly credential: JsonObject
+  readonly bound: { readonly credential: JsonObject; readonly holder_private_jwk: PrivateJwk }
+  readonly user_ref: string
+  readonly ppid: string
+  readonly protected_scope: readonly string[]
+  readonly webhook_loopback: boolean
+}
+
+export interface Demo {
+  readonly dev: DevFile
+  /** Whether everything was there already. */
+  readonly found: boolean
+  /** Something that had ended was made anew, in words. */
+  readonly renewed: readonly string[]
+}
+
+const USER_REF = 'demo-user'
+const SCOPE = ['orders:read', 'orders:write']
+const LIFE_MS = limits.credential_lifetime_seconds_default * 1000
+const LEFT_MS_MIN = 86_400_000
+
+/**
+ * Makes what a newcomer needs: a site, an issuer that it trusts, keys and two credentials. What is there already stays, so a second start
+ * finds the same; what has ended or was revoked since is made anew.
+ */
+export async function prepareDemo(deps: Deps, siteId: SiteId): Promise<Demo> {
+  const { config, store, views, clock } = deps
+  const file = join(config.dataDir, 'dev.json')
+  const before = readJsonFile(file) as Partial<DevFile> | undefined
+  const act: Act = { actor: 'system', atMs: clock.nowMs(), requestId: undefined }
+  const renewed: string[] = []
+
+  const known = await store.site(siteId)
+  const site =
+    known ??
+    (await createSite(
+      deps,
+      { siteId, name: 'Demo', returnUrls: [], bearer: 'on', holderProof: 'optional', credentialTtlSecondsMax: undefined },
+      act,
+    ))
+  const ppid = ppidOf(deps.keys.open(pairwisePurpose(siteId), site.pairwiseSecretSealed), USER_REF)
+  const issuerKey = await issuerKeyOf(join(config.dataDir, 'dev-issuer.json'))
+  await trust(deps, siteId, issuerKey, act)
+  if (views.view(siteId)?.userRevocation(ppid, act.atMs) !== undefined) {
+    const { position } = await store.reinstateUser({ siteId, ppid, reason: 'development start' }, act)
+    await views.reached(position)
+    renewed.push('the demo user was revoked and has been reinstated')
+  }
+
+  const keyOrNew = async (secret: string | undefined, of: SiteId | null, label: string) => {
+    if (secret !== undefined && (await store.apiKeyBySha256(secretSha256(secret))) !== undefined) return secret
+    const order = { siteId: of, permissions: of === null ? [] : permissions, label, expiresInSeconds: undefined }
+    return (await createApiKey(deps, order, act)).secret
+  }
+  const issue = (holder: PrivateKey | undefined) => issueDemo(deps, { siteId, ppid, issuerKey, holder, nowMs: act.atMs })
+  const credentialOrNew = async (credential: JsonObject | undefined, holder: PrivateKey | undefined, name: string) => {
+    if (credential !== undefined && stillGood(deps, credential, siteId, ppid)) return credential
+    if (credential !== undefined) renewed.push(`the ${name} credential had ended or was revoked, and is a new one`)
+    return issue(holder)
+  }
+  const holder = await holderOf(before?.bound?.holder_private_jwk)
+  const dev: DevFile = {
+    base_url: config.baseUrl,
+    site_id: siteId,
+    operator_key: await keyOrNew(before?.operator_key, null, 'development operator'),
+    site_key: await keyOrNew(before?.site_key, siteId, 'development'),
+    issuer: didKey(issuerKey.publicKey),
+    credential: await credentialOrNew(before?.credential, undefined, 'plain'),
+    bound: {
+      credential: await credentialOrNew(before?.bound?.credential, holder, 'holder-bound'),
+      holder_private_jwk: await exportPrivateJwk(holder),
+    },
+    user_ref: USER_REF,
+    ppid,
+    protected_scope: config.protectedScope,
+    webhook_loopback: true,
+  }
+  await store.learnCredentials([seenOf(dev.credential, siteId), seenOf(dev.bound.credential, siteId)], act.atMs)
+  writePrivate(file, `${JSON.stringify(dev, null, 2)}\n`)
+  // For curl, which reads headers from files: nobody wants to paste a credential.
+  writePrivate(join(config.dataDir, 'credential.header'), `X-Service-Credential: ${credentialHeader(dev.credential)}\n`)
+  writePrivate(join(config.dataDir, 'site-key.header'), `X-API-Key: ${dev.site_key}\n`)
+  return { dev, found: known !== undefined, renewed }
+}
+
+/** The development issuer signs outside the service, as an issuer does; its key is a file of its own. */
+async function issuerKeyOf(file: string): Promise<PrivateKey> {
+  const kept = readJsonFile(file)
+  if (kept !== undefined) return importPrivateKey(kept)
+  const key = await generatePrivateKey('Ed25519', { extractable: true })
+  writePrivate(file, `${JSON.stringify(await exportPrivateJwk(key))}\n`)
+  return key
+}
+
+async function holderOf(jwk: unknown): Promise<PrivateKey> {
+  return jwk === undefined ? generatePrivateKey('Ed25519', { extractable: true }) : importPrivateKey(jwk, { extractable: true })
+}
+
+async function trust({ store, views }: Deps, siteId: SiteId, { publicKey }: PrivateKey, act: Act): Promise<void> {
+  const added = await store.addIssuer(
+    {
+      siteId,
+      issuer: didKey(publicKey),
+      keys: [{ id: publicKey.multikey, key: publicKey.multikey, status: 'active' }],
+      scope: undefined,
+      credentialTtlSecondsMax: undefined,
+      label: 'Development issuer',
+      fetched: false,
+    },
+    act,
+  )
+  if (added !== 'exists') await views.reached(added.position)
+}
+
+interface DemoGrant {
+  readonly siteId: SiteId
+  readonly ppid: Ppid
+  readonly issuerKey: PrivateKey
+  readonly holder: PrivateKey | undefined
+  readonly nowMs: number
+}
+
+async function issueDemo({ views }: Deps, { siteId, ppid, issuerKey, holder, nowMs }: DemoGrant): Promise<JsonObject> {
+  // A reinstatement counts to the end of its second; what is signed right after one has to be dated behind it.
+  const secondMs = Math.floor(nowMs / 1000) * 1000
+  const isCovered = (ms: number) => views.view(siteId)?.userRevocation(ppid, ms) !== undefined
+  const createdMs = [secondMs, secondMs + 1000, secondMs + 2000].find((ms) => !isCovered(ms)) ?? secondMs
+  return issueCredential(
+    {
+      credentialId: createCredentialId(nowMs),
+      ppid,
+      siteId,
+      scope: SCOPE as Scope[],
+      permissionId: 'perm_demo',
+      ...(holder === undefined ? {} : { holderKey: didKey(holder.publicKey), delegable: true }),
+      validFromMs: createdMs,
+      validUntilMs: createdMs + LIFE_MS,
+    },
+    { issuer: didKey(issuerKey.publicKey), verificationMethod: didKeyMethod(issuerKey.publicKey), key: issuerKey, createdMs },
+  )
+}
+
+/** So that the lists have something to show before the first request. */
+function seenOf(document: JsonObject, siteId: SiteId): SeenCredential {
+  const signed = readCredentialObject(document)
+  if (isDeny(signed)) throw new Error('a credential of our own making cannot be read')
+  const { id, ppid, issuer, scope, createdMs, validFromMs, validUntilMs, holderKey } = signed.credential
+  return {
+    siteId,
+    credentialId: id,
+    ppid,
+    issuer,
+    scope,
+    permissionId: permissionOf(signed.credential),
+    chain: [{ credentialId: id, createdMs }],
+    validFromMs,
+    validUntilMs,
+    holderBound: holderKey !== undefined,
+    source: 'presented',
+  }
+}
+
+function stillGood({ views, clock }: Deps, credential: JsonObject, siteId: SiteId, ppid: Ppid): boolean {
+  const signed = readCredentialObject(credential)
+  if (isDeny(signed)) return false
+  const { id, issuer, verificationMethod, createdMs, validUntilMs, ...claims } = signed.credential
+  const keyId = verificationMethod.slice(issuer.length + 1)
+  const revocation = views.view(siteId)?.revocationOf({ credentialIds: [id], ppid, createdMs, issuer, keyId })
+  return claims.ppid === ppid && revocation === undefined && validUntilMs - clock.nowMs() > LEFT_MS_MIN
+}

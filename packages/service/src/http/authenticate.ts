@@ -1,0 +1,102 @@
+import type { Auth } from '@countersign/core/contract'
+import type { Deps } from '../deps.ts'
+import { Problem } from '../problem.ts'
+import type { Caller } from '../routes/route.ts'
+import type { ApiKey } from '../store/store.ts'
+import type { MountedEndpoint } from './exit.ts'
+import type { Incoming } from './incoming.ts'
+import type { KeyRefusals } from './key-refusals.ts'
+import type { Paces } from './rate-limit.ts'
+
+const TAKES_KEY: ReadonlySet<Auth> = new Set([
+  'api_key',
+  'api_key_optional',
+  'api_key_or_credential',
+  'api_key_and_credential',
+  'operator_key',
+])
+const WANTS_KEY: ReadonlySet<Auth> = new Set(['api_key', 'api_key_and_credential', 'operator_key'])
+const ONE_LINE_EACH = ['x-api-key', 'x-service-credential', 'authorization']
+
+export interface Gatekeeping {
+  readonly deps: Pick<Deps, 'apiKeys' | 'clock'>
+  readonly paces: Paces
+  readonly refusals: KeyRefusals
+}
+
+/**
+ * Who calls, from the API key, after the pace of that caller has been taken into account. Credentials are not looked at here but by the guard,
+ * only whether there is one where one is needed instead of a key.
+ */
+export function authenticate(incoming: Incoming, endpoint: MountedEndpoint, gates: Gatekeeping): Caller | Promise<Caller> {
+  const { address, lines, startedMs } = incoming
+  for (const name of ONE_LINE_EACH) {
+    if ((lines(name)?.length ?? 0) > 1) throw new Problem('auth_ambiguous', `The header ${name} was sent more than once. Send it once.`)
+  }
+  const { auth, rateLimit } = endpoint
+  const secret = TAKES_KEY.has(auth) ? lines('x-api-key')?.[0] : undefined
+  if (rateLimit === 'failed_presentation') gates.paces.check('failed_presentation', address, startedMs)
+  if (rateLimit === 'sign_in_start') gates.paces.spend('sign_in_start', address, startedMs)
+  if (secret === undefined) {
+    if (rateLimit === 'caller') gates.paces.spend('keyless', address, startedMs)
+    return anonymous(incoming, auth)
+  }
+  if (auth === 'api_key_or_credential' && hasCredential(incoming)) {
+    throw new Problem('auth_ambiguous', 'The request has an API key and a credential. Send one of them.')
+  }
+  return callerWithKey(secret, incoming, endpoint, gates)
+}
+
+async function callerWithKey(secret: string, incoming: Incoming, endpoint: MountedEndpoint, gates: Gatekeeping): Promise<Caller> {
+  const caller = callerOf(await findKey(secret, incoming, endpoint, gates), incoming.address)
+  if (endpoint.rateLimit === 'caller') gates.paces.spend('key', caller.keyId, incoming.startedMs)
+  return caller
+}
+
+/** Throws unless the caller may call: first whether the site is its own, then whether the key has the permission. */
+export function authorize(
+  caller: Caller,
+  endpoint: MountedEndpoint,
+  siteId: unknown,
+  onRefusal: (code: 'api_key_forbidden') => void,
+): void {
+  if (caller.kind !== 'site') return
+  // Exactly as if there were no such site.
+  if (siteId !== undefined && siteId !== caller.siteId) throw new Problem('not_found')
+  const { auth, permissions = [] } = endpoint
+  const isOpen =
+    auth !== 'operator_key' && (permissions.length === 0 || permissions.some((permission) => caller.permissions.has(permission)))
+  if (isOpen) return
+  onRefusal('api_key_forbidden')
+  const needed = auth === 'operator_key' ? 'an operator key' : `a key with ${permissions.join(' or ')}`
+  throw new Problem('api_key_forbidden', `This endpoint needs ${needed}.`)
+}
+
+function anonymous(incoming: Incoming, auth: Auth): Caller {
+  if (WANTS_KEY.has(auth) || (auth === 'api_key_or_credential' && !hasCredential(incoming))) throw new Problem('api_key_missing')
+  return { kind: 'anonymous', address: incoming.address }
+}
+
+async function findKey(secret: string, incoming: Incoming, endpoint: MountedEndpoint, gates: Gatekeeping): Promise<ApiKey> {
+  const { deps, paces, refusals } = gates
+  const { startedMs } = incoming
+  // Somebody who guesses must not lock out a good key behind the same address.
+  paces.check('wrong_key', incoming.address, startedMs, () => deps.apiKeys.wasGood(secret))
+  const nowMs = deps.clock.nowMs()
+  const key = await deps.apiKeys.find(secret, nowMs)
+  if (key !== undefined) return key
+  paces.count('wrong_key', incoming.address, startedMs)
+  refusals.note({ code: 'api_key_invalid', endpoint: endpoint.id, caller: undefined, requestId: incoming.requestId, nowMs })
+  throw new Problem('api_key_invalid')
+}
+
+function callerOf(key: ApiKey, address: string): Exclude<Caller, { kind: 'anonymous' }> {
+  const { keyId, siteId, permissions } = key
+  if (siteId === null) return { kind: 'operator', keyId, address }
+  return { kind: 'site', siteId, keyId, permissions: new Set(permissions), address }
+}
+
+function hasCredential({ lines }: Incoming): boolean {
+  const isSent = (name: string) => (lines(name)?.[0]?.trim() ?? '') !== ''
+  return isSent('x-service-credential') || isSent('authorization')
+}

@@ -1,0 +1,97 @@
+import type { IncomingMessage } from 'node:http'
+import { type CredentialBody, parseCredentialBody } from '@countersign/core'
+import { limits, parseParameters } from '@countersign/core/contract'
+import { Problem } from '../problem.ts'
+import type { MountedEndpoint } from './exit.ts'
+
+/** How a body is written; `none` when there is no body. */
+export type BodyForm = 'json' | 'form' | 'none'
+
+const MEDIA_TYPE = /^\s*([!#$%&'*+.^_`|~0-9a-z-]+\/[!#$%&'*+.^_`|~0-9a-z-]+)\s*(?:;\s*charset\s*=\s*"?utf-8"?\s*)?;?\s*$/
+
+/** What the headers promise of the body, before a byte of it is read. Throws `unsupported_media_type` or `request_too_large`. */
+export function bodyFormOf(raw: IncomingMessage, endpoint: MountedEndpoint): BodyForm {
+  const { 'content-type': contentType, 'content-encoding': encoding, 'content-length': length } = raw.headers
+  const isEmpty = raw.headers['transfer-encoding'] === undefined && (length === undefined || length === '0')
+  const takesBody = endpoint.bodyTypes.length > 0
+  if (isEmpty && (!takesBody || (endpoint.request.bodyOptional && contentType === undefined))) return 'none'
+  if (!takesBody) throw new Problem('unsupported_media_type', 'This endpoint takes no body. Send the request without one.')
+  if (encoding !== undefined && encoding.trim().toLowerCase() !== 'identity') {
+    throw new Problem('unsupported_media_type', 'The body is compressed. Send it as it is.')
+  }
+  const mediaType = MEDIA_TYPE.exec((contentType ?? '').toLowerCase())?.[1]
+  if (mediaType === undefined || !endpoint.bodyTypes.includes(mediaType)) {
+    throw new Problem('unsupported_media_type', `Send the body as ${endpoint.bodyTypes.join(' or ')}, in UTF-8.`)
+  }
+  if (Number(length ?? 0) > limits.request_body_bytes_max) throw new Problem('request_too_large')
+  return mediaType === 'application/json' ? 'json' : 'form'
+}
+
+/**
+ * Whether more may be coming than anybody wants to read: then the connection has to be closed after a refusal. Of a short body Node throws the
+ * rest away, and the connection lives on.
+ */
+export function hasLongBody({ complete, headers }: IncomingMessage): boolean {
+  return !complete && (headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > limits.request_body_bytes_max)
+}
+
+/** All bytes of the body. Stops at the limit, whatever the headers have promised, and refuses with `request_too_large`. */
+export function readBody(raw: IncomingMessage): Promise<Uint8Array> {
+  return new Promise((resolve, reject) => {
+    const chunks: Uint8Array[] = []
+    let bytes = 0
+    const done = () => {
+      raw.off('data', onData).off('end', onEnd).off('error', onCut).off('close', onCut)
+    }
+    const onData = (chunk: Uint8Array) => {
+      bytes += chunk.length
+      if (bytes <= limits.request_body_bytes_max) {
+        chunks.push(chunk)
+        return
+      }
+      done()
+      raw.pause()
+      reject(new Problem('request_too_large'))
+    }
+    const onEnd = () => {
+      done()
+      resolve(chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks, bytes))
+    }
+    const onCut = () => {
+      done()
+      reject(new Problem('request_malformed', 'The body ended too early.'))
+    }
+    raw.on('data', onData).on('end', onEnd).on('error', onCut).on('close', onCut)
+  })
+}
+
+/** Reads JSON with the one strict reader there is. What a member `credential` holds comes with it. */
+export function parseJsonBody(bytes: Uint8Array): CredentialBody {
+  const parsed = parseCredentialBody(bytes)
+  if ('code' in parsed) throw new Problem(parsed.code, sentence(parsed.detail))
+  return parsed
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+/** Reads a form. A parameter that stands twice is refused. */
+export function parseFormBody(bytes: Uint8Array): Record<string, unknown> {
+  let text: string
+  try {
+    text = utf8.decode(bytes)
+  } catch {
+    throw new Problem('request_malformed', 'The form is not UTF-8.')
+  }
+  return parseQuery(text, [])
+}
+
+/** Reads the parameters of a query or a form; only those in `lists` may be repeated. */
+export function parseQuery(text: string, lists: readonly string[]): Record<string, unknown> {
+  const parsed = parseParameters(new URLSearchParams(text), lists)
+  if (parsed === undefined) throw new Problem('request_malformed', 'A parameter that stands once was sent twice. Send each parameter once.')
+  return parsed
+}
+
+function sentence(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
+}

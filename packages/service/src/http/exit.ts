@@ -1,0 +1,106 @@
+import {
+  challengeOf,
+  type Endpoint,
+  type EndpointId,
+  forwardAuthStatus,
+  type ProblemCode,
+  problemBody,
+  problems,
+} from '@countersign/core/contract'
+import { Problem } from '../problem.ts'
+import type { RouteAnswer } from '../routes/route.ts'
+import { StoreUnavailable } from '../store/store.ts'
+
+/** What goes out. */
+export interface Outgoing {
+  readonly status: number
+  /** Name, value, name, value, …: the form that costs Node least. */
+  readonly headers: string[]
+  readonly body: string | undefined
+  /** Of a refusal. */
+  readonly code?: ProblemCode
+}
+
+/** The one exit: every answer and every refusal leaves here. */
+export interface Exit {
+  /** Turns whatever was thrown into an answer. `endpoint` is undefined before a route was found. */
+  refusal(thrown: unknown, endpoint: MountedEndpoint | undefined, requestId: string): Outgoing
+  answer(answer: RouteAnswer, endpoint: MountedEndpoint | undefined, requestId: string): Outgoing
+}
+
+export type MountedEndpoint = Endpoint & { readonly id: EndpointId }
+
+export interface ExitOptions {
+  readonly baseUrl: string
+  readonly version: string
+  /** Told everything that must not leave. */
+  readonly onFault: (fault: unknown, endpoint: MountedEndpoint | undefined, requestId: string) => void
+}
+
+/** Long enough for a store to come back or a crowd to pass, short enough not to matter. */
+const RETRY_AFTER_SECONDS = 1
+
+/** Refusals are problem+json with their challenge and their time to wait, and nothing of what is inside. */
+export function createExit({ baseUrl, version, onFault }: ExitOptions): Exit {
+  return {
+    answer({ status, body, contentType, headers }, endpoint, requestId) {
+      const cache = endpoint?.noStore === false ? 'no-cache' : 'no-store'
+      const list = ['x-request-id', requestId, 'service-version', version]
+      if (headers?.['cache-control'] === undefined) list.push('cache-control', cache)
+      for (const name in headers) list.push(name, headers[name] as string)
+      if (body === undefined) return { status, headers: list, body }
+      const type = contentType ?? endpoint?.answers[status]?.mediaType ?? 'application/json'
+      list.push('content-type', type)
+      return { status, headers: list, body: typeof body === 'string' && contentType !== undefined ? body : JSON.stringify(body) }
+    },
+    refusal(thrown, endpoint, requestId) {
+      const problem = problemOf(thrown)
+      const { code, detail, facts } = problem
+      // The other 503s say what they have to say by themselves, and come in crowds.
+      if (code === 'internal_error' || code === 'store_unavailable') onFault(thrown, endpoint, requestId)
+      const status = endpoint?.refusals === 'proxy' ? forwardAuthStatus(code) : problems[code].status
+      const mustWait = status === 429 || status === 503
+      const retryAfterSeconds = mustWait ? (facts.retryAfterSeconds ?? RETRY_AFTER_SECONDS) : undefined
+      const challenge = challengeOf(code, status)
+      return {
+        status,
+        code,
+        headers: Object.entries<string>({
+          'x-request-id': requestId,
+          'service-version': version,
+          'content-type': 'application/problem+json',
+          // A refusal is about this moment.
+          'cache-control': 'no-store',
+          ...(challenge === undefined ? {} : { 'www-authenticate': challenge }),
+          ...(retryAfterSeconds === undefined ? {} : { 'retry-after': String(retryAfterSeconds) }),
+          ...(status === 429 ? rateLimitHeaders(problem, retryAfterSeconds ?? RETRY_AFTER_SECONDS) : {}),
+          ...facts.headers,
+        }).flat(),
+        body: JSON.stringify(
+          problemBody(code, {
+            baseUrl,
+            requestId,
+            detail,
+            errors: facts.errors,
+            requiredScope: facts.requiredScope,
+            retryAfterSeconds,
+            status,
+          }),
+        ),
+      }
+    },
+  }
+}
+
+/** Whatever is not a problem of the caller's is ours, or the store's. Its words stay inside. */
+function problemOf(thrown: unknown): Problem {
+  if (thrown instanceof Problem) return thrown
+  if (thrown instanceof StoreUnavailable) return new Problem('store_unavailable', undefined, { cause: thrown })
+  return new Problem('internal_error', undefined, { cause: thrown })
+}
+
+/** draft-ietf-httpapi-ratelimit-headers-10: the policy with its quota and window, and what remains of it and for how long. */
+function rateLimitHeaders({ facts }: Problem, retryAfterSeconds: number): Record<string, string> {
+  const { name, quota, windowSeconds } = facts.policy ?? { name: 'allowance', quota: 1, windowSeconds: retryAfterSeconds }
+  return { 'ratelimit-policy': `"${name}";q=${quota};w=${windowSeconds}`, ratelimit: `"${name}";r=0;t=${retryAfterSeconds}` }
+}

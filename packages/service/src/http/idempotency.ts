@@ -1,0 +1,105 @@
+import { hash } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { headerNames, limits } from '@countersign/core/contract'
+import type { Deps } from '../deps.ts'
+import { Problem } from '../problem.ts'
+import type { Caller, RouteAnswer } from '../routes/route.ts'
+import type { IdempotencyKey, KeptAnswer } from '../store/store.ts'
+import type { MountedEndpoint } from './exit.ts'
+import type { Incoming } from './incoming.ts'
+
+/** How long a repetition waits for the first to end, and how often it looks. */
+export interface Patience {
+  readonly waitMsMax: number
+  readonly lookMs: number
+}
+
+const PATIENCE: Patience = { waitMsMax: 10_000, lookMs: 50 }
+
+/**
+ * Answers a request once, however often it is sent under one Idempotency-Key: a repetition gets the kept answer, or `idempotency_conflict` when
+ * the body is another one or the answer held a secret. Refusals are not kept; after one the key may be used again.
+ */
+export async function answerOnce(
+  { incoming, endpoint, caller, body }: { incoming: Incoming; endpoint: MountedEndpoint; caller: Caller; body: Uint8Array | undefined },
+  deps: Pick<Deps, 'store' | 'keys' | 'clock'>,
+  answer: () => Promise<RouteAnswer>,
+  patience: Patience = PATIENCE,
+): Promise<RouteAnswer> {
+  const text = endpoint.idempotency && incoming.lines(headerNames.idempotencyKey)?.[0]
+  if (text === undefined) return answer()
+  const key: IdempotencyKey = {
+    owner: ownerOf(incoming, caller),
+    sha256: hash('sha256', text, 'hex'),
+    requestSha256: hash('sha256', Buffer.concat([Buffer.from(`${incoming.query}\n`), body ?? new Uint8Array()]), 'hex'),
+  }
+  const kept = await begin(key, deps, patience)
+  if (kept !== 'begun') return keptAnswer(kept, key, deps)
+  const given = await answerOrAbandon(key, deps, answer)
+  const keep: KeptAnswer =
+    endpoint.idempotency === 'secret'
+      ? { kind: 'secret' }
+      : { kind: 'answer', sealed: deps.keys.seal(purposeOf(key), JSON.stringify(given)) }
+  await deps.store.finishIdempotent(key, keep)
+  return given
+}
+
+async function begin(
+  key: IdempotencyKey,
+  { store, clock }: Pick<Deps, 'store' | 'clock'>,
+  patience: Patience,
+): Promise<'begun' | KeptAnswer> {
+  const lookUntilMs = performance.now() + patience.waitMsMax
+  for (;;) {
+    const nowMs = clock.nowMs()
+    const state = await store.beginIdempotent(key, nowMs + limits.idempotency_kept_seconds * 1000, nowMs)
+    if (state === 'other_request')
+      throw new Problem('idempotency_conflict', 'This Idempotency-Key was used with another request. Use a new one.')
+    if (state !== 'running') return state
+    if (performance.now() >= lookUntilMs) {
+      throw new Problem('store_unavailable', 'The first request with this Idempotency-Key is still running. Try again with the same key.')
+    }
+    await sleep(patience.lookMs)
+  }
+}
+
+function keptAnswer(kept: KeptAnswer, key: IdempotencyKey, { keys }: Pick<Deps, 'keys'>): RouteAnswer {
+  if (kept.kind === 'answer') return JSON.parse(keys.open(purposeOf(key), kept.sealed)) as RouteAnswer
+  throw new Problem(
+    'idempotency_conflict',
+    'This request was answered before, with a secret that is shown only once. If it was lost, ask for another with a new Idempotency-Key.',
+  )
+}
+
+async function answerOrAbandon(
+  key: IdempotencyKey,
+  { store }: Pick<Deps, 'store'>,
+  answer: () => Promise<RouteAnswer>,
+): Promise<RouteAnswer> {
+  try {
+    return await answer()
+  } catch (error) {
+    // What was thrown matters more than a key that has to wait for its end.
+    await store.abandonIdempotent(key).catch(() => undefined)
+    throw error
+  }
+}
+
+/**
+ * Whose key it is. Where a credential stands for the caller it has not been verified yet, so the kept answer belongs to whoever has that very
+ * credential.
+ */
+function ownerOf({ method, path, lines }: Incoming, caller: Caller): string {
+  const credential = lines(headerNames.credential)?.[0]
+  const who =
+    caller.kind !== 'anonymous'
+      ? `key:${caller.keyId}`
+      : credential === undefined
+        ? `address:${caller.address}`
+        : `credential:${hash('sha256', credential, 'hex')}`
+  return `${who} ${method} ${path}`
+}
+
+function purposeOf({ owner, sha256 }: IdempotencyKey): string {
+  return `answer:${owner}:${sha256}`
+}

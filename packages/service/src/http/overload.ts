@@ -1,0 +1,71 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import type { Endpoint, EndpointId } from '@countersign/core/contract'
+import type { Config } from '../config.ts'
+import { Problem } from '../problem.ts'
+
+/** How busy this process is. */
+export interface LoadGauge {
+  eventLoopDelayMs(): number
+}
+
+/** Lets requests in while there is room for them: verifications first lose theirs, then everything else. */
+export interface Admission {
+  /** Throws `overloaded` when there is no room; otherwise the caller must `leave` when the answer is made. */
+  enter(endpoint: Endpoint & { readonly id: EndpointId }): void
+  leave(): void
+  readonly inFlight: number
+}
+
+/** A verifier that is refused here denies, and asks again. A revocation that is refused leaves somebody in. */
+const VERIFICATIONS: ReadonlySet<EndpointId> = new Set([
+  'protected_action',
+  'forward_auth',
+  'exchange_proof',
+  'introspect',
+  'revocation_status',
+])
+/** How much more load the rest may see. */
+const RESERVE = 4
+const RETRY_AFTER_SECONDS = 2
+
+export function createAdmission(limits: Config['overload'], gauge: LoadGauge): Admission {
+  let inFlight = 0
+  const isOver = (times: number) => inFlight >= limits.inFlightMax * times || gauge.eventLoopDelayMs() > limits.eventLoopDelayMsMax * times
+  return {
+    enter({ id, tag }) {
+      // Health must be told the truth, most of all now.
+      if (tag !== 'health' && isOver(VERIFICATIONS.has(id) ? 1 : RESERVE)) {
+        throw new Problem('overloaded', undefined, { retryAfterSeconds: RETRY_AFTER_SECONDS })
+      }
+      inFlight++
+    },
+    leave() {
+      inFlight--
+    },
+    get inFlight() {
+      return inFlight
+    },
+  }
+}
+
+const RESOLUTION_MS = 20
+const SAMPLE_MS = 500
+
+/** The mean delay of the event loop over the last half second. `close` lets the process end. */
+export function openLoadGauge(): LoadGauge & { close(): void } {
+  const histogram = monitorEventLoopDelay({ resolution: RESOLUTION_MS })
+  histogram.enable()
+  let delayMs = 0
+  const timer = setInterval(() => {
+    delayMs = Number.isNaN(histogram.mean) ? 0 : Math.max(0, histogram.mean / 1e6 - RESOLUTION_MS)
+    histogram.reset()
+  }, SAMPLE_MS)
+  timer.unref()
+  return {
+    eventLoopDelayMs: () => delayMs,
+    close() {
+      clearInterval(timer)
+      histogram.disable()
+    },
+  }
+}

@@ -1,0 +1,66 @@
+import type { IncomingMessage, Server, ServerOptions, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import { limits } from '@countersign/core/contract'
+import { Problem } from '../problem.ts'
+import type { Exit } from './exit.ts'
+
+/** What Node itself watches over, before there is a request to speak of. */
+export const serverOptions: ServerOptions = {
+  maxHeaderSize: limits.header_section_bytes_max,
+  headersTimeout: limits.headers_arrive_seconds_max * 1000,
+  // This, and the time for the whole request, hold to within the interval.
+  connectionsCheckingInterval: 1000,
+  // Refused in our own words instead, see `refuseUnfit`.
+  requireHostHeader: false,
+}
+
+/** How long a connection is listened to after its last answer. Closing it with unread bytes would take the answer along (RFC 9112 §9.6). */
+const LINGER_MS = 1000
+
+/** What to do with a connection whose bytes Node's parser refuses: answer with problem+json too, and close it. */
+export type OnClientError = (error: NodeJS.ErrnoException, socket: Socket) => void
+
+export function createOnClientError(
+  exit: Exit,
+  newRequestId: () => string,
+  onRefusal: (code: string, requestId: string) => void,
+): OnClientError {
+  const answered = new WeakSet<Socket>()
+  return (error, socket) => {
+    if (answered.has(socket)) return
+    answered.add(socket)
+    if (!socket.writable || error.code === 'ECONNRESET' || isAnswering(socket)) {
+      socket.destroy()
+      return
+    }
+    const requestId = newRequestId()
+    const { status, headers, body, code = '' } = exit.refusal(problemOf(error), undefined, requestId)
+    onRefusal(code, requestId)
+    const all = [...headers, 'connection', 'close', 'content-length', String(Buffer.byteLength(body ?? ''))]
+    const lines = all.flatMap((name, i) => (i % 2 === 0 ? [`${name}: ${all[i + 1]}`] : []))
+    const head = [`HTTP/1.1 ${status} ${code}`, ...lines].join('\r\n')
+    socket.end(`${head}\r\n\r\n${body}`)
+    setTimeout(() => socket.destroy(), LINGER_MS).unref()
+  }
+}
+
+/** What Node would otherwise do without a word, or in its own. */
+export function quieten(server: Server): void {
+  // Header lines above 2,000 would be dropped. Their size is limited, so their number is.
+  server.maxHeadersCount = 0
+  // Unknown expectations would be answered with 417; they may also be ignored (RFC 9110 §10.1.1).
+  server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => server.emit('request', request, response))
+}
+
+/** Part of another answer is on its way already; anything written now would become part of it. */
+function isAnswering(socket: Socket): boolean {
+  const { _httpMessage: message } = socket as Socket & { _httpMessage?: ServerResponse | null }
+  return message?.headersSent ?? false
+}
+
+function problemOf({ code }: NodeJS.ErrnoException): Problem {
+  if (code === 'HPE_HEADER_OVERFLOW') return new Problem('header_too_large')
+  if (code === 'HPE_CHUNK_EXTENSIONS_OVERFLOW') return new Problem('request_too_large')
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return new Problem('request_malformed', 'The request did not arrive in time. Send it at once.')
+  return new Problem('request_malformed', 'What arrived cannot be read as HTTP/1.1.')
+}

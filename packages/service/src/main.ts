@@ -1,0 +1,8 @@
+import { runCommand } from './commands/run-command.ts'
+
+/** The command line of the service, with `serve` for production. What there is and what it does stands in `commands/`. */
+process.exitCode = await runCommand(process.argv.slice(2), {
+  env: process.env,
+  say: (text) => console.log(text),
+  note: (text) => console.error(text),
+})

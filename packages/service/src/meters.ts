@@ -1,0 +1,106 @@
+import { Counter, Gauge, type Metric, Registry } from 'prom-client'
+
+/** What is counted, for Prometheus. Labels are endpoint ids, codes and site ids: never anything that a caller can make up at will. */
+export interface Meters {
+  request(endpoint: string, status: number, seconds: number): void
+  /** A refusal, wherever it came from. */
+  problem(endpoint: string, code: string): void
+  /** A decision about a credential or token: `allowed`, or the code of its refusal. */
+  verdict(siteId: string, presented: 'credential' | 'bearer', outcome: string): void
+  /** How fresh this node's knowledge is; asked whenever somebody looks. */
+  watchView(ask: () => { readonly ageMs: number; readonly position: number }): void
+  /** Everything in the text format of Prometheus. */
+  text(): Promise<string>
+  readonly contentType: string
+}
+
+export function createMeters(): Meters {
+  const registry = new Registry()
+  const requests = openTally(registry, 'countersign_requests_total', 'Requests by endpoint and status.', ['endpoint', 'status'])
+  const problems = openTally(registry, 'countersign_problems_total', 'Refusals by endpoint and code.', ['endpoint', 'code'])
+  const verdictHelp = 'Decisions about what was presented, by site. presented="bearer" shows who still uses tokens.'
+  const verdicts = openTally(registry, 'countersign_verdicts_total', verdictHelp, ['site_id', 'presented', 'outcome'])
+  const seconds = openTimings(registry, 'countersign_request_seconds', 'Time from the request to its answer, by endpoint.', 'endpoint')
+  const gauge = (name: string, help: string, ask: () => number) =>
+    new Gauge({
+      name,
+      help,
+      registers: [registry],
+      collect() {
+        this.set(ask())
+      },
+    })
+  return {
+    request(endpoint, status, took) {
+      requests(endpoint, status)
+      seconds(endpoint, took)
+    },
+    problem: (endpoint, code) => problems(endpoint, code),
+    verdict: (siteId, presented, outcome) => verdicts(siteId, `${presented} ${outcome}`),
+    watchView(ask) {
+      gauge('countersign_view_age_seconds', 'Age of the revocation knowledge of this node.', () => ask().ageMs / 1000)
+      gauge('countersign_log_position', 'How far this node has applied the log of all sites.', () => ask().position)
+    },
+    text: () => registry.metrics(),
+    contentType: registry.contentType,
+  }
+}
+
+/** A counter that is written in a few nanoseconds and handed over when somebody looks. `more` has the labels after the first, as words. */
+function openTally(registry: Registry, name: string, help: string, labelNames: string[]): (first: string, more: string | number) => void {
+  const counts = new Map<string, Map<string | number, number>>()
+  new Counter({
+    name,
+    help,
+    labelNames,
+    registers: [registry],
+    collect() {
+      this.reset()
+      for (const [first, rest] of counts) {
+        for (const [more, count] of rest) {
+          const values = [first, ...String(more).split(' ')]
+          this.inc(Object.fromEntries(labelNames.map((label, i) => [label, values[i] ?? ''])), count)
+        }
+      }
+    },
+  })
+  return (first, more) => {
+    const rest = counts.get(first)
+    if (rest === undefined) counts.set(first, new Map([[more, 1]]))
+    else rest.set(more, (rest.get(more) ?? 0) + 1)
+  }
+}
+
+const BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5]
+
+/** The same for times: how many were at most so long. */
+function openTimings(registry: Registry, name: string, help: string, label: string): (value: string, seconds: number) => void {
+  const all = new Map<string, { counts: number[]; sum: number; count: number }>()
+  const valuesOf = ([value, { counts, sum, count }]: [string, { counts: number[]; sum: number; count: number }]) => {
+    const upTo = BUCKETS.map((le, i) => ({ le: String(le), value: counts.slice(0, i + 1).reduce((before, more) => before + more, 0) }))
+    return [
+      ...[...upTo, { le: '+Inf', value: count }].map((bucket) => ({
+        metricName: `${name}_bucket`,
+        labels: { le: bucket.le, [label]: value },
+        value: bucket.value,
+      })),
+      { metricName: `${name}_sum`, labels: { [label]: value }, value: sum },
+      { metricName: `${name}_count`, labels: { [label]: value }, value: count },
+    ]
+  }
+  const metric = { name, get: async () => ({ name, help, type: 'histogram', aggregator: 'sum', values: [...all].flatMap(valuesOf) }) }
+  registry.registerMetric(metric as unknown as Metric)
+
+  return (value, seconds) => {
+    let timings = all.get(value)
+    if (timings === undefined) {
+      timings = { counts: [...BUCKETS, Infinity].map(() => 0), sum: 0, count: 0 }
+      all.set(value, timings)
+    }
+    timings.sum += seconds
+    timings.count++
+    let at = 0
+    while (seconds > (BUCKETS[at] ?? Infinity)) at++
+    timings.counts[at] = (timings.counts[at] ?? 0) + 1
+  }
+}

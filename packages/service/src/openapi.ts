@@ -1,0 +1,241 @@
+import {
+  type Answer,
+  type Auth,
+  commonAnswerHeaders,
+  type Endpoint,
+  type EndpointId,
+  generalProblems,
+  headerNames,
+  type ProblemCode,
+  problemDetailsSchema,
+  problems,
+  tags,
+} from '@countersign/core/contract'
+import * as z from 'zod'
+import { SERVICE_VERSION } from './version.ts'
+
+type Json = Record<string, unknown>
+type Described = Endpoint & { readonly id: EndpointId }
+
+/**
+ * The interface as OpenAPI 3.1, made from the very table that mounts and validates it. Schemas with an id are written once under components; a
+ * schema that looks different as input and as output has two names.
+ */
+export function openapiOf(endpoints: readonly Described[], baseUrl: string): Json {
+  const components = createComponents()
+  const paths: Record<string, Json> = {}
+  for (const endpoint of endpoints) {
+    paths[endpoint.path] = { ...paths[endpoint.path], [endpoint.method.toLowerCase()]: operationOf(endpoint, components) }
+  }
+  return {
+    openapi: '3.1.1',
+    info: {
+      title: 'Countersign',
+      version: SERVICE_VERSION,
+      summary: 'Credential authentication and revocation',
+      description: 'Refusals are problem details (RFC 9457). Times are RFC 3339 in UTC, durations integer seconds.',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: baseUrl }],
+    tags: tags.map((name) => ({ name, description: tagTexts[name] })),
+    paths,
+    components: { schemas: components.schemas(), headers: headersOf({ ...commonAnswerHeaders, ...refusalHeaderTexts }), securitySchemes },
+  }
+}
+
+const tagTexts: Record<(typeof tags)[number], string> = {
+  protected: 'Routes that let in whoever shows a credential or a token, and the question of a proxy whether it may do so.',
+  tokens: 'Access tokens: bought with a credential, looked into, taken back.',
+  wallet: 'Credentials: issued, revoked, asked after.',
+  'sign-in': 'Sign-in in a browser, on the pages of the service.',
+  feed: 'What a verifier follows to know of every change at a site.',
+  administration: 'Sites, their issuers, keys and webhooks, and what is known about them.',
+  discovery: 'What the service says about itself: keys, limits, addresses, documentation.',
+  health: 'For those who run it.',
+}
+
+const securitySchemes = {
+  api_key: { type: 'apiKey', in: 'header', name: 'X-API-Key', description: 'svc_sk_…, with the permission that the endpoint names.' },
+  credential: {
+    type: 'apiKey',
+    in: 'header',
+    name: 'X-Service-Credential',
+    description: 'The signed credential in base64url; with a holder key also an RFC 9421 signature of the request.',
+  },
+  bearer: { type: 'http', scheme: 'bearer', description: 'svc_at_…, for compatibility.' },
+}
+
+const NOTHING = {}
+const security: Record<Auth, readonly Json[]> = {
+  none: [NOTHING],
+  page: [NOTHING],
+  credential_in_body: [NOTHING],
+  credential: [{ credential: [] }, { bearer: [] }],
+  api_key: [{ api_key: [] }],
+  operator_key: [{ api_key: [] }],
+  api_key_optional: [NOTHING, { api_key: [] }],
+  api_key_or_credential: [{ api_key: [] }, { credential: [] }],
+  api_key_and_credential: [
+    { api_key: [], credential: [] },
+    { api_key: [], bearer: [] },
+  ],
+}
+
+function operationOf(endpoint: Described, components: Components): Json {
+  const { id, summary, description, tag, auth, permissions = [], request } = endpoint
+  const needs =
+    auth === 'operator_key' ? 'Needs an operator key.' : permissions.length > 0 ? `Permission: ${permissions.join(' or ')}.` : undefined
+  const parameters = [
+    ...parametersOf(request.params, 'path', components),
+    ...parametersOf(request.query, 'query', components),
+    ...parametersOf(request.headers, 'header', components),
+  ]
+  const body = requestBodyOf(endpoint, components)
+  return {
+    operationId: id,
+    summary,
+    ...(description || needs ? { description: [description, needs].filter(Boolean).join(' ') } : {}),
+    tags: [tag],
+    security: security[auth],
+    ...(parameters.length > 0 ? { parameters } : {}),
+    ...(body === undefined ? {} : { requestBody: body }),
+    responses: { ...answersOf(endpoint, components), ...refusalsOf(endpoint, components) },
+  }
+}
+
+/** Headers that OpenAPI 3.1 §4.8.12.2 says are described by other means. */
+const DESCRIBED_ELSEWHERE: ReadonlySet<string> = new Set([headerNames.bearer, headerNames.apiKey, headerNames.credential])
+
+function parametersOf(schema: z.ZodType | undefined, place: 'path' | 'query' | 'header', components: Components): Json[] {
+  if (schema === undefined) return []
+  const { properties = {}, required = [] } = components.inline(schema, 'input') as {
+    properties?: Record<string, Json>
+    required?: string[]
+  }
+  return Object.entries(properties)
+    .filter(([name]) => !DESCRIBED_ELSEWHERE.has(name))
+    .map(([name, { description, ...rest }]) => ({
+      name,
+      in: place,
+      required: place === 'path' || required.includes(name),
+      ...(description === undefined ? {} : { description }),
+      schema: rest,
+    }))
+}
+
+function requestBodyOf({ request }: Described, components: Components): Json | undefined {
+  const { body, form, bodyOptional } = request
+  if (body === undefined && form === undefined) return undefined
+  return {
+    required: !bodyOptional,
+    content: {
+      ...(body && { 'application/json': { schema: components.of(body, 'input') } }),
+      ...(form && { 'application/x-www-form-urlencoded': { schema: components.of(form, 'input') } }),
+    },
+  }
+}
+
+function answersOf({ answers }: Described, components: Components): Json {
+  return Object.fromEntries(
+    Object.entries(answers).map(([status, { description, body, mediaType, headers }]: [string, Answer]) => {
+      const schema = body ? components.of(body, 'output') : { type: 'string' }
+      const content = body || mediaType ? { content: { [mediaType ?? 'application/json']: { schema } } } : {}
+      return [status, { description, headers: { ...COMMON_HEADERS, ...headersOf(headers ?? {}) }, ...content }]
+    }),
+  )
+}
+
+function headersOf(headers: Readonly<Record<string, string>>): Json {
+  return Object.fromEntries(Object.entries(headers).map(([name, description]) => [name, { description, schema: { type: 'string' } }]))
+}
+
+/** One answer for each status, with the codes that it may have. */
+function refusalsOf(endpoint: Described, components: Components): Json {
+  const byStatus = new Map<number, ProblemCode[]>()
+  for (const code of new Set<ProblemCode>([...endpoint.problems, ...generalProblems])) {
+    const { status } = problems[code]
+    const sent = endpoint.refusals === 'proxy' && status !== 403 && status !== 429 && status < 500 ? 401 : status
+    byStatus.set(sent, [...(byStatus.get(sent) ?? []), code])
+  }
+  const schema = components.of(problemDetailsSchema, 'output')
+  return Object.fromEntries(
+    [...byStatus].map(([status, codes]) => [
+      String(status),
+      {
+        description: codes.join(', '),
+        headers: { ...COMMON_HEADERS, ...refusalHeaders(status) },
+        content: { 'application/problem+json': { schema } },
+      },
+    ]),
+  )
+}
+
+const named = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
+const COMMON_HEADERS = named(Object.keys(commonAnswerHeaders))
+
+const refusalHeaderTexts = {
+  'WWW-Authenticate': 'The ways in.',
+  Allow: 'The methods that the path is there for.',
+  'Retry-After': 'Seconds.',
+  RateLimit: 'What remains, and for how long.',
+  'RateLimit-Policy': 'The quota and its window in seconds.',
+}
+
+function refusalHeaders(status: number): Json {
+  const [challenge, allow, retryAfter, ...pace] = Object.keys(refusalHeaderTexts) as [string, string, string, ...string[]]
+  if (status === 401) return named([challenge])
+  if (status === 405) return named([allow])
+  if (status === 429) return named([retryAfter, ...pace])
+  return status === 503 ? named([retryAfter]) : {}
+}
+
+interface Components {
+  /** A schema, or the reference to it when it has a name. */
+  of(schema: z.ZodType, io: Io): Json
+  /** The schema itself, even when it has a name. */
+  inline(schema: z.ZodType, io: Io): Json
+  schemas(): Record<string, Json>
+}
+
+type Io = 'input' | 'output'
+
+function createComponents(): Components {
+  const named = new Map<string, Json>()
+
+  /** Moves the named parts of one schema to the components. Two schemas of one name are one thing, or get two names. */
+  const hoist = ({ $defs = {}, $schema: _dialect, ...rest }: Json & { $defs?: Record<string, Json> }, io: Io): Json => {
+    const plain = new Map(Object.entries($defs).map(([name, { id: _id, ...definition }]) => [name, definition]))
+    const isTaken = (name: string) =>
+      named.has(name) && JSON.stringify(named.get(name)) !== JSON.stringify(pointed(plain.get(name), new Map()))
+    const names = new Map([...plain.keys()].map((name) => [name, isTaken(name) ? `${name}${io === 'input' ? 'Input' : 'Output'}` : name]))
+    for (const [name, definition] of plain) named.set(names.get(name) ?? name, pointed(definition, names) as Json)
+    return pointed(rest, names) as Json
+  }
+  const convert = (schema: z.ZodType, io: Io) =>
+    hoist(z.toJSONSchema(schema, { io, unrepresentable: 'any', target: 'draft-2020-12', override: spellOut }) as Json, io)
+
+  return {
+    inline: convert,
+    // Inside another schema a named one is referred to; at the root it would stand in full.
+    of: (schema, io) => (convert(z.object({ schema }), io).properties as { schema: Json }).schema,
+    schemas: () => Object.fromEntries([...named].sort(([a], [b]) => (a < b ? -1 : 1))),
+  }
+}
+
+/** Writes a record with a fixed set of keys as the object that it is, so that readers see its members. */
+function spellOut({ jsonSchema }: { jsonSchema: z.core.JSONSchema.BaseSchema }): void {
+  const { propertyNames, additionalProperties, required } = jsonSchema
+  const names = typeof propertyNames === 'object' ? propertyNames.enum : undefined
+  if (names === undefined || required === undefined || typeof additionalProperties !== 'object') return
+  jsonSchema.properties = Object.fromEntries(names.map((name) => [String(name), additionalProperties]))
+  jsonSchema.additionalProperties = false
+  delete jsonSchema.propertyNames
+}
+
+/** Points every reference to where its schema went. */
+function pointed(value: unknown, names: ReadonlyMap<string, string>): unknown {
+  return JSON.parse(JSON.stringify(value), (key, member: unknown) => {
+    const [, name] = (key === '$ref' && typeof member === 'string' && /^#\/\$defs\/(.+)$/.exec(member)) || []
+    return name === undefined ? member : `#/components/schemas/${names.get(name) ?? name}`
+  })
+}

@@ -1,0 +1,32 @@
+import type { Scope } from '@countersign/core'
+import type { ProblemCode } from '@countersign/core/contract'
+
+export interface ProblemFacts {
+  readonly errors?: readonly { readonly path: string; readonly message: string }[]
+  readonly requiredScope?: readonly Scope[]
+  readonly retryAfterSeconds?: number
+  /** On `rate_limited`: which allowance is used up, for the RateLimit headers. */
+  readonly policy?: { readonly name: string; readonly quota: number; readonly windowSeconds: number }
+  /** Of the answer, besides those that follow from the code. */
+  readonly headers?: Readonly<Record<string, string>>
+  /** For the log only. Never shown to the caller. */
+  readonly cause?: unknown
+}
+
+/**
+ * This request will not do. Thrown anywhere below the one exit, which turns it into problem+json. `detail` is read by the caller: it says
+ * what to do next, and holds no secret. Anything else that is thrown is a fault of ours, or the store's.
+ */
+export class Problem extends Error {
+  override readonly name = 'Problem'
+  readonly code: ProblemCode
+  readonly detail: string | undefined
+  readonly facts: ProblemFacts
+
+  constructor(code: ProblemCode, detail?: string, facts: ProblemFacts = {}) {
+    super(detail ?? code, { cause: facts.cause })
+    this.code = code
+    this.detail = detail
+    this.facts = facts
+  }
+}

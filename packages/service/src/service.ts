@@ -1,0 +1,92 @@
+import { createSignatureMemory } from '@countersign/core'
+import type { Logger } from 'pino'
+import { openKeyUpkeep } from './actions/key-upkeep.ts'
+import { type App, createApp } from './app.ts'
+import type { Config } from './config.ts'
+import type { Deps } from './deps.ts'
+import { createDidWebFetcher } from './did-web/fetch-document.ts'
+import { startIssuerRefresh } from './did-web/refresh-issuers.ts'
+import { openMetricsServer } from './http/metrics-server.ts'
+import { createApiKeys } from './keys/api-keys.ts'
+import { openServiceKeys } from './keys/service-keys.ts'
+import { openClock } from './log/clock.ts'
+import { openLiveViews } from './log/live-views.ts'
+import { createSeenCredentials } from './log/seen-credentials.ts'
+import { createStoreNonces } from './log/store-nonces.ts'
+import { createTokenFinder } from './log/token-finder.ts'
+import { createMeters } from './meters.ts'
+import { openStore } from './store/open.ts'
+import { startSweeping } from './store/sweeping.ts'
+
+/** One node of the service, with everything it needs open. */
+export interface Service {
+  readonly deps: Deps
+  readonly app: App
+  /** Accepts requests. Rejects when the address is taken. */
+  listen(): Promise<{ readonly port: number }>
+  /** Stops accepting, lets what runs finish, writes down what waits, and closes the store last. Calling it twice is the same as once. */
+  close(): Promise<void>
+}
+
+export interface OpenServiceOptions {
+  readonly log: Logger
+  /** Called when nothing more can be promised: the process must end. */
+  readonly onFatal: (fault: Error) => void
+}
+
+/**
+ * Opens the store, reads the log, and makes a node of it all. Rejects, with everything closed again, when any part cannot be opened. It accepts
+ * nothing before `listen`.
+ */
+export async function openService(config: Config, { log, onFatal }: OpenServiceOptions): Promise<Service> {
+  const opened: { close(): Promise<void> | void }[] = []
+  const keep = <T extends { close(): Promise<void> | void }>(part: T): T => {
+    opened.push(part)
+    return part
+  }
+  const closeAll = async () => {
+    // The last opened first: each may still need what was there before it.
+    for (const part of opened.splice(0).reverse()) await part.close()
+  }
+
+  try {
+    const store = keep(await openStore(config.store, { onFatal, log }))
+    const clock = keep(await openClock(store, log))
+    const keys = await openServiceKeys(store, config.masterKey, config.baseUrl, clock.nowMs())
+    const views = keep(await openLiveViews(store, clock, log, { viewAgeMsMax: config.viewAgeMsMax }))
+    const meters = createMeters()
+    meters.watchView(() => ({ ageMs: views.age().ageMs, position: views.position }))
+    const deps: Deps = {
+      config,
+      store,
+      views,
+      clock,
+      keys,
+      apiKeys: createApiKeys(store),
+      signatures: createSignatureMemory(),
+      nonces: createStoreNonces(store),
+      tokens: createTokenFinder(store),
+      seen: keep(createSeenCredentials({ store, nowMs: () => clock.nowMs(), log })),
+      didWeb: createDidWebFetcher({ allowLoopback: config.mode === 'development' }),
+      meters,
+      log,
+    }
+    keep(await openKeyUpkeep(deps))
+    keep(startIssuerRefresh(deps))
+    keep(startSweeping(deps))
+    const app = keep(createApp(deps))
+    let closing: Promise<void> | undefined
+    return {
+      deps,
+      app,
+      async listen() {
+        if (config.metricsPort !== undefined) keep(await openMetricsServer(meters, config.metricsPort))
+        return app.listen()
+      },
+      close: () => (closing ??= closeAll()),
+    }
+  } catch (error) {
+    await closeAll()
+    throw error
+  }
+}

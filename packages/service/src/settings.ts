@@ -1,0 +1,104 @@
+import { readFileSync } from 'node:fs'
+
+/** Where settings come from. Given, so that tests have their own. */
+export interface SettingSources {
+  readonly argv: readonly string[]
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly readText?: (file: string) => string
+}
+
+const PREFIX = 'COUNTERSIGN_'
+/** Read elsewhere, or not settings of the service at all. */
+const NOT_SETTINGS = new Set(['COUNTERSIGN_CONFIG'])
+
+/**
+ * The raw texts of all settings that were given, by name: the file first, then the environment, then flags, each winning over the one before.
+ * Whatever is unknown, doubled or unreadable is added to `mistakes`. A secret that was sent on the command line is refused and not repeated.
+ */
+export function readSettings<Name extends string>(
+  names: readonly Name[],
+  secrets: readonly Name[],
+  { argv, env, readText = (file) => readFileSync(file, 'utf8') }: SettingSources,
+  mistakes: string[],
+): ReadonlyMap<Name, string> {
+  const known = new Set<string>(names)
+  const found = new Map<Name, string>()
+  const flags = flagsOf(argv, mistakes)
+  const load = (file: string, what: string): string | undefined => {
+    try {
+      return readText(file)
+    } catch (error) {
+      mistakes.push(`${what}: ${file} cannot be read (${(error as NodeJS.ErrnoException).code ?? 'unknown reason'})`)
+      return undefined
+    }
+  }
+
+  const configFile = flags.get('config') ?? env.COUNTERSIGN_CONFIG
+  flags.delete('config')
+  if (configFile !== undefined) {
+    for (const [name, value] of membersOf(load(configFile, 'the configuration file'), mistakes)) {
+      if (known.has(name)) found.set(name as Name, value)
+      else mistakes.push(`the configuration file has a member ${name}, which is not a setting`)
+    }
+  }
+
+  for (const [variable, value] of Object.entries(env)) {
+    if (!variable.startsWith(PREFIX) || NOT_SETTINGS.has(variable) || value === undefined) continue
+    const name = variable.slice(PREFIX.length).toLowerCase()
+    const secret = known.has(name) ? undefined : secrets.find((one) => `${one}_file` === name)
+    if (secret !== undefined) {
+      if (env[PREFIX + secret.toUpperCase()] !== undefined)
+        mistakes.push(`${variable} and ${PREFIX}${secret.toUpperCase()} are both set; set one of them`)
+      const text = load(value, variable)?.trim()
+      if (text !== undefined) found.set(secret, text)
+    } else if (known.has(name)) found.set(name as Name, value)
+    else mistakes.push(`${variable} is not a setting`)
+  }
+
+  for (const [flag, value] of flags) {
+    const name = flag.replaceAll('-', '_') as Name
+    if (!known.has(name)) mistakes.push(`--${flag} is not a setting`)
+    else if (secrets.includes(name))
+      mistakes.push(`--${flag} would show a secret to everybody on this machine; use ${PREFIX}${name.toUpperCase()} or its _FILE form`)
+    else found.set(name, value)
+  }
+  return found
+}
+
+/** `--name value` and `--name=value`. */
+function flagsOf(argv: readonly string[], mistakes: string[]): Map<string, string> {
+  const flags = new Map<string, string>()
+  for (let i = 0; i < argv.length; i++) {
+    const [, name, inline] = /^--([a-z0-9-]+)(?:=(.*))?$/s.exec(argv[i] ?? '') ?? []
+    if (name === undefined) {
+      mistakes.push(`${JSON.stringify(argv[i])} is not a flag`)
+      continue
+    }
+    const value = inline ?? argv[++i]
+    if (value === undefined) mistakes.push(`--${name} has no value`)
+    else if (flags.has(name)) mistakes.push(`--${name} is given twice`)
+    else flags.set(name, value)
+  }
+  return flags
+}
+
+/** Members of the configuration file as texts; lists become words. */
+function membersOf(text: string | undefined, mistakes: string[]): [string, string][] {
+  if (text === undefined) return []
+  let parsed: unknown
+  try {
+    parsed = JSON.parse(text)
+  } catch {
+    parsed = undefined
+  }
+  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) {
+    mistakes.push('the configuration file must hold one JSON object')
+    return []
+  }
+  return Object.entries(parsed).flatMap(([name, value]): [string, string][] => {
+    if (['string', 'number', 'boolean'].includes(typeof value)) return [[name, String(value)]]
+    if (Array.isArray(value) && value.every((item) => typeof item === 'string')) return [[name, value.join(' ')]]
+    mistakes.push(`${name} in the configuration file must be a text, a number or a list of texts`)
+    return []
+  })
+}

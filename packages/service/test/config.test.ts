@@ -1,0 +1,156 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { rateLimits } from '@countersign/core/contract'
+import { afterAll, describe, expect, test } from 'vitest'
+import { type Mode, readConfig, settingNames, shownConfig } from '../src/config.ts'
+
+const dataDir = mkdtempSync(join(tmpdir(), 'config-'))
+afterAll(() => rmSync(dataDir, { recursive: true }))
+
+const KEY = '0123456789abcdef'.repeat(4)
+const good = { COUNTERSIGN_BASE_URL: 'https://id.example', COUNTERSIGN_MASTER_KEY: KEY }
+const read = (env: Record<string, string> = good, argv: string[] = [], files: Record<string, string> = {}, mode: Mode = 'production') =>
+  readConfig(mode, {
+    argv,
+    env: { COUNTERSIGN_DATA_DIR: dataDir, ...env },
+    readText: (file) => {
+      const text = files[file]
+      if (text === undefined) throw Object.assign(new Error('no such file'), { code: 'ENOENT' })
+      return text
+    },
+  })
+const mistakesOf = (...parameters: Parameters<typeof read>) => {
+  try {
+    read(...parameters)
+    return []
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error
+    return error.message
+      .split('\n')
+      .slice(1)
+      .map((line) => line.replace('  - ', ''))
+  }
+}
+
+describe('settings', () => {
+  test('have defaults that run', () => {
+    expect(read()).toMatchObject({
+      mode: 'production',
+      baseUrl: 'https://id.example',
+      host: '127.0.0.1',
+      port: 8787,
+      metricsPort: 9464,
+      store: { kind: 'sqlite', file: join(dataDir, 'countersign.db') },
+      protectedSite: undefined,
+      trustedProxies: [],
+      workers: 1,
+      logLevel: 'info',
+      viewAgeMsMax: 2000,
+      rateLimits,
+    })
+    expect(Object.isFrozen(read())).toBe(true)
+  })
+  test('come from the file, then from the environment, then from flags', () => {
+    const files = { 'c.json': '{"port": 1, "host": "10.0.0.1", "log_level": "debug", "protected_scope": ["a:b", "c:d"]}' }
+    const config = read(
+      { ...good, COUNTERSIGN_HOST: '10.0.0.2', COUNTERSIGN_LOG_LEVEL: 'error' },
+      ['--config', 'c.json', '--log-level=warn'],
+      files,
+    )
+    expect(config).toMatchObject({ port: 1, host: '10.0.0.2', logLevel: 'warn', protectedScope: ['a:b', 'c:d'] })
+    expect(read({ ...good, COUNTERSIGN_CONFIG: 'c.json' }, [], files).port).toBe(1)
+  })
+  test('take secrets from files, and from no command line', () => {
+    const files = { '/run/db': 'postgres://u:p@db/x\n' }
+    expect(read({ ...good, COUNTERSIGN_DATABASE_URL_FILE: '/run/db' }, [], files).store).toEqual({
+      kind: 'postgres',
+      url: 'postgres://u:p@db/x',
+    })
+    const [mistake = ''] = mistakesOf(good, ['--database-url', 'postgres://u:canary@db/x'])
+    expect(mistake).toContain('COUNTERSIGN_DATABASE_URL')
+    expect(mistake).not.toContain('canary')
+    expect(mistakesOf({ ...good, COUNTERSIGN_DATABASE_URL: 'sqlite:x', COUNTERSIGN_DATABASE_URL_FILE: '/run/db' }, [], files)).toHaveLength(
+      1,
+    )
+  })
+  test.each([
+    ['port', 'x'],
+    ['port', '65536'],
+    ['port', '-1'],
+    ['base_url', 'id.example'],
+    ['base_url', 'https://id.example/path'],
+    ['base_url', 'ftp://id.example'],
+    ['base_url', 'https://user@id.example'],
+    ['base_url', 'http://id.example'],
+    ['host', 'a b'],
+    ['metrics_port', 'maybe'],
+    ['database_url', 'mysql://x'],
+    ['protected_site', 'Shop.Example'],
+    ['protected_scope', 'Orders'],
+    ['trusted_proxies', 'proxy.example'],
+    ['workers', '0'],
+    ['workers', '2'],
+    ['log_level', 'loud'],
+    ['view_age_ms_max', '1'],
+    ['rate_limit_keyless', '600'],
+    ['rate_limit_key', '0/10'],
+    ['overload_in_flight_max', '0'],
+    ['master_key', 'short'],
+  ])('refuse %s=%s and name it', (name, value) => {
+    const mistakes = mistakesOf({ ...good, [`COUNTERSIGN_${name.toUpperCase()}`]: value })
+    expect(mistakes).toHaveLength(1)
+    expect(mistakes[0]).toContain(name)
+  })
+  test('report all mistakes together', () => {
+    const mistakes = mistakesOf({ ...good, COUNTERSIGN_PORT: 'x', COUNTERSIGN_COLOUR: 'red' }, ['--nonsense', '1', 'stray', '--host'], {})
+    expect(mistakes).toHaveLength(5)
+    for (const words of [
+      'port must be',
+      'COUNTERSIGN_COLOUR is not a setting',
+      '--nonsense is not a setting',
+      '"stray" is not a flag',
+      '--host has no value',
+    ]) {
+      expect(mistakes.join('\n')).toContain(words)
+    }
+  })
+  test.each([
+    ['[]', 'must hold one JSON object'],
+    ['{', 'must hold one JSON object'],
+    ['{"colour":"red"}', 'a member colour'],
+    ['{"port":{}}', 'port in the configuration file'],
+  ])('refuse a file that holds %s', (text, words) => {
+    expect(mistakesOf(good, ['--config=c'], { c: text }).join()).toContain(words)
+  })
+  test('say when a file cannot be read', () => {
+    expect(mistakesOf(good, ['--config', 'nowhere'])).toEqual(['the configuration file: nowhere cannot be read (ENOENT)'])
+    expect(mistakesOf({ ...good, COUNTERSIGN_DATABASE_URL_FILE: '/nowhere' }).join()).toContain('COUNTERSIGN_DATABASE_URL_FILE')
+  })
+  test('change paces', () => {
+    const config = read({ ...good, COUNTERSIGN_RATE_LIMIT_KEYLESS: '5/60' })
+    expect(config.rateLimits.keyless).toEqual({ ...rateLimits.keyless, requests: 5, window_seconds: 60 })
+    expect(config.rateLimits.key).toEqual(rateLimits.key)
+  })
+  test('switch metrics off', () => {
+    expect(read({ ...good, COUNTERSIGN_METRICS_PORT: 'off' }).metricsPort).toBeUndefined()
+  })
+  test('of production need an address and a master key', () => {
+    const mistakes = mistakesOf({})
+    expect(mistakes).toHaveLength(2)
+    expect(mistakes.join()).toContain('base_url must be set')
+    expect(mistakes.join()).toContain('COUNTERSIGN_MASTER_KEY')
+  })
+  test('of development stay on loopback', () => {
+    expect(mistakesOf({ COUNTERSIGN_HOST: '0.0.0.0' }, [], {}, 'development').join()).toContain('loopback')
+    expect(read({}, [], {}, 'development')).toMatchObject({ baseUrl: 'http://127.0.0.1:8787', metricsPort: undefined })
+  })
+  test('are shown without secrets', () => {
+    const shown = JSON.stringify(shownConfig(read({ ...good, COUNTERSIGN_DATABASE_URL: 'postgres://u:canary@db/x' })))
+    expect(shown).not.toMatch(/canary|0123456789abcdef/)
+    expect(shown).toContain('"port":8787')
+  })
+  test('have names that nobody uses twice', () => {
+    expect(new Set(settingNames).size).toBe(settingNames.length)
+  })
+})

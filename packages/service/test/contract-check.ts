@@ -1,0 +1,74 @@
+import {
+  type Endpoint,
+  type EndpointId,
+  endpointList,
+  forwardAuthStatus,
+  generalProblems,
+  type ProblemCode,
+  problemDetailsSchema,
+  problems,
+} from '@countersign/core/contract'
+import { expect } from 'vitest'
+
+/** An answer, as any client sees it. */
+export interface SeenAnswer {
+  readonly method: string
+  /** With its query. */
+  readonly path: string
+  readonly status: number
+  readonly headers: Readonly<Record<string, unknown>>
+  readonly text: string
+}
+
+/** Fails unless the answer is one that the contract knows: status, headers, media type and every member of the body. */
+export function checkContract(answer: SeenAnswer): void {
+  const { status, headers } = answer
+  const where = `${answer.method} ${answer.path} → ${status} ${answer.text.slice(0, 300)}`
+  expect(headers['x-request-id'], where).toMatch(/^[A-Za-z0-9._-]{1,128}$/)
+  expect(headers['service-version'], where).toMatch(/^\d+\.\d+\.\d+/)
+  expect(headers['x-powered-by'], where).toBeUndefined()
+  const endpoint = endpointOf(answer)
+  if (endpoint?.noStore) expect(headers['cache-control'], where).toBe('no-store')
+  if (status >= 400) checkProblem(answer, endpoint, where)
+  else if (endpoint !== undefined) checkAnswer(answer, endpoint, where)
+}
+
+function endpointOf({ method, path }: SeenAnswer): (Endpoint & { id: EndpointId }) | undefined {
+  const plain = path.split('?')[0] ?? ''
+  const asked = method === 'HEAD' ? 'GET' : method
+  return endpointList.find(
+    (endpoint) =>
+      endpoint.method === asked && new RegExp(`^${endpoint.path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(plain),
+  )
+}
+
+function checkProblem({ status, headers, text }: SeenAnswer, endpoint: Endpoint | undefined, where: string): void {
+  expect(headers['content-type'], where).toBe('application/problem+json')
+  if (text === '') return // HEAD
+  const body = problemDetailsSchema.parse(JSON.parse(text))
+  expect(body.status, where).toBe(status)
+  expect(body.request_id, where).toBe(headers['x-request-id'])
+  expect(body.type, where).toMatch(new RegExp(`^https?://[^/]+/problems/${body.code}$`))
+  expect(status, where).toBe(endpoint?.refusals === 'proxy' ? forwardAuthStatus(body.code) : problems[body.code].status)
+  if (endpoint !== undefined) expect([...endpoint.problems, ...(generalProblems as readonly ProblemCode[])], where).toContain(body.code)
+  expect(headers['www-authenticate'] !== undefined, where).toBe(status === 401)
+  expect(headers['retry-after'] !== undefined, where).toBe(status === 429 || status === 503)
+  if (headers['retry-after'] !== undefined) expect(body.retry_after, where).toBe(Number(headers['retry-after']))
+  if (status === 429) {
+    expect(headers['ratelimit-policy'], where).toMatch(/^"[a-z_]+";q=\d+;w=\d+$/)
+    expect(headers.ratelimit, where).toMatch(/^"[a-z_]+";r=0;t=\d+$/)
+  }
+  if (status === 405) expect(headers.allow, where).toMatch(/^[A-Z]+(?:, [A-Z]+)*$/)
+}
+
+function checkAnswer({ method, status, headers, text }: SeenAnswer, endpoint: Endpoint, where: string): void {
+  const described = endpoint.answers[status]
+  expect(described, where).toBeDefined()
+  if (method === 'HEAD') return
+  if (described?.body === undefined) {
+    if (described?.mediaType === undefined) expect(text, where).toBe('')
+    return
+  }
+  expect(headers['content-type'], where).toBe(described.mediaType ?? 'application/json')
+  expect(described.body.safeParse(JSON.parse(text)).error, where).toBeUndefined()
+}

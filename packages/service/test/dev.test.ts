@@ -1,0 +1,116 @@
+import { execFileSync, spawn } from 'node:child_process'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { checkContract } from './contract-check.ts'
+
+const source = new URL('../src/dev.ts', import.meta.url).pathname
+const directory = mkdtempSync(join(tmpdir(), 'dev start '))
+const dataDir = join(directory, 'data')
+
+interface Started {
+  readonly text: string
+  stop(): Promise<number | null>
+}
+
+/** Starts the service as a process of its own, and waits for what it prints. */
+function start(...flags: string[]): Promise<Started> {
+  const env = { PATH: process.env.PATH, NO_COLOR: '1' }
+  const child = spawn(process.execPath, ['--conditions=countersign-source', source, '--port', '0', '--data', dataDir, ...flags], {
+    cwd: directory,
+    env,
+  })
+  const ended = new Promise<number | null>((resolve) => child.on('exit', resolve))
+  let text = ''
+  return new Promise((resolve, reject) => {
+    child.stderr.on('data', (data: Buffer) => (text += data))
+    child.stdout.on('data', (data: Buffer) => {
+      text += data
+      if (text.includes('Stop with Ctrl-C')) resolve({ text, stop: () => (child.kill('SIGTERM'), ended) })
+    })
+    void ended.then((code) => reject(new Error(`ended with ${code}: ${text}`)))
+  })
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: whatever the commands print.
+function paste(command: string): any {
+  return JSON.parse(execFileSync('sh', ['-c', command], { cwd: directory, encoding: 'utf8' }))
+}
+const commandsIn = (text: string) => text.split('\n').flatMap((line) => (line.startsWith('  curl ') ? [line.trim()] : []))
+const devFile = () => JSON.parse(readFileSync(join(dataDir, 'dev.json'), 'utf8'))
+
+describe('the development start', () => {
+  let first: Started
+  let dev: ReturnType<typeof devFile>
+  beforeAll(async () => {
+    first = await start()
+    dev = devFile()
+  }, 30_000)
+  afterAll(() => rmSync(directory, { recursive: true, force: true }))
+
+  test('writes down what tools need', () => {
+    expect(Object.keys(dev).sort()).toEqual(
+      [
+        'base_url',
+        'site_id',
+        'operator_key',
+        'site_key',
+        'issuer',
+        'credential',
+        'bound',
+        'user_ref',
+        'ppid',
+        'protected_scope',
+        'webhook_loopback',
+      ].sort(),
+    )
+    expect(dev).toMatchObject({
+      site_id: 'demo.localhost',
+      base_url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
+      protected_scope: ['orders:read'],
+    })
+    expect(dev.bound.credential.credentialSubject.holder_key).toMatch(/^did:key:z6Mk/)
+  })
+  test('lets nobody else read its files', () => {
+    for (const name of readdirSync(dataDir)) expect(statSync(join(dataDir, name)).mode & 0o077, name).toBe(0)
+    expect(statSync(dataDir).mode & 0o077).toBe(0)
+  })
+  test('prints no secret', () => {
+    expect(first.text).not.toMatch(/svc_sk_|svc_at_|"d"/)
+  })
+  test('prints commands that do what they say', () => {
+    const commands = commandsIn(first.text)
+    expect(commands).toHaveLength(4)
+    const [allowed, listed, revoked, refused] = commands.map(paste)
+    expect(allowed).toMatchObject({ allowed: true, subject: { ppid: dev.ppid, scope: ['orders:read', 'orders:write'] } })
+    expect(listed.items).toHaveLength(2)
+    expect(revoked).toMatchObject({ success: true, revocation_type: 'user' })
+    expect(refused).toMatchObject({ status: 401, code: 'credential_revoked' })
+  })
+  test('answers as the contract says', async () => {
+    for (const path of ['/healthz', '/readyz', '/.well-known/countersign', '/.well-known/did.json', '/openapi.json', '/nothing']) {
+      const answer = await fetch(dev.base_url + path)
+      checkContract({ method: 'GET', path, status: answer.status, headers: Object.fromEntries(answer.headers), text: await answer.text() })
+    }
+  })
+  test('finds the same data the second time, and gives the demo user access again', async () => {
+    expect(await first.stop()).toBe(0)
+    const second = await start()
+    const again = devFile()
+    expect(second.text).toContain('Found the data of an earlier start')
+    expect(second.text).toContain('has been reinstated')
+    for (const name of ['operator_key', 'site_key', 'issuer', 'ppid'] as const) expect(again[name], name).toBe(dev[name])
+    expect(again.bound.holder_private_jwk).toEqual(dev.bound.holder_private_jwk)
+    expect(again.credential.id).not.toBe(dev.credential.id)
+    expect(paste(commandsIn(second.text)[0] ?? '')).toMatchObject({ allowed: true })
+    expect(await second.stop()).toBe(0)
+    const third = await start()
+    expect(devFile()).toEqual({ ...again, base_url: expect.any(String) })
+    expect(third.text).not.toContain('Note:')
+    expect(await third.stop()).toBe(0)
+  }, 30_000)
+  test('refuses settings that will not do, all at once', async () => {
+    await expect(start('--host', '0.0.0.0', '--colour', 'red')).rejects.toThrow(/ended with 2: These settings will not do:\n.*\n.*\n/)
+  })
+})

@@ -1,0 +1,146 @@
+import type { SiteId } from '@countersign/core'
+import { type Permission, rateLimits } from '@countersign/core/contract'
+import type { InjectOptions } from 'fastify'
+import { type App, type AppOptions, createApp } from '../../src/app.ts'
+import type { Config } from '../../src/config.ts'
+import type { Deps } from '../../src/deps.ts'
+import { createApiKeys } from '../../src/keys/api-keys.ts'
+import { createSealer } from '../../src/keys/seal.ts'
+import { createSecretText, secretSha256 } from '../../src/keys/secret-text.ts'
+import { createLogger } from '../../src/logger.ts'
+import { createMeters } from '../../src/meters.ts'
+import type { ApiKey, IdempotencyState, KeptAnswer, NewAuditRow, Store } from '../../src/store/store.ts'
+import { checkContract } from '../contract-check.ts'
+
+export const BASE_URL = 'https://id.example'
+export const SITE = 'shop.example' as SiteId
+
+/** An app on doubles of our own ports. Every answer it gives is checked against the contract. */
+export interface AppDouble {
+  readonly app: App
+  readonly deps: Deps
+  readonly audit: NewAuditRow[]
+  readonly keys: Map<string, ApiKey>
+  readonly logLines: string[]
+  readonly now: { ms: number }
+  /** A key that the store knows. */
+  key(options?: { siteId?: SiteId | null; permissions?: readonly Permission[]; expiresAtMs?: number }): string
+  call(method: string, url: string, options?: Pick<InjectOptions, 'headers' | 'payload' | 'remoteAddress'>): Promise<Answered>
+}
+
+interface Answered {
+  readonly status: number
+  readonly headers: Readonly<Record<string, unknown>>
+  readonly text: string
+  // biome-ignore lint/suspicious/noExplicitAny: the contract check has looked at it already.
+  readonly json: any
+}
+
+export interface DoubleOptions extends AppOptions {
+  readonly config?: Partial<Config>
+  readonly store?: Partial<Store>
+  readonly deps?: Partial<Deps>
+}
+
+const DEFAULTS: Config = {
+  mode: 'production',
+  baseUrl: BASE_URL,
+  host: '127.0.0.1',
+  port: 0,
+  metricsPort: undefined,
+  store: { kind: 'sqlite', file: 'unused' },
+  dataDir: 'unused',
+  masterKey: new Uint8Array(32),
+  protectedSite: SITE,
+  protectedScope: [],
+  trustedProxies: [],
+  workers: 1,
+  logLevel: 'info',
+  viewAgeMsMax: 2000,
+  rateLimits,
+  overload: { eventLoopDelayMsMax: 250, inFlightMax: 1000 },
+}
+
+let made = 0
+
+export function createAppDouble({ config, store, deps: more, ...options }: DoubleOptions = {}): AppDouble {
+  const audit: NewAuditRow[] = []
+  const keys = new Map<string, ApiKey>()
+  const logLines: string[] = []
+  const now = { ms: 1_800_000_000_000 }
+  const storeDouble = {
+    ...memoryIdempotency(),
+    apiKeyBySha256: async (sha256: string) => keys.get(sha256),
+    audit: async (row: NewAuditRow) => void audit.push(row),
+    ...store,
+  } as Partial<Store> as Store
+  const deps = {
+    config: { ...DEFAULTS, ...config },
+    store: storeDouble,
+    clock: { nowMs: () => now.ms, clocks: () => ({ wallMs: now.ms, monotonicMs: now.ms }) },
+    keys: createSealer(new Uint8Array(32)),
+    apiKeys: createApiKeys(storeDouble, () => now.ms),
+    meters: createMeters(),
+    log: createLogger('info', { write: (line) => void logLines.push(line) }),
+    ...more,
+  } as Partial<Deps> as Deps
+  const app = createApp(deps, { gauge: { eventLoopDelayMs: () => 0 }, monotonicMs: () => now.ms, ...options })
+
+  return {
+    app,
+    deps,
+    audit,
+    keys,
+    logLines,
+    now,
+    key({ siteId = SITE, permissions = ['tokens:introspect'] as const, expiresAtMs } = {}) {
+      const secret = createSecretText('svc_sk_', Buffer.alloc(32, ++made))
+      const sha256 = secretSha256(secret)
+      keys.set(sha256, {
+        keyId: `key_${made}`,
+        siteId,
+        sha256,
+        last4: secret.slice(-4),
+        permissions,
+        label: undefined,
+        expiresAtMs,
+        createdAtMs: now.ms,
+      })
+      return secret
+    },
+    async call(method, url, { headers = {}, payload, remoteAddress } = {}) {
+      const answer = await app.inject({
+        method: method as 'GET',
+        url,
+        headers,
+        ...(payload === undefined ? {} : { payload }),
+        ...(remoteAddress === undefined ? {} : { remoteAddress }),
+      })
+      const seen = { method, path: url, status: answer.statusCode, headers: answer.headers, text: answer.body }
+      checkContract(seen)
+      const isJson = /json/.test(String(answer.headers['content-type'])) && answer.body !== ''
+      return { ...seen, json: isJson ? JSON.parse(answer.body) : undefined }
+    },
+  }
+}
+
+function memoryIdempotency(): Pick<Store, 'beginIdempotent' | 'finishIdempotent' | 'abandonIdempotent'> {
+  const kept = new Map<string, { requestSha256: string; state: 'running' | KeptAnswer }>()
+  const nameOf = (key: { owner: string; sha256: string }) => `${key.owner} ${key.sha256}`
+  return {
+    async beginIdempotent(key): Promise<IdempotencyState> {
+      const found = kept.get(nameOf(key))
+      if (found === undefined) {
+        kept.set(nameOf(key), { requestSha256: key.requestSha256, state: 'running' })
+        return 'begun'
+      }
+      return found.requestSha256 === key.requestSha256 ? found.state : 'other_request'
+    },
+    async finishIdempotent(key, answer) {
+      kept.set(nameOf(key), { requestSha256: key.requestSha256, state: answer })
+    },
+    async abandonIdempotent(key) {
+      kept.delete(nameOf(key))
+    },
+  }
+}

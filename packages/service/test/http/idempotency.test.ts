@@ -1,0 +1,165 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { answerOnce } from '../../src/http/idempotency.ts'
+import { Problem } from '../../src/problem.ts'
+import type { Routes } from '../../src/routes/all.ts'
+import type { RouteAnswer } from '../../src/routes/route.ts'
+import { StoreUnavailable } from '../../src/store/store.ts'
+import { type AppDouble, createAppDouble, SITE } from './app-double.ts'
+
+const PPID = 'did:service:ppid_4xk2p7q9d3m6w8zn'
+const work = { done: 0, fault: undefined as unknown, hold: undefined as Promise<void> | undefined }
+const revocation = () => ({
+  success: true,
+  credential_id: null,
+  revocation_type: 'user',
+  credential_ids: [],
+  already_revoked: false,
+  revoked_at: '2030-01-01T00:00:00Z',
+  tokens_revoked: 0,
+  epoch: 'm3x9q2k7v5t1',
+  seq: work.done,
+})
+const routes = {
+  revoke_user: async () => {
+    work.done++
+    await work.hold
+    if (work.fault !== undefined) throw work.fault
+    return { status: 200, body: revocation(), headers: { 'Preference-Applied': 'wait=1' } }
+  },
+  create_key: async () => {
+    work.done++
+    return { status: 201, body: { key_id: 'key_x', api_key: `svc_sk_${'A'.repeat(49)}`, permissions: ['feed:read'] } }
+  },
+  introspect: async () => ({ status: 200, body: (work.done++, { active: false }) as object }),
+} satisfies Routes as Routes
+
+let double: AppDouble
+let key: string
+beforeEach(() => {
+  Object.assign(work, { done: 0, fault: undefined, hold: undefined })
+  double = createAppDouble({ routes })
+  key = double.key({ permissions: ['credentials:revoke', 'site:admin', 'tokens:introspect'] })
+})
+afterEach(() => double.app.close())
+
+interface Sent {
+  path?: string
+  payload?: unknown
+  headers?: Record<string, string>
+  remoteAddress?: string
+}
+const send = (
+  idempotencyKey: string,
+  {
+    path = '/api/wallet/revoke-user',
+    payload = { ppid: PPID, site_id: SITE },
+    headers = { 'x-api-key': key },
+    remoteAddress = '192.0.2.1',
+  }: Sent = {},
+) =>
+  double.call('POST', path, {
+    headers: { 'content-type': 'application/json', 'idempotency-key': idempotencyKey, ...headers },
+    payload: payload as object,
+    remoteAddress,
+  })
+
+describe('an idempotency key', () => {
+  test('gives the first answer again, headers and all, and does the work once', async () => {
+    const first = await send('a')
+    const again = await send('a')
+    expect([again.status, again.json, again.headers['preference-applied']]).toEqual([200, first.json, 'wait=1'])
+    expect(work.done).toBe(1)
+    await send('b')
+    expect(work.done).toBe(2)
+  })
+  test('refuses another body (A183)', async () => {
+    await send('a')
+    const other = await send('a', { payload: { ppid: PPID, site_id: SITE, reason: 'x' } })
+    expect([other.status, other.json.code, work.done]).toEqual([409, 'idempotency_conflict', 1])
+  })
+  test('belongs to one API key, one path and one caller', async () => {
+    await send('a')
+    await send('a', { headers: { 'x-api-key': double.key({ permissions: ['credentials:revoke'] }) } })
+    await send('a', { headers: { 'x-service-credential': 'abc' } })
+    await send('a', { headers: { 'x-service-credential': 'abd' } })
+    expect(work.done).toBe(4)
+    // Whoever has not the credential does not get its answer, even from the same address.
+    expect((await send('a', { headers: {} })).json.code).toBe('api_key_missing')
+    await send('a', { headers: { 'x-service-credential': 'abc' }, remoteAddress: '192.0.2.2' })
+    expect(work.done).toBe(4)
+  })
+  test('makes the second wait for the first (A235)', async () => {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    work.hold = promise
+    const all = Promise.all(Array.from({ length: 30 }, () => send('a')))
+    setTimeout(resolve, 30)
+    for (const answer of await all) expect([answer.status, answer.json.seq]).toEqual([200, 1])
+    expect(work.done).toBe(1)
+  })
+  test('keeps of a secret only that there was one', async () => {
+    const make = () => send('a', { path: `/api/sites/${SITE}/keys`, payload: { permissions: ['feed:read'] } })
+    expect((await make()).status).toBe(201)
+    const again = await make()
+    expect([again.status, again.json.code, work.done]).toEqual([409, 'idempotency_conflict', 1])
+  })
+  test.each([
+    ['a refusal', new Problem('revocation_forbidden'), 403],
+    ['a store that cannot be asked', new StoreUnavailable('down'), 503],
+    ['a fault of ours', new Error('oops'), 500],
+  ])('may be used again after %s', async (_what, fault, status) => {
+    work.fault = fault
+    expect((await send('a')).status).toBe(status)
+    work.fault = undefined
+    expect((await send('a')).status).toBe(200)
+  })
+  test.each(['', ' ', 'a b', 'é', 'x'.repeat(256)])('must be sane: %j', async (text) => {
+    const answer = await send(text)
+    expect([answer.status, answer.json.errors[0].path]).toEqual([422, 'idempotency-key'])
+    expect(work.done).toBe(0)
+  })
+  test('does nothing at endpoints that change nothing', async () => {
+    await send('a', { path: '/api/auth/introspect', payload: { token: 'x' } })
+    await send('a', { path: '/api/auth/introspect', payload: { token: 'x' } })
+    expect(work.done).toBe(2)
+  })
+  test('is not looked at before the caller is known', async () => {
+    await send('a')
+    expect((await send('a', { headers: { 'x-api-key': 'svc_sk_x' } })).json.code).toBe('api_key_invalid')
+  })
+})
+
+describe('answering once', () => {
+  const incoming = { method: 'POST', path: '/p', query: '', lines: (name: string) => (name === 'idempotency-key' ? ['a'] : undefined) }
+  const request = {
+    incoming,
+    endpoint: { idempotency: 'replayed' },
+    caller: { kind: 'operator', keyId: 'key_1', address: '' },
+    body: new Uint8Array(),
+  }
+  const once = (answer: () => Promise<RouteAnswer>, store: object, patience = { waitMsMax: 20, lookMs: 1 }) =>
+    answerOnce(request as never, { ...double.deps, store: { ...double.deps.store, ...store } as never }, answer, patience)
+
+  test('keeps answers sealed', async () => {
+    const kept: string[] = []
+    await once(async () => ({ status: 200, body: { canary: 'canary-4711' } }), {
+      finishIdempotent: async (_key: unknown, answer: object) => void kept.push(JSON.stringify(answer)),
+    })
+    expect(kept).toHaveLength(1)
+    expect(kept[0]).toContain('sealed')
+    expect(kept[0]).not.toContain('canary')
+  })
+  test('gives up waiting in the end, and says to try again with the same key', async () => {
+    const waiting = once(() => Promise.reject(new Error('must not run')), { beginIdempotent: async () => 'running' })
+    await expect(waiting).rejects.toMatchObject({ code: 'store_unavailable' })
+  })
+  test('does not acknowledge what could not be kept', async () => {
+    const given = once(async () => ({ status: 200 }), { finishIdempotent: () => Promise.reject(new StoreUnavailable('down')) })
+    await expect(given).rejects.toBeInstanceOf(StoreUnavailable)
+  })
+  test('reports the first fault, not that the key could not be given back', async () => {
+    const given = once(() => Promise.reject(new Problem('site_unknown')), {
+      abandonIdempotent: () => Promise.reject(new StoreUnavailable('down')),
+    })
+    await expect(given).rejects.toMatchObject({ code: 'site_unknown' })
+  })
+})

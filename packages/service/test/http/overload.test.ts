@@ -1,0 +1,64 @@
+import { afterEach, describe, expect, test } from 'vitest'
+import type { Routes } from '../../src/routes/all.ts'
+import { type AppDouble, createAppDouble } from './app-double.ts'
+
+const gate = { open: () => {}, waiting: Promise.resolve() as Promise<void> }
+const load = { delayMs: 0 }
+const routes = {
+  introspect: async () => {
+    await gate.waiting
+    return { status: 200, body: { active: false } }
+  },
+  revoke_token: async () => ({ status: 200, body: { success: true, revoked: false } }),
+  alive: async () => ({ status: 200, body: { status: 'alive' } }),
+} satisfies Routes as Routes
+
+let double: AppDouble
+function open(): void {
+  load.delayMs = 0
+  gate.waiting = Promise.resolve()
+  double = createAppDouble({
+    routes,
+    gauge: { eventLoopDelayMs: () => load.delayMs },
+    config: { overload: { eventLoopDelayMsMax: 100, inFlightMax: 2 } },
+  })
+}
+afterEach(() => double.app.close())
+
+const post = (path: string) => {
+  const headers = { 'content-type': 'application/json', 'x-api-key': double.key({ permissions: ['tokens:introspect', 'tokens:revoke'] }) }
+  return double.call('POST', path, { headers, payload: { token: 'x' } })
+}
+const verify = () => post('/api/auth/introspect')
+const revoke = () => post('/api/auth/revoke')
+
+describe('under load', () => {
+  test('verifications are refused first, revocations still get through', async () => {
+    open()
+    load.delayMs = 100
+    expect((await verify()).status).toBe(200)
+    load.delayMs = 101
+    const refused = await verify()
+    expect([refused.status, refused.json.code, refused.headers['retry-after']]).toEqual([503, 'overloaded', '2'])
+    expect((await revoke()).status).toBe(200)
+  })
+  test('everything is refused in the end, except that health is told', async () => {
+    open()
+    load.delayMs = 401
+    expect((await revoke()).json.code).toBe('overloaded')
+    expect((await double.call('GET', '/healthz')).status).toBe(200)
+  })
+  test('so many requests may run at once', async () => {
+    open()
+    gate.waiting = new Promise((resolve) => {
+      gate.open = resolve
+    })
+    const running = [verify(), verify()]
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    expect((await verify()).json.code).toBe('overloaded')
+    expect((await revoke()).status).toBe(200)
+    gate.open()
+    for (const answer of await Promise.all(running)) expect(answer.status).toBe(200)
+    expect((await verify()).status).toBe(200)
+  })
+})

@@ -1,0 +1,94 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, test } from 'vitest'
+
+const source = new URL('../src/main.ts', import.meta.url).pathname
+const directory = mkdtempSync(join(tmpdir(), 'main-'))
+afterAll(() => rmSync(directory, { recursive: true, force: true }))
+
+const MASTER_KEY = '0123456789abcdef'.repeat(4)
+
+interface Ended {
+  readonly code: number | null
+  readonly text: string
+}
+
+function run(
+  argv: string[],
+  env: Record<string, string>,
+): { child: ChildProcess; ended: Promise<Ended>; until: (words: string) => Promise<void> } {
+  const child = spawn(process.execPath, ['--conditions=countersign-source', source, ...argv], {
+    cwd: directory,
+    env: { PATH: process.env.PATH ?? '', ...env },
+  })
+  let text = ''
+  const listeners = new Set<() => void>()
+  const hear = (data: Buffer) => {
+    text += data
+    for (const listener of listeners) listener()
+  }
+  child.stdout.on('data', hear)
+  child.stderr.on('data', hear)
+  const ended = new Promise<Ended>((resolve) => child.on('close', (code) => resolve({ code, text })))
+  const until = (words: string) =>
+    new Promise<void>((resolve, reject) => {
+      const look = () => text.includes(words) && resolve()
+      listeners.add(look)
+      look()
+      void ended.then(() => reject(new Error(text)))
+    })
+  return { child, ended, until }
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve) => {
+    const server = createServer().listen(0, '127.0.0.1', () => {
+      const address = server.address() as { port: number }
+      server.close(() => resolve(address.port))
+    })
+  })
+}
+
+describe('the production start', () => {
+  test('refuses insecure and missing settings out loud, and makes nothing', async () => {
+    const { code, text } = await run(['serve', '--port', 'x'], { COUNTERSIGN_BASE_URL: 'http://id.example' }).ended
+    expect(code).toBe(2)
+    for (const words of ['port must be', 'base_url must be https', 'there is no master key']) expect(text).toContain(words)
+  })
+  test('says how it is used', async () => {
+    expect(await run([], {}).ended).toMatchObject({ code: 2, text: expect.stringContaining('serve') })
+  })
+  test('shows its settings without its secrets', async () => {
+    const { code, text } = await run(['config'], { COUNTERSIGN_BASE_URL: 'https://id.example', COUNTERSIGN_MASTER_KEY: MASTER_KEY }).ended
+    expect(code).toBe(0)
+    expect(JSON.parse(text)).toMatchObject({ baseUrl: 'https://id.example', masterKey: '(hidden)' })
+    expect(text).not.toContain(MASTER_KEY)
+  })
+  test('serves, logs in JSON, and stops when told to', async () => {
+    const [port, metrics] = [await freePort(), await freePort()]
+    const env = {
+      COUNTERSIGN_BASE_URL: `http://127.0.0.1:${port}`,
+      COUNTERSIGN_MASTER_KEY: MASTER_KEY,
+      COUNTERSIGN_DATA_DIR: join(directory, 'data'),
+    }
+    const { child, ended, until } = run(['serve', '--port', String(port), '--metrics-port', String(metrics)], env)
+    await until('"serving"')
+    expect((await fetch(`http://127.0.0.1:${port}/readyz`)).status).toBe(200)
+    expect(await (await fetch(`http://127.0.0.1:${metrics}/metrics`)).text()).toContain(
+      'countersign_requests_total{endpoint="ready",status="200"} 1',
+    )
+    expect((await fetch(`http://127.0.0.1:${port}/metrics`)).status).toBe(404)
+    child.kill('SIGTERM')
+    const { code, text } = await ended
+    expect(code).toBe(0)
+    const lines = text
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+    expect(lines.map(({ msg }) => msg)).toEqual(expect.arrayContaining(['serving', 'request', 'stopping', 'stopped']))
+    expect(text).not.toContain(MASTER_KEY)
+  })
+})

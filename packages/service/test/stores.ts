@@ -1,0 +1,75 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, describe } from 'vitest'
+import { openPostgresStore } from '../src/store/postgres/postgres-store.ts'
+import { openSqliteStore } from '../src/store/sqlite/sqlite-store.ts'
+import type { Store } from '../src/store/store.ts'
+import { quiet } from './log/log-double.ts'
+import { closeNodes } from './node.ts'
+import { startPostgres } from './store/postgres-server.ts'
+
+const POSTGRES_STARTS_MS_MAX = 60_000
+
+/**
+ * Runs the same tests on every store there is, with one store for all of them, since opening one takes its time: each test works at sites of
+ * its own. `open` gives the store in a wrapping whose verbs may be replaced.
+ */
+export function forEachSharedStore(name: string, tests: (open: () => Store) => void): void {
+  describe.each(stores)(`${name} on $kind`, ({ make }) => {
+    let made: Made | undefined
+    beforeAll(async () => {
+      made = await make()
+    }, POSTGRES_STARTS_MS_MAX)
+    afterEach(closeNodes)
+    afterAll(() => made?.close())
+    tests(() => Object.create(made?.store ?? null) as Store)
+  })
+}
+
+interface Made {
+  readonly store: Store
+  close(): Promise<void>
+}
+
+interface TestStore {
+  readonly kind: string
+  make(): Promise<Made>
+}
+const sqlite: TestStore = { kind: 'SQLite', make: makeSqlite }
+const stores: readonly TestStore[] = [sqlite, { kind: 'PostgreSQL', make: makePostgres }]
+
+async function makeSqlite(): Promise<Made> {
+  const folder = mkdtempSync(join(tmpdir(), 'countersign-'))
+  const store = await openSqliteStore({
+    file: join(folder, 'store.db'),
+    onFatal: (fault) => {
+      throw fault
+    },
+  })
+  return {
+    store,
+    async close() {
+      await store.close()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+async function makePostgres(): Promise<Made> {
+  const server = await startPostgres()
+  const store = await openPostgresStore({
+    url: await server.createDatabase(),
+    onFatal: (fault) => {
+      throw fault
+    },
+    log: quiet,
+  })
+  return {
+    store,
+    async close() {
+      await store.close()
+      await server.stop()
+    },
+  }
+}
