@@ -12,11 +12,13 @@ const root = join(import.meta.dirname, '..')
 
 interface Manifest {
   readonly name: string
+  readonly engines: { readonly node: string }
   readonly dependencies?: Readonly<Record<string, string>>
   readonly publishConfig?: { readonly provenance?: boolean }
 }
 
-const USE_IT = `
+/** What somebody does with the core at first. */
+const USE_CORE = `
 import { createSiteView, credentialHeader, didKey, didKeyMethod, generatePrivateKey, issueCredential, parseScope, parseSiteId, verify } from '@countersign/core'
 import * as contract from '@countersign/core/contract'
 
@@ -34,6 +36,17 @@ if (verdict.ok || verdict.code !== 'issuer_untrusted') throw new Error('a site t
 if (Object.keys(contract).length === 0) throw new Error('the contract is empty')
 `
 
+/** The service, as a program that only wants to know whether its settings will do. */
+const USE_SERVICE = `
+import { readConfig, runCommand } from '@countersign/service'
+
+const env = { COUNTERSIGN_BASE_URL: 'https://id.example', COUNTERSIGN_MASTER_KEY: '0123456789abcdef'.repeat(4) }
+if (readConfig('production', { argv: [], env }).port !== 8787) throw new Error('the settings are not read')
+let said = ''
+const code = await runCommand(['migrate', '--data-dir', 'data'], { env: {}, say: (text) => { said += text }, note: console.error })
+if (code !== 0 || !said.includes('up to date')) throw new Error('the store cannot be made')
+`
+
 const TSCONFIG = {
   compilerOptions: {
     module: 'nodenext',
@@ -41,13 +54,19 @@ const TSCONFIG = {
     lib: ['es2023', 'dom'],
     strict: true,
     noEmit: true,
-    skipLibCheck: false,
-    types: [],
   },
   include: ['use.ts'],
 }
 
-function check(folder: string): void {
+interface Use {
+  readonly folder: string
+  readonly text: string
+  /** Where the types of others are in the way: theirs are not ours to check. */
+  readonly skipLibCheck: boolean
+}
+
+/** Looks at one built package; throws at the first thing that fails. */
+export function checkPackage({ folder, text, skipLibCheck }: Use): void {
   const packageRoot = join(root, folder)
   const manifest = JSON.parse(readFileSync(join(packageRoot, 'package.json'), 'utf8')) as Manifest
   const paths = packedPaths(packageRoot)
@@ -65,11 +84,14 @@ function check(folder: string): void {
   const project = mkdtempSync(join(tmpdir(), 'countersign-package-'))
   try {
     install(manifest, packageRoot, paths, project)
-    writeFileSync(join(project, 'use.mjs'), USE_IT)
-    writeFileSync(join(project, 'use.ts'), USE_IT)
+    writeFileSync(join(project, 'use.mjs'), text)
+    writeFileSync(join(project, 'use.ts'), text)
     writeFileSync(join(project, 'package.json'), '{ "type": "module" }')
-    writeFileSync(join(project, 'tsconfig.json'), JSON.stringify(TSCONFIG))
-    const runtimes = nodes().map((node) => {
+    writeFileSync(
+      join(project, 'tsconfig.json'),
+      JSON.stringify({ ...TSCONFIG, compilerOptions: { ...TSCONFIG.compilerOptions, skipLibCheck, types: [] } }),
+    )
+    const runtimes = nodes(manifest).map((node) => {
       execFileSync(node, ['use.mjs'], { cwd: project, stdio: 'inherit' })
       return execFileSync(node, ['--version'], { encoding: 'utf8' }).trim()
     })
@@ -105,7 +127,8 @@ function install({ name, dependencies = {} }: Manifest, from: string, paths: rea
 }
 
 /** Our own Node, and the one that the machine has outside of this repository, if it has one that the package is made for. */
-function nodes(): readonly string[] {
+function nodes({ engines }: Manifest): readonly string[] {
+  const [majorMin = 0, minorMin = 0] = engines.node.replace('>=', '').split('.').map(Number)
   const others = (process.env.PATH ?? '')
     .split(delimiter)
     .filter((folder) => folder !== '' && !folder.includes('node_modules'))
@@ -113,9 +136,12 @@ function nodes(): readonly string[] {
     .filter((node) => existsSync(node))
     .filter((node) => {
       const [major = 0, minor = 0] = execFileSync(node, ['-p', 'process.versions.node'], { encoding: 'utf8' }).split('.').map(Number)
-      return major > 20 || (major === 20 && minor >= 16)
+      return major > majorMin || (major === majorMin && minor >= minorMin)
     })
   return [process.execPath, ...others.slice(0, 1)]
 }
 
-check('packages/core')
+export const uses: readonly Use[] = [
+  { folder: 'packages/core', text: USE_CORE, skipLibCheck: false },
+  { folder: 'packages/service', text: USE_SERVICE, skipLibCheck: true },
+]

@@ -31,19 +31,23 @@ const BROKEN: Readonly<Record<string, readonly [path: string, text: string]>> = 
   'service-does-not-import-sdk': ['packages/service/src/b.ts', "import '../../sdk/src/base.ts'"],
   'sdk-imports-core-only': ['packages/sdk/src/a.ts', "import '../../service/src/main.ts'"],
   'console-uses-contract-only': ['packages/console/src/a.ts', "import '../../core/src/index.ts'"],
-  'service-app-is-below-main': ['packages/service/src/app.ts', "import './main.ts'"],
+  'service-commands-is-below-main': ['packages/service/src/commands/a.ts', "import '../main.ts'"],
+  'service-service-is-below-commands': ['packages/service/src/service.ts', "import './commands/base.ts'"],
+  'service-app-is-below-service': ['packages/service/src/app.ts', "import './service.ts'"],
   'service-routes-is-below-app': ['packages/service/src/routes/a.ts', "import '../app.ts'"],
   'service-actions-is-below-routes': ['packages/service/src/actions/a.ts', "import '../routes/base.ts'"],
   'service-log-is-below-actions': ['packages/service/src/log/a.ts', "import '../actions/base.ts'"],
   'service-store-is-below-log': ['packages/service/src/store/a.ts', "import '../log/base.ts'"],
   'only-open-knows-stores': ['packages/service/src/routes/b.ts', "import '../store/sqlite/base.ts'"],
+  'stores-do-not-know-each-other': ['packages/service/src/store/postgres/a.ts', "import '../sqlite/base.ts'"],
+  'only-stores-run-verbs': ['packages/service/src/log/b.ts', "import '../store/verbs/base.ts'"],
   'fastify-only-at-the-door': ['packages/service/src/actions/b.ts', "import 'fastify'"],
   'sources-do-not-import-tests': ['packages/core/src/log/h.ts', "import '../../test/base.ts'"],
 }
 
 const FOLDERS = [
   ...['log', 'verify', 'holder', 'credential', 'proof', 'encoding', 'contract'].map((folder) => `packages/core/src/${folder}`),
-  ...['routes', 'actions', 'log', 'store/sqlite'].map((folder) => `packages/service/src/${folder}`),
+  ...['commands', 'routes', 'actions', 'log', 'store/sqlite', 'store/verbs'].map((folder) => `packages/service/src/${folder}`),
   ...['packages/sdk/src', 'packages/cli/src', 'packages/console/src', 'packages/core/test'],
 ]
 
@@ -71,6 +75,7 @@ beforeAll(() => {
   put('packages/core/src/proof/two.ts', "import './one.ts'")
   put('packages/service/src/main.ts', "import './routes/base.ts'")
   put('packages/service/src/store/open.ts', "import './sqlite/base.ts'")
+  put('packages/service/src/store/sqlite/good.ts', "import '../verbs/base.ts'")
   for (const [path, text] of Object.values(BROKEN)) put(path, text)
   for (const name of ['fastify', 'jose', 'structured-headers', 'zod']) {
     put(`node_modules/${name}/package.json`, JSON.stringify({ name, main: 'index.js' }))

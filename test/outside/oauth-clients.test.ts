@@ -1,0 +1,146 @@
+import * as oauth from 'oauth4webapi'
+import * as openid from 'openid-client'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type DevProcess, startDevProcess } from '../../scripts/dev-process.ts'
+import { type Asking, askingOf, type Issued, seenFetch } from './seen-fetch.ts'
+
+let service: DevProcess
+let asking: Asking
+beforeAll(async () => {
+  service = await startDevProcess()
+  asking = askingOf(service.dev)
+}, 60_000)
+afterAll(() => service?.stop())
+
+/** An OAuth client as somebody would set it up for our service. */
+interface OAuthClient {
+  introspect(token: string): Promise<Readonly<Record<string, unknown>>>
+  revoke(token: string): Promise<void>
+  /** The status of `POST /api/protected/action`. */
+  act(token: string): Promise<number>
+}
+
+const server = () => {
+  const { base_url: issuer } = service.dev
+  return { issuer, introspection_endpoint: `${issuer}/api/auth/introspect`, revocation_endpoint: `${issuer}/api/auth/revoke` }
+}
+const action = () => new URL('/api/protected/action', service.dev.base_url)
+const CLIENT_ID = 'outside-client'
+
+/** The key goes in with the hook for client authentication. */
+function oauth4webapi(key: string): OAuthClient {
+  const client = { client_id: CLIENT_ID }
+  const withKey: oauth.ClientAuth = (_server, _client, _body, headers) => headers.set('X-API-Key', key)
+  const options = { [oauth.allowInsecureRequests]: true, [oauth.customFetch]: seenFetch }
+  return {
+    introspect: async (token) => {
+      const answer = await oauth.introspectionRequest(server(), client, withKey, token, options)
+      return { ...(await oauth.processIntrospectionResponse(server(), client, answer)) }
+    },
+    revoke: async (token) => {
+      // The hint is what a client may send, and servers may ignore.
+      const additionalParameters = { token_type_hint: 'access_token' }
+      await oauth.processRevocationResponse(
+        await oauth.revocationRequest(server(), client, withKey, token, { ...options, additionalParameters }),
+      )
+    },
+    act: async (token) => (await oauth.protectedResourceRequest(token, 'POST', action(), undefined, undefined, options)).status,
+  }
+}
+
+/** The key goes in with the hook for fetch, beside the client_id that a public client sends. */
+function openidClient(key: string): OAuthClient {
+  const configuration = new openid.Configuration(server(), CLIENT_ID, undefined, openid.None())
+  openid.allowInsecureRequests(configuration)
+  configuration[openid.customFetch] = (url, { headers, ...init }) => {
+    const isOurs = !url.endsWith('/api/protected/action')
+    return seenFetch(url, { ...init, headers: { ...headers, ...(isOurs ? { 'X-API-Key': key } : {}) } })
+  }
+  return {
+    introspect: async (token) => ({ ...(await openid.tokenIntrospection(configuration, token)) }),
+    revoke: (token) => openid.tokenRevocation(configuration, token, { token_type_hint: 'access_token' }),
+    act: async (token) => (await openid.fetchProtectedResource(configuration, token, action(), 'POST')).status,
+  }
+}
+
+describe.each([
+  ['oauth4webapi', oauth4webapi],
+  ['openid-client', openidClient],
+] as const)('%s', (_name, clientWith) => {
+  const begin = async (): Promise<Issued & { client: OAuthClient; token: string }> => {
+    const issued = await asking.issue({ scope: ['orders:read', 'orders:write'] })
+    return { ...issued, client: clientWith(service.dev.site_key), token: await asking.tokenFor(issued.credential) }
+  }
+
+  test('introspects a token', async () => {
+    const { client, token, ppid, credential_id } = await begin()
+    const { base_url, site_id } = service.dev
+    expect(await client.introspect(token)).toMatchObject({
+      active: true,
+      scope: 'orders:read orders:write',
+      token_type: 'Bearer',
+      client_id: site_id,
+      aud: site_id,
+      iss: base_url,
+      sub: ppid,
+      credential_id,
+      exp: expect.any(Number),
+      iat: expect.any(Number),
+    })
+  })
+
+  test('learns nothing of a token that is none', async () => {
+    const { client } = await begin()
+    for (const token of ['nothing', 'svc_at_nothing', `svc_at_${'0'.repeat(49)}`]) {
+      expect(await client.introspect(token)).toEqual({ active: false })
+    }
+  })
+
+  test('uses a token until it revokes it', async () => {
+    const { client, token } = await begin()
+    expect(await client.act(token)).toBe(200)
+    await client.revoke(token)
+    expect(await client.introspect(token)).toEqual({ active: false })
+    await expect(client.act(token)).rejects.toMatchObject({ status: 401 })
+  })
+
+  test('may revoke what is unknown or revoked, as RFC 7009 §2.2 has it', async () => {
+    const { client, token } = await begin()
+    for (const dead of [token, token, 'nothing']) await expect(client.revoke(dead)).resolves.toBeUndefined()
+  })
+
+  test('sees a token die with its credential', async () => {
+    const { client, token, credential_id } = await begin()
+    await asking.revoke(credential_id)
+    expect(await client.introspect(token)).toEqual({ active: false })
+  })
+
+  test('understands that its key is missing, wrong or not enough', async () => {
+    const { token } = await begin()
+    const wrong = clientWith('svc_sk_nothing')
+    for (const call of [wrong.introspect(token), wrong.revoke(token)]) {
+      // oauth4webapi reads WWW-Authenticate itself, and throws this only when it can.
+      const error = await call.then(
+        () => undefined,
+        (thrown: Error) => thrown,
+      )
+      const { cause, status } = error as oauth.WWWAuthenticateChallengeError
+      expect(status).toBe(401)
+      expect(cause).toEqual([expect.objectContaining({ scheme: expect.any(String) })])
+    }
+    const narrow = clientWith(await asking.keyFor('tokens:introspect'))
+    expect(await narrow.introspect(token)).toMatchObject({ active: true })
+    await expect(narrow.revoke(token)).rejects.toThrow()
+    expect(await narrow.introspect(token)).toMatchObject({ active: true })
+  })
+})
+
+test('a refused token is told to OAuth clients in the words of RFC 6750', async () => {
+  const options = { [oauth.allowInsecureRequests]: true, [oauth.customFetch]: seenFetch }
+  const call = oauth.protectedResourceRequest('svc_at_nothing', 'POST', action(), undefined, undefined, options)
+  await expect(call).rejects.toMatchObject({
+    cause: expect.arrayContaining([
+      expect.objectContaining({ scheme: 'bearer', parameters: expect.objectContaining({ error: 'invalid_token' }) }),
+    ]),
+  })
+})

@@ -1,0 +1,177 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { DevFile } from '../../packages/service/src/development/demo.ts'
+import { freePort } from '../../packages/service/test/store/postgres-server.ts'
+
+/** A place where a service lives: its data, its database and its keys. It outlives the processes that run in it. */
+export interface ServiceHome {
+  readonly dataDir: string
+  /** The file of the store, when it is SQLite. */
+  readonly file: string
+  readonly databaseUrl: string | undefined
+  readonly masterKey: string
+  /** The same for all nodes, whatever their ports: that of the first. */
+  readonly baseUrl: string
+  readonly port: number
+}
+
+export interface ServiceProcess {
+  /** Where this very process listens. */
+  readonly url: string
+  readonly pid: number
+  /** From the start of the process until it said that it was ready. */
+  readonly readyMs: number
+  /** All that it has printed. */
+  readonly output: () => string
+  /** Its exit code; null when a signal ended it. */
+  readonly ended: Promise<number | null>
+  /** Resolves when the process has gone; of SIGSTOP and SIGCONT, at once. */
+  kill(signal: NodeJS.Signals): Promise<void>
+  /** As an operator stops it; killed when that takes too long. Resolves to its exit code. */
+  stop(): Promise<number | null>
+}
+
+const READY_MS_MAX = 30_000
+const STOP_MS_MAX = 30_000
+const SOURCES = new URL('../../packages/service/src/', import.meta.url)
+
+const running = new Set<ChildProcess>()
+const homes = new Set<string>()
+process.once('exit', () => {
+  for (const child of running) child.kill('SIGKILL')
+  for (const home of homes) rmSync(home, { recursive: true, force: true })
+})
+
+/** A home of its own on SQLite, or on the database of that URL. */
+export async function createHome({ databaseUrl }: { readonly databaseUrl?: string } = {}): Promise<ServiceHome> {
+  const directory = mkdtempSync(join(tmpdir(), 'countersign-system-'))
+  homes.add(directory)
+  const dataDir = join(directory, 'data')
+  const port = await freePort()
+  return {
+    dataDir,
+    file: join(dataDir, 'countersign.db'),
+    databaseUrl,
+    masterKey: randomBytes(32).toString('hex'),
+    baseUrl: `http://127.0.0.1:${port}`,
+    port,
+  }
+}
+
+/** Lets the development start make a site, an issuer and keys in an empty home, stops it, and gives what it wrote down. */
+export async function furnish(home: ServiceHome): Promise<DevFile> {
+  const node = await startService(home, { entry: 'dev.ts' })
+  await node.stop()
+  return JSON.parse(readFileSync(join(home.dataDir, 'dev.json'), 'utf8')) as DevFile
+}
+
+export interface StartOptions {
+  /** Default: the port of the home. */
+  readonly port?: number
+  readonly databaseUrl?: string
+  /** `main.ts serve`, the development start, or a script of a test that takes the same settings. */
+  readonly entry?: 'main.ts' | 'dev.ts' | URL
+  /** Resolve as soon as it listens, ready or not. */
+  readonly readyOrNot?: boolean
+}
+
+/** Starts a real process of the service and waits until it is ready. Rejects with all it has printed when it ends before that. */
+export async function startService(home: ServiceHome, options: StartOptions = {}): Promise<ServiceProcess> {
+  const { port = home.port, databaseUrl = home.databaseUrl, entry = 'main.ts', readyOrNot = false } = options
+  const script = typeof entry === 'string' ? new URL(entry, SOURCES) : entry
+  const startedMs = performance.now()
+  const child = spawn(
+    process.execPath,
+    ['--conditions=countersign-source', '--no-warnings', script.pathname, ...(entry === 'main.ts' ? ['serve'] : [])],
+    {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: {
+        PATH: process.env.PATH,
+        COUNTERSIGN_BASE_URL: home.baseUrl,
+        COUNTERSIGN_PORT: String(port),
+        COUNTERSIGN_METRICS_PORT: 'off',
+        COUNTERSIGN_DATA_DIR: home.dataDir,
+        COUNTERSIGN_MASTER_KEY: home.masterKey,
+        COUNTERSIGN_PROTECTED_SITE: 'demo.localhost',
+        COUNTERSIGN_PROTECTED_SCOPE: 'orders:read',
+        COUNTERSIGN_LOG_LEVEL: 'warn',
+        // All clients have one address here.
+        COUNTERSIGN_RATE_LIMIT_KEYLESS: '1000000/1',
+        COUNTERSIGN_RATE_LIMIT_WRONG_KEY: '1000000/1',
+        COUNTERSIGN_RATE_LIMIT_FAILED_PRESENTATION: '1000000/1',
+        COUNTERSIGN_RATE_LIMIT_KEY: '1000000/1',
+        ...(databaseUrl === undefined ? {} : { COUNTERSIGN_DATABASE_URL: databaseUrl }),
+      },
+    },
+  )
+  running.add(child)
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (bytes: Buffer) => (output += bytes))
+  let isOver = false
+  const ended = new Promise<number | null>((resolve) => {
+    child.once('close', (code) => {
+      isOver = true
+      running.delete(child)
+      resolve(code)
+    })
+  })
+  const url = `http://127.0.0.1:${port}`
+  const kill = async (signal: NodeJS.Signals) => {
+    child.kill(signal)
+    if (signal !== 'SIGSTOP' && signal !== 'SIGCONT') await ended
+  }
+  while (!(await answers(`${url}/readyz`, readyOrNot))) {
+    if (isOver) throw new Error(`the service ended with ${await ended} before it was ready:\n${output}`)
+    if (performance.now() - startedMs > READY_MS_MAX) {
+      await kill('SIGKILL')
+      throw new Error(`the service was not ready in time:\n${output}`)
+    }
+    await pause(15)
+  }
+  return {
+    url,
+    pid: child.pid ?? 0,
+    readyMs: performance.now() - startedMs,
+    output: () => output,
+    ended,
+    kill,
+    async stop() {
+      const timer = setTimeout(() => child.kill('SIGKILL'), STOP_MS_MAX)
+      child.kill('SIGCONT')
+      child.kill('SIGTERM')
+      const code = await ended
+      clearTimeout(timer)
+      return code
+    },
+  }
+}
+
+/** Ends every process that is still running, and removes every home. */
+export async function cleanUp(): Promise<void> {
+  await Promise.all(
+    [...running].map((child) => {
+      const gone = new Promise((resolve) => child.once('close', resolve))
+      child.kill('SIGKILL')
+      return gone
+    }),
+  )
+  for (const home of homes) rmSync(home, { recursive: true, force: true })
+  homes.clear()
+}
+
+async function answers(url: string, whatever: boolean): Promise<boolean> {
+  try {
+    const { status, body } = await fetch(url, { signal: AbortSignal.timeout(5000) })
+    await body?.cancel()
+    return whatever || status === 200
+  } catch {
+    return false
+  }
+}
+
+export function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms))
+}

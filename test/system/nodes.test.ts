@@ -1,0 +1,222 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import type { DevFile } from '../../packages/service/src/development/demo.ts'
+import type { Made } from '../../packages/service/test/party.ts'
+import { freePort, type PostgresServer, startPostgres } from '../../packages/service/test/store/postgres-server.ts'
+import { openProxy, type TcpProxy } from '../../packages/service/test/store/tcp-proxy.ts'
+import { addIssuer, type Client, createClient, type Issuer, type Told } from '../process/client.ts'
+import { readOutside, withDatabase } from '../process/outside-log.ts'
+import { cleanUp, createHome, furnish, pause, type ServiceHome, type ServiceProcess, startService } from '../process/service-process.ts'
+
+/** B_node of the contract: how long a revocation may take to every node. A bound of correctness, not of speed. */
+const NODE_BOUND_MS = 2000
+const SETUP_MS_MAX = 120_000
+const TEST_MS_MAX = 60_000
+
+let server: PostgresServer
+let home: ServiceHome
+let dev: DevFile
+let proxy: TcpProxy
+/** The second node reaches the database through a wire that can be cut; nobody reaches it through the first. */
+let nodes: readonly ServiceProcess[] = []
+let one: Client
+let two: Client
+let issuer: Issuer
+
+beforeAll(async () => {
+  server = await startPostgres()
+  home = await createHome({ databaseUrl: await server.createDatabase() })
+  dev = await furnish(home)
+  proxy = await openProxy(server.port)
+  nodes = await Promise.all([
+    startService(home),
+    startService(home, { port: await freePort(), databaseUrl: throughProxy(home.databaseUrl ?? '') }),
+  ])
+  ;[one, two] = nodes.map(({ url }) => createClient(url, dev)) as [Client, Client]
+  issuer = await addIssuer(one, dev)
+}, SETUP_MS_MAX)
+beforeEach(async () => {
+  const made = await issuer.issue()
+  await expect.poll(async () => (await two.show(made.header)).status, { timeout: 20_000 }).toBe(200)
+}, SETUP_MS_MAX)
+afterEach(async ({ task }) => {
+  if (task.result?.state === 'fail') for (const { output } of nodes) console.error(output())
+  proxy.release()
+  expect((await readOutside(home)).faults).toEqual([])
+})
+afterAll(async () => {
+  await cleanUp()
+  await proxy?.close()
+  await server?.stop()
+}, SETUP_MS_MAX)
+
+function throughProxy(url: string): string {
+  const other = new URL(url)
+  other.host = `127.0.0.1:${proxy.port}`
+  return other.href
+}
+
+const outcome = ({ status, body }: Told): number | string => body?.code ?? status
+
+async function tokenFor({ document }: Made): Promise<string> {
+  const told = await one.exchange(document)
+  expect(outcome(told)).toBe(200)
+  return told.body.access_token
+}
+
+/** The answers until it is over, the first of which was asked for at once. */
+async function askUntil(ask: () => Promise<Told>, isOver: (told: Told) => boolean, msMax: number): Promise<Told> {
+  const untilMs = performance.now() + msMax
+  for (;;) {
+    // A question counts when it is asked in time, whenever its answer comes.
+    const isLast = performance.now() >= untilMs
+    const told = await ask()
+    if (isOver(told) || isLast) return told
+    await pause(20)
+  }
+}
+
+describe('two nodes on one PostgreSQL', () => {
+  it('what is revoked on one is refused by the other within two seconds (I-2)', { timeout: TEST_MS_MAX }, async () => {
+    const [user, single, holder] = [await issuer.issue(), await issuer.issue(), await issuer.issue()]
+    const [token, derived] = [await tokenFor(holder), await tokenFor(user)]
+    expect(await Promise.all([user, single].map(async ({ header }) => (await two.show(header)).status))).toEqual([200, 200])
+    expect([outcome(await two.bearer(token)), outcome(await two.bearer(derived))]).toEqual([200, 200])
+    const acknowledged = await Promise.all([one.revokeUser(user.ppid), one.revokeCredential(single.id), one.revokeToken(token)])
+    expect(acknowledged.map(outcome)).toEqual([200, 200, 200])
+    const refused = ({ status }: Told) => status === 401
+    const last = await Promise.all([
+      askUntil(() => two.show(user.header), refused, NODE_BOUND_MS),
+      askUntil(() => two.show(single.header), refused, NODE_BOUND_MS),
+      askUntil(() => two.bearer(token), refused, NODE_BOUND_MS),
+      askUntil(() => two.bearer(derived), refused, NODE_BOUND_MS),
+    ])
+    expect(last.map(({ body }) => body.code)).toEqual(['credential_revoked', 'credential_revoked', 'token_invalid', 'token_invalid'])
+    expect((await two.introspect(token)).body).toEqual({ active: false })
+  })
+
+  it('a node that is told how far it must know never lets in what was revoked there (A231, I-4)', { timeout: TEST_MS_MAX }, async () => {
+    const codes = new Set<string>()
+    for (let i = 0; i < 15; i++) {
+      const made = await issuer.issue()
+      const { body } = await one.revokeUser(made.ppid)
+      const [verified, status] = await Promise.all([
+        two.verify(made.header, `${body.epoch}.${body.seq}`),
+        two.ask('GET', `/api/wallet/revocation-status?credential_ids=${made.id}&site_id=${dev.site_id}&min_seq=${body.epoch}.${body.seq}`),
+      ])
+      codes.add(verified.body.code)
+      expect(status.status === 503 || status.body.as_of.seq >= body.seq).toBe(true)
+    }
+    expect([...codes].filter((code) => !['credential_revoked', 'revocation_view_stale'].includes(code))).toEqual([])
+    const { body } = await one.revokeUser((await issuer.issue()).ppid)
+    const ahead = await two.verify((await issuer.issue()).header, `${body.epoch}.${body.seq + 1000}`)
+    expect(ahead.body.code).toBe('revocation_view_stale')
+  })
+
+  it('one Idempotency-Key on both nodes at once is one revocation and one answer (A235, I-17)', { timeout: TEST_MS_MAX }, async () => {
+    for (let i = 0; i < 5; i++) {
+      const { ppid } = await issuer.issue()
+      const headers = { 'Idempotency-Key': randomUUID() }
+      const before = (await readOutside(home)).entries.length
+      const told = await Promise.all([one, two, one, two].map((node) => node.revokeUser(ppid, headers)))
+      expect(told.map(outcome)).toEqual([200, 200, 200, 200])
+      for (const { body } of told) expect(body).toEqual({ ...told[0]?.body, already_revoked: false })
+      expect((await readOutside(home)).entries.length).toBe(before + 1)
+    }
+  })
+
+  it('an API key that is deleted on one is dead on the other within two seconds (A148)', { timeout: TEST_MS_MAX }, async () => {
+    const keys = `/api/sites/${dev.site_id}/keys`
+    const made = await one.ask('POST', keys, { key: dev.operator_key, body: { permissions: ['tokens:introspect'] } })
+    expect(outcome(made)).toBe(201)
+    const use = () => two.ask('POST', '/api/auth/introspect', { key: made.body.api_key, body: { token: 'svc_at_none' } })
+    expect(outcome(await use())).toBe(200)
+    expect((await one.ask('DELETE', `${keys}/${made.body.key_id}`, { key: dev.operator_key })).status).toBe(204)
+    expect((await askUntil(use, ({ status }) => status === 401, NODE_BOUND_MS)).body.code).toBe('api_key_invalid')
+  })
+})
+
+describe('a node that is cut off from its database', () => {
+  it.each([
+    ['held, so that nothing arrives and nothing fails', () => proxy.hold()],
+    ['held, with every connection reset', () => (proxy.hold(), proxy.cut())],
+  ])(
+    'refuses everything within two seconds and comes back by itself: %s (I-3, I-16, A144, A180)',
+    { timeout: TEST_MS_MAX },
+    async (_, cut) => {
+      const [living, there, here] = [await issuer.issue(), await issuer.issue(), await issuer.issue()]
+      const [token, doomed] = [await tokenFor(living), await tokenFor(living)]
+      expect([(await two.show(living.header)).status, (await two.bearer(token)).status]).toEqual([200, 200])
+      const before = (await readOutside(home)).entries.length
+
+      cut()
+      // Sent while it still believes in its database: may be written or not, but must not be acknowledged.
+      const [byUser, byToken] = await Promise.all([two.revokeUser(here.ppid), two.revokeToken(doomed)])
+      expect([byUser.status, byToken.status]).toEqual([503, 503])
+      // By now the view is older than it may be, and nobody is let in on the strength of it.
+      const stale = await askUntil(
+        () => two.show(living.header),
+        ({ status }) => status === 503,
+        NODE_BOUND_MS,
+      )
+      expect(stale.body.code).toBe('revocation_view_stale')
+      expect([(await two.bearer(token)).status, await two.ready()]).toEqual([503, false])
+      expect((await one.revokeUser(there.ppid)).status).toBe(200)
+      expect((await two.show(there.header)).status).toBe(503)
+
+      proxy.release()
+      await expect.poll(() => two.ready(), { timeout: 30_000 }).toBe(true)
+      expect((await two.show(living.header)).status).toBe(200)
+      expect((await two.show(there.header)).body.code).toBe('credential_revoked')
+
+      const { entries } = await readOutside(home)
+      const isLogged = entries.slice(before).some(({ body }) => body.ppid === here.ppid)
+      const isTokenLogged = entries.slice(before).some(({ kind }) => kind === 'token.revoked')
+      expect([(await two.show(here.header)).status, (await two.bearer(doomed)).status]).toEqual([
+        isLogged ? 401 : 200,
+        isTokenLogged ? 401 : 200,
+      ])
+      const again = await askUntil(
+        () => two.revokeUser(here.ppid),
+        ({ status }) => status === 200,
+        20_000,
+      )
+      expect(again.body.already_revoked).toBe(isLogged)
+      expect((await two.revokeToken(doomed)).body.revoked).toBe(!isTokenLogged)
+      expect([(await two.show(here.header)).status, (await two.bearer(doomed)).status]).toEqual([401, 401])
+    },
+  )
+
+  it('lets nobody in for more than two seconds after the cut', { timeout: TEST_MS_MAX }, async () => {
+    const { header } = await issuer.issue()
+    expect((await two.show(header)).status).toBe(200)
+    proxy.hold()
+    const cutMs = performance.now()
+    let letInMs = 0
+    for (let isOver = false; !isOver; await pause(20)) {
+      const askedMs = performance.now() - cutMs
+      const { status } = await two.show(header)
+      if (status === 200) letInMs = askedMs
+      isOver = askedMs > NODE_BOUND_MS * 1.5
+    }
+    expect(letInMs).toBeLessThanOrEqual(NODE_BOUND_MS)
+  })
+})
+
+describe('starting', () => {
+  it('two nodes at once on an empty database: the schema is made once, and both serve (A233)', { timeout: TEST_MS_MAX }, async () => {
+    const empty = await createHome({ databaseUrl: await server.createDatabase() })
+    const both = await Promise.all([startService(empty), startService(empty, { port: await freePort() })])
+    expect(await Promise.all(both.map(({ url }) => createClient(url, dev).ready()))).toEqual([true, true])
+    const rows = await withDatabase(empty, async (ask) => [
+      await ask('SELECT version FROM schema_version'),
+      await ask('SELECT epoch FROM log'),
+    ])
+    expect(rows.map(({ length }) => length)).toEqual([1, 1])
+    const documents = await Promise.all(
+      both.map(async ({ url }) => (await createClient(url, dev).ask('GET', '/.well-known/did.json')).body),
+    )
+    expect(documents[1]).toEqual(documents[0])
+    expect(await Promise.all(both.map((node) => node.stop()))).toEqual([0, 0])
+  })
+})
