@@ -1,5 +1,5 @@
 /**
- * `npm run bench [-- --only verify,view] [--json file]`: our figures beside those of our peers, all from one run.
+ * `npm run bench [-- --only verify,view,service] [--json file]`: our figures beside those of our peers, all from one run.
  *
  * How to read the tables
  * - The machine does not matter much; ratios do. "× raw" is how many bare Ed25519 verifications (`crypto.verify`, 64 bytes, key ready) one
@@ -15,6 +15,11 @@
  *   and had to refuse it. The cache of a peer remembers a verdict and looks at its times only; ours asks trust, site, scope and revocation
  *   anew.
  * - "cold, step by step" is the difference between ever longer beginnings of the same way; "signature" should come to one raw verification.
+ * - "service" is the whole thing over HTTP on loopback: each server alone in its process, one sender for all of them, 64 connections kept open.
+ *   "× bare" is against bare fastify answering the same body to the same request, in requests a second and in CPU time of the server. The
+ *   sender must not be the slow one: compare with bare node:http. "Cold" costs a signature, whoever looks at it; how that compares with bare
+ *   fastify says more about the machine than about the guard, so one raw verification behind fastify stands beside it. The answers under
+ *   "durable" were given when they were on disk, and "append and fdatasync" says what that disk lets anybody do.
  * - "of the promises" says which of our goals held in this run. Nothing here fails: times are measured, never asserted.
  */
 import { mkdir, writeFile } from 'node:fs/promises'
@@ -24,7 +29,7 @@ import { parseArgs } from 'node:util'
 import { formatNumber, formatPercent, formatTable } from './table.ts'
 import { formatVerdict, type Verdict } from './verdict.ts'
 
-const SECTIONS = ['verify', 'view'] as const
+const SECTIONS = ['verify', 'view', 'service'] as const
 type Section = (typeof SECTIONS)[number]
 
 interface Report {
@@ -33,7 +38,7 @@ interface Report {
   readonly json: unknown
 }
 
-const reports: Readonly<Record<Section, () => Promise<Report>>> = { verify: reportVerify, view: reportView }
+const reports: Readonly<Record<Section, () => Promise<Report>>> = { verify: reportVerify, view: reportView, service: reportService }
 
 async function reportVerify(): Promise<Report> {
   const { benchVerify } = await import('./verify.ts')
@@ -74,6 +79,13 @@ async function reportView(): Promise<Report> {
     { title: 'unit', text: ({ unit }) => unit },
   ])
   return { text, verdicts: viewVerdicts(rows), json: rows }
+}
+
+async function reportService(): Promise<Report> {
+  const { benchService } = await import('./service.ts')
+  const { formatService } = await import('./service-tables.ts')
+  const result = await benchService({ onProgress: showProgress })
+  return { text: formatService(result), verdicts: result.verdicts, json: result }
 }
 
 /** On a terminal only, and never where the tables go. */

@@ -1,0 +1,46 @@
+import type { JsonWebKey } from 'node:crypto'
+
+/** What each server of the comparison has to be told. */
+export interface ContenderOptions {
+  readonly http: { readonly body: unknown }
+  readonly fastify: { readonly body: unknown; readonly log?: boolean }
+  readonly verify: { readonly body: unknown }
+  readonly jose: { readonly body: unknown; readonly publicJwk: JsonWebKey; readonly issuer: string; readonly audience: string }
+  readonly oidc: { readonly port: number }
+  readonly ours: OursOptions
+}
+export type ContenderName = keyof ContenderOptions
+
+/** A running server. `close` ends it in good order. */
+export interface Running<Ready = { readonly port: number }> {
+  readonly ready: Ready
+  close(): Promise<void>
+}
+
+interface ReadyOf extends Record<Exclude<ContenderName, 'oidc' | 'ours'>, { readonly port: number }> {
+  readonly oidc: { readonly port: number; readonly token: string; readonly authorization: string }
+  readonly ours: OursReady
+}
+export type Ready<Name extends ContenderName> = ReadyOf[Name]
+export type ContenderReply<Name extends ContenderName> = { readonly ready: Ready<Name> } | Usage
+
+/** Of the whole process, with all its threads. */
+export interface Usage {
+  readonly cpuUs: number
+  readonly rssBytes: number
+  readonly rssBytesMax: number
+}
+
+export interface OursOptions {
+  readonly dataDir: string
+  /** PostgreSQL instead of a file in that directory. */
+  readonly databaseUrl?: string
+  readonly logLevel?: 'info' | 'warn'
+  /** Whom the site trusts. */
+  readonly issuer: { readonly did: string; readonly keyId: string; readonly multikey: string }
+}
+
+export interface OursReady {
+  readonly port: number
+  readonly apiKey: string
+}

@@ -1,0 +1,67 @@
+import { createServer } from 'node:net'
+import { permissions } from '@countersign/core/contract'
+import { createApiKey } from '../../packages/service/src/actions/api-keys.ts'
+import { createSite } from '../../packages/service/src/actions/create-site.ts'
+import { readConfig } from '../../packages/service/src/config.ts'
+import { createLogger } from '../../packages/service/src/logger.ts'
+import { openService, type Service } from '../../packages/service/src/service.ts'
+import { READ, SITE } from '../sample.ts'
+import type { OursOptions, OursReady, Running } from './contender.ts'
+
+/**
+ * The whole service as it stands, with one site. Limits on pace are out of the way, and so is the refusal of work on a busy machine: that would
+ * only show how busy it is.
+ */
+export async function serveOurs({ dataDir, databaseUrl, logLevel = 'warn', issuer }: OursOptions): Promise<Running<OursReady>> {
+  const port = await freePort()
+  const env = {
+    COUNTERSIGN_DATA_DIR: dataDir,
+    COUNTERSIGN_PORT: String(port),
+    COUNTERSIGN_LOG_LEVEL: logLevel,
+    COUNTERSIGN_PROTECTED_SITE: SITE,
+    COUNTERSIGN_PROTECTED_SCOPE: READ,
+    COUNTERSIGN_RATE_LIMIT_KEY: '999999999/10',
+    COUNTERSIGN_RATE_LIMIT_KEYLESS: '999999999/10',
+    COUNTERSIGN_VIEW_AGE_MS_MAX: '60000',
+    COUNTERSIGN_OVERLOAD_EVENT_LOOP_DELAY_MS_MAX: '60000',
+    ...(databaseUrl === undefined ? {} : { COUNTERSIGN_DATABASE_URL: databaseUrl }),
+  }
+  const service = await openService(readConfig('development', { argv: [], env }), {
+    log: createLogger(logLevel),
+    onFatal: (fault) => {
+      throw fault
+    },
+  })
+  const apiKey = await prepare(service, issuer)
+  await service.listen()
+  const health = await fetch(`http://127.0.0.1:${port}/readyz`)
+  if (health.status !== 200) throw new Error(`our own service is not ready: ${await health.text()}`)
+  return { ready: { port, apiKey }, close: () => service.close() }
+}
+
+async function prepare({ deps }: Service, { did, keyId, multikey }: OursOptions['issuer']): Promise<string> {
+  const act = { actor: 'system', atMs: deps.clock.nowMs(), requestId: undefined }
+  if (deps.views.view(SITE) === undefined) {
+    await createSite(
+      deps,
+      { siteId: SITE, name: 'Bench', returnUrls: [], bearer: 'on', holderProof: 'optional', credentialTtlSecondsMax: undefined },
+      act,
+    )
+    const keys = [{ id: keyId, key: multikey, status: 'active' }] as const
+    const bounds = { scope: undefined, credentialTtlSecondsMax: undefined, label: undefined, fetched: false }
+    const added = await deps.store.addIssuer({ siteId: SITE, issuer: did, keys, ...bounds }, act)
+    if (added !== 'exists') await deps.views.reached(added.position)
+  }
+  const { secret } = await createApiKey(deps, { siteId: SITE, permissions, label: 'bench', expiresInSeconds: undefined }, act)
+  return secret
+}
+
+/** The address is part of the configuration, so it has to be known before anything listens. */
+function freePort(): Promise<number> {
+  return new Promise((resolve) => {
+    const server = createServer().listen(0, '127.0.0.1', () => {
+      const address = server.address()
+      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0))
+    })
+  })
+}

@@ -1,0 +1,98 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import type { ContenderName, ContenderOptions, ContenderReply, Ready, Usage } from './contenders/contender.ts'
+import type { LoadOrder, LoadOutcome, LoadReply, LoadTarget } from './load.ts'
+
+/** A server in a process of its own. */
+export interface Contender<Name extends ContenderName = ContenderName> {
+  readonly ready: Ready<Name>
+  /** From the start of the process to its readiness. */
+  readonly startMs: number
+  usage(): Promise<Usage>
+  stop(): Promise<void>
+}
+
+/** Requests sent from a process of its own. */
+export interface Load {
+  target(target: LoadTarget): Promise<Target>
+  stop(): Promise<void>
+}
+
+export interface Target {
+  /** So many requests over all connections. */
+  run(times: number): Promise<LoadOutcome>
+  /** As many as it can for so long. */
+  sustain(ms: number): Promise<LoadOutcome>
+}
+
+/** Starts one server. Rejects when it ends before it is ready. */
+export async function startContender<Name extends ContenderName>(name: Name, options: ContenderOptions[Name]): Promise<Contender<Name>> {
+  const startedMs = performance.now()
+  const child = start('./serve.ts', [name, JSON.stringify(options)])
+  const first = (await reply(child)) as ContenderReply<Name>
+  if (!('ready' in first)) throw new Error(`${name} could not be started`)
+  return {
+    ready: first.ready,
+    startMs: performance.now() - startedMs,
+    async usage() {
+      child.send('usage')
+      return (await reply(child)) as Usage
+    },
+    stop: () => stop(child),
+  }
+}
+
+/** Starts the process that sends. Only one of its targets may be busy at a time. */
+export async function startLoad(): Promise<Load> {
+  const child = start('./load.ts', [])
+  const ask = async (order: LoadOrder): Promise<LoadOutcome | undefined> => {
+    child.send(order)
+    const answer = (await reply(child)) as LoadReply
+    if ('fault' in answer) throw new Error(answer.fault)
+    return answer.outcome
+  }
+  let ids = 0
+  return {
+    async target(target) {
+      const id = ids++
+      await ask({ kind: 'target', id, target })
+      return {
+        run: async (times) => (await ask({ kind: 'run', id, times })) as LoadOutcome,
+        sustain: async (ms) => (await ask({ kind: 'sustain', id, ms })) as LoadOutcome,
+      }
+    },
+    stop: () => stop(child),
+  }
+}
+
+/** What these processes write matters only when they fail: their output goes nowhere, their complaints to ours. */
+function start(file: string, args: readonly string[]): ChildProcess {
+  return fork(new URL(file, import.meta.url), args, {
+    execArgv: ['--conditions=countersign-source'],
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    serialization: 'advanced',
+  })
+}
+
+function reply(child: ChildProcess): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    const done = () => child.off('message', onMessage).off('exit', onExit)
+    const onMessage = (message: unknown) => {
+      done()
+      resolve(message)
+    }
+    const onExit = (code: number | null) => {
+      done()
+      reject(new Error(`a process of the benchmark ended with ${code}`))
+    }
+    child.on('message', onMessage).on('exit', onExit)
+  })
+}
+
+/** Whoever loses its parent ends by itself. */
+function stop(child: ChildProcess): Promise<void> {
+  return new Promise((resolve) => {
+    if (child.exitCode !== null || child.signalCode !== null) return resolve()
+    child.once('exit', () => resolve())
+    child.disconnect()
+  })
+}

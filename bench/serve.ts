@@ -1,0 +1,28 @@
+/** One server of the comparison, alone in its process: `serve.ts <name> <options as JSON>`. Says when it is ready, and what it has used. */
+import type { ContenderName, ContenderOptions, Ready, Running, Usage } from './contenders/contender.ts'
+
+const contenders: { readonly [Name in ContenderName]: (options: ContenderOptions[Name]) => Promise<Running<Ready<Name>>> } = {
+  http: async (options) => (await import('./contenders/bare.ts')).serveHttp(options),
+  fastify: async (options) => (await import('./contenders/bare.ts')).serveFastify(options),
+  verify: async (options) => (await import('./contenders/bare.ts')).serveVerifying(options),
+  jose: async (options) => (await import('./contenders/fastify-jose.ts')).serveJose(options),
+  oidc: async (options) => (await import('./contenders/oidc-provider.ts')).serveOidc(options),
+  ours: async (options) => (await import('./contenders/ours.ts')).serveOurs(options),
+}
+
+function usage(): Usage {
+  const { user, system } = process.cpuUsage()
+  return { cpuUs: user + system, rssBytes: process.memoryUsage.rss(), rssBytesMax: process.resourceUsage().maxRSS * 1024 }
+}
+
+const [name, options] = process.argv.slice(2)
+const serve = contenders[name as ContenderName] as (options: unknown) => Promise<Running>
+const { ready, close } = await serve(JSON.parse(options ?? ''))
+process.on('message', () => process.send?.(usage()))
+process.once('disconnect', () => {
+  close().then(
+    () => process.exit(0),
+    () => process.exit(1),
+  )
+})
+process.send?.({ ready })
