@@ -164,7 +164,7 @@ const userLine = z
 export const snapshotLineSchema = z
   .discriminatedUnion('type', [
     z.strictObject({ type: z.literal('head'), ...head }),
-    z.strictObject({ type: z.literal('site'), ...siteState }),
+    z.strictObject({ type: z.literal('site'), ...siteState, bearer_off_at: time.optional() }),
     issuerLine,
     userLine,
     z.strictObject({ type: z.literal('credential'), ...credentialRevoked }),

@@ -48,7 +48,7 @@ export class SiteContents {
         this.issuers.compromise(body.issuer, body.key_id, msOf(body.at))
         break
       case 'site.changed':
-        this.#change(body)
+        this.#change(body, body.bearer === 'off' ? entry.at : undefined)
         break
       default:
         unknownKind(kind)
@@ -74,7 +74,7 @@ export class SiteContents {
         this.#addIssuer(line, asOf)
         break
       case 'site':
-        this.#change(line)
+        this.#change(line, line.bearer_off_at)
         break
       default:
         unknownKind(line)
@@ -94,8 +94,15 @@ export class SiteContents {
     }
   }
 
-  #change({ bearer, holder_proof, credential_ttl_seconds_max }: SiteState): void {
-    this.settings = { bearer, holderProof: holder_proof, credentialTtlSecondsMax: credential_ttl_seconds_max ?? undefined }
+  #change({ bearer, holder_proof, credential_ttl_seconds_max }: SiteState, bearerOffAt: string | undefined): void {
+    const offMs = bearerOffAt === undefined ? undefined : msOf(bearerOffAt)
+    const before = this.settings.bearerOffMs
+    this.settings = {
+      bearer,
+      bearerOffMs: offMs === undefined || before === undefined ? (offMs ?? before) : Math.max(offMs, before),
+      holderProof: holder_proof,
+      credentialTtlSecondsMax: credential_ttl_seconds_max ?? undefined,
+    }
     this.hasSite = true
   }
 }

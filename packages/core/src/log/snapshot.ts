@@ -33,6 +33,8 @@ export interface SnapshotHead {
 
 export interface SiteLine extends SiteState {
   readonly type: 'site'
+  /** The latest moment at which bearer tokens were off; absent when they never were. */
+  readonly bearer_off_at?: string
 }
 
 /** An issuer that the site trusts or has trusted, with the last state that was stated about it. */
@@ -105,9 +107,12 @@ export function parseSnapshotLine(value: unknown): SnapshotHead | SnapshotLine |
     case 'issuer':
       return parseIssuerLine(value)
     case 'site': {
-      const fields = parseFields(value, 4)
+      const withOff = parseFields(value, 5)
+      const fields = withOff ?? parseFields(value, 4)
       const state = fields && parseSiteState(fields)
-      return state && { type, ...state }
+      if (state === undefined || withOff === undefined) return state && { type, ...state }
+      const { bearer_off_at } = withOff
+      return isTime(bearer_off_at) ? { type, ...state, bearer_off_at } : undefined
     }
     case 'head': {
       const { site_id, epoch, seq, hash, as_of } = parseFields(value, 6) ?? {}

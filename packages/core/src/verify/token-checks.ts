@@ -17,6 +17,8 @@ export function tokenScope(token: TokenFacts, demand: Demand, site: SiteKnowledg
   if (key.status === 'retired' && !(token.rootCreatedMs <= (key.changedAtMs ?? Number.NEGATIVE_INFINITY))) return invalidToken
   if (isRevoked(token, site)) return invalidToken
   if (site.settings.bearer !== 'on') return deny('bearer_disabled', 'this site takes no bearer tokens any more; send the credential itself')
+  const { bearerOffMs } = site.settings
+  if (bearerOffMs !== undefined && !(token.issuedAtMs > bearerOffMs)) return invalidToken
   const scope = scopeWithin(token.scope, issuer.scope)
   return scopeFault(scope, demand) ?? scope
 }

@@ -30,6 +30,8 @@ export interface TrustedIssuer {
 
 export interface SiteSettings {
   readonly bearer: 'on' | 'off'
+  /** The latest moment at which bearer tokens were off. What was made up to then stays dead when they are switched on again. */
+  readonly bearerOffMs?: number | undefined
   readonly holderProof: 'optional' | 'required'
   readonly credentialTtlSecondsMax: number | undefined
 }

@@ -137,7 +137,11 @@ export class PlainSite {
 
   snapshotLines(): SnapshotLine[] {
     const settings = this.settings()
-    const lines: SnapshotLine[] = settings === undefined ? [] : [{ type: 'site', ...settings }]
+    const off = latest(
+      this.#sayings.flatMap(({ kind, body, at: time }) => (kind === 'site.changed' && body.bearer === 'off' ? [time] : [])),
+    )
+    const bearerOff = off === undefined ? {} : { bearer_off_at: timeOf(off) }
+    const lines: SnapshotLine[] = settings === undefined ? [] : [{ type: 'site', ...settings, ...bearerOff }]
     for (const { credential_id } of this.#bodies('credential.revoked')) {
       lines.push({ type: 'credential', credential_id, revoked_at: timeOf(this.credentialSince(credential_id)) })
     }
@@ -182,6 +186,10 @@ export class PlainSite {
 
 function earliest(times: readonly string[]): number | undefined {
   return times.length === 0 ? undefined : Math.min(...times.map(msOf))
+}
+
+function latest(times: readonly string[]): number | undefined {
+  return times.length === 0 ? undefined : Math.max(...times.map(msOf))
 }
 
 function timeOf(ms: number | undefined): string {

@@ -41,6 +41,7 @@ const GOOD_LINES = [
   ISSUER_LINE,
   { ...ISSUER_LINE, status: 'distrusted', distrusted_at: at(1) },
   { ...ISSUER_LINE, status: 'distrusted', distrusted_at: null, keys: [] },
+  { ...SITE_LINE, bearer_off_at: at(4) },
   { type: 'user', ppid: user(1), revoked_at: at(1) },
   { type: 'user', ppid: user(1), revoked_at: at(1), reinstated_at: at(2) },
   { type: 'user', ppid: user(1), revoked_at: at(1), reinstated_at: at(2), revoked_again_at: at(3) },
@@ -77,7 +78,8 @@ describe('parseSnapshotLine', () => {
       const { [member]: _, ...rest } = members
       // What is left of a user line without its last member is another good line.
       const isShorterUser = line.type === 'user' && member === Object.keys(line).at(-1) && Object.keys(line).length > 3
-      expect(parseSnapshotLine(rest) !== undefined, `without ${member}`).toBe(isShorterUser)
+      const isOptional = isShorterUser || member === 'bearer_off_at'
+      expect(parseSnapshotLine(rest) !== undefined, `without ${member}`).toBe(isOptional)
       for (const other of [-1, true, '', {}, [[]]])
         expect(parseSnapshotLine({ ...rest, [member]: other }), `${member}: ${other}`).toBeUndefined()
     }
@@ -88,6 +90,8 @@ describe('parseSnapshotLine', () => {
     ['a trusted issuer that was distrusted', { ...ISSUER_LINE, distrusted_at: at(1) }],
     ['a distrusted issuer without a time', { ...ISSUER_LINE, status: 'distrusted' }],
     ['a user revoked again without reinstatement', { type: 'user', ppid: user(1), revoked_at: at(1), revoked_again_at: at(3) }],
+    ['a bearer_off_at that is no time', { ...SITE_LINE, bearer_off_at: 'once' }],
+    ['a bearer_off_at that is nothing', { ...SITE_LINE, bearer_off_at: null }],
     ['a compromised key that is no key', { ...ISSUER_LINE, compromised: [{ key_id: 'key-0', key: 'z6', at: at(0) }] }],
     ['too many compromised keys', { ...ISSUER_LINE, compromised: Array(COMPROMISED_KEYS_MAX + 1).fill(ISSUER_LINE.compromised[0]) }],
     ['a list', []],

@@ -19,6 +19,7 @@ import {
   msAt,
   OTHER_SITE,
   revocations,
+  type Saying,
   SEED,
   SITE,
   token,
@@ -54,6 +55,20 @@ describe('a view at the beginning', () => {
     })
     const view = await viewAfter({ kind: 'site.changed', body: { bearer: 'on', holder_proof: 'optional', credential_ttl_seconds_max: 60 } })
     expect(view.settings).toEqual({ bearer: 'on', holderProof: 'optional', credentialTtlSecondsMax: 60 })
+  })
+
+  it('remembers when bearer tokens were last off, whatever is said later and in whichever order the times come', async () => {
+    const switched = (bearer: 'on' | 'off', seconds: number): Saying => ({
+      kind: 'site.changed',
+      body: { bearer, holder_proof: 'optional', credential_ttl_seconds_max: null },
+      at: at(seconds),
+    })
+    expect((await viewAfter(switched('on', 1))).settings.bearerOffMs).toBeUndefined()
+    expect((await viewAfter(switched('on', 1), switched('off', 5), switched('on', 9))).settings).toMatchObject({
+      bearer: 'on',
+      bearerOffMs: msAt(5),
+    })
+    expect((await viewAfter(switched('off', 7), switched('off', 3), switched('on', 9))).settings.bearerOffMs).toBe(msAt(7))
   })
 
   it('draws its own seed, so that two views do not share their collisions', () => {

@@ -102,6 +102,14 @@ describe('a bearer token', () => {
     expect(await judge(site(off), asking({ nowMs: token.expiresAtMs }))).toBe('token_invalid')
   })
 
+  test('that was out while bearer tokens were off stays dead when they are on again', async () => {
+    const offUntil = (bearerOffMs: number | undefined) => judge(site((s) => (s.settings = { ...s.settings, bearerOffMs })))
+    expect(await offUntil(undefined)).toBe('allowed')
+    expect(await offUntil(token.issuedAtMs - 1)).toBe('allowed')
+    expect(await offUntil(token.issuedAtMs)).toBe('token_invalid')
+    expect(await offUntil(NOW)).toBe('token_invalid')
+  })
+
   test('gives only what the issuer may still grant', async () => {
     const capped = site((s) => s.issuers.set(issuer.did, trusted(issuer, { scope: new Set([READ]) })))
     expect(await verify({ token }, asking(), knowing(capped))).toMatchObject({ ok: true, subject: { scope: [READ] } })

@@ -42,7 +42,12 @@ export function administrationSuite(store: TheStore): void {
       expect(await kindsOf(store(), site)).toEqual(['site.changed'])
       const changed = await store().changeSite(site, { bearer: 'off', credentialTtlSecondsMax: 3600 }, act())
       expect(changed?.position).toBeGreaterThan(0)
-      expect((await viewOf(store(), site)).settings).toEqual({ bearer: 'off', holderProof: 'optional', credentialTtlSecondsMax: 3600 })
+      expect((await viewOf(store(), site)).settings).toEqual({
+        bearer: 'off',
+        bearerOffMs: expect.any(Number),
+        holderProof: 'optional',
+        credentialTtlSecondsMax: 3600,
+      })
       expect(await store().changeSite(site, { bearer: 'off' }, act())).toMatchObject({ position: 0 })
       expect(await actions(site)).toEqual([
         ['site.change', 'unchanged'],

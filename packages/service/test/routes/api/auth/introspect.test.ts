@@ -35,6 +35,26 @@ forEachSharedStore('POST /api/auth/introspect', (open) => {
     })
   })
 
+  it('does not bring a token back that was out while its site had switched bearer tokens off', async () => {
+    const { node, store, A, issued } = await begin()
+    const { document } = await issued()
+    const token = await node.tokenFor(document)
+    const switched = async (bearer: 'on' | 'off') => {
+      node.clock.pass(1000)
+      const changed = await store.changeSite(A, { bearer }, { actor: 'operator', atMs: node.clock.nowMs(), requestId: undefined })
+      await node.deps.views.reached(changed?.position ?? 0)
+    }
+    expect((await node.introspect(token)).body.active).toBe(true)
+    await switched('off')
+    expect((await node.introspect(token)).body).toEqual(INACTIVE)
+    expect((await node.bearer(token)).code).toBe('bearer_disabled')
+    await switched('on')
+    expect((await node.introspect(token)).body).toEqual(INACTIVE)
+    expect((await node.bearer(token)).code).toBe('token_invalid')
+    node.clock.pass(1000)
+    expect((await node.introspect(await node.tokenFor(document))).body.active).toBe(true)
+  })
+
   it('A141: a key sees tokens of its own site only; the operator sees all and can narrow', async () => {
     const { node, A, B, issued } = await begin()
     const token = await node.tokenFor((await issued()).document)
