@@ -13,6 +13,7 @@ import {
   scopeList,
   siteId,
   someScopes,
+  time,
   ttlSeconds,
 } from './fields.ts'
 import { idempotencyHeaders, proxyHeaders } from './headers.ts'
@@ -74,6 +75,10 @@ export const activeTokenSchema = z.strictObject({
     .meta({ description: 'The credential and those it was delegated from, the root last.' }),
   issuer: z.string().meta({ description: 'The DID that signed the root.' }),
   issuer_key: issuerKeyId,
+  root_created_at: time.meta({ description: 'When the root of the chain was signed. A key that was retired before then gives nothing.' }),
+  oldest_created_at: time.meta({
+    description: 'When the oldest credential of the chain was signed. A user reinstated after then needs a new one.',
+  }),
 })
 export const inactiveTokenSchema = z.strictObject({ active: z.literal(false) })
 

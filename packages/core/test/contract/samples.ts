@@ -198,6 +198,8 @@ export const answers: Partial<Record<EndpointId, Json[]>> = {
       credential_chain: [CREDENTIAL_ID],
       issuer: 'did:web:issuer.example',
       issuer_key: 'key-1',
+      root_created_at: '2026-11-15T09:00:00Z',
+      oldest_created_at: '2026-11-15T09:00:00Z',
     },
     { active: false },
   ],

@@ -1,3 +1,4 @@
+import { formatTime } from '@countersign/core'
 import type { Introspection } from '@countersign/core/contract'
 import { fragmentOf } from '../../../actions/guard.ts'
 import { type ActiveToken, introspect as ask } from '../../../actions/introspect.ts'
@@ -33,5 +34,7 @@ function described(token: ActiveToken, baseUrl: string): Introspection {
     credential_chain: [...credentialChain],
     issuer: token.issuer,
     issuer_key: fragmentOf(token.issuerKey),
+    root_created_at: formatTime(token.rootCreatedMs),
+    oldest_created_at: formatTime(token.oldestCreatedMs),
   }
 }

@@ -32,6 +32,8 @@ forEachSharedStore('POST /api/auth/introspect', (open) => {
       credential_chain: [id],
       issuer: issuer.did,
       issuer_key: issuer.keyId,
+      root_created_at: (document as { proof: { created: string } }).proof.created,
+      oldest_created_at: (document as { proof: { created: string } }).proof.created,
     })
   })
 
