@@ -48,6 +48,10 @@ export default defineConfig({
       },
       {
         extends: true,
+        test: { name: 'sdk', include: ['packages/sdk/test/**/*.test.ts'] },
+      },
+      {
+        extends: true,
         test: { name: 'repository', include: ['test/**/*.test.ts'], exclude: ['test/system/**'] },
       },
       {
