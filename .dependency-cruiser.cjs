@@ -7,6 +7,9 @@ const CORE_FOLDERS = ['log', 'verify', 'holder', 'credential', 'proof', 'encodin
 /** From the door of the service down to its store. */
 const SERVICE_FLOORS = ['main', 'commands', 'service', 'app', 'routes', 'actions', 'log', 'store']
 
+/** What an integrator touches, down to what follows the log. */
+const SDK_FLOORS = ['testing', 'adapters', 'guard', 'view']
+
 /** One rule for each floor but the topmost: it may not import anything above it. A floor is a folder, or a file of that name. */
 function arrows(room, floors) {
   return floors.slice(1).map((floor, i) => {
@@ -46,6 +49,20 @@ module.exports = {
     },
     ...arrows('core', CORE_FOLDERS),
     ...arrows('service', SERVICE_FLOORS),
+    ...arrows('sdk', SDK_FLOORS),
+    {
+      name: 'sdk-runs-everywhere',
+      comment: 'The SDK runs in browsers and on the edge: no builtins, no contract (it loads zod), no frameworks.',
+      severity: 'error',
+      from: { path: '^packages/sdk/src/' },
+      to: { path: ['^packages/core/src/contract/', 'node_modules/'], dependencyTypesNot: ['type-only'] },
+    },
+    {
+      name: 'sdk-has-no-builtins',
+      severity: 'error',
+      from: { path: '^packages/sdk/src/' },
+      to: { dependencyTypes: ['core'] },
+    },
     {
       name: 'nobody-imports-contract',
       comment: 'contract/ is a front door of its own, outside the size budget; only its tests look in.',

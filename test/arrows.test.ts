@@ -30,6 +30,11 @@ const BROKEN: Readonly<Record<string, readonly [path: string, text: string]>> = 
   'nobody-imports-cli': ['packages/service/src/a.ts', "import '../../cli/src/base.ts'"],
   'service-does-not-import-sdk': ['packages/service/src/b.ts', "import '../../sdk/src/base.ts'"],
   'sdk-imports-core-only': ['packages/sdk/src/a.ts', "import '../../service/src/main.ts'"],
+  'sdk-adapters-is-below-testing': ['packages/sdk/src/adapters/a.ts', "import '../testing/base.ts'"],
+  'sdk-guard-is-below-adapters': ['packages/sdk/src/guard/a.ts', "import '../adapters/base.ts'"],
+  'sdk-view-is-below-guard': ['packages/sdk/src/view/a.ts', "import '../guard/base.ts'"],
+  'sdk-runs-everywhere': ['packages/sdk/src/b.ts', "import '../../core/src/contract/base.ts'"],
+  'sdk-has-no-builtins': ['packages/sdk/src/c.ts', "import 'node:fs'"],
   'console-uses-contract-only': ['packages/console/src/a.ts', "import '../../core/src/index.ts'"],
   'service-commands-is-below-main': ['packages/service/src/commands/a.ts', "import '../main.ts'"],
   'service-service-is-below-commands': ['packages/service/src/service.ts', "import './commands/base.ts'"],
@@ -48,6 +53,7 @@ const BROKEN: Readonly<Record<string, readonly [path: string, text: string]>> = 
 const FOLDERS = [
   ...['log', 'verify', 'holder', 'credential', 'proof', 'encoding', 'contract'].map((folder) => `packages/core/src/${folder}`),
   ...['commands', 'routes', 'actions', 'log', 'store/sqlite', 'store/verbs'].map((folder) => `packages/service/src/${folder}`),
+  ...['testing', 'adapters', 'guard', 'view'].map((folder) => `packages/sdk/src/${folder}`),
   ...['packages/sdk/src', 'packages/cli/src', 'packages/console/src', 'packages/core/test'],
 ]
 

@@ -34,6 +34,7 @@ export {
 export { type Grant, issueCredential, type Signer } from './credential/issue.ts'
 export { findPresentation, type Presentation } from './credential/presentation.ts'
 export { readCredentialHeader, readCredentialObject } from './credential/read.ts'
+export { bearerChallenge, credentialChallenge, problemType, type Refusal, type RefusalCode, refusals } from './credential/refusal.ts'
 
 export { decodeBase64url, encodeBase64url } from './encoding/base64url.ts'
 export { canonicalJson } from './encoding/jcs.ts'

@@ -1,3 +1,4 @@
+import { bearerChallenge, credentialChallenge, problemType } from '../credential/refusal.ts'
 import { type Challenge, type ProblemCode, problems } from './problems.ts'
 
 /** One thing that is wrong with a request: where, and what should stand there. Never what stood there. */
@@ -51,19 +52,13 @@ export function problemBody(code: ProblemCode, members: ProblemMembers): Problem
   return body
 }
 
-/** The address of the page that explains a code. */
-export function problemType(baseUrl: string, code: ProblemCode): string {
-  return `${baseUrl}/problems/${code}`
-}
+export { problemType }
 
 const REALM = 'realm="countersign"'
 
 const challenges: Record<Challenge, (code: ProblemCode) => string> = {
-  // RFC 9110 §11.6.1 lets one field list several challenges; a caller with nothing at all learns of both ways in.
-  credential: (code) =>
-    code === 'credential_missing' ? `ServiceCredential ${REALM}, Bearer ${REALM}` : `ServiceCredential ${REALM}, error="${code}"`,
-  // RFC 6750 §3.1.
-  bearer: () => `Bearer ${REALM}, error="invalid_token"`,
+  credential: credentialChallenge,
+  bearer: bearerChallenge,
   api_key: (code) => (code === 'api_key_missing' ? `ApiKey ${REALM}` : `ApiKey ${REALM}, error="${code}"`),
   session: () => `Session ${REALM}`,
 }

@@ -1,7 +1,8 @@
 import type { DenialCode } from '../credential/denial.ts'
+import { type Refusal, refusals } from '../credential/refusal.ts'
 
 /** Which challenge a 401 with this code sends in `WWW-Authenticate`. */
-export type Challenge = 'credential' | 'bearer' | 'api_key' | 'session'
+export type Challenge = NonNullable<Refusal['challenge']> | 'api_key' | 'session'
 
 /** One code: what it means and what its receiver should do next. Codes are never reused for something else. */
 export interface Problem {
@@ -22,26 +23,22 @@ const table = {
     remedy: 'Send one well-formed JSON object, without duplicate members, and each parameter once.',
   },
   credential_malformed: {
-    status: 400,
-    title: 'Malformed credential',
+    ...refusals.credential_malformed,
     meaning: 'What was sent as a credential cannot be read as one: encoding, JSON, a missing member, a bad time or identifier.',
     remedy: 'Send the signed object exactly as it was issued, as unpadded base64url in the header or as a JSON object in the body.',
   },
   credential_unsupported: {
-    status: 400,
-    title: 'Unsupported credential',
+    ...refusals.credential_unsupported,
     meaning: 'The credential has another context, type, proof type or cryptosuite than this service checks.',
     remedy: 'Present an AccessCredential with exactly one Data Integrity proof of a suite that discovery lists.',
   },
   auth_ambiguous: {
-    status: 400,
-    title: 'Ambiguous authentication',
+    ...refusals.auth_ambiguous,
     meaning: 'More than one credential, bearer token or API key was presented where one is wanted.',
     remedy: 'Send exactly one of them, in exactly one header.',
   },
   delegation_too_deep: {
-    status: 400,
-    title: 'Delegation too deep',
+    ...refusals.delegation_too_deep,
     meaning: 'The chain of delegated credentials has more links than are allowed.',
     remedy: 'Delegate from a credential that is nearer to the root.',
   },
@@ -83,81 +80,59 @@ const table = {
   },
 
   credential_missing: {
-    status: 401,
-    title: 'Credential missing',
+    ...refusals.credential_missing,
     meaning: 'The request carries no credential.',
     remedy: 'Send the signed credential as unpadded base64url in X-Service-Credential.',
-    challenge: 'credential',
   },
   issuer_untrusted: {
-    status: 401,
-    title: 'Issuer not trusted',
+    ...refusals.issuer_untrusted,
     meaning: 'The site does not trust the issuer, its key, or credentials that live this long.',
     remedy: 'Get a credential from an issuer that the site trusts, or have the site add this one.',
-    challenge: 'credential',
   },
   credential_signature_invalid: {
-    status: 401,
-    title: 'Signature does not hold',
+    ...refusals.credential_signature_invalid,
     meaning: 'The signature of the credential does not hold: it was changed after signing or signed with another key.',
     remedy: 'Present the credential exactly as it was issued, or get a new one.',
-    challenge: 'credential',
   },
   credential_not_yet_valid: {
-    status: 401,
-    title: 'Credential not valid yet',
+    ...refusals.credential_not_yet_valid,
     meaning: 'The credential begins, or was signed, in the future.',
     remedy: 'Wait until validFrom, and check the clocks of issuer and client.',
-    challenge: 'credential',
   },
   credential_expired: {
-    status: 401,
-    title: 'Credential expired',
+    ...refusals.credential_expired,
     meaning: 'The end of the credential has passed.',
     remedy: 'Get a new credential.',
-    challenge: 'credential',
   },
   credential_revoked: {
-    status: 401,
-    title: 'Credential revoked',
+    ...refusals.credential_revoked,
     meaning: 'The credential, its user, or a credential it was delegated from has been revoked.',
     remedy: 'Ask the site why; trying again will not help.',
-    challenge: 'credential',
   },
   delegation_invalid: {
-    status: 401,
-    title: 'Delegation does not hold',
+    ...refusals.delegation_invalid,
     meaning: 'A link of the delegation chain breaks a rule: scope, end, site, subject, signer, holder key or permission to delegate.',
     remedy: 'Delegate again: never more than the parent has, signed with its holder key, from a delegable parent.',
-    challenge: 'credential',
   },
   proof_required: {
-    status: 401,
-    title: 'Holder proof required',
+    ...refusals.proof_required,
     meaning: 'The credential is bound to a holder key, or the site wants it to be, and the request is not signed with that key.',
     remedy: 'Sign the request (RFC 9421, tag "service-credential") with the holder key.',
-    challenge: 'credential',
   },
   proof_invalid: {
-    status: 401,
-    title: 'Holder proof does not hold',
+    ...refusals.proof_invalid,
     meaning: 'The request signature is wrong, too old, made with another key, or does not cover what it must.',
     remedy: 'Sign this very request anew, with the holder key and a correct clock, and cover all required components.',
-    challenge: 'credential',
   },
   proof_replayed: {
-    status: 401,
-    title: 'Holder proof used before',
+    ...refusals.proof_replayed,
     meaning: 'A request signature with this nonce has already been accepted.',
     remedy: 'Sign each request anew with a fresh nonce.',
-    challenge: 'credential',
   },
   token_invalid: {
-    status: 401,
-    title: 'Token not accepted',
+    ...refusals.token_invalid,
     meaning: 'The bearer token is malformed, unknown, expired or revoked, or belongs to another site.',
     remedy: 'Exchange the credential for a new token, or present the credential itself.',
-    challenge: 'bearer',
   },
   api_key_missing: {
     status: 401,
@@ -182,20 +157,17 @@ const table = {
   },
 
   site_mismatch: {
-    status: 403,
-    title: 'Credential of another site',
+    ...refusals.site_mismatch,
     meaning: 'The credential is bound to another site than the one it was presented at.',
     remedy: 'Present a credential whose site_id equals this site, byte for byte.',
   },
   scope_insufficient: {
-    status: 403,
-    title: 'Scope insufficient',
+    ...refusals.scope_insufficient,
     meaning: 'The credential or token does not have the scope that is wanted; required_scope names it.',
     remedy: 'Get a credential with that scope, or ask for less.',
   },
   bearer_disabled: {
-    status: 403,
-    title: 'Bearer tokens are off',
+    ...refusals.bearer_disabled,
     meaning: 'The site does not take bearer tokens.',
     remedy: 'Present the credential itself in X-Service-Credential.',
   },
@@ -261,8 +233,7 @@ const table = {
     remedy: 'Take a new snapshot and follow the feed from there.',
   },
   request_too_large: {
-    status: 413,
-    title: 'Request too large',
+    ...refusals.request_too_large,
     meaning: 'The body, or the credential in it, is larger than allowed.',
     remedy: 'Send less; discovery prints the limits.',
   },
@@ -310,8 +281,7 @@ const table = {
     retryable: true,
   },
   header_too_large: {
-    status: 431,
-    title: 'Header too large',
+    ...refusals.header_too_large,
     meaning: 'The credential header or the header section as a whole is larger than allowed.',
     remedy: 'Send a smaller credential, with a shorter delegation chain, and fewer headers.',
   },
@@ -324,25 +294,19 @@ const table = {
     retryable: true,
   },
   store_unavailable: {
-    status: 503,
-    title: 'Store not available',
+    ...refusals.store_unavailable,
     meaning: 'The store could not confirm the request, so it does not count as done.',
     remedy: 'Try again after Retry-After seconds, with the same Idempotency-Key.',
-    retryable: true,
   },
   revocation_view_stale: {
-    status: 503,
-    title: 'Revocation knowledge too old',
+    ...refusals.revocation_view_stale,
     meaning: 'The verifier does not know what has been revoked lately, so it lets nobody in.',
     remedy: 'Try again after Retry-After seconds.',
-    retryable: true,
   },
   overloaded: {
-    status: 503,
-    title: 'Overloaded',
+    ...refusals.overloaded,
     meaning: 'The service has more work than it can do in time.',
     remedy: 'Try again after Retry-After seconds.',
-    retryable: true,
   },
 } as const satisfies Record<string, Problem>
 

@@ -1,0 +1,58 @@
+import type { DenialCode } from './denial.ts'
+
+/** A code that a guard answers with: a denial, or that what it must ask (nonces, tokens) cannot be asked now. */
+export type RefusalCode = DenialCode | 'store_unavailable' | 'overloaded'
+
+export interface Refusal {
+  readonly status: number
+  readonly title: string
+  /** Which challenge a 401 sends in `WWW-Authenticate`. */
+  readonly challenge?: 'credential' | 'bearer'
+  /** The very same request may succeed later. */
+  readonly retryable?: true
+}
+
+/** Status and title of every refusal of a guard. `contract/problems.ts` has the same rows with meaning and remedy; this one loads nothing. */
+export const refusals = {
+  credential_malformed: { status: 400, title: 'Malformed credential' },
+  credential_unsupported: { status: 400, title: 'Unsupported credential' },
+  auth_ambiguous: { status: 400, title: 'Ambiguous authentication' },
+  delegation_too_deep: { status: 400, title: 'Delegation too deep' },
+  credential_missing: { status: 401, title: 'Credential missing', challenge: 'credential' },
+  issuer_untrusted: { status: 401, title: 'Issuer not trusted', challenge: 'credential' },
+  credential_signature_invalid: { status: 401, title: 'Signature does not hold', challenge: 'credential' },
+  credential_not_yet_valid: { status: 401, title: 'Credential not valid yet', challenge: 'credential' },
+  credential_expired: { status: 401, title: 'Credential expired', challenge: 'credential' },
+  credential_revoked: { status: 401, title: 'Credential revoked', challenge: 'credential' },
+  delegation_invalid: { status: 401, title: 'Delegation does not hold', challenge: 'credential' },
+  proof_required: { status: 401, title: 'Holder proof required', challenge: 'credential' },
+  proof_invalid: { status: 401, title: 'Holder proof does not hold', challenge: 'credential' },
+  proof_replayed: { status: 401, title: 'Holder proof used before', challenge: 'credential' },
+  token_invalid: { status: 401, title: 'Token not accepted', challenge: 'bearer' },
+  site_mismatch: { status: 403, title: 'Credential of another site' },
+  scope_insufficient: { status: 403, title: 'Scope insufficient' },
+  bearer_disabled: { status: 403, title: 'Bearer tokens are off' },
+  request_too_large: { status: 413, title: 'Request too large' },
+  header_too_large: { status: 431, title: 'Header too large' },
+  store_unavailable: { status: 503, title: 'Store not available', retryable: true },
+  revocation_view_stale: { status: 503, title: 'Revocation knowledge too old', retryable: true },
+  overloaded: { status: 503, title: 'Overloaded', retryable: true },
+} as const satisfies Readonly<Record<RefusalCode, Refusal>>
+
+const REALM = 'realm="countersign"'
+
+/** The `WWW-Authenticate` of a 401 to somebody who presented a credential, or should have. */
+export function credentialChallenge(code: string): string {
+  // RFC 9110 §11.6.1 lets one field list several challenges; a caller with nothing at all learns of both ways in.
+  return code === 'credential_missing' ? `ServiceCredential ${REALM}, Bearer ${REALM}` : `ServiceCredential ${REALM}, error="${code}"`
+}
+
+/** The `WWW-Authenticate` of a 401 to somebody who presented a bearer token (RFC 6750 §3.1). */
+export function bearerChallenge(): string {
+  return `Bearer ${REALM}, error="invalid_token"`
+}
+
+/** The address of the page that explains a code. `baseUrl` is that of the service, without a slash at its end. */
+export function problemType(baseUrl: string, code: string): string {
+  return `${baseUrl}/problems/${code}`
+}

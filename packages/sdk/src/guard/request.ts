@@ -1,0 +1,18 @@
+/**
+ * What an adapter hands over of a request. Nothing in it may be decoded, joined or tidied up: a holder signed what was sent, and whoever sent two
+ * credentials must be seen to have done so.
+ */
+export interface GuardRequest {
+  readonly method: string
+  /** Absolute, as the caller addressed it: scheme and host in front, then path and query as they stand in the request line. */
+  readonly url: string
+  /** Every field line of that lower-case name, in order; an empty list when there is none. */
+  header(name: string): readonly string[]
+  /**
+   * The body's raw bytes, before anything parsed it; undefined when there are none, `'unseen'` when they are gone. Asked for at most once per
+   * verification, and only when the credential is bound to a holder key and all else about it is right. Leave it out where there cannot be a body.
+   */
+  readonly body?: () => GuardBody | Promise<GuardBody>
+}
+
+export type GuardBody = Uint8Array | undefined | 'unseen'

@@ -1,0 +1,20 @@
+import type { Clocks } from '@countersign/core'
+
+/** Where a guard gets time from. Tests bring their own. */
+export interface GuardClock {
+  /** Both clocks, read together. */
+  read(): Clocks
+  /** Calls back once, that many milliseconds later, and keeps no process alive for it. The answer calls it off. */
+  after(ms: number, callback: () => void): () => void
+}
+
+/** The clocks of this process. */
+export const systemClock: GuardClock = {
+  read: () => ({ wallMs: Date.now(), monotonicMs: performance.now() }),
+  after(ms, callback) {
+    const timer: unknown = setTimeout(callback, ms)
+    // Browsers have numbers for timers; Node's would keep the process waiting.
+    ;(timer as { unref?: () => void }).unref?.()
+    return () => clearTimeout(timer as number)
+  },
+}
