@@ -1,12 +1,11 @@
 import type { NonceStore, ViewStamp } from '@countersign/core'
+import type { PLAIN_HTTP } from './base-url.ts'
 import type { GuardRequest } from './guard/request.ts'
 import type { GuardAllow, GuardVerdict } from './guard/verdict.ts'
 import type { GuardClock } from './view/clock.ts'
 
 /** Let old knowledge count, as `{ [FAIL_OPEN]: true }`. A symbol, so that neither JSON nor the environment can set it. */
 export const FAIL_OPEN: unique symbol = Symbol('countersign.failOpen')
-/** Take a `baseUrl` without TLS that is not on this machine, as `{ [PLAIN_HTTP]: true }`. Whoever is on the way can then let anybody in. */
-export const PLAIN_HTTP: unique symbol = Symbol('countersign.plainHttp')
 
 export interface GuardOptions {
   /** Where the service is, for example `https://auth.example`. */

@@ -2,6 +2,10 @@
  * `@countersign/sdk`: guards for routes, a fetch for agents and a typed client. Runs on Node, on the edge and in browsers; takes nothing but the
  * core along. Adapters for web frameworks and the testing kit are subpaths of their own.
  */
+export { PLAIN_HTTP } from './base-url.ts'
+export type { CallOptions } from './call.ts'
+export { allItems, type Client, type ClientOptions, createClient } from './client.ts'
+export { CountersignError, type CountersignErrorCode } from './countersign-error.ts'
 export type { GuardBody, GuardRequest } from './guard/request.ts'
 export type { FailingOpen, GuardAllow, GuardDenial, GuardProblem, GuardVerdict, Need } from './guard/verdict.ts'
 export {
@@ -11,11 +15,11 @@ export {
   type GuardDemand,
   type GuardOptions,
   type GuardState,
-  PLAIN_HTTP,
   type SessionEnd,
   type SessionVerdict,
   type SignedInSession,
 } from './guard.ts'
+export { type Denial, readDenial } from './read-denial.ts'
 export {
   type VerifyWebhookOptions,
   verifyWebhook,

@@ -1,0 +1,33 @@
+/** What a web-standard body gives; both `Request` and `Response` have it. */
+export type BodyStream = {
+  getReader(): { read(): Promise<{ done: boolean; value?: Uint8Array | undefined }>; cancel(reason?: unknown): Promise<unknown> }
+}
+
+/** Reads a body to its end. Undefined, and the rest is not read, when it has more than `bytesMax`. */
+export async function readBoundedBody(stream: BodyStream | null, bytesMax: number): Promise<Uint8Array<ArrayBuffer> | undefined> {
+  if (stream === null) return new Uint8Array()
+  const reader = stream.getReader()
+  const parts: Uint8Array[] = []
+  let length = 0
+  for (;;) {
+    const { done, value } = await reader.read()
+    if (done) return joined(parts, length)
+    if (value === undefined) continue
+    length += value.length
+    if (length > bytesMax) {
+      await reader.cancel().catch(() => undefined)
+      return undefined
+    }
+    parts.push(value)
+  }
+}
+
+function joined(parts: readonly Uint8Array[], length: number): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(length)
+  let at = 0
+  for (const part of parts) {
+    bytes.set(part, at)
+    at += part.length
+  }
+  return bytes
+}
