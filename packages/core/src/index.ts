@@ -112,8 +112,10 @@ export {
   type ViewFault,
 } from './log/view.ts'
 
+export type { Sha256 } from './proof/crypto-port.ts'
 export { type DidKey, didKey, didKeyMethod, keysOfDid, parseDidJwk, parseDidKey, parseDidWeb } from './proof/did.ts'
 export { type DidDocumentKeys, readDidDocument } from './proof/did-document.ts'
+export { createSha256, sha256Hex } from './proof/digest.ts'
 export {
   type KeyAlgorithm,
   keyFault,
@@ -131,6 +133,7 @@ export { exportPrivateJwk, generatePrivateKey, importPrivateKey, privateKeyFromC
 export type { Allow, AllowBearer, AllowCredential, Denied, Subject, Verdict, ViewStamp } from './verify/decision.ts'
 export type { Demand, Presented } from './verify/demand.ts'
 export { type ExplainedCheck, type Explanation, explain } from './verify/explain.ts'
+export { lapse } from './verify/lapse.ts'
 export { createSignatureMemory, type Remembered, type SignatureMemory } from './verify/signature-memory.ts'
 export type { TokenFacts } from './verify/token.ts'
 export type {

@@ -10,6 +10,7 @@ type KeyInput = KeyObject | { key: KeyObject; dsaEncoding: 'ieee-p1363' }
 
 /** What is used of node:crypto. Written down here because the core compiles without Node's types. */
 interface NodeCrypto {
+  createHash(algorithm: 'sha256'): { update(data: Uint8Array): unknown; digest(encoding: 'hex'): string }
   hash(algorithm: 'sha256', data: string | Uint8Array, encoding: 'hex' | 'latin1'): string
   verify(algorithm: 'sha256' | null, data: Uint8Array, key: KeyInput, signature: Uint8Array): boolean
   sign(algorithm: 'sha256' | null, data: Uint8Array, key: KeyInput): Uint8Array
@@ -24,7 +25,7 @@ const P256_SPKI_PREFIX = [
   0x03, 0x22, 0x00,
 ] as const
 
-const USED = ['hash', 'verify', 'sign', 'createPublicKey', 'createPrivateKey', 'generateKeyPairSync'] as const
+const USED = ['createHash', 'hash', 'verify', 'sign', 'createPublicKey', 'createPrivateKey', 'generateKeyPairSync'] as const
 
 /** Undefined where there is no node:crypto, or an imitation that lacks something. It is asked for at run time, so bundlers never see it. */
 export function createNodeCrypto(): Crypto | undefined {
@@ -69,6 +70,10 @@ export function createNodeCrypto(): Crypto | undefined {
     sha256: (data) => bytesOf(node.hash('sha256', data, 'latin1')),
     sha256Hex: (data) => node.hash('sha256', data, 'hex'),
     sha256Latin1: (data) => node.hash('sha256', data, 'latin1'),
+    createSha256() {
+      const hash = node.createHash('sha256')
+      return { update: (piece) => void hash.update(piece), hex: () => hash.digest('hex') }
+    },
     verify(key, data, signature) {
       if (!isSoundSignature(key.algorithm, signature)) return false
       const input = keyInput(key)

@@ -53,13 +53,19 @@ export function createWebCrypto(): Crypto {
     return new Uint8Array(await subtle().digest('SHA-256', typeof data === 'string' ? encodeUtf8(data) : data))
   }
 
+  async function sha256Hex(data: string | Uint8Array): Promise<string> {
+    let hex = ''
+    for (const byte of await sha256(data)) hex += byte.toString(16).padStart(2, '0')
+    return hex
+  }
+
   return {
     name: 'web',
     sha256,
-    async sha256Hex(data) {
-      let hex = ''
-      for (const byte of await sha256(data)) hex += byte.toString(16).padStart(2, '0')
-      return hex
+    sha256Hex,
+    createSha256() {
+      const pieces: Uint8Array[] = []
+      return { update: (piece) => void pieces.push(piece), hex: () => sha256Hex(joined(pieces)) }
     },
     async sha256Latin1(data) {
       return String.fromCharCode(...(await sha256(data)))
@@ -121,6 +127,16 @@ function uncompressedP256(compressed: Uint8Array): Uint8Array | undefined {
   raw.set(point.x, 1)
   raw.set(point.y, 33)
   return raw
+}
+
+function joined(pieces: readonly Uint8Array[]): Uint8Array {
+  const whole = new Uint8Array(pieces.reduce((length, piece) => length + piece.length, 0))
+  let at = 0
+  for (const piece of pieces) {
+    whole.set(piece, at)
+    at += piece.length
+  }
+  return whole
 }
 
 function subtle(): WebCrypto {

@@ -157,7 +157,9 @@ function issuerLimitFault(c: Case): Deny | undefined {
 }
 
 /** Half-open: at the very millisecond of `validUntil` it is over. A link is no younger than the links it hangs on. */
-export const wrongTime: Check = ({ credential, demand: { nowMs } }) => {
+export const wrongTime: Check = (c) => timeFault(c)
+
+function timeFault({ credential, demand: { nowMs } }: Case): Deny | undefined {
   for (let link: typeof credential | undefined = credential; link !== undefined; link = link.parent) {
     if (!(nowMs < link.validUntilMs)) return deny('credential_expired', 'the credential has expired; get a new one')
     if (!(Math.max(link.validFromMs, link.createdMs) <= nowMs + VALID_FROM_LEEWAY_MS)) {
@@ -206,12 +208,18 @@ export function overtaken(c: Case): Deny | undefined {
     staleness(c.knowledge) ??
     issuerFault(c) ??
     keyFault(c) ??
-    (c.key.key === c.signedBy ? undefined : brokenSignature) ??
+    // By value: a view that was loaded anew has new objects for the keys that it had before.
+    (c.key.key.multikey === c.signedBy.multikey ? undefined : brokenSignature) ??
     issuerLimitFault(c) ??
     revocationFault(c) ??
     scopeFaultOf(c) ??
     (c.credential.holderKey === undefined ? unboundFault(c) : undefined)
   )
+}
+
+/** What would refuse somebody now who passed all checks before, except for a new proof of possession. Waits for nothing. */
+export function lapsed(c: Case): Deny | undefined {
+  return overtaken(c) ?? timeFault(c)
 }
 
 async function provePossession(c: Case, holderKey: string): Promise<Deny | undefined> {

@@ -1,6 +1,7 @@
 import type { Credential } from '../credential/credential.ts'
 import type { Deny } from '../credential/denial.ts'
 import type { CredentialId, PermissionId, Ppid, Scope, SiteId } from '../credential/ids.ts'
+import type { PublicKey } from '../proof/keys.ts'
 import type { TokenFacts } from './token.ts'
 
 /** Who was let in, and with what. All of it comes from signed members, narrowed by what the site lets the issuer grant. */
@@ -27,6 +28,8 @@ export interface AllowCredential {
   readonly view: ViewStamp
   /** The credential itself, its parents behind it. */
   readonly credential: Credential
+  /** The issuer's key that the signature of its root held under. */
+  readonly signedBy: PublicKey
   /** Whether a holder proof was asked for and held, and whether the body was part of what was checked. */
   readonly holder: 'unbound' | 'proven' | 'proven_body_unseen'
 }

@@ -48,7 +48,7 @@ export async function verify(presented: Presented, demand: Demand, knowledge: Kn
   // While a signature or a nonce was waited for, the log may have gone on. What it took away in the meantime must not be let in.
   const overtaken = waited ? check.overtaken(c) : undefined
   if (overtaken !== undefined) return { ...overtaken, view: stampOf(knowledge) }
-  const { credential, scope, holder } = c
+  const { credential, scope, signedBy, holder } = c
   return {
     ok: true,
     presented: 'credential',
@@ -62,6 +62,7 @@ export async function verify(presented: Presented, demand: Demand, knowledge: Kn
     },
     view: stampOf(knowledge),
     credential,
+    signedBy,
     holder,
   }
 }

@@ -48,6 +48,13 @@ describe.each(backends.map((backend) => [backend.name, backend] as const))('%s',
     expect(hex(await backend.sha256(new TextEncoder().encode(text)))).toBe(expected)
   })
 
+  it('hashes what comes in pieces like the whole', async () => {
+    const sha256 = backend.createSha256()
+    for (const piece of [DATA.subarray(0, 3), new Uint8Array(), DATA.subarray(3)]) sha256.update(piece)
+    expect(await sha256.hex()).toBe(await backend.sha256Hex(DATA))
+    expect(await backend.createSha256().hex()).toBe(await backend.sha256Hex(''))
+  })
+
   it('hashes and verifies a view into a larger buffer, and only that', async () => {
     const large = unhex(`ff${hex(DATA)}ff`)
     const view = large.subarray(1, 1 + DATA.length)

@@ -281,6 +281,14 @@ describe('what the log takes away while a decision waits', () => {
     expect(await code(presented, demand, knowing(known))).toBe(expected)
   })
 
+  test('nothing, though the view was loaded anew and has new objects for the same keys: then it is allowed', async () => {
+    const known = new PlainSite(trusted(issuer))
+    const presented = shown(await issue(issuer, { holderKey: holder.did }))
+    const sameKey = { ...issuer.key.publicKey }
+    const reload = () => known.issuers.set(issuer.did, trusted(issuer, { keys: new Map([[issuer.method, trustedKey(sameKey)]]) }))
+    expect(await code(presented, await heldBy(holder, presented, { nonces: during(reload) }), knowing(known))).toBe('allowed')
+  })
+
   test('nothing: then it is allowed, and the verdict is stamped with the last entry known', async () => {
     const known = new PlainSite(trusted(issuer))
     const presented = shown(await issue(issuer, { holderKey: holder.did }))

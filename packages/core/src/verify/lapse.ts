@@ -1,0 +1,22 @@
+import { type Deny, isDeny } from '../credential/denial.ts'
+import { Case } from './case.ts'
+import { lapsed, staleness } from './checks.ts'
+import type { Allow } from './decision.ts'
+import type { Demand } from './demand.ts'
+import { tokenScope } from './token-checks.ts'
+import type { Knowledge } from './trust.ts'
+
+/**
+ * Why somebody whom `verify` has let in would not be let in now; undefined while nothing has changed. For requests and streams that go on: it waits
+ * for nothing and asks for no new proof of possession.
+ */
+export function lapse(allowed: Allow, demand: Pick<Demand, 'scope' | 'anyScope' | 'nowMs'>, knowledge: Knowledge): Deny | undefined {
+  if (allowed.presented === 'bearer') {
+    const scope = staleness(knowledge) ?? tokenScope(allowed.token, demand, knowledge.site)
+    return isDeny(scope) ? scope : undefined
+  }
+  const c = new Case({ header: '' }, demand, knowledge)
+  c.credential = allowed.credential
+  c.signedBy = allowed.signedBy
+  return lapsed(c)
+}

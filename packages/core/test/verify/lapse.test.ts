@@ -1,0 +1,173 @@
+import { beforeAll, describe, expect, test } from 'vitest'
+import { credentialHeader } from '../../src/credential/header.ts'
+import type { CredentialId, PermissionId } from '../../src/credential/ids.ts'
+import { parseMultikey } from '../../src/proof/keys.ts'
+import type { AllowCredential } from '../../src/verify/decision.ts'
+import { lapse } from '../../src/verify/lapse.ts'
+import type { TokenFacts } from '../../src/verify/token.ts'
+import { verify } from '../../src/verify/verify.ts'
+import { newChain, showLink } from '../chain.ts'
+import {
+  asking,
+  heldBy,
+  issue,
+  knowing,
+  NOW,
+  newCredentialId,
+  newParty,
+  newPpid,
+  type Party,
+  PlainSite,
+  READ,
+  SITE,
+  shown,
+  trusted,
+  trustedKey,
+  WRITE,
+} from '../sample.ts'
+
+let issuer: Party
+let holder: Party
+let allowed: AllowCredential
+beforeAll(async () => {
+  issuer = await newParty()
+  holder = await newParty()
+  allowed = await letIn(await issue(issuer))
+})
+
+async function letIn(document: Parameters<typeof credentialHeader>[0], demand = asking()): Promise<AllowCredential> {
+  const verdict = await verify({ header: credentialHeader(document) }, demand, knowing(new PlainSite(trusted(issuer))))
+  if (!verdict.ok || verdict.presented !== 'credential') throw new Error('the sample must be good')
+  return verdict
+}
+
+const siteWith = (change: (site: PlainSite) => void) => {
+  const site = new PlainSite(trusted(issuer))
+  change(site)
+  return site
+}
+const codeOf = (site: PlainSite, demand = asking(), of: Parameters<typeof lapse>[0] = allowed) => lapse(of, demand, knowing(site))?.code
+
+describe('somebody who was let in', () => {
+  test('stays in while nothing changes, also by a view that was loaded anew', () => {
+    expect(codeOf(siteWith(() => undefined))).toBeUndefined()
+    const copy = parseMultikey(issuer.key.publicKey.multikey)
+    if (copy === undefined) throw new Error('no key')
+    const again = trusted(issuer, { keys: new Map([[issuer.method, trustedKey(copy)]]) })
+    expect(copy).not.toBe(allowed.signedBy)
+    expect(codeOf(new PlainSite(again))).toBeUndefined()
+  })
+
+  test.each<[string, (site: PlainSite) => void, string]>([
+    ['the credential is revoked', (site) => site.credentials.add(allowed.credential.id), 'credential_revoked'],
+    ['the user is revoked', (site) => site.users.add(allowed.credential.ppid), 'credential_revoked'],
+    ['the issuer is no longer trusted', (site) => site.issuers.clear(), 'issuer_untrusted'],
+    [
+      'the key is compromised',
+      (site) => site.issuers.set(issuer.did, trusted(issuer, { key: { status: 'compromised', changedAtMs: NOW } })),
+      'issuer_untrusted',
+    ],
+    [
+      'the key was retired before it signed',
+      (site) => site.issuers.set(issuer.did, trusted(issuer, { key: { status: 'retired', changedAtMs: NOW - 2000 } })),
+      'issuer_untrusted',
+    ],
+    [
+      'another key has taken its name',
+      (site) => {
+        const keys = new Map([[issuer.method, trustedKey(holder.key.publicKey)]])
+        site.issuers.set(issuer.did, trusted(issuer, { keys }))
+      },
+      'credential_signature_invalid',
+    ],
+    [
+      'the issuer may grant less',
+      (site) => site.issuers.set(issuer.did, trusted(issuer, { scope: new Set([WRITE]) })),
+      'scope_insufficient',
+    ],
+    ['the site takes only bound ones', (site) => (site.settings = { ...site.settings, holderProof: 'required' }), 'proof_required'],
+    ['the view distrusts itself', (site) => (site.trusted = false), 'revocation_view_stale'],
+  ])('is out when %s', (_, change, code) => {
+    expect(codeOf(siteWith(change))).toBe(code)
+  })
+
+  test('is out at the very millisecond of expiry, and by knowledge that is too old', () => {
+    const site = new PlainSite(trusted(issuer))
+    const { validUntilMs } = allowed.credential
+    expect(codeOf(site, asking({ nowMs: validUntilMs - 1 }))).toBeUndefined()
+    expect(codeOf(site, asking({ nowMs: validUntilMs }))).toBe('credential_expired')
+    expect(lapse(allowed, asking(), knowing(site, { ageMs: 30_001 }))?.code).toBe('revocation_view_stale')
+  })
+
+  test('needs no second proof of possession', async () => {
+    const document = await issue(issuer, { holderKey: holder.did })
+    const bound = await letIn(document, await heldBy(holder, shown(document)))
+    expect(bound.holder).toBe('proven')
+    expect(
+      codeOf(
+        siteWith((site) => (site.settings = { ...site.settings, holderProof: 'required' })),
+        asking(),
+        bound,
+      ),
+    ).toBeUndefined()
+  })
+
+  test('A116 is out when any link is revoked', async () => {
+    const chain = await newChain(issuer, 2)
+    const { presented, demand } = await showLink(chain)
+    const leaf = await verify(presented, demand, knowing(new PlainSite(trusted(issuer))))
+    if (!leaf.ok) throw new Error(leaf.detail)
+    expect(chain.links).toHaveLength(3)
+    for (const link of chain.links) {
+      const id = String(link.id).slice('did:service:'.length)
+      expect(
+        codeOf(
+          siteWith((site) => site.credentials.add(id)),
+          asking(),
+          leaf,
+        ),
+      ).toBe('credential_revoked')
+    }
+  })
+})
+
+test('a bearer token lapses like its credential', async () => {
+  const token: TokenFacts = {
+    tokenSha256: 'ab'.repeat(32),
+    siteId: SITE,
+    ppid: newPpid(),
+    scope: [READ],
+    permissionId: 'perm_orders' as PermissionId,
+    credentialChain: [newCredentialId() as CredentialId],
+    issuer: issuer.did,
+    issuerKey: issuer.method,
+    rootCreatedMs: NOW - 3000,
+    oldestCreatedMs: NOW - 4000,
+    issuedAtMs: NOW - 1000,
+    expiresAtMs: NOW + 900_000,
+  }
+  const verdict = await verify({ token }, asking(), knowing(new PlainSite(trusted(issuer))))
+  if (!verdict.ok) throw new Error('the sample must be good')
+  expect(
+    codeOf(
+      siteWith(() => undefined),
+      asking(),
+      verdict,
+    ),
+  ).toBeUndefined()
+  expect(
+    codeOf(
+      siteWith((site) => site.tokens.add(token.tokenSha256)),
+      asking(),
+      verdict,
+    ),
+  ).toBe('token_invalid')
+  expect(
+    codeOf(
+      siteWith((site) => (site.settings = { ...site.settings, bearer: 'off' })),
+      asking(),
+      verdict,
+    ),
+  ).toBe('bearer_disabled')
+  expect(lapse(verdict, asking(), knowing(new PlainSite(trusted(issuer)), { ageMs: Infinity }))?.code).toBe('revocation_view_stale')
+})
