@@ -7,7 +7,7 @@ import type { MountedEndpoint } from './exit.ts'
 /** How a body is written; `none` when there is no body. */
 export type BodyForm = 'json' | 'form' | 'none'
 
-const MEDIA_TYPE = /^\s*([!#$%&'*+.^_`|~0-9a-z-]+\/[!#$%&'*+.^_`|~0-9a-z-]+)\s*(?:;\s*charset\s*=\s*"?utf-8"?\s*)?;?\s*$/
+const CHARSET = /^charset\s*=\s*(?:utf-8|"utf-8")$/
 
 /** What the headers promise of the body, before a byte of it is read. Throws `unsupported_media_type` or `request_too_large`. */
 export function bodyFormOf(raw: IncomingMessage, endpoint: MountedEndpoint): BodyForm {
@@ -19,12 +19,22 @@ export function bodyFormOf(raw: IncomingMessage, endpoint: MountedEndpoint): Bod
   if (encoding !== undefined && encoding.trim().toLowerCase() !== 'identity') {
     throw new Problem('unsupported_media_type', 'The body is compressed. Send it as it is.')
   }
-  const mediaType = MEDIA_TYPE.exec((contentType ?? '').toLowerCase())?.[1]
+  const mediaType = mediaTypeOf(contentType ?? '')
   if (mediaType === undefined || !endpoint.bodyTypes.includes(mediaType)) {
     throw new Problem('unsupported_media_type', `Send the body as ${endpoint.bodyTypes.join(' or ')}, in UTF-8.`)
   }
   if (Number(length ?? 0) > limits.request_body_bytes_max) throw new Problem('request_too_large')
   return mediaType === 'application/json' ? 'json' : 'form'
+}
+
+/**
+ * The media type, when nothing else is said of it but that it is UTF-8. Taken apart at the semicolons: anybody can send 16 KiB of blanks here, over
+ * which a pattern with blanks on both sides of an optional part goes as often as there are blanks.
+ */
+function mediaTypeOf(contentType: string): string | undefined {
+  const parts = contentType.toLowerCase().split(';', 4)
+  const [mediaType, charset = '', end = '', more] = parts.map((part) => part.trim())
+  return end === '' && more === undefined && (charset === '' || CHARSET.test(charset)) ? mediaType : undefined
 }
 
 /**

@@ -1,0 +1,38 @@
+import type { IncomingMessage } from 'node:http'
+import { describe, expect, test } from 'vitest'
+import { bodyFormOf } from '../../src/http/body.ts'
+import type { MountedEndpoint } from '../../src/http/exit.ts'
+
+const endpoint = { bodyTypes: ['application/json'], request: {} } as unknown as MountedEndpoint
+const formOf = (contentType: string) =>
+  bodyFormOf({ headers: { 'content-type': contentType, 'content-length': '2' } } as unknown as IncomingMessage, endpoint)
+
+describe('the media type of a body', () => {
+  test.each([
+    'application/json;',
+    ' application/json ; ',
+    'application/json;charset=utf-8;',
+    'application/json ; charset = "utf-8" ; ',
+    'APPLICATION/JSON;CHARSET=UTF-8',
+  ])('may be written as %j', (contentType) => {
+    expect(formOf(contentType)).toBe('json')
+  })
+  test.each([
+    'application/json;;;',
+    'application/json;charset=utf-8;charset=utf-8',
+    'application/json;charset="utf-8',
+    'application/json;charset=utf-16',
+    'application/json;boundary=x',
+    'application /json',
+    ';charset=utf-8',
+  ])('may not be written as %j', (contentType) => {
+    expect(() => formOf(contentType)).toThrow(expect.objectContaining({ code: 'unsupported_media_type' }))
+  })
+  // Two hundred thousand blanks are more than fit into a header: what looks at each of them more than a few times does not end in time.
+  test.each(['application/json;charset=utf-8', 'application/json', 'application/json;', ''])(
+    'is read in one go, however many blanks follow %j',
+    (start) => {
+      expect(() => formOf(`${start}${' '.repeat(200_000)}x`)).toThrow(expect.objectContaining({ code: 'unsupported_media_type' }))
+    },
+  )
+})
