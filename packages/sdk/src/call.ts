@@ -30,13 +30,16 @@ export interface Connection {
   readonly nowMs: () => number
 }
 
+/** A signed credential as an answer, a file or a wallet has it. */
+export type CredentialObject = Readonly<Record<string, unknown>>
+
 export interface CallOptions {
   /** For calls that change something. Default: a new one for each call, the same for each of its tries. */
   readonly idempotencyKey?: string
   /** For revocations: how long to wait for every connected verifier to apply it. The answer then has `propagation`. At most 30. */
   readonly waitSeconds?: number
   /** Speaks with this credential and not with the API key: a user who revokes their own. */
-  readonly credential?: JsonObject
+  readonly credential?: CredentialObject
   /** Signs the request (RFC 9421): for a holder-bound credential, here or in the body. */
   readonly holderKey?: PrivateKey
   readonly signal?: AbortSignal
@@ -88,7 +91,7 @@ function requestOf(connection: Connection, row: CallRow, input: CallInput, optio
     return encodeURIComponent(value)
   })
   const headers: Record<string, string> = { accept: 'application/json' }
-  if (credential !== undefined) headers[CREDENTIAL_HEADER] = credentialHeader(credential)
+  if (credential !== undefined) headers[CREDENTIAL_HEADER] = credentialHeader(credential as JsonObject)
   else if (row.key && connection.apiKey !== undefined) headers['x-api-key'] = connection.apiKey
   if (row.repeat === 'keyed' || row.repeat === 'secret')
     headers['idempotency-key'] = options.idempotencyKey ?? globalThis.crypto.randomUUID()

@@ -3,7 +3,7 @@
  * core along. Adapters for web frameworks and the testing kit are subpaths of their own.
  */
 export { PLAIN_HTTP } from './base-url.ts'
-export type { CallOptions } from './call.ts'
+export type { CallOptions, CredentialObject } from './call.ts'
 export { allItems, type Client, type ClientOptions, createClient } from './client.ts'
 export { CountersignError, type CountersignErrorCode } from './countersign-error.ts'
 export type { GuardBody, GuardRequest } from './guard/request.ts'
@@ -20,6 +20,16 @@ export {
   type SignedInSession,
 } from './guard.ts'
 export { type Denial, readDenial } from './read-denial.ts'
+export {
+  type FinishSignInOptions,
+  finishSignIn,
+  type PendingSignIn,
+  SignInError,
+  type SignInErrorCode,
+  type StartedSignIn,
+  type StartSignInOptions,
+  startSignIn,
+} from './sign-in.ts'
 export {
   type VerifyWebhookOptions,
   verifyWebhook,

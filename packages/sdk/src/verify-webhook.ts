@@ -1,4 +1,5 @@
 import { type Entry, type EntryKind, type EntryOf, isJsonObject, parseEntry, parseJson } from '@countersign/core'
+import { isSameText } from './same-text.ts'
 
 export interface VerifyWebhookOptions {
   /** The secret of the webhook, `whsec_…`, as it was shown once. During a change of secret give both in `secrets`. */
@@ -118,13 +119,6 @@ async function hmacOf(secret: Uint8Array, content: Uint8Array<ArrayBuffer>): Pro
   const { subtle } = globalThis.crypto
   const key = await subtle.importKey('raw', new Uint8Array(secret), { name: 'HMAC', hash: 'SHA-256' }, false, ['sign'])
   return btoa(String.fromCharCode(...new Uint8Array(await subtle.sign('HMAC', key, content))))
-}
-
-/** Takes equally long wherever the difference is. */
-function isSameText(given: string, expected: string): boolean {
-  let difference = given.length ^ expected.length
-  for (let i = 0; i < expected.length; i++) difference |= expected.charCodeAt(i) ^ given.charCodeAt(i)
-  return difference === 0
 }
 
 function eventOf(id: string, bytes: Uint8Array): WebhookEvent {

@@ -1,0 +1,6 @@
+/** Whether two texts are equal. Takes equally long wherever the difference is. */
+export function isSameText(given: string, expected: string): boolean {
+  let difference = given.length ^ expected.length
+  for (let i = 0; i < expected.length; i++) difference |= expected.charCodeAt(i) ^ given.charCodeAt(i)
+  return difference === 0
+}
