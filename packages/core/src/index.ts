@@ -146,4 +146,4 @@ export type {
   TrustedIssuer,
   TrustedKey,
 } from './verify/trust.ts'
-export { verify } from './verify/verify.ts'
+export { decide, verify } from './verify/verify.ts'

@@ -1,4 +1,4 @@
-import type { ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { endpointList } from '@countersign/core/contract'
 import type { FastifyInstance, FastifyReply, FastifyRequest, InjectOptions, LightMyRequestResponse } from 'fastify'
 import type { Deps } from './deps.ts'
@@ -52,29 +52,16 @@ export function createApp(deps: Deps, { routes = allRoutes, gauge, monotonicMs =
   const walk = createWalk({ deps, refusals, paces: createPaces(config.rateLimits), admission })
   const clientAddress = createClientAddress(config.trustedProxies)
   const isBehindProxy = config.trustedProxies.length > 0
-  const incomingOf = ({ raw }: FastifyRequest) => {
+  const incomingOf = (raw: IncomingMessage) => {
     const forwardedFor = isBehindProxy ? fieldLines(raw.rawHeaders, 'x-forwarded-for') : undefined
     return new Incoming(raw, clientAddress(raw.socket.remoteAddress, forwardedFor), monotonicMs())
   }
 
   let isClosing = false
-  /** From a request to what is sent, for better or worse. */
-  const serve = async (
-    incoming: Incoming,
-    endpoint: MountedEndpoint | undefined,
-    response: ServerResponse,
-    answering: Promise<RouteAnswer>,
-  ) => {
-    let outgoing: Outgoing
-    try {
-      outgoing = exit.answer(await answering, endpoint, incoming.requestId)
-    } catch (thrown) {
-      outgoing = exit.refusal(thrown, endpoint, incoming.requestId)
-      if (hasLongBody(incoming.raw)) response.setHeader('connection', 'close')
-    }
+  const finish = (incoming: Incoming, endpoint: MountedEndpoint | undefined, response: ServerResponse, outgoing: Outgoing) => {
     // A connection that was kept alive now would be waited for.
     if (isClosing) response.setHeader('connection', 'close')
-    accessLog.request({ incoming, endpoint, outgoing, ms: monotonicMs() - incoming.startedMs })
+    accessLog.request(incoming, endpoint, outgoing, monotonicMs() - incoming.startedMs)
     try {
       send(outgoing, response)
     } catch (fault) {
@@ -83,32 +70,60 @@ export function createApp(deps: Deps, { routes = allRoutes, gauge, monotonicMs =
       response.destroy()
     }
   }
+  /** From a request to what is sent, for better or worse. */
+  const serve = (
+    incoming: Incoming,
+    endpoint: MountedEndpoint | undefined,
+    response: ServerResponse,
+    answering: () => RouteAnswer | Promise<RouteAnswer>,
+  ) => {
+    const answered = (answer: RouteAnswer) => finish(incoming, endpoint, response, exit.answer(answer, endpoint, incoming.requestId))
+    const refused = (thrown: unknown) => {
+      if (hasLongBody(incoming.raw)) response.setHeader('connection', 'close')
+      finish(incoming, endpoint, response, exit.refusal(thrown, endpoint, incoming.requestId))
+    }
+    try {
+      const answer = answering()
+      if (answer instanceof Promise) answer.then(answered).catch(refused)
+      else answered(answer)
+    } catch (thrown) {
+      refused(thrown)
+    }
+  }
   const refuse = (request: FastifyRequest, reply: FastifyReply, problemOf: (incoming: Incoming) => unknown) => {
-    const incoming = incomingOf(request)
-    const refusing = async (): Promise<never> => {
+    const incoming = incomingOf(request.raw)
+    serve(incoming, undefined, reply.hijack().raw, () => {
       refuseUnfit(incoming)
       throw problemOf(incoming)
-    }
-    void serve(incoming, undefined, reply.hijack().raw, refusing())
+    })
   }
 
-  const fastify = createServer(
-    (request, reply) => refuse(request, reply, () => new Problem('not_found')),
-    createOnClientError(exit, newRequestId, accessLog.unread),
-  )
   const mounted = mount(routes)
+  const plain = mounted.filter(({ endpoint }) => !endpoint.path.includes('{'))
+  const atOnce = new Map(plain.map(({ endpoint }) => [endpoint.path as string, plain.filter((one) => one.endpoint.path === endpoint.path)]))
+  const fastify = createServer({
+    onRequest(request, response) {
+      const one = atOnce.get(request.url ?? '')?.find(({ endpoint }) => endpoint.method === request.method)
+      if (one === undefined) return false
+      const incoming = incomingOf(request)
+      serve(incoming, one.endpoint, response, () => walk(incoming, one, NO_PARAMS))
+      return true
+    },
+    onBadUrl: (request, reply) => refuse(request, reply, () => new Problem('not_found')),
+    onClientError: createOnClientError(exit, newRequestId, accessLog.unread),
+  })
   for (const one of mounted) {
     fastify.route({
       method: one.endpoint.method,
       url: routerPath(one.endpoint.path),
       // The answer is written by us, not by the web server, which would add to the media types.
       handler: (request, reply) => {
-        const incoming = incomingOf(request)
-        void serve(incoming, one.endpoint, reply.hijack().raw, walk(incoming, one, request.params))
+        const incoming = incomingOf(request.raw)
+        serve(incoming, one.endpoint, reply.hijack().raw, () => walk(incoming, one, request.params))
       },
     })
   }
-  fastify.get(STYLE_PATH, (request, reply) => void serve(incomingOf(request), undefined, reply.hijack().raw, Promise.resolve(style)))
+  fastify.get(STYLE_PATH, (request, reply) => serve(incomingOf(request.raw), undefined, reply.hijack().raw, () => style))
   const methodsOf = createPathTable(mounted.map(({ endpoint }) => endpoint))
   fastify.setNotFoundHandler((request, reply) => refuse(request, reply, (incoming) => nothingThere(methodsOf(incoming.path))))
   fastify.setErrorHandler((error, request, reply) => refuse(request, reply, () => serverProblem(error)))
@@ -130,11 +145,16 @@ export function createApp(deps: Deps, { routes = allRoutes, gauge, monotonicMs =
   }
 }
 
-function send({ status, headers, body }: Outgoing, response: ServerResponse): void {
-  if (status !== 204) headers.push('content-length', String(body === undefined ? 0 : Buffer.byteLength(body)))
+function send({ status, headers, body = '' }: Outgoing, response: ServerResponse): void {
+  const bytes = Buffer.byteLength(body)
+  if (status !== 204) headers.push('content-length', String(bytes))
   response.writeHead(status, headers)
-  response.end(response.req.method === 'HEAD' ? undefined : body)
+  if (response.req.method === 'HEAD' || bytes === 0) response.end()
+  // As many bytes as characters: it is all ASCII, which goes out faster when Node is told so.
+  else response.end(body, bytes === body.length ? 'latin1' : 'utf8')
 }
+
+const NO_PARAMS = Object.freeze({})
 
 function mount(routes: Routes): readonly Mounted[] {
   return endpointList.flatMap((endpoint) => {

@@ -49,7 +49,7 @@ export const keyOf = (siteId: SiteId): Caller => ({
   kind: 'site',
   siteId,
   keyId: `key_${siteId}`,
-  permissions: new Set(ALL),
+  permissions: ALL,
   address: '127.0.0.1',
 })
 
@@ -127,7 +127,10 @@ export async function openNode(
     try {
       const request = await requestOf(id, ask, clock.wallMs)
       const route = routes[id] as unknown as (request: RouteRequest, deps: Deps) => Promise<RouteAnswer>
-      const { status, body, headers = {} } = await route(request, deps)
+      const answer = await route(request, deps)
+      const { status, headers = {} } = answer
+      const isWritten = answer.contentType === 'application/json' && typeof answer.body === 'string'
+      const body = isWritten ? JSON.parse(answer.body as string) : answer.body
       const promised = (endpoints[id].answers as Record<number, { body?: z.ZodType } | undefined>)[status]
       expect(promised, `${id} does not promise ${status}`).toBeDefined()
       if (promised?.body !== undefined) expect(promised.body.safeParse(body).error).toBeUndefined()

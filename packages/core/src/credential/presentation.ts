@@ -16,9 +16,10 @@ export function findPresentation(lines: (name: string) => readonly string[] | un
   const authorizations = lines('authorization') ?? []
   // Some frameworks hand over repeated lines joined by commas. Neither base64url nor a token has a comma; other schemes have them by right.
   if (credentials.length > 1 || credentials[0]?.includes(',')) return ambiguous('send X-Service-Credential once')
-  if (authorizations.length > 1 || JOINED_BEARER.test(authorizations[0] ?? '')) return ambiguous('send Authorization once')
-  const credential = credentials[0]?.trim() ?? ''
   const authorization = authorizations[0]
+  const isJoined = authorization?.includes(',') && JOINED_BEARER.test(authorization)
+  if (authorizations.length > 1 || isJoined) return ambiguous('send Authorization once')
+  const credential = credentials[0]?.trim() ?? ''
   if (credential !== '') {
     // Other schemes may be the application's own business.
     if (authorization !== undefined && /^bearer\b/i.test(authorization.trim()))

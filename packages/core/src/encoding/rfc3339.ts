@@ -27,8 +27,26 @@ export function parseTime(value: unknown): number | undefined {
 /** RFC 3339 in UTC; whole seconds are written without a fraction. Throws a RangeError outside the years 0–9999. */
 export function formatTime(ms: number): string {
   if (!isWritableTime(ms)) throw new RangeError('a time outside the years 0 to 9999 cannot be written')
-  const text = new Date(ms).toISOString()
-  return text.endsWith('.000Z') ? `${text.slice(0, 19)}Z` : text
+  const whole = Math.floor(ms)
+  const day = Math.floor(whole / DAY_MS)
+  // Nearly all times that are written one after the other are of the same day, and its name is most of the work.
+  if (day !== namedDay) {
+    nameOfDay = new Date(day * DAY_MS).toISOString().slice(0, 11)
+    namedDay = day
+  }
+  const inDay = whole - day * DAY_MS
+  const seconds = Math.floor(inDay / 1000)
+  const fraction = inDay % 1000
+  const clock = `${nameOfDay}${two(Math.floor(seconds / 3600))}:${two(Math.floor(seconds / 60) % 60)}:${two(seconds % 60)}`
+  return fraction === 0 ? `${clock}Z` : `${clock}.${String(fraction).padStart(3, '0')}Z`
+}
+
+const DAY_MS = 86_400_000
+let namedDay = Number.NaN
+let nameOfDay = ''
+
+function two(number: number): string {
+  return number < 10 ? `0${number}` : String(number)
 }
 
 /** Whether `formatTime` can write it. False for NaN and the infinities. */

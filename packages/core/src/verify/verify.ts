@@ -35,20 +35,35 @@ const runs: readonly check.Check[] = credentialChecks.map(([, run]) => run)
  * that may wait for a store is the last, where a holder proof's nonce is used up. A refusal is a value; a throw means that we are broken.
  */
 export async function verify(presented: Presented, demand: Demand, knowledge: Knowledge): Promise<Verdict> {
+  return decide(presented, demand, knowledge)
+}
+
+/**
+ * The same decision for callers in a hurry: it is there at once unless a signature, a digest or a nonce has to be waited for. It throws at once
+ * too.
+ */
+export function decide(presented: Presented, demand: Demand, knowledge: Knowledge): Verdict | Promise<Verdict> {
   if ('token' in presented) return verdictOnToken(presented.token, demand, knowledge)
   const c = new Case(presented, demand, knowledge)
-  let waited = false
   for (let i = 0; i < runs.length; i++) {
     const answer = (runs[i] as check.Check)(c)
     // Most checks answer at once, and waiting for what is already here would cost more than the check.
-    const denial = answer instanceof Promise ? await answer : answer
-    if (denial !== undefined) return { ...denial, view: stampOf(knowledge) }
-    waited ||= answer instanceof Promise
+    if (answer instanceof Promise) return decideLater(c, answer, i + 1)
+    if (answer !== undefined) return { ...answer, view: stampOf(knowledge) }
   }
+  return allowed(c)
+}
+
+/** Goes on after a check that has to be waited for, with the check at `next`. */
+async function decideLater(c: Case, waiting: Promise<Deny | undefined>, next: number): Promise<Verdict> {
+  let denial = await waiting
+  for (let i = next; denial === undefined && i < runs.length; i++) denial = await (runs[i] as check.Check)(c)
   // While a signature or a nonce was waited for, the log may have gone on. What it took away in the meantime must not be let in.
-  const overtaken = waited ? check.overtaken(c) : undefined
-  if (overtaken !== undefined) return { ...overtaken, view: stampOf(knowledge) }
-  const { credential, scope, signedBy, holder } = c
+  denial ??= check.overtaken(c)
+  return denial === undefined ? allowed(c) : { ...denial, view: stampOf(c.knowledge) }
+}
+
+function allowed({ credential, scope, signedBy, holder, knowledge }: Case): Verdict {
   return {
     ok: true,
     presented: 'credential',

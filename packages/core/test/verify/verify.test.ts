@@ -5,7 +5,8 @@ import { issueCredential } from '../../src/credential/issue.ts'
 import { readCredentialObject } from '../../src/credential/read.ts'
 import { holderRequestFrom } from '../../src/holder/request.ts'
 import { signRequest } from '../../src/holder/sign.ts'
-import { verify } from '../../src/verify/verify.ts'
+import { createSignatureMemory } from '../../src/verify/signature-memory.ts'
+import { decide, verify } from '../../src/verify/verify.ts'
 import {
   asking,
   type Editable,
@@ -40,6 +41,25 @@ const code = async (...args: Parameters<typeof verify>): Promise<DenialCode | 'a
   const verdict = await verify(...args)
   return verdict.ok ? 'allowed' : verdict.code
 }
+
+describe('decide', () => {
+  test('says the same as verify, at once or later', async () => {
+    // One memory each: what is remembered of a credential is more than what was read of it.
+    const [one, other] = [createSignatureMemory(), createSignatureMemory()]
+    const good = shown(await issueCredential(grant(), signerOf(issuer)))
+    const bound = shown(await issueCredential(grant({ holderKey: holder.did }), signerOf(issuer)))
+    for (const presented of [good, good, bound, { header: 'junk' }]) {
+      const decided = decide(presented, asking(), knowing(site, { signatures: one }))
+      expect(await decided).toEqual(await verify(presented, asking(), knowing(site, { signatures: other })))
+    }
+  })
+
+  test('throws at once what verify rejects with', async () => {
+    const broken = { ...knowing(site), site: undefined } as never
+    expect(() => decide({ header: 'junk' }, asking(), broken)).toThrow(TypeError)
+    await expect(verify({ header: 'junk' }, asking(), broken)).rejects.toThrow(TypeError)
+  })
+})
 
 describe('a good credential', () => {
   test('is allowed, and the verdict says who, what and by which knowledge', async () => {

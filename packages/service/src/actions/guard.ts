@@ -2,6 +2,7 @@ import {
   type Allow,
   createSiteView,
   type Deny,
+  decide,
   type HolderRequest,
   type Knowledge,
   type Presentation,
@@ -9,10 +10,10 @@ import {
   type Scope,
   type SiteId,
   type TokenFacts,
-  verify,
 } from '@countersign/core'
 import type { Deps } from '../deps.ts'
 import { Problem } from '../problem.ts'
+import { whenKnown } from '../when-known.ts'
 
 export type GuardDeps = Pick<Deps, 'views' | 'clock' | 'signatures' | 'nonces' | 'tokens' | 'meters'>
 
@@ -30,17 +31,23 @@ export interface Passage {
  * store that cannot be asked for a token or a nonce throws too. Whoever is let through is not revoked in this node's view when this returns:
  * the core asks again after whatever it had to wait for.
  */
-export async function guard(deps: GuardDeps, { presented, siteId, scope, request }: Passage): Promise<Allow> {
-  const shown: Presented = 'bearer' in presented ? { token: (await deps.tokens.find(presented.bearer)) ?? NO_TOKEN } : presented
+export function guard(deps: GuardDeps, passage: Passage): Allow | Promise<Allow> {
+  const { presented } = passage
+  if (!('bearer' in presented)) return pass(deps, passage, presented)
+  return whenKnown(deps.tokens.find(presented.bearer), (token) => pass(deps, passage, { token: token ?? NO_TOKEN }))
+}
+
+function pass(deps: GuardDeps, { siteId, scope, request }: Passage, shown: Presented): Allow | Promise<Allow> {
   const knowledge = deps.views.knowledge(siteId, deps.signatures) ?? knowledgeOfNone(deps, siteId)
   const demand = { scope, nowMs: deps.clock.nowMs(), nonces: deps.nonces, ...(request === undefined ? {} : { request }) }
-  const verdict = await verify(shown, demand, knowledge)
-  if (deps.views.view(siteId) !== undefined) {
-    // Sites that do not exist must not become labels: anybody could make them up.
-    deps.meters.verdict(siteId, 'token' in shown ? 'bearer' : 'credential', verdict.ok ? 'allowed' : verdict.code)
-  }
-  if (!verdict.ok) throw problemOf(verdict)
-  return verdict
+  return whenKnown(decide(shown, demand, knowledge), (verdict) => {
+    if (deps.views.view(siteId) !== undefined) {
+      // Sites that do not exist must not become labels: anybody could make them up.
+      deps.meters.verdict(siteId, 'token' in shown ? 'bearer' : 'credential', verdict.ok ? 'allowed' : verdict.code)
+    }
+    if (!verdict.ok) throw problemOf(verdict)
+    return verdict
+  })
 }
 
 /** A denial as the problem that its caller is told. */

@@ -5,18 +5,11 @@ import type { Incoming } from './incoming.ts'
 
 /** One line of JSON for each request. What came in query, headers or body is never part of it. */
 export interface AccessLog {
-  request(served: Served): void
+  request(incoming: Incoming, endpoint: MountedEndpoint | undefined, outgoing: Outgoing, ms: number): void
   /** For what was refused before there was a request. */
   unread(code: string, requestId: string): void
   /** For what must not leave: everything that is known about it. */
   fault(fault: unknown, endpoint: MountedEndpoint | undefined, requestId: string): void
-}
-
-interface Served {
-  readonly incoming: Incoming
-  readonly endpoint: MountedEndpoint | undefined
-  readonly outgoing: Outgoing
-  readonly ms: number
 }
 
 /** Under which everything is counted that met no endpoint. */
@@ -24,7 +17,7 @@ const NOWHERE = 'none'
 
 export function createAccessLog(log: Logger, meters: Meters): AccessLog {
   return {
-    request({ incoming, endpoint, outgoing, ms }) {
+    request(incoming, endpoint, outgoing, ms) {
       const { status, code } = outgoing
       const id = endpoint?.id ?? NOWHERE
       meters.request(id, status, ms / 1000)

@@ -3,6 +3,7 @@ import type { Deps } from '../deps.ts'
 import { Problem } from '../problem.ts'
 import type { Caller } from '../routes/route.ts'
 import type { ApiKey } from '../store/store.ts'
+import { whenKnown } from '../when-known.ts'
 import type { MountedEndpoint } from './exit.ts'
 import type { Incoming } from './incoming.ts'
 import type { KeyRefusals } from './key-refusals.ts'
@@ -47,10 +48,21 @@ export function authenticate(incoming: Incoming, endpoint: MountedEndpoint, gate
   return callerWithKey(secret, incoming, endpoint, gates)
 }
 
-async function callerWithKey(secret: string, incoming: Incoming, endpoint: MountedEndpoint, gates: Gatekeeping): Promise<Caller> {
-  const caller = callerOf(await findKey(secret, incoming, endpoint, gates), incoming.address)
-  if (endpoint.rateLimit === 'caller') gates.paces.spend('key', caller.keyId, incoming.startedMs)
-  return caller
+function callerWithKey(secret: string, incoming: Incoming, endpoint: MountedEndpoint, gates: Gatekeeping): Caller | Promise<Caller> {
+  const { deps, paces, refusals } = gates
+  const { address, startedMs } = incoming
+  // Somebody who guesses must not lock out a good key behind the same address.
+  paces.check('wrong_key', address, startedMs, () => deps.apiKeys.wasGood(secret))
+  const nowMs = deps.clock.nowMs()
+  return whenKnown(deps.apiKeys.find(secret, nowMs), (key) => {
+    if (key === undefined) {
+      paces.count('wrong_key', address, startedMs)
+      refusals.note({ code: 'api_key_invalid', endpoint: endpoint.id, caller: undefined, requestId: incoming.requestId, nowMs })
+      throw new Problem('api_key_invalid')
+    }
+    if (endpoint.rateLimit === 'caller') paces.spend('key', key.keyId, startedMs)
+    return callerOf(key, address)
+  })
 }
 
 /** Throws unless the caller may call: first whether the site is its own, then whether the key has the permission. */
@@ -65,7 +77,7 @@ export function authorize(
   if (siteId !== undefined && siteId !== caller.siteId) throw new Problem('not_found')
   const { auth, permissions = [] } = endpoint
   const isOpen =
-    auth !== 'operator_key' && (permissions.length === 0 || permissions.some((permission) => caller.permissions.has(permission)))
+    auth !== 'operator_key' && (permissions.length === 0 || permissions.some((permission) => caller.permissions.includes(permission)))
   if (isOpen) return
   onRefusal('api_key_forbidden')
   const needed = auth === 'operator_key' ? 'an operator key' : `a key with ${permissions.join(' or ')}`
@@ -77,23 +89,10 @@ function anonymous(incoming: Incoming, auth: Auth): Caller {
   return { kind: 'anonymous', address: incoming.address }
 }
 
-async function findKey(secret: string, incoming: Incoming, endpoint: MountedEndpoint, gates: Gatekeeping): Promise<ApiKey> {
-  const { deps, paces, refusals } = gates
-  const { startedMs } = incoming
-  // Somebody who guesses must not lock out a good key behind the same address.
-  paces.check('wrong_key', incoming.address, startedMs, () => deps.apiKeys.wasGood(secret))
-  const nowMs = deps.clock.nowMs()
-  const key = await deps.apiKeys.find(secret, nowMs)
-  if (key !== undefined) return key
-  paces.count('wrong_key', incoming.address, startedMs)
-  refusals.note({ code: 'api_key_invalid', endpoint: endpoint.id, caller: undefined, requestId: incoming.requestId, nowMs })
-  throw new Problem('api_key_invalid')
-}
-
 function callerOf(key: ApiKey, address: string): Exclude<Caller, { kind: 'anonymous' }> {
   const { keyId, siteId, permissions } = key
   if (siteId === null) return { kind: 'operator', keyId, address }
-  return { kind: 'site', siteId, keyId, permissions: new Set(permissions), address }
+  return { kind: 'site', siteId, keyId, permissions, address }
 }
 
 function hasCredential({ lines }: Incoming): boolean {

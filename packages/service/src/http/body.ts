@@ -9,6 +9,8 @@ export type BodyForm = 'json' | 'form' | 'none'
 
 const CHARSET = /^charset\s*=\s*(?:utf-8|"utf-8")$/
 
+const JSON_TYPE = 'application/json'
+
 /** What the headers promise of the body, before a byte of it is read. Throws `unsupported_media_type` or `request_too_large`. */
 export function bodyFormOf(raw: IncomingMessage, endpoint: MountedEndpoint): BodyForm {
   const { 'content-type': contentType, 'content-encoding': encoding, 'content-length': length } = raw.headers
@@ -19,12 +21,12 @@ export function bodyFormOf(raw: IncomingMessage, endpoint: MountedEndpoint): Bod
   if (encoding !== undefined && encoding.trim().toLowerCase() !== 'identity') {
     throw new Problem('unsupported_media_type', 'The body is compressed. Send it as it is.')
   }
-  const mediaType = mediaTypeOf(contentType ?? '')
+  const mediaType = contentType === JSON_TYPE ? JSON_TYPE : mediaTypeOf(contentType ?? '')
   if (mediaType === undefined || !endpoint.bodyTypes.includes(mediaType)) {
     throw new Problem('unsupported_media_type', `Send the body as ${endpoint.bodyTypes.join(' or ')}, in UTF-8.`)
   }
   if (Number(length ?? 0) > limits.request_body_bytes_max) throw new Problem('request_too_large')
-  return mediaType === 'application/json' ? 'json' : 'form'
+  return mediaType === JSON_TYPE ? 'json' : 'form'
 }
 
 /**

@@ -1,21 +1,33 @@
+import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { limits } from '@countersign/core/contract'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { type OnClientError, quieten, serverOptions } from './server-limits.ts'
 
+export interface ServerHandlers {
+  /** Sees every request first, and says whether it has taken it. */
+  readonly onRequest: (request: IncomingMessage, response: ServerResponse) => boolean
+  /** Gets what the router cannot read. */
+  readonly onBadUrl: (request: FastifyRequest, reply: FastifyReply) => unknown
+  /** Gets what the parser cannot read. */
+  readonly onClientError: OnClientError
+}
+
 /**
- * A web server that routes and does nothing else by itself: no parsing of bodies or queries, no logging, no words of its own. `onBadUrl` gets
- * what its router cannot read, `onClientError` what its parser cannot.
+ * A web server that routes and does nothing else by itself: no parsing of bodies or queries, no logging, no words of its own. Its router is for
+ * paths with parameters; what has a plain path can be taken before it, which saves a tenth of the time of a short request.
  */
-export function createServer(
-  onBadUrl: (request: FastifyRequest, reply: FastifyReply) => unknown,
-  onClientError: OnClientError,
-): FastifyInstance {
+export function createServer({ onRequest, onBadUrl, onClientError }: ServerHandlers): FastifyInstance {
   const fastify = Fastify({
     logger: false,
-    http: serverOptions,
-    requestTimeout: limits.request_arrive_seconds_max * 1000,
-    keepAliveTimeout: KEEP_ALIVE_MS,
+    serverFactory: (route) => {
+      const server = createHttpServer(serverOptions, (request, response) => {
+        if (!onRequest(request, response)) route(request, response)
+      })
+      server.requestTimeout = limits.request_arrive_seconds_max * 1000
+      server.keepAliveTimeout = KEEP_ALIVE_MS
+      return server
+    },
     clientErrorHandler: (error, socket) => onClientError(error, socket as Socket),
     requestIdHeader: false,
     genReqId: () => '',

@@ -1,9 +1,10 @@
 import { problems } from '@countersign/core/contract'
 import type { Deps } from '../deps.ts'
 import { Problem } from '../problem.ts'
-import type { RouteAnswer, RouteRequest } from '../routes/route.ts'
+import type { Caller, RouteAnswer, RouteRequest } from '../routes/route.ts'
+import { whenKnown } from '../when-known.ts'
 import { authenticate, authorize, type Gatekeeping } from './authenticate.ts'
-import { bodyFormOf, readBody } from './body.ts'
+import { type BodyForm, bodyFormOf, readBody } from './body.ts'
 import type { MountedEndpoint } from './exit.ts'
 import { answerOnce } from './idempotency.ts'
 import { type Incoming, refuseUnfit } from './incoming.ts'
@@ -18,11 +19,14 @@ export interface WalkGates extends Gatekeeping {
 /** One endpoint as the http layer sees it: its row of the contract and the route behind it. */
 export interface Mounted {
   readonly endpoint: MountedEndpoint
-  readonly route: (request: RouteRequest, deps: Deps) => Promise<RouteAnswer>
+  readonly route: (request: RouteRequest, deps: Deps) => RouteAnswer | Promise<RouteAnswer>
 }
 
-/** Takes a request to its answer, or throws what is to be refused. Notes in `incoming` who calls, once that is known. */
-export type Walk = (incoming: Incoming, mounted: Mounted, rawParams: unknown) => Promise<RouteAnswer>
+/**
+ * Takes a request to its answer, or throws what is to be refused; at once where nothing has to be waited for. Notes in `incoming` who calls, once
+ * that is known.
+ */
+export type Walk = (incoming: Incoming, mounted: Mounted, rawParams: unknown) => RouteAnswer | Promise<RouteAnswer>
 
 /**
  * The walk of every request, in this order and no other:
@@ -37,37 +41,60 @@ export function createWalk(gates: WalkGates): Walk {
   const { host, protocol } = new URL(deps.config.baseUrl)
   const origin: Origin = { authority: host, scheme: protocol === 'https:' ? 'https' : 'http' }
 
-  return async (incoming, { endpoint, route }, rawParams) => {
-    refuseUnfit(incoming)
-    admission.enter(endpoint)
-    try {
-      const form = bodyFormOf(incoming.raw, endpoint)
-      const found = authenticate(incoming, endpoint, gates)
-      const caller = found instanceof Promise ? await found : found
-      incoming.caller = caller
-      const params = fit(endpoint.request.params, rawParams, 'params')
-      authorize(caller, endpoint, siteOf(params), (code) =>
-        refusals.note({ code, endpoint: endpoint.id, caller, requestId: incoming.requestId, nowMs: deps.clock.nowMs() }),
-      )
-      const request = new WalkRequest(incoming, endpoint, caller, params, form, origin)
-      if (endpoint.auth === 'credential' || endpoint.auth === 'api_key_and_credential') request.presentation()
-      fit(endpoint.request.headers, incoming.raw.headers, 'headers')
-      const bytes = form === 'none' ? undefined : await readBody(incoming.raw)
+  const withCaller = (incoming: Incoming, { endpoint, route }: Mounted, rawParams: unknown, form: BodyForm, caller: Caller) => {
+    incoming.caller = caller
+    const params = fit(endpoint.request.params, rawParams, 'params')
+    authorize(caller, endpoint, siteOf(params), (code) =>
+      refusals.note({ code, endpoint: endpoint.id, caller, requestId: incoming.requestId, nowMs: deps.clock.nowMs() }),
+    )
+    const request = new WalkRequest(incoming, endpoint, caller, params, form, origin)
+    if (endpoint.auth === 'credential' || endpoint.auth === 'api_key_and_credential') request.presentation()
+    fit(endpoint.request.headers, incoming.raw.headers, 'headers')
+    return whenKnown(form === 'none' ? undefined : readBody(incoming.raw), (bytes) => {
       if (bytes !== undefined) request.arrived(bytes)
       // Where the guard asks who it is, what was sent is looked at when the guard has let them in.
       if (endpoint.auth !== 'credential') request.parts()
       const answer = endpoint.idempotency
-        ? await answerOnce({ incoming, endpoint, caller, body: bytes }, deps, () => route(request, deps))
-        : await route(request, deps)
-      request.parts()
-      return answer
+        ? answerOnce({ incoming, endpoint, caller, body: bytes }, deps, async () => route(request, deps))
+        : route(request, deps)
+      return whenKnown(answer, (made) => {
+        request.parts()
+        return made
+      })
+    })
+  }
+  const walked = (incoming: Incoming, mounted: Mounted, rawParams: unknown) => {
+    const form = bodyFormOf(incoming.raw, mounted.endpoint)
+    const caller = authenticate(incoming, mounted.endpoint, gates)
+    return whenKnown(caller, (known) => withCaller(incoming, mounted, rawParams, form, known))
+  }
+  const refused = (thrown: unknown, { address, startedMs }: Incoming, { endpoint }: Mounted): never => {
+    admission.leave()
+    const isFailure = endpoint.rateLimit === 'failed_presentation' && isCallersFault(thrown)
+    if (isFailure) paces.count('failed_presentation', address, startedMs)
+    throw thrown
+  }
+
+  return (incoming, mounted, rawParams) => {
+    refuseUnfit(incoming)
+    admission.enter(mounted.endpoint)
+    let answer: RouteAnswer | Promise<RouteAnswer>
+    try {
+      answer = walked(incoming, mounted, rawParams)
     } catch (thrown) {
-      const isFailure = endpoint.rateLimit === 'failed_presentation' && isCallersFault(thrown)
-      if (isFailure) paces.count('failed_presentation', incoming.address, incoming.startedMs)
-      throw thrown
-    } finally {
-      admission.leave()
+      return refused(thrown, incoming, mounted)
     }
+    if (answer instanceof Promise) {
+      return answer.then(
+        (made) => {
+          admission.leave()
+          return made
+        },
+        (thrown) => refused(thrown, incoming, mounted),
+      )
+    }
+    admission.leave()
+    return answer
   }
 }
 

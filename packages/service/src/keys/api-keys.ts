@@ -1,10 +1,11 @@
 import type { ApiKey, Store } from '../store/store.ts'
+import { whenKnown } from '../when-known.ts'
 import { parseSecretText, secretSha256 } from './secret-text.ts'
 
 /** The API keys of the store, each remembered for a moment. */
 export interface ApiKeys {
   /** The key behind a secret; undefined when there is none, or its end has come. Rejects when the store cannot be asked. */
-  find(secret: string, nowMs: number): Promise<ApiKey | undefined>
+  find(secret: string, nowMs: number): ApiKey | undefined | Promise<ApiKey | undefined>
   /** Whether the secret was good when it was last looked up. Says nothing about now. */
   wasGood(secret: string): boolean
   /** For whoever deletes a key: it stops working on this node at once. Other nodes follow within `KEY_REMEMBERED_MS`. */
@@ -53,13 +54,14 @@ export function createApiKeys(store: Pick<Store, 'apiKeyBySha256'>, monotonicMs:
   }
 
   return {
-    async find(secret, nowMs) {
+    find(secret, nowMs) {
       const sha256 = secretSha256(secret)
       const known = remembered.get(sha256)
       if (known === undefined && parseSecretText('svc_sk_', secret) === undefined) return undefined
       const isRecent = known !== undefined && monotonicMs() - known.lookedUpAtMs < KEY_REMEMBERED_MS
-      const key = isRecent ? known.key : await ask(sha256)
-      return key === undefined || (key.expiresAtMs !== undefined && key.expiresAtMs <= nowMs) ? undefined : key
+      return whenKnown(isRecent ? known.key : ask(sha256), (key) =>
+        key === undefined || (key.expiresAtMs !== undefined && key.expiresAtMs <= nowMs) ? undefined : key,
+      )
     },
     wasGood(secret) {
       return remembered.has(secretSha256(secret))

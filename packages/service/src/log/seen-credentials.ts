@@ -25,8 +25,8 @@ const BATCH = 500
 /** Bounded in what waits and in what it remembers. A batch that the store refuses is given up: the credential will be shown again. */
 export function createSeenCredentials(options: SeenCredentialsOptions): SeenCredentials {
   const { store, nowMs, log, delayMs = 250, waitingMax = 10_000, recentMax = 50_000 } = options
-  let recent = new Set<string>()
-  let lessRecent = new Set<string>()
+  let recent = new Names()
+  let lessRecent = new Names()
   let waiting: SeenCredential[] = []
   let timer: NodeJS.Timeout | undefined
   let writing: Promise<void> = Promise.resolve()
@@ -38,8 +38,8 @@ export function createSeenCredentials(options: SeenCredentialsOptions): SeenCred
         await store.learnCredentials(batch, nowMs())
       } catch (err) {
         for (const seen of batch) {
-          recent.delete(nameOf(seen))
-          lessRecent.delete(nameOf(seen))
+          recent.delete(seen)
+          lessRecent.delete(seen)
         }
         log.warn({ err, count: batch.length }, 'credentials that were shown could not be written down')
       }
@@ -55,14 +55,14 @@ export function createSeenCredentials(options: SeenCredentialsOptions): SeenCred
 
   return {
     record(allow) {
-      const name = nameOf(allow.subject)
-      if (recent.has(name) || lessRecent.has(name)) return
+      const { subject } = allow
+      if (recent.has(subject) || lessRecent.has(subject)) return
       if (waiting.length >= waitingMax) return
       if (recent.size >= recentMax / 2) {
         lessRecent = recent
-        recent = new Set()
+        recent = new Names()
       }
-      recent.add(name)
+      recent.add(subject)
       waiting.push(seenCredential(allow, 'presented'))
       if (timer === undefined) {
         timer = setTimeout(() => void flush(), delayMs)
@@ -77,8 +77,27 @@ export function createSeenCredentials(options: SeenCredentialsOptions): SeenCred
   }
 }
 
-function nameOf({ siteId, credentialId }: Pick<SeenCredential, 'siteId' | 'credentialId'>): string {
-  return `${siteId} ${credentialId}`
+type Name = Pick<SeenCredential, 'siteId' | 'credentialId'>
+
+/** Credentials by site and id. Nothing is put together for a look-up: there is one for every request. */
+class Names {
+  size = 0
+  private readonly ofSite = new Map<string, Set<string>>()
+
+  has({ siteId, credentialId }: Name): boolean {
+    return this.ofSite.get(siteId)?.has(credentialId) ?? false
+  }
+
+  add({ siteId, credentialId }: Name): void {
+    const ids = this.ofSite.get(siteId)
+    if (ids === undefined) this.ofSite.set(siteId, new Set([credentialId]))
+    else ids.add(credentialId)
+    this.size++
+  }
+
+  delete({ siteId, credentialId }: Name): void {
+    if (this.ofSite.get(siteId)?.delete(credentialId)) this.size--
+  }
 }
 
 /** What the store keeps of a credential that was accepted. */

@@ -10,7 +10,7 @@ export interface FoundToken extends TokenFacts {
 /** Looks up what a bearer token stands for. Whether that still counts is asked at every use, of the view. */
 export interface TokenFinder {
   /** Undefined for what was never given out, or is already known to be revoked. Rejects when the store cannot be asked. */
-  find(token: string): Promise<FoundToken | undefined>
+  find(token: string): FoundToken | undefined | Promise<FoundToken | undefined>
 }
 
 export interface TokenFinderOptions {
@@ -35,8 +35,17 @@ export function createTokenFinder(store: Pick<Store, 'token'>, { capacity = 32_7
     young.set(found.tokenSha256, found)
   }
 
+  const lookUp = async (sha256: string): Promise<FoundToken | undefined> => {
+    const row = await store.token(sha256)
+    // Already revoked in the store: the view may not have heard of it yet, and need not.
+    if (row === undefined || row.revokedAtMs !== undefined) return undefined
+    const found = tokenFacts(row)
+    remember(found)
+    return found
+  }
+
   return {
-    async find(token) {
+    find(token) {
       const sha256 = secretSha256(token)
       const known = young.get(sha256)
       if (known !== undefined) return known
@@ -46,12 +55,7 @@ export function createTokenFinder(store: Pick<Store, 'token'>, { capacity = 32_7
         return seldom
       }
       if (parseSecretText('svc_at_', token) === undefined) return undefined
-      const row = await store.token(sha256)
-      // Already revoked in the store: the view may not have heard of it yet, and need not.
-      if (row === undefined || row.revokedAtMs !== undefined) return undefined
-      const found = tokenFacts(row)
-      remember(found)
-      return found
+      return lookUp(sha256)
     },
   }
 }

@@ -15,7 +15,7 @@ export type Caller =
       readonly kind: 'site'
       readonly siteId: SiteId
       readonly keyId: string
-      readonly permissions: ReadonlySet<Permission>
+      readonly permissions: readonly Permission[]
       readonly address: string
     }
 
@@ -47,4 +47,4 @@ export interface RouteAnswer {
 }
 
 /** One endpoint. Knows no web framework, and needs no socket to be tested. */
-export type Route<Id extends EndpointId> = (request: RouteRequest<Id>, deps: Deps) => Promise<RouteAnswer>
+export type Route<Id extends EndpointId> = (request: RouteRequest<Id>, deps: Deps) => RouteAnswer | Promise<RouteAnswer>

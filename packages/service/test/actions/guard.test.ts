@@ -99,10 +99,9 @@ forEachSharedStore('the guard', (open) => {
     const told = await Promise.all(
       [empty, NOWHERE].flatMap((siteId) =>
         [header, 'junk'].map((shown) =>
-          guard(node.deps, { presented: { header: shown }, siteId, scope: [], request: undefined }).catch(({ code, detail }) => [
-            code,
-            detail,
-          ]),
+          (async () => guard(node.deps, { presented: { header: shown }, siteId, scope: [], request: undefined }))().catch(
+            ({ code, detail }) => [code, detail],
+          ),
         ),
       ),
     )
@@ -118,7 +117,7 @@ forEachSharedStore('the guard', (open) => {
     const token = await node.tokenFor(document)
     const deps = { ...node.deps, meters }
     const pass = (presented: { header: string } | { bearer: string }, siteId: SiteId) =>
-      guard(deps, { presented, siteId, scope: [], request: undefined }).catch(() => {})
+      (async () => guard(deps, { presented, siteId, scope: [], request: undefined }))().catch(() => {})
     await pass({ header }, A)
     await pass({ bearer: token }, A)
     await pass({ bearer: 'junk' }, A)
