@@ -22,6 +22,7 @@ export function readBaseUrl(text: unknown, options: BaseUrlOptions = {}): string
   return url.href.replace(/\/+$/, '')
 }
 
-function isLoopback(host: string): boolean {
+/** Whether the host of a URL is this machine, by name or address. */
+export function isLoopback(host: string): boolean {
   return /^(?:127\.\d+\.\d+\.\d+|\[::1\]|(?:[a-z0-9-]+\.)*localhost)$/.test(host)
 }
