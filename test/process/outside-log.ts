@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import canonicalize from 'canonicalize'
 import { connect, queryWith } from '../../packages/service/src/store/postgres/connect.ts'
 import type { Row } from '../../packages/service/src/store/program.ts'
-import { openForReading } from '../../packages/service/src/store/sqlite/connection.ts'
+import { openForReading, openForWriting } from '../../packages/service/src/store/sqlite/connection.ts'
 import type { ServiceHome } from './service-process.ts'
 
 /** An entry as it lies in the table. */
@@ -49,6 +49,20 @@ export async function withDatabase<T>(home: Pick<ServiceHome, 'file' | 'database
   const db = openForReading(home.file)
   try {
     return await work(async (text) => db.prepare(text).all() as Row[])
+  } finally {
+    db.close()
+  }
+}
+
+/** Does to the database itself what nobody should. The embedded one must not be in use. */
+export async function changeDatabase(home: Pick<ServiceHome, 'file' | 'databaseUrl'>, statement: string): Promise<void> {
+  if (home.databaseUrl !== undefined) {
+    await withDatabase(home, (ask) => ask(statement))
+    return
+  }
+  const db = openForWriting(home.file)
+  try {
+    db.exec(statement)
   } finally {
     db.close()
   }

@@ -1,8 +1,9 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, type ChildProcessByStdio, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Readable } from 'node:stream'
 import type { DevFile } from '../../packages/service/src/development/demo.ts'
 import { freePort } from '../../packages/service/test/store/postgres-server.ts'
 
@@ -76,38 +77,29 @@ export interface StartOptions {
   readonly entry?: 'main.ts' | 'dev.ts' | URL
   /** Resolve as soon as it listens, ready or not. */
   readonly readyOrNot?: boolean
+  /** Settings beside those of the home, or in their place. */
+  readonly env?: Readonly<Record<string, string>>
 }
 
 /** Starts a real process of the service and waits until it is ready. Rejects with all it has printed when it ends before that. */
 export async function startService(home: ServiceHome, options: StartOptions = {}): Promise<ServiceProcess> {
-  const { port = home.port, databaseUrl = home.databaseUrl, entry = 'main.ts', readyOrNot = false } = options
+  const { port = home.port, databaseUrl = home.databaseUrl, entry = 'main.ts', readyOrNot = false, env = {} } = options
   const script = typeof entry === 'string' ? new URL(entry, SOURCES) : entry
   const startedMs = performance.now()
-  const child = spawn(
-    process.execPath,
-    ['--conditions=countersign-source', '--no-warnings', script.pathname, ...(entry === 'main.ts' ? ['serve'] : [])],
-    {
-      stdio: ['ignore', 'pipe', 'pipe'],
-      env: {
-        PATH: process.env.PATH,
-        COUNTERSIGN_BASE_URL: home.baseUrl,
-        COUNTERSIGN_PORT: String(port),
-        COUNTERSIGN_METRICS_PORT: 'off',
-        COUNTERSIGN_DATA_DIR: home.dataDir,
-        COUNTERSIGN_MASTER_KEY: home.masterKey,
-        COUNTERSIGN_PROTECTED_SITE: 'demo.localhost',
-        COUNTERSIGN_PROTECTED_SCOPE: 'orders:read',
-        COUNTERSIGN_LOG_LEVEL: 'warn',
-        // All clients have one address here.
-        COUNTERSIGN_RATE_LIMIT_KEYLESS: '1000000/1',
-        COUNTERSIGN_RATE_LIMIT_WRONG_KEY: '1000000/1',
-        COUNTERSIGN_RATE_LIMIT_FAILED_PRESENTATION: '1000000/1',
-        COUNTERSIGN_RATE_LIMIT_KEY: '1000000/1',
-        ...(databaseUrl === undefined ? {} : { COUNTERSIGN_DATABASE_URL: databaseUrl }),
-      },
-    },
-  )
-  running.add(child)
+  const child = spawnNode(script, entry === 'main.ts' ? ['serve'] : [], {
+    ...placeOf({ ...home, databaseUrl }),
+    COUNTERSIGN_PORT: String(port),
+    COUNTERSIGN_METRICS_PORT: 'off',
+    COUNTERSIGN_PROTECTED_SITE: 'demo.localhost',
+    COUNTERSIGN_PROTECTED_SCOPE: 'orders:read',
+    COUNTERSIGN_LOG_LEVEL: 'warn',
+    // All clients have one address here.
+    COUNTERSIGN_RATE_LIMIT_KEYLESS: '1000000/1',
+    COUNTERSIGN_RATE_LIMIT_WRONG_KEY: '1000000/1',
+    COUNTERSIGN_RATE_LIMIT_FAILED_PRESENTATION: '1000000/1',
+    COUNTERSIGN_RATE_LIMIT_KEY: '1000000/1',
+    ...env,
+  })
   let output = ''
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (bytes: Buffer) => (output += bytes))
   let isOver = false
@@ -147,6 +139,49 @@ export async function startService(home: ServiceHome, options: StartOptions = {}
       return code
     },
   }
+}
+
+/** What a command of the operator did. */
+export interface RanCommand {
+  readonly code: number | null
+  readonly said: string
+  readonly noted: string
+}
+
+/** Runs `countersign` with the settings of the home, as an operator would in a shell, and waits for its end. */
+export function runCommand(home: ServiceHome, argv: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<RanCommand> {
+  const child = spawnNode(new URL('main.ts', SOURCES), argv, { ...placeOf(home), ...env })
+  let [said, noted] = ['', '']
+  child.stdout.on('data', (bytes: Buffer) => (said += bytes))
+  child.stderr.on('data', (bytes: Buffer) => (noted += bytes))
+  return new Promise((resolve) => {
+    child.once('close', (code) => {
+      running.delete(child)
+      resolve({ code, said, noted })
+    })
+  })
+}
+
+function placeOf({ baseUrl, dataDir, masterKey, databaseUrl }: ServiceHome): Record<string, string> {
+  return {
+    COUNTERSIGN_BASE_URL: baseUrl,
+    COUNTERSIGN_DATA_DIR: dataDir,
+    COUNTERSIGN_MASTER_KEY: masterKey,
+    ...(databaseUrl === undefined ? {} : { COUNTERSIGN_DATABASE_URL: databaseUrl }),
+  }
+}
+
+function spawnNode(
+  script: URL,
+  argv: readonly string[],
+  env: Readonly<Record<string, string>>,
+): ChildProcessByStdio<null, Readable, Readable> {
+  const child = spawn(process.execPath, ['--conditions=countersign-source', '--no-warnings', script.pathname, ...argv], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { PATH: process.env.PATH, ...env },
+  })
+  running.add(child)
+  return child
 }
 
 /** Ends every process that is still running, and removes every home. */

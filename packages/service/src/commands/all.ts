@@ -3,7 +3,9 @@ import { backup } from './backup.ts'
 import type { Command } from './command.ts'
 import { migrate } from './migrate.ts'
 import { newEpoch } from './new-epoch.ts'
+import { operatorAudit } from './operator-audit.ts'
 import { createOperatorKey, deleteOperatorKey, operatorKeys } from './operator-keys.ts'
+import { resetTime } from './reset-time.ts'
 import { restore } from './restore.ts'
 import { rotateFeedKey, rotateIssuerKey } from './rotate-key.ts'
 import { serve } from './serve.ts'
@@ -17,10 +19,12 @@ export const commands: Readonly<Record<string, Command>> = {
   'create-operator-key': createOperatorKey,
   'operator-keys': operatorKeys,
   'delete-operator-key': deleteOperatorKey,
+  'operator-audit': operatorAudit,
   'rotate-issuer-key': rotateIssuerKey,
   'rotate-feed-key': rotateFeedKey,
   'audit-log': auditLog,
   backup,
   restore,
   'new-epoch': newEpoch,
+  'reset-time': resetTime,
 }

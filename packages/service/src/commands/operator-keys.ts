@@ -1,5 +1,6 @@
 import { limits } from '@countersign/core/contract'
 import { createApiKey } from '../actions/api-keys.ts'
+import { readStore } from '../store/maintenance.ts'
 import type { ApiKey } from '../store/store.ts'
 import { type Command, Misuse } from './command.ts'
 import { withStore } from './with-store.ts'
@@ -35,12 +36,12 @@ export const operatorKeys: Command = {
   summary: 'list the operator keys',
   words: [],
   examples: [['countersign operator-keys', 'id, last four characters, since when, label']],
-  about: [STOP_FIRST],
+  about: ['Reads only, whether or not the service runs. The keys themselves are not shown: the store does not have them.'],
   async run({ store, say, note }) {
-    const keys = await withStore(store(), async (at) => {
+    const keys = await readStore(store(), async ({ apiKeys }) => {
       const found: ApiKey[] = []
       for (let after: string | undefined; ; after = found.at(-1)?.keyId) {
-        const page = await at.store.apiKeys(null, { after, limit: PAGE })
+        const page = await apiKeys(null, { after, limit: PAGE })
         found.push(...page)
         if (page.length < PAGE) return found
       }

@@ -22,7 +22,7 @@ function rotation(use: KeyUse, summary: string, signs: string): Command {
       const { store, masterKey, baseUrl } = config()
       const options = switches.has('now') ? { leadMs: 0 } : {}
       const keyId = await withStore(store, async (at) => {
-        const keys = await openServiceKeys(at.store, masterKey, baseUrl, at.clock.nowMs())
+        const keys = await openServiceKeys(at.store, masterKey, baseUrl, at.nowMs())
         return rotateKey({ store: at.store, keys }, use, at.act(), options)
       })
       say(`New ${use} key ${keyId}, signing ${switches.has('now') ? 'from now on' : `in ${MINUTE}`}.`)

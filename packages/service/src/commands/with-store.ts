@@ -1,6 +1,5 @@
 import { destination } from 'pino'
 import type { Config } from '../config.ts'
-import { type Clock, openClock } from '../log/clock.ts'
 import { createLogger } from '../logger.ts'
 import { openStore } from '../store/open.ts'
 import type { Act, Store } from '../store/store.ts'
@@ -8,7 +7,8 @@ import type { Act, Store } from '../store/store.ts'
 /** What a command works with while it has the store. */
 interface AtWork {
   readonly store: Store
-  readonly clock: Clock
+  /** The time to act by: not before any that the nodes have acted by. It is not told to the store, since a command may run anywhere. */
+  readonly nowMs: () => number
   /** An act of whoever sits at the command line, now. */
   readonly act: () => Act
 }
@@ -20,15 +20,11 @@ function commandLogger() {
 
 /** Opens the store with its schema up to date, and closes it whatever comes of the work. An embedded store must not be in use. */
 export async function withStore<T>(config: Config['store'], work: (at: AtWork) => Promise<T>): Promise<T> {
-  const log = commandLogger()
-  const store = await openStore(config, { log, onFatal })
+  const store = await openStore(config, { log: commandLogger(), onFatal })
   try {
-    const clock = await openClock(store, log)
-    try {
-      return await work({ store, clock, act: () => ({ actor: 'operator', atMs: clock.nowMs(), requestId: undefined }) })
-    } finally {
-      await clock.close()
-    }
+    const { atMs } = await store.confirmedTime()
+    const nowMs = () => Math.max(Date.now(), atMs)
+    return await work({ store, nowMs, act: () => ({ actor: 'operator', atMs: nowMs(), requestId: undefined }) })
   } finally {
     await store.close()
   }

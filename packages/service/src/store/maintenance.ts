@@ -1,19 +1,45 @@
 import { existsSync } from 'node:fs'
 import type { Config } from '../config.ts'
 import type { LogAudit } from './audit-log.ts'
-import { auditDatabase, newEpochOfDatabase } from './postgres/offline.ts'
+import { auditDatabase, newEpochOfDatabase, readFromDatabase } from './postgres/offline.ts'
 import { type Backup, backupSqlite, type Restored, restoreSqlite } from './sqlite/backup.ts'
 import { newEpochOfFile } from './sqlite/new-epoch.ts'
-import { auditFile } from './sqlite/offline.ts'
+import { auditFile, readFromFile } from './sqlite/offline.ts'
+import type { Store } from './store.ts'
 
 type StoreConfig = Config['store']
 
 /** Reads the whole log of a store, in use or not, and says where it first fails. Writes nothing. Rejects when there is no log to read. */
-export async function auditStore(store: StoreConfig): Promise<LogAudit> {
+export function auditStore(store: StoreConfig): Promise<LogAudit> {
+  return readEither(
+    store,
+    ({ file }) => auditFile(file),
+    ({ url }) => auditDatabase(url),
+  )
+}
+
+/** What commands may read of a store. */
+export type ReadStore = Pick<Store, 'apiKeys' | 'auditRows' | 'confirmedTime'>
+
+/** Lets `work` read a store, in use or not. Nothing is written, not even a schema. Rejects when there is no store. */
+export function readStore<T>(store: StoreConfig, work: (store: ReadStore) => Promise<T>): Promise<T> {
+  return readEither(
+    store,
+    ({ file }) => readFromFile(file, work),
+    ({ url }) => readFromDatabase(url, work),
+  )
+}
+
+/** Rejects, in words for the operator, when there is nothing to read. */
+async function readEither<T>(
+  store: StoreConfig,
+  sqlite: (store: StoreConfig & { kind: 'sqlite' }) => Promise<T>,
+  postgres: (store: StoreConfig & { kind: 'postgres' }) => Promise<T>,
+): Promise<T> {
   try {
-    if (store.kind === 'postgres') return await auditDatabase(store.url)
+    if (store.kind === 'postgres') return await postgres(store)
     requireFile(store.file)
-    return await auditFile(store.file)
+    return await sqlite(store)
   } catch (fault) {
     if (isWithoutTables(fault)) throw new Error('there is no log in it: the service has never been started on it', { cause: fault })
     throw fault
@@ -23,7 +49,7 @@ export async function auditStore(store: StoreConfig): Promise<LogAudit> {
 /** Copies the embedded store, in use or not, to a new file. PostgreSQL has its own tools for that, so there this rejects. */
 export async function backupStore(store: StoreConfig, target: string): Promise<Backup> {
   if (store.kind === 'postgres') throw new Error('PostgreSQL is copied with pg_dump, see docs/operating.md')
-  requireFile(store.file)
+  await requireStore(store)
   return backupSqlite(store.file, target)
 }
 
@@ -40,8 +66,14 @@ export async function restoreStore(store: StoreConfig, copy: string, nowMs: numb
  */
 export async function beginNewEpoch(store: StoreConfig, nowMs: number): Promise<{ readonly epoch: string; readonly position: number }> {
   if (store.kind === 'postgres') return newEpochOfDatabase(store.url, nowMs)
-  requireFile(store.file)
+  await requireStore(store)
   return newEpochOfFile(store.file, nowMs)
+}
+
+/** Rejects when there is no embedded store at that place: for commands that must not make one. */
+export async function requireStore(store: StoreConfig): Promise<void> {
+  if (store.kind === 'sqlite' && !existsSync(store.file))
+    throw new Error(`there is no store ${store.file}; --data-dir or COUNTERSIGN_DATABASE_URL name another one`)
 }
 
 function requireFile(file: string): void {

@@ -108,8 +108,12 @@ export interface Store {
   /** Sealed by the caller; the store sees only what it cannot read. The first value put under a name stays unless `replace` is set. */
   putSecret(name: string, sealed: string, options?: { replace?: boolean }): Promise<string>
   secret(name: string): Promise<string | undefined>
-  /** The highest time that this store has confirmed. Asking moves it to `atMs` if that is later. */
-  confirmTime(atMs: number): Promise<number>
+  /** The highest time that this store has confirmed since the last reset. */
+  confirmedTime(): Promise<ConfirmedTime>
+  /** The same after it was moved to `atMs`, if that is later and whoever tells it knows of the last reset. */
+  confirmTime(atMs: number, resets: number): Promise<ConfirmedTime>
+  /** Sets the confirmed time, back too, and gives what it was. For an operator who has looked at the clocks. */
+  resetTime(atMs: number, act: Act): Promise<{ readonly fromMs: number }>
   /** Removes what has ended: tokens, used-once names, idempotency keys. Never anything of the log. */
   sweep(nowMs: number): Promise<void>
 
@@ -286,6 +290,12 @@ export interface SiteHead extends LogHead {
 export interface PlacedEntry {
   readonly position: number
   readonly entry: Entry
+}
+
+/** A time on record, and how often an operator has set it by hand. */
+export interface ConfirmedTime {
+  readonly atMs: number
+  readonly resets: number
 }
 
 export interface IdempotencyKey {

@@ -1,17 +1,27 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { type Clock, openClock } from '../../src/log/clock.ts'
-import { StoreUnavailable } from '../../src/store/store.ts'
+import { type ConfirmedTime, StoreUnavailable } from '../../src/store/store.ts'
 import { ClockDouble, quiet } from './log-double.ts'
 
 class TimeStore {
   highestMs = 0
+  resets = 0
   isDown = false
-  async confirmTime(atMs: number): Promise<number> {
+  async confirmedTime(): Promise<ConfirmedTime> {
     if (this.isDown) throw new StoreUnavailable('down')
-    this.highestMs = Math.max(this.highestMs, atMs)
-    return this.highestMs
+    return { atMs: this.highestMs, resets: this.resets }
+  }
+  async confirmTime(atMs: number, resets: number): Promise<ConfirmedTime> {
+    if (!this.isDown && resets === this.resets) this.highestMs = Math.max(this.highestMs, atMs)
+    return this.confirmedTime()
+  }
+  reset(atMs: number): void {
+    this.highestMs = atMs
+    this.resets++
   }
 }
+
+const DAY_MS = 86_400_000
 
 const opened: (Clock & { close(): Promise<void> })[] = []
 afterEach(async () => {
@@ -62,7 +72,7 @@ describe('the clock of a node', () => {
     expect(() => clock.nowMs()).toThrow(expect.objectContaining({ code: 'store_unavailable' }))
     await new Promise((resolve) => setTimeout(resolve, 30))
     expect(store.highestMs).toBe(before)
-    await store.confirmTime(machine.wallMs)
+    await store.confirmTime(machine.wallMs, 0)
     await expect.poll(() => clock.nowMs()).toBe(machine.wallMs)
   })
 
@@ -80,5 +90,75 @@ describe('the clock of a node', () => {
     const store = new TimeStore()
     store.isDown = true
     await expect(openClock(store, quiet, new ClockDouble().clocks)).rejects.toThrow(StoreUnavailable)
+  })
+
+  it('is in doubt when it has leapt, and says what can be done', async () => {
+    const machine = new ClockDouble()
+    const clock = await open(new TimeStore(), machine)
+    expect(clock.doubt()).toBeUndefined()
+    machine.wallMs += 60_000
+    expect(clock.doubt()).toBeUndefined()
+    machine.wallMs += 1
+    expect(clock.doubt()).toMatch(/has leapt 60 s ahead.*countersign reset-time/)
+  })
+
+  it('is in doubt when the time on record is far ahead, and still lets nothing expired come back', async () => {
+    const store = new TimeStore()
+    const machine = new ClockDouble()
+    const clock = await open(store, machine)
+    store.highestMs = machine.wallMs + 60_000
+    await expect.poll(() => clock.nowMs()).toBe(machine.wallMs + 60_000)
+    expect(clock.doubt()).toBeUndefined()
+    store.highestMs++
+    await expect.poll(() => clock.doubt()).toMatch(/is 60 s behind the time on record.*countersign reset-time/)
+    expect(clock.nowMs()).toBe(store.highestMs)
+  })
+
+  it('takes a reset in while it runs, back or ahead', async () => {
+    const store = new TimeStore()
+    const machine = new ClockDouble()
+    const clock = await open(store, machine)
+    store.highestMs = machine.wallMs + 10 * DAY_MS
+    await expect.poll(() => clock.doubt()).toBeDefined()
+    store.reset(machine.wallMs)
+    await expect.poll(() => clock.doubt()).toBeUndefined()
+    expect(clock.nowMs()).toBe(machine.wallMs)
+    expect(store.highestMs).toBe(machine.wallMs)
+
+    machine.wallMs += DAY_MS
+    expect(clock.doubt()).toBeDefined()
+    store.reset(machine.wallMs)
+    await expect.poll(() => clock.doubt()).toBeUndefined()
+    machine.pass(1000)
+    await expect.poll(() => store.highestMs).toBe(machine.wallMs)
+  })
+
+  it('does not move the time again when its own clock was the wrong one', async () => {
+    const store = new TimeStore()
+    const machine = new ClockDouble()
+    const rightMs = machine.wallMs
+    machine.wallMs += 10 * DAY_MS
+    const clock = await open(store, machine)
+    expect(store.highestMs).toBe(machine.wallMs)
+    store.reset(rightMs)
+    await expect.poll(() => clock.doubt()).toMatch(/has leapt 864000 s ahead/)
+    expect(() => clock.nowMs()).toThrow(expect.objectContaining({ code: 'store_unavailable' }))
+    await new Promise((resolve) => setTimeout(resolve, 30))
+    expect(store.highestMs).toBe(rightMs)
+    machine.wallMs = rightMs
+    expect(clock.doubt()).toBeUndefined()
+  })
+
+  it('keeps its time when the store has forgotten a reset, as a restored one has', async () => {
+    const store = new TimeStore()
+    store.resets = 3
+    const machine = new ClockDouble()
+    const clock = await open(store, machine)
+    const before = clock.nowMs()
+    store.resets = 2
+    store.highestMs = before - DAY_MS
+    machine.wallMs -= 1000
+    await expect.poll(() => store.highestMs).toBe(before)
+    expect(clock.nowMs()).toBe(before)
   })
 })

@@ -77,6 +77,10 @@ export class ClockDouble {
     return this.wallMs
   }
 
+  doubt(): string | undefined {
+    return this.fault?.message
+  }
+
   pass(ms: number): void {
     this.wallMs += ms
     this.monotonicMs += ms

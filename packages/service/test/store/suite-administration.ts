@@ -272,12 +272,27 @@ export function administrationSuite(store: TheStore): void {
     })
 
     it('never confirms an earlier time than before', async () => {
-      const base = await store().confirmTime(0)
-      expect(await store().confirmTime(base + 1000)).toBe(base + 1000)
-      expect(await store().confirmTime(base + 500)).toBe(base + 1000)
-      const many = await Promise.all([1, 3, 2].map((n) => store().confirmTime(base + 1000 + n)))
+      const { atMs: base, resets } = await store().confirmedTime()
+      const confirm = async (atMs: number) => (await store().confirmTime(atMs, resets)).atMs
+      expect(await confirm(base + 1000)).toBe(base + 1000)
+      expect(await confirm(base + 500)).toBe(base + 1000)
+      const many = await Promise.all([1, 3, 2].map((n) => confirm(base + 1000 + n)))
       expect(Math.max(...many)).toBe(base + 1003)
-      expect(await store().confirmTime(0)).toBe(base + 1003)
+      expect(await store().confirmedTime()).toEqual({ atMs: base + 1003, resets })
+    })
+
+    it('resets the time with an audit row, and takes no time from whoever has not heard of it', async () => {
+      const before = await store().confirmTime(NOW + 86_400_000, (await store().confirmedTime()).resets)
+      expect(await store().resetTime(NOW + 5, act(NOW + 5, 'operator'))).toEqual({ fromMs: before.atMs })
+      const after = { atMs: NOW + 5, resets: before.resets + 1 }
+      expect(await store().confirmTime(before.atMs + 1, before.resets)).toEqual(after)
+      expect(await store().confirmTime(NOW + 6, after.resets)).toEqual({ ...after, atMs: NOW + 6 })
+      const rows = await store().auditRows(null, { after: undefined, limit: 1000 })
+      expect(rows.find(({ action }) => action === 'time.reset')).toMatchObject({
+        target: new Date(NOW + 5).toISOString(),
+        detail: { from: new Date(before.atMs).toISOString(), outcome: 'done' },
+        act: { actor: 'operator', atMs: NOW + 5 },
+      })
     })
   })
 }

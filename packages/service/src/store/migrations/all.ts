@@ -1,5 +1,6 @@
 import { begin } from './0001-begin.ts'
+import { timeResets } from './0002-time-resets.ts'
 import type { Migration } from './migration.ts'
 
 /** In order, numbered from 1 without holes. */
-export const migrations: readonly Migration[] = [begin]
+export const migrations: readonly Migration[] = [begin, timeResets]

@@ -2,7 +2,7 @@ import { type AuditedStore, auditLog, type LogAudit } from '../audit-log.ts'
 import { text } from '../columns.ts'
 import { createEpoch, LogBroken } from '../epoch.ts'
 import type { Program } from '../program.ts'
-import { createStoreVerbs, type RunVerb, readingVerbs, writingVerbs } from '../verbs/all.ts'
+import { createStoreVerbs, type RunVerb, readingVerbs, type StoreVerbs, writingVerbs } from '../verbs/all.ts'
 import { prepareDatabase } from './postgres-store.ts'
 import { Readers } from './readers.ts'
 import { runProgram } from './run-program.ts'
@@ -11,6 +11,11 @@ import { Sessions } from './sessions.ts'
 /** Reads the whole log of a database, in use or not, and says where it first fails. Writes nothing. */
 export function auditDatabase(url: string): Promise<LogAudit> {
   return withVerbs(url, (run) => auditWith(run))
+}
+
+/** Lets `work` read a database, in use or not. */
+export function readFromDatabase<T>(url: string, work: (verbs: StoreVerbs) => Promise<T>): Promise<T> {
+  return withVerbs(url, (run) => work(createStoreVerbs(run, () => '')))
 }
 
 /** How often it is tried again when entries were added in the meantime. */

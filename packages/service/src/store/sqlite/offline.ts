@@ -1,6 +1,6 @@
 import { type AuditedStore, auditLog, type LogAudit } from '../audit-log.ts'
 import type { Program } from '../program.ts'
-import { createStoreVerbs, type RunVerb, readingVerbs, writingVerbs } from '../verbs/all.ts'
+import { createStoreVerbs, type RunVerb, readingVerbs, type StoreVerbs, writingVerbs } from '../verbs/all.ts'
 import { openForReading } from './connection.ts'
 import { SqliteSession } from './session.ts'
 
@@ -18,6 +18,16 @@ export async function auditFile(file: string): Promise<LogAudit> {
   const session = new SqliteSession(openForReading(file))
   try {
     return await auditSession(session)
+  } finally {
+    session.db.close()
+  }
+}
+
+/** Lets `work` read a file, in use or not. */
+export async function readFromFile<T>(file: string, work: (verbs: StoreVerbs) => Promise<T>): Promise<T> {
+  const session = new SqliteSession(openForReading(file))
+  try {
+    return await work(createStoreVerbs(runOffline(session), () => ''))
   } finally {
     session.db.close()
   }

@@ -11,7 +11,7 @@ import { reinstateUser, revokeCredential, revokeToken, revokeUser } from './revo
 import { putSecret, secret } from './secrets.ts'
 import { changeSite, createSite, site, sites } from './sites.ts'
 import { sweep } from './sweep.ts'
-import { confirmTime } from './time.ts'
+import { confirmedTime, confirmTime, resetTime } from './time.ts'
 import { createToken, token, tokens } from './tokens.ts'
 
 /** Each is one transaction. */
@@ -36,6 +36,7 @@ const writing = {
   audit,
   putSecret,
   confirmTime,
+  resetTime,
   sweep,
 }
 
@@ -58,6 +59,7 @@ const reading = {
   siteHeads,
   auditRows,
   secret,
+  confirmedTime,
 }
 
 /** All that a store can be asked to do in a transaction, with what only stores ask of themselves. */

@@ -1,10 +1,37 @@
 import { number } from '../columns.ts'
-import { type Program, row } from '../program.ts'
+import { type Program, type Row, row, rows } from '../program.ts'
+import type { Act, ConfirmedTime } from '../store.ts'
+import { auditDone } from './audit.ts'
 
-/** The highest time that was ever told, this one included. */
-export function* confirmTime(atMs: number): Program<number> {
-  const moved = yield* row('UPDATE confirmed_time SET at = $1 WHERE one = 1 AND at < $1 RETURNING at', Math.floor(atMs))
-  const kept = moved ?? (yield* row('SELECT at FROM confirmed_time WHERE one = 1'))
-  if (kept === undefined) throw new Error('the store has lost its time')
-  return number(kept, 'at')
+/** The highest time that was ever told, this one included, unless whoever tells it has not heard of the last reset. */
+export function* confirmTime(atMs: number, resets: number): Program<ConfirmedTime> {
+  const moved = yield* row(
+    'UPDATE confirmed_time SET at = $1 WHERE one = 1 AND at < $1 AND resets = $2 RETURNING at, resets',
+    Math.floor(atMs),
+    resets,
+  )
+  return moved === undefined ? yield* confirmedTime() : timeOf(moved)
 }
+
+export function* confirmedTime(): Program<ConfirmedTime> {
+  const kept = yield* row('SELECT at, resets FROM confirmed_time WHERE one = 1')
+  if (kept === undefined) throw new Error('the store has lost its time')
+  return timeOf(kept)
+}
+
+export function* resetTime(atMs: number, act: Act): Program<{ readonly fromMs: number }> {
+  // First the count, which holds whoever would move the time until this is over: what is read with it is what is left behind.
+  const left = yield* row('UPDATE confirmed_time SET resets = resets + 1 WHERE one = 1 RETURNING at')
+  if (left === undefined) throw new Error('the store has lost its time')
+  const fromMs = number(left, 'at')
+  yield* rows('UPDATE confirmed_time SET at = $1 WHERE one = 1', Math.floor(atMs))
+  const detail = { from: rfc3339(fromMs) }
+  yield* auditDone({ siteId: null, action: 'time.reset', target: rfc3339(atMs), outcome: 'done', detail, act })
+  return { fromMs }
+}
+
+function timeOf(kept: Row): ConfirmedTime {
+  return { atMs: number(kept, 'at'), resets: number(kept, 'resets') }
+}
+
+const rfc3339 = (ms: number) => new Date(ms).toISOString()
