@@ -36,7 +36,8 @@ export function authenticate(incoming: Incoming, endpoint: MountedEndpoint, gate
   }
   const { auth, rateLimit } = endpoint
   const secret = TAKES_KEY.has(auth) ? lines('x-api-key')?.[0] : undefined
-  if (rateLimit === 'failed_presentation') gates.paces.check('failed_presentation', address, startedMs)
+  const presenter = presenterOf(incoming, endpoint)
+  if (presenter !== undefined) gates.paces.check('failed_presentation', presenter, startedMs)
   if (rateLimit === 'sign_in_start') gates.paces.spend('sign_in_start', address, startedMs)
   if (secret === undefined) {
     if (rateLimit === 'caller') gates.paces.spend('keyless', address, startedMs)
@@ -63,6 +64,26 @@ function callerWithKey(secret: string, incoming: Incoming, endpoint: MountedEndp
     if (endpoint.rateLimit === 'caller') paces.spend('key', key.keyId, startedMs)
     return callerOf(key, address)
   })
+}
+
+/**
+ * Throws `api_key_invalid` unless the key behind the caller is still the one it was: a request that takes long to arrive must not outlive the
+ * deletion of its key.
+ */
+export async function confirmKey(caller: Caller, { lines }: Incoming, { deps }: Gatekeeping): Promise<void> {
+  if (caller.kind === 'anonymous') return
+  const key = await deps.apiKeys.find(lines('x-api-key')?.[0] ?? '', deps.clock.nowMs())
+  if (key?.keyId !== caller.keyId) throw new Problem('api_key_invalid')
+}
+
+/**
+ * Against whom failed presentations count; undefined where they are not counted. At forward-auth the connection is the proxy's: unless a trusted
+ * proxy tells its callers apart, one of them could use up the allowance of all.
+ */
+export function presenterOf({ address, raw }: Incoming, { rateLimit, auth }: MountedEndpoint): string | undefined {
+  if (rateLimit !== 'failed_presentation') return undefined
+  const isProxys = auth === 'api_key_and_credential' && [address, `::ffff:${address}`].includes(raw.socket.remoteAddress ?? '')
+  return isProxys ? undefined : address
 }
 
 /** Throws unless the caller may call: first whether the site is its own, then whether the key has the permission. */

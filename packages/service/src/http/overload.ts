@@ -11,10 +11,17 @@ export interface LoadGauge {
 /** Lets requests in while there is room for them: verifications first lose theirs, then everything else. */
 export interface Admission {
   /** Throws `overloaded` when there is no room; otherwise the caller must `leave` when the answer is made. */
-  enter(endpoint: Endpoint & { readonly id: EndpointId }): void
+  enter(endpoint: LoadedEndpoint): void
   leave(): void
+  /**
+   * Waits without taking up room: what has yet to arrive is no work, and whoever sends slowly on purpose must not keep the others out. Rejects
+   * with `overloaded` when there is no room any more once it is there.
+   */
+  aside<T>(endpoint: LoadedEndpoint, arriving: Promise<T>): Promise<T>
   readonly inFlight: number
 }
+
+type LoadedEndpoint = Endpoint & { readonly id: EndpointId }
 
 /** A verifier that is refused here denies, and asks again. A revocation that is refused leaves somebody in. */
 const VERIFICATIONS: ReadonlySet<EndpointId> = new Set([
@@ -31,16 +38,29 @@ const RETRY_AFTER_SECONDS = 2
 export function createAdmission(limits: Config['overload'], gauge: LoadGauge): Admission {
   let inFlight = 0
   const isOver = (times: number) => inFlight >= limits.inFlightMax * times || gauge.eventLoopDelayMs() > limits.eventLoopDelayMsMax * times
+  const requireRoom = ({ id, tag }: LoadedEndpoint) => {
+    // Health must be told the truth, most of all now.
+    if (tag !== 'health' && isOver(VERIFICATIONS.has(id) ? 1 : RESERVE)) {
+      throw new Problem('overloaded', undefined, { retryAfterSeconds: RETRY_AFTER_SECONDS })
+    }
+  }
   return {
-    enter({ id, tag }) {
-      // Health must be told the truth, most of all now.
-      if (tag !== 'health' && isOver(VERIFICATIONS.has(id) ? 1 : RESERVE)) {
-        throw new Problem('overloaded', undefined, { retryAfterSeconds: RETRY_AFTER_SECONDS })
-      }
+    enter(endpoint) {
+      requireRoom(endpoint)
       inFlight++
     },
     leave() {
       inFlight--
+    },
+    async aside(endpoint, arriving) {
+      inFlight--
+      try {
+        const arrived = await arriving
+        requireRoom(endpoint)
+        return arrived
+      } finally {
+        inFlight++
+      }
     },
     get inFlight() {
       return inFlight

@@ -3,7 +3,7 @@ import type { Deps } from '../deps.ts'
 import { Problem } from '../problem.ts'
 import type { Caller, RouteAnswer, RouteRequest } from '../routes/route.ts'
 import { whenKnown } from '../when-known.ts'
-import { authenticate, authorize, type Gatekeeping } from './authenticate.ts'
+import { authenticate, authorize, confirmKey, type Gatekeeping, presenterOf } from './authenticate.ts'
 import { type BodyForm, bodyFormOf, readBody } from './body.ts'
 import type { MountedEndpoint } from './exit.ts'
 import { answerOnce } from './idempotency.ts'
@@ -15,6 +15,9 @@ export interface WalkGates extends Gatekeeping {
   readonly deps: Deps
   readonly admission: Admission
 }
+
+/** A key that was good when the request began is asked about once more after this long: a body may take half a minute to arrive. */
+const KEY_TRUSTED_MS = 250
 
 /** One endpoint as the http layer sees it: its row of the contract and the route behind it. */
 export interface Mounted {
@@ -42,6 +45,7 @@ export function createWalk(gates: WalkGates): Walk {
   const origin: Origin = { authority: host, scheme: protocol === 'https:' ? 'https' : 'http' }
 
   const withCaller = (incoming: Incoming, { endpoint, route }: Mounted, rawParams: unknown, form: BodyForm, caller: Caller) => {
+    const knownAtMs = performance.now()
     incoming.caller = caller
     const params = fit(endpoint.request.params, rawParams, 'params')
     authorize(caller, endpoint, siteOf(params), (code) =>
@@ -50,13 +54,17 @@ export function createWalk(gates: WalkGates): Walk {
     const request = new WalkRequest(incoming, endpoint, caller, params, form, origin)
     if (endpoint.auth === 'credential' || endpoint.auth === 'api_key_and_credential') request.presentation()
     fit(endpoint.request.headers, incoming.raw.headers, 'headers')
-    return whenKnown(form === 'none' ? undefined : readBody(incoming.raw), (bytes) => {
+    return whenKnown(form === 'none' ? undefined : admission.aside(endpoint, readBody(incoming.raw)), (bytes) => {
       if (bytes !== undefined) request.arrived(bytes)
       // Where the guard asks who it is, what was sent is looked at when the guard has let them in.
       if (endpoint.auth !== 'credential') request.parts()
+      const answering = () => {
+        const isLate = performance.now() - knownAtMs > KEY_TRUSTED_MS
+        return isLate ? confirmKey(caller, incoming, gates).then(() => route(request, deps)) : route(request, deps)
+      }
       const answer = endpoint.idempotency
-        ? answerOnce({ incoming, endpoint, caller, body: bytes }, deps, async () => route(request, deps))
-        : route(request, deps)
+        ? answerOnce({ incoming, endpoint, caller, body: bytes }, deps, async () => answering())
+        : answering()
       return whenKnown(answer, (made) => {
         request.parts()
         return made
@@ -68,10 +76,10 @@ export function createWalk(gates: WalkGates): Walk {
     const caller = authenticate(incoming, mounted.endpoint, gates)
     return whenKnown(caller, (known) => withCaller(incoming, mounted, rawParams, form, known))
   }
-  const refused = (thrown: unknown, { address, startedMs }: Incoming, { endpoint }: Mounted): never => {
+  const refused = (thrown: unknown, incoming: Incoming, { endpoint }: Mounted): never => {
     admission.leave()
-    const isFailure = endpoint.rateLimit === 'failed_presentation' && isCallersFault(thrown)
-    if (isFailure) paces.count('failed_presentation', address, startedMs)
+    const presenter = presenterOf(incoming, endpoint)
+    if (presenter !== undefined && isCallersFault(thrown)) paces.count('failed_presentation', presenter, incoming.startedMs)
     throw thrown
   }
 

@@ -1,3 +1,4 @@
+import { connect, type Socket } from 'node:net'
 import { afterEach, describe, expect, test } from 'vitest'
 import type { Routes } from '../../src/routes/all.ts'
 import { type AppDouble, createAppDouble } from './app-double.ts'
@@ -61,4 +62,40 @@ describe('under load', () => {
     for (const answer of await Promise.all(running)) expect(answer.status).toBe(200)
     expect((await verify()).status).toBe(200)
   })
+  test('requests whose bodies have yet to arrive take no room from others, and need room themselves when they are there', async () => {
+    open()
+    const { port } = await double.app.listen()
+    const slow: Awaited<ReturnType<typeof halfAsked>>[] = []
+    while (slow.length < 10) slow.push(await halfAsked(port))
+    expect((await verify()).status).toBe(200)
+    gate.waiting = new Promise((resolve) => {
+      gate.open = resolve
+    })
+    const running = [verify(), verify()]
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    expect(await Promise.all(slow.slice(0, 5).map(({ finish }) => finish()))).toEqual(Array(5).fill(503))
+    gate.open()
+    for (const answer of await Promise.all(running)) expect(answer.status).toBe(200)
+    expect(await slow[5]?.finish()).toBe(200)
+    for (const { socket } of slow) socket.destroy()
+  })
 })
+
+/** A request that the server knows of, all but the last byte of its body. */
+async function halfAsked(port: number): Promise<{ socket: Socket; finish(): Promise<number> }> {
+  const socket = connect(port, '127.0.0.1').on('error', () => {})
+  const key = double.key({ permissions: ['tokens:introspect'] })
+  const head = ['POST /api/auth/introspect HTTP/1.1', 'Host: id.example', `X-API-Key: ${key}`, 'Content-Type: application/json']
+  const asked = new Promise((resolve) => double.app.fastify.server.once('request', resolve))
+  socket.write(`${head.join('\r\n')}\r\nContent-Length: 13\r\n\r\n{"token":"x"`)
+  await asked
+  await new Promise((resolve) => setTimeout(resolve, 20))
+  return {
+    socket,
+    finish: () =>
+      new Promise((resolve) => {
+        socket.once('data', (data) => resolve(Number(data.toString('latin1').split(' ')[1])))
+        socket.write('}')
+      }),
+  }
+}

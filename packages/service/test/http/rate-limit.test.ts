@@ -95,15 +95,18 @@ describe('requests', () => {
       request.presentation()
       throw new Problem(request.body?.action === 'ours' ? 'revocation_view_stale' : 'issuer_untrusted')
     },
+    forward_auth: async () => {
+      throw new Problem('issuer_untrusted')
+    },
     alive: async () => ({ status: 200, body: { status: 'alive' } }),
   } satisfies Routes as Routes
   const low = Object.fromEntries(
     Object.entries(rateLimits).map(([name, limit]) => [name, { ...limit, requests: 3 }]),
   ) as unknown as RateLimits
   let double: AppDouble
-  const open = (more = {}) => {
+  const open = (more = {}, trustedProxies: readonly string[] = []) => {
     calls.work = 0
-    double = createAppDouble({ routes, config: { rateLimits: { ...low, ...more } } })
+    double = createAppDouble({ routes, config: { rateLimits: { ...low, ...more }, trustedProxies } })
   }
   afterEach(() => double.app.close())
 
@@ -149,6 +152,26 @@ describe('requests', () => {
     expect([refused.status, refused.headers['ratelimit-policy']]).toEqual([429, '"failed_presentation";q=3;w=10'])
     expect(calls.work).toBe(before)
     expect((await act({}, '192.0.2.2')).status).toBe(401)
+  })
+  describe('through a proxy that asks for its callers', () => {
+    const PROXY = '192.0.2.80'
+    const forwarded = (key: string, client: string) =>
+      double.call('GET', '/api/auth/verify', {
+        headers: { 'x-api-key': key, 'x-service-credential': 'abc', 'x-forwarded-for': client },
+        remoteAddress: PROXY,
+      })
+    test('are not limited by the address of the proxy: one caller of it must not lock out the others', async () => {
+      open()
+      const key = double.key()
+      for (let i = 0; i < 10; i++) expect((await forwarded(key, ADDRESS)).json.code).toBe('issuer_untrusted')
+    })
+    test('are limited by the address that a trusted proxy names', async () => {
+      open({}, [PROXY])
+      const key = double.key()
+      for (let i = 0; i < 3; i++) expect((await forwarded(key, ADDRESS)).json.code).toBe('issuer_untrusted')
+      expect((await forwarded(key, ADDRESS)).headers['ratelimit-policy']).toBe('"failed_presentation";q=3;w=10')
+      expect((await forwarded(key, '192.0.2.2')).json.code).toBe('issuer_untrusted')
+    })
   })
   test('that fail through no fault of the caller do not count', async () => {
     open()

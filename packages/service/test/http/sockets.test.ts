@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Problem } from '../../src/problem.ts'
 import type { Routes } from '../../src/routes/all.ts'
 import { checkContract } from '../contract-check.ts'
-import { type AppDouble, createAppDouble } from './app-double.ts'
+import { type AppDouble, createAppDouble, SITE } from './app-double.ts'
 
 const routes = {
   alive: async () => ({ status: 200, body: { status: 'alive' } }),
@@ -210,4 +210,41 @@ test('an answer that cannot be written ends the connection, and not the process'
   await expect(fetch(url)).rejects.toThrow()
   expect(broken.logLines.join('')).toContain('Invalid character in header')
   await broken.app.close()
+})
+
+test('a key that is deleted while the body is still coming does nothing any more (A148)', async () => {
+  let done = 0
+  const slow = createAppDouble({
+    routes: {
+      create_key: async () => {
+        done++
+        return { status: 201, body: { key_id: 'key_x', api_key: `svc_sk_${'A'.repeat(49)}`, permissions: ['feed:read'] } }
+      },
+    },
+  })
+  const { port } = await slow.app.listen()
+  const body = '{"permissions":["feed:read"]}'
+  const send = async (meanwhile: (keyId: string) => void) => {
+    const key = slow.key({ permissions: ['site:admin'] })
+    const { keyId } = [...slow.keys.values()].at(-1) as { keyId: string }
+    const head = [`POST /api/sites/${SITE}/keys HTTP/1.1`, HOST, CLOSE, 'Content-Type: application/json', `X-API-Key: ${key}`]
+    const socket = connect(port, '127.0.0.1')
+    let text = ''
+    socket.on('data', (data) => (text += data.toString('latin1')))
+    const closed = new Promise((resolve) => socket.on('close', resolve))
+    socket.write(`${head.join('\r\n')}\r\nContent-Length: ${body.length}\r\n\r\n${body.slice(0, 5)}`)
+    await sleep(400)
+    meanwhile(keyId)
+    socket.write(body.slice(5))
+    await closed
+    const [answer] = answersIn(text)
+    return answer === undefined || answer.status < 300 ? answer?.status : codeOf(answer)
+  }
+  expect(await send(() => {})).toBe(201)
+  const deleted = await send((keyId) => {
+    for (const [sha256, key] of slow.keys) if (key.keyId === keyId) slow.keys.delete(sha256)
+    slow.deps.apiKeys.forget(keyId)
+  })
+  expect([deleted, done]).toEqual(['401 api_key_invalid', 1])
+  await slow.app.close()
 })
