@@ -9,10 +9,10 @@ export interface GuardRequest {
   /** Every field line of that lower-case name, in order; an empty list when there is none. */
   header(name: string): readonly string[]
   /**
-   * The body's raw bytes, before anything parsed it; undefined when there are none, `'unseen'` when they are gone. Asked for at most once per
-   * verification, and only when the credential is bound to a holder key and all else about it is right. Leave it out where there cannot be a body.
+   * The body's raw bytes, before anything parsed it; undefined when there are none, `'unseen'` when they are gone, `'too_large'` when there are more
+   * than the adapter takes in: then the request is refused with `request_too_large`. Asked for at most once per verification, and only when the credential is bound to a holder key and all else about it is right. Leave it out where there cannot be a body.
    */
   readonly body?: () => GuardBody | Promise<GuardBody>
 }
 
-export type GuardBody = Uint8Array | undefined | 'unseen'
+export type GuardBody = Uint8Array | undefined | 'unseen' | 'too_large'
