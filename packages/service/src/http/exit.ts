@@ -16,7 +16,7 @@ export interface Outgoing {
   readonly status: number
   /** Name, value, name, value, …: the form that costs Node least. */
   readonly headers: string[]
-  readonly body: string | undefined
+  readonly body: string | Uint8Array | undefined
   /** Of a refusal. */
   readonly code?: ProblemCode
 }
@@ -51,7 +51,8 @@ export function createExit({ baseUrl, version, onFault }: ExitOptions): Exit {
       if (body === undefined) return { status, headers: list, body }
       const type = contentType ?? endpoint?.answers[status]?.mediaType ?? 'application/json'
       list.push('content-type', type)
-      return { status, headers: list, body: typeof body === 'string' && contentType !== undefined ? body : JSON.stringify(body) }
+      const isWritten = contentType !== undefined && (typeof body === 'string' || body instanceof Uint8Array)
+      return { status, headers: list, body: isWritten ? body : JSON.stringify(body) }
     },
     refusal(thrown, endpoint, requestId) {
       const problem = problemOf(thrown)

@@ -17,6 +17,12 @@ export const serverOptions: ServerOptions = {
 /** How long a connection is listened to after its last answer. Closing it with unread bytes would take the answer along (RFC 9112 §9.6). */
 const LINGER_MS = 1000
 
+/**
+ * A connection on which nothing moves for this long, in either direction, is closed: whoever asks and never reads would have us keep the answers
+ * for ever. Longer than any answer may be waited for.
+ */
+const STALLED_MS = (limits.wait_seconds_max + 15) * 1000
+
 /** What to do with a connection whose bytes Node's parser refuses: answer with problem+json too, and close it. */
 export type OnClientError = (error: NodeJS.ErrnoException, socket: Socket) => void
 
@@ -46,6 +52,7 @@ export function createOnClientError(
 
 /** What Node would otherwise do without a word, or in its own. */
 export function quieten(server: Server): void {
+  server.timeout = STALLED_MS
   // Header lines above 2,000 would be dropped. Their size is limited, so their number is.
   server.maxHeadersCount = 0
   // Unknown expectations would be answered with 417; they may also be ignored (RFC 9110 §10.1.1).

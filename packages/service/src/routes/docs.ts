@@ -18,14 +18,17 @@ const needs: Record<Auth, string> = {
   operator_key: 'X-API-Key of an operator',
 }
 
-/** The description is the same for the life of the process, and large. */
+/** The description is the same for the life of the process, and large: written once, and the same bytes for all who are reading them. */
 const written = new Map<string, RouteAnswer>()
 
 /** GET /openapi.json */
 export const openapi: Route<'openapi'> = async (_request, { config }) => {
-  const known = written.get(config.baseUrl) ?? { status: 200, body: openapiOf(endpointList, config.baseUrl) }
-  written.set(config.baseUrl, known)
-  return known
+  const known = written.get(config.baseUrl)
+  if (known !== undefined) return known
+  const body = Buffer.from(JSON.stringify(openapiOf(endpointList, config.baseUrl)))
+  const answer = { status: 200, body, contentType: 'application/json' }
+  written.set(config.baseUrl, answer)
+  return answer
 }
 
 /** GET /docs */

@@ -40,7 +40,7 @@ export interface RouteRequest<Id extends EndpointId = EndpointId> {
 
 export interface RouteAnswer {
   readonly status: number
-  /** JSON, unless `contentType` says otherwise. */
+  /** JSON, unless `contentType` says otherwise: then it is text, or bytes, as they are to be sent. */
   readonly body?: unknown
   readonly contentType?: string
   readonly headers?: Readonly<Record<string, string>>

@@ -1,4 +1,4 @@
-import { connect } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Problem } from '../../src/problem.ts'
@@ -247,4 +247,28 @@ test('a key that is deleted while the body is still coming does nothing any more
   })
   expect([deleted, done]).toEqual(['401 api_key_invalid', 1])
   await slow.app.close()
+})
+
+test('whoever asks and never reads is cut off, and what was to be sent is let go', async () => {
+  const { server } = double.app.fastify
+  expect(server.timeout).toBeGreaterThan(30_000)
+  const large = createAppDouble({
+    routes: { docs: async () => ({ status: 200, contentType: 'text/html', body: 'x'.repeat(32 * 1024 * 1024) }) },
+  })
+  const { port } = await large.app.listen()
+  const wasCutOff = async (timeoutMs: number) => {
+    large.app.fastify.server.timeout = timeoutMs
+    const accepted = new Promise<Socket>((resolve) => large.app.fastify.server.once('connection', resolve))
+    const socket = connect(port, '127.0.0.1').pause()
+    socket.on('error', () => {})
+    socket.write(`GET /docs HTTP/1.1\r\n${HOST}\r\n\r\n`)
+    const ours = await accepted
+    await sleep(1500)
+    const { destroyed } = ours
+    socket.destroy()
+    return destroyed
+  }
+  expect(await wasCutOff(0)).toBe(false)
+  expect(await wasCutOff(200)).toBe(true)
+  await large.app.close()
 })
