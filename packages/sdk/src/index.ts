@@ -8,19 +8,14 @@ export { PLAIN_HTTP } from './base-url.ts'
 export type { CallOptions, CredentialObject } from './call.ts'
 export { allItems, type Client, type ClientOptions, createClient } from './client.ts'
 export { CountersignError, type CountersignErrorCode } from './countersign-error.ts'
+export type { GuardDemand } from './guard/demand.ts'
+export { AccessEnded } from './guard/lapse-watch.ts'
+export { FAIL_OPEN, type GuardOptions } from './guard/options.ts'
 export type { GuardBody, GuardRequest } from './guard/request.ts'
+export type { SessionEnd, SessionVerdict, SignedInSession } from './guard/session.ts'
+export type { GuardState } from './guard/state.ts'
 export type { FailingOpen, GuardAllow, GuardDenial, GuardProblem, GuardVerdict, Need } from './guard/verdict.ts'
-export {
-  createGuard,
-  FAIL_OPEN,
-  type Guard,
-  type GuardDemand,
-  type GuardOptions,
-  type GuardState,
-  type SessionEnd,
-  type SessionVerdict,
-  type SignedInSession,
-} from './guard.ts'
+export { createGuard, type Guard } from './guard.ts'
 export { type Denial, readDenial } from './read-denial.ts'
 export {
   type FinishSignInOptions,

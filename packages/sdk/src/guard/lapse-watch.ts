@@ -1,0 +1,61 @@
+import type { Deny } from '@countersign/core'
+import type { GuardDenial } from './verdict.ts'
+
+/** Why a signal of a guard has fired. */
+export class AccessEnded extends Error {
+  override readonly name = 'AccessEnded'
+  readonly denial: GuardDenial
+
+  constructor(denial: GuardDenial) {
+    super(`${denial.code}: ${denial.detail}`)
+    this.denial = denial
+  }
+}
+
+/** Somebody who was let in. */
+export interface Admission {
+  readonly expiresAtMs: number
+  /** Why they would not be let in now. */
+  lapse(): Deny | undefined
+}
+
+/** Keeps an eye on those who were let in and are still here. */
+export interface LapseWatch {
+  /** When the first of them is over by itself, in milliseconds; infinite when nobody is watched. */
+  readonly nextExpiryMs: number
+  watch(admission: Admission, done: AbortSignal | undefined): AbortSignal
+  /** Asks about everybody, and fires the signals of those who would not be let in now. */
+  check(): void
+}
+
+export function createLapseWatch(describe: (reason: Deny) => GuardDenial): LapseWatch {
+  const watched = new Map<AbortController, Admission>()
+  let nextExpiryMs = Infinity
+  return {
+    get nextExpiryMs() {
+      return nextExpiryMs
+    },
+    watch(admission, done) {
+      const controller = new AbortController()
+      const reason = admission.lapse()
+      if (reason !== undefined) controller.abort(new AccessEnded(describe(reason)))
+      else if (!done?.aborted) {
+        watched.set(controller, admission)
+        nextExpiryMs = Math.min(nextExpiryMs, admission.expiresAtMs)
+        done?.addEventListener('abort', () => watched.delete(controller), { once: true })
+      }
+      return controller.signal
+    },
+    check() {
+      nextExpiryMs = Infinity
+      for (const [controller, admission] of watched) {
+        const reason = admission.lapse()
+        if (reason === undefined) nextExpiryMs = Math.min(nextExpiryMs, admission.expiresAtMs)
+        else {
+          watched.delete(controller)
+          controller.abort(new AccessEnded(describe(reason)))
+        }
+      }
+    },
+  }
+}

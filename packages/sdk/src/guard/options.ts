@@ -1,0 +1,104 @@
+import { type NonceStore, parseSiteId, type SiteId } from '@countersign/core'
+import { type PLAIN_HTTP, readBaseUrl } from '../base-url.ts'
+import { type GuardClock, systemClock } from '../view/clock.ts'
+import type { GuardState } from './state.ts'
+
+/** Let old knowledge count, as `{ [FAIL_OPEN]: true }`. A symbol, so that neither JSON nor the environment can set it. */
+export const FAIL_OPEN: unique symbol = /* @__PURE__ */ Symbol('countersign.failOpen')
+
+export interface GuardOptions {
+  /** Where the service is, for example `https://auth.example`. */
+  readonly baseUrl: string
+  readonly siteId: string
+  /** A key of the site with `feed:read`, and with `tokens:introspect` where bearer tokens are taken. */
+  readonly apiKey: string
+  /** How old the knowledge of revocations may be before everything is refused, 1 to 3600. Default 30. */
+  readonly maxStalenessSeconds?: number
+  /** The keys that may sign for the log, as Multikey by `kid`. Default: those that the service's discovery lists. */
+  readonly feedKeys?: Readonly<Record<string, string>>
+  /**
+   * Where used holder proofs are remembered. Default: the memory of this process. That is not enough for several processes, takes proofs from
+   * clocks at most 2 s ahead, and refuses all proofs of the first 3 s: the process before this one may have seen them.
+   */
+  readonly nonceStore?: NonceStore
+  /** How this verifier calls itself to the service, 1 to 64 of `A-Z a-z 0-9 _ -`. Default: random for each process. */
+  readonly verifierId?: string
+  /**
+   * How callers address this application when that is not what it sees: behind a proxy, `https://api.example`, with the path that the proxy takes
+   * away if it takes one away. Needed for holder proofs under a host that is neither the site's own, nor below it, nor this machine.
+   */
+  readonly publicOrigin?: string
+  readonly fetch?: (url: string, init: RequestInit) => Promise<Response>
+  readonly clock?: GuardClock
+  /** Told whenever `ready`, `connection` or `problem` has changed. Default: problems are written to the console. */
+  readonly onStateChange?: (state: GuardState) => void
+  readonly [FAIL_OPEN]?: true
+  readonly [PLAIN_HTTP]?: true
+}
+
+export interface ReadGuardOptions {
+  readonly baseUrl: string
+  readonly siteId: SiteId
+  readonly apiKey: string
+  readonly ageMsMax: number
+  readonly feedKeys: Readonly<Record<string, string>> | undefined
+  readonly nonceStore: NonceStore | undefined
+  readonly verifierId: string
+  readonly publicOrigin: URL | undefined
+  readonly fetch: (url: string, init: RequestInit) => Promise<Response>
+  readonly clock: GuardClock
+  readonly onStateChange: ((state: GuardState) => void) | undefined
+  readonly failsOpen: boolean
+}
+
+const VERIFIER_ID = /^[A-Za-z0-9_-]{1,64}$/
+
+/** Throws one TypeError that names everything that is wrong. The API key is not part of its words. */
+export function readGuardOptions(options: GuardOptions): ReadGuardOptions {
+  const { maxStalenessSeconds = 30, verifierId = randomId(), clock = systemClock } = options
+  const faults: string[] = []
+  const read = <Value>(wrong: string, value: () => Value | undefined): Value => {
+    try {
+      const found = value()
+      if (found !== undefined) return found
+      faults.push(wrong)
+    } catch (error) {
+      faults.push((error as Error).message)
+    }
+    return undefined as Value
+  }
+  const found: ReadGuardOptions = {
+    baseUrl: read('', () => readBaseUrl(options.baseUrl, options)),
+    siteId: read('siteId must be a lower-case host name, such as shop.example', () => parseSiteId(options.siteId)),
+    apiKey: read('apiKey must be an API key of the site, svc_sk_…', () =>
+      typeof options.apiKey === 'string' && /^[\x21-\x7e]+$/.test(options.apiKey) ? options.apiKey : undefined,
+    ),
+    ageMsMax: read('maxStalenessSeconds must be from 1 to 3600', () =>
+      maxStalenessSeconds >= 1 && maxStalenessSeconds <= 3600 ? maxStalenessSeconds * 1000 : undefined,
+    ),
+    feedKeys: options.feedKeys,
+    nonceStore: options.nonceStore,
+    verifierId: read('verifierId must be 1 to 64 of A-Z a-z 0-9 _ -', () => (VERIFIER_ID.test(verifierId) ? verifierId : undefined)),
+    publicOrigin:
+      options.publicOrigin === undefined
+        ? undefined
+        : read('publicOrigin must be an http or https URL without query, fragment and user name', () => readOrigin(options.publicOrigin)),
+    // Not bound to an object: some runtimes refuse a fetch that is called as a method of another.
+    fetch: options.fetch ?? ((url, init) => globalThis.fetch(url, init)),
+    clock,
+    onStateChange: options.onStateChange,
+    failsOpen: options[FAIL_OPEN] === true,
+  }
+  if (faults.length > 0) throw new TypeError(`the guard cannot be made: ${faults.join('; ')}`)
+  return found
+}
+
+function readOrigin(text: unknown): URL | undefined {
+  const url = typeof text === 'string' && URL.canParse(text) ? new URL(text) : undefined
+  const isPlain = url !== undefined && /^https?:$/.test(url.protocol) && `${url.username}${url.password}${url.search}${url.hash}` === ''
+  return isPlain ? url : undefined
+}
+
+function randomId(): string {
+  return globalThis.crypto.randomUUID()
+}

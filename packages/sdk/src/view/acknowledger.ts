@@ -1,0 +1,64 @@
+import type { GuardClock } from './clock.ts'
+
+interface Head {
+  readonly epoch: string
+  readonly seq: number
+}
+
+/** Tells the service how far the log has been applied, so that it can say who knows of a revocation. */
+export interface Acknowledger {
+  /** What has been applied. Sent at once when nothing was sent lately, otherwise soon, and only the latest. */
+  note(head: Head): void
+  /** The service may have forgotten: the next note is sent even if it says nothing new. */
+  renew(): void
+  close(): void
+}
+
+const INTERVAL_MS = 250
+const AFTER_FAILURE_MS = 2_000
+
+/** A call that fails is made again with what has been applied by then. Nothing depends on it but the service's knowledge of us. */
+export function createAcknowledger(send: (head: Head) => Promise<void>, clock: GuardClock): Acknowledger {
+  let wanted: Head | undefined
+  let sent: Head | undefined
+  /** Until it is over nothing is sent: a call under way, or the pause after one. */
+  let busy = false
+  let cancel = () => {}
+  let closed = false
+
+  const pause = (ms: number) => {
+    cancel = clock.after(ms, () => {
+      busy = false
+      go()
+    })
+  }
+
+  const go = () => {
+    const head = wanted
+    if (busy || closed || head === undefined || (head.seq === sent?.seq && head.epoch === sent.epoch)) return
+    busy = true
+    send(head).then(
+      () => {
+        sent = head
+        if (!closed) pause(INTERVAL_MS)
+      },
+      () => {
+        if (!closed) pause(AFTER_FAILURE_MS)
+      },
+    )
+  }
+
+  return {
+    note(head) {
+      wanted = head
+      go()
+    },
+    renew() {
+      sent = undefined
+    },
+    close() {
+      closed = true
+      cancel()
+    },
+  }
+}

@@ -1,0 +1,190 @@
+import { readBoundedBody } from '../bounded-body.ts'
+import type { GuardClock } from './clock.ts'
+
+/** What a verifier asks of the service. Every call rejects with a `ServiceFault` when it did not get what it asked for. */
+export interface Service {
+  /** The keys that sign for the log, as the service lists them. */
+  discovery(signal: AbortSignal): Promise<unknown>
+  snapshot(signal: AbortSignal): Promise<AsyncIterable<Uint8Array>>
+  /** The bytes of the feed after this cursor; ends, or rejects, when the connection does or when nothing came for too long. */
+  feed(cursor: string, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>>
+  acknowledge(head: { readonly epoch: string; readonly seq: number }, signal: AbortSignal): Promise<void>
+  introspect(token: string, signal: AbortSignal): Promise<unknown>
+}
+
+/** A call that came to nothing. Neither the message nor the code holds a key or a token. */
+export class ServiceFault extends Error {
+  override readonly name = 'ServiceFault'
+  /** That of the service's refusal, or `unreachable`, `silent`, `answer_unknown`. */
+  readonly code: string
+  /** 0 without an answer. */
+  readonly status: number
+  readonly retryAfterMs: number | undefined
+
+  constructor(code: string, detail: string, status = 0, retryAfterMs?: number, cause?: unknown) {
+    super(detail, { cause })
+    this.code = code
+    this.status = status
+    this.retryAfterMs = retryAfterMs
+  }
+}
+
+export interface ServiceOptions {
+  readonly baseUrl: string
+  readonly siteId: string
+  readonly apiKey: string
+  readonly verifierId: string
+  readonly fetch: (url: string, init: RequestInit) => Promise<Response>
+  readonly clock: GuardClock
+}
+
+/** Longer than two heartbeats: a connection on which nothing came for so long is dead, whatever TCP thinks. */
+const SILENCE_MS_MAX = 12_000
+/** A large snapshot may take a while to begin. */
+const SNAPSHOT_SILENCE_MS_MAX = 30_000
+const ANSWER_MS_MAX = 5_000
+const ANSWER_BYTES_MAX = 262_144
+
+export function createService({ baseUrl, siteId, apiKey, verifierId, fetch, clock }: ServiceOptions): Service {
+  const site = `${baseUrl}/api/sites/${siteId}`
+  const key = { 'x-api-key': apiKey }
+  const named = { ...key, 'x-verifier-id': verifierId, 'feed-version': '1' }
+
+  /** Redirects are refused: nobody else gets the key. The answer's body belongs to whoever asked. */
+  const send = async (url: string, init: RequestInit, watch: Watch): Promise<Response> => {
+    watch.expect()
+    const response = await watch.race(fetch(url, { ...init, redirect: 'error', signal: watch.signal }))
+    if (!response.ok) throw await watch.race(refusalOf(response))
+    return response
+  }
+
+  /** One small question and its answer. */
+  const ask = async (url: string, init: RequestInit, signal: AbortSignal): Promise<unknown> => {
+    const watch = createWatch(clock, ANSWER_MS_MAX, signal)
+    try {
+      const response = await send(url, init, watch)
+      if (response.status === 204) return undefined
+      const bytes = await watch.race(readBoundedBody(response.body, ANSWER_BYTES_MAX))
+      return JSON.parse(new TextDecoder().decode(bytes))
+    } catch (error) {
+      throw faultOf(error, signal)
+    } finally {
+      watch.end()
+    }
+  }
+
+  const post = (body: unknown, headers: Record<string, string>): RequestInit => ({
+    method: 'POST',
+    headers: { ...headers, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+
+  const open = async (
+    url: string,
+    headers: Record<string, string>,
+    type: string,
+    silenceMs: number,
+    signal: AbortSignal,
+  ): Promise<AsyncIterable<Uint8Array>> => {
+    const watch = createWatch(clock, silenceMs, signal)
+    try {
+      const response = await send(url, { headers: { ...headers, accept: type } }, watch)
+      if (!response.body || !response.headers.get('content-type')?.startsWith(type))
+        throw new ServiceFault('answer_unknown', `the answer is not ${type}; check baseUrl`, response.status)
+      return pieces(response.body, watch, signal)
+    } catch (error) {
+      watch.end()
+      throw faultOf(error, signal)
+    }
+  }
+
+  return {
+    discovery: (signal) => ask(`${baseUrl}/.well-known/countersign`, {}, signal),
+    snapshot: (signal) => open(`${site}/snapshot`, named, 'application/x-ndjson', SNAPSHOT_SILENCE_MS_MAX, signal),
+    feed: (cursor, signal) => open(`${site}/feed`, { ...named, 'last-event-id': cursor }, 'text/event-stream', SILENCE_MS_MAX, signal),
+    async acknowledge({ epoch, seq }, signal) {
+      await ask(`${site}/feed/ack`, post({ epoch, seq }, named), signal)
+    },
+    introspect: (token, signal) => ask(`${baseUrl}/api/auth/introspect`, post({ token, site_id: siteId }, key), signal),
+  }
+}
+
+/** Gives up when nothing comes for too long, or when its owner does. Not every fetch obeys its signal, so every wait is a race as well. */
+interface Watch {
+  readonly signal: AbortSignal
+  /** Something is due from now on. */
+  expect(): void
+  /** One at a time. */
+  race<Value>(promise: Promise<Value>): Promise<Value>
+  /** Nothing is wanted any more: lets the connection go. */
+  end(): void
+}
+
+function createWatch(clock: GuardClock, silenceMs: number, owner: AbortSignal): Watch {
+  const controller = new AbortController()
+  const { signal } = controller
+  let giveUp: (reason: unknown) => void = () => undefined
+  let cancel = () => {}
+  const stop = (reason: unknown) => {
+    cancel()
+    owner.removeEventListener('abort', onOwner)
+    controller.abort(reason)
+    giveUp(reason)
+  }
+  const onOwner = () => stop(owner.reason)
+  owner.addEventListener('abort', onOwner)
+  if (owner.aborted) onOwner()
+  return {
+    signal,
+    expect() {
+      cancel()
+      if (!signal.aborted) cancel = clock.after(silenceMs, () => stop(new ServiceFault('silent', 'the service has fallen silent')))
+    },
+    // Not Promise.race with a promise that lives as long as the stream: that would remember every piece of it.
+    race: (promise) =>
+      new Promise((resolve, reject) => {
+        giveUp = reject
+        if (signal.aborted) reject(signal.reason)
+        promise.then(resolve, reject)
+      }),
+    end: () => stop(new ServiceFault('unreachable', 'no longer wanted')),
+  }
+}
+
+async function* pieces(body: ReadableStream<Uint8Array>, watch: Watch, owner: AbortSignal): AsyncGenerator<Uint8Array, void> {
+  const reader = body.getReader()
+  try {
+    for (;;) {
+      watch.expect()
+      const { done, value } = await watch.race(reader.read())
+      if (done) return
+      yield value
+    }
+  } catch (error) {
+    throw faultOf(error, owner)
+  } finally {
+    watch.end()
+    reader.cancel().catch(() => undefined)
+  }
+}
+
+function faultOf(error: unknown, owner: AbortSignal): unknown {
+  if (owner.aborted || error instanceof ServiceFault) return error
+  if (error instanceof SyntaxError) return new ServiceFault('answer_unknown', 'the answer is not JSON; check baseUrl')
+  return new ServiceFault('unreachable', 'the service could not be reached', 0, undefined, error)
+}
+
+async function refusalOf(response: Response): Promise<ServiceFault> {
+  const { status } = response
+  const wait = response.headers.get('retry-after')
+  const bytes = await readBoundedBody(response.body, ANSWER_BYTES_MAX).catch(() => undefined)
+  let said: { readonly code?: unknown; readonly detail?: unknown } = {}
+  try {
+    said = JSON.parse(new TextDecoder().decode(bytes)) ?? {}
+  } catch {
+    // Not of this service: a proxy's own page, for example.
+  }
+  const code = typeof said.code === 'string' ? said.code : `http_${status}`
+  const detail = typeof said.detail === 'string' ? said.detail : `the service answered with status ${status}`
+  return new ServiceFault(code, detail, status, wait !== null && /^\d{1,6}$/.test(wait) ? Number(wait) * 1000 : undefined)
+}

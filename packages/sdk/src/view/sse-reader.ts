@@ -1,0 +1,72 @@
+/** One event of a stream. `id` is the last id that the stream has named, as the standard has it. */
+export interface SseEvent {
+  readonly event: string
+  readonly data: string
+  readonly id: string
+}
+
+export interface SseReader {
+  /** The events that these bytes complete. What they leave unfinished waits for more. Throws a RangeError for an event that never ends. */
+  push(bytes: Uint8Array): SseEvent[]
+  /** What the stream asks to wait for before connecting again, once it has said so. */
+  readonly retryMs: number | undefined
+}
+
+const CHARS_MAX = 262_144
+
+/** Reads server-sent events (HTML Living Standard §9.2.6) however the bytes are cut. An event without its empty line is not one yet. */
+export function createSseReader(charsMax = CHARS_MAX): SseReader {
+  const decoder = new TextDecoder()
+  let rest = ''
+  /** The last piece ended with a carriage return, whose line feed may be the next character. */
+  let afterReturn = false
+  let event = ''
+  let data: string[] = []
+  let dataChars = 0
+  let id = ''
+  let retryMs: number | undefined
+
+  const takeField = (line: string) => {
+    const colon = line.indexOf(':')
+    const name = colon < 0 ? line : line.slice(0, colon)
+    const value = colon < 0 ? '' : line.slice(line[colon + 1] === ' ' ? colon + 2 : colon + 1)
+    if (name === 'data') {
+      data.push(value)
+      dataChars += value.length + 1
+    } else if (name === 'event') event = value
+    else if (name === 'id' && !value.includes('\0')) id = value
+    else if (name === 'retry' && /^\d+$/.test(value)) retryMs = Number(value)
+  }
+
+  return {
+    get retryMs() {
+      return retryMs
+    },
+    push(bytes) {
+      const events: SseEvent[] = []
+      let text = rest + decoder.decode(bytes, { stream: true })
+      if (afterReturn && rest === '' && text !== '') {
+        if (text[0] === '\n') text = text.slice(1)
+        afterReturn = false
+      }
+      // Most streams have no carriage return; then there is only one thing to look for.
+      const ends = text.includes('\r') ? /\r\n?|\n/g : /\n/g
+      let start = 0
+      for (let end = ends.exec(text); end !== null; end = ends.exec(text)) {
+        const line = text.slice(start, end.index)
+        start = ends.lastIndex
+        if (start === text.length && end[0] === '\r') afterReturn = true
+        if (line !== '') takeField(line)
+        else {
+          if (data.length > 0) events.push({ event: event || 'message', data: data.join('\n'), id })
+          event = ''
+          data = []
+          dataChars = 0
+        }
+      }
+      rest = text.slice(start)
+      if (rest.length + dataChars > charsMax) throw new RangeError('an event of the feed is too long')
+      return events
+    },
+  }
+}

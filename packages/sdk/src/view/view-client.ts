@@ -1,0 +1,277 @@
+import {
+  type Clocks,
+  checkEntry,
+  checkHeartbeat,
+  checkSnapshot,
+  createSiteView,
+  createTimeMark,
+  type HeadProof,
+  parseEntry,
+  parseHeartbeat,
+  type SiteId,
+  type SiteView,
+} from '@countersign/core'
+import { type Acknowledger, createAcknowledger } from './acknowledger.ts'
+import type { GuardClock } from './clock.ts'
+import type { FeedKeys } from './feed-keys.ts'
+import { type Service, ServiceFault } from './service.ts'
+import { readSnapshot } from './snapshot-reader.ts'
+import { createSseReader, type SseEvent } from './sse-reader.ts'
+
+export type Connection = 'idle' | 'loading' | 'connecting' | 'following' | 'waiting' | 'closed'
+
+/** What stands in the way, in a word and in a sentence for the operator. */
+export interface ViewProblem {
+  readonly code: string
+  readonly detail: string
+}
+
+/** A view of a site's log that keeps itself up to date: a snapshot first, then the feed, and again whenever the two do not fit. */
+export interface ViewClient {
+  readonly view: SiteView
+  readonly connection: Connection
+  readonly problem: ViewProblem | undefined
+  /** How old the knowledge may be at most. Infinite before the first snapshot and from the moment at which something does not fit until the next. */
+  ageMs(): number
+  /** The time to decide by, which never runs back; undefined after a jump of the clock that nothing has explained yet. */
+  nowMs(): number | undefined
+  start(): void
+  close(): Promise<void>
+}
+
+export interface ViewClientOptions {
+  readonly siteId: SiteId
+  readonly service: Service
+  readonly keys: FeedKeys
+  readonly clock: GuardClock
+  /** Called whenever something may have changed: entries applied, a head proven, trust lost, a connection made or lost. */
+  readonly onChange: () => void
+}
+
+/** What came cannot be the log that was followed so far, or cannot be read: nothing counts until a new snapshot is in. */
+class LogFault extends Error {
+  override readonly name = 'LogFault'
+  readonly code: string
+
+  constructor(code: string) {
+    super(`what the service sent is not the log that was followed so far (${code}); a new snapshot is needed`)
+    this.code = code
+  }
+}
+
+const RETRY_MS_DEFAULT = 1_000
+/** Whoever waits longer than this between two tries is too late when the service is back. */
+const BACKOFF_MS_MAX = 5_000
+const RETRY_AFTER_MS_MAX = 60_000
+/** Until somebody has looked at the key, there is no hurry. */
+const REFUSED_MS = 30_000
+const UNPROVEN_MS_MAX = 15_000
+/** A fault is answered with a snapshot at once, but not one after the other. */
+const RELOAD_MS_MIN = 5_000
+
+export function createViewClient(options: ViewClientOptions): ViewClient {
+  return new FeedFollower(options)
+}
+
+class FeedFollower implements ViewClient {
+  readonly view: SiteView
+  connection: Connection = 'idle'
+  problem: ViewProblem | undefined
+  readonly #service: Service
+  readonly #keys: FeedKeys
+  readonly #clock: GuardClock
+  readonly #onChange: () => void
+  readonly #mark = createTimeMark()
+  readonly #acks: Acknowledger
+  readonly #closing = new AbortController()
+  #isLoaded = false
+  #failures = 0
+  #retryMs = RETRY_MS_DEFAULT
+  #reloadedMs = -Infinity
+  /** When the head was last proven, or the hope for it began. */
+  #provenMs = -Infinity
+  #behindSeq = -1
+  #run: Promise<void> | undefined
+
+  constructor({ siteId, service, keys, clock, onChange }: ViewClientOptions) {
+    this.view = createSiteView({ siteId })
+    this.#service = service
+    this.#keys = keys
+    this.#clock = clock
+    this.#onChange = onChange
+    this.#acks = createAcknowledger((head) => service.acknowledge(head, this.#closing.signal), clock)
+  }
+
+  ageMs(): number {
+    return this.#isLoaded ? this.view.ageMs(this.#clock.read()) : Infinity
+  }
+
+  nowMs(): number | undefined {
+    return this.#mark.now(this.#clock.read()).ms
+  }
+
+  start(): void {
+    this.nowMs() // From here on a jump can be told.
+    this.#run ??= this.#follow()
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort(new ServiceFault('closed', 'the guard is closed'))
+    this.#acks.close()
+    this.#isLoaded = false
+    await this.#run
+    this.#become('closed')
+  }
+
+  /** The one loop. Whatever goes wrong inside ends one round; the next begins with a snapshot if trust was lost, otherwise where the last ended. */
+  async #follow(): Promise<void> {
+    const { signal } = this.#closing
+    while (!signal.aborted) {
+      let waitMs = 0
+      try {
+        if (!this.#isLoaded) await this.#load(signal)
+        await this.#read(signal)
+        waitMs = this.#backoffMs()
+      } catch (error) {
+        waitMs = this.#noteFault(error)
+      }
+      if (signal.aborted) return
+      this.#become('waiting')
+      if (waitMs > 0) await this.#pause(waitMs, signal)
+    }
+  }
+
+  async #load(signal: AbortSignal): Promise<void> {
+    this.#become('loading')
+    const sentMs = this.#clock.read().monotonicMs
+    this.#reloadedMs = sentMs
+    const chunks = await this.#service.snapshot(signal)
+    const { head, end, received, load } = await readSnapshot(chunks, (first) => this.view.beginLoad(first))
+    const key = await this.#keys.find(end.kid, signal)
+    const proof = key && (await checkSnapshot(head, end, received, key))
+    if (proof === undefined) throw new LogFault('snapshot_unsigned')
+    signal.throwIfAborted()
+    const loaded = load.commit(proof)
+    if (loaded !== 'loaded') throw new LogFault(loaded)
+    this.#isLoaded = true
+    // It was asked for at `sentMs`, so since then it has been getting older, however long it was under way.
+    this.#prove(proof, { ...this.#clock.read(), monotonicMs: sentMs })
+    this.#settle()
+  }
+
+  async #read(signal: AbortSignal): Promise<void> {
+    this.#become('connecting')
+    const { epoch, seq } = this.view.head
+    const chunks = await this.#service.feed(`${epoch}.${seq}`, signal)
+    this.#acks.renew()
+    this.#become('following')
+    this.#provenMs = this.#clock.read().monotonicMs
+    this.#behindSeq = -1
+    const reader = createSseReader()
+    for await (const chunk of chunks) {
+      for (const event of reader.push(chunk)) {
+        await this.#take(event, signal)
+        if (signal.aborted) return
+      }
+      if (reader.retryMs !== undefined) this.#retryMs = Math.min(reader.retryMs, REFUSED_MS)
+      this.#settle()
+      // A node that has lost its store is not silent, but it proves nothing. Another one may.
+      if (this.#clock.read().monotonicMs - this.#provenMs > UNPROVEN_MS_MAX)
+        throw new ServiceFault('no_heartbeat', 'the service sends no heartbeat that proves its log')
+    }
+  }
+
+  async #take({ event, data, id }: SseEvent, signal: AbortSignal): Promise<void> {
+    const value = parsed(data)
+    if (event === 'heartbeat') return this.#hear(value, signal)
+    const entry = parseEntry(value)
+    // A kind that is not known is not passed over: it may take something away.
+    if (entry?.kind !== event || id !== `${entry.epoch}.${entry.seq}`) throw new LogFault('entry_unreadable')
+    const hashed = checkEntry(entry)
+    const checked = hashed instanceof Promise ? await hashed : hashed
+    if (checked === undefined) throw new LogFault('wrong_hash')
+    const applied = this.view.apply(checked)
+    if (applied !== 'applied' && applied !== 'known') throw new LogFault(applied)
+  }
+
+  /** A heartbeat that is not signed, too old or too early proves nothing. It does no harm either: the age just goes on growing. */
+  async #hear(value: unknown, signal: AbortSignal): Promise<void> {
+    const received = this.#clock.read()
+    const heartbeat = parseHeartbeat(value)
+    const key = heartbeat && (await this.#keys.find(heartbeat.kid, signal).catch(() => undefined))
+    const proof = heartbeat && key && (await checkHeartbeat(heartbeat, key))
+    if (proof === undefined) {
+      const why = key === undefined ? 'none of the feed keys signed it' : 'its signature does not hold'
+      this.problem = { code: 'heartbeat_unsigned', detail: `the service sends heartbeats that prove nothing: ${why}` }
+    } else this.#prove(proof, received)
+  }
+
+  #prove(proof: HeadProof, received: Clocks): void {
+    const proven = this.view.proveHead(proof, received)
+    if (proven === 'too_early') {
+      this.problem = { code: 'clock_behind', detail: 'the clock of this machine is more than 5 s behind that of the service; set it' }
+    } else if (proven === 'proven') {
+      this.#provenMs = received.monotonicMs
+      this.#mark.confirm(proof.asOfMs, received.monotonicMs)
+      this.#failures = 0
+      this.problem = undefined
+    } else if (proven === 'behind') {
+      // The entries before it should have come before it. They may still, once.
+      const { seq } = this.view.head
+      if (this.#behindSeq === seq) throw new ServiceFault('entries_missing', 'the service has entries that it did not send')
+      this.#behindSeq = seq
+    } else if (proven !== 'outdated') throw new LogFault(proven)
+  }
+
+  /** Says how long to wait. Whatever cannot be the log takes the trust away at once, before anything else is asked. */
+  #noteFault(error: unknown): number {
+    if (this.#closing.signal.aborted) return 0
+    const { status, retryAfterMs } = error instanceof ServiceFault ? error : { status: undefined, retryAfterMs: undefined }
+    // Conflict and Gone: the service cannot go on from where we are.
+    const isDoubt = status === undefined || status === 409 || status === 410
+    const mayReload = isDoubt && this.#isLoaded && this.#clock.read().monotonicMs - this.#reloadedMs >= RELOAD_MS_MIN
+    if (isDoubt) this.#isLoaded = false
+    const code = error instanceof LogFault || error instanceof ServiceFault ? error.code : 'answer_unreadable'
+    this.problem = { code, detail: error instanceof Error ? error.message : String(error) }
+    const backoffMs = this.#backoffMs()
+    if (mayReload) return 0
+    if (status === 401 || status === 403 || status === 404) return REFUSED_MS * (0.5 + Math.random() / 2)
+    return retryAfterMs === undefined ? backoffMs : Math.min(retryAfterMs, RETRY_AFTER_MS_MAX) + backoffMs
+  }
+
+  /** Longer with each failure in a row, and different for each verifier: they all lose a service at once. */
+  #backoffMs(): number {
+    const longest = Math.max(this.#retryMs, Math.min(BACKOFF_MS_MAX, this.#retryMs * 2 ** this.#failures++))
+    return longest * (0.2 + Math.random() * 0.8)
+  }
+
+  #pause(ms: number, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const wake = () => {
+        cancel()
+        signal.removeEventListener('abort', wake)
+        resolve()
+      }
+      const cancel = this.#clock.after(ms, wake)
+      signal.addEventListener('abort', wake)
+    })
+  }
+
+  #become(connection: Connection): void {
+    this.connection = connection
+    this.#onChange()
+  }
+
+  #settle(): void {
+    this.#acks.note(this.view.head)
+    this.#onChange()
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
