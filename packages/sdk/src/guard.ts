@@ -4,6 +4,7 @@ import {
   createSignatureMemory,
   type Demand,
   type Deny,
+  decide as decideByCore,
   deny,
   findPresentation,
   isDeny,
@@ -12,7 +13,6 @@ import {
   type NonceStore,
   type Presented,
   type ViewStamp,
-  verify,
 } from '@countersign/core'
 import { createBearerTokens } from './guard/bearer-tokens.ts'
 import { type GuardDemand, readDemand } from './guard/demand.ts'
@@ -192,7 +192,7 @@ export function createGuard(options: GuardOptions): Guard {
     } else presented = presentation
     const judge = (more: Partial<Demand>) => {
       const nowMs = client.nowMs()
-      return nowMs === undefined ? undefined : verify(presented, { ...asked, nowMs, ...more }, knowledge)
+      return nowMs === undefined ? undefined : decideByCore(presented, { ...asked, nowMs, ...more }, knowledge)
     }
     let verdict = await judge(presentation === presented ? unsigned(presentation.header) : {})
     if (verdict?.ok === false && verdict.code === 'proof_required' && request.header('signature-input').length > 0) {

@@ -17,6 +17,7 @@ export function createHolderRequests(siteId: SiteId, publicOrigin: URL | undefin
   const scheme = publicOrigin?.protocol.slice(0, -1) as 'http' | 'https' | undefined
   return (request, body) => {
     const { method, url, header } = request
+    if (body === 'too_large') return deny('request_too_large', 'the body is larger than this application takes in with a signed request')
     const parts = ABSOLUTE.exec(url)
     if (parts === null) return deny('proof_invalid', 'the address of this request cannot have been signed')
     const [, addressed = '', path = '', query = ''] = parts

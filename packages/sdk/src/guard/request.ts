@@ -10,7 +10,8 @@ export interface GuardRequest {
   header(name: string): readonly string[]
   /**
    * The body's raw bytes, before anything parsed it; undefined when there are none, `'unseen'` when they are gone, `'too_large'` when there are more
-   * than the adapter takes in: then the request is refused with `request_too_large`. Asked for at most once per verification, and only when the credential is bound to a holder key and all else about it is right. Leave it out where there cannot be a body.
+   * than the adapter takes in: then the request is refused with `request_too_large`. Asked for at most once per verification, and only when the
+   * credential is bound to a holder key and all else about it is right. Leave it out where there cannot be a body.
    */
   readonly body?: () => GuardBody | Promise<GuardBody>
 }
