@@ -22,7 +22,7 @@ const PATIENCE: Patience = { waitMsMax: 10_000, lookMs: 50 }
  */
 export async function answerOnce(
   { incoming, endpoint, caller, body }: { incoming: Incoming; endpoint: MountedEndpoint; caller: Caller; body: Uint8Array | undefined },
-  deps: Pick<Deps, 'store' | 'keys' | 'clock'>,
+  deps: Pick<Deps, 'store' | 'keys' | 'clock' | 'views'>,
   answer: () => Promise<RouteAnswer>,
   patience: Patience = PATIENCE,
 ): Promise<RouteAnswer> {
@@ -63,8 +63,16 @@ async function begin(
   }
 }
 
-function keptAnswer(kept: KeptAnswer, key: IdempotencyKey, { keys }: Pick<Deps, 'keys'>): RouteAnswer {
-  if (kept.kind === 'answer') return JSON.parse(keys.open(purposeOf(key), kept.sealed)) as RouteAnswer
+async function keptAnswer(
+  kept: KeptAnswer,
+  key: IdempotencyKey,
+  { keys, store, views }: Pick<Deps, 'keys' | 'store' | 'views'>,
+): Promise<RouteAnswer> {
+  if (kept.kind === 'answer') {
+    // Another node may have given it, and only just now. Repeating here that somebody is revoked means denying here from then on.
+    await views.reached(await store.logPosition())
+    return JSON.parse(keys.open(purposeOf(key), kept.sealed)) as RouteAnswer
+  }
   throw new Problem(
     'idempotency_conflict',
     'This request was answered before, with a secret that is shown only once. If it was lost, ask for another with a new Idempotency-Key.',
@@ -86,8 +94,8 @@ async function answerOrAbandon(
 }
 
 /**
- * Whose key it is. Where a credential stands for the caller it has not been verified yet, so the kept answer belongs to whoever has that very
- * credential.
+ * Whose key it is, as a digest: a path may be longer than what a store can look up. Where a credential stands for the caller it has not been
+ * verified yet, so the kept answer belongs to whoever has that very credential.
  */
 function ownerOf({ method, path, lines }: Incoming, caller: Caller): string {
   const credential = lines(headerNames.credential)?.[0]
@@ -97,7 +105,7 @@ function ownerOf({ method, path, lines }: Incoming, caller: Caller): string {
       : credential === undefined
         ? `address:${caller.address}`
         : `credential:${hash('sha256', credential, 'hex')}`
-  return `${who} ${method} ${path}`
+  return hash('sha256', `${who} ${method} ${path}`, 'hex')
 }
 
 function purposeOf({ owner, sha256 }: IdempotencyKey): string {

@@ -299,7 +299,7 @@ export interface ConfirmedTime {
 }
 
 export interface IdempotencyKey {
-  /** Whose key: an API key's id or an address, with method and path. */
+  /** Whose key: a digest of the caller, with method and path. */
   readonly owner: string
   readonly sha256: string
   readonly requestSha256: string

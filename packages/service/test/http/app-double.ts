@@ -70,6 +70,7 @@ export function createAppDouble({ config, store, deps: more, ...options }: Doubl
   const now = { ms: 1_800_000_000_000 }
   const storeDouble = {
     ...memoryIdempotency(),
+    logPosition: async () => 0,
     apiKeyBySha256: async (sha256: string) => keys.get(sha256),
     audit: async (row: NewAuditRow) => void audit.push(row),
     ...store,
@@ -79,6 +80,7 @@ export function createAppDouble({ config, store, deps: more, ...options }: Doubl
     store: storeDouble,
     clock: { nowMs: () => now.ms, clocks: () => ({ wallMs: now.ms, monotonicMs: now.ms }) },
     keys: createSealer(new Uint8Array(32)),
+    views: { reached: async () => {} },
     apiKeys: createApiKeys(storeDouble, () => now.ms),
     meters: createMeters(),
     log: createLogger('info', { write: (line) => void logLines.push(line) }),

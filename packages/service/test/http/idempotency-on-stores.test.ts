@@ -1,0 +1,56 @@
+import { randomBytes } from 'node:crypto'
+import { type EndpointId, endpoints } from '@countersign/core/contract'
+import { expect, it } from 'vitest'
+import type { MountedEndpoint } from '../../src/http/exit.ts'
+import { answerOnce } from '../../src/http/idempotency.ts'
+import type { Incoming } from '../../src/http/incoming.ts'
+import { createSealer } from '../../src/keys/seal.ts'
+import type { RouteAnswer } from '../../src/routes/route.ts'
+import type { Store } from '../../src/store/store.ts'
+import { begin, keyOf, openNode, type TestNode } from '../node.ts'
+import { forEachSharedStore } from '../stores.ts'
+
+const keys = createSealer(randomBytes(32))
+
+/** The request of a site's key at that node, under the idempotency key `once`. */
+function once(node: TestNode, id: EndpointId, answer: () => Promise<RouteAnswer>, path: string = endpoints[id].path) {
+  const lines = (name: string) => (name === 'idempotency-key' ? ['once'] : undefined)
+  const incoming = { method: 'POST', path, query: '', lines } as unknown as Incoming
+  const endpoint = { ...endpoints[id], id } as unknown as MountedEndpoint
+  const deps = { ...node.deps, keys } as unknown as Parameters<typeof answerOnce>[1]
+  return answerOnce({ incoming, endpoint, caller: keyOf(node.home), body: new Uint8Array() }, deps, answer)
+}
+
+forEachSharedStore('an idempotency key', (open) => {
+  it('gets no answer from another node before that node denies as well (I-1)', async () => {
+    const { node, store, A, issued } = await begin(open())
+    const deaf = Object.create(store) as Store
+    let isDeaf = false
+    deaf.entriesAfter = async (position, limit) => (isDeaf ? store.entriesAfter(position, 1) : store.entriesAfter(position, limit))
+    const other = await openNode(deaf, A, { reachMsMax: 300 })
+    const { ppid, header } = await issued()
+    expect((await other.act(header)).status).toBe(200)
+    isDeaf = true
+    const revoke = async (): Promise<RouteAnswer> => {
+      const { status, body } = await node.revokeUser(ppid)
+      return { status, body }
+    }
+    const first = await once(node, 'revoke_user', revoke)
+    expect(first.status).toBe(200)
+
+    const again = () => once(other, 'revoke_user', () => Promise.reject(new Error('must not run twice')))
+    await expect(again()).rejects.toMatchObject({ code: 'revocation_view_stale' })
+    expect((await other.act(header)).status).toBe(200) // It has not heard of it, and has not said that it had.
+    isDeaf = false
+    expect(await again()).toEqual(first)
+    expect((await other.act(header)).code).toBe('credential_revoked')
+  })
+
+  it('may be used with a path as long as a URL may be', async () => {
+    const { node } = await begin(open())
+    const path = `/api/sites/${randomBytes(4000).toString('hex')}`
+    const answer = { status: 200, body: { made: 1 } }
+    expect(await once(node, 'change_issuer', async () => answer, path)).toEqual(answer)
+    expect(await once(node, 'change_issuer', () => Promise.reject(new Error('must not run twice')), path)).toEqual(answer)
+  })
+})
