@@ -48,6 +48,7 @@ test('operating.md names every command and every metric', async () => {
   for (const name of Object.keys(commands)) expect(text).toContain(name)
   const meters = createMeters()
   meters.watchView(() => ({ ageMs: 0, position: 0 }))
+  meters.watchWebhooks(async () => ({ pending: 0, failed: 0, disabled: 0, oldestPendingSeconds: 0 }))
   const names = [...(await meters.text()).matchAll(/^# TYPE (\w+)/gm)].map(([, name]) => String(name))
   expect(names.length).toBeGreaterThan(4)
   for (const name of names) expect(text).toContain(name)

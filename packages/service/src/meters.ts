@@ -9,9 +9,20 @@ export interface Meters {
   verdict(siteId: string, presented: 'credential' | 'bearer', outcome: string): void
   /** How fresh this node's knowledge is; asked whenever somebody looks. */
   watchView(ask: () => { readonly ageMs: number; readonly position: number }): void
+  /** An attempt to send something to a webhook. */
+  webhookAttempt(outcome: 'delivered' | 'again' | 'failed'): void
+  /** What is to be sent to webhooks and what could not be, on all nodes together; asked whenever somebody looks. */
+  watchWebhooks(ask: () => Promise<WebhookGauges>): void
   /** Everything in the text format of Prometheus. */
   text(): Promise<string>
   readonly contentType: string
+}
+
+export interface WebhookGauges {
+  readonly pending: number
+  readonly failed: number
+  readonly disabled: number
+  readonly oldestPendingSeconds: number
 }
 
 export function createMeters(): Meters {
@@ -21,6 +32,9 @@ export function createMeters(): Meters {
   const verdictHelp = 'Decisions about what was presented, by site. presented="bearer" shows who still uses tokens.'
   const verdicts = openTally(registry, 'countersign_verdicts_total', verdictHelp, ['site_id', 'presented', 'outcome'])
   const seconds = openTimings(registry, 'countersign_request_seconds', 'Time from the request to its answer, by endpoint.', 'endpoint')
+  const attempts = openTally(registry, 'countersign_webhook_attempts_total', 'Attempts to send to webhooks, by outcome.', ['outcome'])
+  /** What has to be asked for before it can be shown. */
+  const refreshing: (() => Promise<void>)[] = []
   const gauge = (name: string, help: string, ask: () => number) =>
     new Gauge({
       name,
@@ -41,7 +55,25 @@ export function createMeters(): Meters {
       gauge('countersign_view_age_seconds', 'Age of the revocation knowledge of this node.', () => ask().ageMs / 1000)
       gauge('countersign_log_position', 'How far this node has applied the log of all sites.', () => ask().position)
     },
-    text: () => registry.metrics(),
+    webhookAttempt: (outcome) => attempts(outcome, ''),
+    watchWebhooks(ask) {
+      const plain = (name: string, help: string, labelNames: string[] = []) => new Gauge({ name, help, labelNames, registers: [registry] })
+      const deliveries = plain('countersign_webhook_deliveries', 'Deliveries that wait or have failed, of all nodes.', ['status'])
+      const oldest = plain('countersign_webhook_oldest_pending_seconds', 'Age of the oldest delivery that waits; 0 when none does.')
+      const disabled = plain('countersign_webhooks_disabled', 'Webhooks that nothing is sent to any more.')
+      refreshing.push(async () => {
+        // A store that does not answer must not hide the other metrics.
+        const now = await ask().catch(() => undefined)
+        deliveries.set({ status: 'pending' }, now?.pending ?? Number.NaN)
+        deliveries.set({ status: 'failed' }, now?.failed ?? Number.NaN)
+        oldest.set(now?.oldestPendingSeconds ?? Number.NaN)
+        disabled.set(now?.disabled ?? Number.NaN)
+      })
+    },
+    async text() {
+      await Promise.all(refreshing.map((refresh) => refresh()))
+      return registry.metrics()
+    },
     contentType: registry.contentType,
   }
 }

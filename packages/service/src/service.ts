@@ -17,6 +17,7 @@ import { createTokenFinder } from './log/token-finder.ts'
 import { createMeters } from './meters.ts'
 import { openStore } from './store/open.ts'
 import { startSweeping } from './store/sweeping.ts'
+import { startWebhookSender } from './webhooks/sender.ts'
 
 /** One node of the service, with everything it needs open. */
 export interface Service {
@@ -56,6 +57,10 @@ export async function openService(config: Config, { log, onFatal }: OpenServiceO
     const views = keep(await openLiveViews(store, clock, log, { viewAgeMsMax: config.viewAgeMsMax }))
     const meters = createMeters()
     meters.watchView(() => ({ ageMs: views.age().ageMs, position: views.position }))
+    meters.watchWebhooks(async () => {
+      const { oldestPendingAtMs, ...load } = await store.webhookLoad()
+      return { ...load, oldestPendingSeconds: oldestPendingAtMs === undefined ? 0 : (clock.nowMs() - oldestPendingAtMs) / 1000 }
+    })
     const deps: Deps = {
       config,
       store,
@@ -74,6 +79,7 @@ export async function openService(config: Config, { log, onFatal }: OpenServiceO
     keep(await openKeyUpkeep(deps))
     keep(startIssuerRefresh(deps))
     keep(startSweeping(deps))
+    keep(startWebhookSender(deps, { allowLoopback: config.mode === 'development' }))
     const app = keep(createApp(deps))
     let closing: Promise<void> | undefined
     return {

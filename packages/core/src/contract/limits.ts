@@ -76,11 +76,14 @@ export const limits = Object.freeze({
   verifier_id_chars_max: 64,
   log_kept_seconds_min: CREDENTIAL_LIFETIME_SECONDS_MAX + 30 * DAY,
 
+  webhooks_per_site_max: 16,
   webhook_url_chars_max: 2048,
   webhook_attempts_max: 8,
   webhook_answer_seconds_max: 15,
   webhook_answer_bytes_max: 64 * KIB,
   webhook_disabled_after_seconds: 5 * DAY,
+  webhook_secret_overlap_seconds: DAY,
+  webhook_deliveries_kept_seconds: 30 * DAY,
 })
 
 /** What is counted, and against whom. `failures`: only refused attempts count. */

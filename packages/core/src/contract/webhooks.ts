@@ -30,16 +30,22 @@ export const createWebhookRequestSchema = z.strictObject({
 })
 export type CreateWebhookRequest = z.input<typeof createWebhookRequestSchema>
 
-export const createdWebhookSchema = z
+const secret = z
+  .string()
+  .regex(/^whsec_[A-Za-z0-9+/]{32,88}={0,2}$/)
+  .meta({ description: 'Shown this once.' })
+
+export const createdWebhookSchema = z.strictObject({ webhook_id: madeId, secret }).meta({ id: 'CreatedWebhook' })
+export type CreatedWebhook = z.input<typeof createdWebhookSchema>
+
+export const rotatedSecretSchema = z
   .strictObject({
     webhook_id: madeId,
-    secret: z
-      .string()
-      .regex(/^whsec_[A-Za-z0-9+/]{32,88}={0,2}$/)
-      .meta({ description: 'Shown this once.' }),
+    secret,
+    previous_valid_until: time.meta({ description: 'Until then each delivery also has a signature under the secret before.' }),
   })
-  .meta({ id: 'CreatedWebhook' })
-export type CreatedWebhook = z.input<typeof createdWebhookSchema>
+  .meta({ id: 'RotatedSecret' })
+export type RotatedSecret = z.input<typeof rotatedSecretSchema>
 
 export const webhookSchema = z
   .strictObject({ webhook_id: madeId, url: z.string(), kinds: kinds.nullable(), status: z.enum(webhookStatuses), created_at: time })
@@ -59,7 +65,7 @@ export const deliverySchema = z
     status: z.enum(deliveryStatuses),
     attempts: z.int().min(0),
     created_at: time,
-    next_attempt_at: time.nullable(),
+    next_attempt_at: time.nullable().meta({ description: 'Not before then, and not before the deliveries in front of it have ended.' }),
     delivered_at: time.nullable(),
     last_status: z.int().min(100).max(599).nullable().meta({ description: 'What the receiver last answered; null when it did not.' }),
   })
@@ -103,6 +109,17 @@ export const webhookEndpoints = {
     answers: { 204: { description: 'Deleted.' } },
     problems: ['store_unavailable'],
   }),
+  rotate_webhook_secret: endpoint({
+    ...administration,
+    method: 'POST',
+    path: '/api/sites/{site_id}/webhooks/{webhook_id}/rotate-secret',
+    summary: 'Make a new secret for a webhook',
+    description: 'For a day each delivery is signed under the new secret and under the one before.',
+    idempotency: 'secret',
+    request: { params: webhookParams, headers: z.object(idempotencyHeaders) },
+    answers: { 200: { description: 'The new secret, shown this once.', body: rotatedSecretSchema } },
+    problems: ['store_unavailable'],
+  }),
   list_deliveries: endpoint({
     ...administration,
     method: 'GET',
@@ -117,6 +134,7 @@ export const webhookEndpoints = {
     method: 'POST',
     path: '/api/sites/{site_id}/deliveries/{delivery_id}/replay',
     summary: 'Send a delivery once more',
+    description: 'One that has ended is sent beside the others, which do not wait for it. One that is pending is due at once.',
     idempotency: 'replayed',
     request: { params: z.strictObject({ ...siteParams, delivery_id: madeId }), headers: z.object(idempotencyHeaders) },
     answers: { 202: { description: 'Pending again.', body: deliverySchema } },

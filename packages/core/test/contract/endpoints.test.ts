@@ -46,6 +46,7 @@ DELETE /api/sites/{site_id}/keys/{key_id} 204
 POST /api/sites/{site_id}/webhooks 201
 GET /api/sites/{site_id}/webhooks 200
 DELETE /api/sites/{site_id}/webhooks/{webhook_id} 204
+POST /api/sites/{site_id}/webhooks/{webhook_id}/rotate-secret 200
 GET /api/sites/{site_id}/webhooks/{webhook_id}/deliveries 200
 POST /api/sites/{site_id}/deliveries/{delivery_id}/replay 202
 GET /api/sites/{site_id}/credentials 200
@@ -107,7 +108,7 @@ describe('endpoints', () => {
       expect('idempotency-key' in headers, id).toBe(changes)
     }
     const secret = endpointList.filter(({ idempotency }) => idempotency === 'secret').map(({ id }) => id)
-    expect(secret.sort()).toEqual(['create_key', 'create_offer', 'create_webhook', 'exchange_proof'])
+    expect(secret.sort()).toEqual(['create_key', 'create_offer', 'create_webhook', 'exchange_proof', 'rotate_webhook_secret'])
   })
 
   it('take bodies as JSON, and as forms where OAuth clients and plain pages call', () => {

@@ -51,6 +51,7 @@ describe('limits', () => {
       webhook_answer_seconds_max: 15,
       webhook_answer_bytes_max: 65_536,
       webhook_disabled_after_seconds: 5 * DAY,
+      webhook_secret_overlap_seconds: DAY,
     })
   })
 

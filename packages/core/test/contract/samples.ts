@@ -253,6 +253,7 @@ export const answers: Partial<Record<EndpointId, Json[]>> = {
   create_key: [{ key_id: 'key_1', api_key: `svc_sk_${'A'.repeat(49)}`, permissions: ['feed:read'] }],
   list_keys: [paged({ key_id: 'key_1', permissions: ['feed:read'], label: 'ci', last4: 'aB3x', created_at: AT, expires_at: null })],
   create_webhook: [{ webhook_id: 'wh_1', secret: `whsec_${'A'.repeat(43)}=` }],
+  rotate_webhook_secret: [{ webhook_id: 'wh_1', secret: `whsec_${'A'.repeat(43)}=`, previous_valid_until: AT }],
   list_webhooks: [paged({ webhook_id: 'wh_1', url: 'https://hooks.example/in', kinds: null, status: 'on', created_at: AT })],
   list_deliveries: [paged(delivery)],
   replay_delivery: [{ ...delivery, status: 'pending', next_attempt_at: AT }],

@@ -1,10 +1,7 @@
 import { isUtf8 } from 'node:buffer'
-import type { lookup as lookUp } from 'node:dns'
-import { request as requestHttp } from 'node:http'
-import { request as requestHttps } from 'node:https'
 import { type DidKey, isJsonObject, type JsonValue, parseDidWeb, parseJson, readDidDocument } from '@countersign/core'
 import { isLoopback } from '@countersign/core/contract'
-import { createGuardedLookup, isLoopbackAddress, isPublicAddress } from '../net/public-address.ts'
+import { guardedRequest, mayBeAsked, type OutwardRules } from '../net/guarded-request.ts'
 
 /** The keys with which a `did:web` says that it signs credentials: none at all when its document names none. */
 interface FetchedKeys {
@@ -19,23 +16,15 @@ export interface DidWebFetcher {
   fetch(did: string): Promise<FetchedKeys | { readonly fault: string; readonly cause?: unknown }>
 }
 
-export interface DidWebOptions {
-  /** For development: names of this machine are asked too, by http and on any port. */
-  readonly allowLoopback: boolean
-  // The rest is for tests, which have no public addresses of their own.
+export interface DidWebOptions extends OutwardRules {
+  /** For tests. */
   readonly timeoutMs?: number
-  readonly resolve?: typeof lookUp
-  readonly ca?: string
-  readonly isPublic?: (address: string) => boolean
-  readonly portsAllowed?: readonly number[]
 }
 
 const TIMEOUT_MS = 5000
 const RUNNING_MAX = 32
 const BYTES_MAX = 64 * 1024
 const JSON_DEPTH_MAX = 16
-/** Elsewhere our knocking would be a port scan by order of whoever administers a site. */
-const PORTS_ALLOWED = [443, 8443]
 const JSON_TYPE = /^application\/(?:json|[a-z0-9.+-]+\+json)\s*(?:;|$)/i
 const NO_DOCUMENT = 'the host answered, but not with a DID document; redirects are not followed'
 const NOT_FETCHED = 'the DID document could not be fetched'
@@ -70,48 +59,29 @@ export function createDidWebFetcher(options: DidWebOptions): DidWebFetcher {
 /** Something came back, and it will not do. */
 class Unfit extends Error {}
 
-async function fetchText(url: URL, options: DidWebOptions): Promise<string> {
-  const { allowLoopback, timeoutMs = TIMEOUT_MS, isPublic = isPublicAddress, portsAllowed = PORTS_ALLOWED } = options
-  const isHere = allowLoopback && isLoopback(url)
-  if (!isHere && !portsAllowed.includes(Number(url.port || 443))) throw new Unfit('a DID document is fetched from port 443 or 8443 only')
-  const lookup = createGuardedLookup(isHere ? isLoopbackAddress : isPublic, options.resolve)
-  const signal = AbortSignal.timeout(timeoutMs)
+async function fetchText(place: URL, options: DidWebOptions): Promise<string> {
+  const { allowLoopback, timeoutMs = TIMEOUT_MS } = options
+  const url = new URL(place)
+  if (allowLoopback && isLoopback(url)) url.protocol = 'http:'
+  else if (!isLoopback(url) && !mayBeAsked(url, options)) throw new Unfit('a DID document is fetched from port 443 or 8443 only')
   const headers = { accept: 'application/did+json, application/json', 'accept-encoding': 'identity', 'user-agent': 'countersign' }
-  const { promise, resolve, reject } = Promise.withResolvers<Buffer>()
-  const request = isHere
-    ? requestHttp({
-        protocol: 'http:',
-        hostname: url.hostname,
-        port: url.port || 80,
-        path: url.pathname,
-        headers,
-        lookup,
-        agent: false,
-        signal,
-      })
-    : requestHttps(url, { headers, lookup, agent: false, signal, ...(options.ca === undefined ? {} : { ca: options.ca }) })
-  request.on('error', reject)
-  // The socket is ours then, and nobody else listens to its errors.
-  request.on('upgrade', (_answer, socket) => {
-    socket.on('error', reject).destroy()
-    reject(new Unfit(NO_DOCUMENT))
-  })
-  request.on('response', (answer) => {
-    const { statusCode, headers: fields } = answer
-    const fault = answerFault(statusCode, fields['content-type'], fields['content-encoding'])
-    const chunks: Buffer[] = []
-    let bytes = 0
-    if (fault !== undefined) request.destroy(new Unfit(fault))
-    answer.on('data', (chunk: Buffer) => {
+  const answer = await guardedRequest(url, { method: 'GET', headers, signal: AbortSignal.timeout(timeoutMs) }, options)
+  const { statusCode, headers: fields } = answer
+  const fault = answerFault(statusCode, fields['content-type'], fields['content-encoding'])
+  const chunks: Buffer[] = []
+  let bytes = 0
+  try {
+    if (fault !== undefined) throw new Unfit(fault)
+    for await (const chunk of answer as AsyncIterable<Buffer>) {
       bytes += chunk.length
-      if (bytes > BYTES_MAX) request.destroy(new Unfit('the DID document is larger than 64 KiB'))
-      else chunks.push(chunk)
-    })
-    answer.on('error', reject)
-    answer.on('end', () => (answer.complete ? resolve(Buffer.concat(chunks)) : reject(new Error('the answer was cut off'))))
-  })
-  request.end()
-  return decode(await promise)
+      if (bytes > BYTES_MAX) throw new Unfit('the DID document is larger than 64 KiB')
+      chunks.push(chunk)
+    }
+  } finally {
+    answer.destroy()
+  }
+  if (!answer.complete) throw new Error('the answer was cut off')
+  return decode(Buffer.concat(chunks))
 }
 
 function answerFault(status: number | undefined, type: string | undefined, encoding: string | undefined): string | undefined {

@@ -6,10 +6,12 @@ import { forwardAuth } from './api/auth/verify.ts'
 import { protectedAction } from './api/protected/action.ts'
 import { listAudit } from './api/sites/audit.ts'
 import { listCredentials } from './api/sites/credentials.ts'
+import { listDeliveries, replayDelivery } from './api/sites/deliveries.ts'
 import { addIssuer, changeIssuer, changeIssuerKey, listIssuers } from './api/sites/issuers.ts'
 import { createKey, deleteKey, listKeys } from './api/sites/keys.ts'
 import { changeSite, readSite } from './api/sites/site.ts'
 import { listTokens } from './api/sites/tokens.ts'
+import { createWebhook, deleteWebhook, listWebhooks, rotateWebhookSecret } from './api/sites/webhooks.ts'
 import { createSite, listSites } from './api/sites.ts'
 import { issueCredential } from './api/wallet/credentials.ts'
 import { reinstateUser } from './api/wallet/reinstate-user.ts'
@@ -49,6 +51,12 @@ export const routes: Routes = {
   create_key: createKey,
   list_keys: listKeys,
   delete_key: deleteKey,
+  create_webhook: createWebhook,
+  list_webhooks: listWebhooks,
+  delete_webhook: deleteWebhook,
+  rotate_webhook_secret: rotateWebhookSecret,
+  list_deliveries: listDeliveries,
+  replay_delivery: replayDelivery,
   list_credentials: listCredentials,
   list_tokens: listTokens,
   list_audit: listAudit,

@@ -1,4 +1,4 @@
-import type { CredentialId, Entry, KeyState, LogHead, PermissionId, Ppid, Scope, SiteId } from '@countersign/core'
+import type { CredentialId, Entry, EntryKind, KeyState, LogHead, PermissionId, Ppid, Scope, SiteId } from '@countersign/core'
 import type { Permission } from '@countersign/core/contract'
 
 /**
@@ -93,6 +93,31 @@ export interface Store {
   /** Calls back when something may have been appended, here or elsewhere. A hint: it may come late, twice or never. */
   onAppend(listener: () => void): () => void
 
+  // Webhooks
+  /** Entries appended from now on will be sent to it. `too_many`: the site has as many as it may have. Undefined: there is no such site. */
+  createWebhook(webhook: NewWebhook, perSiteMax: number, act: Act): Promise<Webhook | 'too_many' | undefined>
+  /** Nothing more is sent to it, except what is being sent at this moment. */
+  deleteWebhook(siteId: SiteId, webhookId: string, act: Act): Promise<boolean>
+  /** The secrets before still sign until then, or until their own end. False when there is no such webhook. */
+  rotateWebhookSecret(siteId: SiteId, webhookId: string, secretSealed: string, previousUntilMs: number, act: Act): Promise<boolean>
+  webhook(siteId: SiteId, webhookId: string): Promise<Webhook | undefined>
+  webhooks(siteId: SiteId, page: Page): Promise<readonly Webhook[]>
+  deliveries(siteId: SiteId, webhookId: string, page: Page): Promise<readonly Delivery[]>
+  /**
+   * Makes a delivery pending that has ended: it is sent beside the others, which do not wait for it. One that is pending already is due at
+   * once, in its place. Undefined when the site has none of that name.
+   */
+  replayDelivery(siteId: SiteId, deliveryId: string, act: Act): Promise<Delivery | undefined>
+  /** Webhooks that have something to be sent now and that nobody is sending to. Two who ask at once are told the same. */
+  dueWebhooks(nowMs: number, limit: number): Promise<readonly string[]>
+  /**
+   * Takes the lease of a webhook, writes down how the last attempt of the lease's holder ended, makes what is new in the log into deliveries,
+   * and gives the one that is due; the lease is held for it. Undefined when nothing is due, and then the lease is given back; or when
+   * somebody else holds it, and then nothing is written. Deliveries come in the order of the log: none before those in front of it have ended.
+   */
+  nextDelivery(turn: WebhookTurn, ended?: EndedAttempt): Promise<DueDelivery | undefined>
+  webhookLoad(): Promise<WebhookLoad>
+
   // What may be used once
   /** True for exactly one of all who ever ask for this kind and name before `expiresAtMs`. */
   useOnce(kind: 'nonce' | 'state' | 'code' | 'payload' | 'offer', sha256: string, expiresAtMs: number): Promise<boolean>
@@ -114,7 +139,7 @@ export interface Store {
   confirmTime(atMs: number, resets: number): Promise<ConfirmedTime>
   /** Sets the confirmed time, back too, and gives what it was. For an operator who has looked at the clocks. */
   resetTime(atMs: number, act: Act): Promise<{ readonly fromMs: number }>
-  /** Removes what has ended: tokens, used-once names, idempotency keys. Never anything of the log. */
+  /** Removes what has ended: tokens, used-once names, idempotency keys, old deliveries. Never anything of the log. */
   sweep(nowMs: number): Promise<void>
 
   /** Rejects when the store cannot be asked. */
@@ -158,7 +183,8 @@ export interface Act {
 export type Placed<T> = T & { readonly position: number }
 /**
  * A page of a list in its fixed order: at most `limit` rows after the row that `after` names, which may have gone since. A row's name is its
- * id: site_id, issuer, key_id, credential_id, jti, audit id; of `fetchedIssuers`, site_id, a space and the issuer. Audit rows come newest first.
+ * id: site_id, issuer, key_id, webhook_id, credential_id, jti, audit id; of `fetchedIssuers`, site_id, a space and the issuer; of a delivery, its
+ * seq. Audit rows and deliveries come newest first.
  */
 export interface Page {
   readonly after: string | undefined
@@ -296,6 +322,74 @@ export interface PlacedEntry {
 export interface ConfirmedTime {
   readonly atMs: number
   readonly resets: number
+}
+
+export interface NewWebhook {
+  readonly webhookId: string
+  readonly siteId: SiteId
+  readonly url: string
+  /** Undefined: all. */
+  readonly kinds: readonly EntryKind[] | undefined
+  /** Sealed by the caller, for this very webhook. */
+  readonly secretSealed: string
+}
+export interface Webhook extends Omit<NewWebhook, 'secretSealed'> {
+  readonly status: 'on' | 'disabled'
+  readonly createdAtMs: number
+}
+
+export interface Delivery {
+  readonly deliveryId: string
+  readonly webhookId: string
+  readonly siteId: SiteId
+  readonly kind: EntryKind
+  readonly epoch: string
+  readonly seq: number
+  readonly status: 'pending' | 'delivered' | 'failed'
+  readonly attempts: number
+  readonly createdAtMs: number
+  /** Undefined when it has ended. */
+  readonly nextAttemptAtMs: number | undefined
+  readonly deliveredAtMs: number | undefined
+  /** What the receiver last answered; undefined when it did not. */
+  readonly lastStatus: number | undefined
+}
+
+/** Somebody's turn at sending to a webhook. Nobody else sends to it until the lease ends. */
+export interface WebhookTurn {
+  readonly webhookId: string
+  readonly owner: string
+  readonly nowMs: number
+  readonly leaseMs: number
+  /** Only writes down how it ended, and gives the lease back. */
+  readonly leave?: boolean
+}
+
+export interface DueDelivery extends Delivery {
+  readonly url: string
+  /** The newest first, then those that still sign beside it. */
+  readonly secretsSealed: readonly string[]
+  /** When the first of the failures was that no success has followed. */
+  readonly failingSinceMs: number | undefined
+  /** Undefined when the log does not have it any more. */
+  readonly entry: Entry | undefined
+}
+
+export interface EndedAttempt {
+  readonly deliveryId: string
+  /** `untold`: it was cut short by us, counts for nothing and is made again. */
+  readonly end: 'delivered' | 'failed' | 'untold' | { readonly againAtMs: number }
+  readonly lastStatus: number | undefined
+  /** Why nothing more is to be sent to this webhook. What waits has failed then; an audit row says so. */
+  readonly disable?: string | undefined
+}
+
+export interface WebhookLoad {
+  readonly pending: number
+  readonly oldestPendingAtMs: number | undefined
+  readonly failed: number
+  /** Webhooks that nothing is sent to any more. */
+  readonly disabled: number
 }
 
 export interface IdempotencyKey {

@@ -1,7 +1,10 @@
 import postgres from 'postgres'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { auditLog } from '../../src/store/audit-log.ts'
+import { migrations } from '../../src/store/migrations/all.ts'
 import { openStore } from '../../src/store/open.ts'
+import { connect, queryWith } from '../../src/store/postgres/connect.ts'
+import { migrate } from '../../src/store/postgres/migrate.ts'
 import type { Store } from '../../src/store/store.ts'
 import { act, newSite, ppid, quietLog } from './fixtures.ts'
 import { entriesOf, kindsOf, wholeLog } from './log-reading.ts'
@@ -59,6 +62,15 @@ describe('starting', () => {
     expect(versions).toHaveLength(1)
     await withSite(stores[0] as Store)
     expect(await auditLog(stores[4] as Store)).toMatchObject({ ok: true, position: 1 })
+  })
+
+  it.each(migrations.slice(0, -1).map(({ version }) => version))('brings a database of version %s up to date', async (version) => {
+    const url = await server.createDatabase()
+    const sql = connect({ url, max: 1 })
+    await migrate(queryWith(sql), migrations.slice(0, version))
+    await sql.end()
+    await withSite(await open(url))
+    expect(await admin(url).unsafe('SELECT version FROM schema_version')).toMatchObject([{ version: String(migrations.length) }])
   })
 
   it('refuses a database that a newer release has written', async () => {

@@ -5,9 +5,11 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { afterAll, afterEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { auditLog } from '../../src/store/audit-log.ts'
+import { migrations } from '../../src/store/migrations/all.ts'
 import { openStore } from '../../src/store/open.ts'
 import { backupSqlite, restoreSqlite } from '../../src/store/sqlite/backup.ts'
 import { openForReading, openForWriting } from '../../src/store/sqlite/connection.ts'
+import { migrate } from '../../src/store/sqlite/migrate.ts'
 import { auditFile } from '../../src/store/sqlite/offline.ts'
 import type { Store } from '../../src/store/store.ts'
 import { act, failingAct, NOW, newSite, ppid, quietLog } from './fixtures.ts'
@@ -25,6 +27,22 @@ afterEach(async () => {
 
 let count = 0
 const newFile = () => join(directory, `d${++count}`, 'store.db')
+
+/** The file of a store that this release has made. */
+async function emptyStore(): Promise<string> {
+  const file = newFile()
+  await (await open(file)).close()
+  return file
+}
+
+function schemaOf(file: string): unknown {
+  const db = new Database(file, { readonly: true })
+  try {
+    return db.prepare('SELECT type, name, sql FROM sqlite_schema ORDER BY name').all()
+  } finally {
+    db.close()
+  }
+}
 
 async function open(file: string, onFatal: (fault: Error) => void = () => {}): Promise<Store> {
   const store = await openStore({ kind: 'sqlite', file }, { log: quietLog, onFatal })
@@ -130,8 +148,22 @@ describe('the file', () => {
     await (await open(file)).close()
     tamper(file, 'PRAGMA user_version = 1000')
     await expect(open(file)).rejects.toThrow(/schema version 1000.*newer release/)
-    tamper(file, 'PRAGMA user_version = 1')
+    tamper(file, `PRAGMA user_version = ${migrations.length}`)
     await open(file)
+  })
+
+  it.each(migrations.slice(0, -1).map(({ version }) => version))('is brought up to date when it is of version %s', async (version) => {
+    const file = newFile()
+    mkdirSync(join(file, '..'), { mode: 0o700 })
+    writeFileSync(file, '', { mode: 0o600 })
+    const db = new Database(file)
+    migrate(db, migrations.slice(0, version))
+    db.close()
+    const store = await open(file)
+    const { siteId } = newSite()
+    await store.createSite(newSite({ siteId }), act())
+    await store.close()
+    expect(schemaOf(file)).toEqual(schemaOf(await emptyStore()))
   })
 
   it('is refused when it is no database', async () => {

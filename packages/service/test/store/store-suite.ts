@@ -5,6 +5,7 @@ import { logSuite } from './suite-log.ts'
 import { onceSuite } from './suite-once.ts'
 import { revocationSuite } from './suite-revocation.ts'
 import { tokenSuite } from './suite-tokens.ts'
+import { webhookSuite } from './suite-webhooks.ts'
 
 /** What it means to be a store. Every store runs the same suite; a store without it is a rumour. */
 export function storeSuite(name: string, open: () => Promise<Store>): void {
@@ -20,5 +21,6 @@ export function storeSuite(name: string, open: () => Promise<Store>): void {
     revocationSuite(() => store)
     logSuite(() => store)
     onceSuite(() => store)
+    webhookSuite(() => store)
   })
 }

@@ -3,6 +3,7 @@ import type { Store } from '../store.ts'
 import { apiKeyBySha256, apiKeys, createApiKey, deleteApiKey } from './api-keys.ts'
 import { audit, auditRows } from './audit.ts'
 import { credentials, learnCredentials, statuses } from './credentials.ts'
+import { deliveries, dueWebhooks, nextDelivery, replayDelivery, webhookLoad } from './deliveries.ts'
 import { beginEpoch, beginLog, logState } from './epoch.ts'
 import { addIssuer, changeIssuer, changeIssuerKey, fetchedIssuers, issuer, issuers } from './issuers.ts'
 import { entriesAfter, logPosition, siteEntriesAfter, siteHeads } from './log.ts'
@@ -13,6 +14,7 @@ import { changeSite, createSite, site, sites } from './sites.ts'
 import { sweep } from './sweep.ts'
 import { confirmedTime, confirmTime, resetTime } from './time.ts'
 import { createToken, token, tokens } from './tokens.ts'
+import { createWebhook, deleteWebhook, rotateWebhookSecret, webhook, webhooks } from './webhooks.ts'
 
 /** Each is one transaction. */
 const writing = {
@@ -29,6 +31,11 @@ const writing = {
   revokeCredential,
   revokeToken,
   reinstateUser,
+  createWebhook,
+  deleteWebhook,
+  rotateWebhookSecret,
+  replayDelivery,
+  nextDelivery,
   useOnce,
   beginIdempotent,
   finishIdempotent,
@@ -57,6 +64,11 @@ const reading = {
   siteEntriesAfter,
   logPosition,
   siteHeads,
+  webhook,
+  webhooks,
+  deliveries,
+  dueWebhooks,
+  webhookLoad,
   auditRows,
   secret,
   confirmedTime,

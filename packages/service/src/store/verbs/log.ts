@@ -61,7 +61,8 @@ function inEpoch(found: readonly Row[], epoch: string): readonly Row[] {
   return first.epoch === null ? [] : found
 }
 
-function entryOf(row: Row): Entry {
+/** An entry from its columns. Throws a `LogDamaged` for a row that is none. */
+export function entryOf(row: Row): Entry {
   const entry = parseEntry({
     epoch: row.epoch,
     seq: row.seq,

@@ -1,0 +1,72 @@
+import type { EntryKind, SiteId } from '@countersign/core'
+import { limits, parseWebhookUrl } from '@countersign/core/contract'
+import type { Deps } from '../deps.ts'
+import { createId } from '../keys/ids.ts'
+import { mayBeAsked } from '../net/guarded-request.ts'
+import { Problem } from '../problem.ts'
+import type { Act, Delivery, Webhook } from '../store/store.ts'
+import { createWebhookSecret, webhookPurpose } from '../webhooks/secret.ts'
+
+type WebhookDeps = Pick<Deps, 'store' | 'keys'>
+
+export interface WebhookOrder {
+  readonly siteId: SiteId
+  readonly url: string
+  /** Undefined: all. */
+  readonly kinds: readonly EntryKind[] | undefined
+}
+
+/**
+ * Has the entries of a site sent to a URL, from now on. The secret is in the answer and nowhere else in the clear. Throws
+ * `webhook_url_forbidden` for a URL that may not be asked by its spelling; a name is not looked up here, because the answer would tell what
+ * our name servers know, and because it may lead elsewhere tomorrow: that is checked at every connection.
+ */
+export async function createWebhook(
+  { store, keys, config }: WebhookDeps & Pick<Deps, 'config'>,
+  { siteId, url, kinds }: WebhookOrder,
+  act: Act,
+): Promise<{ readonly webhook: Webhook; readonly secret: string }> {
+  const parsed = parseWebhookUrl(url)
+  if (parsed === undefined || !mayBeAsked(parsed, { allowLoopback: config.mode === 'development' })) {
+    throw new Problem('webhook_url_forbidden')
+  }
+  const webhookId = createId('wh_', act.atMs)
+  const secret = createWebhookSecret()
+  const secretSealed = keys.seal(webhookPurpose(siteId, webhookId), secret)
+  const webhook = await store.createWebhook({ webhookId, siteId, url, kinds, secretSealed }, limits.webhooks_per_site_max, act)
+  if (webhook === undefined) throw new Problem('not_found')
+  if (webhook === 'too_many') {
+    const message = `a site has at most ${limits.webhooks_per_site_max} webhooks; delete one first`
+    throw new Problem('validation_failed', message, { errors: [{ path: 'url', message }] })
+  }
+  return { webhook, secret }
+}
+
+/** Throws `not_found` when the site has none of that name. */
+export async function deleteWebhook({ store }: Pick<Deps, 'store'>, siteId: SiteId, webhookId: string, act: Act): Promise<void> {
+  if (!(await store.deleteWebhook(siteId, webhookId, act))) throw new Problem('not_found')
+}
+
+/**
+ * Makes a new secret for a webhook. For a day everything is signed under the one before as well, so that the receiver can change over when it
+ * suits. Throws `not_found` when the site has no webhook of that name.
+ */
+export async function rotateWebhookSecret(
+  { store, keys }: WebhookDeps,
+  siteId: SiteId,
+  webhookId: string,
+  act: Act,
+): Promise<{ readonly secret: string; readonly previousUntilMs: number }> {
+  const secret = createWebhookSecret()
+  const secretSealed = keys.seal(webhookPurpose(siteId, webhookId), secret)
+  const previousUntilMs = act.atMs + limits.webhook_secret_overlap_seconds * 1000
+  if (!(await store.rotateWebhookSecret(siteId, webhookId, secretSealed, previousUntilMs, act))) throw new Problem('not_found')
+  return { secret, previousUntilMs }
+}
+
+/** Throws `not_found` when the site has no delivery of that name. */
+export async function replayDelivery({ store }: Pick<Deps, 'store'>, siteId: SiteId, deliveryId: string, act: Act): Promise<Delivery> {
+  const delivery = await store.replayDelivery(siteId, deliveryId, act)
+  if (delivery === undefined) throw new Problem('not_found')
+  return delivery
+}

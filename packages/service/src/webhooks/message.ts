@@ -1,0 +1,24 @@
+import { createHmac } from 'node:crypto'
+import type { Entry } from '@countersign/core'
+import { webhookKey } from './secret.ts'
+
+/** What is posted for one entry of the log. */
+interface WebhookMessage {
+  readonly headers: Readonly<Record<'webhook-id' | 'webhook-timestamp' | 'webhook-signature', string>>
+  readonly body: string
+}
+
+/**
+ * Makes the message of an entry, signed in the way of Standard Webhooks under each of the secrets. Its id and its body are the same at every
+ * attempt; the time is that of the attempt, so that a receiver can refuse what somebody has kept and sends again.
+ */
+export function createWebhookMessage(entry: Entry, secrets: readonly string[], nowMs: number): WebhookMessage {
+  const body = JSON.stringify({ type: entry.kind, timestamp: entry.at, data: entry })
+  const id = `${entry.site_id}.${entry.epoch}.${entry.seq}`
+  const timestamp = String(Math.floor(nowMs / 1000))
+  const signatures = secrets.map((secret) => {
+    const signature = createHmac('sha256', webhookKey(secret)).update(`${id}.${timestamp}.${body}`).digest('base64')
+    return `v1,${signature}`
+  })
+  return { headers: { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signatures.join(' ') }, body }
+}

@@ -1,0 +1,89 @@
+import type { IncomingMessage } from 'node:http'
+import { limits } from '@countersign/core/contract'
+import type { Sealer } from '../keys/seal.ts'
+import { guardedRequest, type OutwardRules } from '../net/guarded-request.ts'
+import type { DueDelivery } from '../store/store.ts'
+import { SERVICE_VERSION } from '../version.ts'
+import type { Attempted } from './after-attempt.ts'
+import { createWebhookMessage } from './message.ts'
+import { webhookPurpose } from './secret.ts'
+
+export interface PostOptions extends OutwardRules {
+  /** For tests. */
+  readonly timeoutMs?: number
+}
+
+const TIMEOUT_MS = limits.webhook_answer_seconds_max * 1000
+const BYTES_MAX = limits.webhook_answer_bytes_max
+
+/**
+ * Posts a delivery once and tells what came of it; never rejects. The status of the answer is what counts. Of the rest at most 64 KiB are read,
+ * and thrown away; after 15 s in all the connection is cut. No redirect is followed.
+ */
+export async function postDelivery(
+  delivery: DueDelivery,
+  keys: Pick<Sealer, 'open'>,
+  nowMs: number,
+  signal: AbortSignal,
+  options: PostOptions,
+): Promise<Attempted> {
+  const { url, entry, siteId, webhookId, secretsSealed } = delivery
+  const over = new AbortController()
+  const end = () => over.abort()
+  const timer = setTimeout(end, options.timeoutMs ?? TIMEOUT_MS)
+  signal.addEventListener('abort', end)
+  try {
+    if (entry === undefined) throw new Error('the log does not have this entry any more')
+    const secrets = secretsSealed.map((sealed) => keys.open(webhookPurpose(siteId, webhookId), sealed))
+    const { headers, body } = createWebhookMessage(entry, secrets, nowMs)
+    const answer = await guardedRequest(
+      new URL(url),
+      {
+        method: 'POST',
+        headers: {
+          ...headers,
+          'content-type': 'application/json',
+          'content-length': Buffer.byteLength(body),
+          'accept-encoding': 'identity',
+          'user-agent': `countersign/${SERVICE_VERSION}`,
+        },
+        body,
+        signal: over.signal,
+      },
+      options,
+    )
+    await readOut(answer)
+    return { status: knownStatus(answer.statusCode), retryAfterMs: retryAfterMs(answer.headers['retry-after'], nowMs) }
+  } catch (fault) {
+    return { status: undefined, fault }
+  } finally {
+    clearTimeout(timer)
+    signal.removeEventListener('abort', end)
+  }
+}
+
+/** So that the receiver can finish what it has to say, within bounds. */
+async function readOut(answer: IncomingMessage): Promise<void> {
+  let bytes = 0
+  try {
+    for await (const chunk of answer as AsyncIterable<Buffer>) {
+      bytes += chunk.length
+      if (bytes > BYTES_MAX) break
+    }
+  } catch {
+    // It has said what matters.
+  } finally {
+    answer.destroy()
+  }
+}
+
+function knownStatus(status: number | undefined): number | undefined {
+  return status !== undefined && status >= 100 && status <= 599 ? status : undefined
+}
+
+/** RFC 9110 §10.2.3: seconds, or a date. */
+function retryAfterMs(value: string | undefined, nowMs: number): number | undefined {
+  if (value === undefined) return undefined
+  const ms = /^\d{1,9}$/.test(value) ? Number(value) * 1000 : Date.parse(value) - nowMs
+  return ms > 0 ? ms : undefined
+}
