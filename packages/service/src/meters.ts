@@ -18,7 +18,7 @@ export interface Meters {
   readonly contentType: string
 }
 
-export interface WebhookGauges {
+interface WebhookGauges {
   readonly pending: number
   readonly failed: number
   readonly disabled: number
