@@ -12,6 +12,11 @@ export type Step =
   /** Statements are in the common tongue of both stores: `$1` parameters, text and whole numbers only, `RETURNING`, `ON CONFLICT`. */
   | { readonly kind: 'sql'; readonly sql: string; readonly values: readonly SqlValue[] }
   /**
+   * A statement whose rows nobody wants. The program may go on before it has been answered; that it failed is known when the program ends at the
+   * latest, and then nothing of the program is kept.
+   */
+  | { readonly kind: 'write'; readonly sql: string; readonly values: readonly SqlValue[] }
+  /**
    * Holds every other program that asks for the same name until this one has ended. Names are taken in the order given; ask for several at
    * once, or two programs may wait for each other.
    */
@@ -47,6 +52,11 @@ export function* rows(sql: string, ...values: SqlValue[]): Program<readonly Row[
 /** The first row, if there is one. */
 export function* row(sql: string, ...values: SqlValue[]): Program<Row | undefined> {
   return (yield* rows(sql, ...values))[0]
+}
+
+/** For what is only to be written: a store that is far away is not waited for. */
+export function* write(sql: string, ...values: SqlValue[]): Program<void> {
+  yield { kind: 'write', sql, values }
 }
 
 export function* lock(...names: string[]): Program<void> {

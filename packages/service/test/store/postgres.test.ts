@@ -84,6 +84,30 @@ describe('why the log is appended to as it is', () => {
   })
 })
 
+describe('a statement that is sent and not waited for', () => {
+  it('takes the whole transaction back when it fails, and is what the caller is told', async () => {
+    const url = await server.createDatabase()
+    const sessions = new Sessions({ url, max: 1 })
+    await sessions.transaction(({ query }) => query('CREATE TABLE written (n BIGINT PRIMARY KEY)'))
+    const twice = sessions.transaction(async ({ query, send }) => {
+      await query('INSERT INTO written VALUES (1)')
+      send('INSERT INTO written VALUES (2)', [])
+      send('INSERT INTO written VALUES (1)', [])
+      send('INSERT INTO written VALUES (3)', [])
+    })
+    await expect(twice).rejects.toMatchObject({ code: '23505' })
+    const asked = sessions.transaction(async ({ query, send }) => {
+      send('INSERT INTO written VALUES (4), (4)', [])
+      await query('SELECT 1')
+    })
+    await expect(asked).rejects.toMatchObject({ code: '23505' })
+    expect(await sessions.transaction(({ query }) => query('SELECT * FROM written'))).toEqual([])
+    await sessions.transaction(async ({ send }) => send('INSERT INTO written VALUES (5)', []))
+    expect(await sessions.transaction(({ query }) => query('SELECT * FROM written'))).toEqual([{ n: 5 }])
+    await sessions.end()
+  })
+})
+
 describe('why a token is made under a lock', () => {
   /** Revokes the user between the look at the revocations and the birth of the token. Is the token alive afterwards? */
   async function isAlive(options: { readonly lock: boolean }): Promise<boolean> {
@@ -95,16 +119,18 @@ describe('why a token is made under a lock', () => {
     const credential = seen(site.siteId)
     const token = newToken(credential)
     let revoking: Promise<unknown> | undefined
-    const made = await sessions.transaction((query) => {
+    const made = await sessions.transaction(({ query, send }) => {
       const interposed: Query = async (text, values) => {
         if (text.includes('pg_advisory_xact_lock') && !options.lock) return []
-        if (text.startsWith('INSERT INTO tokens')) {
+        const answer = await query(text, values)
+        // The last thing it looks at before it writes.
+        if (text.startsWith('SELECT COUNT(*) AS living')) {
           revoking = store.revokeUser({ siteId: site.siteId, ppid: credential.ppid, reason: undefined }, act())
           await Promise.race([revoking, new Promise((resolve) => setTimeout(resolve, 300))])
         }
-        return query(text, values)
+        return answer
       }
-      return runProgram(createToken(token, 20, NOW), interposed, store.epoch)
+      return runProgram(createToken(token, 20, NOW), { query: interposed, send }, store.epoch)
     })
     expect(made).toBe('created')
     await revoking

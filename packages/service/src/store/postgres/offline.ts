@@ -5,7 +5,7 @@ import type { Program } from '../program.ts'
 import { createStoreVerbs, type RunVerb, readingVerbs, type StoreVerbs, writingVerbs } from '../verbs/all.ts'
 import { prepareDatabase } from './postgres-store.ts'
 import { Readers } from './readers.ts'
-import { runProgram } from './run-program.ts'
+import { runProgram, runReading } from './run-program.ts'
 import { Sessions } from './sessions.ts'
 
 /** Reads the whole log of a database, in use or not, and says where it first fails. Writes nothing. */
@@ -54,8 +54,8 @@ async function withVerbs<T>(url: string, work: (run: RunVerb, readers: Readers) 
   const sessions = new Sessions({ url, max: 1 })
   const run = (async (name: string, ...args: readonly unknown[]) => {
     const verb = { ...readingVerbs, ...writingVerbs }[name as 'site'] as unknown as (...args: readonly unknown[]) => Program<unknown>
-    if (Object.hasOwn(readingVerbs, name)) return readers.read((query) => runProgram(verb(...args), query, ''))
-    return sessions.transaction((query) => runProgram(verb(...args), query, ''), { patient: true })
+    if (Object.hasOwn(readingVerbs, name)) return readers.read((query) => runReading(verb(...args), query))
+    return sessions.transaction((transaction) => runProgram(verb(...args), transaction, ''), { patient: true })
   }) as RunVerb
   try {
     return await work(run, readers)

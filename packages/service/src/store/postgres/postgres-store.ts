@@ -7,7 +7,7 @@ import { createStoreVerbs, type RunVerb, readingVerbs, type VerbName, writingVer
 import { type Listener, openListener } from './listener.ts'
 import { migrate } from './migrate.ts'
 import { Readers } from './readers.ts'
-import { runProgram } from './run-program.ts'
+import { runProgram, runReading } from './run-program.ts'
 import { Sessions } from './sessions.ts'
 import { requireSafeSettings } from './settings.ts'
 
@@ -44,10 +44,10 @@ export async function openPostgresStore({ url, onFatal, log }: PostgresStoreOpti
     if (isClosed) throw new StoreUnavailable('the store is closed')
     if (Object.hasOwn(readingVerbs, name)) {
       const verb = readingVerbs[name as keyof typeof readingVerbs] as Verb
-      return readers.read((query) => runProgram(verb(...args), query, epoch))
+      return readers.read((query) => runReading(verb(...args), query))
     }
     const verb = writingVerbs[name as keyof typeof writingVerbs] as Verb
-    return sessions.transaction((query) => runProgram(verb(...args), query, epoch), { patient: name === 'beginEpoch' })
+    return sessions.transaction((transaction) => runProgram(verb(...args), transaction, epoch), { patient: name === 'beginEpoch' })
   }
 
   const lineageNow = async () => {
@@ -131,7 +131,7 @@ export async function prepareDatabase(url: string): Promise<void> {
   const sessions = new Sessions({ url, max: 1, statementMsMax: MIGRATION_MS_MAX, lockMsMax: MIGRATION_MS_MAX })
   try {
     await sessions.transaction(
-      async (query) => {
+      async ({ query }) => {
         await requireSafeSettings(query)
         await migrate(query)
       },

@@ -2,15 +2,34 @@ import { formatTime } from '@countersign/core'
 import { number, text } from '../columns.ts'
 import type { Appended, NewEntry, Program, Step, StepAnswer } from '../program.ts'
 import type { Query } from './connect.ts'
+import type { Transaction } from './sessions.ts'
 
-/** Runs a program statement by statement. `epoch` is the one that the log must be in for anything to be added to it. */
-export async function runProgram<T>(program: Program<T>, query: Query, epoch: string): Promise<T> {
+/** What reads writes nothing. */
+export async function runReading<T>(program: Program<T>, query: Query): Promise<T> {
+  const send = () => {
+    throw new TypeError('a verb that reads may not write')
+  }
+  return runProgram(program, { query, send }, '')
+}
+
+/**
+ * Runs a program statement by statement, and waits for the answers that it wants. `epoch` is the one that the log must be in for anything to be
+ * added to it.
+ */
+export async function runProgram<T>(program: Program<T>, { query, send }: Transaction, epoch: string): Promise<T> {
   let step = program.next(undefined)
-  while (step.done !== true) step = program.next(await answerTo(step.value, query, epoch))
+  while (step.done !== true) {
+    if (step.value.kind === 'write') {
+      send(step.value.sql, step.value.values)
+      step = program.next(undefined)
+    } else {
+      step = program.next(await answerTo(step.value, query, epoch))
+    }
+  }
   return step.value
 }
 
-async function answerTo(step: Step, query: Query, epoch: string): Promise<StepAnswer> {
+async function answerTo(step: Exclude<Step, { kind: 'write' }>, query: Query, epoch: string): Promise<StepAnswer> {
   switch (step.kind) {
     case 'sql':
       return query(step.sql, step.values)

@@ -1,3 +1,4 @@
+import type { SqlValue } from '../program.ts'
 import { StoreUnavailable } from '../store.ts'
 import { type ConnectOptions, connect, type Query, queryWith, type Sql } from './connect.ts'
 import { isRefusal, isWorthAnotherTry, translated } from './faults.ts'
@@ -29,13 +30,29 @@ class Session {
     return this.#query(text, values)
   }
 
-  async transaction<T>(work: (query: Query) => Promise<T>): Promise<T> {
+  async transaction<T>(work: Work<T>): Promise<T> {
     await this.query('BEGIN')
-    const result = await work(this.query)
-    const { command } = (await this.query('COMMIT')) as unknown as { readonly command?: string }
-    // COMMIT of a transaction that has failed takes it back, and is no error.
-    if (command !== 'COMMIT') throw new Error('the database did not commit')
-    return result
+    const sent: Promise<unknown>[] = []
+    const send: Transaction['send'] = (text, values) => {
+      const answer = this.query(text, values)
+      answer.catch(() => {}) // Looked at below; until then nobody waits for it.
+      sent.push(answer)
+    }
+    try {
+      const result = await work({ query: this.query, send })
+      // Right behind what was sent: whoever waits for the head of the log waits for one way there and back, not for one a statement.
+      const committed = this.query('COMMIT')
+      committed.catch(() => {})
+      await Promise.all(sent)
+      const { command } = (await committed) as unknown as { readonly command?: string }
+      // COMMIT of a transaction that has failed takes it back, and is no error.
+      if (command !== 'COMMIT') throw new Error('the database did not commit')
+      return result
+    } catch (fault) {
+      // What was asked after a statement that failed fails as well, and does not say why. The first to fail does.
+      for (const answer of sent) await answer
+      throw fault
+    }
   }
 
   leave(): void {
@@ -48,6 +65,15 @@ class Session {
     await this.#sql.end({ timeout: 5 })
   }
 }
+
+/** A transaction as those who work in it see it. */
+export interface Transaction {
+  readonly query: Query
+  /** Sends a statement and does not wait for it. When it fails the transaction does. */
+  readonly send: (text: string, values: readonly SqlValue[]) => void
+}
+
+type Work<T> = (transaction: Transaction) => Promise<T>
 
 export interface SessionsOptions extends Pick<ConnectOptions, 'url' | 'statementMsMax' | 'lockMsMax'> {
   /** How many transactions at a time. */
@@ -78,7 +104,7 @@ export class Sessions {
    * All that `work` asks is one transaction. When it loses against another one, it is begun anew. `patient`: takes as long as it takes.
    * Rejects in the words of the port.
    */
-  async transaction<T>(work: (query: Query) => Promise<T>, { patient = false } = {}): Promise<T> {
+  async transaction<T>(work: Work<T>, { patient = false } = {}): Promise<T> {
     for (let left = TRIES - 1; ; left--) {
       try {
         return await this.#once(work, patient)
@@ -89,7 +115,7 @@ export class Sessions {
     }
   }
 
-  #once<T>(work: (query: Query) => Promise<T>, patient: boolean): Promise<T> {
+  #once<T>(work: Work<T>, patient: boolean): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       let session: Session | undefined
       let timer: NodeJS.Timeout | undefined
@@ -142,7 +168,7 @@ export class Sessions {
     return session
   }
 
-  async #use<T>(session: Session, work: (query: Query) => Promise<T>): Promise<T> {
+  async #use<T>(session: Session, work: Work<T>): Promise<T> {
     try {
       const result = await session.transaction(work)
       this.#giveBack(session)

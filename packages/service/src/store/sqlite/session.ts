@@ -39,6 +39,9 @@ export class SqliteSession {
     switch (step.kind) {
       case 'sql':
         return this.rows(step.sql, ...step.values)
+      case 'write':
+        this.rows(step.sql, ...step.values)
+        return undefined
       case 'append':
         return this.append(step.entry)
       case 'lock':

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { SiteId } from '@countersign/core'
 import { json, number, optionalText, text } from '../columns.ts'
-import { type Program, type Row, rows } from '../program.ts'
+import { type Program, type Row, rows, write } from '../program.ts'
 import type { Act, AuditRow, NewAuditRow, Page } from '../store.ts'
 
 const TIME_DIGITS = 9
@@ -18,7 +18,7 @@ function auditId(atMs: number): string {
 }
 
 export function* audit({ siteId, action, target, detail, act }: NewAuditRow): Program<void> {
-  yield* rows(
+  yield* write(
     'INSERT INTO audit (id, site_id, at, actor, action, target, detail, request_id) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)',
     auditId(act.atMs),
     siteId,

@@ -1,6 +1,6 @@
 import type { CredentialId, PermissionId, Ppid, SiteId } from '@countersign/core'
 import { json, number, optionalNumber, optionalText, text } from '../columns.ts'
-import { type Program, type Row, row, rows } from '../program.ts'
+import { type Program, type Row, row, rows, write } from '../program.ts'
 import type { Act, CredentialRow, Page, SeenCredential, Store } from '../store.ts'
 import { auditDone } from './audit.ts'
 
@@ -34,7 +34,7 @@ function* learnCredential(seen: SeenCredential, atMs: number, act: Act | undefin
   )
   if (learned === undefined) return
   for (const linkId of new Set([credentialId, ...chain.map((link) => link.credentialId)])) {
-    yield* rows('INSERT INTO credential_links (site_id, credential_id, link_id) VALUES ($1, $2, $3)', siteId, credentialId, linkId)
+    yield* write('INSERT INTO credential_links (site_id, credential_id, link_id) VALUES ($1, $2, $3)', siteId, credentialId, linkId)
   }
   if (act === undefined) return
   const detail = { ppid: seen.ppid }

@@ -1,6 +1,6 @@
 import { type CredentialId, formatTime, type Ppid, type SiteId } from '@countersign/core'
 import { json, number, optionalNumber, text } from '../columns.ts'
-import { lock, type Program, type Row, row, rows } from '../program.ts'
+import { lock, type Program, type Row, row, rows, write } from '../program.ts'
 import type { Act, Placed, Reinstated, Revoked, Store } from '../store.ts'
 import { auditDone } from './audit.ts'
 import { appendEntry } from './entries.ts'
@@ -31,7 +31,7 @@ export function* revokeUser({ siteId, ppid, reason }: UserAtSite, act: Act): Pro
   const body = { ppid, revoked_at: formatTime(act.atMs) }
   const { epoch, seq, position } = yield* appendEntry(siteId, 'user.revoked', body, act.atMs)
   const tokensRevoked = killed.length
-  yield* rows(
+  yield* write(
     `INSERT INTO users (site_id, ppid, revoked, first_at, first_reason, revoked_at, reason, credential_ids, tokens_revoked, revoked_seq, revoked_position)
      VALUES ($1, $2, 1, $3, $4, $3, $4, $5, $6, $7, $8)
      ON CONFLICT (site_id, ppid) DO UPDATE SET revoked = 1, revoked_at = excluded.revoked_at, reason = excluded.reason,
@@ -133,7 +133,7 @@ function* writeCredentialRevocation(revocation: CredentialRevocation, atMs: numb
   const { siteId, credentialId, type, reason, tokensRevoked } = revocation
   const body = { credential_id: credentialId, revoked_at: formatTime(atMs) }
   const { epoch, seq, position } = yield* appendEntry(siteId, 'credential.revoked', body, atMs)
-  yield* rows(
+  yield* write(
     `INSERT INTO credential_revocations (site_id, credential_id, type, at, reason, tokens_revoked, seq, position)
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
     siteId,

@@ -1,6 +1,6 @@
 import type { CredentialId, PermissionId, Ppid, SiteId } from '@countersign/core'
 import { json, number, optionalNumber, text } from '../columns.ts'
-import { lock, type Program, type Row, row, rows } from '../program.ts'
+import { lock, type Program, type Row, row, rows, write } from '../program.ts'
 import type { NewToken, Page, SeenCredential, TokenRow } from '../store.ts'
 import { learnCredentials } from './credentials.ts'
 
@@ -28,7 +28,7 @@ export function* createToken(
     nowMs,
   )
   if (living === undefined || number(living, 'living') >= livingMax) return 'too_many'
-  yield* rows(
+  yield* write(
     `INSERT INTO tokens (sha256, jti, site_id, ppid, scope, permission_id, credential_id, chain, issuer, issuer_key, issued_at, expires_at)
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
     token.sha256,
@@ -45,7 +45,7 @@ export function* createToken(
     token.expiresAtMs,
   )
   for (const linkId of linkIds) {
-    yield* rows('INSERT INTO token_links (sha256, site_id, link_id) VALUES ($1, $2, $3)', token.sha256, siteId, linkId)
+    yield* write('INSERT INTO token_links (sha256, site_id, link_id) VALUES ($1, $2, $3)', token.sha256, siteId, linkId)
   }
   return 'created'
 }
