@@ -1,0 +1,141 @@
+import {
+  type CompromisedKey,
+  checkEntry,
+  createSiteView,
+  type Entry,
+  type EntryBodies,
+  type EntryKind,
+  formatTime,
+  GENESIS_HASH,
+  type HeadProof,
+  type IssuerLine,
+  type IssuerState,
+  type KeyState,
+  type LogHead,
+  type SiteId,
+  type SiteLine,
+  type SiteView,
+  type SnapshotLine,
+  sealEntry,
+  type UserLine,
+} from '@countersign/core'
+
+/** A site's log in memory, with the view that the service itself would have of it. */
+export interface TestLog {
+  readonly head: LogHead
+  readonly entries: readonly Entry[]
+  readonly view: SiteView
+  append<Kind extends EntryKind>(kind: Kind, body: EntryBodies[Kind], atMs: number): Promise<Entry>
+  /** What a snapshot says between its head and its end. */
+  lines(): SnapshotLine[]
+  proof(asOfMs: number): HeadProof
+}
+
+/** `start` is where a log goes on after a restore: same place, other epoch, what it said before taken along. */
+export function createTestLog(siteId: SiteId, epoch: string): TestLog {
+  const entries: Entry[] = []
+  const view = createSiteView({ siteId })
+  let head: LogHead = { epoch, seq: 0, hash: GENESIS_HASH }
+  return {
+    get head() {
+      return head
+    },
+    entries,
+    view,
+    async append(kind, body, atMs) {
+      const entry = (await sealEntry({ siteId, kind, body, at: formatTime(atMs) }, head)) as Entry
+      const checked = await checkEntry(entry)
+      if (checked === undefined || view.apply(checked) !== 'applied') throw new TypeError(`a log cannot go on with ${kind}`)
+      entries.push(entry)
+      head = { epoch, seq: entry.seq, hash: entry.hash }
+      return entry
+    },
+    lines: () => snapshotLines(entries),
+    proof: (asOfMs) => ({ siteId, ...head, asOfMs }),
+  }
+}
+
+interface IssuerSoFar {
+  state: IssuerState
+  distrustedAt: string | null | undefined
+  readonly compromised: CompromisedKey[]
+}
+
+/** The state that these entries lead to, in the lines of a snapshot. */
+export function snapshotLines(entries: readonly Entry[]): SnapshotLine[] {
+  let site: SiteLine | undefined
+  const issuers = new Map<string, IssuerSoFar>()
+  const users = new Map<string, UserLine>()
+  const rest: SnapshotLine[] = []
+  const issuerOf = (issuer: string): IssuerSoFar => {
+    const known = issuers.get(issuer)
+    if (known !== undefined) return known
+    const unknown = { state: { issuer, keys: [], scope: null, credential_ttl_seconds_max: null }, distrustedAt: null, compromised: [] }
+    issuers.set(issuer, unknown)
+    return unknown
+  }
+  const replaceKey = (known: IssuerSoFar, id: string, replace: (key: KeyState) => KeyState) => {
+    known.state = { ...known.state, keys: known.state.keys.map((key) => (key.id === id ? replace(key) : key)) }
+  }
+
+  for (const { kind, body, at } of entries) {
+    switch (kind) {
+      case 'site.changed': {
+        const offAt = body.bearer === 'off' ? at : site?.bearer_off_at
+        site = { type: 'site', ...body, ...(offAt === undefined ? {} : { bearer_off_at: offAt }) }
+        break
+      }
+      case 'issuer.trusted': {
+        const known = issuerOf(body.issuer)
+        known.state = body
+        known.distrustedAt = undefined
+        for (const { id, key, status } of body.keys) if (status === 'compromised') known.compromised.push({ key_id: id, key, at })
+        break
+      }
+      case 'issuer.distrusted': {
+        const known = issuerOf(body.issuer)
+        known.distrustedAt ??= at
+        break
+      }
+      case 'key.retired':
+        replaceKey(issuerOf(body.issuer), body.key_id, (key) =>
+          key.status === 'active' ? { id: key.id, key: key.key, status: 'retired', retired_at: body.at } : key,
+        )
+        break
+      case 'key.compromised': {
+        const known = issuerOf(body.issuer)
+        const key = known.state.keys.find(({ id }) => id === body.key_id)?.key ?? null
+        known.compromised.push({ key_id: body.key_id, key, at: body.at })
+        replaceKey(known, body.key_id, ({ id, key }) => ({ id, key, status: 'compromised' }))
+        break
+      }
+      case 'user.revoked': {
+        const { ppid, revoked_at } = body
+        const known = users.get(ppid)
+        if (known === undefined) users.set(ppid, { type: 'user', ppid, revoked_at })
+        else if (known.reinstated_at !== undefined && known.revoked_again_at === undefined)
+          users.set(ppid, { ...known, revoked_again_at: revoked_at })
+        break
+      }
+      case 'user.reinstated': {
+        const known = users.get(body.ppid)
+        if (known !== undefined) {
+          const { revoked_again_at: _, ...before } = known
+          users.set(body.ppid, { ...before, reinstated_at: body.reinstated_at })
+        }
+        break
+      }
+      case 'credential.revoked':
+        rest.push({ type: 'credential', ...body })
+        break
+      case 'token.revoked':
+        rest.push({ type: 'token', ...body })
+    }
+  }
+  return [...(site === undefined ? [] : [site]), ...[...issuers.values()].map(issuerLine), ...users.values(), ...rest]
+}
+
+function issuerLine({ state, distrustedAt, compromised }: IssuerSoFar): IssuerLine {
+  const line = { type: 'issuer', ...state, compromised } as const
+  return distrustedAt === undefined ? { ...line, status: 'trusted' } : { ...line, status: 'distrusted', distrusted_at: distrustedAt }
+}

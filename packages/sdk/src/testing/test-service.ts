@@ -1,0 +1,199 @@
+import {
+  createSha256,
+  type Entry,
+  formatTime,
+  type PrivateKey,
+  type SiteId,
+  type SnapshotHead,
+  signHeartbeat,
+  signSnapshot,
+} from '@countersign/core'
+import type { TestClock } from './test-clock.ts'
+import type { TestLog } from './test-log.ts'
+
+/** As much of the service as a guard talks to, in this process and without a network. It speaks the real contract through `fetch`. */
+export interface TestService {
+  readonly fetch: (url: string, init?: RequestInit) => Promise<Response>
+  /** How far each verifier says it has applied the log. */
+  readonly acknowledged: ReadonlyMap<string, { readonly epoch: string; readonly seq: number }>
+  /** How many guards follow the feed now. */
+  readonly followers: number
+  /** Tells all followers of an entry, and that it is the last. */
+  announce(entry: Entry): Promise<void>
+  heartbeat(): Promise<void>
+  readonly network: TestNetwork
+  /** `cut`: connections break and new ones fail. `silent`: they stay open and nothing comes. `refusing`: the API key is no longer good. */
+  become(network: TestNetwork): void
+  /** The log goes on in another one: the cursors of the old one are no good. */
+  follow(log: TestLog): void
+  close(): void
+}
+
+export type TestNetwork = 'well' | 'cut' | 'silent' | 'refusing'
+
+export interface TestServiceOptions {
+  readonly baseUrl: string
+  readonly siteId: SiteId
+  readonly apiKey: string
+  readonly clock: TestClock
+  readonly log: TestLog
+  readonly feedKey: { readonly kid: string; readonly key: PrivateKey }
+  /** The answer of introspection. */
+  readonly introspect: (token: string) => Promise<unknown>
+}
+
+interface Follower {
+  readonly controller: ReadableStreamDefaultController<Uint8Array>
+  readonly verifierId: string
+}
+
+const HEARTBEAT_MS = 5_000
+const LINES_IN_A_PIECE = 500
+
+export function createTestService(options: TestServiceOptions): TestService {
+  const { baseUrl, siteId, apiKey, clock, feedKey } = options
+  let { log } = options
+  let network: TestNetwork = 'well'
+  let cancelHeartbeat = () => {}
+  const followers = new Set<Follower>()
+  const acknowledged = new Map<string, { epoch: string; seq: number }>()
+  const encoder = new TextEncoder()
+
+  const heartbeatText = async () => {
+    const { epoch, seq, hash } = log.head
+    const fields = { site_id: siteId, epoch, seq, hash, as_of: formatTime(clock.nowMs), kid: feedKey.kid }
+    return `event: heartbeat\ndata: ${JSON.stringify(await signHeartbeat(fields, feedKey.key))}\n\n`
+  }
+  const entryText = (entry: Entry) => `id: ${entry.epoch}.${entry.seq}\nevent: ${entry.kind}\ndata: ${JSON.stringify(entry)}\n\n`
+  const tell = (text: string) => {
+    if (network === 'silent') return
+    for (const { controller } of followers) controller.enqueue(encoder.encode(text))
+  }
+
+  const beat = () => {
+    cancelHeartbeat = clock.after(HEARTBEAT_MS, () => {
+      if (followers.size > 0) heartbeatText().then(tell)
+      beat()
+    })
+  }
+  beat()
+
+  const snapshot = async (): Promise<Response> => {
+    const { epoch, seq, hash } = log.head
+    const head: SnapshotHead = { type: 'head', site_id: siteId, epoch, seq, hash, as_of: formatTime(clock.nowMs) }
+    const lines = [head, ...log.lines()].map((line) => `${JSON.stringify(line)}\n`)
+    const sha256 = createSha256()
+    const pieces: Uint8Array[] = []
+    for (let i = 0; i < lines.length; i += LINES_IN_A_PIECE) pieces.push(encoder.encode(lines.slice(i, i + LINES_IN_A_PIECE).join('')))
+    for (const piece of pieces) sha256.update(piece)
+    const end = await signSnapshot(head, { lines: lines.length, sha256: await sha256.hex() }, feedKey.kid, feedKey.key)
+    pieces.push(encoder.encode(`${JSON.stringify(end)}\n`))
+    const body = new ReadableStream<Uint8Array>({
+      pull(controller) {
+        const piece = pieces.shift()
+        if (piece === undefined) controller.close()
+        else controller.enqueue(piece)
+      },
+    })
+    return new Response(body, { headers: { 'content-type': 'application/x-ndjson' } })
+  }
+
+  const feed = async (headers: Headers, signal: AbortSignal | null | undefined): Promise<Response> => {
+    const [epoch, place] = (headers.get('last-event-id') ?? `${log.head.epoch}.${log.head.seq}`).split('.')
+    const seq = Number(place)
+    if (epoch !== log.head.epoch || seq > log.head.seq) return problem(409, 'cursor_ahead')
+    const backlog = log.entries.filter((entry) => entry.seq > seq)
+    if (backlog.length < log.head.seq - seq) return problem(410, 'cursor_expired')
+    const first = `retry: 1000\n\n${backlog.map(entryText).join('')}${await heartbeatText()}`
+    let follower: Follower | undefined
+    const body = new ReadableStream<Uint8Array>({
+      start(controller) {
+        follower = { controller, verifierId: headers.get('x-verifier-id') ?? '' }
+        followers.add(follower)
+        signal?.addEventListener('abort', () => {
+          if (follower && followers.delete(follower)) controller.error(signal.reason)
+        })
+        controller.enqueue(encoder.encode(first))
+      },
+      cancel() {
+        if (follower) followers.delete(follower)
+      },
+    })
+    return new Response(body, { headers: { 'content-type': 'text/event-stream' } })
+  }
+
+  const answer = async (url: string, init: RequestInit): Promise<Response> => {
+    const headers = new Headers(init.headers)
+    const { pathname } = new URL(url)
+    const place = `${init.method ?? 'GET'} ${pathname}`
+    if (place === 'GET /.well-known/countersign') {
+      return Response.json({
+        base_url: baseUrl,
+        feed: { version: 1, keys: [{ kid: feedKey.kid, public_key_multibase: feedKey.key.publicKey.multikey }] },
+      })
+    }
+    if (network === 'refusing' || headers.get('x-api-key') !== apiKey) return problem(401, 'api_key_invalid')
+    switch (place) {
+      case `GET /api/sites/${siteId}/snapshot`:
+        return snapshot()
+      case `GET /api/sites/${siteId}/feed`:
+        return feed(headers, init.signal)
+      case `POST /api/sites/${siteId}/feed/ack`: {
+        const { epoch, seq } = JSON.parse(String(init.body)) as { epoch: string; seq: number }
+        if (epoch !== log.head.epoch) return problem(409, 'cursor_ahead')
+        acknowledged.set(headers.get('x-verifier-id') ?? '', { epoch, seq })
+        return new Response(null, { status: 204 })
+      }
+      case 'POST /api/auth/introspect':
+        return Response.json(await options.introspect((JSON.parse(String(init.body)) as { token: string }).token))
+      default:
+        return problem(404, 'not_found')
+    }
+  }
+
+  const breakAll = () => {
+    for (const { controller } of followers) controller.error(new TypeError('the connection was cut'))
+    followers.clear()
+  }
+
+  return {
+    acknowledged,
+    get network() {
+      return network
+    },
+    get followers() {
+      return followers.size
+    },
+    async fetch(url, init = {}) {
+      init.signal?.throwIfAborted()
+      if (network === 'cut') throw new TypeError('the network is cut')
+      if (network === 'silent') return new Promise((_, reject) => init.signal?.addEventListener('abort', () => reject(init.signal?.reason)))
+      return answer(url, init)
+    },
+    async announce(entry) {
+      tell(entryText(entry) + (await heartbeatText()))
+    },
+    async heartbeat() {
+      tell(await heartbeatText())
+    },
+    become(next) {
+      network = next
+      if (next === 'cut' || next === 'refusing') breakAll()
+    },
+    follow(next) {
+      log = next
+      breakAll()
+    },
+    close() {
+      cancelHeartbeat()
+      breakAll()
+    },
+  }
+}
+
+function problem(status: number, code: string): Response {
+  return new Response(JSON.stringify({ type: `/problems/${code}`, title: code, status, detail: code, code }), {
+    status,
+    headers: { 'content-type': 'application/problem+json' },
+  })
+}

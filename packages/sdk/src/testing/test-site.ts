@@ -1,0 +1,353 @@
+import {
+  CREDENTIAL_HEADER,
+  type CredentialId,
+  createMemoryNonces,
+  credentialHeader,
+  didKey,
+  didKeyMethod,
+  type EntryBodies,
+  type EntryKind,
+  formatTime,
+  generatePrivateKey,
+  holderRequestFrom,
+  type IssuerState,
+  issueCredential,
+  type JsonObject,
+  type Knowledge,
+  type PermissionId,
+  type Ppid,
+  type PrivateKey,
+  parsePpid,
+  parseScopeList,
+  parseSiteId,
+  readCredentialHeader,
+  type SiteId,
+  type SiteState,
+  sha256Hex,
+  signRequest,
+  type TokenFacts,
+  verify,
+} from '@countersign/core'
+import type { GuardOptions } from '../guard/options.ts'
+import { createGuard, type Guard } from '../guard.ts'
+import { createTestClock, rest, type TestClock } from './test-clock.ts'
+import { createTestLog, type TestLog } from './test-log.ts'
+import { createTestService, type TestService } from './test-service.ts'
+
+export interface TestSiteOptions {
+  readonly siteId?: string
+  /** The time at which everything begins. Default: now. */
+  readonly startMs?: number
+  readonly bearer?: 'on' | 'off'
+  readonly holderProof?: 'optional' | 'required'
+}
+
+/** What to issue. */
+export interface TestGrant {
+  /** Any name; the same name is the same user. */
+  readonly user?: string
+  readonly scope?: string | readonly string[]
+  readonly ttlSeconds?: number
+  /** Bound to a key of its own, so that requests must be signed. */
+  readonly bound?: boolean
+  readonly delegable?: boolean
+}
+
+/** A credential with all that its holder needs to use it. */
+export interface TestCredential {
+  readonly credential: JsonObject
+  readonly credentialId: string
+  readonly ppid: string
+  /** The value of `X-Service-Credential`. */
+  readonly header: string
+  /** Of a bound one. */
+  readonly holderKey?: PrivateKey
+  /** The headers to send with this very request; signed when the credential is bound. */
+  headersFor(method: string, url: string, body?: string | Uint8Array): Promise<Record<string, string>>
+}
+
+/**
+ * A site that exists in this process only, with an issuer that it trusts and a service that a real guard follows: issue, revoke, cut the feed, let
+ * time pass. Every change is known to the guards made here before its promise resolves, unless the feed is cut.
+ */
+export interface TestSite {
+  readonly siteId: string
+  readonly clock: TestClock
+  readonly service: TestService
+  /** All that `createGuard` needs to follow this site. */
+  readonly guardOptions: GuardOptions
+  /** A guard of this site that is ready. */
+  guard(options?: Partial<GuardOptions>): Promise<Guard>
+  issue(grant?: TestGrant): Promise<TestCredential>
+  /** A bearer token for a credential, as `exchange-proof` would give one. */
+  exchange(credential: TestCredential, options?: { readonly scope?: readonly string[]; readonly ttlSeconds?: number }): Promise<string>
+  revoke(credential: TestCredential | string): Promise<void>
+  /** By the name that the credential was issued to. */
+  revokeUser(user: string): Promise<void>
+  reinstateUser(user: string): Promise<void>
+  revokeToken(token: string): Promise<void>
+  distrustIssuer(): Promise<void>
+  /** Trusts the issuer (again), or under other conditions. */
+  trustIssuer(changes?: Partial<Pick<IssuerState, 'scope' | 'credential_ttl_seconds_max'>>): Promise<void>
+  retireKey(): Promise<void>
+  compromiseKey(): Promise<void>
+  changeSite(changes: Partial<SiteState>): Promise<void>
+  /** Both clocks go on, heartbeats included. */
+  advance(ms: number): Promise<void>
+  cutFeed(): Promise<void>
+  /** Connections stay open and nothing comes any more. */
+  silenceFeed(): Promise<void>
+  mendFeed(): Promise<void>
+  /** What a restore from a backup does: another epoch, in which only the issuer and the settings of now are known. */
+  restore(): Promise<void>
+  /** What the service itself knows, for comparisons with what a guard knows. */
+  readonly knowledge: Knowledge
+  close(): Promise<void>
+}
+
+const BASE_URL = 'https://countersign.test'
+const API_KEY = 'svc_sk_test'
+const KID = 'test-feed-key'
+const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+const LEAD_MS = 1_000
+
+/** Throws a TypeError for a site id that is none. */
+export async function createTestSite(options: TestSiteOptions = {}): Promise<TestSite> {
+  const siteId = parseSiteId(options.siteId ?? 'shop.example')
+  if (siteId === undefined) throw new TypeError('siteId must be a lower-case host name')
+  const clock = createTestClock(options.startMs)
+  const issuerKey = await generatePrivateKey('Ed25519')
+  const feedKey = { kid: KID, key: await generatePrivateKey('Ed25519') }
+  const issuer = didKey(issuerKey.publicKey)
+  const keyId = issuerKey.publicKey.multikey
+  const tokens = new Map<string, TokenFacts>()
+  const guards = new Set<Guard>()
+  let log = createTestLog(siteId, randomEpoch())
+  let made = 0
+  let site: SiteState = {
+    bearer: options.bearer ?? 'on',
+    holder_proof: options.holderProof ?? 'optional',
+    credential_ttl_seconds_max: null,
+  }
+  let state: IssuerState = { issuer, keys: [{ id: keyId, key: keyId, status: 'active' }], scope: null, credential_ttl_seconds_max: null }
+  const knowledge: Knowledge = {
+    get site() {
+      return log.view
+    },
+    ageMs: 0,
+    ageMsMax: 2_000,
+  }
+
+  const introspect = async (token: string): Promise<unknown> => {
+    const facts = tokens.get(await sha256Hex(token))
+    const verdict = facts && (await verify({ token: facts }, { scope: [], nowMs: clock.nowMs }, knowledge))
+    return facts && verdict?.ok ? introspection(facts) : { active: false }
+  }
+  const service = createTestService({ baseUrl: BASE_URL, siteId, apiKey: API_KEY, clock, log, feedKey, introspect })
+  const guardOptions: GuardOptions = {
+    baseUrl: BASE_URL,
+    siteId,
+    apiKey: API_KEY,
+    clock,
+    fetch: service.fetch,
+    onStateChange: () => undefined,
+    // There was no process before that could have seen a proof.
+    nonceStore: memoryNonces(),
+  }
+
+  /** Until every guard that can know, knows. */
+  const settle = async () => {
+    for (let turns = 0; turns < 1_000; turns++) {
+      await rest()
+      const isBehind = ({ connection, epoch, seq }: ReturnType<Guard['state']>) =>
+        connection === 'loading' ||
+        connection === 'connecting' ||
+        (connection === 'following' && `${epoch}.${seq}` !== `${log.head.epoch}.${log.head.seq}`)
+      if (service.network !== 'well' || ![...guards].some((guard) => isBehind(guard.state()))) return
+    }
+  }
+  const append = async <Kind extends EntryKind>(kind: Kind, body: EntryBodies[Kind]) => {
+    await service.announce(await log.append(kind, body, clock.nowMs))
+    await settle()
+  }
+  const nowText = () => formatTime(clock.nowMs)
+  const begin = async (next: TestLog) => {
+    await next.append('site.changed', site, clock.nowMs)
+    await next.append('issuer.trusted', state, clock.nowMs)
+  }
+  await begin(log)
+
+  return {
+    siteId,
+    clock,
+    service,
+    guardOptions,
+    knowledge,
+    async guard(more = {}) {
+      const guard = createGuard({ ...guardOptions, nonceStore: memoryNonces(), ...more })
+      guards.add(guard)
+      await guard.ready()
+      return guard
+    },
+    async issue({ user = 'alice', scope = ['orders:read'], ttlSeconds = 3_600, bound = false, delegable = false } = {}) {
+      const holderKey = bound || delegable ? await generatePrivateKey('Ed25519') : undefined
+      const credentialId = `cred_${String(++made).padStart(26, '0')}` as CredentialId
+      const ppid = await ppidOf(siteId, user)
+      const scopes = parseScopeList(typeof scope === 'string' ? [scope] : scope)
+      if (scopes === undefined) throw new TypeError('scope must be scopes, without repetition')
+      const credential = await issueCredential(
+        {
+          credentialId,
+          ppid,
+          siteId,
+          scope: scopes,
+          ...(holderKey && { holderKey: didKey(holderKey.publicKey) }),
+          ...(delegable && { delegable }),
+          validFromMs: clock.nowMs - LEAD_MS,
+          validUntilMs: clock.nowMs + ttlSeconds * 1000,
+        },
+        { issuer, verificationMethod: didKeyMethod(issuerKey.publicKey), key: issuerKey, createdMs: clock.nowMs },
+      )
+      return testCredential(credential, credentialId, ppid, holderKey, clock)
+    },
+    async exchange({ header }, { scope, ttlSeconds = 900 } = {}) {
+      const read = readCredentialHeader(header)
+      if ('ok' in read) throw new TypeError(read.detail)
+      const { credential } = read
+      const token = `svc_at_${[...crypto.getRandomValues(new Uint8Array(49))].map((byte) => DIGITS[byte % 62]).join('')}`
+      const chain = [credential]
+      for (let link = credential.parent; link !== undefined; link = link.parent) chain.push(link)
+      const root = chain.at(-1) ?? credential
+      tokens.set(await sha256Hex(token), {
+        tokenSha256: await sha256Hex(token),
+        siteId,
+        ppid: credential.ppid,
+        scope: parseScopeList(scope ?? credential.scope) ?? [],
+        permissionId: (credential.permissionId ?? 'perm_default') as PermissionId,
+        credentialChain: chain.map(({ id }) => id),
+        issuer: root.issuer,
+        issuerKey: root.verificationMethod,
+        rootCreatedMs: root.createdMs,
+        oldestCreatedMs: Math.min(...chain.map(({ createdMs }) => createdMs)),
+        issuedAtMs: clock.nowMs,
+        expiresAtMs: Math.min(clock.nowMs + ttlSeconds * 1000, credential.validUntilMs),
+      })
+      return token
+    },
+    async revoke(credential) {
+      const id = (typeof credential === 'string' ? credential : credential.credentialId) as CredentialId
+      await append('credential.revoked', { credential_id: id, revoked_at: nowText() })
+    },
+    async revokeUser(user) {
+      await append('user.revoked', { ppid: await ppidOf(siteId, user), revoked_at: nowText() })
+    },
+    async reinstateUser(user) {
+      await append('user.reinstated', { ppid: await ppidOf(siteId, user), reinstated_at: nowText() })
+    },
+    async revokeToken(token) {
+      await append('token.revoked', { token_sha256: await sha256Hex(token), revoked_at: nowText() })
+    },
+    distrustIssuer: () => append('issuer.distrusted', { issuer }),
+    async trustIssuer(changes = {}) {
+      state = { ...state, ...changes }
+      await append('issuer.trusted', state)
+    },
+    retireKey: () => append('key.retired', { issuer, key_id: keyId, at: nowText() }),
+    compromiseKey: () => append('key.compromised', { issuer, key_id: keyId, at: nowText() }),
+    async changeSite(changes) {
+      site = { ...site, ...changes }
+      await append('site.changed', site)
+    },
+    async advance(ms) {
+      await clock.advance(ms)
+      await settle()
+    },
+    async cutFeed() {
+      service.become('cut')
+      await rest()
+    },
+    async silenceFeed() {
+      service.become('silent')
+      await rest()
+    },
+    async mendFeed() {
+      service.become('well')
+      await settle()
+    },
+    async restore() {
+      log = createTestLog(siteId, randomEpoch())
+      await begin(log)
+      service.follow(log)
+      await settle()
+    },
+    async close() {
+      for (const guard of guards) await guard.close()
+      service.close()
+    },
+  }
+}
+
+function testCredential(
+  credential: JsonObject,
+  credentialId: string,
+  ppid: string,
+  holderKey: PrivateKey | undefined,
+  clock: TestClock,
+): TestCredential {
+  const header = credentialHeader(credential)
+  return {
+    credential,
+    credentialId,
+    ppid,
+    header,
+    ...(holderKey && { holderKey }),
+    async headersFor(method, url, body) {
+      const headers = { [CREDENTIAL_HEADER]: header }
+      if (holderKey === undefined) return headers
+      const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : body
+      const request = holderRequestFrom(method, url, new Headers(headers), bytes ?? 'none')
+      return { ...headers, ...(await signRequest(request, { key: holderKey, nowMs: clock.nowMs })) }
+    },
+  }
+}
+
+/** What introspection answers about an active token. */
+function introspection(token: TokenFacts): unknown {
+  const seconds = (ms: number) => Math.floor(ms / 1000)
+  return {
+    active: true,
+    scope: token.scope.join(' '),
+    scopes: token.scope,
+    client_id: token.siteId,
+    token_type: 'Bearer',
+    exp: seconds(token.expiresAtMs),
+    iat: seconds(token.issuedAtMs),
+    nbf: seconds(token.issuedAtMs),
+    sub: token.ppid,
+    aud: token.siteId,
+    iss: BASE_URL,
+    jti: token.tokenSha256.slice(0, 26),
+    site_id: token.siteId,
+    permission_id: token.permissionId,
+    credential_id: token.credentialChain[0],
+    credential_chain: token.credentialChain,
+    issuer: token.issuer,
+    issuer_key: token.issuerKey.slice(token.issuerKey.indexOf('#') + 1),
+    root_created_at: formatTime(token.rootCreatedMs),
+    oldest_created_at: formatTime(token.oldestCreatedMs),
+  }
+}
+
+async function ppidOf(siteId: SiteId, user: string): Promise<Ppid> {
+  const ppid = parsePpid(`did:service:ppid_${(await sha256Hex(`${siteId}\n${user}`)).slice(0, 52)}`)
+  if (ppid === undefined) throw new TypeError('a hash makes a ppid')
+  return ppid
+}
+
+function randomEpoch(): string {
+  return crypto.randomUUID().replaceAll('-', '').slice(0, 16)
+}
+
+function memoryNonces() {
+  return createMemoryNonces({ startedAtMs: Number.NEGATIVE_INFINITY })
+}
