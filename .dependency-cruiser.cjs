@@ -5,7 +5,7 @@
 const CORE_FOLDERS = ['log', 'verify', 'holder', 'credential', 'proof', 'encoding']
 
 /** From the door of the service down to its store. */
-const SERVICE_FLOORS = ['main', 'commands', 'service', 'app', 'routes', 'actions', 'log', 'store']
+const SERVICE_FLOORS = ['main', 'commands', 'service', 'app', 'routes', 'actions', 'feed', 'log', 'store']
 
 /** What an integrator touches, down to what follows the log. */
 const SDK_FLOORS = ['testing', 'adapters', 'guard', 'view']

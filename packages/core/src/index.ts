@@ -99,6 +99,7 @@ export {
   type TokenLine,
   type UserLine,
 } from './log/snapshot.ts'
+export { stateLines } from './log/state-lines.ts'
 export { createTimeMark, type MarkedTime, type TimeMark, type TimeMarkOptions } from './log/time-mark.ts'
 export {
   type Applied,

@@ -12,6 +12,7 @@ import { createKeyRefusals } from './http/key-refusals.ts'
 import { createAdmission, type LoadGauge, openLoadGauge } from './http/overload.ts'
 import { createPathTable, routerPath } from './http/path-table.ts'
 import { createPaces } from './http/rate-limit.ts'
+import { sendStream } from './http/send-stream.ts'
 import { createServer } from './http/server.ts'
 import { createOnClientError } from './http/server-limits.ts'
 import { createWalk, type Mounted } from './http/walk.ts'
@@ -63,9 +64,10 @@ export function createApp(deps: Deps, { routes = allRoutes, gauge, monotonicMs =
     if (isClosing) response.setHeader('connection', 'close')
     accessLog.request(incoming, endpoint, outgoing, monotonicMs() - incoming.startedMs)
     try {
-      send(outgoing, response)
+      if (outgoing.stream === undefined) send(outgoing, response)
+      else await sendStream(outgoing, outgoing.stream, incoming.raw, response)
     } catch (fault) {
-      // A header that cannot be written. Nobody may mistake what comes instead for an answer.
+      // A header that cannot be written, or a stream that failed. Nobody may mistake what comes instead for an answer.
       accessLog.fault(fault, endpoint, incoming.requestId)
       response.destroy()
     }

@@ -2,6 +2,7 @@ import type { NonceStore, SignatureMemory } from '@countersign/core'
 import type { Logger } from 'pino'
 import type { Config } from './config.ts'
 import type { DidWebFetcher } from './did-web/fetch-document.ts'
+import type { Snapshots } from './feed/snapshots.ts'
 import type { ApiKeys } from './keys/api-keys.ts'
 import type { ServiceKeys } from './keys/service-keys.ts'
 import type { Clock } from './log/clock.ts'
@@ -25,6 +26,7 @@ export interface Deps {
   readonly tokens: TokenFinder
   readonly seen: SeenCredentials
   readonly didWeb: DidWebFetcher
+  readonly snapshots: Snapshots
   readonly meters: Meters
   readonly log: Logger
 }

@@ -6,6 +6,7 @@ import type { Config } from './config.ts'
 import type { Deps } from './deps.ts'
 import { createDidWebFetcher } from './did-web/fetch-document.ts'
 import { startIssuerRefresh } from './did-web/refresh-issuers.ts'
+import { createSnapshots } from './feed/snapshots.ts'
 import { openMetricsServer } from './http/metrics-server.ts'
 import { createApiKeys } from './keys/api-keys.ts'
 import { openServiceKeys } from './keys/service-keys.ts'
@@ -73,6 +74,7 @@ export async function openService(config: Config, { log, onFatal }: OpenServiceO
       tokens: createTokenFinder(store),
       seen: keep(createSeenCredentials({ store, nowMs: () => clock.nowMs(), log })),
       didWeb: createDidWebFetcher({ allowLoopback: config.mode === 'development' }),
+      snapshots: createSnapshots({ store, views, clock, keys }),
       meters,
       log,
     }

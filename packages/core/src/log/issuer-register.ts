@@ -4,7 +4,8 @@ import { parseMultikey } from '../proof/keys.ts'
 import type { Revocation, TrustedIssuer, TrustedKey } from '../verify/trust.ts'
 import type { IssuerState } from './entry.ts'
 
-interface Registered {
+/** What is known of one issuer. */
+export interface Registered {
   /** Undefined while the issuer is trusted, and for one of which only compromised keys are known. */
   distrustedMs: number | undefined
   isTrusted: boolean
@@ -13,38 +14,39 @@ interface Registered {
 }
 
 /**
- * The issuers of a site. Trust comes and goes with what the log states last; that a key is compromised is final. It sticks to the name of
- * the key (its verificationMethod) and to its material, whichever issuer lists that: a secret known to others signs for all of them.
+ * The issuers of a site, and the names and material of keys found compromised. Trust comes and goes with what the log states last; that a key
+ * is compromised is final. It sticks to the name of the key (its verificationMethod) and to its material, whichever issuer lists that: a
+ * secret known to others signs for all of them.
  */
 export class IssuerRegister {
-  readonly #issuers = new Map<string, Registered>()
+  readonly issuers = new Map<string, Registered>()
   /** Since when, by verificationMethod and by Multikey. These two only grow, and their times only fall. */
-  readonly #compromisedNames = new Map<string, number>()
-  readonly #compromisedKeys = new Map<string, number>()
+  readonly names = new Map<string, number>()
+  readonly keys = new Map<string, number>()
 
   trusted(issuer: string): TrustedIssuer | undefined {
-    const known = this.#issuers.get(issuer)
+    const known = this.issuers.get(issuer)
     return known?.isTrusted === true ? known.state : undefined
   }
 
   /** That the site no longer trusts an issuer that it did trust. */
   issuerRevocation(issuer: string): Revocation | undefined {
-    const sinceMs = this.#issuers.get(issuer)?.distrustedMs
+    const sinceMs = this.issuers.get(issuer)?.distrustedMs
     return sinceMs === undefined ? undefined : { by: 'issuer', sinceMs }
   }
 
   /** That a key is compromised, whether or not its issuer is trusted or still lists it. */
   keyRevocation(issuer: string, keyId: string): Revocation | undefined {
-    const sinceMs = this.#compromisedNames.get(methodOf(issuer, keyId))
+    const sinceMs = this.names.get(methodOf(issuer, keyId))
     return sinceMs === undefined ? undefined : { by: 'key', sinceMs }
   }
 
   /** Replaces all that was stated about the issuer before. A key that the state itself calls compromised is so since `atMs`. */
   trust(state: IssuerState, atMs: number): void {
-    const before = this.#issuers.get(state.issuer)
+    const before = this.issuers.get(state.issuer)
     // An issuer that was distrusted in between begins with new key objects, so nothing remembered about the old ones applies.
     const entry = { isTrusted: true, distrustedMs: undefined, state: issuerOf(state, before?.isTrusted ? before.state : undefined) }
-    this.#issuers.set(state.issuer, entry)
+    this.issuers.set(state.issuer, entry)
     for (const { id, key, status } of state.keys) {
       if (status === 'compromised') this.compromise(state.issuer, id, atMs, key)
     }
@@ -52,9 +54,9 @@ export class IssuerRegister {
   }
 
   distrust(issuer: string, atMs: number): void {
-    const known = this.#issuers.get(issuer)
+    const known = this.issuers.get(issuer)
     if (known === undefined) {
-      this.#issuers.set(issuer, { isTrusted: false, distrustedMs: atMs, state: emptyIssuer(issuer) })
+      this.issuers.set(issuer, { isTrusted: false, distrustedMs: atMs, state: emptyIssuer(issuer) })
       return
     }
     known.distrustedMs = Math.min(known.distrustedMs ?? atMs, atMs)
@@ -66,7 +68,7 @@ export class IssuerRegister {
    * out. Only a whole new state of the issuer can move it, as it could make the key active again.
    */
   retire(issuer: string, keyId: string, atMs: number): void {
-    const known = this.#issuers.get(issuer)
+    const known = this.issuers.get(issuer)
     const key = known?.state.keys.get(methodOf(issuer, keyId))
     if (known === undefined || key === undefined || key.status === 'compromised') return
     const changedAtMs = key.status === 'retired' ? Math.min(key.changedAtMs ?? atMs, atMs) : atMs
@@ -76,10 +78,10 @@ export class IssuerRegister {
   /** For ever. `multikey` is for a key that is no longer listed; that of a listed key is known. */
   compromise(issuer: string, keyId: string, atMs: number, multikey?: string): void {
     const method = methodOf(issuer, keyId)
-    const news = [keepEarlier(this.#compromisedNames, method, atMs)]
-    if (multikey !== undefined) news.push(keepEarlier(this.#compromisedKeys, multikey, atMs))
-    const listed = this.#issuers.get(issuer)?.state.keys.get(method)
-    if (listed !== undefined) news.push(keepEarlier(this.#compromisedKeys, listed.key.multikey, atMs))
+    const news = [keepEarlier(this.names, method, atMs)]
+    if (multikey !== undefined) news.push(keepEarlier(this.keys, multikey, atMs))
+    const listed = this.issuers.get(issuer)?.state.keys.get(method)
+    if (listed !== undefined) news.push(keepEarlier(this.keys, listed.key.multikey, atMs))
     if (news.includes(true)) this.#settleAll()
   }
 
@@ -88,7 +90,7 @@ export class IssuerRegister {
     let changed = true
     while (changed) {
       changed = false
-      for (const known of this.#issuers.values()) changed = this.#settleOne(known) || changed
+      for (const known of this.issuers.values()) changed = this.#settleOne(known) || changed
     }
   }
 
@@ -101,10 +103,10 @@ export class IssuerRegister {
     let learned = false
     for (const [method, key] of known.state.keys) {
       const { multikey } = key.key
-      const sinceMs = Math.min(this.#compromisedNames.get(method) ?? Infinity, this.#compromisedKeys.get(multikey) ?? Infinity)
+      const sinceMs = Math.min(this.names.get(method) ?? Infinity, this.keys.get(multikey) ?? Infinity)
       if (sinceMs === Infinity) continue
-      if (keepEarlier(this.#compromisedNames, method, sinceMs)) learned = true
-      if (keepEarlier(this.#compromisedKeys, multikey, sinceMs)) learned = true
+      if (keepEarlier(this.names, method, sinceMs)) learned = true
+      if (keepEarlier(this.keys, multikey, sinceMs)) learned = true
       if (key.status !== 'compromised' || key.changedAtMs !== sinceMs) {
         replaceKey(known, { ...key, status: 'compromised', changedAtMs: sinceMs })
       }

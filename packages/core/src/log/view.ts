@@ -2,6 +2,7 @@ import type { CredentialId, Ppid, SiteId } from '../credential/ids.ts'
 import type { LogHead, Revocation, SiteKnowledge, SiteSettings, TrustedIssuer } from '../verify/trust.ts'
 import { type CheckedEntry, GENESIS_HASH } from './chain.ts'
 import { AS_OF_AHEAD_MS_MAX, type Clocks, HeadAge, type HeadProof } from './head-age.ts'
+import type { IssuerRegister } from './issuer-register.ts'
 import type { TableSeed } from './revoked-table.ts'
 import { SiteContents } from './site-contents.ts'
 import type { SnapshotHead, SnapshotLine } from './snapshot.ts'
@@ -85,6 +86,11 @@ export class SiteView implements SiteKnowledge {
   /** How many credentials, tokens and users have ever been revoked. */
   get revocationCount(): number {
     return this.#contents.revocations.size
+  }
+
+  /** For whoever writes down what the view knows; see `stateLines`. */
+  get register(): IssuerRegister {
+    return this.#contents.issuers
   }
 
   issuer(issuer: string): TrustedIssuer | undefined {

@@ -8,7 +8,7 @@ import {
   problems,
 } from '@countersign/core/contract'
 import { Problem } from '../problem.ts'
-import type { RouteAnswer } from '../routes/route.ts'
+import type { AnswerStream, RouteAnswer } from '../routes/route.ts'
 import { StoreUnavailable } from '../store/store.ts'
 
 /** What goes out. */
@@ -17,6 +17,7 @@ export interface Outgoing {
   /** Name, value, name, value, …: the form that costs Node least. */
   readonly headers: string[]
   readonly body: string | Uint8Array | undefined
+  readonly stream?: AnswerStream
   /** Of a refusal. */
   readonly code?: ProblemCode
 }
@@ -43,14 +44,15 @@ const RETRY_AFTER_SECONDS = 1
 /** Refusals are problem+json with their challenge and their time to wait, and nothing of what is inside. */
 export function createExit({ baseUrl, version, onFault }: ExitOptions): Exit {
   return {
-    answer({ status, body, contentType, headers }, endpoint, requestId) {
+    answer({ status, body, contentType, headers, stream }, endpoint, requestId) {
       const cache = endpoint?.noStore === false ? 'no-cache' : 'no-store'
       const list = ['x-request-id', requestId, 'service-version', version]
       if (headers?.['cache-control'] === undefined) list.push('cache-control', cache)
       for (const name in headers) list.push(name, headers[name] as string)
-      if (body === undefined) return { status, headers: list, body }
+      if (body === undefined && stream === undefined) return { status, headers: list, body }
       const type = contentType ?? endpoint?.answers[status]?.mediaType ?? 'application/json'
       list.push('content-type', type)
+      if (stream !== undefined) return { status, headers: list, body: undefined, stream }
       const isWritten = contentType !== undefined && (typeof body === 'string' || body instanceof Uint8Array)
       return { status, headers: list, body: isWritten ? body : JSON.stringify(body) }
     },

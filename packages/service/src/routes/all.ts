@@ -10,6 +10,7 @@ import { listDeliveries, replayDelivery } from './api/sites/deliveries.ts'
 import { addIssuer, changeIssuer, changeIssuerKey, listIssuers } from './api/sites/issuers.ts'
 import { createKey, deleteKey, listKeys } from './api/sites/keys.ts'
 import { changeSite, readSite } from './api/sites/site.ts'
+import { snapshot } from './api/sites/snapshot.ts'
 import { listTokens } from './api/sites/tokens.ts'
 import { createWebhook, deleteWebhook, listWebhooks, rotateWebhookSecret } from './api/sites/webhooks.ts'
 import { createSite, listSites } from './api/sites.ts'
@@ -40,6 +41,7 @@ export const routes: Routes = {
   reinstate_user: reinstateUser,
   revocation_status: revocationStatus,
   issue_credential: issueCredential,
+  snapshot,
   create_site: createSite,
   list_sites: listSites,
   read_site: readSite,

@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net'
 import type { CredentialBody, HolderRequest, Presentation, SiteId } from '@countersign/core'
 import type { EndpointId, endpoints, Permission } from '@countersign/core/contract'
 import type * as z from 'zod'
@@ -44,7 +45,17 @@ export interface RouteAnswer {
   readonly body?: unknown
   readonly contentType?: string
   readonly headers?: Readonly<Record<string, string>>
+  /** Instead of a body: what goes on after the head of the answer has been sent. */
+  readonly stream?: AnswerStream
 }
+
+/**
+ * `pieces` are written at the pace of whoever reads them, compressed for those who take it; what they throw cuts the connection. A `connection`
+ * is handed over as it is, or, when nobody is there to be answered, let go: exactly one of the two.
+ */
+export type AnswerStream =
+  | { readonly kind: 'pieces'; readonly pieces: AsyncIterable<Uint8Array> }
+  | { readonly kind: 'connection'; take(connection: Socket): void; letGo(): void }
 
 /** One endpoint. Knows no web framework, and needs no socket to be tested. */
 export type Route<Id extends EndpointId> = (request: RouteRequest<Id>, deps: Deps) => RouteAnswer | Promise<RouteAnswer>

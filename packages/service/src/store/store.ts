@@ -87,6 +87,8 @@ export interface Store {
   /** In order of position, from the one after `position`. A row that is no entry is a `LogDamaged`. */
   entriesAfter(position: number, limit: number): Promise<readonly PlacedEntry[]>
   siteEntriesAfter(siteId: SiteId, seq: number, limit: number): Promise<readonly Entry[]>
+  /** The same as they stand there, unread and unchecked, for those who have very many of them to go through. */
+  siteRecordsAfter(siteId: SiteId, seq: number, limit: number): Promise<readonly EntryRecord[]>
   logPosition(): Promise<number>
   /** Where the log of each site ends, by site. */
   siteHeads(page: Page): Promise<readonly SiteHead[]>
@@ -390,6 +392,15 @@ export interface WebhookLoad {
   readonly failed: number
   /** Webhooks that nothing is sent to any more. */
   readonly disabled: number
+}
+
+/** What stands in the store of an entry, besides the hashes that follow from it. */
+export interface EntryRecord {
+  readonly seq: number
+  readonly kind: string
+  /** Canonical JSON. */
+  readonly body: string
+  readonly at: string
 }
 
 export interface IdempotencyKey {

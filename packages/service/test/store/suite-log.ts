@@ -1,4 +1,4 @@
-import { type Entry, sealEntry } from '@countersign/core'
+import { canonicalJson, type Entry, type JsonValue, sealEntry } from '@countersign/core'
 import { describe, expect, it } from 'vitest'
 import { auditLog } from '../../src/store/audit-log.ts'
 import type { PlacedEntry } from '../../src/store/store.ts'
@@ -126,6 +126,11 @@ export function logSuite(store: TheStore): void {
       const siteId = await madeSite()
       for (let i = 0; i < 3; i++) await store().revokeUser({ siteId, ppid: ppid(), reason: undefined }, act())
       expect((await store().siteEntriesAfter(siteId, 1, 2)).map(({ seq }) => seq)).toEqual([2, 3])
+      const [second] = await store().siteEntriesAfter(siteId, 1, 1)
+      const { seq, kind, at } = second as Entry
+      const [record, ...more] = await store().siteRecordsAfter(siteId, 1, 1)
+      expect([record, more]).toMatchObject([{ seq, kind, at, body: canonicalJson(second?.body as unknown as JsonValue) }, []])
+      expect(await store().siteRecordsAfter(siteId, 4, 2)).toEqual([])
       expect(await store().siteEntriesAfter(siteId, 4, 2)).toEqual([])
       expect(await store().entriesAfter(await store().logPosition(), 10)).toEqual([])
       expect(await store().entriesAfter(0, 2)).toHaveLength(2)

@@ -6,7 +6,7 @@ import { credentials, learnCredentials, statuses } from './credentials.ts'
 import { deliveries, dueWebhooks, nextDelivery, replayDelivery, webhookLoad } from './deliveries.ts'
 import { beginEpoch, beginLog, logState } from './epoch.ts'
 import { addIssuer, changeIssuer, changeIssuerKey, fetchedIssuers, issuer, issuers } from './issuers.ts'
-import { entriesAfter, logPosition, siteEntriesAfter, siteHeads } from './log.ts'
+import { entriesAfter, logPosition, siteEntriesAfter, siteHeads, siteRecordsAfter } from './log.ts'
 import { abandonIdempotent, beginIdempotent, finishIdempotent, useOnce } from './once.ts'
 import { reinstateUser, revokeCredential, revokeToken, revokeUser } from './revocations.ts'
 import { putSecret, secret } from './secrets.ts'
@@ -62,6 +62,7 @@ const reading = {
   statuses,
   entriesAfter,
   siteEntriesAfter,
+  siteRecordsAfter,
   logPosition,
   siteHeads,
   webhook,
@@ -88,7 +89,7 @@ type VerbAnswer<Name extends VerbName> = ReturnType<Verbs[Name]> extends Program
 export type RunVerb = <Name extends VerbName>(name: Name, ...args: VerbArguments<Name>) => Promise<VerbAnswer<Name>>
 
 /** What differs from the port: the log is read in an epoch, and sweeping goes on until nothing is left. */
-type OwnWay = 'entriesAfter' | 'siteEntriesAfter' | 'logPosition' | 'siteHeads' | 'sweep'
+type OwnWay = 'entriesAfter' | 'siteEntriesAfter' | 'siteRecordsAfter' | 'logPosition' | 'siteHeads' | 'sweep'
 type Elsewhere = 'kind' | 'epoch' | 'onAppend' | 'ping' | 'close'
 export type StoreVerbs = Omit<Store, Elsewhere>
 type AsTheyAre = Omit<StoreVerbs, OwnWay>
@@ -101,6 +102,7 @@ export function createStoreVerbs(run: RunVerb, epoch: () => string): StoreVerbs 
     ...(Object.fromEntries(entries) as AsTheyAre),
     entriesAfter: (position, limit) => run('entriesAfter', epoch(), position, limit),
     siteEntriesAfter: (siteId, seq, limit) => run('siteEntriesAfter', epoch(), siteId, seq, limit),
+    siteRecordsAfter: (siteId, seq, limit) => run('siteRecordsAfter', epoch(), siteId, seq, limit),
     logPosition: () => run('logPosition', epoch()),
     siteHeads: (page) => run('siteHeads', epoch(), page),
     async sweep(nowMs) {

@@ -1,7 +1,7 @@
 import { type Entry, parseEntry, type SiteId } from '@countersign/core'
 import { json, number, text } from '../columns.ts'
 import { type Program, type Row, row, rows } from '../program.ts'
-import { EpochChanged, LogDamaged, type Page, type PlacedEntry, type SiteHead } from '../store.ts'
+import { type EntryRecord, EpochChanged, LogDamaged, type Page, type PlacedEntry, type SiteHead } from '../store.ts'
 
 /**
  * Reads of the log name the epoch that the reader has followed so far, and throw an `EpochChanged` in any other: an empty answer from another
@@ -30,6 +30,20 @@ export function* siteEntriesAfter(epoch: string, siteId: SiteId, seq: number, li
     siteId,
   )
   return inEpoch(found, epoch).map(entryOf)
+}
+
+/** Nothing of a row is looked at here: whoever reads records recomputes the chain over them. */
+export function* siteRecordsAfter(epoch: string, siteId: SiteId, seq: number, limit: number): Program<readonly EntryRecord[]> {
+  const found = yield* rows(
+    `SELECT log.epoch AS log_epoch, e.epoch, e.seq, e.kind, e.body, e.at FROM log
+       LEFT JOIN (SELECT * FROM entries WHERE epoch = $1 AND site_id = $4 AND seq > $2 ORDER BY seq LIMIT $3) e ON e.epoch = log.epoch
+     WHERE log.one = 1 ORDER BY e.seq`,
+    epoch,
+    seq,
+    limit,
+    siteId,
+  )
+  return inEpoch(found, epoch) as unknown as readonly EntryRecord[]
 }
 
 export function* logPosition(epoch: string): Program<number> {

@@ -1,0 +1,75 @@
+import { formatTime } from '../encoding/rfc3339.ts'
+import type { KeyState } from './entry.ts'
+import type { IssuerRegister, Registered } from './issuer-register.ts'
+import { COMPROMISED_KEYS_MAX, type CompromisedKey, type IssuerLine, type SiteLine } from './snapshot.ts'
+import type { SiteView } from './view.ts'
+
+/**
+ * The lines of a snapshot that a view can write down by itself, as of its head: the site and its issuers. What was revoked it cannot list, and
+ * that has to come from the log. An issuer with more compromised keys than a line may have gets several lines.
+ */
+export function stateLines({ settings, register }: SiteView): readonly (SiteLine | IssuerLine)[] {
+  const { bearer, holderProof, credentialTtlSecondsMax, bearerOffMs } = settings
+  const site: SiteLine = {
+    type: 'site',
+    bearer,
+    holder_proof: holderProof,
+    credential_ttl_seconds_max: credentialTtlSecondsMax ?? null,
+    ...(bearerOffMs === undefined ? {} : { bearer_off_at: formatTime(bearerOffMs) }),
+  }
+  const compromised = compromisedBy(register)
+  const lines: (SiteLine | IssuerLine)[] = [site]
+  for (const issuer of new Set([...register.issuers.keys(), ...compromised.keys()])) {
+    const keys = compromised.get(issuer) ?? []
+    for (let from = 0; from === 0 || from < keys.length; from += COMPROMISED_KEYS_MAX) {
+      lines.push(issuerLine(issuer, register.issuers.get(issuer), keys.slice(from, from + COMPROMISED_KEYS_MAX)))
+    }
+  }
+  return lines
+}
+
+function issuerLine(issuer: string, known: Registered | undefined, compromised: readonly CompromisedKey[]): IssuerLine {
+  const { keys, scope, credentialTtlSecondsMax } = known?.state ?? {}
+  const state = {
+    type: 'issuer',
+    issuer,
+    keys: [...(keys?.values() ?? [])].map(
+      ({ id, key, status, changedAtMs }): KeyState =>
+        status === 'retired'
+          ? { id, key: key.multikey, status, retired_at: formatTime(changedAtMs ?? 0) }
+          : { id, key: key.multikey, status },
+    ),
+    scope: scope === undefined ? null : [...scope],
+    credential_ttl_seconds_max: credentialTtlSecondsMax ?? null,
+  } as const
+  if (known?.isTrusted === true) return { ...state, status: 'trusted', compromised }
+  const sinceMs = known?.distrustedMs
+  return { ...state, status: 'distrusted', distrusted_at: sinceMs === undefined ? null : formatTime(sinceMs), compromised }
+}
+
+/** By issuer. A name that is still listed goes with the material it has there. */
+function compromisedBy({ issuers, names, keys }: IssuerRegister): Map<string, CompromisedKey[]> {
+  const found = new Map<string, CompromisedKey[]>()
+  const left = new Map(keys)
+  const add = (method: string, key: string | null, sinceMs: number) => {
+    const [issuer, key_id] = splitMethod(method)
+    const list = found.get(issuer) ?? []
+    list.push({ key_id, key, at: formatTime(sinceMs) })
+    found.set(issuer, list)
+  }
+  let first: readonly [method: string, sinceMs: number] | undefined
+  for (const [method, sinceMs] of names) {
+    if (first === undefined || sinceMs < first[1]) first = [method, sinceMs]
+    const multikey = issuers.get(splitMethod(method)[0])?.state.keys.get(method)?.key.multikey
+    if (multikey !== undefined) left.delete(multikey)
+    add(method, multikey ?? null, sinceMs)
+  }
+  // Material that nobody lists any more stays compromised whatever it was called. It goes with the oldest name, whose time it cannot change.
+  if (first !== undefined) for (const [multikey, sinceMs] of left) add(first[0], multikey, sinceMs)
+  return found
+}
+
+function splitMethod(method: string): readonly [issuer: string, keyId: string] {
+  const hash = method.lastIndexOf('#')
+  return [method.slice(0, hash), method.slice(hash + 1)]
+}

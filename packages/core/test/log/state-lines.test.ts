@@ -1,0 +1,63 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { COMPROMISED_KEYS_MAX, type IssuerLine, parseSnapshotLine, type SnapshotHead } from '../../src/log/snapshot.ts'
+import { stateLines } from '../../src/log/state-lines.ts'
+import { createSiteView, type SiteView } from '../../src/log/view.ts'
+import { activeKey, at, EPOCH, issuer, issuerState, logOf, type Saying, SITE, viewOf } from './log-sample.ts'
+import { answersOf, issuerLog } from './random-log.ts'
+
+const SITE_STATE: Saying = { kind: 'site.changed', body: { bearer: 'on', holder_proof: 'optional', credential_ttl_seconds_max: null } }
+
+/** What becomes of somebody who has nothing but the lines of this view. */
+function loadedFrom(view: SiteView): SiteView {
+  const head: SnapshotHead = { type: 'head', site_id: SITE, ...view.head, as_of: at(100) }
+  const loaded = createSiteView({ siteId: SITE })
+  const loading = loaded.beginLoad(head)
+  for (const line of stateLines(view)) {
+    const read = parseSnapshotLine(JSON.parse(JSON.stringify(line)))
+    expect(read).toEqual(line)
+    if (read?.type === 'site' || read?.type === 'issuer') loading.add(read)
+  }
+  const { epoch, seq, hash } = view.head
+  expect(loading.commit({ siteId: SITE, epoch, seq, hash, asOfMs: 0 })).toBe('loaded')
+  return loaded
+}
+
+describe('the lines that a view writes of itself', () => {
+  it('make another view that answers alike about the site and its issuers, now and after the rest of the log', async () => {
+    await fc.assert(
+      fc.asyncProperty(issuerLog, fc.nat(40), async (sayings, cut) => {
+        const entries = await logOf([SITE_STATE, ...sayings])
+        const done = Math.min(cut, sayings.length) + 1
+        const view = viewOf(entries.slice(0, done))
+        const loaded = loadedFrom(view)
+        expect(answersOf(loaded)).toEqual(answersOf(view))
+        for (const entry of entries.slice(done)) expect(loaded.apply(entry)).toBe('applied')
+        expect(answersOf(loaded)).toEqual(answersOf(viewOf(entries)))
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  it('say since when bearer tokens have been off, also when they are on again', async () => {
+    const off = { bearer: 'off', holder_proof: 'required', credential_ttl_seconds_max: 60 } as const
+    const entries = await logOf([SITE_STATE, { kind: 'site.changed', body: off, at: at(5) }, { ...SITE_STATE, at: at(9) }])
+    expect(stateLines(viewOf(entries.slice(0, 1)))).toEqual([{ type: 'site', ...SITE_STATE.body }])
+    expect(stateLines(viewOf(entries.slice(0, 2)))).toEqual([{ type: 'site', ...off, bearer_off_at: at(5) }])
+    expect(stateLines(viewOf(entries))).toEqual([{ type: 'site', ...SITE_STATE.body, bearer_off_at: at(5) }])
+  })
+
+  it('are several for an issuer with more compromised keys than a line may have', async () => {
+    const many = COMPROMISED_KEYS_MAX + 1
+    const compromised = Array.from({ length: many }, (_, i): Saying => {
+      return { kind: 'key.compromised', body: { issuer: issuer(1), key_id: `key-${i}`, at: at(3) } }
+    })
+    const trusted: Saying = { kind: 'issuer.trusted', body: issuerState(1, [activeKey('key-7', 1)]) }
+    const view = viewOf(await logOf([SITE_STATE, trusted, ...compromised], { epoch: EPOCH, seq: 0, hash: '0'.repeat(64) }))
+    const lines = stateLines(view).filter((line): line is IssuerLine => line.type === 'issuer')
+    expect(lines.map((line) => line.compromised.length)).toEqual([COMPROMISED_KEYS_MAX, 1])
+    const loaded = loadedFrom(view)
+    for (let i = 0; i < many; i++) expect(loaded.keyRevocation(issuer(1), `key-${i}`)).toBeDefined()
+    expect(loaded.issuer(issuer(1))?.keys.size).toBe(1)
+  })
+})

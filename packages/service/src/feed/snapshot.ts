@@ -1,0 +1,105 @@
+import { createHash } from 'node:crypto'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import {
+  formatTime,
+  GENESIS_HASH,
+  type Ppid,
+  type PrivateKey,
+  type SiteView,
+  type SnapshotHead,
+  signSnapshot,
+  stateLines,
+} from '@countersign/core'
+import { limits } from '@countersign/core/contract'
+import { sealOf } from '../store/seal.ts'
+import type { EntryRecord, Store } from '../store/store.ts'
+
+export interface SnapshotOrder {
+  readonly store: Pick<Store, 'siteRecordsAfter'>
+  /** What the node knows of the site. The snapshot is as of its head at the moment of the order, however far it gets meanwhile. */
+  readonly view: SiteView
+  /** A time before the store was asked for what the view knows. */
+  readonly asOfMs: number
+  readonly signer: { readonly kid: string; readonly key: PrivateKey }
+}
+
+const PAGE = 1000
+/** Tokens that were revoked so long ago have ended since, however wrong a clock may be. */
+const TOKEN_KEPT_MS = (limits.token_ttl_seconds_max + 86_400) * 1000
+
+/**
+ * All that a verifier of the site must know, in signed lines. The site and its issuers are written down from the view, what was revoked from the log
+ * itself, in its order: a log is only ever added to, so that up to a given entry it is the same whenever it is read, and no transaction
+ * has to wait for a slow reader. The chain is recomputed on the way. Throws, and never signs, when it does not lead to the head.
+ */
+export function createSnapshot(order: SnapshotOrder): AsyncIterable<Uint8Array> {
+  const { siteId, head } = order.view
+  const { epoch, seq, hash } = head
+  const first: SnapshotHead = { type: 'head', site_id: siteId, epoch, seq, hash, as_of: formatTime(order.asOfMs) }
+  return pieces(order, first, stateLines(order.view))
+}
+
+async function* pieces(
+  { store, view, asOfMs, signer }: SnapshotOrder,
+  head: SnapshotHead,
+  state: ReturnType<typeof stateLines>,
+): AsyncGenerator<Uint8Array> {
+  const { site_id: siteId, epoch, seq: seqMax } = head
+  const digest = createHash('sha256')
+  const tokensSince = formatTime(asOfMs - TOKEN_KEPT_MS)
+  let lines = 0
+  const piece = (texts: readonly string[]): Uint8Array => {
+    lines += texts.length
+    const bytes = Buffer.from(`${texts.join('\n')}\n`)
+    digest.update(bytes)
+    return bytes
+  }
+
+  yield piece([head, ...state].map((line) => JSON.stringify(line)))
+  let [seq, hash] = [0, GENESIS_HASH]
+  while (seq < seqMax) {
+    const page = await store.siteRecordsAfter(siteId, seq, Math.min(PAGE, seqMax - seq))
+    if (page.length === 0) throw new Error(`the log of ${siteId} ends at ${seq} and not at ${seqMax}`)
+    const texts: string[] = []
+    for (const record of page) {
+      hash = sealOf({ epoch, seq: ++seq, siteId, kind: record.kind, bodyJson: record.body, at: record.at, prevHash: hash })
+      const text = lineOf(record, view, tokensSince)
+      if (text !== undefined) texts.push(text)
+    }
+    if (texts.length > 0) yield piece(texts)
+    // Neither a store that answers at once nor a reader that takes everything may keep everybody else waiting.
+    await nextTurn()
+  }
+  if (hash !== head.hash) throw new Error(`the log of ${siteId} does not lead to its head at ${seqMax}`)
+  const end = await signSnapshot(head, { lines, sha256: digest.digest('hex') }, signer.kid, signer.key)
+  yield Buffer.from(`${JSON.stringify(end)}\n`)
+}
+
+/** A line has the members of its entry and a type, so the text of the body will do as it is. Undefined for what needs no line of its own. */
+function lineOf({ kind, body, at }: EntryRecord, view: SiteView, tokensSince: string): string | undefined {
+  switch (kind) {
+    case 'user.revoked':
+      return `{"type":"user",${body.slice(1)}`
+    case 'credential.revoked':
+      return `{"type":"credential",${body.slice(1)}`
+    case 'token.revoked':
+      // Both are written from the year down to the second, so their order is that of their texts.
+      return at.slice(0, 19) < tokensSince.slice(0, 19) ? undefined : `{"type":"token",${body.slice(1)}`
+    case 'user.reinstated':
+      return JSON.stringify(reinstatedLine(JSON.parse(body), view))
+    case 'site.changed':
+    case 'issuer.trusted':
+    case 'issuer.distrusted':
+    case 'key.retired':
+    case 'key.compromised':
+      return undefined
+    default:
+      throw new Error(`no line of a snapshot says ${kind}`)
+  }
+}
+
+/** Of a user that was reinstated there are several lines, in the order of what happened. When it was first revoked never changes. */
+function reinstatedLine({ ppid, reinstated_at }: { ppid: Ppid; reinstated_at: string }, view: SiteView): object {
+  const firstMs = view.userRevocation(ppid, 0)?.sinceMs
+  return { type: 'user', ppid, revoked_at: firstMs === undefined ? reinstated_at : formatTime(firstMs), reinstated_at }
+}

@@ -1,0 +1,181 @@
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { request as httpRequest } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { gunzipSync } from 'node:zlib'
+import type { CredentialId, Ppid, SiteId } from '@countersign/core'
+import type { Permission } from '@countersign/core/contract'
+import { afterAll, afterEach, beforeAll, describe } from 'vitest'
+import { createApiKey } from '../../src/actions/api-keys.ts'
+import { type Config, readConfig } from '../../src/config.ts'
+import { createLogger } from '../../src/logger.ts'
+import { openService, type Service } from '../../src/service.ts'
+import { checkContract } from '../contract-check.ts'
+import { startPostgres } from '../store/postgres-server.ts'
+
+/** A whole node of the service that listens, as anybody would run it. */
+export interface FeedNode {
+  readonly service: Service
+  readonly port: number
+  /** What it has logged, a line each. */
+  readonly logged: string[]
+  /** A new site with a key that may do everything there. */
+  newSite(): Promise<FeedSite>
+  newKey(siteId: SiteId | null, permissions?: readonly Permission[], expiresInSeconds?: number): Promise<{ key: string; keyId: string }>
+  call(method: string, path: string, options?: CallOptions): Promise<Told>
+  close(): Promise<void>
+}
+
+export interface FeedSite {
+  readonly siteId: SiteId
+  readonly key: string
+  readonly keyId: string
+}
+
+interface CallOptions {
+  readonly key?: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: unknown
+}
+
+export interface Told {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>
+  readonly text: string
+  /** As they came, compressed or not. */
+  readonly bytes: Buffer
+  // biome-ignore lint/suspicious/noExplicitAny: the contract check has looked at it already.
+  readonly json: any
+}
+
+/** Where nodes of one store come from. With SQLite there is one node at a time. */
+export interface FeedHome {
+  readonly kind: 'SQLite' | 'PostgreSQL'
+  open(changes?: Partial<Config>): Promise<FeedNode>
+}
+
+const STARTS_MS_MAX = 60_000
+const EVERYTHING: readonly Permission[] = [
+  'tokens:introspect',
+  'tokens:revoke',
+  'credentials:issue',
+  'credentials:revoke',
+  'feed:read',
+  'site:admin',
+]
+export const act = () => ({ actor: 'operator', atMs: Date.now(), requestId: undefined })
+export const newPpid = () => `did:service:ppid_${randomBytes(16).toString('hex')}` as Ppid
+export const newCredentialId = () => `cred_${randomBytes(13).toString('hex')}` as CredentialId
+
+/** Runs the same tests on every store, each with nodes that are closed after every test. */
+export function onEachStore(name: string, tests: (home: () => FeedHome) => void): void {
+  describe.each(['SQLite', 'PostgreSQL'] as const)(`${name} on %s`, (kind) => {
+    const opened = new Set<FeedNode>()
+    let home: (FeedHome & { close(): Promise<void> }) | undefined
+    beforeAll(async () => {
+      home = await (kind === 'SQLite' ? sqliteHome(opened) : postgresHome(opened))
+    }, STARTS_MS_MAX)
+    afterEach(async () => {
+      for (const node of [...opened]) await node.close()
+    })
+    afterAll(() => home?.close())
+    tests(() => home as FeedHome)
+  })
+}
+
+async function sqliteHome(opened: Set<FeedNode>): Promise<FeedHome & { close(): Promise<void> }> {
+  const folder = mkdtempSync(join(tmpdir(), 'countersign-feed-'))
+  const store = { kind: 'sqlite', file: join(folder, 'store.db') } as const
+  const masterKey = randomBytes(32)
+  return {
+    kind: 'SQLite',
+    open: (changes) => openFeedNode({ store, masterKey, ...changes }, opened),
+    close: async () => rmSync(folder, { recursive: true, force: true }),
+  }
+}
+
+async function postgresHome(opened: Set<FeedNode>): Promise<FeedHome & { close(): Promise<void> }> {
+  const server = await startPostgres()
+  const store = { kind: 'postgres', url: await server.createDatabase() } as const
+  const masterKey = randomBytes(32)
+  return {
+    kind: 'PostgreSQL',
+    open: (changes) => openFeedNode({ store, masterKey, ...changes }, opened),
+    close: () => server.stop(),
+  }
+}
+
+async function openFeedNode(changes: Partial<Config>, opened: Set<FeedNode>): Promise<FeedNode> {
+  const env = { COUNTERSIGN_BASE_URL: 'http://127.0.0.1', COUNTERSIGN_MASTER_KEY: randomBytes(32).toString('hex'), COUNTERSIGN_PORT: '0' }
+  const config: Config = { ...readConfig('production', { argv: [], env }), metricsPort: undefined, ...changes }
+  const logged: string[] = []
+  const service = await openService(config, {
+    log: createLogger('info', { write: (line: string) => void logged.push(line) }),
+    onFatal: (fault) => {
+      throw fault
+    },
+  })
+  const { port } = await service.listen()
+  const { deps } = service
+  const newKey: FeedNode['newKey'] = async (siteId, permissions = EVERYTHING, expiresInSeconds) => {
+    const made = await createApiKey(deps, { siteId, permissions, label: undefined, expiresInSeconds }, act())
+    return { key: made.secret, keyId: made.key.keyId }
+  }
+  const node: FeedNode = {
+    service,
+    port,
+    logged,
+    newKey,
+    async newSite() {
+      const siteId = `s${randomBytes(6).toString('hex')}.example` as SiteId
+      const plain = { name: undefined, returnUrls: [], credentialTtlSecondsMax: undefined, pairwiseSecretSealed: 'sealed' }
+      const made = await deps.store.createSite({ siteId, bearer: 'on', holderProof: 'optional', ...plain }, act())
+      if (made === 'exists') throw new Error('a random name was taken')
+      await deps.views.reached(made.position)
+      return { siteId, ...(await newKey(siteId)) }
+    },
+    call: (method, path, options) => call(port, method, path, options),
+    async close() {
+      opened.delete(node)
+      await service.close()
+    },
+  }
+  opened.add(node)
+  return node
+}
+
+/** One request on a connection of its own; its answer is checked against the contract. */
+async function call(port: number, method: string, path: string, options: CallOptions = {}): Promise<Told> {
+  const { key, headers = {}, body } = options
+  const told = await new Promise<Told>((resolve, reject) => {
+    const request = httpRequest({
+      port,
+      host: '127.0.0.1',
+      method,
+      path,
+      agent: false,
+      headers: {
+        ...(key === undefined ? {} : { 'x-api-key': key }),
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...headers,
+      },
+    })
+    request.on('error', reject)
+    request.on('response', (response) => {
+      const pieces: Buffer[] = []
+      response.on('data', (piece: Buffer) => pieces.push(piece))
+      response.on('error', reject)
+      response.on('end', () => {
+        const bytes = Buffer.concat(pieces)
+        const text = (response.headers['content-encoding'] === 'gzip' ? gunzipSync(bytes) : bytes).toString()
+        const isJson = /json$/.test(response.headers['content-type'] ?? '') && !/ndjson/.test(response.headers['content-type'] ?? '')
+        const json = isJson && text !== '' ? JSON.parse(text) : undefined
+        resolve({ status: response.statusCode ?? 0, headers: response.headers, text, bytes, json })
+      })
+    })
+    request.end(body === undefined ? undefined : JSON.stringify(body))
+  })
+  checkContract({ method, path, ...told })
+  return told
+}

@@ -1,0 +1,243 @@
+import { createHash } from 'node:crypto'
+import {
+  checkSnapshot,
+  createSiteView,
+  formatTime,
+  generatePrivateKey,
+  parseMultikey,
+  parseSnapshotLine,
+  type SiteId,
+  type SiteView,
+  type SnapshotEnd,
+  type SnapshotHead,
+} from '@countersign/core'
+import { expect, it } from 'vitest'
+import { createSnapshot } from '../../src/feed/snapshot.ts'
+import type { Store } from '../../src/store/store.ts'
+import { newToken, seen } from '../store/fixtures.ts'
+import { act, type FeedNode, type FeedSite, newCredentialId, newPpid, onEachStore, type Told } from './feed-node.ts'
+
+const DAY_MS = 86_400_000
+const path = (siteId: string) => `/api/sites/${siteId}/snapshot`
+
+/** What a careful verifier makes of a snapshot: a view, or an error that says what is wrong with it. */
+async function load(node: FeedNode, siteId: SiteId, text: string): Promise<SiteView> {
+  const discovery = await node.call('GET', '/.well-known/countersign')
+  const lines = text.split('\n').slice(0, -1)
+  const [head, ...rest] = lines.map((line) => parseSnapshotLine(JSON.parse(line)))
+  const end = rest.pop() as SnapshotEnd | undefined
+  if (head?.type !== 'head' || end?.type !== 'end') throw new Error('it has no head or no end')
+  const view = createSiteView({ siteId })
+  const loading = view.beginLoad(head)
+  for (const line of rest) {
+    if (line === undefined || line.type === 'head' || line.type === 'end') throw new Error('a line cannot be read')
+    loading.add(line)
+  }
+  const signed = discovery.json.feed.keys.find(({ kid }: { kid: string }) => kid === end.kid)
+  const key = parseMultikey(signed?.public_key_multibase)
+  if (key === undefined) throw new Error('nobody knows the key')
+  const before = text.slice(0, text.lastIndexOf('{"type":"end"'))
+  const received = { lines: lines.length - 1, sha256: createHash('sha256').update(before).digest('hex') }
+  const proof = await checkSnapshot(head, end, received, key)
+  if (proof === undefined) throw new Error('its signature does not hold')
+  expect(loading.commit(proof)).toBe('loaded')
+  return view
+}
+
+const headOf = ({ text }: Told) => JSON.parse(text.slice(0, text.indexOf('\n'))) as SnapshotHead
+const typesOf = ({ text }: Told) => text.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line).type as string]))
+const viewOf = ({ service }: FeedNode, siteId: SiteId) => service.deps.views.view(siteId) as SiteView
+
+async function addIssuer(store: Store, siteId: SiteId, n: number): Promise<string> {
+  const { publicKey } = await generatePrivateKey('Ed25519')
+  const issuer = `did:web:issuer${n}.${siteId}`
+  const keys = [{ id: 'key-1', key: publicKey.multikey, status: 'active' as const }]
+  const fields = { scope: undefined, credentialTtlSecondsMax: undefined, label: undefined, fetched: false }
+  await store.addIssuer({ siteId, issuer, keys, ...fields }, act())
+  return issuer
+}
+
+/** Something of everything, and users in every state. */
+async function live({ service }: FeedNode, { siteId }: FeedSite) {
+  const { store, views } = service.deps
+  const issuers = [await addIssuer(store, siteId, 1), await addIssuer(store, siteId, 2), await addIssuer(store, siteId, 3)] as const
+  await store.changeIssuerKey(siteId, issuers[0], 'key-1', 'retired', act())
+  await store.changeIssuer(siteId, issuers[1], { status: 'distrusted' }, act())
+  await store.changeIssuerKey(siteId, issuers[2], 'key-1', 'compromised', act())
+  await store.changeSite(siteId, { bearer: 'off' }, act())
+  await store.changeSite(siteId, { bearer: 'on', credentialTtlSecondsMax: 3600 }, act())
+  const users = [newPpid(), newPpid(), newPpid()] as const
+  for (const ppid of users) await store.revokeUser({ siteId, ppid, reason: 'because' }, act())
+  for (const ppid of users.slice(1)) await store.reinstateUser({ siteId, ppid, reason: undefined }, act())
+  await store.revokeUser({ siteId, ppid: users[2], reason: undefined }, act())
+  const credentials = [newCredentialId(), newCredentialId()] as const
+  for (const credentialId of credentials) await store.revokeCredential({ siteId, credentialId, reason: undefined }, act())
+  const shown = seen(siteId)
+  const token = newToken(shown, { expiresAtMs: Date.now() + 900_000 })
+  await store.createToken(token, 20, Date.now(), shown)
+  await store.revokeToken({ sha256: token.sha256, siteId, reason: undefined }, act())
+  await views.reached(await store.logPosition())
+  return { issuers, users, credentials, token }
+}
+
+onEachStore('the snapshot', (home) => {
+  it('makes a verifier know what this node knows (I-10)', async () => {
+    const node = await home().open()
+    const site = await node.newSite()
+    const { issuers, users, credentials, token } = await live(node, site)
+    const own = viewOf(node, site.siteId)
+    const told = await node.call('GET', path(site.siteId), { key: site.key })
+    const view = await load(node, site.siteId, told.text)
+    expect(view.head).toEqual(own.head)
+    const answers = (one: SiteView) => ({
+      settings: one.settings,
+      issuers: issuers.map((issuer) => [one.issuer(issuer), one.issuerRevocation(issuer), one.keyRevocation(issuer, 'key-1')]),
+      users: users.map((ppid) => [0, Date.now(), Date.now() + 5000].map((createdMs) => one.userRevocation(ppid, createdMs))),
+      credentials: [...credentials, newCredentialId()].map((id) => one.credentialRevocation(id)),
+      token: one.tokenRevocation(token.sha256),
+    })
+    expect(answers(view)).toEqual(answers(own))
+    expect(view.settings.bearerOffMs).toBeDefined()
+    expect(told.text).not.toContain('because')
+  })
+
+  it('is as of a moment before the store was asked, and of the last entry that was there', async () => {
+    const node = await home().open()
+    const site = await node.newSite()
+    await live(node, site)
+    const told = await node.call('GET', path(site.siteId), { key: site.key })
+    const { as_of, ...head } = headOf(told)
+    const asOf = Date.parse(as_of)
+    expect(head).toEqual({ type: 'head', site_id: site.siteId, ...viewOf(node, site.siteId).head })
+    expect(asOf).toBeLessThanOrEqual(Date.now())
+    expect(asOf).toBeGreaterThan(Date.now() - 5000)
+  })
+
+  it('is compressed for those who take it, and says the same', async () => {
+    const node = await home().open()
+    const site = await node.newSite()
+    const [plain, packed] = [
+      await node.call('GET', path(site.siteId), { key: site.key }),
+      await node.call('GET', path(site.siteId), { key: site.key, headers: { 'accept-encoding': 'gzip' } }),
+    ]
+    expect([plain.headers['content-encoding'], packed.headers['content-encoding']]).toEqual([undefined, 'gzip'])
+    expect(typesOf(packed)).toEqual(typesOf(plain))
+    expect(typesOf(plain)).toEqual(['head', 'site', 'end'])
+  })
+
+  it('is as of its head, whatever is added while it is read, and has lines from many pages', { timeout: 60_000 }, async () => {
+    const node = await home().open()
+    const site = await node.newSite()
+    const { store, views } = node.service.deps
+    const revoke = () => store.revokeCredential({ siteId: site.siteId, credentialId: newCredentialId(), reason: undefined }, act())
+    for (let i = 0; i < 25; i++) await Promise.all(Array.from({ length: 50 }, revoke))
+    await views.reached(await store.logPosition())
+    const view = viewOf(node, site.siteId)
+    const { seq } = view.head
+    const signer = { kid: 'key', key: await generatePrivateKey('Ed25519') }
+    let text = ''
+    for await (const piece of createSnapshot({ store, view, asOfMs: Date.now(), signer })) {
+      text += Buffer.from(piece).toString()
+      await revoke()
+      await views.reached(await store.logPosition())
+    }
+    expect(view.head.seq).toBeGreaterThan(seq)
+    const lines = text.split('\n').slice(0, -1)
+    expect(JSON.parse(lines[0] as string)).toMatchObject({ type: 'head', seq })
+    expect(lines.length).toBe(1 + 1 + 1250 + 1)
+    expect(JSON.parse(lines.at(-1) as string)).toMatchObject({ type: 'end', lines: lines.length - 1 })
+  })
+
+  it.each([
+    [
+      'an entry has been changed',
+      (records: readonly object[]) => records.map((record, i) => (i === 1 ? { ...record, at: formatTime(0) } : record)),
+    ],
+    ['an entry is missing', (records: readonly object[]) => records.filter((_, i) => i !== 1)],
+    ['the end of the log is missing', (records: readonly object[]) => records.slice(0, 1)],
+    ['the log is as it was written (control)', undefined],
+  ])('is never signed when %s (A182, I-7)', async (_, spoil) => {
+    const node = await home().open()
+    const site = await node.newSite()
+    await live(node, site)
+    const { deps } = node.service
+    let isFirst = true
+    const store: Pick<Store, 'siteRecordsAfter'> = {
+      async siteRecordsAfter(...args) {
+        const records = await deps.store.siteRecordsAfter(...args)
+        if (!isFirst || spoil === undefined) return isFirst || spoil === undefined ? records : []
+        isFirst = false
+        return spoil(records) as typeof records
+      },
+    }
+    const signer = { kid: 'key', key: await generatePrivateKey('Ed25519') }
+    let text = ''
+    const read = async () => {
+      for await (const piece of createSnapshot({ store, view: viewOf(node, site.siteId), asOfMs: Date.now(), signer })) {
+        text += Buffer.from(piece).toString()
+      }
+    }
+    if (spoil === undefined) await read()
+    else await expect(read()).rejects.toThrow(/the log of/)
+    expect(text.includes('"type":"end"')).toBe(spoil === undefined)
+  })
+
+  it('leaves out tokens that have ended long ago', async () => {
+    const node = await home().open()
+    const site = await node.newSite()
+    const { token } = await live(node, site)
+    const { store } = node.service.deps
+    const signer = { kid: 'key', key: await generatePrivateKey('Ed25519') }
+    const at = async (asOfMs: number) => {
+      let text = ''
+      for await (const piece of createSnapshot({ store, view: viewOf(node, site.siteId), asOfMs, signer }))
+        text += Buffer.from(piece).toString()
+      return text
+    }
+    expect(await at(Date.now() + DAY_MS)).toContain(token.sha256)
+    expect(await at(Date.now() + DAY_MS + 3_700_000)).not.toContain(token.sha256)
+  })
+
+  it('is for keys of the site that may read the feed, and for the operator (A190)', async () => {
+    const node = await home().open()
+    const [site, other] = [await node.newSite(), await node.newSite()]
+    const blind = await node.newKey(site.siteId, ['tokens:revoke'])
+    const operator = await node.newKey(null, [])
+    const codes: Record<string, string | number> = {}
+    for (const [name, key] of Object.entries({ nobody: undefined, other: other.key, blind: blind.key, operator: operator.key })) {
+      const told = await node.call('GET', path(site.siteId), key === undefined ? {} : { key })
+      codes[name] = told.json?.code ?? told.status
+    }
+    expect(codes).toEqual({ nobody: 'api_key_missing', other: 'not_found', blind: 'api_key_forbidden', operator: 200 })
+    const nowhere = await node.call('GET', path('nowhere.example'), { key: operator.key })
+    expect(nowhere.json.code).toBe('not_found')
+  })
+
+  it('has nothing of other sites (I-15)', async () => {
+    const node = await home().open()
+    const [site, other] = [await node.newSite(), await node.newSite()]
+    await live(node, site)
+    const told = await node.call('GET', path(other.siteId), { key: other.key })
+    expect(typesOf(told)).toEqual(['head', 'site', 'end'])
+  })
+
+  it('is refused to whoever speaks another version of the feed', async () => {
+    const node = await home().open()
+    const site = await node.newSite()
+    const told = await node.call('GET', path(site.siteId), { key: site.key, headers: { 'feed-version': '2' } })
+    expect([told.status, told.json.code, told.json.errors[0].path]).toEqual([422, 'validation_failed', 'feed-version'])
+    expect((await node.call('GET', path(site.siteId), { key: site.key, headers: { 'feed-version': '1' } })).status).toBe(200)
+  })
+
+  it('is refused by a node that has not heard from its store (I-3)', async () => {
+    const node = await home().open()
+    const site = await node.newSite()
+    const views = node.service.deps.views as { readiness: () => object }
+    const { readiness } = views
+    views.readiness = () => ({ ready: false, why: 'test' })
+    const told = await node.call('GET', path(site.siteId), { key: site.key })
+    expect([told.status, told.json.code]).toEqual([503, 'revocation_view_stale'])
+    views.readiness = readiness
+    expect((await node.call('GET', path(site.siteId), { key: site.key })).status).toBe(200)
+  })
+})
