@@ -63,13 +63,16 @@ export function createApp(deps: Deps, { routes = allRoutes, gauge, monotonicMs =
     // A connection that was kept alive now would be waited for.
     if (isClosing) response.setHeader('connection', 'close')
     accessLog.request(incoming, endpoint, outgoing, monotonicMs() - incoming.startedMs)
-    try {
-      if (outgoing.stream === undefined) send(outgoing, response)
-      else await sendStream(outgoing, outgoing.stream, incoming.raw, response)
-    } catch (fault) {
-      // A header that cannot be written, or a stream that failed. Nobody may mistake what comes instead for an answer.
+    // A header that cannot be written, or a stream that failed. Nobody may mistake what comes instead for an answer.
+    const failed = (fault: unknown) => {
       accessLog.fault(fault, endpoint, incoming.requestId)
       response.destroy()
+    }
+    try {
+      if (outgoing.stream === undefined) send(outgoing, response)
+      else sendStream(outgoing, outgoing.stream, incoming.raw, response).catch(failed)
+    } catch (fault) {
+      failed(fault)
     }
   }
   /** From a request to what is sent, for better or worse. */
