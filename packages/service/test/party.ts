@@ -63,10 +63,9 @@ export async function delegated(
   parent: Made,
   from: Party,
   to: Party,
-  changes: { scope?: string[]; delegable?: boolean; nowMs?: number } = {},
+  changes: { credentialId?: string; scope?: string[]; delegable?: boolean; nowMs?: number } = {},
 ): Promise<Made> {
-  const { scope = ['orders:read'], delegable = false, nowMs = NOW } = changes
-  const id = newCredentialId()
+  const { credentialId: id = newCredentialId(), scope = ['orders:read'], delegable = false, nowMs = NOW } = changes
   const document = await delegateCredential(
     parent.document,
     { credentialId: id, scope, holderKey: to.did, delegable, validFromMs: nowMs - 60_000, validUntilMs: nowMs + 1_800_000 },

@@ -16,7 +16,7 @@ export async function requireRevoker(
   request: RevokerRequest,
   deps: Deps,
   siteId: SiteId,
-  isOwn: (allow: AllowCredential) => boolean,
+  isOwn: (allow: AllowCredential) => boolean | Promise<boolean>,
 ): Promise<Act> {
   const { caller } = request
   if (caller.kind !== 'anonymous') {
@@ -28,7 +28,7 @@ export async function requireRevoker(
     throw new Problem('api_key_missing', 'send an API key of the site in X-API-Key, or the credential itself in X-Service-Credential')
   }
   const allow = await guard(deps, { presented: request.presentation(), siteId, scope: [], request: request.holderRequest })
-  if (allow.presented !== 'credential' || !isOwn(allow)) throw forbidden()
+  if (allow.presented !== 'credential' || !(await isOwn(allow))) throw forbidden()
   return actOf(request, deps, allow)
 }
 

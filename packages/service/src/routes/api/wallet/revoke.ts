@@ -1,3 +1,4 @@
+import { isKnownCredential } from '../../../actions/is-known-credential.ts'
 import { revokeCredential as revoke } from '../../../actions/revoke-credential.ts'
 import { revocationAnswer } from '../../revocation-answer.ts'
 import { requireRevoker } from '../../revoker.ts'
@@ -6,6 +7,11 @@ import type { Route } from '../../route.ts'
 /** With a key of the site, or with that very credential, delegated or not. */
 export const revokeCredential: Route<'revoke_credential'> = async (request, deps) => {
   const { credential_id: credentialId, site_id: siteId, reason } = request.body
-  const act = await requireRevoker(request, deps, siteId, ({ subject }) => subject.credentialId === credentialId)
+  const act = await requireRevoker(
+    request,
+    deps,
+    siteId,
+    async (allow) => allow.subject.credentialId === credentialId && (await isKnownCredential(deps, allow)),
+  )
   return revocationAnswer(request, 'credential', await revoke(deps, { siteId, credentialId, reason }, act))
 }

@@ -75,6 +75,31 @@ forEachSharedStore('POST /api/wallet/revoke', (open) => {
   })
 
   describe('with the credential itself', () => {
+    it.each(['shown before', 'exchanged before'])(
+      'does not reach the credential of somebody else whose id was given to a delegated one, %s',
+      async (how) => {
+        const { node, store, A, issued } = await begin()
+        const [mallory, helper] = [await newParty(), await newParty()]
+        const root = await issued({ holderKey: mallory.did, delegable: true })
+        const victim = await issued()
+        if (how === 'exchanged before') await node.tokenFor(victim.document)
+        else await node.act(victim.header)
+        await node.deps.seen.flush()
+        const position = await store.logPosition()
+        const forged = await delegated(root, mallory, helper, { credentialId: victim.id })
+        const fields = { 'x-service-credential': forged.header }
+        expect((await node.act(forged.header, { holder: helper })).status).toBe(200) // It is as good as any that was delegated.
+        expect((await node.revokeCredential(victim.id, { caller: anybody, fields, holder: helper })).code).toBe('revocation_forbidden')
+        expect(await store.logPosition()).toBe(position)
+        expect((await node.act(victim.header)).status).toBe(200)
+        // With an id of its own it can be revoked by its holder.
+        const own = await delegated(root, mallory, helper)
+        const ask = { caller: anybody, fields: { 'x-service-credential': own.header }, holder: helper }
+        expect((await node.revokeCredential(own.id, ask)).status).toBe(200)
+        expect((await node.status(own.id, keyOf(A))).body.statuses[own.id].status).toBe('revoked')
+      },
+    )
+
     it('works, delegated or not, with the holder proof if bound', async () => {
       const { node, issued } = await begin()
       const [one, two] = [await newParty(), await newParty()]
