@@ -21,11 +21,14 @@ export function* createToken(
   yield* lock(userLock(siteId, ppid), ...linkIds.map((id) => credentialLock(siteId, id)))
   if (seen !== undefined) yield* learnCredentials([seen], nowMs)
   if (yield* isRevoked(token, linkIds)) return 'revoked'
+  // By the whole chain: whoever delegates writes the id, and must not use up the allowance of another credential that has it.
   const living = yield* row(
-    'SELECT COUNT(*) AS living FROM tokens WHERE site_id = $1 AND credential_id = $2 AND revoked_at IS NULL AND expires_at > $3',
+    `SELECT COUNT(*) AS living FROM tokens
+     WHERE site_id = $1 AND credential_id = $2 AND chain = $4 AND revoked_at IS NULL AND expires_at > $3`,
     siteId,
     leaf.credentialId,
     nowMs,
+    JSON.stringify(chain),
   )
   if (living === undefined || number(living, 'living') >= livingMax) return 'too_many'
   yield* write(

@@ -143,6 +143,16 @@ forEachSharedStore('POST /api/auth/exchange-proof', (open) => {
     }
   })
 
+  it('429 is not brought upon somebody by giving the id of their credential to a delegated one', async () => {
+    const { node, issued } = await begin()
+    const [mallory, helper] = [await newParty(), await newParty()]
+    const victim = await issued()
+    const forged = await delegated(await issued({ holderKey: mallory.did, delegable: true }), mallory, helper, { credentialId: victim.id })
+    for (let i = 0; i < 20; i++) await node.tokenFor(forged.document, {}, { holder: helper })
+    expect((await node.exchange(forged.document, {}, { holder: helper })).code).toBe('rate_limited')
+    expect((await node.exchange(victim.document)).status).toBe(200)
+  })
+
   it('429 for the 21st live token of a credential, until one has ended', async () => {
     const { node, issued } = await begin()
     const { document } = await issued()
