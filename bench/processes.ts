@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import type { ContenderName, ContenderOptions, ContenderReply, Ready, Usage } from './contenders/contender.ts'
+import type { ListenOrder, ListenReply } from './listeners.ts'
 import type { LoadOrder, LoadOutcome, LoadReply, LoadTarget } from './load.ts'
 
 /** A server in a process of its own. */
@@ -60,6 +61,31 @@ export async function startLoad(): Promise<Load> {
         sustain: async (ms) => (await ask({ kind: 'sustain', id, ms })) as LoadOutcome,
       }
     },
+    stop: () => stop(child),
+  }
+}
+
+/** Many who listen, and one who tells, in a process of their own. */
+export interface Listeners {
+  listen(group: string, target: { readonly port: number; readonly openings: readonly string[]; readonly greeting: string }): Promise<void>
+  /** Tells it once, and says how long each of the group took to hear of it, in milliseconds. */
+  tell(group: string, telling: { readonly port: number; readonly text: string; readonly mark: string }): Promise<readonly number[]>
+  leave(group: string): Promise<void>
+  stop(): Promise<void>
+}
+
+export async function startListeners(): Promise<Listeners> {
+  const child = start('./listeners.ts', [])
+  const ask = async (order: ListenOrder): Promise<readonly number[]> => {
+    child.send(order)
+    const answer = (await reply(child)) as ListenReply
+    if ('fault' in answer) throw new Error(answer.fault)
+    return answer.heardMs
+  }
+  return {
+    listen: async (group, target) => void (await ask({ kind: 'listen', group, ...target })),
+    tell: (group, telling) => ask({ kind: 'tell', group, ...telling }),
+    leave: async (group) => void (await ask({ kind: 'leave', group })),
     stop: () => stop(child),
   }
 }

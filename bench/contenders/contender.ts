@@ -5,6 +5,7 @@ export interface ContenderOptions {
   readonly http: { readonly body: unknown }
   readonly fastify: { readonly body: unknown; readonly log?: boolean }
   readonly verify: { readonly body: unknown }
+  readonly sockets: Record<string, never>
   readonly jose: { readonly body: unknown; readonly publicJwk: JsonWebKey; readonly issuer: string; readonly audience: string }
   readonly oidc: { readonly port: number }
   readonly ours: OursOptions

@@ -1,0 +1,172 @@
+import { createConnection } from 'node:net'
+import { join } from 'node:path'
+import { quantile } from './measure.ts'
+import { type Contender, type Listeners, startContender, startListeners } from './processes.ts'
+import { must, type Sample, SITE } from './sample.ts'
+import { issuerOf, post } from './service-http.ts'
+import { atMost, type Verdict } from './verdict.ts'
+
+/** How soon everybody who listens has heard of a revocation. */
+export interface ReachRow {
+  readonly name: string
+  readonly clients: number
+  readonly p50Ms: number
+  readonly p99Ms: number
+  readonly maxMs: number
+  /** Of the server, for one connection more. */
+  readonly bytesPerClient: number | undefined
+}
+
+export interface BenchReachOptions {
+  readonly directory: string
+  readonly onProgress: (what: string, done: number, all: number) => void
+  readonly crowds?: readonly number[]
+  readonly rounds?: number
+}
+
+const CROWDS = [1, 100, 1000, 5000]
+const ROUNDS = 21
+/** As the contract has it. */
+const CONNECTIONS_PER_KEY = 1000
+const SETTLE_MS = 600
+
+/**
+ * From the request that revokes, with its commit on disk, to the bytes at the last of so many clients; beside it the floor: the same bytes written to
+ * as many plain sockets when one of them says so. The two take turns, and one process listens to both.
+ */
+export async function benchReach(sample: Sample, options: BenchReachOptions): Promise<{ rows: ReachRow[]; verdicts: Verdict[] }> {
+  const { directory, onProgress, crowds = CROWDS, rounds = ROUNDS } = options
+  const ours = await startContender('ours', { dataDir: join(directory, 'reach'), issuer: issuerOf(sample) })
+  const plain = await startContender('sockets', {})
+  const listeners = await startListeners()
+  try {
+    const keys = await keysOf(ours, Math.ceil(Math.max(...crowds) / CONNECTIONS_PER_KEY))
+    const rows: ReachRow[] = []
+    for (const clients of crowds) {
+      onProgress('clients that hear of a revocation', clients, Math.max(...crowds))
+      const openings = Array.from({ length: clients }, (_, n) => feedRequest(ours, must(keys[Math.floor(n / CONNECTIONS_PER_KEY)]), n))
+      const ofOurs = await bytesEach(ours, clients, () =>
+        listeners.listen('ours', { port: ours.ready.port, openings, greeting: 'event: heartbeat' }),
+      )
+      const ofPlain = await bytesEach(plain, clients, () =>
+        listeners.listen('plain', { port: plain.ready.port, openings: openings.map(() => 'L'), greeting: 'listening' }),
+      )
+      const heard = await takeTurns(ours, plain, listeners, must(keys[0]), { clients, rounds })
+      rows.push(rowOf('ours, revoke → heard', clients, heard.ours, ofOurs), rowOf('plain sockets', clients, heard.plain, ofPlain))
+      await listeners.leave('ours')
+      await listeners.leave('plain')
+      await pause(SETTLE_MS)
+    }
+    return { rows, verdicts: verdictsOn(rows) }
+  } finally {
+    await listeners.stop()
+    await plain.stop()
+    await ours.stop()
+  }
+}
+
+async function takeTurns(
+  ours: Contender<'ours'>,
+  plain: Contender<'sockets'>,
+  listeners: Listeners,
+  key: string,
+  { clients, rounds }: { readonly clients: number; readonly rounds: number },
+): Promise<{ ours: number[]; plain: number[] }> {
+  const heard = { ours: [] as number[], plain: [] as number[] }
+  const chunk = await chunkOf(ours, key, `${clients}x`)
+  for (let round = 0; round <= rounds; round++) {
+    const mark = markOf(`${clients}x${round}`)
+    const text = post(ours, '/api/wallet/revoke-user', `X-API-Key: ${key}\r\n`, JSON.stringify({ ppid: mark, site_id: SITE }))
+    const ofOurs = await listeners.tell('ours', { port: ours.ready.port, text, mark })
+    const ofPlain = await listeners.tell('plain', { port: plain.ready.port, text: chunk.replace(markOf(`${clients}x`), mark), mark })
+    // The first is to warm up.
+    if (round > 0) {
+      heard.ours.push(...ofOurs)
+      heard.plain.push(...ofPlain)
+    }
+    await pause(20)
+  }
+  return heard
+}
+
+/** What one client is sent for one revocation. */
+async function chunkOf(ours: Contender<'ours'>, key: string, name: string): Promise<string> {
+  const socket = createConnection({ port: ours.ready.port, host: '127.0.0.1' })
+  let read = ''
+  socket.on('data', (chunk) => {
+    read += chunk.toString('latin1')
+  })
+  socket.write(feedRequest(ours, key, 0, 'chunk'))
+  await until(() => read.includes('event: heartbeat'))
+  await pause(100)
+  read = ''
+  const answer = await fetch(`http://127.0.0.1:${ours.ready.port}/api/wallet/revoke-user`, {
+    method: 'POST',
+    headers: { 'x-api-key': key, 'content-type': 'application/json' },
+    body: JSON.stringify({ ppid: markOf(name), site_id: SITE }),
+  })
+  if (answer.status !== 200) throw new Error(`a revocation was answered with ${answer.status}: ${await answer.text()}`)
+  await until(() => read.includes(markOf(name)))
+  await pause(100)
+  socket.destroy()
+  return read
+}
+
+function feedRequest({ ready }: Contender<'ours'>, key: string, n: number, name = 'bench'): string {
+  const headers = `X-API-Key: ${key}\r\nX-Verifier-Id: ${name}-${n}\r\nFeed-Version: 1\r\nAccept: text/event-stream\r\n`
+  return `GET /api/sites/${SITE}/feed HTTP/1.1\r\nHost: 127.0.0.1:${ready.port}\r\n${headers}\r\n`
+}
+
+function markOf(name: string): string {
+  return `did:service:ppid_${name.padStart(52, '0')}`
+}
+
+async function keysOf(ours: Contender<'ours'>, count: number): Promise<string[]> {
+  const keys = [ours.ready.apiKey]
+  while (keys.length < count) {
+    const answer = await fetch(`http://127.0.0.1:${ours.ready.port}/api/sites/${SITE}/keys`, {
+      method: 'POST',
+      headers: { 'x-api-key': ours.ready.apiKey, 'content-type': 'application/json' },
+      body: JSON.stringify({ permissions: ['feed:read'] }),
+    })
+    keys.push(must(((await answer.json()) as { api_key?: string }).api_key))
+  }
+  return keys
+}
+
+/** What the server has grown by, for each of so many. Too few would only show what else it does. */
+async function bytesEach(server: Contender, clients: number, connect: () => Promise<void>): Promise<number | undefined> {
+  const before = (await server.usage()).rssBytes
+  await connect()
+  await pause(SETTLE_MS)
+  const grownBy = (await server.usage()).rssBytes - before
+  return clients >= 1000 ? grownBy / clients : undefined
+}
+
+function rowOf(name: string, clients: number, heardMs: readonly number[], bytesPerClient: number | undefined): ReachRow {
+  const [p50Ms, p99Ms, maxMs] = [0.5, 0.99, 1].map((part) => quantile(heardMs, part))
+  return { name, clients, p50Ms: must(p50Ms), p99Ms: must(p99Ms), maxMs: must(maxMs), bytesPerClient }
+}
+
+function verdictsOn(rows: readonly ReachRow[]): Verdict[] {
+  const found = (name: string, clients: number) => rows.find((row) => row.name === name && row.clients === clients)
+  return [1000, 5000].flatMap((clients) => {
+    const [ours, plain] = [found('ours, revoke → heard', clients), found('plain sockets', clients)]
+    if (ours === undefined || plain === undefined) return []
+    return [
+      atMost(`${clients} clients hear of a revocation, p99 ≤ 1.2 × plain sockets`, 1.2, ours.p99Ms / plain.p99Ms),
+      atMost(`${clients} clients, ≤ 16 KB each on the server`, 16, (ours.bytesPerClient ?? Number.NaN) / 1000),
+    ]
+  })
+}
+
+async function until(isSo: () => boolean): Promise<void> {
+  for (let tries = 0; !isSo(); tries++) {
+    if (tries > 500) throw new Error('the feed did not say what was expected')
+    await pause(20)
+  }
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms))
+}
