@@ -65,8 +65,8 @@ export interface EndpointFacts {
   readonly problems: readonly ProblemCode[]
   /** Whether the answer must not be cached by anybody. */
   readonly noStore: boolean
-  /** `proxy`: refusals have the status that `forwardAuthStatus` gives. */
-  readonly refusals?: 'proxy'
+  /** `proxy`: refusals have the status that `forwardAuthStatus` gives. `page`: a browser, which accepts text/html, is shown a page in place of JSON. */
+  readonly refusals?: 'proxy' | 'page'
 }
 
 /** One endpoint of the contract: the service mounts it, OpenAPI and the documentation describe it. */

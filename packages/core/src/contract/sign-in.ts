@@ -90,6 +90,9 @@ export const signInResultSchema = z
   .meta({ id: 'SignInResult' })
 export type SignInResult = z.input<typeof signInResultSchema>
 
+/** What the sign-in page is opened with. */
+export const signInPageQuerySchema = z.strictObject({ state })
+
 const callback = {
   path: '/auth/sdk-callback',
   summary: 'Consume the state and return to the integration',
@@ -102,8 +105,9 @@ const callback = {
       headers: { Location: 'The way back.', 'Referrer-Policy': 'no-referrer', 'Content-Security-Policy': 'With frame-ancestors none.' },
     },
   },
-  problems: ['state_invalid', 'callback_invalid', 'store_unavailable'],
+  problems: ['state_invalid', 'callback_invalid', 'redirect_not_allowed', 'revocation_view_stale', 'store_unavailable'],
   noStore: true,
+  refusals: 'page',
 } as const
 
 export const signInEndpoints = {
@@ -131,6 +135,31 @@ export const signInEndpoints = {
     answers: { 303: { description: 'To the sign-in page.', headers: { Location: 'The sign-in page.' } } },
     problems: ['redirect_not_allowed', 'site_unknown', 'store_unavailable'],
     noStore: true,
+    refusals: 'page',
+  }),
+  sign_in_page: endpoint({
+    method: 'GET',
+    path: '/auth/sign-in',
+    summary: 'The sign-in page, to which auth_url leads',
+    description: 'The first browser that opens it is bound to the sign-in by a cookie; for any other it is state_invalid.',
+    tag: 'sign-in',
+    auth: 'none',
+    rateLimit: 'caller',
+    request: { query: signInPageQuerySchema },
+    answers: {
+      200: {
+        description: 'A page.',
+        mediaType: 'text/html',
+        headers: {
+          'Set-Cookie': 'Binds the browser.',
+          'Referrer-Policy': 'no-referrer',
+          'Content-Security-Policy': 'With frame-ancestors none.',
+        },
+      },
+    },
+    problems: ['state_invalid', 'redirect_not_allowed', 'store_unavailable'],
+    noStore: true,
+    refusals: 'page',
   }),
   present: endpoint({
     method: 'POST',
@@ -149,6 +178,7 @@ export const signInEndpoints = {
     },
     problems: [...presentationProblems, 'state_invalid', 'store_unavailable'],
     noStore: true,
+    refusals: 'page',
   }),
   sign_in_callback: endpoint({ ...callback, method: 'GET', request: { query: callbackParametersSchema } }),
   sign_in_callback_by_form: endpoint({ ...callback, method: 'POST', request: { form: callbackParametersSchema } }),

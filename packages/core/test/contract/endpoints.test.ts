@@ -22,8 +22,10 @@ GET /api/wallet/revocation-status 200
 POST /api/wallet/credentials 201
 POST /api/wallet/offers 201
 POST /wallet/claim 201
+GET /wallet 200
 POST /auth/sdk-request 201
 GET /auth/sdk-request 303
+GET /auth/sign-in 200
 POST /auth/present 200,303
 GET /auth/sdk-callback 303
 POST /auth/sdk-callback 303

@@ -120,6 +120,39 @@ export interface Store {
   nextDelivery(turn: WebhookTurn, ended?: EndedAttempt): Promise<DueDelivery | undefined>
   webhookLoad(): Promise<WebhookLoad>
 
+  // Sign-in and offers. Whatever is asked of a sign-in that has ended, or of another browser's, is as if there were none.
+  createSignIn(signIn: NewSignIn): Promise<void>
+  /** Binds the sign-in to the browser `newSha256` unless it is bound; undefined when it is bound to another than `heldSha256`. */
+  openSignIn(
+    stateSha256: string,
+    browser: { readonly heldSha256: string | undefined; readonly newSha256: string },
+    nowMs: number,
+  ): Promise<SignIn | undefined>
+  /** Counts one try to present something; undefined after `triesMax` of them. */
+  trySignIn(stateSha256: string, browserSha256: string, triesMax: number, nowMs: number): Promise<SignIn | undefined>
+  /**
+   * Adds a presentation to a sign-in unless its credential, a parent of it or its user is revoked, at whatever moment that happens. Writes the
+   * credential down in any case. A sign-in may have several; whichever comes back first counts.
+   */
+  presentSignIn(presentation: NewSignInPresentation, seen: SeenCredential, nowMs: number): Promise<'presented' | 'revoked' | 'over'>
+  /** Ends a sign-in: for exactly one of all who ask. The presentation is that of the payload, if it belongs to this sign-in and is not too old. */
+  endSignIn(
+    end: SignInEnd,
+    nowMs: number,
+  ): Promise<{ readonly signIn: SignIn; readonly presentation: SignInPresentation | undefined } | undefined>
+  /** Gives a presentation its code, once, unless it is revoked by now. */
+  createSignInCode(
+    presentation: SignInPresentation,
+    code: { readonly codeSha256: string; readonly codeChallenge: string; readonly expiresAtMs: number },
+  ): Promise<'created' | 'revoked'>
+  /** Uses up a code: for exactly one of all who ask with the right challenge, before its end, and never for somebody who is revoked by now. */
+  redeemSignIn(codeSha256: string, codeChallenge: string, nowMs: number): Promise<SignInPresentation | undefined>
+  createOffer(offer: NewOffer, act: Act): Promise<void>
+  /** One that was not claimed; whether it has ended or was killed is for the caller to see. */
+  offer(sha256: string): Promise<Offer | undefined>
+  /** Claims an offer and writes down what was issued for it: true for exactly one of all who ask. */
+  claimOffer(sha256: string, issued: SeenCredential, act: Act): Promise<boolean>
+
   // What may be used once
   /** True for exactly one of all who ever ask for this kind and name before `expiresAtMs`. */
   useOnce(kind: 'nonce' | 'state' | 'code' | 'payload' | 'offer', sha256: string, expiresAtMs: number): Promise<boolean>
@@ -141,7 +174,7 @@ export interface Store {
   confirmTime(atMs: number, resets: number): Promise<ConfirmedTime>
   /** Sets the confirmed time, back too, and gives what it was. For an operator who has looked at the clocks. */
   resetTime(atMs: number, act: Act): Promise<{ readonly fromMs: number }>
-  /** Removes what has ended: tokens, used-once names, idempotency keys, old deliveries. Never anything of the log. */
+  /** Removes what has ended: tokens, sign-ins, offers, used-once names, idempotency keys, old deliveries. Never anything of the log. */
   sweep(nowMs: number): Promise<void>
 
   /** Rejects when the store cannot be asked. */
@@ -292,6 +325,69 @@ export interface NewToken {
 }
 export interface TokenRow extends NewToken {
   readonly revokedAtMs: number | undefined
+}
+
+export interface NewSignIn {
+  readonly stateSha256: string
+  readonly siteId: SiteId
+  readonly returnUrl: string
+  /** Undefined: whatever the credential gives. */
+  readonly requestedScope: readonly Scope[] | undefined
+  /** The integration's own state; sealed by the caller. */
+  readonly clientStateSealed: string | undefined
+  readonly codeChallenge: string
+  readonly expiresAtMs: number
+}
+export interface SignIn extends NewSignIn {
+  /** Undefined until a browser has opened it. */
+  readonly browserSha256: string | undefined
+}
+
+/** A credential that was accepted for a sign-in. */
+export interface NewSignInPresentation {
+  readonly payloadSha256: string
+  readonly stateSha256: string
+  readonly siteId: SiteId
+  readonly ppid: Ppid
+  /** What the site is told. */
+  readonly scope: readonly Scope[]
+  readonly permissionId: PermissionId
+  /** As in a token. */
+  readonly chain: readonly ChainLink[]
+  readonly issuer: string
+  readonly issuerKey: string
+  readonly verifiedAtMs: number
+  readonly credentialEndsAtMs: number
+  /** Of the payload; later of the code. */
+  readonly expiresAtMs: number
+}
+export interface SignInPresentation extends NewSignInPresentation {
+  /** The user was revoked since. */
+  readonly isKilled: boolean
+}
+
+export interface SignInEnd {
+  readonly stateSha256: string
+  readonly browserSha256: string
+  readonly payloadSha256: string | undefined
+  readonly as: 'consumed' | 'cancelled'
+}
+
+/** A credential that somebody may claim once, with a key of their own. */
+export interface NewOffer {
+  readonly sha256: string
+  readonly siteId: SiteId
+  readonly ppid: Ppid
+  readonly scope: readonly Scope[]
+  readonly permissionId: PermissionId | undefined
+  readonly ttlSeconds: number | undefined
+  readonly expiresAtMs: number
+}
+export interface Offer extends NewOffer {
+  /** On whose word it was made. */
+  readonly actor: string
+  /** The user was revoked since. */
+  readonly isKilled: boolean
 }
 
 export interface Revoked {

@@ -7,9 +7,11 @@ import { deliveries, dueWebhooks, nextDelivery, replayDelivery, webhookLoad } fr
 import { beginEpoch, beginLog, logState } from './epoch.ts'
 import { addIssuer, changeIssuer, changeIssuerKey, fetchedIssuers, issuer, issuers } from './issuers.ts'
 import { entriesAfter, logPosition, siteEntriesAfter, siteHeads, siteRecordsAfter } from './log.ts'
+import { claimOffer, createOffer, offer } from './offers.ts'
 import { abandonIdempotent, beginIdempotent, finishIdempotent, useOnce } from './once.ts'
 import { reinstateUser, revokeCredential, revokeToken, revokeUser } from './revocations.ts'
 import { putSecret, secret } from './secrets.ts'
+import { createSignIn, createSignInCode, endSignIn, openSignIn, presentSignIn, redeemSignIn, trySignIn } from './sign-ins.ts'
 import { changeSite, createSite, site, sites } from './sites.ts'
 import { sweep } from './sweep.ts'
 import { confirmedTime, confirmTime, resetTime } from './time.ts'
@@ -36,6 +38,15 @@ const writing = {
   rotateWebhookSecret,
   replayDelivery,
   nextDelivery,
+  createSignIn,
+  openSignIn,
+  trySignIn,
+  presentSignIn,
+  endSignIn,
+  createSignInCode,
+  redeemSignIn,
+  createOffer,
+  claimOffer,
   useOnce,
   beginIdempotent,
   finishIdempotent,
@@ -60,6 +71,7 @@ const reading = {
   token,
   tokens,
   statuses,
+  offer,
   entriesAfter,
   siteEntriesAfter,
   siteRecordsAfter,

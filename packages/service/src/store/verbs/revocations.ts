@@ -4,6 +4,7 @@ import { lock, type Program, type Row, row, rows, write } from '../program.ts'
 import type { Act, Placed, Reinstated, Revoked, Store } from '../store.ts'
 import { auditDone } from './audit.ts'
 import { appendEntry } from './entries.ts'
+import { killPending } from './sign-ins.ts'
 import { credentialLock, userLock } from './tokens.ts'
 
 /** How many credentials an answer lists at most, the newest. All are revoked, listed or not. */
@@ -28,6 +29,7 @@ export function* revokeUser({ siteId, ppid, reason }: UserAtSite, act: Act): Pro
     ppid,
     act.atMs,
   )
+  yield* killPending(siteId, ppid, act.atMs)
   const body = { ppid, revoked_at: formatTime(act.atMs) }
   const { epoch, seq, position } = yield* appendEntry(siteId, 'user.revoked', body, act.atMs)
   const tokensRevoked = killed.length

@@ -10,6 +10,14 @@ export function* sweep(nowMs: number): Program<boolean> {
   const statements = [
     'DELETE FROM tokens WHERE sha256 IN (SELECT sha256 FROM tokens WHERE expires_at <= $1 LIMIT $2) RETURNING 1 AS one',
     'DELETE FROM used_once WHERE (kind, sha256) IN (SELECT kind, sha256 FROM used_once WHERE expires_at <= $1 LIMIT $2) RETURNING 1 AS one',
+    ...[
+      ['sign_ins', 'state_sha256'],
+      ['sign_in_presentations', 'payload_sha256'],
+      ['offers', 'sha256'],
+    ].map(
+      ([table, name]) =>
+        `DELETE FROM ${table} WHERE ${name} IN (SELECT ${name} FROM ${table} WHERE expires_at <= $1 LIMIT $2) RETURNING 1 AS one`,
+    ),
     'DELETE FROM idempotency_keys WHERE (owner, sha256) IN (SELECT owner, sha256 FROM idempotency_keys WHERE expires_at <= $1 LIMIT $2) RETURNING 1 AS one',
     `DELETE FROM deliveries WHERE delivery_id IN
        (SELECT delivery_id FROM deliveries WHERE created_at <= $1 - ${DELIVERIES_KEPT_MS} AND status <> 'pending' LIMIT $2) RETURNING 1 AS one`,

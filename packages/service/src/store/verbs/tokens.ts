@@ -17,10 +17,9 @@ export function* createToken(
   const { siteId, ppid, chain } = token
   const leaf = chain[0]
   if (leaf === undefined) throw new TypeError('a token stands on a credential')
-  const linkIds = [...new Set(chain.map(({ credentialId }) => credentialId))]
-  yield* lock(userLock(siteId, ppid), ...linkIds.map((id) => credentialLock(siteId, id)))
+  yield* lockChain(token)
   if (seen !== undefined) yield* learnCredentials([seen], nowMs)
-  if (yield* isRevoked(token, linkIds)) return 'revoked'
+  if (yield* isRevoked(token)) return 'revoked'
   // By the whole chain: whoever delegates writes the id, and must not use up the allowance of another credential that has it.
   const living = yield* row(
     `SELECT COUNT(*) AS living FROM tokens
@@ -47,13 +46,27 @@ export function* createToken(
     token.issuedAtMs,
     token.expiresAtMs,
   )
-  for (const linkId of linkIds) {
+  for (const linkId of linkIdsOf(chain)) {
     yield* write('INSERT INTO token_links (sha256, site_id, link_id) VALUES ($1, $2, $3)', token.sha256, siteId, linkId)
   }
   return 'created'
 }
 
-function* isRevoked({ siteId, ppid, chain }: NewToken, linkIds: readonly CredentialId[]): Program<boolean> {
+/** Something that stands on credentials and dies with any of them. */
+type Standing = Pick<NewToken, 'siteId' | 'ppid' | 'chain'>
+
+function linkIdsOf(chain: NewToken['chain']): readonly CredentialId[] {
+  return [...new Set(chain.map(({ credentialId }) => credentialId))]
+}
+
+/** Holds off whoever would revoke the user or a credential of the chain, until the transaction has ended. */
+export function* lockChain({ siteId, ppid, chain }: Standing): Program<void> {
+  yield* lock(userLock(siteId, ppid), ...linkIdsOf(chain).map((id) => credentialLock(siteId, id)))
+}
+
+/** What the store says, under the locks of the chain. */
+export function* isRevoked({ siteId, ppid, chain }: Standing): Program<boolean> {
+  const linkIds = linkIdsOf(chain)
   const list = linkIds.map((_, i) => `$${i + 2}`).join(', ')
   const byId = yield* row(
     `SELECT 1 AS one FROM credential_revocations WHERE site_id = $1 AND credential_id IN (${list}) LIMIT 1`,

@@ -1,0 +1,52 @@
+import type { PermissionId, Ppid, SiteId } from '@countersign/core'
+import { json, number, optionalNumber, optionalText, text } from '../columns.ts'
+import { lock, type Program, row, write } from '../program.ts'
+import type { Act, NewOffer, Offer, SeenCredential } from '../store.ts'
+import { auditDone } from './audit.ts'
+import { learnCredentials } from './credentials.ts'
+import { userLock } from './tokens.ts'
+
+export function* createOffer(offer: NewOffer, act: Act): Program<void> {
+  const { siteId, ppid } = offer
+  yield* write(
+    `INSERT INTO offers (sha256, site_id, ppid, scope, permission_id, ttl_seconds, actor, expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+    offer.sha256,
+    siteId,
+    ppid,
+    JSON.stringify(offer.scope),
+    offer.permissionId ?? null,
+    offer.ttlSeconds ?? null,
+    act.actor,
+    offer.expiresAtMs,
+  )
+  yield* auditDone({ siteId, action: 'offer.create', target: ppid, outcome: 'done', act })
+}
+
+export function* offer(sha256: string): Program<Offer | undefined> {
+  const found = yield* row('SELECT * FROM offers WHERE sha256 = $1 AND claimed_at IS NULL', sha256)
+  if (found === undefined) return undefined
+  return {
+    sha256,
+    siteId: text(found, 'site_id') as SiteId,
+    ppid: text(found, 'ppid') as Ppid,
+    scope: json(found, 'scope'),
+    permissionId: optionalText(found, 'permission_id') as PermissionId | undefined,
+    ttlSeconds: optionalNumber(found, 'ttl_seconds'),
+    actor: text(found, 'actor'),
+    isKilled: optionalNumber(found, 'killed_at') !== undefined,
+    expiresAtMs: number(found, 'expires_at'),
+  }
+}
+
+/** Whoever revokes the user holds the same lock: the claim comes before, and is revoked with the rest, or after, and finds the offer killed. */
+export function* claimOffer(sha256: string, seen: SeenCredential, act: Act): Program<boolean> {
+  yield* lock(userLock(seen.siteId, seen.ppid))
+  const claimed = yield* row(
+    `UPDATE offers SET claimed_at = $2 WHERE sha256 = $1 AND claimed_at IS NULL AND killed_at IS NULL AND expires_at > $2 RETURNING sha256`,
+    sha256,
+    act.atMs,
+  )
+  if (claimed === undefined) return false
+  yield* learnCredentials([seen], act.atMs, act)
+  return true
+}
