@@ -101,6 +101,7 @@ export const queries: Partial<Record<EndpointId, Record<string, string | string[
     code_challenge: RANDOM,
     code_challenge_method: 'S256',
   },
+  sign_in_page: { state: RANDOM },
   sign_in_callback: { state: RANDOM, payload: 'opaque' },
   feed: { after: `${EPOCH}.0` },
   propagation_receipt: { seq: '42' },
