@@ -9,7 +9,14 @@ export interface SettingSources {
 
 const PREFIX = 'COUNTERSIGN_'
 /** Read elsewhere, or not settings of the service at all. */
-const NOT_SETTINGS = new Set(['COUNTERSIGN_CONFIG'])
+const NOT_SETTINGS = new Set([
+  'COUNTERSIGN_CONFIG',
+  // Where the command line finds a service to call.
+  'COUNTERSIGN_URL',
+  'COUNTERSIGN_SITE',
+  'COUNTERSIGN_API_KEY',
+  'COUNTERSIGN_API_KEY_FILE',
+])
 
 /**
  * The raw texts of all settings that were given, by name: the file first, then the environment, then flags, each winning over the one before.

@@ -1,6 +1,8 @@
 import { auditLog } from './audit-log.ts'
 import { backup } from './backup.ts'
 import type { Command } from './command.ts'
+import { dev } from './dev.ts'
+import { init } from './init.ts'
 import { migrate } from './migrate.ts'
 import { newEpoch } from './new-epoch.ts'
 import { operatorAudit } from './operator-audit.ts'
@@ -13,7 +15,9 @@ import { showConfig } from './show-config.ts'
 
 /** Every command by its name. A new one is added here and nowhere else. */
 export const commands: Readonly<Record<string, Command>> = {
+  dev,
   serve,
+  init,
   config: showConfig,
   migrate,
   'create-operator-key': createOperatorKey,

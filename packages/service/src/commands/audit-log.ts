@@ -16,7 +16,8 @@ export const auditLog: Command = {
   ],
   async run({ words: [file], store, say }) {
     const audit = await auditStore(file === undefined ? store() : { kind: 'sqlite', file: resolve(file) })
-    say(audit.ok ? `The log holds: ${countOf(audit)}.` : brokenLog(audit))
+    if (audit.ok) say(`The log holds: ${countOf(audit)}.`, { ok: true, entries: audit.position, sites: audit.sites })
+    else say(brokenLog(audit), { ok: false, fault: audit.fault, position: audit.position, site_id: audit.siteId, seq: audit.seq })
     return audit.ok ? 0 : 3
   },
 }

@@ -16,7 +16,8 @@ export const backup: Command = {
   ],
   async run({ words: [file = ''], store, say }) {
     const copied = await backupStore(store(), file)
-    say(`Copied to ${resolve(file)}: ${countOf(copied)}; the log in the copy holds.`)
+    const path = resolve(file)
+    say(`Copied to ${path}: ${countOf(copied)}; the log in the copy holds.`, { file: path, entries: copied.position, sites: copied.sites })
     return 0
   },
 }

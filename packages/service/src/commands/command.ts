@@ -1,4 +1,5 @@
 import type { Config } from '../config.ts'
+import type { SettingSources } from '../settings.ts'
 
 /** 0: done. 1: it failed. 2: it was asked for in the wrong way. 3: it was checked, and does not hold. */
 export type ExitCode = 0 | 1 | 2 | 3
@@ -27,13 +28,27 @@ export interface Given {
   config(): Config
   /** Where the store is, and nothing else: no address and no master key are needed. Throws a `Misuse`. */
   store(): Config['store']
-  /** The result, for people and pipes. */
-  readonly say: (text: string) => void
+  /** All that was given of settings, for a command that reads them in a way of its own. */
+  readonly sources: SettingSources
+  /** The result: words for people, and with `--json` the same as facts for programs. */
+  readonly say: (text: string, facts: Facts) => void
   /** What is worth knowing beside the result. */
   readonly note: (text: string) => void
 }
 
+/** A result for programs. Its members have the names of the HTTP interface, so that a script reads both in one way. */
+export type Facts = Readonly<Record<string, unknown>>
+
 /** A command was asked for in the wrong way; the message says how. */
 export class Misuse extends Error {
   override readonly name = 'Misuse'
+}
+
+/** What reads settings throws a TypeError for those that will not do; here that is a `Misuse`. */
+export function orMisuse<T>(read: () => T): T {
+  try {
+    return read()
+  } catch (fault) {
+    throw fault instanceof TypeError ? new Misuse(fault.message, { cause: fault }) : fault
+  }
 }

@@ -10,7 +10,7 @@ export const migrate: Command = {
   ],
   async run({ store, say }) {
     const { kind, epoch } = await withStore(store(), async ({ store: opened }) => opened)
-    say(`The schema is up to date: ${kind === 'sqlite' ? 'SQLite' : 'PostgreSQL'}, log in epoch ${epoch}.`)
+    say(`The schema is up to date: ${kind === 'sqlite' ? 'SQLite' : 'PostgreSQL'}, log in epoch ${epoch}.`, { store: kind, epoch })
     return 0
   },
 }

@@ -10,7 +10,7 @@ export const newEpoch: Command = {
   ],
   async run({ store, say }) {
     const { epoch, position } = await beginNewEpoch(store(), Date.now())
-    say(`The log is in the new epoch ${epoch}, with ${position} ${position === 1 ? 'entry' : 'entries'}.`)
+    say(`The log is in the new epoch ${epoch}, with ${position} ${position === 1 ? 'entry' : 'entries'}.`, { epoch, entries: position })
     return 0
   },
 }

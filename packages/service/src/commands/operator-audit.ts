@@ -22,7 +22,8 @@ export const operatorAudit: Command = {
       for (let after: string | undefined; left > 0; ) {
         const rows = await auditRows(null, { after, limit: Math.min(PAGE, left) })
         for (const { id, action, target, detail, act } of rows) {
-          say(JSON.stringify({ id, at: new Date(act.atMs).toISOString(), actor: act.actor, action, target, detail }))
+          const row = { id, at: new Date(act.atMs).toISOString(), actor: act.actor, action, target, detail }
+          say(JSON.stringify(row), row)
         }
         left -= rows.length
         after = rows.at(-1)?.id

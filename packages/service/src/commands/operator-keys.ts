@@ -26,7 +26,7 @@ export const createOperatorKey: Command = {
     }
     const order = { siteId: null, permissions: [], label, expiresInSeconds: undefined }
     const { key, secret } = await withStore(store(), (at) => createApiKey(at, order, at.act()))
-    say(secret)
+    say(secret, { key_id: key.keyId, api_key: secret })
     note(`Operator key ${key.keyId}. It is shown only now.`)
     return 0
   },
@@ -47,9 +47,17 @@ export const operatorKeys: Command = {
       }
     })
     if (keys.length === 0) note('There is no operator key. Make one: countersign create-operator-key')
-    for (const { keyId, last4, createdAtMs, label } of keys) {
-      say([keyId, `…${last4}`, new Date(createdAtMs).toISOString(), label ?? ''].join('  ').trimEnd())
-    }
+    const lines = keys.map(({ keyId, last4, createdAtMs, label }) =>
+      [keyId, `…${last4}`, rfc3339(createdAtMs), label ?? ''].join('  ').trimEnd(),
+    )
+    say(lines.join('\n'), {
+      items: keys.map(({ keyId: key_id, last4, createdAtMs, label }) => ({
+        key_id,
+        last4,
+        created_at: rfc3339(createdAtMs),
+        label: label ?? null,
+      })),
+    })
     return 0
   },
 }
@@ -61,8 +69,10 @@ export const deleteOperatorKey: Command = {
   about: [STOP_FIRST],
   async run({ words: [keyId = ''], store, say, note }) {
     const isDeleted = await withStore(store(), (at) => at.store.deleteApiKey(null, keyId, at.act()))
-    if (isDeleted) say(`Deleted ${keyId}.`)
+    if (isDeleted) say(`Deleted ${keyId}.`, { key_id: keyId, deleted: true })
     else note(`There is no operator key ${keyId}.`)
     return isDeleted ? 0 : 1
   },
 }
+
+const rfc3339 = (ms: number) => new Date(ms).toISOString()

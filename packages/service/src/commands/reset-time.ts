@@ -29,7 +29,11 @@ export const resetTime: Command = {
     if (!switches.has('yes')) {
       const { atMs } = await readStore(place, ({ confirmedTime }) => confirmedTime())
       const nowMs = given ?? Date.now()
-      say(`The time on record is ${rfc3339(atMs)}, ${apart(atMs - nowMs)} the present, ${rfc3339(nowMs)}.`)
+      say(`The time on record is ${rfc3339(atMs)}, ${apart(atMs - nowMs)} the present, ${rfc3339(nowMs)}.`, {
+        changed: false,
+        recorded: rfc3339(atMs),
+        present: rfc3339(nowMs),
+      })
       if (atMs > nowMs) note(`Setting it back means: ${WHAT_IT_MEANS}`)
       note('Nothing was changed. To set it to the present: countersign reset-time --yes')
       return 2
@@ -38,7 +42,11 @@ export const resetTime: Command = {
     const nowMs = given ?? Date.now()
     const act = { actor: 'operator', atMs: nowMs, requestId: undefined }
     const { fromMs } = await withStore(place, (at) => at.store.resetTime(nowMs, act))
-    say(`The time on record was ${rfc3339(fromMs)}, ${apart(fromMs - nowMs)} the present, and is ${rfc3339(nowMs)} now.`)
+    say(`The time on record was ${rfc3339(fromMs)}, ${apart(fromMs - nowMs)} the present, and is ${rfc3339(nowMs)} now.`, {
+      changed: true,
+      before: rfc3339(fromMs),
+      recorded: rfc3339(nowMs),
+    })
     if (fromMs > nowMs) note(`It was set back: ${WHAT_IT_MEANS}`)
     return 0
   },

@@ -12,8 +12,9 @@ export const restore: Command = {
   ],
   async run({ words: [file = ''], store, say, note }) {
     const restored = await restoreStore(store(), file, Date.now())
-    say(`Restored: ${countOf(restored)}; the log holds, in the new epoch ${restored.epoch}.`)
-    if (restored.before !== undefined) note(`The store as it was before: ${restored.before}`)
+    const { epoch, position, sites, before } = restored
+    say(`Restored: ${countOf(restored)}; the log holds, in the new epoch ${epoch}.`, { epoch, entries: position, sites, before })
+    if (before !== undefined) note(`The store as it was before: ${before}`)
     note('Whatever was revoked after the backup was made has to be revoked again.')
     return 0
   },

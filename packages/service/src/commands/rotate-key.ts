@@ -25,7 +25,11 @@ function rotation(use: KeyUse, summary: string, signs: string): Command {
         const keys = await openServiceKeys(at.store, masterKey, baseUrl, at.nowMs())
         return rotateKey({ store: at.store, keys }, use, at.act(), options)
       })
-      say(`New ${use} key ${keyId}, signing ${switches.has('now') ? 'from now on' : `in ${MINUTE}`}.`)
+      say(`New ${use} key ${keyId}, signing ${switches.has('now') ? 'from now on' : `in ${MINUTE}`}.`, {
+        use,
+        key_id: keyId,
+        signs_in_seconds: switches.has('now') ? 0 : KEY_LEAD_MS / 1000,
+      })
       return 0
     },
   }

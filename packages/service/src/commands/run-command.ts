@@ -4,7 +4,7 @@ import { LogBroken } from '../store/epoch.ts'
 import { SERVICE_VERSION } from '../version.ts'
 import { commands } from './all.ts'
 import { brokenLog } from './audit-log.ts'
-import { type Command, type ExitCode, type Given, Misuse } from './command.ts'
+import { type Command, type ExitCode, type Given, Misuse, orMisuse } from './command.ts'
 
 export interface Terminal extends Omit<SettingSources, 'argv'> {
   readonly say: (text: string) => void
@@ -39,7 +39,7 @@ export async function runCommand(argv: readonly string[], terminal: Terminal): P
 }
 
 function givenOf(name: string, command: Command, rest: readonly string[], terminal: Terminal): Given {
-  const { words, switches, settings } = split(rest, command.switches ?? [])
+  const { words, switches, settings } = split(rest, [JSON_SWITCH, ...(command.switches ?? [])])
   const wordsMin = command.words.filter((word) => word.startsWith('<')).length
   if (words.length < wordsMin || words.length > command.words.length) {
     throw new Misuse(`usage: ${usageOf(name, command)}\nMore: countersign ${name} --help`)
@@ -50,7 +50,11 @@ function givenOf(name: string, command: Command, rest: readonly string[], termin
     switches,
     config: () => orMisuse(() => readConfig('production', sources)),
     store: () => orMisuse(() => readStoreConfig(sources)),
-    say: terminal.say,
+    sources,
+    say: (text, facts) => {
+      if (switches.has(JSON_SWITCH)) terminal.say(JSON.stringify(facts))
+      else if (text !== '') terminal.say(text)
+    },
     note: terminal.note,
   }
 }
@@ -69,18 +73,13 @@ function split(rest: readonly string[], known: readonly string[]) {
   return { words, switches, settings }
 }
 
-function orMisuse<T>(read: () => T): T {
-  try {
-    return read()
-  } catch (fault) {
-    throw fault instanceof TypeError ? new Misuse(fault.message, { cause: fault }) : fault
-  }
-}
+/** Of every command. */
+const JSON_SWITCH = 'json'
 
 const isHelp = (word: string) => word === '--help' || word === '-h' || word === 'help'
 
 function usageOf(name: string, { words, switches = [] }: Command): string {
-  return ['countersign', name, ...words, ...switches.map((each) => `[--${each}]`), '[settings]'].join(' ')
+  return ['countersign', name, ...words, ...switches.map((each) => `[--${each}]`), '[--json]', '[settings]'].join(' ')
 }
 
 function helpOf(name: string, command: Command): string {
@@ -97,6 +96,7 @@ function helpOf(name: string, command: Command): string {
 }
 
 const SETTINGS_AND_CODES = [
+  'With --json the result is one line of JSON.',
   'Settings come from a JSON file (--config <file>), then COUNTERSIGN_<NAME>, then --<name>; docs/operating.md lists them.',
   'Ends with 0 when done, 1 when it failed, 2 when asked in the wrong way, 3 when a check did not hold.',
 ]

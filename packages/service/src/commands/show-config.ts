@@ -7,7 +7,8 @@ export const showConfig: Command = {
   examples: [['countersign config --config /etc/countersign.json', 'what a start with this file would run with']],
   about: ['Prints one JSON object. Refuses what `serve` would refuse, with all mistakes at once.'],
   async run({ config, say }) {
-    say(JSON.stringify(shownConfig(config()), null, 2))
+    const shown = shownConfig(config())
+    say(JSON.stringify(shown, null, 2), shown)
     return 0
   },
 }

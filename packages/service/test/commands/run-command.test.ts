@@ -53,3 +53,17 @@ describe.each(Object.entries(commands))('%s', (name, command) => {
 test('a word that is needed is asked for', async () => {
   for (const name of ['backup', 'restore', 'delete-operator-key']) expect((await run([name])).code).toBe(2)
 })
+
+test('with --json a result is one line of JSON, and variables of the command line are no mistakes', async () => {
+  const env = { COUNTERSIGN_BASE_URL: 'https://id.example', COUNTERSIGN_MASTER_KEY: '0123456789abcdef'.repeat(4) }
+  const theirs = {
+    COUNTERSIGN_URL: 'https://id.example',
+    COUNTERSIGN_SITE: 'a.example',
+    COUNTERSIGN_API_KEY: 'x',
+    COUNTERSIGN_API_KEY_FILE: 'y',
+  }
+  const { code, said } = await run(['config', '--json'], { ...env, ...theirs })
+  expect(code).toBe(0)
+  expect(said).not.toContain('\n')
+  expect(JSON.parse(said)).toMatchObject({ baseUrl: 'https://id.example' })
+})
