@@ -196,9 +196,11 @@ export function* revokeToken(
  */
 export function* reinstateUser({ siteId, ppid, reason }: UserAtSite, act: Act): Program<Placed<Reinstated>> {
   yield* lock(userLock(siteId, ppid))
-  // Times inside credentials have whole seconds, so the second in which this falls belongs to the past.
-  const reinstatedAtMs = Math.ceil(act.atMs / 1000) * 1000
   const user = yield* userRow(siteId, ppid)
+  // Never before the revocation itself, which may have come from a node whose clock is ahead, or have overtaken this on its way. Times inside
+  // credentials have whole seconds, so the second in which this falls belongs to the past.
+  const fromMs = Math.max(act.atMs, user === undefined ? 0 : number(user, 'revoked_at'))
+  const reinstatedAtMs = Math.ceil(fromMs / 1000) * 1000
   if (user === undefined || number(user, 'revoked') === 0) {
     yield* auditDone({ siteId, action: 'user.reinstate', target: ppid, outcome: 'unchanged', reason, act })
     return yield* alreadyActive(siteId, user, reinstatedAtMs)

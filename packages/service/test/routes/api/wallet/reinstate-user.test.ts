@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
-import { begin as beginAt, keyOf, NOWHERE, operator } from '../../../node.ts'
-import { newPpid } from '../../../party.ts'
+import { ClockDouble } from '../../../log/log-double.ts'
+import { begin as beginAt, keyOf, NOWHERE, openNode, operator } from '../../../node.ts'
+import { NOW, newPpid } from '../../../party.ts'
 import { forEachSharedStore } from '../../../stores.ts'
 
 forEachSharedStore('POST /api/wallet/reinstate-user', (open) => {
@@ -33,6 +34,22 @@ forEachSharedStore('POST /api/wallet/reinstate-user', (open) => {
     expect((await node.introspect(token)).body).toEqual({ active: false })
     await node.revokeUser(ppid)
     expect((await node.act(fresh.header)).code).toBe('credential_revoked')
+  })
+
+  it('by a node whose clock is behind brings back nothing that was signed before the revocation (I-6)', async () => {
+    const { node, store, A, issued } = await begin()
+    const clock = new ClockDouble()
+    clock.wallMs = NOW - 5000
+    const slow = await openNode(store, A, { clock })
+    const ppid = newPpid()
+    const unseen = await issued({ ppid, createdMs: NOW - 1000 })
+    await node.revokeUser(ppid)
+    const { body } = await slow.reinstate(ppid)
+    expect([body.already_active, body.reinstated_at]).toEqual([false, '2026-11-14T12:00:00Z'])
+    await node.later(5000)
+    expect((await node.act(unseen.header)).code).toBe('credential_revoked')
+    const nowMs = node.clock.wallMs
+    expect((await node.act((await issued({ ppid, nowMs, createdMs: nowMs })).header)).status).toBe(200)
   })
 
   it('of a user who is not revoked writes nothing', async () => {
