@@ -48,7 +48,7 @@ export class SiteContents {
         this.issuers.compromise(body.issuer, body.key_id, msOf(body.at))
         break
       case 'site.changed':
-        this.#change(body, body.bearer === 'off' ? entry.at : undefined)
+        this.#change(body, this.#isOffUntilNow(body) ? entry.at : undefined)
         break
       default:
         unknownKind(kind)
@@ -92,6 +92,11 @@ export class SiteContents {
       this.issuers.trust(line, asOfMs)
       this.issuers.distrust(issuer, msOf(distrustedAt))
     }
+  }
+
+  /** To the moment of being switched on again, bearer tokens were off: what was made meanwhile, by whoever had not heard of it, is dead too. */
+  #isOffUntilNow({ bearer }: SiteState): boolean {
+    return bearer === 'off' || (this.hasSite && this.settings.bearer === 'off')
   }
 
   #change({ bearer, holder_proof, credential_ttl_seconds_max }: SiteState, bearerOffAt: string | undefined): void {

@@ -137,8 +137,14 @@ export class PlainSite {
 
   snapshotLines(): SnapshotLine[] {
     const settings = this.settings()
+    let wasOff = false
     const off = latest(
-      this.#sayings.flatMap(({ kind, body, at: time }) => (kind === 'site.changed' && body.bearer === 'off' ? [time] : [])),
+      this.#sayings.flatMap(({ kind, body, at: time }) => {
+        if (kind !== 'site.changed') return []
+        const isOffUntilNow = wasOff || body.bearer === 'off'
+        wasOff = body.bearer === 'off'
+        return isOffUntilNow ? [time] : []
+      }),
     )
     const bearerOff = off === undefined ? {} : { bearer_off_at: timeOf(off) }
     const lines: SnapshotLine[] = settings === undefined ? [] : [{ type: 'site', ...settings, ...bearerOff }]

@@ -39,12 +39,12 @@ describe('the lines that a view writes of itself', () => {
     )
   })
 
-  it('say since when bearer tokens have been off, also when they are on again', async () => {
+  it('say until when bearer tokens were off, also when they are on again', async () => {
     const off = { bearer: 'off', holder_proof: 'required', credential_ttl_seconds_max: 60 } as const
     const entries = await logOf([SITE_STATE, { kind: 'site.changed', body: off, at: at(5) }, { ...SITE_STATE, at: at(9) }])
     expect(stateLines(viewOf(entries.slice(0, 1)))).toEqual([{ type: 'site', ...SITE_STATE.body }])
     expect(stateLines(viewOf(entries.slice(0, 2)))).toEqual([{ type: 'site', ...off, bearer_off_at: at(5) }])
-    expect(stateLines(viewOf(entries))).toEqual([{ type: 'site', ...SITE_STATE.body, bearer_off_at: at(5) }])
+    expect(stateLines(viewOf(entries))).toEqual([{ type: 'site', ...SITE_STATE.body, bearer_off_at: at(9) }])
   })
 
   it('are several for an issuer with more compromised keys than a line may have', async () => {

@@ -66,9 +66,11 @@ describe('a view at the beginning', () => {
     expect((await viewAfter(switched('on', 1))).settings.bearerOffMs).toBeUndefined()
     expect((await viewAfter(switched('on', 1), switched('off', 5), switched('on', 9))).settings).toMatchObject({
       bearer: 'on',
-      bearerOffMs: msAt(5),
+      bearerOffMs: msAt(9),
     })
-    expect((await viewAfter(switched('off', 7), switched('off', 3), switched('on', 9))).settings.bearerOffMs).toBe(msAt(7))
+    const again = [switched('off', 5), switched('on', 9), switched('on', 12)]
+    expect((await viewAfter(...again)).settings.bearerOffMs).toBe(msAt(9))
+    expect((await viewAfter(switched('off', 7), switched('off', 3), switched('on', 6))).settings.bearerOffMs).toBe(msAt(7))
   })
 
   it('draws its own seed, so that two views do not share their collisions', () => {

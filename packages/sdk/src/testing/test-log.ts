@@ -81,7 +81,7 @@ export function snapshotLines(entries: readonly Entry[]): SnapshotLine[] {
   for (const { kind, body, at } of entries) {
     switch (kind) {
       case 'site.changed': {
-        const offAt = body.bearer === 'off' ? at : site?.bearer_off_at
+        const offAt = body.bearer === 'off' || site?.bearer === 'off' ? at : site?.bearer_off_at
         site = { type: 'site', ...body, ...(offAt === undefined ? {} : { bearer_off_at: offAt }) }
         break
       }

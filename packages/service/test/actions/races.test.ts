@@ -81,6 +81,23 @@ forEachSharedStore('races', (open) => {
     expect(letIn).toBeGreaterThan(0)
   }, 60_000)
 
+  it('a token that was made while bearer was being switched off stays dead when it is on again', async () => {
+    const { node, store, A, issued } = await beginAt(open())
+    const { document } = await issued()
+    const act = () => ({ actor: 'operator', atMs: node.clock.nowMs(), requestId: undefined })
+    const asked = act()
+    node.clock.pass(5)
+    const token = await node.tokenFor(document)
+    for (const [bearer, by] of [['off', asked] as const, ['on', undefined] as const]) {
+      node.clock.pass(500)
+      await store.changeSite(A, { bearer }, by ?? act())
+      await node.deps.views.reached(await store.logPosition())
+    }
+    expect((await node.bearer(token)).code).toBe('token_invalid')
+    node.clock.pass(5)
+    expect((await node.bearer(await node.tokenFor(document))).status).toBe(200)
+  })
+
   it('I-17: the same revocation many times at once, on two nodes, is one entry and one answer', async () => {
     const { node, store, A, issued } = await beginAt(open())
     const other = await openNode(store, A)
