@@ -267,6 +267,20 @@ export function webhookSuite(store: TheStore): void {
       expect(await next(made.webhookId, NOW + LEASE_MS, ended(again), 'heir')).toMatchObject({ seq: 3 })
     })
 
+    it('is not believed when its end is further ahead than a lease can be: the clock was set back since', async () => {
+      const made = await madeWebhook()
+      await revoke(made.siteId, 2)
+      const due = await next(made.webhookId, NOW + 10 * DAY)
+      await next(made.webhookId, NOW + 10 * DAY, ended(due, { againAtMs: NOW + 10 * DAY + 5000 }))
+      expect(await isDue(made.webhookId)).toBe(true)
+      expect(await next(made.webhookId)).toMatchObject({ seq: 2, attempts: 1 })
+      const other = await madeWebhook()
+      await revoke(other.siteId)
+      await next(other.webhookId, NOW + 10 * DAY)
+      expect(await isDue(other.webhookId)).toBe(true)
+      expect(await next(other.webhookId, NOW, undefined, 'two')).toMatchObject({ seq: 2 })
+    })
+
     it('is longer with every delivery', async () => {
       const made = await madeWebhook()
       await revoke(made.siteId, 2)

@@ -12,6 +12,13 @@ const WAITING_MAX = 200
 /** How many entries one transaction makes into deliveries. */
 const PLANNED_MAX = 50
 
+/**
+ * Nobody takes a lease for longer, nor puts an attempt off for longer: a time further ahead comes from a clock that has been set back since, and must
+ * not hold anything up.
+ */
+const LEASE_MS_BELIEVED = 120_000
+const PAUSE_MS_BELIEVED = 86_400_000
+
 /** The newest first. */
 export function* deliveries(siteId: SiteId, webhookId: string, { after, limit }: Page): Program<readonly Delivery[]> {
   const found = yield* rows(
@@ -52,14 +59,18 @@ export function* replayDelivery(siteId: SiteId, deliveryId: string, act: Act): P
 export function* dueWebhooks(nowMs: number, limit: number): Program<readonly string[]> {
   const found = yield* rows(
     `SELECT w.webhook_id FROM webhooks w JOIN heads h ON h.site_id = w.site_id
-     WHERE w.deleted_at IS NULL AND (w.lease_until IS NULL OR w.lease_until <= $1)
-       AND (w.due_at <= $1 OR (w.status = 'on' AND w.waiting < $3 AND h.seq > w.cursor_seq))
+     WHERE w.deleted_at IS NULL AND ${isFree('$1')}
+       AND (w.due_at <= $1 OR w.due_at > $1 + ${PAUSE_MS_BELIEVED} OR (w.status = 'on' AND w.waiting < $3 AND h.seq > w.cursor_seq))
      ORDER BY w.turn_at, w.webhook_id LIMIT $2`,
     nowMs,
     limit,
     WAITING_MAX,
   )
   return found.map((row) => text(row, 'webhook_id'))
+}
+
+function isFree(now: string): string {
+  return `(lease_until IS NULL OR lease_until <= ${now} OR lease_until > ${now} + ${LEASE_MS_BELIEVED})`
 }
 
 /** What changes of a webhook in one turn. Its row is ours until the end of the transaction. */
@@ -88,7 +99,7 @@ export function* nextDelivery(turn: WebhookTurn, ended?: EndedAttempt): Program<
   if (turning.status === 'on') yield* plan(turn, turning)
   const fronts = yield* frontsOf(webhookId)
   const [first] = fronts
-  const due = first !== undefined && number(first, 'next_attempt_at') <= nowMs && turn.leave !== true ? first : undefined
+  const due = turn.leave === true ? undefined : fronts.find((row) => isDueAt(number(row, 'next_attempt_at'), nowMs))
   yield* rows(
     `UPDATE webhooks SET status = $2, cursor_seq = $3, waiting = $4, failing_since = $5, due_at = $6, turn_at = $7,
        lease_owner = CASE WHEN $8 = 1 THEN lease_owner END, lease_until = CASE WHEN $8 = 1 THEN lease_until END WHERE webhook_id = $1`,
@@ -113,12 +124,16 @@ export function* nextDelivery(turn: WebhookTurn, ended?: EndedAttempt): Program<
   }
 }
 
+function isDueAt(atMs: number, nowMs: number): boolean {
+  return atMs <= nowMs || atMs > nowMs + PAUSE_MS_BELIEVED
+}
+
 /** Undefined when it belongs to another node, or is no more. What was sent under a lease that somebody has taken over counts for nothing. */
 function* hold({ webhookId, owner, nowMs, leaseMs }: WebhookTurn, isHolder: boolean): Program<Row | undefined> {
   const take = 'UPDATE webhooks SET lease_owner = $2, lease_until = $3 WHERE webhook_id = $1 AND deleted_at IS NULL'
   return isHolder
     ? yield* row(`${take} AND lease_owner = $2 RETURNING *`, webhookId, owner, nowMs + leaseMs)
-    : yield* row(`${take} AND (lease_until IS NULL OR lease_until <= $4) RETURNING *`, webhookId, owner, nowMs + leaseMs, nowMs)
+    : yield* row(`${take} AND ${isFree('$4')} RETURNING *`, webhookId, owner, nowMs + leaseMs, nowMs)
 }
 
 function* write(ended: EndedAttempt, { webhookId, nowMs }: WebhookTurn, turning: Turning): Program<void> {

@@ -1,0 +1,479 @@
+import { once } from 'node:events'
+import { Webhook as Verifier } from 'standardwebhooks'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { StoreUnavailable } from '../../src/store/store.ts'
+import { forEachSharedStore } from '../stores.ts'
+import { closeReceivers, openReceiver, type Received } from './receiver.ts'
+import { beginSending, DAY, HOUR, MINUTE, type Sending, stopSenders } from './sending.ts'
+
+vi.setConfig({ testTimeout: 60_000 })
+
+afterEach(async () => {
+  await stopSenders()
+  await closeReceivers()
+})
+
+/** Long enough for anything that was going to happen. */
+const aWhile = () => new Promise((done) => setTimeout(done, 150))
+const until = (ask: () => unknown) => expect.poll(ask, { timeout: 10_000, interval: 5 })
+const numbers = (from: number, count: number) => Array.from({ length: count }, (_, i) => from + i)
+
+forEachSharedStore('the sender of webhooks', (open) => {
+  const begin = (): Promise<Sending> => beginSending(open())
+
+  describe('a delivery', () => {
+    it('is the entry of the log, signed so that standardwebhooks takes it', async () => {
+      const sending = await begin()
+      const receiver = await openReceiver()
+      const { webhookId, secret } = await sending.webhook(`${receiver.url}?of=theirs`)
+      sending.send()
+      await sending.revoke()
+      await until(() => receiver.got.length).toBe(1)
+      const [received] = receiver.got as [Received]
+      const [entry] = await sending.store.siteEntriesAfter(sending.siteId, 1, 10)
+      expect(new Verifier(secret).verify(received.body, received.headers)).toEqual({
+        type: 'user.revoked',
+        timestamp: entry?.at,
+        data: entry,
+      })
+      expect([received.method, received.path, received.headers['content-type']]).toEqual(['POST', '/in?of=theirs', 'application/json'])
+      expect(received.headers['user-agent']).toMatch(/^countersign\/\d/)
+      await until(() => sending.statuses(webhookId)).toEqual(['delivered'])
+      expect(await sending.deliveries(webhookId)).toMatchObject([{ attempts: 1, lastStatus: 204, deliveredAtMs: sending.clock.wallMs }])
+      expect(sending.attempts).toEqual({ delivered: 1, again: 0, failed: 0 })
+    })
+
+    it('control: standardwebhooks does not take it under another secret, or with another body', async () => {
+      const sending = await begin()
+      const receiver = await openReceiver()
+      const { secret } = await sending.webhook(receiver.url)
+      const other = await sending.webhook(receiver.url)
+      sending.send()
+      await sending.revoke()
+      await until(() => receiver.got.length).toBe(2)
+      const [one, two] = receiver.got as [Received, Received]
+      expect(one.headers['webhook-signature']).not.toBe(two.headers['webhook-signature'])
+      const holds = (received: Received, key: string, body = received.body) => {
+        try {
+          return new Verifier(key).verify(body, received.headers) !== undefined
+        } catch {
+          return false
+        }
+      }
+      for (const received of [one, two]) expect([holds(received, secret), holds(received, other.secret)].filter(Boolean)).toHaveLength(1)
+      expect(holds(one, secret, `${one.body} `) || holds(one, other.secret, `${one.body} `)).toBe(false)
+    })
+
+    it('is made of every entry, once and in order, also of those that came while nobody was sending', async () => {
+      const sending = await begin()
+      const receiver = await openReceiver((_request, response) => setTimeout(() => response.writeHead(200).end('ok'), 2))
+      const { webhookId } = await sending.webhook(receiver.url)
+      await sending.revoke(20)
+      sending.send()
+      await sending.revoke(20)
+      await until(() => receiver.got.length).toBe(40)
+      expect(receiver.seqs()).toEqual(numbers(2, 40))
+      expect(receiver.most()).toBe(1)
+      await until(async () => new Set(await sending.statuses(webhookId))).toEqual(new Set(['delivered']))
+    })
+
+    it('comes as soon as the log has it, though the next look would be long after', async () => {
+      const sending = await begin()
+      const receiver = await openReceiver()
+      await sending.webhook(receiver.url)
+      sending.send({ pollMs: HOUR })
+      await aWhile()
+      await sending.revoke()
+      await until(() => receiver.got.length).toBe(1)
+    })
+
+    it('comes all the same when nobody is woken', async () => {
+      const sending = await begin()
+      const receiver = await openReceiver()
+      await sending.webhook(receiver.url)
+      sending.send({ pollMs: 20 }, { onAppend: () => () => {} })
+      await aWhile()
+      await sending.revoke()
+      await until(() => receiver.got.length).toBe(1)
+    })
+
+    it('is of the kinds that the webhook was made for', async () => {
+      const sending = await begin()
+      const receiver = await openReceiver()
+      await sending.webhook(receiver.url, ['site.changed'])
+      sending.send()
+      await sending.revoke(2)
+      await sending.store.changeSite(sending.siteId, { bearer: 'off' }, sending.act())
+      await until(() => receiver.seqs()).toEqual([4])
+    })
+  })
+
+  describe('a receiver that fails', () => {
+    it('is tried 8 times over about a day; then the delivery has failed, and the next one is sent', async () => {
+      const sending = await begin()
+      const receiver = await openReceiver(500)
+      const { webhookId } = await sending.webhook(receiver.url)
+      sending.send()
+      const beganMs = sending.clock.wallMs
+      await sending.revoke()
+      await until(() => receiver.got.length).toBe(1)
+      for (const [i, ms] of [5000, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 4.25 * HOUR, 7 * HOUR, 10 * HOUR].entries()) {
+        await until(() => sending.deliveries(webhookId)).toMatchObject([{ attempts: i + 1, status: 'pending', lastStatus: 500 }])
+        sending.clock.pass(ms - 1)
+        await aWhile()
+        expect(receiver.got).toHaveLength(i + 1)
+        await sending.later(1, receiver.got, i + 2)
+      }
+      await until(() => sending.deliveries(webhookId)).toMatchObject([{ attempts: 8, status: 'failed', nextAttemptAtMs: undefined }])
+      expect(sending.clock.wallMs - beganMs).toBeGreaterThan(23 * HOUR)
+      expect(sending.clock.wallMs - beganMs).toBeLessThan(25 * HOUR)
+      expect(new Set(receiver.got.map(({ id, body }) => `${id} ${body}`)).size).toBe(1)
+      expect(new Set(receiver.got.map(({ headers }) => headers['webhook-timestamp'])).size).toBe(8)
+      expect(sending.attempts).toEqual({ delivered: 0, again: 7, failed: 1 })
+
+      receiver.answer(200)
+      await sending.revoke()
+      await until(() => sending.statuses(webhookId)).toEqual(['failed', 'delivered'])
+      await sending.later(2 * DAY, receiver.got, 9)
+    })
+
+    it('holds up what comes after, in order, and nobody else', async () => {
+      const sending = await begin()
+      const [failing, healthy] = [await openReceiver(503), await openReceiver()]
+      const { webhookId } = await sending.webhook(failing.url)
+      await sending.webhook(healthy.url)
+      sending.send()
+      await sending.revoke(5)
+      await until(() => healthy.seqs()).toEqual([2, 3, 4, 5, 6])
+      await until(async () => (await sending.deliveries(webhookId))[0]?.attempts).toBe(1)
+      await aWhile()
+      expect(failing.seqs()).toEqual([2])
+      failing.answer(200)
+      await sending.later(5000, failing.got, 6)
+      expect(failing.seqs()).toEqual([2, 2, 3, 4, 5, 6])
+    })
+
+    it.each([301, 400, 404, 429, 500, 504, 199 + 400])('is one that answers %s', async (status) => {
+      const sending = await begin()
+      const receiver = await openReceiver(status)
+      const { webhookId } = await sending.webhook(receiver.url)
+      sending.send()
+      await sending.revoke()
+      await until(() => sending.deliveries(webhookId)).toMatchObject([{ status: 'pending', attempts: 1, lastStatus: status }])
+    })
+
+    it.each([200, 201, 202, 204, 299])('is not one that answers %s', async (status) => {
+      const sending = await begin()
+      const receiver = await openReceiver(status)
+      const { webhookId } = await sending.webhook(receiver.url)
+      sending.send()
+      await sending.revoke()
+      await until(() => sending.deliveries(webhookId)).toMatchObject([{ status: 'delivered', attempts: 1, lastStatus: status }])
+    })
+
+    it('is left alone for as long as it asks to be', async () => {
+      const sending = await begin()
+      const receiver = await openReceiver((_request, response) => response.writeHead(503, { 'retry-after': '600' }).end())
+      const { webhookId } = await sending.webhook(receiver.url)
+      sending.send()
+      await sending.revoke()
+      await until(async () => (await sending.deliveries(webhookId))[0]?.nextAttemptAtMs).toBe(sending.clock.wallMs + 600_000)
+    })
+
+    it('is disabled after five days, with an audit row, and nothing more is sent', async () => {
+      const sending = await begin()
+      const receiver = await openReceiver(500)
+      const { webhookId } = await sending.webhook(receiver.url)
+      sending.send()
+      await sending.revoke(20)
+      const beganMs = sending.clock.wallMs
+      const isOn = async () => (await sending.store.webhook(sending.siteId, webhookId))?.status === 'on'
+      while (await isOn()) await sending.nextAttempt(webhookId)
+      const days = (sending.clock.wallMs - beganMs) / DAY
+      expect(days).toBeGreaterThanOrEqual(5)
+      expect(days).toBeLessThan(6)
+      const asked = receiver.got.length
+      expect(asked).toBeLessThanOrEqual(6 * 8)
+      receiver.answer(200)
+      await sending.revoke()
+      sending.clock.pass(2 * DAY)
+      await aWhile()
+      expect(receiver.got).toHaveLength(asked)
+      expect(new Set(await sending.statuses(webhookId))).toEqual(new Set(['failed']))
+      const audit = await sending.store.auditRows(sending.siteId, { after: undefined, limit: 100 })
+      expect(audit.filter(({ action }) => action === 'webhook.disable')).toMatchObject([
+        { target: webhookId, detail: { reason: 'nothing could be delivered for five days' }, act: { actor: 'system' } },
+      ])
+      expect(sending.logged.join()).toContain('a webhook is disabled')
+    })
+
+    it('control: stays on when it took one delivery in between', async () => {
+      const sending = await begin()
+      const receiver = await openReceiver(500)
+      const { webhookId } = await sending.webhook(receiver.url)
+      sending.send()
+      await sending.revoke(20)
+      const beganMs = sending.clock.wallMs
+      while (sending.clock.wallMs < beganMs + 3 * DAY) await sending.nextAttempt(webhookId)
+      receiver.answer((_request, response) => {
+        receiver.answer(500)
+        response.writeHead(200).end()
+      })
+      while (sending.clock.wallMs < beganMs + 7 * DAY) await sending.nextAttempt(webhookId)
+      expect(await sending.statuses(webhookId)).toContain('delivered')
+      expect(await sending.store.webhook(sending.siteId, webhookId)).toMatchObject({ status: 'on' })
+    })
+
+    it('is not disabled for one failure long after another', async () => {
+      const sending = await begin()
+      const receiver = await openReceiver(500)
+      const { webhookId } = await sending.webhook(receiver.url)
+      sending.send()
+      await sending.revoke()
+      while ((await sending.statuses(webhookId))[0] !== 'failed') await sending.nextAttempt(webhookId)
+      sending.clock.pass(10 * DAY)
+      await sending.revoke()
+      await until(async () => (await sending.deliveries(webhookId))[1]?.attempts).toBe(1)
+      expect(await sending.store.webhook(sending.siteId, webhookId)).toMatchObject({ status: 'on' })
+    })
+
+    it('that answers 410 is disabled at once', async () => {
+      const sending = await begin()
+      const receiver = await openReceiver(410)
+      const { webhookId } = await sending.webhook(receiver.url)
+      sending.send()
+      await sending.revoke(3)
+      await until(async () => (await sending.store.webhook(sending.siteId, webhookId))?.status).toBe('disabled')
+      expect(receiver.got).toHaveLength(1)
+      expect(new Set(await sending.statuses(webhookId))).toEqual(new Set(['failed']))
+      const audit = await sending.store.auditRows(sending.siteId, { after: undefined, limit: 100 })
+      expect(audit.find(({ action }) => action === 'webhook.disable')?.detail).toMatchObject({ reason: 'the receiver answered 410 Gone' })
+    })
+  })
+
+  describe('a replay', () => {
+    it('sends the same message once more, and keeps nobody waiting', async () => {
+      const sending = await begin()
+      const receiver = await openReceiver()
+      const { webhookId } = await sending.webhook(receiver.url)
+      sending.send()
+      await sending.revoke(2)
+      await until(() => sending.statuses(webhookId)).toEqual(['delivered', 'delivered'])
+      const [first] = await sending.deliveries(webhookId)
+      receiver.answer((_request, response, { seq }) => response.writeHead(seq === 2 ? 500 : 200).end())
+      await sending.store.replayDelivery(sending.siteId, first?.deliveryId ?? '', sending.act())
+      await until(() => receiver.seqs()).toEqual([2, 3, 2])
+      await sending.revoke()
+      await until(() => receiver.seqs()).toEqual([2, 3, 2, 4])
+      receiver.answer(200)
+      await sending.later(5000, receiver.got, 5)
+      const replayed = receiver.got.filter(({ seq }) => seq === 2)
+      expect(new Set(replayed.map(({ id, body }) => `${id} ${body}`)).size).toBe(1)
+      await until(() => sending.statuses(webhookId)).toEqual(['delivered', 'delivered', 'delivered'])
+    })
+  })
+
+  describe('a change of secret', () => {
+    it('A212: both sign for a day, then the new one alone', async () => {
+      const sending = await begin()
+      const receiver = await openReceiver()
+      const { webhookId, secret } = await sending.webhook(receiver.url)
+      const next = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
+      const sealed = sending.keys.seal(`webhook:${sending.siteId}:${webhookId}`, next)
+      await sending.store.rotateWebhookSecret(sending.siteId, webhookId, sealed, sending.clock.wallMs + DAY, sending.act())
+      sending.send()
+      await sending.revoke()
+      await until(() => receiver.got.length).toBe(1)
+      const [during] = receiver.got as [Received]
+      for (const key of [secret, next]) expect(new Verifier(key).verify(during.body, during.headers)).toBeDefined()
+      expect(during.headers['webhook-signature']?.split(' ')).toHaveLength(2)
+
+      sending.clock.pass(DAY)
+      await sending.revoke()
+      await until(() => receiver.got.length).toBe(2)
+      const after = receiver.got[1] as Received
+      const { 'webhook-id': id = '', 'webhook-timestamp': time, 'webhook-signature': signature } = after.headers
+      expect(signature).toBe(new Verifier(next).sign(id, new Date(Number(time) * 1000), after.body))
+    })
+  })
+
+  describe('several nodes', () => {
+    it('send each entry once and in order, whoever of them does it', async () => {
+      const sending = await begin()
+      const receivers = await Promise.all(numbers(0, 6).map(() => openReceiver()))
+      for (const { url } of receivers) await sending.webhook(url)
+      for (let node = 0; node < 3; node++) sending.send()
+      for (let i = 0; i < 10; i++) {
+        await sending.revoke(2)
+        await new Promise((done) => setTimeout(done, 10))
+      }
+      await until(() => receivers.map(({ got }) => got.length)).toEqual(receivers.map(() => 20))
+      await aWhile()
+      expect(receivers.map(({ seqs }) => seqs())).toEqual(receivers.map(() => numbers(2, 20)))
+    })
+
+    it('control: without leases they send things twice', async () => {
+      const sending = await begin()
+      const receiver = await openReceiver((_request, response) => setTimeout(() => response.writeHead(200).end(), 40))
+      await sending.webhook(receiver.url)
+      for (let node = 0; node < 3; node++) sending.send({ leaseMs: 0 })
+      await sending.revoke(5)
+      await until(() => new Set(receiver.seqs()).size).toBe(5)
+      expect(receiver.got.length).toBeGreaterThan(5)
+    })
+
+    it('one takes over when another has died after sending and before writing it down: the same message comes again', async () => {
+      const sending = await begin()
+      const receiver = await openReceiver()
+      const { webhookId } = await sending.webhook(receiver.url)
+      // It dies with the word on its lips: whatever it wants to write never arrives.
+      const shared = sending.store
+      let isDead = false
+      sending.send(
+        { closeMsMax: 0 },
+        {
+          nextDelivery: async (turn, ended) => {
+            if (ended !== undefined) isDead = true
+            if (isDead) throw new StoreUnavailable('dead')
+            return shared.nextDelivery(turn, ended)
+          },
+        },
+      )
+      await sending.revoke(3)
+      await until(() => isDead).toBe(true)
+      sending.send()
+      await aWhile()
+      expect(receiver.seqs()).toEqual([2])
+      await sending.later(20_000, receiver.got, 4)
+      expect(receiver.seqs()).toEqual([2, 2, 3, 4])
+      expect(receiver.got[1]?.id).toBe(receiver.got[0]?.id)
+      expect(receiver.got[1]?.body).toBe(receiver.got[0]?.body)
+      await until(() => sending.statuses(webhookId)).toEqual(['delivered', 'delivered', 'delivered'])
+    })
+  })
+
+  describe('bounds', () => {
+    it('sends to so many at a time, and lets everybody have a turn', async () => {
+      const sending = await begin()
+      let running = 0
+      let most = 0
+      const slow = await openReceiver((_request, response) => {
+        most = Math.max(most, ++running)
+        setTimeout(() => {
+          running--
+          response.writeHead(200).end()
+        }, 20)
+      })
+      const made = []
+      for (let i = 0; i < 8; i++) made.push(await sending.webhook(`${slow.url}/${i}`))
+      await sending.revoke(4)
+      sending.send({ runningMax: 3 })
+      await until(() => slow.got.length).toBe(32)
+      expect(most).toBe(3)
+      // Nobody had its last before everybody had its first.
+      const firsts = made.map((_, i) => slow.got.findIndex(({ path }) => path === `/in/${i}`))
+      const lasts = made.map((_, i) => slow.got.findLastIndex(({ path }) => path === `/in/${i}`))
+      expect(Math.max(...firsts)).toBeLessThan(Math.min(...lasts))
+      for (let i = 0; i < 8; i++) expect(slow.got.filter(({ path }) => path === `/in/${i}`).map(({ seq }) => seq)).toEqual([2, 3, 4, 5])
+    })
+
+    it('goes on by itself when the store was away for a while', async () => {
+      const sending = await begin()
+      const receiver = await openReceiver()
+      await sending.webhook(receiver.url)
+      const shared = sending.store
+      let isDown = true
+      sending.send(
+        {},
+        {
+          dueWebhooks: async (nowMs, limit) => {
+            if (isDown) throw new StoreUnavailable('down')
+            return shared.dueWebhooks(nowMs, limit)
+          },
+        },
+      )
+      await sending.revoke()
+      await aWhile()
+      expect(sending.logged.filter((line) => line.includes('could not be asked'))).toHaveLength(1)
+      isDown = false
+      await until(() => receiver.got.length).toBe(1)
+    })
+
+    it('waits while the clock is not to be believed', async () => {
+      const sending = await begin()
+      const receiver = await openReceiver()
+      await sending.webhook(receiver.url)
+      sending.clock.fault = new Error('leapt')
+      sending.send()
+      await sending.revoke()
+      await aWhile()
+      expect(receiver.got).toHaveLength(0)
+      sending.clock.fault = undefined
+      await until(() => receiver.got.length).toBe(1)
+    })
+
+    it('sends nothing when the secret does not open, and says so in the log, where neither secret nor URL is (I-20)', async () => {
+      const sending = await begin()
+      const receiver = await openReceiver(500)
+      const { webhookId, secret } = await sending.webhook(`${receiver.url}?token=canary`)
+      sending.send()
+      await sending.revoke()
+      await until(async () => (await sending.deliveries(webhookId))[0]?.attempts).toBe(1)
+      await sending.store.rotateWebhookSecret(sending.siteId, webhookId, 'v1.00000000.AAAA', sending.clock.wallMs, sending.act())
+      sending.clock.pass(5000)
+      await until(async () => (await sending.deliveries(webhookId))[0]?.attempts).toBe(2)
+      expect(receiver.got).toHaveLength(1)
+      expect(sending.logged.join()).toContain('another master key')
+      expect(sending.logged.join()).not.toContain('canary')
+      expect(sending.logged.join()).not.toContain(secret.slice(6, 20))
+    })
+  })
+
+  describe('closing', () => {
+    it('lets what is under way end, and writes it down', async () => {
+      const sending = await begin()
+      const receiver = await openReceiver((_request, response) => setTimeout(() => response.writeHead(200).end(), 100))
+      const { webhookId } = await sending.webhook(receiver.url)
+      const sender = sending.send()
+      await sending.revoke(3)
+      await until(() => receiver.got.length).toBe(1)
+      await sender.close()
+      expect(await sending.statuses(webhookId)).toEqual(['delivered', 'pending', 'pending'])
+      // The lease was given back: the next one need not wait.
+      sending.send()
+      await until(() => receiver.seqs()).toEqual([2, 3, 4])
+    })
+
+    it('cuts a receiver that does not answer, without counting it as tried, and whoever comes next sends it again', async () => {
+      const sending = await begin()
+      const receiver = await openReceiver(() => {})
+      const { webhookId } = await sending.webhook(receiver.url)
+      const sender = sending.send({ closeMsMax: 20 })
+      await sending.revoke()
+      await until(() => receiver.got.length).toBe(1)
+      await sender.close()
+      expect(await sending.deliveries(webhookId)).toMatchObject([{ status: 'pending', attempts: 0 }])
+      receiver.answer(200)
+      sending.send()
+      await until(() => sending.statuses(webhookId)).toEqual(['delivered'])
+      expect(receiver.got[1]?.id).toBe(receiver.got[0]?.id)
+    })
+  })
+
+  it('stops sending to a webhook that was deleted, also to one that it is just sending to', async () => {
+    const sending = await begin()
+    const receiver = await openReceiver(() => {})
+    const { webhookId } = await sending.webhook(receiver.url)
+    const held: Parameters<Parameters<typeof receiver.answer>[0] & object>[] = []
+    receiver.answer((...answer) => void held.push(answer))
+    sending.send()
+    await sending.revoke(3)
+    await until(() => held.length).toBe(1)
+    await sending.store.deleteWebhook(sending.siteId, webhookId, sending.act())
+    const [, response] = held[0] as NonNullable<(typeof held)[0]>
+    response.writeHead(200).end()
+    await once(response, 'close')
+    await aWhile()
+    expect(receiver.seqs()).toEqual([2])
+  })
+})
