@@ -50,7 +50,7 @@ async function tellSite({ store, clock, log }: RefreshDeps, issuer: Issuer, keys
   if (next === undefined) return log.warn(about, 'a DID document has too many keys, with the compromised ones; its old keys stay')
   if (sameKeyStates(issuer.keys, next)) return
   const act: Act = { actor: 'system', atMs: clock.nowMs(), requestId: undefined }
-  await store.changeIssuer(issuer.siteId, issuer.issuer, { keys: next }, act)
+  await store.changeIssuer(issuer.siteId, issuer.issuer, { keys: next, whileFetched: true }, act)
   log.info({ ...about, keys: next.map(({ id, status }) => `${id} ${status}`) }, 'the keys of a did:web have changed')
 }
 

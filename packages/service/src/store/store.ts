@@ -261,7 +261,10 @@ export interface Issuer extends NewIssuer {
 }
 export interface IssuerChanges {
   readonly status?: 'trusted' | 'distrusted'
+  /** One that is there already keeps its status: whoever made the list may not have heard what the site has said of the key since. */
   readonly keys?: readonly KeyState[]
+  /** Changes nothing once the keys have been pinned by hand: for what a document said. */
+  readonly whileFetched?: true
   /** False once its keys have been pinned by hand. */
   readonly fetched?: boolean
   readonly scope?: readonly Scope[] | null

@@ -122,6 +122,29 @@ export function administrationSuite(store: TheStore): void {
       ])
     })
 
+    it('keeps what was said of a key while somebody else was making a list with it', async () => {
+      const site = await madeSite()
+      const issuer = await newIssuer(site, { fetched: true })
+      await store().addIssuer(issuer, act())
+      const added = await newKey('key-2')
+      await store().changeIssuerKey(site, issuer.issuer, 'key-1', 'retired', act())
+      const changed = await store().changeIssuer(site, issuer.issuer, { keys: [...issuer.keys, added] }, act())
+      expect(changed?.keys).toMatchObject([{ id: 'key-1', status: 'retired' }, added])
+      expect(await lastEntryOf(store(), site)).toMatchObject({ body: { keys: [{ status: 'retired' }, { status: 'active' }] } })
+    })
+
+    it('lets a document change nothing once the keys are pinned', async () => {
+      const site = await madeSite()
+      const issuer = await newIssuer(site, { fetched: true })
+      await store().addIssuer(issuer, act())
+      const [pinned, published] = [[await newKey('pinned')], [await newKey('published')]]
+      await store().changeIssuer(site, issuer.issuer, { keys: pinned, fetched: false }, act())
+      const late = { keys: published, whileFetched: true } as const
+      expect(await store().changeIssuer(site, issuer.issuer, late, act(NOW, 'system'))).toMatchObject({ keys: pinned, position: 0 })
+      expect((await store().issuer(site, issuer.issuer))?.keys).toEqual(pinned)
+      expect(await lastEntryOf(store(), site)).toMatchObject({ body: { keys: pinned } })
+    })
+
     it('retires a key and takes it back', async () => {
       const site = await madeSite()
       const issuer = await newIssuer(site)

@@ -33,11 +33,13 @@ export function* changeIssuer(siteId: SiteId, name: string, changes: IssuerChang
   yield* lock(issuersOf(siteId))
   const before = yield* issuer(siteId, name)
   if (before === undefined) return undefined
-  const { status = before.status, keys = before.keys, fetched = before.fetched, scope, credentialTtlSecondsMax, label } = changes
+  const { whileFetched = false, ...named } = changes
+  if (whileFetched && !before.fetched) return { ...before, position: 0 }
+  const { status = before.status, keys = before.keys, fetched = before.fetched, scope, credentialTtlSecondsMax, label } = named
   yield* update({
     ...before,
     status,
-    keys,
+    keys: keys.map((key) => before.keys.find(({ id, key: material }) => id === key.id && material === key.key) ?? key),
     fetched,
     scope: changed(before.scope, scope),
     credentialTtlSecondsMax: changed(before.credentialTtlSecondsMax, credentialTtlSecondsMax),
@@ -50,7 +52,7 @@ export function* changeIssuer(siteId: SiteId, name: string, changes: IssuerChang
   const isChanged = JSON.stringify(after) !== JSON.stringify(before)
   // A document that is fetched every few minutes and has not changed is no news.
   if (isChanged || act.actor !== 'system') {
-    const detail = { changed: Object.keys(changes) }
+    const detail = { changed: Object.keys(named) }
     const outcome = isChanged ? 'done' : 'unchanged'
     yield* auditDone({ siteId, action: 'issuer.change', target: name, outcome, seq: appended?.seq, detail, act })
   }

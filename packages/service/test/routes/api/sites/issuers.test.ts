@@ -432,6 +432,32 @@ forEachSharedStore('issuers', (open) => {
       expect((await node.show(await webCredential(one, 'key-1'))).status).toBe(401)
     })
 
+    it('takes back nothing that the site says at that very moment', async () => {
+      const { node, one, two } = await fetchedIssuer()
+      const { store } = node.deps
+      const mallory = await newParty()
+      /** Runs while the refresh has read the issuer and has yet to write. */
+      const meanwhile = (say: () => Promise<unknown>) => {
+        const between = Object.create(store) as typeof store
+        between.issuer = async (siteId, issuer) => {
+          const read = await store.issuer(siteId, issuer)
+          if (siteId === node.home && issuer === WEB) await say()
+          return read
+        }
+        return refresh({ ...node, deps: { ...node.deps, store: between } })
+      }
+      node.documents.set(WEB, [
+        { id: 'key-1', key: one.key.publicKey },
+        { id: 'key-2', key: two.key.publicKey },
+      ])
+      await meanwhile(() => setKey(node, WEB, 'key-1', 'retired'))
+      expect((await find(node, WEB))?.keys).toMatchObject([{ id: 'key-1', status: 'retired' }, { id: 'key-2' }])
+      node.documents.set(WEB, [{ id: 'key-3', key: mallory.key.publicKey }])
+      await meanwhile(() => change(node, WEB, { keys: [two.keyId] }))
+      expect((await find(node, WEB))?.keys).toMatchObject([{ id: 'key-2', status: 'active' }])
+      expect((await node.show(await webCredential(mallory, 'key-3'))).status).toBe(401)
+    })
+
     it('lets nothing count when the document names no key any more', async () => {
       const { node, one } = await fetchedIssuer()
       node.documents.set(WEB, [])
