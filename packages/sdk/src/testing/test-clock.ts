@@ -3,6 +3,8 @@ import type { GuardClock } from '../view/clock.ts'
 /** A clock that stands still until it is told to go on. */
 export interface TestClock extends GuardClock {
   readonly nowMs: number
+  /** How many callbacks are due some time. */
+  readonly pending: number
   /** Goes on by so much, with everything that is due on the way, in order. Returns when what that set off has come to rest. */
   advance(ms: number): Promise<void>
   /** Sets the wall clock ahead, or back, and nothing else: what a wrong time server or an operator does. */
@@ -28,6 +30,9 @@ export function createTestClock(startMs = Date.now()): TestClock {
   return {
     get nowMs() {
       return offsetMs + monotonicMs
+    },
+    get pending() {
+      return timers.size
     },
     read: () => ({ wallMs: offsetMs + monotonicMs, monotonicMs }),
     after(ms, callback) {

@@ -21,6 +21,12 @@ export interface TestService {
   /** Tells all followers of an entry, and that it is the last. */
   announce(entry: Entry): Promise<void>
   heartbeat(): Promise<void>
+  /** Puts any text on the feed of all followers. */
+  say(text: string): void
+  /** Signs with this key from now on, and lists no other. */
+  signWith(feedKey: FeedKey): void
+  /** The log is kept from here on only: older cursors are expired. */
+  forgetEntries(): void
   readonly network: TestNetwork
   /** `cut`: connections break and new ones fail. `silent`: they stay open and nothing comes. `refusing`: the API key is no longer good. */
   become(network: TestNetwork): void
@@ -37,9 +43,14 @@ export interface TestServiceOptions {
   readonly apiKey: string
   readonly clock: TestClock
   readonly log: TestLog
-  readonly feedKey: { readonly kid: string; readonly key: PrivateKey }
+  readonly feedKey: FeedKey
   /** The answer of introspection. */
   readonly introspect: (token: string) => Promise<unknown>
+}
+
+export interface FeedKey {
+  readonly kid: string
+  readonly key: PrivateKey
 }
 
 interface Follower {
@@ -51,8 +62,9 @@ const HEARTBEAT_MS = 5_000
 const LINES_IN_A_PIECE = 500
 
 export function createTestService(options: TestServiceOptions): TestService {
-  const { baseUrl, siteId, apiKey, clock, feedKey } = options
-  let { log } = options
+  const { baseUrl, siteId, apiKey, clock } = options
+  let { log, feedKey } = options
+  let keptFromSeq = 0
   let network: TestNetwork = 'well'
   let cancelHeartbeat = () => {}
   const followers = new Set<Follower>()
@@ -103,8 +115,9 @@ export function createTestService(options: TestServiceOptions): TestService {
     const seq = Number(place)
     if (epoch !== log.head.epoch || seq > log.head.seq) return problem(409, 'cursor_ahead')
     const backlog = log.entries.filter((entry) => entry.seq > seq)
-    if (backlog.length < log.head.seq - seq) return problem(410, 'cursor_expired')
+    if (seq < keptFromSeq) return problem(410, 'cursor_expired')
     const first = `retry: 1000\n\n${backlog.map(entryText).join('')}${await heartbeatText()}`
+    if (network === 'cut') throw new TypeError('the network is cut') // Meanwhile.
     let follower: Follower | undefined
     const body = new ReadableStream<Uint8Array>({
       start(controller) {
@@ -176,12 +189,20 @@ export function createTestService(options: TestServiceOptions): TestService {
     async heartbeat() {
       tell(await heartbeatText())
     },
+    say: tell,
+    signWith(next) {
+      feedKey = next
+    },
+    forgetEntries() {
+      keptFromSeq = log.head.seq
+    },
     become(next) {
       network = next
       if (next === 'cut' || next === 'refusing') breakAll()
     },
     follow(next) {
       log = next
+      keptFromSeq = 0
       breakAll()
     },
     close() {

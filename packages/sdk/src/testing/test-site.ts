@@ -32,7 +32,7 @@ import type { GuardOptions } from '../guard/options.ts'
 import { createGuard, type Guard } from '../guard.ts'
 import { createTestClock, rest, type TestClock } from './test-clock.ts'
 import { createTestLog, type TestLog } from './test-log.ts'
-import { createTestService, type TestService } from './test-service.ts'
+import { createTestService, type FeedKey, type TestService } from './test-service.ts'
 
 export interface TestSiteOptions {
   readonly siteId?: string
@@ -92,14 +92,21 @@ export interface TestSite {
   retireKey(): Promise<void>
   compromiseKey(): Promise<void>
   changeSite(changes: Partial<SiteState>): Promise<void>
+  /** Any other entry of the log. */
+  append<Kind extends EntryKind>(kind: Kind, body: EntryBodies[Kind]): Promise<void>
   /** Both clocks go on, heartbeats included. */
   advance(ms: number): Promise<void>
   cutFeed(): Promise<void>
   /** Connections stay open and nothing comes any more. */
   silenceFeed(): Promise<void>
   mendFeed(): Promise<void>
-  /** What a restore from a backup does: another epoch, in which only the issuer and the settings of now are known. */
-  restore(): Promise<void>
+  /** What a restore from a backup does: a log that knows only the issuer and the settings of now, in another epoch unless told otherwise. */
+  restore(options?: { readonly keepEpoch?: boolean }): Promise<void>
+  rotateFeedKey(): Promise<void>
+  /** The issuers that the site trusts, as the log states them: to have another test site trust them too. */
+  readonly issuers: readonly IssuerState[]
+  readonly log: TestLog
+  readonly feedKey: FeedKey
   /** What the service itself knows, for comparisons with what a guard knows. */
   readonly knowledge: Knowledge
   close(): Promise<void>
@@ -117,7 +124,7 @@ export async function createTestSite(options: TestSiteOptions = {}): Promise<Tes
   if (siteId === undefined) throw new TypeError('siteId must be a lower-case host name')
   const clock = createTestClock(options.startMs)
   const issuerKey = await generatePrivateKey('Ed25519')
-  const feedKey = { kid: KID, key: await generatePrivateKey('Ed25519') }
+  let feedKey = { kid: KID, key: await generatePrivateKey('Ed25519') }
   const issuer = didKey(issuerKey.publicKey)
   const keyId = issuerKey.publicKey.multikey
   const tokens = new Map<string, TokenFacts>()
@@ -183,10 +190,25 @@ export async function createTestSite(options: TestSiteOptions = {}): Promise<Tes
     service,
     guardOptions,
     knowledge,
+    get issuers() {
+      return [state]
+    },
+    append,
+    get log() {
+      return log
+    },
+    get feedKey() {
+      return feedKey
+    },
+    async rotateFeedKey() {
+      feedKey = { kid: `${feedKey.kid}-next`, key: await generatePrivateKey('Ed25519') }
+      service.signWith(feedKey)
+    },
     async guard(more = {}) {
       const guard = createGuard({ ...guardOptions, nonceStore: memoryNonces(), ...more })
       guards.add(guard)
       await guard.ready()
+      await settle()
       return guard
     },
     async issue({ user = 'alice', scope = ['orders:read'], ttlSeconds = 3_600, bound = false, delegable = false } = {}) {
@@ -274,8 +296,8 @@ export async function createTestSite(options: TestSiteOptions = {}): Promise<Tes
       service.become('well')
       await settle()
     },
-    async restore() {
-      log = createTestLog(siteId, randomEpoch())
+    async restore({ keepEpoch = false } = {}) {
+      log = createTestLog(siteId, keepEpoch ? log.head.epoch : randomEpoch())
       await begin(log)
       service.follow(log)
       await settle()

@@ -17,7 +17,7 @@ export interface Acknowledger {
 const INTERVAL_MS = 250
 const AFTER_FAILURE_MS = 2_000
 
-/** A call that fails is made again with what has been applied by then. Nothing depends on it but the service's knowledge of us. */
+/** A call that fails is made again with the next note. Nothing depends on it but the service's knowledge of us. */
 export function createAcknowledger(send: (head: Head) => Promise<void>, clock: GuardClock): Acknowledger {
   let wanted: Head | undefined
   let sent: Head | undefined
@@ -26,10 +26,11 @@ export function createAcknowledger(send: (head: Head) => Promise<void>, clock: G
   let cancel = () => {}
   let closed = false
 
-  const pause = (ms: number) => {
+  const pause = (ms: number, then: () => void) => {
+    if (closed) return
     cancel = clock.after(ms, () => {
       busy = false
-      go()
+      then()
     })
   }
 
@@ -40,11 +41,10 @@ export function createAcknowledger(send: (head: Head) => Promise<void>, clock: G
     send(head).then(
       () => {
         sent = head
-        if (!closed) pause(INTERVAL_MS)
+        pause(INTERVAL_MS, go)
       },
-      () => {
-        if (!closed) pause(AFTER_FAILURE_MS)
-      },
+      // Not by itself: as long as the feed comes, something is noted every few seconds, and otherwise there is nobody to tell.
+      () => pause(AFTER_FAILURE_MS, () => undefined),
     )
   }
 
