@@ -11,7 +11,7 @@ export async function readBoundedBody(stream: BodyStream | null, bytesMax: numbe
   let length = 0
   for (;;) {
     const { done, value } = await reader.read()
-    if (done) return joined(parts, length)
+    if (done) return joinBytes(parts, length)
     if (value === undefined) continue
     length += value.length
     if (length > bytesMax) {
@@ -22,7 +22,8 @@ export async function readBoundedBody(stream: BodyStream | null, bytesMax: numbe
   }
 }
 
-function joined(parts: readonly Uint8Array[], length: number): Uint8Array<ArrayBuffer> {
+/** `length` is that of all parts together. */
+export function joinBytes(parts: readonly Uint8Array[], length: number): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(length)
   let at = 0
   for (const part of parts) {

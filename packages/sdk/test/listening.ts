@@ -19,8 +19,9 @@ export async function listening(listener: RequestListener | Server): Promise<Lis
     origin: `http://127.0.0.1:${port}`,
     port,
     close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve())
+      new Promise<void>((resolve) => {
+        // Answers learn of it a turn after the server does.
+        server.close(() => setImmediate(() => setImmediate(resolve)))
         server.closeAllConnections()
       }),
   }

@@ -1,0 +1,42 @@
+import { type GuardDemand, readDemand } from '../guard/demand.ts'
+import type { Guard } from '../guard.ts'
+import { admit } from './admission.ts'
+import { keptBodyOf } from './kept-bodies.ts'
+import { guardRequestOf, type NodeRequest, type NodeResponse, sendDenial } from './node-request.ts'
+import { BODY_BYTES_MAX, type RequireCredentialOptions } from './require-credential.ts'
+
+export { credentialOf, signalOf } from './admission.ts'
+export { keepRawBody } from './kept-bodies.ts'
+export type { RequireCredentialOptions }
+
+/** Middleware of Express 4 and 5, and of whatever else calls `(req, res, next)`. */
+export type Middleware = (
+  request: NodeRequest & { readonly originalUrl?: string },
+  response: NodeResponse,
+  next: (error?: unknown) => void,
+) => Promise<void>
+
+/**
+ * Lets requests through whose credential or token the guard accepts for this scope, and answers all others with problem+json. Handlers find the
+ * verdict with `credentialOf(req)`.
+ *
+ * The body of a request with a bound credential is compared with its Content-Digest. So put this in front of body parsers, which can still read the
+ * body afterwards, or give them `{ verify: keepRawBody }`. Where the bytes are gone, `next` gets a TypeError that says so. Throws a TypeError for a scope
+ * that is none.
+ */
+export function requireCredential(guard: Guard, demand: GuardDemand = {}, options: RequireCredentialOptions = {}): Middleware {
+  const { bodyBytesMax = BODY_BYTES_MAX } = options
+  readDemand(demand)
+  return async (request, response, next) => {
+    try {
+      const target = request.originalUrl ?? request.url ?? '/'
+      const verdict = await guard.verify(guardRequestOf(request, target, bodyBytesMax, keptBodyOf(request)), demand)
+      if (!verdict.ok) return sendDenial(response, verdict)
+      admit(request, guard, verdict, (over) => response.once('close', over))
+    } catch (error) {
+      return next(error)
+    }
+    // Outside of the try: what handlers throw is theirs.
+    next()
+  }
+}

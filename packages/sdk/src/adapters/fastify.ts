@@ -1,0 +1,52 @@
+import { type GuardDemand, readDemand } from '../guard/demand.ts'
+import type { Guard } from '../guard.ts'
+import { admit } from './admission.ts'
+import { guardRequestOf, type NodeRequest } from './node-request.ts'
+import { BODY_BYTES_MAX, type RequireCredentialOptions } from './require-credential.ts'
+
+export { credentialOf, signalOf } from './admission.ts'
+export type { RequireCredentialOptions }
+
+interface FastifyRequestLike {
+  readonly raw: NodeRequest
+  readonly originalUrl: string
+}
+
+interface FastifyReplyLike {
+  readonly raw: { once(event: 'close', listener: () => void): unknown }
+  code(status: number): unknown
+  headers(values: Record<string, string>): unknown
+  send(payload: Uint8Array): unknown
+}
+
+/** A `preParsing` hook of Fastify 5. */
+export type PreParsingHook = <Payload>(request: FastifyRequestLike, reply: FastifyReplyLike, payload: Payload) => Promise<Payload>
+
+/**
+ * Lets requests through whose credential or token the guard accepts for this scope, and answers all others with problem+json. It is a `preParsing`
+ * hook, of a route (`{ preParsing: requireCredential(guard, { scope }) }`) or of a whole plugin (`addHook('preParsing', …)`): there the raw body has not
+ * been touched. Handlers find the verdict with `credentialOf(request)`.
+ *
+ * The body of a request with a bound credential is compared with its Content-Digest and can be parsed afterwards. Where a hook before this one has put
+ * another stream in its place, the request fails with a TypeError that says so.
+ */
+export function requireCredential(guard: Guard, demand: GuardDemand = {}, options: RequireCredentialOptions = {}): PreParsingHook {
+  const { bodyBytesMax = BODY_BYTES_MAX } = options
+  readDemand(demand)
+  return async (request, reply, payload) => {
+    // Other hooks get `done` there, or nothing.
+    if (payload === undefined || typeof payload === 'function')
+      throw new TypeError('requireCredential is a preParsing hook: there the raw body is still to be had')
+    const { raw, originalUrl } = request
+    const asked = guardRequestOf(raw, originalUrl, bodyBytesMax)
+    const verdict = await guard.verify((payload as unknown) === raw ? asked : { ...asked, body: () => 'unseen' }, demand)
+    if (verdict.ok) admit(request, guard, verdict, (over) => reply.raw.once('close', over))
+    else {
+      reply.code(verdict.status)
+      reply.headers(verdict.status === 413 ? { ...verdict.headers, connection: 'close' } : { ...verdict.headers })
+      // As bytes: to a text Fastify would add a charset, which problem+json does not have (RFC 9457 §6.1).
+      reply.send(new TextEncoder().encode(JSON.stringify(verdict.problem)))
+    }
+    return payload
+  }
+}

@@ -1,0 +1,78 @@
+import { readBoundedBody } from '../bounded-body.ts'
+import { type GuardDemand, readDemand } from '../guard/demand.ts'
+import type { GuardBody, GuardRequest } from '../guard/request.ts'
+import type { GuardAllow, GuardDenial, GuardVerdict } from '../guard/verdict.ts'
+import type { Guard } from '../guard.ts'
+import { admit, signalOf } from './admission.ts'
+import { endedBy } from './ended-response.ts'
+import { BODY_BYTES_MAX, type RequireCredentialOptions } from './require-credential.ts'
+
+export { credentialOf } from './admission.ts'
+export { type RequireCredentialOptions, signalOf }
+
+/** A handler of requests, with whatever else its framework passes: the context of a Next route, `env` and `ctx` of a worker. */
+export type GuardedHandler<Rest extends unknown[]> = (
+  request: Request,
+  credential: GuardAllow,
+  ...rest: Rest
+) => Response | Promise<Response>
+
+/**
+ * A handler of web-standard requests behind a guard: it is called when the guard accepts the credential or token for this scope, with the verdict as its
+ * second argument; all others are answered with problem+json. The body of a request with a bound credential is compared with its Content-Digest
+ * and can be read afterwards. When the handler has asked for `signalOf(request)`, its answer ends when that fires.
+ */
+export function requireCredential<Rest extends unknown[]>(
+  guard: Guard,
+  demand: GuardDemand,
+  handler: GuardedHandler<Rest>,
+  options: RequireCredentialOptions = {},
+): (request: Request, ...rest: Rest) => Promise<Response> {
+  readDemand(demand)
+  return async (request, ...rest) => {
+    const verdict = await verifyRequest(guard, request, demand, options)
+    if (!verdict.ok) return denialResponse(verdict)
+    let over: (() => void) | undefined
+    admit(request, guard, verdict, (callback) => {
+      over = callback
+    })
+    const response = await handler(request, verdict, ...rest)
+    // Only for those who want to know: a body that passes through us costs something.
+    return over === undefined ? response : endedBy(signalOf(request), response, over)
+  }
+}
+
+/** Decides about a web-standard request; its body can still be read afterwards. For middleware that answers in its own way. */
+export function verifyRequest(
+  guard: Guard,
+  request: Request,
+  demand: GuardDemand = {},
+  { bodyBytesMax = BODY_BYTES_MAX }: RequireCredentialOptions = {},
+): Promise<GuardVerdict> {
+  return guard.verify(guardRequestOf(request, bodyBytesMax), demand)
+}
+
+/** A refusal as an answer. */
+export function denialResponse({ status, headers, problem }: GuardDenial): Response {
+  return new Response(JSON.stringify(problem), { status, headers: { ...headers } })
+}
+
+/** A web-standard request for a guard. Repeated lines come joined by commas, which the guard can tell. */
+export function guardRequestOf(request: Request, bodyBytesMax: number): GuardRequest {
+  const { method, url, headers } = request
+  return {
+    method,
+    url: url.split('#', 1)[0] as string,
+    header: (name) => {
+      const value = headers.get(name)
+      return value === null ? [] : [value]
+    },
+    body: () => bodyOf(request, bodyBytesMax),
+  }
+}
+
+async function bodyOf(request: Request, bytesMax: number): Promise<GuardBody> {
+  if (request.bodyUsed) return 'unseen'
+  if (request.body === null) return undefined
+  return (await readBoundedBody(request.clone().body, bytesMax)) ?? 'too_large'
+}

@@ -1,0 +1,48 @@
+import { type GuardDemand, readDemand } from '../guard/demand.ts'
+import type { GuardAllow } from '../guard/verdict.ts'
+import type { Guard } from '../guard.ts'
+import { admit, signalOf } from './admission.ts'
+import { endedBy } from './ended-response.ts'
+import { denialResponse, verifyRequest } from './fetch.ts'
+import type { RequireCredentialOptions } from './require-credential.ts'
+
+export { credentialOf } from './admission.ts'
+export { type RequireCredentialOptions, signalOf }
+
+/** For `new Hono<{ Variables: CredentialVariables }>()`: then `c.get('credential')` has its type. */
+export interface CredentialVariables {
+  credential: GuardAllow
+}
+
+interface HonoContextLike {
+  readonly req: { readonly raw: Request }
+  res: Response
+  readonly set: (...variable: never[]) => void
+}
+
+/** Middleware of Hono. */
+export type HonoMiddleware = (c: HonoContextLike, next: () => Promise<void>) => Promise<Response | undefined>
+
+/**
+ * Lets requests through whose credential or token the guard accepts for this scope, and answers all others with problem+json. Handlers find the
+ * verdict with `c.get('credential')` or `credentialOf(c)`.
+ *
+ * The body of a request with a bound credential is compared with its Content-Digest and can be read afterwards. Put this in front of whatever reads the
+ * body; where it was read before, the request fails with a TypeError that says so. When a handler has asked for `signalOf(c)`, its answer ends when
+ * that fires.
+ */
+export function requireCredential(guard: Guard, demand: GuardDemand = {}, options: RequireCredentialOptions = {}): HonoMiddleware {
+  readDemand(demand)
+  return async (c, next) => {
+    const verdict = await verifyRequest(guard, c.req.raw, demand, options)
+    if (!verdict.ok) return denialResponse(verdict)
+    let over: (() => void) | undefined
+    admit(c, guard, verdict, (callback) => {
+      over = callback
+    })
+    ;(c.set as (name: string, value: unknown) => void)('credential', verdict)
+    await next()
+    if (over !== undefined) c.res = endedBy(signalOf(c), c.res, over)
+    return undefined
+  }
+}

@@ -1,0 +1,56 @@
+import type { GuardDenial, GuardProblem } from '../guard/verdict.ts'
+
+/** What a model is told of a refusal. */
+type Told = Pick<GuardDenial, 'code' | 'detail' | 'needs' | 'retryable' | 'retryAfterSeconds' | 'requiredScope'>
+
+/** Of the range that JSON-RPC leaves to servers. */
+const JSON_RPC_CODE = -32_001
+
+/** The answer of a tool that was refused: an error that the model sees, and the same for its program. */
+export type ToolDenial = {
+  isError: true
+  content: { type: 'text'; text: string }[]
+  _meta: { [name: string]: unknown }
+}
+
+export function toolDenial(denial: Told): ToolDenial {
+  const { code, detail } = denial
+  return {
+    isError: true,
+    content: [{ type: 'text', text: `${code}: ${detail}. ${adviceOf(denial)}` }],
+    _meta: { 'countersign/denial': dataOf(denial) },
+  }
+}
+
+/** A refusal of the whole request: its problem is a JSON-RPC error too, since MCP clients know those. */
+export function denialFor(denial: GuardDenial): GuardDenial {
+  const error = { code: JSON_RPC_CODE, message: `${denial.code}: ${denial.detail}. ${adviceOf(denial)}`, data: dataOf(denial) }
+  const problem = { ...denial.problem, jsonrpc: '2.0', id: null, error } as GuardProblem
+  return { ...denial, problem }
+}
+
+function adviceOf({ needs, retryable, retryAfterSeconds, requiredScope = [] }: Told): string {
+  if (retryable) return `Try again after ${retryAfterSeconds ?? 1} s.`
+  if (needs === 'waiting') return 'Wait until the credential is valid, then try again.'
+  const what = {
+    credential: 'Present a credential in X-Service-Credential.',
+    renewal: 'Get a new credential.',
+    scope: `Ask for a credential with the scope ${requiredScope.join(' ')}.`,
+    trusted_issuer: 'Get a credential from an issuer that this site trusts.',
+    site: 'Get a credential for this site.',
+    holder_proof: 'Sign the request anew with the key of the credential.',
+    correction: 'Correct the request.',
+    nothing: 'Access was taken away; ask the person you work for.',
+  }[needs]
+  return `${what} Trying again as it is will not help.`
+}
+
+function dataOf({ code, needs, retryable, retryAfterSeconds, requiredScope }: Told): { [name: string]: unknown } {
+  return {
+    code,
+    needs,
+    retryable,
+    ...(retryAfterSeconds === undefined ? {} : { retry_after: retryAfterSeconds }),
+    ...(requiredScope === undefined ? {} : { required_scope: requiredScope }),
+  }
+}

@@ -1,0 +1,174 @@
+import { type GuardDemand, readDemand } from '../guard/demand.ts'
+import { AccessEnded } from '../guard/lapse-watch.ts'
+import type { GuardAllow, GuardDenial } from '../guard/verdict.ts'
+import type { Guard } from '../guard.ts'
+import { admit, credentialOf as admittedBy, signalOf as signalFor } from './admission.ts'
+import { endedBy } from './ended-response.ts'
+import { denialResponse, verifyRequest } from './fetch.ts'
+import { keptBodyOf } from './kept-bodies.ts'
+import { denialFor, type ToolDenial, toolDenial } from './mcp-denial.ts'
+import { guardRequestOf, type NodeRequest, type NodeResponse, sendDenial } from './node-request.ts'
+import { BODY_BYTES_MAX, type RequireCredentialOptions } from './require-credential.ts'
+
+export { keepRawBody } from './kept-bodies.ts'
+export type { RequireCredentialOptions, ToolDenial }
+
+/** What both MCP SDKs call the caller of a request. `token` is the id of the credential, never the credential. */
+export interface McpAuthInfo {
+  readonly token: string
+  readonly clientId: string
+  scopes: string[]
+  readonly expiresAt: number
+  readonly extra: { readonly credential: GuardAllow; readonly [member: string]: unknown }
+}
+
+/** `createMcpHandler(…)` of `@modelcontextprotocol/server`, or anything that serves web-standard requests in the same way. */
+export interface McpFetchHandler {
+  fetch(request: Request, options: { authInfo: McpAuthInfo }): Promise<Response>
+}
+
+/**
+ * A Streamable HTTP server on web-standard requests (MCP SDK 2.x) behind a guard: every request of every session is verified, and an open stream ends
+ * when the credential behind it is revoked. Refusals are problem+json that is a JSON-RPC error as well. Tools find the verdict with `credentialOf(ctx)`.
+ */
+export function guardMcp(
+  guard: Guard,
+  handler: McpFetchHandler,
+  demand: GuardDemand = {},
+  options: RequireCredentialOptions = {},
+): (request: Request) => Promise<Response> {
+  readDemand(demand)
+  return async (request) => {
+    const verdict = await verifyRequest(guard, request, demand, options)
+    if (!verdict.ok) return denialResponse(denialFor(verdict))
+    let over = () => {}
+    const authInfo = admitted(guard, verdict, (callback) => {
+      over = callback
+    })
+    const cut = cutBy(signalFor(authInfo.extra))
+    try {
+      const answer = handler.fetch(request, { authInfo })
+      const response = await Promise.race([answer, cut.denied])
+      if (!(response instanceof Response)) {
+        answer.then(
+          ({ body }) => body?.cancel(),
+          () => undefined,
+        )
+        over()
+        return denialResponse(denialFor(response))
+      }
+      return endedBy(cut.signal, response, over)
+    } catch (error) {
+      over()
+      throw error
+    }
+  }
+}
+
+/** Middleware of Express, and of whatever else calls `(req, res, next)`. */
+export type McpMiddleware = (
+  request: NodeRequest & { readonly originalUrl?: string; auth?: McpAuthInfo },
+  response: NodeResponse & { readonly headersSent: boolean; destroy(): unknown },
+  next: (error?: unknown) => void,
+) => Promise<void>
+
+/**
+ * The same for servers on Node's requests: the transports of MCP SDK 1.x and of `@modelcontextprotocol/node`, behind Express or `node:http`. It sets
+ * `req.auth`, where both SDKs look. Put it in front of body parsers, or give them `{ verify: keepRawBody }`.
+ */
+export function requireCredential(guard: Guard, demand: GuardDemand = {}, options: RequireCredentialOptions = {}): McpMiddleware {
+  const { bodyBytesMax = BODY_BYTES_MAX } = options
+  readDemand(demand)
+  return async (request, response, next) => {
+    try {
+      const target = request.originalUrl ?? request.url ?? '/'
+      const verdict = await guard.verify(guardRequestOf(request, target, bodyBytesMax, keptBodyOf(request)), demand)
+      if (!verdict.ok) return sendDenial(response, denialFor(verdict))
+      request.auth = admitted(guard, verdict, (over) => response.once('close', over))
+      cutBy(signalFor(request.auth.extra)).denied.then((denial) => {
+        if (response.headersSent) response.destroy()
+        else sendDenial(response, denialFor(denial))
+      })
+    } catch (error) {
+      return next(error)
+    }
+    next()
+  }
+}
+
+/**
+ * A tool, prompt or resource that needs a scope of its own. Without it, and when access ends while the tool works, the caller gets an error in the
+ * tool's own answer, in words that a model can act upon. `call` must run behind `guardMcp` or `requireCredential`.
+ */
+export function requireScope<Args extends unknown[], Result>(
+  scope: string | readonly string[],
+  call: (...args: Args) => Result | Promise<Result>,
+): (...args: Args) => Promise<Result | ToolDenial> {
+  const wanted = readDemand({ scope }).scope
+  return async (...args) => {
+    const extra = extraOf(args.at(-1))
+    const { subject } = admittedBy(extra)
+    const missing = wanted.filter((one) => !subject.scope.includes(one))
+    if (missing.length > 0) {
+      const detail = `this tool needs the scope ${wanted.join(' ')}, and the credential lacks ${missing.join(' ')}; get one that has it`
+      return toolDenial({ code: 'scope_insufficient', detail, needs: 'scope', retryable: false, requiredScope: wanted })
+    }
+    const signal = signalFor(extra)
+    return Promise.race([call(...args), ended(signal).then(toolDenial)])
+  }
+}
+
+/** The verdict that let this call in: from what a tool gets as its last argument. Throws a TypeError where no guard stands in front. */
+export function credentialOf(context: unknown): GuardAllow {
+  return admittedBy(extraOf(context))
+}
+
+/** Fires when what let this call in no longer would: revoked, expired, distrusted, or the knowledge too old. For tools that take long. */
+export function signalOf(context: unknown): AbortSignal {
+  return signalFor(extraOf(context))
+}
+
+/** Long enough for a tool's last word to leave, short enough for nothing else. */
+const LAST_WORD_MS = 50
+
+function admitted(guard: Guard, credential: GuardAllow, onDone: (over: () => void) => void): McpAuthInfo {
+  const { subject } = credential
+  const extra = { credential }
+  admit(extra, guard, credential, onDone)
+  return {
+    token: subject.credentialId,
+    clientId: subject.ppid,
+    scopes: [...subject.scope],
+    expiresAt: Math.floor(subject.expiresAtMs / 1000),
+    extra,
+  }
+}
+
+/** SDK 2.x has it in `ctx.http.authInfo`, 1.x in `extra.authInfo`. */
+function extraOf(context: unknown): object {
+  const { http, authInfo } = (context ?? {}) as { http?: { authInfo?: McpAuthInfo }; authInfo?: McpAuthInfo }
+  const extra = (http?.authInfo ?? authInfo)?.extra
+  if (extra === undefined) throw new TypeError('no guard stands in front of this MCP server')
+  return extra
+}
+
+function ended(signal: AbortSignal): Promise<GuardDenial> {
+  return new Promise((resolve) => {
+    const tell = () => {
+      if (signal.reason instanceof AccessEnded) resolve(signal.reason.denial)
+    }
+    if (signal.aborted) tell()
+    else signal.addEventListener('abort', tell, { once: true })
+  })
+}
+
+/** A moment after the signal. */
+function cutBy(signal: AbortSignal): { readonly signal: AbortSignal; readonly denied: Promise<GuardDenial> } {
+  const cut = new AbortController()
+  const denied = ended(signal).then(async (denial) => {
+    await new Promise((resolve) => setTimeout(resolve, LAST_WORD_MS))
+    cut.abort(signal.reason)
+    return denial
+  })
+  return { signal: cut.signal, denied }
+}

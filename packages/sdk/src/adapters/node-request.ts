@@ -1,0 +1,59 @@
+import type { GuardRequest } from '../guard/request.ts'
+import type { GuardDenial } from '../guard/verdict.ts'
+import { type NodeStream, peekBody } from './peek-body.ts'
+
+/** What Node's `IncomingMessage` has of a request; the one of HTTP/2 has it too. */
+export interface NodeRequest extends NodeStream {
+  readonly method?: string | undefined
+  readonly url?: string | undefined
+  readonly httpVersionMajor: number
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>
+  readonly rawHeaders: readonly string[]
+  readonly socket?: unknown
+}
+
+/** What Node's `ServerResponse` has of an answer. */
+export interface NodeResponse {
+  writeHead(status: number, headers: Record<string, string>): unknown
+  end(text?: string): unknown
+  once(event: 'close', listener: () => void): unknown
+}
+
+/**
+ * A request of Node's HTTP server, for a guard. The host is that of the Host field, the path the one in the request line (`target`, before routers cut
+ * pieces off it). What proxies add is not looked at; for that there is `publicOrigin`. `kept` are the bytes of a body that somebody has read already.
+ */
+export function guardRequestOf(request: NodeRequest, target: string, bodyBytesMax: number, kept?: Uint8Array): GuardRequest {
+  const { method = 'GET', headers, rawHeaders } = request
+  const host = headers.host ?? headers[':authority'] ?? ''
+  const scheme = (request.socket as { encrypted?: boolean } | undefined)?.encrypted ? 'https' : 'http'
+  return {
+    method,
+    // RFC 9112 §3.2.2: a target in absolute form stands for itself.
+    url: target.startsWith('/') ? `${scheme}://${host}${target}` : target,
+    header: (name) => linesOf(rawHeaders, name),
+    body: () => (mayHaveBody(request) ? (kept ?? peekBody(request, bodyBytesMax)) : undefined),
+  }
+}
+
+/** Answers with a refusal. The rest of a body that was too large is not waited for. */
+export function sendDenial(response: NodeResponse, { status, headers, problem }: GuardDenial): void {
+  response.writeHead(status, status === 413 ? { ...headers, connection: 'close' } : { ...headers })
+  response.end(JSON.stringify(problem))
+}
+
+/** From the lines as they came: `headers` has joined or dropped repeated ones. */
+function linesOf(rawHeaders: readonly string[], name: string): readonly string[] {
+  const lines: string[] = []
+  for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
+    const given = rawHeaders[i] as string
+    if (given.length === name.length && given.toLowerCase() === name) lines.push(rawHeaders[i + 1] as string)
+  }
+  return lines
+}
+
+function mayHaveBody({ headers, httpVersionMajor }: NodeRequest): boolean {
+  const length = headers['content-length']
+  if (length !== undefined) return length !== '0'
+  return httpVersionMajor >= 2 || headers['transfer-encoding'] !== undefined
+}

@@ -1,0 +1,79 @@
+import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
+import { expect, test } from 'vitest'
+import { credentialOf, requireCredential, signalOf } from '../../src/adapters/fastify.ts'
+import type { Guard } from '../../src/guard.ts'
+import { createTestSite } from '../../src/testing/index.ts'
+import { adapterSuite } from './suite.ts'
+
+function application(guard: Guard, onStreamEnd: (reason: unknown) => void): FastifyInstance {
+  const app = Fastify()
+  const read = { preParsing: requireCredential(guard, { scope: 'orders:read' }) }
+  const write = { preParsing: requireCredential(guard, { scope: 'orders:write' }, { bodyBytesMax: 1024 }) }
+  const who = (request: FastifyRequest) => {
+    const { subject, presented } = credentialOf(request)
+    return { ppid: subject.ppid, scope: subject.scope, presented }
+  }
+  app.get('/orders', read, async (request) => who(request))
+  app.post('/orders', write, async (request) => {
+    const credential = credentialOf(request)
+    return { received: request.body, holder: credential.presented === 'credential' && credential.holder }
+  })
+  app.get('/stream', read, (request, reply) => {
+    const signal = signalOf(request)
+    reply.hijack()
+    reply.raw.write('open\n')
+    signal.addEventListener('abort', () => {
+      onStreamEnd(signal.reason)
+      reply.raw.destroy()
+    })
+  })
+  app.get('/broken', read, async () => {
+    throw new Error('mine')
+  })
+  app.get('/unguarded', async (request) => who(request))
+  app.register(
+    async (mounted) => {
+      // For a whole plugin at once.
+      mounted.addHook('preParsing', read.preParsing)
+      mounted.get('/orders', async (request) => who(request))
+      mounted.register(async (nested) => void nested.get('/orders', async (request) => who(request)), { prefix: '/nested' })
+    },
+    { prefix: '/api/v1' },
+  )
+  return app
+}
+
+adapterSuite({
+  name: 'fastify',
+  async serve(guard, onStreamEnd) {
+    const app = application(guard, onStreamEnd)
+    const origin = await app.listen({ host: '127.0.0.1', port: 0 })
+    const close = async () => {
+      app.server.closeAllConnections()
+      await app.close()
+    }
+    return { origin, port: Number(new URL(origin).port), close }
+  },
+})
+
+test('a hook that comes first and puts another stream in place is found out, and nobody is let in', async () => {
+  const site = await createTestSite()
+  const app = application(await site.guard(), () => undefined)
+  app.addHook('preParsing', async (_request, _reply, payload) => payload.pipe(new (await import('node:stream')).PassThrough()))
+  const bound = await site.issue({ scope: 'orders:write', bound: true })
+  const headers = { 'content-type': 'application/json', ...(await bound.headersFor('POST', 'http://127.0.0.1/orders', '{}')) }
+  const answer = await app.inject({ method: 'POST', url: '/orders', headers: { ...headers, host: '127.0.0.1' }, payload: '{}' })
+  expect([answer.statusCode, answer.json()]).toMatchObject([500, { message: expect.stringContaining('the body was read before') }])
+  await app.close()
+  await site.close()
+})
+
+test('as another hook than preParsing it says so', async () => {
+  const site = await createTestSite()
+  const app = Fastify()
+  app.get('/orders', { onRequest: requireCredential(await site.guard()) as never }, async () => 'in')
+  const answer = await app.inject({ url: '/orders', headers: { 'x-service-credential': (await site.issue()).header } })
+  expect([answer.statusCode, answer.json()]).toMatchObject([500, { message: expect.stringContaining('preParsing') }])
+  await app.close()
+  await site.close()
+})

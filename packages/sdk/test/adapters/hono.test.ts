@@ -1,0 +1,63 @@
+import { createAdaptorServer } from '@hono/node-server'
+import { type Context, Hono } from 'hono'
+import { expect, test } from 'vitest'
+import { type CredentialVariables, credentialOf, requireCredential, signalOf } from '../../src/adapters/hono.ts'
+import type { Guard } from '../../src/guard.ts'
+import { createTestSite } from '../../src/testing/index.ts'
+import { listening } from '../listening.ts'
+import { adapterSuite } from './suite.ts'
+
+type Env = { Variables: CredentialVariables }
+
+function application(guard: Guard, onStreamEnd: (reason: unknown) => void) {
+  const app = new Hono<Env>()
+  const read = requireCredential(guard, { scope: 'orders:read' })
+  const write = requireCredential(guard, { scope: 'orders:write' }, { bodyBytesMax: 1024 })
+  const who = (c: Context<Env>) => {
+    const { subject, presented } = c.get('credential')
+    return c.json({ ppid: subject.ppid, scope: subject.scope, presented })
+  }
+  app.get('/orders', read, who)
+  app.post('/orders', write, async (c) => {
+    const credential = credentialOf(c)
+    const text = await c.req.text()
+    return c.json({
+      received: text === '' ? undefined : JSON.parse(text),
+      holder: credential.presented === 'credential' && credential.holder,
+    })
+  })
+  app.get('/stream', read, (c) => {
+    const signal = signalOf(c)
+    signal.addEventListener('abort', () => onStreamEnd(signal.reason))
+    return c.body(new ReadableStream({ start: (controller) => controller.enqueue(new TextEncoder().encode('open\n')) }))
+  })
+  app.get('/broken', read, () => {
+    throw new Error('mine')
+  })
+  app.get('/unguarded', (c) => c.json(credentialOf(c).subject))
+  const nested = new Hono<Env>().get('/orders', read, who)
+  app.route('/api/v1', new Hono<Env>().get('/orders', read, who).route('/nested', nested))
+  app.onError((error, c) => c.text(error.message, 500))
+  return app
+}
+
+adapterSuite({
+  name: 'hono',
+  serve: (guard, onStreamEnd) => listening(createAdaptorServer({ fetch: application(guard, onStreamEnd).fetch }) as never),
+})
+
+test('middleware that reads the body first is found out, and nobody is let in', async () => {
+  const site = await createTestSite()
+  const app = new Hono()
+  app.use(async (c, next) => {
+    await c.req.json()
+    await next()
+  })
+  app.post('/orders', requireCredential(await site.guard(), { scope: 'orders:write' }), (c) => c.text('in'))
+  app.onError((error, c) => c.text(error.message, 500))
+  const bound = await site.issue({ scope: 'orders:write', bound: true })
+  const url = 'http://127.0.0.1/orders'
+  const answer = await app.request(url, { method: 'POST', body: '{}', headers: await bound.headersFor('POST', url, '{}') })
+  expect([answer.status, await answer.text()]).toEqual([500, expect.stringContaining('the body was read before')])
+  await site.close()
+})

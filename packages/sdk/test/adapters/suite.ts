@@ -1,0 +1,291 @@
+import { problemDetailsSchema, problems } from '@countersign/core/contract'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import type { Guard } from '../../src/guard.ts'
+import { createTestSite, type TestCredential, type TestSite } from '../../src/testing/index.ts'
+import type { Listening } from '../listening.ts'
+import { type RawAnswer, type RawAsk, rawRequest, rawStream } from './raw-request.ts'
+
+/**
+ * One framework with its adapter. `serve` brings up a real server, whose routes are:
+ *
+ * - `GET /orders`, `GET /api/v1/orders` in a mounted sub-app, and `GET /api/v1/nested/orders` in one inside that: `orders:read`; answers with what the
+ *   handler knows of its caller, `{ ppid, scope, presented }`
+ * - `POST /orders`: `orders:write`, at most 1,024 bytes of body; answers `{ received, holder }`, the parsed body and what the verdict says of the holder
+ * - `GET /stream`: `orders:read`; writes `open\n` and then nothing until `signalOf` fires; calls `onStreamEnd` with the reason
+ * - `GET /broken`: `orders:read`; throws an Error with the message `mine`
+ * - `GET /unguarded`: asks for the verdict though no guard stands in front
+ */
+export interface Framework {
+  readonly name: string
+  serve(guard: Guard, onStreamEnd: (reason: unknown) => void): Promise<Listening>
+}
+
+const BODY = '{"item":"tea","count":2}'
+
+/** All that every adapter must do, in its own framework and over HTTP. */
+export function adapterSuite({ name, serve }: Framework): void {
+  describe(`the ${name} adapter`, () => {
+    let site: TestSite
+    let guard: Guard
+    let app: Listening
+    let plain: TestCredential
+    let bound: TestCredential
+    const ended: unknown[] = []
+    beforeAll(async () => {
+      site = await createTestSite()
+      guard = await site.guard()
+      app = await serve(guard, (reason) => ended.push(reason))
+      plain = await site.issue({ scope: ['orders:read', 'orders:write'] })
+      bound = await site.issue({ scope: ['orders:read', 'orders:write'], bound: true })
+    })
+    afterAll(async () => {
+      await app?.close()
+      await site?.close()
+    })
+
+    const ask = (asked: Partial<RawAsk> = {}) => rawRequest(app.origin, { path: '/orders', ...asked })
+    const shown = (credential: TestCredential) => ({ 'x-service-credential': credential.header })
+    const post = { method: 'POST', path: '/orders', body: BODY }
+    const json = { 'content-type': 'application/json' }
+    /** Headers for a request of the bound credential, signed as if sent to `url` with `body`. */
+    const signed = (method: string, path: string, body?: string, origin = app.origin) => bound.headersFor(method, origin + path, body)
+
+    describe('lets in', () => {
+      test('a good credential, and tells the handler who it is', async () => {
+        const answer = await ask({ headers: shown(plain) })
+        expect(answer.status).toBe(200)
+        expect(answer.json()).toEqual({ ppid: plain.ppid, scope: ['orders:read', 'orders:write'], presented: 'credential' })
+      })
+
+      test('a bearer token', async () => {
+        const token = await site.exchange(plain)
+        const answer = await ask({ headers: { authorization: `Bearer ${token}` } })
+        expect(answer.json()).toMatchObject({ ppid: plain.ppid, presented: 'bearer' })
+      })
+
+      test('in mounted sub-apps, with a proof for the whole path', async () => {
+        for (const path of ['/api/v1/orders', '/api/v1/nested/orders']) {
+          expect((await ask({ path, headers: await signed('GET', path) })).status, path).toBe(200)
+          expect(refusal(await ask({ path, headers: await signed('GET', '/orders') }))).toBe('proof_invalid')
+        }
+      })
+
+      test('a body with a plain credential, however it is sent', async () => {
+        for (const chunked of [false, true]) {
+          const answer = await ask({ ...post, chunked, headers: { ...json, ...shown(plain) } })
+          expect(answer.json()).toEqual({ received: JSON.parse(BODY), holder: 'unbound' })
+        }
+      })
+    })
+
+    describe('a bound credential', () => {
+      test('is let in with a proof, with its query in any spelling', async () => {
+        for (const path of ['/orders', '/orders?', '/orders?b=2&a=1', '/orders?a=%2F+x&a=', '/orders?%61=1']) {
+          expect((await ask({ path, headers: await signed('GET', path) })).status, path).toBe(200)
+        }
+      })
+
+      test.each([false, true])('has its body checked, and the handler reads it afterwards (chunked: %s)', async (chunked) => {
+        const answer = await ask({ ...post, chunked, headers: { ...json, ...(await signed('POST', '/orders', BODY)) } })
+        expect([answer.status, answer.json()]).toEqual([200, { received: JSON.parse(BODY), holder: 'proven' }])
+      })
+
+      test('may send no body where there could be one', async () => {
+        const headers = async () => signed('POST', '/orders')
+        expect((await ask({ method: 'POST', headers: { ...(await headers()), 'content-length': '0' } })).json()).toMatchObject({
+          holder: 'proven',
+        })
+        expect(
+          (await ask({ method: 'POST', body: '', chunked: true, headers: { 'content-type': 'text/plain', ...(await headers()) } })).json(),
+        ).toMatchObject({
+          holder: 'proven',
+        })
+      })
+
+      test.each([false, true])('is refused when the body was changed on the way (chunked: %s)', async (chunked) => {
+        const headers = { ...json, ...(await signed('POST', '/orders', BODY)) }
+        expect(refusal(await ask({ ...post, chunked, headers, body: BODY.replace('2', '9') }))).toBe('proof_invalid')
+        expect(refusal(await ask({ ...post, chunked, headers, body: `${BODY} ` }))).toBe('proof_invalid')
+        // The control arm: with the body that was signed it passes, since no refusal used the nonce up.
+        expect((await ask({ ...post, chunked, headers })).status).toBe(200)
+      })
+
+      test('is refused when the body was taken away, or put where none was signed', async () => {
+        const signedBody = await signed('POST', '/orders', BODY)
+        expect(refusal(await ask({ method: 'POST', headers: { ...json, ...signedBody, 'content-length': '0' } }))).toBe('proof_invalid')
+        const none = await signed('POST', '/orders')
+        expect(refusal(await ask({ ...post, headers: { ...json, ...none } }))).toBe('proof_invalid')
+      })
+
+      test.each([false, true])('with a body of 1,024 bytes is let in and with one more is not (chunked: %s)', async (chunked) => {
+        const fitting = JSON.stringify('x'.repeat(1022))
+        const headersFor = async (body: string) => ({ ...json, ...(await signed('POST', '/orders', body)) })
+        expect((await ask({ ...post, chunked, body: fitting, headers: await headersFor(fitting) })).status).toBe(200)
+        const larger = JSON.stringify('x'.repeat(1023))
+        expect(refusal(await ask({ ...post, chunked, body: larger, headers: await headersFor(larger) }))).toBe('request_too_large')
+      })
+
+      test('A096: without a proof is refused, and told what to sign', async () => {
+        const answer = await ask({ headers: shown(bound) })
+        expect(refusal(answer)).toBe('proof_required')
+        expect(answer.headers['accept-signature']).toContain('tag="service-credential"')
+      })
+
+      test('A101: with a proof that was used before is refused', async () => {
+        const headers = await signed('GET', '/orders')
+        expect((await ask({ headers })).status).toBe(200)
+        expect(refusal(await ask({ headers }))).toBe('proof_replayed')
+      })
+
+      test('A104: with a proof for another method, path, query order or host is refused', async () => {
+        expect(refusal(await ask({ headers: await signed('HEAD', '/orders') }))).toBe('proof_invalid')
+        expect(refusal(await ask({ headers: await signed('GET', '/order') }))).toBe('proof_invalid')
+        expect(refusal(await ask({ path: '/orders?b=2&a=1', headers: await signed('GET', '/orders?a=1&b=2') }))).toBe('proof_invalid')
+        const elsewhere = await signed('GET', '/orders', undefined, 'https://evil.example')
+        expect(refusal(await ask({ headers: elsewhere }))).toBe('proof_invalid')
+        const forwarded = { 'x-forwarded-host': 'evil.example', 'x-forwarded-proto': 'https', forwarded: 'host=evil.example;proto=https' }
+        expect(refusal(await ask({ headers: { ...elsewhere, ...forwarded } }))).toBe('proof_invalid')
+      })
+    })
+
+    describe('refuses', () => {
+      test('A001, A002, A015: nobody at all', async () => {
+        expect(refusal(await ask())).toBe('credential_missing')
+        expect(refusal(await ask({ headers: { 'x-service-credential': '' } }))).toBe('credential_missing')
+        expect(refusal(await ask({ headers: { cookie: `x-service-credential=${plain.header}` } }))).toBe('credential_missing')
+        expect(refusal(await ask({ path: `/orders?x-service-credential=${plain.header}` }))).toBe('credential_missing')
+      })
+
+      test('A007, A009, A139: two credentials, two tokens, or one of each', async () => {
+        const token = `Bearer ${await site.exchange(plain)}`
+        for (const headers of [
+          { 'x-service-credential': [plain.header, plain.header] },
+          { 'x-service-credential': [plain.header, bound.header] },
+          { 'X-Service-Credential': plain.header, authorization: token },
+        ]) {
+          expect(refusal(await ask({ headers }))).toBe('auth_ambiguous')
+        }
+        const twoTokens = refusal(await ask({ headers: { authorization: [token, token] } }))
+        // Node drops the second Authorization line for those who read its joined headers; whoever reads the lines sees both.
+        expect(twoTokens).toBe('auth_ambiguous')
+      })
+
+      test('A003, A010, A012: what is no credential', async () => {
+        expect(refusal(await ask({ headers: { 'x-service-credential': 'nonsense' } }))).toBe('credential_malformed')
+        expect(refusal(await ask({ headers: { 'x-service-credential': `${plain.header}=` } }))).toBe('credential_malformed')
+        expect(refusal(await ask({ headers: { 'x-service-credential': 'a'.repeat(8193) } }))).toBe('header_too_large')
+      })
+
+      test('A089: what lacks the scope, and names it', async () => {
+        const narrow = await site.issue({ scope: 'orders:read' })
+        const answer = await ask({ ...post, headers: { ...json, ...shown(narrow) } })
+        expect(refusal(answer)).toBe('scope_insufficient')
+        expect(answer.json().required_scope).toEqual(['orders:write'])
+      })
+
+      test('A060, A132: an issuer that is not trusted, a token that is unknown', async () => {
+        const other = await createTestSite()
+        expect(refusal(await ask({ headers: shown(await other.issue()) }))).toBe('issuer_untrusted')
+        await other.close()
+        expect(refusal(await ask({ headers: { authorization: `Bearer svc_at_${'0'.repeat(49)}` } }))).toBe('token_invalid')
+      })
+
+      test('A071: what has ended, at the very second', async () => {
+        const short = await site.issue({ ttlSeconds: 1 })
+        expect((await ask({ headers: shown(short) })).status).toBe(200)
+        await site.advance(1000)
+        expect(refusal(await ask({ headers: shown(short) }))).toBe('credential_expired')
+      })
+
+      test('what was revoked, and the token made from it', async () => {
+        const lost = await site.issue({ user: 'bob' })
+        const token = await site.exchange(lost)
+        expect((await ask({ headers: { authorization: `Bearer ${token}` } })).status).toBe(200)
+        await site.revoke(lost)
+        expect(refusal(await ask({ headers: shown(lost) }))).toBe('credential_revoked')
+        expect(refusal(await ask({ headers: { authorization: `Bearer ${token}` } }))).toBe('token_invalid')
+      })
+
+      test('tokens where the site takes none', async () => {
+        const token = await site.exchange(plain)
+        await site.changeSite({ bearer: 'off' })
+        expect(refusal(await ask({ headers: { authorization: `Bearer ${token}` } }))).toBe('bearer_disabled')
+        await site.changeSite({ bearer: 'on' })
+      })
+
+      test('everything when it cannot know what was revoked, and says when to come back', async () => {
+        await site.silenceFeed()
+        await site.advance(31_000)
+        const answer = await ask({ headers: shown(plain) })
+        expect(refusal(answer)).toBe('revocation_view_stale')
+        expect(Number(answer.headers['retry-after'])).toBe(answer.json().retry_after)
+        await site.mendFeed()
+        await site.advance(20_000)
+        expect((await ask({ headers: shown(plain) })).status).toBe(200)
+      })
+
+      test('and echoes a sane request id only', async () => {
+        expect((await ask({ headers: { 'x-request-id': 'abc-1' } })).json().request_id).toBe('abc-1')
+        expect((await ask({ headers: { 'x-request-id': '<script>' } })).json().request_id).toBeUndefined()
+      })
+    })
+
+    test('behind a proxy, what counts is the address that callers use', async () => {
+      const behind = await serve(await site.guard({ publicOrigin: 'https://api.example/shop' }), () => undefined)
+      try {
+        const at = async (path: string, url: string) =>
+          rawRequest(behind.origin, { path, headers: { host: 'internal:8080', ...(await bound.headersFor('GET', url)) } })
+        expect((await at('/orders?a=1', 'https://api.example/shop/orders?a=1')).status).toBe(200)
+        expect((await at('/api/v1/orders', 'https://api.example/shop/api/v1/orders')).status).toBe(200)
+        expect(refusal(await at('/orders', 'https://api.example/orders'))).toBe('proof_invalid')
+        expect(refusal(await at('/orders', 'http://internal:8080/orders'))).toBe('proof_invalid')
+      } finally {
+        await behind.close()
+      }
+    })
+
+    test('what a handler throws is its own', async () => {
+      const answer = await ask({ path: '/broken', headers: shown(plain) })
+      expect(answer.status).toBe(500)
+      expect(answer.headers['content-type']).not.toContain('problem+json')
+      expect(refusal(await ask({ path: '/broken' }))).toBe('credential_missing')
+    })
+
+    test('a handler without its guard has no verdict to read', async () => {
+      expect((await ask({ path: '/unguarded', headers: shown(plain) })).status).toBe(500)
+    })
+
+    test('a stream ends when the credential behind it is revoked, and only that one', async () => {
+      // The bridge between Node and web streams prints the error of a stream that breaks off.
+      const noise = vi.spyOn(console, 'error').mockImplementation(() => undefined)
+      const [lost, kept] = [await site.issue({ user: 'carol' }), await site.issue({ user: 'dave' })]
+      const streams = await Promise.all([lost, kept].map((one) => rawStream(app.origin, { path: '/stream', headers: shown(one) })))
+      const over = streams.map((stream) => {
+        let text = ''
+        stream.setEncoding('utf8').on('data', (part: string) => {
+          text += part
+        })
+        return new Promise<string>((resolve) => stream.once('close', () => resolve(text)).on('error', () => undefined))
+      })
+      await Promise.all(streams.map((stream) => new Promise((resolve) => stream.once('data', resolve))))
+      await site.revoke(lost)
+      expect(await over[0]).toBe('open\n')
+      expect(ended.at(-1)).toMatchObject({ name: 'AccessEnded', denial: { code: 'credential_revoked' } })
+      expect(streams[1]?.closed).toBe(false)
+      streams[1]?.destroy()
+      noise.mockRestore()
+    })
+  })
+}
+
+/** The code of a refusal, which has to be one that the contract knows, with all that belongs to it. */
+export function refusal({ status, headers, text }: RawAnswer): string {
+  expect(headers['content-type'], text).toBe('application/problem+json')
+  // A guard names the request only when its caller has.
+  const { code, title, ...rest } = problemDetailsSchema.parse({ request_id: 'none', ...JSON.parse(text) })
+  expect([status, rest.status, title]).toEqual([problems[code].status, problems[code].status, problems[code].title])
+  expect(headers['www-authenticate'] !== undefined).toBe(status === 401)
+  expect(headers['retry-after'] !== undefined).toBe(status === 503)
+  expect(headers['cache-control']).toBe('no-store')
+  return code
+}
