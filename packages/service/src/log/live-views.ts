@@ -29,7 +29,10 @@ export interface LiveViews {
   age(): { readonly ageMs: number; readonly ageMsMax: number; readonly asOfMs: number }
   /** Resolves when this node has applied the log up to `position`; rejects with a Problem 503 when that takes too long. */
   reached(position: number): Promise<void>
-  /** The same for a place in the log of one site: resolves when this node's view of it is at least that new. */
+  /**
+   * The same for a place in the log of one site: resolves when this node's view of it is at least that new. Rejects as soon as the store has said
+   * that the log does not go that far: anybody may ask for a place that does not exist, and must not have us wait for it.
+   */
   reachedSeq(siteId: SiteId, cursor: { readonly epoch: string; readonly seq: number }): Promise<void>
   /** Store reachable, chain intact, knowledge fresh; otherwise why not. */
   readiness(): { readonly ready: true } | { readonly ready: false; readonly why: string }
@@ -72,6 +75,8 @@ interface Ends {
 
 interface Waiter {
   isOver(): boolean
+  /** Nothing is left to wait for. */
+  isInVain(): boolean
   end(fault?: Problem): void
 }
 
@@ -148,18 +153,22 @@ class FollowedLog implements LiveViews {
   }
 
   reachedSeq(siteId: SiteId, { epoch, seq }: { epoch: string; seq: number }): Promise<void> {
-    return this.until(() => {
+    const sinceMs = this.clock.clocks().monotonicMs
+    const isThere = () => {
       const head = this.views.get(siteId)?.head
       return head !== undefined && head.epoch === epoch && head.seq >= seq
-    })
+    }
+    // What was acknowledged before we were asked stands in the log that the store was asked for after it.
+    return this.until(isThere, () => this.provenAt !== undefined && this.provenAt.monotonicMs > sinceMs)
   }
 
-  private until(isOver: () => boolean): Promise<void> {
+  private until(isOver: () => boolean, isInVain = () => false): Promise<void> {
     if (isOver()) return Promise.resolve()
     if (this.damage !== undefined || this.stop.signal.aborted || this.waiters.size >= WAITERS_MAX) return Promise.reject(tooOld())
     return new Promise((resolve, reject) => {
       const waiter: Waiter = {
         isOver,
+        isInVain,
         end: (fault) => {
           clearTimeout(timer)
           this.waiters.delete(waiter)
@@ -269,7 +278,10 @@ class FollowedLog implements LiveViews {
   }
 
   private rouse(): void {
-    for (const waiter of this.waiters) if (waiter.isOver()) waiter.end()
+    for (const waiter of this.waiters) {
+      if (waiter.isOver()) waiter.end()
+      else if (waiter.isInVain()) waiter.end(tooOld())
+    }
   }
 
   private distrust(fault: LogDamage): void {

@@ -82,6 +82,35 @@ describe('the live views', () => {
     await expect(views.reachedSeq(B, { epoch: EPOCH, seq: 0 })).rejects.toMatchObject(STALE)
   })
 
+  it('wait for no place that the log does not have, once the store has said so since', async () => {
+    const store = new LogDouble()
+    await store.site(A)
+    const clock = new ClockDouble()
+    const views = await open(store, clock, { reachMsMax: 3_600_000 })
+    const places = [
+      { site: A, epoch: EPOCH, seq: 2 },
+      { site: A, epoch: 'another0', seq: 1 },
+      { site: B, epoch: EPOCH, seq: 1 },
+    ]
+    const ended = Promise.all(places.map((place) => expect(views.reachedSeq(place.site, place)).rejects.toMatchObject(STALE)))
+    clock.pass(1)
+    await ended
+  })
+
+  it('wait for a place while the store has said nothing since', async () => {
+    const store = new LogDouble()
+    await store.site(A)
+    const clock = new ClockDouble()
+    const views = await open(store, clock)
+    store.isDown = true
+    const reached = views.reachedSeq(A, { epoch: EPOCH, seq: 2 })
+    clock.pass(1)
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    await store.append(A, 'user.revoked', { ppid: user, revoked_at }, { silent: true })
+    store.isDown = false
+    await reached
+  })
+
   it('reach a place in the log of one site, whatever happens to others', async () => {
     const store = new LogDouble()
     await store.site(A)
