@@ -1,8 +1,8 @@
 import { verify } from '@countersign/core'
 import type { Deps } from '../deps.ts'
 import { tokenFacts } from '../log/token-finder.ts'
-import { Problem } from '../problem.ts'
 import type { TokenRow } from '../store/store.ts'
+import { unknowing } from './require-fresh-view.ts'
 
 /**
  * What is to be said of a token in a list: that which introspection says. A token follows its credential, chain, user, issuer, key and site, so
@@ -17,8 +17,4 @@ export async function tokenStatus({ views }: Pick<Deps, 'views'>, row: TokenRow,
   if (verdict.ok) return 'active'
   if (verdict.code === 'revocation_view_stale') throw unknowing()
   return 'revoked'
-}
-
-function unknowing(): Problem {
-  return new Problem('store_unavailable', 'this node has not heard from its store for a moment; try again', { retryAfterSeconds: 1 })
 }

@@ -1,5 +1,6 @@
 import { formatTime } from '@countersign/core'
 import type { CredentialPage, KnownCredential } from '@countersign/core/contract'
+import { requireFreshView } from '../../../actions/require-fresh-view.ts'
 import { credentialState } from '../../../actions/revocation-status.ts'
 import type { Deps } from '../../../deps.ts'
 import type { CredentialRow } from '../../../store/store.ts'
@@ -19,6 +20,7 @@ export const listCredentials: Route<'list_credentials'> = async (request, deps) 
     ({ credentialId }) => credentialId,
     (row) => credentialBody(deps, row, nowMs),
   )
+  requireFreshView(deps)
   return { status: 200, body }
 }
 

@@ -1,4 +1,5 @@
 import { beforeEach, expect, it } from 'vitest'
+import { LogDamaged, StoreUnavailable } from '../../../../src/store/store.ts'
 import { type AdminNode, newSiteId, openAdminNode } from '../../../admin-node.ts'
 import { keyOf, NOWHERE, trust } from '../../../node.ts'
 import { delegated, issued, type Made, newParty, newPpid, type Party } from '../../../party.ts'
@@ -57,6 +58,22 @@ forEachSharedStore('lists', (open) => {
     })
   })
 
+  it('credentials, tokens: say nothing of what is revoked when the log is damaged, or has not been heard of (I-18)', async () => {
+    const { node, issuer } = await begin()
+    await shown(node, issuer)
+    const params = { params: { site_id: A }, caller: keyOf(A) }
+    const damaged = open()
+    damaged.entriesAfter = () => Promise.reject(new LogDamaged(1))
+    const blind = await openAdminNode(damaged, A)
+    for (const id of ['list_credentials', 'list_tokens'] as const) {
+      expect((await node.admin(id, params)).status).toBe(200)
+      expect((await blind.admin(id, params)).code).toBe('store_unavailable')
+    }
+    node.deps.store.entriesAfter = () => Promise.reject(new StoreUnavailable('down'))
+    node.clock.pass(2001)
+    for (const id of ['list_credentials', 'list_tokens'] as const) expect((await node.admin(id, params)).code).toBe('store_unavailable')
+  })
+
   it('credentials: by user and by status, which agrees with what verifying says', async () => {
     const { node, issuer } = await begin()
     const ppid = newPpid()
@@ -70,7 +87,7 @@ forEachSharedStore('lists', (open) => {
     expect(ids(await list(node, 'list_credentials', 'status=active')).sort()).toEqual([one.id, three.id].sort())
     await node.revokeUser(ppid)
     expect(ids(await list(node, 'list_credentials', 'status=active'))).toEqual([three.id])
-    node.clock.pass(3_600_000)
+    await node.later(3_600_000)
     expect(ids(await list(node, 'list_credentials', 'status=expired'))).toEqual([three.id])
     expect(ids(await list(node, 'list_credentials', 'status=active'))).toEqual([])
     expect(await node.admin('list_credentials', { params: { site_id: A }, query: 'status=unknown' })).toMatchObject({ status: 422 })
