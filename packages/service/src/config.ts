@@ -159,6 +159,15 @@ export function readStoreConfig(sources: SettingSources): Config['store'] {
   return store
 }
 
+/** Only the master key, for a command that needs nothing else. Throws like `readConfig`; the other settings are not looked at. */
+export function readMasterKeyConfig(sources: SettingSources): Uint8Array {
+  const mistakes: string[] = []
+  const settings = readSettings(settingNames, SECRETS, sources, mistakes)
+  const masterKey = masterKeyOf(settings, 'production', resolve(settings.get('data_dir') ?? DATA_DIR), mistakes)
+  if (mistakes.length > 0) throw new TypeError(refusalOf(mistakes))
+  return masterKey
+}
+
 /** The effective settings for people to look at; what is secret is not in it. */
 export function shownConfig({ masterKey: _secret, store, ...rest }: Config): Record<string, unknown> {
   return { ...rest, masterKey: '(hidden)', store: store.kind === 'sqlite' ? store : { kind: store.kind, url: '(hidden)' } }

@@ -11,6 +11,9 @@ const PREFIX = 'COUNTERSIGN_'
 /** Read elsewhere, or not settings of the service at all. */
 const NOT_SETTINGS = new Set([
   'COUNTERSIGN_CONFIG',
+  // Of the command that changes the master key.
+  'COUNTERSIGN_MASTER_KEY_NEW',
+  'COUNTERSIGN_MASTER_KEY_NEW_FILE',
   // Where the command line finds a service to call.
   'COUNTERSIGN_URL',
   'COUNTERSIGN_SITE',

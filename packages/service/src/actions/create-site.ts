@@ -1,7 +1,7 @@
-import type { SiteId } from '@countersign/core'
 import type { Deps } from '../deps.ts'
 import { createPairwiseSecret } from '../keys/ids.ts'
 import { Problem } from '../problem.ts'
+import { pairwisePurpose } from '../store/sealed-columns.ts'
 import type { Act, NewSite, Site } from '../store/store.ts'
 import { ensureOwnIssuer } from './own-issuer.ts'
 
@@ -20,9 +20,4 @@ export async function createSite(
   const { position } = await ensureOwnIssuer(deps, site.siteId, act)
   await deps.views.reached(Math.max(position, created.position))
   return created
-}
-
-/** Under which a site's pairwise secret is sealed: it opens as no other site's. */
-export function pairwisePurpose(siteId: SiteId): string {
-  return `pairwise:${siteId}`
 }

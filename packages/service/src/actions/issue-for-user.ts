@@ -14,8 +14,8 @@ import { limits } from '@countersign/core/contract'
 import type { Deps } from '../deps.ts'
 import { createCredentialId, ppidOf } from '../keys/ids.ts'
 import { Problem } from '../problem.ts'
+import { pairwisePurpose } from '../store/sealed-columns.ts'
 import type { Act, Site } from '../store/store.ts'
-import { pairwisePurpose } from './create-site.ts'
 import { ensureOwnIssuer } from './own-issuer.ts'
 
 /** What a site wants one of its users to have. */

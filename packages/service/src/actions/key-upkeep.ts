@@ -1,4 +1,5 @@
 import type { Deps } from '../deps.ts'
+import { OtherMasterKey } from '../keys/seal.ts'
 import { KEY_RELOAD_MS, type KeyUse } from '../keys/service-keys.ts'
 import type { Act } from '../store/store.ts'
 import { ensureOwnIssuerEverywhere } from './own-issuer.ts'
@@ -34,7 +35,10 @@ export async function openKeyUpkeep({ store, keys, clock, log }: KeyDeps): Promi
   let running: Promise<void> | undefined
   const timer = setInterval(() => {
     running ??= look()
-      .catch((err: unknown) => log.warn({ err }, 'the keys of the service could not be read again'))
+      .catch((err: unknown) => {
+        if (err instanceof OtherMasterKey) log.error({ err }, 'the master key of the store was changed; restart this node with the new one')
+        else log.warn({ err }, 'the keys of the service could not be read again')
+      })
       .finally(() => {
         running = undefined
       })

@@ -4,8 +4,9 @@ import type { Deps } from '../deps.ts'
 import { createId } from '../keys/ids.ts'
 import { mayBeAsked } from '../net/guarded-request.ts'
 import { Problem } from '../problem.ts'
+import { webhookPurpose } from '../store/sealed-columns.ts'
 import type { Act, Delivery, Webhook } from '../store/store.ts'
-import { createWebhookSecret, webhookPurpose } from '../webhooks/secret.ts'
+import { createWebhookSecret } from '../webhooks/secret.ts'
 
 type WebhookDeps = Pick<Deps, 'store' | 'keys'>
 

@@ -10,6 +10,7 @@ import { createOperatorKey, deleteOperatorKey, operatorKeys } from './operator-k
 import { resetTime } from './reset-time.ts'
 import { restore } from './restore.ts'
 import { rotateFeedKey, rotateIssuerKey } from './rotate-key.ts'
+import { rotateMasterKey } from './rotate-master-key.ts'
 import { serve } from './serve.ts'
 import { showConfig } from './show-config.ts'
 
@@ -26,6 +27,7 @@ export const commands: Readonly<Record<string, Command>> = {
   'operator-audit': operatorAudit,
   'rotate-issuer-key': rotateIssuerKey,
   'rotate-feed-key': rotateFeedKey,
+  'rotate-master-key': rotateMasterKey,
   'audit-log': auditLog,
   backup,
   restore,

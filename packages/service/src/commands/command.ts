@@ -30,6 +30,10 @@ export interface Given {
   store(): Config['store']
   /** All that was given of settings, for a command that reads them in a way of its own. */
   readonly sources: SettingSources
+  /** The master key, and nothing else. Throws a `Misuse`. */
+  masterKey(): Uint8Array
+  /** The key that is to take its place, which has variables of its own. Throws a `Misuse`. */
+  newMasterKey(): Uint8Array
   /** The result: words for people, and with `--json` the same as facts for programs. */
   readonly say: (text: string, facts: Facts) => void
   /** What is worth knowing beside the result. */

@@ -1,4 +1,5 @@
-import { readConfig, readStoreConfig } from '../config.ts'
+import { readConfig, readMasterKeyConfig, readStoreConfig } from '../config.ts'
+import { readNewMasterKey } from '../keys/master-key.ts'
 import type { SettingSources } from '../settings.ts'
 import { LogBroken } from '../store/epoch.ts'
 import { SERVICE_VERSION } from '../version.ts'
@@ -45,11 +46,14 @@ function givenOf(name: string, command: Command, rest: readonly string[], termin
     throw new Misuse(`usage: ${usageOf(name, command)}\nMore: countersign ${name} --help`)
   }
   const sources = { ...terminal, argv: settings }
+  const masterKey = () => orMisuse(() => readMasterKeyConfig(sources))
   return {
     words,
     switches,
     config: () => orMisuse(() => readConfig('production', sources)),
     store: () => orMisuse(() => readStoreConfig(sources)),
+    masterKey,
+    newMasterKey: () => orMisuse(() => readNewMasterKey(terminal.env, masterKey())),
     sources,
     say: (text, facts) => {
       if (switches.has(JSON_SWITCH)) terminal.say(JSON.stringify(facts))

@@ -19,10 +19,11 @@ import {
 } from '@countersign/core'
 import { limits, permissions } from '@countersign/core/contract'
 import { createApiKey } from '../actions/api-keys.ts'
-import { createSite, pairwisePurpose } from '../actions/create-site.ts'
+import { createSite } from '../actions/create-site.ts'
 import type { Deps } from '../deps.ts'
 import { createCredentialId, ppidOf } from '../keys/ids.ts'
 import { secretSha256 } from '../keys/secret-text.ts'
+import { pairwisePurpose } from '../store/sealed-columns.ts'
 import type { Act, SeenCredential } from '../store/store.ts'
 import { readJsonFile, writePrivate } from './private-file.ts'
 

@@ -7,6 +7,7 @@ import {
   problemBody,
   problems,
 } from '@countersign/core/contract'
+import { OtherMasterKey } from '../keys/seal.ts'
 import { Problem } from '../problem.ts'
 import type { AnswerStream, RouteAnswer } from '../routes/route.ts'
 import { StoreUnavailable } from '../store/store.ts'
@@ -98,7 +99,9 @@ export function createExit({ baseUrl, version, onFault }: ExitOptions): Exit {
 /** Whatever is not a problem of the caller's is ours, or the store's. Its words stay inside. */
 function problemOf(thrown: unknown): Problem {
   if (thrown instanceof Problem) return thrown
-  if (thrown instanceof StoreUnavailable) return new Problem('store_unavailable', undefined, { cause: thrown })
+  // Another master key: the store is there, but not for this node.
+  if (thrown instanceof StoreUnavailable || thrown instanceof OtherMasterKey)
+    return new Problem('store_unavailable', undefined, { cause: thrown })
   return new Problem('internal_error', undefined, { cause: thrown })
 }
 

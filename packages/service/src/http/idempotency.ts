@@ -4,6 +4,7 @@ import { headerNames, limits } from '@countersign/core/contract'
 import type { Deps } from '../deps.ts'
 import { Problem } from '../problem.ts'
 import type { Caller, RouteAnswer } from '../routes/route.ts'
+import { answerPurpose } from '../store/sealed-columns.ts'
 import type { IdempotencyKey, KeptAnswer } from '../store/store.ts'
 import type { MountedEndpoint } from './exit.ts'
 import type { Incoming } from './incoming.ts'
@@ -39,7 +40,7 @@ export async function answerOnce(
   const keep: KeptAnswer =
     endpoint.idempotency === 'secret'
       ? { kind: 'secret' }
-      : { kind: 'answer', sealed: deps.keys.seal(purposeOf(key), JSON.stringify(given)) }
+      : { kind: 'answer', sealed: deps.keys.seal(answerPurpose(key), JSON.stringify(given)) }
   await deps.store.finishIdempotent(key, keep)
   return given
 }
@@ -71,7 +72,7 @@ async function keptAnswer(
   if (kept.kind === 'answer') {
     // Another node may have given it, and only just now. Repeating here that somebody is revoked means denying here from then on.
     await views.reached(await store.logPosition())
-    return JSON.parse(keys.open(purposeOf(key), kept.sealed)) as RouteAnswer
+    return JSON.parse(keys.open(answerPurpose(key), kept.sealed)) as RouteAnswer
   }
   throw new Problem(
     'idempotency_conflict',
@@ -106,8 +107,4 @@ function ownerOf({ method, path, lines }: Incoming, caller: Caller): string {
         ? `address:${caller.address}`
         : `credential:${hash('sha256', credential, 'hex')}`
   return hash('sha256', `${who} ${method} ${path}`, 'hex')
-}
-
-function purposeOf({ owner, sha256 }: IdempotencyKey): string {
-  return `answer:${owner}:${sha256}`
 }

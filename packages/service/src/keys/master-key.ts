@@ -36,6 +36,24 @@ export function readMasterKey({ text, file, dataDir, mode }: MasterKeySources): 
   return parse(readKeyFile(own), own)
 }
 
+/**
+ * The key that is to take the place of the master key. Throws a TypeError, in words for the operator and without the key, like `readMasterKey`;
+ * also when it is the old one.
+ */
+export function readNewMasterKey(env: Readonly<Record<string, string | undefined>>, old: Uint8Array): Uint8Array {
+  const { COUNTERSIGN_MASTER_KEY_NEW: text, COUNTERSIGN_MASTER_KEY_NEW_FILE: file } = env
+  if (text !== undefined && file !== undefined)
+    throw new TypeError('COUNTERSIGN_MASTER_KEY_NEW and COUNTERSIGN_MASTER_KEY_NEW_FILE are both set; set one of them')
+  if (text === undefined && file === undefined)
+    throw new TypeError(`there is no new master key; set COUNTERSIGN_MASTER_KEY_NEW or COUNTERSIGN_MASTER_KEY_NEW_FILE to ${HOW}`)
+  const key =
+    text === undefined
+      ? parse(readNewKeyFile(file ?? ''), 'the file of COUNTERSIGN_MASTER_KEY_NEW_FILE')
+      : parse(text, 'COUNTERSIGN_MASTER_KEY_NEW')
+  if (Buffer.from(key).equals(old)) throw new TypeError('the new master key is the old one')
+  return key
+}
+
 function parse(text: string, where: string): Uint8Array {
   const trimmed = text.trim()
   const isHex = /^[0-9a-f]{64}$/i.test(trimmed)
@@ -43,6 +61,12 @@ function parse(text: string, where: string): Uint8Array {
   if (bytes?.length !== BYTES) throw new TypeError(`${where} must hold ${HOW}`)
   if (bytes.every((byte) => byte === bytes[0])) throw new TypeError(`${where} holds one byte over and over; it must hold ${HOW}`)
   return bytes
+}
+
+function readNewKeyFile(file: string): string {
+  const text = tryReadKeyFile(file)
+  if (text === undefined) throw new TypeError(`COUNTERSIGN_MASTER_KEY_NEW_FILE: there is no file ${file}`)
+  return text
 }
 
 function tryReadKeyFile(file: string): string | undefined {

@@ -5,6 +5,8 @@ import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } f
  * thing cannot be passed off as another.
  */
 export interface Sealer {
+  /** Of the master key: tells keys apart, and gives nothing of them away. */
+  readonly keyName: string
   /** `purpose` names the thing and, where there are many of them, which: `pairwise:shop.example`. */
   seal(purpose: string, plain: string): string
   /** Throws `SealBroken` for anything that was not sealed so, and says nothing of what is inside. */
@@ -16,6 +18,14 @@ export interface Sealer {
 /** Sealed text that does not open: another master key, another purpose, or damage. A fault of the set-up or the store, never of a caller. */
 export class SealBroken extends Error {
   override readonly name = 'SealBroken'
+}
+
+/** The master key is another one than the text was sealed under. */
+export class OtherMasterKey extends SealBroken {}
+
+/** The name of the master key that a text is sealed under. Undefined for what is not sealed text. */
+export function sealedUnder(sealed: string): string | undefined {
+  return SEALED.exec(sealed)?.[1]
 }
 
 const VERSION = 'v1'
@@ -44,6 +54,7 @@ export function createSealer(masterKey: Uint8Array): Sealer {
   }
 
   return {
+    keyName: masterName,
     seal(purpose, plain) {
       const salt = randomBytes(SALT_BYTES)
       const { key, iv } = derive(salt)
@@ -54,7 +65,10 @@ export function createSealer(masterKey: Uint8Array): Sealer {
     open(purpose, sealed) {
       const [, name, body] = SEALED.exec(sealed) ?? []
       if (name === undefined || body === undefined) throw new SealBroken('what should be sealed text is not')
-      if (name !== masterName) throw new SealBroken('the text was sealed under another master key')
+      if (name !== masterName)
+        throw new OtherMasterKey(
+          `sealed under another master key (its name is ${name}, that of the configured one ${masterName}): set COUNTERSIGN_MASTER_KEY or COUNTERSIGN_MASTER_KEY_FILE to the key of this store`,
+        )
       const bytes = Buffer.from(body, 'base64url')
       if (bytes.length < SALT_BYTES + TAG_BYTES) throw new SealBroken('what should be sealed text is not')
       const { key, iv } = derive(bytes.subarray(0, SALT_BYTES))

@@ -2,6 +2,7 @@ import type { DidKey, PrivateKey, PublicKey, Signer } from '@countersign/core'
 import { exportPrivateJwk, generatePrivateKey, importPrivateKey, publicKeyToJwk } from '@countersign/core'
 import type { DidDocument, Jwks } from '@countersign/core/contract'
 import { limits } from '@countersign/core/contract'
+import { MASTER_KEY_SEAL } from '../store/sealed-columns.ts'
 import type { Store } from '../store/store.ts'
 import { createSealer, type Sealer } from './seal.ts'
 
@@ -30,7 +31,10 @@ export interface ServiceKeys extends Sealer {
    * one key. Sites have to be told as well: see `actions/rotate-key.ts`.
    */
   rotate(use: KeyUse, nowMs: number, options?: { readonly leadMs?: number }): Promise<string>
-  /** Takes in what other nodes have rotated. True when there was something new; rejects when the store cannot be asked. */
+  /**
+   * Takes in what other nodes have rotated. True when there was something new. Rejects when the store cannot be asked, and with an
+   * `OtherMasterKey` when the master key of the store was changed: then only a restart with the new one helps.
+   */
   reload(nowMs: number): Promise<boolean>
 }
 
@@ -64,6 +68,8 @@ export async function openServiceKeys(
   const sealer = createSealer(masterKey)
   const issuerDid = didOf(baseUrl)
   const rings = { issuer: await openKeyRing(store, sealer, 'issuer', nowMs), feed: await openKeyRing(store, sealer, 'feed', nowMs) }
+  // After the keys: a store from before this seal was made must not be marked as sealed under a key that does not open it.
+  await store.putSecret(MASTER_KEY_SEAL, sealer.seal(MASTER_KEY_SEAL, sealer.keyName))
   const methodOf = (id: string) => `${issuerDid}#${id}`
 
   return {
@@ -105,6 +111,8 @@ export async function openServiceKeys(
     },
     rotate: (use, at, { leadMs = KEY_LEAD_MS } = {}) => rings[use].rotate(at, leadMs),
     async reload(at) {
+      const seal = await store.secret(MASTER_KEY_SEAL)
+      if (seal !== undefined) sealer.open(MASTER_KEY_SEAL, seal)
       const news = [await rings.issuer.reload(at), await rings.feed.reload(at)]
       return news.includes(true)
     },

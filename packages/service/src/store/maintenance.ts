@@ -1,11 +1,13 @@
 import { existsSync } from 'node:fs'
 import type { Config } from '../config.ts'
 import type { LogAudit } from './audit-log.ts'
-import { auditDatabase, newEpochOfDatabase, readFromDatabase } from './postgres/offline.ts'
+import { auditDatabase, newEpochOfDatabase, readFromDatabase, resealDatabase } from './postgres/offline.ts'
 import { type Backup, backupSqlite, type Restored, restoreSqlite } from './sqlite/backup.ts'
 import { newEpochOfFile } from './sqlite/new-epoch.ts'
 import { auditFile, readFromFile } from './sqlite/offline.ts'
+import { resealFile } from './sqlite/reseal.ts'
 import type { Store } from './store.ts'
+import type { Reseal } from './verbs/master-key.ts'
 
 type StoreConfig = Config['store']
 
@@ -68,6 +70,16 @@ export async function beginNewEpoch(store: StoreConfig, nowMs: number): Promise<
   if (store.kind === 'postgres') return newEpochOfDatabase(store.url, nowMs)
   await requireStore(store)
   return newEpochOfFile(store.file, nowMs)
+}
+
+/**
+ * Seals everything that is sealed anew, all of it or nothing, and gives how many texts that were. Rejects when anything does not open, and, for
+ * the embedded store, while a service has it open.
+ */
+export async function resealStore(store: StoreConfig, change: Reseal): Promise<number> {
+  if (store.kind === 'postgres') return resealDatabase(store.url, change)
+  await requireStore(store)
+  return resealFile(store.file, change)
 }
 
 /** Rejects when there is no embedded store at that place: for commands that must not make one. */

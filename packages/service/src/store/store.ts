@@ -165,7 +165,10 @@ export interface Store {
   // Audit, secrets, time
   audit(row: NewAuditRow): Promise<void>
   auditRows(siteId: SiteId | null, page: Page): Promise<readonly AuditRow[]>
-  /** Sealed by the caller; the store sees only what it cannot read. The first value put under a name stays unless `replace` is set. */
+  /**
+   * Sealed by the caller; the store sees only what it cannot read. The first value put under a name stays unless `replace` is set. Here and
+   * wherever else something sealed is written: `StoreUnavailable` when the master key of the store has been changed since it was sealed.
+   */
   putSecret(name: string, sealed: string, options?: { replace?: boolean }): Promise<string>
   secret(name: string): Promise<string | undefined>
   /** The highest time that this store has confirmed since the last reset. */

@@ -2,11 +2,11 @@ import type { IncomingMessage } from 'node:http'
 import { limits } from '@countersign/core/contract'
 import type { Sealer } from '../keys/seal.ts'
 import { guardedRequest, type OutwardRules } from '../net/guarded-request.ts'
+import { webhookPurpose } from '../store/sealed-columns.ts'
 import type { DueDelivery } from '../store/store.ts'
 import { SERVICE_VERSION } from '../version.ts'
 import type { Attempted } from './after-attempt.ts'
 import { createWebhookMessage } from './message.ts'
-import { webhookPurpose } from './secret.ts'
 
 export interface PostOptions extends OutwardRules {
   /** For tests. */

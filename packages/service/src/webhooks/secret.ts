@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto'
-import type { SiteId } from '@countersign/core'
 
 const SECRET_BYTES = 32
 const PREFIX = 'whsec_'
@@ -12,9 +11,4 @@ export function createWebhookSecret(): string {
 /** The bytes of a secret of our own making. */
 export function webhookKey(secret: string): Uint8Array {
   return Buffer.from(secret.slice(PREFIX.length), 'base64')
-}
-
-/** Under which a webhook's secrets are sealed: they open as no other webhook's, nor at another site. */
-export function webhookPurpose(siteId: SiteId, webhookId: string): string {
-  return `webhook:${siteId}:${webhookId}`
 }

@@ -2,7 +2,9 @@ import { type AuditedStore, auditLog, type LogAudit } from '../audit-log.ts'
 import { text } from '../columns.ts'
 import { createEpoch, LogBroken } from '../epoch.ts'
 import type { Program } from '../program.ts'
+import { sealedColumns } from '../sealed-columns.ts'
 import { createStoreVerbs, type RunVerb, readingVerbs, type StoreVerbs, writingVerbs } from '../verbs/all.ts'
+import { type Reseal, resealAll } from '../verbs/master-key.ts'
 import { prepareDatabase } from './postgres-store.ts'
 import { Readers } from './readers.ts'
 import { runProgram, runReading } from './run-program.ts'
@@ -40,6 +42,36 @@ export async function newEpochOfDatabase(url: string, nowMs: number): Promise<{ 
     }
     throw new Error('entries are being added all the time: stop the nodes first')
   })
+}
+
+/** For as long as requests that are running may take. */
+const WRITERS_MS_MAX = 60_000
+
+/**
+ * Seals everything in a database anew, in one transaction. Rejects when anything does not open. Nodes may run: whoever is writing sealed text is
+ * waited for, and whoever comes later waits, and finds that its own key is no longer the one.
+ */
+export async function resealDatabase(url: string, change: Reseal): Promise<number> {
+  await prepareDatabase(url)
+  const sessions = new Sessions({ url, max: 1, statementMsMax: WRITERS_MS_MAX, lockMsMax: WRITERS_MS_MAX })
+  try {
+    return await sessions.transaction(
+      async (transaction) => {
+        const { query } = transaction
+        const tables = new Set(sealedColumns.map(({ table }) => table))
+        // Against writers, but not against those who only refer to a row, such as whoever revokes at a site.
+        await query(`LOCK TABLE ${[...tables].join(', ')} IN SHARE ROW EXCLUSIVE MODE`)
+        const found = await query(
+          `SELECT table_name AS "table", column_name AS "column" FROM information_schema.columns WHERE table_schema = current_schema() AND data_type = 'text'`,
+        )
+        const columns = found.map((row) => ({ table: text(row, 'table'), column: text(row, 'column') }))
+        return runProgram(resealAll(change, columns), transaction, '')
+      },
+      { patient: true },
+    )
+  } finally {
+    await sessions.end()
+  }
 }
 
 async function auditWith(run: RunVerb): Promise<LogAudit> {

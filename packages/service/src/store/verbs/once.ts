@@ -1,6 +1,7 @@
 import { optionalText, text } from '../columns.ts'
 import { type Program, row, rows } from '../program.ts'
 import type { IdempotencyKey, IdempotencyState, KeptAnswer, Store } from '../store.ts'
+import { requireMasterKey } from './master-key.ts'
 
 /** A request must end long before this; one that has not was cut off with its process, and its key must not stay taken for a day. */
 const RUNNING_MS_MAX = 60_000
@@ -58,6 +59,7 @@ export function* finishIdempotent(key: IdempotencyKey, answer: KeptAnswer): Prog
     answer.kind,
     answer.kind === 'answer' ? answer.sealed : null,
   )
+  if (answer.kind === 'answer') yield* requireMasterKey(answer.sealed)
 }
 
 export function* abandonIdempotent(key: IdempotencyKey): Program<void> {

@@ -3,6 +3,7 @@ import { json, number, optionalNumber, optionalText, text } from '../columns.ts'
 import { type Program, type Row, row, write } from '../program.ts'
 import type { NewSignIn, NewSignInPresentation, SeenCredential, SignIn, SignInEnd, SignInPresentation, Store } from '../store.ts'
 import { learnCredentials } from './credentials.ts'
+import { requireMasterKey } from './master-key.ts'
 import { isRevoked, lockChain } from './tokens.ts'
 
 /** Each step is one statement whose condition is everything that must still hold: whoever comes second finds nothing to change. */
@@ -20,6 +21,7 @@ export function* createSignIn(signIn: NewSignIn): Program<void> {
     signIn.codeChallenge,
     signIn.expiresAtMs,
   )
+  if (signIn.clientStateSealed !== undefined) yield* requireMasterKey(signIn.clientStateSealed)
 }
 
 export function* openSignIn(

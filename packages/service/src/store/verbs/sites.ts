@@ -4,6 +4,7 @@ import { lock, type Program, type Row, row, rows } from '../program.ts'
 import type { Act, NewSite, Page, Placed, Site, SiteChanges } from '../store.ts'
 import { auditDone } from './audit.ts'
 import { appendEntry } from './entries.ts'
+import { requireMasterKey } from './master-key.ts'
 
 export function* createSite(site: NewSite, act: Act): Program<Placed<Site> | 'exists'> {
   const { siteId } = site
@@ -20,6 +21,7 @@ export function* createSite(site: NewSite, act: Act): Program<Placed<Site> | 'ex
     act.atMs,
   )
   if (made === undefined) return 'exists'
+  yield* requireMasterKey(site.pairwiseSecretSealed)
   yield* rows('INSERT INTO heads (site_id, seq, hash) VALUES ($1, 0, $2)', siteId, GENESIS_HASH)
   const { seq, position } = yield* appendEntry(siteId, 'site.changed', stateOf(site), act.atMs)
   yield* auditDone({ siteId, action: 'site.create', target: siteId, outcome: 'done', seq, act })

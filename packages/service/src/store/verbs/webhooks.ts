@@ -3,6 +3,7 @@ import { json, number, text } from '../columns.ts'
 import { lock, type Program, type Row, row, rows } from '../program.ts'
 import type { Act, NewWebhook, Page, Webhook } from '../store.ts'
 import { auditDone } from './audit.ts'
+import { requireMasterKey } from './master-key.ts'
 
 /** A secret and until when it signs; the newest has no end. */
 export interface KeptSecret {
@@ -30,6 +31,7 @@ export function* createWebhook(webhook: NewWebhook, perSiteMax: number, act: Act
     act.atMs,
   )
   if (made === undefined) return undefined
+  yield* requireMasterKey(secretSealed)
   yield* auditDone({ siteId, action: 'webhook.create', target: webhookId, outcome: 'done', act })
   return webhookOf(made)
 }
@@ -64,6 +66,7 @@ export function* rotateWebhookSecret(
     ...before.map(({ sealed, untilMs }) => ({ sealed, untilMs: untilMs ?? previousUntilMs })),
   ]
   yield* rows('UPDATE webhooks SET secrets = $2 WHERE webhook_id = $1', webhookId, JSON.stringify(secrets.slice(0, SECRETS_MAX)))
+  yield* requireMasterKey(secretSealed)
   yield* auditDone({ siteId, action: 'webhook.rotate_secret', target: webhookId, outcome: 'done', act })
   return true
 }
