@@ -43,7 +43,7 @@ export async function benchStartUp(sample: Sample, options: BenchStartUpOptions)
 }
 
 /** What as many revocations would have left behind, written in one transaction: the log with its chain, and the state of each. */
-function revokeMany(file: string, count: number): void {
+export function revokeMany(file: string, count: number): void {
   const session = new SqliteSession(openForWriting(file))
   const log = session.rows('SELECT epoch, position FROM log')[0] as { epoch: string; position: number }
   const head = session.rows('SELECT seq, hash FROM heads WHERE site_id = $1', SITE)[0] as { seq: number; hash: string }

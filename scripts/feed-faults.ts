@@ -1,0 +1,34 @@
+import { feedCuts } from '../test/process/feed-cuts.ts'
+import { cleanUp, createHome, furnish, startService } from '../test/process/service-process.ts'
+
+/**
+ * `npm run feed-faults [-- <cuts> <entries> <seed>]`: the long run of what the suite does in short. Cuts the connections of followers of one log 1,000
+ * times while it grows by 10,000 entries. Ends with 1 when an entry was applied out of its turn or not at all, when knowledge was called younger than
+ * it was, or when somebody revoked was let in later than the bound allows.
+ */
+const [cuts = 1000, entries = 10_000, seed = 1] = process.argv.slice(2).map(Number)
+if (![cuts, entries, seed].every((number) => Number.isSafeInteger(number) && number > 0)) {
+  console.error('usage: npm run feed-faults [-- <cuts> <entries> <seed>]')
+  process.exit(2)
+}
+
+try {
+  const home = await createHome()
+  const dev = await furnish(home)
+  await startService(home)
+  const startedMs = performance.now()
+  const onProgress = (text: string) => console.log(`  ${text}`)
+  const report = await feedCuts({ port: home.port, dev, seed, cuts, entries, followers: 40, silences: Math.ceil(cuts / 50), onProgress })
+  const { reset, end, silence } = report.cuts
+  const faults = [...report.misapplied, ...report.flattering, ...report.late]
+  console.log(`${reset} resets, ${end} ends, ${silence} silences; ${report.entries} entries, ${report.followers} followers, seed ${seed}`)
+  console.log(`  applied out of turn or not at all  ${report.misapplied.length}`)
+  console.log(`  called younger than it was         ${report.flattering.length}`)
+  console.log(`  let in too late                    ${report.late.length}`)
+  console.log(`  from acknowledgement to refusal    ${Math.round(report.deniedMsMax)} ms at most`)
+  console.log(`  took                               ${Math.round((performance.now() - startedMs) / 1000)} s`)
+  for (const fault of faults.slice(0, 20)) console.error(`  ${fault}`)
+  if (faults.length > 0) process.exitCode = 1
+} finally {
+  await cleanUp()
+}

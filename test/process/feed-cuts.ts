@@ -1,0 +1,230 @@
+import { createGuard } from '@countersign/sdk'
+import { createRandom } from '../../bench/measure.ts'
+import { systemClock } from '../../packages/sdk/src/view/clock.ts'
+import { createFeedKeys } from '../../packages/sdk/src/view/feed-keys.ts'
+import { createService } from '../../packages/sdk/src/view/service.ts'
+import { createViewClient, type ViewClient } from '../../packages/sdk/src/view/view-client.ts'
+import type { DevFile } from '../../packages/service/src/development/demo.ts'
+import { newPpid } from '../../packages/service/test/party.ts'
+import { addIssuer, createClient } from './client.ts'
+import { type Cut, openCuttingProxy } from './cutting-proxy.ts'
+import { pause } from './service-process.ts'
+
+export interface FeedCutsOptions {
+  readonly port: number
+  readonly dev: DevFile
+  readonly seed: number
+  /** How many connections of the followers are cut, all together. */
+  readonly cuts: number
+  /** How many entries are written meanwhile, at least. */
+  readonly entries: number
+  readonly followers?: number
+  /** Of the cuts, how many are silent: each of these costs a watchdog. */
+  readonly silences?: number
+  /** Control arm: ask for the feed from the head each time, as if the cursor did not matter. */
+  readonly forgetsCursor?: boolean
+  /** Control arm: an age that is counted from the last byte. */
+  readonly trustsBytes?: boolean
+  readonly onProgress?: (text: string) => void
+}
+
+/** What an observer outside of the SDK has seen. Every list should be empty. */
+export interface FeedCutsReport {
+  readonly cuts: Readonly<Record<Cut['how'], number>>
+  readonly entries: number
+  readonly followers: number
+  /** Entries that a follower applied out of their turn, or not at all. */
+  readonly misapplied: readonly string[]
+  /** Moments at which a follower called its knowledge younger than an entry that it did not know yet. */
+  readonly flattering: readonly string[]
+  /** Revoked users who were let in later than the bound allows. */
+  readonly late: readonly string[]
+  /** From the acknowledgement to the first refusal, at worst. */
+  readonly deniedMsMax: number
+}
+
+const STALENESS_SECONDS = 5
+/** Times on the wire are whole milliseconds. */
+const ROUNDING_MS = 3
+const WRITERS = 4
+const DRAIN_MS_MAX = 60_000
+
+interface Acknowledged {
+  readonly seq: number
+  readonly atMs: number
+}
+
+/**
+ * Followers of one site's log behind a wire that cuts their connections in every way, while the log grows; and a guard that is shown credentials of
+ * users who have just been revoked. Watches from outside: what each follower applied, how old it said its knowledge was, whom the guard let in.
+ */
+export async function feedCuts(options: FeedCutsOptions): Promise<FeedCutsReport> {
+  const { port, dev, seed, followers = 10, silences = 2, onProgress = () => {} } = options
+  const random = createRandom(seed)
+  let cutsLeft = options.cuts
+  let silencesLeft = silences
+  const proxy = await openCuttingProxy(port, () => {
+    if (cutsLeft <= 0) return undefined
+    cutsLeft--
+    const isSilent = silencesLeft > 0 && cutsLeft <= silencesLeft
+    if (isSilent) silencesLeft--
+    return {
+      how: isSilent ? 'silence' : random() < 0.5 ? 'reset' : 'end',
+      afterBytes: Math.floor(random() * 6000),
+      afterMs: 50 + random() * 1500,
+    }
+  })
+  const client = createClient(`http://127.0.0.1:${port}`, dev)
+  const issuer = await addIssuer(client, dev)
+  const watched = Array.from({ length: followers }, (_, n) => follow(`follower-${n}`, proxy.port, options))
+  const guard = createGuard({
+    baseUrl: `http://127.0.0.1:${proxy.port}`,
+    siteId: dev.site_id,
+    apiKey: dev.site_key,
+    maxStalenessSeconds: STALENESS_SECONDS,
+    onStateChange: () => {},
+  })
+
+  const acknowledged: Acknowledged[] = []
+  const late: string[] = []
+  const flattering: string[] = []
+  let deniedMsMax = 0
+  let isOver = false
+  let written = 0
+
+  const watching = (async () => {
+    for (; !isOver; await pause(10)) {
+      for (const { name, client: follower, ageMs } of watched) {
+        const { seq } = follower.view.head
+        const age = ageMs()
+        const oldest = oldestAfter(acknowledged, seq)
+        const missedMs = oldest === undefined ? 0 : performance.now() - oldest.atMs
+        // Read in this order: whatever was applied in between makes the age only greater.
+        if (age < missedMs - ROUNDING_MS)
+          flattering.push(`${name} at ${seq} said ${Math.round(age)} ms, ${Math.round(missedMs)} ms too late`)
+      }
+    }
+  })()
+  const write = async () => {
+    while (written < options.entries || cutsLeft > 0) {
+      written++
+      await revoke(newPpid())
+      await pause(1)
+    }
+  }
+  const revoke = async (ppid: string) => {
+    const told = await client.revokeUser(ppid)
+    if (told.status !== 200) throw new Error(`a revocation was answered with ${told.status}: ${JSON.stringify(told.body)}`)
+    acknowledged.push({ seq: told.body.seq, atMs: performance.now() })
+  }
+  /** One after the other: a credential that is let in, its user revoked, and how long it is let in after that. */
+  const challenge = async () => {
+    while (!isOver && (written < options.entries || cutsLeft > 0)) {
+      const { header, ppid } = await issuer.issue()
+      const show = () =>
+        guard.verify({ method: 'GET', url: `https://${dev.site_id}/`, header: (name) => (name === 'x-service-credential' ? [header] : []) })
+      await show()
+      await revoke(ppid)
+      const ackMs = performance.now()
+      for (;;) {
+        const askedMs = performance.now()
+        const { ok } = await show()
+        if (!ok) {
+          deniedMsMax = Math.max(deniedMsMax, askedMs - ackMs)
+          break
+        }
+        if (askedMs - ackMs > STALENESS_SECONDS * 1000 + ROUNDING_MS) {
+          late.push(`${ppid} was let in ${Math.round(askedMs - ackMs)} ms after the acknowledgement`)
+          break
+        }
+        await pause(5)
+      }
+    }
+  }
+  const reporting = setInterval(() => onProgress(`${options.cuts - cutsLeft} cuts, ${written} entries`), 2000)
+  try {
+    await guard.ready()
+    await Promise.all([...Array.from({ length: WRITERS }, write), challenge()])
+    const lastSeq = Math.max(...acknowledged.map(({ seq }) => seq))
+    const drainedMs = performance.now() + DRAIN_MS_MAX
+    while (watched.some(({ client: follower }) => follower.view.head.seq < lastSeq) && performance.now() < drainedMs) await pause(50)
+    return {
+      cuts: proxy.made,
+      entries: written,
+      followers,
+      misapplied: watched.flatMap((one) => faultsIn(one, lastSeq)),
+      flattering,
+      late,
+      deniedMsMax,
+    }
+  } finally {
+    isOver = true
+    clearInterval(reporting)
+    await watching
+    await guard.close()
+    await Promise.all(watched.map(({ client: follower }) => follower.close()))
+    await proxy.close()
+  }
+}
+
+interface Watched {
+  readonly name: string
+  readonly client: ViewClient
+  readonly ageMs: () => number
+  /** The seq with which it began, and all that it applied after that. */
+  readonly applied: number[]
+}
+
+function follow(name: string, port: number, { dev, forgetsCursor = false, trustsBytes = false }: FeedCutsOptions): Watched {
+  let byteMs = Number.NEGATIVE_INFINITY
+  const service = createService({
+    baseUrl: `http://127.0.0.1:${port}`,
+    siteId: dev.site_id,
+    apiKey: dev.site_key,
+    verifierId: name,
+    clock: systemClock,
+    fetch: (url, init) => {
+      const headers = new Headers(init.headers)
+      if (forgetsCursor) headers.delete('last-event-id')
+      return fetch(url, { ...init, headers })
+    },
+  })
+  const keys = createFeedKeys({ pinned: undefined, discovery: service.discovery, clock: systemClock })
+  const onChange = () => {
+    byteMs = performance.now()
+  }
+  const client = createViewClient({ siteId: dev.site_id as never, service, keys, clock: systemClock, onChange })
+  const applied: number[] = []
+  const { view } = client
+  const apply = view.apply.bind(view)
+  view.apply = (entry) => {
+    const before = view.head.seq
+    const outcome = apply(entry)
+    if (applied.length === 0) applied.push(before)
+    if (outcome === 'applied') applied.push(entry.seq)
+    return outcome
+  }
+  client.start()
+  return { name, client, ageMs: trustsBytes ? () => performance.now() - byteMs : () => client.ageMs(), applied }
+}
+
+function faultsIn({ name, applied, client }: Watched, lastSeq: number): string[] {
+  const faults = applied.flatMap((seq, i) => {
+    const before = applied[i - 1]
+    return before === undefined || seq === before + 1 ? [] : [`${name} applied ${seq} after ${before}`]
+  })
+  if (client.view.head.seq < lastSeq) faults.push(`${name} is at ${client.view.head.seq} of ${lastSeq}`)
+  return faults
+}
+
+/** The first to be acknowledged of those that come after `seq`. */
+function oldestAfter(acknowledged: readonly Acknowledged[], seq: number): Acknowledged | undefined {
+  let oldest: Acknowledged | undefined
+  for (let i = acknowledged.length - 1; i >= 0; i--) {
+    const one = acknowledged[i] as Acknowledged
+    if (one.seq > seq && (oldest === undefined || one.atMs < oldest.atMs)) oldest = one
+    // Acknowledgements come nearly in order; what is far behind needs no look.
+    if (one.seq < seq - 1000) break
+  }
+  return oldest
+}

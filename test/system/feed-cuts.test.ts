@@ -1,0 +1,56 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { DevFile } from '../../packages/service/src/development/demo.ts'
+import { feedCuts } from '../process/feed-cuts.ts'
+import { cleanUp, createHome, furnish, type ServiceHome, startService } from '../process/service-process.ts'
+
+const SETUP_MS_MAX = 120_000
+const TEST_MS_MAX = 180_000
+
+let home: ServiceHome
+let dev: DevFile
+
+beforeAll(async () => {
+  home = await createHome()
+  dev = await furnish(home)
+  await startService(home)
+}, SETUP_MS_MAX)
+afterAll(cleanUp, SETUP_MS_MAX)
+
+describe('a feed whose connections are cut in every way', () => {
+  it('is applied entry by entry, never called younger than it is, and lets nobody in too late (I-2, I-3, I-8, I-9)', {
+    timeout: TEST_MS_MAX,
+  }, async () => {
+    const report = await feedCuts({ port: home.port, dev, seed: 20_261_115, cuts: 50, entries: 1000 })
+    expect(report).toMatchObject({ misapplied: [], flattering: [], late: [] })
+    expect(report.cuts.reset + report.cuts.end + report.cuts.silence).toBe(50)
+    expect(Math.min(...Object.values(report.cuts))).toBeGreaterThan(0)
+  })
+
+  it('control: entries are missed by whoever forgets the cursor', { timeout: TEST_MS_MAX }, async () => {
+    const { misapplied } = await feedCuts({
+      port: home.port,
+      dev,
+      seed: 1,
+      cuts: 12,
+      entries: 200,
+      followers: 4,
+      silences: 0,
+      forgetsCursor: true,
+    })
+    expect(misapplied.length).toBeGreaterThan(0)
+  })
+
+  it('control: knowledge looks younger than it is to whoever counts from the last byte', { timeout: TEST_MS_MAX }, async () => {
+    const { flattering } = await feedCuts({
+      port: home.port,
+      dev,
+      seed: 2,
+      cuts: 12,
+      entries: 200,
+      followers: 4,
+      silences: 0,
+      trustsBytes: true,
+    })
+    expect(flattering.length).toBeGreaterThan(0)
+  })
+})
