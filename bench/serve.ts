@@ -7,6 +7,7 @@ const contenders: { readonly [Name in ContenderName]: (options: ContenderOptions
   verify: async (options) => (await import('./contenders/bare.ts')).serveVerifying(options),
   sockets: async () => (await import('./contenders/plain-sockets.ts')).servePlainSockets(),
   jose: async (options) => (await import('./contenders/fastify-jose.ts')).serveJose(options),
+  framework: async (options) => (await import('./contenders/frameworks.ts')).serveFramework(options),
   oidc: async (options) => (await import('./contenders/oidc-provider.ts')).serveOidc(options),
   ours: async (options) => (await import('./contenders/ours.ts')).serveOurs(options),
 }

@@ -1,22 +1,13 @@
 import { join } from 'node:path'
 import { credentialHeader } from '@countersign/core'
-import { type Contestant, type Measured, type MeasureOptions, measure } from './measure.ts'
-import { type Contender, type Load, startContender, startLoad } from './processes.ts'
+import type { MeasureOptions } from './measure.ts'
+import { type Contender, startLoad } from './processes.ts'
 import { ISSUER, jwt, METHOD, must, type Sample, SITE, several } from './sample.ts'
+import { type HttpRow, Stage } from './stage.ts'
 import { atLeast, type Verdict } from './verdict.ts'
 
-const CONNECTIONS = 64
 const COLD = 40_000
 const JWTS = 1000
-
-export interface HttpRow extends Measured {
-  /** Against what its ratio stands. */
-  readonly unit: string
-  /** Of the server's process with all its threads, for one request. */
-  readonly cpuUs: number
-  /** Of that what the unit needs: less at the mercy of what else the machine does. */
-  readonly cpuRatio: number
-}
 
 export interface ServiceHttpOptions {
   readonly directory: string
@@ -173,60 +164,4 @@ async function mustRefuse({ ready }: Served, header: string): Promise<void> {
   const [name = '', value = ''] = header.trim().split(': ')
   const { status } = await fetch(`http://127.0.0.1:${ready.port}/api/protected/action`, { method: 'POST', headers: { [name]: value } })
   if (status !== 401) throw new Error(`a spoiled credential was answered with ${status}`)
-}
-
-interface CountedContestant extends Contestant {
-  /** So far. */
-  readonly spent: { cpuUs: number; count: number }
-}
-
-/** The servers and the sender of one comparison. */
-class Stage {
-  readonly #load: Load
-  readonly #options: ServiceHttpOptions
-  readonly #running: { stop(): Promise<void> }[] = []
-
-  constructor(load: Load, options: ServiceHttpOptions) {
-    this.#load = load
-    this.#options = options
-    this.#running.push(load)
-  }
-
-  start: typeof startContender = async (name, options) => {
-    const contender = await startContender(name, options)
-    this.#running.push(contender)
-    return contender
-  }
-
-  async contestant(name: string, server: Contender, requests: readonly string[], note = '', once = false): Promise<CountedContestant> {
-    const target = await this.#load.target({ port: server.ready.port, connections: CONNECTIONS, requests, once })
-    const spent = { cpuUs: 0, count: 0 }
-    return {
-      name,
-      note,
-      spent,
-      async run(times) {
-        const before = await server.usage()
-        const { count } = await target.run(times)
-        spent.cpuUs += (await server.usage()).cpuUs - before.cpuUs
-        spent.count += count
-      },
-    }
-  }
-
-  async compare(unit: CountedContestant, others: readonly CountedContestant[]): Promise<HttpRow[]> {
-    const { onProgress, measure: options } = this.#options
-    const all = [unit, ...others]
-    const onRound = (done: number, rounds: number) => onProgress?.(`requests beside ${unit.name}, round`, done, rounds)
-    const measured = await measure(unit, all, { rounds: 15, sliceMs: 120, warmUpMs: 1200, ...options, onRound })
-    const cpuUsOf = ({ spent }: CountedContestant) => spent.cpuUs / spent.count
-    return measured.map((row, i) => {
-      const cpuUs = cpuUsOf(must(all[i]))
-      return { ...row, unit: unit.name, cpuUs, cpuRatio: cpuUs / cpuUsOf(unit) }
-    })
-  }
-
-  async close(): Promise<void> {
-    for (const part of this.#running.splice(0).reverse()) await part.stop()
-  }
 }

@@ -1,6 +1,6 @@
 import type { DurableRow } from './service-durable.ts'
-import type { HttpRow } from './service-http.ts'
 import type { StartUpRow } from './service-start-up.ts'
+import type { HttpRow } from './stage.ts'
 import { formatNumber, formatPercent, formatTable } from './table.ts'
 
 export interface ServiceRows {
@@ -13,19 +13,7 @@ export interface ServiceRows {
 export function formatService({ http, durable, startUp }: ServiceRows): string {
   const tables: string[] = []
   if (http.length > 0) {
-    tables.push(
-      formatTable(http, [
-        { title: 'service, 64 connections', text: ({ name }) => name },
-        { title: 'requests/s', align: 'right', text: ({ us }) => formatNumber(1e6 / us) },
-        { title: '× bare', align: 'right', text: ({ ratio }) => formatNumber(1 / ratio) },
-        { title: 'spread', align: 'right', text: ({ spread }) => formatPercent(spread) },
-        { title: 'quiet', align: 'right', text: ({ quietUs }) => formatNumber(1e6 / quietUs) },
-        { title: '× bare', align: 'right', text: ({ quietRatio }) => formatNumber(1 / quietRatio) },
-        { title: 'CPU µs', align: 'right', text: ({ cpuUs }) => formatNumber(cpuUs) },
-        { title: '× bare', align: 'right', text: ({ cpuRatio }) => formatNumber(1 / cpuRatio) },
-        { title: 'notes', text: ({ note }) => note },
-      ]),
-    )
+    tables.push(formatHttp('service, 64 connections', http))
   }
   if (durable.length > 0) {
     tables.push(
@@ -50,4 +38,19 @@ export function formatService({ http, durable, startUp }: ServiceRows): string {
     )
   }
   return tables.join('\n\n')
+}
+
+/** Requests a second of servers side by side. */
+export function formatHttp(title: string, rows: readonly HttpRow[]): string {
+  return formatTable(rows, [
+    { title, text: ({ name }) => name },
+    { title: 'requests/s', align: 'right', text: ({ us }) => formatNumber(1e6 / us) },
+    { title: '× bare', align: 'right', text: ({ ratio }) => formatNumber(1 / ratio) },
+    { title: 'spread', align: 'right', text: ({ spread }) => formatPercent(spread) },
+    { title: 'quiet', align: 'right', text: ({ quietUs }) => formatNumber(1e6 / quietUs) },
+    { title: '× bare', align: 'right', text: ({ quietRatio }) => formatNumber(1 / quietRatio) },
+    { title: 'CPU µs', align: 'right', text: ({ cpuUs }) => formatNumber(cpuUs) },
+    { title: '× bare', align: 'right', text: ({ cpuRatio }) => formatNumber(1 / cpuRatio) },
+    { title: 'notes', text: ({ note }) => note },
+  ])
 }

@@ -7,8 +7,18 @@ export interface ContenderOptions {
   readonly verify: { readonly body: unknown }
   readonly sockets: Record<string, never>
   readonly jose: { readonly body: unknown; readonly publicJwk: JsonWebKey; readonly issuer: string; readonly audience: string }
+  readonly framework: FrameworkOptions
   readonly oidc: { readonly port: number }
   readonly ours: OursOptions
+}
+export type FrameworkName = 'express' | 'fastify' | 'hono'
+
+export interface FrameworkOptions {
+  readonly framework: FrameworkName
+  readonly body: object
+  readonly guarded?: { readonly baseUrl: string; readonly siteId: string; readonly apiKey: string; readonly scope: string }
+  /** A peer in place of the guard, on Express. */
+  readonly jwt?: { readonly issuer: string; readonly audience: string; readonly secret: string }
 }
 export type ContenderName = keyof ContenderOptions
 

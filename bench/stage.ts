@@ -1,0 +1,75 @@
+import { type Contestant, type Measured, type MeasureOptions, measure } from './measure.ts'
+import { type Contender, type Load, startContender } from './processes.ts'
+import { must } from './sample.ts'
+
+const CONNECTIONS = 64
+
+export interface HttpRow extends Measured {
+  /** Against what its ratio stands. */
+  readonly unit: string
+  /** Of the server's process with all its threads, for one request. */
+  readonly cpuUs: number
+  /** Of that what the unit needs: less at the mercy of what else the machine does. */
+  readonly cpuRatio: number
+}
+
+export interface StageOptions {
+  readonly onProgress?: (what: string, done: number, all: number) => void
+  readonly measure?: Omit<MeasureOptions, 'onRound'>
+}
+
+export interface CountedContestant extends Contestant {
+  /** So far. */
+  readonly spent: { cpuUs: number; count: number }
+}
+
+/** The servers and the sender of one comparison. */
+export class Stage {
+  readonly #load: Load
+  readonly #options: StageOptions
+  readonly #running: { stop(): Promise<void> }[] = []
+
+  constructor(load: Load, options: StageOptions) {
+    this.#load = load
+    this.#options = options
+    this.#running.push(load)
+  }
+
+  start: typeof startContender = async (name, options) => {
+    const contender = await startContender(name, options)
+    this.#running.push(contender)
+    return contender
+  }
+
+  async contestant(name: string, server: Contender, requests: readonly string[], note = '', once = false): Promise<CountedContestant> {
+    const target = await this.#load.target({ port: server.ready.port, connections: CONNECTIONS, requests, once })
+    const spent = { cpuUs: 0, count: 0 }
+    return {
+      name,
+      note,
+      spent,
+      async run(times) {
+        const before = await server.usage()
+        const { count } = await target.run(times)
+        spent.cpuUs += (await server.usage()).cpuUs - before.cpuUs
+        spent.count += count
+      },
+    }
+  }
+
+  async compare(unit: CountedContestant, others: readonly CountedContestant[]): Promise<HttpRow[]> {
+    const { onProgress, measure: options } = this.#options
+    const all = [unit, ...others]
+    const onRound = (done: number, rounds: number) => onProgress?.(`requests beside ${unit.name}, round`, done, rounds)
+    const measured = await measure(unit, all, { rounds: 15, sliceMs: 120, warmUpMs: 1200, ...options, onRound })
+    const cpuUsOf = ({ spent }: CountedContestant) => spent.cpuUs / spent.count
+    return measured.map((row, i) => {
+      const cpuUs = cpuUsOf(must(all[i]))
+      return { ...row, unit: unit.name, cpuUs, cpuRatio: cpuUs / cpuUsOf(unit) }
+    })
+  }
+
+  async close(): Promise<void> {
+    for (const part of this.#running.splice(0).reverse()) await part.stop()
+  }
+}
