@@ -16,6 +16,7 @@ import { sendStream } from './http/send-stream.ts'
 import { createServer } from './http/server.ts'
 import { createOnClientError } from './http/server-limits.ts'
 import { createWalk, type Mounted } from './http/walk.ts'
+import { assets } from './pages/assets.ts'
 import { STYLE_PATH, style } from './pages/page.ts'
 import { Problem } from './problem.ts'
 import { routes as allRoutes, type Routes } from './routes/all.ts'
@@ -85,7 +86,7 @@ export function createApp(deps: Deps, { routes = allRoutes, gauge, monotonicMs =
     const answered = (answer: RouteAnswer) => finish(incoming, endpoint, response, exit.answer(answer, endpoint, incoming.requestId))
     const refused = (thrown: unknown) => {
       if (hasLongBody(incoming.raw)) response.setHeader('connection', 'close')
-      finish(incoming, endpoint, response, exit.refusal(thrown, endpoint, incoming.requestId))
+      finish(incoming, endpoint, response, exit.refusal(thrown, endpoint, incoming.requestId, wantsPage(incoming, endpoint)))
     }
     try {
       const answer = answering()
@@ -129,6 +130,14 @@ export function createApp(deps: Deps, { routes = allRoutes, gauge, monotonicMs =
     })
   }
   fastify.get(STYLE_PATH, (request, reply) => serve(incomingOf(request.raw), undefined, reply.hijack().raw, () => style))
+  fastify.get('/assets/*', (request, reply) => {
+    const incoming = incomingOf(request.raw)
+    serve(incoming, undefined, reply.hijack().raw, () => {
+      const asset = assets().answer(incoming.path, incoming.lines('accept-encoding')?.join(',') ?? '')
+      if (asset === undefined) throw new Problem('not_found')
+      return asset
+    })
+  })
   const methodsOf = createPathTable(mounted.map(({ endpoint }) => endpoint))
   fastify.setNotFoundHandler((request, reply) => refuse(request, reply, (incoming) => nothingThere(methodsOf(incoming.path))))
   fastify.setErrorHandler((error, request, reply) => refuse(request, reply, () => serverProblem(error)))
@@ -160,6 +169,12 @@ function send({ status, headers, body = '' }: Outgoing, response: ServerResponse
 }
 
 const NO_PARAMS = Object.freeze({})
+
+/** Whether a refusal is for a person: a browser, somewhere where pages are. */
+function wantsPage({ path, lines }: Incoming, endpoint: MountedEndpoint | undefined): boolean {
+  const isWithPages = endpoint === undefined ? /^\/(?:auth|wallet)(?:\/|$)/.test(path) : endpoint.refusals === 'page'
+  return isWithPages && (lines('accept')?.some((line) => /\btext\/html\b/i.test(line)) ?? false)
+}
 
 function mount(routes: Routes): readonly Mounted[] {
   return endpointList.flatMap((endpoint) => {

@@ -1,6 +1,12 @@
 import type { Scope } from '@countersign/core'
 import type { ProblemCode } from '@countersign/core/contract'
 
+interface Page {
+  readonly contentType?: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: unknown
+}
+
 export interface ProblemFacts {
   readonly errors?: readonly { readonly path: string; readonly message: string }[]
   readonly requiredScope?: readonly Scope[]
@@ -9,6 +15,8 @@ export interface ProblemFacts {
   readonly policy?: { readonly name: string; readonly quota: number; readonly windowSeconds: number }
   /** Of the answer, besides those that follow from the code. */
   readonly headers?: Readonly<Record<string, string>>
+  /** What a browser is shown, where pages are shown, in place of the ordinary page of the code. */
+  readonly page?: Page
   /** For the log only. Never shown to the caller. */
   readonly cause?: unknown
 }

@@ -6,8 +6,10 @@ import {
   keyFault,
   type PermissionId,
   type Ppid,
+  type PublicKey,
   parseDidKey,
   type Scope,
+  type Signer,
   type SiteId,
 } from '@countersign/core'
 import { limits } from '@countersign/core/contract'
@@ -15,7 +17,7 @@ import type { Deps } from '../deps.ts'
 import { createCredentialId, ppidOf } from '../keys/ids.ts'
 import { Problem } from '../problem.ts'
 import { pairwisePurpose } from '../store/sealed-columns.ts'
-import type { Act, Site } from '../store/store.ts'
+import type { Act, SeenCredential, Site } from '../store/store.ts'
 import { ensureOwnIssuer } from './own-issuer.ts'
 
 /** What a site wants one of its users to have. */
@@ -36,7 +38,10 @@ export interface IssuedToUser {
   readonly expiresAtMs: number
 }
 
-type IssueDeps = Pick<Deps, 'store' | 'keys' | 'views'>
+export type IssueDeps = Pick<Deps, 'store' | 'keys' | 'views'>
+
+/** Writes down what was issued, before anybody gets it; throws where it must not be. */
+export type KeepIssued = (issued: SeenCredential) => Promise<void>
 
 /**
  * Signs a credential with the service's own key. When this returns, it is known here: it can be listed, asked about and revoked.
@@ -45,18 +50,14 @@ type IssueDeps = Pick<Deps, 'store' | 'keys' | 'views'>
  * settled by the log at every use; a check here could only ever be older than that. A site that has distrusted the service as an issuer, or
  * the key that signs, gets none.
  */
-export async function issueForUser(deps: IssueDeps, order: IssueOrder, act: Act): Promise<IssuedToUser> {
-  const site = await deps.store.site(order.siteId)
-  if (site === undefined) throw new Problem('site_unknown', `there is no site ${order.siteId} here; check the site_id`)
+export async function issueForUser(
+  deps: IssueDeps,
+  order: IssueOrder,
+  act: Act,
+  keep: KeepIssued = (issued) => deps.store.learnCredentials([issued], act.atMs, act),
+): Promise<IssuedToUser> {
   if (order.holderKey !== undefined) checkHolderKey(order.holderKey)
-  const signer = deps.keys.signer(act.atMs)
-  const trust = await trustInUs(deps, site.siteId, signer.verificationMethod, act)
-  const ttlSeconds = ttlOf(order.ttlSeconds, site, trust.credentialTtlSecondsMax)
-  const ppid =
-    'ppid' in order.user
-      ? order.user.ppid
-      : ppidOf(deps.keys.open(pairwisePurpose(site.siteId), site.pairwiseSecretSealed), order.user.userRef)
-
+  const { site, signer, ttlSeconds, ppid } = await settleOrder(deps, order, act)
   const createdMs = signingTime(deps, site.siteId, ppid, act.atMs)
   const credentialId = createCredentialId(act.atMs)
   const expiresAtMs = createdMs + ttlSeconds * 1000
@@ -87,16 +88,35 @@ export async function issueForUser(deps: IssueDeps, order: IssueOrder, act: Act)
     holderBound: holderKey !== undefined,
     source: 'issued',
   } as const
-  await deps.store.learnCredentials([seen], act.atMs, act)
+  await keep(seen)
   return { credential, credentialId, ppid, expiresAtMs }
 }
 
+/** What an order comes to, at this site and at this moment: who signs, for whom and for how long. Throws the Problem of one that cannot be met. */
+export async function settleOrder(
+  deps: IssueDeps,
+  order: Pick<IssueOrder, 'siteId' | 'user' | 'ttlSeconds'>,
+  act: Act,
+): Promise<{ site: Site; signer: Omit<Signer, 'createdMs'>; ttlSeconds: number; ppid: Ppid }> {
+  const site = await deps.store.site(order.siteId)
+  if (site === undefined) throw new Problem('site_unknown', `there is no site ${order.siteId} here; check the site_id`)
+  const signer = deps.keys.signer(act.atMs)
+  const trust = await trustInUs(deps, site.siteId, signer.verificationMethod, act)
+  const ttlSeconds = ttlOf(order.ttlSeconds, site, trust.credentialTtlSecondsMax)
+  const ppid =
+    'ppid' in order.user
+      ? order.user.ppid
+      : ppidOf(deps.keys.open(pairwisePurpose(site.siteId), site.pairwiseSecretSealed), order.user.userRef)
+  return { site, signer, ttlSeconds, ppid }
+}
+
 /** A holder key enters no registry, but a weak one would let anybody sign for the holder, as a weak issuer key would. */
-function checkHolderKey(holderKey: string): void {
+export function checkHolderKey(holderKey: string): PublicKey {
   const key = parseDidKey(holderKey)
-  const fault = key === undefined ? 'it is not a sound Ed25519 or P-256 key' : keyFault(key)
-  if (fault === undefined) return
-  throw new Problem('key_rejected', `holder_key will not do: ${fault}`, { errors: [{ path: 'holder_key', message: fault }] })
+  const fault = key && keyFault(key)
+  if (key !== undefined && fault === undefined) return key
+  const message = fault ?? 'it is not a sound Ed25519 or P-256 key'
+  throw new Problem('key_rejected', `holder_key will not do: ${message}`, { errors: [{ path: 'holder_key', message }] })
 }
 
 /** What the site says of us as an issuer. Its own word from the log is enough; where that says no, the store is asked, and told of a new key. */

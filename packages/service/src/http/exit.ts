@@ -8,6 +8,9 @@ import {
   problems,
 } from '@countersign/core/contract'
 import { OtherMasterKey } from '../keys/seal.ts'
+import { pageHeaders } from '../pages/hosted-page.ts'
+import { problemPage } from '../pages/problem-page.ts'
+import { texts } from '../pages/texts.ts'
 import { Problem } from '../problem.ts'
 import type { AnswerStream, RouteAnswer } from '../routes/route.ts'
 import { StoreUnavailable } from '../store/store.ts'
@@ -25,8 +28,8 @@ export interface Outgoing {
 
 /** The one exit: every answer and every refusal leaves here. */
 export interface Exit {
-  /** Turns whatever was thrown into an answer. `endpoint` is undefined before a route was found. */
-  refusal(thrown: unknown, endpoint: MountedEndpoint | undefined, requestId: string): Outgoing
+  /** Turns whatever was thrown into an answer: a page for a person, if `asPage`. `endpoint` is undefined before a route was found. */
+  refusal(thrown: unknown, endpoint: MountedEndpoint | undefined, requestId: string, asPage?: boolean): Outgoing
   answer(answer: RouteAnswer, endpoint: MountedEndpoint | undefined, requestId: string): Outgoing
 }
 
@@ -42,14 +45,17 @@ export interface ExitOptions {
 /** Long enough for a store to come back or a crowd to pass, short enough not to matter. */
 const RETRY_AFTER_SECONDS = 1
 
-/** Refusals are problem+json with their challenge and their time to wait, and nothing of what is inside. */
+/** Refusals are problem+json, or pages, with their challenge and their time to wait, and nothing of what is inside. */
 export function createExit({ baseUrl, version, onFault }: ExitOptions): Exit {
+  const bodyOf = ({ code, detail, facts }: Problem, status: number, requestId: string, retryAfterSeconds: number | undefined) =>
+    problemBody(code, { baseUrl, requestId, detail, errors: facts.errors, requiredScope: facts.requiredScope, retryAfterSeconds, status })
   return {
     answer({ status, body, contentType, headers, stream }, endpoint, requestId) {
       const cache = endpoint?.noStore === false ? 'no-cache' : 'no-store'
       const list = ['x-request-id', requestId, 'service-version', version]
       if (headers?.['cache-control'] === undefined) list.push('cache-control', cache)
-      for (const name in headers) list.push(name, headers[name] as string)
+      const all = endpoint?.refusals === 'page' ? { ...pageHeaders, ...headers } : headers
+      for (const name in all) list.push(name, (all as Readonly<Record<string, string>>)[name] as string)
       if (body === undefined && stream === undefined) return { status, headers: list, body }
       const type = contentType ?? endpoint?.answers[status]?.mediaType ?? 'application/json'
       list.push('content-type', type)
@@ -57,40 +63,33 @@ export function createExit({ baseUrl, version, onFault }: ExitOptions): Exit {
       const isWritten = contentType !== undefined && (typeof body === 'string' || body instanceof Uint8Array)
       return { status, headers: list, body: isWritten ? body : JSON.stringify(body) }
     },
-    refusal(thrown, endpoint, requestId) {
+    refusal(thrown, endpoint, requestId, asPage = false) {
       const problem = problemOf(thrown)
-      const { code, detail, facts } = problem
+      const { code, facts } = problem
       // The other 503s say what they have to say by themselves, and come in crowds.
       if (code === 'internal_error' || code === 'store_unavailable') onFault(thrown, endpoint, requestId)
       const status = endpoint?.refusals === 'proxy' ? forwardAuthStatus(code) : problems[code].status
       const mustWait = status === 429 || status === 503
       const retryAfterSeconds = mustWait ? (facts.retryAfterSeconds ?? RETRY_AFTER_SECONDS) : undefined
       const challenge = challengeOf(code, status)
+      const page = asPage ? (facts.page ?? problemPage(code, requestId, texts)) : undefined
       return {
         status,
         code,
         headers: Object.entries<string>({
           'x-request-id': requestId,
           'service-version': version,
-          'content-type': 'application/problem+json',
+          'content-type': page?.contentType ?? 'application/problem+json',
           // A refusal is about this moment.
           'cache-control': 'no-store',
           ...(challenge === undefined ? {} : { 'www-authenticate': challenge }),
           ...(retryAfterSeconds === undefined ? {} : { 'retry-after': String(retryAfterSeconds) }),
           ...(status === 429 ? rateLimitHeaders(problem, retryAfterSeconds ?? RETRY_AFTER_SECONDS) : {}),
+          ...(endpoint?.refusals === 'page' ? pageHeaders : {}),
+          ...page?.headers,
           ...facts.headers,
         }).flat(),
-        body: JSON.stringify(
-          problemBody(code, {
-            baseUrl,
-            requestId,
-            detail,
-            errors: facts.errors,
-            requiredScope: facts.requiredScope,
-            retryAfterSeconds,
-            status,
-          }),
-        ),
+        body: page !== undefined ? String(page.body) : JSON.stringify(bodyOf(problem, status, requestId, retryAfterSeconds)),
       }
     },
   }

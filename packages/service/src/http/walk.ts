@@ -9,6 +9,7 @@ import type { MountedEndpoint } from './exit.ts'
 import { answerOnce } from './idempotency.ts'
 import { type Incoming, refuseUnfit } from './incoming.ts'
 import type { Admission } from './overload.ts'
+import { requireOwnPage } from './own-page.ts'
 import { fit, type Origin, WalkRequest } from './walk-request.ts'
 
 export interface WalkGates extends Gatekeeping {
@@ -51,6 +52,7 @@ export function createWalk(gates: WalkGates): Walk {
     authorize(caller, endpoint, siteOf(params), (code) =>
       refusals.note({ code, endpoint: endpoint.id, caller, requestId: incoming.requestId, nowMs: deps.clock.nowMs() }),
     )
+    if (endpoint.auth === 'page') requireOwnPage(incoming, deps.config.baseUrl, form)
     const request = new WalkRequest(incoming, endpoint, caller, params, form, origin)
     if (endpoint.auth === 'credential' || endpoint.auth === 'api_key_and_credential') request.presentation()
     fit(endpoint.request.headers, incoming.raw.headers, 'headers')

@@ -15,16 +15,24 @@ import { listTokens } from './api/sites/tokens.ts'
 import { createWebhook, deleteWebhook, listWebhooks, rotateWebhookSecret } from './api/sites/webhooks.ts'
 import { createSite, listSites } from './api/sites.ts'
 import { issueCredential } from './api/wallet/credentials.ts'
+import { createOffer } from './api/wallet/offers.ts'
 import { reinstateUser } from './api/wallet/reinstate-user.ts'
 import { revocationStatus } from './api/wallet/revocation-status.ts'
 import { revokeCredential } from './api/wallet/revoke.ts'
 import { revokeUser } from './api/wallet/revoke-user.ts'
+import { present } from './auth/present.ts'
+import { signInCallback, signInCallbackByForm } from './auth/sdk-callback.ts'
+import { startSignIn, startSignInByLink } from './auth/sdk-request.ts'
+import { signInResult } from './auth/sdk-result.ts'
+import { signInPage } from './auth/sign-in.ts'
 import { didDocument, discovery, jwks } from './discovery.ts'
 import { docs, openapi } from './docs.ts'
 import { alive, ready } from './health.ts'
 import { accessContext } from './ns.ts'
 import { problemPage } from './problems.ts'
 import type { Route } from './route.ts'
+import { claimOffer } from './wallet/claim.ts'
+import { walletPage } from './wallet.ts'
 
 /** What is built: a route for an endpoint of the contract, by its id. An endpoint without one is not there at all. */
 export type Routes = { readonly [Id in EndpointId]?: Route<Id> }
@@ -41,6 +49,16 @@ export const routes: Routes = {
   reinstate_user: reinstateUser,
   revocation_status: revocationStatus,
   issue_credential: issueCredential,
+  create_offer: createOffer,
+  claim_offer: claimOffer,
+  wallet_page: walletPage,
+  start_sign_in: startSignIn,
+  start_sign_in_by_link: startSignInByLink,
+  sign_in_page: signInPage,
+  present,
+  sign_in_callback: signInCallback,
+  sign_in_callback_by_form: signInCallbackByForm,
+  sign_in_result: signInResult,
   snapshot,
   create_site: createSite,
   list_sites: listSites,

@@ -8,6 +8,12 @@ type Request<Id extends EndpointId> = (typeof endpoints)[Id]['request']
 type Part<Id extends EndpointId, Name extends string> =
   Request<Id> extends Readonly<Record<Name, z.ZodType<infer Parsed>>> ? Parsed : undefined
 
+/** As JSON, or as a form where that is taken too. */
+type Body<Id extends EndpointId> = [SentBody<Id>] extends [never] ? undefined : SentBody<Id>
+type SentBody<Id extends EndpointId> = { [Name in 'body' | 'form']: Name extends keyof Request<Id> ? Part<Id, Name> : never }[
+  | 'body'
+  | 'form']
+
 /** Who calls, once the http layer has looked at the API key. */
 export type Caller =
   | { readonly kind: 'anonymous'; readonly address: string }
@@ -24,8 +30,8 @@ export type Caller =
 export interface RouteRequest<Id extends EndpointId = EndpointId> {
   readonly params: Part<Id, 'params'>
   readonly query: Part<Id, 'query'>
-  readonly body: Part<Id, 'body'>
-  /** Present at endpoints that take a credential in the body. */
+  readonly body: Body<Id>
+  /** Present at endpoints that take a credential in the body, when that is JSON. */
   readonly credentialBody: CredentialBody | undefined
   readonly caller: Caller
   /** What X-Service-Credential or Authorization carry, found on demand; throws a Problem when there is not exactly one of them. */

@@ -1,15 +1,13 @@
-import { formatTime } from '@countersign/core'
+import { formatTime, type Ppid, type SiteId } from '@countersign/core'
 import type { IssuedCredential } from '@countersign/core/contract'
-import { issueForUser } from '../../../actions/issue-for-user.ts'
+import { type IssueOrder, issueForUser } from '../../../actions/issue-for-user.ts'
 import { Problem } from '../../../problem.ts'
 import { actOf } from '../../act.ts'
-import type { Route } from '../../route.ts'
+import type { Route, RouteRequest } from '../../route.ts'
 
 export const issueCredential: Route<'issue_credential'> = async (request, deps) => {
-  const { body, caller } = request
-  // Before anything is looked up: a site that is not the key's looks the same whether it exists or not.
-  const isOwn = caller.kind === 'operator' || (caller.kind === 'site' && caller.siteId === body.site_id)
-  if (!isOwn) throw new Problem('api_key_forbidden', 'this key may issue for its own site only')
+  const { body } = request
+  requireOwnGrant(request, body.site_id)
   const issued = await issueForUser(
     deps,
     {
@@ -32,9 +30,13 @@ export const issueCredential: Route<'issue_credential'> = async (request, deps) 
   return { status: 201, body: answer }
 }
 
-type Body = Parameters<Route<'issue_credential'>>[0]['body']
+/** Before anything is looked up: a site that is not the key's looks the same whether it exists or not. */
+export function requireOwnGrant({ caller }: Pick<RouteRequest, 'caller'>, siteId: SiteId): void {
+  const isOwn = caller.kind === 'operator' || (caller.kind === 'site' && caller.siteId === siteId)
+  if (!isOwn) throw new Problem('api_key_forbidden', 'this key may issue for its own site only')
+}
 
-function userOf({ user_ref, ppid }: Body): Parameters<typeof issueForUser>[1]['user'] {
+export function userOf({ user_ref, ppid }: { user_ref?: string | undefined; ppid?: Ppid | undefined }): IssueOrder['user'] {
   if (user_ref !== undefined) return { userRef: user_ref }
   if (ppid !== undefined) return { ppid }
   throw new Problem('validation_failed', 'name the user by user_ref or ppid')

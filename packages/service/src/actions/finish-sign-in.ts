@@ -1,0 +1,93 @@
+import type { SiteView } from '@countersign/core'
+import { limits, type ProblemCode } from '@countersign/core/contract'
+import type { Deps } from '../deps.ts'
+import { secretSha256 } from '../keys/secret-text.ts'
+import { Problem } from '../problem.ts'
+import { clientStatePurpose } from '../store/sealed-columns.ts'
+import type { SignIn, SignInPresentation } from '../store/store.ts'
+import { createOneTimeSecret, requireReturnUrl } from './start-sign-in.ts'
+
+export interface SignInReturn {
+  readonly state: string
+  /** What binds the browser, as it brought it. */
+  readonly browser: string
+  /** Undefined: the user has cancelled. */
+  readonly payload: string | undefined
+}
+
+/** What the integration is told, and where. */
+export interface FinishedSignIn {
+  readonly returnUrl: string
+  readonly clientState: string | undefined
+  readonly outcome: { readonly code: string } | { readonly refused: ProblemCode | 'access_denied' }
+}
+
+/**
+ * Ends a sign-in. The state is used up first, by one statement, whatever comes after: `state_invalid` for everybody but one. Then the payload must be
+ * the one of this sign-in (`callback_invalid`), and what it stands for must still count, by this node's view and by the store. Only then
+ * there is a code.
+ */
+export async function finishSignIn(
+  deps: Pick<Deps, 'store' | 'keys' | 'clock' | 'views'>,
+  { state, browser, payload }: SignInReturn,
+): Promise<FinishedSignIn> {
+  const { store, keys, clock, views } = deps
+  // Before the state is gone: the user can come back with it when this node knows enough again.
+  if (payload !== undefined && !isFresh(views.age())) throw new Problem('revocation_view_stale', undefined, { retryAfterSeconds: 1 })
+  const ended = await store.endSignIn(
+    {
+      stateSha256: secretSha256(state),
+      browserSha256: secretSha256(browser),
+      payloadSha256: payload === undefined ? undefined : secretSha256(payload),
+      as: payload === undefined ? 'cancelled' : 'consumed',
+    },
+    clock.nowMs(),
+  )
+  const site = ended && (await store.site(ended.signIn.siteId))
+  if (ended === undefined || site === undefined) throw new Problem('state_invalid')
+  const { signIn, presentation } = ended
+  requireReturnUrl(site, signIn.returnUrl)
+  const { returnUrl, clientStateSealed, stateSha256 } = signIn
+  const clientState = clientStateSealed === undefined ? undefined : keys.open(clientStatePurpose(stateSha256), clientStateSealed)
+  const finished = (outcome: FinishedSignIn['outcome']) => ({ returnUrl, clientState, outcome })
+
+  if (payload === undefined) return finished({ refused: 'access_denied' })
+  if (presentation === undefined) throw new Problem('callback_invalid')
+  const fault = lapsed(presentation, views.view(site.siteId), clock.nowMs())
+  return finished(fault === undefined ? await codeFor(presentation, signIn, deps) : { refused: fault })
+}
+
+async function codeFor(
+  presentation: SignInPresentation,
+  { codeChallenge }: SignIn,
+  { store, clock }: Pick<Deps, 'store' | 'clock'>,
+): Promise<FinishedSignIn['outcome']> {
+  const code = createOneTimeSecret()
+  const expiresAtMs = clock.nowMs() + limits.sign_in_code_seconds * 1000
+  const made = await store.createSignInCode(presentation, { codeSha256: secretSha256(code), codeChallenge, expiresAtMs })
+  return made === 'created' ? { code } : { refused: 'credential_revoked' }
+}
+
+/** Asked positively: an age that is not a number is too old. */
+function isFresh({ ageMs, ageMsMax }: { readonly ageMs: number; readonly ageMsMax: number }): boolean {
+  return ageMs <= ageMsMax
+}
+
+/** Why what was accepted a moment ago would not be accepted now, as this node sees it. */
+function lapsed(presentation: SignInPresentation, site: SiteView | undefined, nowMs: number): ProblemCode | undefined {
+  const { ppid, chain, issuer, issuerKey, isKilled } = presentation
+  const trusted = site?.issuer(issuer)
+  const key = trusted?.keys.get(issuerKey)
+  if (site === undefined || trusted === undefined || key === undefined || key.status === 'compromised') return 'issuer_untrusted'
+  const createdMs = chain.map((link) => link.createdMs)
+  const isRetired = key.status === 'retired' && !((createdMs.at(-1) ?? Infinity) <= (key.changedAtMs ?? -Infinity))
+  if (isRetired) return 'issuer_untrusted'
+  if (!(nowMs < presentation.credentialEndsAtMs)) return 'credential_expired'
+  const isRevoked =
+    isKilled ||
+    site.userRevocation(ppid, Math.min(...createdMs)) !== undefined ||
+    chain.some(({ credentialId }) => site.credentialRevocation(credentialId) !== undefined)
+  if (isRevoked) return 'credential_revoked'
+  const { scope: cap } = trusted
+  return cap !== undefined && !presentation.scope.every((scope) => cap.has(scope)) ? 'scope_insufficient' : undefined
+}

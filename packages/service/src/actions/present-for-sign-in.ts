@@ -1,0 +1,63 @@
+import { type AllowCredential, type Deny, type HolderRequest, isDeny, permissionOf, type SignedCredential } from '@countersign/core'
+import { limits } from '@countersign/core/contract'
+import type { Deps } from '../deps.ts'
+import { secretSha256 } from '../keys/secret-text.ts'
+import { chainOf, rootOf, seenCredential } from '../log/seen-credentials.ts'
+import { Problem } from '../problem.ts'
+import type { NewSignInPresentation, SignIn } from '../store/store.ts'
+import { type GuardDeps, guard, problemOf } from './guard.ts'
+import { createOneTimeSecret } from './start-sign-in.ts'
+
+export interface SignInTry {
+  readonly state: string
+  /** What binds the browser, as it brought it. */
+  readonly browser: string
+  readonly credential: SignedCredential | Deny
+  /** The request as the holder signed it. */
+  readonly request: HolderRequest
+}
+
+/**
+ * Presents a credential for a sign-in and gives the one-time payload for the way back. A refusal is that of any presentation and leaves the sign-in
+ * as it was, but counts as a try; when all are used up, or the sign-in is over or another browser's, it is `state_invalid`.
+ */
+export async function presentForSignIn(deps: GuardDeps & Pick<Deps, 'store'>, attempt: SignInTry): Promise<string> {
+  const stateSha256 = secretSha256(attempt.state)
+  const signIn = await deps.store.trySignIn(stateSha256, secretSha256(attempt.browser), limits.sign_in_tries_max, deps.clock.nowMs())
+  if (signIn === undefined) throw new Problem('state_invalid')
+  const { credential: signed, request } = attempt
+  if (isDeny(signed)) throw problemOf(signed)
+  const scope = signIn.requestedScope ?? []
+  const allow = (await guard(deps, { presented: { signed }, siteId: signIn.siteId, scope, request })) as AllowCredential
+  const payload = createOneTimeSecret()
+  const nowMs = deps.clock.nowMs()
+  const presentation = presentationOf(allow, signIn, secretSha256(payload), nowMs)
+  const presented = await deps.store.presentSignIn(presentation, seenCredential(allow, 'sign_in'), nowMs)
+  if (presented === 'revoked') throw new Problem('credential_revoked', 'access with this credential has been revoked')
+  if (presented === 'over') throw new Problem('state_invalid')
+  return payload
+}
+
+function presentationOf(
+  { subject, credential }: AllowCredential,
+  { stateSha256, requestedScope }: SignIn,
+  payloadSha256: string,
+  nowMs: number,
+): NewSignInPresentation {
+  const root = rootOf(credential)
+  return {
+    payloadSha256,
+    stateSha256,
+    siteId: subject.siteId,
+    ppid: subject.ppid,
+    // The site learns of no more than it asked for.
+    scope: requestedScope ?? subject.scope,
+    permissionId: permissionOf(credential),
+    chain: chainOf(credential),
+    issuer: root.issuer,
+    issuerKey: root.verificationMethod,
+    verifiedAtMs: nowMs,
+    credentialEndsAtMs: credential.validUntilMs,
+    expiresAtMs: nowMs + limits.sign_in_payload_seconds * 1000,
+  }
+}

@@ -1,0 +1,21 @@
+import { hash } from 'node:crypto'
+import type { Deps } from '../deps.ts'
+import { secretSha256 } from '../keys/secret-text.ts'
+import { Problem } from '../problem.ts'
+import type { SignInPresentation } from '../store/store.ts'
+
+/**
+ * Uses up the code of a sign-in and says who has signed in. `code_invalid` for a code that is unknown, used, too old or tried with another verifier
+ * (RFC 7636 §4.6), and for somebody who was revoked since, all alike. A wrong verifier does not use the code up: whoever has seen it in passing cannot
+ * spoil it.
+ */
+export async function redeemSignIn(
+  { store, clock }: Pick<Deps, 'store' | 'clock'>,
+  code: string,
+  codeVerifier: string,
+): Promise<SignInPresentation> {
+  const challenge = hash('sha256', codeVerifier, 'base64url')
+  const redeemed = await store.redeemSignIn(secretSha256(code), challenge, clock.nowMs())
+  if (redeemed === undefined) throw new Problem('code_invalid')
+  return redeemed
+}

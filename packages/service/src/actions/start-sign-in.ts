@@ -1,0 +1,50 @@
+import { randomBytes } from 'node:crypto'
+import type { Scope, SiteId } from '@countersign/core'
+import { limits } from '@countersign/core/contract'
+import type { Deps } from '../deps.ts'
+import { secretSha256 } from '../keys/secret-text.ts'
+import { Problem } from '../problem.ts'
+import { clientStatePurpose } from '../store/sealed-columns.ts'
+import type { Site } from '../store/store.ts'
+
+export interface SignInOrder {
+  readonly siteId: SiteId
+  readonly returnUrl: string
+  /** Undefined: whatever the credential gives. */
+  readonly requestedScope: readonly Scope[] | undefined
+  readonly clientState: string | undefined
+  readonly codeChallenge: string
+}
+
+/**
+ * Begins a sign-in and gives its state, which exists here and in the answer only. Throws `site_unknown`, and `redirect_not_allowed` for a return URL
+ * that is not, byte for byte, one of the site's.
+ */
+export async function startSignIn({ store, keys, clock }: Pick<Deps, 'store' | 'keys' | 'clock'>, order: SignInOrder): Promise<string> {
+  const { siteId, returnUrl, requestedScope, clientState, codeChallenge } = order
+  const site = await store.site(siteId)
+  if (site === undefined) throw new Problem('site_unknown')
+  requireReturnUrl(site, returnUrl)
+  const state = createOneTimeSecret()
+  const stateSha256 = secretSha256(state)
+  await store.createSignIn({
+    stateSha256,
+    siteId,
+    returnUrl,
+    requestedScope,
+    clientStateSealed: clientState === undefined ? undefined : keys.seal(clientStatePurpose(stateSha256), clientState),
+    codeChallenge,
+    expiresAtMs: clock.nowMs() + limits.sign_in_state_seconds * 1000,
+  })
+  return state
+}
+
+/** That the site still says so: one that has taken a return URL off its list means it for what is on its way too. */
+export function requireReturnUrl({ returnUrls }: Site, returnUrl: string): void {
+  if (!returnUrls.includes(returnUrl)) throw new Problem('redirect_not_allowed')
+}
+
+/** 256 random bits in base64url. Only its hash may be kept. */
+export function createOneTimeSecret(): string {
+  return randomBytes(32).toString('base64url')
+}

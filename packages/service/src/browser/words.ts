@@ -1,0 +1,15 @@
+/** Puts values into the places that a text has for them. */
+export function fill(text: string, values: Readonly<Record<string, string>>): string {
+  return text.replaceAll(/\{(\w+)\}/g, (place, name: string) => (Object.hasOwn(values, name) ? (values[name] ?? place) : place))
+}
+
+/** What a scope lets somebody do, in words. Where there are none, the scope itself, which says more than a guess. */
+export function scopeWords(scope: string, verbs: Readonly<Record<string, string>>): string {
+  const parts = scope.split(':')
+  const verb = parts.pop() ?? ''
+  const what = parts
+    .join(' ')
+    .replaceAll(/[_./-]+/g, ' ')
+    .trim()
+  return Object.hasOwn(verbs, verb) && what !== '' ? fill(verbs[verb] ?? '', { what }) : scope
+}

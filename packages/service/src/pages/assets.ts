@@ -1,0 +1,76 @@
+import { hash } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import { stripTypeScriptTypes } from 'node:module'
+import { extname, join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import type { RouteAnswer } from '../routes/route.ts'
+import { hostedStyle } from './hosted-style.ts'
+
+/** What pages load: scripts by the name of their file, and the style sheet. */
+export interface Assets {
+  /** The path of a script of `browser/`, or of the style sheet. Throws for anything else. */
+  path(name: string): string
+  /** The answer to a request for that path; undefined when there is no such thing. */
+  answer(path: string, acceptEncoding: string): RouteAnswer | undefined
+}
+
+/** Scripts that were built lie beside us as JavaScript; from a repository that was not built, they are sources like ourselves. */
+const EXTENSION = extname(import.meta.filename)
+const FOLDER = join(import.meta.dirname, '..', 'browser')
+
+let read: Assets | undefined
+
+/**
+ * All assets, read once. They stand in a folder that is named after what they say, so they may be kept for ever, and scripts find each other by
+ * their relative names.
+ */
+export function assets(): Assets {
+  read ??= readAssets()
+  return read
+}
+
+function readAssets(): Assets {
+  const scripts = readdirSync(FOLDER)
+    .filter((name) => name.endsWith(EXTENSION) && !name.endsWith('.d.ts'))
+    .sort()
+    .map((name) => ({ name, type: 'text/javascript; charset=utf-8', text: scriptText(readFileSync(join(FOLDER, name), 'utf8')) }))
+  const all = [...scripts, { name: 'hosted.css', type: 'text/css; charset=utf-8', text: hostedStyle }]
+  const folder = hash('sha256', JSON.stringify(all)).slice(0, 16)
+  const found = new Map(all.map((one) => [`/assets/${folder}/${one.name}`, { ...one, gzipped: gzipSync(one.text, { level: 9 }) }]))
+  return {
+    path(name) {
+      const path = `/assets/${folder}/${extname(name) === '' ? name + EXTENSION : name}`
+      if (!found.has(path)) throw new Error(`there is no asset ${name}`)
+      return path
+    },
+    answer(path, acceptEncoding) {
+      const one = found.get(path)
+      if (one === undefined) return undefined
+      const isGzipped = /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?(?:\s*,|\s*$))/i.test(acceptEncoding)
+      return {
+        status: 200,
+        contentType: one.type,
+        headers: {
+          'cache-control': 'public, max-age=31536000, immutable',
+          'x-content-type-options': 'nosniff',
+          'cross-origin-resource-policy': 'same-origin',
+          vary: 'accept-encoding',
+          ...(isGzipped ? { 'content-encoding': 'gzip' } : {}),
+        },
+        body: isGzipped ? one.gzipped : one.text,
+      }
+    },
+  }
+}
+
+/** Node warns that stripping types is an experiment. That is for us to know, and not for whoever starts the service. */
+function scriptText(source: string): string {
+  if (EXTENSION !== '.ts') return source
+  const { emitWarning } = process
+  process.emitWarning = () => {}
+  try {
+    return stripTypeScriptTypes(source)
+  } finally {
+    process.emitWarning = emitWarning
+  }
+}

@@ -1,0 +1,80 @@
+import type { RouteAnswer } from '../routes/route.ts'
+import { assets } from './assets.ts'
+import { type Html, html } from './html.ts'
+import type { Texts } from './texts.ts'
+
+export interface HostedPage {
+  readonly texts: Texts
+  readonly title: string
+  readonly content: Html
+  /** The script of `browser/` that makes the page work, and what it is told. */
+  readonly script?: { readonly name: 'sign-in' | 'wallet'; readonly data: object }
+  /** Where a form of the page may lead besides this origin: browsers look at redirects too. */
+  readonly formTarget?: URL
+}
+
+/** A page for people, of the same make whether it works or says why it does not. Nothing runs in it but our own scripts. */
+export function hostedPage({ texts, title, content, script, formTarget }: HostedPage): Omit<RouteAnswer, 'status'> & { body: string } {
+  const { lang, dir, common } = texts
+  const { markup } = html`<!doctype html>
+<html lang="${lang}" dir="${dir}">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="robots" content="noindex">
+<title>${title} · ${common.product}</title>
+<link rel="stylesheet" href="${assets().path('hosted.css')}">
+${script === undefined ? '' : html`<script type="module" src="${assets().path(script.name)}"></script>`}
+</head>
+<body>
+<a class="skip" href="#content">${common.skip}</a>
+<header><span class="mark">${MARK}${common.product}</span></header>
+<main id="content" tabindex="-1">
+${content}
+</main>
+${script === undefined ? '' : html`<template id="data">${JSON.stringify({ ...script.data, texts: textsFor(texts, script.name) })}</template>`}
+</body>
+</html>
+`
+  return {
+    contentType: 'text/html; charset=utf-8',
+    headers: { ...pageHeaders, 'content-security-policy': policy(script, formTarget) },
+    body: markup,
+  }
+}
+
+/** Of every answer on the way of a sign-in, page or not: it is nobody else's to frame, to read or to be told of. */
+export const pageHeaders = {
+  'content-security-policy': "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+} as const
+
+function policy(script: HostedPage['script'], formTarget: URL | undefined): string {
+  return [
+    "default-src 'none'",
+    "style-src 'self'",
+    ...(script === undefined
+      ? []
+      : ["script-src 'self'", "connect-src 'self'", "require-trusted-types-for 'script'", "trusted-types 'none'"]),
+    "base-uri 'none'",
+    `form-action ${formTarget === undefined ? "'none'" : `'self' ${sourceOf(formTarget)}`}`,
+    "frame-ancestors 'none'",
+  ].join('; ')
+}
+
+/** CSP §2.3.1 has no words for IPv6 addresses; their scheme is as near as one can say it. */
+function sourceOf({ origin, protocol, hostname }: URL): string {
+  return hostname.startsWith('[') ? protocol : origin
+}
+
+function textsFor(texts: Texts, name: 'sign-in' | 'wallet'): object {
+  const { lang, common, verbs, problems } = texts
+  return { lang, common, verbs, problems, page: name === 'wallet' ? texts.wallet : texts.signIn }
+}
+
+const MARK = html`<svg viewBox="0 0 24 24" width="22" height="22" aria-hidden="true"><path fill="currentColor" d="M12 1.5 21 5v6.2c0 5-3.6 9.3-9 11.3-5.4-2-9-6.3-9-11.3V5l9-3.5Zm4.9 6.9-6.2 6.2-2.9-2.9-1.6 1.6 4.5 4.5 7.8-7.8-1.6-1.6Z"/></svg>`

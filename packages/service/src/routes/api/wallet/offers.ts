@@ -1,0 +1,24 @@
+import { limits, type Offer } from '@countersign/core/contract'
+import { createOffer as create } from '../../../actions/offers.ts'
+import { actOf } from '../../act.ts'
+import type { Route } from '../../route.ts'
+import { requireOwnGrant, userOf } from './credentials.ts'
+
+/** The code stands behind the #, where no server and no log ever sees it. */
+export const createOffer: Route<'create_offer'> = async (request, deps) => {
+  const { body } = request
+  requireOwnGrant(request, body.site_id)
+  const code = await create(
+    deps,
+    {
+      siteId: body.site_id,
+      user: userOf(body),
+      scope: body.scope,
+      permissionId: body.permission_id,
+      ttlSeconds: body.ttl_seconds,
+    },
+    actOf(request, deps),
+  )
+  const answer: Offer = { offer_url: `${deps.config.baseUrl}/wallet#offer=${code}`, expires_in: limits.offer_seconds }
+  return { status: 201, body: answer }
+}

@@ -1,0 +1,51 @@
+import { timingSafeEqual } from 'node:crypto'
+import { limits } from '@countersign/core/contract'
+import { secretSha256 } from '../../keys/secret-text.ts'
+import type { RouteRequest } from '../route.ts'
+
+type Lines = Pick<RouteRequest, 'lines'>
+
+/**
+ * The cookie that binds a browser to one sign-in. Each sign-in has its own, made anew, so nobody can plant one that they know. `__Host-` keeps
+ * other hosts and plain http from setting it; on http, which is for loopback only, browsers know no such name.
+ */
+function cookieName(state: string, baseUrl: string): string {
+  return `${isSecure(baseUrl) ? '__Host-' : ''}countersign-${secretSha256(state).slice(0, 12)}`
+}
+
+/** What binds this browser, as it brought it; undefined when there is none, more than one, or something that we never gave out. */
+export function heldBrowser({ lines }: Lines, state: string, baseUrl: string): string | undefined {
+  const start = `${cookieName(state, baseUrl)}=`
+  const pairs = (lines('cookie') ?? []).flatMap((line) => line.split(';').map((pair) => pair.trim()))
+  const [found, more] = pairs.filter((pair) => pair.startsWith(start)).map((pair) => pair.slice(start.length))
+  return more === undefined && found !== undefined && /^[A-Za-z0-9_-]{43}$/.test(found) ? found : undefined
+}
+
+export function bindingCookie(browser: string, state: string, baseUrl: string): string {
+  return cookie(browser, limits.sign_in_state_seconds, state, baseUrl)
+}
+
+/** Takes it back when the sign-in is over. */
+export function endedCookie(state: string, baseUrl: string): string {
+  return cookie('', 0, state, baseUrl)
+}
+
+function cookie(value: string, seconds: number, state: string, baseUrl: string): string {
+  const secure = isSecure(baseUrl) ? '; Secure' : ''
+  return `${cookieName(state, baseUrl)}=${value}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Lax${secure}`
+}
+
+function isSecure(baseUrl: string): boolean {
+  return baseUrl.startsWith('https:')
+}
+
+/** Proves that a form comes from the page that was shown to this browser: nobody else can know what the browser is bound by. */
+export function csrfTokenOf(browser: string): string {
+  return secretSha256(`form ${browser}`)
+}
+
+export function isCsrfTokenOf(token: string | undefined, browser: string): boolean {
+  const expected = Buffer.from(csrfTokenOf(browser))
+  const given = Buffer.from(token ?? '')
+  return given.length === expected.length && timingSafeEqual(given, expected)
+}

@@ -1,0 +1,52 @@
+import { type Deny, deny, parseJson, readCredentialHeader, readCredentialObject, type SignedCredential } from '@countersign/core'
+import { limits, type Presented, problems } from '@countersign/core/contract'
+import { openSignIn } from '../../actions/open-sign-in.ts'
+import { presentForSignIn } from '../../actions/present-for-sign-in.ts'
+import type { Deps } from '../../deps.ts'
+import { problemWords } from '../../pages/problem-page.ts'
+import { texts } from '../../pages/texts.ts'
+import { Problem } from '../../problem.ts'
+import type { Route } from '../route.ts'
+import { heldBrowser, isCsrfTokenOf } from './browser-cookie.ts'
+import { shownSignIn } from './sign-in.ts'
+
+/** The page's own call: JSON from its script, or a form where no script runs. */
+export const present: Route<'present'> = async (request, deps) => {
+  const { body, credentialBody } = request
+  const { state } = body
+  const browser = heldBrowser(request, state, deps.config.baseUrl)
+  const isForm = credentialBody === undefined
+  if (browser === undefined) throw new Problem('state_invalid')
+  if (isForm && !isCsrfTokenOf('csrf_token' in body ? body.csrf_token : undefined, browser)) throw new Problem('csrf_invalid')
+  const credential = isForm ? readText(String(body.credential)) : (credentialBody.credential ?? NO_CREDENTIAL)
+  try {
+    const payload = await presentForSignIn(deps, { state, browser, credential, request: request.holderRequest })
+    const callbackUrl = `${deps.config.baseUrl}/auth/sdk-callback?${new URLSearchParams({ state, payload })}`
+    const answer: Presented = { callback_url: callbackUrl }
+    return isForm ? { status: 303, headers: { location: callbackUrl } } : { status: 200, body: answer }
+  } catch (thrown) {
+    throw isForm ? await withPage(thrown, state, browser, deps) : thrown
+  }
+}
+
+const NO_CREDENTIAL = deny('credential_malformed', 'send the signed credential as the member credential')
+
+/** Whatever somebody pastes: the JSON of a credential, or the text of its header, broken into lines perhaps. */
+function readText(text: string): SignedCredential | Deny {
+  const trimmed = text.trim()
+  if (!trimmed.startsWith('{')) return readCredentialHeader(trimmed.replaceAll(/\s+/g, ''))
+  if (Buffer.byteLength(trimmed) > limits.credential_bytes_max) {
+    return deny('credential_malformed', `a credential has at most ${limits.credential_bytes_max} bytes`)
+  }
+  const parsed = parseJson(trimmed, { depthMax: limits.json_depth_max })
+  if ('fault' in parsed) return deny('credential_malformed', `this is not strict JSON: ${parsed.fault} near offset ${parsed.offset}`)
+  return readCredentialObject(parsed.value)
+}
+
+/** A refusal that the user can do something about comes with the page again, and the reason on it. */
+async function withPage(thrown: unknown, state: string, browser: string, deps: Deps): Promise<unknown> {
+  if (!(thrown instanceof Problem) || thrown.code === 'state_invalid' || problems[thrown.code].status >= 500) return thrown
+  const { code, detail, facts } = thrown
+  const opened = await openSignIn(deps, state, browser)
+  return new Problem(code, detail, { ...facts, page: shownSignIn(opened, state, deps, problemWords(code, texts)) })
+}

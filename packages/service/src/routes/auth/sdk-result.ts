@@ -1,0 +1,20 @@
+import { formatTime } from '@countersign/core'
+import type { SignInResult } from '@countersign/core/contract'
+import { redeemSignIn } from '../../actions/redeem-sign-in.ts'
+import type { Route } from '../route.ts'
+
+export const signInResult: Route<'sign_in_result'> = async ({ body: { code, code_verifier } }, deps) => {
+  const signedIn = await redeemSignIn(deps, code, code_verifier)
+  const [leaf] = signedIn.chain
+  if (leaf === undefined) throw new TypeError('a sign-in stands on a credential')
+  const answer: SignInResult = {
+    ppid: signedIn.ppid,
+    site_id: signedIn.siteId,
+    scope: [...signedIn.scope],
+    permission_id: signedIn.permissionId,
+    credential_id: leaf.credentialId,
+    verified_at: formatTime(signedIn.verifiedAtMs),
+    expires_at: formatTime(signedIn.credentialEndsAtMs),
+  }
+  return { status: 200, body: answer }
+}
