@@ -40,9 +40,9 @@ export interface ServiceOptions {
 
 /** Longer than two heartbeats: a connection on which nothing came for so long is dead, whatever TCP thinks. */
 const SILENCE_MS_MAX = 12_000
-/** A large snapshot may take a while to begin. */
-const SNAPSHOT_SILENCE_MS_MAX = 30_000
 const ANSWER_MS_MAX = 5_000
+/** A large snapshot may take a while to begin. */
+const SNAPSHOT_MS_MAX = 30_000
 const ANSWER_BYTES_MAX = 262_144
 
 export function createService({ baseUrl, siteId, apiKey, verifierId, fetch, clock }: ServiceOptions): Service {
@@ -51,8 +51,8 @@ export function createService({ baseUrl, siteId, apiKey, verifierId, fetch, cloc
   const named = { ...key, 'x-verifier-id': verifierId, 'feed-version': '1' }
 
   /** Redirects are refused: nobody else gets the key. The answer's body belongs to whoever asked. */
-  const send = async (url: string, init: RequestInit, watch: Watch): Promise<Response> => {
-    watch.expect()
+  const send = async (url: string, init: RequestInit, watch: Watch, withinMs = ANSWER_MS_MAX): Promise<Response> => {
+    watch.expect(withinMs)
     const response = await watch.race(fetch(url, { ...init, redirect: 'error', signal: watch.signal }))
     if (!response.ok) throw await watch.race(refusalOf(response))
     return response
@@ -60,7 +60,7 @@ export function createService({ baseUrl, siteId, apiKey, verifierId, fetch, cloc
 
   /** One small question and its answer. */
   const ask = async (url: string, init: RequestInit, signal: AbortSignal): Promise<unknown> => {
-    const watch = createWatch(clock, ANSWER_MS_MAX, signal)
+    const watch = createWatch(clock, signal)
     try {
       const response = await send(url, init, watch)
       if (response.status === 204) return undefined
@@ -83,12 +83,12 @@ export function createService({ baseUrl, siteId, apiKey, verifierId, fetch, cloc
     url: string,
     headers: Record<string, string>,
     type: string,
-    silenceMs: number,
+    withinMs: number,
     signal: AbortSignal,
   ): Promise<AsyncIterable<Uint8Array>> => {
-    const watch = createWatch(clock, silenceMs, signal)
+    const watch = createWatch(clock, signal)
     try {
-      const response = await send(url, { headers: { ...headers, accept: type } }, watch)
+      const response = await send(url, { headers: { ...headers, accept: type } }, watch, withinMs)
       if (!response.body || !response.headers.get('content-type')?.startsWith(type))
         throw new ServiceFault('answer_unknown', `the answer is not ${type}; check baseUrl`, response.status)
       return pieces(response.body, watch, signal)
@@ -100,8 +100,8 @@ export function createService({ baseUrl, siteId, apiKey, verifierId, fetch, cloc
 
   return {
     discovery: (signal) => ask(`${baseUrl}/.well-known/countersign`, {}, signal),
-    snapshot: (signal) => open(`${site}/snapshot`, named, 'application/x-ndjson', SNAPSHOT_SILENCE_MS_MAX, signal),
-    feed: (cursor, signal) => open(`${site}/feed`, { ...named, 'last-event-id': cursor }, 'text/event-stream', SILENCE_MS_MAX, signal),
+    snapshot: (signal) => open(`${site}/snapshot`, named, 'application/x-ndjson', SNAPSHOT_MS_MAX, signal),
+    feed: (cursor, signal) => open(`${site}/feed`, { ...named, 'last-event-id': cursor }, 'text/event-stream', ANSWER_MS_MAX, signal),
     async acknowledge({ epoch, seq }, signal) {
       await ask(`${site}/feed/ack`, post({ epoch, seq }, named), signal)
     },
@@ -112,15 +112,15 @@ export function createService({ baseUrl, siteId, apiKey, verifierId, fetch, cloc
 /** Gives up when nothing comes for too long, or when its owner does. Not every fetch obeys its signal, so every wait is a race as well. */
 interface Watch {
   readonly signal: AbortSignal
-  /** Something is due from now on. */
-  expect(): void
+  /** Something is due within so long. */
+  expect(withinMs: number): void
   /** One at a time. */
   race<Value>(promise: Promise<Value>): Promise<Value>
   /** Nothing is wanted any more: lets the connection go. */
   end(): void
 }
 
-function createWatch(clock: GuardClock, silenceMs: number, owner: AbortSignal): Watch {
+function createWatch(clock: GuardClock, owner: AbortSignal): Watch {
   const controller = new AbortController()
   const { signal } = controller
   let giveUp: (reason: unknown) => void = () => undefined
@@ -136,9 +136,9 @@ function createWatch(clock: GuardClock, silenceMs: number, owner: AbortSignal): 
   if (owner.aborted) onOwner()
   return {
     signal,
-    expect() {
+    expect(withinMs) {
       cancel()
-      if (!signal.aborted) cancel = clock.after(silenceMs, () => stop(new ServiceFault('silent', 'the service has fallen silent')))
+      if (!signal.aborted) cancel = clock.after(withinMs, () => stop(new ServiceFault('silent', 'the service has fallen silent')))
     },
     // Not Promise.race with a promise that lives as long as the stream: that would remember every piece of it.
     race: (promise) =>
@@ -155,7 +155,7 @@ async function* pieces(body: ReadableStream<Uint8Array>, watch: Watch, owner: Ab
   const reader = body.getReader()
   try {
     for (;;) {
-      watch.expect()
+      watch.expect(SILENCE_MS_MAX)
       const { done, value } = await watch.race(reader.read())
       if (done) return
       yield value

@@ -164,6 +164,7 @@ class FeedFollower implements ViewClient {
     const { epoch, seq } = this.view.head
     const chunks = await this.#service.feed(`${epoch}.${seq}`, signal)
     this.#acks.renew()
+    this.problem = undefined
     this.#become('following')
     this.#provenMs = this.#clock.read().monotonicMs
     this.#behindSeq = -1
@@ -176,9 +177,12 @@ class FeedFollower implements ViewClient {
       if (reader.retryMs !== undefined) this.#retryMs = Math.min(reader.retryMs, REFUSED_MS)
       this.#settle()
       // A node that has lost its store is not silent, but it proves nothing. Another one may.
-      if (this.#clock.read().monotonicMs - this.#provenMs > UNPROVEN_MS_MAX)
-        throw new ServiceFault('no_heartbeat', 'the service sends no heartbeat that proves its log')
+      if (this.#clock.read().monotonicMs - this.#provenMs > UNPROVEN_MS_MAX) throw this.#unproven()
     }
+  }
+
+  #unproven(): ServiceFault {
+    return new ServiceFault(this.problem?.code ?? 'no_heartbeat', this.problem?.detail ?? 'the service sends no heartbeats')
   }
 
   async #take({ event, data, id }: SseEvent, signal: AbortSignal): Promise<void> {

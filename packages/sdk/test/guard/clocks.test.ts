@@ -1,0 +1,108 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { createGuard, type Guard } from '../../src/guard.ts'
+import { createTestSite, type TestCredential, type TestSite } from '../../src/testing/test-site.ts'
+import type { GuardClock } from '../../src/view/clock.ts'
+import { outcome, show } from '../protected.ts'
+
+const HOUR = 3_600_000
+const DAY = 24 * HOUR
+
+let site: TestSite
+let guard: Guard
+let credential: TestCredential
+/** How far the wall clock of the guard is off. That of the service is right. */
+let offMs: number
+/** How long the machine of the guard has slept: its monotonic clock stood still. */
+let sleptMs: number
+beforeEach(async () => {
+  site = await createTestSite({ startMs: Date.UTC(2026, 10, 14, 12) })
+  offMs = 0
+  sleptMs = 0
+  const clock: GuardClock = {
+    read: () => {
+      const { wallMs, monotonicMs } = site.clock.read()
+      return { wallMs: wallMs + offMs, monotonicMs: monotonicMs - sleptMs }
+    },
+    after: (ms, callback) => site.clock.after(ms, callback),
+  }
+  guard = await site.guard({ clock })
+  credential = await site.issue({ ttlSeconds: 600 })
+})
+afterEach(() => site.close())
+const seen = () => outcome(show(guard, credential))
+
+describe('the wall clock of the guard', () => {
+  test.each([HOUR, 10 * DAY])('jumps %i ms ahead: refused until it is right again, and nothing is made to expire', async (jumpMs) => {
+    expect(await seen()).toBe('allowed')
+    offMs = jumpMs
+    expect(await seen()).toBe('revocation_view_stale')
+    expect(guard.state()).toMatchObject({ ready: false, problem: { code: 'clock_jumped' } })
+    await site.advance(20_000)
+    expect(await seen()).toBe('revocation_view_stale')
+    offMs = 0
+    await site.advance(5_000)
+    expect(await seen()).toBe('allowed')
+  })
+
+  test.each([-HOUR, -10 * DAY])('A080 jumps %i ms: what was expired stays expired', async (jumpMs) => {
+    await site.advance(599_999)
+    expect(await seen()).toBe('allowed')
+    await site.advance(1)
+    expect(await seen()).toBe('credential_expired')
+    offMs = jumpMs
+    expect(await seen()).toBe('credential_expired')
+    await site.advance(20_000)
+    expect(await seen()).toBe('credential_expired')
+    await site.advance(20_000)
+    // Heartbeats from the future are not believed, so by now the knowledge is too old as well.
+    expect(guard.state()).toMatchObject({ ready: false, problem: { code: 'clock_behind' } })
+    offMs = 0
+    await site.advance(10_000)
+    expect(await seen()).toBe('credential_expired')
+  })
+
+  test('jumps back: the age is counted by the other clock, so that old knowledge does not become young', async () => {
+    await site.cutFeed()
+    offMs = -HOUR
+    await site.advance(30_000)
+    expect(await seen()).toBe('allowed')
+    await site.advance(1)
+    expect(await seen()).toBe('revocation_view_stale')
+  })
+
+  test('is a little off: nobody notices', async () => {
+    for (offMs of [-4_000, 4_000]) {
+      await site.advance(10_000)
+      expect(await seen()).toBe('allowed')
+    }
+    expect(guard.state().ageMs).toBeGreaterThanOrEqual(4_000)
+  })
+
+  test('is wrong from the start: the guard never becomes ready, and says why', async () => {
+    offMs = -HOUR
+    const clock: GuardClock = {
+      read: () => ({ ...site.clock.read(), wallMs: site.clock.nowMs + offMs }),
+      after: (ms, callback) => site.clock.after(ms, callback),
+    }
+    const wrong = createGuard({ ...site.guardOptions, clock })
+    wrong.ready().catch(() => undefined)
+    await site.advance(8_000)
+    expect(wrong.state()).toMatchObject({ ready: false, problem: { code: 'clock_behind' } })
+    expect(await outcome(show(wrong, credential))).toBe('revocation_view_stale')
+    await wrong.close()
+  })
+})
+
+test('a machine that slept knows that it may have missed something, and recovers by itself', async () => {
+  const revoked = await site.issue({ user: 'bob' })
+  // While it slept nothing reached it, and its monotonic clock stood still.
+  site.service.become('silent')
+  await site.append('user.revoked', { ppid: revoked.ppid as never, revoked_at: '2026-11-14T12:00:00Z' })
+  await site.clock.advance(0)
+  site.clock.jump(10 * 60_000)
+  expect(await outcome(show(guard, revoked))).toBe('revocation_view_stale')
+  site.service.become('well')
+  await site.advance(20_000)
+  expect(await outcome(show(guard, revoked))).toBe('credential_revoked')
+  expect(guard.state().ready).toBe(true)
+})
