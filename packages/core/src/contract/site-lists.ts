@@ -95,6 +95,8 @@ export const siteListEndpoints = {
     ...list,
     path: '/api/sites/{site_id}/credentials',
     summary: 'List known credentials',
+    description:
+      'The newest first. With status a page may hold fewer than asked for, even none, while next_cursor says that there are more to look at.',
     request: { params, query: credentialListQuerySchema },
     answers: { 200: { description: 'A page of credentials.', body: credentialPageSchema } },
   }),

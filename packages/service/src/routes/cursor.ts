@@ -18,6 +18,8 @@ interface ListAnswer<Item> {
 }
 
 const MARK_BYTES = 16
+/** A few milliseconds of work for a store, whatever is asked for. */
+const LOOKED_AT_MAX = 1000
 const NAME_BYTES_MAX = Math.floor((limits.cursor_chars_max * 3) / 4) - MARK_BYTES
 
 /** The text of a cursor: the name of the last row shown, marked as ours. A name that is too long is a fault: its list must shorten it. */
@@ -42,8 +44,9 @@ export function fitsCursor(after: string): boolean {
 }
 
 /**
- * One page of a list. One row more than asked for is read, to know whether there are more. Throws `cursor_malformed` for a cursor that is not
- * one of this list.
+ * One page of a list. One row more than asked for is read, to know whether there are more. With `fits` only items that do are shown, and so many
+ * rows are looked at for one page and no more, however few of them fit: the page may then be short, or empty, and yet have a `next_cursor`. Throws
+ * `cursor_malformed` for a cursor that is not one of this list.
  */
 export async function listPage<Row, Item>(
   keys: Pick<Sealer, 'mark'>,
@@ -51,11 +54,22 @@ export async function listPage<Row, Item>(
   read: (page: Page) => Promise<readonly Row[]>,
   nameOf: (row: Row) => string,
   itemOf: (row: Row) => Item,
+  fits?: (item: Item) => boolean,
 ): Promise<ListAnswer<Item>> {
   const after = cursor === undefined ? undefined : parseCursor(keys, list, cursor)
   if (cursor !== undefined && after === undefined) throw new Problem('cursor_malformed')
-  const rows = await read({ after, limit: limit + 1 })
-  const shown = rows.slice(0, limit)
-  const last = rows.length > limit ? shown.at(-1) : undefined
-  return { items: shown.map(itemOf), next_cursor: last === undefined ? null : cursorText(keys, list, nameOf(last)) }
+  const rowsMax = fits === undefined ? limit + 1 : LOOKED_AT_MAX
+  const rows = await read({ after, limit: rowsMax })
+  const items: Item[] = []
+  let last: Row | undefined
+  let left = rows.length
+  for (const row of rows) {
+    if (items.length === limit) break
+    const item = itemOf(row)
+    if (fits?.(item) ?? true) items.push(item)
+    last = row
+    left--
+  }
+  const isMore = left > 0 || (fits !== undefined && rows.length === rowsMax)
+  return { items, next_cursor: last !== undefined && isMore ? cursorText(keys, list, nameOf(last)) : null }
 }

@@ -55,11 +55,7 @@ export interface Store {
    * were issued here by whoever acts, and each that is new gets its audit row, `credential.issue`.
    */
   learnCredentials(seen: readonly SeenCredential[], atMs: number, act?: Act): Promise<void>
-  credentials(
-    siteId: SiteId,
-    filter: { ppid?: Ppid; status?: 'active' | 'revoked' | 'expired'; nowMs: number },
-    page: Page,
-  ): Promise<readonly CredentialRow[]>
+  credentials(siteId: SiteId, filter: { ppid?: Ppid }, page: Page): Promise<readonly CredentialRow[]>
   /**
    * Makes a token unless its credential, a parent of it or its user is revoked, at whatever moment that happens. `too_many`: the credential
    * has as many live tokens as it may have. Writes the credential down as well, whatever comes of it, when given what was seen of it.

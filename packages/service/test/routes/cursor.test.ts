@@ -67,6 +67,37 @@ describe('listPage', () => {
     expect(seen).toEqual(names)
   })
 
+  it('looks at so many rows for a page, however few of them fit, and says where to go on', async () => {
+    const many = Array.from({ length: 4321 }, (_, i) => `row_${String(i).padStart(4, '0')}`)
+    for (const [limit, fits] of [
+      [50, (name: string) => name.endsWith('77')],
+      [50, () => false],
+      [1, (name: string) => name === 'row_4320'],
+      [3, (name: string) => Number(name.slice(4)) < 7],
+    ] as const) {
+      const seen: string[] = []
+      const asked: number[] = []
+      for (let cursor: string | null | undefined; cursor !== null; ) {
+        const page: Awaited<ReturnType<typeof ask>> = await listPage(
+          keys,
+          { list: 'list', limit, cursor },
+          async (page) => {
+            asked.push(page.limit)
+            return many.filter((name) => page.after === undefined || name > page.after).slice(0, page.limit)
+          },
+          (name) => name,
+          (name) => name,
+          fits,
+        )
+        expect(page.items.length).toBeLessThanOrEqual(limit)
+        seen.push(...page.items)
+        cursor = page.next_cursor
+      }
+      expect(seen).toEqual(many.filter(fits))
+      expect(Math.max(...asked)).toBe(1000)
+    }
+  })
+
   it('refuses a cursor that is not of this list', async () => {
     await expect(ask(2, cursorText(keys, 'other', 'row_1'))).rejects.toMatchObject({ code: 'cursor_malformed' })
     await expect(ask(2, 'AAAA')).rejects.toMatchObject({ code: 'cursor_malformed' })

@@ -261,11 +261,9 @@ export function revocationSuite(store: TheStore): void {
           }
         }
         const view = await viewOf(store(), siteId)
-        const rows = await store().credentials(siteId, { nowMs }, { after: undefined, limit: 100 })
+        const rows = await store().credentials(siteId, {}, { after: undefined, limit: 100 })
         expect(rows).toHaveLength(known.length)
         for (const row of rows) expect([row.credentialId, row.revocation !== undefined]).toEqual([row.credentialId, isRevokedIn(view, row)])
-        const active = await store().credentials(siteId, { status: 'active', nowMs }, { after: undefined, limit: 100 })
-        expect(active).toEqual(rows.filter(({ revocation }) => revocation === undefined))
         for (const token of await store().tokens(siteId, {}, { after: undefined, limit: 100 })) {
           if (token.chain.some(({ credentialId }) => view.credentialRevocation(credentialId) !== undefined)) {
             expect(token.revokedAtMs).toBeDefined()

@@ -41,7 +41,7 @@ export function tokenSuite(store: TheStore): void {
       expect(await store().statuses([], a)).toEqual([])
     })
 
-    it('lists the newest first, by user and by status, page by page', async () => {
+    it('lists the newest first, by user, page by page', async () => {
       const site = await madeSite()
       const user = ppid()
       const [old, over, gone, fresh] = [
@@ -52,14 +52,11 @@ export function tokenSuite(store: TheStore): void {
       ] as const
       for (const [i, credential] of [old, over, gone, fresh].entries()) await store().learnCredentials([credential], NOW + i)
       await store().revokeCredential({ siteId: site, credentialId: gone.credentialId, reason: undefined }, act())
-      const list = async (filter: { ppid?: typeof user; status?: 'active' | 'revoked' | 'expired' }, after?: string, limit = 10) =>
-        (await store().credentials(site, { ...filter, nowMs: NOW + 10 }, { after, limit })).map((row) => row.credentialId)
+      const list = async (filter: { ppid?: typeof user }, after?: string, limit = 10) =>
+        (await store().credentials(site, filter, { after, limit })).map((row) => row.credentialId)
       expect(await list({})).toEqual([fresh, gone, over, old].map((row) => row.credentialId))
       expect(await list({ ppid: user })).toEqual([gone, over, old].map((row) => row.credentialId))
       expect(await list({ ppid: user }, gone.credentialId, 1)).toEqual([over.credentialId])
-      expect(await list({ status: 'active' })).toEqual([fresh.credentialId, old.credentialId])
-      expect(await list({ status: 'expired' })).toEqual([over.credentialId])
-      expect(await list({ status: 'revoked' })).toEqual([gone.credentialId])
     })
   })
 

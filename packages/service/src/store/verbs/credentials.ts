@@ -1,7 +1,7 @@
 import type { CredentialId, PermissionId, Ppid, SiteId } from '@countersign/core'
 import { json, number, optionalNumber, optionalText, text } from '../columns.ts'
 import { type Program, type Row, row, rows, write } from '../program.ts'
-import type { Act, CredentialRow, Page, SeenCredential, Store } from '../store.ts'
+import type { Act, CredentialRow, Page, SeenCredential } from '../store.ts'
 import { auditDone } from './audit.ts'
 
 export function* learnCredentials(seen: readonly SeenCredential[], atMs: number, act?: Act): Program<void> {
@@ -42,10 +42,8 @@ function* learnCredential(seen: SeenCredential, atMs: number, act: Act | undefin
 }
 
 /** The same answers as a view of the log gives, so that nothing has to be marked when a user is revoked, and nothing can be forgotten. */
-const BY_USER = '(u.ppid IS NOT NULL AND (u.revoked = 1 OR u.cutoff IS NULL OR c.created <= u.cutoff))'
 const BY_ID = `FROM credential_links l JOIN credential_revocations r ON r.site_id = l.site_id AND r.credential_id = l.link_id
   WHERE l.site_id = c.site_id AND l.credential_id = c.credential_id`
-const REVOKED = `(${BY_USER} OR EXISTS (SELECT 1 ${BY_ID}))`
 
 const COLUMNS = `c.*, u.revoked, u.first_at, u.first_reason, u.revoked_at, u.reason, u.cutoff,
   (SELECT r.at ${BY_ID} ORDER BY r.at LIMIT 1) AS id_at,
@@ -53,30 +51,18 @@ const COLUMNS = `c.*, u.revoked, u.first_at, u.first_reason, u.revoked_at, u.rea
   (SELECT r.type ${BY_ID} ORDER BY r.at LIMIT 1) AS id_type`
 const TABLES = 'credentials c LEFT JOIN users u ON u.site_id = c.site_id AND u.ppid = c.ppid'
 
-const STATUS = {
-  active: `NOT ${REVOKED} AND c.valid_until > $2`,
-  expired: `NOT ${REVOKED} AND c.valid_until <= $2`,
-  revoked: `${REVOKED} AND CAST($2 AS BIGINT) IS NOT NULL`,
-}
-
 /** The newest known first. */
-export function* credentials(
-  siteId: SiteId,
-  { ppid, status, nowMs }: Parameters<Store['credentials']>[1],
-  { after, limit }: Page,
-): Program<readonly CredentialRow[]> {
+export function* credentials(siteId: SiteId, { ppid }: { ppid?: Ppid }, { after, limit }: Page): Program<readonly CredentialRow[]> {
   const found = yield* rows(
     `SELECT ${COLUMNS} FROM ${TABLES} WHERE c.site_id = $1
-       AND ${status === undefined ? 'CAST($2 AS BIGINT) IS NOT NULL' : STATUS[status]}
-       AND ${ppid === undefined ? 'CAST($3 AS TEXT) IS NULL' : 'c.ppid = $3'}
+       AND ${ppid === undefined ? 'CAST($2 AS TEXT) IS NULL' : 'c.ppid = $2'}
        AND ${
          after === undefined
-           ? 'CAST($4 AS TEXT) IS NULL'
-           : '(c.known_at, c.credential_id) < (SELECT a.known_at, a.credential_id FROM credentials a WHERE a.site_id = $1 AND a.credential_id = $4)'
+           ? 'CAST($3 AS TEXT) IS NULL'
+           : '(c.known_at, c.credential_id) < (SELECT a.known_at, a.credential_id FROM credentials a WHERE a.site_id = $1 AND a.credential_id = $3)'
        }
-     ORDER BY c.known_at DESC, c.credential_id DESC LIMIT $5`,
+     ORDER BY c.known_at DESC, c.credential_id DESC LIMIT $4`,
     siteId,
-    nowMs,
     ppid ?? null,
     after ?? null,
     limit,
