@@ -152,6 +152,7 @@ export function createApp(deps: Deps, { routes = allRoutes, gauge, monotonicMs =
     },
     async close() {
       isClosing = true
+      await deps.feeds.close()
       await fastify.close()
       await refusals.settled()
       if (measured !== gauge) (measured as ReturnType<typeof openLoadGauge>).close()

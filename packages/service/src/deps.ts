@@ -2,6 +2,7 @@ import type { NonceStore, SignatureMemory } from '@countersign/core'
 import type { Logger } from 'pino'
 import type { Config } from './config.ts'
 import type { DidWebFetcher } from './did-web/fetch-document.ts'
+import type { Feeds } from './feed/feeds.ts'
 import type { Snapshots } from './feed/snapshots.ts'
 import type { ApiKeys } from './keys/api-keys.ts'
 import type { ServiceKeys } from './keys/service-keys.ts'
@@ -27,6 +28,8 @@ export interface Deps {
   readonly seen: SeenCredentials
   readonly didWeb: DidWebFetcher
   readonly snapshots: Snapshots
+  /** Whoever deletes a key calls `feeds.dropKey`. */
+  readonly feeds: Feeds
   readonly meters: Meters
   readonly log: Logger
 }

@@ -6,6 +6,7 @@ import type { Config } from './config.ts'
 import type { Deps } from './deps.ts'
 import { createDidWebFetcher } from './did-web/fetch-document.ts'
 import { startIssuerRefresh } from './did-web/refresh-issuers.ts'
+import { openFeeds } from './feed/feeds.ts'
 import { createSnapshots } from './feed/snapshots.ts'
 import { openMetricsServer } from './http/metrics-server.ts'
 import { createApiKeys } from './keys/api-keys.ts'
@@ -75,6 +76,7 @@ export async function openService(config: Config, { log, onFatal }: OpenServiceO
       seen: keep(createSeenCredentials({ store, nowMs: () => clock.nowMs(), log })),
       didWeb: createDidWebFetcher({ allowLoopback: config.mode === 'development' }),
       snapshots: createSnapshots({ store, views, clock, keys }),
+      feeds: keep(openFeeds({ store, views, clock, keys, watcher: { opened() {}, closed() {} }, log })),
       meters,
       log,
     }

@@ -120,6 +120,7 @@ export async function openNode(
     tokens: createTokenFinder(store),
     seen: createSeenCredentials({ store, nowMs: () => clock.nowMs(), log: quiet, delayMs: 3_600_000 }),
     meters: { verdict: () => {} },
+    feeds: { close: async () => {}, dropKey: () => {} },
     log: quiet,
   } as unknown as Deps
 

@@ -46,8 +46,17 @@ export const feedEndpoints = {
     permissions: ['feed:read'],
     rateLimit: 'caller',
     request: { params, query: feedQuerySchema, headers: z.object({ ...lastEventHeaders, ...verifierHeaders, ...feedVersionHeaders }) },
-    answers: { 200: { description: 'The stream.', body: feedEventDataSchema, mediaType: 'text/event-stream' } },
-    problems: ['cursor_malformed', 'cursor_ahead', 'cursor_expired', 'store_unavailable'],
+    answers: {
+      200: {
+        description: 'The stream. It goes on until somebody closes it; retry says when to come back then.',
+        body: feedEventDataSchema,
+        mediaType: 'text/event-stream',
+        headers: {
+          'X-Verifier-Id': 'The name that the connection goes by: the one it gave itself, or one of its own to acknowledge with.',
+        },
+      },
+    },
+    problems: ['cursor_malformed', 'cursor_ahead', 'cursor_expired', 'revocation_view_stale', 'store_unavailable'],
     noStore: true,
   }),
   acknowledge: endpoint({
@@ -60,7 +69,7 @@ export const feedEndpoints = {
     rateLimit: 'caller',
     request: { params, body: feedAckRequestSchema, headers: z.object(verifierHeaders) },
     answers: { 204: { description: 'Noted.' } },
-    problems: ['cursor_ahead', 'store_unavailable'],
+    problems: ['cursor_ahead', 'revocation_view_stale', 'store_unavailable'],
     noStore: true,
   }),
   propagation_receipt: endpoint({

@@ -42,9 +42,9 @@ export async function createApiKey(
   return { key, secret }
 }
 
-/** Deletes a key of that site: it stops working here at once. Throws `not_found` when the site has none of that name. */
+/** Deletes a key of that site: it stops working here at once, and what it follows ends. Throws `not_found` when the site has none of that name. */
 export async function deleteApiKey(
-  { store, apiKeys }: Pick<Deps, 'store' | 'apiKeys'>,
+  { store, apiKeys, feeds }: Pick<Deps, 'store' | 'apiKeys' | 'feeds'>,
   siteId: SiteId | null,
   keyId: string,
   act: Act,
@@ -52,5 +52,6 @@ export async function deleteApiKey(
   const deleted = await store.deleteApiKey(siteId, keyId, act)
   // Whatever the store said: a memory of this key is of no use to anybody.
   apiKeys.forget(keyId)
+  feeds.dropKey(keyId)
   if (!deleted) throw new Problem('not_found')
 }

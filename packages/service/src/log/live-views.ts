@@ -9,7 +9,7 @@ import {
 } from '@countersign/core'
 import type { Logger } from 'pino'
 import { Problem } from '../problem.ts'
-import type { SiteHead, Store } from '../store/store.ts'
+import type { PlacedEntry, SiteHead, Store } from '../store/store.ts'
 import type { Clock } from './clock.ts'
 import { LogDamage, POLL_MS, type TailPage, tail } from './tail.ts'
 import { createWake } from './wake.ts'
@@ -34,9 +34,19 @@ export interface LiveViews {
    * that the log does not go that far: anybody may ask for a place that does not exist, and must not have us wait for it.
    */
   reachedSeq(siteId: SiteId, cursor: { readonly epoch: string; readonly seq: number }): Promise<void>
+  /** Tells a reader of everything that is applied from now on. The answer ends it. */
+  follow(reader: LogReader): () => void
   /** Store reachable, chain intact, knowledge fresh; otherwise why not. */
   readiness(): { readonly ready: true } | { readonly ready: false; readonly why: string }
   close(): Promise<void>
+}
+
+/** Somebody who follows the same tail as the views, and never gets ahead of them. */
+interface LogReader {
+  /** The views have just applied these, in order; there may be none. `isEnd`: the store said that nothing came after them. */
+  applied(entries: readonly PlacedEntry[], isEnd: boolean): void
+  /** The views begin anew or will not go on. What was told before may not be continued. */
+  lost(): void
 }
 
 export interface LiveViewsOptions {
@@ -90,6 +100,7 @@ class FollowedLog implements LiveViews {
   private readonly wake = createWake()
   private readonly stop = new AbortController()
   private readonly waiters = new Set<Waiter>()
+  private readonly readers = new Set<LogReader>()
   private views = new Map<SiteId, SiteView>()
   private epoch = ''
   /** The clocks before the last question to which the store's answer was the end of the log. */
@@ -116,7 +127,7 @@ class FollowedLog implements LiveViews {
     this.unlisten = this.store.onAppend(() => this.wake.wake())
     try {
       await new Promise<void>((resolve, reject) => {
-        this.following = this.follow(resolve, reject)
+        this.following = this.run(resolve, reject)
       })
     } catch (fault) {
       await this.close()
@@ -182,6 +193,11 @@ class FollowedLog implements LiveViews {
     })
   }
 
+  follow(reader: LogReader): () => void {
+    this.readers.add(reader)
+    return () => this.readers.delete(reader)
+  }
+
   readiness(): { ready: true } | { ready: false; why: string } {
     if (this.damage !== undefined) return { ready: false, why: this.damage }
     if (!(this.ageMs() <= this.ageMsMax)) return { ready: false, why: 'the store has not confirmed the end of the log for too long' }
@@ -196,7 +212,7 @@ class FollowedLog implements LiveViews {
     await this.following
   }
 
-  private async follow(onLoaded: () => void, onUnreadable: (fault: unknown) => void): Promise<void> {
+  private async run(onLoaded: () => void, onUnreadable: (fault: unknown) => void): Promise<void> {
     const { signal } = this.stop
     const onFailure = (err: unknown) => {
       onUnreadable(err) // Matters only until the log has been loaded; later on the store is asked again until it answers.
@@ -212,12 +228,15 @@ class FollowedLog implements LiveViews {
         for await (const page of tail({ store: this.store, wake: this.wake, clocks: this.clock.clocks, signal, onFailure })) {
           if (this.store.epoch !== this.epoch) break
           await this.apply(page)
-          if (!page.isEnd) continue
-          if (!isLoaded) this.requireEnds(ends)
-          isLoaded = true
-          this.provenAt = page.askedAt
+          if (page.isEnd) {
+            if (!isLoaded) this.requireEnds(ends)
+            isLoaded = true
+            this.provenAt = page.askedAt
+          }
+          if (!isLoaded) continue
+          for (const reader of this.readers) reader.applied(page.entries, page.isEnd)
           this.rouse()
-          onLoaded()
+          if (page.isEnd) onLoaded()
         }
       } catch (fault) {
         if (fault instanceof LogDamage && this.store.epoch === this.epoch) {
@@ -237,6 +256,7 @@ class FollowedLog implements LiveViews {
     this.epoch = this.store.epoch
     this.position = 0
     this.provenAt = undefined
+    for (const reader of this.readers) reader.lost()
   }
 
   private async readEnds(): Promise<Ends> {
@@ -274,7 +294,6 @@ class FollowedLog implements LiveViews {
     }
     if (this.isFailing) this.log.info({ position: this.position }, 'the log can be read again')
     this.isFailing = false
-    if (this.provenAt !== undefined) this.rouse()
   }
 
   private rouse(): void {
@@ -288,6 +307,7 @@ class FollowedLog implements LiveViews {
     this.damage = fault.message
     this.log.error({ err: fault }, 'the log is damaged; this node refuses everything until it has been looked at and started again')
     for (const waiter of [...this.waiters]) waiter.end(tooOld())
+    for (const reader of this.readers) reader.lost()
   }
 }
 

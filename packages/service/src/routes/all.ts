@@ -7,6 +7,7 @@ import { protectedAction } from './api/protected/action.ts'
 import { listAudit } from './api/sites/audit.ts'
 import { listCredentials } from './api/sites/credentials.ts'
 import { listDeliveries, replayDelivery } from './api/sites/deliveries.ts'
+import { feed } from './api/sites/feed.ts'
 import { addIssuer, changeIssuer, changeIssuerKey, listIssuers } from './api/sites/issuers.ts'
 import { createKey, deleteKey, listKeys } from './api/sites/keys.ts'
 import { changeSite, readSite } from './api/sites/site.ts'
@@ -60,6 +61,7 @@ export const routes: Routes = {
   sign_in_callback_by_form: signInCallbackByForm,
   sign_in_result: signInResult,
   snapshot,
+  feed,
   create_site: createSite,
   list_sites: listSites,
   read_site: readSite,

@@ -47,6 +47,8 @@ export interface Store {
   createApiKey(key: NewApiKey, act: Act): Promise<ApiKey>
   deleteApiKey(siteId: SiteId | null, keyId: string, act: Act): Promise<boolean>
   apiKeyBySha256(sha256: string): Promise<ApiKey | undefined>
+  /** Those of these that there are. */
+  apiKeysById(keyIds: readonly string[]): Promise<readonly ApiKey[]>
   apiKeys(siteId: SiteId | null, page: Page): Promise<readonly ApiKey[]>
 
   // Credentials and tokens

@@ -83,6 +83,7 @@ export function createAppDouble({ config, store, deps: more, ...options }: Doubl
     views: { reached: async () => {} },
     apiKeys: createApiKeys(storeDouble, () => now.ms),
     meters: createMeters(),
+    feeds: { close: async () => {}, dropKey: () => {} },
     log: createLogger('info', { write: (line) => void logLines.push(line) }),
     ...more,
   } as Partial<Deps> as Deps

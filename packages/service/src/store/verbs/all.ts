@@ -1,6 +1,6 @@
 import type { Program } from '../program.ts'
 import type { Store } from '../store.ts'
-import { apiKeyBySha256, apiKeys, createApiKey, deleteApiKey } from './api-keys.ts'
+import { apiKeyBySha256, apiKeys, apiKeysById, createApiKey, deleteApiKey } from './api-keys.ts'
 import { audit, auditRows } from './audit.ts'
 import { credentials, learnCredentials, statuses } from './credentials.ts'
 import { deliveries, dueWebhooks, nextDelivery, replayDelivery, webhookLoad } from './deliveries.ts'
@@ -66,6 +66,7 @@ const reading = {
   issuers,
   fetchedIssuers,
   apiKeyBySha256,
+  apiKeysById,
   apiKeys,
   credentials,
   token,

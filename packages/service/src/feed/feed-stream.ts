@@ -1,0 +1,109 @@
+import type { Socket } from 'node:net'
+import type { SiteId } from '@countersign/core'
+import type { FeedReader } from './site-feed.ts'
+
+/** Why a stream came to its end. `gone`: whoever read it has left. */
+export type StreamEnd = 'gone' | 'slow' | 'key' | 'stale' | 'log' | 'shutdown'
+
+/** Who reads a stream. */
+export interface Verifier {
+  readonly siteId: SiteId
+  readonly keyId: string
+  readonly verifierId: string
+  /** Whether it chose its name itself. */
+  readonly isNamed: boolean
+}
+
+/** What all streams of a node have in common. */
+export interface StreamWays {
+  /** With more than this unread, a stream is dropped. */
+  readonly unreadBytesMax: number
+  readonly onEnd: (stream: FeedStream, why: StreamEnd) => void
+}
+
+/** A reader that takes nothing for so long while it is being told what it has missed is not reading. */
+const STALLED_MS = 20_000
+/** How long a connection is kept for its last words. */
+const LINGER_MS = 2000
+
+/**
+ * One connection that follows a feed. Small: there may be thousands. Whatever is written is shared with all the others, and one that does not
+ * read is dropped before it holds more than its share.
+ */
+export class FeedStream implements FeedReader {
+  readonly verifier: Verifier
+  readonly #socket: Socket
+  readonly #ways: StreamWays
+  #isOver = false
+
+  constructor(socket: Socket, verifier: Verifier, ways: StreamWays) {
+    this.verifier = verifier
+    this.#socket = socket
+    this.#ways = ways
+    STREAMS.set(socket, this)
+    // No more requests are read from this connection; who sends one more has mistaken it for another.
+    socket.removeAllListeners('data')
+    socket.on('data', destroy)
+    socket.on('error', destroy)
+    socket.on('close', onClose)
+    socket.setKeepAlive(true, LINGER_MS)
+  }
+
+  get isOver(): boolean {
+    return this.#isOver
+  }
+
+  get unreadBytes(): number {
+    return this.#socket.writableLength
+  }
+
+  write(bytes: Uint8Array): void {
+    if (this.#isOver) return
+    if (this.#socket.writableLength > this.#ways.unreadBytesMax) this.close('slow')
+    else this.#socket.write(bytes)
+  }
+
+  async drained(): Promise<void> {
+    const socket = this.#socket
+    if (this.#isOver || !socket.writableNeedDrain) return
+    await new Promise<void>((resolve) => {
+      const over = () => {
+        clearTimeout(timer)
+        socket.off('drain', over)
+        socket.off('close', over)
+        resolve()
+      }
+      const timer = setTimeout(() => {
+        this.close('slow')
+        over()
+      }, STALLED_MS)
+      socket.on('drain', over)
+      socket.on('close', over)
+    })
+  }
+
+  /** Ends the stream, with last words if the reader can be expected to hear them. */
+  close(why: StreamEnd, lastWords?: string): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    const socket = this.#socket
+    if (lastWords === undefined || socket.writableNeedDrain) {
+      socket.destroy()
+    } else {
+      socket.end(lastWords)
+      setTimeout(() => socket.destroy(), LINGER_MS).unref()
+    }
+    this.#ways.onEnd(this, why)
+  }
+}
+
+/** By connection, so that thousands of connections share their listeners. */
+const STREAMS = new WeakMap<Socket, FeedStream>()
+
+function onClose(this: Socket): void {
+  STREAMS.get(this)?.close('gone')
+}
+
+function destroy(this: Socket): void {
+  this.destroy()
+}
