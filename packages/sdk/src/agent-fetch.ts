@@ -161,7 +161,7 @@ export function agentFetch(options: AgentFetchOptions): AgentFetch {
 }
 
 /** A request that can be sent several times. */
-export interface Outgoing {
+interface Outgoing {
   readonly method: string
   readonly url: string
   readonly headers: Headers

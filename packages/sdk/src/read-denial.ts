@@ -65,7 +65,7 @@ function denialOf(body: Readonly<Record<string, unknown>>, { status, headers }: 
 }
 
 /** Only the form in seconds: the service sends no dates, and a date needs a clock that agrees. */
-export function parseSeconds(text: string | null): number | undefined {
+function parseSeconds(text: string | null): number | undefined {
   return text !== null && /^\d{1,9}$/.test(text) ? Number(text) : undefined
 }
 

@@ -1,6 +1,6 @@
 import { didKey, didKeyMethod, generatePrivateKey, issueCredential, type JsonObject, type PrivateKey } from '@countersign/core'
 
-export const SITE = 'demo.localhost'
+const SITE = 'demo.localhost'
 
 /** An issuer, and what it gives out. */
 export interface Party {
@@ -8,7 +8,7 @@ export interface Party {
   issue(grant?: Partial<PartyGrant>): Promise<JsonObject>
 }
 
-export interface PartyGrant {
+interface PartyGrant {
   readonly siteId: string
   readonly ppid: string
   readonly scope: readonly string[]
@@ -19,7 +19,7 @@ export interface PartyGrant {
 }
 
 let made = 0
-export const newPpid = () => `did:service:ppid_${String(++made).padStart(52, 'a')}`
+const newPpid = () => `did:service:ppid_${String(++made).padStart(52, 'a')}`
 
 export async function newParty(): Promise<Party> {
   const key = await generatePrivateKey('Ed25519')
