@@ -15,7 +15,8 @@ export async function readBoundedBody(stream: BodyStream | null, bytesMax: numbe
     if (value === undefined) continue
     length += value.length
     if (length > bytesMax) {
-      await reader.cancel().catch(() => undefined)
+      // Not waited for: of a body that was cloned, it comes about only when the other one is done with too.
+      reader.cancel().catch(() => undefined)
       return undefined
     }
     parts.push(value)

@@ -101,6 +101,7 @@ export const calls = {
   createWebhook: row('POST', '/api/sites/{site_id}/webhooks', 'secret'),
   listWebhooks: row('GET', '/api/sites/{site_id}/webhooks', 'safe'),
   deleteWebhook: row('DELETE', '/api/sites/{site_id}/webhooks/{webhook_id}', 'keyed'),
+  rotateWebhookSecret: row('POST', '/api/sites/{site_id}/webhooks/{webhook_id}/rotate-secret', 'secret'),
   listDeliveries: row('GET', '/api/sites/{site_id}/webhooks/{webhook_id}/deliveries', 'safe'),
   replayDelivery: row('POST', '/api/sites/{site_id}/deliveries/{delivery_id}/replay', 'keyed'),
   listCredentials: row('GET', '/api/sites/{site_id}/credentials', 'safe'),

@@ -67,7 +67,7 @@ export function guardMcp(
 
 /** Middleware of Express, and of whatever else calls `(req, res, next)`. */
 export type McpMiddleware = (
-  request: NodeRequest & { readonly originalUrl?: string; auth?: McpAuthInfo },
+  request: NodeRequest & { readonly originalUrl?: string },
   response: NodeResponse & { readonly headersSent: boolean; destroy(): unknown },
   next: (error?: unknown) => void,
 ) => Promise<void>
@@ -84,8 +84,9 @@ export function requireCredential(guard: Guard, demand: GuardDemand = {}, option
       const target = request.originalUrl ?? request.url ?? '/'
       const verdict = await guard.verify(guardRequestOf(request, target, bodyBytesMax, keptBodyOf(request)), demand)
       if (!verdict.ok) return sendDenial(response, denialFor(verdict))
-      request.auth = admitted(guard, verdict, (over) => response.once('close', over))
-      cutBy(signalFor(request.auth.extra)).denied.then((denial) => {
+      const auth = admitted(guard, verdict, (over) => response.once('close', over))
+      Object.assign(request, { auth })
+      cutBy(signalFor(auth.extra)).denied.then((denial) => {
         if (response.headersSent) response.destroy()
         else sendDenial(response, denialFor(denial))
       })

@@ -93,7 +93,7 @@ const kinds: readonly Kind[] = [
     serve: (guard, told) => {
       const serve = toNodeHandler(createMcpHandler(() => newServer(told)))
       const app = express()
-      app.all('/mcp', requireCredential(guard, { scope: 'orders:read' }), (request, response) => void serve(request, response))
+      app.all('/mcp', requireCredential(guard, { scope: 'orders:read' }), (request, response) => void serve(request as never, response))
       return listening(app)
     },
     connect,
@@ -121,7 +121,7 @@ const kinds: readonly Kind[] = [
           )
           await server.connect(made as never)
         }
-        await transport.handleRequest(request, response, request.body)
+        await transport.handleRequest(request as never, response, request.body)
       })
       return listening(app)
     },
