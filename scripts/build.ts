@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { rmSync } from 'node:fs'
+import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { checkPackage, uses } from './check-package.ts'
 
@@ -8,6 +8,9 @@ const root = join(import.meta.dirname, '..')
 
 for (const use of uses) {
   rmSync(join(root, use.folder, 'dist'), { recursive: true, force: true })
-  execFileSync(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', use.folder], { cwd: root, stdio: 'inherit' })
+  // What runs in browsers is compiled by itself: it has a document and no Node.
+  for (const project of [use.folder, join(use.folder, 'tsconfig.browser.json')].filter((path) => existsSync(join(root, path)))) {
+    execFileSync(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', project], { cwd: root, stdio: 'inherit' })
+  }
   checkPackage(use)
 }

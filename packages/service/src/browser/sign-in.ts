@@ -1,1 +1,152 @@
-export {}
+import { call } from './call.ts'
+import { type CredentialFacts, factsOf, type Misfit, misfitOf, parseCredential } from './credential.ts'
+import { make, type PageTexts, pageData, part, tell, timeWords, type Words } from './page.ts'
+import { type Kept, openVault } from './vault.ts'
+import { fill, scopeWords } from './words.ts'
+
+interface Data {
+  readonly state: string
+  readonly site_id: string
+  readonly site: string
+  readonly requested_scope: readonly string[] | null
+  readonly texts: PageTexts<'signIn'>
+}
+
+const data = pageData<Data>()
+const { site, texts } = data
+const { page } = texts
+const wanted = { siteId: data.site_id, scope: data.requested_scope }
+
+const form = part('present', HTMLFormElement)
+const problem = part('problem', HTMLDivElement)
+const keptPlace = part('kept', HTMLDivElement)
+const another = part('another', HTMLDetailsElement)
+const file = part('file', HTMLInputElement)
+const pasted = part('credential', HTMLTextAreaElement)
+const said = part('said', HTMLParagraphElement)
+const submit = part('submit', HTMLButtonElement)
+
+let kept: readonly Kept[] = []
+let isBusy = false
+
+const keyOf = (did: string | undefined) => kept.find(({ key }) => key.did === did)?.key
+const misfit = (facts: CredentialFacts) => misfitOf(facts, wanted, Date.now(), (did) => keyOf(did) !== undefined)
+
+function words(fault: Misfit): Words {
+  const time = 'atMs' in fault ? timeWords(fault.atMs, texts.lang) : ''
+  const missing = 'missing' in fault ? fault.missing.map((scope) => scopeWords(scope, texts.verbs)).join(', ') : ''
+  const other = 'other' in fault ? fault.other : ''
+  const values = { site, time, missing, other }
+  return { title: fill(page[fault.kind], values), next: fill(page[`${fault.kind}Next`], values) }
+}
+
+/** What this browser keeps for the site, each to be chosen, or with the reason why it cannot be. */
+function showKept(): void {
+  const here = kept.flatMap(({ document: held }) => factsOf(held) ?? []).filter(({ siteId }) => siteId === data.site_id)
+  const choices = here.map((facts, i) => {
+    const fault = misfit(facts)
+    const input = make('input', '')
+    Object.assign(input, { type: 'radio', name: 'kept', value: facts.id, id: `kept-${i}`, disabled: fault !== undefined })
+    input.setAttribute('aria-describedby', `kept-${i}-more`)
+    const label = make('label', '', facts.scope.map((scope) => scopeWords(scope, texts.verbs)).join(', '))
+    label.htmlFor = input.id
+    const ends = fill(texts.common.until, { time: timeWords(facts.validUntilMs, texts.lang) })
+    const more = make('p', fault === undefined ? '' : 'bad', fault === undefined ? ends : `${words(fault).title} ${words(fault).next}`)
+    more.id = `kept-${i}-more`
+    return make('div', 'choice', input, label, more)
+  })
+  const nothing = make(
+    'div',
+    'notice',
+    make('strong', '', fill(page.nothingHere, { site })),
+    make('p', '', fill(page.nothingHereNext, { site })),
+  )
+  keptPlace.replaceChildren(...(choices.length > 0 ? choices : [nothing]))
+  const first = keptPlace.querySelector<HTMLInputElement>('input:not(:disabled)')
+  if (first === null) return
+  // Unless somebody has begun to paste one already, or the last try was refused.
+  if (pasted.value === '' && problem.childElementCount === 0) {
+    first.checked = true
+    another.open = false
+  }
+}
+
+function chosenKept(): CredentialFacts | undefined {
+  const id = form.querySelector<HTMLInputElement>('input[name=kept]:checked')?.value
+  const found = kept.find((one) => one.id === id)
+  return found && factsOf(found.document)
+}
+
+/** The credential that was chosen, or words why it cannot be sent. */
+function chosen(): CredentialFacts | Words {
+  const text = pasted.value.trim()
+  const facts = text === '' ? chosenKept() : parseCredential(text)
+  if (facts === undefined) {
+    return text === '' ? { title: page.nothingChosen, next: page.nothingChosenNext } : { title: page.unreadable, next: page.unreadableNext }
+  }
+  const fault = misfit(facts)
+  return fault === undefined ? facts : words(fault)
+}
+
+function sayOfPasted(): void {
+  const found = pasted.value.trim() === '' ? undefined : chosen()
+  said.className = found === undefined ? '' : 'title' in found ? 'bad' : 'good'
+  said.textContent = found === undefined ? '' : 'title' in found ? `${found.title} ${found.next}` : page.fits
+}
+
+function setBusy(busy: boolean): void {
+  isBusy = busy
+  submit.setAttribute('aria-disabled', String(busy))
+  submit.textContent = busy ? page.busy : page.submit
+}
+
+function refuse(refusal: Words, more = ''): void {
+  setBusy(false)
+  tell(problem, { title: refusal.title, next: `${refusal.next} ${more}` })
+  problem.focus()
+}
+
+form.addEventListener('submit', async (event) => {
+  event.preventDefault()
+  if (isBusy) return
+  tell(problem)
+  const found = chosen()
+  if ('title' in found) return refuse(found)
+  setBusy(true)
+  const body = { state: data.state, credential: found.document }
+  const answered = await call({ path: '/auth/present', body, key: keyOf(found.holderKey) }, texts)
+  if ('refusal' in answered) return refuse(answered.refusal, answered.code === 'state_invalid' ? '' : page.tries)
+  const next = new URL(String(answered.answer.callback_url))
+  if (next.origin === location.origin) location.assign(next)
+})
+
+file.addEventListener('change', async () => {
+  const [first] = file.files ?? []
+  if (first === undefined) return
+  pasted.value = await first.text()
+  pasted.dispatchEvent(new Event('input'))
+})
+pasted.addEventListener('input', () => {
+  for (const input of form.querySelectorAll<HTMLInputElement>('input[name=kept]:checked')) input.checked = false
+  sayOfPasted()
+})
+keptPlace.addEventListener('change', () => {
+  pasted.value = ''
+  file.value = ''
+  sayOfPasted()
+})
+// A page that comes out of the browser's memory is as old as it looks.
+addEventListener('pageshow', ({ persisted }) => {
+  if (persisted) location.reload()
+})
+
+part('file-field', HTMLDivElement).hidden = false
+part('credential-label', HTMLLabelElement).textContent = page.paste
+sayOfPasted()
+try {
+  kept = await (await openVault()).all()
+} catch {
+  // A browser that keeps nothing can still sign in with a file or a text.
+}
+showKept()
+document.documentElement.dataset.ready = 'yes'
