@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { EntryKind, SiteId } from '@countersign/core'
 import { json, number, optionalNumber, optionalText, text } from '../columns.ts'
-import { type Program, type Row, row, rows } from '../program.ts'
+import { type Program, type Row, row, rows, write } from '../program.ts'
 import type { Act, Delivery, DueDelivery, EndedAttempt, Page, WebhookLoad, WebhookTurn } from '../store.ts'
 import { auditDone } from './audit.ts'
 import { entryOf } from './log.ts'
@@ -95,12 +95,12 @@ export function* nextDelivery(turn: WebhookTurn, ended?: EndedAttempt): Program<
     waiting: number(held, 'waiting'),
     failingSinceMs: optionalNumber(held, 'failing_since'),
   }
-  if (ended !== undefined) yield* write(ended, turn, turning)
+  if (ended !== undefined) yield* writeDown(ended, turn, turning)
   if (turning.status === 'on') yield* plan(turn, turning)
   const fronts = yield* frontsOf(webhookId)
   const [first] = fronts
   const due = turn.leave === true ? undefined : fronts.find((row) => isDueAt(number(row, 'next_attempt_at'), nowMs))
-  yield* rows(
+  yield* write(
     `UPDATE webhooks SET status = $2, cursor_seq = $3, waiting = $4, failing_since = $5, due_at = $6, turn_at = $7,
        lease_owner = CASE WHEN $8 = 1 THEN lease_owner END, lease_until = CASE WHEN $8 = 1 THEN lease_until END WHERE webhook_id = $1`,
     webhookId,
@@ -136,7 +136,7 @@ function* hold({ webhookId, owner, nowMs, leaseMs }: WebhookTurn, isHolder: bool
     : yield* row(`${take} AND ${isFree('$4')} RETURNING *`, webhookId, owner, nowMs + leaseMs, nowMs)
 }
 
-function* write(ended: EndedAttempt, { webhookId, nowMs }: WebhookTurn, turning: Turning): Program<void> {
+function* writeDown(ended: EndedAttempt, { webhookId, nowMs }: WebhookTurn, turning: Turning): Program<void> {
   const { deliveryId, end, lastStatus } = ended
   if (end === 'untold') return
   const isOver = end === 'delivered' || end === 'failed'
@@ -155,7 +155,7 @@ function* write(ended: EndedAttempt, { webhookId, nowMs }: WebhookTurn, turning:
   if (ended.disable === undefined || turning.status === 'disabled') return
   turning.status = 'disabled'
   turning.waiting = 0
-  yield* rows(`UPDATE deliveries SET status = 'failed' WHERE webhook_id = $1 AND status = 'pending'`, webhookId)
+  yield* write(`UPDATE deliveries SET status = 'failed' WHERE webhook_id = $1 AND status = 'pending'`, webhookId)
   const act: Act = { actor: 'system', atMs: nowMs, requestId: undefined }
   const { siteId } = turning
   yield* auditDone({ siteId, action: 'webhook.disable', target: webhookId, outcome: 'done', reason: ended.disable, act })
@@ -180,7 +180,7 @@ function* plan({ webhookId, nowMs }: WebhookTurn, turning: Turning): Program<voi
   if (wanted.length === 0) return
   const values = wanted.flatMap((row) => [deliveryId(), text(row, 'epoch'), number(row, 'seq'), text(row, 'kind')])
   const places = wanted.map((_, i) => `($${4 * i + 4}, $1, $2, $${4 * i + 5}, $${4 * i + 6}, $${4 * i + 7}, 'pending', 0, 0, $3, $3)`)
-  yield* rows(
+  yield* write(
     `INSERT INTO deliveries (delivery_id, webhook_id, site_id, epoch, seq, kind, status, replayed, attempts, created_at, next_attempt_at)
      VALUES ${places.join(', ')}`,
     webhookId,

@@ -1,6 +1,6 @@
 import type { EntryKind, SiteId } from '@countersign/core'
 import { json, number, text } from '../columns.ts'
-import { lock, type Program, type Row, row, rows } from '../program.ts'
+import { lock, type Program, type Row, row, rows, write } from '../program.ts'
 import type { Act, NewWebhook, Page, Webhook } from '../store.ts'
 import { auditDone } from './audit.ts'
 import { requireMasterKey } from './master-key.ts'
@@ -65,7 +65,7 @@ export function* rotateWebhookSecret(
     { sealed: secretSealed, untilMs: null },
     ...before.map(({ sealed, untilMs }) => ({ sealed, untilMs: untilMs ?? previousUntilMs })),
   ]
-  yield* rows('UPDATE webhooks SET secrets = $2 WHERE webhook_id = $1', webhookId, JSON.stringify(secrets.slice(0, SECRETS_MAX)))
+  yield* write('UPDATE webhooks SET secrets = $2 WHERE webhook_id = $1', webhookId, JSON.stringify(secrets.slice(0, SECRETS_MAX)))
   yield* requireMasterKey(secretSealed)
   yield* auditDone({ siteId, action: 'webhook.rotate_secret', target: webhookId, outcome: 'done', act })
   return true
