@@ -10,6 +10,8 @@ import {
   problemDetailsSchema,
   problems,
   tags,
+  webhookBodySchema,
+  webhookHeadersSchema,
 } from '@countersign/core/contract'
 import * as z from 'zod'
 import { SERVICE_VERSION } from './version.ts'
@@ -39,6 +41,7 @@ export function openapiOf(endpoints: readonly Described[], baseUrl: string): Jso
     servers: [{ url: baseUrl }],
     tags: tags.map((name) => ({ name, description: tagTexts[name] })),
     paths,
+    webhooks: { entry: { post: deliveryOf(components) } },
     components: { schemas: components.schemas(), headers: headersOf({ ...commonAnswerHeaders, ...refusalHeaderTexts }), securitySchemes },
   }
 }
@@ -100,6 +103,24 @@ function operationOf(endpoint: Described, components: Components): Json {
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(body === undefined ? {} : { requestBody: body }),
     responses: { ...answersOf(endpoint, components), ...refusalsOf(endpoint, components) },
+  }
+}
+
+/** What receivers of webhooks are sent, and what their answers mean. */
+function deliveryOf(components: Components): Json {
+  return {
+    operationId: 'webhook_entry',
+    summary: 'An entry of the log, sent to a webhook',
+    description: 'Signed in the way of Standard Webhooks, at least once, in the order of the log. Redirects are not followed.',
+    tags: ['administration'],
+    security: [NOTHING],
+    parameters: parametersOf(webhookHeadersSchema, 'header', components),
+    requestBody: { required: true, content: { 'application/json': { schema: components.of(webhookBodySchema, 'output') } } },
+    responses: {
+      '2XX': { description: 'Delivered.' },
+      '410': { description: 'Send nothing more: the webhook is disabled.' },
+      default: { description: 'Failed; it is tried again.' },
+    },
   }
 }
 

@@ -52,6 +52,16 @@ describe('the OpenAPI description', () => {
     expect(document.paths['/api/protected/action'].post.requestBody.required).toBe(false)
     expect(Object.keys(document.paths['/api/auth/verify'].get.responses)).toEqual(['200', '401', '403', '429', '500', '503'])
   })
+  test('describes what a webhook is sent', () => {
+    const { parameters, requestBody, responses } = document.webhooks.entry.post
+    expect(parameters.map(({ name, in: place }: { name: string; in: string }) => `${place} ${name}`)).toEqual([
+      'header webhook-id',
+      'header webhook-timestamp',
+      'header webhook-signature',
+    ])
+    expect(requestBody.content['application/json'].schema).toEqual({ $ref: '#/components/schemas/WebhookBody' })
+    expect(Object.keys(responses)).toEqual(['410', '2XX', 'default'])
+  })
   test('tells of a good end for every operation', () => {
     for (const { id, path, method } of endpointList) {
       const { responses } = document.paths[path][method.toLowerCase()]
