@@ -12,19 +12,24 @@ interface KeyRefusal {
   readonly nowMs: number
 }
 
-/** Writes refusals of keys into the audit: in the background, and only so many a second, so that guessing cannot fill the store. */
+/**
+ * Writes refusals of keys into the audit: in the background, and only so many a minute for each site and for strangers, so that guessing neither
+ * fills the store nor hides what others do.
+ */
 export interface KeyRefusals {
   note(refusal: KeyRefusal): void
   /** Resolves when everything noted so far is written, or given up. */
   settled(): Promise<void>
 }
 
-const ROWS_PER_SECOND_MAX = 10
+const WINDOW_MS = 60_000
+const ROWS_MAX = 30
 
 export function createKeyRefusals(store: Pick<Store, 'audit'>, log: Logger): KeyRefusals {
   const running = new Set<Promise<void>>()
-  let second = 0
-  let rows = 0
+  let window = 0
+  /** In this window, by site. */
+  let rows = new Map<string, number>()
 
   const write = async ({ code, endpoint, caller, requestId, nowMs }: KeyRefusal) => {
     const isSite = caller?.kind === 'site'
@@ -43,10 +48,13 @@ export function createKeyRefusals(store: Pick<Store, 'audit'>, log: Logger): Key
 
   return {
     note(refusal) {
-      const now = Math.floor(refusal.nowMs / 1000)
-      rows = now === second ? rows + 1 : 1
-      second = now
-      if (rows > ROWS_PER_SECOND_MAX) return
+      const now = Math.floor(refusal.nowMs / WINDOW_MS)
+      if (now !== window) rows = new Map()
+      window = now
+      const whose = refusal.caller?.kind === 'site' ? refusal.caller.siteId : ''
+      const before = rows.get(whose) ?? 0
+      if (before >= ROWS_MAX) return
+      rows.set(whose, before + 1)
       const writing = write(refusal).finally(() => running.delete(writing))
       running.add(writing)
     },
