@@ -39,12 +39,17 @@ export interface AppOptions {
   readonly routes?: Routes
   /** How busy the process is; measured when absent. */
   readonly gauge?: LoadGauge
+  /** Several processes listen on the one port, and the system gives each connection to one of them. */
+  readonly sharesPort?: boolean
   /** A clock that never runs back, for paces and durations. */
   readonly monotonicMs?: () => number
 }
 
 /** Mounts every endpoint of the contract that has a route. What has none is not there: 404 `not_found`. */
-export function createApp(deps: Deps, { routes = allRoutes, gauge, monotonicMs = () => performance.now() }: AppOptions = {}): App {
+export function createApp(
+  deps: Deps,
+  { routes = allRoutes, gauge, sharesPort = false, monotonicMs = () => performance.now() }: AppOptions = {},
+): App {
   const { config, log, meters } = deps
   const measured = gauge ?? openLoadGauge()
   const accessLog = createAccessLog(log, meters)
@@ -146,7 +151,8 @@ export function createApp(deps: Deps, { routes = allRoutes, gauge, monotonicMs =
     fastify,
     inject: (request) => fastify.inject(request),
     async listen() {
-      await fastify.listen({ host: config.host, port: config.port })
+      const place = { host: config.host, port: config.port, reusePort: sharesPort }
+      await fastify.listen(place)
       const address = fastify.server.address()
       return { port: typeof address === 'object' && address !== null ? address.port : config.port }
     },

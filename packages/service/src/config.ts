@@ -101,6 +101,7 @@ export function readConfig(mode: Mode, sources: SettingSources): Config {
     mistakes.push('host must be on loopback in development; use the production start to serve others')
   }
   if (workers > 1 && store.kind === 'sqlite') mistakes.push('workers above 1 need PostgreSQL: set database_url')
+  if (workers > 1 && port === 0) mistakes.push('workers above 1 need a port of their own: 0 would give each another one')
   const config: Config = {
     mode,
     baseUrl,

@@ -35,13 +35,15 @@ export interface OpenServiceOptions {
   readonly log: Logger
   /** Called when nothing more can be promised: the process must end. */
   readonly onFatal: (fault: Error) => void
+  /** Other processes of this service listen on the same port. */
+  readonly sharesPort?: boolean
 }
 
 /**
  * Opens the store, reads the log, and makes a node of it all. Rejects, with everything closed again, when any part cannot be opened. It accepts
  * nothing before `listen`.
  */
-export async function openService(config: Config, { log, onFatal }: OpenServiceOptions): Promise<Service> {
+export async function openService(config: Config, { log, onFatal, sharesPort = false }: OpenServiceOptions): Promise<Service> {
   const opened: { close(): Promise<void> | void }[] = []
   const keep = <T extends { close(): Promise<void> | void }>(part: T): T => {
     opened.push(part)
@@ -84,7 +86,7 @@ export async function openService(config: Config, { log, onFatal }: OpenServiceO
     keep(startIssuerRefresh(deps))
     keep(startSweeping(deps))
     keep(startWebhookSender(deps, { allowLoopback: config.mode === 'development' }))
-    const app = keep(createApp(deps))
+    const app = keep(createApp(deps, { sharesPort }))
     let closing: Promise<void> | undefined
     return {
       deps,

@@ -102,6 +102,11 @@ describe('settings', () => {
     expect(mistakes).toHaveLength(1)
     expect(mistakes[0]).toContain(name)
   })
+  test('refuse workers that would each have another port', () => {
+    const env = { ...good, COUNTERSIGN_WORKERS: '2', COUNTERSIGN_PORT: '0', COUNTERSIGN_DATABASE_URL: 'postgres://db/x' }
+    expect(mistakesOf(env)).toEqual([expect.stringContaining('0 would give each another one')])
+    expect(mistakesOf({ ...env, COUNTERSIGN_PORT: '8787' })).toEqual([])
+  })
   test('report all mistakes together', () => {
     const mistakes = mistakesOf({ ...good, COUNTERSIGN_PORT: 'x', COUNTERSIGN_COLOUR: 'red' }, ['--nonsense', '1', 'stray', '--host'], {})
     expect(mistakes).toHaveLength(5)

@@ -1,4 +1,5 @@
 import cluster from 'node:cluster'
+import { createServer } from 'node:net'
 import type { Config } from '../config.ts'
 import { createLogger } from '../logger.ts'
 import { openService } from '../service.ts'
@@ -17,7 +18,7 @@ export const serve: Command = {
   ],
   async run({ config: read }) {
     const config = read()
-    if (config.workers > 1 && cluster.isPrimary) runWorkers(config)
+    if (config.workers > 1 && cluster.isPrimary) await runWorkers(config)
     else await serveHere(config)
     return 0
   },
@@ -30,15 +31,19 @@ async function serveHere(config: Config): Promise<void> {
     process.exit(70)
   }
   try {
-    const service = await openService(ownPorts(config), { log, onFatal })
-    closeOnSignal(service, log)
+    const service = await openService(ownPorts(config), { log, onFatal, sharesPort: cluster.isWorker && CAN_SHARE_PORT })
+    closeOnSignal(service, log, { isWorker: cluster.isWorker })
     const { port } = await service.listen()
-    log.info({ base_url: config.baseUrl, host: config.host, port, store: config.store.kind }, 'serving')
+    log.info({ pid: process.pid, base_url: config.baseUrl, host: config.host, port, store: config.store.kind }, 'serving')
+    process.send?.(SERVING)
   } catch (err) {
     log.fatal({ err }, 'could not start')
     process.exit(1)
   }
 }
+
+/** What a worker tells its primary when it accepts requests. */
+const SERVING = 'serving'
 
 /** Of a worker, from 0; one that replaces another has the place of that one. */
 const PLACE = 'WORKER_PLACE'
@@ -46,30 +51,74 @@ const PLACE = 'WORKER_PLACE'
 /** Workers share the port of the service; for metrics each has its own, one after the other. */
 function ownPorts(config: Config): Config {
   const place = cluster.isWorker ? Number(process.env[PLACE] ?? 0) : 0
-  return config.metricsPort === undefined ? config : { ...config, metricsPort: config.metricsPort + place }
+  return config.metricsPort ? { ...config, metricsPort: config.metricsPort + place } : config
 }
 
-/** One process for each worker. One that dies is replaced, after a moment; when told to stop, all stop. */
-function runWorkers({ workers, logLevel }: Config): void {
+const AGAIN_MS = 1000
+
+/**
+ * The system gives connections to the workers. Node's own way, in which the primary accepts and hands on, leaves a connection hanging that was on
+ * its way to a worker when that died.
+ */
+const CAN_SHARE_PORT = process.platform === 'linux'
+
+/** Workers would share the port with any other process that shares it, a second service by mistake too. Rejects when somebody has it. */
+async function requireFreePort({ host, port }: Config): Promise<void> {
+  const probe = createServer()
+  await new Promise<void>((resolve, reject) => {
+    probe.once('error', reject)
+    probe.listen({ host, port, exclusive: true }, resolve)
+  })
+  await new Promise((resolve) => probe.close(resolve))
+}
+
+/**
+ * One process for each worker. One that dies is replaced, after a moment; when told to stop, all stop. Ends with 1 when a worker cannot start
+ * before any has served, as a single process would, and when one could not stop cleanly.
+ */
+async function runWorkers(config: Config): Promise<void> {
+  const { workers, logLevel } = config
   const log = createLogger(logLevel)
+  try {
+    await requireFreePort(config)
+  } catch (err) {
+    log.fatal({ err }, 'could not start')
+    process.exit(1)
+  }
   const places = new Map<number, number>()
+  let hasServed = false
   let isStopping = false
+  let code = 0
   const start = (place: number) => {
     if (!isStopping) places.set(cluster.fork({ [PLACE]: place }).id, place)
   }
-  for (let place = 0; place < workers; place++) start(place)
-  cluster.on('exit', (worker, code) => {
-    if (!isStopping) {
-      log.error({ worker: worker.id, code }, 'a worker has ended; starting another')
-      setTimeout(() => start(places.get(worker.id) ?? 0), 1000)
-    } else if (Object.keys(cluster.workers ?? {}).length === 0) process.exit(0)
-  })
   const stop = (signal: NodeJS.Signals) => {
-    const isSecond = isStopping
     isStopping = true
-    for (const worker of Object.values(cluster.workers ?? {})) worker?.process.kill(isSecond ? 'SIGKILL' : signal)
-    if (isSecond || Object.keys(cluster.workers ?? {}).length === 0) process.exit(isSecond ? 1 : 0)
+    const left = Object.values(cluster.workers ?? {})
+    for (const worker of left) worker?.process.kill(signal)
+    if (left.length === 0 || signal === 'SIGKILL') process.exit(code)
   }
-  process.on('SIGTERM', stop)
-  process.on('SIGINT', stop)
+  cluster.on('message', (_worker, message: unknown) => {
+    if (message === SERVING) hasServed = true
+  })
+  cluster.on('exit', (worker, ended, signal) => {
+    if (isStopping) {
+      if (ended !== 0) code = 1
+      if (Object.keys(cluster.workers ?? {}).length === 0) process.exit(code)
+    } else if (hasServed) {
+      log.error({ pid: worker.process.pid, code: ended, signal }, 'a worker has ended; starting another')
+      setTimeout(() => start(places.get(worker.id) ?? 0), AGAIN_MS)
+    } else {
+      log.fatal({ pid: worker.process.pid, code: ended, signal }, 'a worker could not start')
+      code = 1
+      stop('SIGTERM')
+    }
+  })
+  for (const each of ['SIGTERM', 'SIGINT'] as const) {
+    process.on(each, () => {
+      if (isStopping) code = 1
+      stop(isStopping ? 'SIGKILL' : 'SIGTERM')
+    })
+  }
+  for (let place = 0; place < workers; place++) start(place)
 }
