@@ -42,13 +42,19 @@ const TOO_MANY_RETRY_SECONDS = limits.token_ttl_seconds_min
 export async function exchangeProof(deps: GuardDeps & Pick<Deps, 'store'>, exchange: Exchange): Promise<NewAccessToken> {
   const { signed, requestedScope, ttlSeconds = limits.token_ttl_seconds_default, request } = exchange
   const siteId = exchange.siteId ?? parseSiteId(signed.credential.site)
-  if (siteId === undefined || deps.views.view(siteId) === undefined) throw new Problem('site_unknown')
+  if (siteId === undefined || deps.views.view(siteId) === undefined) {
+    const { ageMs, ageMsMax } = deps.views.age()
+    // A node that has not read the log, or may not believe it, does not know which sites there are.
+    throw ageMs <= ageMsMax ? new Problem('site_unknown') : new Problem('revocation_view_stale', undefined, { retryAfterSeconds: 1 })
+  }
   const allow = (await guard(deps, { presented: { signed }, siteId, scope: requestedScope ?? [], request })) as AllowCredential
   if (deps.views.view(siteId)?.settings.bearer !== 'on') {
     throw new Problem('bearer_disabled', 'this site gives out no bearer tokens; send the credential itself')
   }
   const text = createSecretText('svc_at_', randomBytes(32))
   const token = tokenFor(allow, requestedScope ?? allow.subject.scope, ttlSeconds, deps.clock.nowMs())
+  // It may have ended while its holder proof was being used up.
+  if (token.expiresAtMs <= token.issuedAtMs) throw new Problem('credential_expired', 'the credential has expired; get a new one')
   const made = await deps.store.createToken(
     { ...token, sha256: secretSha256(text) },
     limits.tokens_per_credential_max,

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { begin as beginAt, NOWHERE, trust } from '../../../node.ts'
+import { LogDamaged } from '../../../../src/store/store.ts'
+import { begin as beginAt, NOWHERE, openNode, trust } from '../../../node.ts'
 import { delegated, NOW, newParty } from '../../../party.ts'
 import { forEachSharedStore } from '../../../stores.ts'
 
@@ -141,6 +142,34 @@ forEachSharedStore('POST /api/auth/exchange-proof', (open) => {
     for (const ttl_seconds of [0, -1, 59, 3601, 1.5, '300', null]) {
       expect((await node.exchange(document, { ttl_seconds })).code).toBe('ttl_out_of_range')
     }
+  })
+
+  it('401 for a credential that ends while its holder proof is used up', async () => {
+    const { node, issued } = await begin()
+    const holder = await newParty()
+    const { document } = await issued({ holderKey: holder.did, validUntilMs: NOW + 2000 })
+    const { nonces } = node.deps
+    const slow = async (ms: number) => {
+      Object.assign(node.deps, {
+        nonces: {
+          consume: async (use: Parameters<typeof nonces.consume>[0]) => {
+            await node.later(ms)
+            return nonces.consume(use)
+          },
+        },
+      })
+      return node.exchange(document, {}, { holder })
+    }
+    expect((await slow(1000)).body.expires_in).toBe(1)
+    expect((await slow(1000)).code).toBe('credential_expired')
+  })
+
+  it('503, and not that there is no such site, from a node that may not believe its log', async () => {
+    const { store, A, issued } = await begin()
+    const damaged = Object.create(store) as typeof store
+    damaged.entriesAfter = () => Promise.reject(new LogDamaged(1))
+    const blind = await openNode(damaged, A)
+    expect((await blind.exchange((await issued()).document)).code).toBe('revocation_view_stale')
   })
 
   it('429 is not brought upon somebody by giving the id of their credential to a delegated one', async () => {
