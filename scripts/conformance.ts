@@ -3,32 +3,68 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
+import { startPostgres } from '../packages/service/test/store/postgres-server.ts'
 import { type CaseResult, judge, readExcluded } from './conformance-list.ts'
 import { startDevProcess } from './dev-process.ts'
 
 /**
  * Runs a conformance client against the development start: `npm run conformance -- <its run.mjs>`. Without a path it is looked for beside the
- * checkout. Every case is run, also the excluded ones, so that those which pass can be named.
+ * checkout. Every case is run, also the excluded ones, so that those which pass can be named. `--store postgres` does it on a PostgreSQL that is
+ * started for it, `--store all` once on each store.
  */
+const STORES = ['sqlite', 'postgres'] as const
 const ROOT = join(import.meta.dirname, '..')
 const BESIDE = resolve(ROOT, '../shared/conformance/run.mjs')
 
 const { positionals, values } = parseArgs({
   allowPositionals: true,
-  options: { excluded: { type: 'string', default: join(ROOT, 'test/conformance-excluded.txt') } },
+  options: {
+    excluded: { type: 'string', default: join(ROOT, 'test/conformance-excluded.txt') },
+    store: { type: 'string', default: 'sqlite' },
+  },
 })
 const client = positionals[0] === undefined ? BESIDE : resolve(positionals[0])
-if (existsSync(client)) process.exitCode = await run()
-else if (positionals.length > 0) {
-  console.error(`There is no ${positionals[0]}.`)
-  process.exitCode = 2
-} else console.log('conformance: not run, for there is no client beside this checkout. Name one: npm run conformance -- <run.mjs>')
+const stores = STORES.filter((name) => values.store === name || values.store === 'all')
+// Said by itself: what the embedded PostgreSQL leaves behind would end the process with 0.
+process.exit(await main())
 
-async function run(): Promise<number> {
+async function main(): Promise<number> {
+  if (stores.length === 0) {
+    console.error(`--store must be ${STORES.join(', ')} or all`)
+    return 2
+  }
+  if (existsSync(client)) return runAll()
+  if (positionals.length > 0) {
+    console.error(`There is no ${positionals[0]}.`)
+    return 2
+  }
+  console.log('conformance: not run, for there is no client beside this checkout. Name one: npm run conformance -- <run.mjs>')
+  return 0
+}
+
+async function runAll(): Promise<number> {
+  let worst = 0
+  for (const store of stores) {
+    if (stores.length > 1) console.log(`on ${store === 'sqlite' ? 'SQLite' : 'PostgreSQL'}:`)
+    worst = Math.max(worst, await (store === 'sqlite' ? run() : runOnPostgres()))
+  }
+  return worst
+}
+
+async function runOnPostgres(): Promise<number> {
+  const server = await startPostgres()
+  try {
+    return await run(await server.createDatabase())
+  } finally {
+    await server.stop()
+  }
+}
+
+async function run(databaseUrl?: string): Promise<number> {
   const excluded = readExcluded(readFileSync(values.excluded, 'utf8'))
   const scratch = mkdtempSync(join(tmpdir(), 'countersign-conformance-'))
   try {
-    const service = await startDevProcess({ dataDir: join(scratch, 'data') })
+    const service = await startDevProcess({ dataDir: join(scratch, 'data'), ...(databaseUrl === undefined ? {} : { databaseUrl }) })
     const verdict = await examine(scratch, excluded).finally(() => service.stop())
     const code = await service.stop()
     if (code !== 0) console.error(`The service ended with ${code}:\n${service.output()}`)

@@ -16,6 +16,8 @@ export interface DevProcess {
 export interface DevStart {
   /** Kept when it is given. Otherwise a new one, removed with the process. */
   readonly dataDir?: string
+  /** Undefined: the embedded store. */
+  readonly databaseUrl?: string
   /** Default: this very Node with the source of the development start, without npm between. */
   readonly command?: readonly [string, ...string[]]
 }
@@ -26,7 +28,7 @@ const READY = 'Stop with Ctrl-C.'
 const STOP_MS_MAX = 20_000
 
 /** Starts it and waits until it serves. Rejects with what it printed when it ends before that. It ends with its caller at the latest. */
-export async function startDevProcess({ dataDir, command = START }: DevStart = {}): Promise<DevProcess> {
+export async function startDevProcess({ dataDir, databaseUrl, command = START }: DevStart = {}): Promise<DevProcess> {
   const scratch = dataDir === undefined ? mkdtempSync(join(tmpdir(), 'countersign-dev-')) : undefined
   const data = dataDir ?? join(String(scratch), 'data')
   const [program, ...flags] = command
@@ -34,7 +36,7 @@ export async function startDevProcess({ dataDir, command = START }: DevStart = {
   const isGroup = command !== START
   const child = spawn(program, [...flags, '--port', '0', '--data', data], {
     cwd: ROOT,
-    env: ordinaryEnvironment(),
+    env: { ...ordinaryEnvironment(), ...(databaseUrl === undefined ? {} : { COUNTERSIGN_DATABASE_URL: databaseUrl }) },
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: isGroup,
   })

@@ -40,7 +40,7 @@ describe('npm run conformance', () => {
   afterAll(() => rmSync(directory, { recursive: true, force: true }))
 
   /** A client that asks the service whether it is well, and then says what it was told to say. */
-  const run = (results: readonly CaseResult[]) => {
+  const run = (results: readonly CaseResult[], ...more: string[]) => {
     const client = join(directory, 'run.mjs')
     const excluded = join(directory, 'excluded.txt')
     writeFileSync(excluded, 'A4 reason\nA5 reason\n')
@@ -55,7 +55,7 @@ console.log('the closing line')
 process.exitCode = 1\n`,
     )
     const script = join(import.meta.dirname, '../scripts/conformance.ts')
-    const flags = ['--conditions=countersign-source', script, client, '--excluded', excluded]
+    const flags = ['--conditions=countersign-source', script, client, '--excluded', excluded, ...more]
     return spawnSync(process.execPath, flags, { encoding: 'utf8' })
   }
 
@@ -66,6 +66,13 @@ process.exitCode = 1\n`,
       'Passing, so no longer to be excluded: A4\nthe closing line\nof what is built so far: 1 of 1 passed; 1 excluded cases did not pass\n',
     ])
   }, 30_000)
+  test('does the same on PostgreSQL, and says which is which', () => {
+    const { status, stdout } = run([row('A1', 'pass')], '--store', 'all')
+    const said = 'the closing line\nof what is built so far: 1 of 1 passed; 0 excluded cases did not pass\n'
+    const unknown = 'Excluded, but the client has no such case: A4 A5\n'
+    expect([status, stdout]).toEqual([0, `on SQLite:\n${unknown}${said}on PostgreSQL:\n${unknown}${said}`])
+    expect(run([], '--store', 'mysql')).toMatchObject({ status: 2, stderr: '--store must be sqlite, postgres or all\n' })
+  }, 60_000)
   test('fails when any other case fails', () => {
     const { status, stdout } = run([row('A1', 'pass'), row('A2', 'fail'), row('A5', 'fail')])
     expect(status).toBe(1)
