@@ -4,7 +4,7 @@ import { request as requestHttps } from 'node:https'
 import { isIP } from 'node:net'
 import { isLoopback } from '@countersign/core/contract'
 import { AddressForbidden, createGuardedLookup, isLoopbackAddress, isPublicAddress } from './public-address.ts'
-import { resolveName } from './resolve-name.ts'
+import { createNameResolver } from './resolve-name.ts'
 
 /** Where requests of this service may go when somebody else has named the place. */
 export interface OutwardRules {
@@ -46,7 +46,7 @@ export interface OutwardRequest {
 export function guardedRequest(url: URL, { method, headers, body, signal }: OutwardRequest, rules: OutwardRules): Promise<IncomingMessage> {
   if (!mayBeAsked(url, rules)) return Promise.reject(new AddressForbidden('this URL may not be asked'))
   const isHere = isLoopback(url)
-  const { isPublic = isPublicAddress, resolve = resolveName, ca } = rules
+  const { isPublic = isPublicAddress, resolve = createNameResolver(), ca } = rules
   const lookup = createGuardedLookup(isHere ? isLoopbackAddress : isPublic, resolve)
   const answered = Promise.withResolvers<IncomingMessage>()
   const ask = url.protocol === 'http:' ? requestHttp : requestHttps
