@@ -17,8 +17,9 @@ const TIMEOUT_MS = limits.webhook_answer_seconds_max * 1000
 const BYTES_MAX = limits.webhook_answer_bytes_max
 
 /**
- * Posts a delivery once and tells what came of it; never rejects. The status of the answer is what counts. Of the rest at most 64 KiB are read,
- * and thrown away; after 15 s in all the connection is cut. No redirect is followed.
+ * Posts a delivery once and tells what came of it. The status of the answer is what counts. Of the rest at most 64 KiB are read, and thrown away;
+ * after 15 s in all the connection is cut. No redirect is followed. Rejects, with nothing sent, only with a `SealBroken`: this node has
+ * another master key than whoever made the secret, which is no fault of the receiver.
  */
 export async function postDelivery(
   delivery: DueDelivery,
@@ -28,13 +29,13 @@ export async function postDelivery(
   options: PostOptions,
 ): Promise<Attempted> {
   const { url, entry, siteId, webhookId, secretsSealed } = delivery
+  const secrets = secretsSealed.map((sealed) => keys.open(webhookPurpose(siteId, webhookId), sealed))
   const over = new AbortController()
   const end = () => over.abort()
   const timer = setTimeout(end, options.timeoutMs ?? TIMEOUT_MS)
   signal.addEventListener('abort', end)
   try {
     if (entry === undefined) throw new Error('the log does not have this entry any more')
-    const secrets = secretsSealed.map((sealed) => keys.open(webhookPurpose(siteId, webhookId), sealed))
     const { headers, body } = createWebhookMessage(entry, secrets, nowMs)
     const answer = await guardedRequest(
       new URL(url),

@@ -85,7 +85,7 @@ export function startWebhookSender(deps: SenderDeps, options: SenderOptions): { 
     isCrowded = found.length > places
     for (const webhookId of found.slice(0, Math.max(places, 0))) {
       const sending = sendTo(webhookId)
-        // The lease ends by itself, and then somebody sends it again.
+        // The lease ends by itself, and then somebody else may be luckier.
         .catch((err: unknown) => log.warn({ err, webhook_id: webhookId }, 'a webhook could not be served; trying again'))
         .finally(() => {
           running.delete(webhookId)

@@ -33,7 +33,7 @@ export interface Sending {
   /** Appends so many entries to the log of the site. */
   revoke(times?: number): Promise<void>
   /** Starts a sender. It looks for work all the time, unless told otherwise. */
-  send(options?: Partial<SenderOptions>, store?: Partial<Store>): { close(): Promise<void> }
+  send(options?: Partial<SenderOptions>, store?: Partial<Store>, keys?: Pick<ServiceKeys, 'open'>): { close(): Promise<void> }
   deliveries(webhookId: string): Promise<readonly Delivery[]>
   /** Oldest first. */
   statuses(webhookId: string): Promise<readonly string[]>
@@ -93,10 +93,10 @@ export async function beginSending(shared: Store): Promise<Sending> {
         await store.revokeUser({ siteId, ppid, reason: undefined }, act())
       }
     },
-    send(options = {}, verbs = {}) {
+    send(options = {}, verbs = {}, opening = keys) {
       const meters = { webhookAttempt: (outcome: keyof typeof attempts) => void attempts[outcome]++ }
       const sender = startWebhookSender(
-        { store: Object.assign(Object.create(store) as Store, verbs), keys, clock, meters, log },
+        { store: Object.assign(Object.create(store) as Store, verbs), keys: opening, clock, meters, log },
         { allowLoopback: true, pollMs: 5, random: () => 0.5, ...options },
       )
       started.add(sender)

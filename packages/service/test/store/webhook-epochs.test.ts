@@ -1,0 +1,68 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import type { Config } from '../../src/config.ts'
+import { beginNewEpoch } from '../../src/store/maintenance.ts'
+import { openStore } from '../../src/store/open.ts'
+import type { Store } from '../../src/store/store.ts'
+import { act, NOW, newSite, ppid, quietLog } from './fixtures.ts'
+import { type PostgresServer, startPostgres } from './postgres-server.ts'
+
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 120_000 })
+
+const directory = mkdtempSync(join(tmpdir(), 'countersign-epochs-'))
+let server: PostgresServer
+beforeAll(async () => {
+  server = await startPostgres()
+})
+afterAll(async () => {
+  await server?.stop()
+  rmSync(directory, { recursive: true })
+})
+
+const open = (config: Config['store']) => openStore(config, { log: quietLog, onFatal: () => {} })
+const places: readonly [string, () => Promise<Config['store']>][] = [
+  ['SQLite', async () => ({ kind: 'sqlite', file: join(directory, 'store', 'store.db') })],
+  ['PostgreSQL', async () => ({ kind: 'postgres', url: await server.createDatabase() })],
+]
+
+describe.each(places)('webhooks in a new epoch on %s', (_name, place) => {
+  it('go on where they were: what waited keeps its id and its entry, what comes has those of the new epoch, and nothing comes twice', async () => {
+    const config = await place()
+    const { siteId } = newSite()
+    const webhookId = 'wh_1'
+    const turn = { webhookId, owner: 'one', nowMs: NOW, leaseMs: 1000 }
+    const revoke = (store: Store) => store.revokeUser({ siteId, ppid: ppid(), reason: undefined }, act())
+    const before = await open(config)
+    await before.createSite(newSite({ siteId }), act())
+    await before.createWebhook({ webhookId, siteId, url: 'https://hooks.example/', kinds: undefined, secretSealed: 's' }, 1, act())
+    await revoke(before)
+    await revoke(before)
+    const sent = await before.nextDelivery(turn)
+    const waiting = await before.nextDelivery(turn, { deliveryId: sent?.deliveryId ?? '', end: 'delivered', lastStatus: 200 })
+    await before.nextDelivery({ ...turn, leave: true }, { deliveryId: waiting?.deliveryId ?? '', end: 'untold', lastStatus: undefined })
+    await revoke(before)
+    await before.close()
+
+    const { epoch } = await beginNewEpoch(config, NOW)
+    expect(epoch).not.toBe(sent?.epoch)
+    const after = await open(config)
+    await revoke(after)
+    const seen: unknown[] = []
+    for (let due = await after.nextDelivery(turn); due !== undefined; ) {
+      seen.push([due.seq, due.epoch, due.entry?.epoch, due.entry?.hash === waiting?.entry?.hash])
+      due = await after.nextDelivery(turn, { deliveryId: due.deliveryId, end: 'delivered', lastStatus: 200 })
+    }
+    const old = sent?.epoch
+    expect(seen).toEqual([
+      [3, old, old, true],
+      [4, epoch, epoch, false],
+      [5, epoch, epoch, false],
+    ])
+    const replayed = await after.replayDelivery(siteId, sent?.deliveryId ?? '', act())
+    expect(replayed).toMatchObject({ seq: 2, epoch: old })
+    expect((await after.nextDelivery(turn))?.entry).toEqual(sent?.entry)
+    await after.close()
+  })
+})
