@@ -21,6 +21,9 @@ export interface SeenCredentialsOptions {
 }
 
 const BATCH = 500
+/** Whoever holds a delegable credential can make as many more of it as they like, and what is written stays: of one root so many in this time. */
+const DELEGATED_MAX = 100
+const DELEGATED_WINDOW_MS = 600_000
 
 /** Bounded in what waits and in what it remembers. A batch that the store refuses is given up: the credential will be shown again. */
 export function createSeenCredentials(options: SeenCredentialsOptions): SeenCredentials {
@@ -30,6 +33,20 @@ export function createSeenCredentials(options: SeenCredentialsOptions): SeenCred
   let waiting: SeenCredential[] = []
   let timer: NodeJS.Timeout | undefined
   let writing: Promise<void> = Promise.resolve()
+  let delegated = new Map<string, number>()
+  let delegatedWindow = 0
+
+  const isOneTooMany = ({ subject, credential }: AllowCredential): boolean => {
+    if (credential.parent === undefined) return false
+    const window = Math.floor(nowMs() / DELEGATED_WINDOW_MS)
+    if (window !== delegatedWindow) delegated = new Map()
+    delegatedWindow = window
+    const root = `${subject.siteId} ${rootOf(credential).id}`
+    const before = delegated.get(root) ?? 0
+    if (before >= DELEGATED_MAX || (before === 0 && delegated.size >= recentMax)) return true
+    delegated.set(root, before + 1)
+    return false
+  }
 
   const write = async () => {
     while (waiting.length > 0) {
@@ -57,7 +74,7 @@ export function createSeenCredentials(options: SeenCredentialsOptions): SeenCred
     record(allow) {
       const { subject } = allow
       if (recent.has(subject) || lessRecent.has(subject)) return
-      if (waiting.length >= waitingMax) return
+      if (waiting.length >= waitingMax || isOneTooMany(allow)) return
       if (recent.size >= recentMax / 2) {
         lessRecent = recent
         recent = new Names()

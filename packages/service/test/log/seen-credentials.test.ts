@@ -63,6 +63,29 @@ describe('credentials that are shown', () => {
     ])
   })
 
+  it('are not written without end by a holder who delegates without end', async () => {
+    const store = new LearningStore()
+    let nowMs = 0
+    const seen = record(store, { nowMs: () => nowMs })
+    const [root, other] = [allow('cred_root0000').credential, allow('cred_other000').credential]
+    const show = (count: number, parent: Credential | undefined, name: string) => {
+      for (let i = 0; i < count; i++) seen.record(allow(`cred_${name}${i}`, parent === undefined ? {} : { parent }))
+    }
+    const learned = async () => {
+      await seen.flush()
+      return store.learned.splice(0).length
+    }
+    show(1000, root, 'a')
+    expect(await learned()).toBe(100)
+    // Neither what others delegate nor what an issuer has signed is held up by it.
+    show(20, other, 'b')
+    show(500, undefined, 'c')
+    expect(await learned()).toBe(520)
+    nowMs += 600_000
+    show(1000, root, 'd')
+    expect(await learned()).toBe(100)
+  })
+
   it('are written by themselves, many at a time', async () => {
     const store = new LearningStore()
     const seen = record(store, { delayMs: 1 })
