@@ -52,7 +52,17 @@ export default defineConfig({
       },
       {
         extends: true,
-        test: { name: 'repository', include: ['test/**/*.test.ts'], exclude: ['test/system/**'] },
+        test: { name: 'repository', include: ['test/**/*.test.ts'], exclude: ['test/system/**', 'test/browser/**'] },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'browser',
+          include: ['test/browser/*.test.ts'],
+          // Each file is a service, a site and a browser already.
+          pool: 'forks',
+          fileParallelism: false,
+        },
       },
       {
         extends: true,

@@ -176,6 +176,7 @@ async function claim(vault: Vault): Promise<void> {
   if (isAccepting || offer === undefined) return
   setAccepting(true)
   tell(problem)
+  tell(notice)
   const key = await createHolderKey().catch(() => undefined)
   if (key === undefined) {
     tell(problem, { title: common.tooOld, next: common.tooOldNext })

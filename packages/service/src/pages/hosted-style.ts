@@ -33,6 +33,7 @@ h1 { font-size: clamp(1.5rem, 6vw, 1.9rem); line-height: 1.2; margin-block: 0 .5
 h2 { font-size: 1rem; line-height: 1.4; margin-block: 1.25rem .35rem; }
 h2.over { font-size: .95rem; color: var(--quiet); margin-block: 2rem .6rem; }
 h3 { font-size: 1.1rem; margin: 0; }
+h4 { font-size: .93rem; margin-block: .9rem .35rem; }
 p { margin-block: .5rem; }
 .lead { font-size: 1.05rem; margin-block: 0 1rem; }
 .quiet, .hint { color: var(--quiet); }
@@ -72,6 +73,8 @@ button.primary { background: var(--accent); border-color: var(--accent); color: 
 button.primary:hover { filter: brightness(1.08); }
 button.danger { background: var(--bad); border-color: var(--bad); color: var(--on-bad); }
 button.danger:hover { filter: brightness(1.08); }
+.card button.danger { background: none; color: var(--bad); }
+.card button.danger:hover { background: var(--bad-tint); filter: none; }
 button[aria-disabled=true] { opacity: .65; cursor: progress; }
 .notice { border-radius: 10px; padding: .75rem .9rem; margin-block: 0 1rem; background: var(--tint); border-inline-start: 4px solid var(--accent); }
 .notice.bad { background: var(--bad-tint); border-inline-start-color: var(--bad); }

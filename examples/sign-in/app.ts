@@ -1,0 +1,151 @@
+import { randomBytes } from 'node:crypto'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { createGuard, finishSignIn, type PendingSignIn, type SignedInSession, SignInError, startSignIn } from '@countersign/sdk'
+import { homePage, problemPage, type Visitor } from './pages.ts'
+
+export interface ExampleOptions {
+  /** Where the service is. */
+  readonly baseUrl: string
+  readonly siteId: string
+  /** An API key of the site with `feed:read`: the guard follows the site's log with it. */
+  readonly apiKey: string
+  /** Under which browsers reach this example; `${origin}/callback` is registered as a return URL of the site. */
+  readonly origin: string
+  readonly scope: readonly string[]
+}
+
+interface Session extends SignedInSession {
+  readonly scope: readonly string[]
+}
+
+/**
+ * A small site that people sign in to. It keeps no passwords and learns no names: a session is what the service said at the sign-in, and the guard
+ * says before every answer whether it still counts.
+ */
+export function createExample({ baseUrl, siteId, apiKey, origin, scope }: ExampleOptions): Server {
+  const guard = createGuard({ baseUrl, siteId, apiKey })
+  const pendings = new Memory<PendingSignIn>()
+  const sessions = new Memory<Session>()
+
+  /** Who this is, if the session still counts. */
+  const visitorOf = (request: IncomingMessage): Visitor => {
+    const session = sessions.get(cookieOf(request, SESSION))
+    if (session === undefined) return { kind: 'stranger' }
+    const verdict = guard.isActive(session)
+    if (verdict.active) return { kind: 'member', ppid: session.ppid, scope: session.scope, until: String(session.expiresAt) }
+    // `revocation_view_stale` says nothing about the session: it may go on when there is news. The others are for good.
+    return { kind: 'ended', code: verdict.code, detail: verdict.detail }
+  }
+
+  const routes: Readonly<Record<string, (request: IncomingMessage, response: ServerResponse, url: URL) => Promise<void> | void>> = {
+    'GET /': (request, response) => send(response, 200, homePage(siteId, visitorOf(request))),
+
+    // What the open page asks again and again, and what every protected route would ask.
+    'GET /session': (request, response) => {
+      const visitor = visitorOf(request)
+      sendJson(response, visitor.kind === 'member' ? 200 : 401, visitor)
+    },
+
+    'GET /sign-in': async (_request, response) => {
+      const { authUrl, pending } = await startSignIn({ baseUrl, siteId, returnUrl: `${origin}/callback`, scope })
+      redirect(response, authUrl, [cookie(PENDING, pendings.keep(pending), 660)])
+    },
+
+    'GET /callback': async (request, response, url) => {
+      const id = cookieOf(request, PENDING)
+      const pending = pendings.get(id)
+      pendings.forget(id)
+      const result = await finishSignIn({ baseUrl, callback: url, pending })
+      const session: Session = {
+        ppid: result.ppid,
+        credentialId: result.credential_id,
+        verifiedAt: result.verified_at,
+        expiresAt: result.expires_at,
+        scope: result.scope,
+      }
+      // A new id at every sign-in, so that nobody can have planted it.
+      redirect(response, '/', [cookie(SESSION, sessions.keep(session), 86_400), cookie(PENDING, '', 0)])
+    },
+
+    'POST /sign-out': (request, response) => {
+      sessions.forget(cookieOf(request, SESSION))
+      redirect(response, '/', [cookie(SESSION, '', 0)])
+    },
+
+    'GET /page.js': (_request, response) => send(response, 200, PAGE_SCRIPT, 'text/javascript; charset=utf-8'),
+  }
+
+  const server = createServer(async (request, response) => {
+    const url = new URL(request.url ?? '/', origin)
+    const route = routes[`${request.method} ${url.pathname}`]
+    if (route === undefined) return send(response, 404, problemPage('There is nothing here.'))
+    try {
+      await route(request, response, url)
+    } catch (error) {
+      // Cancelled, too late, not from this browser: all of it means to start again.
+      const isOver = error instanceof SignInError
+      if (!isOver) console.error(error)
+      send(response, isOver ? 400 : 502, problemPage(isOver ? error.message : 'Signing in does not work just now.'))
+    }
+  })
+  void guard.ready().catch(() => {})
+  server.on('close', () => void guard.close())
+  return server
+}
+
+const PENDING = 'example-pending'
+const SESSION = 'example-session'
+
+/** Asks whether the session still counts, while the page is open. */
+const PAGE_SCRIPT = `setInterval(async () => {
+  const response = await fetch('/session')
+  if (response.status === 401) location.reload()
+}, 1000)
+`
+
+/** What belongs to a browser, by an id that only that browser has. The oldest go when there are too many. */
+class Memory<T> {
+  private readonly kept = new Map<string, T>()
+
+  keep(value: T): string {
+    const id = randomBytes(32).toString('base64url')
+    this.kept.set(id, value)
+    const [oldest] = this.kept.keys()
+    if (this.kept.size > 10_000 && oldest !== undefined) this.kept.delete(oldest)
+    return id
+  }
+  get(id: string | undefined): T | undefined {
+    return id === undefined ? undefined : this.kept.get(id)
+  }
+  forget(id: string | undefined): void {
+    if (id !== undefined) this.kept.delete(id)
+  }
+}
+
+/** Behind https, add Secure and the prefix __Host-. Lax, because the browser comes back from another site. */
+function cookie(name: string, value: string, seconds: number): string {
+  return `${name}=${value}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Lax`
+}
+
+function cookieOf({ headers }: IncomingMessage, name: string): string | undefined {
+  return new RegExp(`(?:^|; )${name}=([A-Za-z0-9_-]{43})(?:;|$)`).exec(headers.cookie ?? '')?.[1]
+}
+
+const HEADERS = {
+  'cache-control': 'no-store',
+  'content-security-policy':
+    "default-src 'none'; script-src 'self'; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+  'x-content-type-options': 'nosniff',
+}
+
+function send(response: ServerResponse, status: number, body: string, type = 'text/html; charset=utf-8'): void {
+  response.writeHead(status, { ...HEADERS, 'content-type': type }).end(body)
+}
+
+function sendJson(response: ServerResponse, status: number, body: object): void {
+  send(response, status, JSON.stringify(body), 'application/json')
+}
+
+function redirect(response: ServerResponse, location: string, cookies: string[]): void {
+  response.writeHead(303, { ...HEADERS, location, 'set-cookie': cookies }).end()
+}

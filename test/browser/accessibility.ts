@@ -1,0 +1,80 @@
+import { AxeBuilder } from '@axe-core/playwright'
+import type { Page } from 'playwright-core'
+import { expect, it } from 'vitest'
+import { screenshot, type Town, type Visitor } from './town.ts'
+import { askToSignIn, claim, paste, ready, submit } from './walks.ts'
+
+const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
+const PHONE = { width: 320, height: 640 }
+const DESKTOP = { width: 1280, height: 800 }
+
+/** Each page, and each state of it that looks different. */
+const states: Readonly<Record<string, (town: Town, visitor: Visitor) => Promise<void>>> = {
+  'sign-in-nothing-kept': async (town, { page }) => {
+    await askToSignIn(town, page)
+    await ready(page)
+  },
+  'sign-in-kept': async (town, visitor) => {
+    await claim(town, visitor, 'axe')
+    await claim(town, visitor, 'axe', ['orders:write'])
+    await askToSignIn(town, visitor.page)
+    await ready(visitor.page)
+  },
+  'sign-in-refused': async (town, { page }) => {
+    await askToSignIn(town, page)
+    await ready(page)
+    await paste(page, 'nonsense')
+    await submit(page)
+    await page.locator('.notice.bad').waitFor()
+  },
+  'wallet-empty': async (town, { page }) => {
+    await page.goto(`${town.dev.base_url}/wallet`)
+    await ready(page)
+  },
+  'wallet-offer': async (town, { page }) => {
+    await page.goto(await town.offer('axe'))
+    await ready(page)
+  },
+  'wallet-full': async (town, visitor) => {
+    await claim(town, visitor, 'axe')
+    await visitor.page.locator('.status.active').waitFor()
+  },
+  'wallet-dialog': async (town, visitor) => {
+    await claim(town, visitor, 'axe')
+    await visitor.page.getByRole('button', { name: 'Revoke my access' }).click()
+  },
+  error: async (town, { page }) => {
+    await page.goto(`${town.dev.base_url}/auth/sign-in?state=${'A'.repeat(43)}`)
+  },
+}
+
+export function accessibility(town: () => Town): void {
+  it.each(Object.keys(states))('%s has no fault that axe finds, light and dark, and fits a phone in either direction', async (name) => {
+    // Axe is put into the page, which lets no foreign script in.
+    const visitor = await town().visitor({ viewport: DESKTOP, bypassCSP: true })
+    const { page } = visitor
+    await states[name]?.(town(), visitor)
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+      await page.setViewportSize(DESKTOP)
+      const axe = new AxeBuilder({ page })
+      // What else axe looks at does not depend on the colours.
+      const { violations } = await (colorScheme === 'light'
+        ? axe.withTags(RULES)
+        : axe.withRules(['color-contrast', 'link-in-text-block'])
+      ).analyze()
+      expect(violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`)).toEqual([])
+      await screenshot(page, `${name}-${colorScheme}`)
+    }
+    await page.setViewportSize(PHONE)
+    expect(await overflow(page)).toBe(0)
+    await screenshot(page, `${name}-dark-phone`)
+    await page.evaluate('document.documentElement.dir = "rtl"')
+    expect(await overflow(page)).toBe(0)
+    await screenshot(page, `${name}-rtl-phone`)
+  })
+}
+
+function overflow(page: Page): Promise<number> {
+  return page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')
+}

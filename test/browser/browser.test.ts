@@ -1,0 +1,20 @@
+import { afterAll, beforeAll, describe } from 'vitest'
+import { accessibility } from './accessibility.ts'
+import { findChromium } from './chromium.ts'
+import { signIn } from './sign-in.ts'
+import { openTown, type Town } from './town.ts'
+import { wallet } from './wallet.ts'
+
+const chromium = findChromium()
+
+describe.skipIf(chromium === undefined)('in a real browser', { timeout: 30_000 }, () => {
+  let town: Town
+  beforeAll(async () => {
+    town = await openTown(chromium as string)
+  }, 60_000)
+  afterAll(() => town?.close(), 30_000)
+
+  describe('signing in', () => signIn(() => town))
+  describe('the wallet', () => wallet(() => town))
+  describe('every page', () => accessibility(() => town))
+})

@@ -1,0 +1,59 @@
+import { execFileSync, spawnSync } from 'node:child_process'
+import { accessSync, constants, existsSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { type Browser, chromium } from 'playwright-core'
+
+/**
+ * A real Chromium: the one that CHROMIUM_PATH names, the one of this machine, or, where we are root on Debian, one that is installed now. Undefined
+ * when there is none, said so loudly that nobody takes skipped tests for passed ones.
+ */
+export function findChromium(): string | undefined {
+  const found = named() ?? onPath() ?? installed()
+  if (found === undefined) {
+    console.error(
+      '\n*** NO CHROMIUM: every test of the pages in a browser is SKIPPED. Set CHROMIUM_PATH, or install the package "chromium". ***\n',
+    )
+  }
+  return found
+}
+
+export async function openChromium(executablePath: string): Promise<Browser> {
+  // As root, which is how containers run, Chromium has no sandbox of its own.
+  const args = process.getuid?.() === 0 ? ['--no-sandbox'] : []
+  return chromium.launch({ executablePath, args: [...args, '--disable-dev-shm-usage'] })
+}
+
+function named(): string | undefined {
+  const { CHROMIUM_PATH: path } = process.env
+  if (path !== undefined && !isProgram(path)) throw new TypeError(`CHROMIUM_PATH is ${path}, where no program is`)
+  return path
+}
+
+function onPath(): string | undefined {
+  const folders = (process.env.PATH ?? '').split(delimiter)
+  const places = ['chromium', 'chromium-browser', 'google-chrome'].flatMap((name) => folders.map((folder) => join(folder, name)))
+  return places.find(isProgram)
+}
+
+function installed(): string | undefined {
+  if (process.getuid?.() !== 0 || !existsSync('/etc/debian_version')) return undefined
+  const options = { stdio: 'ignore', timeout: INSTALL_MS_MAX } as const
+  try {
+    execFileSync('apt-get', ['update'], options)
+    execFileSync('apt-get', ['install', '-y', '--no-install-recommends', 'chromium'], options)
+  } catch {
+    return undefined
+  }
+  return onPath()
+}
+
+const INSTALL_MS_MAX = 300_000
+
+function isProgram(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK)
+    return spawnSync(path, ['--version'], { timeout: 20_000 }).status === 0
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,221 @@
+import { writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { screenshot, type Town } from './town.ts'
+import { askToSignIn, claim, isIn, isRefused, paste, ready, submit } from './walks.ts'
+
+export function signIn(town: () => Town): void {
+  it('goes from an offer over the wallet to the site, which learns the ppid, and ends when access is revoked in another window', async () => {
+    const visitor = await town().visitor()
+    const { page, context, complaints } = visitor
+    await claim(town(), visitor, 'walker')
+    await askToSignIn(town(), page)
+    await ready(page)
+    await screenshot(page, 'sign-in-light')
+    await submit(page)
+    const { ppid } = await town().credential('walker')
+    expect(await isIn(town(), page)).toBe(ppid)
+    await screenshot(page, 'example-site-in')
+
+    const other = await context.newPage()
+    await other.goto(`${town().dev.base_url}/wallet`)
+    await ready(other)
+    await other.getByRole('button', { name: 'Revoke my access' }).click()
+    expect(await other.getByRole('dialog').textContent()).toContain('You cannot undo it')
+    await screenshot(other, 'wallet-revoke-light')
+    await other.getByRole('dialog').getByRole('button', { name: 'Revoke my access' }).click()
+    await other.locator('.status.revoked').waitFor()
+
+    // Nobody touches the page of the site.
+    await page.getByText('Your access has ended').waitFor()
+    expect(await page.locator('#ended').textContent()).toContain('credential_revoked')
+    await askToSignIn(town(), page)
+    await ready(page)
+    await submit(page)
+    await page.getByText('This access has been revoked').waitFor()
+    expect(complaints).toEqual([])
+  })
+
+  it('goes back to the site when the user cancels', async () => {
+    const { page } = await town().visitor()
+    await askToSignIn(town(), page)
+    await page.getByRole('link', { name: 'Cancel and go back' }).click()
+    await page.waitForURL(/\/callback\?/)
+    expect(new URL(page.url()).searchParams.get('error')).toBe('access_denied')
+    expect(await page.locator('#problem').textContent()).toContain('cancelled')
+  })
+
+  it('explains a wrong credential before anything is sent, and takes the right one', async () => {
+    const { page } = await town().visitor()
+    const sent: string[] = []
+    page.on('request', (request) => void (request.url().endsWith('/auth/present') && sent.push(request.postData() ?? '')))
+    const { credential, ppid } = await town().credential('chooser')
+    const changed = (subject: object, more: object = {}) => ({
+      ...credential,
+      ...more,
+      credentialSubject: { ...(credential as { credentialSubject: object }).credentialSubject, ...subject },
+    })
+    await askToSignIn(town(), page)
+    await ready(page)
+    const tries: [object | string, RegExp][] = [
+      ['not a credential', /not a credential that can be read/],
+      [changed({ site_id: 'other.example' }), /is for other\.example, not for Blue Door Orders/],
+      [changed({}, { validUntil: '2020-01-01T00:00:00Z' }), /This credential ended January 1, 2020/],
+      [changed({}, { validFrom: '2100-01-01T00:00:00Z', validUntil: '2101-01-01T00:00:00Z' }), /counts from January 1, 2100/],
+      [changed({ scope: ['orders:write'] }), /does not let you: See orders/],
+      [
+        changed({ holder_key: 'did:key:z6MkpTHR8VNsBxYAAWHut2Geadd9jSwuBV8xRoAnwWsdvktH' }),
+        /bound to a key that this browser does not have/,
+      ],
+    ]
+    for (const [wrong, words] of tries) {
+      await paste(page, wrong)
+      expect(await page.locator('#said').textContent()).toMatch(words)
+      await submit(page)
+      await page.locator('#problem').getByText(words).waitFor()
+    }
+    await screenshot(page, 'sign-in-wrong-credential-light')
+    expect(sent).toEqual([])
+    // This one only the service can tell.
+    await paste(page, { ...credential, validUntil: '2030-01-01T00:00:00Z' })
+    await submit(page)
+    await page.getByText('This credential has been changed or damaged').waitFor()
+    expect(sent).toHaveLength(1)
+    await paste(page, credential)
+    await page.getByText('This credential fits.').waitFor()
+    await submit(page)
+    expect(await isIn(town(), page)).toBe(ppid)
+    expect(page.url()).not.toContain('validUntil')
+  })
+
+  it('takes a credential from a file, and as the text of its header', async () => {
+    const { page } = await town().visitor()
+    const { credential, ppid, id } = await town().credential('filer')
+    const file = join(tmpdir(), `${id}.json`)
+    writeFileSync(file, JSON.stringify(credential, undefined, 2))
+    await askToSignIn(town(), page)
+    await ready(page)
+    await page.getByLabel('Credential file').setInputFiles(file)
+    await page.getByText('This credential fits.').waitFor()
+    await submit(page)
+    expect(await isIn(town(), page)).toBe(ppid)
+    await page.getByRole('button', { name: 'Sign out' }).click()
+    await askToSignIn(town(), page)
+    await ready(page)
+    await paste(page, Buffer.from(JSON.stringify(credential)).toString('base64url').replaceAll(/.{76}/g, '$&\n'))
+    await submit(page)
+    expect(await isIn(town(), page)).toBe(ppid)
+  })
+
+  it('works without JavaScript for a credential that is not bound to a key', async () => {
+    const { page } = await town().visitor({ javaScriptEnabled: false })
+    const { credential, ppid } = await town().credential('scriptless')
+    await askToSignIn(town(), page)
+    await paste(page, { ...credential, issuer: 'did:web:elsewhere.example' })
+    await submit(page)
+    await page.getByText('does not trust whoever issued this credential').waitFor()
+    await screenshot(page, 'sign-in-no-script-light')
+    await paste(page, credential)
+    await submit(page)
+    expect(await isIn(town(), page)).toBe(ppid)
+  })
+
+  it('says that a sign-in is over: when it took too long, and on the way back with the back button', async () => {
+    const { page } = await town().visitor()
+    await askToSignIn(town(), page)
+    const url = page.url()
+    town().expireSignIns()
+    await paste(page, (await town().credential('late')).credential)
+    await submit(page)
+    await page.getByText('This sign-in is over').waitFor()
+    await page.goto(url)
+    await isRefused(page, 'state_invalid')
+    await screenshot(page, 'error-light')
+
+    await askToSignIn(town(), page)
+    await paste(page, (await town().credential('late')).credential)
+    await submit(page)
+    await isIn(town(), page)
+    await page.goBack()
+    await isRefused(page, 'state_invalid')
+  })
+
+  it('is one sign-in however often the button is pressed', async () => {
+    const { page } = await town().visitor()
+    const presented: string[] = []
+    page.on('request', (request) => void (request.url().endsWith('/auth/present') && presented.push(request.url())))
+    await askToSignIn(town(), page)
+    await ready(page)
+    await paste(page, (await town().credential('hasty')).credential)
+    await page.getByRole('button', { name: 'Continue' }).dblclick()
+    await isIn(town(), page)
+    expect(presented).toHaveLength(1)
+  })
+
+  it('can go on in two tabs at once, and the same one only once', async () => {
+    const { page, context } = await town().visitor()
+    const other = await context.newPage()
+    const { credential, ppid } = await town().credential('tabber')
+    await askToSignIn(town(), page)
+    await other.goto(page.url())
+    for (const tab of [page, other]) await paste(tab, credential)
+    await submit(page)
+    expect(await isIn(town(), page)).toBe(ppid)
+    await submit(other)
+    await other.getByText('This sign-in is over').waitFor()
+    // Two of their own do not get into each other's way. The example site itself remembers one pending sign-in for a browser, so the second is
+    // opened first and finished last.
+    const third = await context.newPage()
+    await page.getByRole('button', { name: 'Sign out' }).click()
+    await askToSignIn(town(), other)
+    await askToSignIn(town(), third)
+    await paste(third, credential)
+    await submit(third)
+    expect(await isIn(town(), third)).toBe(ppid)
+    await paste(other, credential)
+    await submit(other)
+    await other.waitForURL(/\/callback\?code=/)
+  })
+
+  it('cannot be opened or finished by another browser', async () => {
+    const victim = await town().visitor()
+    const thief = await town().visitor()
+    const { credential, ppid } = await town().credential('victim')
+    await askToSignIn(town(), victim.page)
+    await ready(victim.page)
+    await thief.page.goto(victim.page.url())
+    await isRefused(thief.page, 'state_invalid')
+    // The thief even gets hold of the way back, with its payload.
+    const stolen = new Promise<string>((resolve) => {
+      victim.page.route(/\/auth\/sdk-callback/, async (route) => {
+        const answer = await thief.page.goto(route.request().url())
+        expect(answer?.status()).toBe(400)
+        resolve(route.request().url())
+        await route.continue()
+      })
+    })
+    await paste(victim.page, credential)
+    await submit(victim.page)
+    expect(await stolen).toContain('payload=')
+    await isRefused(thief.page, 'state_invalid')
+    expect(await isIn(town(), victim.page)).toBe(ppid)
+  })
+
+  it('can be done with the keyboard alone', async () => {
+    const visitor = await town().visitor()
+    const { page } = visitor
+    await claim(town(), visitor, 'typist')
+    await askToSignIn(town(), page)
+    await ready(page)
+    const focused: string[] = []
+    for (let i = 0; i < 5; i++) {
+      await page.keyboard.press('Tab')
+      focused.push(await page.evaluate('document.activeElement.innerText || document.activeElement.name'))
+    }
+    expect(focused).toEqual(['Skip to the content', 'kept', 'Use another credential', 'Continue', 'Cancel and go back'])
+    await page.keyboard.press('Shift+Tab')
+    await page.keyboard.press('Enter')
+    await isIn(town(), page)
+  })
+}

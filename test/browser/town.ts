@@ -1,0 +1,101 @@
+import { mkdirSync } from 'node:fs'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
+import { createExample } from '../../examples/sign-in/app.ts'
+import { type Client, createClient } from '../../packages/sdk/src/index.ts'
+import type { DevFile } from '../../packages/service/src/development/demo.ts'
+import { freePort } from '../../packages/service/test/store/postgres-server.ts'
+import { createHome, furnish, type ServiceProcess, startService } from '../process/service-process.ts'
+import { openChromium } from './chromium.ts'
+
+/** A service, a site that people sign in to, and a browser: each a thing of its own, as in life. */
+export interface Town {
+  readonly service: ServiceProcess
+  readonly dev: DevFile
+  readonly client: Client
+  /** Of the example site. */
+  readonly site: string
+  readonly siteId: string
+  readonly browser: Browser
+  /** Somebody with a browser of their own. */
+  visitor(options?: BrowserContextOptions): Promise<Visitor>
+  /** A claim link for that user. */
+  offer(userRef: string, scope?: readonly string[]): Promise<string>
+  /** A credential that is bound to no key. */
+  credential(userRef: string, more?: object): Promise<{ readonly credential: object; readonly ppid: string; readonly id: string }>
+  /** Ends all sign-ins that are on their way, as ten minutes would. */
+  expireSignIns(): void
+  close(): Promise<void>
+}
+
+export interface Visitor {
+  readonly context: BrowserContext
+  readonly page: Page
+  /** What the pages complained about. */
+  readonly complaints: string[]
+}
+
+const SCREENSHOTS = join(import.meta.dirname, 'screenshots')
+
+export async function openTown(executablePath: string): Promise<Town> {
+  const home = await createHome()
+  const dev = await furnish(home)
+  const service = await startService(home, { env: { COUNTERSIGN_RATE_LIMIT_SIGN_IN_START: '1000000/1' } })
+  const client = createClient({ baseUrl: home.baseUrl, apiKey: dev.site_key })
+  const port = await freePort()
+  // Another name than the service has, so that for the browser these are two sites.
+  const site = `http://localhost:${port}`
+  const siteId = dev.site_id
+  await client.changeSite({ site_id: siteId, name: 'Blue Door Orders', return_urls: [`${site}/callback`] })
+  const example = createExample({ baseUrl: home.baseUrl, siteId, apiKey: dev.site_key, origin: site, scope: ['orders:read'] })
+  await new Promise<void>((resolve) => example.listen({ port, host: 'localhost' }, resolve))
+  const browser = await openChromium(executablePath)
+  mkdirSync(SCREENSHOTS, { recursive: true })
+
+  return {
+    service,
+    dev,
+    client,
+    site: `http://localhost:${(example.address() as AddressInfo).port}`,
+    siteId,
+    browser,
+    async visitor(options = {}) {
+      const context = await browser.newContext({ locale: 'en', timezoneId: 'UTC', ...options })
+      context.setDefaultTimeout(10_000)
+      const page = await context.newPage()
+      const complaints: string[] = []
+      context.on('weberror', (error) => complaints.push(error.error().message))
+      context.on('console', (message) => {
+        // A refusal that the page shows is also a line in the console.
+        if (['error', 'warning'].includes(message.type()) && !/Failed to load resource/.test(message.text()))
+          complaints.push(message.text())
+      })
+      return { context, page, complaints }
+    },
+    async offer(userRef, scope = ['orders:read', 'orders:write']) {
+      return (await client.createOffer({ site_id: siteId, user_ref: userRef, scope: [...scope] })).offer_url
+    },
+    async credential(userRef, more = {}) {
+      const issued = await client.issueCredential({ site_id: siteId, user_ref: userRef, scope: ['orders:read'], ...more })
+      return { credential: issued.credential, ppid: issued.ppid, id: issued.credential_id }
+    },
+    expireSignIns() {
+      const database = new Database(home.file)
+      database.prepare('UPDATE sign_ins SET expires_at = 0').run()
+      database.close()
+    },
+    async close() {
+      await browser.close()
+      example.closeAllConnections()
+      await new Promise((resolve) => example.close(resolve))
+      await service.stop()
+    },
+  }
+}
+
+/** For people to look at; the folder is not kept. */
+export async function screenshot(page: Page, name: string): Promise<void> {
+  await page.screenshot({ path: join(SCREENSHOTS, `${name}.png`), fullPage: true })
+}

@@ -1,0 +1,44 @@
+import type { Page } from 'playwright-core'
+import { expect } from 'vitest'
+import type { Town, Visitor } from './town.ts'
+
+/** Waits until the script of a page has done what it does first. */
+export async function ready(page: Page): Promise<void> {
+  await page.locator('html[data-ready]').waitFor()
+}
+
+/** Opens a claim link and accepts. */
+export async function claim(town: Town, { page }: Visitor, userRef: string, scope?: readonly string[]): Promise<void> {
+  await page.goto(await town.offer(userRef, scope))
+  await ready(page)
+  await page.getByRole('button', { name: 'Accept' }).click()
+  await page.getByText('is in your wallet').waitFor()
+}
+
+/** From the site to the sign-in page. */
+export async function askToSignIn(town: Town, page: Page): Promise<void> {
+  await page.goto(town.site)
+  await page.getByRole('link', { name: 'Sign in' }).click()
+  await page.waitForURL(/\/auth\/sign-in\?/)
+}
+
+export async function paste(page: Page, credential: object | string): Promise<void> {
+  const field = page.getByLabel('paste the credential')
+  // Behind a summary when the browser keeps something that fits.
+  if (!(await field.isVisible())) await page.getByText('Use another credential').click()
+  await field.fill(typeof credential === 'string' ? credential : JSON.stringify(credential))
+}
+
+export const submit = (page: Page) => page.getByRole('button', { name: 'Continue' }).click()
+
+/** That the site has let somebody in, and as whom. */
+export async function isIn(town: Town, page: Page): Promise<string> {
+  await page.waitForURL(`${town.site}/`)
+  return (await page.locator('#ppid').textContent()) ?? ''
+}
+
+/** That the service shows the page of a refusal, with what a person needs to ask for help. */
+export async function isRefused(page: Page, code: string): Promise<void> {
+  await page.getByRole('link', { name: code }).waitFor()
+  expect(await page.locator('dl').textContent()).toMatch(/Request id\s*[A-Za-z0-9._-]{8,}/)
+}
