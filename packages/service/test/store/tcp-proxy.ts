@@ -9,11 +9,12 @@ export interface TcpProxy {
   close(): Promise<void>
 }
 
-export async function openProxy(targetPort: number): Promise<TcpProxy> {
+/** `target`: the port behind it, asked for anew with every connection when it is a function. */
+export async function openProxy(target: number | (() => number)): Promise<TcpProxy> {
   const pairs = new Set<readonly [Socket, Socket]>()
   let isHeld = false
   const server = createServer((near) => {
-    const far = connect(targetPort, '127.0.0.1')
+    const far = connect(typeof target === 'function' ? target() : target, '127.0.0.1')
     const pair = [near, far] as const
     pairs.add(pair)
     for (const [from, to] of [pair, [far, near] as const]) {
