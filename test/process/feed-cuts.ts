@@ -25,6 +25,8 @@ export interface FeedCutsOptions {
   readonly forgetsCursor?: boolean
   /** Control arm: an age that is counted from the last byte. */
   readonly trustsBytes?: boolean
+  /** How long the followers may take to catch up at the end. */
+  readonly drainMsMax?: number
   readonly onProgress?: (text: string) => void
 }
 
@@ -59,7 +61,7 @@ interface Acknowledged {
  * users who have just been revoked. Watches from outside: what each follower applied, how old it said its knowledge was, whom the guard let in.
  */
 export async function feedCuts(options: FeedCutsOptions): Promise<FeedCutsReport> {
-  const { port, dev, seed, followers = 10, silences = 2, onProgress = () => {} } = options
+  const { port, dev, seed, followers = 10, silences = 2, drainMsMax = DRAIN_MS_MAX, onProgress = () => {} } = options
   const random = createRandom(seed)
   let cutsLeft = options.cuts
   let silencesLeft = silences
@@ -146,7 +148,7 @@ export async function feedCuts(options: FeedCutsOptions): Promise<FeedCutsReport
     await guard.ready()
     await Promise.all([...Array.from({ length: WRITERS }, write), challenge()])
     const lastSeq = Math.max(...acknowledged.map(({ seq }) => seq))
-    const drainedMs = performance.now() + DRAIN_MS_MAX
+    const drainedMs = performance.now() + drainMsMax
     while (watched.some(({ client: follower }) => follower.view.head.seq < lastSeq) && performance.now() < drainedMs) await pause(50)
     return {
       cuts: proxy.made,

@@ -36,6 +36,7 @@ describe('a feed whose connections are cut in every way', () => {
       followers: 4,
       silences: 0,
       forgetsCursor: true,
+      drainMsMax: 1000,
     })
     expect(misapplied.length).toBeGreaterThan(0)
   })
