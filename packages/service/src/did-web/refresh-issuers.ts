@@ -1,4 +1,4 @@
-import type { DidKey } from '@countersign/core'
+import type { DidKey, SiteId } from '@countersign/core'
 import type { Deps } from '../deps.ts'
 import { nextKeyStates, sameKeyStates } from '../keys/issuer-keys.ts'
 import type { Act, Issuer } from '../store/store.ts'
@@ -8,8 +8,13 @@ type RefreshDeps = Pick<Deps, 'store' | 'didWeb' | 'clock' | 'log'>
 const ROWS_A_PAGE = 200
 const EVERY_MS = 10 * 60_000
 
+/** Several sites at a time, and so long for each: hosts that do not answer must not keep the keys of other sites as they are. */
+const SITES_AT_ONCE = 8
+const SITE_MS_MAX = 120_000
+
 /**
- * Fetches the documents of all trusted `did:web` issuers once, and tells the sites that trust them what has changed.
+ * Fetches the documents of all trusted `did:web` issuers once, and tells the sites that trust them what has changed. Of a site whose issuers take
+ * longer than `siteMsMax` together the rest has to wait for the next time; each time they come in another order.
  *
  * - A new key counts from now on; one that the site has retired or condemned stays so.
  * - A key that is no longer in the document counts for nothing any more, also for what it signed before: its owner may have taken it out because
@@ -18,29 +23,73 @@ const EVERY_MS = 10 * 60_000
  *
  * Rejects when the store cannot be asked.
  */
-export async function refreshIssuers(deps: RefreshDeps, signal?: AbortSignal): Promise<void> {
-  const { store, didWeb, log } = deps
-  const fetched = new Map<string, readonly DidKey[] | undefined>()
+export async function refreshIssuers(deps: RefreshDeps, signal?: AbortSignal, siteMsMax: number = SITE_MS_MAX): Promise<void> {
+  const sites = [...(await fetchedBySite(deps))]
+  const fetched: Fetched = new Map()
+  const lane = async () => {
+    for (let next = sites.pop(); next !== undefined; next = sites.pop()) await refreshSite(deps, next, fetched, siteMsMax, signal)
+  }
+  const ended = await Promise.allSettled(Array.from({ length: SITES_AT_ONCE }, lane))
+  for (const each of ended) if (each.status === 'rejected') throw each.reason
+}
+
+/** What each document says, asked once for all sites. */
+type Fetched = Map<string, Promise<readonly DidKey[] | undefined>>
+
+async function fetchedBySite({ store }: RefreshDeps): Promise<Map<SiteId, string[]>> {
+  const sites = new Map<SiteId, string[]>()
   for (let after: string | undefined; ; ) {
-    const issuers = await store.fetchedIssuers({ after, limit: ROWS_A_PAGE })
-    for (const { siteId, issuer, status } of issuers) {
-      if (signal?.aborted) return
+    const page = await store.fetchedIssuers({ after, limit: ROWS_A_PAGE })
+    for (const { siteId, issuer, status } of page) {
       if (status !== 'trusted') continue
-      if (!fetched.has(issuer)) {
-        const answer = await didWeb.fetch(issuer)
-        fetched.set(issuer, 'fault' in answer ? undefined : answer.keys)
-        if ('fault' in answer)
-          log.warn({ issuer, fault: answer.fault, err: answer.cause }, 'a DID document could not be refreshed; its old keys stay')
-      }
-      const keys = fetched.get(issuer)
-      // Read again: what the site has said while we were asking elsewhere goes before.
-      const now = await store.issuer(siteId, issuer)
-      if (keys !== undefined && now !== undefined) await tellSite(deps, now, keys)
+      const issuers = sites.get(siteId)
+      if (issuers === undefined) sites.set(siteId, [issuer])
+      else issuers.push(issuer)
     }
-    const last = issuers.at(-1)
-    if (issuers.length < ROWS_A_PAGE || last === undefined) return
+    const last = page.at(-1)
+    if (page.length < ROWS_A_PAGE || last === undefined) return sites
     after = `${last.siteId} ${last.issuer}`
   }
+}
+
+async function refreshSite(
+  deps: RefreshDeps,
+  [siteId, issuers]: readonly [SiteId, readonly string[]],
+  fetched: Fetched,
+  siteMsMax: number,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const { store, log } = deps
+  const endMs = performance.now() + siteMsMax
+  for (const [done, issuer] of shuffled(issuers).entries()) {
+    if (signal?.aborted) return
+    if (performance.now() > endMs) {
+      return log.warn(
+        { site_id: siteId, left: issuers.length - done },
+        'the DID documents of a site take too long; the rest is for next time',
+      )
+    }
+    const asking = fetched.get(issuer) ?? keysOf(deps, issuer)
+    fetched.set(issuer, asking)
+    const keys = await asking
+    // Read after asking elsewhere: what the site has said meanwhile goes before.
+    const now = await store.issuer(siteId, issuer)
+    if (keys !== undefined && now !== undefined) await tellSite(deps, now, keys)
+  }
+}
+
+async function keysOf({ didWeb, log }: RefreshDeps, issuer: string): Promise<readonly DidKey[] | undefined> {
+  const answer = await didWeb.fetch(issuer)
+  if (!('fault' in answer)) return answer.keys
+  log.warn({ issuer, fault: answer.fault, err: answer.cause }, 'a DID document could not be refreshed; its old keys stay')
+  return undefined
+}
+
+function shuffled<T>(list: readonly T[]): readonly T[] {
+  return list
+    .map((each) => [Math.random(), each] as const)
+    .sort(([a], [b]) => a - b)
+    .map(([, each]) => each)
 }
 
 async function tellSite({ store, clock, log }: RefreshDeps, issuer: Issuer, keys: readonly DidKey[]): Promise<void> {
