@@ -41,9 +41,6 @@ export class FeedStream implements FeedReader {
     this.#socket = socket
     this.#ways = ways
     STREAMS.set(socket, this)
-    // No more requests are read from this connection; who sends one more has mistaken it for another.
-    socket.removeAllListeners('data')
-    socket.on('data', destroy)
     socket.on('error', destroy)
     socket.on('close', onClose)
     socket.setKeepAlive(true, LINGER_MS)

@@ -1,9 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { createGzip } from 'node:zlib'
 import type { AnswerStream } from '../routes/route.ts'
 import type { Outgoing } from './exit.ts'
+import { releaseConnection } from './release-connection.ts'
 
 /** Whoever takes nothing for so long has gone, or might as well have. */
 const STALLED_MS = 30_000
@@ -43,6 +45,13 @@ export async function sendStream(
     stream.letGo()
     throw fault
   }
+  // By then the request has been parsed to its end.
+  await nextTurn()
+  if (socket.destroyed) {
+    stream.letGo()
+    return
+  }
+  releaseConnection(response, socket)
   stream.take(socket)
 }
 

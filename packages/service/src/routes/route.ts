@@ -57,7 +57,7 @@ export interface RouteAnswer {
 
 /**
  * `pieces` are written at the pace of whoever reads them, compressed for those who take it; what they throw cuts the connection. A `connection`
- * is handed over as it is, or, when nobody is there to be answered, let go: exactly one of the two.
+ * is handed over, with nobody else listening to it, or, when nobody is there to be answered, let go: exactly one of the two.
  */
 export type AnswerStream =
   | { readonly kind: 'pieces'; readonly pieces: AsyncIterable<Uint8Array> }

@@ -9,8 +9,10 @@ import type { Permission } from '@countersign/core/contract'
 import { afterAll, afterEach, beforeAll, describe } from 'vitest'
 import { createApiKey } from '../../src/actions/api-keys.ts'
 import { type Config, readConfig } from '../../src/config.ts'
+import { createPairwiseSecret } from '../../src/keys/ids.ts'
 import { createLogger } from '../../src/logger.ts'
 import { openService, type Service } from '../../src/service.ts'
+import { pairwisePurpose } from '../../src/store/sealed-columns.ts'
 import { checkContract } from '../contract-check.ts'
 import { startPostgres } from '../store/postgres-server.ts'
 
@@ -129,7 +131,8 @@ async function openFeedNode(changes: Partial<Config>, opened: Set<FeedNode>): Pr
     newKey,
     async newSite() {
       const siteId = `s${randomBytes(6).toString('hex')}.example` as SiteId
-      const plain = { name: undefined, returnUrls: [], credentialTtlSecondsMax: undefined, pairwiseSecretSealed: 'sealed' }
+      const pairwiseSecretSealed = deps.keys.seal(pairwisePurpose(siteId), createPairwiseSecret())
+      const plain = { name: undefined, returnUrls: [], credentialTtlSecondsMax: undefined, pairwiseSecretSealed }
       const made = await deps.store.createSite({ siteId, bearer: 'on', holderProof: 'optional', ...plain }, act())
       if (made === 'exists') throw new Error('a random name was taken')
       await deps.views.reached(made.position)
