@@ -98,7 +98,7 @@ async function admin(deps: Deps, id: EndpointId, { caller = operator, params, qu
   } catch (thrown) {
     if (thrown instanceof StoreUnavailable) return { status: 503, code: 'store_unavailable', body: undefined, headers: {} }
     if (!(thrown instanceof Problem)) throw thrown
-    expect([...promised, 'validation_failed', 'not_found', 'request_malformed']).toContain(thrown.code)
+    expect([...promised, 'validation_failed', 'not_found', 'request_malformed', 'rate_limited']).toContain(thrown.code)
     const { code, detail, facts } = thrown
     return { status: problems[code].status, code, body: { code, detail, errors: facts.errors }, headers: {}, problem: thrown }
   }

@@ -65,9 +65,16 @@ export async function rotateWebhookSecret(
   return { secret, previousUntilMs }
 }
 
-/** Throws `not_found` when the site has no delivery of that name. */
+const TOO_MANY_RETRY_SECONDS = 60
+
+/** Throws `not_found` when the site has no delivery of that name, `rate_limited` when very many replays wait already. */
 export async function replayDelivery({ store }: Pick<Deps, 'store'>, siteId: SiteId, deliveryId: string, act: Act): Promise<Delivery> {
   const delivery = await store.replayDelivery(siteId, deliveryId, act)
   if (delivery === undefined) throw new Problem('not_found')
+  if (delivery === 'too_many') {
+    throw new Problem('rate_limited', 'very many deliveries of this webhook are to be replayed already; wait until some have been sent', {
+      retryAfterSeconds: TOO_MANY_RETRY_SECONDS,
+    })
+  }
   return delivery
 }

@@ -105,9 +105,9 @@ export interface Store {
   deliveries(siteId: SiteId, webhookId: string, page: Page): Promise<readonly Delivery[]>
   /**
    * Makes a delivery pending that has ended: it is sent beside the others, which do not wait for it. One that is pending already is due at
-   * once, in its place. Undefined when the site has none of that name.
+   * once, in its place. Undefined when the site has none of that name; `too_many` when a thousand replays of the webhook wait already.
    */
-  replayDelivery(siteId: SiteId, deliveryId: string, act: Act): Promise<Delivery | undefined>
+  replayDelivery(siteId: SiteId, deliveryId: string, act: Act): Promise<Delivery | 'too_many' | undefined>
   /** Webhooks that have something to be sent now and that nobody is sending to. Two who ask at once are told the same. */
   dueWebhooks(nowMs: number, limit: number): Promise<readonly string[]>
   /**

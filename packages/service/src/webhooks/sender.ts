@@ -30,6 +30,8 @@ const POLL_MS = 1000
 /** Longer than an attempt and all that belongs to it. When a node dies, another one takes over after this. */
 const LEASE_MS = 20_000
 const RUNNING_MAX = 64
+/** Of those, so many may be at the store at a time: what comes in by HTTP, revocations first of all, must not queue up behind webhooks. */
+const AT_STORE_MAX = 4
 /** After that, what is still under way is cut, and sent again by whoever comes next. */
 const CLOSE_MS_MAX = 3000
 const LOOK_MS_MIN = 20
@@ -56,6 +58,20 @@ export function startWebhookSender(deps: SenderDeps, options: SenderOptions): { 
   let isCrowded = false
   let isFailing = false
 
+  let placesAtStore = AT_STORE_MAX
+  const waiting: (() => void)[] = []
+  const nextDelivery: typeof store.nextDelivery = async (...args) => {
+    if (placesAtStore > 0) placesAtStore--
+    else await new Promise<void>((done) => waiting.push(done))
+    try {
+      return await store.nextDelivery(...args)
+    } finally {
+      const next = waiting.shift()
+      if (next === undefined) placesAtStore++
+      else next()
+    }
+  }
+
   const told = (due: DueDelivery, attempted: Attempted): EndedAttempt => {
     if (attempted.status === undefined && cut.signal.aborted) return { deliveryId: due.deliveryId, end: 'untold', lastStatus: undefined }
     const ended = afterAttempt(due, attempted, clock.nowMs(), random())
@@ -71,10 +87,10 @@ export function startWebhookSender(deps: SenderDeps, options: SenderOptions): { 
 
   const sendTo = async (webhookId: string): Promise<void> => {
     const turn = () => ({ webhookId, owner, nowMs: clock.nowMs(), leaseMs, leave: stop.signal.aborted || isCrowded })
-    let due = await store.nextDelivery({ ...turn(), leave: stop.signal.aborted })
+    let due = await nextDelivery({ ...turn(), leave: stop.signal.aborted })
     while (due !== undefined) {
       const attempted = await postDelivery(due, keys, clock.nowMs(), cut.signal, options)
-      due = await store.nextDelivery(turn(), told(due, attempted))
+      due = await nextDelivery(turn(), told(due, attempted))
     }
   }
 

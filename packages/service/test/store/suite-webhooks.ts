@@ -346,6 +346,19 @@ export function webhookSuite(store: TheStore): void {
       expect((await drain(made.webhookId, NOW + 2)).map(({ seq }) => seq)).toEqual([2, 3])
     })
 
+    it('is refused when a thousand of them wait, and taken again when one has ended', async () => {
+      const made = await madeWebhook()
+      for (let i = 0; i < 10; i++) await Promise.all(Array.from({ length: 101 }, () => revoke(made.siteId)))
+      const sent = await drain(made.webhookId)
+      const replay = (delivery: DueDelivery | undefined) => store().replayDelivery(made.siteId, delivery?.deliveryId ?? '', act())
+      for (let i = 0; i < 1000; i += 100) await Promise.all(sent.slice(i, i + 100).map(replay))
+      expect(await replay(sent[1000])).toBe('too_many')
+      const due = await next(made.webhookId)
+      expect(due).toMatchObject({ seq: 2 })
+      await next(made.webhookId, NOW, ended(due), 'one', true)
+      expect(await replay(sent[1000])).toMatchObject({ status: 'pending' })
+    })
+
     it('is not to be had at another site', async () => {
       const made = await madeWebhook()
       await revoke(made.siteId)

@@ -42,6 +42,7 @@ export const webhooks: Migration = {
       UNIQUE (webhook_id, seq)
     )`,
     `CREATE INDEX deliveries_pending ON deliveries (webhook_id, replayed, seq) WHERE status = 'pending'`,
+    `CREATE INDEX deliveries_replayed ON deliveries (webhook_id, next_attempt_at, seq) WHERE status = 'pending' AND replayed = 1`,
     `CREATE INDEX deliveries_failed ON deliveries (created_at) WHERE status = 'failed'`,
     `CREATE INDEX deliveries_by_age ON deliveries (created_at)`,
   ],

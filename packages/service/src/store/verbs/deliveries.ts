@@ -9,6 +9,8 @@ import type { KeptSecret } from './webhooks.ts'
 
 /** How many deliveries of one webhook wait at most; what comes after them is safe in the log. */
 const WAITING_MAX = 200
+/** And how many replays of it, which only people ask for. */
+const REPLAYS_MAX = 1000
 /** How many entries one transaction makes into deliveries. */
 const PLANNED_MAX = 50
 
@@ -31,7 +33,7 @@ export function* deliveries(siteId: SiteId, webhookId: string, { after, limit }:
   return found.map(deliveryOf)
 }
 
-export function* replayDelivery(siteId: SiteId, deliveryId: string, act: Act): Program<Delivery | undefined> {
+export function* replayDelivery(siteId: SiteId, deliveryId: string, act: Act): Program<Delivery | 'too_many' | undefined> {
   // The webhook first, as whoever sends does.
   const webhook = yield* row(
     `UPDATE webhooks SET due_at = CASE WHEN due_at < $3 THEN due_at ELSE $3 END WHERE site_id = $1 AND deleted_at IS NULL
@@ -41,6 +43,11 @@ export function* replayDelivery(siteId: SiteId, deliveryId: string, act: Act): P
     act.atMs,
   )
   if (webhook === undefined) return undefined
+  const counted = yield* row(
+    `SELECT COUNT(*) AS count FROM deliveries WHERE webhook_id = $1 AND status = 'pending' AND replayed = 1`,
+    text(webhook, 'webhook_id'),
+  )
+  if (counted !== undefined && number(counted, 'count') >= REPLAYS_MAX) return 'too_many'
   const pending = yield* row(
     `UPDATE deliveries SET next_attempt_at = $2, status = 'pending', delivered_at = NULL,
        attempts = CASE WHEN status = 'pending' THEN attempts ELSE 0 END, replayed = CASE WHEN status = 'pending' THEN replayed ELSE 1 END

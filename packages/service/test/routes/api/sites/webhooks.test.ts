@@ -382,6 +382,13 @@ forEachSharedStore('webhooks', (open) => {
       expect(audit.items[0]).toMatchObject({ action: 'webhook.replay', target: body.delivery_id })
     })
 
+    it('429: when very many wait already', async () => {
+      const node = await begin()
+      Object.assign(node.deps.store, { replayDelivery: async () => 'too_many' })
+      const { status, problem } = await replay(node, 'dlv_1')
+      expect([status, problem?.facts.retryAfterSeconds]).toEqual([429, 60])
+    })
+
     it('404: an unknown delivery, and one of another site', async () => {
       const node = await begin()
       const { body: made } = await create(node)
