@@ -78,7 +78,6 @@ export function createTestService(options: TestServiceOptions): TestService {
   }
   const entryText = (entry: Entry) => `id: ${entry.epoch}.${entry.seq}\nevent: ${entry.kind}\ndata: ${JSON.stringify(entry)}\n\n`
   const tell = (text: string) => {
-    if (network === 'silent') return
     for (const { controller } of followers) controller.enqueue(encoder.encode(text))
   }
 
@@ -199,6 +198,8 @@ export function createTestService(options: TestServiceOptions): TestService {
     become(next) {
       network = next
       if (next === 'cut' || next === 'refusing') breakAll()
+      // Nobody tells either side: what was open stays so, and is lost all the same.
+      if (next === 'silent') followers.clear()
     },
     follow(next) {
       log = next

@@ -81,6 +81,8 @@ export interface TestSite {
   issue(grant?: TestGrant): Promise<TestCredential>
   /** A bearer token for a credential, as `exchange-proof` would give one. */
   exchange(credential: TestCredential, options?: { readonly scope?: readonly string[]; readonly ttlSeconds?: number }): Promise<string>
+  /** What the service knows of a token that was given out here, revoked or not. */
+  tokenFacts(token: string): Promise<TokenFacts | undefined>
   revoke(credential: TestCredential | string): Promise<void>
   /** By the name that the credential was issued to. */
   revokeUser(user: string): Promise<void>
@@ -256,6 +258,7 @@ export async function createTestSite(options: TestSiteOptions = {}): Promise<Tes
       })
       return token
     },
+    tokenFacts: async (token) => tokens.get(await sha256Hex(token)),
     async revoke(credential) {
       const id = (typeof credential === 'string' ? credential : credential.credentialId) as CredentialId
       await append('credential.revoked', { credential_id: id, revoked_at: nowText() })

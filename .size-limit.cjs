@@ -1,0 +1,26 @@
+/** What an integrator's users download: minified and gzipped, from the sources. */
+const fromSources = (config) => ({ ...config, conditions: ['countersign-source', 'module'] })
+
+module.exports = [
+  {
+    name: 'verify alone',
+    path: 'packages/core/src/index.ts',
+    import: '{ verify }',
+    gzip: true,
+    limit: '15 kB',
+  },
+  {
+    name: 'a whole verifier: verify, view, memory, nonces',
+    path: 'packages/core/src/index.ts',
+    import: '{ verify, explain, createSiteView, parseEntry, checkEntry, parseSnapshotLine, checkSnapshot, parseHeartbeat, checkHeartbeat, createSignatureMemory, createMemoryNonces, createTimeMark, holderRequestFrom, parseScope, parseSiteId }',
+    gzip: true,
+    limit: '22.5 kB',
+  },
+  {
+    name: 'a guard with one adapter, the core included',
+    import: { 'packages/sdk/src/index.ts': '{ createGuard }', 'packages/sdk/src/adapters/express.ts': '{ requireCredential }' },
+    gzip: true,
+    limit: '32.5 kB',
+    modifyEsbuildConfig: fromSources,
+  },
+]
