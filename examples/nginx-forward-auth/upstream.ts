@@ -1,0 +1,11 @@
+import { createServer } from 'node:http'
+
+// It knows nothing of credentials: nginx lets through only those who may, and says who they are.
+const server = createServer((request, response) => {
+  const { 'x-service-subject': subject, 'x-service-scope': scope } = request.headers
+  response.setHeader('Content-Type', 'application/json')
+  response.end(`${JSON.stringify({ subject, scope, sawCredential: 'x-service-credential' in request.headers })}\n`)
+}).listen(Number(process.env.PORT ?? 9000), '127.0.0.1', () => {
+  const { port } = server.address() as { port: number }
+  console.log(`listening on http://127.0.0.1:${port}`)
+})
