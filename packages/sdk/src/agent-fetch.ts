@@ -14,7 +14,7 @@ import {
 import { type AccessTokens, createAccessTokens, type ExchangeOptions } from './access-tokens.ts'
 import { type BaseUrlOptions, isLoopback, PLAIN_HTTP } from './base-url.ts'
 import { readBoundedBody } from './bounded-body.ts'
-import type { CredentialObject } from './call.ts'
+import { type CredentialObject, sleep } from './call.ts'
 import { readDenial } from './read-denial.ts'
 import { nextHop } from './redirect.ts'
 
@@ -71,11 +71,15 @@ export interface AgentFetch {
 
 const REDIRECTS_MAX = 5
 const BODY_BYTES_MAX = 10 * 1024 * 1024
+/** A verifier that has just started takes no proofs of its first three seconds, since the process before it may have seen them. */
+const PROOF_WAITS_MS = [1000, 2000]
+const PROOF_REFUSED = /^proof_(?:invalid|replayed)$/
 
 /**
  * A `fetch` for agents. It shows the credential to the allowed origins only, signs each request when the credential is bound (RFC 9421, with a fresh
  * nonce each time), and follows a redirect with it only within the origin that was asked. A redirect to elsewhere is followed without the
  * credential, cookies and authorization when it is a GET or HEAD, and otherwise handed back as it is; from then on the request stays without them.
+ * A request whose proof is refused is signed and sent again, twice within three seconds; nothing else is sent twice.
  *
  * Throws a TypeError for options that cannot work, such as a bound credential without its key. Neither a URL nor a message ever holds the credential.
  */
@@ -109,6 +113,16 @@ export function agentFetch(options: AgentFetchOptions): AgentFetch {
     return send(outgoing.url, initOf(outgoing, headers))
   }
 
+  const presentCredential = async (outgoing: Outgoing): Promise<Response> => {
+    for (const waitMs of holderKey === undefined ? [] : PROOF_WAITS_MS) {
+      const response = await present(outgoing, undefined)
+      if (response.status !== 401 || !PROOF_REFUSED.test((await readDenial(response))?.code ?? '')) return response
+      await response.body?.cancel()
+      await sleep(waitMs, outgoing.rest.signal ?? undefined)
+    }
+    return present(outgoing, undefined)
+  }
+
   const presentToken = async (outgoing: Outgoing, from: AccessTokens): Promise<Response> => {
     const token = await from.current()
     const response = await present(outgoing, token)
@@ -129,7 +143,7 @@ export function agentFetch(options: AgentFetchOptions): AgentFetch {
     for (let hops = 0; ; hops++) {
       const response = isBare
         ? await send(outgoing.url, initOf(outgoing, outgoing.headers))
-        : await (tokens === undefined ? present(outgoing, undefined) : presentToken(outgoing, tokens))
+        : await (tokens === undefined ? presentCredential(outgoing) : presentToken(outgoing, tokens))
       if (first.redirect === 'manual') return response
       const next = nextHop(response, outgoing)
       if (next === undefined) return response

@@ -205,7 +205,8 @@ function explained(error: CountersignError, { repeat }: CallRow, tries: number):
   return new CountersignError(error.code, detail, { denial: { ...error.denial, detail } })
 }
 
-function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
+/** Rejects with the reason of the signal when that fires first. */
+export function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     const stop = () => {
       clearTimeout(timer)

@@ -12,7 +12,7 @@ import {
   type JsonObject,
   type PrivateKey,
 } from '@countersign/core'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { type DevProcess, startDevProcess } from '../../../scripts/dev-process.ts'
 import { type AgentFetchOptions, agentFetch } from '../src/agent-fetch.ts'
 import { PLAIN_HTTP } from '../src/base-url.ts'
@@ -270,6 +270,42 @@ describe('redirects', () => {
     expect((await agent()(`${home.origin}/from`, { redirect: 'manual' })).status).toBe(302)
     await expect(agent()(`${home.origin}/from`, { redirect: 'error' })).rejects.toThrow(TypeError)
     expect(seen).toHaveLength(2)
+  })
+})
+
+describe('a proof that is refused', () => {
+  const refusedWith = (code: string) =>
+    Response.json({ code, detail: code }, { status: 401, headers: { 'content-type': 'application/problem+json' } })
+
+  /** A verifier that refuses so often, and what it saw. */
+  async function asked(code: string, refusals: number, options: Partial<AgentFetchOptions> = {}) {
+    vi.useFakeTimers({ toFake: ['setTimeout'] })
+    const inputs: (string | null)[] = []
+    const fetch = async (_url: unknown, init: RequestInit) => {
+      inputs.push(new Headers(init.headers).get('signature-input'))
+      return inputs.length <= refusals ? refusedWith(code) : new Response('fine')
+    }
+    try {
+      const answer = boundAgent({ ...options, fetch: fetch as typeof globalThis.fetch })(`${home.origin}/a`, { method: 'POST', body: 'x' })
+      for (let i = 0; i < 20; i++) await vi.advanceTimersByTimeAsync(500)
+      return { response: await answer, inputs }
+    } finally {
+      vi.useRealTimers()
+    }
+  }
+
+  test.each(['proof_invalid', 'proof_replayed'])('as %s is made anew, twice, since a verifier may have just started', async (code) => {
+    const late = await asked(code, 2)
+    expect(await late.response.text()).toBe('fine')
+    expect(new Set(late.inputs).size).toBe(3)
+    const never = await asked(code, 9)
+    expect(await readDenial(never.response)).toMatchObject({ code, needs: 'holder_proof' })
+    expect(never.inputs).toHaveLength(3)
+  })
+
+  test('is the only thing that is sent again', async () => {
+    expect((await asked('credential_revoked', 9)).inputs).toHaveLength(1)
+    expect((await asked('proof_invalid', 9, { credential: plain, holderKey: undefined as never })).inputs).toHaveLength(1)
   })
 })
 
