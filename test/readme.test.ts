@@ -32,7 +32,7 @@ test('every script that the README names is there', () => {
 
 const documents = [
   ...['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CHANGELOG.md'],
-  ...globSync('docs/**/*.md', { cwd: root }),
+  ...globSync('{docs,examples}/**/*.md', { cwd: root }),
 ]
 
 test.each(documents)('every link of %s into the repository leads somewhere', (file) => {

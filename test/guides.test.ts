@@ -1,0 +1,110 @@
+import { execFile } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type DevProcess, startDevProcess } from '../scripts/dev-process.ts'
+
+const root = join(import.meta.dirname, '..')
+const directory = mkdtempSync(join(tmpdir(), 'countersign-guides-'))
+let service: DevProcess
+beforeAll(async () => {
+  service = await startDevProcess({ dataDir: join(directory, 'data') })
+}, 60_000)
+afterAll(async () => {
+  await service?.stop()
+  rmSync(directory, { recursive: true, force: true })
+})
+
+/** The blocks of that kind, in the order of the text. */
+function blocks(file: string, kind: string): string[] {
+  const text = readFileSync(join(root, 'docs/guides', file), 'utf8')
+  return [...text.matchAll(new RegExp(`^\`\`\`${kind}\\n(.*?)^\`\`\`$`, 'gms'))].map(([, body = '']) => body)
+}
+
+/** What the program prints. Rejects with its complaint when it fails. */
+function run(program: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const child = execFile(
+      process.execPath,
+      ['--conditions=countersign-source', '--input-type=module'],
+      { cwd: root, env: { ...process.env, COUNTERSIGN_DEV: join(directory, 'data/dev.json') } },
+      (error, printed) => (error === null ? resolve(printed) : reject(error)),
+    )
+    child.stdin?.end(program)
+  })
+}
+
+test('the program of the guide for agents prints what it says', async () => {
+  expect(await run(blocks('agents.md', 'js').join('\n'))).toBe(blocks('agents.md', 'text').join(''))
+}, 60_000)
+
+/** Stands in front of every snippet of the notes on frameworks. */
+const BEFORE = `
+import { createAdaptorServer } from '@hono/node-server'
+import { agentFetch } from '@countersign/sdk'
+import { createTestSite } from '@countersign/sdk/testing'
+const site = await createTestSite()
+const guard = await site.guard()
+const { credential, holderKey, ppid } = await site.issue({ scope: ['orders:read', 'orders:write'], bound: true })
+const listen = (server) => new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve('http://127.0.0.1:' + server.address().port)))
+const agentAt = (origins) => agentFetch({ credential, holderKey, origins, nowMs: () => site.clock.nowMs })
+/** What the snippets have in common: who reads, and what is written. */
+async function tryOut(origin, ...paths) {
+  const agent = agentAt(origin)
+  const { caller } = await (await agent(origin + '/orders')).json()
+  console.log((await fetch(origin + '/orders')).status, caller === ppid)
+  for (const path of paths) {
+    const init = { method: 'POST', body: '{ "item": "tea" }', headers: { 'content-type': 'application/json' } }
+    console.log(JSON.stringify(await (await agent(origin + path, init)).json()))
+  }
+  process.exit()
+}
+`
+const SHOWN = '401 true\n{"item":"tea"}\n'
+
+test.each([
+  [
+    'express',
+    'import { createServer } from "node:http"; await tryOut(await listen(createServer(app)), "/orders", "/parsed")',
+    `${SHOWN}{"item":"tea"}\n`,
+  ],
+  ['fastify', 'await tryOut(await app.listen({ host: "127.0.0.1", port: 0 }), "/orders")', SHOWN],
+  ['hono', 'await tryOut(await listen(createAdaptorServer(app)), "/orders")', SHOWN],
+  [
+    'fetch',
+    'await tryOut(await listen(createAdaptorServer({ fetch: (request) => (request.method === "GET" ? GET : POST)(request) })), "/orders")',
+    SHOWN,
+  ],
+  [
+    'mcp',
+    `import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
+     const origin = await listen(createAdaptorServer({ fetch }))
+     const client = new Client({ name: 'agent', version: '1.0.0' })
+     await client.connect(new StreamableHTTPClientTransport(new URL(origin + '/mcp'), { fetch: agentAt(origin) }))
+     const told = async (name) => (await client.callTool({ name, arguments: {} })).content[0].text
+     console.log((await told('who')) === ppid, await told('order'))
+     process.exit()`,
+    'true ordered\n',
+  ],
+  [
+    'stream',
+    `const plain = await site.issue()
+     const response = await ticks(new Request('https://shop.example/', { headers: { 'x-service-credential': plain.header } }))
+     const reader = response.body.getReader()
+     console.log(new TextDecoder().decode((await reader.read()).value).trim())
+     const end = (async () => { for (;;) if ((await reader.read()).done) return 'whole' })().catch((error) => error.name)
+     await site.revoke(plain)
+     console.log(await end)
+     process.exit()`,
+    'tick\nAccessEnded\n',
+  ],
+])(
+  'the notes on frameworks: the snippet for %s works in the real thing',
+  async (name, after, printed) => {
+    const [snippet = ''] = blocks('frameworks.md', `js ${name}`)
+    expect(snippet).not.toBe('')
+    expect(await run(`${BEFORE}\n${snippet}\n${after}`)).toBe(printed)
+  },
+  60_000,
+)
