@@ -50,7 +50,7 @@ async function prepare({ deps }: Service, { did, keyId, multikey }: OursOptions[
     const keys = [{ id: keyId, key: multikey, status: 'active' }] as const
     const bounds = { scope: undefined, credentialTtlSecondsMax: undefined, label: undefined, fetched: false }
     const added = await deps.store.addIssuer({ siteId: SITE, issuer: did, keys, ...bounds }, act)
-    if (added !== 'exists') await deps.views.reached(added.position)
+    if (typeof added === 'object') await deps.views.reached(added.position)
   }
   const { secret } = await createApiKey(deps, { siteId: SITE, permissions, label: 'bench', expiresInSeconds: undefined }, act)
   return secret

@@ -68,6 +68,7 @@ export const limits = Object.freeze({
   label_chars_max: 64,
   did_chars_max: 1024,
   issuer_keys_max: 32,
+  issuers_per_site_max: 1000,
   compromised_keys_max: 1024,
 
   feed_connections_per_key_max: 1000,

@@ -1,4 +1,5 @@
 import { type DidKey, parseDidWeb } from '@countersign/core'
+import { limits } from '@countersign/core/contract'
 import type { Deps } from '../deps.ts'
 import { readOwnKeys, readPinnedKeys } from '../keys/issuer-keys.ts'
 import { Problem } from '../problem.ts'
@@ -24,8 +25,10 @@ export async function addIssuer(deps: Pick<Deps, 'store' | 'views' | 'didWeb' | 
   const added = await deps.store.addIssuer(
     { ...issuer, fetched, keys: keys.map(({ id, key }) => ({ id, key: key.multikey, status: 'active' })) },
     act,
+    limits.issuers_per_site_max,
   )
   if (added === 'exists') throw existsAlready()
+  if (added === 'too_many') throw tooMany()
   await untilKnownHere(deps, added)
   return added
 }
@@ -65,6 +68,11 @@ export function pinnedKeys(read: ReturnType<typeof readPinnedKeys>): readonly Di
 
 export function isDidWeb(did: string): boolean {
   return did.startsWith('did:web:')
+}
+
+function tooMany(): Problem {
+  const message = `cannot be added: this site knows ${limits.issuers_per_site_max} already, and forgets none`
+  return new Problem('validation_failed', `issuer ${message}`, { errors: [{ path: 'issuer', message }] })
 }
 
 function existsAlready(): Problem {

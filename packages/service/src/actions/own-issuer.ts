@@ -20,7 +20,7 @@ export async function ensureOwnIssuer({ store, keys }: Pick<Deps, 'store' | 'key
       { siteId, issuer, keys: published, scope: undefined, credentialTtlSecondsMax: undefined, label: LABEL, fetched: false },
       act,
     )
-    if (added !== 'exists') return added
+    if (typeof added === 'object') return added
     // Another node was faster. Its keys may be older than ours.
     return ensureOwnIssuer({ store, keys }, siteId, act)
   }

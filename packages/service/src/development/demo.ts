@@ -145,7 +145,7 @@ async function trust({ store, views }: Deps, siteId: SiteId, { publicKey }: Priv
     },
     act,
   )
-  if (added !== 'exists') await views.reached(added.position)
+  if (typeof added === 'object') await views.reached(added.position)
 }
 
 interface DemoGrant {

@@ -27,7 +27,8 @@ export interface Store {
   sites(page: Page): Promise<readonly Site[]>
 
   // Issuers
-  addIssuer(issuer: NewIssuer, act: Act): Promise<Placed<Issuer> | 'exists'>
+  /** `too_many`: the site knows `issuersMax` of them already, trusted or not. */
+  addIssuer(issuer: NewIssuer, act: Act, issuersMax?: number): Promise<Placed<Issuer> | 'exists' | 'too_many'>
   /** Replaces what is given; a change of status appends `issuer.trusted` or `issuer.distrusted`. A compromised key stays compromised. */
   changeIssuer(siteId: SiteId, issuer: string, changes: IssuerChanges, act: Act): Promise<Placed<Issuer> | undefined>
   /** `final`: a compromised key never becomes anything else. */

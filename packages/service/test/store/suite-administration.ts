@@ -122,6 +122,18 @@ export function administrationSuite(store: TheStore): void {
       ])
     })
 
+    it('adds so many, whether they are trusted or not', async () => {
+      const site = await madeSite()
+      const [one, two, three] = [await newIssuer(site), await newIssuer(site), await newIssuer(site)]
+      await store().addIssuer(one, act(), 2)
+      await store().changeIssuer(site, one.issuer, { status: 'distrusted' }, act())
+      expect(await store().addIssuer(two, act(), 2)).toMatchObject({ issuer: two.issuer })
+      expect(await store().addIssuer(three, act(), 2)).toBe('too_many')
+      expect(await store().issuer(site, three.issuer)).toBeUndefined()
+      // What the service adds by itself it adds in any case.
+      expect(await store().addIssuer(three, act())).toMatchObject({ issuer: three.issuer })
+    })
+
     it('keeps what was said of a key while somebody else was making a list with it', async () => {
       const site = await madeSite()
       const issuer = await newIssuer(site, { fetched: true })

@@ -4,10 +4,13 @@ import { type Program, rows } from '../program.ts'
 
 /**
  * Works into the issuers of a site what is known to be compromised there, as every view of the log does by itself: it sticks to the name of a
- * key and to its material, whichever issuer lists that, and one may lead to others. For ever. The caller holds the lock on the site's issuers.
+ * key and to its material, whichever issuer lists that, and one may lead to others. For ever. The caller holds the lock on the site's issuers, and has
+ * just written `changed`.
  */
-export function* settleCompromised(siteId: SiteId, atMs: number): Program<void> {
+export function* settleCompromised(siteId: SiteId, changed: string, atMs: number): Program<void> {
   const known = yield* rows('SELECT issuer, key_id, multikey, at FROM compromised_keys WHERE site_id = $1', siteId)
+  // The ordinary case, in which the others need not be read: nothing was compromised before, and nothing is now.
+  if (known.length === 0 && !(yield* hasCompromised(siteId, changed))) return
   const listed = yield* rows('SELECT issuer, keys FROM issuers WHERE site_id = $1', siteId)
   const names = new Map<string, number>()
   const materials = new Map<string, number>()
@@ -49,4 +52,9 @@ export function* settleCompromised(siteId: SiteId, atMs: number): Program<void> 
       )
     }
   }
+}
+
+function* hasCompromised(siteId: SiteId, issuer: string): Program<boolean> {
+  const [found] = yield* rows('SELECT keys FROM issuers WHERE site_id = $1 AND issuer = $2', siteId, issuer)
+  return found !== undefined && json<KeyState[]>(found, 'keys').some(({ status }) => status === 'compromised')
 }

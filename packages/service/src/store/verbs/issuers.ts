@@ -6,9 +6,13 @@ import { auditDone } from './audit.ts'
 import { settleCompromised } from './compromised-keys.ts'
 import { appendEntry } from './entries.ts'
 
-export function* addIssuer(issuer: NewIssuer, act: Act): Program<Placed<Issuer> | 'exists'> {
+export function* addIssuer(issuer: NewIssuer, act: Act, issuersMax?: number): Program<Placed<Issuer> | 'exists' | 'too_many'> {
   const { siteId } = issuer
   yield* lock(issuersOf(siteId))
+  if (issuersMax !== undefined) {
+    const [counted] = yield* rows('SELECT COUNT(*) AS issuers FROM issuers WHERE site_id = $1', siteId)
+    if (counted === undefined || number(counted, 'issuers') >= issuersMax) return 'too_many'
+  }
   const made = yield* row(
     `INSERT INTO issuers (site_id, issuer, status, keys, scope, credential_ttl_seconds_max, label, fetched, created_at)
      VALUES ($1, $2, 'trusted', $3, $4, $5, $6, $7, $8) ON CONFLICT (site_id, issuer) DO NOTHING RETURNING issuer`,
@@ -22,7 +26,7 @@ export function* addIssuer(issuer: NewIssuer, act: Act): Program<Placed<Issuer> 
     act.atMs,
   )
   if (made === undefined) return 'exists'
-  yield* settleCompromised(siteId, act.atMs)
+  yield* settleCompromised(siteId, issuer.issuer, act.atMs)
   const added = yield* required(siteId, issuer.issuer)
   const { seq, position } = yield* appendEntry(siteId, 'issuer.trusted', stateOf(added), act.atMs)
   yield* auditDone({ siteId, action: 'issuer.add', target: issuer.issuer, outcome: 'done', seq, act })
@@ -46,7 +50,7 @@ export function* changeIssuer(siteId: SiteId, name: string, changes: IssuerChang
     label: changed(before.label, label),
   })
   if (status === 'distrusted' && before.status === 'trusted') yield* setDistrustedAt(siteId, name, act.atMs)
-  yield* settleCompromised(siteId, act.atMs)
+  yield* settleCompromised(siteId, name, act.atMs)
   const after = yield* required(siteId, name)
   const appended = yield* tell(before, after, act)
   const isChanged = JSON.stringify(after) !== JSON.stringify(before)
@@ -76,7 +80,7 @@ export function* changeIssuerKey(
     const next =
       status === 'retired' ? { id: keyId, key: key.key, status, retired_at: formatTime(act.atMs) } : { id: keyId, key: key.key, status }
     yield* update({ ...before, keys: before.keys.map((other) => (other === key ? next : other)) })
-    yield* settleCompromised(siteId, act.atMs)
+    yield* settleCompromised(siteId, name, act.atMs)
   }
   const after = yield* required(siteId, name)
   const appended = isChanged ? yield* tellKey(after, keyId, status, act) : undefined

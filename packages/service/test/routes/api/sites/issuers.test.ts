@@ -146,6 +146,18 @@ forEachSharedStore('issuers', (open) => {
       for (const { status, body } of told) expect([status, body]).toEqual([404, { code: 'not_found' }])
     })
 
+    it('422 when the site knows as many as it may', async () => {
+      const node = await begin()
+      const { store } = node.deps
+      const asked: (number | undefined)[] = []
+      store.addIssuer = async (_issuer, _act, issuersMax) => {
+        asked.push(issuersMax)
+        return 'too_many'
+      }
+      const refused = await add(node, { issuer: (await newParty()).did })
+      expect([refused.code, refused.body.errors[0].path, asked]).toEqual(['validation_failed', 'issuer', [1000]])
+    })
+
     it('409: refuses a second one, without fetching it', async () => {
       const node = await begin()
       const issuer = await newParty()
