@@ -1,6 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { signInRequestSchema, signInResultRequestSchema, signInResultSchema, signInStartedSchema } from '@countersign/core/contract'
-import { describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type DevProcess, startDevProcess } from '../../../scripts/dev-process.ts'
+import { createClient } from '../src/client.ts'
 import { type FinishSignInOptions, finishSignIn, type PendingSignIn, startSignIn } from '../src/sign-in.ts'
 
 const BASE = 'https://auth.example'
@@ -179,4 +181,43 @@ test('an answer for another site, or with less scope, is refused', async () => {
   const { service, finish, pending } = await begun()
   await expect(finish(service.callback(), { pending: { ...pending, siteId: 'other.example' } })).rejects.toThrow(refused('result_mismatch'))
   await expect(finish(service.callback(), { pending: { ...pending, scope: ['admin'] } })).rejects.toThrow(refused('result_mismatch'))
+})
+
+describe('with a service', () => {
+  let dev: DevProcess
+  beforeAll(async () => {
+    dev = await startDevProcess()
+    const { base_url: baseUrl, operator_key: apiKey, site_id } = dev.dev
+    await createClient({ baseUrl, apiKey }).changeSite({ site_id, return_urls: [RETURN_URL] })
+  }, 60_000)
+  afterAll(() => dev?.stop())
+
+  /** What a browser does between the two halves: opens the page, shows the credential, and goes where it is sent. */
+  async function browse(authUrl: string): Promise<string> {
+    const { base_url, credential } = dev.dev
+    const page = await fetch(authUrl)
+    const cookie = String(page.headers.get('set-cookie')).split(';')[0] as string
+    const headers = { cookie, origin: base_url, 'content-type': 'application/json' }
+    const state = new URL(authUrl).searchParams.get('state')
+    const presented = await fetch(`${base_url}/auth/present`, { method: 'POST', headers, body: JSON.stringify({ state, credential }) })
+    const { callback_url } = (await presented.json()) as { callback_url: string }
+    const back = await fetch(callback_url, { headers: { cookie }, redirect: 'manual' })
+    return String(back.headers.get('location'))
+  }
+
+  test('a sign-in begins here, goes through its pages and ends here', async () => {
+    const { base_url: baseUrl, site_id: siteId, ppid } = dev.dev
+    const { authUrl, pending } = await startSignIn({ baseUrl, siteId, returnUrl: RETURN_URL, scope: ['orders:read'] })
+    const callback = await browse(authUrl)
+    expect(callback.startsWith(`${RETURN_URL}?`)).toBe(true)
+    await expect(finishSignIn({ baseUrl, callback: callback.replace('iss=', 'isn='), pending })).rejects.toThrow(refused('issuer_mismatch'))
+    expect(await finishSignIn({ baseUrl, callback, pending })).toMatchObject({ ppid, site_id: siteId, scope: ['orders:read'] })
+    await expect(finishSignIn({ baseUrl, callback, pending })).rejects.toThrow(expect.objectContaining({ code: 'code_invalid' }))
+  })
+
+  test('an address that is not registered is refused when it begins', async () => {
+    const { base_url: baseUrl, site_id: siteId } = dev.dev
+    const start = startSignIn({ baseUrl, siteId, returnUrl: `${RETURN_URL}/x` })
+    await expect(start).rejects.toThrow(expect.objectContaining({ code: 'redirect_not_allowed', status: 400 }))
+  })
 })

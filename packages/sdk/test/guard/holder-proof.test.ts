@@ -193,8 +193,8 @@ describe('the host that was signed', () => {
     'ftp://shop.example/',
     'https://shop.example\\evil/',
   ])('is not read out of %s: a proof for the front page is no good there', async (url) => {
-    for (const of of [guard, await site.guard({ publicOrigin: 'https://shop.example' })]) {
-      expect(await by(post(await signed('POST', 'https://shop.example/'), BODY, url), of)).toBe('proof_invalid')
+    for (const verifier of [guard, await site.guard({ publicOrigin: 'https://shop.example' })]) {
+      expect(await by(post(await signed('POST', 'https://shop.example/'), BODY, url), verifier)).toBe('proof_invalid')
     }
   })
 })
