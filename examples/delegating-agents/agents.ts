@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { didKey, generatePrivateKey, importPrivateKey } from '@countersign/core'
-import { agentFetch, createClient, readDenial } from '@countersign/sdk'
+import { agentFetch, createClient, didKey, generatePrivateKey, importPrivateKey, readDenial } from '@countersign/sdk'
 
 const dev = JSON.parse(readFileSync(process.env.COUNTERSIGN_DEV ?? 'data/dev.json', 'utf8'))
 const origins = dev.base_url

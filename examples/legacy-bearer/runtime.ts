@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { importPrivateKey } from '@countersign/core'
-import { agentFetch } from '@countersign/sdk'
+import { agentFetch, importPrivateKey } from '@countersign/sdk'
 
 const dev = JSON.parse(readFileSync(process.env.COUNTERSIGN_DEV ?? 'data/dev.json', 'utf8'))
 const target = process.argv[2] ?? `${dev.base_url}/api/protected/action`

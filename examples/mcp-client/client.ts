@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { importPrivateKey } from '@countersign/core'
-import { agentFetch } from '@countersign/sdk'
+import { agentFetch, importPrivateKey } from '@countersign/sdk'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 
 const dev = JSON.parse(readFileSync(process.env.COUNTERSIGN_DEV ?? 'data/dev.json', 'utf8'))

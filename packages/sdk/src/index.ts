@@ -2,6 +2,8 @@
  * `@countersign/sdk`: guards for routes, a fetch for agents and a typed client. Runs on Node, on the edge and in browsers; takes nothing but the
  * core along. Adapters for web frameworks and the testing kit are subpaths of their own.
  */
+/** What an agent needs of the core to have a key. */
+export { didKey, generatePrivateKey, importPrivateKey, type PrivateKey, privateKeyFromCryptoKey } from '@countersign/core'
 export type { ExchangeOptions } from './access-tokens.ts'
 export { type AgentFetch, type AgentFetchOptions, agentFetch, type Delegated, type HandOn } from './agent-fetch.ts'
 export { PLAIN_HTTP } from './base-url.ts'

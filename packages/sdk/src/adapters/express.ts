@@ -31,7 +31,7 @@ export function requireCredential(guard: Guard, demand: GuardDemand = {}, option
     try {
       const target = request.originalUrl ?? request.url ?? '/'
       const verdict = await guard.verify(guardRequestOf(request, target, bodyBytesMax, keptBodyOf(request)), demand)
-      if (!verdict.ok) return sendDenial(response, verdict)
+      if (!verdict.ok) return sendDenial(request, response, verdict)
       admit(request, guard, verdict, (over) => response.once('close', over))
     } catch (error) {
       return next(error)

@@ -1,7 +1,7 @@
 import { type GuardDemand, readDemand } from '../guard/demand.ts'
 import type { Guard } from '../guard.ts'
 import { admit } from './admission.ts'
-import { guardRequestOf, type NodeRequest } from './node-request.ts'
+import { denialHeaders, guardRequestOf, type NodeRequest } from './node-request.ts'
 import { BODY_BYTES_MAX, type RequireCredentialOptions } from './require-credential.ts'
 
 export { credentialOf, signalOf } from './admission.ts'
@@ -43,7 +43,7 @@ export function requireCredential(guard: Guard, demand: GuardDemand = {}, option
     if (verdict.ok) admit(request, guard, verdict, (over) => reply.raw.once('close', over))
     else {
       reply.code(verdict.status)
-      reply.headers(verdict.status === 413 ? { ...verdict.headers, connection: 'close' } : { ...verdict.headers })
+      reply.headers(denialHeaders(raw, verdict))
       // As bytes: to a text Fastify would add a charset, which problem+json does not have (RFC 9457 §6.1).
       reply.send(new TextEncoder().encode(JSON.stringify(verdict.problem)))
     }

@@ -83,12 +83,12 @@ export function requireCredential(guard: Guard, demand: GuardDemand = {}, option
     try {
       const target = request.originalUrl ?? request.url ?? '/'
       const verdict = await guard.verify(guardRequestOf(request, target, bodyBytesMax, keptBodyOf(request)), demand)
-      if (!verdict.ok) return sendDenial(response, denialFor(verdict))
+      if (!verdict.ok) return sendDenial(request, response, denialFor(verdict))
       const auth = admitted(guard, verdict, (over) => response.once('close', over))
       Object.assign(request, { auth })
       cutBy(signalFor(auth.extra)).denied.then((denial) => {
         if (response.headersSent) response.destroy()
-        else sendDenial(response, denialFor(denial))
+        else sendDenial(request, response, denialFor(denial))
       })
     } catch (error) {
       return next(error)

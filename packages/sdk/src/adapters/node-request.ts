@@ -36,10 +36,15 @@ export function guardRequestOf(request: NodeRequest, target: string, bodyBytesMa
   }
 }
 
-/** Answers with a refusal. The rest of a body that was too large is not waited for. */
-export function sendDenial(response: NodeResponse, { status, headers, problem }: GuardDenial): void {
-  response.writeHead(status, status === 413 ? { ...headers, connection: 'close' } : { ...headers })
-  response.end(JSON.stringify(problem))
+/** Answers with a refusal. */
+export function sendDenial(request: NodeRequest, response: NodeResponse, denial: GuardDenial): void {
+  response.writeHead(denial.status, denialHeaders(request, denial))
+  response.end(JSON.stringify(denial.problem))
+}
+
+/** The rest of a body that was too large is not waited for. HTTP/2 has no such field, and ends the stream by itself. */
+export function denialHeaders({ httpVersionMajor }: NodeRequest, { status, headers }: GuardDenial): Record<string, string> {
+  return status === 413 && httpVersionMajor < 2 ? { ...headers, connection: 'close' } : { ...headers }
 }
 
 /** From the lines as they came: `headers` has joined or dropped repeated ones. */

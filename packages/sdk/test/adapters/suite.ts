@@ -1,6 +1,9 @@
+import { generatePrivateKey } from '@countersign/core'
 import { problemDetailsSchema, problems } from '@countersign/core/contract'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { agentFetch } from '../../src/agent-fetch.ts'
 import type { Guard } from '../../src/guard.ts'
+import { readDenial } from '../../src/read-denial.ts'
 import { createTestSite, type TestCredential, type TestSite } from '../../src/testing/index.ts'
 import type { Listening } from '../listening.ts'
 import { type RawAnswer, type RawAsk, rawRequest, rawStream } from './raw-request.ts'
@@ -129,6 +132,30 @@ export function adapterSuite({ name, serve }: Framework): void {
         const answer = await ask({ headers: shown(bound) })
         expect(refusal(answer)).toBe('proof_required')
         expect(answer.headers['accept-signature']).toContain('tag="service-credential"')
+      })
+
+      test('A097, A100: with a proof of another key, or of a minute ago, is refused', async () => {
+        const other = await site.issue({ scope: ['orders:read'], bound: true })
+        const stolen = { ...(await other.headersFor('GET', `${app.origin}/orders`)), ...shown(bound) }
+        expect(refusal(await ask({ headers: stolen }))).toBe('proof_invalid')
+        const headers = await signed('GET', '/orders')
+        await site.advance(62_000)
+        expect(refusal(await ask({ headers }))).toBe('proof_invalid')
+      })
+
+      test('A116: hands on to another agent, until it is revoked', async () => {
+        const root = await site.issue({ scope: ['orders:read', 'orders:write'], delegable: true })
+        const { credential, holderKey } = root
+        if (holderKey === undefined) throw new Error('a delegable credential has a key')
+        const agent = agentFetch({ credential, holderKey, origins: app.origin, nowMs: () => site.clock.nowMs })
+        const next = await agent.delegate({ scope: ['orders:read'], ttlSeconds: 60, holderKey: await generatePrivateKey('Ed25519') })
+        expect(await (await next.fetch(`${app.origin}/orders`)).json()).toMatchObject({ ppid: root.ppid, scope: ['orders:read'] })
+        const lacking = await next.fetch(`${app.origin}/orders`, { method: 'POST', body: BODY, headers: json })
+        expect(await readDenial(lacking)).toMatchObject({ code: 'scope_insufficient', requiredScope: ['orders:write'] })
+        const written = await agent(`${app.origin}/orders`, { method: 'POST', body: BODY, headers: json })
+        expect(await written.json()).toEqual({ received: JSON.parse(BODY), holder: 'proven' })
+        await site.revoke(root)
+        expect(await readDenial(await next.fetch(`${app.origin}/orders`))).toMatchObject({ code: 'credential_revoked', needs: 'nothing' })
       })
 
       test('A101: with a proof that was used before is refused', async () => {
