@@ -1,4 +1,4 @@
-import { type DidKey, parseDidWeb } from '@countersign/core'
+import { type DidKey, parseDidWeb, type SiteId } from '@countersign/core'
 import { limits } from '@countersign/core/contract'
 import type { Deps } from '../deps.ts'
 import { readOwnKeys, readPinnedKeys } from '../keys/issuer-keys.ts'
@@ -20,7 +20,7 @@ export async function addIssuer(deps: Pick<Deps, 'store' | 'views' | 'didWeb' | 
   if ((await deps.store.site(issuer.siteId)) === undefined) throw new Problem('not_found')
   // Before anything is fetched: no host need be asked about an issuer that is there.
   if ((await deps.store.issuer(issuer.siteId, issuer.issuer)) !== undefined) throw existsAlready()
-  const keys = await keysFor(deps, issuer.issuer, pinned)
+  const keys = await keysFor(deps, issuer, pinned)
   const fetched = pinned === undefined && isDidWeb(issuer.issuer)
   const added = await deps.store.addIssuer(
     { ...issuer, fetched, keys: keys.map(({ id, key }) => ({ id, key: key.multikey, status: 'active' })) },
@@ -33,7 +33,11 @@ export async function addIssuer(deps: Pick<Deps, 'store' | 'views' | 'didWeb' | 
   return added
 }
 
-async function keysFor(deps: Pick<Deps, 'didWeb' | 'log'>, did: string, pinned: readonly string[] | undefined): Promise<readonly DidKey[]> {
+async function keysFor(
+  deps: Pick<Deps, 'didWeb' | 'log'>,
+  { siteId, issuer: did }: Pick<IssuerOrder, 'siteId' | 'issuer'>,
+  pinned: readonly string[] | undefined,
+): Promise<readonly DidKey[]> {
   if (!isDidWeb(did)) {
     const keys = readOwnKeys(did)
     if ('fault' in keys) throw new Problem('key_rejected', keys.fault, { errors: [{ path: 'issuer', message: keys.fault }] })
@@ -43,12 +47,12 @@ async function keysFor(deps: Pick<Deps, 'didWeb' | 'log'>, did: string, pinned: 
     const message = 'must be a did:web with a host name, not an address, and plain path segments'
     throw new Problem('validation_failed', `issuer ${message}`, { errors: [{ path: 'issuer', message }] })
   }
-  return pinned === undefined ? fetchKeys(deps, did) : pinnedKeys(readPinnedKeys(pinned))
+  return pinned === undefined ? fetchKeys(deps, did, siteId) : pinnedKeys(readPinnedKeys(pinned))
 }
 
 /** The keys that a `did:web` publishes now. Throws `key_rejected` when it cannot be fetched, or publishes none. */
-export async function fetchKeys({ didWeb, log }: Pick<Deps, 'didWeb' | 'log'>, did: string): Promise<readonly DidKey[]> {
-  const fetched = await didWeb.fetch(did)
+export async function fetchKeys({ didWeb, log }: Pick<Deps, 'didWeb' | 'log'>, did: string, forSite: SiteId): Promise<readonly DidKey[]> {
+  const fetched = await didWeb.fetch(did, forSite)
   if ('fault' in fetched) {
     log.info({ issuer: did, err: fetched.cause, fault: fetched.fault }, 'a DID document was not accepted')
     throw new Problem('key_rejected', `${fetched.fault}; nothing was stored`, {

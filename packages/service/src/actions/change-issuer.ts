@@ -39,7 +39,7 @@ async function keysAfter(
     return { keys: statesOf(nextKeyStates(before.keys, pinnedKeys(readPinnedKeys(pinned, before.keys)))), fetched: false }
   }
   if (before.fetched && before.status === 'distrusted' && status === 'trusted') {
-    return { keys: statesOf(nextKeyStates(before.keys, await fetchKeys(deps, before.issuer))) }
+    return { keys: statesOf(nextKeyStates(before.keys, await fetchKeys(deps, before.issuer, before.siteId))) }
   }
   return {}
 }

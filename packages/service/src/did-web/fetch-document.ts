@@ -12,8 +12,11 @@ interface FetchedKeys {
 
 /** Fetches DID documents from elsewhere. Never part of a verification. */
 export interface DidWebFetcher {
-  /** A fault is in words for whoever administers the site: they do not tell an open port from a closed one. `cause` is for the log. */
-  fetch(did: string): Promise<FetchedKeys | { readonly fault: string; readonly cause?: unknown }>
+  /**
+   * A fault is in words for whoever administers the site: they do not tell an open port from a closed one. `cause` is for the log. `forSite` is the
+   * site on whose request it is asked; each may have a few under way, so that slow hosts of one do not keep the others from asking.
+   */
+  fetch(did: string, forSite?: string): Promise<FetchedKeys | { readonly fault: string; readonly cause?: unknown }>
 }
 
 export interface DidWebOptions extends OutwardRules {
@@ -22,6 +25,8 @@ export interface DidWebOptions extends OutwardRules {
 }
 
 const TIMEOUT_MS = 5000
+/** On request, of one site and of all together. What the service asks by itself is not counted: it keeps its own measure. */
+const RUNNING_OF_SITE_MAX = 4
 const RUNNING_MAX = 32
 const BYTES_MAX = 64 * 1024
 const JSON_DEPTH_MAX = 16
@@ -34,20 +39,24 @@ const NOT_FETCHED = 'the DID document could not be fetched'
  * for every address of the name.
  */
 export function createDidWebFetcher(options: DidWebOptions): DidWebFetcher {
-  let running = 0
+  /** The site of each that is under way on request. */
+  const running: string[] = []
   return {
-    async fetch(did) {
+    async fetch(did, forSite) {
       const place = parseDidWeb(did)
       if (place === undefined) return { fault: 'this is not a did:web with a host name and plain path segments' }
-      if (running >= RUNNING_MAX) return { fault: 'too many DID documents are being fetched at the moment; try again' }
+      if (forSite !== undefined) {
+        const isTooMuch = running.length >= RUNNING_MAX || running.filter((site) => site === forSite).length >= RUNNING_OF_SITE_MAX
+        if (isTooMuch) return { fault: 'too many DID documents are being fetched at the moment; try again' }
+        running.push(forSite)
+      }
       let text: string
-      running++
       try {
         text = await fetchText(new URL(place.url), options)
       } catch (cause) {
         return { fault: cause instanceof Unfit ? cause.message : NOT_FETCHED, cause }
       } finally {
-        running--
+        if (forSite !== undefined) running.splice(running.indexOf(forSite), 1)
       }
       const json = parseJson(text, { depthMax: JSON_DEPTH_MAX })
       if ('fault' in json) return { fault: 'the DID document is not strict JSON' }

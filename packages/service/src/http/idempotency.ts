@@ -9,13 +9,14 @@ import type { IdempotencyKey, KeptAnswer } from '../store/store.ts'
 import type { MountedEndpoint } from './exit.ts'
 import type { Incoming } from './incoming.ts'
 
-/** How long a repetition waits for the first to end, and how often it looks. */
+/** How long a repetition waits for the first to end, and after how long it looks first; then twice as long each time, since looking is work. */
 export interface Patience {
   readonly waitMsMax: number
   readonly lookMs: number
 }
 
-const PATIENCE: Patience = { waitMsMax: 10_000, lookMs: 50 }
+const PATIENCE: Patience = { waitMsMax: 10_000, lookMs: 25 }
+const LOOK_MS_MAX = 1000
 
 /**
  * Answers a request once, however often it is sent under one Idempotency-Key: a repetition gets the kept answer, or `idempotency_conflict` when
@@ -51,7 +52,7 @@ async function begin(
   patience: Patience,
 ): Promise<'begun' | KeptAnswer> {
   const lookUntilMs = performance.now() + patience.waitMsMax
-  for (;;) {
+  for (let lookMs = patience.lookMs; ; lookMs = Math.min(2 * lookMs, LOOK_MS_MAX)) {
     const nowMs = clock.nowMs()
     const state = await store.beginIdempotent(key, nowMs + limits.idempotency_kept_seconds * 1000, nowMs)
     if (state === 'other_request')
@@ -60,7 +61,7 @@ async function begin(
     if (performance.now() >= lookUntilMs) {
       throw new Problem('store_unavailable', 'The first request with this Idempotency-Key is still running. Try again with the same key.')
     }
-    await sleep(patience.lookMs)
+    await sleep(lookMs)
   }
 }
 

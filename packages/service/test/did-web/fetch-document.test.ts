@@ -93,6 +93,26 @@ describe('createDidWebFetcher', () => {
     expect(asked).toEqual(['/.well-known/did.json', '/users/alice/did.json'])
   })
 
+  it('lets one site have a few under way, and the service itself as many as it needs', async () => {
+    const held: (() => void)[] = []
+    let listener: RequestListener = () => {}
+    const port = await listen(createHttpServer((request, response) => listener(request, response)))
+    const did = `did:web:localhost%3A${port}`
+    listener = (request, answer) => void held.push(() => json(did)(request, answer))
+    const fetcher = createDidWebFetcher({ allowLoopback: true })
+    const TOO_MUCH = { fault: 'too many DID documents are being fetched at the moment; try again' }
+    const running = Array.from({ length: 4 }, () => fetcher.fetch(did, 'loud.example'))
+    expect(await fetcher.fetch(did, 'loud.example')).toEqual(TOO_MUCH)
+    for (let i = 0; i < 28; i++) running.push(fetcher.fetch(did, `s${i}.example`))
+    expect(await fetcher.fetch(did, 'last.example')).toEqual(TOO_MUCH)
+    running.push(fetcher.fetch(did))
+    await expect.poll(() => held.length).toBe(33)
+    for (const answer of held) answer()
+    for (const fetched of await Promise.all(running)) expect(fetched).toHaveProperty('keys')
+    listener = json(did)
+    expect(await fetcher.fetch(did, 'loud.example')).toHaveProperty('keys')
+  })
+
   it('does not take a certificate that nobody vouches for', async () => {
     const { ca: _ca, ...strangers } = { ca: '', resolve: always('127.0.0.1') }
     expect(await fetchElsewhere(json, { ...strangers, ca: undefined as never })).toMatchObject({
@@ -302,7 +322,7 @@ describe('where it will not knock', () => {
       }),
     )
     const fetcher = createDidWebFetcher({ allowLoopback: true })
-    const fetched = await Promise.all(Array.from({ length: 80 }, () => fetcher.fetch(`did:web:localhost%3A${port}`)))
+    const fetched = await Promise.all(Array.from({ length: 80 }, (_, i) => fetcher.fetch(`did:web:localhost%3A${port}`, `s${i}.example`)))
     expect(most).toBeLessThanOrEqual(32)
     expect(fetched.filter((one) => 'fault' in one && one.fault.startsWith('too many'))).toHaveLength(48)
   })
