@@ -1,0 +1,58 @@
+import { spawnSync } from 'node:child_process'
+import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, expect, test } from 'vitest'
+
+const root = join(import.meta.dirname, '..')
+const scratch = mkdtempSync(join(tmpdir(), 'countersign-deploy-'))
+afterAll(() => rmSync(scratch, { recursive: true, force: true }))
+
+const read = (file: string) => readFileSync(join(root, file), 'utf8')
+const isInstalled = (program: string) => spawnSync('sh', ['-c', `command -v ${program}`]).status === 0
+
+test('every setting that a file of deploy/ names is one', () => {
+  const known = new Set([...read('docs/operating.md').matchAll(/`(COUNTERSIGN_[A-Z_]+)`/g)].map(([, name]) => name))
+  for (const file of globSync('deploy/*', { cwd: root })) {
+    const named = [...read(file).matchAll(/\b(COUNTERSIGN_[A-Z_]+)\b/g)].map(([, name]) => name)
+    expect(
+      named.filter((name) => !known.has(name)),
+      file,
+    ).toEqual([])
+  }
+})
+
+test('what the Dockerfile and the unit start is what a build makes', () => {
+  const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> }
+  expect(scripts).toHaveProperty('build')
+  for (const file of ['deploy/Dockerfile', 'deploy/countersign.service']) expect(read(file)).toContain('packages/service/dist/main.js')
+  expect(existsSync(join(root, 'packages/service/src/main.ts'))).toBe(true)
+  for (const [, workspace] of read('deploy/Dockerfile').matchAll(/--workspace (\S+)/g)) {
+    expect(existsSync(join(root, String(workspace), 'package.json'))).toBe(true)
+  }
+})
+
+test.runIf(isInstalled('nginx'))('nginx can read its configuration', () => {
+  const site = read('deploy/nginx.conf')
+    .replace(/server node-\w+:8787/g, 'server 127.0.0.1:8787')
+    .replace('listen 8080', 'listen 127.0.0.1:18080')
+  const whole = `pid ${scratch}/nginx.pid;\nerror_log stderr;\nevents {}\nhttp {\n  access_log off;\n  client_body_temp_path ${scratch};\n${site}\n}\n`
+  writeFileSync(join(scratch, 'nginx.conf'), whole)
+  const { status, stderr } = spawnSync('nginx', ['-t', '-c', join(scratch, 'nginx.conf')], { encoding: 'utf8' })
+  expect(stderr).toContain('test is successful')
+  expect(status).toBe(0)
+})
+
+test.runIf(isInstalled('systemd-analyze'))('systemd can read the unit', () => {
+  const unit = join(scratch, 'countersign.service')
+  // What it starts need not be installed here.
+  writeFileSync(unit, read('deploy/countersign.service').replace(/^ExecStart=\S+/m, `ExecStart=${process.execPath}`))
+  const { stderr } = spawnSync('systemd-analyze', ['verify', '--man=no', unit], { encoding: 'utf8' })
+  expect(stderr.split('\n').filter((line) => line.includes('countersign.service'))).toEqual([])
+})
+
+test('the compose file and the configuration of nginx name the same nodes', () => {
+  const nodes = [...read('deploy/nginx.conf').matchAll(/server (node-\w+):8787/g)].map(([, name]) => name)
+  expect(nodes.length).toBe(2)
+  for (const node of nodes) expect(read('deploy/compose.yaml')).toMatch(new RegExp(`^  ${node}:`, 'm'))
+})
