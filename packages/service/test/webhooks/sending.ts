@@ -117,7 +117,7 @@ export async function beginSending(shared: Store): Promise<Sending> {
     },
     async later(ms, got, count) {
       clock.pass(ms)
-      await expect.poll(() => got.length, { timeout: 10_000, interval: 5 }).toBe(count)
+      await expect.poll(() => got.length, { timeout: 30_000, interval: 5 }).toBe(count)
     },
   }
   return sending
