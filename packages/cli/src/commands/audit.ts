@@ -1,0 +1,29 @@
+import type { Verb } from '../command.ts'
+import { connect, requireSite } from '../connection.ts'
+import { listed, PAGE_OPTIONS, printList } from '../listed.ts'
+
+const LIMIT_DEFAULT = 50
+
+export const audit: Verb = {
+  options: PAGE_OPTIONS,
+  shares: ['site', 'service'],
+  examples: [
+    ['countersign audit --limit 20', 'the last twenty acts, the newest first'],
+    ['countersign audit --limit 1000 --json', 'for a program'],
+  ],
+  about: [`Lists ${LIMIT_DEFAULT} unless --limit says otherwise. What concerns no site is in countersign operator-audit.`],
+  async run(given, at) {
+    const { client, siteId } = await connect(given, at)
+    const site_id = requireSite({ siteId })
+    const page = await listed(given, (part) => client.listAudit({ site_id, ...part }), LIMIT_DEFAULT)
+    return printList(at, page, ['at', 'who', 'action', 'target', 'outcome', 'seq', 'reason'], (row) => [
+      row.at,
+      row.actor.id ?? row.actor.type,
+      row.action,
+      row.target,
+      row.outcome,
+      row.seq,
+      row.reason,
+    ])
+  },
+}

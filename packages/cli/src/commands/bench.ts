@@ -1,0 +1,167 @@
+import { Agent, request as httpRequest } from 'node:http'
+import { request as httpsRequest, Agent as SecureAgent } from 'node:https'
+import { Failure, Misuse, type Verb } from '../command.ts'
+import { findPlace } from '../connection.ts'
+import { createHistogram, type Histogram, histogramText, msText } from '../histogram.ts'
+import { facts, type Terminal } from '../output.ts'
+
+const BAR_WIDTH = 50
+
+export const bench: Verb = {
+  shares: ['credential', 'service'],
+  options: [
+    ['--path <path>', 'what to ask for; default: /api/protected/action, with POST'],
+    ['--request <method>', 'the method; default: POST for the protected route, otherwise GET'],
+    ['--connections <n>', 'how many at a time; default: 16'],
+    ['--seconds <n>', 'for how long; default: 5'],
+    ['--elsewhere', 'the service is not on this machine, and its operator knows of this'],
+  ],
+  examples: [
+    ['countersign bench', 'the demo credential at the protected route, for five seconds'],
+    ['countersign bench --path /healthz --connections 64 --seconds 10', 'the floor: nothing is decided there'],
+    ['countersign bench --bound', 'with a new signature for each request; this program is then the slower one'],
+  ],
+  about: [
+    'Sends the next request as soon as the answer to the last is there, on each connection. Load and service share this machine, so the figures are good for comparing two runs and not for more. Ends with 3 when anything was refused.',
+  ],
+  async run(given, at) {
+    const path = given.text('path') ?? '/api/protected/action'
+    if (!path.startsWith('/')) throw new Misuse('--path must begin with /')
+    const method = given.text('request') ?? (path === '/api/protected/action' ? 'POST' : 'GET')
+    const connections = given.integer('connections', { min: 1, max: 1000 }) ?? 16
+    const seconds = given.integer('seconds', { min: 1, max: 3600 }) ?? 5
+    const place = await findPlace(given, at, 'anyone')
+    const url = new URL(path, place.baseUrl)
+    if (!/^(?:127\.\d+\.\d+\.\d+|\[::1\]|localhost)$/.test(url.hostname) && !given.has('elsewhere'))
+      throw new Misuse(`${url.host} is not this machine. A load that nobody expects is an attack: add --elsewhere if its operator knows.`)
+    const headersOf = await presentationOf(given, place.dev, method, url.href)
+    const outcome = await load(url, method, headersOf, { connections, seconds, at })
+    const { histogram, statuses, elapsedMs, faults } = outcome
+    if (histogram.count === 0) throw new Failure('no_answer', `Nothing answers at ${url.origin} (${faults[0] ?? 'no answer'}).`, 5)
+    const perSecond = Math.round((histogram.count / elapsedMs) * 1000)
+    const refused = [...statuses].filter(([status]) => status >= 400).reduce((sum, [, count]) => sum + count, 0)
+    const latency = {
+      min: histogram.min,
+      mean: histogram.mean,
+      p50: histogram.quantile(0.5),
+      p90: histogram.quantile(0.9),
+      p99: histogram.quantile(0.99),
+      max: histogram.max,
+    }
+    at.result(
+      {
+        url: url.href,
+        connections,
+        seconds: Math.round(elapsedMs) / 1000,
+        requests: histogram.count,
+        per_second: perSecond,
+        refused,
+        failed: faults.length,
+        statuses: Object.fromEntries(statuses),
+        latency_ms: Object.fromEntries(Object.entries(latency).map(([name, ms]) => [name, Math.round(ms * 1000) / 1000])),
+        histogram: histogram.buckets().map(({ msMax, count }) => ({ le_ms: Math.round(msMax * 1000) / 1000, count })),
+      },
+      () =>
+        [
+          histogramText(histogram, BAR_WIDTH),
+          '',
+          facts([
+            ['requests', `${histogram.count}, ${perSecond} a second`],
+            [
+              'latency',
+              Object.entries(latency)
+                .map(([name, ms]) => `${name} ${msText(ms)}`)
+                .join(', '),
+            ],
+            ['answers', [...statuses].map(([status, count]) => `${count} × ${status}`).join(', ')],
+            ['failed', faults.length === 0 ? undefined : `${faults.length} (${faults[0]})`],
+          ]),
+        ].join('\n'),
+    )
+    if (faults.length > 0) return 1
+    return refused > 0 ? 3 : 0
+  },
+}
+
+type HeadersOf = () => Promise<Readonly<Record<string, string>>>
+
+/** The headers of each request: always the same, or signed anew for a bound credential. Without a credential at hand, none. */
+async function presentationOf(given: Parameters<Verb['run']>[0], dev: unknown, method: string, url: string): Promise<HeadersOf> {
+  if (dev === undefined && given.text('credential') === undefined) return async () => ({})
+  const [{ CREDENTIAL_HEADER, holderRequestFrom, signRequest }, { chooseCredential, requireKey }] = await Promise.all([
+    import('@countersign/core'),
+    import('../credential/read-credential.ts'),
+  ])
+  const { header, signed, holderKey } = await chooseCredential(given, dev as never)
+  const own = { [CREDENTIAL_HEADER]: header }
+  if (signed.credential.holderKey === undefined) return async () => own
+  const key = requireKey(holderKey)
+  return async () => ({
+    ...own,
+    ...(await signRequest(holderRequestFrom(method, url, new Headers(own), 'none'), { key, nowMs: Date.now() })),
+  })
+}
+
+interface LoadOptions {
+  readonly connections: number
+  readonly seconds: number
+  readonly at: Terminal
+}
+
+interface Outcome {
+  readonly histogram: Histogram
+  readonly statuses: ReadonlyMap<number, number>
+  readonly faults: readonly string[]
+  readonly elapsedMs: number
+}
+
+const FAULTS_MAX = 1000
+
+async function load(url: URL, method: string, headersOf: HeadersOf, { connections, seconds, at }: LoadOptions): Promise<Outcome> {
+  const [send, agent] =
+    url.protocol === 'https:'
+      ? [httpsRequest, new SecureAgent({ keepAlive: true, maxSockets: connections })]
+      : [httpRequest, new Agent({ keepAlive: true, maxSockets: connections })]
+  const histogram = createHistogram()
+  const statuses = new Map<number, number>()
+  const faults: string[] = []
+  const startMs = performance.now()
+  const endMs = startMs + seconds * 1000
+  const once = (headers: Readonly<Record<string, string>>) =>
+    new Promise<number>((resolve, reject) => {
+      const request = send(url, { method, headers, agent }, (response) => {
+        response.on('end', () => resolve(response.statusCode ?? 0)).on('error', reject)
+        response.resume()
+      })
+      request.on('error', reject)
+      request.end()
+    })
+  const work = async () => {
+    while (performance.now() < endMs && faults.length < FAULTS_MAX) {
+      try {
+        const headers = await headersOf()
+        const sentMs = performance.now()
+        const status = await once(headers)
+        histogram.add(performance.now() - sentMs)
+        statuses.set(status, (statuses.get(status) ?? 0) + 1)
+      } catch (fault) {
+        faults.push((fault as NodeJS.ErrnoException).code ?? 'no answer')
+        if (histogram.count === 0) return
+      }
+    }
+  }
+  const drawing = setInterval(() => {
+    const done = Math.min((performance.now() - startMs) / (seconds * 1000), 1)
+    at.progress(
+      `[${'█'.repeat(Math.round(done * 20)).padEnd(20, '·')}] ${histogram.count} requests, p50 ${msText(histogram.quantile(0.5))}, p99 ${msText(histogram.quantile(0.99))}`,
+    )
+  }, 100)
+  try {
+    await Promise.all(Array.from({ length: connections }, work))
+  } finally {
+    clearInterval(drawing)
+    at.progress(undefined)
+    agent.destroy()
+  }
+  return { histogram, statuses, faults, elapsedMs: performance.now() - startMs }
+}

@@ -1,0 +1,58 @@
+import { Misuse, type Verb } from '../command.ts'
+import { orMisuse, readDevFile } from '../connection.ts'
+import { facts, jsonText } from '../output.ts'
+import { writeNewPrivate } from '../private-output.ts'
+import { scopesOf } from '../scopes.ts'
+
+export const delegate: Verb = {
+  words: [['<holder>', 'who gets it: a did:key, or a file that keygen made']],
+  shares: ['credential'],
+  options: [
+    ['--scope <scope>', 'a part of what you have; may be repeated', 'list'],
+    ['--ttl-seconds <n>', 'how long it lives, never longer than yours; default: 3600'],
+    ['--delegable', 'the next holder may hand it on in turn'],
+    ['--out <file>', 'write the credential to a new file that only you can read'],
+  ],
+  examples: [
+    ['countersign delegate did:key:z6Mk… --credential mine.json --holder-key mine.jwk --scope orders:read', 'for an hour'],
+    ['countersign delegate helper.jwk --bound --scope orders:read --out helper.json', 'from the demo credential'],
+  ],
+  about: [
+    'Asks nobody: the credential that you hold vouches for the next. It has to be bound to your key and delegable. Revoking yours ends all that came from it.',
+  ],
+  async run(given, at) {
+    const scope = scopesOf(given)
+    if (scope === undefined) throw new Misuse('What does it allow? Give --scope, once for each.')
+    const ttlSeconds = given.integer('ttl-seconds', { min: 1, max: 366 * 86_400 }) ?? 3600
+    const [{ agentFetch }, { didKey }, { chooseCredential, readPrivateKey, requireKey }] = await Promise.all([
+      import('@countersign/sdk'),
+      import('@countersign/core'),
+      import('../credential/read-credential.ts'),
+    ])
+    const { document, signed, holderKey } = await chooseCredential(given, readDevFile(at))
+    if (signed.credential.holderKey === undefined) throw new Misuse('This credential is not bound to a key, so it cannot be handed on.')
+    const key = requireKey(holderKey)
+    const to = given.word(0).startsWith('did:') ? given.word(0) : didKey((await readPrivateKey(given.word(0))).publicKey)
+    // Nothing is sent: the origin only stands for all those that there are none of.
+    const agent = orMisuse(() => agentFetch({ credential: document, holderKey: key, origins: 'https://nowhere.invalid' }))
+    const delegable = given.has('delegable')
+    const { credential } = await agent.delegate({ scope, ttlSeconds, holderKey: to, delegable }).catch((fault: unknown) => {
+      throw fault instanceof TypeError ? new Misuse(fault.message, { cause: fault }) : fault
+    })
+    const out = given.text('out')
+    if (out !== undefined) writeNewPrivate(out, `${jsonText(credential, 2)}\n`)
+    const id = String(credential.id).replace('did:service:', '')
+    if (out === undefined) at.result({ credential, credential_id: id }, () => jsonText(credential, 2))
+    else at.result({ credential_id: id, file: out }, () => id)
+    if (!at.isJson)
+      at.note(
+        facts([
+          ['credential', id],
+          ['for', to],
+          ['expires', credential.validUntil],
+          ['file', out],
+        ]),
+      )
+    return 0
+  },
+}

@@ -1,0 +1,45 @@
+import type { Verb } from '../command.ts'
+import { connect } from '../connection.ts'
+import { facts } from '../output.ts'
+import { scopesOf } from '../scopes.ts'
+
+export const exchange: Verb = {
+  shares: ['credential', 'site', 'service'],
+  options: [
+    ['--scope <scope>', 'a part of the scope of the credential; may be repeated; default: all of it', 'list'],
+    ['--ttl-seconds <n>', 'how long the token lives, 60 to 3600; default: 900'],
+  ],
+  examples: [
+    ['countersign exchange > token', 'the demo credential, for a token of fifteen minutes'],
+    ['countersign exchange --credential bot.json --holder-key bot.jwk --scope orders:read --json', 'all that the service says of it'],
+  ],
+  about: [
+    'For programs that cannot send a credential. A bearer token is good for whoever has it, and dies with its credential, its user and its issuer.',
+  ],
+  async run(given, at) {
+    const { client, dev } = await connect(given, at, 'anyone')
+    const { chooseCredential, requireKey } = await import('../credential/read-credential.ts')
+    const { document, signed, holderKey } = await chooseCredential(given, dev)
+    const isBound = signed.credential.holderKey !== undefined
+    const token = await client.exchangeProof(
+      {
+        credential: document as never,
+        site_id: given.text('site'),
+        requested_scope: scopesOf(given),
+        ttl_seconds: given.integer('ttl-seconds', { min: 60, max: 3600 }),
+      },
+      isBound ? { holderKey: requireKey(holderKey) } : {},
+    )
+    at.result(token, () => token.access_token)
+    if (!at.isJson)
+      at.note(
+        facts([
+          ['site', token.site_id],
+          ['scope', token.scope],
+          ['permission', token.permission_id],
+          ['lives', `${token.expires_in} s`],
+        ]),
+      )
+    return 0
+  },
+}

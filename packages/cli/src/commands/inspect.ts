@@ -1,0 +1,105 @@
+import { type Given, Misuse, type Verb } from '../command.ts'
+import { readDevFile } from '../connection.ts'
+import type { NotChecked } from '../credential/shown-checks.ts'
+import { jsonText, type Terminal, visible } from '../output.ts'
+import { scopesOf } from '../scopes.ts'
+import { readTextFrom } from '../secret-source.ts'
+import { timeOf } from '../time.ts'
+
+export const inspect: Verb = {
+  words: [
+    ['[file]', 'the credential: signed JSON, an answer with it, or the header; - for the standard input; default: that of data/dev.json'],
+  ],
+  options: [
+    ['--site <site_id>', 'also check that it is for this site'],
+    ['--scope <scope>', 'also check that it has this scope; may be repeated', 'list'],
+    ['--at <time>', 'check as if it were this time, such as 2027-01-31T12:00:00Z'],
+    ['--did-document <file>', 'the DID document of its issuer, for one whose DID does not carry its key (did:web)'],
+    ['--document', 'print the signed object as well'],
+  ],
+  examples: [
+    ['countersign inspect alice.json', 'what it says, and how each check comes out'],
+    ['countersign inspect data/credential.header --at 2030-01-01T00:00:00Z', 'would it still be good then?'],
+    ['pbpaste | countersign inspect - --site shop.example --scope orders:read', 'will it do there?'],
+  ],
+  about: [
+    'Offline: nobody is asked. The signature is checked with the key that the issuer’s own DID carries, so a good one says who signed and not that any site trusts them, and nothing is known of revocations. To ask a service: countersign verify. Ends with 3 when a check is refused.',
+  ],
+  async run(given, at) {
+    const { explain, isDeny, readCredentialHeader } = await import('@countersign/core')
+    const { headerOfText, objectOfHeader } = await import('../credential/read-credential.ts')
+    const { offlineSite, rootOf } = await import('../credential/offline-site.ts')
+    const { checksText, claimsFacts, claimsText, shownChecks } = await import('../credential/shown-checks.ts')
+    const header = headerOfText(await textOf(given, at))
+    const read = readCredentialHeader(header)
+    const credential = isDeny(read) ? undefined : read.credential
+    const site = offlineSite(credential, given.text('site'), await documentOf(given))
+    const nowMs = timeOf(given.text('at'), '--at') ?? Date.now()
+    const { parseScopeList } = await import('@countersign/core')
+    const scope = parseScopeList(scopesOf(given) ?? [])
+    if (scope === undefined) throw new Misuse('--scope must be lower-case scopes such as orders:read')
+    const explanation = await explain({ header }, { scope, nowMs }, { site, ageMs: 0, ageMsMax: 0 })
+    const root = rootOf(credential)
+    const isKeyKnown = root !== undefined && site.issuer(root.issuer) !== undefined
+    const checks = shownChecks(explanation, notCheckedOf(given, credential?.holderKey, isKeyKnown))
+    const isRefused = checks.some(({ result }) => result === 'refused')
+    const isSigned = checks.every(({ check, result }) => (check !== 'signature' && check !== 'delegation') || result === 'passed')
+    const document = objectOfHeader(header)
+    const mark = isSigned
+      ? `NOT VERIFIED: the signature is that of ${visible(root?.issuer ?? '')}, but no site was asked whether it trusts this issuer or has revoked anything.`
+      : 'UNVERIFIED: no signature vouches for what follows. Anybody can have written it.'
+    at.result(
+      {
+        verified: false,
+        signature: isSigned
+          ? 'holds'
+          : checks.some(({ check, result }) => check === 'signature' && result === 'refused')
+            ? 'broken'
+            : 'not_checked',
+        claims: credential === undefined ? null : claimsFacts(credential),
+        checks,
+        ...(given.has('document') ? { document } : {}),
+      },
+      () =>
+        [
+          at.paint(isSigned ? 'yellow' : 'red', mark),
+          '',
+          ...(credential === undefined ? [] : [claimsText(credential, at), '']),
+          ...((credential === undefined || given.has('document')) && document !== undefined ? [jsonText(document, 2), ''] : []),
+          checksText(checks),
+        ].join('\n'),
+    )
+    return isRefused ? 3 : 0
+  },
+}
+
+async function textOf(given: Given, at: Terminal): Promise<string> {
+  const file = given.words[0]
+  if (file !== undefined) return readTextFrom(file, 'the credential')
+  const dev = readDevFile(at)
+  if (dev === undefined) throw new Misuse('Which credential? Name a file, or - for the standard input.')
+  at.note('Using the credential of data/dev.json')
+  return JSON.stringify(dev.credential)
+}
+
+async function documentOf(given: Given): Promise<unknown> {
+  const file = given.text('did-document')
+  if (file === undefined) return undefined
+  try {
+    return JSON.parse(await readTextFrom(file, 'the DID document'))
+  } catch (fault) {
+    throw fault instanceof SyntaxError ? new Misuse(`${file} is not JSON`) : fault
+  }
+}
+
+function notCheckedOf(given: Given, holderKey: string | undefined, isKeyKnown: boolean): NotChecked {
+  return {
+    freshness: 'no service was asked',
+    revocation: 'no service was asked',
+    issuer: isKeyKnown ? 'whether a site trusts it is for the site to say' : 'its DID carries no key: give --did-document',
+    issuer_limits: 'a site may allow its issuer less',
+    ...(given.text('site') === undefined ? { site: 'give --site' } : {}),
+    ...(given.list('scope').length === 0 ? { scope: 'give --scope' } : {}),
+    ...(holderKey === undefined ? {} : { holder: 'every request has to be signed by the key that it is bound to' }),
+  }
+}

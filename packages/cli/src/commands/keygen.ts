@@ -1,0 +1,35 @@
+import { Misuse, type Verb } from '../command.ts'
+import { facts } from '../output.ts'
+import { writeNewPrivate } from '../private-output.ts'
+
+const ALGORITHMS = ['Ed25519', 'P-256'] as const
+
+export const keygen: Verb = {
+  words: [['<file>', 'where the private key goes, as a JWK; - for the standard output']],
+  options: [['--algorithm <name>', `${ALGORITHMS.join(' or ')}; default: ${ALGORITHMS[0]}`]],
+  examples: [
+    ['countersign keygen holder.jwk', 'prints the public half, for --holder-key of issue'],
+    ['countersign keygen - --json | vault kv put secret/agent -', 'straight into a store of secrets'],
+  ],
+  about: ['Only the owner can read the file, and a file that is there already is never written over.'],
+  async run(given, at) {
+    const file = given.word(0)
+    const name = given.text('algorithm') ?? ALGORITHMS[0]
+    const algorithm = ALGORITHMS.find((each) => each === name)
+    if (algorithm === undefined) throw new Misuse(`--algorithm must be ${ALGORITHMS.join(' or ')}`)
+    const { didKey, exportPrivateJwk, generatePrivateKey } = await import('@countersign/core')
+    const key = await generatePrivateKey(algorithm, { extractable: true })
+    const jwk = await exportPrivateJwk(key)
+    const did = didKey(key.publicKey)
+    const { multikey } = key.publicKey
+    if (file === '-') {
+      at.result({ did, multikey, private_jwk: jwk }, () => JSON.stringify(jwk))
+      if (!at.isJson) at.note(facts([['public key', did]]))
+      return 0
+    }
+    writeNewPrivate(file, `${JSON.stringify(jwk)}\n`)
+    at.result({ did, multikey, file }, () => did)
+    at.note(`The private key is in ${file}. Only you can read it; nobody can make it again.`)
+    return 0
+  },
+}

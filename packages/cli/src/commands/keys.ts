@@ -1,0 +1,100 @@
+import { type Group, Misuse } from '../command.ts'
+import { confirmRemoval } from '../confirm.ts'
+import { connect, requireSite } from '../connection.ts'
+import { findListed, listed, PAGE_OPTIONS, printList } from '../listed.ts'
+import { facts } from '../output.ts'
+import { writeNewPrivate } from '../private-output.ts'
+import { scopesOf } from '../scopes.ts'
+
+const PERMISSIONS = 'tokens:introspect, tokens:revoke, credentials:issue, credentials:revoke, feed:read, site:admin'
+
+export const keys: Group = {
+  verbs: {
+    list: {
+      summary: 'list the API keys of a site',
+      options: PAGE_OPTIONS,
+      shares: ['site', 'service'],
+      examples: [['countersign keys list --site shop.example', 'without their secrets, which nobody has']],
+      async run(given, at) {
+        const { client, siteId } = await connect(given, at)
+        const site_id = requireSite({ siteId })
+        const page = await listed(given, (part) => client.listKeys({ site_id, ...part }))
+        return printList(at, page, ['key', 'ends with', 'permissions', 'label', 'created', 'expires'], (key) => [
+          key.key_id,
+          key.last4,
+          key.permissions.join(' '),
+          key.label,
+          key.created_at,
+          key.expires_at,
+        ])
+      },
+    },
+    show: {
+      summary: 'show an API key, without its secret',
+      words: [['<key_id>', 'key_…']],
+      shares: ['site', 'service'],
+      examples: [['countersign keys show key_01k…', 'what it may do, and until when']],
+      async run(given, at) {
+        const { client, siteId } = await connect(given, at)
+        const site_id = requireSite({ siteId })
+        const key = await findListed(
+          (part) => client.listKeys({ site_id, ...part }),
+          'key',
+          ({ key_id }) => key_id === given.word(0),
+        )
+        at.result(key, () => facts(Object.entries(key)))
+        return 0
+      },
+    },
+    create: {
+      summary: 'make an API key for a site; it is shown once',
+      options: [
+        ['--permissions <names>', `${PERMISSIONS}; may be repeated`, 'list'],
+        ['--label <text>', 'for people'],
+        ['--expires-in-seconds <n>', 'until when it works; default: until it is deleted'],
+        ['--out <file>', 'write the key to a new file that only you can read'],
+      ],
+      shares: ['site', 'service'],
+      examples: [
+        ['countersign keys create --permissions feed:read,tokens:introspect --label guard --out guard.key', 'for a guard'],
+        ['countersign keys create --permissions credentials:revoke --expires-in-seconds 3600', 'printed, for an hour'],
+      ],
+      async run(given, at) {
+        const permissions = scopesOf(given, 'permissions')
+        if (permissions === undefined) throw new Misuse(`What may it do? Give --permissions: ${PERMISSIONS}`)
+        const expires = given.integer('expires-in-seconds', { min: 1, max: 3660 * 86_400 })
+        const { client, siteId } = await connect(given, at)
+        const made = await client.createKey({
+          site_id: requireSite({ siteId }),
+          permissions: permissions as never,
+          label: given.text('label'),
+          expires_in_seconds: expires,
+        })
+        const out = given.text('out')
+        if (out === undefined) at.result(made, () => made.api_key)
+        else {
+          writeNewPrivate(out, `${made.api_key}\n`)
+          at.result({ key_id: made.key_id, permissions: made.permissions, file: out }, () => made.key_id)
+        }
+        if (!at.isJson) at.note(`Key ${made.key_id}. It is shown only now.`)
+        return 0
+      },
+    },
+    delete: {
+      summary: 'delete an API key',
+      words: [['<key_id>', 'key_…']],
+      shares: ['site', 'service', 'removal'],
+      examples: [['countersign keys delete key_01k… --yes', 'it stops working at once, and its streams are closed']],
+      async run(given, at) {
+        const { client, siteId } = await connect(given, at)
+        const target = { site_id: requireSite({ siteId }), key_id: given.word(0) }
+        const removal = { act: `delete the key ${target.key_id} of ${target.site_id}`, plan: { action: 'keys delete', ...target } }
+        const answer = await confirmRemoval(given, at, removal)
+        if (answer !== undefined) return answer
+        await client.deleteKey(target)
+        at.result({ key_id: target.key_id, deleted: true }, () => `Deleted ${target.key_id}.`)
+        return 0
+      },
+    },
+  },
+}

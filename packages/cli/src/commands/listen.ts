@@ -1,0 +1,139 @@
+import { createServer, type IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { buffer } from 'node:stream/consumers'
+import { Failure, Misuse, type Verb } from '../command.ts'
+import { connect, requireSite } from '../connection.ts'
+import { type Terminal, visible } from '../output.ts'
+import { writeNewPrivate } from '../private-output.ts'
+import { scopesOf } from '../scopes.ts'
+import { untilStopped } from '../until-stopped.ts'
+
+/** What a receiver needs for checking the signature itself, and what the body is. */
+const PASSED_ON = ['content-type', 'webhook-id', 'webhook-timestamp', 'webhook-signature', 'user-agent']
+
+export const listen: Verb = {
+  shares: ['site', 'service'],
+  options: [
+    ['--forward <url>', 'where to pass them on to, such as http://localhost:3000/hooks; without it they are only shown'],
+    ['--kinds <kinds>', 'only these, such as user.revoked; may be repeated; default: all', 'list'],
+    ['--count <n>', 'end after so many deliveries'],
+    ['--out <file>', 'write the secret to a new file that only you can read; otherwise it is shown'],
+  ],
+  examples: [
+    ['countersign listen --forward http://localhost:3000/hooks', 'into the program that you are writing'],
+    ['countersign listen --kinds user.revoked --json', 'one line of JSON for each'],
+  ],
+  about: [
+    'Makes a webhook to a port of this machine, checks the signature of every delivery, passes it on as it came, answers with what your program answers, and deletes the webhook at the end. Only a development start sends to this machine. Your program gets the signature too: give it the secret.',
+  ],
+  async run(given, at) {
+    const forward = given.text('forward')
+    if (forward !== undefined && !/^https?:\/\//.test(URL.canParse(forward) ? forward : ''))
+      throw new Misuse('--forward must be a URL such as http://localhost:3000/hooks')
+    const countMax = given.integer('count', { min: 1, max: 1_000_000_000 }) ?? Number.POSITIVE_INFINITY
+    const kinds = scopesOf(given, 'kinds')
+    const { client, siteId } = await connect(given, at)
+    const site_id = requireSite({ siteId })
+    const { verifyWebhook } = await import('@countersign/sdk')
+    const stop = untilStopped()
+    // A delivery may be here before the answer that says what it is signed with.
+    const signedWith = Promise.withResolvers<string>()
+    let count = 0
+    const server = createServer((request, response) => {
+      receive(request).then(
+        (status) => {
+          response.writeHead(status).end()
+          if (count >= countMax) stop.abort()
+        },
+        (fault: unknown) => {
+          at.note(visible(`A delivery could not be handled: ${fault instanceof Error ? fault.message : String(fault)}`))
+          response.writeHead(500).end()
+        },
+      )
+    })
+    const receive = async (request: IncomingMessage): Promise<number> => {
+      const body = new Uint8Array(await buffer(request))
+      const event = await verifyWebhook({ secret: await signedWith.promise, headers: request.headers, body }).catch((fault: Error) => fault)
+      if (event instanceof Error) {
+        at.note(visible(`Refused a delivery: ${event.message}`))
+        return 400
+      }
+      count++
+      const { id, type, data } = event
+      const passed = forward === undefined ? undefined : await passOn(forward, request, body)
+      const outcome = passed === undefined ? '' : `  → ${passed.status ?? passed.why}, ${passed.ms} ms`
+      at.item(
+        { event: type, id, entry: data, ...(passed === undefined ? {} : { forwarded: passed }) },
+        () => `${data.at}  ${type.padEnd(18)}  ${id}${outcome}`,
+      )
+      return passed === undefined ? 204 : (passed.status ?? 502)
+    }
+    await new Promise<void>((resolve, reject) => server.once('error', reject).listen(0, '127.0.0.1', resolve))
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+    try {
+      const made = await client.createWebhook({ site_id, url, ...(kinds && { kinds: kinds as never }) }).catch(refused)
+      signedWith.resolve(made.secret)
+      try {
+        announce(at, given.text('out'), { url, webhook_id: made.webhook_id, secret: made.secret, site_id, forward })
+        await new Promise<void>((resolve) => {
+          if (stop.signal.aborted) resolve()
+          stop.signal.addEventListener('abort', () => resolve())
+        })
+      } finally {
+        await client.deleteWebhook({ site_id, webhook_id: made.webhook_id })
+        at.note(`Deleted the webhook ${made.webhook_id}.`)
+      }
+    } finally {
+      server.closeAllConnections()
+      server.close()
+    }
+    return 0
+  },
+}
+
+interface Listening {
+  readonly url: string
+  readonly webhook_id: string
+  readonly secret: string
+  readonly site_id: string
+  readonly forward: string | undefined
+}
+
+function announce(at: Terminal, out: string | undefined, { url, webhook_id, secret, site_id, forward }: Listening): void {
+  if (out !== undefined) writeNewPrivate(out, `${secret}\n`)
+  const shown = out === undefined ? { secret } : { file: out }
+  if (at.isJson) at.item({ event: 'listening', webhook_id, url, ...shown }, () => '')
+  else {
+    at.note(`Listening for ${site_id}${forward === undefined ? '' : `, passing on to ${forward}`}. Stop with Ctrl-C.`)
+    at.note(out === undefined ? `secret  ${secret}` : `The secret is in ${out}.`)
+  }
+}
+
+async function passOn(url: string, { headers }: IncomingMessage, body: Uint8Array<ArrayBuffer>) {
+  const kept = PASSED_ON.flatMap((name) => (typeof headers[name] === 'string' ? [[name, headers[name]] as const] : []))
+  const startMs = performance.now()
+  try {
+    const response = await fetch(url, {
+      method: 'POST',
+      headers: Object.fromEntries(kept),
+      body,
+      redirect: 'manual',
+      signal: AbortSignal.timeout(14_000),
+    })
+    await response.body?.cancel()
+    return { status: response.status, ms: Math.round(performance.now() - startMs) }
+  } catch (fault) {
+    const { cause } = fault as Error
+    const why = cause instanceof Error && 'code' in cause ? String(cause.code) : 'no answer'
+    return { why, ms: Math.round(performance.now() - startMs) }
+  }
+}
+
+function refused(fault: unknown): never {
+  if (fault instanceof Error && 'code' in fault && fault.code === 'webhook_url_forbidden')
+    throw new Failure(
+      'webhook_url_forbidden',
+      'This service does not send to this machine: only a development start does (countersign dev).',
+    )
+  throw fault
+}

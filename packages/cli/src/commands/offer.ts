@@ -1,0 +1,33 @@
+import { Misuse, type Verb } from '../command.ts'
+import { connect, requireSite } from '../connection.ts'
+import { scopesOf } from '../scopes.ts'
+
+export const offer: Verb = {
+  shares: ['site', 'service'],
+  options: [
+    ['--user-ref <text>', 'your own name of the user; it is not kept'],
+    ['--ppid <ppid>', 'the user’s name at the site, in place of --user-ref'],
+    ['--scope <scope>', 'what it will allow; may be repeated', 'list'],
+    ['--permission-id <id>', 'a label of the site’s own'],
+    ['--ttl-seconds <n>', 'how long the credential will live; default: 30 days'],
+  ],
+  examples: [['countersign offer --user-ref alice --scope orders:read', 'a link to send to alice, good for 15 minutes and one use']],
+  about: ['The wallet page of the service claims the credential and binds it to a key that never leaves the browser.'],
+  async run(given, at) {
+    const scope = scopesOf(given)
+    const [userRef, ppid] = [given.text('user-ref'), given.text('ppid')]
+    if (scope === undefined) throw new Misuse('What will it allow? Give --scope, once for each.')
+    if ((userRef === undefined) === (ppid === undefined)) throw new Misuse('For whom? Give --user-ref or --ppid, one of them.')
+    const { client, siteId } = await connect(given, at)
+    const made = await client.createOffer({
+      site_id: requireSite({ siteId }),
+      ...(userRef === undefined ? { ppid: ppid ?? '' } : { user_ref: userRef }),
+      scope,
+      permission_id: given.text('permission-id'),
+      ttl_seconds: given.integer('ttl-seconds', { min: 1, max: 366 * 86_400 }),
+    })
+    at.result(made, () => made.offer_url)
+    at.note(`Good for ${made.expires_in / 60} minutes, once. Whoever opens it first has it.`)
+    return 0
+  },
+}

@@ -1,0 +1,24 @@
+import type { Verb } from '../command.ts'
+import { connect, requireSite } from '../connection.ts'
+import { facts } from '../output.ts'
+
+export const reinstate: Verb = {
+  words: [['<ppid>', 'the user, did:service:ppid_…']],
+  shares: ['site', 'service'],
+  options: [['--reason <text>', 'why, for the audit']],
+  examples: [['countersign reinstate did:service:ppid_… --reason "laptop found"', 'then issue a new credential']],
+  about: ['Credentials that are signed from now on count again. Older ones stay revoked for ever.'],
+  async run(given, at) {
+    const { client, siteId } = await connect(given, at)
+    const done = await client.reinstateUser({ ppid: given.word(0), site_id: requireSite({ siteId }), reason: given.text('reason') })
+    at.result(done, () =>
+      facts([
+        [done.already_active ? 'was not revoked' : 'reinstated', done.ppid],
+        ['at', done.reinstated_at],
+        ['log', `${done.epoch}.${done.seq}`],
+      ]),
+    )
+    if (!done.already_active) at.note('Credentials from before stay revoked: issue a new one.')
+    return 0
+  },
+}

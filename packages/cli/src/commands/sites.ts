@@ -1,0 +1,120 @@
+import { type Given, type Group, Misuse, type Option } from '../command.ts'
+import { confirmRemoval } from '../confirm.ts'
+import { connect, requireSite } from '../connection.ts'
+import { listed, PAGE_OPTIONS, printList } from '../listed.ts'
+import { clearedOf, oneOf } from '../members.ts'
+import { facts } from '../output.ts'
+
+const TTL_MAX = 366 * 86_400
+
+const MEMBERS: readonly Option[] = [
+  ['--name <text>', 'for people'],
+  ['--return-urls <url>', 'where a hosted sign-in may return to; may be repeated; replaces all', 'list'],
+  ['--bearer <mode>', 'on or off: whether bearer tokens are taken'],
+  ['--holder-proof <mode>', 'optional or required: whether credentials without a holder key are refused'],
+  ['--credential-ttl-seconds-max <n>', 'the longest life that a credential may have here'],
+]
+
+interface Site {
+  readonly site_id: string
+  readonly name: string | null
+  readonly return_urls: readonly string[]
+  readonly bearer: string
+  readonly holder_proof: string
+  readonly credential_ttl_seconds_max: number | null
+  readonly created_at: string
+}
+
+const siteText = (site: Site) => facts(Object.entries(site))
+
+export const sites: Group = {
+  verbs: {
+    list: {
+      summary: 'list sites; with a key of a site, that one',
+      options: PAGE_OPTIONS,
+      shares: ['service'],
+      examples: [['countersign sites list', 'all sites, with an operator key']],
+      async run(given, at) {
+        const { client } = await connect(given, at, 'operator')
+        const page = await listed(given, (part) => client.listSites(part))
+        return printList(at, page, ['site', 'name', 'bearer', 'holder proof', 'created'], (site) => [
+          site.site_id,
+          site.name,
+          site.bearer,
+          site.holder_proof,
+          site.created_at,
+        ])
+      },
+    },
+    show: {
+      summary: 'show a site',
+      words: [['[site_id]', 'default: that of --site']],
+      shares: ['site', 'service'],
+      examples: [['countersign sites show shop.example', 'all that is set']],
+      async run(given, at) {
+        const { client, siteId } = await connect(given, at)
+        const site = await client.readSite({ site_id: given.words[0] ?? requireSite({ siteId }) })
+        at.result(site, () => siteText(site))
+        return 0
+      },
+    },
+    create: {
+      summary: 'create a site; needs an operator key',
+      words: [['<site_id>', 'a lower-case host name, such as shop.example']],
+      options: MEMBERS,
+      shares: ['service'],
+      examples: [
+        ['countersign sites create shop.example --name Shop --return-urls https://shop.example/back', 'then: issuers add, keys create'],
+      ],
+      async run(given, at) {
+        const { client } = await connect(given, at, 'operator')
+        const site = await client.createSite({ site_id: given.word(0), ...membersOf(given) })
+        at.result(site, () => siteText(site))
+        at.note(`Next: countersign keys create --site ${site.site_id} --permissions credentials:issue,credentials:revoke,feed:read`)
+        return 0
+      },
+    },
+    change: {
+      summary: 'change a site; what is not named stays',
+      words: [['[site_id]', 'default: that of --site']],
+      options: [...MEMBERS, ['--clear <member>', 'take away name or credential_ttl_seconds_max; may be repeated', 'list']],
+      shares: ['site', 'service', 'removal'],
+      examples: [
+        ['countersign sites change shop.example --bearer off', 'when nobody needs tokens any more; those that are out end at once'],
+        ['countersign sites change shop.example --clear name', 'without a name'],
+      ],
+      about: ['Switching bearer off, or asking every credential for a holder key, takes access away: it is asked for first.'],
+      async run(given, at) {
+        const members = { ...membersOf(given), ...clearedOf(given, ['name', 'credential_ttl_seconds_max']) }
+        if (Object.keys(members).length === 0) throw new Misuse('What shall change? See countersign sites change --help')
+        const { client, siteId } = await connect(given, at)
+        const site_id = given.words[0] ?? requireSite({ siteId })
+        const takes = [
+          members.bearer === 'off' && 'end all bearer tokens',
+          members.holder_proof === 'required' && 'refuse credentials without a holder key',
+        ].filter((words) => words !== false)
+        if (takes.length > 0 || given.has('dry-run')) {
+          const act = takes.length > 0 ? `${takes.join(' and ')} at ${site_id}` : `change ${Object.keys(members).join(', ')} of ${site_id}`
+          const answer = await confirmRemoval(given, at, { act, plan: { action: 'sites change', site_id, ...members } })
+          if (answer !== undefined) return answer
+        }
+        const site = await client.changeSite({ site_id, ...members })
+        at.result(site, () => siteText(site))
+        return 0
+      },
+    },
+  },
+}
+
+function membersOf(given: Given) {
+  const [name, bearer, holderProof] = [given.text('name'), given.text('bearer'), given.text('holder-proof')]
+  const ttl = given.integer('credential-ttl-seconds-max', { min: 1, max: TTL_MAX })
+  const urls = given.list('return-urls')
+  return {
+    ...(name === undefined ? {} : { name }),
+    ...(urls.length === 0 ? {} : { return_urls: [...urls] }),
+    ...(bearer === undefined ? {} : { bearer: oneOf('bearer', bearer, ['on', 'off'] as const) }),
+    ...(holderProof === undefined ? {} : { holder_proof: oneOf('holder-proof', holderProof, ['optional', 'required'] as const) }),
+    ...(ttl === undefined ? {} : { credential_ttl_seconds_max: ttl }),
+  }
+}

@@ -1,0 +1,32 @@
+import { Misuse, type Verb } from '../command.ts'
+import { connect } from '../connection.ts'
+import { table } from '../output.ts'
+
+const IDS_MAX = 100
+
+export const status: Verb = {
+  words: [['<credential_ids...>', 'one or more, up to 100']],
+  shares: ['site', 'service'],
+  options: [['--min-seq <epoch.seq>', 'answer only with knowledge at least this new; needs --site']],
+  examples: [
+    ['countersign status cred_01k…', 'active, revoked, expired or unknown'],
+    ['countersign status cred_01k… cred_01m… --json', 'several at once'],
+  ],
+  about: ['Works without a key; with a key of the site it also says why and how it was revoked. Ends with 3 unless all are active.'],
+  async run(given, at) {
+    if (given.words.length > IDS_MAX) throw new Misuse(`At most ${IDS_MAX} at a time.`)
+    const { client } = await connect(given, at, 'anyone')
+    const minSeq = given.text('min-seq')
+    const siteId = given.text('site')
+    if (minSeq !== undefined && siteId === undefined) throw new Misuse('--min-seq needs --site')
+    const answer = await client.revocationStatus({ credential_ids: [...given.words], site_id: siteId, min_seq: minSeq })
+    const rows = Object.entries(answer.statuses)
+    at.result(answer, () =>
+      table(
+        ['credential', 'status', 'since', 'how', 'reason'],
+        rows.map(([id, { status: state, revoked_at, revocation_type, reason }]) => [id, state, revoked_at, revocation_type, reason]),
+      ),
+    )
+    return rows.every(([, { status: state }]) => state === 'active') ? 0 : 3
+  },
+}

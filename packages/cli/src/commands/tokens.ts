@@ -1,0 +1,24 @@
+import type { Verb } from '../command.ts'
+import { connect, requireSite } from '../connection.ts'
+import { listed, PAGE_OPTIONS, printList } from '../listed.ts'
+
+export const tokens: Verb = {
+  options: [['--ppid <ppid>', 'only those of this user'], ...PAGE_OPTIONS],
+  shares: ['site', 'service'],
+  examples: [['countersign tokens --ppid did:service:ppid_…', 'who still uses bearer tokens']],
+  about: ['The tokens themselves are not shown: the service does not have them.'],
+  async run(given, at) {
+    const { client, siteId } = await connect(given, at)
+    const site_id = requireSite({ siteId })
+    const page = await listed(given, (part) => client.listTokens({ site_id, ppid: given.text('ppid'), ...part }))
+    return printList(at, page, ['token', 'status', 'user', 'credential', 'scope', 'issued', 'expires'], (each) => [
+      each.token_id,
+      each.status,
+      each.ppid,
+      each.credential_id,
+      each.scope.join(' '),
+      each.issued_at,
+      each.expires_at,
+    ])
+  },
+}

@@ -1,0 +1,138 @@
+import type { Client } from '@countersign/sdk'
+import { Failure, type Given, Misuse, type Verb } from '../command.ts'
+import { connect, type Place, requireSite } from '../connection.ts'
+import type { Cursor } from '../feed/follow-feed.ts'
+import { type Terminal, visible } from '../output.ts'
+import { untilStopped } from '../until-stopped.ts'
+
+const VERIFIERS_MS = 2000
+
+export const watch: Verb = {
+  shares: ['site', 'service'],
+  options: [
+    ['--after <epoch.seq>', 'begin after this entry; default: with what comes from now on'],
+    ['--count <n>', 'end after so many entries'],
+  ],
+  examples: [
+    ['countersign watch', 'every revocation and every change of trust, as it happens'],
+    ['countersign watch --json | jq -c "select(.event == \\"user.revoked\\")"', 'for a program'],
+    ['countersign watch --after k3v9x2q7.0 --count 10', 'the first ten entries of the log'],
+  ],
+  about: [
+    'Follows the feed as a verifier does: every entry is checked against the one before it and acknowledged, so a receipt counts this program while it runs. Needs a key with feed:read; with site:admin it also shows how many verifiers follow the site and how far behind they are. The lag of an entry is from its time in the log to its arrival, by the two clocks. Ends with Ctrl-C.',
+  ],
+  async run(given, at) {
+    const countMax = given.integer('count', { min: 1, max: 1_000_000_000 }) ?? Number.POSITIVE_INFINITY
+    const place = await connect(given, at)
+    const [{ feedService, loadSite, asFailure }, { followFeed, NotTheLog }] = await Promise.all([
+      import('../feed/load-site.ts'),
+      import('../feed/follow-feed.ts'),
+    ])
+    const verifierId = `watch-${globalThis.crypto.randomUUID().slice(0, 8)}`
+    const service = feedService(place, verifierId)
+    const from = cursorOf(given) ?? (await loadSite(place)).head
+    const stop = untilStopped()
+    const crowd = watchVerifiers(place, verifierId, at, stop.signal)
+    let count = 0
+    try {
+      for await (const news of followFeed(service, from, stop.signal)) {
+        if (news.kind === 'entry') {
+          const { entry } = news
+          const lagMs = Date.now() - Date.parse(entry.at)
+          at.item({ event: entry.kind, ...entry, lag_ms: lagMs }, () => entryText(entry, lagMs, at))
+          crowd.draw()
+          if (++count >= countMax) break
+        } else if (news.kind === 'connected')
+          at.note(`Following ${requireSite(place)} after ${from.epoch}.${from.seq + count}. Stop with Ctrl-C.`)
+        else if (news.kind === 'lost') at.note(`${visible(news.why)}; trying again in ${Math.round(news.waitMs / 100) / 10} s`)
+        else crowd.proven(news.seq)
+      }
+    } catch (fault) {
+      throw fault instanceof NotTheLog
+        ? new Failure('not_the_log', `${fault.message}. Look at the log: countersign audit-log`, 3)
+        : asFailure(fault)
+    } finally {
+      stop.abort()
+      at.progress(undefined)
+    }
+    return 0
+  },
+}
+
+function cursorOf(given: Given): Cursor | undefined {
+  const text = given.text('after')
+  if (text === undefined) return undefined
+  const [, epoch, seq] = /^([0-9a-z]{8,32})\.(\d{1,15})$/.exec(text) ?? []
+  if (epoch === undefined || seq === undefined) throw new Misuse('--after must be epoch.seq, as the log of a revocation has it')
+  return { epoch, seq: Number(seq), hash: undefined }
+}
+
+interface Shown {
+  readonly kind: string
+  readonly seq: number
+  readonly at: string
+  readonly body: object
+}
+
+/** Kinds that take something away. */
+const REMOVES = /revoked|distrusted|retired|compromised/
+
+function entryText({ kind, seq, at: time, body }: Shown, lagMs: number, at: Terminal): string {
+  const { ppid, credential_id, token_sha256, issuer, key_id } = body as Readonly<Record<string, string | undefined>>
+  const target = ppid ?? credential_id ?? token_sha256 ?? (issuer && [issuer, key_id].filter(Boolean).join(' ')) ?? settingsText(body)
+  const painted = at.paint(REMOVES.test(kind) ? 'red' : 'green', kind.padEnd(18))
+  return `${time}  ${String(seq).padStart(5)}  ${painted}  ${visible(target)}  ${at.paint('dim', `+${lagMs} ms`)}`
+}
+
+function settingsText(body: object): string {
+  return Object.entries(body)
+    .map(([name, value]) => `${name}=${value}`)
+    .join(' ')
+}
+
+/** The line below the entries: who follows the site, and how far. Silent for a key that may not ask. */
+function watchVerifiers(place: Place & { readonly client: Client }, ownId: string, at: Terminal, signal: AbortSignal) {
+  let line = ''
+  let provenAtMs: number | undefined
+  let provenSeq = 0
+  const draw = () => {
+    const proof =
+      provenAtMs === undefined ? '' : `log at ${provenSeq}, proven ${((performance.now() - provenAtMs) / 1000).toFixed(1)} s ago`
+    at.progress([line, proof].filter((part) => part !== '').join(' · '))
+  }
+  const look = async () => {
+    const { items } = await place.client.listVerifiers({ site_id: requireSite(place), limit: 200 })
+    const others = items.filter(({ verifier_id }) => verifier_id !== ownId)
+    const behind = others.filter(({ lag }) => lag > 0)
+    const lagMax = Math.max(0, ...others.map(({ lag }) => lag))
+    const text = `${others.length} ${others.length === 1 ? 'verifier' : 'verifiers'}, ${behind.length === 0 ? 'none behind' : `${behind.length} behind, the slowest by ${lagMax}`}`
+    if (text === line) return
+    line = text
+    if (at.isJson) at.item({ event: 'verifiers', connected: others.length, behind: behind.length, lag_max: lagMax }, () => '')
+    else if (!at.canRedraw) at.note(text)
+  }
+  const run = async () => {
+    while (!signal.aborted) {
+      try {
+        await look()
+      } catch (fault) {
+        // It may follow and not list.
+        if (fault instanceof Error && 'status' in fault && (fault.status === 403 || fault.status === 404)) return
+      }
+      if (!signal.aborted) draw()
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, VERIFIERS_MS)
+        signal.addEventListener('abort', () => (clearTimeout(timer), resolve()), { once: true })
+      })
+    }
+  }
+  void run()
+  return {
+    draw,
+    proven(seq: number) {
+      provenAtMs = performance.now()
+      provenSeq = seq
+      draw()
+    },
+  }
+}

@@ -1,0 +1,126 @@
+import type { Group } from '../command.ts'
+import { confirmRemoval } from '../confirm.ts'
+import { connect, requireSite } from '../connection.ts'
+import { findListed, listed, PAGE_OPTIONS, printList } from '../listed.ts'
+import { facts } from '../output.ts'
+import { writeNewPrivate } from '../private-output.ts'
+import { scopesOf } from '../scopes.ts'
+
+export const webhooks: Group = {
+  verbs: {
+    list: {
+      summary: 'list the webhooks of a site',
+      options: PAGE_OPTIONS,
+      shares: ['site', 'service'],
+      examples: [['countersign webhooks list --site shop.example', 'where entries are sent to']],
+      async run(given, at) {
+        const { client, siteId } = await connect(given, at)
+        const site_id = requireSite({ siteId })
+        const page = await listed(given, (part) => client.listWebhooks({ site_id, ...part }))
+        return printList(at, page, ['webhook', 'status', 'url', 'kinds', 'created'], (hook) => [
+          hook.webhook_id,
+          hook.status,
+          hook.url,
+          hook.kinds?.join(' ') ?? 'all',
+          hook.created_at,
+        ])
+      },
+    },
+    show: {
+      summary: 'show a webhook',
+      words: [['<webhook_id>', 'as webhooks list has it']],
+      shares: ['site', 'service'],
+      examples: [['countersign webhooks show wh_01k…', 'its URL, kinds and status']],
+      async run(given, at) {
+        const { client, siteId } = await connect(given, at)
+        const site_id = requireSite({ siteId })
+        const hook = await findListed(
+          (part) => client.listWebhooks({ site_id, ...part }),
+          'webhook',
+          ({ webhook_id }) => webhook_id === given.word(0),
+        )
+        at.result(hook, () => facts(Object.entries(hook)))
+        return 0
+      },
+    },
+    create: {
+      summary: 'have entries sent to a URL; the secret is shown once',
+      words: [['<url>', 'https on port 443 or 8443, at a public address']],
+      options: [
+        ['--kinds <kinds>', 'only these, such as user.revoked; may be repeated; default: all', 'list'],
+        ['--out <file>', 'write the secret to a new file that only you can read'],
+      ],
+      shares: ['site', 'service'],
+      examples: [
+        ['countersign webhooks create https://hooks.example/countersign --kinds user.revoked --out webhook.secret', 'revoked users only'],
+      ],
+      about: ['To receive them on this machine while developing: countersign listen'],
+      async run(given, at) {
+        const { client, siteId } = await connect(given, at)
+        const kinds = scopesOf(given, 'kinds')
+        const made = await client.createWebhook({
+          site_id: requireSite({ siteId }),
+          url: given.word(0),
+          ...(kinds && { kinds: kinds as never }),
+        })
+        const out = given.text('out')
+        if (out === undefined) at.result(made, () => made.secret)
+        else {
+          writeNewPrivate(out, `${made.secret}\n`)
+          at.result({ webhook_id: made.webhook_id, file: out }, () => made.webhook_id)
+        }
+        if (!at.isJson) at.note(`Webhook ${made.webhook_id}. The secret is shown only now.`)
+        return 0
+      },
+    },
+    delete: {
+      summary: 'delete a webhook',
+      words: [['<webhook_id>', 'as webhooks list has it']],
+      shares: ['site', 'service', 'removal'],
+      examples: [['countersign webhooks delete wh_01k… --yes', 'what was not delivered yet is not sent any more']],
+      async run(given, at) {
+        const { client, siteId } = await connect(given, at)
+        const target = { site_id: requireSite({ siteId }), webhook_id: given.word(0) }
+        const removal = { act: `delete the webhook ${target.webhook_id}`, plan: { action: 'webhooks delete', ...target } }
+        const answer = await confirmRemoval(given, at, removal)
+        if (answer !== undefined) return answer
+        await client.deleteWebhook(target)
+        at.result({ webhook_id: target.webhook_id, deleted: true }, () => `Deleted ${target.webhook_id}.`)
+        return 0
+      },
+    },
+    deliveries: {
+      summary: 'list what was sent to a webhook, the newest first',
+      words: [['<webhook_id>', 'as webhooks list has it']],
+      options: PAGE_OPTIONS,
+      shares: ['site', 'service'],
+      examples: [['countersign webhooks deliveries wh_01k… --limit 20', 'what arrived, what waits, what failed']],
+      async run(given, at) {
+        const { client, siteId } = await connect(given, at)
+        const target = { site_id: requireSite({ siteId }), webhook_id: given.word(0) }
+        const page = await listed(given, (part) => client.listDeliveries({ ...target, ...part }), 50)
+        return printList(at, page, ['delivery', 'seq', 'kind', 'status', 'attempts', 'answer', 'next attempt'], (delivery) => [
+          delivery.delivery_id,
+          delivery.seq,
+          delivery.kind,
+          delivery.status,
+          delivery.attempts,
+          delivery.last_status,
+          delivery.next_attempt_at,
+        ])
+      },
+    },
+    replay: {
+      summary: 'send a delivery once more',
+      words: [['<delivery_id>', 'as webhooks deliveries has it']],
+      shares: ['site', 'service'],
+      examples: [['countersign webhooks replay dlv_01k…', 'after the receiver was mended']],
+      async run(given, at) {
+        const { client, siteId } = await connect(given, at)
+        const delivery = await client.replayDelivery({ site_id: requireSite({ siteId }), delivery_id: given.word(0) })
+        at.result(delivery, () => facts(Object.entries(delivery)))
+        return 0
+      },
+    },
+  },
+}

@@ -1,0 +1,104 @@
+import { readFileSync } from 'node:fs'
+import type { Client } from '@countersign/sdk'
+import { type Given, Misuse } from './command.ts'
+import type { Terminal } from './output.ts'
+import { readSecretFrom } from './secret-source.ts'
+
+/** What the development start writes down for tools, as far as it is used here. */
+export interface DevFile {
+  readonly base_url: string
+  readonly site_id: string
+  readonly operator_key: string
+  readonly site_key: string
+  readonly credential: Readonly<Record<string, unknown>>
+  readonly bound: { readonly credential: Readonly<Record<string, unknown>>; readonly holder_private_jwk: unknown }
+}
+
+/** Where the service is, and what was found for calling it. */
+export interface Place {
+  readonly baseUrl: string
+  readonly siteId: string | undefined
+  readonly apiKey: string | undefined
+  /** Only when the service is the one that this file is about. */
+  readonly dev: DevFile | undefined
+}
+
+/**
+ * Who has to call: with a key of the `site`, as `operator`, or `anyone`, with a key if there is one. Only the development file has several keys to
+ * choose from.
+ */
+export type Caller = 'site' | 'operator' | 'anyone'
+
+const DEV_FILE = 'data/dev.json'
+
+/** Finds the service: flags, then variables, then the development file of this directory. Throws a `Misuse` when there is none. */
+export async function findPlace(given: Given, at: Terminal, caller: Caller): Promise<Place> {
+  const { env } = at
+  const url = given.text('url') ?? env.COUNTERSIGN_URL
+  const dev = readDevFile(at)
+  const isDev = dev !== undefined && (url === undefined || url.replace(/\/+$/, '') === dev.base_url)
+  const baseUrl = url ?? dev?.base_url
+  if (baseUrl === undefined)
+    throw new Misuse('Where is the service? Give --url, set COUNTERSIGN_URL, or start one for development here: countersign dev')
+  const siteId = siteOf(given, env) ?? (isDev ? dev.site_id : undefined)
+  const own = await readApiKey(given, env)
+  const devKey = isDev ? devKeyOf(dev, caller, siteId) : undefined
+  if (isDev && (url === undefined || own === undefined))
+    at.note(`Using ${DEV_FILE}: ${dev.base_url}, site ${siteId}${own === undefined ? `, ${devKey?.name} key` : ''}`)
+  return { baseUrl, siteId, apiKey: own ?? devKey?.secret, dev: isDev ? dev : undefined }
+}
+
+/** A client of that service; makes no call yet. */
+export async function connect(given: Given, at: Terminal, caller: Caller = 'site'): Promise<Place & { readonly client: Client }> {
+  const place = await findPlace(given, at, caller)
+  const { createClient } = await import('@countersign/sdk')
+  const { baseUrl, apiKey } = place
+  return { ...place, client: orMisuse(() => createClient({ baseUrl, ...(apiKey === undefined ? {} : { apiKey }) })) }
+}
+
+/** The site that a command is about. Throws a `Misuse` when nobody has said which. */
+export function requireSite({ siteId }: Pick<Place, 'siteId'>): string {
+  if (siteId === undefined) throw new Misuse('Which site? Give --site, or set COUNTERSIGN_SITE.')
+  return siteId
+}
+
+/** What an SDK or core function calls a mistake in its arguments came from the command line here. */
+export function orMisuse<T>(make: () => T): T {
+  try {
+    return make()
+  } catch (fault) {
+    throw fault instanceof TypeError || fault instanceof RangeError ? new Misuse(fault.message, { cause: fault }) : fault
+  }
+}
+
+function siteOf(given: Given, env: Terminal['env']): string | undefined {
+  return given.text('site') ?? env.COUNTERSIGN_SITE
+}
+
+async function readApiKey(given: Given, { COUNTERSIGN_API_KEY: key, COUNTERSIGN_API_KEY_FILE: keyFile }: Terminal['env']) {
+  const file = given.text('api-key-file')
+  if (file !== undefined) return readSecretFrom(file, 'the API key')
+  if (key !== undefined && keyFile !== undefined)
+    throw new Misuse('COUNTERSIGN_API_KEY and COUNTERSIGN_API_KEY_FILE are both set; set one of them')
+  if (keyFile !== undefined) return readSecretFrom(keyFile, 'the API key')
+  return key
+}
+
+/** A key of the demo site where that will do, so that a mistake reaches no further than it. */
+function devKeyOf(dev: DevFile, caller: Caller, siteId: string | undefined): { readonly name: string; readonly secret: string } {
+  const isOperator = caller === 'operator' || siteId !== dev.site_id
+  return isOperator ? { name: 'operator', secret: dev.operator_key } : { name: 'site', secret: dev.site_key }
+}
+
+/** The development file of this directory, if there is one. Somebody else’s directory must not lead us, and what we are about to show, to somebody else's service: it counts on this machine only. */
+export function readDevFile(at: Terminal): DevFile | undefined {
+  let dev: Partial<DevFile>
+  try {
+    dev = JSON.parse(readFileSync(DEV_FILE, 'utf8'))
+  } catch {
+    return undefined
+  }
+  if (/^http:\/\/(?:127\.0\.0\.1|localhost|\[::1\]):\d{1,5}$/.test(String(dev.base_url))) return dev as DevFile
+  at.note(`${DEV_FILE} is not used: its service is not on this machine.`)
+  return undefined
+}

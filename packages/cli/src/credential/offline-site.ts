@@ -1,0 +1,56 @@
+import {
+  type Credential,
+  GENESIS_HASH,
+  keysOfDid,
+  parseSiteId,
+  readDidDocument,
+  type SiteId,
+  type SiteKnowledge,
+  type TrustedIssuer,
+} from '@countersign/core'
+import { Misuse } from '../command.ts'
+
+/**
+ * A site that nobody has asked: it takes the issuer's word for the issuer's keys and knows of no revocation. Only good for seeing whether a
+ * credential is sound in itself.
+ */
+export function offlineSite(credential: Credential | undefined, siteId: string | undefined, didDocument: unknown): SiteKnowledge {
+  const root = rootOf(credential)
+  const trusted = root && issuerOf(root.issuer, didDocument)
+  return {
+    siteId: siteId === undefined ? ((parseSiteId(credential?.site) ?? 'unknown.invalid') as SiteId) : readSite(siteId),
+    trusted: true,
+    settings: { bearer: 'on', holderProof: 'optional', credentialTtlSecondsMax: undefined },
+    head: { epoch: '', seq: 0, hash: GENESIS_HASH },
+    issuer: (did) => (did === trusted?.issuer ? trusted : undefined),
+    credentialRevocation: () => undefined,
+    userRevocation: () => undefined,
+    tokenRevocation: () => undefined,
+  }
+}
+
+/** The credential that an issuer signed. */
+export function rootOf(credential: Credential | undefined): Credential | undefined {
+  let root = credential
+  while (root?.parent !== undefined) root = root.parent
+  return root
+}
+
+function readSite(text: string): SiteId {
+  const siteId = parseSiteId(text)
+  if (siteId === undefined) throw new Misuse(`${JSON.stringify(text)} is not a site: a lower-case host name such as shop.example`)
+  return siteId
+}
+
+/** With the keys that its DID carries, or that the document given for it lists; undefined when there are none. */
+function issuerOf(issuer: string, didDocument: unknown): TrustedIssuer | undefined {
+  const listed = didDocument === undefined ? keysOfDid(issuer) : documentKeys(didDocument, issuer)
+  if (listed === undefined || listed.length === 0) return undefined
+  const keys = new Map(listed.map(({ id, key }) => [`${issuer}#${id}`, { id, key, status: 'active' as const, changedAtMs: undefined }]))
+  return { issuer, keys, scope: undefined, credentialTtlSecondsMax: undefined }
+}
+
+function documentKeys(document: unknown, issuer: string) {
+  const read = readDidDocument(document as never, issuer)
+  return 'keys' in read ? read.keys : undefined
+}

@@ -1,0 +1,10 @@
+import { CREDENTIAL_HEADER, type HolderRequest, holderRequestFrom, type PrivateKey, signRequest } from '@countersign/core'
+
+/** A request that goes nowhere, signed by the holder: whoever can make it has the key. */
+export async function ownRequest(header: string, key: PrivateKey, nowMs: number): Promise<HolderRequest> {
+  const fields = new Headers({ [CREDENTIAL_HEADER]: header })
+  const url = 'https://verify.invalid/'
+  const proof = await signRequest(holderRequestFrom('GET', url, fields, 'none'), { key, nowMs })
+  for (const [name, value] of Object.entries(proof)) if (value !== undefined) fields.set(name, value)
+  return holderRequestFrom('GET', url, fields, 'none')
+}

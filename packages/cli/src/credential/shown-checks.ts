@@ -1,0 +1,84 @@
+import type { Credential, Explanation } from '@countersign/core'
+import { facts, type Terminal, table, visible } from '../output.ts'
+
+/** How one check came out. `not_checked`: nothing here could tell. */
+export interface ShownCheck {
+  readonly check: string
+  readonly result: 'passed' | 'refused' | 'unreached' | 'not_checked'
+  readonly code?: string
+  readonly detail?: string
+  /** False for what was looked at although no signature vouches for it. */
+  readonly trustworthy: boolean
+}
+
+/** What could not be told here, by name of the check, with the reason why. */
+export type NotChecked = Readonly<Partial<Record<string, string>>>
+
+/** The checks of an explanation, without those that had nothing to go by. */
+export function shownChecks({ checks }: Explanation, notChecked: NotChecked): readonly ShownCheck[] {
+  return checks.map(({ check, result, denial, trustworthy }) => {
+    const why = notChecked[check]
+    // Nothing can be passed that could not be asked; but what is refused all the same is refused.
+    if (why !== undefined && (result !== 'refused' || ALWAYS_REFUSED_OFFLINE.has(check)))
+      return { check, result: 'not_checked', detail: why, trustworthy }
+    return { check, result, trustworthy, ...(denial === undefined ? {} : { code: denial.code, detail: denial.detail }) }
+  })
+}
+
+/** They ask somebody who is not there. */
+const ALWAYS_REFUSED_OFFLINE: ReadonlySet<string> = new Set(['issuer', 'holder'])
+
+const MARKS: Readonly<Record<ShownCheck['result'], string>> = {
+  passed: 'passed',
+  refused: 'REFUSED',
+  unreached: 'unreached',
+  not_checked: 'not checked',
+}
+
+export function checksText(checks: readonly ShownCheck[]): string {
+  return table(
+    ['check', 'result', 'why'],
+    checks.map(({ check, result, code, detail }) => [check, MARKS[result], [detail, code && `(${code})`].filter(Boolean).join(' ')]),
+  ).replaceAll(/ -$/gm, '')
+}
+
+/** What a credential says of itself, for people. */
+export function claimsText(credential: Credential, at: Terminal): string {
+  const time = (ms: number) => (Number.isFinite(ms) ? new Date(ms).toISOString().replace('.000Z', 'Z') : undefined)
+  const lines = facts([
+    ['credential', credential.id],
+    ['user', credential.ppid],
+    ['site', credential.site],
+    ['scope', credential.scope],
+    ['permission', credential.permissionId],
+    ['valid from', time(credential.validFromMs)],
+    ['valid until', time(credential.validUntilMs)],
+    ['bound to', credential.holderKey ?? 'nobody: good for whoever has it'],
+    ['delegable', credential.delegable ? 'yes' : 'no'],
+    ['issuer', credential.issuer],
+    ['signed', time(credential.createdMs)],
+    ['with key', credential.verificationMethod],
+  ])
+  if (credential.parent === undefined) return lines
+  return `${lines}\n${at.paint('dim', 'handed on from')}\n${claimsText(credential.parent, at).replaceAll(/^/gm, '  ')}`
+}
+
+/** The same for programs, with the names of the credential itself. */
+export function claimsFacts(credential: Credential): Readonly<Record<string, unknown>> {
+  const { parent } = credential
+  return {
+    credential_id: credential.id,
+    ppid: credential.ppid,
+    site_id: visible(credential.site),
+    scope: credential.scope,
+    permission_id: credential.permissionId ?? null,
+    holder_key: credential.holderKey ?? null,
+    delegable: credential.delegable,
+    issuer: credential.issuer,
+    verification_method: credential.verificationMethod,
+    valid_from: new Date(credential.validFromMs).toISOString(),
+    expires_at: new Date(credential.validUntilMs).toISOString(),
+    created_at: new Date(credential.createdMs).toISOString(),
+    parent: parent === undefined ? null : claimsFacts(parent),
+  }
+}

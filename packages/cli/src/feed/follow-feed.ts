@@ -1,0 +1,105 @@
+import { checkEntry, checkHeartbeat, type Entry, parseEntry, parseHeartbeat } from '@countersign/core'
+import { systemClock } from '@countersign/sdk'
+import { createAcknowledger, createFeedKeys, createSseReader, type Service, ServiceFault, type SseEvent } from '@countersign/sdk/feed'
+
+/** How far the log has been read. The hash is unknown where somebody else says where to begin. */
+export interface Cursor {
+  readonly epoch: string
+  readonly seq: number
+  readonly hash: string | undefined
+}
+
+/** `proven`: the service has signed that this is the end of the log. `lost`: the connection ended, and is made again after a while. */
+export type News =
+  | { readonly kind: 'connected' }
+  | { readonly kind: 'entry'; readonly entry: Entry }
+  | { readonly kind: 'proven'; readonly seq: number }
+  | { readonly kind: 'lost'; readonly why: string; readonly waitMs: number }
+
+/** What came is not the log that was followed so far. */
+export class NotTheLog extends Error {
+  override readonly name = 'NotTheLog'
+}
+
+const WAIT_MS = 1000
+const WAIT_MS_MAX = 10_000
+
+/**
+ * Follows the log of a site from a place in it until `signal` fires, over as many connections as that takes. Every entry is checked against the one
+ * before it, and acknowledged once it was taken. Throws a `NotTheLog` when it does not fit, and a `ServiceFault` when the service refuses.
+ */
+export async function* followFeed(service: Service, from: Cursor, signal: AbortSignal): AsyncGenerator<News, void> {
+  const keys = createFeedKeys({ pinned: undefined, discovery: service.discovery, clock: systemClock })
+  const acks = createAcknowledger((head) => service.acknowledge(head, signal), systemClock)
+  let cursor = from
+  let failures = 0
+  try {
+    while (!signal.aborted) {
+      try {
+        const chunks = await service.feed(`${cursor.epoch}.${cursor.seq}`, signal)
+        yield { kind: 'connected' }
+        acks.renew()
+        acks.note(cursor)
+        const reader = createSseReader()
+        for await (const chunk of chunks) {
+          for (const event of reader.push(chunk)) {
+            const news = event.event === 'heartbeat' ? await heard(event) : await entryOf(event, cursor)
+            if (news === undefined) continue
+            failures = 0
+            if (news.kind === 'entry') {
+              const { epoch, seq, hash } = news.entry
+              cursor = { epoch, seq, hash }
+            }
+            yield news
+          }
+          acks.note(cursor)
+        }
+        throw new ServiceFault('ended', 'the service has ended the stream')
+      } catch (fault) {
+        if (signal.aborted) return
+        if (!(fault instanceof ServiceFault) || isFinal(fault)) throw fault
+        const waitMs = fault.retryAfterMs ?? Math.min(WAIT_MS * 2 ** failures++, WAIT_MS_MAX)
+        yield { kind: 'lost', why: fault.message, waitMs }
+        await pause(waitMs, signal)
+      }
+    }
+  } finally {
+    acks.close()
+  }
+
+  async function heard({ data }: SseEvent): Promise<News | undefined> {
+    const heartbeat = parseHeartbeat(JSON.parse(data))
+    const key = heartbeat && (await keys.find(heartbeat.kid, signal))
+    const proof = heartbeat && key && (await checkHeartbeat(heartbeat, key))
+    return proof && { kind: 'proven', seq: proof.seq }
+  }
+}
+
+/** A refusal that waiting does not mend. */
+function isFinal({ status }: ServiceFault): boolean {
+  return status >= 400 && status < 500 && status !== 429
+}
+
+async function entryOf({ event, data }: SseEvent, cursor: Cursor): Promise<News | undefined> {
+  const entry = parseEntry(JSON.parse(data))
+  if (entry?.kind !== event) throw new NotTheLog('the service sent an entry that this version cannot read; update it')
+  if (entry.epoch === cursor.epoch && entry.seq <= cursor.seq) return undefined
+  const isNext = entry.epoch === cursor.epoch && entry.seq === cursor.seq + 1
+  const isContinued = cursor.hash === undefined || entry.prev_hash === cursor.hash
+  if (!isNext || !isContinued || (await checkEntry(entry)) === undefined)
+    throw new NotTheLog(`entry ${entry.epoch}.${entry.seq} does not continue the log after ${cursor.epoch}.${cursor.seq}`)
+  return { kind: 'entry', entry }
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const over = () => {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', over)
+      resolve()
+    }
+    const timer = setTimeout(over, ms)
+    signal.addEventListener('abort', over)
+    if (signal.aborted) over()
+  })
+}

@@ -1,0 +1,32 @@
+import type { Client } from '@countersign/sdk'
+
+interface Known {
+  /** For people. */
+  readonly details: readonly string[]
+  /** For programs. */
+  readonly plan: Readonly<Record<string, unknown>>
+}
+
+const SHOWN_MAX = 200
+
+/** What of a user would end. A key that may revoke may not always list; then nothing is told. */
+export async function knownOf(client: Pick<Client, 'listCredentials' | 'listTokens'>, site_id: string, ppid: string): Promise<Known> {
+  try {
+    const [credentials, tokens] = await Promise.all([
+      client.listCredentials({ site_id, ppid, status: 'active', limit: SHOWN_MAX }),
+      client.listTokens({ site_id, ppid, limit: SHOWN_MAX }),
+    ])
+    const ids = credentials.items.map(({ credential_id }) => credential_id)
+    const live = tokens.items.filter(({ status }) => status === 'active').length
+    const more = credentials.next_cursor === null ? '' : ' or more'
+    return {
+      details: [
+        `${ids.length}${more} known active ${ids.length === 1 ? 'credential' : 'credentials'}, ${live} live ${live === 1 ? 'token' : 'tokens'}.`,
+      ],
+      plan: { credential_ids: ids, tokens: live },
+    }
+  } catch (fault) {
+    if (fault instanceof Error && 'status' in fault && fault.status === 403) return { details: [], plan: {} }
+    throw fault
+  }
+}

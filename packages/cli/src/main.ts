@@ -1,0 +1,18 @@
+#!/usr/bin/env node
+import { enableCompileCache } from 'node:module'
+
+// From its sources, type-stripping is most of a start; what was stripped is kept with the other things that tools keep of a clone.
+if (import.meta.url.endsWith('.ts')) enableCompileCache(`${import.meta.dirname}/../../../node_modules/.cache/countersign`)
+
+const [{ run }, { createTerminal }, { readGeneralFlags }] = await Promise.all([
+  import('./run.ts'),
+  import('./output.ts'),
+  import('./general-flags.ts'),
+])
+const { argv, env, stdin, stdout, stderr } = process
+
+// A reader that has seen enough, such as head, is no failure.
+stdout.on('error', (fault: NodeJS.ErrnoException) => process.exit(fault.code === 'EPIPE' ? 0 : 1))
+
+const words = argv.slice(2)
+process.exitCode = await run(words, createTerminal({ env, stdin, stdout, stderr, ...readGeneralFlags(words, env) }))

@@ -1,0 +1,136 @@
+import { Command, CommanderError } from 'commander'
+import { type Given, type Group, Misuse, type Option, type Shared, type Verb } from './command.ts'
+
+/** What a command line asks for: a verb with what it was given, or its help. */
+export type Parsed = { readonly verb: Verb; readonly given: Given } | { readonly help: string }
+
+const COLUMNS = 100
+
+const SHARED: Readonly<Record<Shared, readonly Option[]>> = {
+  service: [
+    ['--url <url>', 'where the service is; default: COUNTERSIGN_URL, or that of data/dev.json'],
+    [
+      '--api-key-file <file>',
+      'a file with the API key, - for the standard input; default: COUNTERSIGN_API_KEY or COUNTERSIGN_API_KEY_FILE',
+    ],
+  ],
+  site: [['--site <site_id>', 'which site; default: COUNTERSIGN_SITE, or that of data/dev.json']],
+  credential: [
+    ['--credential <file>', 'a file with the signed credential, - for the standard input; default: that of data/dev.json'],
+    ['--holder-key <file>', 'a file with the private JWK that it is bound to'],
+    ['--bound', 'the bound credential of data/dev.json, with its key'],
+  ],
+  removal: [
+    ['--dry-run', 'say what would happen, and change nothing'],
+    ['--yes', 'do not ask'],
+  ],
+}
+
+const GENERAL: readonly Option[] = [
+  ['--json', 'print the result as JSON'],
+  ['--no-input', 'never ask; what would have to be asked is refused'],
+  ['--no-color', 'no colours; so does NO_COLOR'],
+]
+
+/** Throws a `Misuse` for a command line that does not fit. */
+export function parse(name: string, command: Verb | Group, summary: string, argv: readonly string[]): Parsed {
+  let found: Parsed | undefined
+  let help = ''
+  let complaint = ''
+  const take = (verb: Verb, made: Command) => {
+    found = { verb, given: givenOf(made) }
+  }
+  const program = prepare(new Command(`countersign ${name}`))
+  program.configureOutput({ writeOut: (text) => (help += text), writeErr: (text) => (complaint += text) })
+  if ('verbs' in command) addVerbs(program, name, command, summary, take)
+  else addVerb(program, command, summary, take)
+  try {
+    program.parse([...argv], { from: 'user' })
+  } catch (fault) {
+    if (!(fault instanceof CommanderError)) throw fault
+    if (help !== '' && fault.exitCode === 0) return { help: help.trimEnd() }
+    // Of a noun alone, commander complains with its help.
+    const words = complaint.startsWith('error: ') ? sentence(complaint) : `Which one?\n\n${complaint.trimEnd()}`
+    throw new Misuse(complaint.startsWith('error: ') ? `${words}\nMore: ${invoked(name, command, argv)} --help` : words, { cause: fault })
+  }
+  if (found === undefined) throw new Misuse(`Which one?\n\n${program.helpInformation().trimEnd()}`)
+  return found
+}
+
+function sentence(complaint: string): string {
+  const text = complaint.replace(/^error: /, '').trim()
+  return text.charAt(0).toUpperCase() + text.slice(1)
+}
+
+function invoked(name: string, command: Verb | Group, [first]: readonly string[]): string {
+  return 'verbs' in command && first !== undefined && Object.hasOwn(command.verbs, first)
+    ? `countersign ${name} ${first}`
+    : `countersign ${name}`
+}
+
+function prepare(command: Command): Command {
+  return command
+    .exitOverride()
+    .helpOption('-h, --help', 'print this')
+    .allowExcessArguments(false)
+    .configureHelp({ helpWidth: COLUMNS, styleTitle: (title) => (title === 'Usage:' ? title : title.replace(/:$/, '')) })
+}
+
+function addVerbs(program: Command, name: string, { verbs }: Group, summary: string, take: (verb: Verb, made: Command) => void): void {
+  const examples = Object.values(verbs).flatMap((verb) => verb.examples.slice(0, 1))
+  program
+    .description(sentence(`${summary}.`))
+    .addHelpText('before', examplesText(examples))
+    .helpCommand(false)
+  for (const [verbName, verb] of Object.entries(verbs)) {
+    const made = prepare(program.command(verbName))
+    addVerb(made, verb, verb.summary, take)
+    made.summary(verb.summary)
+  }
+  program.addHelpText('after', `\nMore: countersign ${name} <command> --help`)
+}
+
+function addVerb(command: Command, verb: Verb, summary: string, take: (verb: Verb, made: Command) => void): void {
+  command.description([sentence(`${summary}.`), ...(verb.about ?? [])].join('\n\n'))
+  command.addHelpText('before', examplesText(verb.examples))
+  for (const [word, what] of verb.words ?? []) command.argument(word, what)
+  const shared = (verb.shares ?? []).flatMap((name) => SHARED[name])
+  for (const [flags, what, kind] of [...(verb.options ?? []), ...shared, ...GENERAL]) {
+    if (kind === 'list') command.option(flags, what, (value: string, before: readonly string[] | undefined) => [...(before ?? []), value])
+    else command.option(flags, what)
+  }
+  command.action(() => take(verb, command))
+}
+
+function examplesText(examples: Verb['examples']): string {
+  return `${['Examples', ...examples.flatMap(([line, what]) => [`  ${line}`, `      ${what}`])].join('\n')}\n`
+}
+
+function givenOf(command: Command): Given {
+  const known = new Map(command.options.map((option) => [option.name(), option.attributeName()]))
+  const values = command.opts() as Readonly<Record<string, unknown>>
+  const chosen = (name: string): unknown => {
+    const attribute = known.get(name)
+    // An option that another command has is simply not given here.
+    if (attribute === undefined && !SHARED_NAMES.has(name)) throw new TypeError(`${command.name()} has no option --${name}`)
+    return attribute === undefined ? undefined : values[attribute]
+  }
+  const text = (name: string) => chosen(name) as string | undefined
+  return {
+    words: command.args,
+    word: (index) => command.args[index] ?? '',
+    text,
+    list: (name) => (chosen(name) as readonly string[] | undefined) ?? [],
+    has: (name) => chosen(name) === true,
+    integer(name, { min, max }) {
+      const given = text(name)
+      if (given === undefined) return undefined
+      if (/^\d{1,15}$/.test(given) && Number(given) >= min && Number(given) <= max) return Number(given)
+      throw new Misuse(`--${name} must be a whole number from ${min} to ${max}`)
+    },
+  }
+}
+
+const SHARED_NAMES: ReadonlySet<string> = new Set(
+  Object.values(SHARED).flatMap((options) => options.map(([flags]) => /--([a-z-]+)/.exec(flags)?.[1] ?? '')),
+)

@@ -1,0 +1,20 @@
+import type { CallOptions } from '@countersign/sdk'
+import type { Given } from './command.ts'
+import type { DevFile } from './connection.ts'
+
+/** Whoever revokes themself: the claims of their credential, and how a call is made with it in place of a key. */
+export interface Speaker {
+  readonly siteId: string
+  readonly ppid: string
+  readonly credentialId: string
+  readonly options: CallOptions
+}
+
+/** The holder of a credential, for `--self`; undefined without it. */
+export async function speakerOf(given: Given, dev: DevFile | undefined): Promise<Speaker | undefined> {
+  if (!given.has('self')) return undefined
+  const { chooseCredential } = await import('./credential/read-credential.ts')
+  const { document, signed, holderKey } = await chooseCredential(given, dev)
+  const { site, ppid, id } = signed.credential
+  return { siteId: site, ppid, credentialId: id, options: { credential: document, ...(holderKey === undefined ? {} : { holderKey }) } }
+}
