@@ -121,7 +121,7 @@ function givenOf(command: Command): Given {
     word: (index) => command.args[index] ?? '',
     text,
     list: (name) => (chosen(name) as readonly string[] | undefined) ?? [],
-    has: (name) => chosen(name) === true,
+    has: (name) => chosen(name) === !name.startsWith('no-'),
     integer(name, { min, max }) {
       const given = text(name)
       if (given === undefined) return undefined

@@ -1,4 +1,5 @@
 /** The front door for whoever runs the service from a program of their own. */
+export { checkInstallation, type InstallationFinding } from './commands/check-installation.ts'
 export { type Command, type ExitCode, type Given, Misuse } from './commands/command.ts'
 export { runCommand, type Terminal } from './commands/run-command.ts'
 export { type Config, type Mode, readConfig, shownConfig } from './config.ts'

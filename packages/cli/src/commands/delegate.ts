@@ -29,6 +29,7 @@ export const delegate: Verb = {
       import('@countersign/core'),
       import('../credential/read-credential.ts'),
     ])
+    if (given.text('credential') === undefined) at.note('Using the credential of data/dev.json')
     const { document, signed, holderKey } = await chooseCredential(given, readDevFile(at))
     if (signed.credential.holderKey === undefined) throw new Misuse('This credential is not bound to a key, so it cannot be handed on.')
     const key = requireKey(holderKey)

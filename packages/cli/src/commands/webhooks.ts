@@ -89,6 +89,26 @@ export const webhooks: Group = {
         return 0
       },
     },
+    'rotate-secret': {
+      summary: 'make a new secret for a webhook; it is shown once',
+      words: [['<webhook_id>', 'as webhooks list has it']],
+      options: [['--out <file>', 'write the secret to a new file that only you can read']],
+      shares: ['site', 'service'],
+      examples: [['countersign webhooks rotate-secret wh_01k… --out webhook.secret', 'for a day deliveries are signed under both']],
+      async run(given, at) {
+        const { client, siteId } = await connect(given, at)
+        const made = await client.rotateWebhookSecret({ site_id: requireSite({ siteId }), webhook_id: given.word(0) })
+        const out = given.text('out')
+        if (out === undefined) at.result(made, () => made.secret)
+        else {
+          const { secret, ...rest } = made
+          writeNewPrivate(out, `${secret}\n`)
+          at.result({ ...rest, file: out }, () => made.webhook_id)
+        }
+        if (!at.isJson) at.note(`The secret is shown only now. The one before is good until ${made.previous_valid_until}.`)
+        return 0
+      },
+    },
     deliveries: {
       summary: 'list what was sent to a webhook, the newest first',
       words: [['<webhook_id>', 'as webhooks list has it']],

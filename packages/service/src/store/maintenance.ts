@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import type { Config } from '../config.ts'
 import type { LogAudit } from './audit-log.ts'
-import { auditDatabase, newEpochOfDatabase, readFromDatabase, resealDatabase } from './postgres/offline.ts'
+import { auditDatabase, checkDatabase, newEpochOfDatabase, readFromDatabase, resealDatabase } from './postgres/offline.ts'
 import { type Backup, backupSqlite, type Restored, restoreSqlite } from './sqlite/backup.ts'
 import { newEpochOfFile } from './sqlite/new-epoch.ts'
 import { auditFile, readFromFile } from './sqlite/offline.ts'
@@ -30,6 +30,13 @@ export function readStore<T>(store: StoreConfig, work: (store: ReadStore) => Pro
     ({ file }) => readFromFile(file, work),
     ({ url }) => readFromDatabase(url, work),
   )
+}
+
+/** Rejects, in words for the operator, when a store cannot be reached or has settings with which nothing could be promised. Writes nothing. */
+export async function checkStore(store: StoreConfig): Promise<void> {
+  if (store.kind === 'postgres') await checkDatabase(store.url)
+  // Opening the embedded store reads its settings back.
+  await readStore(store, ({ confirmedTime }) => confirmedTime())
 }
 
 /** Rejects, in words for the operator, when there is nothing to read. */

@@ -9,6 +9,7 @@ import { prepareDatabase } from './postgres-store.ts'
 import { Readers } from './readers.ts'
 import { runProgram, runReading } from './run-program.ts'
 import { Sessions } from './sessions.ts'
+import { requireSafeSettings } from './settings.ts'
 
 /** Reads the whole log of a database, in use or not, and says where it first fails. Writes nothing. */
 export function auditDatabase(url: string): Promise<LogAudit> {
@@ -18,6 +19,16 @@ export function auditDatabase(url: string): Promise<LogAudit> {
 /** Lets `work` read a database, in use or not. */
 export function readFromDatabase<T>(url: string, work: (verbs: StoreVerbs) => Promise<T>): Promise<T> {
   return withVerbs(url, (run) => work(createStoreVerbs(run, () => '')))
+}
+
+/** Rejects, with all that is wrong at once, for a server that could lose what it has confirmed or that cannot be reached. Writes nothing. */
+export async function checkDatabase(url: string): Promise<void> {
+  const readers = new Readers({ url, max: 1 })
+  try {
+    await readers.read(requireSafeSettings)
+  } finally {
+    await readers.end()
+  }
 }
 
 /** How often it is tried again when entries were added in the meantime. */

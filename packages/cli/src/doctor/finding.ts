@@ -1,0 +1,13 @@
+/** One thing that was looked at. `skipped`: nothing here could tell. */
+export interface Finding {
+  readonly check: string
+  readonly level: 'ok' | 'warning' | 'problem' | 'skipped'
+  readonly detail: string
+  /** What to do about it. */
+  readonly fix?: string
+}
+
+export const ok = (check: string, detail: string): Finding => ({ check, level: 'ok', detail })
+export const warning = (check: string, detail: string, fix: string): Finding => ({ check, level: 'warning', detail, fix })
+export const problem = (check: string, detail: string, fix: string): Finding => ({ check, level: 'problem', detail, fix })
+export const skipped = (check: string, detail: string): Finding => ({ check, level: 'skipped', detail })

@@ -1,0 +1,84 @@
+import type { Client, CredentialObject } from '@countersign/sdk'
+import type { DevFile } from '../connection.ts'
+import { type Finding, ok, problem, skipped, warning } from './finding.ts'
+
+const PAGE = 200
+const DELIVERIES_LOOKED_AT = 20
+
+/** Whether the key works, and is one of this site. Without an answer to that the other checks of the site are left out. */
+export async function checkKey(client: Client, siteId: string): Promise<Finding> {
+  try {
+    await client.readSite({ site_id: siteId })
+    return ok('key', `may administer ${siteId}`)
+  } catch (fault) {
+    const { code, message } = fault as Error & { code?: string }
+    if (code === 'api_key_forbidden')
+      return warning(
+        'key',
+        'it works, but may not administer the site',
+        'Use a key with site:admin to have webhooks and verifiers looked at too',
+      )
+    if (code === 'api_key_missing') return skipped('key', 'there is none: set COUNTERSIGN_API_KEY or COUNTERSIGN_API_KEY_FILE')
+    if (code === 'not_found') return problem('key', `there is no site ${siteId} for this key`, 'Look at --site and at the key')
+    return problem('key', message, 'Is the key deleted, expired, or of another service?')
+  }
+}
+
+/** Endpoints that are disabled, and those that do not take what is sent. */
+export async function checkWebhooks(client: Client, site_id: string): Promise<readonly Finding[]> {
+  const { items } = await client.listWebhooks({ site_id, limit: PAGE })
+  const findings: Finding[] = []
+  for (const { webhook_id, url, status } of items) {
+    if (status !== 'on') {
+      findings.push(
+        problem(
+          'webhooks',
+          `${webhook_id} (${url}) is ${status} after days of failure`,
+          `Mend the receiver, then make it anew: countersign webhooks delete ${webhook_id}; countersign webhooks create ${url}`,
+        ),
+      )
+      continue
+    }
+    const { items: deliveries } = await client.listDeliveries({ site_id, webhook_id, limit: DELIVERIES_LOOKED_AT })
+    const failing = deliveries.filter((each) => each.status === 'failed' || (each.status === 'pending' && each.attempts > 0))
+    const [worst] = failing
+    if (worst !== undefined) {
+      const answer = worst.last_status === null ? 'no answer' : `status ${worst.last_status}`
+      const words = `${webhook_id} (${url}): ${failing.length} of the last ${deliveries.length} are not delivered, ${answer}`
+      findings.push(
+        problem('webhooks', words, `Look at the receiver; then countersign webhooks deliveries ${webhook_id}, and replay what failed`),
+      )
+    }
+  }
+  if (findings.length > 0) return findings
+  return [ok('webhooks', items.length === 0 ? 'there are none' : `${items.length} in order`)]
+}
+
+/** Verifiers that have not applied all of the log. */
+export async function checkVerifiers(client: Client, site_id: string): Promise<Finding> {
+  const { items } = await client.listVerifiers({ site_id, limit: PAGE })
+  const behind = items.filter(({ lag }) => lag > 0)
+  const [slowest] = [...behind].sort((one, other) => other.lag - one.lag)
+  if (slowest === undefined) return ok('verifiers', `${items.length} connected, none behind`)
+  const words = `${behind.length} of ${items.length} are behind, ${slowest.verifier_id} by ${slowest.lag} entries`
+  return warning(
+    'verifiers',
+    words,
+    'Look at the network and the load of these processes; they refuse everything once what they know is too old',
+  )
+}
+
+/** Whether a signed request arrives as it was signed: the only way to see what a proxy does to path, host, body and signature fields. */
+export async function checkHolderProof(baseUrl: string, dev: DevFile | undefined): Promise<Finding> {
+  if (dev === undefined) return skipped('holder proof', 'needs a bound credential of this service, which only data/dev.json has')
+  const [{ agentFetch, readDenial }, { importPrivateKey }] = await Promise.all([import('@countersign/sdk'), import('@countersign/core')])
+  const holderKey = await importPrivateKey(dev.bound.holder_private_jwk)
+  const send = agentFetch({ credential: dev.bound.credential as CredentialObject, holderKey, origins: baseUrl })
+  const headers = { 'content-type': 'application/json' }
+  const response = await send(`${baseUrl}/api/protected/action?from=doctor`, { method: 'POST', headers, body: '{"action":"doctor"}' })
+  const denial = await readDenial(response)
+  if (denial === undefined || !denial.code.startsWith('proof_')) return ok('holder proof', 'a signed request arrives as it was signed')
+  const fix =
+    'The proxy has to pass on Host, path, query, body, Signature, Signature-Input and Content-Digest unchanged, and base_url has to be the address that clients use'
+  return problem('holder proof', `${denial.detail} (${denial.code})`, fix)
+}
