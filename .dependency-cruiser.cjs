@@ -119,6 +119,32 @@ module.exports = {
       to: { path: '^packages/cli/' },
     },
     {
+      name: 'cli-uses-front-doors',
+      severity: 'error',
+      from: { path: '^packages/cli/src/' },
+      to: {
+        path: '^packages/(?:core|sdk|service)/src/',
+        pathNot: '^packages/(?:core/src/index|sdk/src/(?:index|client|feed)|service/src/index)\\.ts$',
+      },
+    },
+    {
+      name: 'cli-starts-at-once',
+      comment:
+        'Help must not wait for what only some commands need: only the folders import the packages at their top, and are themselves imported when needed.',
+      severity: 'error',
+      from: { path: '^packages/cli/src/(?:commands/)?[^/]+\\.ts$', pathNot: '^packages/cli/src/parse\\.ts$' },
+      to: {
+        path: [
+          '^packages/(?:core|sdk|service)/src/',
+          '^packages/cli/src/(?:credential|doctor|feed)/',
+          '^packages/cli/src/parse\\.ts$',
+          'node_modules/',
+        ],
+        dynamic: false,
+        dependencyTypesNot: ['type-only'],
+      },
+    },
+    {
       name: 'service-does-not-import-sdk',
       severity: 'error',
       from: { path: '^packages/service/src/' },

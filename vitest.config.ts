@@ -52,6 +52,16 @@ export default defineConfig({
       },
       {
         extends: true,
+        test: {
+          name: 'cli',
+          include: ['packages/cli/test/**/*.test.ts'],
+          // Every command is a process of its own, and each file has a service beside it.
+          pool: 'forks',
+          testTimeout: 30_000,
+          hookTimeout: 60_000,
+        },
+      {
+        extends: true,
         test: { name: 'repository', include: ['test/**/*.test.ts'], exclude: ['test/system/**', 'test/browser/**'] },
       },
       {

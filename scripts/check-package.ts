@@ -81,6 +81,16 @@ const code = await runCommand(['migrate', '--data-dir', 'data'], { env: {}, say:
 if (code !== 0 || !said.includes('up to date')) throw new Error('the store cannot be made')
 `
 
+/** The command, as a shell runs it. */
+const USE_CLI = `
+import { execFileSync } from 'node:child_process'
+
+const run = (...argv) => execFileSync(process.execPath, ['node_modules/@countersign/cli/dist/main.js', ...argv], { encoding: 'utf8' })
+if (!run('--help').startsWith('Examples')) throw new Error('there is no help')
+if (!run('keygen', '-').includes('"kty"')) throw new Error('the core is not found')
+if (!run('config', '--help').includes('countersign config')) throw new Error('the service is not found')
+`
+
 const TSCONFIG = {
   compilerOptions: {
     module: 'nodenext',
@@ -97,10 +107,12 @@ interface Use {
   readonly text: string
   /** Where the types of others are in the way: theirs are not ours to check. */
   readonly skipLibCheck: boolean
+  /** A program has no front door to import: it is run, and has no types to read. */
+  readonly program?: string
 }
 
 /** Looks at one built package; throws at the first thing that fails. */
-export function checkPackage({ folder, text, skipLibCheck }: Use): void {
+export function checkPackage({ folder, text, skipLibCheck, program }: Use): void {
   const packageRoot = join(root, folder)
   const manifest = JSON.parse(readFileSync(join(packageRoot, 'package.json'), 'utf8')) as Manifest
   const paths = packedPaths(packageRoot)
@@ -108,6 +120,7 @@ export function checkPackage({ folder, text, skipLibCheck }: Use): void {
     ...publishedFaults(
       paths.map((path) => ({ path, text: readFileSync(join(packageRoot, path), 'utf8') })),
       root,
+      program,
     ),
   ]
   if (manifest.publishConfig?.provenance !== true) faults.push('package.json does not ask for provenance (publishConfig)')
@@ -129,8 +142,12 @@ export function checkPackage({ folder, text, skipLibCheck }: Use): void {
       execFileSync(node, ['use.mjs'], { cwd: project, stdio: 'inherit' })
       return execFileSync(node, ['--version'], { encoding: 'utf8' }).trim()
     })
-    execFileSync(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', project], { stdio: 'inherit' })
-    console.log(`${manifest.name}: ${paths.length} files, imported by Node ${runtimes.join(' and ')}, types read by tsc`)
+    if (program === undefined)
+      execFileSync(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', project], { stdio: 'inherit' })
+    const done = program === undefined ? 'imported by' : 'run by'
+    console.log(
+      `${manifest.name}: ${paths.length} files, ${done} Node ${runtimes.join(' and ')}${program === undefined ? ', types read by tsc' : ''}`,
+    )
   } finally {
     rmSync(project, { recursive: true, force: true })
   }
@@ -156,7 +173,9 @@ function install({ name, dependencies = {} }: Manifest, from: string, paths: rea
   for (const dependency of Object.keys(dependencies)) {
     const target = join(modules, dependency)
     mkdirSync(dirname(target), { recursive: true })
-    symlinkSync(join(root, 'node_modules', dependency), target, 'junction')
+    // A version of its own lies with the package.
+    const own = join(from, 'node_modules', dependency)
+    symlinkSync(existsSync(own) ? own : join(root, 'node_modules', dependency), target, 'junction')
   }
 }
 
@@ -179,4 +198,5 @@ export const uses: readonly Use[] = [
   { folder: 'packages/core', text: USE_CORE, skipLibCheck: false },
   { folder: 'packages/sdk', text: USE_SDK, skipLibCheck: false },
   { folder: 'packages/service', text: USE_SERVICE, skipLibCheck: true },
+  { folder: 'packages/cli', text: USE_CLI, skipLibCheck: true, program: 'dist/main.js' },
 ]

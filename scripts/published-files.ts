@@ -21,10 +21,10 @@ interface SourceMap {
  * Everything wrong with the files that a package would publish: a file that nobody expects or that is missing, a source map that carries
  * text of its own or points outside of the package, something that looks like a secret, the name of the folder in which it was built.
  */
-export function publishedFaults(files: readonly PublishedFile[], builtIn: string): readonly string[] {
+export function publishedFaults(files: readonly PublishedFile[], builtIn: string, entry = 'dist/index.js'): readonly string[] {
   const paths = new Set(files.map(({ path }) => path))
   const faults = REQUIRED.filter((path) => !paths.has(path)).map((path) => `${path} is missing`)
-  if (!paths.has('dist/index.js')) faults.push('the package has not been built')
+  if (!paths.has(entry)) faults.push('the package has not been built')
   for (const { path, text } of files) {
     if (!EXPECTED.some((pattern) => pattern.test(path))) faults.push(`${path} is not expected in a package`)
     if (SECRETS.some((pattern) => pattern.test(text))) faults.push(`${path} holds what looks like a secret`)

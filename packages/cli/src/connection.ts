@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import type { Client } from '@countersign/sdk'
+import type { Client } from '@countersign/sdk/client'
 import { type Given, Misuse } from './command.ts'
 import type { Terminal } from './output.ts'
 import { readSecretFrom } from './secret-source.ts'
@@ -51,7 +51,7 @@ export async function findPlace(given: Given, at: Terminal, caller: Caller): Pro
 /** A client of that service; makes no call yet. */
 export async function connect(given: Given, at: Terminal, caller: Caller = 'site'): Promise<Place & { readonly client: Client }> {
   const place = await findPlace(given, at, caller)
-  const { createClient } = await import('@countersign/sdk')
+  const { createClient } = await import('@countersign/sdk/client')
   const { baseUrl, apiKey } = place
   return { ...place, client: orMisuse(() => createClient({ baseUrl, ...(apiKey === undefined ? {} : { apiKey }) })) }
 }

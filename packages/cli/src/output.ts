@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline/promises'
 import { stripVTControlCharacters, styleText } from 'node:util'
 
-export type Style = Parameters<typeof styleText>[0]
+type Style = Parameters<typeof styleText>[0]
 
 /** Where a command writes: results to the standard output, all else to the standard error. */
 export interface Terminal {

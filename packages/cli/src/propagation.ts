@@ -4,7 +4,7 @@ import { facts, type Terminal, visible } from './output.ts'
 import type { Speaker } from './speaker.ts'
 
 /** How far an entry has got among the verifiers that follow the site. */
-export interface Propagation {
+interface Propagation {
   readonly connected: number
   readonly acknowledged: number
   readonly elapsed_ms: number

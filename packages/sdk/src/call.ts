@@ -1,4 +1,4 @@
-import { CREDENTIAL_HEADER, credentialHeader, holderRequestFrom, type JsonObject, type PrivateKey, signRequest } from '@countersign/core'
+import type { JsonObject, PrivateKey } from '@countersign/core'
 import { readBoundedBody } from './bounded-body.ts'
 import { CountersignError } from './countersign-error.ts'
 import { readDenial } from './read-denial.ts'
@@ -54,7 +54,7 @@ export type CallInput = Readonly<Record<string, unknown>>
  * as many tries as make sense, and the reason of `signal` when that fires. Redirects are not followed: nobody else gets the key.
  */
 export async function call(connection: Connection, row: CallRow, input: CallInput = {}, options: CallOptions = {}): Promise<unknown> {
-  const request = requestOf(connection, row, input, options)
+  const request = await requestOf(connection, row, input, options)
   for (let tries = 1; ; tries++) {
     const outcome = await tryOnce(connection, request, options).catch((error: unknown) => {
       if (error instanceof CountersignError) return error
@@ -81,7 +81,7 @@ interface WireRequest {
   readonly timeoutMs: number
 }
 
-function requestOf(connection: Connection, row: CallRow, input: CallInput, options: CallOptions): WireRequest {
+async function requestOf(connection: Connection, row: CallRow, input: CallInput, options: CallOptions): Promise<WireRequest> {
   const { credential, waitSeconds } = options
   const rest = new Map(Object.entries(input).filter(([, value]) => value !== undefined))
   const path = row.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
@@ -91,8 +91,11 @@ function requestOf(connection: Connection, row: CallRow, input: CallInput, optio
     return encodeURIComponent(value)
   })
   const headers: Record<string, string> = { accept: 'application/json' }
-  if (credential !== undefined) headers[CREDENTIAL_HEADER] = credentialHeader(credential as JsonObject)
-  else if (row.key && connection.apiKey !== undefined) headers['x-api-key'] = connection.apiKey
+  if (credential !== undefined) {
+    // Only then: most callers have a key, and need not load what reads and signs credentials.
+    const { CREDENTIAL_HEADER, credentialHeader } = await import('@countersign/core')
+    headers[CREDENTIAL_HEADER] = credentialHeader(credential as JsonObject)
+  } else if (row.key && connection.apiKey !== undefined) headers['x-api-key'] = connection.apiKey
   if (row.repeat === 'keyed' || row.repeat === 'secret')
     headers['idempotency-key'] = options.idempotencyKey ?? globalThis.crypto.randomUUID()
   else if (options.idempotencyKey !== undefined) throw new TypeError('this call takes no idempotencyKey')
@@ -153,6 +156,7 @@ async function proofOf(
   body: string | undefined,
   key: PrivateKey,
 ): Promise<Record<string, string>> {
+  const { holderRequestFrom, signRequest } = await import('@countersign/core')
   const fields = { get: (name: string) => headers[name] ?? null }
   const bytes = body === undefined ? 'none' : new TextEncoder().encode(body)
   return { ...(await signRequest(holderRequestFrom(method, url, fields, bytes), { key, nowMs: nowMs() })) }

@@ -3,6 +3,7 @@ import { Failure, type Given, Misuse, type Verb } from '../command.ts'
 import { connect, type Place, requireSite } from '../connection.ts'
 import type { Cursor } from '../feed/follow-feed.ts'
 import { type Terminal, visible } from '../output.ts'
+import { pause } from '../pause.ts'
 import { untilStopped } from '../until-stopped.ts'
 
 const VERIFIERS_MS = 2000
@@ -120,10 +121,7 @@ function watchVerifiers(place: Place & { readonly client: Client }, ownId: strin
         if (fault instanceof Error && 'status' in fault && (fault.status === 403 || fault.status === 404)) return
       }
       if (!signal.aborted) draw()
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, VERIFIERS_MS)
-        signal.addEventListener('abort', () => (clearTimeout(timer), resolve()), { once: true })
-      })
+      await pause(VERIFIERS_MS, signal)
     }
   }
   void run()

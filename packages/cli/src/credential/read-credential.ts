@@ -43,7 +43,7 @@ export function headerOfText(text: string): string {
 }
 
 /** Reads it as a verifier would. Throws a `Misuse` for what no verifier could read. */
-export function readGiven(header: string): GivenCredential {
+function readGiven(header: string): GivenCredential {
   const signed = readCredentialHeader(header)
   if (isDeny(signed)) throw new Misuse(`This credential cannot be read: ${signed.detail} (${signed.code}). More: countersign inspect`)
   return { header, document: signed.document, signed }

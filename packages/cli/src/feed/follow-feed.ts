@@ -1,6 +1,7 @@
 import { checkEntry, checkHeartbeat, type Entry, parseEntry, parseHeartbeat } from '@countersign/core'
 import { systemClock } from '@countersign/sdk'
 import { createAcknowledger, createFeedKeys, createSseReader, type Service, ServiceFault, type SseEvent } from '@countersign/sdk/feed'
+import { pause } from '../pause.ts'
 
 /** How far the log has been read. The hash is unknown where somebody else says where to begin. */
 export interface Cursor {
@@ -89,17 +90,4 @@ async function entryOf({ event, data }: SseEvent, cursor: Cursor): Promise<News 
   if (!isNext || !isContinued || (await checkEntry(entry)) === undefined)
     throw new NotTheLog(`entry ${entry.epoch}.${entry.seq} does not continue the log after ${cursor.epoch}.${cursor.seq}`)
   return { kind: 'entry', entry }
-}
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const over = () => {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', over)
-      resolve()
-    }
-    const timer = setTimeout(over, ms)
-    signal.addEventListener('abort', over)
-    if (signal.aborted) over()
-  })
 }

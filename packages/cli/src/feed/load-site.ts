@@ -39,7 +39,7 @@ export function feedService(place: Place, verifierId: string): Service {
   })
 }
 
-export function readSiteId(text: string) {
+function readSiteId(text: string) {
   const siteId = parseSiteId(text)
   if (siteId === undefined) throw new Misuse(`${JSON.stringify(text)} is not a site: a lower-case host name such as shop.example`)
   return siteId
