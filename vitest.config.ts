@@ -60,6 +60,7 @@ export default defineConfig({
           testTimeout: 30_000,
           hookTimeout: 60_000,
         },
+      },
       {
         extends: true,
         test: { name: 'repository', include: ['test/**/*.test.ts'], exclude: ['test/system/**', 'test/browser/**'] },

@@ -8,6 +8,9 @@ const REMOVALS: Readonly<Record<string, (word: string) => string>> = {
   'delete-operator-key': (keyId) => `delete the operator key ${keyId}`,
 }
 
+const ASKS_FIRST =
+  'Asks first. --yes does not ask, --dry-run says what would happen and changes nothing, --no-input never asks and refuses.'
+
 /** Of this program, and not known to the service. */
 const OWN_FLAGS: ReadonlySet<string> = new Set(['--no-input', '--no-color', '--dry-run', '--yes'])
 
@@ -17,7 +20,13 @@ type RunCommand = typeof import('@countersign/service').runCommand
 export async function runServiceCommand(name: string, argv: readonly string[], at: Terminal): Promise<ExitCode> {
   const { runCommand } = await import('@countersign/service')
   const removal = REMOVALS[name]
-  if (removal === undefined || argv.some((word) => ['--help', '-h', 'help'].includes(word)))
+  const isHelp = argv.some((word) => ['--help', '-h', 'help'].includes(word))
+  if (isHelp && removal !== undefined) {
+    const code = await runThere(runCommand, [name, '--help'], at)
+    at.line(`\n${ASKS_FIRST}`)
+    return code
+  }
+  if (removal === undefined || isHelp)
     return runThere(runCommand, [name, ...argv.filter((word) => !['--no-input', '--no-color'].includes(word))], at)
   const rest = argv.filter((word) => !OWN_FLAGS.has(word))
   const [word = ''] = rest.filter((each) => !each.startsWith('-'))
