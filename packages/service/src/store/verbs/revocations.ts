@@ -10,6 +10,9 @@ import { credentialLock, userLock } from './tokens.ts'
 /** How many credentials an answer lists at most, the newest. All are revoked, listed or not. */
 const CREDENTIALS_LISTED_MAX = 1000
 
+/** A node whose clock is further from the time on record is not ready. */
+const CLOCKS_APART_MS_MAX = 60_000
+
 type UserAtSite = Parameters<Store['revokeUser']>[0]
 type CredentialAtSite = Parameters<Store['revokeCredential']>[0]
 type TokenAtSite = Parameters<Store['revokeToken']>[0]
@@ -197,10 +200,8 @@ export function* revokeToken(
 export function* reinstateUser({ siteId, ppid, reason }: UserAtSite, act: Act): Program<Placed<Reinstated>> {
   yield* lock(userLock(siteId, ppid))
   const user = yield* userRow(siteId, ppid)
-  // Never before the revocation itself, which may have come from a node whose clock is ahead, or have overtaken this on its way. Times inside
-  // credentials have whole seconds, so the second in which this falls belongs to the past.
-  const fromMs = Math.max(act.atMs, user === undefined ? 0 : number(user, 'revoked_at'))
-  const reinstatedAtMs = Math.ceil(fromMs / 1000) * 1000
+  // Times inside credentials have whole seconds, so the second in which this falls belongs to the past.
+  const reinstatedAtMs = Math.ceil(notBefore(user, act.atMs) / 1000) * 1000
   if (user === undefined || number(user, 'revoked') === 0) {
     yield* auditDone({ siteId, action: 'user.reinstate', target: ppid, outcome: 'unchanged', reason, act })
     return yield* alreadyActive(siteId, user, reinstatedAtMs)
@@ -218,6 +219,15 @@ export function* reinstateUser({ siteId, ppid, reason }: UserAtSite, act: Act): 
   )
   yield* auditDone({ siteId, action: 'user.reinstate', target: ppid, outcome: 'done', reason, seq, act })
   return { reinstatedAtMs, alreadyActive: false, epoch, seq, position }
+}
+
+/**
+ * Never before the revocation itself, which may have come from a node whose clock is ahead, or have overtaken the reinstatement on its way. One that
+ * lies further ahead than clocks may be apart was made at a time that has since been reset, and says nothing of what was signed when.
+ */
+function notBefore(user: Row | undefined, atMs: number): number {
+  const revokedAtMs = user === undefined ? 0 : number(user, 'revoked_at')
+  return revokedAtMs - atMs <= CLOCKS_APART_MS_MAX ? Math.max(atMs, revokedAtMs) : atMs
 }
 
 function* alreadyActive(siteId: SiteId, user: Row | undefined, reinstatedAtMs: number): Program<Placed<Reinstated>> {

@@ -52,6 +52,19 @@ forEachSharedStore('POST /api/wallet/reinstate-user', (open) => {
     expect((await node.act((await issued({ ppid, nowMs, createdMs: nowMs })).header)).status).toBe(200)
   })
 
+  it('works after the time has been reset from one that lay far ahead', async () => {
+    const { node, store, A, issued } = await begin()
+    const ahead = new ClockDouble()
+    ahead.wallMs = NOW + 864_000_000
+    const wrong = await openNode(store, A, { clock: ahead })
+    const ppid = newPpid()
+    await wrong.revokeUser(ppid)
+    expect((await node.reinstate(ppid)).body.reinstated_at).toBe('2026-11-14T12:00:00Z')
+    await node.later(1000)
+    const nowMs = node.clock.wallMs
+    expect((await node.act((await issued({ ppid, nowMs, createdMs: nowMs })).header)).status).toBe(200)
+  })
+
   it('of a user who is not revoked writes nothing', async () => {
     const { node, store } = await begin()
     const position = await store.logPosition()
