@@ -63,6 +63,14 @@ export default defineConfig({
       },
       {
         extends: true,
+        test: {
+          name: 'sdk-web',
+          include: ['guard', 'guard/*', 'view/{view-client,snapshot-reader}'].map((files) => `packages/sdk/test/${files}.test.ts`),
+          setupFiles: ['packages/core/test/web-runtime.setup.ts'],
+        },
+      },
+      {
+        extends: true,
         test: { name: 'repository', include: ['test/**/*.test.ts'], exclude: ['test/system/**', 'test/browser/**'] },
       },
       {

@@ -107,16 +107,19 @@ async function createWorld(random: Random) {
   const revoked: string[] = []
   let changedMs = -Infinity
   let isCapped = false
+  let made = 0
 
+  /** Of late: whoever has been here for long has been revoked by now. */
+  const someUser = () => `user-${Math.floor(made / 20) + random.int(USERS)}`
   const pickScope = () => SCOPES.filter((_, i) => i === 0 || random.oneIn(2))
   const grant = () => ({
-    user: `user-${random.int(USERS)}`,
+    user: someUser(),
     scope: pickScope(),
     ttlSeconds: random.oneIn(5) ? 60 + random.int(600) : 86_400,
   })
   const hold = (what: string, credential: JsonObject, key?: PrivateKey) => {
     const holding = { what, credential, header: credentialHeader(credential), key }
-    if (holdings.length < 400) holdings.push(holding)
+    if (holdings.length < 200) holdings.push(holding)
     else holdings[random.int(holdings.length)] = holding
     return holding
   }
@@ -137,15 +140,15 @@ async function createWorld(random: Random) {
     )
     if (child !== undefined) hold('delegated', child, key)
   }
-  let made = 0
   const issue = async () => {
+    made++
     const one = await site.issue(grant())
     hold('plain', one.credential)
     tokens.push(await site.exchange(one, { ttlSeconds: 60 + random.int(3_000) }))
-    if (tokens.length > 200) tokens.splice(random.int(tokens.length), 1)
+    if (tokens.length > 60) tokens.splice(random.int(tokens.length), 1)
     const bound = await site.issue({ ...grant(), delegable: true })
     const holding = hold('bound', bound.credential, bound.holderKey)
-    if (random.oneIn(2)) await handOn(holding, site, ++made)
+    if (random.oneIn(2)) await handOn(holding, site, made)
     if (random.oneIn(3)) hold('of another issuer', (await abroad.issue(grant())).credential)
     if (random.oneIn(6)) hold('of another site', (await elsewhere.issue(grant())).credential)
   }
@@ -167,9 +170,9 @@ async function createWorld(random: Random) {
     issue,
     () => site.revoke(idOf(random.pick(holdings))),
     () => site.revoke(idOf(random.pick(holdings))),
-    () => site.revokeUser(`user-${random.int(USERS)}`),
+    () => site.revokeUser(someUser()),
     async () => {
-      const user = `user-${random.int(USERS)}`
+      const user = someUser()
       await site.revokeUser(user)
       await site.reinstateUser(user)
     },
@@ -191,7 +194,7 @@ async function createWorld(random: Random) {
     async () => {
       isCapped = true
       changedMs = site.clock.nowMs
-      await site.trustIssuer({ scope: random.oneIn(2) ? null : (parseScopeList(pickScope()) ?? null) })
+      await site.trustIssuer({ scope: !random.oneIn(3) ? null : (parseScopeList(pickScope()) ?? null) })
     },
     async () => {
       changedMs = site.clock.nowMs
@@ -269,7 +272,10 @@ async function createWorld(random: Random) {
   for (let i = 0; i < 40; i++) await issue()
   return {
     guard,
-    change: () => random.pick(changes)(),
+    async change() {
+      await issue()
+      await random.pick(changes)()
+    },
     something,
     byService,
     mayLag: () => isCapped || site.clock.nowMs - changedMs <= REFUSED_MS,

@@ -60,7 +60,7 @@ describe('a good credential', () => {
     const [good, bad, gone] = [await site.issue({ user: 'a' }), await site.issue({ user: 'b' }), await site.issue({ user: 'c' })]
     for (let i = 0; i < 1_500; i++) {
       const credential_id = `cred_other${String(i).padStart(8, '0')}` as CredentialId
-      await site.append('credential.revoked', { credential_id, revoked_at: '2026-11-14T12:00:00Z' })
+      await site.log.append('credential.revoked', { credential_id, revoked_at: '2026-11-14T12:00:00Z' }, site.clock.nowMs)
     }
     await site.revoke(bad)
     await site.revokeUser('c')

@@ -1,3 +1,4 @@
+import { sha256Hex } from '@countersign/core'
 import type { GuardClock } from '../view/clock.ts'
 
 /** A clock that stands still until it is told to go on. */
@@ -59,11 +60,19 @@ export function createTestClock(startMs = Date.now()): TestClock {
 }
 
 const TURNS = 3
+/** Where signatures are checked in other threads, a step may wait for one of them several times. */
+const TURNS_IN_THREADS = 4
+const SOMETHING_LONG = new Uint8Array(65_536)
 
 /** Lets everything run that needs no clock: promises, streams, and what is handed to other threads. */
 export async function rest(turns = TURNS): Promise<void> {
   const { setImmediate: soon = (callback: () => void) => setTimeout(callback, 0) } = globalThis as {
     setImmediate?: (callback: () => void) => unknown
   }
-  for (let i = 0; i < turns; i++) await new Promise<void>((resolve) => void soon(resolve))
+  const isThreaded = sha256Hex('') instanceof Promise
+  for (let i = 0; i < (isThreaded ? turns * TURNS_IN_THREADS : turns); i++) {
+    // Whatever was handed over before this is done before this.
+    if (isThreaded) await sha256Hex(SOMETHING_LONG)
+    await new Promise<void>((resolve) => void soon(resolve))
+  }
 }

@@ -166,7 +166,7 @@ export async function createTestSite(options: TestSiteOptions = {}): Promise<Tes
 
   /** Until every guard that can know, knows. */
   const settle = async () => {
-    for (let turns = 0; turns < 1_000; turns++) {
+    for (let turns = 0; turns < 50; turns++) {
       await rest()
       const isBehind = ({ connection, epoch, seq }: ReturnType<Guard['state']>) =>
         connection === 'loading' ||
