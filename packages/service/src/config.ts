@@ -178,7 +178,9 @@ function masterKeyOf(settings: ReadonlyMap<SettingName, string>, mode: Mode, dat
   try {
     return readMasterKey({ text: settings.get('master_key'), file: settings.get('master_key_file'), dataDir, mode })
   } catch (error) {
-    mistakes.push(`master_key: ${error instanceof TypeError ? error.message : `its file cannot be read (${codeOf(error)})`}`)
+    const { path = 'its file' } = error as NodeJS.ErrnoException
+    const advice = codeOf(error) === 'ENOENT' ? `; to make one: (umask 077; openssl rand -hex 32 > ${path})` : ''
+    mistakes.push(`master_key: ${error instanceof TypeError ? error.message : `${path} cannot be read (${codeOf(error)})${advice}`}`)
     return new Uint8Array()
   }
 }

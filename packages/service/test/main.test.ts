@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -52,11 +52,35 @@ function freePort(): Promise<number> {
   })
 }
 
-describe('the production start', () => {
+describe('the production start', { timeout: 30_000 }, () => {
   test('refuses insecure and missing settings out loud, and makes nothing', async () => {
     const { code, text } = await run(['serve', '--port', 'x'], { COUNTERSIGN_BASE_URL: 'http://id.example' }).ended
     expect(code).toBe(2)
     for (const words of ['port must be', 'base_url must be https', 'there is no master key']) expect(text).toContain(words)
+  })
+  test('says where it starts from an older Node, before it stumbles over anything newer', () => {
+    const script = `import(${JSON.stringify(new URL('../src/require-node.ts', import.meta.url).href)}).then(({ requireNode }) => requireNode(process.argv[1]))`
+    const start = (version: string) => spawnSync(process.execPath, ['-e', script, version], { encoding: 'utf8' })
+    expect(start('20.20.2')).toMatchObject({
+      status: 2,
+      stderr: expect.stringMatching(/needs Node 22 or later, and this is 20\.20\.2.*npx/),
+    })
+    expect([start('22.0.0').status, start('24.1.0').status]).toEqual([0, 0])
+  })
+  test('says which port is taken', async () => {
+    const server = createServer()
+    const port = await new Promise<number>((resolve) =>
+      server.listen(0, '127.0.0.1', () => resolve((server.address() as { port: number }).port)),
+    )
+    const env = {
+      COUNTERSIGN_BASE_URL: 'https://id.example',
+      COUNTERSIGN_MASTER_KEY: MASTER_KEY,
+      COUNTERSIGN_DATA_DIR: join(directory, 'taken'),
+    }
+    const { code, text } = await run(['serve', '--port', String(port), '--metrics-port', 'off'], env).ended
+    server.close()
+    expect(code).toBe(1)
+    expect(text).toContain(`could not start: port ${port} or that of metrics is taken; choose another`)
   })
   test('says how it is used', async () => {
     expect(await run([], {}).ended).toMatchObject({ code: 2, text: expect.stringContaining('serve') })

@@ -1,5 +1,6 @@
 import cluster from 'node:cluster'
 import { createServer } from 'node:net'
+import type { Logger } from 'pino'
 import type { Config } from '../config.ts'
 import { createLogger } from '../logger.ts'
 import { openService } from '../service.ts'
@@ -37,9 +38,17 @@ async function serveHere(config: Config): Promise<void> {
     log.info({ pid: process.pid, base_url: config.baseUrl, host: config.host, port, store: config.store.kind }, 'serving')
     process.send?.(SERVING)
   } catch (err) {
-    log.fatal({ err }, 'could not start')
-    process.exit(1)
+    failToStart(log, err, config)
   }
+}
+
+function failToStart(log: Logger, err: unknown, { port }: Config): never {
+  const isTaken = (err as NodeJS.ErrnoException).code === 'EADDRINUSE'
+  const { message } = isTaken
+    ? new Error(`port ${port} or that of metrics is taken; choose another (--port, --metrics-port), or stop who has it`)
+    : (err as Error)
+  log.fatal({ err }, `could not start: ${message}`)
+  process.exit(1)
 }
 
 /** What a worker tells its primary when it accepts requests. */
@@ -82,8 +91,7 @@ async function runWorkers(config: Config): Promise<void> {
   try {
     await requireFreePort(config)
   } catch (err) {
-    log.fatal({ err }, 'could not start')
-    process.exit(1)
+    failToStart(log, err, config)
   }
   const places = new Map<number, number>()
   let hasServed = false

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
-import { stripTypeScriptTypes } from 'node:module'
+import * as nodeModule from 'node:module'
 import { extname, join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import type { RouteAnswer } from '../routes/route.ts'
@@ -69,7 +69,8 @@ function scriptText(source: string): string {
   const { emitWarning } = process
   process.emitWarning = () => {}
   try {
-    return stripTypeScriptTypes(source)
+    // Not by its name: built, this is never called, and older Nodes do not have it.
+    return nodeModule.stripTypeScriptTypes(source)
   } finally {
     process.emitWarning = emitWarning
   }

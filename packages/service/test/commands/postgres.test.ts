@@ -82,6 +82,25 @@ describe('on PostgreSQL', () => {
     expect(await store.apiKeys(null, { after: undefined, limit: 10 })).toHaveLength(1)
     await store.close()
   })
+  test('what is wrong with the set-up is said, with what to do about it', async () => {
+    const url = new URL(await server.createDatabase())
+    const migrate = async (changes: Partial<Pick<URL, 'password' | 'pathname' | 'hostname' | 'port' | 'username'>>) => {
+      const { code, noted } = await run(['migrate'], { COUNTERSIGN_DATABASE_URL: Object.assign(new URL(url), changes).href })
+      return [code, noted]
+    }
+    expect(await migrate({ password: 'wrong' })).toEqual([1, expect.stringContaining('28P01, it refuses this user or password')])
+    expect(await migrate({ pathname: '/nowhere' })).toEqual([1, expect.stringContaining('3D000, there is no such database; create it')])
+    expect(await migrate({ port: '1' })).toEqual([1, expect.stringContaining('ECONNREFUSED, nobody listens there')])
+    const sql = postgres(url.href, { max: 1, onnotice: () => {} })
+    const role = `role_${url.pathname.slice(1)}`
+    await sql.unsafe(`CREATE ROLE ${role} LOGIN PASSWORD 'x'`)
+    const asRole = { username: role, password: 'x' }
+    expect(await migrate(asRole)).toEqual([1, expect.stringContaining('GRANT CREATE ON SCHEMA public TO')])
+    await sql.unsafe(`GRANT CREATE ON SCHEMA public TO ${role}`)
+    expect(await migrate(asRole)).toEqual([0, ''])
+    await sql.unsafe(`DROP OWNED BY ${role}; DROP ROLE ${role}`)
+    await sql.end()
+  })
   test('a server that cannot be reached is said so, without its password', async () => {
     const { code, noted } = await run(['migrate'], { COUNTERSIGN_DATABASE_URL: 'postgres://u:canary@127.0.0.1:1/x' })
     expect(code).toBe(1)

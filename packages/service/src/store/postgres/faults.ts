@@ -36,7 +36,30 @@ export function translated(fault: unknown): unknown {
   const code = codeOf(fault)
   if (code === EPOCH_CHANGED) return new EpochChanged('the database is not the one that wrote the log', { cause: fault })
   const isServers = fault instanceof postgres.PostgresError ? UNAVAILABLE.test(code) : DISCONNECTED.test(code)
-  return isServers ? new StoreUnavailable(`the database failed: ${code}`, { cause: fault }) : fault
+  return isServers ? new StoreUnavailable(`the database failed: ${code}${adviceOn(code)}`, { cause: fault }) : fault
+}
+
+/** For the operator, who set it up; callers never see it. */
+const ADVICE: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'nobody listens there; start PostgreSQL, or correct database_url',
+  ENOTFOUND: 'its host name is not known; correct database_url',
+  EAI_AGAIN: 'its host name could not be looked up',
+  CONNECT_TIMEOUT: 'it cannot be reached; look at database_url and what is between',
+  '28P01': 'it refuses this user or password; correct database_url',
+  '28000': 'it does not let this user in from here; look at pg_hba.conf',
+  '3D000': 'there is no such database; create it first (createdb), or correct database_url',
+  '53300': 'it has no connection left; raise its max_connections (a node takes up to 15)',
+  '57P03': 'it is starting or stopping; try again',
+}
+
+function adviceOn(code: string): string {
+  const advice = ADVICE[code]
+  return advice === undefined ? '' : `, ${advice}`
+}
+
+/** The role has not the rights that it needs. */
+export function isForbidden(fault: unknown): boolean {
+  return codeOf(fault) === '42501'
 }
 
 function codeOf(fault: unknown): string {

@@ -4,6 +4,7 @@ import { LogBroken, settleEpoch } from '../epoch.ts'
 import type { Program } from '../program.ts'
 import { EpochChanged, type Store, StoreUnavailable } from '../store.ts'
 import { createStoreVerbs, type RunVerb, readingVerbs, type VerbName, writingVerbs } from '../verbs/all.ts'
+import { isForbidden } from './faults.ts'
 import { type Listener, openListener } from './listener.ts'
 import { migrate } from './migrate.ts'
 import { Readers } from './readers.ts'
@@ -137,6 +138,12 @@ export async function prepareDatabase(url: string): Promise<void> {
       },
       { patient: true },
     )
+  } catch (fault) {
+    if (!isForbidden(fault)) throw fault
+    const { message } = fault as Error
+    throw new Error(`${message}; the role of database_url must create tables and functions: GRANT CREATE ON SCHEMA public TO …`, {
+      cause: fault,
+    })
   } finally {
     await sessions.end()
   }

@@ -18,7 +18,8 @@ export async function requireSafeSettings(query: Query): Promise<void> {
     found.in_recovery !== 'false' && 'it is a standby: connect to the primary',
     found.in_recovery === 'false' && found.read_only !== 'off' && 'it takes no writes (read-only): connect to the primary',
     found.encoding !== 'UTF8' && `its encoding is ${found.encoding}: create the database with UTF8`,
-    !(Number(found.version) >= VERSION_MIN) && `its version ${found.version} is older than ${VERSION_MIN}`,
+    !(Number(found.version) >= VERSION_MIN) &&
+      `version ${VERSION_MIN / 10_000} or later is needed, and this is ${Math.floor(Number(found.version) / 10_000)}`,
   ].filter((fault) => fault !== false)
   if (faults.length > 0) throw new Error(`this PostgreSQL cannot be used: ${faults.join('; ')}`)
 }

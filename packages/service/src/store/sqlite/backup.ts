@@ -23,6 +23,7 @@ export interface Backup {
  */
 export async function backupSqlite(file: string, target: string): Promise<Backup> {
   const path = resolve(target)
+  if (existsSync(path)) throw new Error(`there is a file ${path}, and a backup writes over nothing: choose another name`)
   createPrivateFile(path)
   try {
     const source = openForReading(resolve(file))
