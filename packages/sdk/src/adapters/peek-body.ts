@@ -18,8 +18,10 @@ export interface NodeStream {
  * Waits for the whole body of a request and leaves it where it is: whoever reads the request afterwards gets all of it. `'unseen'` when somebody has
  * read from it before, `'too_large'` when it has more than `bytesMax`. The body of a caller who goes away is taken for none.
  */
-export function peekBody(stream: NodeStream, bytesMax: number): Promise<Uint8Array | undefined | 'unseen' | 'too_large'> {
-  if (stream.readableDidRead || stream.readableEnded || stream.readableEncoding !== null) return Promise.resolve('unseen')
+export async function peekBody(stream: NodeStream, bytesMax: number): Promise<Uint8Array | undefined | 'unseen' | 'too_large'> {
+  if (stream.readableDidRead || stream.readableEnded || stream.readableEncoding !== null) return 'unseen'
+  // Node hands a request over before it has looked at the rest of what came with it. A moment later it has.
+  await undefined
   return new Promise((resolve) => {
     const parts: Uint8Array[] = []
     let length = 0
@@ -48,8 +50,9 @@ export function peekBody(stream: NodeStream, bytesMax: number): Promise<Uint8Arr
       ['error', leave],
       ['close', leave],
     ] as const
+    // What is all here already is not listened to: that would let an empty one end before anybody else listens.
+    if (isWhole(stream)) return take()
     for (const [event, listener] of listeners) stream.on(event, listener)
-    if (isWhole(stream)) take()
   })
 }
 
