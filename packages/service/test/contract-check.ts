@@ -29,7 +29,8 @@ export function checkContract(answer: SeenAnswer): void {
   expect(headers['x-powered-by'], where).toBeUndefined()
   const endpoint = endpointOf(answer)
   if (endpoint?.noStore) expect(headers['cache-control'], where).toMatch(/^no-store(?:, no-transform)?$/)
-  if (status >= 400) checkProblem(answer, endpoint, where)
+  if (status >= 400 && headers['content-type'] === 'text/html; charset=utf-8') checkProblemPage(answer, endpoint, where)
+  else if (status >= 400) checkProblem(answer, endpoint, where)
   else if (endpoint !== undefined) checkAnswer(answer, endpoint, where)
 }
 
@@ -40,6 +41,17 @@ function endpointOf({ method, path }: SeenAnswer): (Endpoint & { id: EndpointId 
     (endpoint) =>
       endpoint.method === asked && new RegExp(`^${endpoint.path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(plain),
   )
+}
+
+/** A refusal as a browser is shown it. */
+function checkProblemPage({ status, headers }: SeenAnswer, endpoint: Endpoint | undefined, where: string): void {
+  expect(endpoint?.refusals ?? 'page', where).toBe('page')
+  expect(headers['content-security-policy'], where).toMatch(/^default-src 'none';.* frame-ancestors 'none'$/)
+  expect(headers['content-security-policy'], where).not.toContain('unsafe')
+  expect(headers['referrer-policy'], where).toBe('no-referrer')
+  expect(headers['cache-control'], where).toBe('no-store')
+  expect(headers['www-authenticate'] !== undefined, where).toBe(status === 401)
+  expect(headers['retry-after'] !== undefined, where).toBe(status === 429 || status === 503)
 }
 
 function checkProblem({ status, headers, text }: SeenAnswer, endpoint: Endpoint | undefined, where: string): void {

@@ -42,9 +42,13 @@ function words(fault: Misfit): Words {
 
 /** What this browser keeps for the site, each to be chosen, or with the reason why it cannot be. */
 function showKept(): void {
-  const here = kept.flatMap(({ document: held }) => factsOf(held) ?? []).filter(({ siteId }) => siteId === data.site_id)
-  const choices = here.map((facts, i) => {
-    const fault = misfit(facts)
+  const here = kept
+    .flatMap(({ document: held }) => factsOf(held) ?? [])
+    .filter(({ siteId }) => siteId === data.site_id)
+    .map((facts) => ({ facts, fault: misfit(facts) }))
+    // Those that will do first.
+    .sort((a, b) => Number(a.fault !== undefined) - Number(b.fault !== undefined))
+  const choices = here.map(({ facts, fault }, i) => {
     const input = make('input', '')
     Object.assign(input, { type: 'radio', name: 'kept', value: facts.id, id: `kept-${i}`, disabled: fault !== undefined })
     input.setAttribute('aria-describedby', `kept-${i}-more`)
@@ -57,7 +61,7 @@ function showKept(): void {
   })
   const nothing = make(
     'div',
-    'notice',
+    'notice plain',
     make('strong', '', fill(page.nothingHere, { site })),
     make('p', '', fill(page.nothingHereNext, { site })),
   )

@@ -31,6 +31,7 @@ main:focus { outline: none; }
 .card { background: var(--card); border: 1px solid var(--line); border-radius: var(--radius); padding: clamp(1.25rem, 5vw, 2rem); margin-block-end: 1.25rem; }
 h1 { font-size: clamp(1.5rem, 6vw, 1.9rem); line-height: 1.2; margin-block: 0 .5rem; letter-spacing: -.01em; text-wrap: balance; }
 h2 { font-size: 1rem; line-height: 1.4; margin-block: 1.25rem .35rem; }
+.card > h2:first-child { margin-block-start: 0; }
 h2.over { font-size: .95rem; color: var(--quiet); margin-block: 2rem .6rem; }
 h3 { font-size: 1.1rem; margin: 0; }
 h4 { font-size: .93rem; margin-block: .9rem .35rem; }
@@ -62,6 +63,7 @@ summary { cursor: pointer; padding-block: .4rem; font-weight: 600; min-block-siz
 .field { margin-block: .6rem 1rem; }
 .field label { display: block; font-weight: 600; margin-block-end: .3rem; }
 textarea, input[type=file] { inline-size: 100%; font: .86rem/1.45 ui-monospace, SFMono-Regular, Menlo, monospace; color: inherit; background: var(--card); border: 1px solid var(--field); border-radius: 10px; padding: .65rem; }
+input::file-selector-button { font: inherit; color: inherit; background: var(--tint); border: 1px solid var(--field); border-radius: 7px; padding: .3rem .7rem; margin-inline-end: .75rem; }
 textarea { resize: vertical; overflow-wrap: anywhere; }
 #said { margin-block: 0; }
 #said.bad { color: var(--bad); }
@@ -78,6 +80,7 @@ button.danger:hover { filter: brightness(1.08); }
 button[aria-disabled=true] { opacity: .65; cursor: progress; }
 .notice { border-radius: 10px; padding: .75rem .9rem; margin-block: 0 1rem; background: var(--tint); border-inline-start: 4px solid var(--accent); }
 .notice.bad { background: var(--bad-tint); border-inline-start-color: var(--bad); }
+.notice.plain { background: none; border: 1px solid var(--line); border-inline-start: 4px solid var(--field); }
 .notice p { margin-block: .15rem 0; }
 .facts { margin-block-start: 1.5rem; padding-block-start: .75rem; border-block-start: 1px solid var(--line); }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .25rem 1rem; margin: .5rem 0 0; font-size: .93rem; }
@@ -95,5 +98,6 @@ dialog::backdrop { background: rgb(0 0 0 / .5); }
 dialog form { margin: 0; }
 dialog h2 { font-size: 1.2rem; margin-block: 0 .5rem; }
 @media (prefers-reduced-motion: no-preference) { button, .button, .choice { transition: background-color .12s, filter .12s; } }
+@media (max-width: 26rem) { .actions > * { flex: 1 1 100%; } }
 @media (forced-colors: active) { .choice:has(input:checked) { outline: 2px solid Highlight; } .status { border: 1px solid; } }
 `

@@ -61,7 +61,7 @@ const english = {
     expiredNext: 'Ask {site} for a new one.',
     notYet: 'This credential counts from {time} on.',
     notYetNext: 'Come back then, or use another one.',
-    scopeMissing: 'This credential does not let you: {missing}',
+    scopeMissing: 'This credential does not let you: {missing}.',
     scopeMissingNext: 'Ask {site} for one that does, or use another one.',
     keyElsewhere: 'This credential is bound to a key that this browser does not have.',
     keyElsewhereNext: 'Use it in the browser that claimed it, or ask {site} for a claim link for this one.',

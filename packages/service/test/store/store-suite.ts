@@ -4,6 +4,7 @@ import { administrationSuite } from './suite-administration.ts'
 import { logSuite } from './suite-log.ts'
 import { onceSuite } from './suite-once.ts'
 import { revocationSuite } from './suite-revocation.ts'
+import { signInSuite } from './suite-sign-in.ts'
 import { tokenSuite } from './suite-tokens.ts'
 import { webhookSuite } from './suite-webhooks.ts'
 
@@ -21,6 +22,7 @@ export function storeSuite(name: string, open: () => Promise<Store>): void {
     revocationSuite(() => store)
     logSuite(() => store)
     onceSuite(() => store)
+    signInSuite(() => store)
     webhookSuite(() => store)
   })
 }

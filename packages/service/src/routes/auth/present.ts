@@ -1,4 +1,5 @@
-import { type Deny, deny, parseJson, readCredentialHeader, readCredentialObject, type SignedCredential } from '@countersign/core'
+import { isUtf8 } from 'node:buffer'
+import { type Deny, decodeBase64url, deny, parseJson, readCredentialObject, type SignedCredential } from '@countersign/core'
 import { limits, type Presented, problems } from '@countersign/core/contract'
 import { openSignIn } from '../../actions/open-sign-in.ts'
 import { presentForSignIn } from '../../actions/present-for-sign-in.ts'
@@ -34,11 +35,13 @@ const NO_CREDENTIAL = deny('credential_malformed', 'send the signed credential a
 /** Whatever somebody pastes: the JSON of a credential, or the text of its header, broken into lines perhaps. */
 function readText(text: string): SignedCredential | Deny {
   const trimmed = text.trim()
-  if (!trimmed.startsWith('{')) return readCredentialHeader(trimmed.replaceAll(/\s+/g, ''))
-  if (Buffer.byteLength(trimmed) > limits.credential_bytes_max) {
+  const bytes = trimmed.startsWith('{') ? Buffer.from(trimmed) : decodeBase64url(trimmed.replaceAll(/\s+/g, ''))
+  if (bytes === undefined) return deny('credential_malformed', 'this is neither JSON nor base64url without padding')
+  if (bytes.length > limits.credential_bytes_max) {
     return deny('credential_malformed', `a credential has at most ${limits.credential_bytes_max} bytes`)
   }
-  const parsed = parseJson(trimmed, { depthMax: limits.json_depth_max })
+  if (!isUtf8(bytes)) return deny('credential_malformed', 'the credential is not UTF-8')
+  const parsed = parseJson(Buffer.from(bytes).toString('utf8'), { depthMax: limits.json_depth_max })
   if ('fault' in parsed) return deny('credential_malformed', `this is not strict JSON: ${parsed.fault} near offset ${parsed.offset}`)
   return readCredentialObject(parsed.value)
 }
