@@ -43,7 +43,8 @@ const BROKEN: Readonly<Record<string, readonly [path: string, text: string]>> = 
   'service-app-is-below-service': ['packages/service/src/app.ts', "import './service.ts'"],
   'service-routes-is-below-app': ['packages/service/src/routes/a.ts', "import '../app.ts'"],
   'service-actions-is-below-routes': ['packages/service/src/actions/a.ts', "import '../routes/base.ts'"],
-  'service-log-is-below-actions': ['packages/service/src/log/a.ts', "import '../actions/base.ts'"],
+  'service-feed-is-below-actions': ['packages/service/src/feed/a.ts', "import '../actions/base.ts'"],
+  'service-log-is-below-feed': ['packages/service/src/log/a.ts', "import '../feed/base.ts'"],
   'service-store-is-below-log': ['packages/service/src/store/a.ts', "import '../log/base.ts'"],
   'only-open-knows-stores': ['packages/service/src/routes/b.ts', "import '../store/sqlite/base.ts'"],
   'stores-do-not-know-each-other': ['packages/service/src/store/postgres/a.ts', "import '../sqlite/base.ts'"],
@@ -54,7 +55,7 @@ const BROKEN: Readonly<Record<string, readonly [path: string, text: string]>> = 
 
 const FOLDERS = [
   ...['log', 'verify', 'holder', 'credential', 'proof', 'encoding', 'contract'].map((folder) => `packages/core/src/${folder}`),
-  ...['commands', 'routes', 'actions', 'log', 'store/sqlite', 'store/verbs'].map((folder) => `packages/service/src/${folder}`),
+  ...['commands', 'routes', 'actions', 'feed', 'log', 'store/sqlite', 'store/verbs'].map((folder) => `packages/service/src/${folder}`),
   ...['testing', 'adapters', 'guard', 'view'].map((folder) => `packages/sdk/src/${folder}`),
   ...[
     'packages/sdk/src',
