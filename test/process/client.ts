@@ -17,7 +17,7 @@ export interface Client {
   bearer(token: string): Promise<Told>
   /** Forward-auth, with the place in the log that the answer must know of. */
   verify(header: string, minSeq: string): Promise<Told>
-  exchange(credential: JsonObject): Promise<Told>
+  exchange(credential: JsonObject, more?: { readonly ttl_seconds?: number }): Promise<Told>
   introspect(token: string): Promise<Told>
   revokeUser(ppid: string, headers?: Readonly<Record<string, string>>): Promise<Told>
   revokeCredential(id: string, headers?: Readonly<Record<string, string>>): Promise<Told>
@@ -56,7 +56,7 @@ export function createClient(url: string, dev: DevFile): Client {
     bearer: (token) => ask('POST', '/api/protected/action', { headers: { Authorization: `Bearer ${token}` } }),
     verify: (header, minSeq) =>
       ask('GET', `/api/auth/verify?scope=orders:read&min_seq=${minSeq}`, { key, headers: { 'X-Service-Credential': header } }),
-    exchange: (credential) => ask('POST', '/api/auth/exchange-proof', { body: { credential } }),
+    exchange: (credential, more = {}) => ask('POST', '/api/auth/exchange-proof', { body: { credential, ...more } }),
     introspect: (token) => ask('POST', '/api/auth/introspect', { key, body: { token } }),
     revokeUser: (ppid, headers = {}) => ask('POST', '/api/wallet/revoke-user', { key, headers, body: { ppid, site_id } }),
     revokeCredential: (credential_id, headers = {}) =>

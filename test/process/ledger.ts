@@ -1,6 +1,7 @@
 import type { Made } from '../../packages/service/test/party.ts'
 import { type Client, type Told, tokenSha256 } from './client.ts'
 import type { LoggedEntry, OutsideLog } from './outside-log.ts'
+import { pause } from './service-process.ts'
 
 /**
  * What a client knows of a user, a credential or a token that it made. `doubtful`: a revocation was sent, and no answer has come; it may have
@@ -91,7 +92,11 @@ export class Ledger {
   }
 
   async #checkThing(client: Client, { kind, made, token, state }: Thing, isRevoked: boolean): Promise<void> {
-    const [shown, asBearer, told] = await Promise.all([client.show(made.header), client.bearer(token), client.introspect(token)])
+    const [shown, asBearer, told] = await Promise.all([
+      whenNotBusy(() => client.show(made.header)),
+      whenNotBusy(() => client.bearer(token)),
+      whenNotBusy(() => client.introspect(token)),
+    ])
     // The credential of a revoked token lives on; the token of a revoked credential does not.
     const expected = isRevoked ? [kind === 'token' ? 200 : 401, 401, false] : [200, 200, true]
     const answered = [shown.status, asBearer.status, told.body.active]
@@ -104,13 +109,25 @@ export class Ledger {
   }
 
   async #settle(client: Client, thing: Thing, isLogged: boolean): Promise<void> {
-    const again = await revoke(client, thing)
+    const again = await whenNotBusy(() => revoke(client, thing))
     const wasRevoked = thing.kind === 'token' ? again.body.revoked === false : again.body.already_revoked === true
     if (again.status !== 200 || wasRevoked !== isLogged) {
       this.fault('half', `${nameOf(thing)} in the log: ${isLogged}; revoked again: ${JSON.stringify(again.body)}`)
     }
     if (thing.kind !== 'token') thing.place = { epoch: again.body.epoch, seq: again.body.seq }
     thing.state = 'revoked'
+  }
+}
+
+const BUSY_MS_MAX = 30_000
+
+/** Busy is an honest answer, and says nothing of what was asked. */
+async function whenNotBusy(ask: () => Promise<Told>): Promise<Told> {
+  const untilMs = performance.now() + BUSY_MS_MAX
+  for (;;) {
+    const told = await ask()
+    if (told.status !== 503 || performance.now() > untilMs) return told
+    await pause(50)
   }
 }
 

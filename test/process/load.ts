@@ -13,6 +13,8 @@ export interface Load {
 }
 
 const LIVES_ON = 0.2
+/** As long as may be: what is left alone must still live at the end of a long run. */
+const TOKEN_SECONDS = 3600
 
 /**
  * Several clients at once: they get tokens, revoke users, credentials and tokens, revoke again what was revoked, and show it all the time. What
@@ -33,7 +35,7 @@ export function startLoad(client: Client, issuer: Issuer, ledger: Ledger): Load 
 
   const revokeOne = async (kind: Thing['kind']) => {
     const made = await issuer.issue()
-    const exchanged = await client.exchange(made.document)
+    const exchanged = await client.exchange(made.document, { ttl_seconds: TOKEN_SECONDS })
     if (exchanged.status !== 200) return unexpected('an exchange', exchanged.status)
     const thing: Thing = { kind, made, token: exchanged.body.access_token, state: 'living', place: undefined }
     ledger.things.push(thing)

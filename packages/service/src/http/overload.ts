@@ -71,18 +71,32 @@ export function createAdmission(limits: Config['overload'], gauge: LoadGauge): A
 const RESOLUTION_MS = 20
 const SAMPLE_MS = 500
 
-/** The mean delay of the event loop over the last half second. `close` lets the process end. */
+/**
+ * The delay of the event loop that the last two measurements agree on. A process that stood still for a moment, because it was stopped or got no
+ * processor, is not busy any more when it notices: to refuse revocations for that would come too late and hit those who are not to blame.
+ */
+export function createSteadyGauge(): LoadGauge & { add(delayMs: number): void } {
+  let [before, last] = [0, 0]
+  return {
+    add(delayMs) {
+      ;[before, last] = [last, delayMs]
+    },
+    eventLoopDelayMs: () => Math.min(before, last),
+  }
+}
+
+/** Measures the mean delay of the event loop over every half second. `close` lets the process end. */
 export function openLoadGauge(): LoadGauge & { close(): void } {
   const histogram = monitorEventLoopDelay({ resolution: RESOLUTION_MS })
   histogram.enable()
-  let delayMs = 0
+  const gauge = createSteadyGauge()
   const timer = setInterval(() => {
-    delayMs = Number.isNaN(histogram.mean) ? 0 : Math.max(0, histogram.mean / 1e6 - RESOLUTION_MS)
+    gauge.add(Number.isNaN(histogram.mean) ? 0 : Math.max(0, histogram.mean / 1e6 - RESOLUTION_MS))
     histogram.reset()
   }, SAMPLE_MS)
   timer.unref()
   return {
-    eventLoopDelayMs: () => delayMs,
+    eventLoopDelayMs: gauge.eventLoopDelayMs,
     close() {
       clearInterval(timer)
       histogram.disable()
