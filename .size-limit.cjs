@@ -12,7 +12,8 @@ module.exports = [
   {
     name: 'a whole verifier: verify, view, memory, nonces',
     path: 'packages/core/src/index.ts',
-    import: '{ verify, explain, createSiteView, parseEntry, checkEntry, parseSnapshotLine, checkSnapshot, parseHeartbeat, checkHeartbeat, createSignatureMemory, createMemoryNonces, createTimeMark, holderRequestFrom, parseScope, parseSiteId }',
+    import:
+      '{ verify, explain, createSiteView, parseEntry, checkEntry, parseSnapshotLine, checkSnapshot, parseHeartbeat, checkHeartbeat, createSignatureMemory, createMemoryNonces, createTimeMark, holderRequestFrom, parseScope, parseSiteId }',
     gzip: true,
     limit: '22.5 kB',
   },

@@ -39,9 +39,13 @@ test('the program of the guide for agents prints what it says', async () => {
   expect(await run(blocks('agents.md', 'js').join('\n'))).toBe(blocks('agents.md', 'text').join(''))
 }, 60_000)
 
-test.each(['', ' testing'])('the guide to protecting a route prints what it says (%s)', async (kind) => {
-  expect(await run(blocks('protect-a-route.md', `js${kind}`).join('\n'))).toBe(blocks('protect-a-route.md', `text${kind}`).join(''))
-}, 60_000)
+test.each(['', ' testing'])(
+  'the guide to protecting a route prints what it says (%s)',
+  async (kind) => {
+    expect(await run(blocks('protect-a-route.md', `js${kind}`).join('\n'))).toBe(blocks('protect-a-route.md', `text${kind}`).join(''))
+  },
+  60_000,
+)
 
 /** Stands in front of every snippet of the notes on frameworks. */
 const BEFORE = `

@@ -13,7 +13,7 @@ export interface ContenderOptions {
 }
 export type FrameworkName = 'express' | 'fastify' | 'hono'
 
-export interface FrameworkOptions {
+interface FrameworkOptions {
   readonly framework: FrameworkName
   readonly body: object
   readonly guarded?: { readonly baseUrl: string; readonly siteId: string; readonly apiKey: string; readonly scope: string }
