@@ -43,7 +43,9 @@ export async function claimOffer(
   const atMs = deps.clock.nowMs()
   if (offer === undefined || !(atMs < offer.expiresAtMs)) throw new Problem('code_invalid')
   const { siteId, ppid, scope, permissionId, ttlSeconds } = offer
-  if (offer.isKilled || deps.views.view(siteId)?.userRevocation(ppid, atMs) !== undefined) {
+  // Revoked for whatever is signed from now on, and not only for what was signed before a reinstatement.
+  const isRevoked = deps.views.view(siteId)?.userRevocation(ppid, Number.MAX_SAFE_INTEGER) !== undefined
+  if (offer.isKilled || isRevoked) {
     throw new Problem('credential_revoked', 'the access that was offered has been revoked')
   }
   const act: Act = { actor: offer.actor, atMs, requestId }

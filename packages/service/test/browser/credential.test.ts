@@ -1,0 +1,75 @@
+import { describe, expect, it } from 'vitest'
+import { type CredentialFacts, factsOf, misfitOf, parseCredential } from '../../src/browser/credential.ts'
+import { fill, scopeWords } from '../../src/browser/words.ts'
+import { issued, NOW, newParty } from '../party.ts'
+
+const issuer = await newParty()
+const holder = await newParty()
+const { document, header, id, ppid } = await issued(issuer)
+
+describe('reading a credential in the browser', () => {
+  it('gives the same facts from JSON, from the header, and from a header that was broken into lines', () => {
+    const facts = factsOf(document)
+    expect(facts).toMatchObject({ id, ppid, siteId: 'a.example', scope: ['orders:read', 'orders:write'], holderKey: undefined })
+    expect(facts?.validUntilMs).toBe(NOW + 3_600_000)
+    for (const text of [
+      JSON.stringify(document),
+      ` ${JSON.stringify(document, undefined, 2)}\n`,
+      header,
+      header.replaceAll(/.{40}/g, '$&\r\n '),
+    ]) {
+      expect(parseCredential(text)).toEqual(facts)
+    }
+  })
+
+  it('gives nothing for anything else', () => {
+    const { credentialSubject: _, ...headless } = document
+    for (const text of ['', 'x', '{', '{}', '[]', 'null', '"x"', '{"id":1}', JSON.stringify(headless), 'ä'.repeat(8), `${header}=x`]) {
+      expect(parseCredential(text), text.slice(0, 20)).toBeUndefined()
+    }
+    expect(parseCredential(JSON.stringify({ ...document, validUntil: 'soon' }))).toBeUndefined()
+  })
+})
+
+describe('whether a credential will do', () => {
+  const facts = factsOf(document) as CredentialFacts
+  const wanted = { siteId: 'a.example', scope: ['orders:read'] }
+  const none = () => false
+
+  it('is told before anything is sent, the same way as the service would', () => {
+    expect(misfitOf(facts, wanted, NOW, none)).toBeUndefined()
+    expect(misfitOf(facts, { ...wanted, scope: null }, NOW, none)).toBeUndefined()
+    expect(misfitOf(facts, { ...wanted, siteId: 'b.example' }, NOW, none)).toEqual({ kind: 'siteMismatch', other: 'a.example' })
+    expect(misfitOf(facts, { ...wanted, scope: ['orders:read', 'x'] }, NOW, none)).toEqual({ kind: 'scopeMissing', missing: ['x'] })
+  })
+
+  it('ends at the very millisecond of its end, and begins with the leeway of a verifier', () => {
+    expect(misfitOf(facts, wanted, facts.validUntilMs - 1, none)).toBeUndefined()
+    expect(misfitOf(facts, wanted, facts.validUntilMs, none)).toEqual({ kind: 'expired', atMs: facts.validUntilMs })
+    expect(misfitOf(facts, wanted, facts.validFromMs - 10_000, none)).toBeUndefined()
+    expect(misfitOf(facts, wanted, facts.validFromMs - 10_001, none)).toEqual({ kind: 'notYet', atMs: facts.validFromMs })
+  })
+
+  it('depends on whether its key is here', () => {
+    const bound = { ...facts, holderKey: holder.did }
+    expect(misfitOf(bound, wanted, NOW, none)).toEqual({ kind: 'keyElsewhere' })
+    expect(misfitOf(bound, wanted, NOW, (did) => did === holder.did)).toBeUndefined()
+  })
+})
+
+describe('words', () => {
+  const verbs = { read: 'See {what}', admin: 'Manage {what}' }
+
+  it('stand for a scope where there are some, and are the scope itself where there are none', () => {
+    expect(scopeWords('orders:read', verbs)).toBe('See orders')
+    expect(scopeWords('shop/house-keys:old_ones:admin', verbs)).toBe('Manage shop house keys old ones')
+    for (const scope of ['orders:juggle', 'read', ':read', 'orders', 'x:constructor', 'x:__proto__', 'a:toString'])
+      expect(scopeWords(scope, verbs)).toBe(scope)
+  })
+
+  it('are filled in once, and what is filled in is not looked at again', () => {
+    expect(fill('{a} and {b} and {a}', { a: '{b}', b: '2' })).toBe('{b} and 2 and {b}')
+    expect(fill('{toString} {missing}', {})).toBe('{toString} {missing}')
+    expect(fill('{a}', { a: '$& $1' })).toBe('$& $1')
+  })
+})
