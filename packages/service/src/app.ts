@@ -158,7 +158,8 @@ export function createApp(
     },
     async close() {
       isClosing = true
-      await deps.feeds.close()
+      // Both would keep their connections for as long as they are wanted.
+      await Promise.all([deps.feeds.close(), deps.verifiers.close()])
       await fastify.close()
       await refusals.settled()
       if (measured !== gauge) (measured as ReturnType<typeof openLoadGauge>).close()

@@ -13,6 +13,10 @@ export interface Meters {
   webhookAttempt(outcome: 'delivered' | 'again' | 'failed'): void
   /** What is to be sent to webhooks and what could not be, on all nodes together; asked whenever somebody looks. */
   watchWebhooks(ask: () => Promise<WebhookGauges>): void
+  /** A connection that followed a feed is over. */
+  streamEnded(why: string): void
+  /** Who follows the feeds of this node; asked whenever somebody looks. */
+  watchFeeds(ask: () => { readonly streams: number; readonly lag: number }): void
   /** Everything in the text format of Prometheus. */
   text(): Promise<string>
   readonly contentType: string
@@ -33,6 +37,8 @@ export function createMeters(): Meters {
   const verdicts = openTally(registry, 'countersign_verdicts_total', verdictHelp, ['site_id', 'presented', 'outcome'])
   const seconds = openTimings(registry, 'countersign_request_seconds', 'Time from the request to its answer, by endpoint.', 'endpoint')
   const attempts = openTally(registry, 'countersign_webhook_attempts_total', 'Attempts to send to webhooks, by outcome.', ['outcome'])
+  const endHelp = 'Connections to feeds that are over, by reason: slow ones were dropped for not reading.'
+  const streamEnds = openTally(registry, 'countersign_feed_streams_ended_total', endHelp, ['reason'])
   /** What has to be asked for before it can be shown. */
   const refreshing: (() => Promise<void>)[] = []
   const gauge = (name: string, help: string, ask: () => number) =>
@@ -54,6 +60,11 @@ export function createMeters(): Meters {
     watchView(ask) {
       gauge('countersign_view_age_seconds', 'Age of the revocation knowledge of this node.', () => ask().ageMs / 1000)
       gauge('countersign_log_position', 'How far this node has applied the log of all sites.', () => ask().position)
+    },
+    streamEnded: (why) => streamEnds(why, ''),
+    watchFeeds(ask) {
+      gauge('countersign_feed_streams', 'Connections of this node that follow a feed.', () => ask().streams)
+      gauge('countersign_feed_lag_entries', 'How many entries the slowest verifier of this node has not acknowledged.', () => ask().lag)
     },
     webhookAttempt: (outcome) => attempts(outcome, ''),
     watchWebhooks(ask) {

@@ -8,6 +8,7 @@ import { createDidWebFetcher } from './did-web/fetch-document.ts'
 import { startIssuerRefresh } from './did-web/refresh-issuers.ts'
 import { openFeeds } from './feed/feeds.ts'
 import { createSnapshots } from './feed/snapshots.ts'
+import { openVerifiers } from './feed/verifiers.ts'
 import { openMetricsServer } from './http/metrics-server.ts'
 import { createApiKeys } from './keys/api-keys.ts'
 import { openServiceKeys } from './keys/service-keys.ts'
@@ -65,6 +66,7 @@ export async function openService(config: Config, { log, onFatal, sharesPort = f
       const { oldestPendingAtMs, ...load } = await store.webhookLoad()
       return { ...load, oldestPendingSeconds: oldestPendingAtMs === undefined ? 0 : (clock.nowMs() - oldestPendingAtMs) / 1000 }
     })
+    const verifiers = keep(openVerifiers({ store, clock, log, onEnd: meters.streamEnded }))
     const deps: Deps = {
       config,
       store,
@@ -78,10 +80,15 @@ export async function openService(config: Config, { log, onFatal, sharesPort = f
       seen: keep(createSeenCredentials({ store, nowMs: () => clock.nowMs(), log })),
       didWeb: createDidWebFetcher({ allowLoopback: config.mode === 'development' }),
       snapshots: createSnapshots({ store, views, clock, keys }),
-      feeds: keep(openFeeds({ store, views, clock, keys, watcher: { opened() {}, closed() {} }, log })),
+      feeds: keep(openFeeds({ store, views, clock, keys, watcher: verifiers, log })),
+      verifiers,
       meters,
       log,
     }
+    meters.watchFeeds(() => ({
+      streams: deps.feeds.size,
+      lag: verifiers.lag((siteId) => views.view(siteId)?.head.seq ?? 0),
+    }))
     keep(await openKeyUpkeep(deps))
     keep(startIssuerRefresh(deps))
     keep(startSweeping(deps))

@@ -121,6 +121,7 @@ export async function openNode(
     seen: createSeenCredentials({ store, nowMs: () => clock.nowMs(), log: quiet, delayMs: 3_600_000 }),
     meters: { verdict: () => {} },
     feeds: { close: async () => {}, dropKey: () => {} },
+    verifiers: { close: async () => {}, receipt: async () => ({ connected: 0, acknowledged: 0, elapsedMs: 0, laggards: [] }) },
     log: quiet,
   } as unknown as Deps
 

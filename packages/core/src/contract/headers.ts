@@ -56,6 +56,9 @@ export const preferHeaders = {
     }),
 }
 
+/** Of the answer to a revocation. */
+export const preferenceHeaders = { 'Preference-Applied': 'wait=N, when a preference was applied.' }
+
 export const verifierHeaders = {
   'x-verifier-id': z
     .string()

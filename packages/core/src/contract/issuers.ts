@@ -3,9 +3,10 @@ import { administration, siteParams } from './administration.ts'
 import { endpoint } from './endpoint.ts'
 import { entryBodySchemas } from './events.ts'
 import { credentialTtlSecondsMax, issuerDid, issuerKeyId, label, multikey, someScopes, time } from './fields.ts'
-import { idempotencyHeaders } from './headers.ts'
+import { idempotencyHeaders, preferenceHeaders, preferHeaders } from './headers.ts'
 import { limits } from './limits.ts'
 import { page, pageParameters } from './paging.ts'
+import { propagationSchema } from './revocation.ts'
 import { issuerKeyStatuses, issuerStatuses } from './vocabulary.ts'
 
 const keys = z
@@ -51,6 +52,14 @@ export const issuerSchema = z
   .meta({ id: 'Issuer' })
 export type Issuer = z.input<typeof issuerSchema>
 
+/** The answer to a change, which may have taken something away. */
+export const changedIssuerSchema = issuerSchema
+  .extend({
+    propagation: propagationSchema.optional().meta({ description: 'With Prefer: wait only, when verifiers were told something new.' }),
+  })
+  .meta({ id: 'ChangedIssuer' })
+export type ChangedIssuer = z.input<typeof changedIssuerSchema>
+
 export const issuerPageSchema = page(issuerSchema).meta({ id: 'IssuerPage' })
 export type IssuerPage = z.input<typeof issuerPageSchema>
 
@@ -87,9 +96,9 @@ export const issuerEndpoints = {
     request: {
       params: z.strictObject({ ...siteParams, issuer: issuerDid }),
       body: changeIssuerRequestSchema,
-      headers: z.object(idempotencyHeaders),
+      headers: z.object({ ...idempotencyHeaders, ...preferHeaders }),
     },
-    answers: { 200: { description: 'The issuer as it is now.', body: issuerSchema } },
+    answers: { 200: { description: 'The issuer as it is now.', body: changedIssuerSchema, headers: preferenceHeaders } },
     problems: ['key_rejected', 'store_unavailable'],
   }),
   change_issuer_key: endpoint({
@@ -102,9 +111,9 @@ export const issuerEndpoints = {
     request: {
       params: z.strictObject({ ...siteParams, issuer: issuerDid, key: issuerKeyId }),
       body: changeIssuerKeyRequestSchema,
-      headers: z.object(idempotencyHeaders),
+      headers: z.object({ ...idempotencyHeaders, ...preferHeaders }),
     },
-    answers: { 200: { description: 'The issuer as it is now.', body: issuerSchema } },
+    answers: { 200: { description: 'The issuer as it is now.', body: changedIssuerSchema, headers: preferenceHeaders } },
     problems: ['store_unavailable'],
   }),
 }

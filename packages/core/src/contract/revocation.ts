@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { endpoint } from './endpoint.ts'
 import { credentialId, epoch, feedCursor, ppid, reason, seq, siteId, time } from './fields.ts'
-import { idempotencyHeaders, preferHeaders } from './headers.ts'
+import { idempotencyHeaders, preferenceHeaders, preferHeaders } from './headers.ts'
 import { limits } from './limits.ts'
 import { credentialStatuses, revocationTypes } from './vocabulary.ts'
 
@@ -18,7 +18,9 @@ export const propagationSchema = z
   .strictObject({
     connected: z.int().min(0),
     acknowledged: z.int().min(0),
-    elapsed_ms: z.number().min(0),
+    elapsed_ms: z.number().min(0).meta({
+      description: 'From at of the entry until the last of them acknowledged it; while some have not, until now.',
+    }),
     laggards: z
       .array(z.strictObject({ verifier_id: z.string(), seq }).meta({ description: 'A verifier and what it has applied.' }))
       .max(limits.laggards_listed_max),
@@ -94,8 +96,6 @@ export const revocationStatusSchema = z
   .meta({ id: 'RevocationStatus' })
 export type RevocationStatus = z.input<typeof revocationStatusSchema>
 
-const waited = { 'Preference-Applied': 'wait=N, when a preference was applied.' }
-
 export const revocationEndpoints = {
   revoke_user: endpoint({
     method: 'POST',
@@ -110,7 +110,7 @@ export const revocationEndpoints = {
     rateLimit: 'caller',
     idempotency: 'replayed',
     request: { body: revokeUserRequestSchema, headers: revocationHeaders },
-    answers: { 200: { description: 'Revoked, on disk.', body: revocationSchema, headers: waited } },
+    answers: { 200: { description: 'Revoked, on disk.', body: revocationSchema, headers: preferenceHeaders } },
     problems: ['revocation_forbidden', 'site_unknown', 'store_unavailable'],
     noStore: true,
   }),
@@ -126,7 +126,7 @@ export const revocationEndpoints = {
     rateLimit: 'caller',
     idempotency: 'replayed',
     request: { body: revokeCredentialRequestSchema, headers: revocationHeaders },
-    answers: { 200: { description: 'Revoked, on disk.', body: revocationSchema, headers: waited } },
+    answers: { 200: { description: 'Revoked, on disk.', body: revocationSchema, headers: preferenceHeaders } },
     problems: ['revocation_forbidden', 'site_unknown', 'store_unavailable'],
     noStore: true,
   }),

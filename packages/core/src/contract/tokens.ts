@@ -16,8 +16,9 @@ import {
   time,
   ttlSeconds,
 } from './fields.ts'
-import { idempotencyHeaders, proxyHeaders } from './headers.ts'
+import { idempotencyHeaders, preferenceHeaders, preferHeaders, proxyHeaders } from './headers.ts'
 import { limits } from './limits.ts'
+import { propagationSchema } from './revocation.ts'
 
 export const ACCESS_TOKEN_PATTERN = '^svc_at_[0-9A-Za-z]{49}$'
 export const API_KEY_PATTERN = '^svc_sk_[0-9A-Za-z]{49}$'
@@ -93,6 +94,7 @@ export const tokenRevokedSchema = z
   .strictObject({
     success: z.literal(true),
     revoked: z.boolean().meta({ description: 'False when there was nothing to revoke: unknown, foreign, ended or revoked before.' }),
+    propagation: propagationSchema.optional().meta({ description: 'With Prefer: wait only, when something was revoked.' }),
   })
   .meta({ id: 'TokenRevoked' })
 export type TokenRevoked = z.input<typeof tokenRevokedSchema>
@@ -147,8 +149,12 @@ export const tokenEndpoints = {
     permissions: ['tokens:revoke'],
     rateLimit: 'caller',
     idempotency: 'replayed',
-    request: { body: revokeTokenRequestSchema, form: z.object(revokeTokenMembers), headers: z.object(idempotencyHeaders) },
-    answers: { 200: { description: 'Revoked, or there was nothing to revoke.', body: tokenRevokedSchema } },
+    request: {
+      body: revokeTokenRequestSchema,
+      form: z.object(revokeTokenMembers),
+      headers: z.object({ ...idempotencyHeaders, ...preferHeaders }),
+    },
+    answers: { 200: { description: 'Revoked, or there was nothing to revoke.', body: tokenRevokedSchema, headers: preferenceHeaders } },
     problems: ['store_unavailable'],
     noStore: true,
   }),

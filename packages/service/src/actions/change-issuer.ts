@@ -3,7 +3,7 @@ import { limits } from '@countersign/core/contract'
 import type { Deps } from '../deps.ts'
 import { nextKeyStates, readPinnedKeys } from '../keys/issuer-keys.ts'
 import { Problem } from '../problem.ts'
-import type { Act, Issuer, IssuerChanges } from '../store/store.ts'
+import type { Act, ChangedIssuer, Issuer, IssuerChanges } from '../store/store.ts'
 import { fetchKeys, isDidWeb, pinnedKeys } from './add-issuer.ts'
 import { untilKnownHere } from './until-known-here.ts'
 
@@ -18,7 +18,13 @@ type IssuerDeps = Pick<Deps, 'store' | 'views' | 'didWeb' | 'keys' | 'log'>
  * Changes what is named. Trusting a `did:web` again fetches its document first, as adding it did. When this returns, this node decides by the new
  * state. Throws `not_found` when the site does not know the issuer.
  */
-export async function changeIssuer(deps: IssuerDeps, siteId: SiteId, issuer: string, change: IssuerChange, act: Act): Promise<Issuer> {
+export async function changeIssuer(
+  deps: IssuerDeps,
+  siteId: SiteId,
+  issuer: string,
+  change: IssuerChange,
+  act: Act,
+): Promise<ChangedIssuer> {
   const before = await deps.store.issuer(siteId, issuer)
   if (before === undefined) throw new Problem('not_found')
   const { pinned, ...changes } = change
@@ -50,7 +56,7 @@ export async function changeIssuerKey(
   key: { readonly siteId: SiteId; readonly issuer: string; readonly keyId: string },
   status: KeyStatus,
   act: Act,
-): Promise<Issuer> {
+): Promise<ChangedIssuer> {
   const changed = await deps.store.changeIssuerKey(key.siteId, key.issuer, key.keyId, status, act)
   if (changed === undefined) throw new Problem('not_found')
   if (changed !== 'final') {
@@ -58,7 +64,7 @@ export async function changeIssuerKey(
     return changed
   }
   const same = status === 'compromised' ? await deps.store.issuer(key.siteId, key.issuer) : undefined
-  if (same !== undefined) return same
+  if (same !== undefined) return { ...same, entry: undefined }
   const message = 'a compromised key stays compromised'
   throw new Problem('validation_failed', `${message}; let the issuer sign with a new one`, { errors: [{ path: 'status', message }] })
 }

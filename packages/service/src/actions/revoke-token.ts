@@ -1,7 +1,7 @@
 import type { SiteId } from '@countersign/core'
 import type { Deps } from '../deps.ts'
 import { secretSha256 } from '../keys/secret-text.ts'
-import type { Act } from '../store/store.ts'
+import type { Act, EntryPlace } from '../store/store.ts'
 import { untilKnownHere } from './until-known-here.ts'
 
 export interface TokenToRevoke {
@@ -13,16 +13,16 @@ export interface TokenToRevoke {
 }
 
 /**
- * Revokes a token. False when there was nothing to revoke: unknown, of another site, ended or revoked before, or no token at all; an audit
- * row is written all the same. When this returns, this node already denies.
+ * Revokes a token, and says which entry of which site's log that made. Undefined when there was nothing to revoke: unknown, of another site, ended
+ * or revoked before, or no token at all; an audit row is written all the same. When this returns, this node already denies.
  */
 export async function revokeToken(
   deps: Pick<Deps, 'store' | 'views'>,
   { token, siteId, reason }: TokenToRevoke,
   act: Act,
-): Promise<boolean> {
+): Promise<EntryPlace | undefined> {
   const revoked = await deps.store.revokeToken({ sha256: secretSha256(token), siteId, reason }, act)
-  if (revoked === undefined) return false
+  if (revoked === undefined) return undefined
   await untilKnownHere(deps, revoked)
-  return !revoked.alreadyRevoked
+  return revoked.entry
 }

@@ -11,6 +11,7 @@ import type { Store } from '../store/store.ts'
 import { heartbeatText, PADDING, retryText } from './event-text.ts'
 import { FeedStream, type StreamEnd, type StreamWays, type Verifier } from './feed-stream.ts'
 import { freshView } from './fresh-view.ts'
+import { type LogPlace, requirePlace } from './place.ts'
 import { type FeedSource, SiteFeed } from './site-feed.ts'
 
 /** The feeds of all sites on this node, and the connections that follow them. */
@@ -32,7 +33,7 @@ interface FeedOrder {
   readonly siteId: SiteId
   readonly keyId: string
   /** Undefined: from the end of the log. */
-  readonly cursor: { readonly epoch: string; readonly seq: number } | undefined
+  readonly cursor: LogPlace | undefined
   /** How it calls itself, if it does. */
   readonly verifierId: string | undefined
   /** Whether there is a proxy between. */
@@ -200,23 +201,10 @@ class FeedHub implements Feeds, FeedSource {
   }
 
   /** What follows a cursor, or the refusal of one that nothing can follow. */
-  async #pageAfter(
-    siteId: SiteId,
-    { epoch, seq }: { readonly epoch: string; readonly seq: number },
-  ): Promise<readonly Entry[] | undefined> {
+  async #pageAfter(siteId: SiteId, cursor: LogPlace): Promise<readonly Entry[] | undefined> {
     const { store, views } = this.#parts
-    const isBeyond = () => {
-      const head = views.view(siteId)?.head
-      return head === undefined || head.epoch !== epoch || head.seq < seq
-    }
-    // Another node may have been quicker than this one: what counts is what stands in the store now.
-    if (isBeyond()) await views.reached(await store.logPosition())
-    if (isBeyond()) {
-      throw new Problem(
-        'cursor_ahead',
-        'The cursor is not in the log of this site: it is of another epoch or beyond the end. Take a snapshot.',
-      )
-    }
+    await requirePlace(this.#parts, siteId, cursor)
+    const { seq } = cursor
     if (views.view(siteId)?.head.seq === seq) return undefined
     const page = await store.siteEntriesAfter(siteId, seq, PAGE)
     if (page[0]?.seq !== seq + 1) throw new Problem('cursor_expired')

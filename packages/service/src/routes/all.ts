@@ -7,12 +7,15 @@ import { protectedAction } from './api/protected/action.ts'
 import { listAudit } from './api/sites/audit.ts'
 import { listCredentials } from './api/sites/credentials.ts'
 import { listDeliveries, replayDelivery } from './api/sites/deliveries.ts'
+import { acknowledge } from './api/sites/feed/ack.ts'
 import { feed } from './api/sites/feed.ts'
 import { addIssuer, changeIssuer, changeIssuerKey, listIssuers } from './api/sites/issuers.ts'
 import { createKey, deleteKey, listKeys } from './api/sites/keys.ts'
+import { propagationReceipt } from './api/sites/propagation.ts'
 import { changeSite, readSite } from './api/sites/site.ts'
 import { snapshot } from './api/sites/snapshot.ts'
 import { listTokens } from './api/sites/tokens.ts'
+import { listVerifiers } from './api/sites/verifiers.ts'
 import { createWebhook, deleteWebhook, listWebhooks, rotateWebhookSecret } from './api/sites/webhooks.ts'
 import { createSite, listSites } from './api/sites.ts'
 import { issueCredential } from './api/wallet/credentials.ts'
@@ -62,6 +65,9 @@ export const routes: Routes = {
   sign_in_result: signInResult,
   snapshot,
   feed,
+  acknowledge,
+  propagation_receipt: propagationReceipt,
+  list_verifiers: listVerifiers,
   create_site: createSite,
   list_sites: listSites,
   read_site: readSite,

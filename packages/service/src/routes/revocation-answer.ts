@@ -1,14 +1,18 @@
-import { formatTime } from '@countersign/core'
+import { formatTime, type SiteId } from '@countersign/core'
 import type { Revocation, RevocationType } from '@countersign/core/contract'
+import type { Deps } from '../deps.ts'
 import type { Revoked } from '../store/store.ts'
 import type { RouteAnswer, RouteRequest } from './route.ts'
+import { whenApplied } from './when-applied.ts'
 
-/** What is answered to a revocation of whatever type. */
+/** What is answered to a revocation of whatever type, when the caller wants it. */
 export function revocationAnswer(
-  { preferWaitSeconds }: Pick<RouteRequest, 'preferWaitSeconds'>,
+  request: Pick<RouteRequest, 'preferWaitSeconds' | 'caller'>,
+  deps: Pick<Deps, 'verifiers' | 'log'>,
+  siteId: SiteId,
   type: RevocationType,
   revoked: Revoked,
-): RouteAnswer {
+): Promise<RouteAnswer> {
   const body: Revocation = {
     success: true,
     credential_id: revoked.credentialId,
@@ -20,8 +24,5 @@ export function revocationAnswer(
     epoch: revoked.epoch,
     seq: revoked.seq,
   }
-  if (preferWaitSeconds === undefined) return { status: 200, body }
-  // Nobody follows a feed yet, so there is nobody to wait for.
-  body.propagation = { connected: 0, acknowledged: 0, elapsed_ms: 0, laggards: [] }
-  return { status: 200, body, headers: { 'Preference-Applied': `wait=${preferWaitSeconds}` } }
+  return whenApplied(request, deps, siteId, { epoch: revoked.epoch, seq: revoked.seq, atMs: revoked.revokedAtMs }, body)
 }

@@ -14,6 +14,8 @@ import type { Permission } from '@countersign/core/contract'
  */
 export interface Store {
   readonly kind: 'sqlite' | 'postgres'
+  /** Whether other nodes may be using it at the same time. */
+  readonly isShared: boolean
   /**
    * The name of this log's life. Made when the log is created, and anew after a restore or a fail-over, which may have lost entries. It can
    * change while the store is open; the log then begins anew at position 1, and what was read of it before counts no more.
@@ -30,7 +32,7 @@ export interface Store {
   /** `too_many`: the site knows `issuersMax` of them already, trusted or not. */
   addIssuer(issuer: NewIssuer, act: Act, issuersMax?: number): Promise<Placed<Issuer> | 'exists' | 'too_many'>
   /** Replaces what is given; a change of status appends `issuer.trusted` or `issuer.distrusted`. A compromised key stays compromised. */
-  changeIssuer(siteId: SiteId, issuer: string, changes: IssuerChanges, act: Act): Promise<Placed<Issuer> | undefined>
+  changeIssuer(siteId: SiteId, issuer: string, changes: IssuerChanges, act: Act): Promise<Placed<ChangedIssuer> | undefined>
   /** `final`: a compromised key never becomes anything else. */
   changeIssuerKey(
     siteId: SiteId,
@@ -38,7 +40,7 @@ export interface Store {
     keyId: string,
     status: KeyState['status'],
     act: Act,
-  ): Promise<Placed<Issuer> | undefined | 'final'>
+  ): Promise<Placed<ChangedIssuer> | undefined | 'final'>
   issuer(siteId: SiteId, issuer: string): Promise<Issuer | undefined>
   issuers(siteId: SiteId, page: Page): Promise<readonly Issuer[]>
   /** Those of all sites whose documents have to be fetched again. */
@@ -77,7 +79,7 @@ export interface Store {
   revokeToken(
     token: { sha256: string; siteId: SiteId | undefined; reason: string | undefined },
     act: Act,
-  ): Promise<Placed<{ readonly alreadyRevoked: boolean }> | undefined>
+  ): Promise<Placed<TokenRevocation> | undefined>
   reinstateUser(user: { siteId: SiteId; ppid: Ppid; reason: string | undefined }, act: Act): Promise<Placed<Reinstated>>
   /** What is known of each id; with a site, only what that site knows. Ids that nobody has shown or been issued are absent. */
   statuses(ids: readonly CredentialId[], siteId: SiteId | undefined): Promise<readonly CredentialRow[]>
@@ -152,6 +154,19 @@ export interface Store {
   /** Claims an offer and writes down what was issued for it: true for exactly one of all who ask. */
   claimOffer(sha256: string, issued: SeenCredential, act: Act): Promise<boolean>
 
+  // Who follows the feeds. Not worth keeping for long: whatever stands here ends with its connection, or soon after its node.
+  /**
+   * Renews the lease of a node, writes its streams down and removes those that are over. `begun`: the node had no lease any more, so its streams may
+   * have been cleared away and must all be told again.
+   */
+  reportStreams(report: StreamReport): Promise<'kept' | 'begun'>
+  /** The node has ended, and its streams with it. */
+  endFeedNode(nodeId: string): Promise<void>
+  /** Notes acknowledgements at the streams they are for, on whatever node; none moves back. Answers with those that were for nobody here. */
+  creditStreams(claims: readonly StreamClaim[], nowMs: number): Promise<readonly StreamClaim[]>
+  /** The streams of a site, on all nodes whose lease has not run out. */
+  feedStreams(siteId: SiteId, nowMs: number, page: Page): Promise<readonly FeedStreamRow[]>
+
   // What may be used once
   /** True for exactly one of all who ever ask for this kind and name before `expiresAtMs`. */
   useOnce(kind: 'nonce' | 'state' | 'code' | 'payload' | 'offer', sha256: string, expiresAtMs: number): Promise<boolean>
@@ -176,7 +191,7 @@ export interface Store {
   confirmTime(atMs: number, resets: number): Promise<ConfirmedTime>
   /** Sets the confirmed time, back too, and gives what it was. For an operator who has looked at the clocks. */
   resetTime(atMs: number, act: Act): Promise<{ readonly fromMs: number }>
-  /** Removes what has ended: tokens, sign-ins, offers, used-once names, idempotency keys, old deliveries. Never anything of the log. */
+  /** Removes what has ended: tokens, sign-ins, offers, used-once names, idempotency keys, old deliveries, streams of nodes that are gone. Never anything of the log. */
   sweep(nowMs: number): Promise<void>
 
   /** Rejects when the store cannot be asked. */
@@ -260,6 +275,10 @@ export interface NewIssuer {
 export interface Issuer extends NewIssuer {
   readonly status: 'trusted' | 'distrusted'
   readonly createdAtMs: number
+}
+export interface ChangedIssuer extends Issuer {
+  /** What the log says of it; undefined when verifiers need not hear of the change. */
+  readonly entry: EntryPlace | undefined
 }
 export interface IssuerChanges {
   readonly status?: 'trusted' | 'distrusted'
@@ -405,6 +424,18 @@ export interface Revoked {
   readonly epoch: string
   readonly seq: number
 }
+/** Where an entry stands in the log of its site, and when it was made. */
+export interface EntryPlace {
+  readonly siteId: SiteId
+  readonly epoch: string
+  readonly seq: number
+  readonly atMs: number
+}
+export interface TokenRevocation {
+  readonly alreadyRevoked: boolean
+  /** Undefined when it was revoked before. */
+  readonly entry: EntryPlace | undefined
+}
 export interface Reinstated {
   readonly reinstatedAtMs: number
   readonly alreadyActive: boolean
@@ -502,6 +533,45 @@ export interface EntryRecord {
   /** Canonical JSON. */
   readonly body: string
   readonly at: string
+}
+
+/** That everything up to `seq` was applied, and when that was heard. */
+export interface Acknowledged {
+  readonly seq: number
+  readonly atMs: number
+}
+/** A connection that follows the feed of a site. */
+export interface FeedStreamRow {
+  readonly streamId: string
+  readonly nodeId: string
+  readonly siteId: SiteId
+  readonly keyId: string
+  readonly verifierId: string
+  /** Whether it chose that name itself. */
+  readonly isNamed: boolean
+  readonly connectedAtMs: number
+  readonly epoch: string
+  /** How far it has applied the log, as it says. */
+  readonly seq: number
+  /** The last few, oldest first. */
+  readonly acks: readonly Acknowledged[]
+}
+export interface StreamReport {
+  readonly nodeId: string
+  readonly nowMs: number
+  /** Until when the node counts as there. */
+  readonly expiresAtMs: number
+  readonly streams: readonly FeedStreamRow[]
+  /** Ids of streams that are over. */
+  readonly ended: readonly string[]
+}
+/** An acknowledgement, by whoever has that key. */
+export interface StreamClaim extends Acknowledged {
+  readonly siteId: SiteId
+  readonly keyId: string
+  /** Undefined: by whoever has no name. */
+  readonly verifierId: string | undefined
+  readonly epoch: string
 }
 
 export interface IdempotencyKey {

@@ -84,6 +84,7 @@ export function createAppDouble({ config, store, deps: more, ...options }: Doubl
     apiKeys: createApiKeys(storeDouble, () => now.ms),
     meters: createMeters(),
     feeds: { close: async () => {}, dropKey: () => {} },
+    verifiers: { close: async () => {}, receipt: async () => ({ connected: 0, acknowledged: 0, elapsedMs: 0, laggards: [] }) },
     log: createLogger('info', { write: (line) => void logLines.push(line) }),
     ...more,
   } as Partial<Deps> as Deps

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe } from 'vitest'
 import type { Store } from '../../src/store/store.ts'
 import { administrationSuite } from './suite-administration.ts'
+import { feedStreamSuite } from './suite-feed-streams.ts'
 import { logSuite } from './suite-log.ts'
 import { onceSuite } from './suite-once.ts'
 import { revocationSuite } from './suite-revocation.ts'
@@ -21,6 +22,7 @@ export function storeSuite(name: string, open: () => Promise<Store>): void {
     tokenSuite(() => store)
     revocationSuite(() => store)
     logSuite(() => store)
+    feedStreamSuite(() => store)
     onceSuite(() => store)
     signInSuite(() => store)
     webhookSuite(() => store)

@@ -2,7 +2,8 @@ import { begin } from './0001-begin.ts'
 import { timeResets } from './0002-time-resets.ts'
 import { webhooks } from './0003-webhooks.ts'
 import { signIn } from './0004-sign-in.ts'
+import { feedStreams } from './0005-feed-streams.ts'
 import type { Migration } from './migration.ts'
 
 /** In order, numbered from 1 without holes. */
-export const migrations: readonly Migration[] = [begin, timeResets, webhooks, signIn]
+export const migrations: readonly Migration[] = [begin, timeResets, webhooks, signIn, feedStreams]

@@ -111,6 +111,7 @@ export async function openPostgresStore({ url, onFatal, log }: PostgresStoreOpti
   return {
     ...createStoreVerbs(run, () => epoch),
     kind: 'postgres',
+    isShared: true,
     get epoch() {
       return epoch
     },

@@ -64,6 +64,7 @@ export async function openSqliteStore({ file, onFatal }: SqliteStoreOptions): Pr
     return {
       ...createStoreVerbs(run, () => epoch),
       kind: 'sqlite',
+      isShared: false,
       epoch,
       onAppend(listener) {
         listeners.add(listener)

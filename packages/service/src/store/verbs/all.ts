@@ -5,6 +5,7 @@ import { audit, auditRows } from './audit.ts'
 import { credentials, learnCredentials, statuses } from './credentials.ts'
 import { deliveries, dueWebhooks, nextDelivery, replayDelivery, webhookLoad } from './deliveries.ts'
 import { beginEpoch, beginLog, logState } from './epoch.ts'
+import { creditStreams, endFeedNode, feedStreams, reportStreams } from './feed-streams.ts'
 import { addIssuer, changeIssuer, changeIssuerKey, fetchedIssuers, issuer, issuers } from './issuers.ts'
 import { entriesAfter, logPosition, siteEntriesAfter, siteHeads, siteRecordsAfter } from './log.ts'
 import { claimOffer, createOffer, offer } from './offers.ts'
@@ -47,6 +48,9 @@ const writing = {
   redeemSignIn,
   createOffer,
   claimOffer,
+  reportStreams,
+  endFeedNode,
+  creditStreams,
   useOnce,
   beginIdempotent,
   finishIdempotent,
@@ -78,6 +82,7 @@ const reading = {
   siteRecordsAfter,
   logPosition,
   siteHeads,
+  feedStreams,
   webhook,
   webhooks,
   deliveries,
@@ -103,7 +108,7 @@ export type RunVerb = <Name extends VerbName>(name: Name, ...args: VerbArguments
 
 /** What differs from the port: the log is read in an epoch, and sweeping goes on until nothing is left. */
 type OwnWay = 'entriesAfter' | 'siteEntriesAfter' | 'siteRecordsAfter' | 'logPosition' | 'siteHeads' | 'sweep'
-type Elsewhere = 'kind' | 'epoch' | 'onAppend' | 'ping' | 'close'
+type Elsewhere = 'kind' | 'isShared' | 'epoch' | 'onAppend' | 'ping' | 'close'
 export type StoreVerbs = Omit<Store, Elsewhere>
 type AsTheyAre = Omit<StoreVerbs, OwnWay>
 

@@ -1,7 +1,7 @@
 import { formatTime, type IssuerState, type KeyState, type SiteId } from '@countersign/core'
 import { json, number, optionalNumber, optionalText, text } from '../columns.ts'
 import { type Appended, lock, type Program, type Row, row, rows } from '../program.ts'
-import type { Act, Issuer, IssuerChanges, NewIssuer, Page, Placed } from '../store.ts'
+import type { Act, ChangedIssuer, EntryPlace, Issuer, IssuerChanges, NewIssuer, Page, Placed } from '../store.ts'
 import { auditDone } from './audit.ts'
 import { settleCompromised } from './compromised-keys.ts'
 import { appendEntry } from './entries.ts'
@@ -33,12 +33,12 @@ export function* addIssuer(issuer: NewIssuer, act: Act, issuersMax?: number): Pr
   return { ...added, position }
 }
 
-export function* changeIssuer(siteId: SiteId, name: string, changes: IssuerChanges, act: Act): Program<Placed<Issuer> | undefined> {
+export function* changeIssuer(siteId: SiteId, name: string, changes: IssuerChanges, act: Act): Program<Placed<ChangedIssuer> | undefined> {
   yield* lock(issuersOf(siteId))
   const before = yield* issuer(siteId, name)
   if (before === undefined) return undefined
   const { whileFetched = false, ...named } = changes
-  if (whileFetched && !before.fetched) return { ...before, position: 0 }
+  if (whileFetched && !before.fetched) return { ...before, position: 0, entry: undefined }
   const { status = before.status, keys = before.keys, fetched = before.fetched, scope, credentialTtlSecondsMax, label } = named
   yield* update({
     ...before,
@@ -60,7 +60,7 @@ export function* changeIssuer(siteId: SiteId, name: string, changes: IssuerChang
     const outcome = isChanged ? 'done' : 'unchanged'
     yield* auditDone({ siteId, action: 'issuer.change', target: name, outcome, seq: appended?.seq, detail, act })
   }
-  return { ...after, position: appended?.position ?? 0 }
+  return { ...after, position: appended?.position ?? 0, entry: appended && entryPlace(siteId, appended, act) }
 }
 
 export function* changeIssuerKey(
@@ -69,7 +69,7 @@ export function* changeIssuerKey(
   keyId: string,
   status: KeyState['status'],
   act: Act,
-): Program<Placed<Issuer> | undefined | 'final'> {
+): Program<Placed<ChangedIssuer> | undefined | 'final'> {
   yield* lock(issuersOf(siteId))
   const before = yield* issuer(siteId, name)
   const key = before?.keys.find(({ id }) => id === keyId)
@@ -87,7 +87,7 @@ export function* changeIssuerKey(
   const detail = { key_id: keyId, status }
   const outcome = isChanged ? 'done' : 'unchanged'
   yield* auditDone({ siteId, action: 'issuer_key.change', target: name, outcome, seq: appended?.seq, detail, act })
-  return { ...after, position: appended?.position ?? 0 }
+  return { ...after, position: appended?.position ?? 0, entry: appended && entryPlace(siteId, appended, act) }
 }
 
 /** Verifiers hear what changes for them. Of an issuer that is not trusted they need to hear nothing: trust comes back with a whole state. */
@@ -132,6 +132,10 @@ export function* fetchedIssuers({ after = ' ', limit }: Page): Program<readonly 
     limit,
   )
   return found.map(issuerOf)
+}
+
+function entryPlace(siteId: SiteId, { epoch, seq }: Appended, { atMs }: Act): EntryPlace {
+  return { siteId, epoch, seq, atMs }
 }
 
 function* required(siteId: SiteId, name: string): Program<Issuer> {

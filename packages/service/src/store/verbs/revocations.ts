@@ -1,7 +1,7 @@
 import { type CredentialId, formatTime, type Ppid, type SiteId } from '@countersign/core'
 import { json, number, optionalNumber, text } from '../columns.ts'
 import { lock, type Program, type Row, row, rows, write } from '../program.ts'
-import type { Act, Placed, Reinstated, Revoked, Store } from '../store.ts'
+import type { Act, Placed, Reinstated, Revoked, Store, TokenRevocation } from '../store.ts'
 import { auditDone } from './audit.ts'
 import { appendEntry } from './entries.ts'
 import { killPending } from './sign-ins.ts'
@@ -166,10 +166,7 @@ function credentialAnswer(row: Row, credentialId: CredentialId): Placed<Revoked>
   }
 }
 
-export function* revokeToken(
-  { sha256, siteId, reason }: TokenAtSite,
-  act: Act,
-): Program<Placed<{ readonly alreadyRevoked: boolean }> | undefined> {
+export function* revokeToken({ sha256, siteId, reason }: TokenAtSite, act: Act): Program<Placed<TokenRevocation> | undefined> {
   yield* lock(`token ${sha256}`)
   const found = yield* row('SELECT site_id, jti, ppid, revoked_at, expires_at FROM tokens WHERE sha256 = $1', sha256)
   const isForeign = found === undefined || (siteId !== undefined && siteId !== found.site_id)
@@ -184,12 +181,12 @@ export function* revokeToken(
   const killed = yield* row('UPDATE tokens SET revoked_at = $2 WHERE sha256 = $1 AND revoked_at IS NULL RETURNING sha256', sha256, act.atMs)
   if (killed === undefined) {
     yield* auditDone({ ...done, outcome: 'unchanged' })
-    return { alreadyRevoked: true, position: 0 }
+    return { alreadyRevoked: true, entry: undefined, position: 0 }
   }
   const body = { token_sha256: sha256, revoked_at: formatTime(act.atMs) }
-  const { seq, position } = yield* appendEntry(site, 'token.revoked', body, act.atMs)
+  const { epoch, seq, position } = yield* appendEntry(site, 'token.revoked', body, act.atMs)
   yield* auditDone({ ...done, outcome: 'done', seq })
-  return { alreadyRevoked: false, position }
+  return { alreadyRevoked: false, entry: { siteId: site, epoch, seq, atMs: act.atMs }, position }
 }
 
 /**

@@ -25,6 +25,9 @@ export function* sweep(nowMs: number): Program<boolean> {
        WHERE w.deleted_at <= $1 LIMIT $2) RETURNING 1 AS one`,
     `DELETE FROM webhooks WHERE webhook_id IN (SELECT w.webhook_id FROM webhooks w WHERE w.deleted_at <= $1
        AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.webhook_id = w.webhook_id) LIMIT $2) RETURNING 1 AS one`,
+    `DELETE FROM feed_streams WHERE stream_id IN (SELECT f.stream_id FROM feed_streams f WHERE NOT EXISTS
+       (SELECT 1 FROM feed_nodes n WHERE n.node_id = f.node_id AND n.expires_at > $1) LIMIT $2) RETURNING 1 AS one`,
+    'DELETE FROM feed_nodes WHERE node_id IN (SELECT node_id FROM feed_nodes WHERE expires_at <= $1 LIMIT $2) RETURNING 1 AS one',
   ]
   let more = false
   for (const statement of statements) {

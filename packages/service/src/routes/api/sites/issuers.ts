@@ -9,6 +9,7 @@ import { actOf } from '../../act.ts'
 import { fitsCursor, listPage } from '../../cursor.ts'
 import type { Route } from '../../route.ts'
 import { requireOwnPath, siteInPath } from '../../site-in-path.ts'
+import { whenApplied } from '../../when-applied.ts'
 
 export const addIssuer: Route<'add_issuer'> = async (request, deps) => {
   const { body, caller, params } = request
@@ -47,14 +48,16 @@ export const changeIssuer: Route<'change_issuer'> = async (request, deps) => {
     ...(body.credential_ttl_seconds_max === undefined ? {} : { credentialTtlSecondsMax: body.credential_ttl_seconds_max }),
     ...(body.label === undefined ? {} : { label: body.label }),
   }
-  return { status: 200, body: issuerBody(await change(deps, params.site_id, params.issuer, changes, actOf(request, deps))) }
+  const changed = await change(deps, params.site_id, params.issuer, changes, actOf(request, deps))
+  return whenApplied(request, deps, params.site_id, changed.entry, issuerBody(changed))
 }
 
 export const changeIssuerKey: Route<'change_issuer_key'> = async (request, deps) => {
   const { body, caller, params } = request
   requireOwnPath(caller, params.site_id)
   const key = { siteId: params.site_id, issuer: params.issuer, keyId: params.key }
-  return { status: 200, body: issuerBody(await changeKey(deps, key, body.status, actOf(request, deps))) }
+  const changed = await changeKey(deps, key, body.status, actOf(request, deps))
+  return whenApplied(request, deps, params.site_id, changed.entry, issuerBody(changed))
 }
 
 function issuerBody(issuer: Issuer): IssuerBody {

@@ -12,5 +12,5 @@ export const revokeUser: Route<'revoke_user'> = async (request, deps) => {
     siteId,
     ({ subject, credential }) => subject.ppid === ppid && credential.parent === undefined,
   )
-  return revocationAnswer(request, 'user', await revoke(deps, { siteId, ppid, reason }, act))
+  return revocationAnswer(request, deps, siteId, 'user', await revoke(deps, { siteId, ppid, reason }, act))
 }

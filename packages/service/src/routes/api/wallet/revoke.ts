@@ -13,5 +13,5 @@ export const revokeCredential: Route<'revoke_credential'> = async (request, deps
     siteId,
     async (allow) => allow.subject.credentialId === credentialId && (await isKnownCredential(deps, allow)),
   )
-  return revocationAnswer(request, 'credential', await revoke(deps, { siteId, credentialId, reason }, act))
+  return revocationAnswer(request, deps, siteId, 'credential', await revoke(deps, { siteId, credentialId, reason }, act))
 }

@@ -1,0 +1,26 @@
+import type { SiteId } from '@countersign/core'
+import type { Deps } from '../deps.ts'
+import { freshView } from '../feed/fresh-view.ts'
+import { type LogPlace, requirePlace } from '../feed/place.ts'
+
+export interface Acknowledgement {
+  readonly siteId: SiteId
+  readonly keyId: string
+  /** Undefined: by whoever has no name. */
+  readonly verifierId: string | undefined
+  readonly place: LogPlace
+}
+
+/**
+ * A verifier says how far it has applied the log of a site. That is its word and nothing more; receipts repeat it. Throws `not_found` when there
+ * is no such site, and `cursor_ahead` for what nobody can have applied.
+ */
+export async function acknowledge(
+  { store, views, clock, verifiers }: Pick<Deps, 'store' | 'views' | 'clock' | 'verifiers'>,
+  { siteId, keyId, verifierId, place }: Acknowledgement,
+): Promise<void> {
+  const atMs = clock.clocks().wallMs
+  await freshView({ store, views }, siteId)
+  await requirePlace({ store, views }, siteId, place)
+  verifiers.acknowledge({ siteId, keyId, verifierId, atMs, ...place })
+}

@@ -1,0 +1,36 @@
+import { parseTime, type SiteId } from '@countersign/core'
+import type { Deps } from '../deps.ts'
+import type { PlacedInTime, Receipt } from '../feed/receipt.ts'
+import { Problem } from '../problem.ts'
+import { StoreUnavailable } from '../store/store.ts'
+
+/** Who has applied the entry of that number. Throws `not_found` for one that does not exist, or not yet. */
+export async function propagationOf(
+  { store, verifiers }: Pick<Deps, 'store' | 'verifiers'>,
+  siteId: SiteId,
+  seq: number,
+): Promise<{ readonly entry: PlacedInTime; readonly receipt: Receipt }> {
+  const [found] = await store.siteEntriesAfter(siteId, seq - 1, 1)
+  if (found?.seq !== seq) throw new Problem('not_found', 'The log of this site has no such entry, or not yet.')
+  const entry = { epoch: found.epoch, seq, atMs: parseTime(found.at) ?? 0 }
+  return { entry, receipt: await verifiers.receipt(siteId, entry) }
+}
+
+/**
+ * Waits until everybody who is connected has applied an entry, or for so long. The entry stands whatever becomes of this: undefined when nobody
+ * can be asked how far it got.
+ */
+export async function untilApplied(
+  { verifiers, log }: Pick<Deps, 'verifiers' | 'log'>,
+  siteId: SiteId,
+  entry: PlacedInTime,
+  waitSeconds: number,
+): Promise<Receipt | undefined> {
+  try {
+    return await verifiers.receipt(siteId, entry, waitSeconds * 1000)
+  } catch (fault) {
+    if (!(fault instanceof StoreUnavailable || fault instanceof Problem)) throw fault
+    log.warn({ err: fault }, 'who has applied a revocation could not be found out')
+    return undefined
+  }
+}

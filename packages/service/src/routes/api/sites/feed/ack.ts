@@ -1,0 +1,16 @@
+import { headerNames } from '@countersign/core/contract'
+import { acknowledge as note } from '../../../../actions/acknowledge.ts'
+import { keyOf } from '../../../key-of.ts'
+import type { Route } from '../../../route.ts'
+import { requireOwnPath } from '../../../site-in-path.ts'
+
+export const acknowledge: Route<'acknowledge'> = async ({ caller, params, body, lines }, deps) => {
+  requireOwnPath(caller, params.site_id)
+  await note(deps, {
+    siteId: params.site_id,
+    keyId: keyOf(caller),
+    verifierId: lines(headerNames.verifierId)?.[0],
+    place: { epoch: body.epoch, seq: body.seq },
+  })
+  return { status: 204 }
+}
