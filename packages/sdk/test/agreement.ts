@@ -24,7 +24,7 @@ import { testRequest } from '../src/testing/test-request.ts'
 import { createTestSite, type TestSite } from '../src/testing/test-site.ts'
 
 /** One presentation about which the two do not agree. */
-export interface Disagreement {
+interface Disagreement {
   readonly at: number
   readonly seed: number
   readonly what: string

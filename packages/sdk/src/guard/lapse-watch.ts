@@ -13,7 +13,7 @@ export class AccessEnded extends Error {
 }
 
 /** Somebody who was let in. */
-export interface Admission {
+interface Admission {
   readonly expiresAtMs: number
   /** Why they would not be let in now. */
   lapse(): Deny | undefined

@@ -50,10 +50,10 @@ export function createService({ baseUrl, siteId, apiKey, verifierId, fetch, cloc
   const key = { 'x-api-key': apiKey }
   const named = { ...key, 'x-verifier-id': verifierId, 'feed-version': '1' }
 
-  /** Redirects are refused: nobody else gets the key. The answer's body belongs to whoever asked. */
+  /** A redirect is a refusal like any other: nobody else gets the key. The answer's body belongs to whoever asked. */
   const send = async (url: string, init: RequestInit, watch: Watch, withinMs = ANSWER_MS_MAX): Promise<Response> => {
     watch.expect(withinMs)
-    const response = await watch.race(fetch(url, { ...init, redirect: 'error', signal: watch.signal }))
+    const response = await watch.race(fetch(url, { ...init, redirect: 'manual', signal: watch.signal }))
     if (!response.ok) throw await watch.race(refusalOf(response))
     return response
   }
