@@ -276,6 +276,33 @@ describe('a refusal', () => {
   }
 })
 
+describe('where a credential may come from', () => {
+  const by = (headers: Record<string, string | string[]>, url = ROUTE) => outcome(guard.verify(testRequest('GET', url, headers)))
+
+  test('A001 A002 A014 A015 from its header only', async () => {
+    const { header } = await site.issue()
+    expect(await by({})).toBe('credential_missing')
+    expect(await by({ 'x-service-credential': '' })).toBe('credential_missing')
+    expect(await by({ x_service_credential: header })).toBe('credential_missing')
+    expect(await by({ cookie: `X-Service-Credential=${header}` })).toBe('credential_missing')
+    expect(await by({}, `${ROUTE}&X-Service-Credential=${header}`)).toBe('credential_missing')
+    expect(await by({ 'x-service-credential': header })).toBe('allowed')
+  })
+
+  test('A007 once: two lines are refused, and two that somebody has joined', async () => {
+    const { header } = await site.issue()
+    expect(await by({ 'x-service-credential': [header, header] })).toBe('auth_ambiguous')
+    expect(await by({ 'x-service-credential': `${header}, ${header}` })).toBe('auth_ambiguous')
+  })
+
+  test('A003 A004 A010 A057 in its one spelling', async () => {
+    const { header } = await site.issue()
+    for (const wrong of [`${header}=`, `+${header.slice(1)}`, Buffer.from(header).toString('base64url'), 'eyJhbGciOiJub25lIn0.e30.']) {
+      expect(await by({ 'x-service-credential': wrong })).toBe('credential_malformed')
+    }
+  })
+})
+
 describe('misuse', () => {
   test('every option that is wrong is named at once, and the key is not told', () => {
     const wrong = {

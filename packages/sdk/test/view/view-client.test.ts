@@ -350,7 +350,7 @@ describe('the connection', () => {
   })
 
   test.each([['refusing', 'api_key_invalid']] as const)(
-    'that is refused says so loudly, and is tried again slowly (%s)',
+    'A190 that is refused says so loudly, and is tried again slowly (%s)',
     async (network, code) => {
       let calls = 0
       const fetch = meddled(site.service.fetch, { before: () => void calls++ })
@@ -369,7 +369,7 @@ describe('the connection', () => {
     },
   )
 
-  test('waits as long as the service asks for, but not longer than a minute', async () => {
+  test('A198 waits as long as the service asks for, but not longer than a minute', async () => {
     const tries: number[] = []
     let answer = new Response('{}', { status: 429, headers: { 'retry-after': '20' } })
     const fetch = meddled(site.service.fetch, {
