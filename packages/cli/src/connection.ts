@@ -31,8 +31,11 @@ export type Caller = 'site' | 'operator' | 'anyone'
 
 const DEV_FILE = 'data/dev.json'
 
-/** Finds the service: flags, then variables, then the development file of this directory. Throws a `Misuse` when there is none. */
-export async function findPlace(given: Given, at: Terminal, caller: Caller): Promise<Place> {
+/**
+ * Finds the service: flags, then variables, then the development file of this directory. Throws a `Misuse` when there is none. `named` is the site, when
+ * the command has a word for it.
+ */
+export async function findPlace(given: Given, at: Terminal, caller: Caller, named?: string): Promise<Place> {
   const { env } = at
   const url = given.text('url') ?? env.COUNTERSIGN_URL
   const dev = readDevFile(at)
@@ -40,7 +43,7 @@ export async function findPlace(given: Given, at: Terminal, caller: Caller): Pro
   const baseUrl = url ?? dev?.base_url
   if (baseUrl === undefined)
     throw new Misuse('Where is the service? Give --url, set COUNTERSIGN_URL, or start one for development here: countersign dev')
-  const siteId = siteOf(given, env) ?? (isDev ? dev.site_id : undefined)
+  const siteId = named ?? siteOf(given, env) ?? (isDev ? dev.site_id : undefined)
   const own = await readApiKey(given, env)
   const devKey = isDev ? devKeyOf(dev, caller, siteId) : undefined
   if (isDev && (url === undefined || own === undefined))
@@ -49,8 +52,13 @@ export async function findPlace(given: Given, at: Terminal, caller: Caller): Pro
 }
 
 /** A client of that service; makes no call yet. */
-export async function connect(given: Given, at: Terminal, caller: Caller = 'site'): Promise<Place & { readonly client: Client }> {
-  const place = await findPlace(given, at, caller)
+export async function connect(
+  given: Given,
+  at: Terminal,
+  caller: Caller = 'site',
+  named?: string,
+): Promise<Place & { readonly client: Client }> {
+  const place = await findPlace(given, at, caller, named)
   const { createClient } = await import('@countersign/sdk/client')
   const { baseUrl, apiKey } = place
   return { ...place, client: orMisuse(() => createClient({ baseUrl, ...(apiKey === undefined ? {} : { apiKey }) })) }

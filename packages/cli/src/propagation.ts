@@ -1,5 +1,6 @@
 import type { CallOptions, Client } from '@countersign/sdk'
 import { type ExitCode, type Given, Misuse } from './command.ts'
+import { failureWords } from './failure-words.ts'
 import { facts, type Terminal, visible } from './output.ts'
 import type { Speaker } from './speaker.ts'
 
@@ -46,14 +47,23 @@ interface Wait {
   readonly at: Terminal
 }
 
-/** The revocation with its receipt, if that is to be waited for; how far it has got is shown meanwhile. */
+/**
+ * The revocation with its receipt, if that is to be waited for; how far it has got is shown meanwhile. A receipt that cannot be had is no failure of the
+ * revocation: that has been done, and this says so.
+ */
 export async function withReceipt<Answer extends Revoked>(
   client: Pick<Client, 'propagationReceipt'>,
   done: Answer,
   { site_id, waitSeconds, own, at }: Wait,
 ): Promise<Answer> {
   if (own !== undefined || waitSeconds === undefined) return done
-  return { ...done, propagation: await watchPropagation(client, { site_id, seq: done.seq }, waitSeconds, at) }
+  try {
+    return { ...done, propagation: await watchPropagation(client, { site_id, seq: done.seq }, waitSeconds, at) }
+  } catch (fault) {
+    at.progress(undefined)
+    at.note(`It is revoked, but who has applied it could not be learned: ${failureWords(fault).lines[0]}`)
+    return done
+  }
 }
 
 /** Looks at the receipt again and again until every connected verifier has applied the entry, or the time is over. Answers with the last one. */
@@ -99,6 +109,7 @@ function laggardsText({ laggards }: Propagation): string {
 }
 
 /** 3 when it was waited for and somebody has not confirmed: the revocation stands, but who knows of it was the question. */
-export function propagationExit({ propagation }: Revoked): ExitCode {
-  return propagation === undefined || propagation.acknowledged >= propagation.connected ? 0 : 3
+export function propagationExit({ propagation }: Revoked, waitSeconds: number | undefined): ExitCode {
+  if (waitSeconds === undefined) return 0
+  return propagation !== undefined && propagation.acknowledged >= propagation.connected ? 0 : 3
 }

@@ -40,6 +40,6 @@ export const revokeUser: Verb = {
     const done = await client.revokeUser({ ppid, site_id, reason: given.text('reason') }, optionsOf(own, waitSeconds))
     const revoked = await withReceipt(client, done, { site_id, waitSeconds, own, at })
     at.result(revoked, () => revokedText(ppid, revoked))
-    return propagationExit(revoked)
+    return propagationExit(revoked, waitSeconds)
   },
 }

@@ -33,6 +33,6 @@ export const revoke: Verb = {
     const done = await client.revokeCredential({ credential_id, site_id, reason: given.text('reason') }, optionsOf(own, waitSeconds))
     const revoked = await withReceipt(client, done, { site_id, waitSeconds, own, at })
     at.result(revoked, () => revokedText(credential_id, revoked))
-    return propagationExit(revoked)
+    return propagationExit(revoked, waitSeconds)
   },
 }

@@ -52,8 +52,8 @@ export const sites: Group = {
       shares: ['site', 'service'],
       examples: [['countersign sites show shop.example', 'all that is set']],
       async run(given, at) {
-        const { client, siteId } = await connect(given, at)
-        const site = await client.readSite({ site_id: given.words[0] ?? requireSite({ siteId }) })
+        const { client, siteId } = await connect(given, at, 'site', given.words[0])
+        const site = await client.readSite({ site_id: requireSite({ siteId }) })
         at.result(site, () => siteText(site))
         return 0
       },
@@ -87,8 +87,8 @@ export const sites: Group = {
       async run(given, at) {
         const members = { ...membersOf(given), ...clearedOf(given, ['name', 'credential_ttl_seconds_max']) }
         if (Object.keys(members).length === 0) throw new Misuse('What shall change? See countersign sites change --help')
-        const { client, siteId } = await connect(given, at)
-        const site_id = given.words[0] ?? requireSite({ siteId })
+        const { client, siteId } = await connect(given, at, 'site', given.words[0])
+        const site_id = requireSite({ siteId })
         const takes = [
           members.bearer === 'off' && 'end all bearer tokens',
           members.holder_proof === 'required' && 'refuse credentials without a holder key',

@@ -1,0 +1,224 @@
+import { readFileSync, statSync } from 'node:fs'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { expectAnswer, type Home, openHome } from './home.ts'
+
+let home: Home
+beforeAll(async () => {
+  home = await openHome()
+})
+afterAll(() => home?.close())
+
+describe('sites', () => {
+  test('are created with the operator key, listed, shown and changed', async () => {
+    const argv = ['sites', 'create', 'shop.example', '--name', 'Shop', '--return-urls', 'https://shop.example/back', '--json']
+    const created = await home.run(argv)
+    expect(created.code).toBe(0)
+    expect(created.err).toContain('operator key')
+    expectAnswer('create_site', created.json())
+    const { out, code } = await home.run(['sites', 'list'])
+    expect(code).toBe(0)
+    expect(out).toMatch(/^SITE +NAME +BEARER +HOLDER PROOF +CREATED$/m)
+    expect(out).toMatch(/^shop\.example +Shop +on +optional +20/m)
+    const asJson = await home.run(['sites', 'list', '--json'])
+    expectAnswer('list_sites', asJson.json())
+    expect(asJson.json().items).toHaveLength(2)
+    const shown = await home.run(['sites', 'show', 'shop.example'])
+    expect(shown).toMatchObject({ code: 0, out: expect.stringMatching(/^return_urls +https:\/\/shop\.example\/back$/m) })
+    const changed = await home.run([
+      'sites',
+      'change',
+      'shop.example',
+      '--site',
+      'shop.example',
+      '--clear',
+      'name',
+      '--credential-ttl-seconds-max',
+      '86400',
+      '--json',
+    ])
+    expect(changed.code).toBe(0)
+    expect(changed.json()).toMatchObject({ name: null, credential_ttl_seconds_max: 86_400 })
+  })
+  test('ask before they take access away', async () => {
+    const argv = ['sites', 'change', '--bearer', 'off', '--holder-proof', 'required']
+    const refused = await home.run(argv)
+    expect(refused).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('end all bearer tokens and refuse credentials without a holder key'),
+    })
+    const rehearsed = await home.run([...argv, '--dry-run', '--json'])
+    expect(rehearsed.json()).toMatchObject({ dry_run: true, site_id: 'demo.localhost', bearer: 'off', holder_proof: 'required' })
+    expect((await home.run(['sites', 'show', '--json'])).json()).toMatchObject({ bearer: 'on' })
+    const done = await home.run([...argv, '--yes', '--json'])
+    expectAnswer('change_site', done.json())
+    expect(done.json()).toMatchObject({ bearer: 'off', holder_proof: 'required' })
+    expect((await home.run(['sites', 'change', '--holder-proof', 'optional'])).code).toBe(0)
+    expect((await home.run(['exchange'])).err).toContain('bearer_disabled')
+    expect((await home.run(['sites', 'change', '--bearer', 'on'])).code).toBe(0)
+  })
+  test.each([
+    [['sites'], 'Which one?'],
+    [['sites', 'paint'], 'unknown command'],
+    [['sites', 'create'], "argument 'site_id'"],
+    [['sites', 'change'], 'What shall change?'],
+    [['sites', 'change', '--bearer', 'maybe'], '--bearer must be on or off'],
+    [['sites', 'change', '--clear', 'bearer'], '--clear takes'],
+    [['sites', 'list', '--limit', '0'], '--limit must be'],
+    [['sites', 'list', '--colour'], 'unknown option'],
+    [['sites', 'list', 'stray'], 'too many arguments'],
+  ])('refuse %j', async (argv, words) => {
+    const { code, out, err } = await home.run(argv)
+    expect(code).toBe(2)
+    expect(out).toBe('')
+    expect(err.toLowerCase()).toContain(words.toLowerCase())
+  })
+  test('say that there is one already, or none', async () => {
+    expect(await home.run(['sites', 'create', 'demo.localhost'])).toMatchObject({ code: 1, err: expect.stringContaining('already_exists') })
+    expect(await home.run(['sites', 'show', 'nobody.example', '--site', 'nobody.example'])).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('not_found'),
+    })
+  })
+})
+
+describe('issuers', () => {
+  test('are added with a cap, shown with their keys, and distrusted after a yes', async () => {
+    const { out: did } = await home.run(['keygen', 'issuer.jwk'])
+    const issuer = did.trim()
+    const added = await home.run(['issuers', 'add', issuer, '--scope', 'orders:read', '--label', 'test', '--json'])
+    expect(added.code).toBe(0)
+    expectAnswer('add_issuer', added.json())
+    expect(await home.run(['issuers', 'add', issuer])).toMatchObject({ code: 1, err: expect.stringContaining('already_exists') })
+    const listed = await home.run(['issuers', 'list'])
+    expect(listed.out).toMatch(new RegExp(`^${issuer} +trusted +1 +orders:read +test$`, 'm'))
+    expectAnswer('list_issuers', (await home.run(['issuers', 'list', '--json'])).json())
+    const shown = await home.run(['issuers', 'show', issuer])
+    expect(shown.out).toMatch(/^KEY +STATUS +RETIRED +MULTIKEY$/m)
+    expect(await home.run(['issuers', 'show', 'did:web:nobody.example'])).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('no such issuer'),
+    })
+
+    expect((await home.run(['issuers', 'change', issuer, '--clear', 'scope', '--label', 'other', '--json'])).json()).toMatchObject({
+      scope: null,
+      label: 'other',
+    })
+    expect((await home.run(['issuers', 'change', issuer, '--scope', 'orders:read'])).code).toBe(2)
+    expect((await home.run(['issuers', 'change', issuer, '--status', 'distrusted'])).code).toBe(2)
+    expect((await home.run(['issuers', 'change', issuer, '--status', 'distrusted', '--dry-run'])).out).toContain(`Would distrust ${issuer}`)
+    const changed = await home.run(['issuers', 'change', issuer, '--status', 'distrusted', '--yes', '--json'])
+    expectAnswer('change_issuer', changed.json())
+    expect(changed.json()).toMatchObject({ status: 'distrusted' })
+  })
+  test('their keys are retired, revived and condemned', async () => {
+    const { out: did } = await home.run(['keygen', 'keyed.jwk'])
+    const issuer = did.trim()
+    const key = issuer.slice('did:key:'.length)
+    await home.run(['issuers', 'add', issuer])
+    const change = (...flags: string[]) => home.run(['issuers', 'change-key', issuer, key, ...flags])
+    expect((await change()).code).toBe(2)
+    expect((await change('--status', 'retired')).code).toBe(2)
+    expect((await change('--status', 'retired', '--dry-run')).code).toBe(0)
+    expect((await change('--status', 'retired', '--yes', '--json')).json().keys[0]).toMatchObject({ status: 'retired' })
+    expect((await change('--status', 'active', '--json')).json().keys[0]).toMatchObject({ status: 'active' })
+    const condemned = await change('--status', 'compromised', '--yes', '--json')
+    expectAnswer('change_issuer_key', condemned.json())
+    expect((await change('--status', 'active')).code).toBe(1)
+  })
+})
+
+describe('keys', () => {
+  test('are shown once, written where only their owner reads them, listed without the secret, and deleted after a yes', async () => {
+    const printed = await home.run(['keys', 'create', '--permissions', 'tokens:introspect,feed:read', '--label', 'guard'])
+    expect(printed.code).toBe(0)
+    expect(printed.out).toMatch(/^svc_sk_\w{49}\n$/)
+    expect(printed.err).not.toContain(printed.out.trim())
+    expectAnswer(
+      'create_key',
+      (await home.run(['keys', 'create', '--permissions', 'feed:read', '--expires-in-seconds', '60', '--json'])).json(),
+    )
+    const written = await home.run(['keys', 'create', '--permissions', 'feed:read', '--out', 'feed.key', '--json'])
+    expect(written.json()).toMatchObject({ file: 'feed.key', permissions: ['feed:read'] })
+    expect(written.json()).not.toHaveProperty('api_key')
+    expect(statSync(home.file('feed.key')).mode & 0o777).toBe(0o600)
+    expect(readFileSync(home.file('feed.key'), 'utf8')).toMatch(/^svc_sk_\w{49}\n$/)
+    const keyId = written.json().key_id
+
+    const listed = await home.run(['keys', 'list'])
+    expect(listed.out).toMatch(/^KEY +ENDS WITH +PERMISSIONS +LABEL +CREATED +EXPIRES$/m)
+    expect(listed.out).toContain('tokens:introspect feed:read')
+    expectAnswer('list_keys', (await home.run(['keys', 'list', '--json'])).json())
+    expect((await home.run(['keys', 'show', keyId])).out).toMatch(/^permissions +feed:read$/m)
+    expect((await home.run(['keys', 'show', 'key_none'])).code).toBe(1)
+
+    expect((await home.run(['keys', 'delete', keyId])).code).toBe(2)
+    expect((await home.run(['keys', 'delete', keyId, '--dry-run'])).out).toContain(`Would delete the key ${keyId}`)
+    expect((await home.run(['keys', 'delete', keyId, '--yes', '--json'])).json()).toEqual({ key_id: keyId, deleted: true })
+    expect((await home.run(['keys', 'delete', keyId, '--yes'])).code).toBe(1)
+    expect((await home.run(['sites', 'show', '--api-key-file', 'feed.key'])).code).toBe(4)
+    expect((await home.run(['keys', 'create'])).code).toBe(2)
+  })
+})
+
+describe('webhooks', () => {
+  test('are created, listed, shown, given a new secret, looked into and deleted', async () => {
+    const url = 'https://hooks.example/countersign'
+    const printed = await home.run(['webhooks', 'create', url, '--kinds', 'user.revoked'])
+    expect(printed.code).toBe(0)
+    expect(printed.out).toMatch(/^whsec_/)
+    expectAnswer('create_webhook', (await home.run(['webhooks', 'create', url, '--json'])).json())
+    const written = await home.run(['webhooks', 'create', url, '--kinds', 'site.changed', '--out', 'hook.secret', '--json'])
+    const id = written.json().webhook_id
+    expect(statSync(home.file('hook.secret')).mode & 0o777).toBe(0o600)
+    expect((await home.run(['webhooks', 'list'])).out).toMatch(new RegExp(`^${id} +on +${url} +site\\.changed`, 'm'))
+    expectAnswer('list_webhooks', (await home.run(['webhooks', 'list', '--json'])).json())
+    expect((await home.run(['webhooks', 'show', id, '--json'])).json()).toMatchObject({ webhook_id: id, kinds: ['site.changed'] })
+    const rotated = await home.run(['webhooks', 'rotate-secret', id, '--json'])
+    expectAnswer('rotate_webhook_secret', rotated.json())
+    expect((await home.run(['webhooks', 'rotate-secret', id])).out).toMatch(/^whsec_/)
+    const deliveries = await home.run(['webhooks', 'deliveries', id])
+    expect(deliveries).toMatchObject({ code: 0, err: expect.stringContaining('There are none.') })
+    expectAnswer('list_deliveries', (await home.run(['webhooks', 'deliveries', id, '--json'])).json())
+    expect(await home.run(['webhooks', 'replay', 'dlv_00000000'])).toMatchObject({ code: 1, err: expect.stringContaining('not_found') })
+    expect((await home.run(['webhooks', 'delete', id])).code).toBe(2)
+    expect((await home.run(['webhooks', 'delete', id, '--yes'])).code).toBe(0)
+    expect((await home.run(['webhooks', 'show', id])).code).toBe(1)
+    expect(await home.run(['webhooks', 'create', 'ftp://x'])).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('webhook_url_forbidden'),
+    })
+  })
+})
+
+describe('what a site knows', () => {
+  test('credentials, by user and status', async () => {
+    const { ppid } = home.dev
+    const { out } = await home.run(['credentials', '--ppid', ppid, '--status', 'active'])
+    expect(out.trim().split('\n')).toHaveLength(3)
+    expectAnswer('list_credentials', (await home.run(['credentials', '--json'])).json())
+    expect((await home.run(['credentials', '--status', 'lost'])).code).toBe(2)
+  })
+  test('tokens, without the tokens', async () => {
+    const { out: token } = await home.run(['exchange'])
+    const { out } = await home.run(['tokens', '--ppid', home.dev.ppid])
+    expect(out).toMatch(/^TOKEN +STATUS +USER/)
+    expect(out).not.toContain(token.trim())
+    expectAnswer('list_tokens', (await home.run(['tokens', '--json'])).json())
+  })
+  test('the audit, in pages that go on', async () => {
+    const first = await home.run(['audit', '--limit', '2'])
+    expect(first.out.trim().split('\n')).toHaveLength(3)
+    expect(first.err).toMatch(/There are more: --limit 4, or --cursor \S+/)
+    const page = (await home.run(['audit', '--limit', '2', '--json'])).json()
+    expectAnswer('list_audit', page)
+    const next = (await home.run(['audit', '--limit', '2', '--cursor', page.next_cursor, '--json'])).json()
+    expect(next.items[0].audit_id).not.toBe(page.items[0].audit_id)
+    expect((await home.run(['audit', '--cursor', 'nonsense'])).code).toBe(1)
+  })
+  test('verifiers', async () => {
+    const { code, err } = await home.run(['verifiers'])
+    expect(code).toBe(0)
+    expect(err).toContain('There are none.')
+    expectAnswer('list_verifiers', (await home.run(['verifiers', '--json'])).json())
+  })
+})
