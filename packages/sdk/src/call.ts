@@ -36,7 +36,7 @@ export type CredentialObject = Readonly<Record<string, unknown>>
 export interface CallOptions {
   /** For calls that change something. Default: a new one for each call, the same for each of its tries. */
   readonly idempotencyKey?: string
-  /** For revocations: how long to wait for every connected verifier to apply it. The answer then has `propagation`. At most 30. */
+  /** For revocations of any kind: how long to wait for every connected verifier to apply it. The answer then has `propagation`. At most 30. */
   readonly waitSeconds?: number
   /** Speaks with this credential and not with the API key: a user who revokes their own. */
   readonly credential?: CredentialObject
