@@ -72,13 +72,20 @@ if (refused !== 'headers_malformed') throw new Error('a webhook without headers 
 
 /** The service, as a program that only wants to know whether its settings will do. */
 const USE_SERVICE = `
-import { readConfig, runCommand } from '@countersign/service'
+import { createLogger, openService, readConfig, runCommand } from '@countersign/service'
 
 const env = { COUNTERSIGN_BASE_URL: 'https://id.example', COUNTERSIGN_MASTER_KEY: '0123456789abcdef'.repeat(4) }
 if (readConfig('production', { argv: [], env }).port !== 8787) throw new Error('the settings are not read')
 let said = ''
 const code = await runCommand(['migrate', '--data-dir', 'data'], { env: {}, say: (text) => { said += text }, note: console.error })
 if (code !== 0 || !said.includes('up to date')) throw new Error('the store cannot be made')
+const config = readConfig('production', { argv: ['--data-dir', 'data'], env })
+const service = await openService(config, { log: createLogger('silent'), onFatal: (fault) => { throw fault } })
+const page = await service.app.inject({ url: '/wallet' })
+const script = /src="([^"]+[.]js)"/.exec(page.body)?.[1] ?? 'none'
+const served = await service.app.inject({ url: script })
+await service.close()
+if (served.statusCode !== 200 || !served.body.includes("from './call.js'")) throw new Error('the pages have no script')
 `
 
 /** The command, as a shell runs it. */
