@@ -164,6 +164,13 @@ module.exports = {
       to: { path: '^packages/(?!console/|core/src/contract/)' },
     },
     {
+      name: 'browser-scripts-stand-alone',
+      comment: 'They are served one by one as they are: nothing but each other, and types.',
+      severity: 'error',
+      from: { path: '^packages/service/src/browser/' },
+      to: { pathNot: '^packages/service/src/browser/', dependencyTypesNot: ['type-only'] },
+    },
+    {
       name: 'only-open-knows-stores',
       comment: 'open.ts for whoever serves, maintenance.ts for the command line; everybody else knows the port, store/store.ts.',
       severity: 'error',

@@ -1,11 +1,11 @@
 import { mkdirSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import Database from 'better-sqlite3'
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
 import { createExample } from '../../examples/sign-in/app.ts'
 import { type Client, createClient } from '../../packages/sdk/src/index.ts'
 import type { DevFile } from '../../packages/service/src/development/demo.ts'
+import { expireSignIns } from '../../packages/service/test/store/expire-sign-ins.ts'
 import { freePort } from '../../packages/service/test/store/postgres-server.ts'
 import { createHome, furnish, type ServiceProcess, startService } from '../process/service-process.ts'
 import { openChromium } from './chromium.ts'
@@ -82,9 +82,7 @@ export async function openTown(executablePath: string): Promise<Town> {
       return { credential: issued.credential, ppid: issued.ppid, id: issued.credential_id }
     },
     expireSignIns() {
-      const database = new Database(home.file)
-      database.prepare('UPDATE sign_ins SET expires_at = 0').run()
-      database.close()
+      expireSignIns(home.file)
     },
     async close() {
       await browser.close()

@@ -15,7 +15,7 @@ import { createSecrets } from './keys/secrets-double.ts'
 import { createSite, openNode, type TestNode } from './node.ts'
 import { issued as issuedBy, NOW, newParty, type Party } from './party.ts'
 
-export const BASE = 'https://service.example'
+const BASE = 'https://service.example'
 export const RETURN_URL = 'https://shop.example/callback'
 
 /** An answer as a browser sees it. */
@@ -143,7 +143,7 @@ export async function openHosted(store: Store, changes: Partial<Parameters<Store
 const QUICK = Object.fromEntries(Object.entries(rateLimits).map(([name, limit]) => [name, { ...limit, requests: 1e9 }]))
 
 /** Keeps cookies and sends what browsers send. */
-export class TestBrowser {
+class TestBrowser {
   readonly jar = new Map<string, string>()
   private readonly send: (method: string, url: string, sending?: Sending) => Promise<Seen>
   private readonly baseUrl: string
