@@ -1,0 +1,208 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { SiteId } from '@countersign/core'
+import { afterEach, describe, expect, it } from 'vitest'
+import type { FeedStream, StreamEnd } from '../../src/feed/feed-stream.ts'
+import { openVerifiers, type Verifiers, type VerifiersOptions } from '../../src/feed/verifiers.ts'
+import { type Store, StoreUnavailable, type StreamClaim } from '../../src/store/store.ts'
+import { ClockDouble, quiet } from '../log/log-double.ts'
+import { forEachSharedStore } from '../stores.ts'
+
+const QUICK: VerifiersOptions = { reportMs: 5, renewMs: 50 }
+let made = 0
+
+/** What one node knows, and who is connected to it. */
+class Node {
+  readonly verifiers: Verifiers
+  readonly ends: StreamEnd[] = []
+
+  constructor(store: Store, clock: ClockDouble, options: VerifiersOptions = {}) {
+    this.verifiers = openVerifiers({ store, clock, log: quiet, onEnd: (why) => void this.ends.push(why) }, { ...QUICK, ...options })
+    opened.add(this)
+  }
+
+  connect(siteId: SiteId, verifierId: string, { from = 0, keyId = 'key_1', isNamed = true } = {}): FeedStream {
+    const stream = {} as FeedStream
+    this.verifiers.opened({ siteId, keyId, verifierId, isNamed }, from, stream)
+    return stream
+  }
+}
+const opened = new Set<Node>()
+afterEach(async () => {
+  for (const { verifiers } of opened) await verifiers.close()
+  opened.clear()
+})
+
+forEachSharedStore('verifiers of several nodes', (open) => {
+  /** Two nodes on one store, whichever it is. */
+  function begin(options: VerifiersOptions = {}) {
+    const clock = new ClockDouble()
+    const stores = [0, 1].map(() => Object.defineProperty(open(), 'isShared', { value: true }) as Store)
+    const [one, two] = stores.map((store) => new Node(store, clock, options)) as [Node, Node]
+    const siteId = `v${++made}-${Date.now()}.example` as SiteId
+    const entry = (seq: number) => ({ epoch: open().epoch, seq, atMs: clock.wallMs })
+    const claim = (seq: number, verifierId: string | undefined, keyId = 'key_1'): StreamClaim => ({
+      siteId,
+      keyId,
+      verifierId,
+      ...entry(seq),
+    })
+    const seen = async (node: Node) =>
+      Object.fromEntries((await node.verifiers.connected(siteId)).map(({ verifierId, seq }) => [verifierId, seq]))
+    return { clock, stores, one, two, siteId, entry, claim, seen }
+  }
+
+  it('are seen by each of them', async () => {
+    const { one, two, siteId, seen } = begin()
+    const stream = one.connect(siteId, 'a', { from: 3 })
+    two.connect(siteId, 'b')
+    for (const node of [one, two]) await expect.poll(() => seen(node)).toEqual({ a: 3, b: 0 })
+    one.verifiers.closed(stream, 'gone')
+    expect(await seen(one)).toEqual({ b: 0 })
+    await expect.poll(() => seen(two)).toEqual({ b: 0 })
+    expect(one.ends).toEqual(['gone'])
+  })
+
+  it('acknowledge wherever they like, and every node hears of it', async () => {
+    const { one, two, siteId, claim, seen } = begin()
+    one.connect(siteId, 'a')
+    two.connect(siteId, 'b')
+    await expect.poll(() => seen(one)).toEqual({ a: 0, b: 0 })
+    one.verifiers.acknowledge(claim(4, 'a'))
+    one.verifiers.acknowledge(claim(5, 'b'))
+    for (const node of [one, two]) await expect.poll(() => seen(node)).toEqual({ a: 4, b: 5 })
+    // The node that has the connection does not know better when it hears of an older one.
+    two.verifiers.acknowledge(claim(3, 'b'))
+    two.verifiers.acknowledge(claim(6, 'a'))
+    for (const node of [one, two]) await expect.poll(() => seen(node)).toEqual({ a: 6, b: 5 })
+  })
+
+  it('may acknowledge before their own node has told of them', async () => {
+    const { one, two, siteId, claim, seen } = begin()
+    two.verifiers.acknowledge(claim(4, 'a'))
+    await sleep(100)
+    one.connect(siteId, 'a')
+    await expect.poll(() => seen(two)).toEqual({ a: 4 })
+  })
+
+  it('that are nobody are forgotten, and cost nothing', { timeout: 20_000 }, async () => {
+    const { one, two, siteId, claim, seen, stores } = begin()
+    two.verifiers.acknowledge(claim(4, 'a'))
+    let asked = 0
+    const creditStreams = stores[1]?.creditStreams.bind(stores[1])
+    Object.assign(stores[1] as Store, {
+      creditStreams: (...args: Parameters<Store['creditStreams']>) => {
+        asked++
+        return creditStreams?.(...args)
+      },
+    })
+    await sleep(3300)
+    const before = asked
+    await sleep(200)
+    expect(asked).toBe(before)
+    one.connect(siteId, 'a')
+    await expect.poll(() => seen(two)).toEqual({ a: 0 })
+  })
+
+  it('make a receipt wait, wherever they are connected and wherever they acknowledge', { timeout: 20_000 }, async () => {
+    const { one, two, siteId, claim, entry } = begin()
+    one.connect(siteId, 'a')
+    two.connect(siteId, 'b')
+    two.connect(siteId, 'c')
+    await expect.poll(async () => (await one.verifiers.connected(siteId)).length).toBe(3)
+    const waiting = one.verifiers.receipt(siteId, entry(7), 15_000)
+    two.verifiers.acknowledge(claim(7, 'a'))
+    two.verifiers.acknowledge(claim(7, 'b'))
+    const early = await Promise.race([waiting, sleep(300)])
+    expect(early).toBeUndefined()
+    one.verifiers.acknowledge(claim(8, 'c'))
+    expect(await waiting).toMatchObject({ connected: 3, acknowledged: 3, laggards: [] })
+  })
+
+  it('of a node that has gone without a word do not count for ever, nor when it comes back before them', async () => {
+    const { clock, one, two, siteId, seen, stores } = begin({ leaseMs: 10_000 })
+    const stream = two.connect(siteId, 'b')
+    one.connect(siteId, 'a')
+    await expect.poll(() => seen(one)).toEqual({ a: 0, b: 0 })
+    const lost = stores[1] as Store
+    const { reportStreams } = lost
+    Object.assign(lost, { reportStreams: () => Promise.reject(new StoreUnavailable('cut off')) })
+    clock.pass(9999)
+    // The first goes on renewing.
+    await sleep(150)
+    expect(await seen(one)).toEqual({ a: 0, b: 0 })
+    clock.pass(1)
+    await expect.poll(() => seen(one)).toEqual({ a: 0 })
+    await one.verifiers.receipt(siteId, { epoch: open().epoch, seq: 1, atMs: 0 }, 50)
+    await open().sweep(clock.wallMs)
+    two.verifiers.closed(stream, 'stale')
+    two.connect(siteId, 'c')
+    Object.assign(lost, { reportStreams })
+    await expect.poll(() => seen(one)).toEqual({ a: 0, c: 0 })
+  })
+
+  it('of a node that was cut off and swept away are all told again', async () => {
+    const { clock, one, two, siteId, seen, stores } = begin({ leaseMs: 10_000 })
+    two.connect(siteId, 'b')
+    await expect.poll(() => seen(one)).toEqual({ b: 0 })
+    const lost = stores[1] as Store
+    const { reportStreams } = lost
+    Object.assign(lost, { reportStreams: () => Promise.reject(new StoreUnavailable('cut off')) })
+    await sleep(100)
+    clock.pass(20_000)
+    await open().sweep(clock.wallMs)
+    expect(await seen(one)).toEqual({})
+    Object.assign(lost, { reportStreams })
+    await expect.poll(() => seen(one)).toEqual({ b: 0 })
+  })
+
+  it('of a node that shuts down are gone at once', async () => {
+    const { one, two, siteId, seen } = begin()
+    two.connect(siteId, 'b')
+    await expect.poll(() => seen(one)).toEqual({ b: 0 })
+    await two.verifiers.close()
+    expect(await seen(one)).toEqual({})
+  })
+
+  it('without a name are credited only when there is one of them in all', async () => {
+    const { one, two, siteId, claim, seen } = begin()
+    one.connect(siteId, 'conn_a', { isNamed: false })
+    one.connect(siteId, 'other', { isNamed: false, keyId: 'key_2' })
+    await expect.poll(() => seen(two)).toEqual({ conn_a: 0, other: 0 })
+    two.verifiers.acknowledge(claim(4, undefined))
+    for (const node of [one, two]) await expect.poll(() => seen(node)).toEqual({ conn_a: 4, other: 0 })
+    two.connect(siteId, 'conn_b', { isNamed: false })
+    await expect.poll(() => seen(one)).toEqual({ conn_a: 4, conn_b: 0, other: 0 })
+    one.verifiers.acknowledge(claim(6, undefined))
+    await sleep(200)
+    expect(await seen(one)).toEqual({ conn_a: 4, conn_b: 0, other: 0 })
+  })
+
+  it('are many, and reported in parts', { timeout: 30_000 }, async () => {
+    const { one, two, siteId, claim } = begin()
+    const names = Array.from({ length: 1200 }, (_, i) => `v${String(i).padStart(4, '0')}`)
+    for (const name of names) one.connect(siteId, name)
+    await expect.poll(async () => (await two.verifiers.connected(siteId)).length, { timeout: 15_000 }).toBe(names.length)
+    for (const name of names) two.verifiers.acknowledge(claim(2, name))
+    await expect
+      .poll(async () => (await one.verifiers.connected(siteId)).filter(({ seq }) => seq === 2).length, { timeout: 15_000 })
+      .toBe(names.length)
+  })
+})
+
+describe('verifiers of a store that nobody shares', () => {
+  it('are never written down', async () => {
+    const clock = new ClockDouble()
+    const never = () => Promise.reject(new Error('asked the store'))
+    const store = { isShared: false, epoch: 'epoch000', reportStreams: never, creditStreams: never, feedStreams: never, endFeedNode: never }
+    const node = new Node(store as unknown as Store, clock)
+    const siteId = 'a.example' as SiteId
+    const stream = node.connect(siteId, 'a')
+    node.verifiers.acknowledge({ siteId, keyId: 'key_1', verifierId: 'a', epoch: 'epoch000', seq: 2, atMs: 1 })
+    await sleep(100)
+    expect(await node.verifiers.connected(siteId)).toMatchObject([{ verifierId: 'a', seq: 2, acknowledgedAtMs: 1 }])
+    expect(node.verifiers.lag(() => 5)).toBe(3)
+    node.verifiers.closed(stream, 'gone')
+    expect(await node.verifiers.connected(siteId)).toEqual([])
+    expect(node.verifiers.lag(() => 5)).toBe(0)
+  })
+})
