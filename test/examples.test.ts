@@ -6,6 +6,7 @@ import { didKey, generatePrivateKey } from '@countersign/core'
 import { agentFetch, type Client, createClient, readDenial } from '@countersign/sdk'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { type DevProcess, startDevProcess } from '../scripts/dev-process.ts'
+import { Browserless } from './browserless.ts'
 import { startNginx, whyNoNginx } from './outside/nginx-process.ts'
 
 const root = join(import.meta.dirname, '..')
@@ -126,6 +127,22 @@ test('the agents of the delegation example are let in and shut out as its README
 
 test('the legacy runtime presents bearer tokens, as its README says', async () => {
   expect(await example('legacy-bearer/runtime.ts').ended).toBe(block('legacy-bearer', 'text'))
+}, 60_000)
+
+test('the sign-in example learns the ppid, and ends the session when access is revoked', async () => {
+  const url = await example('sign-in/main.ts').listening
+  const { site_id } = service.dev
+  const { credential, ppid } = await client.issueCredential({ site_id, user_ref: 'example-reader', scope: ['orders:read'] })
+  const browser = new Browserless()
+  const { status, text } = await browser.signIn(`${url}/sign-in`, credential)
+  expect([status, text.includes(ppid)]).toEqual([200, true])
+  expect((await browser.ask(`${url}/session`)).status).toBe(200)
+  expect((await new Browserless().ask(`${url}/session`)).status).toBe(401)
+  await client.revokeUser({ site_id, ppid }, { waitSeconds: 10 })
+  expect((await browser.ask(`${url}/session`)).status).toBe(401)
+  expect((await browser.open(url)).text).toContain('credential_revoked')
+  // Coming back with a code that belongs to nobody here is refused, and so is cancelling.
+  expect((await browser.ask(`${url}/callback?code=x&state=y&iss=z`)).status).toBe(400)
 }, 60_000)
 
 const whyNot = whyNoNginx()
