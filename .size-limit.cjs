@@ -24,4 +24,20 @@ module.exports = [
     limit: '33 kB',
     modifyEsbuildConfig: fromSources,
   },
+  {
+    name: 'a fetch for agents, the core included',
+    path: 'packages/sdk/src/index.ts',
+    import: '{ agentFetch }',
+    gzip: true,
+    limit: '16.5 kB',
+    modifyEsbuildConfig: fromSources,
+  },
+  {
+    name: 'the typed client, the core included',
+    path: 'packages/sdk/src/index.ts',
+    import: '{ createClient }',
+    gzip: true,
+    limit: '10 kB',
+    modifyEsbuildConfig: fromSources,
+  },
 ]

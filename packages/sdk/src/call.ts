@@ -1,4 +1,4 @@
-import type { JsonObject, PrivateKey } from '@countersign/core'
+import type { PrivateKey } from '@countersign/core'
 import { readBoundedBody } from './bounded-body.ts'
 import { CountersignError } from './countersign-error.ts'
 import { readDenial } from './read-denial.ts'
@@ -92,9 +92,7 @@ async function requestOf(connection: Connection, row: CallRow, input: CallInput,
   })
   const headers: Record<string, string> = { accept: 'application/json' }
   if (credential !== undefined) {
-    // Only then: most callers have a key, and need not load what reads and signs credentials.
-    const { CREDENTIAL_HEADER, credentialHeader } = await import('@countersign/core')
-    headers[CREDENTIAL_HEADER] = credentialHeader(credential as JsonObject)
+    Object.assign(headers, (await proofs()).credentialField(credential))
   } else if (row.key && connection.apiKey !== undefined) headers['x-api-key'] = connection.apiKey
   if (row.repeat === 'keyed' || row.repeat === 'secret')
     headers['idempotency-key'] = options.idempotencyKey ?? globalThis.crypto.randomUUID()
@@ -128,7 +126,7 @@ async function tryOnce(
 ): Promise<{ readonly body: unknown }> {
   signal?.throwIfAborted()
   // A new signature for each try: its nonce works once.
-  const proof = holderKey && (await proofOf(connection, method, url, headers, body, holderKey))
+  const proof = holderKey && (await (await proofs()).proofFields({ method, url, headers, body }, holderKey, connection.nowMs()))
   const timeout = AbortSignal.timeout(timeoutMs)
   try {
     const fetch = connection.fetch ?? globalThis.fetch
@@ -148,19 +146,8 @@ async function tryOnce(
   }
 }
 
-async function proofOf(
-  { nowMs }: Connection,
-  method: string,
-  url: string,
-  headers: Readonly<Record<string, string>>,
-  body: string | undefined,
-  key: PrivateKey,
-): Promise<Record<string, string>> {
-  const { holderRequestFrom, signRequest } = await import('@countersign/core')
-  const fields = { get: (name: string) => headers[name] ?? null }
-  const bytes = body === undefined ? 'none' : new TextEncoder().encode(body)
-  return { ...(await signRequest(holderRequestFrom(method, url, fields, bytes), { key, nowMs: nowMs() })) }
-}
+/** Loaded when it is needed: most callers have a key. By way of a file of ours, so that a bundle takes in what that uses and not the whole core. */
+const proofs = () => import('./call-proof.ts')
 
 async function answerOf(response: Response): Promise<unknown> {
   const { status } = response
