@@ -3,7 +3,7 @@ import { startPostgres } from '../../packages/service/test/store/postgres-server
 import { type KillReport, killRounds } from '../process/kill-rounds.ts'
 import { cleanUp } from '../process/service-process.ts'
 
-const RUN_MS_MAX = 240_000
+const RUN_MS_MAX = 600_000
 const HASTY = new URL('../process/hasty-service.ts', import.meta.url)
 
 afterEach(cleanUp, 30_000)
