@@ -22,8 +22,9 @@ interface Session extends SignedInSession {
  * A small site that people sign in to. It keeps no passwords and learns no names: a session is what the service said at the sign-in, and the guard
  * says before every answer whether it still counts.
  */
-export function createExample({ baseUrl, siteId, apiKey, origin, scope }: ExampleOptions): Server {
+export async function openExample({ baseUrl, siteId, apiKey, origin, scope }: ExampleOptions): Promise<Server> {
   const guard = createGuard({ baseUrl, siteId, apiKey })
+  await guard.ready()
   const pendings = new Memory<PendingSignIn>()
   const sessions = new Memory<Session>()
 
@@ -88,7 +89,6 @@ export function createExample({ baseUrl, siteId, apiKey, origin, scope }: Exampl
       send(response, isOver ? 400 : 502, problemPage(isOver ? error.message : 'Signing in does not work just now.'))
     }
   })
-  void guard.ready().catch(() => {})
   server.on('close', () => void guard.close())
   return server
 }

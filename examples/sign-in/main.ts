@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { createClient } from '@countersign/sdk'
-import { createExample } from './app.ts'
+import { openExample } from './app.ts'
 
 /** Registers its own return URL at the development site, and makes a claim link for somebody to sign in with. */
 const dev = JSON.parse(readFileSync(process.env.COUNTERSIGN_DEV ?? 'data/dev.json', 'utf8'))
@@ -16,7 +16,8 @@ await client.changeSite({ ...site, name: 'The example', return_urls: [...returnU
 const { offer_url } = await client.createOffer({ ...site, user_ref: dev.user_ref, scope: ['orders:read', 'orders:write'] })
 
 const options = { baseUrl: dev.base_url, siteId: dev.site_id, apiKey: dev.site_key, origin, scope: ['orders:read'] }
-createExample(options).listen(port, 'localhost', () => {
+const example = await openExample(options)
+example.listen(port, 'localhost', () => {
   console.log(`first, in your browser, get a credential: ${offer_url}`)
   console.log(`listening on ${origin}`)
 })

@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
-import { createExample } from '../../examples/sign-in/app.ts'
+import { openExample } from '../../examples/sign-in/app.ts'
 import { type Client, createClient } from '../../packages/sdk/src/index.ts'
 import type { DevFile } from '../../packages/service/src/development/demo.ts'
 import { expireSignIns } from '../../packages/service/test/store/expire-sign-ins.ts'
@@ -49,7 +49,7 @@ export async function openTown(executablePath: string): Promise<Town> {
   const site = `http://localhost:${port}`
   const siteId = dev.site_id
   await client.changeSite({ site_id: siteId, name: 'Blue Door Orders', return_urls: [`${site}/callback`] })
-  const example = createExample({ baseUrl: home.baseUrl, siteId, apiKey: dev.site_key, origin: site, scope: ['orders:read'] })
+  const example = await openExample({ baseUrl: home.baseUrl, siteId, apiKey: dev.site_key, origin: site, scope: ['orders:read'] })
   await new Promise<void>((resolve) => example.listen({ port, host: 'localhost' }, resolve))
   const browser = await openChromium(executablePath)
   mkdirSync(SCREENSHOTS, { recursive: true })
