@@ -5,7 +5,16 @@ export interface PublishedFile {
 }
 
 /** The whole of what a package of ours publishes. */
-const EXPECTED = [/^package\.json$/, /^README\.md$/, /^LICENSE$/, /^dist\/.+\.js$/, /^dist\/.+\.d\.ts$/, /^dist\/.+\.map$/, /^src\/.+\.ts$/]
+const EXPECTED = [
+  /^package\.json$/,
+  /^README\.md$/,
+  /^LICENSE$/,
+  /^dist\/.+\.js$/,
+  /^dist\/.+\.d\.ts$/,
+  /^dist\/.+\.map$/,
+  /^src\/.+\.ts$/,
+  /^dist\/documents-of-repository\/.+\.(?:md|svg)$/,
+]
 const REQUIRED = ['package.json', 'README.md', 'LICENSE']
 
 /** Private keys in PEM and JWK, access tokens and API keys of ours. */

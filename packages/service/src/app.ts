@@ -20,6 +20,7 @@ import { assets } from './pages/assets.ts'
 import { STYLE_PATH, style } from './pages/page.ts'
 import { Problem } from './problem.ts'
 import { routes as allRoutes, type Routes } from './routes/all.ts'
+import { documentAt } from './routes/docs.ts'
 import type { RouteAnswer } from './routes/route.ts'
 import { SERVICE_VERSION } from './version.ts'
 
@@ -134,6 +135,15 @@ export function createApp(
       },
     })
   }
+  const docs = mounted.find(({ endpoint }) => endpoint.id === 'docs')
+  if (docs !== undefined) {
+    // Not endpoints of their own, but paced and counted as the page that leads to them.
+    fastify.get('/docs/*', (request, reply) => {
+      const incoming = incomingOf(request.raw)
+      const { endpoint } = docs
+      serve(incoming, endpoint, reply.hijack().raw, () => walk(incoming, { endpoint, route: () => documentAt(incoming.path) }, NO_PARAMS))
+    })
+  }
   fastify.get(STYLE_PATH, (request, reply) => serve(incomingOf(request.raw), undefined, reply.hijack().raw, () => style))
   fastify.get('/assets/*', (request, reply) => {
     const incoming = incomingOf(request.raw)
@@ -180,7 +190,8 @@ const NO_PARAMS = Object.freeze({})
 
 /** Whether a refusal is for a person: a browser, somewhere where pages are. */
 function wantsPage({ path, lines }: Incoming, endpoint: MountedEndpoint | undefined): boolean {
-  const isWithPages = endpoint === undefined ? /^\/(?:auth|wallet)(?:\/|$)/.test(path) : endpoint.refusals === 'page'
+  const isWithPages =
+    endpoint === undefined ? /^\/(?:auth|wallet)(?:\/|$)/.test(path) : endpoint.refusals === 'page' || endpoint.id === 'docs'
   return isWithPages && (lines('accept')?.some((line) => /\btext\/html\b/i.test(line)) ?? false)
 }
 

@@ -1,7 +1,10 @@
 import { type Auth, endpointList, problemCodes, problems, tags } from '@countersign/core/contract'
+import { documentAnswer, navigation } from '../documents/document-page.ts'
+import { documents } from '../documents/documents.ts'
 import { openapiOf } from '../openapi.ts'
 import { type Html, html } from '../pages/html.ts'
 import { page } from '../pages/page.ts'
+import { Problem } from '../problem.ts'
 import type { Route, RouteAnswer } from './route.ts'
 
 type Listed = (typeof endpointList)[number]
@@ -38,10 +41,18 @@ export const docs: Route<'docs'> = async (_request, { config }) =>
     html`<h1>Countersign</h1>
 <p>Credential authentication and revocation. This is every endpoint of <code>${config.baseUrl}</code>; programs read
 <a href="/openapi.json">openapi.json</a> and <a href="/.well-known/countersign">.well-known/countersign</a>.</p>
-${tags.map((tag) => html`<h2>${tag}</h2><ul class="endpoints">${endpointList.filter((endpoint) => endpoint.tag === tag).map(listed)}</ul>`)}
+${tags.map((tag) => html`<h2 class="tag">${tag}</h2><ul class="endpoints">${endpointList.filter((endpoint) => endpoint.tag === tag).map(listed)}</ul>`)}
 <h2>Codes</h2>
 <ul class="endpoints">${problemCodes.map((code) => html`<li><span class="method">${problems[code].status}</span> <a href="/problems/${code}"><code>${code}</code></a> ${problems[code].title}</li>`)}</ul>`,
+    { navigation: navigation(documents(), '/docs') },
   )
+
+/** GET /docs/…: the files of the repository that are written for people. Throws `not_found` for everything else. */
+export function documentAt(path: string): RouteAnswer {
+  const answer = documentAnswer(documents(), path)
+  if (answer === undefined) throw new Problem('not_found')
+  return answer
+}
 
 function listed({ method, path, summary, description = '', auth, permissions = [] }: Listed): Html {
   const permission = permissions.length > 0 ? ` with ${permissions.join(' or ')}` : ''

@@ -1,0 +1,37 @@
+import { readdirSync } from 'node:fs'
+import { join, relative } from 'node:path'
+
+/** The folders of the repository whose documents are served, and the documents at its root. */
+const FOLDERS = ['docs', 'examples', 'bench']
+const AT_ROOT = ['README.md', 'ARCHITECTURE.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md']
+const KINDS = /\.(?:md|svg)$/
+const ELSEWHERE = /(?:^|[\\/])node_modules[\\/]/
+
+/**
+ * Every document below a folder that is laid out like the repository, by its path with slashes, in order. What is not there is left out. The build
+ * copies these, so the same list holds for a package that was installed.
+ */
+export function documentFiles(root: string): readonly string[] {
+  const below = FOLDERS.flatMap((folder) => entriesOf(join(root, folder)).map((path) => relative(root, path)))
+  const found = [
+    ...entriesOf(root, false)
+      .map((path) => relative(root, path))
+      .filter((name) => AT_ROOT.includes(name)),
+    ...below,
+  ]
+  return found
+    .filter((path) => KINDS.test(path) && !ELSEWHERE.test(path))
+    .map((path) => path.replaceAll('\\', '/'))
+    .sort()
+}
+
+function entriesOf(folder: string, recursive = true): string[] {
+  try {
+    const entries = readdirSync(folder, { recursive, withFileTypes: true })
+    // A symbolic link could lead anywhere.
+    return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
+    throw error
+  }
+}

@@ -1,0 +1,80 @@
+import { readFileSync, statSync } from 'node:fs'
+import { extname, join, posix } from 'node:path'
+import type { Html } from '../pages/html.ts'
+import { documentFiles } from './document-files.ts'
+import { type Heading, renderMarkdown } from './markdown.ts'
+
+/** One document. */
+export interface Document {
+  /** In the repository. */
+  readonly path: string
+  /** The address at which it is served. */
+  readonly url: string
+  readonly title: string
+  readonly headings: readonly Heading[]
+  readonly content: Html
+}
+
+/** What is served under /docs. */
+export interface Documents {
+  /** All pages, in the order of their paths. */
+  readonly pages: readonly Document[]
+  /** By address; undefined when there is no such page. No path is ever made of what was asked for. */
+  page(url: string): Document | undefined
+  /** The text of a picture, by address. */
+  picture(url: string): string | undefined
+}
+
+/** The list of decisions, which is no file. */
+export const DECISIONS_URL = '/docs/decisions'
+
+/** Larger than any of ours by far. What is larger has not been written by hand. */
+const BYTES_MAX = 1024 * 1024
+
+/** Beside the sources lies the whole repository; beside a build, the copy that it made. */
+const FOLDER =
+  extname(import.meta.filename) === '.ts'
+    ? join(import.meta.dirname, '../../../..')
+    : join(import.meta.dirname, '..', 'documents-of-repository')
+
+let kept: Documents | undefined
+
+/** The documents that came with this service, read once, when somebody asks for the first. */
+export function documents(): Documents {
+  kept ??= readDocuments(FOLDER)
+  return kept
+}
+
+/** Reads and renders all documents below a folder. An empty or missing one has none. */
+export function readDocuments(folder: string): Documents {
+  const files = documentFiles(folder).filter((path) => statSync(join(folder, path)).size <= BYTES_MAX)
+  const urls = new Map([...files.map((path) => [path, urlOf(path)] as const), ['docs/decisions', DECISIONS_URL]])
+  const text = (path: string) => readFileSync(join(folder, path), 'utf8')
+  const pages = files
+    .filter((path) => path.endsWith('.md'))
+    .map((path): Document => {
+      const { content, headings } = renderMarkdown(text(path), (target) => linkFrom(path, target, urls))
+      return { path, url: urlOf(path), title: headings.find(({ level }) => level === 1)?.words ?? path, headings, content }
+    })
+  const byUrl = new Map(pages.map((page) => [page.url, page]))
+  const pictures = new Map(files.filter((path) => path.endsWith('.svg')).map((path) => [urlOf(path), text(path)]))
+  return { pages, page: (url) => byUrl.get(url), picture: (url) => pictures.get(url) }
+}
+
+/** docs/guides/core.md is /docs/guides/core, examples/README.md is /docs/examples, SECURITY.md is /docs/security. */
+export function urlOf(path: string): string {
+  const short = path
+    .replace(/^docs\//, '')
+    .replace(/\/README\.md$/, '')
+    .replace(/\.md$/, '')
+  return `/docs/${path.includes('/') ? short : short.toLowerCase()}`
+}
+
+/** Where a link of a document leads here: to another page, to a place outside, or nowhere, when it names a file that is not served. */
+function linkFrom(path: string, target: string, urls: ReadonlyMap<string, string>): string | undefined {
+  if (/^https?:\/\/[^\s]+$/.test(target)) return target
+  const [, file = '', fragment = ''] = /^([^#]*)(#.*)?$/.exec(target) ?? []
+  if (file === '') return fragment === '' ? undefined : fragment
+  const found = urls.get(posix.join(posix.dirname(path), file).replace(/\/$/, ''))
+  return found === undefined ? undefined : found + fragment
+}

@@ -1,0 +1,92 @@
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { renderMarkdown } from '../../src/documents/markdown.ts'
+
+const rendered = (text: string) => renderMarkdown(text, (target) => (target.startsWith('javascript') ? undefined : target)).content.markup.trim()
+
+describe('a document', () => {
+  test.each([
+    ['a paragraph of two lines', 'one\ntwo', '<p>one\ntwo</p>'],
+    ['a heading', '## A `b`, *c*: (d)', '<h2 id="a-b-c-d">A <code>b</code>, <em>c</em>: (d)</h2>'],
+    ['two headings of one name', '# A\n# A', '<h1 id="a">A</h1>\n<h1 id="a-1">A</h1>'],
+    ['emphasis', '**a b** and *c*, but 2 * 3 * 4', '<p><strong>a b</strong> and <em>c</em>, but 2 * 3 * 4</p>'],
+    ['code with marks in it', '`**a** [b](c) <d>`', '<p><code>**a** [b](c) &#60;d&#62;</code></p>'],
+    ['code around a backtick', '`` a`b ``', '<p><code>a`b</code></p>'],
+    ['a link', '[a `b`](c.md#d)', '<p><a href="c.md#d">a <code>b</code></a></p>'],
+    ['an address', '<https://a.example/b?c&d>', '<p><a href="https://a.example/b?c&#38;d">https://a.example/b?c&#38;d</a></p>'],
+    ['a picture', '![a "b"](c.svg)', '<p><img src="c.svg" alt="a &#34;b&#34;"></p>'],
+    ['what is escaped', '\\*a\\* and sqlite:&lt;file>', '<p>*a* and sqlite:&#60;file&#62;</p>'],
+    ['a list of lines that go on', '- a\n  b\n- c', '<ul>\n<li>a\nb</li>\n<li>c</li>\n</ul>'],
+    ['a list in a list', '1. a\n   - b\n2. c', '<ol>\n<li>a<ul>\n<li>b</li>\n</ul>\n</li>\n<li>c</li>\n</ol>'],
+    ['a number at the begin of a line', 'at most\n200. And\n- b\n2. c', '<p>at most\n200. And</p>\n<ul>\n<li>b\n2. c</li>\n</ul>'],
+    ['a quote', '> a\n> b', '<blockquote>\n<p>a\nb</p>\n</blockquote>'],
+    ['a paragraph before a list', 'a\n- b', '<p>a</p>\n<ul>\n<li>b</li>\n</ul>'],
+  ])('has %s', (_, text, markup) => {
+    expect(rendered(text)).toBe(markup)
+  })
+
+  test('has tables, whose cells may hold escaped bars', () => {
+    const markup = rendered('| a | b |\n|---|:-:|\n| `c\\|d` | **e** |\n| f |')
+    expect(markup).toContain('<th scope="col">a</th><th scope="col">b</th>')
+    expect(markup).toContain('<tr><td><code>c|d</code></td><td><strong>e</strong></td></tr>\n<tr><td>f</td><td></td></tr>')
+  })
+
+  test('has code blocks, in which nothing is looked at', () => {
+    expect(rendered('```sh two\na <b>\n# no\n\n- c\n```\nd')).toBe(
+      '<pre tabindex="0" role="group" aria-label="sh"><code>a &#60;b&#62;\n# no\n\n- c</code></pre>\n<p>d</p>',
+    )
+    expect(rendered('```\nnever closed')).toContain('<code>never closed</code>')
+  })
+})
+
+/** The tags and attributes that the renderer itself writes. */
+const OURS = /<\/?(?:p|h[1-6]|ul|ol|li|pre|code|blockquote|strong|em|a|img|div|table|thead|tbody|tr|th|td)(?: (?:id|href|src|alt|class|tabindex|role|aria-label|scope)="[^"<>]*")*>/g
+
+describe('A document that wants to run something', () => {
+  test.each([
+    '<script>alert(1)</script>',
+    '<img src=x onerror=alert(1)>',
+    '# <svg onload=alert(1)>',
+    '[a](javascript:alert(1))',
+    '[a]("onmouseover="alert(1))',
+    '![" onerror="alert(1)](a.svg)',
+    '[<b onclick=alert(1)>](a)',
+    '| <script> | b |\n|---|---|\n| </td><script>alert(1)</script> | `</code><script>` |',
+    '```"><script>alert(1)</script>\n</code></pre><script>alert(1)</script>\n```',
+    '- <iframe src=//evil.example>\n  <style>*{}</style>',
+    '&lt;script&gt;alert(1)&lt;/script&gt;',
+    '`<b>` **<script>** *<script>* > <script>',
+    '<https://a.example/"onclick="alert(1)>',
+    '<!-- --><base href=//evil.example>',
+  ])('comes out as text: %s', (text) => {
+    const rest = rendered(text).replaceAll(OURS, '')
+    expect(rest).not.toMatch(/[<>]/)
+    expect(rendered(text)).not.toMatch(/href="javascript/)
+  })
+
+  test('comes out as text, whatever it says', () => {
+    const piece = fc.constantFrom('<', '>', '"', "'", '&', '`', '```', '*', '**', '[', ']', '(', ')', '|', '\n', '- ', '# ', '> ', '  ', '|---|', '1. ', '!', '\\', 'a', 'https://', '<script>', ' on=')
+    fc.assert(
+      fc.property(fc.array(piece, { maxLength: 60 }), (pieces) => {
+        expect(rendered(pieces.join('')).replaceAll(OURS, '')).not.toMatch(/[<>]/)
+      }),
+      { numRuns: 2000 },
+    )
+  })
+
+  test.each([
+    ['[', 100_000],
+    ['[a](', 20_000],
+    ['**a', 20_000],
+    ['*a ', 20_000],
+    ['`a', 20_000],
+    ['> ', 20_000],
+    ['- ', 20_000],
+    ['<https://', 20_000],
+    ['|', 100_000],
+    ['# ', 20_000],
+  ])('does not take long over %s, many times', { timeout: 5_000 }, (piece, times) => {
+    rendered(piece.repeat(times))
+    rendered(`${piece}\n`.repeat(times / 10))
+  })
+})
