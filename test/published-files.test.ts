@@ -12,15 +12,20 @@ const good: readonly PublishedFile[] = [
 ]
 const having = (path: string, text: string) => [...good.filter((file) => file.path !== path), { path, text }]
 
+/** What the service shows at /docs. */
+const documented = [...good, { path: 'dist/documents-of-repository/docs/cli.md', text: '# The command' }]
+
 describe('A244: what a package publishes', () => {
   test('is fine when it is the build, its sources and nothing else', () => {
     expect(publishedFaults(good, '/home/me/countersign')).toEqual([])
+    expect(publishedFaults(documented, '/home/me/countersign')).toEqual([])
   })
 
   test.each([
     ['a test', having('test/index.test.ts', ''), 'test/index.test.ts is not expected'],
     ['an environment file', having('.env', 'A=1'), '.env is not expected'],
     ['an npm configuration', having('.npmrc', ''), '.npmrc is not expected'],
+    ['a document elsewhere', having('dist/notes.md', ''), 'dist/notes.md is not expected'],
     ['a source in dist', having('dist/index.ts', ''), 'dist/index.ts is not expected'],
     ['no licence', good.filter(({ path }) => path !== 'LICENSE'), 'LICENSE is missing'],
     ['no build', good.filter(({ path }) => path !== 'dist/index.js'), 'has not been built'],

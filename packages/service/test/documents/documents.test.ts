@@ -27,22 +27,27 @@ describe('the documents of the repository', () => {
     expect(new Set(pages.map(({ url }) => url)).size).toBe(pages.length)
   })
 
-  test.each(pages.map(({ url, path }) => [url, path]))('%s is a page with a title, a navigation and nothing that could run', async (url, path) => {
-    const { status, headers, text } = await get(url)
-    expect(status).toBe(200)
-    expect(headers['content-type']).toBe('text/html; charset=utf-8')
-    expect(headers['content-security-policy']).toBe(
-      "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-    )
-    expect(text.match(/<h1 /g)).toHaveLength(1)
-    expect(text).not.toMatch(/<script|<style|style="|\son\w+="|href="(?!https?:|\/|#)/)
-    expect(text).toContain('<nav class="shelves"')
-    // Nothing of the text is lost: every word of the file is on the page.
-    const words = (from: string) => new Set(from.match(/[\p{L}\p{N}]{3,}/gu))
-    const shown = words(text.replaceAll(/&#(\d+);/g, (_, code) => String.fromCharCode(code)))
-    const linkless = readFileSync(join(root, path), 'utf8').replaceAll(/\]\([^)]*\)/g, ']').replaceAll(/^```.*$/gm, '')
-    expect([...words(linkless)].filter((word) => !shown.has(word) && !/^(?:lt|quot)$/.test(word))).toEqual([])
-  })
+  test.each(pages.map(({ url, path }) => [url, path]))(
+    '%s is a page with a title, a navigation and nothing that could run',
+    async (url, path) => {
+      const { status, headers, text } = await get(url)
+      expect(status).toBe(200)
+      expect(headers['content-type']).toBe('text/html; charset=utf-8')
+      expect(headers['content-security-policy']).toBe(
+        "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+      )
+      expect(text.match(/<h1 /g)).toHaveLength(1)
+      expect(text).not.toMatch(/<script|<style|style="|\son\w+="|href="(?!https?:|\/|#)/)
+      expect(text).toContain('<nav class="shelves"')
+      // Nothing of the text is lost: every word of the file is on the page.
+      const words = (from: string) => new Set(from.match(/[\p{L}\p{N}]{3,}/gu))
+      const shown = words(text.replaceAll(/&#(\d+);/g, (_, code) => String.fromCharCode(code)))
+      const linkless = readFileSync(join(root, path), 'utf8')
+        .replaceAll(/\]\([^)]*\)/g, ']')
+        .replaceAll(/^```.*$/gm, '')
+      expect([...words(linkless)].filter((word) => !shown.has(word) && !/^(?:lt|quot)$/.test(word))).toEqual([])
+    },
+  )
 
   test('lead to each other: every link leads to a page, and to a place on it', async () => {
     const reached = new Map<string, string>()
@@ -68,7 +73,10 @@ describe('the documents of the repository', () => {
     const served = new Set(pages.map(({ path }) => path))
     for (const { path } of pages) {
       const named = readFileSync(join(root, path), 'utf8').matchAll(/\]\((?!https?:|#)([^)#]+\.md)[#)]/g)
-      expect([...named].map(([, target]) => posix.join(posix.dirname(path), String(target))).filter((one) => !served.has(one)), path).toEqual([])
+      expect(
+        [...named].map(([, target]) => posix.join(posix.dirname(path), String(target))).filter((one) => !served.has(one)),
+        path,
+      ).toEqual([])
     }
   })
 
@@ -111,7 +119,9 @@ describe('below /docs', () => {
   test('there is the page with a query as well, and only for reading', async () => {
     expect((await get('/docs/operating')).status).toBe(200)
     expect((await double.call('HEAD', '/docs/operating')).status).toBe(200)
-    expect((await double.call('POST', '/docs/operating', { headers: { 'content-type': 'application/json' }, body: {} })).status).toBe(404)
+    expect((await double.call('POST', '/docs/operating', { headers: { 'content-type': 'application/json' }, payload: '{}' })).status).toBe(
+      404,
+    )
   })
 })
 
@@ -125,7 +135,10 @@ describe('a folder of documents', () => {
 
   test('gives nothing that is a link to elsewhere, too large, or of another kind', () => {
     mkdirSync(join(folder, 'docs'))
-    writeFileSync(join(folder, 'docs/good.md'), '# Good\n\n<script>alert(1)</script> [up](../../secret.md) [x](javascript:alert(1)) [y](//evil.example) [z](good.md)')
+    writeFileSync(
+      join(folder, 'docs/good.md'),
+      '# Good\n\n<script>alert(1)</script> [up](../../secret.md) [x](javascript:alert(1)) [y](//evil.example) [z](good.md)',
+    )
     writeFileSync(join(folder, 'docs/large.md'), `# Large\n${'x'.repeat(1024 * 1024)}`)
     writeFileSync(join(folder, 'docs/key.pem'), 'secret')
     writeFileSync(join(folder, 'docs/a.svg'), '<svg/>')
@@ -136,7 +149,10 @@ describe('a folder of documents', () => {
     const body = String(documentAnswer(read, '/docs/good')?.body)
     expect(body).toContain('&#60;script&#62;alert(1)&#60;/script&#62; up ')
     expect(linksOf(body).filter((link) => /good|evil|javascript|secret/.test(link))).toEqual(['/docs/good'])
-    expect(documentAnswer(read, '/docs/a.svg')).toMatchObject({ contentType: 'image/svg+xml', headers: { 'content-security-policy': expect.stringContaining("default-src 'none'") } })
+    expect(documentAnswer(read, '/docs/a.svg')).toMatchObject({
+      contentType: 'image/svg+xml',
+      headers: { 'content-security-policy': expect.stringContaining("default-src 'none'") },
+    })
     for (const url of ['/docs/linked', '/docs/large', '/docs/key.pem']) expect(documentAnswer(read, url)).toBeUndefined()
   })
 })

@@ -2,7 +2,8 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { renderMarkdown } from '../../src/documents/markdown.ts'
 
-const rendered = (text: string) => renderMarkdown(text, (target) => (target.startsWith('javascript') ? undefined : target)).content.markup.trim()
+const rendered = (text: string) =>
+  renderMarkdown(text, (target) => (target.startsWith('javascript') ? undefined : target)).content.markup.trim()
 
 describe('a document', () => {
   test.each([
@@ -40,7 +41,8 @@ describe('a document', () => {
 })
 
 /** The tags and attributes that the renderer itself writes. */
-const OURS = /<\/?(?:p|h[1-6]|ul|ol|li|pre|code|blockquote|strong|em|a|img|div|table|thead|tbody|tr|th|td)(?: (?:id|href|src|alt|class|tabindex|role|aria-label|scope)="[^"<>]*")*>/g
+const OURS =
+  /<\/?(?:p|h[1-6]|ul|ol|li|pre|code|blockquote|strong|em|a|img|div|table|thead|tbody|tr|th|td)(?: (?:id|href|src|alt|class|tabindex|role|aria-label|scope)="[^"<>]*")*>/g
 
 describe('A document that wants to run something', () => {
   test.each([
@@ -65,7 +67,35 @@ describe('A document that wants to run something', () => {
   })
 
   test('comes out as text, whatever it says', () => {
-    const piece = fc.constantFrom('<', '>', '"', "'", '&', '`', '```', '*', '**', '[', ']', '(', ')', '|', '\n', '- ', '# ', '> ', '  ', '|---|', '1. ', '!', '\\', 'a', 'https://', '<script>', ' on=')
+    const piece = fc.constantFrom(
+      '<',
+      '>',
+      '"',
+      "'",
+      '&',
+      '`',
+      '```',
+      '*',
+      '**',
+      '[',
+      ']',
+      '(',
+      ')',
+      '|',
+      '\n',
+      '- ',
+      '# ',
+      '> ',
+      '  ',
+      '|---|',
+      '1. ',
+      '!',
+      '\\',
+      'a',
+      'https://',
+      '<script>',
+      ' on=',
+    )
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 60 }), (pieces) => {
         expect(rendered(pieces.join('')).replaceAll(OURS, '')).not.toMatch(/[<>]/)
