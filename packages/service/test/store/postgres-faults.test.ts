@@ -5,6 +5,7 @@ import { migrations } from '../../src/store/migrations/all.ts'
 import { openStore } from '../../src/store/open.ts'
 import { connect, queryWith } from '../../src/store/postgres/connect.ts'
 import { migrate } from '../../src/store/postgres/migrate.ts'
+import { Sessions } from '../../src/store/postgres/sessions.ts'
 import type { Store } from '../../src/store/store.ts'
 import { act, newSite, ppid, quietLog } from './fixtures.ts'
 import { entriesOf, kindsOf, wholeLog } from './log-reading.ts'
@@ -152,6 +153,32 @@ describe('a database that fails', () => {
     proxy.release()
     await untilItWorks(() => store.revokeUser(user, act()))
     expect(await kindsOf(store, siteId)).toEqual(['site.changed', 'user.revoked'])
+  })
+
+  it('never sends to another connection what belonged to a transaction on the one that was lost', { timeout: 30_000 }, async () => {
+    const proxy = await openProxy(server.port)
+    opened.unshift(proxy)
+    const url = new URL(await server.createDatabase({ port: proxy.port }))
+    const sessions = new Sessions({ url: url.href, max: 1 })
+    await sessions.transaction(({ query }) => query('CREATE TABLE written (n BIGINT)'))
+    // Statements with parameters that the connection has not had before: the driver asks about the first and keeps the rest meanwhile.
+    const insert = (n: number) => `INSERT INTO written VALUES (${n} + CAST($1 AS BIGINT)) RETURNING n`
+    const cut = sessions.transaction(async ({ query, send }) => {
+      await query('SELECT 1')
+      proxy.hold()
+      send(insert(10), [1])
+      send(insert(20), [1])
+      const asked = query(insert(30), [1])
+      setTimeout(() => {
+        proxy.cut()
+        proxy.release()
+      }, 50)
+      await asked
+    })
+    await expect(cut).rejects.toMatchObject({ name: 'StoreUnavailable' })
+    await new Promise((resolve) => setTimeout(resolve, 1000)) // The driver tries again after a quarter of a second.
+    expect(await sessions.transaction(({ query }) => query('SELECT n FROM written'))).toEqual([])
+    await sessions.end()
   })
 
   it('loses nothing acknowledged and keeps nothing half-done when connections die under load', { timeout: 60_000 }, async () => {

@@ -50,8 +50,11 @@ export function connect(options: ConnectOptions): Sql {
 }
 
 export function queryWith(sql: Sql): Query {
-  return async (text, values = []) => {
-    const options = { prepare: true, simple: false } as { prepare: boolean }
-    return (await sql.unsafe(text, values as SqlValue[], options)) as unknown as readonly Row[]
-  }
+  return async (text, values) => (await ask(sql, text, values)) as unknown as readonly Row[]
+}
+
+/** Hands a statement to the driver, which may keep it for a while before it sends it; `cancel` takes it back as long as it has not been sent. */
+export function ask(sql: Sql, text: string, values: readonly SqlValue[] = []): postgres.PendingQuery<postgres.Row[]> {
+  const options = { prepare: true, simple: false } as { prepare: boolean }
+  return sql.unsafe(text, values as SqlValue[], options)
 }

@@ -1,6 +1,6 @@
-import type { SqlValue } from '../program.ts'
+import type { Row, SqlValue } from '../program.ts'
 import { StoreUnavailable } from '../store.ts'
-import { type ConnectOptions, connect, type Query, queryWith, type Sql } from './connect.ts'
+import { ask, type ConnectOptions, connect, type Query, type Sql } from './connect.ts'
 import { isRefusal, isWorthAnotherTry, translated } from './faults.ts'
 
 /** More than a statement may take: the server itself should be the one to give up first. */
@@ -10,24 +10,38 @@ const TRIES = 4
 /** One connection for one transaction after another. Once lost it is never used again, least of all for the rest of a transaction. */
 class Session {
   readonly #sql: Sql
-  readonly #query: Query
+  /** What has not been answered yet. */
+  readonly #asked = new Set<ReturnType<typeof ask>>()
   isLost = false
 
   constructor(options: SessionsOptions) {
     this.#sql = connect({
       ...options,
       max: 1,
-      onClose: () => {
-        this.isLost = true
-      },
+      onClose: () => this.#lose(),
     })
-    this.#query = queryWith(this.#sql)
   }
 
-  readonly query: Query = (text, values) => {
-    // The driver would connect anew without a word, and the statement would stand outside the transaction.
-    if (this.isLost) return Promise.reject(new StoreUnavailable('the connection to the database was lost'))
-    return this.#query(text, values)
+  /**
+   * The driver would connect anew without a word, and send there what it still has: statements that belong to the transaction that has just been
+   * lost, each standing for itself. It tells us before it does, so that they can be taken from it.
+   */
+  #lose(): void {
+    this.isLost = true
+    for (const asked of this.#asked) asked.cancel()
+  }
+
+  readonly query: Query = async (text, values) => {
+    if (this.isLost) throw lost()
+    const asked = ask(this.#sql, text, values)
+    this.#asked.add(asked)
+    try {
+      return (await asked) as unknown as readonly Row[]
+    } catch (fault) {
+      throw this.isLost ? lost(fault) : fault
+    } finally {
+      this.#asked.delete(asked)
+    }
   }
 
   async transaction<T>(work: Work<T>): Promise<T> {
@@ -64,6 +78,10 @@ class Session {
     this.isLost = true
     await this.#sql.end({ timeout: 5 })
   }
+}
+
+function lost(cause?: unknown): StoreUnavailable {
+  return new StoreUnavailable('the connection to the database was lost', { cause })
 }
 
 /** A transaction as those who work in it see it. */
