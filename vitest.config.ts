@@ -19,6 +19,9 @@ export default defineConfig({
   ssr: { resolve: { conditions } },
   test: {
     pool: 'threads',
+    // No test asserts how long something takes; these only end what hangs, also on a machine that has much else to do.
+    testTimeout: 30_000,
+    hookTimeout: 60_000,
     reporters: ['default', new PlainSummary()],
     projects: [
       {

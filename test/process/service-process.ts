@@ -35,7 +35,7 @@ export interface ServiceProcess {
   stop(): Promise<number | null>
 }
 
-const READY_MS_MAX = 30_000
+const READY_MS_MAX = 120_000
 const STOP_MS_MAX = 30_000
 const SOURCES = new URL('../../packages/service/src/', import.meta.url)
 
