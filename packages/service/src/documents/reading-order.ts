@@ -9,7 +9,7 @@ const guides = (...names: string[]) => names.map((name) => `docs/guides/${name}.
 /** Every document that is not a decision or an example, by who needs it. A test holds this against the files and against the README. */
 export const shelves: readonly Shelf[] = [
   { name: 'Begin', paths: ['README.md', ...guides('quickstart'), 'docs/comparison.md', 'docs/interface.md', 'docs/errors.md'] },
-  { name: 'Integrators', paths: guides('protect-a-route', 'frameworks', 'forward-auth', 'webhooks', 'migrating', 'core') },
+  { name: 'Integrators', paths: guides('protect-a-route', 'frameworks', 'forward-auth', 'sign-in', 'webhooks', 'migrating', 'core') },
   { name: 'Agent developers', paths: [...guides('agents'), 'examples/README.md', 'docs/cli.md'] },
   { name: 'Operators', paths: [...guides('deployment'), 'docs/operating.md', ...guides('monitoring'), 'bench/README.md'] },
   { name: 'Security people', paths: [...guides('security-model', 'revocation', 'trust-and-keys'), 'SECURITY.md'] },

@@ -1,0 +1,97 @@
+import { spawnSync } from 'node:child_process'
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { delimiter, dirname, join } from 'node:path'
+import { afterAll, describe, expect, test } from 'vitest'
+import { freePort } from '../packages/service/test/store/postgres-server.ts'
+import { answerPattern, guideSteps } from './guide-steps.ts'
+import { isClone, makeFreshClone } from './terminal/fresh-clone.ts'
+import { findTerminal, type Terminal } from './terminal/terminals.ts'
+
+const root = join(import.meta.dirname, '..')
+const readme = readFileSync(join(root, 'README.md'), 'utf8')
+const terminal = findTerminal()
+const hasCurl = spawnSync('curl', ['--version']).status === 0
+const canWalk = terminal !== undefined && isClone && hasCurl
+if (!canWalk) {
+  const why = terminal === undefined ? 'neither tmux nor script is installed' : isClone ? 'curl is not installed' : 'this is no clone'
+  console.error(`\n*** SKIPPED: the README is not walked at a terminal, for ${why}. ***\n`)
+}
+
+/** Kept for whoever wants to see what a newcomer sees; git does not look at it. */
+const TRANSCRIPTS = join(root, 'test/transcripts')
+const PROMPT = 'newcomer$ '
+const READY = 'Stop with Ctrl-C.'
+
+const directory = mkdtempSync(join(tmpdir(), 'countersign-terminal-'))
+const opened: Terminal[] = []
+afterAll(() => {
+  for (const one of opened) one.close()
+  rmSync(directory, { recursive: true, force: true })
+})
+
+/** The `npm` of this machine, but for `npm ci`: the packages are there already, and there may be no network. */
+function npmWithoutNetwork(): string {
+  const folder = join(directory, 'bin')
+  const path = [
+    ...(process.env.PATH ?? '').split(delimiter).filter((one) => !one.includes('node_modules')),
+    dirname(process.execPath),
+  ].join(delimiter)
+  mkdirSync(folder)
+  const script = `#!/bin/sh\n[ "$1" = ci ] && { echo 'npm ci: the packages are here already'; exit; }\nPATH='${path}' exec npm "$@"\n`
+  writeFileSync(join(folder, 'npm'), script)
+  chmodSync(join(folder, 'npm'), 0o755)
+  return [folder, path].join(delimiter)
+}
+
+describe.skipIf(!canWalk)(`at a terminal (${terminal?.name})`, () => {
+  test('a newcomer gets from a fresh clone to a refused request with what the README says', { timeout: 120_000 }, async () => {
+    const home = join(directory, 'home')
+    const cwd = join(directory, 'countersign')
+    mkdirSync(home)
+    makeFreshClone(cwd)
+    const port = await freePort()
+    const env = { PATH: npmWithoutNetwork(), HOME: home, PS1: PROMPT, PORT: String(port), TERM: 'xterm', LANG: 'C.UTF-8', NO_COLOR: '1' }
+    const open = () => {
+      const one = terminal?.open({ cwd, env }) as Terminal
+      opened.push(one)
+      return one
+    }
+    const shows = (one: Terminal, what: string) => expect.poll(() => one.text(), { timeout: 60_000, interval: 100 }).toContain(what)
+    const isBack = (one: Terminal) => expect.poll(() => one.text().trimEnd(), { timeout: 30_000, interval: 100 }).toMatch(/newcomer\$$/)
+
+    const first = open()
+    const [start = '', ...others] = (/^```sh two-commands\n(.*?)^```$/ms.exec(readme)?.[1] ?? '').trim().split('\n')
+    expect(start).toMatch(/^npm ci && npm start\b/)
+    // The other is the one that runs this test.
+    expect(others.map((line) => line.replace(/\s*#.*/, ''))).toEqual(['npm ci && npm test'])
+    await isBack(first)
+    first.type(start)
+    await shows(first, READY)
+
+    const second = open()
+    await isBack(second)
+    const here = (text: string) => text.replaceAll('127.0.0.1:8787', `127.0.0.1:${port}`)
+    for (const { command, answer } of guideSteps('README.md')) {
+      const lines = here(command).trimEnd().split('\n')
+      let before = 0
+      for (const line of lines) {
+        // As a person does: not before the shell asks for it.
+        await expect.poll(() => second.text().trimEnd(), { timeout: 30_000, interval: 50 }).toMatch(/(?:newcomer\$|\n>)$/)
+        before = second.text().trimEnd().length
+        second.type(line)
+        await expect.poll(() => second.text().slice(before), { timeout: 30_000, interval: 50 }).toContain(line.trim())
+      }
+      await expect.poll(() => second.text().trimEnd(), { timeout: 30_000, interval: 50 }).toMatch(/\}newcomer\$$/)
+      const [json = ''] = /^\{.*\}(?=newcomer)/ms.exec(second.text().slice(before)) ?? []
+      expect(JSON.parse(json), command).toEqual(answerPattern(JSON.parse(here(answer))))
+    }
+
+    first.type('^C')
+    await isBack(first)
+    mkdirSync(TRANSCRIPTS, { recursive: true })
+    const kept = [first, second].map((one, i) => `--- terminal ${i + 1} (${terminal?.name})\n${one.text().trimEnd()}\n`).join('\n')
+    writeFileSync(join(TRANSCRIPTS, 'readme.txt'), kept)
+    expect(kept).toContain('"code":"credential_revoked"')
+  })
+})
