@@ -185,7 +185,10 @@ function refusalsOf(endpoint: Described, components: Components): Json {
       {
         description: codes.join(', '),
         headers: { ...COMMON_HEADERS, ...refusalHeaders(status) },
-        content: { 'application/problem+json': { schema } },
+        content: {
+          'application/problem+json': { schema },
+          ...(endpoint.refusals === 'page' ? { 'text/html': { schema: { type: 'string' } } } : {}),
+        },
       },
     ]),
   )

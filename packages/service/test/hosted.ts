@@ -60,31 +60,7 @@ export async function openHosted(store: Store, changes: Partial<Parameters<Store
     meters: createMeters(),
     log: createLogger('trace', { write: (line: string) => void logged.push(line) }),
   })
-  const app = createApp(node.deps as Deps, { gauge: { eventLoopDelayMs: () => 0 } })
-
-  const send = async (method: string, url: string, { headers = {}, json, form }: Sending = {}): Promise<Seen> => {
-    const path = url.startsWith(baseUrl) ? url.slice(baseUrl.length) : url
-    const given = Object.fromEntries(Object.entries(headers).filter(([, value]) => value !== undefined)) as Record<string, string>
-    const type = json !== undefined ? 'application/json' : form !== undefined ? 'application/x-www-form-urlencoded' : undefined
-    const payload = json !== undefined ? JSON.stringify(json) : form && new URLSearchParams(form).toString()
-    const answer = await app.inject({
-      method: method as 'GET',
-      url: path,
-      headers: { ...(type === undefined ? {} : { 'content-type': type }), ...given },
-      ...(payload === undefined ? {} : { payload }),
-    })
-    const seen = { method, path, status: answer.statusCode, headers: answer.headers, text: answer.body }
-    checkContract(seen)
-    const isJson = /json/.test(String(answer.headers['content-type'])) && answer.body !== ''
-    const location = String(answer.headers.location ?? 'about:blank')
-    return {
-      status: answer.statusCode,
-      headers: answer.headers as Seen['headers'],
-      text: answer.body,
-      json: isJson ? JSON.parse(answer.body) : undefined,
-      to: new URL(location),
-    }
-  }
+  const send = senderOf(node.deps as Deps, baseUrl)
   const verifier = randomBytes(32).toString('base64url')
   const pkce = { code_challenge: hash('sha256', verifier, 'base64url'), code_challenge_method: 'S256' }
   const request = { site_id: A, return_url: RETURN_URL, client_state: 'cs-1', requested_scope: ['orders:read'], ...pkce }
@@ -138,6 +114,42 @@ export async function openHosted(store: Store, changes: Partial<Parameters<Store
     redeem: (code: string, code_verifier: string = verifier) => send('POST', '/auth/sdk-result', { json: { code, code_verifier } }),
   }
   return hosted
+}
+
+/** Another node on the same store, with the same keys. */
+export async function openSecond({ store, A, node, clock, baseUrl }: Awaited<ReturnType<typeof openHosted>>) {
+  const second = await openNode(store, A, { clock })
+  const { config, keys, apiKeys, meters, log } = node.deps
+  Object.assign(second.deps, { config, keys, apiKeys, meters, log })
+  return { node: second, send: senderOf(second.deps as Deps, baseUrl) }
+}
+
+/** Sends requests to a node without a socket, and looks at every answer. */
+function senderOf(deps: Deps, baseUrl: string) {
+  const app = createApp(deps, { gauge: { eventLoopDelayMs: () => 0 } })
+  return async (method: string, url: string, { headers = {}, json, form }: Sending = {}): Promise<Seen> => {
+    const path = url.startsWith(baseUrl) ? url.slice(baseUrl.length) : url
+    const given = Object.fromEntries(Object.entries(headers).filter(([, value]) => value !== undefined)) as Record<string, string>
+    const type = json !== undefined ? 'application/json' : form !== undefined ? 'application/x-www-form-urlencoded' : undefined
+    const payload = json !== undefined ? JSON.stringify(json) : form && new URLSearchParams(form).toString()
+    const answer = await app.inject({
+      method: method as 'GET',
+      url: path,
+      headers: { ...(type === undefined ? {} : { 'content-type': type }), ...given },
+      ...(payload === undefined ? {} : { payload }),
+    })
+    const seen = { method, path, status: answer.statusCode, headers: answer.headers, text: answer.body }
+    checkContract(seen)
+    const isJson = /json/.test(String(answer.headers['content-type'])) && answer.body !== ''
+    const location = String(answer.headers.location ?? 'about:blank')
+    return {
+      status: answer.statusCode,
+      headers: answer.headers as Seen['headers'],
+      text: answer.body,
+      json: isJson ? JSON.parse(answer.body) : undefined,
+      to: new URL(location),
+    }
+  }
 }
 
 const QUICK = Object.fromEntries(Object.entries(rateLimits).map(([name, limit]) => [name, { ...limit, requests: 1e9 }]))

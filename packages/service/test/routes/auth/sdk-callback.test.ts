@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { openHosted, RETURN_URL } from '../../hosted.ts'
+import { openHosted, openSecond, RETURN_URL } from '../../hosted.ts'
 import { delegated, NOW, newParty } from '../../party.ts'
 import { forEachSharedStore } from '../../stores.ts'
 
@@ -191,6 +191,31 @@ forEachSharedStore('/auth/sdk-callback', (open) => {
     expect([status, json.code]).toEqual([503, 'revocation_view_stale'])
     views.age = age
     expect((await browser.get(callbackUrl)).status).toBe(303)
+  })
+
+  it('goes on at another node, at every step, and not after a revocation there', async () => {
+    const hosted = await openHosted(open())
+    const { opened, issued, redeem, verifier } = hosted
+    const second = await openSecond(hosted)
+    const { document } = await issued()
+    const { browser, state } = await opened()
+    const own = { origin: hosted.baseUrl, 'sec-fetch-site': 'same-origin', cookie: browser.cookie }
+    const shown = await second.send('POST', '/auth/present', { json: { state, credential: document }, headers: own })
+    const back = await browser.get(shown.json.callback_url)
+    const code = back.to.searchParams.get('code') ?? ''
+    expect((await second.send('POST', '/auth/sdk-result', { json: { code, code_verifier: verifier } })).status).toBe(200)
+    expect((await redeem(code)).json.code).toBe('code_invalid')
+
+    // The first node has not heard of the revocation by the log: the store tells it.
+    const other = await issued()
+    const flow = await hosted.presented(other.document)
+    const { entriesAfter } = hosted.store
+    const late = Promise.withResolvers<void>()
+    hosted.store.entriesAfter = (...args) => late.promise.then(() => entriesAfter.apply(hosted.store, args))
+    await hosted.store.revokeUser({ siteId: hosted.A, ppid: other.ppid as never, reason: undefined }, ACT)
+    expect((await flow.browser.get(flow.callbackUrl)).to.searchParams.get('error')).toBe('credential_revoked')
+    expect(hosted.node.deps.views.view(hosted.A)?.userRevocation(other.ppid as never, NOW)).toBeUndefined()
+    late.resolve()
   })
 
   it('A162: exactly one of many at once comes back with a code', async () => {
