@@ -5,7 +5,7 @@ import { follow, type SseClient } from '../../packages/service/test/feed/sse-cli
 import { freePort, type PostgresServer, startPostgres } from '../../packages/service/test/store/postgres-server.ts'
 import { openProxy, type TcpProxy } from '../../packages/service/test/store/tcp-proxy.ts'
 import { type Client, createClient } from '../process/client.ts'
-import { cleanUp, createHome, furnish, type ServiceHome, type ServiceProcess, startService } from '../process/service-process.ts'
+import { cleanUp, createHome, furnish, pause, type ServiceHome, type ServiceProcess, startService } from '../process/service-process.ts'
 
 /** B_node of the contract, and the lease of a node: bounds of correctness, not of speed. */
 const NODE_BOUND_MS = 2000
@@ -139,6 +139,20 @@ describe('a node that is killed', () => {
 })
 
 describe('a node that is cut off from its database', () => {
+  it('goes on for its verifiers by itself when the database is back in time (I-21)', { timeout: TEST_MS_MAX }, async () => {
+    const stream = await listen(second, 'patient')
+    await stream.until(({ event }) => event === 'heartbeat')
+    proxy.hold()
+    const missed = (await Promise.all([revoke(), revoke(), revoke()])).map(({ body }) => body.seq as number)
+    await pause(3000)
+    const last = Math.max(...missed)
+    expect(stream.entries).toEqual([])
+    proxy.release()
+    await stream.until(({ event, data }) => event === 'heartbeat' && JSON.parse(data).seq === last, 30_000)
+    expect(stream.entries.map(({ seq }) => seq)).toEqual(missed.sort((a, b) => a - b))
+    expect(stream.isClosed).toBe(false)
+  })
+
   it('proves nothing from two seconds on, and sends its verifiers elsewhere (A197, I-3)', { timeout: TEST_MS_MAX }, async () => {
     const stream = await listen(second, 'stranded')
     await expect.poll(() => stream.heartbeats.length, { timeout: 10_000 }).toBeGreaterThan(1)

@@ -43,7 +43,6 @@ export class FeedStream implements FeedReader {
     STREAMS.set(socket, this)
     socket.on('error', destroy)
     socket.on('close', onClose)
-    socket.setKeepAlive(true, LINGER_MS)
   }
 
   get isOver(): boolean {
