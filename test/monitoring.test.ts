@@ -1,8 +1,11 @@
+import { execFileSync, spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { endpointList, problemCodes } from '@countersign/core/contract'
 import { describe, expect, test } from 'vitest'
 import { createMeters } from '../packages/service/src/meters.ts'
+import { freePort } from '../packages/service/test/store/postgres-server.ts'
+import { startDevProcess } from '../scripts/dev-process.ts'
 
 const read = (file: string) => readFileSync(join(import.meta.dirname, '..', file), 'utf8')
 
@@ -106,4 +109,23 @@ describe('the alerts', () => {
 test('the guide names every metric', async () => {
   const guide = read('docs/guides/monitoring.md')
   for (const name of (await metricsOfANode()).keys()) expect(guide).toContain(name.replace(/_(?:bucket|sum|count)$/, ''))
+})
+
+const hasCurl = spawnSync('curl', ['--version']).status === 0
+if (!hasCurl) console.warn('\nSKIPPED: the command of the guide is not tested here, for curl is not installed.\n')
+
+test.skipIf(!hasCurl)('the command of the guide shows what it says', { timeout: 60_000 }, async () => {
+  const guide = read('docs/guides/monitoring.md')
+  const block = (kind: string) => new RegExp(`^\`\`\`${kind}\\n(.*?)^\`\`\`$`, 'ms').exec(guide)?.[1] ?? ''
+  const port = await freePort()
+  const dev = ['--conditions=countersign-source', 'packages/service/src/dev.ts', '--metrics-port', String(port)]
+  const service = await startDevProcess({ command: [process.execPath, ...dev] })
+  try {
+    const printed = execFileSync('sh', ['-c', block('sh metrics').replace('9464', String(port))], { encoding: 'utf8' })
+    const names = (text: string) => text.match(/^\w+(?= )/gm)?.sort()
+    expect(names(printed)).toEqual(names(block('text metrics')))
+    expect(printed).toMatch(/^countersign_log_position [1-9]/m)
+  } finally {
+    await service.stop()
+  }
 })
