@@ -43,18 +43,19 @@ function words(fault: Misfit): Words {
 /** What this browser keeps for the site, each to be chosen, or with the reason why it cannot be. */
 function showKept(): void {
   const here = kept
-    .flatMap(({ document: held }) => factsOf(held) ?? [])
-    .filter(({ siteId }) => siteId === data.site_id)
-    .map((facts) => ({ facts, fault: misfit(facts) }))
+    .flatMap(({ document: held, keptAtMs }) => {
+      const facts = factsOf(held)
+      return facts?.siteId === data.site_id ? [{ facts, keptAtMs, fault: misfit(facts) }] : []
+    })
     // Those that will do first.
     .sort((a, b) => Number(a.fault !== undefined) - Number(b.fault !== undefined))
-  const choices = here.map(({ facts, fault }, i) => {
+  const choices = here.map(({ facts, keptAtMs, fault }, i) => {
     const input = make('input', '')
     Object.assign(input, { type: 'radio', name: 'kept', value: facts.id, id: `kept-${i}`, disabled: fault !== undefined })
     input.setAttribute('aria-describedby', `kept-${i}-more`)
     const label = make('label', '', facts.scope.map((scope) => scopeWords(scope, texts.verbs)).join(', '))
     label.htmlFor = input.id
-    const ends = fill(texts.common.until, { time: timeWords(facts.validUntilMs, texts.lang) })
+    const ends = `${fill(texts.common.until, { time: timeWords(facts.validUntilMs, texts.lang) })}. ${fill(texts.common.since, { time: timeWords(keptAtMs, texts.lang) })}.`
     const more = make('p', fault === undefined ? '' : 'bad', fault === undefined ? ends : `${words(fault).title} ${words(fault).next}`)
     more.id = `kept-${i}-more`
     return make('div', 'choice', input, label, more)
@@ -121,7 +122,8 @@ form.addEventListener('submit', async (event) => {
   const answered = await call({ path: '/auth/present', body, key: keyOf(found.holderKey) }, texts)
   if ('refusal' in answered) return refuse(answered.refusal, answered.code === 'state_invalid' ? '' : page.tries)
   const next = new URL(String(answered.answer.callback_url))
-  if (next.origin === location.origin) location.assign(next)
+  // In place of this page: the back button then leads to the site, and not to a sign-in that is over.
+  if (next.origin === location.origin) location.replace(next)
 })
 
 file.addEventListener('change', async () => {

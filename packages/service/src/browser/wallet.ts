@@ -48,7 +48,7 @@ function confirmed(title: string, warning: string, yes: string): Promise<boolean
   })
 }
 
-function card(facts: CredentialFacts, key: HolderKey, vault: Vault): HTMLLIElement {
+function card(facts: CredentialFacts, { key, keptAtMs }: Kept, vault: Vault): HTMLLIElement {
   const { id, siteId: site, scope, validUntilMs } = facts
   const status = make('span', '')
   status.dataset.statusOf = id
@@ -68,7 +68,7 @@ function card(facts: CredentialFacts, key: HolderKey, vault: Vault): HTMLLIEleme
     'li',
     'card',
     make('div', 'credential-head', title, status),
-    make('p', 'quiet', ends),
+    make('p', 'quiet', `${ends}. ${fill(common.since, { time: timeWords(keptAtMs, texts.lang) })}.`),
     make('h4', 'quiet', page.may),
     scopes,
     make('p', 'quiet', fill(page.use, { site })),
@@ -84,9 +84,9 @@ async function showAll(vault: Vault): Promise<void> {
   // What is there already stays: somebody may be about to press a button of it.
   if (kept.map(({ id }) => id).join() === shownIds().join()) return look()
   list.replaceChildren(
-    ...kept.flatMap(({ document: held, key }: Kept) => {
-      const facts = factsOf(held)
-      return facts === undefined ? [] : [card(facts, key, vault)]
+    ...kept.flatMap((one) => {
+      const facts = factsOf(one.document)
+      return facts === undefined ? [] : [card(facts, one, vault)]
     }),
   )
   showStatuses()

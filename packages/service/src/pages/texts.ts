@@ -31,6 +31,7 @@ const english = {
     noStorageNext: 'Leave private browsing, or allow site data for this address, and reload the page.',
     until: 'Valid until {time}',
     ended: 'Ended {time}',
+    since: 'In this browser since {time}',
   },
   signIn: {
     title: 'Sign in to {site}',
