@@ -1,0 +1,89 @@
+import { createGuard, type Guard } from '@countersign/sdk'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { start } from './countersign.ts'
+import { expectAnswer, type Home, openHome } from './home.ts'
+
+let home: Home
+const open = new Set<{ close(): unknown }>()
+beforeAll(async () => {
+  home = await openHome()
+})
+afterEach(async () => {
+  for (const each of open) await each.close()
+  open.clear()
+})
+afterAll(() => home?.close())
+
+/** A verifier as an integrator has it. */
+async function openGuard(verifierId: string): Promise<Guard> {
+  const { base_url, site_id, site_key } = home.dev
+  const guard = createGuard({ baseUrl: base_url, siteId: site_id, apiKey: site_key, verifierId })
+  open.add(guard)
+  await guard.ready()
+  return guard
+}
+
+/** Follows the feed and never says how far. */
+async function openSilent(verifierId: string): Promise<void> {
+  const stop = new AbortController()
+  open.add({ close: () => stop.abort() })
+  const headers = { 'x-api-key': home.dev.site_key, 'x-verifier-id': verifierId }
+  const response = await fetch(`${home.dev.base_url}/api/sites/${home.dev.site_id}/feed`, { headers, signal: stop.signal })
+  expect(response.status).toBe(200)
+  void response.body?.pipeTo(new WritableStream()).catch(() => undefined)
+}
+
+let users = 0
+const somebody = () => `did:service:ppid_propagation-${++users}`
+
+test('a revocation that is waited for ends with the receipt of every connected verifier', async () => {
+  await Promise.all(['guard-1', 'guard-2', 'guard-3'].map(openGuard))
+  const { code, out } = await home.run(['revoke-user', somebody(), '--yes', '--wait', '10'])
+  expect(code).toBe(0)
+  expect(out).toMatch(/^applied by +3 of 3 verifiers, \d+ ms$/m)
+  const asJson = await home.run(['revoke-user', somebody(), '--yes', '--wait', '--json'])
+  expect(asJson.code).toBe(0)
+  expectAnswer('revoke_user', asJson.json())
+  expect(asJson.json().propagation).toMatchObject({ connected: 3, acknowledged: 3, laggards: [] })
+})
+
+test('one that does not confirm is named, and the command ends with 3; the revocation stands', async () => {
+  await openGuard('guard-1')
+  await openSilent('silent')
+  const ppid = somebody()
+  const { code, out } = await home.run(['revoke-user', ppid, '--yes', '--wait', '1'])
+  expect(code).toBe(3)
+  expect(out).toMatch(/^applied by +1 of 2 verifiers, \d+ ms$/m)
+  expect(out).toMatch(/^behind +silent \(at \d+\)$/m)
+  expect((await home.run(['revoke-user', ppid, '--yes', '--json'])).json()).toMatchObject({ already_revoked: true })
+})
+
+test('nobody connected is nobody to wait for', async () => {
+  const { code, out } = await home.run(['revoke', 'cred_never-seen-1', '--yes', '--wait', '3'])
+  expect(code).toBe(0)
+  expect(out).toMatch(/^applied by +no verifier is connected$/m)
+})
+
+test('verifiers lists who follows the site, and how far behind', async () => {
+  await openGuard('guard-1')
+  await openSilent('silent')
+  await home.run(['revoke-user', somebody(), '--yes', '--wait', '1'])
+  const { code, out } = await home.run(['verifiers'])
+  expect(code).toBe(0)
+  expect(out).toMatch(/^VERIFIER +APPLIED +LAG +CONNECTED +ACKNOWLEDGED$/m)
+  expect(out).toMatch(/^guard-1 +\d+ +0 +20/m)
+  expect(out).toMatch(/^silent +0 +[1-9]\d* +20\S+ +-$/m)
+  expectAnswer('list_verifiers', (await home.run(['verifiers', '--json'])).json())
+})
+
+test('watch counts the others, and is itself counted while it runs', async () => {
+  await openGuard('guard-1')
+  const watching = start(['watch'], { cwd: home.directory })
+  await watching.until('1 verifier, none behind')
+  const { code, out } = await home.run(['revoke-user', somebody(), '--yes', '--wait', '10'])
+  expect(code).toBe(0)
+  expect(out).toMatch(/^applied by +2 of 2 verifiers/m)
+  await watching.until('user.revoked')
+  watching.kill('SIGINT')
+  expect((await watching.ended).code).toBe(0)
+})
