@@ -24,7 +24,8 @@ export interface Terminal {
   note(text: string): void
   /** A line that the next one is drawn over; nothing when nobody would see it. `undefined` takes it away. */
   progress(text: string | undefined): void
-  paint(style: Style, text: string): string
+  /** Colours for a terminal, of a result or of a note: the two may go to different places. */
+  paint(style: Style, text: string, where?: 'result' | 'note'): string
   /** Yes only when the answer is yes. */
   ask(question: string): Promise<boolean>
 }
@@ -39,6 +40,7 @@ export interface TerminalOptions {
   readonly hasInput: boolean
 }
 
+const COLUMNS_DEFAULT = 80
 const CLEAR_LINE = '\r\u001b[K'
 
 /** A terminal on real streams. Does nothing yet. */
@@ -74,11 +76,11 @@ export function createTerminal(options: TerminalOptions): Terminal {
       if (!canRedraw) return
       clear()
       if (text === undefined) return
-      // A line that wraps could not be drawn over.
-      stderr.write(stripVTControlCharacters(text).slice(0, Math.max((stderr.columns ?? 80) - 1, 1)))
+      // A line that wraps could not be drawn over. Some terminals say that they have no width at all.
+      stderr.write(stripVTControlCharacters(text).slice(0, (stderr.columns || COLUMNS_DEFAULT) - 1))
       isDrawn = true
     },
-    paint: (style, text) => (hasColor ? styleText(style, text, { stream: stdout }) : text),
+    paint: (style, text, where = 'result') => (hasColor ? styleText(style, text, { stream: where === 'result' ? stdout : stderr }) : text),
     async ask(question) {
       clear()
       const reader = createInterface({ input: stdin, output: stderr })

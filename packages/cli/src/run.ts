@@ -15,7 +15,11 @@ export async function run(argv: readonly string[], at: Terminal): Promise<ExitCo
     at.progress(undefined)
     if (at.isJson) at.note(jsonText({ error: { code, message: lines.join('\n'), request_id: requestId }, exit_code: exit }))
     else
-      at.note([at.paint('red', lines[0] ?? ''), ...lines.slice(1), ...(requestId === undefined ? [] : [`request ${requestId}`])].join('\n'))
+      at.note(
+        [at.paint('red', lines[0] ?? '', 'note'), ...lines.slice(1), ...(requestId === undefined ? [] : [`request ${requestId}`])].join(
+          '\n',
+        ),
+      )
     return exit
   }
 }
