@@ -51,10 +51,13 @@ export interface Told {
   readonly json: any
 }
 
-/** Where nodes of one store come from. With SQLite there is one node at a time. */
+/** Where nodes come from. Those on PostgreSQL share a database; on SQLite each has a file of its own. */
 export interface FeedHome {
   readonly kind: 'SQLite' | 'PostgreSQL'
-  open(changes?: Partial<Config>): Promise<FeedNode>
+  /** A node for one test, which may do with it what it likes. */
+  open(): Promise<FeedNode>
+  /** A node for all tests that leave it as it is: starting one takes its time. */
+  node(): Promise<FeedNode>
 }
 
 const STARTS_MS_MAX = 60_000
@@ -74,42 +77,61 @@ export const newCredentialId = () => `cred_${randomBytes(13).toString('hex')}` a
 export function onEachStore(name: string, tests: (home: () => FeedHome) => void): void {
   describe.each(['SQLite', 'PostgreSQL'] as const)(`${name} on %s`, (kind) => {
     const opened = new Set<FeedNode>()
-    let home: (FeedHome & { close(): Promise<void> }) | undefined
+    let place: Place | undefined
+    let home: FeedHome | undefined
+    let shared: Promise<FeedNode> | undefined
     beforeAll(async () => {
-      home = await (kind === 'SQLite' ? sqliteHome(opened) : postgresHome(opened))
+      const made = await (kind === 'SQLite' ? sqlitePlace() : postgresPlace())
+      place = made
+      home = {
+        kind,
+        async open() {
+          const node = await openFeedNode(made.config())
+          opened.add(node)
+          return node
+        },
+        node: () => (shared ??= openFeedNode(made.config())),
+      }
     }, STARTS_MS_MAX)
     afterEach(async () => {
-      for (const node of [...opened]) await node.close()
+      for (const node of opened) await node.close()
+      opened.clear()
     })
-    afterAll(() => home?.close())
+    afterAll(async () => {
+      await (await shared)?.close()
+      await place?.close()
+    })
     tests(() => home as FeedHome)
   })
 }
 
-async function sqliteHome(opened: Set<FeedNode>): Promise<FeedHome & { close(): Promise<void> }> {
+interface Place {
+  config(): Partial<Config>
+  close(): Promise<void>
+}
+
+async function sqlitePlace(): Promise<Place> {
   const folder = mkdtempSync(join(tmpdir(), 'countersign-feed-'))
-  const store = { kind: 'sqlite', file: join(folder, 'store.db') } as const
-  const masterKey = randomBytes(32)
+  let made = 0
   return {
-    kind: 'SQLite',
-    open: (changes) => openFeedNode({ store, masterKey, ...changes }, opened),
+    config: () => ({ store: { kind: 'sqlite', file: join(folder, `store-${++made}.db`) } }),
     close: async () => rmSync(folder, { recursive: true, force: true }),
   }
 }
 
-async function postgresHome(opened: Set<FeedNode>): Promise<FeedHome & { close(): Promise<void> }> {
+async function postgresPlace(): Promise<Place> {
   const server = await startPostgres()
   const store = { kind: 'postgres', url: await server.createDatabase() } as const
   const masterKey = randomBytes(32)
-  return {
-    kind: 'PostgreSQL',
-    open: (changes) => openFeedNode({ store, masterKey, ...changes }, opened),
-    close: () => server.stop(),
-  }
+  return { config: () => ({ store, masterKey }), close: () => server.stop() }
 }
 
-async function openFeedNode(changes: Partial<Config>, opened: Set<FeedNode>): Promise<FeedNode> {
-  const env = { COUNTERSIGN_BASE_URL: 'http://127.0.0.1', COUNTERSIGN_MASTER_KEY: randomBytes(32).toString('hex'), COUNTERSIGN_PORT: '0' }
+async function openFeedNode(changes: Partial<Config>): Promise<FeedNode> {
+  const env = {
+    COUNTERSIGN_BASE_URL: 'http://127.0.0.1',
+    COUNTERSIGN_MASTER_KEY: randomBytes(32).toString('hex'),
+    COUNTERSIGN_PORT: '0',
+  }
   const config: Config = { ...readConfig('production', { argv: [], env }), metricsPort: undefined, ...changes }
   const logged: string[] = []
   const service = await openService(config, {
@@ -139,12 +161,8 @@ async function openFeedNode(changes: Partial<Config>, opened: Set<FeedNode>): Pr
       return { siteId, ...(await newKey(siteId)) }
     },
     call: (method, path, options) => call(port, method, path, options),
-    async close() {
-      opened.delete(node)
-      await service.close()
-    },
+    close: () => service.close(),
   }
-  opened.add(node)
   return node
 }
 

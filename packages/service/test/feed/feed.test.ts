@@ -19,7 +19,7 @@ const codeOf = ({ status, text }: SseClient) => (status === 200 ? status : JSON.
 
 onEachStore('the feed', (home) => {
   it('tells entries with their ids and kinds, in an unbroken chain', async () => {
-    const node = await home().open()
+    const node = await home().node()
     const site = await node.newSite()
     const first = await revoke(node, site.siteId)
     const stream = await open(node, site, {}, `?after=${first.epoch}.0`)
@@ -40,7 +40,7 @@ onEachStore('the feed', (home) => {
   })
 
   it('sends what proxies and caches must know, and pads where there is a proxy', async () => {
-    const node = await home().open()
+    const node = await home().node()
     const site = await node.newSite()
     const plain = await open(node, site)
     const proxied = await open(node, site, { via: '1.1 proxy' })
@@ -56,7 +56,7 @@ onEachStore('the feed', (home) => {
   })
 
   it('begins at the end without a cursor, with a heartbeat that says where', async () => {
-    const node = await home().open()
+    const node = await home().node()
     const site = await node.newSite()
     const { epoch, seq } = await revoke(node, site.siteId)
     const stream = await open(node, site)
@@ -69,7 +69,7 @@ onEachStore('the feed', (home) => {
   })
 
   it('goes on after Last-Event-ID, which wins over the parameter, and proves the end', async () => {
-    const node = await home().open()
+    const node = await home().node()
     const site = await node.newSite()
     const made = [await revoke(node, site.siteId), await revoke(node, site.siteId), await revoke(node, site.siteId)]
     const [, second, third] = made
@@ -89,7 +89,7 @@ onEachStore('the feed', (home) => {
   })
 
   it('proves the end after each burst and every five seconds, never for less than was told (A197)', { timeout: 20_000 }, async () => {
-    const node = await home().open()
+    const node = await home().node()
     const site = await node.newSite()
     const stream = await open(node, site)
     for (let i = 0; i < 5; i++) await revoke(node, site.siteId)
@@ -108,7 +108,7 @@ onEachStore('the feed', (home) => {
   })
 
   it('tells many entries to many at once, and more to those who come meanwhile (I-8, I-9)', { timeout: 60_000 }, async () => {
-    const node = await home().open()
+    const node = await home().node()
     const site = await node.newSite()
     const { epoch, seq } = await revoke(node, site.siteId)
     const streams: SseClient[] = []
@@ -127,7 +127,7 @@ onEachStore('the feed', (home) => {
   })
 
   it('refuses cursors that are none (A191)', async () => {
-    const node = await home().open()
+    const node = await home().node()
     const site = await node.newSite()
     for (const form of ['garbage', 'E.-1', 'E.1.5', 'E.9223372036854775808', 'E.x', 'E.', '.', 'E', 'E.1e3', 'E.01', 'E.%201']) {
       const cursor = form.replace('E', node.service.deps.store.epoch)
@@ -158,7 +158,7 @@ onEachStore('the feed', (home) => {
   })
 
   it('is for keys of the site that may read it, and tells nothing of other sites (A190, I-15)', async () => {
-    const node = await home().open()
+    const node = await home().node()
     const [site, other] = [await node.newSite(), await node.newSite()]
     const blind = await node.newKey(site.siteId, ['tokens:introspect'])
     const operator = await node.newKey(null, [])
@@ -181,7 +181,7 @@ onEachStore('the feed', (home) => {
   })
 
   it('says which name an unnamed reader goes by, and refuses names and versions that it does not know', async () => {
-    const node = await home().open()
+    const node = await home().node()
     const site = await node.newSite()
     const [named, unnamed] = [await open(node, site, { 'x-verifier-id': 'verifier-1' }), await open(node, site)]
     expect(named.headers['x-verifier-id']).toBe('verifier-1')
@@ -195,7 +195,7 @@ onEachStore('the feed', (home) => {
   })
 
   it('ends when its key is deleted here (A195)', async () => {
-    const node = await home().open()
+    const node = await home().node()
     const site = await node.newSite()
     const doomed = await node.newKey(site.siteId, ['feed:read'])
     const [stream, other] = [await follow(node.port, site.siteId, { key: doomed.key }), await open(node, site)]
@@ -208,7 +208,7 @@ onEachStore('the feed', (home) => {
   })
 
   it('ends within two seconds when its key is deleted elsewhere or has come to its end (A195)', { timeout: 15_000 }, async () => {
-    const node = await home().open()
+    const node = await home().node()
     const site = await node.newSite()
     const [doomed, brief] = [await node.newKey(site.siteId, ['feed:read']), await node.newKey(site.siteId, ['feed:read'], 3)]
     const streams = [

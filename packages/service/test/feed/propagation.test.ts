@@ -43,7 +43,7 @@ const stopAll = () => {
 
 onEachStore('receipts', (home) => {
   it('hold a revocation until everybody who is connected has applied it', { timeout: 20_000 }, async () => {
-    const node = await home().open()
+    const node = await home().node()
     const site = await node.newSite()
     const names = ['one', 'two', undefined]
     const streams = await Promise.all(names.map((name) => listen(node, site, name)))
@@ -59,7 +59,7 @@ onEachStore('receipts', (home) => {
   })
 
   it('say who lags behind when the time is up', { timeout: 20_000 }, async () => {
-    const node = await home().open()
+    const node = await home().node()
     const site = await node.newSite()
     const [keen, lazy] = [await listen(node, site, 'keen'), await listen(node, site, 'lazy')]
     stopping.add(acknowledging(node, site, keen, 'keen'))
@@ -73,7 +73,7 @@ onEachStore('receipts', (home) => {
   })
 
   it('do not wait for nobody, nor for somebody who leaves, nor when the wait cannot be applied', { timeout: 30_000 }, async () => {
-    const node = await home().open()
+    const node = await home().node()
     const site = await node.newSite()
     const alone = await revoke(node, site, 20)
     expect(alone.json.propagation).toEqual({ connected: 0, acknowledged: 0, elapsed_ms: 0, laggards: [] })
@@ -95,7 +95,7 @@ onEachStore('receipts', (home) => {
   })
 
   it('come with every kind of revocation', { timeout: 30_000 }, async () => {
-    const node = await home().open()
+    const node = await home().node()
     const site = await node.newSite()
     const { siteId, key } = site
     const stream = await listen(node, site, 'one')
@@ -135,7 +135,7 @@ onEachStore('receipts', (home) => {
   })
 
   it('are for keys that read the feed or revoke, and for entries that exist', async () => {
-    const node = await home().open()
+    const node = await home().node()
     const [site, other] = [await node.newSite(), await node.newSite()]
     const { json } = await revoke(node, site)
     const keys = await Promise.all(
@@ -153,7 +153,7 @@ onEachStore('receipts', (home) => {
 
 onEachStore('an acknowledgement', (home) => {
   it('of another epoch or of what is still to come is refused', async () => {
-    const node = await home().open()
+    const node = await home().node()
     const site = await node.newSite()
     const { epoch, seq } = (await revoke(node, site)).json
     const stream = await listen(node, site, 'one')
@@ -166,7 +166,7 @@ onEachStore('an acknowledgement', (home) => {
   })
 
   it('never moves a verifier back, and makes none', async () => {
-    const node = await home().open()
+    const node = await home().node()
     const site = await node.newSite()
     const { epoch, seq } = (await revoke(node, site)).json
     const stream = await listen(node, site, 'one')
@@ -184,7 +184,7 @@ onEachStore('an acknowledgement', (home) => {
   })
 
   it('counts for its own key and site only (I-15)', async () => {
-    const node = await home().open()
+    const node = await home().node()
     const [site, other] = [await node.newSite(), await node.newSite()]
     const { epoch, seq } = (await revoke(node, site)).json
     await revoke(node, other)
@@ -201,7 +201,7 @@ onEachStore('an acknowledgement', (home) => {
   })
 
   it('without a name is for the only one without a name', async () => {
-    const node = await home().open()
+    const node = await home().node()
     const site = await node.newSite()
     const { epoch, seq } = (await revoke(node, site)).json
     const streams = [await listen(node, site), await listen(node, site, 'named')]
@@ -222,7 +222,7 @@ onEachStore('an acknowledgement', (home) => {
 
 onEachStore('the list of verifiers', (home) => {
   it('shows who is connected, how far each has got, and nobody of another site', { timeout: 20_000 }, async () => {
-    const node = await home().open()
+    const node = await home().node()
     const [site, other] = [await node.newSite(), await node.newSite()]
     const { epoch, seq } = (await revoke(node, site)).json
     const streams = [await listen(node, site, 'b', `${epoch}.${seq - 1}`), await listen(node, site, 'a'), await listen(node, other, 'c')]

@@ -82,7 +82,7 @@ async function live({ service }: FeedNode, { siteId }: FeedSite) {
 
 onEachStore('the snapshot', (home) => {
   it('makes a verifier know what this node knows (I-10)', async () => {
-    const node = await home().open()
+    const node = await home().node()
     const site = await node.newSite()
     const { issuers, users, credentials, token } = await live(node, site)
     const own = viewOf(node, site.siteId)
@@ -102,7 +102,7 @@ onEachStore('the snapshot', (home) => {
   })
 
   it('is as of a moment before the store was asked, and of the last entry that was there', async () => {
-    const node = await home().open()
+    const node = await home().node()
     const site = await node.newSite()
     await live(node, site)
     const told = await node.call('GET', path(site.siteId), { key: site.key })
@@ -114,7 +114,7 @@ onEachStore('the snapshot', (home) => {
   })
 
   it('is compressed for those who take it, and says the same', async () => {
-    const node = await home().open()
+    const node = await home().node()
     const site = await node.newSite()
     const [plain, packed] = [
       await node.call('GET', path(site.siteId), { key: site.key }),
@@ -126,7 +126,7 @@ onEachStore('the snapshot', (home) => {
   })
 
   it('is as of its head, whatever is added while it is read, and has lines from many pages', { timeout: 60_000 }, async () => {
-    const node = await home().open()
+    const node = await home().node()
     const site = await node.newSite()
     const { store, views } = node.service.deps
     const revoke = () => store.revokeCredential({ siteId: site.siteId, credentialId: newCredentialId(), reason: undefined }, act())
@@ -157,7 +157,7 @@ onEachStore('the snapshot', (home) => {
     ['the end of the log is missing', (records: readonly object[]) => records.slice(0, 1)],
     ['the log is as it was written (control)', undefined],
   ])('is never signed when %s (A182, I-7)', async (_, spoil) => {
-    const node = await home().open()
+    const node = await home().node()
     const site = await node.newSite()
     await live(node, site)
     const { deps } = node.service
@@ -183,7 +183,7 @@ onEachStore('the snapshot', (home) => {
   })
 
   it('leaves out tokens that have ended long ago', async () => {
-    const node = await home().open()
+    const node = await home().node()
     const site = await node.newSite()
     const { token } = await live(node, site)
     const { store } = node.service.deps
@@ -199,7 +199,7 @@ onEachStore('the snapshot', (home) => {
   })
 
   it('is for keys of the site that may read the feed, and for the operator (A190)', async () => {
-    const node = await home().open()
+    const node = await home().node()
     const [site, other] = [await node.newSite(), await node.newSite()]
     const blind = await node.newKey(site.siteId, ['tokens:revoke'])
     const operator = await node.newKey(null, [])
@@ -214,7 +214,7 @@ onEachStore('the snapshot', (home) => {
   })
 
   it('has nothing of other sites (I-15)', async () => {
-    const node = await home().open()
+    const node = await home().node()
     const [site, other] = [await node.newSite(), await node.newSite()]
     await live(node, site)
     const told = await node.call('GET', path(other.siteId), { key: other.key })
@@ -222,7 +222,7 @@ onEachStore('the snapshot', (home) => {
   })
 
   it('is refused to whoever speaks another version of the feed', async () => {
-    const node = await home().open()
+    const node = await home().node()
     const site = await node.newSite()
     const told = await node.call('GET', path(site.siteId), { key: site.key, headers: { 'feed-version': '2' } })
     expect([told.status, told.json.code, told.json.errors[0].path]).toEqual([422, 'validation_failed', 'feed-version'])
