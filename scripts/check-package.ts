@@ -84,8 +84,11 @@ const service = await openService(config, { log: createLogger('silent'), onFatal
 const page = await service.app.inject({ url: '/wallet' })
 const script = /src="([^"]+[.]js)"/.exec(page.body)?.[1] ?? 'none'
 const served = await service.app.inject({ url: script })
+const guide = await service.app.inject({ url: '/docs/guides/quickstart' })
+const picture = await service.app.inject({ url: '/docs/flow.svg' })
 await service.close()
 if (served.statusCode !== 200 || !served.body.includes("from './call.js'")) throw new Error('the pages have no script')
+if (guide.statusCode !== 200 || picture.statusCode !== 200) throw new Error('the documents are not there')
 `
 
 /** The command, as a shell runs it. */

@@ -43,6 +43,16 @@ const states: Readonly<Record<string, (town: Town, visitor: Visitor) => Promise<
     await claim(town, visitor, 'axe')
     await visitor.page.getByRole('button', { name: 'Revoke my access' }).click()
   },
+  'docs-endpoints': async (town, { page }) => {
+    await page.goto(`${town.dev.base_url}/docs`)
+  },
+  'docs-tables': async (town, { page }) => {
+    await page.goto(`${town.dev.base_url}/docs/operating`)
+  },
+  'docs-picture': async (town, { page }) => {
+    await page.goto(`${town.dev.base_url}/docs/readme`)
+    await page.locator('img').evaluate('(picture) => picture.decode()')
+  },
   error: async (town, { page }) => {
     await page.goto(`${town.dev.base_url}/auth/sign-in?state=${'A'.repeat(43)}`)
   },

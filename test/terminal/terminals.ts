@@ -10,7 +10,7 @@ export interface Terminal {
   close(): void
 }
 
-export interface Surroundings {
+interface Surroundings {
   readonly cwd: string
   readonly env: Readonly<Record<string, string>>
 }

@@ -62,7 +62,7 @@ export function readDocuments(folder: string): Documents {
 }
 
 /** docs/guides/core.md is /docs/guides/core, examples/README.md is /docs/examples, SECURITY.md is /docs/security. */
-export function urlOf(path: string): string {
+function urlOf(path: string): string {
   const short = path
     .replace(/^docs\//, '')
     .replace(/\/README\.md$/, '')

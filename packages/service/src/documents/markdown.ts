@@ -88,7 +88,7 @@ function heading(level: number, words: string, { linkOf, headings }: Context): H
 }
 
 /** As the places where people read the files make them, so that the same links work here and there. */
-export function headingId(words: string): string {
+function headingId(words: string): string {
   return words
     .toLowerCase()
     .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
