@@ -29,7 +29,7 @@ export interface Seen {
   readonly to: URL
 }
 
-export interface Sending {
+interface Sending {
   readonly headers?: Readonly<Record<string, string | undefined>>
   readonly json?: unknown
   readonly form?: Readonly<Record<string, string>>
