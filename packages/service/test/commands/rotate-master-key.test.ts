@@ -11,10 +11,11 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import type { Config } from '../../src/config.ts'
 import { createSealer, OtherMasterKey, type Sealer } from '../../src/keys/seal.ts'
 import { openServiceKeys, type ServiceKeys } from '../../src/keys/service-keys.ts'
+import { resealStore } from '../../src/store/maintenance.ts'
 import { openStore } from '../../src/store/open.ts'
 import { answerPurpose, pairwisePurpose } from '../../src/store/sealed-columns.ts'
 import { type IdempotencyKey, type Store, StoreUnavailable } from '../../src/store/store.ts'
-import { act, newSite, quietLog, sha256 } from '../store/fixtures.ts'
+import { act, failingAct, newSite, quietLog, sha256 } from '../store/fixtures.ts'
 import { type PostgresServer, startPostgres } from '../store/postgres-server.ts'
 import { run } from './terminal.ts'
 
@@ -215,6 +216,21 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('rotate-master-key on %s', (kin
     await at((store) => store.finishIdempotent(last, { kind: 'answer', sealed }))
     expect(await inside(old)).toEqual(before)
     expect(await rotate()).toMatchObject({ code: 0 })
+    expect(await inside(fresh)).toEqual(before)
+  })
+
+  test('changes nothing when its audit row cannot be written', { timeout: TEST_MS_MAX }, async () => {
+    const { place, old, fresh, inside } = await house(kind)
+    const before = await inside(old)
+    const [from, to] = [createSealer(old), createSealer(fresh)]
+    const change = {
+      from: from.keyName,
+      reseal: (purpose: string, sealed: string) => to.seal(purpose, from.open(purpose, sealed)),
+      masterKeySeal: to.seal('master-key', to.keyName),
+    }
+    await expect(resealStore(place, { ...change, act: failingAct() })).rejects.toThrow()
+    expect(await inside(old)).toEqual(before)
+    expect(await resealStore(place, { ...change, act: act() })).toBe(11)
     expect(await inside(fresh)).toEqual(before)
   })
 

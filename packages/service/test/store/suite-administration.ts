@@ -1,7 +1,7 @@
 import { parseScopeList } from '@countersign/core'
 import { describe, expect, it } from 'vitest'
 import type { NewApiKey, Store } from '../../src/store/store.ts'
-import { act, NOW, newIssuer, newKey, newSite, sha256, siteId } from './fixtures.ts'
+import { act, failingAct, NOW, newIssuer, newKey, newSite, sha256, siteId } from './fixtures.ts'
 import { kindsOf, lastEntryOf, viewOf } from './log-reading.ts'
 import type { TheStore } from './the-store.ts'
 
@@ -318,6 +318,8 @@ export function administrationSuite(store: TheStore): void {
 
     it('resets the time with an audit row, and takes no time from whoever has not heard of it', async () => {
       const before = await store().confirmTime(NOW + 86_400_000, (await store().confirmedTime()).resets)
+      await expect(store().resetTime(NOW + 5, failingAct())).rejects.toThrow()
+      expect(await store().confirmedTime()).toEqual(before)
       expect(await store().resetTime(NOW + 5, act(NOW + 5, 'operator'))).toEqual({ fromMs: before.atMs })
       const after = { atMs: NOW + 5, resets: before.resets + 1 }
       expect(await store().confirmTime(before.atMs + 1, before.resets)).toEqual(after)
