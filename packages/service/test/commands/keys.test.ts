@@ -34,7 +34,7 @@ const newest = { after: undefined, limit: 1 }
 describe('rotate-issuer-key', () => {
   test('makes a key that the next start signs with, and that every site knows', async () => {
     const before = await open()
-    await createSite(before.store, SITE, [])
+    await createSite(before.store, SITE, [], { pairwiseSecretSealed: before.keys.seal('pairwise:a.example', 'a secret') })
     await ensureOwnIssuer(before, SITE, { actor: 'system', atMs: Date.now(), requestId: undefined })
     const [old] = before.keys.issuerKeys
     await before.store.close()
