@@ -108,6 +108,12 @@ function escapeOf(char: string): string {
   return `\\u${(char.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`
 }
 
+/** `[████····]`, as much of it filled as is done. */
+export function barText(part: number, width = 20): string {
+  const filled = Math.round(Math.min(Math.max(part, 0), 1) * width)
+  return `[${'█'.repeat(filled)}${'·'.repeat(width - filled)}]`
+}
+
 /** JSON that is safe to print: the same value, with the same characters escaped that `visible` escapes. */
 export function jsonText(value: unknown, indent?: number): string {
   return JSON.stringify(value, null, indent).replaceAll(UNSAFE_BUT_LINES, escapeOf)

@@ -1,6 +1,6 @@
 import { type ExitCode, Misuse } from './command.ts'
 import { confirmRemoval } from './confirm.ts'
-import { jsonText, type Terminal } from './output.ts'
+import { barText, jsonText, type Terminal } from './output.ts'
 
 /** Those that take something away; the words say what, with the first word of the command line. */
 const REMOVALS: Readonly<Record<string, (word: string) => string>> = {
@@ -60,7 +60,9 @@ async function rehearse(runCommand: RunCommand, name: string, word: string, rest
 async function runThere(runCommand: RunCommand, argv: readonly string[], at: Terminal): Promise<ExitCode> {
   const notes: string[] = []
   const note = at.isJson ? (text: string) => void notes.push(text) : at.note
-  const code = await runCommand(argv, { env: at.env, say: at.line, note })
+  const progress = (done: number, total: number) => at.progress(`${barText(done / Math.max(total, 1))} ${done} of ${total} entries`)
+  const code = await runCommand(argv, { env: at.env, say: at.line, note, progress })
+  at.progress(undefined)
   if (code !== 0 && notes.length > 0)
     at.note(jsonText({ error: { code: code === 2 ? 'usage' : 'failed', message: notes.join('\n') }, exit_code: code }))
   else for (const text of notes) at.note(text)

@@ -3,7 +3,7 @@ import { request as httpsRequest, Agent as SecureAgent } from 'node:https'
 import { Failure, Misuse, type Verb } from '../command.ts'
 import { findPlace } from '../connection.ts'
 import { createHistogram, type Histogram, histogramText, msText } from '../histogram.ts'
-import { facts, type Terminal } from '../output.ts'
+import { barText, facts, type Terminal } from '../output.ts'
 
 const BAR_WIDTH = 50
 
@@ -153,7 +153,7 @@ async function load(url: URL, method: string, headersOf: HeadersOf, { connection
   const drawing = setInterval(() => {
     const done = Math.min((performance.now() - startMs) / (seconds * 1000), 1)
     at.progress(
-      `[${'█'.repeat(Math.round(done * 20)).padEnd(20, '·')}] ${histogram.count} requests, p50 ${msText(histogram.quantile(0.5))}, p99 ${msText(histogram.quantile(0.99))}`,
+      `${barText(done)} ${histogram.count} requests, p50 ${msText(histogram.quantile(0.5))}, p99 ${msText(histogram.quantile(0.99))}`,
     )
   }, 100)
   try {

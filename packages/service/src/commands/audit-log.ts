@@ -14,8 +14,8 @@ export const auditLog: Command = {
   about: [
     'Reads all entries, recomputes every hash and compares the end of each log with what the store says of it. Writes nothing, and needs neither the master key nor a running service. What was cut off together with all that the store says of it cannot be seen from inside; verifiers that have read further will.',
   ],
-  async run({ words: [file], store, say }) {
-    const audit = await auditStore(file === undefined ? store() : { kind: 'sqlite', file: resolve(file) })
+  async run({ words: [file], store, say, progress }) {
+    const audit = await auditStore(file === undefined ? store() : { kind: 'sqlite', file: resolve(file) }, progress)
     if (audit.ok) say(`The log holds: ${countOf(audit)}.`, { ok: true, entries: audit.position, sites: audit.sites })
     else say(brokenLog(audit), { ok: false, fault: audit.fault, position: audit.position, site_id: audit.siteId, seq: audit.seq })
     return audit.ok ? 0 : 3

@@ -36,6 +36,8 @@ export interface Given {
   newMasterKey(): Uint8Array
   /** The result: words for people, and with `--json` the same as facts for programs. */
   readonly say: (text: string, facts: Facts) => void
+  /** How far long work has got: entries done, of how many. Nothing when nobody watches. */
+  readonly progress: (done: number, total: number) => void
   /** What is worth knowing beside the result. */
   readonly note: (text: string) => void
 }

@@ -10,6 +10,8 @@ import { type Command, type ExitCode, type Given, Misuse, orMisuse } from './com
 export interface Terminal extends Omit<SettingSources, 'argv'> {
   readonly say: (text: string) => void
   readonly note: (text: string) => void
+  /** How far long work has got, for somebody who watches. */
+  readonly progress?: (done: number, total: number) => void
 }
 
 /** Runs what the words of a command line ask for. Never throws: everything that goes wrong becomes words on `note` and a code. */
@@ -59,6 +61,7 @@ function givenOf(name: string, command: Command, rest: readonly string[], termin
       if (switches.has(JSON_SWITCH)) terminal.say(JSON.stringify(facts))
       else if (text !== '') terminal.say(text)
     },
+    progress: terminal.progress ?? (() => {}),
     note: terminal.note,
   }
 }

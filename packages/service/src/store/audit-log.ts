@@ -19,13 +19,16 @@ export type LogAudit =
 
 export type AuditedStore = Pick<Store, 'epoch' | 'entriesAfter' | 'logPosition' | 'siteHeads'>
 
+/** Told after each page how many entries have been read, of how many there were at the beginning. */
+export type OnPage = (done: number, total: number) => void
+
 const PAGE = 1000
 
 /**
  * Reads the whole log and recomputes every hash; says where it first fails. A page at a time, also while others append to it. What was cut off
  * together with all that the store says of it cannot be seen from inside; verifiers that have read further will.
  */
-export async function auditLog(store: AuditedStore): Promise<LogAudit> {
+export async function auditLog(store: AuditedStore, onPage: OnPage = () => {}): Promise<LogAudit> {
   const { epoch } = store
   // Asked for before the entries: what is promised here must be found there.
   const promised = await allHeads(store)
@@ -43,6 +46,7 @@ export async function auditLog(store: AuditedStore): Promise<LogAudit> {
     const failed = missing(page, position) ?? (await auditPage(page, heads, epoch)) ?? otherHead(page, promised)
     if (failed !== undefined) return failed
     position += page.length
+    onPage(position, Math.max(position, positionMin))
     if (page.length < PAGE) break
   }
   if (position < positionMin) return { ok: false, fault: 'missing', position: position + 1, siteId: undefined, seq: undefined }

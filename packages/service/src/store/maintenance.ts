@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import type { Config } from '../config.ts'
-import type { LogAudit } from './audit-log.ts'
+import type { LogAudit, OnPage } from './audit-log.ts'
 import { auditDatabase, checkDatabase, newEpochOfDatabase, readFromDatabase, resealDatabase } from './postgres/offline.ts'
 import { type Backup, backupSqlite, type Restored, restoreSqlite } from './sqlite/backup.ts'
 import { newEpochOfFile } from './sqlite/new-epoch.ts'
@@ -12,11 +12,11 @@ import type { Reseal } from './verbs/master-key.ts'
 type StoreConfig = Config['store']
 
 /** Reads the whole log of a store, in use or not, and says where it first fails. Writes nothing. Rejects when there is no log to read. */
-export function auditStore(store: StoreConfig): Promise<LogAudit> {
+export function auditStore(store: StoreConfig, onPage?: OnPage): Promise<LogAudit> {
   return readEither(
     store,
-    ({ file }) => auditFile(file),
-    ({ url }) => auditDatabase(url),
+    ({ file }) => auditFile(file, onPage),
+    ({ url }) => auditDatabase(url, onPage),
   )
 }
 
@@ -56,17 +56,17 @@ async function readEither<T>(
 }
 
 /** Copies the embedded store, in use or not, to a new file. PostgreSQL has its own tools for that, so there this rejects. */
-export async function backupStore(store: StoreConfig, target: string): Promise<Backup> {
+export async function backupStore(store: StoreConfig, target: string, onPage?: OnPage): Promise<Backup> {
   if (store.kind === 'postgres') throw new Error('PostgreSQL is copied with pg_dump, see docs/operating.md')
   await requireStore(store)
-  return backupSqlite(store.file, target)
+  return backupSqlite(store.file, target, onPage)
 }
 
 /** Puts a copy in the place of the embedded store, in a new epoch. For PostgreSQL this rejects. */
-export async function restoreStore(store: StoreConfig, copy: string, nowMs: number): Promise<Restored> {
+export async function restoreStore(store: StoreConfig, copy: string, nowMs: number, onPage?: OnPage): Promise<Restored> {
   if (store.kind === 'postgres') throw new Error('PostgreSQL is restored with pg_restore, see docs/operating.md')
   requireFile(copy)
-  return restoreSqlite(copy, store.file, nowMs)
+  return restoreSqlite(copy, store.file, nowMs, onPage)
 }
 
 /**

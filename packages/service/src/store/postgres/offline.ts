@@ -1,4 +1,4 @@
-import { type AuditedStore, auditLog, type LogAudit } from '../audit-log.ts'
+import { type AuditedStore, auditLog, type LogAudit, type OnPage } from '../audit-log.ts'
 import { text } from '../columns.ts'
 import { createEpoch, LogBroken } from '../epoch.ts'
 import type { Program } from '../program.ts'
@@ -12,8 +12,8 @@ import { Sessions } from './sessions.ts'
 import { requireSafeSettings } from './settings.ts'
 
 /** Reads the whole log of a database, in use or not, and says where it first fails. Writes nothing. */
-export function auditDatabase(url: string): Promise<LogAudit> {
-  return withVerbs(url, (run) => auditWith(run))
+export function auditDatabase(url: string, onPage?: OnPage): Promise<LogAudit> {
+  return withVerbs(url, (run) => auditWith(run, onPage))
 }
 
 /** Lets `work` read a database, in use or not. */
@@ -85,11 +85,11 @@ export async function resealDatabase(url: string, change: Reseal): Promise<numbe
   }
 }
 
-async function auditWith(run: RunVerb): Promise<LogAudit> {
+async function auditWith(run: RunVerb, onPage?: OnPage): Promise<LogAudit> {
   const state = await run('logState')
   if (state === undefined) return { ok: true, position: 0, sites: 0 }
   const store: AuditedStore = { ...createStoreVerbs(run, () => state.epoch), epoch: state.epoch }
-  return auditLog(store)
+  return auditLog(store, onPage)
 }
 
 async function withVerbs<T>(url: string, work: (run: RunVerb, readers: Readers) => Promise<T>): Promise<T> {

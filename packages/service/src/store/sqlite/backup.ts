@@ -1,5 +1,6 @@
 import { chmodSync, copyFileSync, existsSync, renameSync, rmSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
+import type { OnPage } from '../audit-log.ts'
 import { LogBroken, settleEpoch } from '../epoch.ts'
 import { openForReading, openForWriting } from './connection.ts'
 import { createPrivateFile, prepareDirectory, syncDirectory, syncFile } from './file.ts'
@@ -21,7 +22,7 @@ export interface Backup {
  * Copies the store, in use or not, to a new file for its owner only. Rejects when there is one, or with a `LogBroken` when the log in the copy
  * does not hold; the copy is then removed.
  */
-export async function backupSqlite(file: string, target: string): Promise<Backup> {
+export async function backupSqlite(file: string, target: string, onPage?: OnPage): Promise<Backup> {
   const path = resolve(target)
   if (existsSync(path)) throw new Error(`there is a file ${path}, and a backup writes over nothing: choose another name`)
   createPrivateFile(path)
@@ -36,7 +37,7 @@ export async function backupSqlite(file: string, target: string): Promise<Backup
     const copy = new SqliteSession(openForWriting(path))
     try {
       copy.rows('UPDATE log SET lineage = $1', COPY)
-      const audit = await auditSession(copy)
+      const audit = await auditSession(copy, onPage)
       if (!audit.ok) throw new LogBroken(audit)
       return { position: audit.position, sites: audit.sites }
     } finally {
@@ -58,7 +59,7 @@ export interface Restored extends Backup {
  * Puts a copy in the place of the store, in a new epoch, after an audit. Rejects while a service has the store open, and with a `LogBroken`
  * when the log of the copy does not hold; then nothing has changed. What was there before is kept beside it.
  */
-export async function restoreSqlite(copy: string, file: string, nowMs: number): Promise<Restored> {
+export async function restoreSqlite(copy: string, file: string, nowMs: number, onPage?: OnPage): Promise<Restored> {
   const path = resolve(file)
   prepareDirectory(dirname(path))
   const lock = lockOwner(path)
@@ -80,7 +81,7 @@ export async function restoreSqlite(copy: string, file: string, nowMs: number): 
       for (const each of ['', '-wal', '-shm']) rmSync(restoring + each, { force: true })
       throw fault
     }
-    const audit = await auditSession(session)
+    const audit = await auditSession(session, onPage)
     settleFile(session, restoring)
     if (!audit.ok) throw new LogBroken(audit)
     const before = moveAside(path, epoch)

@@ -1,4 +1,4 @@
-import { type AuditedStore, auditLog, type LogAudit } from '../audit-log.ts'
+import { type AuditedStore, auditLog, type LogAudit, type OnPage } from '../audit-log.ts'
 import type { Program } from '../program.ts'
 import { createStoreVerbs, type RunVerb, readingVerbs, type StoreVerbs, writingVerbs } from '../verbs/all.ts'
 import { openForReading } from './connection.ts'
@@ -14,10 +14,10 @@ export function runOffline(session: SqliteSession): RunVerb {
 }
 
 /** Reads the whole log of a file, in use or not, and says where it first fails. */
-export async function auditFile(file: string): Promise<LogAudit> {
+export async function auditFile(file: string, onPage?: OnPage): Promise<LogAudit> {
   const session = new SqliteSession(openForReading(file))
   try {
-    return await auditSession(session)
+    return await auditSession(session, onPage)
   } finally {
     session.db.close()
   }
@@ -33,10 +33,10 @@ export async function readFromFile<T>(file: string, work: (verbs: StoreVerbs) =>
   }
 }
 
-export async function auditSession(session: SqliteSession): Promise<LogAudit> {
+export async function auditSession(session: SqliteSession, onPage?: OnPage): Promise<LogAudit> {
   const run = runOffline(session)
   const state = await run('logState')
   if (state === undefined) return { ok: true, position: 0, sites: 0 }
   const store: AuditedStore = { ...createStoreVerbs(run, () => state.epoch), epoch: state.epoch }
-  return auditLog(store)
+  return auditLog(store, onPage)
 }
