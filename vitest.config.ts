@@ -19,6 +19,8 @@ export default defineConfig({
   ssr: { resolve: { conditions } },
   test: {
     pool: 'threads',
+    // Most of them wait for processes, disks and clocks: one at a time would leave a core idle.
+    maxWorkers: 2,
     // No test asserts how long something takes; these only end what hangs, also on a machine that has much else to do.
     testTimeout: 30_000,
     hookTimeout: 60_000,
@@ -81,9 +83,7 @@ export default defineConfig({
         test: {
           name: 'browser',
           include: ['test/browser/*.test.ts'],
-          // Each file is a service, a site and a browser already.
           pool: 'forks',
-          fileParallelism: false,
         },
       },
       {
@@ -91,9 +91,7 @@ export default defineConfig({
         test: {
           name: 'system',
           include: ['test/system/*.test.ts'],
-          // Each file is a handful of processes already.
           pool: 'forks',
-          fileParallelism: false,
         },
       },
     ],
