@@ -15,7 +15,10 @@ export interface CuttingProxy {
   close(): Promise<void>
 }
 
-/** `nextCut` is asked for every connection; undefined leaves it alone. */
+/** Other requests are let through: a verifier that never gets its snapshot follows nothing. */
+const ASKS_FOR_FEED = /^GET \/api\/sites\/[^/ ]+\/feed[ ?]/m
+
+/** `nextCut` is asked for every connection on which the feed is asked for, at that moment; undefined leaves it alone. */
 export async function openCuttingProxy(targetPort: number, nextCut: () => Cut | undefined): Promise<CuttingProxy> {
   const sockets = new Set<Socket>()
   const made = { reset: 0, end: 0, silence: 0 }
@@ -33,9 +36,16 @@ export async function openCuttingProxy(targetPort: number, nextCut: () => Cut | 
         other.destroy()
       })
     }
-    near.on('data', (bytes) => far.write(bytes))
     let left = Number.POSITIVE_INFINITY
-    const cut = nextCut()
+    let cut: Cut | undefined
+    near.on('data', (bytes) => {
+      far.write(bytes)
+      if (cut !== undefined || !ASKS_FOR_FEED.test(bytes.toString('latin1'))) return
+      cut = nextCut()
+      if (cut === undefined) return
+      left = cut.afterBytes
+      setTimeout(strike, cut.afterMs).unref()
+    })
     const strike = () => {
       if (cut === undefined || left < 0 || near.destroyed) return
       left = -1
@@ -44,10 +54,6 @@ export async function openCuttingProxy(targetPort: number, nextCut: () => Cut | 
       // The last bytes still go out: the client sees an answer that simply stops.
       else if (cut.how === 'end') near.end()
       if (cut.how !== 'silence') far.destroy()
-    }
-    if (cut !== undefined) {
-      left = cut.afterBytes
-      setTimeout(strike, cut.afterMs).unref()
     }
     far.on('data', (bytes) => {
       if (left < 0) return

@@ -216,6 +216,8 @@ function faultsIn({ name, applied, client }: Watched, lastSeq: number): string[]
     return before === undefined || seq === before + 1 ? [] : [`${name} applied ${seq} after ${before}`]
   })
   if (client.view.head.seq < lastSeq) faults.push(`${name} is at ${client.view.head.seq} of ${lastSeq}`)
+  // Knows it all, but from a snapshot: entries were missed on the way.
+  else if ((applied.at(-1) ?? lastSeq) < lastSeq) faults.push(`${name} applied nothing after ${applied.at(-1)}`)
   return faults
 }
 
