@@ -107,3 +107,5 @@ process.on('message', (order: ListenOrder) => {
     (fault: unknown) => process.send?.({ fault: fault instanceof Error ? fault.message : String(fault) } satisfies ListenReply),
   )
 })
+
+process.once('disconnect', () => process.exit(0))

@@ -79,7 +79,8 @@ export function summary(slices: readonly Slice[], unitUs: readonly number[]): Om
   }
 }
 
-const QUIET = 0.1
+/** The part of the rounds that counts as quiet. */
+export const QUIET = 0.1
 
 export function median(values: readonly number[]): number {
   return quantile(values, 0.5)

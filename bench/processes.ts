@@ -8,7 +8,7 @@ export interface Contender<Name extends ContenderName = ContenderName> {
   readonly ready: Ready<Name>
   /** From the start of the process to its readiness. */
   readonly startMs: number
-  usage(): Promise<Usage>
+  usage(garbage?: 'collected'): Promise<Usage>
   stop(): Promise<void>
 }
 
@@ -34,8 +34,8 @@ export async function startContender<Name extends ContenderName>(name: Name, opt
   return {
     ready: first.ready,
     startMs: performance.now() - startedMs,
-    async usage() {
-      child.send('usage')
+    async usage(garbage) {
+      child.send(garbage === undefined ? 'usage' : 'usage, collected')
       return (await reply(child)) as Usage
     },
     stop: () => stop(child),

@@ -1,4 +1,4 @@
-import { type Contestant, type Measured, type MeasureOptions, measure } from './measure.ts'
+import { type Contestant, type Measured, type MeasureOptions, measure, QUIET, quantile } from './measure.ts'
 import { type Contender, type Load, startContender } from './processes.ts'
 import { must } from './sample.ts'
 
@@ -7,9 +7,9 @@ const CONNECTIONS = 64
 export interface HttpRow extends Measured {
   /** Against what its ratio stands. */
   readonly unit: string
-  /** Of the server's process with all its threads, for one request. */
+  /** Of the server's process with all its threads, for one request: what the quickest tenth of the rounds stays below. */
   readonly cpuUs: number
-  /** Of that what the unit needs: less at the mercy of what else the machine does. */
+  /** Of that what the unit needs: least at the mercy of what else the machine does. */
   readonly cpuRatio: number
 }
 
@@ -19,8 +19,8 @@ export interface StageOptions {
 }
 
 export interface CountedContestant extends Contestant {
-  /** So far. */
-  readonly spent: { cpuUs: number; count: number }
+  /** What one request took of the processor, in each run so far. */
+  readonly cpuUs: number[]
 }
 
 /** The servers and the sender of one comparison. */
@@ -43,16 +43,15 @@ export class Stage {
 
   async contestant(name: string, server: Contender, requests: readonly string[], note = '', once = false): Promise<CountedContestant> {
     const target = await this.#load.target({ port: server.ready.port, connections: CONNECTIONS, requests, once })
-    const spent = { cpuUs: 0, count: 0 }
+    const cpuUs: number[] = []
     return {
       name,
       note,
-      spent,
+      cpuUs,
       async run(times) {
         const before = await server.usage()
         const { count } = await target.run(times)
-        spent.cpuUs += (await server.usage()).cpuUs - before.cpuUs
-        spent.count += count
+        cpuUs.push(((await server.usage()).cpuUs - before.cpuUs) / count)
       },
     }
   }
@@ -60,9 +59,13 @@ export class Stage {
   async compare(unit: CountedContestant, others: readonly CountedContestant[]): Promise<HttpRow[]> {
     const { onProgress, measure: options } = this.#options
     const all = [unit, ...others]
-    const onRound = (done: number, rounds: number) => onProgress?.(`requests beside ${unit.name}, round`, done, rounds)
-    const measured = await measure(unit, all, { rounds: 15, sliceMs: 120, warmUpMs: 1200, ...options, onRound })
-    const cpuUsOf = ({ spent }: CountedContestant) => spent.cpuUs / spent.count
+    const onRound = (done: number, rounds: number) => {
+      // Up to here the code was being compiled.
+      if (done === 0) for (const { cpuUs } of all) cpuUs.length = 0
+      onProgress?.(`requests beside ${unit.name}, round`, done, rounds)
+    }
+    const measured = await measure(unit, all, { rounds: 15, sliceMs: 120, warmUpMs: 4000, ...options, onRound })
+    const cpuUsOf = ({ cpuUs }: CountedContestant) => quantile(cpuUs, QUIET)
     return measured.map((row, i) => {
       const cpuUs = cpuUsOf(must(all[i]))
       return { ...row, unit: unit.name, cpuUs, cpuRatio: cpuUs / cpuUsOf(unit) }

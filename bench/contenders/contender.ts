@@ -16,6 +16,11 @@ export type FrameworkName = 'express' | 'fastify' | 'hono'
 interface FrameworkOptions {
   readonly framework: FrameworkName
   readonly body: object
+  /**
+   * Called once before anything else, as every application calls some other server: from then on Node's streams have met sockets of two kinds, and
+   * take about a tenth longer for each. That is not what a guard costs.
+   */
+  readonly neighbour: string
   readonly guarded?: { readonly baseUrl: string; readonly siteId: string; readonly apiKey: string; readonly scope: string }
   /** A peer in place of the guard, on Express. */
   readonly jwt?: { readonly issuer: string; readonly audience: string; readonly secret: string }

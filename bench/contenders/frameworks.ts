@@ -12,7 +12,8 @@ import { KEEP_ALIVE_MS } from './bare.ts'
 import type { ContenderOptions, FrameworkName, Running } from './contender.ts'
 
 /** A web framework answering the same body to everybody, or to those whom the guard lets in. */
-export async function serveFramework({ framework, body, guarded, jwt }: ContenderOptions['framework']): Promise<Running> {
+export async function serveFramework({ framework, body, neighbour, guarded, jwt }: ContenderOptions['framework']): Promise<Running> {
+  await (await fetch(neighbour)).text()
   const guard = guarded && createGuard(guarded)
   await guard?.ready()
   const { port, close } = await servers[framework](body, guard, guarded?.scope ?? '', jwt)

@@ -7,15 +7,17 @@ import {
   decide as decideByCore,
   deny,
   findPresentation,
+  type HolderRequest,
   isDeny,
   type Knowledge,
   lapse,
   type NonceStore,
   type Presented,
+  type Verdict,
   type ViewStamp,
 } from '@countersign/core'
 import { createBearerTokens } from './guard/bearer-tokens.ts'
-import { type GuardDemand, readDemand } from './guard/demand.ts'
+import { type GuardDemand, type ReadDemand, readDemand } from './guard/demand.ts'
 import { denialOf, type Reason } from './guard/denial.ts'
 import { createHolderRequests } from './guard/holder-request.ts'
 import { createLapseWatch } from './guard/lapse-watch.ts'
@@ -24,6 +26,8 @@ import type { GuardRequest } from './guard/request.ts'
 import { judgeSession, type SessionVerdict, type SignedInSession } from './guard/session.ts'
 import type { GuardState } from './guard/state.ts'
 import type { GuardAllow, GuardDenial, GuardVerdict } from './guard/verdict.ts'
+import { createNotes } from './notes.ts'
+import { createTurnClock } from './view/clock.ts'
 import { createFeedKeys } from './view/feed-keys.ts'
 import { createService, ServiceFault } from './view/service.ts'
 import { createViewClient, type ViewProblem } from './view/view-client.ts'
@@ -38,6 +42,8 @@ export interface Guard {
    * the first knowledge, a few seconds at most; later only for the introspection of a new bearer token, for a body and for the nonce store.
    */
   verify(request: GuardRequest, demand?: GuardDemand): Promise<GuardVerdict>
+  /** The same for callers in a hurry: the verdict is there at once unless something has to be waited for. Then it also throws at once. */
+  decide(request: GuardRequest, demand?: GuardDemand): GuardVerdict | Promise<GuardVerdict>
   /**
    * Whether a session that began with a hosted sign-in may go on. Sees the revocation of its credential and of its user; not of an issuer or a parent
    * credential, of which the sign-in says nothing. Throws a TypeError for a session without what a sign-in said.
@@ -68,15 +74,15 @@ class NonceFault extends Error {
 
 /** Makes a guard; no I/O happens before its first use. Throws a TypeError that names every option that is wrong. */
 export function createGuard(options: GuardOptions): Guard {
-  const { baseUrl, siteId, ageMsMax, clock, failsOpen, verifierId, nonceStore, feedKeys, onStateChange, ...rest } =
-    readGuardOptions(options)
+  const { baseUrl, siteId, ageMsMax, failsOpen, verifierId, nonceStore, feedKeys, onStateChange, ...rest } = readGuardOptions(options)
+  const clock = createTurnClock(rest.clock)
   const service = createService({ ...rest, baseUrl, siteId, verifierId, clock })
   const keys = createFeedKeys({ pinned: feedKeys, discovery: service.discovery, clock })
   const client = createViewClient({ siteId, service, keys, clock, onChange: () => settle() })
   const closing = new AbortController()
   const tokens = createBearerTokens({ siteId, introspect: (token) => service.introspect(token, closing.signal), clock })
   const holderRequest = createHolderRequests(siteId, rest.publicOrigin)
-  const admissions = new WeakMap<object, { readonly allowed: GuardAllow; readonly demand: Pick<Demand, 'scope' | 'anyScope'> }>()
+  const admissions = createNotes<{ readonly allowed: GuardAllow; readonly demand: ReadDemand }>('countersign.admission')
   const watch = createLapseWatch((reason) => denial(reason))
   const knowledge: Knowledge = {
     site: client.view,
@@ -96,6 +102,7 @@ export function createGuard(options: GuardOptions): Guard {
   let cancelTimer = () => {}
   const waiting = new Set<{ readonly resolve: () => void; readonly reject: (reason: unknown) => void }>()
 
+  const isKnown = () => Number.isFinite(knowledge.ageMs) && knowledge.ageMs <= knowledge.ageMsMax
   const isFresh = () => knowledge.ageMs <= ageMsMax && client.nowMs() !== undefined
   const stamp = (): ViewStamp => ({ epoch: client.view.head.epoch, seq: client.view.head.seq, ageMs: knowledge.ageMs })
   const openness = () => (failsOpen ? { failOpen: isFresh() ? ('armed' as const) : ('used' as const) } : undefined)
@@ -177,54 +184,70 @@ export function createGuard(options: GuardOptions): Guard {
     }
   }
 
-  const decide = async (request: GuardRequest, asked: Pick<Demand, 'scope' | 'anyScope'>): Promise<GuardVerdict> => {
+  const judge = (request: GuardRequest, asked: ReadDemand): GuardVerdict | Promise<GuardVerdict> => {
     const presentation = findPresentation((name) => request.header(name))
     if (isDeny(presentation)) return denial(presentation, request)
-    const stale = client.nowMs() === undefined || !Number.isFinite(knowledge.ageMs) || knowledge.ageMs > knowledge.ageMsMax
-    if (stale) return denial(STALE, request)
-    let presented: Presented
-    if ('bearer' in presentation) {
-      const isOn = client.view.settings.bearer === 'on'
-      const token = await tokens.find(presentation.bearer, client.nowMs() ?? Infinity, isOn)
-      tokenProblem = undefined
-      if (token === undefined) return denial(isOn ? NO_TOKEN : BEARER_OFF, request)
-      presented = { token }
-    } else presented = presentation
-    const judge = (more: Partial<Demand>) => {
-      const nowMs = client.nowMs()
-      return nowMs === undefined ? undefined : decideByCore(presented, { ...asked, nowMs, ...more }, knowledge)
-    }
-    let verdict = await judge(presentation === presented ? unsigned(presentation.header) : {})
-    if (verdict?.ok === false && verdict.code === 'proof_required' && request.header('signature-input').length > 0) {
-      // All else is right, so now it is worth reading the body.
-      const seen = holderRequest(request, await request.body?.())
-      if (isDeny(seen)) return denial(seen, request)
-      verdict = await judge({ request: seen, ...(nonces && { nonces }) })
-    }
-    if (verdict === undefined) return denial(STALE, request)
-    if (!verdict.ok) return denial(verdict, request, verdict.view)
+    const nowMs = client.nowMs()
+    if (nowMs === undefined) return denial(STALE, request)
+    if ('bearer' in presentation) return judgeBearer(presentation.bearer, request, asked)
+    const verdict = decideByCore(presentation, demandOf(asked, nowMs, unsigned(presentation.header), NO_NONCES), knowledge)
+    if (verdict instanceof Promise) return verdict.then((made) => judgeHolder(made, presentation, request, asked))
+    return judgeHolder(verdict, presentation, request, asked)
+  }
+
+  const judgeBearer = async (bearer: string, request: GuardRequest, asked: ReadDemand): Promise<GuardVerdict> => {
+    if (!isKnown()) return denial(STALE, request)
+    const isOn = client.view.settings.bearer === 'on'
+    const token = await tokens.find(bearer, client.nowMs() ?? Infinity, isOn)
+    tokenProblem = undefined
+    if (token === undefined) return denial(isOn ? NO_TOKEN : BEARER_OFF, request)
+    const nowMs = client.nowMs()
+    if (nowMs === undefined) return denial(STALE, request)
+    return conclude(await decideByCore({ token }, demandOf(asked, nowMs), knowledge), request, asked)
+  }
+
+  /** The request was judged as if nobody had signed it. When a signature is all that is missing, it is worth reading the body. */
+  const judgeHolder = (verdict: Verdict, presentation: Presented, request: GuardRequest, asked: ReadDemand) => {
+    const isMissing = !verdict.ok && verdict.code === 'proof_required' && request.header('signature-input').length > 0
+    return isMissing ? judgeSigned(presentation, request, asked) : conclude(verdict, request, asked)
+  }
+
+  const judgeSigned = async (presentation: Presented, request: GuardRequest, asked: ReadDemand): Promise<GuardVerdict> => {
+    const seen = holderRequest(request, await request.body?.())
+    if (isDeny(seen)) return denial(seen, request)
+    const nowMs = client.nowMs()
+    if (nowMs === undefined) return denial(STALE, request)
+    return conclude(await decideByCore(presentation, demandOf(asked, nowMs, seen, nonces), knowledge), request, asked)
+  }
+
+  const conclude = (verdict: Verdict, request: GuardRequest, demand: ReadDemand): GuardVerdict => {
+    if (!verdict.ok) return denial(verdict.code === STALE.code ? STALE : verdict, request, verdict.view)
     const allowed: GuardAllow = failsOpen ? { ...verdict, ...openness() } : verdict
-    const admission = { allowed, demand: asked }
+    const admission = { allowed, demand }
     admissions.set(allowed, admission)
     admissions.set(request, admission)
     return allowed
   }
 
+  /** What could not be asked becomes a refusal, whatever else was thrown goes on. */
+  const refusalFor = (error: unknown, request: GuardRequest): GuardDenial => {
+    if (error instanceof NonceFault) return denial(NONCES_UNKNOWN, request)
+    if (!(error instanceof ServiceFault)) throw error
+    tokenProblem = { code: error.code, detail: `bearer tokens cannot be looked up: ${error.message}` }
+    settle()
+    return denial(error.code === 'overloaded' ? OVERLOADED : TOKENS_UNKNOWN, request)
+  }
+
+  const decide = (request: GuardRequest, demand: GuardDemand = {}): GuardVerdict | Promise<GuardVerdict> => {
+    const asked = readDemand(demand)
+    start()
+    const verdict = first === undefined ? clock.turn(() => judge(request, asked)) : first.then(() => judge(request, asked))
+    return verdict instanceof Promise ? verdict.catch((error: unknown) => refusalFor(error, request)) : verdict
+  }
+
   return {
-    async verify(request, demand = {}) {
-      const asked = readDemand(demand)
-      start()
-      if (first !== undefined) await first
-      try {
-        return await decide(request, asked)
-      } catch (error) {
-        if (error instanceof NonceFault) return denial(NONCES_UNKNOWN, request)
-        if (!(error instanceof ServiceFault)) throw error
-        tokenProblem = { code: error.code, detail: `bearer tokens cannot be looked up: ${error.message}` }
-        settle()
-        return denial(error.code === 'overloaded' ? OVERLOADED : TOKENS_UNKNOWN, request)
-      }
-    },
+    verify: async (request, demand) => decide(request, demand),
+    decide,
     isActive(session) {
       start()
       return judgeSession(session, knowledge, client.nowMs(), ageMsMax)
@@ -267,10 +290,14 @@ const CLOCK_JUMPED: ViewProblem = {
   detail: 'the clock of this machine has jumped ahead; waiting for a heartbeat of the service that explains it',
 }
 
+function demandOf({ scope, anyScope }: ReadDemand, nowMs: number, request?: HolderRequest, nonces?: NonceStore): Demand {
+  return { scope, nowMs, ...(anyScope && { anyScope }), ...(request && { request }), ...(nonces && { nonces }) }
+}
+
 /** The request as if nobody had signed it: says whether a signature is all that is missing, and uses nothing up. */
-function unsigned(credential: string): Pick<Demand, 'request' | 'nonces'> {
+function unsigned(credential: string): HolderRequest {
   const header = (name: string) => (name === CREDENTIAL_HEADER ? [credential] : undefined)
-  return { request: { method: '', authority: '', path: '', query: '', header, body: 'none' }, nonces: NO_NONCES }
+  return { method: '', authority: '', path: '', query: '', header, body: 'none' }
 }
 
 const NO_NONCES: NonceStore = { consume: () => 'refused' }

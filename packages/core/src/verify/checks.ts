@@ -39,8 +39,17 @@ export const unreadable: Check = (c) => {
 function readHeader(c: Case, header: string): Deny | undefined | Promise<Deny | undefined> {
   const { signatures } = c.knowledge
   if (signatures === undefined || header.length > CREDENTIAL_HEADER_CHARS_MAX) return readCold(c, header)
+  const noted = signatures.notedDigest(header)
+  if (noted !== undefined) return recall(c, header, noted)
   const digest = signatures.digest(header)
-  return typeof digest === 'string' ? recall(c, header, digest) : digest.then((d) => recall(c, header, d))
+  return typeof digest === 'string' ? recallAndNote(c, header, digest) : digest.then((d) => recallAndNote(c, header, d))
+}
+
+/** What only fails takes no place: whoever has been let in before is worth noting. */
+function recallAndNote(c: Case, header: string, digest: string): Deny | undefined {
+  const denial = recall(c, header, digest)
+  if (c.remembered !== undefined) c.knowledge.signatures?.note(header, digest)
+  return denial
 }
 
 function recall(c: Case, header: string, digest: string): Deny | undefined {

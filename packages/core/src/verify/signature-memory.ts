@@ -2,6 +2,7 @@ import type { Credential } from '../credential/credential.ts'
 import type { CredentialId, PermissionId, Ppid, Scope } from '../credential/ids.ts'
 import { crypto } from '../proof/crypto.ts'
 import type { PublicKey } from '../proof/keys.ts'
+import { DigestMemo } from './digest-memo.ts'
 
 /** A credential whose signatures held, under the digest of the exact header text it came in. `key` is the issuer's key they held under. */
 export interface Remembered extends Credential {
@@ -18,12 +19,18 @@ export interface SignatureMemory {
   readonly size: number
   /** The name under which this header text is remembered. */
   digest(header: string): string | Promise<string>
+  /** The same for a text that was noted, at once. */
+  notedDigest(header: string): string | undefined
+  /** Notes the digest of a text that may come again soon. */
+  note(header: string, digest: string): void
   find(digest: string): Remembered | undefined
   remember(digest: string, credential: Credential, key: PublicKey): void
 }
 
 const WAYS = 8
 const INTERNED_MAX = 4096
+/** Enough for those who call all the time; each slot holds a whole header. */
+const MEMO_SLOTS_MAX = 2048
 
 /**
  * Bounded by `capacity` entries (rounded up to a power of two). Whoever sends one credential in many spellings displaces only the entry
@@ -47,11 +54,13 @@ class TwoChoiceMemory implements SignatureMemory {
   private readonly tags: Uint32Array
   /** By credential id: one more than the set in which its latest spelling stands. A clash of ids loses that knowledge and nothing else. */
   private readonly setOfCredential: Uint32Array
+  private readonly memo: DigestMemo
   private readonly interned = new Map<string, string>()
   private readonly internedScopes = new Map<string, readonly Scope[]>()
 
   constructor(capacity: number) {
     this.setMask = capacity / WAYS - 1
+    this.memo = new DigestMemo(Math.min(capacity / WAYS, MEMO_SLOTS_MAX))
     this.places = new Array<Remembered | undefined>(capacity).fill(undefined)
     this.tags = new Uint32Array(capacity)
     this.setOfCredential = new Uint32Array(capacity)
@@ -59,6 +68,14 @@ class TwoChoiceMemory implements SignatureMemory {
 
   digest(header: string): string | Promise<string> {
     return crypto.sha256Latin1(header)
+  }
+
+  notedDigest(header: string): string | undefined {
+    return this.memo.find(header)
+  }
+
+  note(header: string, digest: string): void {
+    this.memo.keep(header, digest)
   }
 
   find(digest: string): Remembered | undefined {

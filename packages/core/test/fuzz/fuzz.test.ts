@@ -27,11 +27,32 @@ test('control arm: a memory that gives every digest the last good answer is caug
       return {
         size: 0,
         digest: (header) => honest.digest(header),
+        notedDigest: (header) => honest.notedDigest(header),
+        note: (header, digest) => honest.note(header, digest),
         find: (digest) => honest.find(last ?? digest),
         remember: (digest, credential, key) => {
           last ??= digest
           honest.remember(digest, credential, key)
         },
+      }
+    },
+  })
+  expect(report.faults.length).toBeGreaterThan(0)
+})
+
+test('control arm: a memory that takes texts of the same length for the same is caught', async () => {
+  const report = await fuzz({
+    count: 200,
+    seed: 1,
+    memory: (honest) => {
+      const noted = new Map<number, string>()
+      return {
+        size: 0,
+        digest: (header) => honest.digest(header),
+        notedDigest: (header) => noted.get(header.length),
+        note: (header, digest) => void noted.set(header.length, digest),
+        find: (digest) => honest.find(digest),
+        remember: (digest, credential, key) => honest.remember(digest, credential, key),
       }
     },
   })

@@ -1,13 +1,32 @@
 import type { GuardAllow } from '../guard/verdict.ts'
 import type { Guard } from '../guard.ts'
+import { createNotes } from '../notes.ts'
 
 /** Somebody who was let in, and how to hear that they would not be any more. */
-interface Admission {
+class Admission {
   readonly credential: GuardAllow
-  signal(): AbortSignal
+  readonly #guard: Guard
+  readonly #onDone: (over: () => void) => void
+  #signal: AbortSignal | undefined
+
+  constructor(guard: Guard, credential: GuardAllow, onDone: (over: () => void) => void) {
+    this.credential = credential
+    this.#guard = guard
+    this.#onDone = onDone
+  }
+
+  /** Made when it is first asked for: most requests are over before anybody would. */
+  get signal(): AbortSignal {
+    if (this.#signal === undefined) {
+      const done = new AbortController()
+      this.#signal = this.#guard.signal(this.credential, done.signal)
+      this.#onDone(() => done.abort())
+    }
+    return this.#signal
+  }
 }
 
-const admissions = new WeakMap<object, Admission>()
+const admissions = /* @__PURE__ */ createNotes<Admission>('countersign.admission')
 
 /**
  * Notes who was let in with this request, or with whatever else the framework hands to its handlers. `onDone` is told, once a signal is wanted, to
@@ -17,19 +36,7 @@ export function admit(request: object, guard: Guard, credential: GuardAllow, onD
   if (credential.presented === 'credential' && credential.holder === 'proven_body_unseen') {
     throw new TypeError('the body was read before requireCredential saw it: guard first, or keep the raw bytes (docs/guides/frameworks.md)')
   }
-  let signal: AbortSignal | undefined
-  admissions.set(request, {
-    credential,
-    // Made when it is first asked for: most requests are over before anybody would.
-    signal() {
-      if (signal === undefined) {
-        const done = new AbortController()
-        signal = guard.signal(credential, done.signal)
-        onDone(() => done.abort())
-      }
-      return signal
-    },
-  })
+  admissions.set(request, new Admission(guard, credential, onDone))
 }
 
 /** The verdict that let this request in. Throws a TypeError on a route that `requireCredential` does not guard. */
@@ -42,7 +49,7 @@ export function credentialOf(request: object): GuardAllow {
  * TypeError on a route that `requireCredential` does not guard.
  */
 export function signalOf(request: object): AbortSignal {
-  return admissionOf(request).signal()
+  return admissionOf(request).signal
 }
 
 function admissionOf(request: object): Admission {

@@ -1,8 +1,9 @@
 import { type GuardDemand, readDemand } from '../guard/demand.ts'
+import type { GuardVerdict } from '../guard/verdict.ts'
 import type { Guard } from '../guard.ts'
 import { admit } from './admission.ts'
 import { keptBodyOf } from './kept-bodies.ts'
-import { guardRequestOf, type NodeRequest, type NodeResponse, sendDenial } from './node-request.ts'
+import { NodeGuardRequest, type NodeRequest, type NodeResponse, sendDenial } from './node-request.ts'
 import { BODY_BYTES_MAX, type RequireCredentialOptions } from './require-credential.ts'
 
 export { credentialOf, signalOf } from './admission.ts'
@@ -14,7 +15,7 @@ export type Middleware = (
   request: NodeRequest & { readonly originalUrl?: string },
   response: NodeResponse,
   next: (error?: unknown) => void,
-) => Promise<void>
+) => void | Promise<void>
 
 /**
  * Lets requests through whose credential or token the guard accepts for this scope, and answers all others with problem+json. Handlers find the
@@ -26,17 +27,26 @@ export type Middleware = (
  */
 export function requireCredential(guard: Guard, demand: GuardDemand = {}, options: RequireCredentialOptions = {}): Middleware {
   const { bodyBytesMax = BODY_BYTES_MAX } = options
-  readDemand(demand)
-  return async (request, response, next) => {
+  const asked = readDemand(demand)
+  return (request, response, next) => {
+    const pass = (verdict: GuardVerdict) => {
+      try {
+        if (!verdict.ok) return sendDenial(request, response, verdict)
+        admit(request, guard, verdict, (over) => response.once('close', over))
+      } catch (error) {
+        return next(error)
+      }
+      // Outside of the try: what handlers throw is theirs.
+      next()
+    }
+    let verdict: GuardVerdict | Promise<GuardVerdict>
     try {
       const target = request.originalUrl ?? request.url ?? '/'
-      const verdict = await guard.verify(guardRequestOf(request, target, bodyBytesMax, keptBodyOf(request)), demand)
-      if (!verdict.ok) return sendDenial(request, response, verdict)
-      admit(request, guard, verdict, (over) => response.once('close', over))
+      verdict = guard.decide(new NodeGuardRequest(request, target, bodyBytesMax, keptBodyOf(request)), asked)
     } catch (error) {
       return next(error)
     }
-    // Outside of the try: what handlers throw is theirs.
-    next()
+    // Most verdicts are there at once, and waiting for those would cost more than they do.
+    return verdict instanceof Promise ? verdict.then(pass, next) : pass(verdict)
   }
 }

@@ -1,7 +1,8 @@
 import { type GuardDemand, readDemand } from '../guard/demand.ts'
+import type { GuardDenial, GuardVerdict } from '../guard/verdict.ts'
 import type { Guard } from '../guard.ts'
 import { admit } from './admission.ts'
-import { denialHeaders, guardRequestOf, type NodeRequest } from './node-request.ts'
+import { denialHeaders, NodeGuardRequest, type NodeRequest } from './node-request.ts'
 import { BODY_BYTES_MAX, type RequireCredentialOptions } from './require-credential.ts'
 
 export { credentialOf, signalOf } from './admission.ts'
@@ -20,7 +21,12 @@ interface FastifyReplyLike {
 }
 
 /** A `preParsing` hook of Fastify 5. */
-export type PreParsingHook = <Payload>(request: FastifyRequestLike, reply: FastifyReplyLike, payload: Payload) => Promise<Payload>
+export type PreParsingHook = <Payload>(
+  request: FastifyRequestLike,
+  reply: FastifyReplyLike,
+  payload: Payload,
+  done: (error?: Error | null, payload?: Payload) => void,
+) => void
 
 /**
  * Lets requests through whose credential or token the guard accepts for this scope, and answers all others with problem+json. It is a `preParsing`
@@ -32,21 +38,39 @@ export type PreParsingHook = <Payload>(request: FastifyRequestLike, reply: Fasti
  */
 export function requireCredential(guard: Guard, demand: GuardDemand = {}, options: RequireCredentialOptions = {}): PreParsingHook {
   const { bodyBytesMax = BODY_BYTES_MAX } = options
-  readDemand(demand)
-  return async (request, reply, payload) => {
+  const asked = readDemand(demand)
+  return (request, reply, payload, done) => {
     // Other hooks get `done` there, or nothing.
     if (payload === undefined || typeof payload === 'function')
       throw new TypeError('requireCredential is a preParsing hook: there the raw body is still to be had')
-    const { raw, originalUrl } = request
-    const asked = guardRequestOf(raw, originalUrl, bodyBytesMax)
-    const verdict = await guard.verify((payload as unknown) === raw ? asked : { ...asked, body: () => 'unseen' }, demand)
-    if (verdict.ok) admit(request, guard, verdict, (over) => reply.raw.once('close', over))
-    else {
-      reply.code(verdict.status)
-      reply.headers(denialHeaders(raw, verdict))
-      // As bytes: to a text Fastify would add a charset, which problem+json does not have (RFC 9457 §6.1).
-      reply.send(new TextEncoder().encode(JSON.stringify(verdict.problem)))
+    const fail = (error: unknown) => done(error as Error)
+    const pass = (verdict: GuardVerdict) => {
+      try {
+        if (!verdict.ok) return deny(request, reply, verdict)
+        admit(request, guard, verdict, (over) => reply.raw.once('close', over))
+      } catch (error) {
+        return fail(error)
+      }
+      done(null, payload)
     }
-    return payload
+    let verdict: GuardVerdict | Promise<GuardVerdict>
+    try {
+      const { raw, originalUrl } = request
+      verdict = guard.decide(
+        new NodeGuardRequest(raw, originalUrl, bodyBytesMax, (payload as unknown) === raw ? undefined : 'unseen'),
+        asked,
+      )
+    } catch (error) {
+      return fail(error)
+    }
+    if (verdict instanceof Promise) verdict.then(pass, fail)
+    else pass(verdict)
   }
+}
+
+function deny({ raw }: FastifyRequestLike, reply: FastifyReplyLike, denial: GuardDenial): void {
+  reply.code(denial.status)
+  reply.headers(denialHeaders(raw, denial))
+  // As bytes: to a text Fastify would add a charset, which problem+json does not have (RFC 9457 §6.1).
+  reply.send(new TextEncoder().encode(JSON.stringify(denial.problem)))
 }

@@ -26,11 +26,11 @@ export function requireCredential<Rest extends unknown[]>(
   guard: Guard,
   demand: GuardDemand,
   handler: GuardedHandler<Rest>,
-  options: RequireCredentialOptions = {},
+  { bodyBytesMax = BODY_BYTES_MAX }: RequireCredentialOptions = {},
 ): (request: Request, ...rest: Rest) => Promise<Response> {
-  readDemand(demand)
+  const asked = readDemand(demand)
   return async (request, ...rest) => {
-    const verdict = await verifyRequest(guard, request, demand, options)
+    const verdict = await guard.decide(new WebGuardRequest(request, bodyBytesMax), asked)
     if (!verdict.ok) return denialResponse(verdict)
     let over: (() => void) | undefined
     admit(request, guard, verdict, (callback) => {
@@ -49,7 +49,7 @@ export function verifyRequest(
   demand: GuardDemand = {},
   { bodyBytesMax = BODY_BYTES_MAX }: RequireCredentialOptions = {},
 ): Promise<GuardVerdict> {
-  return guard.verify(guardRequestOf(request, bodyBytesMax), demand)
+  return guard.verify(new WebGuardRequest(request, bodyBytesMax), demand)
 }
 
 /** A refusal as an answer. */
@@ -58,16 +58,30 @@ export function denialResponse({ status, headers, problem }: GuardDenial): Respo
 }
 
 /** A web-standard request for a guard. Repeated lines come joined by commas, which the guard can tell. */
-export function guardRequestOf(request: Request, bodyBytesMax: number): GuardRequest {
-  const { method, url, headers } = request
-  return {
-    method,
-    url: url.split('#', 1)[0] as string,
-    header: (name) => {
-      const value = headers.get(name)
-      return value === null ? [] : [value]
-    },
-    body: () => bodyOf(request, bodyBytesMax),
+export class WebGuardRequest implements GuardRequest {
+  readonly #request: Request
+  readonly #bodyBytesMax: number
+
+  constructor(request: Request, bodyBytesMax: number) {
+    this.#request = request
+    this.#bodyBytesMax = bodyBytesMax
+  }
+
+  get method(): string {
+    return this.#request.method
+  }
+
+  get url(): string {
+    return this.#request.url.split('#', 1)[0] as string
+  }
+
+  header(name: string): readonly string[] {
+    const value = this.#request.headers.get(name)
+    return value === null ? [] : [value]
+  }
+
+  body(): Promise<GuardBody> {
+    return bodyOf(this.#request, this.#bodyBytesMax)
   }
 }
 

@@ -1,10 +1,10 @@
 import { type GuardDemand, readDemand } from '../guard/demand.ts'
-import type { GuardAllow } from '../guard/verdict.ts'
+import type { GuardAllow, GuardVerdict } from '../guard/verdict.ts'
 import type { Guard } from '../guard.ts'
 import { admit, signalOf } from './admission.ts'
 import { endedBy } from './ended-response.ts'
-import { denialResponse, verifyRequest } from './fetch.ts'
-import type { RequireCredentialOptions } from './require-credential.ts'
+import { denialResponse, WebGuardRequest } from './fetch.ts'
+import { BODY_BYTES_MAX, type RequireCredentialOptions } from './require-credential.ts'
 
 export { credentialOf } from './admission.ts'
 export { type RequireCredentialOptions, signalOf }
@@ -21,7 +21,7 @@ interface HonoContextLike {
 }
 
 /** Middleware of Hono. */
-export type HonoMiddleware = (c: HonoContextLike, next: () => Promise<void>) => Promise<Response | undefined>
+export type HonoMiddleware = (c: HonoContextLike, next: () => Promise<void>) => Response | Promise<Response | undefined>
 
 /**
  * Lets requests through whose credential or token the guard accepts for this scope, and answers all others with problem+json. Handlers find the
@@ -32,17 +32,22 @@ export type HonoMiddleware = (c: HonoContextLike, next: () => Promise<void>) => 
  * that fires.
  */
 export function requireCredential(guard: Guard, demand: GuardDemand = {}, options: RequireCredentialOptions = {}): HonoMiddleware {
-  readDemand(demand)
-  return async (c, next) => {
-    const verdict = await verifyRequest(guard, c.req.raw, demand, options)
-    if (!verdict.ok) return denialResponse(verdict)
-    let over: (() => void) | undefined
-    admit(c, guard, verdict, (callback) => {
-      over = callback
-    })
-    ;(c.set as (name: string, value: unknown) => void)('credential', verdict)
-    await next()
-    if (over !== undefined) c.res = endedBy(signalOf(c), c.res, over)
-    return undefined
+  const { bodyBytesMax = BODY_BYTES_MAX } = options
+  const asked = readDemand(demand)
+  return (c, next) => {
+    const pass = (verdict: GuardVerdict): Response | Promise<undefined> => {
+      if (!verdict.ok) return denialResponse(verdict)
+      let over: (() => void) | undefined
+      admit(c, guard, verdict, (callback) => {
+        over = callback
+      })
+      ;(c.set as (name: string, value: unknown) => void)('credential', verdict)
+      return next().then(() => {
+        if (over !== undefined) c.res = endedBy(signalOf(c), c.res, over)
+        return undefined
+      })
+    }
+    const verdict = guard.decide(new WebGuardRequest(c.req.raw, bodyBytesMax), asked)
+    return verdict instanceof Promise ? verdict.then(pass) : pass(verdict)
   }
 }

@@ -7,7 +7,7 @@ import { endedBy } from './ended-response.ts'
 import { denialResponse, verifyRequest } from './fetch.ts'
 import { keptBodyOf } from './kept-bodies.ts'
 import { denialFor, type ToolDenial, toolDenial } from './mcp-denial.ts'
-import { guardRequestOf, type NodeRequest, type NodeResponse, sendDenial } from './node-request.ts'
+import { NodeGuardRequest, type NodeRequest, type NodeResponse, sendDenial } from './node-request.ts'
 import { BODY_BYTES_MAX, type RequireCredentialOptions } from './require-credential.ts'
 
 export { keepRawBody } from './kept-bodies.ts'
@@ -37,9 +37,9 @@ export function guardMcp(
   demand: GuardDemand = {},
   options: RequireCredentialOptions = {},
 ): (request: Request) => Promise<Response> {
-  readDemand(demand)
+  const asked = readDemand(demand)
   return async (request) => {
-    const verdict = await verifyRequest(guard, request, demand, options)
+    const verdict = await verifyRequest(guard, request, asked, options)
     if (!verdict.ok) return denialResponse(denialFor(verdict))
     let over = () => {}
     const authInfo = admitted(guard, verdict, (callback) => {
@@ -78,11 +78,11 @@ export type McpMiddleware = (
  */
 export function requireCredential(guard: Guard, demand: GuardDemand = {}, options: RequireCredentialOptions = {}): McpMiddleware {
   const { bodyBytesMax = BODY_BYTES_MAX } = options
-  readDemand(demand)
+  const asked = readDemand(demand)
   return async (request, response, next) => {
     try {
       const target = request.originalUrl ?? request.url ?? '/'
-      const verdict = await guard.verify(guardRequestOf(request, target, bodyBytesMax, keptBodyOf(request)), demand)
+      const verdict = await guard.decide(new NodeGuardRequest(request, target, bodyBytesMax, keptBodyOf(request)), asked)
       if (!verdict.ok) return sendDenial(request, response, denialFor(verdict))
       const auth = admitted(guard, verdict, (over) => response.once('close', over))
       Object.assign(request, { auth })

@@ -1,4 +1,4 @@
-import type { GuardRequest } from '../guard/request.ts'
+import type { GuardBody, GuardRequest } from '../guard/request.ts'
 import type { GuardDenial } from '../guard/verdict.ts'
 import { type NodeStream, peekBody } from './peek-body.ts'
 
@@ -23,16 +23,44 @@ export interface NodeResponse {
  * A request of Node's HTTP server, for a guard. The host is that of the Host field, the path the one in the request line (`target`, before routers cut
  * pieces off it). What proxies add is not looked at; for that there is `publicOrigin`. `kept` are the bytes of a body that somebody has read already.
  */
-export function guardRequestOf(request: NodeRequest, target: string, bodyBytesMax: number, kept?: Uint8Array): GuardRequest {
-  const { method = 'GET', headers, rawHeaders } = request
-  const host = headers.host ?? headers[':authority'] ?? ''
-  const scheme = (request.socket as { encrypted?: boolean } | undefined)?.encrypted ? 'https' : 'http'
-  return {
-    method,
+export class NodeGuardRequest implements GuardRequest {
+  readonly #request: NodeRequest
+  readonly #target: string
+  readonly #bodyBytesMax: number
+  readonly #kept: GuardBody
+
+  constructor(request: NodeRequest, target: string, bodyBytesMax: number, kept?: GuardBody) {
+    this.#request = request
+    this.#target = target
+    this.#bodyBytesMax = bodyBytesMax
+    this.#kept = kept
+  }
+
+  get method(): string {
+    return this.#request.method ?? 'GET'
+  }
+
+  get url(): string {
+    const { headers, socket } = this.#request
     // RFC 9112 §3.2.2: a target in absolute form stands for itself.
-    url: target.startsWith('/') ? `${scheme}://${host}${target}` : target,
-    header: (name) => linesOf(rawHeaders, name),
-    body: () => (mayHaveBody(request) ? (kept ?? peekBody(request, bodyBytesMax)) : undefined),
+    if (!this.#target.startsWith('/')) return this.#target
+    const scheme = (socket as { encrypted?: boolean } | undefined)?.encrypted ? 'https' : 'http'
+    return `${scheme}://${headers.host ?? headers[':authority'] ?? ''}${this.#target}`
+  }
+
+  /** From the lines as they came: `headers` has joined or dropped repeated ones. */
+  header(name: string): readonly string[] {
+    const { rawHeaders } = this.#request
+    const lines: string[] = []
+    for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
+      const given = rawHeaders[i] as string
+      if (given.length === name.length && given.toLowerCase() === name) lines.push(rawHeaders[i + 1] as string)
+    }
+    return lines
+  }
+
+  body(): GuardBody | Promise<GuardBody> {
+    return mayHaveBody(this.#request) ? (this.#kept ?? peekBody(this.#request, this.#bodyBytesMax)) : undefined
   }
 }
 
@@ -45,16 +73,6 @@ export function sendDenial(request: NodeRequest, response: NodeResponse, denial:
 /** The rest of a body that was too large is not waited for. HTTP/2 has no such field, and ends the stream by itself. */
 export function denialHeaders({ httpVersionMajor }: NodeRequest, { status, headers }: GuardDenial): Record<string, string> {
   return status === 413 && httpVersionMajor < 2 ? { ...headers, connection: 'close' } : { ...headers }
-}
-
-/** From the lines as they came: `headers` has joined or dropped repeated ones. */
-function linesOf(rawHeaders: readonly string[], name: string): readonly string[] {
-  const lines: string[] = []
-  for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
-    const given = rawHeaders[i] as string
-    if (given.length === name.length && given.toLowerCase() === name) lines.push(rawHeaders[i + 1] as string)
-  }
-  return lines
 }
 
 function mayHaveBody({ headers, httpVersionMajor }: NodeRequest): boolean {

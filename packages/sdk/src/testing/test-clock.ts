@@ -61,7 +61,7 @@ export function createTestClock(startMs = Date.now()): TestClock {
 
 const TURNS = 3
 /** Where signatures are checked in other threads, a step may wait for one of them several times. */
-const TURNS_IN_THREADS = 4
+const TURNS_IN_THREADS = 6
 const SOMETHING_LONG = new Uint8Array(65_536)
 
 /** Lets everything run that needs no clock: promises, streams, and what is handed to other threads. */

@@ -91,6 +91,8 @@ class FeedFollower implements ViewClient {
   /** When the head was last proven, or the hope for it began. */
   #provenMs = -Infinity
   #behindSeq = -1
+  /** Whether entries were applied of which nobody has been told. */
+  #hasNews = false
   #run: Promise<void> | undefined
 
   constructor({ siteId, service, keys, clock, onChange }: ViewClientOptions) {
@@ -187,7 +189,11 @@ class FeedFollower implements ViewClient {
 
   async #take({ event, data, id }: SseEvent, signal: AbortSignal): Promise<void> {
     const value = parsed(data)
-    if (event === 'heartbeat') return this.#hear(value, signal)
+    if (event === 'heartbeat') {
+      // What was taken away is told first: a signature takes its time.
+      if (this.#hasNews) this.#settle()
+      return this.#hear(value, signal)
+    }
     const entry = parseEntry(value)
     // A kind that is not known is not passed over: it may take something away.
     if (entry?.kind !== event || id !== `${entry.epoch}.${entry.seq}`) throw new LogFault('entry_unreadable')
@@ -196,6 +202,7 @@ class FeedFollower implements ViewClient {
     if (checked === undefined) throw new LogFault('wrong_hash')
     const applied = this.view.apply(checked)
     if (applied !== 'applied' && applied !== 'known') throw new LogFault(applied)
+    this.#hasNews = true
   }
 
   /** A heartbeat that is not signed, too old or too early proves nothing. It does no harm either: the age just goes on growing. */
@@ -267,6 +274,7 @@ class FeedFollower implements ViewClient {
   }
 
   #settle(): void {
+    this.#hasNews = false
     this.#acks.note(this.view.head)
     this.#onChange()
   }
