@@ -20,7 +20,7 @@ export default defineConfig({
   test: {
     pool: 'threads',
     // Most of them wait for processes, disks and clocks: one at a time would leave a core idle.
-    maxWorkers: 2,
+    maxWorkers: 3,
     // No test asserts how long something takes; these only end what hangs, also on a machine that has much else to do.
     testTimeout: 30_000,
     hookTimeout: 60_000,

@@ -64,7 +64,7 @@ export class Stage {
       if (done === 0) for (const { cpuUs } of all) cpuUs.length = 0
       onProgress?.(`requests beside ${unit.name}, round`, done, rounds)
     }
-    const measured = await measure(unit, all, { rounds: 15, sliceMs: 120, warmUpMs: 4000, ...options, onRound })
+    const measured = await measure(unit, all, { rounds: 15, sliceMs: 120, warmUpMs: 1200, ...options, onRound })
     const cpuUsOf = ({ cpuUs }: CountedContestant) => quantile(cpuUs, QUIET)
     return measured.map((row, i) => {
       const cpuUs = cpuUsOf(must(all[i]))

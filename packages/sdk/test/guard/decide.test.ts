@@ -50,7 +50,9 @@ describe('decide', () => {
     const header = (await requestWith()).header('x-service-credential')[0] as string
     for (const at of [10, header.length >> 1, header.length - 40, header.length - 5]) {
       const other = `${header.slice(0, at)}${header[at] === 'A' ? 'B' : 'A'}${header.slice(at + 1)}`
-      expect(await guard.decide(testRequest('GET', URL, { 'x-service-credential': other }), DEMAND), `at ${at}`).toMatchObject({ ok: false })
+      expect(await guard.decide(testRequest('GET', URL, { 'x-service-credential': other }), DEMAND), `at ${at}`).toMatchObject({
+        ok: false,
+      })
     }
   })
 

@@ -32,8 +32,8 @@ export async function openWriter({ file, onAppended, onFatal }: WriterClientOpti
   const isSource = import.meta.url.endsWith('.ts')
   const worker = new Worker(new URL(isSource ? './writer.ts' : './writer.js', import.meta.url), {
     workerData: { file } satisfies WriterOptions,
-    // From the sources, the other packages are read from theirs, whatever the process was told.
-    ...(isSource && { execArgv: [...process.execArgv, '--conditions=countersign-source'] }),
+    // From the sources, the other packages are read from theirs, whatever the process was told. Its own flags are not handed on: a thread refuses some.
+    ...(isSource && { execArgv: ['--conditions=countersign-source'] }),
   })
   const waiting = new Map<number, Waiting>()
   let lastId = 0
