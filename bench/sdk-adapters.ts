@@ -16,8 +16,7 @@ export interface BenchAdaptersOptions extends StageOptions {
 
 /** What a guard costs a route of each framework when the credential has been seen before; beside it what a common middleware for JWTs costs. */
 export async function benchAdapters(sample: Sample, options: BenchAdaptersOptions): Promise<{ rows: HttpRow[]; verdicts: Verdict[] }> {
-  // Many rounds and a short warm-up: who idles for seconds while another is warmed up loses a fifth of its speed to the collector, bare or not.
-  const stage = new Stage(await startLoad(), { ...options, measure: { rounds: 31, sliceMs: 200, warmUpMs: 1200, ...options.measure } })
+  const stage = new Stage(await startLoad(), { ...options, measure: { rounds: 21, sliceMs: 200, warmUpMs: 3000, ...options.measure } })
   try {
     const ours = await stage.start('ours', { dataDir: join(options.directory, 'adapters'), issuer: issuerOf(sample) })
     const neighbour = `http://127.0.0.1:${ours.ready.port}/readyz`
