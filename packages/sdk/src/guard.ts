@@ -82,8 +82,9 @@ export function createGuard(options: GuardOptions): Guard {
   const closing = new AbortController()
   const tokens = createBearerTokens({ siteId, introspect: (token) => service.introspect(token, closing.signal), clock })
   const holderRequest = createHolderRequests(siteId, rest.publicOrigin)
-  const admissions = createNotes<{ readonly allowed: GuardAllow; readonly demand: ReadDemand }>('countersign.admission')
+  const admissions = createNotes<{ readonly allowed: GuardAllow; readonly demand: ReadDemand }>()
   const watch = createLapseWatch((reason) => denial(reason))
+  const signatures = createSignatureMemory()
   const knowledge: Knowledge = {
     site: client.view,
     // Asked anew each time: a decision may wait, and be overtaken.
@@ -91,7 +92,7 @@ export function createGuard(options: GuardOptions): Guard {
       return client.ageMs()
     },
     ageMsMax: failsOpen ? Number.MAX_VALUE : ageMsMax,
-    signatures: createSignatureMemory(),
+    signatures,
   }
   let nonces: NonceStore | undefined = nonceStore && guarded(nonceStore)
   let tokenProblem: ViewProblem | undefined
@@ -133,6 +134,7 @@ export function createGuard(options: GuardOptions): Guard {
 
   /** After everything that may have changed what is known, and when time alone may have. */
   const settle = () => {
+    signatures.forgetTexts()
     if (client.view.head.epoch !== epoch) {
       epoch = client.view.head.epoch
       tokens.forget()

@@ -4,21 +4,35 @@ export interface Notes<Value> {
   get(object: object): Value | undefined
 }
 
-/**
- * Notes stand on the objects themselves, under a symbol that nobody else has. A WeakMap would be tidier, but the collector has to sweep it: with
- * one entry for each request that was half of all the time a busy server had. Objects that cannot be written on get one all the same.
- */
-export function createNotes<Value>(name: string): Notes<Value> {
-  const key = Symbol(name)
-  const ofSealed = new WeakMap<object, Value>()
-  return {
-    set(object, value) {
-      try {
-        ;(object as { [key: symbol]: Value })[key] = value
-      } catch {
-        ofSealed.set(object, value)
-      }
-    },
-    get: (object) => (object as { [key: symbol]: Value | undefined })[key] ?? ofSealed.get(object),
+/** Makes the constructor below put its private field on an object that is there already. */
+class Given {
+  constructor(object: object) {
+    // biome-ignore lint/correctness/noConstructorReturn: that is the point.
+    return object
   }
+}
+
+/**
+ * Like a WeakMap, which the collector would have to sweep: with one entry for each request that was half of all the time a busy server had. A note is
+ * a private field of the object, so nobody else can read, list, print, copy or inherit it.
+ */
+export function createNotes<Value>(): Notes<Value> {
+  class Note extends Given {
+    #value: Value
+
+    constructor(object: object, value: Value) {
+      super(object)
+      this.#value = value
+    }
+
+    static set(object: object, value: Value): void {
+      if (#value in object) object.#value = value
+      else new Note(object, value)
+    }
+
+    static get(object: object): Value | undefined {
+      return #value in object ? object.#value : undefined
+    }
+  }
+  return Note
 }

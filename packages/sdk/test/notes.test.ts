@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { createNotes } from '../src/notes.ts'
 
 test('what is noted about an object is found again, and by nobody else', () => {
-  const [ours, theirs] = [createNotes<number>('one'), createNotes<number>('one')]
+  const [ours, theirs] = [createNotes<number>(), createNotes<number>()]
   const request = { url: '/orders' }
   ours.set(request, 1)
   expect(ours.get(request)).toBe(1)
@@ -12,11 +12,13 @@ test('what is noted about an object is found again, and by nobody else', () => {
   expect(ours.get(request)).toBe(2)
 })
 
-test('a note is seen by no one who lists, prints as JSON or clones the object', () => {
-  const notes = createNotes<object>('one')
+test('a note is seen by no one who lists, prints, copies or inherits from the object', () => {
+  const notes = createNotes<object>()
   const request = { url: '/orders' }
   notes.set(request, { secret: true })
-  expect(Object.keys(request)).toEqual(['url'])
+  expect(Reflect.ownKeys(request)).toEqual(['url'])
+  expect(notes.get({ ...request })).toBeUndefined()
+  expect(notes.get(Object.create(request))).toBeUndefined()
   expect(JSON.stringify(request)).toBe('{"url":"/orders"}')
   expect(Reflect.ownKeys(structuredClone(request))).toEqual(['url'])
 })
@@ -26,7 +28,7 @@ test.each([
   ['sealed', Object.seal({})],
   ['not extensible', Object.preventExtensions({})],
 ])('an object that is %s can be noted too', (_, object) => {
-  const notes = createNotes<number>('one')
+  const notes = createNotes<number>()
   expect(notes.get(object)).toBeUndefined()
   notes.set(object, 1)
   expect(notes.get(object)).toBe(1)

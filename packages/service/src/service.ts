@@ -60,6 +60,8 @@ export async function openService(config: Config, { log, onFatal, sharesPort = f
     const clock = keep(await openClock(store, log))
     const keys = await openServiceKeys(store, config.masterKey, config.baseUrl, clock.nowMs())
     const views = keep(await openLiveViews(store, clock, log, { viewAgeMsMax: config.viewAgeMsMax }))
+    const signatures = createSignatureMemory()
+    views.follow({ applied: () => signatures.forgetTexts(), lost: () => signatures.forgetTexts() })
     const meters = createMeters()
     meters.watchView(() => ({ ageMs: views.age().ageMs, position: views.position }))
     meters.watchWebhooks(async () => {
@@ -74,7 +76,7 @@ export async function openService(config: Config, { log, onFatal, sharesPort = f
       clock,
       keys,
       apiKeys: createApiKeys(store),
-      signatures: createSignatureMemory(),
+      signatures,
       nonces: createStoreNonces(store),
       tokens: createTokenFinder(store),
       seen: keep(createSeenCredentials({ store, nowMs: () => clock.nowMs(), log })),

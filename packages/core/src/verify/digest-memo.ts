@@ -28,6 +28,11 @@ export class DigestMemo {
     this.digests[slot] = digest
   }
 
+  clear(): void {
+    this.texts.fill(undefined)
+    this.digests.fill(undefined)
+  }
+
   private slotOf(text: string): number {
     const step = Math.max(1, Math.floor(text.length / SAMPLED))
     let mixed = this.seed ^ text.length

@@ -23,6 +23,11 @@ export interface SignatureMemory {
   notedDigest(header: string): string | undefined
   /** Notes the digest of a text that may come again soon. */
   note(header: string, digest: string): void
+  /**
+   * Forgets all texts that were noted, and nothing else. To be called every few seconds: a credential that is bound to no key is as good as a password
+   * to whoever finds it in a dump of this process.
+   */
+  forgetTexts(): void
   find(digest: string): Remembered | undefined
   remember(digest: string, credential: Credential, key: PublicKey): void
 }
@@ -76,6 +81,10 @@ class TwoChoiceMemory implements SignatureMemory {
 
   note(header: string, digest: string): void {
     this.memo.keep(header, digest)
+  }
+
+  forgetTexts(): void {
+    this.memo.clear()
   }
 
   find(digest: string): Remembered | undefined {

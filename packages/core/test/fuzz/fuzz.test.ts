@@ -29,6 +29,7 @@ test('control arm: a memory that gives every digest the last good answer is caug
         digest: (header) => honest.digest(header),
         notedDigest: (header) => honest.notedDigest(header),
         note: (header, digest) => honest.note(header, digest),
+        forgetTexts: () => honest.forgetTexts(),
         find: (digest) => honest.find(last ?? digest),
         remember: (digest, credential, key) => {
           last ??= digest
@@ -51,6 +52,7 @@ test('control arm: a memory that takes texts of the same length for the same is 
         digest: (header) => honest.digest(header),
         notedDigest: (header) => noted.get(header.length),
         note: (header, digest) => void noted.set(header.length, digest),
+        forgetTexts: () => noted.clear(),
         find: (digest) => honest.find(digest),
         remember: (digest, credential, key) => honest.remember(digest, credential, key),
       }

@@ -48,3 +48,12 @@ test('a text that is too long to be held is not', () => {
 test('a new one knows nothing, of the empty text either', () => {
   expect(new DigestMemo(1).find('')).toBeUndefined()
 })
+
+test('what is cleared is gone (A236)', () => {
+  const memo = new DigestMemo(4)
+  memo.keep('some text', 'digest')
+  memo.clear()
+  expect(memo.find('some text')).toBeUndefined()
+  memo.keep('some text', 'digest')
+  expect(memo.find('some text')).toBe('digest')
+})

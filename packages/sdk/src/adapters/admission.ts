@@ -26,7 +26,7 @@ class Admission {
   }
 }
 
-const admissions = /* @__PURE__ */ createNotes<Admission>('countersign.admission')
+const admissions = /* @__PURE__ */ createNotes<Admission>()
 
 /**
  * Notes who was let in with this request, or with whatever else the framework hands to its handlers. `onDone` is told, once a signal is wanted, to

@@ -60,6 +60,8 @@ export class NodeGuardRequest implements GuardRequest {
   }
 
   body(): GuardBody | Promise<GuardBody> {
+    // Somebody has put another stream in its place, which may have a body where the request has none.
+    if (this.#kept === 'unseen') return 'unseen'
     return mayHaveBody(this.#request) ? (this.#kept ?? peekBody(this.#request, this.#bodyBytesMax)) : undefined
   }
 }

@@ -191,7 +191,8 @@ class FeedFollower implements ViewClient {
     const value = parsed(data)
     if (event === 'heartbeat') {
       // What was taken away is told first: a signature takes its time.
-      if (this.#hasNews) this.#settle()
+      if (this.#hasNews) this.#onChange()
+      this.#hasNews = false
       return this.#hear(value, signal)
     }
     const entry = parseEntry(value)

@@ -68,6 +68,18 @@ test('a hook that comes first and puts another stream in place is found out, and
   await site.close()
 })
 
+test('a body that a hook made up for a request without one is not taken for signed', async () => {
+  const site = await createTestSite()
+  const app = application(await site.guard(), () => undefined)
+  app.addHook('preParsing', async () => (await import('node:stream')).Readable.from(['{"amount":1000000}']))
+  const bound = await site.issue({ scope: 'orders:write', bound: true })
+  const headers = await bound.headersFor('POST', 'http://127.0.0.1/orders')
+  const answer = await app.inject({ method: 'POST', url: '/orders', headers: { ...headers, host: '127.0.0.1' } })
+  expect([answer.statusCode, answer.json()]).toMatchObject([500, { message: expect.stringContaining('the body was read before') }])
+  await app.close()
+  await site.close()
+})
+
 test('as another hook than preParsing it says so', async () => {
   const site = await createTestSite()
   const app = Fastify()

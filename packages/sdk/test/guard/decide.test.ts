@@ -1,3 +1,4 @@
+import { sha256Hex } from '@countersign/core'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Guard } from '../../src/guard.ts'
 import { testRequest } from '../../src/testing/test-request.ts'
@@ -59,6 +60,15 @@ describe('decide', () => {
   test('refuses for another scope what it has just let in', async () => {
     await warmUp()
     expect(await guard.decide(await requestWith(), { scope: 'orders:write' })).toMatchObject({ ok: false, code: 'scope_insufficient' })
+  })
+
+  test('keeps the text of no credential for longer than until the next heartbeat (A236)', async () => {
+    await warmUp()
+    await site.advance(6_000)
+    const verdict = guard.decide(await requestWith(), DEMAND)
+    // Only where hashes are made in other threads can it be seen from outside: what is not noted has to be hashed.
+    expect(verdict instanceof Promise).toBe(sha256Hex('') instanceof Promise)
+    expect((await verdict).ok).toBe(true)
   })
 
   test('throws at once for a demand that nobody could satisfy', async () => {
