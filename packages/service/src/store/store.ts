@@ -93,6 +93,11 @@ export interface Store {
   logPosition(): Promise<number>
   /** Where the log of each site ends, by site. */
   siteHeads(page: Page): Promise<readonly SiteHead[]>
+  /**
+   * The links between epochs that lead to the current one: the newest `limit`, oldest first. A site that was created in the current epoch has
+   * none.
+   */
+  epochLinks(siteId: SiteId, limit: number): Promise<readonly EpochLink[]>
   /** Calls back when something may have been appended, here or elsewhere. A hint: it may come late, twice or never. */
   onAppend(listener: () => void): () => void
 
@@ -445,6 +450,13 @@ export interface Reinstated {
 
 export interface SiteHead extends LogHead {
   readonly siteId: SiteId
+}
+
+/** States that the log of a site in `epoch` continues the log of `previous.epoch` from that head, and from no later one. */
+export interface EpochLink {
+  readonly epoch: string
+  readonly previous: LogHead
+  readonly atMs: number
 }
 
 export interface PlacedEntry {

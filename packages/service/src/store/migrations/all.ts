@@ -3,7 +3,8 @@ import { timeResets } from './0002-time-resets.ts'
 import { webhooks } from './0003-webhooks.ts'
 import { signIn } from './0004-sign-in.ts'
 import { feedStreams } from './0005-feed-streams.ts'
+import { epochs } from './0006-epochs.ts'
 import type { Migration } from './migration.ts'
 
 /** In order, numbered from 1 without holes. */
-export const migrations: readonly Migration[] = [begin, timeResets, webhooks, signIn, feedStreams]
+export const migrations: readonly Migration[] = [begin, timeResets, webhooks, signIn, feedStreams, epochs]

@@ -4,7 +4,7 @@ import { apiKeyBySha256, apiKeys, apiKeysById, createApiKey, deleteApiKey } from
 import { audit, auditRows } from './audit.ts'
 import { credentials, learnCredentials, statuses } from './credentials.ts'
 import { deliveries, dueWebhooks, nextDelivery, replayDelivery, webhookLoad } from './deliveries.ts'
-import { beginEpoch, beginLog, logState } from './epoch.ts'
+import { beginEpoch, beginLog, epochLinks, logState } from './epoch.ts'
 import { creditStreams, endFeedNode, feedStreams, reportStreams } from './feed-streams.ts'
 import { addIssuer, changeIssuer, changeIssuerKey, fetchedIssuers, issuer, issuers } from './issuers.ts'
 import { entriesAfter, logPosition, siteEntriesAfter, siteHeads, siteRecordsAfter } from './log.ts'
@@ -82,6 +82,7 @@ const reading = {
   siteRecordsAfter,
   logPosition,
   siteHeads,
+  epochLinks,
   feedStreams,
   webhook,
   webhooks,

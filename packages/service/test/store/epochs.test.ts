@@ -1,0 +1,85 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { SiteId } from '@countersign/core'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import type { Config } from '../../src/config.ts'
+import { backupStore, beginNewEpoch, restoreStore } from '../../src/store/maintenance.ts'
+import { openStore } from '../../src/store/open.ts'
+import type { Store } from '../../src/store/store.ts'
+import { act, NOW, newSite, ppid, quietLog } from './fixtures.ts'
+import { lastEntryOf } from './log-reading.ts'
+import { type PostgresServer, startPostgres } from './postgres-server.ts'
+
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 120_000 })
+
+const directory = mkdtempSync(join(tmpdir(), 'countersign-epoch-links-'))
+let server: PostgresServer
+beforeAll(async () => {
+  server = await startPostgres()
+})
+afterAll(async () => {
+  await server?.stop()
+  rmSync(directory, { recursive: true })
+})
+
+const open = (config: Config['store']) => openStore(config, { log: quietLog, onFatal: () => {} })
+const revoke = (store: Store, siteId: SiteId) => store.revokeUser({ siteId, ppid: ppid(), reason: undefined }, act())
+async function headOf(store: Store, siteId: SiteId) {
+  const { epoch, seq, hash } = await lastEntryOf(store, siteId)
+  return { epoch, seq, hash }
+}
+
+const places: readonly [string, () => Promise<Config['store']>][] = [
+  ['SQLite', async () => ({ kind: 'sqlite', file: join(directory, 'store', 'store.db') })],
+  ['PostgreSQL', async () => ({ kind: 'postgres', url: await server.createDatabase() })],
+]
+
+describe.each(places)('links between epochs on %s', (_name, place) => {
+  it('name the head that each epoch continues, oldest first, the newest of them when there are many', async () => {
+    const config = await place()
+    const { siteId } = newSite()
+    const { siteId: later } = newSite()
+    const heads = []
+    const begun = []
+    for (let turn = 0; turn < 3; turn++) {
+      const store = await open(config)
+      if (turn === 0) {
+        await store.createSite(newSite({ siteId }), act())
+        expect(await store.epochLinks(siteId, 16)).toEqual([])
+      }
+      await revoke(store, siteId)
+      heads.push(await headOf(store, siteId))
+      await store.close()
+      // Clocks may run backwards; the order must not depend on them.
+      begun.push({ ...(await beginNewEpoch(config, NOW - turn * 1000)), atMs: NOW - turn * 1000 })
+    }
+    const store = await open(config)
+    await store.createSite(newSite({ siteId: later }), act())
+    const expected = begun.map(({ epoch, atMs }, i) => ({ epoch, previous: heads[i], atMs }))
+    expect(expected[1]?.previous?.epoch).toBe(expected[0]?.epoch)
+    expect(await store.epochLinks(siteId, 16)).toEqual(expected)
+    expect(await store.epochLinks(siteId, 2)).toEqual(expected.slice(1))
+    expect(await store.epochLinks(later, 16)).toEqual([])
+    await store.close()
+  })
+})
+
+describe('links between epochs after a restore', () => {
+  it('name the head of the backup, not the later one of the store that was replaced', async () => {
+    const config = { kind: 'sqlite', file: join(directory, 'restored', 'store.db') } as const
+    const { siteId } = newSite()
+    const store = await open(config)
+    await store.createSite(newSite({ siteId }), act())
+    await revoke(store, siteId)
+    const previous = await headOf(store, siteId)
+    const copy = join(directory, 'copy.db')
+    await backupStore(config, copy)
+    await revoke(store, siteId)
+    await store.close()
+    const { epoch } = await restoreStore(config, copy, NOW)
+    const restored = await open(config)
+    expect(await restored.epochLinks(siteId, 16)).toEqual([{ epoch, previous, atMs: NOW }])
+    await restored.close()
+  })
+})
