@@ -1,11 +1,9 @@
 import { parseSiteId, type SiteId } from '../credential/ids.ts'
-import { decodeBase64url, encodeBase64url } from '../encoding/base64url.ts'
 import { canonicalJson } from '../encoding/jcs.ts'
 import { parseTime } from '../encoding/rfc3339.ts'
-import { encodeUtf8 } from '../encoding/utf8.ts'
-import { crypto } from '../proof/crypto.ts'
 import type { PrivateKey, PublicKey } from '../proof/keys.ts'
 import { isEpoch, isSeq, isSha256Hex, isTime, parseFields } from './entry.ts'
+import { isFeedSignature, signFeedText } from './feed-signature.ts'
 import type { HeadProof } from './head-age.ts'
 import { isKid, isSignature, type SnapshotEnd, type SnapshotHead } from './snapshot.ts'
 
@@ -45,12 +43,12 @@ export function snapshotText({ site_id, epoch, seq, hash, as_of }: SnapshotHead,
 }
 
 export async function signHeartbeat(fields: HeartbeatFields, key: PrivateKey): Promise<Heartbeat> {
-  return { ...fields, signature: await sign(heartbeatText(fields), key) }
+  return { ...fields, signature: await signFeedText(heartbeatText(fields), key) }
 }
 
 /** The proof of the head when the signature holds under this key, otherwise undefined. Finding the key of `kid` is the caller's part. */
 export async function checkHeartbeat(heartbeat: Heartbeat, key: PublicKey): Promise<HeadProof | undefined> {
-  return (await holds(heartbeatText(heartbeat), heartbeat.signature, key)) ? headProof(heartbeat) : undefined
+  return (await isFeedSignature(heartbeatText(heartbeat), heartbeat.signature, key)) ? headProof(heartbeat) : undefined
 }
 
 /** The last line of a snapshot. */
@@ -60,7 +58,7 @@ export async function signSnapshot(
   kid: string,
   key: PrivateKey,
 ): Promise<SnapshotEnd> {
-  return { type: 'end', ...digest, kid, signature: await sign(snapshotText(head, digest.sha256), key) }
+  return { type: 'end', ...digest, kid, signature: await signFeedText(snapshotText(head, digest.sha256), key) }
 }
 
 /**
@@ -74,21 +72,10 @@ export async function checkSnapshot(
   key: PublicKey,
 ): Promise<HeadProof | undefined> {
   if (end.lines !== received.lines || end.sha256 !== received.sha256) return undefined
-  return (await holds(snapshotText(head, end.sha256), end.signature, key)) ? headProof(head) : undefined
+  return (await isFeedSignature(snapshotText(head, end.sha256), end.signature, key)) ? headProof(head) : undefined
 }
 
 function headProof({ site_id, epoch, seq, hash, as_of }: Omit<HeartbeatFields, 'kid'>): HeadProof | undefined {
   const asOfMs = parseTime(as_of)
   return asOfMs === undefined ? undefined : { siteId: site_id, epoch, seq, hash, asOfMs }
-}
-
-async function sign(text: string, key: PrivateKey): Promise<string> {
-  // The contract says Ed25519; a key of another kind would make signatures that no reader takes.
-  if (key.publicKey.algorithm !== 'Ed25519') throw new TypeError('heads are signed with Ed25519 only')
-  return encodeBase64url(await key.sign(encodeUtf8(text)))
-}
-
-async function holds(text: string, signature: string, key: PublicKey): Promise<boolean> {
-  const bytes = decodeBase64url(signature)
-  return bytes !== undefined && key.algorithm === 'Ed25519' && crypto.verify(key, encodeUtf8(text), bytes)
 }
