@@ -8,6 +8,7 @@ import {
   permissionId,
   ppid,
   RANDOM_256,
+  scopeList,
   siteId,
   someScopes,
   time,
@@ -55,13 +56,27 @@ export const offerSchema = z
   .meta({ id: 'Offer' })
 export type Offer = z.input<typeof offerSchema>
 
-export const claimRequestSchema = z.strictObject({
-  offer: codedText('code_invalid', isRandom256, 'must be the code of an offer', {
-    pattern: RANDOM_256,
-    description: 'The code in the offer’s link.',
-  }),
-  holder_key: holderKey,
+const offerCode = codedText('code_invalid', isRandom256, 'must be the code of an offer', {
+  pattern: RANDOM_256,
+  description: 'The code in the offer’s link.',
 })
+
+export const offerQuestionSchema = z.strictObject({ offer: offerCode })
+export type OfferQuestion = z.input<typeof offerQuestionSchema>
+
+export const offerDetailsSchema = z
+  .strictObject({
+    site_id: siteId,
+    name: z.string().nullable().meta({ description: 'The name that the site has chosen for itself.' }),
+    scope: scopeList,
+    ttl_seconds: z.int().positive().meta({ description: 'How long the credential will be valid, from the claim on.' }),
+    issuer: z.string().meta({ description: 'The DID of the issuer that will sign the credential.' }),
+    expires_at: time.meta({ description: 'Until when the offer can be claimed.' }),
+  })
+  .meta({ id: 'OfferDetails' })
+export type OfferDetails = z.input<typeof offerDetailsSchema>
+
+export const claimRequestSchema = z.strictObject({ offer: offerCode, holder_key: holderKey })
 export type ClaimRequest = z.input<typeof claimRequestSchema>
 
 export const claimedCredentialSchema = z.strictObject({ credential: accessCredentialSchema }).meta({ id: 'ClaimedCredential' })
@@ -109,11 +124,26 @@ export const issuingEndpoints = {
     noStore: true,
     refusals: 'page',
   }),
+  read_offer: endpoint({
+    method: 'POST',
+    path: '/wallet/offer',
+    summary: 'The wallet page shows what is offered, before the user accepts it',
+    description: 'Does not use the offer up. An offer that is unknown, expired or claimed is code_invalid.',
+    tag: 'wallet',
+    auth: 'page',
+    rateLimit: 'caller',
+    request: { body: offerQuestionSchema },
+    answers: { 200: { description: 'What is offered.', body: offerDetailsSchema } },
+    problems: ['code_invalid', 'credential_revoked', 'store_unavailable'],
+    noStore: true,
+  }),
   claim_offer: endpoint({
     method: 'POST',
     path: '/wallet/claim',
     summary: 'The wallet page claims an offer',
-    description: 'Once. The request is signed by holder_key (RFC 9421), so that nobody binds a credential to a key that is not theirs.',
+    description:
+      'The request is signed by holder_key (RFC 9421), so that no credential is bound to a key that is not the claimer’s. Until the offer expires, the ' +
+      'same key can repeat the claim and gets the same credential; for any other key a claimed offer is code_invalid.',
     tag: 'wallet',
     auth: 'page',
     rateLimit: 'caller',

@@ -21,6 +21,7 @@ POST /api/wallet/reinstate-user 200
 GET /api/wallet/revocation-status 200
 POST /api/wallet/credentials 201
 POST /api/wallet/offers 201
+POST /wallet/offer 200
 POST /wallet/claim 201
 GET /wallet 200
 POST /auth/sdk-request 201

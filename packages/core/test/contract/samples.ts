@@ -56,6 +56,7 @@ export const bodies: Partial<Record<EndpointId, Json>> = {
     holder_key: `did:key:${MULTIKEY}`,
   },
   create_offer: { site_id: SITE, ppid: PPID, scope: ['orders:read'], permission_id: 'perm_orders', ttl_seconds: 600 },
+  read_offer: { offer: RANDOM },
   claim_offer: { offer: RANDOM, holder_key: `did:key:${MULTIKEY}` },
   start_sign_in: {
     site_id: SITE,
@@ -226,6 +227,16 @@ export const answers: Partial<Record<EndpointId, Json[]>> = {
   ],
   issue_credential: [{ credential, credential_id: CREDENTIAL_ID, ppid: PPID, expires_at: LATER }],
   create_offer: [{ offer_url: 'https://auth.example/wallet#offer', expires_in: 900 }],
+  read_offer: [
+    {
+      site_id: SITE,
+      name: null,
+      scope: ['orders:read'],
+      ttl_seconds: 600,
+      issuer: 'did:web:auth.example',
+      expires_at: '2026-01-01T00:15:00Z',
+    },
+  ],
   claim_offer: [{ credential }],
   start_sign_in: [{ state: RANDOM, auth_url: 'https://auth.example/auth/sign-in?state=x', expires_in: 600 }],
   present: [{ callback_url: 'https://auth.example/auth/sdk-callback?state=x&payload=y' }],

@@ -40,8 +40,8 @@ export interface IssuedToUser {
 
 export type IssueDeps = Pick<Deps, 'store' | 'keys' | 'views'>
 
-/** Writes down what was issued, before anybody gets it; throws where it must not be. */
-export type KeepIssued = (issued: SeenCredential) => Promise<void>
+/** Records what was issued before the caller gets it; throws where it must not be issued. */
+export type KeepIssued = (issued: SeenCredential, credential: JsonObject) => Promise<void>
 
 /**
  * Signs a credential with the service's own key. When this returns, it is known here: it can be listed, asked about and revoked.
@@ -88,7 +88,7 @@ export async function issueForUser(
     holderBound: holderKey !== undefined,
     source: 'issued',
   } as const
-  await keep(seen)
+  await keep(seen, credential)
   return { credential, credentialId, ppid, expiresAtMs }
 }
 
@@ -137,7 +137,8 @@ async function trustInUs(
   return issuer
 }
 
-function ttlOf(wanted: number | undefined, site: Site, issuerMax: number | undefined): number {
+/** How long a credential of this site is valid. Throws `ttl_out_of_range` for more than the site or its trust in the issuer allows. */
+export function ttlOf(wanted: number | undefined, site: Site, issuerMax: number | undefined): number {
   const max = Math.min(limits.credential_lifetime_seconds_max, site.credentialTtlSecondsMax ?? Infinity, issuerMax ?? Infinity)
   if (wanted === undefined) return Math.min(limits.credential_lifetime_seconds_default, max)
   if (wanted <= max) return wanted

@@ -1,11 +1,11 @@
-import { checkHolderProof, type HolderRequest, type JsonObject } from '@countersign/core'
+import { checkHolderProof, type HolderRequest, type JsonObject, type Scope } from '@countersign/core'
 import { limits } from '@countersign/core/contract'
 import type { Deps } from '../deps.ts'
 import { secretSha256 } from '../keys/secret-text.ts'
 import { Problem } from '../problem.ts'
-import type { Act } from '../store/store.ts'
+import type { Act, Offer, Site } from '../store/store.ts'
 import { problemOf } from './guard.ts'
-import { checkHolderKey, type IssueDeps, type IssueOrder, issueForUser, type KeepIssued, settleOrder } from './issue-for-user.ts'
+import { checkHolderKey, type IssueDeps, type IssueOrder, issueForUser, type KeepIssued, settleOrder, ttlOf } from './issue-for-user.ts'
 import { createOneTimeSecret } from './start-sign-in.ts'
 
 /**
@@ -21,6 +21,33 @@ export async function createOffer(deps: IssueDeps, order: Omit<IssueOrder, 'hold
   return code
 }
 
+/** What a person is told of an offer before accepting it. */
+export interface OfferedCredential {
+  readonly site: Site
+  readonly scope: readonly Scope[]
+  /** How long the credential will be valid from the claim on. */
+  readonly ttlSeconds: number
+  readonly issuer: string
+  /** Until when the offer can be claimed. */
+  readonly expiresAtMs: number
+}
+
+/**
+ * Reads an offer without using it up. Throws `code_invalid` alike for one that is unknown, expired or claimed, and `credential_revoked` when its
+ * user was revoked since.
+ */
+export async function readOffer(deps: IssueDeps & Pick<Deps, 'clock'>, code: string): Promise<OfferedCredential> {
+  const offer = await requireOffer(deps, secretSha256(code))
+  if (offer.claim !== undefined) throw new Problem('code_invalid')
+  requireNotRevoked(deps, offer)
+  const { siteId, scope, expiresAtMs } = offer
+  const site = await deps.store.site(siteId)
+  if (site === undefined) throw new Problem('code_invalid')
+  const issuer = deps.keys.issuerDid
+  const ttlSecondsMax = deps.views.view(siteId)?.issuer(issuer)?.credentialTtlSecondsMax
+  return { site, scope, ttlSeconds: await orOfferInvalid(() => ttlOf(offer.ttlSeconds, site, ttlSecondsMax)), issuer, expiresAtMs }
+}
+
 export interface Claim {
   readonly code: string
   readonly holderKey: string
@@ -29,34 +56,56 @@ export interface Claim {
 }
 
 /**
- * Issues what was offered, bound to the key of whoever claims it, once. The request must be signed by that key: nobody can have a credential bound to
- * a key that is not theirs. `code_invalid` for an offer that is unknown, claimed or too old; `credential_revoked` when its user was revoked since.
+ * Issues what was offered, bound to the claimer's key, once. The same claim can be repeated with the same key until the offer expires, and is answered
+ * with the same credential: an answer that got lost costs nobody their access. Every claim must be signed by the key, so that no credential is bound to
+ * a key that is not the claimer's.
+ *
+ * `code_invalid` for an offer that is unknown, expired or claimed with another key; `credential_revoked` when its user was revoked since. Cheap checks
+ * come first: without an offer and a signature there is no curve arithmetic, and no nonce is stored.
  */
 export async function claimOffer(
   deps: IssueDeps & Pick<Deps, 'clock' | 'nonces'>,
   { code, holderKey, request }: Claim,
   requestId: string,
 ): Promise<JsonObject> {
-  await proveKey(deps, holderKey, request)
   const sha256 = secretSha256(code)
-  const offer = await deps.store.offer(sha256)
-  const atMs = deps.clock.nowMs()
-  if (offer === undefined || !(atMs < offer.expiresAtMs)) throw new Problem('code_invalid')
+  const offer = await requireOffer(deps, sha256)
+  if (offer.claim !== undefined && offer.claim.holderKey !== holderKey) throw new Problem('code_invalid')
+  if (request.header('signature-input') === undefined) throw new Problem('proof_required', 'sign the request with holder_key (RFC 9421)')
+  await proveKey(deps, holderKey, request)
+  requireNotRevoked(deps, offer)
+  if (offer.claim !== undefined) return offer.claim.credential
+
   const { siteId, ppid, scope, permissionId, ttlSeconds } = offer
-  // Revoked for whatever is signed from now on, and not only for what was signed before a reinstatement.
-  const isRevoked = deps.views.view(siteId)?.userRevocation(ppid, Number.MAX_SAFE_INTEGER) !== undefined
-  if (offer.isKilled || isRevoked) {
-    throw new Problem('credential_revoked', 'the access that was offered has been revoked')
-  }
-  const act: Act = { actor: offer.actor, atMs, requestId }
+  const act: Act = { actor: offer.actor, atMs: deps.clock.nowMs(), requestId }
   const order = { siteId, user: { ppid }, scope, permissionId, ttlSeconds, holderKey }
-  const keep: KeepIssued = async (issued) => {
-    if (!(await deps.store.claimOffer(sha256, issued, act))) throw new Problem('code_invalid')
+  // Of several claims with the same key at the same time, each gets the credential of the first.
+  let claimed: JsonObject | undefined
+  const keep: KeepIssued = async (issued, credential) => {
+    claimed = await deps.store.claimOffer(sha256, { holderKey, credential }, issued, act)
+    if (claimed === undefined) throw new Problem('code_invalid')
   }
+  const { credential } = await orOfferInvalid(() => issueForUser(deps, order, act, keep))
+  return claimed ?? credential
+}
+
+async function requireOffer({ store, clock }: Pick<Deps, 'store' | 'clock'>, sha256: string): Promise<Offer> {
+  const offer = await store.offer(sha256)
+  if (offer === undefined || !(clock.nowMs() < offer.expiresAtMs)) throw new Problem('code_invalid')
+  return offer
+}
+
+function requireNotRevoked({ views }: Pick<Deps, 'views'>, { siteId, ppid, isKilled }: Offer): void {
+  // Whatever is signed from now on would be revoked, and not only what was signed before a reinstatement.
+  const isRevoked = views.view(siteId)?.userRevocation(ppid, Number.MAX_SAFE_INTEGER) !== undefined
+  if (isKilled || isRevoked) throw new Problem('credential_revoked', 'the access that was offered has been revoked')
+}
+
+/** The site may have changed its settings since it made the offer. The claimer cannot repair that: the offer is invalid. */
+async function orOfferInvalid<T>(issue: () => T | Promise<T>): Promise<T> {
   try {
-    return (await issueForUser(deps, order, act, keep)).credential
+    return await issue()
   } catch (thrown) {
-    // The site has changed its mind since: that is its matter, and whoever claims cannot mend it.
     const isOver = thrown instanceof Problem && (thrown.code === 'api_key_forbidden' || thrown.code === 'ttl_out_of_range')
     throw isOver ? new Problem('code_invalid', 'The site no longer gives out what this offer is for.', { cause: thrown }) : thrown
   }

@@ -36,6 +36,7 @@ import { accessContext } from './ns.ts'
 import { problemPage } from './problems.ts'
 import type { Route } from './route.ts'
 import { claimOffer } from './wallet/claim.ts'
+import { readOffer } from './wallet/offer.ts'
 import { walletPage } from './wallet.ts'
 
 /** What is built: a route for an endpoint of the contract, by its id. An endpoint without one is not there at all. */
@@ -54,6 +55,7 @@ export const routes: Routes = {
   revocation_status: revocationStatus,
   issue_credential: issueCredential,
   create_offer: createOffer,
+  read_offer: readOffer,
   claim_offer: claimOffer,
   wallet_page: walletPage,
   start_sign_in: startSignIn,

@@ -1,4 +1,4 @@
-import type { CredentialId, Entry, EntryKind, KeyState, LogHead, PermissionId, Ppid, Scope, SiteId } from '@countersign/core'
+import type { CredentialId, Entry, EntryKind, JsonObject, KeyState, LogHead, PermissionId, Ppid, Scope, SiteId } from '@countersign/core'
 import type { Permission } from '@countersign/core/contract'
 
 /**
@@ -154,10 +154,13 @@ export interface Store {
   /** Uses up a code: for exactly one of all who ask with the right challenge, before its end, and never for somebody who is revoked by now. */
   redeemSignIn(codeSha256: string, codeChallenge: string, nowMs: number): Promise<SignInPresentation | undefined>
   createOffer(offer: NewOffer, act: Act): Promise<void>
-  /** One that was not claimed; whether it has ended or was killed is for the caller to see. */
+  /** The caller checks whether the offer has expired, was killed or is claimed already. */
   offer(sha256: string): Promise<Offer | undefined>
-  /** Claims an offer and writes down what was issued for it: true for exactly one of all who ask. */
-  claimOffer(sha256: string, issued: SeenCredential, act: Act): Promise<boolean>
+  /**
+   * Claims an offer for a holder key and records what was issued for it, once. Answers with the credential that the offer was claimed for: the given one,
+   * or that of an earlier claim with the same key. Undefined when another key has claimed the offer, and when it has expired or was killed.
+   */
+  claimOffer(sha256: string, claim: OfferClaim, issued: SeenCredential, act: Act): Promise<JsonObject | undefined>
 
   // Who follows the feeds. Not worth keeping for long: whatever stands here ends with its connection, or soon after its node.
   /**
@@ -417,6 +420,13 @@ export interface Offer extends NewOffer {
   readonly actor: string
   /** The user was revoked since. */
   readonly isKilled: boolean
+  /** Kept until the offer expires, so that a claim whose answer was lost can be repeated. */
+  readonly claim: OfferClaim | undefined
+}
+export interface OfferClaim {
+  readonly holderKey: string
+  /** Signed, and bound to that key. */
+  readonly credential: JsonObject
 }
 
 export interface Revoked {

@@ -259,32 +259,58 @@ export function signInSuite(store: TheStore): void {
       return { made, credential }
     }
 
+    const claimBy = (holderKey: string, { credentialId: id }: { readonly credentialId: string }) => ({ holderKey, credential: { id } })
+
     it('comes back as it was made, with whoever made it', async () => {
       const { made } = await offer()
-      expect(await store().offer(made.sha256)).toEqual({ ...made, actor: act().actor, isKilled: false })
+      expect(await store().offer(made.sha256)).toEqual({ ...made, actor: act().actor, isKilled: false, claim: undefined })
       expect(await store().offer(sha256())).toBeUndefined()
       const rows = await store().auditRows(made.siteId, { after: undefined, limit: 10 })
       expect(rows.map(({ action, target }) => [action, target])).toContainEqual(['offer.create', made.ppid])
     })
 
-    it(`is claimed by exactly one of ${TRIES} who try at the same time, and what was issued for it is known then`, async () => {
+    it(`is claimed by exactly one of ${TRIES} keys that try at the same time, and what was issued for it is known then`, async () => {
       const { made } = await offer()
       const claims = Array.from({ length: TRIES }, () => seen(made.siteId, { ppid: made.ppid }))
-      const answers = await Promise.all(claims.map((claim) => store().claimOffer(made.sha256, claim, act())))
-      expect(answers.filter(Boolean)).toHaveLength(1)
+      const answers = await Promise.all(
+        claims.map((claim, i) => store().claimOffer(made.sha256, claimBy(`did:key:${i}`, claim), claim, act())),
+      )
+      const winner = answers.findIndex((answer) => answer !== undefined)
+      expect(answers.filter((answer) => answer !== undefined)).toEqual([{ id: claims[winner]?.credentialId }])
       const known = await store().credentials(made.siteId, { ppid: made.ppid }, { after: undefined, limit: 10 })
-      expect(known.map(({ credentialId }) => credentialId)).toEqual([claims[answers.indexOf(true)]?.credentialId])
-      expect(await store().offer(made.sha256)).toBeUndefined()
+      expect(known.map(({ credentialId }) => credentialId)).toEqual([claims[winner]?.credentialId])
+      expect((await store().offer(made.sha256))?.claim?.holderKey).toBe(`did:key:${winner}`)
     })
 
-    it('is not claimed after its end, nor once its user is revoked', async () => {
+    it('A2: gives one key that claims it many times at once the same credential, and only that one is known', async () => {
+      const { made } = await offer()
+      const claims = Array.from({ length: 100 }, () => seen(made.siteId, { ppid: made.ppid }))
+      const answers = await Promise.all(claims.map((claim) => store().claimOffer(made.sha256, claimBy('did:key:a', claim), claim, act())))
+      const known = await store().credentials(made.siteId, { ppid: made.ppid }, { after: undefined, limit: 10 })
+      expect(known).toHaveLength(1)
+      expect(new Set(answers.map((answer) => answer?.id))).toEqual(new Set([known[0]?.credentialId]))
+      const rows = await store().auditRows(made.siteId, { after: undefined, limit: 200 })
+      expect(rows.filter(({ action }) => action === 'credential.issue')).toHaveLength(1)
+    })
+
+    it('is not claimed after its end, nor once its user is revoked, also not again', async () => {
       const late = await offer()
-      expect(await store().claimOffer(late.made.sha256, late.credential, { ...act(), atMs: late.made.expiresAtMs })).toBe(false)
+      const atEnd = { ...act(), atMs: late.made.expiresAtMs }
+      const claim = claimBy('did:key:a', late.credential)
+      expect(await store().claimOffer(late.made.sha256, claim, late.credential, atEnd)).toBeUndefined()
+      expect(await store().claimOffer(late.made.sha256, claim, late.credential, act())).toEqual(claim.credential)
+      expect(await store().claimOffer(late.made.sha256, claim, late.credential, atEnd)).toBeUndefined()
       const { made, credential } = await offer()
-      await store().revokeUser({ siteId: made.siteId, ppid: made.ppid, reason: undefined }, act())
-      await store().reinstateUser({ siteId: made.siteId, ppid: made.ppid, reason: undefined }, act())
-      expect((await store().offer(made.sha256))?.isKilled).toBe(true)
-      expect(await store().claimOffer(made.sha256, credential, act())).toBe(false)
+      await store().claimOffer(made.sha256, claimBy('did:key:a', credential), credential, act())
+      const other = await offer()
+      for (const { siteId, ppid: user } of [made, other.made]) {
+        await store().revokeUser({ siteId, ppid: user, reason: undefined }, act())
+        await store().reinstateUser({ siteId, ppid: user, reason: undefined }, act())
+      }
+      for (const one of [made, other.made]) {
+        expect((await store().offer(one.sha256))?.isKilled).toBe(true)
+        expect(await store().claimOffer(one.sha256, claimBy('did:key:a', credential), credential, act())).toBeUndefined()
+      }
     })
 
     it('is swept away when it has ended', async () => {

@@ -1,7 +1,7 @@
-import type { PermissionId, Ppid, SiteId } from '@countersign/core'
+import type { JsonObject, PermissionId, Ppid, SiteId } from '@countersign/core'
 import { json, number, optionalNumber, optionalText, text } from '../columns.ts'
-import { lock, type Program, row, write } from '../program.ts'
-import type { Act, NewOffer, Offer, SeenCredential } from '../store.ts'
+import { lock, type Program, type Row, row, write } from '../program.ts'
+import type { Act, NewOffer, Offer, OfferClaim, SeenCredential } from '../store.ts'
 import { auditDone } from './audit.ts'
 import { learnCredentials } from './credentials.ts'
 import { userLock } from './tokens.ts'
@@ -23,7 +23,7 @@ export function* createOffer(offer: NewOffer, act: Act): Program<void> {
 }
 
 export function* offer(sha256: string): Program<Offer | undefined> {
-  const found = yield* row('SELECT * FROM offers WHERE sha256 = $1 AND claimed_at IS NULL', sha256)
+  const found = yield* row('SELECT * FROM offers WHERE sha256 = $1', sha256)
   if (found === undefined) return undefined
   return {
     sha256,
@@ -35,18 +35,39 @@ export function* offer(sha256: string): Program<Offer | undefined> {
     actor: text(found, 'actor'),
     isKilled: optionalNumber(found, 'killed_at') !== undefined,
     expiresAtMs: number(found, 'expires_at'),
+    claim: claimOf(found),
   }
 }
 
-/** Whoever revokes the user holds the same lock: the claim comes before, and is revoked with the rest, or after, and finds the offer killed. */
-export function* claimOffer(sha256: string, seen: SeenCredential, act: Act): Program<boolean> {
+/**
+ * A revocation of the user takes the same lock: either the claim comes first and is revoked with the rest, or it comes later and finds the offer
+ * killed. Of several claims with the same key the first one counts, and the others are answered with its credential.
+ */
+export function* claimOffer(
+  sha256: string,
+  { holderKey, credential }: OfferClaim,
+  seen: SeenCredential,
+  act: Act,
+): Program<JsonObject | undefined> {
   yield* lock(userLock(seen.siteId, seen.ppid))
   const claimed = yield* row(
-    `UPDATE offers SET claimed_at = $2 WHERE sha256 = $1 AND claimed_at IS NULL AND killed_at IS NULL AND expires_at > $2 RETURNING sha256`,
+    `UPDATE offers SET claimed_at = $2, holder_key = $3, credential = $4
+     WHERE sha256 = $1 AND claimed_at IS NULL AND killed_at IS NULL AND expires_at > $2 RETURNING sha256`,
     sha256,
     act.atMs,
+    holderKey,
+    JSON.stringify(credential),
   )
-  if (claimed === undefined) return false
+  if (claimed === undefined) {
+    const found = yield* offer(sha256)
+    const isOver = found === undefined || found.isKilled || !(act.atMs < found.expiresAtMs)
+    return isOver || found.claim?.holderKey !== holderKey ? undefined : found.claim.credential
+  }
   yield* learnCredentials([seen], act.atMs, act)
-  return true
+  return credential
+}
+
+function claimOf(found: Row): OfferClaim | undefined {
+  const holderKey = optionalText(found, 'holder_key')
+  return holderKey === undefined ? undefined : { holderKey, credential: json(found, 'credential') }
 }

@@ -86,12 +86,67 @@ forEachSharedStore('offers', (open) => {
       expect(json.credential.credentialSubject.id).not.toBe(ppids[0])
     })
 
-    it('400 code_invalid the second time, after its end, and for a code that nobody gave out', async () => {
+    it('A2: 201 with the same credential for the same key until the offer expires; 400 code_invalid for another key', async () => {
+      const hosted = await openHosted(open())
+      const { store, A, clock } = hosted
+      const [holder, thief] = [await newParty(), await newParty()]
+      const code = codeOf(await offerOf(hosted))
+      const first = await claim(hosted, code, holder)
+      expect((await claim(hosted, code, thief)).json.code).toBe('code_invalid')
+      clock.wallMs = NOW + 899_000
+      const again = await claim(hosted, code, holder)
+      expect([again.status, again.json]).toEqual([201, first.json])
+      // The claim is still the holder's: nobody gets the answer without a signature by that key.
+      expect((await claim(hosted, code, holder, { signer: thief })).json.code).toBe('proof_invalid')
+      const plain = await hosted.browser().post('/wallet/claim', { json: { offer: code, holder_key: holder.did } })
+      expect(plain.json.code).toBe('proof_required')
+      expect(await store.credentials(A, {}, { after: undefined, limit: 10 })).toHaveLength(1)
+      clock.wallMs = NOW + 900_000
+      expect((await claim(hosted, code, holder)).json.code).toBe('code_invalid')
+    })
+
+    it('A2: exactly one credential for one key that claims many times at once', async () => {
       const hosted = await openHosted(open())
       const holder = await newParty()
       const code = codeOf(await offerOf(hosted))
-      expect((await claim(hosted, code, holder)).status).toBe(201)
-      expect((await claim(hosted, code, holder)).json.code).toBe('code_invalid')
+      const answers = await Promise.all(Array.from({ length: 30 }, () => claim(hosted, code, holder)))
+      expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 201))
+      expect(new Set(answers.map(({ json }) => json.credential.id)).size).toBe(1)
+      expect(await hosted.store.credentials(hosted.A, {}, { after: undefined, limit: 10 })).toHaveLength(1)
+    })
+
+    it('A2: 401 credential_revoked for a repeated claim when the user was revoked since', async () => {
+      const hosted = await openHosted(open())
+      const holder = await newParty()
+      const code = codeOf(await offerOf(hosted))
+      const { json } = await claim(hosted, code, holder)
+      await hosted.node.revokeUser(json.credential.credentialSubject.id)
+      expect((await claim(hosted, code, holder)).json.code).toBe('credential_revoked')
+    })
+
+    it('S7: looks the offer up before the signature, and the signature before the key', async () => {
+      const hosted = await openHosted(open())
+      const code = codeOf(await offerOf(hosted))
+      const [unknown, weak] = [randomBytes(32).toString('base64url'), 'did:key:z6MkeTG3bFFSLYVU7VqhgZxqr6YzpaGrQtFMh1uvqGy1vDnP']
+      const plain = async (offer: string) => (await hosted.browser().post('/wallet/claim', { json: { offer, holder_key: weak } })).json.code
+      expect([await plain(unknown), await plain(code)]).toEqual(['code_invalid', 'proof_required'])
+      const consumed: string[] = []
+      const { nonces } = hosted.node.deps
+      const consume: typeof nonces.consume = (use) => {
+        consumed.push(use.nonce)
+        return nonces.consume(use)
+      }
+      Object.assign(hosted.node.deps, { nonces: { consume } })
+      const holder = await newParty()
+      await claim(hosted, unknown, holder)
+      expect(consumed).toEqual([])
+      await claim(hosted, code, holder)
+      expect(consumed).toHaveLength(1)
+    })
+
+    it('400 code_invalid after its end, and for a code that was never given out', async () => {
+      const hosted = await openHosted(open())
+      const holder = await newParty()
       expect((await claim(hosted, randomBytes(32).toString('base64url'), holder)).json.code).toBe('code_invalid')
       expect((await claim(hosted, 'short', holder)).json.code).toBe('code_invalid')
       const late = codeOf(await offerOf(hosted))
@@ -172,7 +227,7 @@ forEachSharedStore('offers', (open) => {
       expect((await claim(hosted, code, holder, { body: { scope: ['orders:admin'] } })).json.code).toBe('validation_failed')
     })
 
-    it('is claimed by one of many at once', async () => {
+    it('is claimed by one of many keys at once', async () => {
       const hosted = await openHosted(open())
       const code = codeOf(await offerOf(hosted))
       const answers = await Promise.all(Array.from({ length: 30 }, async () => claim(hosted, code, await newParty())))
@@ -190,6 +245,53 @@ forEachSharedStore('offers', (open) => {
         ['offer.create', `key:key_${A}`],
       ])
       expect(logged.join('\n') + JSON.stringify(rows)).not.toContain(code)
+    })
+  })
+
+  describe('POST /wallet/offer', () => {
+    const look = (hosted: Hosted, offer: string, headers = {}) => hosted.browser().post('/wallet/offer', { json: { offer }, headers })
+
+    it('A4: 200 with what is offered, by whom and for how long, and does not use it up', async () => {
+      const hosted = await openHosted(open(), { name: 'The shop', credentialTtlSecondsMax: 86_400 })
+      const { A, keys } = hosted
+      const code = codeOf(await offerOf(hosted))
+      const seen = await look(hosted, code)
+      expect([seen.status, seen.json]).toEqual([
+        200,
+        {
+          site_id: A,
+          name: 'The shop',
+          scope: ['orders:read'],
+          ttl_seconds: 86_400,
+          issuer: keys.issuerDid,
+          expires_at: new Date(NOW + 900_000).toISOString().replace('.000', ''),
+        },
+      ])
+      expect((await look(hosted, code)).json).toEqual(seen.json)
+      expect((await claim(hosted, code, await newParty())).status).toBe(201)
+    })
+
+    it('A4: 400 code_invalid, all alike, for an offer that is unknown, expired or claimed; 401 when its user was revoked', async () => {
+      const hosted = await openHosted(open())
+      const [used, killed, late] = [codeOf(await offerOf(hosted)), codeOf(await offerOf(hosted)), codeOf(await offerOf(hosted))]
+      const { json } = await claim(hosted, used, await newParty())
+      const answers = [await look(hosted, used), await look(hosted, randomBytes(32).toString('base64url'))]
+      hosted.clock.wallMs = NOW + 900_000
+      answers.push(await look(hosted, late))
+      hosted.clock.wallMs = NOW
+      const said = answers.map(({ status, json: { request_id, ...body } }) => ({ status, ...body }))
+      expect(said).toEqual(said.map(() => expect.objectContaining({ status: 400, code: 'code_invalid' })))
+      expect(new Set(said.map((one) => JSON.stringify(one))).size).toBe(1)
+      await hosted.node.revokeUser(json.credential.credentialSubject.id)
+      expect((await look(hosted, killed)).json.code).toBe('credential_revoked')
+    })
+
+    it('A4: is for our own page only, and the code is in no log', async () => {
+      const hosted = await openHosted(open())
+      const code = codeOf(await offerOf(hosted))
+      expect((await look(hosted, code, { origin: 'https://evil.example' })).json.code).toBe('csrf_invalid')
+      expect((await look(hosted, code)).status).toBe(200)
+      expect(hosted.logged.join('\n')).not.toContain(code)
     })
   })
 
