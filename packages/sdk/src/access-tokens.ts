@@ -1,8 +1,9 @@
 import type { JsonObject, PrivateKey } from '@countersign/core'
 import type { AccessToken } from '@countersign/core/contract'
 import { call } from './call.ts'
-import { type ClientOptions, calls, connectionOf } from './client.ts'
+import { type ClientOptions, CONNECTION_KINDS, calls, connectionOf } from './client.ts'
 import { CountersignError } from './countersign-error.ts'
+import { requireOptions } from './require-options.ts'
 
 export interface ExchangeOptions extends Omit<ClientOptions, 'apiKey'> {
   /** Default: all that the credential gives. */
@@ -24,6 +25,7 @@ const MARGIN_PART = 0.1
 
 /** Bearer tokens for one credential, exchanged when they are needed and kept in memory until shortly before they end. */
 export function createAccessTokens(options: ExchangeOptions, credential: JsonObject, holderKey: PrivateKey | undefined): AccessTokens {
+  requireOptions<ExchangeOptions>('exchange', options, { ...CONNECTION_KINDS, scope: 'list', ttlSeconds: 'number' })
   const { scope, ttlSeconds } = options
   const connection = connectionOf(options)
   const input = { credential, requested_scope: scope, ttl_seconds: ttlSeconds }

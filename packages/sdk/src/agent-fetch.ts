@@ -17,6 +17,7 @@ import { readBoundedBody } from './bounded-body.ts'
 import { type CredentialObject, sleep } from './call.ts'
 import { readDenial } from './read-denial.ts'
 import { nextHop } from './redirect.ts'
+import { type OptionKinds, requireOptions } from './require-options.ts'
 
 export interface AgentFetchOptions extends BaseUrlOptions {
   /** The signed credential, as it was issued. */
@@ -39,7 +40,7 @@ export interface AgentFetchOptions extends BaseUrlOptions {
 /** What the next agent gets. */
 export interface HandOn {
   /** A part of what this credential has. */
-  readonly scope: readonly string[]
+  readonly scope: string | readonly string[]
   /** Never past the end of this credential. */
   readonly ttlSeconds: number
   /** The next agent's key: the pair itself when it works in this process, else its public half as a `did:key`. */
@@ -69,6 +70,17 @@ export interface AgentFetch {
   delegate(to: HandOn): Promise<Delegated>
 }
 
+const KINDS: OptionKinds<AgentFetchOptions> = {
+  credential: 'object',
+  holderKey: 'object',
+  origins: 'strings',
+  exchange: 'object',
+  fetch: 'function',
+  nowMs: 'function',
+  redirectsMax: 'number',
+  bodyBytesMax: 'number',
+}
+const HAND_ON_KINDS: OptionKinds<HandOn> = { scope: 'strings', ttlSeconds: 'number', holderKey: 'any', delegable: 'boolean' }
 const REDIRECTS_MAX = 5
 const BODY_BYTES_MAX = 10 * 1024 * 1024
 /** A verifier that has just started takes no proofs of its first three seconds, since the process before it may have seen them. */
@@ -84,8 +96,10 @@ const PROOF_REFUSED = /^proof_(?:invalid|replayed)$/
  * Throws a TypeError for options that cannot work, such as a bound credential without its key. Neither a URL nor a message ever holds the credential.
  */
 export function agentFetch(options: AgentFetchOptions): AgentFetch {
+  requireOptions('agentFetch', options, KINDS)
   const { holderKey, nowMs = Date.now, redirectsMax = REDIRECTS_MAX, bodyBytesMax = BODY_BYTES_MAX } = options
   const document = options.credential as JsonObject
+  if (document === undefined) throw new TypeError('credential must be the credential as it was issued')
   const read = readCredentialObject(document)
   if (isDeny(read)) throw new TypeError(`this credential cannot be presented: ${read.detail}`)
   const { credential } = read
@@ -155,9 +169,14 @@ export function agentFetch(options: AgentFetchOptions): AgentFetch {
     }
   }
 
-  const delegate = async ({ scope, ttlSeconds, holderKey: next, delegable = false }: HandOn): Promise<Delegated> => {
+  const delegate = async (to: HandOn): Promise<Delegated> => {
+    requireOptions('delegate', to, HAND_ON_KINDS)
+    const { ttlSeconds, holderKey: next, delegable = false } = to
+    const scope = typeof to.scope === 'string' ? [to.scope] : to.scope
     if (holderKey === undefined) throw new TypeError('only a credential that is bound to a key can be delegated')
     if (!(ttlSeconds > 0)) throw new TypeError('ttlSeconds must be more than 0')
+    if (next === undefined) throw new TypeError('holderKey must be the key of the next agent, or its did:key')
+    if (scope === undefined) throw new TypeError('scope must name what is delegated')
     const now = nowMs()
     const nextDid = typeof next === 'string' ? next : didKey(next.publicKey)
     const credentialId = `cred_${encodeBase64url(globalThis.crypto.getRandomValues(new Uint8Array(16)))}`
@@ -223,7 +242,7 @@ function refuseOwnFields(headers: Headers): void {
 
 /** Throws a TypeError for anything that is not just an origin: a path would look like a limit and be none. */
 function readOrigins(given: string | readonly string[], isPlainHttpFine: boolean): ReadonlySet<string> {
-  const all = typeof given === 'string' ? [given] : given
+  const all = typeof given === 'string' ? [given] : (given ?? [])
   if (all.length === 0) throw new TypeError('origins must name at least one origin')
   for (const text of all) {
     const url = URL.canParse(text) ? new URL(text) : undefined

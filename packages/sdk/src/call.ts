@@ -2,6 +2,7 @@ import type { PrivateKey } from '@countersign/core'
 import { readBoundedBody } from './bounded-body.ts'
 import { CountersignError } from './countersign-error.ts'
 import { readDenial } from './read-denial.ts'
+import { type OptionKinds, requireOptions } from './require-options.ts'
 
 /**
  * Whether a call may be sent again when its answer is lost. `safe`: it changes nothing. `keyed`: an Idempotency-Key makes it count once.
@@ -47,6 +48,15 @@ export interface CallOptions {
   readonly timeoutMs?: number
 }
 
+const CALL_KINDS: OptionKinds<CallOptions> = {
+  idempotencyKey: 'string',
+  waitSeconds: 'number',
+  credential: 'object',
+  holderKey: 'object',
+  signal: 'object',
+  timeoutMs: 'number',
+}
+
 export type CallInput = Readonly<Record<string, unknown>>
 
 /**
@@ -54,6 +64,7 @@ export type CallInput = Readonly<Record<string, unknown>>
  * as many tries as make sense, and the reason of `signal` when that fires. Redirects are not followed: nobody else gets the key.
  */
 export async function call(connection: Connection, row: CallRow, input: CallInput = {}, options: CallOptions = {}): Promise<unknown> {
+  requireOptions('a call', options, CALL_KINDS)
   const request = await requestOf(connection, row, input, options)
   for (let tries = 1; ; tries++) {
     const outcome = await tryOnce(connection, request, options).catch((error: unknown) => {

@@ -1,6 +1,7 @@
 import type { EndpointId, endpoints } from '@countersign/core/contract'
 import { type BaseUrlOptions, readBaseUrl } from './base-url.ts'
 import { type CallInput, type CallOptions, type CallRow, type Connection, call, type Repeat } from './call.ts'
+import { type OptionKinds, requireOptions } from './require-options.ts'
 
 export interface ClientOptions extends BaseUrlOptions {
   readonly baseUrl: string
@@ -27,6 +28,7 @@ export type Client = {
  * TypeError for an address or key that cannot be one; its message does not repeat the key.
  */
 export function createClient(options: ClientOptions): Client {
+  requireOptions<ClientOptions>('createClient', options, { ...CONNECTION_KINDS, apiKey: 'string' })
   const connection = connectionOf(options)
   const methods = Object.entries(calls).map(([name, row]) => [
     name,
@@ -39,11 +41,20 @@ export function createClient(options: ClientOptions): Client {
   )
 }
 
+/** The options of everything that calls the service. */
+export const CONNECTION_KINDS: OptionKinds<Omit<ClientOptions, 'apiKey'>> = {
+  baseUrl: 'string',
+  fetch: 'function',
+  timeoutMs: 'number',
+  retriesMax: 'number',
+  nowMs: 'function',
+}
+
 /** Where to call, from the options of whoever calls. Throws a TypeError for what cannot be right. */
 export function connectionOf(options: ClientOptions): Connection {
   const { apiKey, fetch, timeoutMs = 10_000, retriesMax = 2, nowMs = Date.now } = options
   // Checked here because fetch would quote a header that it refuses.
-  if (apiKey !== undefined && !/^[\x21-\x7e]{1,256}$/.test(apiKey)) throw new TypeError('apiKey must be svc_sk_… as it was shown')
+  if (apiKey !== undefined && !/^svc_sk_[\x21-\x7e]{1,256}$/.test(apiKey)) throw new TypeError('apiKey must be svc_sk_… as it was shown')
   if (!(timeoutMs > 0)) throw new TypeError('timeoutMs must be more than 0')
   if (!Number.isInteger(retriesMax) || retriesMax < 0) throw new TypeError('retriesMax must be a whole number from 0')
   return { baseUrl: readBaseUrl(options.baseUrl, options), apiKey, fetch, timeoutMs, retriesMax, nowMs }

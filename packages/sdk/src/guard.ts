@@ -240,15 +240,15 @@ export function createGuard(options: GuardOptions): Guard {
     return denial(error.code === 'overloaded' ? OVERLOADED : TOKENS_UNKNOWN, request)
   }
 
-  const decide = (request: GuardRequest, demand: GuardDemand = {}): GuardVerdict | Promise<GuardVerdict> => {
-    const asked = readDemand(demand)
+  const decide = (request: GuardRequest, ...rest: readonly [demand?: GuardDemand]): GuardVerdict | Promise<GuardVerdict> => {
+    const asked = readDemand(...rest)
     start()
     const verdict = first === undefined ? clock.turn(() => judge(request, asked)) : first.then(() => judge(request, asked))
     return verdict instanceof Promise ? verdict.catch((error: unknown) => refusalFor(error, request)) : verdict
   }
 
   return {
-    verify: async (request, demand) => decide(request, demand),
+    verify: async (...args) => decide(...args),
     decide,
     isActive(session) {
       start()

@@ -1,7 +1,8 @@
 import { encodeBase64url } from '@countersign/core'
 import type { SignInResult } from '@countersign/core/contract'
 import { call } from './call.ts'
-import { type ClientOptions, calls, connectionOf } from './client.ts'
+import { type ClientOptions, CONNECTION_KINDS, calls, connectionOf } from './client.ts'
+import { requireOptions } from './require-options.ts'
 import { isSameText } from './same-text.ts'
 
 export interface StartSignInOptions extends Omit<ClientOptions, 'apiKey'> {
@@ -59,6 +60,13 @@ export class SignInError extends Error {
  * service refuses, for example `redirect_not_allowed`.
  */
 export async function startSignIn(options: StartSignInOptions): Promise<StartedSignIn> {
+  requireOptions<StartSignInOptions>('startSignIn', options, {
+    ...CONNECTION_KINDS,
+    siteId: 'string',
+    returnUrl: 'string',
+    scope: 'list',
+    issuer: 'string',
+  })
   const { siteId, returnUrl, scope } = options
   const connection = connectionOf(options)
   const issuer = options.issuer ?? connection.baseUrl
@@ -90,6 +98,7 @@ export interface FinishSignInOptions extends Omit<ClientOptions, 'apiKey'> {
  * not belong to this browser (`state`), or is too late; with a `CountersignError` what the service refuses, such as a code that was used.
  */
 export async function finishSignIn(options: FinishSignInOptions): Promise<SignInResult> {
+  requireOptions<FinishSignInOptions>('finishSignIn', options, { ...CONNECTION_KINDS, callback: 'any', pending: 'any' })
   const { pending } = options
   const connection = connectionOf(options)
   const found = parametersOf(options.callback)

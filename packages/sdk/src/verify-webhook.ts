@@ -1,4 +1,5 @@
 import { type Entry, type EntryKind, type EntryOf, isJsonObject, parseEntry, parseJson } from '@countersign/core'
+import { requireOptions } from './require-options.ts'
 import { isSameText } from './same-text.ts'
 
 export interface VerifyWebhookOptions {
@@ -41,7 +42,16 @@ export class WebhookError extends Error {
  * TypeError for a secret that is none or a body that was parsed already. A delivery within the tolerance can come twice: look at `id`.
  */
 export async function verifyWebhook(options: VerifyWebhookOptions): Promise<WebhookEvent> {
+  requireOptions<VerifyWebhookOptions>('verifyWebhook', options, {
+    secret: 'string',
+    secrets: 'list',
+    headers: 'object',
+    body: 'any',
+    nowMs: 'number',
+    toleranceSeconds: 'number',
+  })
   const { headers, body, nowMs = Date.now(), toleranceSeconds = TOLERANCE_SECONDS } = options
+  if (headers === undefined) throw new TypeError('headers must be those of the delivery')
   const keys = secretsOf(options).map(readSecret)
   const bytes = typeof body === 'string' ? encoder.encode(body) : body
   if (!(bytes instanceof Uint8Array)) throw new TypeError('body must be the raw body, text or bytes, not what a parser made of it')

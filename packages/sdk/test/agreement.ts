@@ -19,6 +19,7 @@ import {
   verify,
 } from '@countersign/core'
 import { createRandom, type Random } from '../../core/test/fuzz/random.ts'
+import { ANY_CREDENTIAL } from '../src/guard/demand.ts'
 import type { Guard } from '../src/guard.ts'
 import { testRequest } from '../src/testing/test-request.ts'
 import { createTestSite, type TestSite } from '../src/testing/test-site.ts'
@@ -73,7 +74,7 @@ export async function agree({ count, seed, perView = 100, onProgress, bend = (co
     const { what, headers, isToken } = await world.something()
     const scope = random.oneIn(4) ? [] : [random.pick(SCOPES)]
     const service = await world.byService(headers, scope)
-    const verdict = await world.guard.verify(testRequest('GET', ROUTE, headers), { scope })
+    const verdict = await world.guard.verify(testRequest('GET', ROUTE, headers), scope.length === 0 ? ANY_CREDENTIAL : { scope })
     const told = bend(verdict.ok ? 'allowed' : verdict.code, random)
     if (told === service) codes[told] = (codes[told] ?? 0) + 1
     else if (isToken && told !== 'allowed' && service !== 'allowed') codes.another_refusal = (codes.another_refusal ?? 0) + 1

@@ -1,6 +1,7 @@
 import { type CredentialId, credentialHeader, delegateCredential, didKey, generatePrivateKey, type Scope } from '@countersign/core'
 import { problems } from '@countersign/core/contract'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { ANY_CREDENTIAL } from '../src/guard/demand.ts'
 import { FAIL_OPEN } from '../src/guard/options.ts'
 import type { GuardRequest } from '../src/guard/request.ts'
 import { createGuard, type Guard } from '../src/guard.ts'
@@ -46,7 +47,7 @@ describe('a good credential', () => {
     expect(await outcome(show(guard, credential, { scope: ['orders:read', 'admin'] }))).toBe('scope_insufficient')
     expect(await outcome(show(guard, credential, { anyScope: ['admin', 'orders:read'] }))).toBe('allowed')
     expect(await outcome(show(guard, credential, { anyScope: ['admin'] }))).toBe('scope_insufficient')
-    expect(await outcome(show(guard, credential, {}))).toBe('allowed')
+    expect(await outcome(show(guard, credential, ANY_CREDENTIAL))).toBe('allowed')
   })
 
   test('is let in by a guard that nobody has waited for', async () => {
@@ -332,8 +333,9 @@ describe('misuse', () => {
 
 describe('failing open', () => {
   test('takes a symbol: no JSON and no environment can switch it on', async () => {
-    const options = JSON.parse('{"failOpen":true,"FAIL_OPEN":true,"Symbol(countersign.failOpen)":true}')
-    const closed = await site.guard(options)
+    for (const text of ['{"failOpen":true}', '{"FAIL_OPEN":true}', '{"Symbol(countersign.failOpen)":true}'])
+      expect(() => createGuard({ ...site.guardOptions, ...JSON.parse(text) })).toThrow('is not an option')
+    const closed = await site.guard()
     const credential = await site.issue()
     await site.cutFeed()
     await site.advance(31_000)

@@ -1,10 +1,9 @@
-import { type GuardDemand, readDemand } from '../guard/demand.ts'
 import type { GuardVerdict } from '../guard/verdict.ts'
 import type { Guard } from '../guard.ts'
 import { admit } from './admission.ts'
 import { keptBodyOf } from './kept-bodies.ts'
 import { NodeGuardRequest, type NodeRequest, type NodeResponse, sendDenial } from './node-request.ts'
-import { BODY_BYTES_MAX, type RequireCredentialOptions } from './require-credential.ts'
+import { type DemandAndOptions, type RequireCredentialOptions, readRequirement } from './require-credential.ts'
 
 export { credentialOf, signalOf } from './admission.ts'
 export { keepRawBody } from './kept-bodies.ts'
@@ -25,9 +24,8 @@ export type Middleware = (
  * body afterwards, or give them `{ verify: keepRawBody }`. Where the bytes are gone, `next` gets a TypeError that says so. Throws a TypeError for a scope
  * that is none.
  */
-export function requireCredential(guard: Guard, demand: GuardDemand = {}, options: RequireCredentialOptions = {}): Middleware {
-  const { bodyBytesMax = BODY_BYTES_MAX } = options
-  const asked = readDemand(demand)
+export function requireCredential(guard: Guard, ...rest: DemandAndOptions): Middleware {
+  const { asked, bodyBytesMax } = readRequirement(guard, rest)
   return (request, response, next) => {
     const pass = (verdict: GuardVerdict) => {
       try {

@@ -1,9 +1,8 @@
-import { type GuardDemand, readDemand } from '../guard/demand.ts'
 import type { GuardDenial, GuardVerdict } from '../guard/verdict.ts'
 import type { Guard } from '../guard.ts'
 import { admit } from './admission.ts'
 import { denialHeaders, NodeGuardRequest, type NodeRequest } from './node-request.ts'
-import { BODY_BYTES_MAX, type RequireCredentialOptions } from './require-credential.ts'
+import { type DemandAndOptions, type RequireCredentialOptions, readRequirement } from './require-credential.ts'
 
 export { credentialOf, signalOf } from './admission.ts'
 export type { RequireCredentialOptions }
@@ -36,9 +35,8 @@ export type PreParsingHook = <Payload>(
  * The body of a request with a bound credential is compared with its Content-Digest and can be parsed afterwards. Where a hook before this one has put
  * another stream in its place, the request fails with a TypeError that says so.
  */
-export function requireCredential(guard: Guard, demand: GuardDemand = {}, options: RequireCredentialOptions = {}): PreParsingHook {
-  const { bodyBytesMax = BODY_BYTES_MAX } = options
-  const asked = readDemand(demand)
+export function requireCredential(guard: Guard, ...rest: DemandAndOptions): PreParsingHook {
+  const { asked, bodyBytesMax } = readRequirement(guard, rest)
   return (request, reply, payload, done) => {
     // Other hooks get `done` there, or nothing.
     if (payload === undefined || typeof payload === 'function')

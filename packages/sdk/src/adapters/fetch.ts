@@ -1,11 +1,11 @@
 import { readBoundedBody } from '../bounded-body.ts'
-import { type GuardDemand, readDemand } from '../guard/demand.ts'
+import { ANY_CREDENTIAL, type GuardDemand } from '../guard/demand.ts'
 import type { GuardBody, GuardRequest } from '../guard/request.ts'
 import type { GuardAllow, GuardDenial, GuardVerdict } from '../guard/verdict.ts'
 import type { Guard } from '../guard.ts'
 import { admit, signalOf } from './admission.ts'
 import { endedBy } from './ended-response.ts'
-import { BODY_BYTES_MAX, type RequireCredentialOptions } from './require-credential.ts'
+import { type DemandAndOptions, type RequireCredentialOptions, readRequirement } from './require-credential.ts'
 
 export { credentialOf } from './admission.ts'
 export { type RequireCredentialOptions, signalOf }
@@ -17,6 +17,9 @@ export type GuardedHandler<Rest extends unknown[]> = (
   ...rest: Rest
 ) => Response | Promise<Response>
 
+/** A handler as a framework calls it, with the guard in front. */
+export type ProtectedHandler<Rest extends unknown[]> = (request: Request, ...rest: Rest) => Promise<Response>
+
 /**
  * A handler of web-standard requests behind a guard: it is called when the guard accepts the credential or token for this scope, with the verdict as its
  * second argument; all others are answered with problem+json. The body of a request with a bound credential is compared with its Content-Digest
@@ -26,9 +29,22 @@ export function requireCredential<Rest extends unknown[]>(
   guard: Guard,
   demand: GuardDemand,
   handler: GuardedHandler<Rest>,
-  { bodyBytesMax = BODY_BYTES_MAX }: RequireCredentialOptions = {},
-): (request: Request, ...rest: Rest) => Promise<Response> {
-  const asked = readDemand(demand)
+  options?: RequireCredentialOptions,
+): ProtectedHandler<Rest>
+/** Without a demand: accepts any valid credential of the site. */
+export function requireCredential<Rest extends unknown[]>(
+  guard: Guard,
+  handler: GuardedHandler<Rest>,
+  options?: RequireCredentialOptions,
+): ProtectedHandler<Rest>
+export function requireCredential<Rest extends unknown[]>(guard: Guard, ...args: readonly unknown[]): ProtectedHandler<Rest> {
+  const [demand, handler, options] = (typeof args[0] === 'function' ? [ANY_CREDENTIAL, ...args] : args) as [
+    GuardDemand,
+    GuardedHandler<Rest>,
+    RequireCredentialOptions | undefined,
+  ]
+  const { asked, bodyBytesMax } = readRequirement(guard, [demand, options])
+  if (typeof handler !== 'function') throw new TypeError('the handler must be a function: requireCredential(guard, demand, handler)')
   return async (request, ...rest) => {
     const verdict = await guard.decide(new WebGuardRequest(request, bodyBytesMax), asked)
     if (!verdict.ok) return denialResponse(verdict)
@@ -43,13 +59,9 @@ export function requireCredential<Rest extends unknown[]>(
 }
 
 /** Decides about a web-standard request; its body can still be read afterwards. For middleware that answers in its own way. */
-export function verifyRequest(
-  guard: Guard,
-  request: Request,
-  demand: GuardDemand = {},
-  { bodyBytesMax = BODY_BYTES_MAX }: RequireCredentialOptions = {},
-): Promise<GuardVerdict> {
-  return guard.verify(new WebGuardRequest(request, bodyBytesMax), demand)
+export function verifyRequest(guard: Guard, request: Request, ...rest: DemandAndOptions): Promise<GuardVerdict> {
+  const { asked, bodyBytesMax } = readRequirement(guard, rest)
+  return guard.verify(new WebGuardRequest(request, bodyBytesMax), asked)
 }
 
 /** A refusal as an answer. */

@@ -1,10 +1,9 @@
-import { type GuardDemand, readDemand } from '../guard/demand.ts'
 import type { GuardAllow, GuardVerdict } from '../guard/verdict.ts'
 import type { Guard } from '../guard.ts'
 import { admit, signalOf } from './admission.ts'
 import { endedBy } from './ended-response.ts'
 import { denialResponse, WebGuardRequest } from './fetch.ts'
-import { BODY_BYTES_MAX, type RequireCredentialOptions } from './require-credential.ts'
+import { type DemandAndOptions, type RequireCredentialOptions, readRequirement } from './require-credential.ts'
 
 export { credentialOf } from './admission.ts'
 export { type RequireCredentialOptions, signalOf }
@@ -31,9 +30,8 @@ export type HonoMiddleware = (c: HonoContextLike, next: () => Promise<void>) => 
  * body; where it was read before, the request fails with a TypeError that says so. When a handler has asked for `signalOf(c)`, its answer ends when
  * that fires.
  */
-export function requireCredential(guard: Guard, demand: GuardDemand = {}, options: RequireCredentialOptions = {}): HonoMiddleware {
-  const { bodyBytesMax = BODY_BYTES_MAX } = options
-  const asked = readDemand(demand)
+export function requireCredential(guard: Guard, ...rest: DemandAndOptions): HonoMiddleware {
+  const { asked, bodyBytesMax } = readRequirement(guard, rest)
   return (c, next) => {
     const pass = (verdict: GuardVerdict): Response | Promise<undefined> => {
       if (!verdict.ok) return denialResponse(verdict)

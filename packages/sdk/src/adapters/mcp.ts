@@ -1,14 +1,14 @@
-import { type GuardDemand, readDemand } from '../guard/demand.ts'
+import { readDemand } from '../guard/demand.ts'
 import { AccessEnded } from '../guard/lapse-watch.ts'
 import type { GuardAllow, GuardDenial } from '../guard/verdict.ts'
 import type { Guard } from '../guard.ts'
 import { admit, credentialOf as admittedBy, signalOf as signalFor } from './admission.ts'
 import { endedBy } from './ended-response.ts'
-import { denialResponse, verifyRequest } from './fetch.ts'
+import { denialResponse, WebGuardRequest } from './fetch.ts'
 import { keptBodyOf } from './kept-bodies.ts'
 import { denialFor, type ToolDenial, toolDenial } from './mcp-denial.ts'
 import { NodeGuardRequest, type NodeRequest, type NodeResponse, sendDenial } from './node-request.ts'
-import { BODY_BYTES_MAX, type RequireCredentialOptions } from './require-credential.ts'
+import { type DemandAndOptions, type RequireCredentialOptions, readRequirement } from './require-credential.ts'
 
 export { keepRawBody } from './kept-bodies.ts'
 export type { RequireCredentialOptions, ToolDenial }
@@ -31,15 +31,11 @@ export interface McpFetchHandler {
  * A Streamable HTTP server on web-standard requests (MCP SDK 2.x) behind a guard: every request of every session is verified, and an open stream ends
  * when the credential behind it is revoked. Refusals are problem+json that is a JSON-RPC error as well. Tools find the verdict with `credentialOf(ctx)`.
  */
-export function guardMcp(
-  guard: Guard,
-  handler: McpFetchHandler,
-  demand: GuardDemand = {},
-  options: RequireCredentialOptions = {},
-): (request: Request) => Promise<Response> {
-  const asked = readDemand(demand)
+export function guardMcp(guard: Guard, handler: McpFetchHandler, ...rest: DemandAndOptions): (request: Request) => Promise<Response> {
+  const { asked, bodyBytesMax } = readRequirement(guard, rest)
+  if (typeof handler?.fetch !== 'function') throw new TypeError('the second argument of guardMcp must be a handler with a fetch method')
   return async (request) => {
-    const verdict = await verifyRequest(guard, request, asked, options)
+    const verdict = await guard.decide(new WebGuardRequest(request, bodyBytesMax), asked)
     if (!verdict.ok) return denialResponse(denialFor(verdict))
     let over = () => {}
     const authInfo = admitted(guard, verdict, (callback) => {
@@ -76,9 +72,8 @@ export type McpMiddleware = (
  * The same for servers on Node's requests: the transports of MCP SDK 1.x and of `@modelcontextprotocol/node`, behind Express or `node:http`. It sets
  * `req.auth`, where both SDKs look. Put it in front of body parsers, or give them `{ verify: keepRawBody }`.
  */
-export function requireCredential(guard: Guard, demand: GuardDemand = {}, options: RequireCredentialOptions = {}): McpMiddleware {
-  const { bodyBytesMax = BODY_BYTES_MAX } = options
-  const asked = readDemand(demand)
+export function requireCredential(guard: Guard, ...rest: DemandAndOptions): McpMiddleware {
+  const { asked, bodyBytesMax } = readRequirement(guard, rest)
   return async (request, response, next) => {
     try {
       const target = request.originalUrl ?? request.url ?? '/'
@@ -106,6 +101,7 @@ export function requireScope<Args extends unknown[], Result>(
   call: (...args: Args) => Result | Promise<Result>,
 ): (...args: Args) => Promise<Result | ToolDenial> {
   const wanted = readDemand({ scope }).scope
+  if (typeof call !== 'function') throw new TypeError('the second argument of requireScope must be a function')
   return async (...args) => {
     const extra = extraOf(args.at(-1))
     const { subject } = admittedBy(extra)

@@ -1,32 +1,72 @@
 import { parseScope, type Scope } from '@countersign/core'
+import { requireOptions } from '../require-options.ts'
 
-/** What a route asks for: all of `scope`, and one of `anyScope`. */
-export interface GuardDemand {
-  readonly scope?: string | readonly string[]
-  readonly anyScope?: readonly string[]
-}
+type ScopeList = readonly string[]
 
-/** A demand whose scopes have been read. Routes make theirs once, not for every request. */
-export class ReadDemand implements GuardDemand {
+/** What a route asks for: all of `scope`, and one of `anyScope`. A demand names at least one scope. */
+export type GuardDemand =
+  | { readonly scope: string | ScopeList; readonly anyScope?: ScopeList }
+  | { readonly scope?: string | ScopeList; readonly anyScope: ScopeList }
+
+/**
+ * Marks a demand that `readDemand` has read. A registered symbol, because a framework may load the adapter and the guard from two copies of this
+ * module.
+ */
+const READ = /* @__PURE__ */ Symbol.for('countersign.readDemand')
+
+/** A demand whose scopes have been parsed. Routes create theirs once, not for every request. */
+export interface ReadDemand {
   readonly scope: readonly Scope[]
   readonly anyScope?: readonly Scope[]
+  readonly [READ]: true
+}
 
-  constructor(scope: readonly Scope[], anyScope: readonly Scope[] | undefined) {
-    this.scope = scope
-    if (anyScope !== undefined) this.anyScope = anyScope
+/**
+ * Accepts any valid credential of the site, whatever its scope. It is the same as leaving the demand out, for calls in which another argument
+ * follows: `requireCredential(guard, ANY_CREDENTIAL, { bodyBytesMax })`.
+ */
+export const ANY_CREDENTIAL: GuardDemand & ReadDemand = /* @__PURE__ */ Object.freeze({ scope: Object.freeze([]), [READ]: true as const })
+
+/**
+ * Parses a demand. Throws a TypeError for everything that is not an object with `scope`, `anyScope` or both, each with at least one valid scope: a
+ * mistyped demand must not open the route. The arguments come as a list because a demand that is undefined is a mistake, and one that was left out is not.
+ */
+export function readDemand(...args: readonly [demand?: GuardDemand]): ReadDemand {
+  if (args.length === 0) return ANY_CREDENTIAL
+  const demand: unknown = args[0]
+  if (isReadDemand(demand)) return demand
+  if (typeof demand !== 'object' || demand === null || Array.isArray(demand))
+    throw new TypeError(`a demand must be an object such as { scope: 'orders:read' }, not ${describe(demand)}. ${HOW_TO_ACCEPT_ANY}`)
+  requireOptions<{ scope: unknown; anyScope: unknown }>('a demand', demand, { scope: 'any', anyScope: 'any' })
+  const { scope, anyScope } = demand as Readonly<Record<string, unknown>>
+  if (!('scope' in demand) && !('anyScope' in demand)) throw new TypeError(`a demand must name a scope. ${HOW_TO_ACCEPT_ANY}`)
+  return {
+    scope: 'scope' in demand ? readScopes('scope', typeof scope === 'string' ? [scope] : scope) : [],
+    ...('anyScope' in demand && { anyScope: readScopes('anyScope', anyScope) }),
+    [READ]: true,
   }
 }
 
-/** Throws a TypeError for a scope that is none, and for an `anyScope` that nobody could satisfy. */
-export function readDemand(demand: GuardDemand): ReadDemand {
-  if (demand instanceof ReadDemand) return demand
-  const { scope = [], anyScope } = demand
-  if (anyScope?.length === 0) throw new TypeError('anyScope must name at least one scope')
-  return new ReadDemand((typeof scope === 'string' ? [scope] : scope).map(readScope), anyScope?.map(readScope))
+const HOW_TO_ACCEPT_ANY = 'To accept any valid credential, leave the demand out or pass ANY_CREDENTIAL.'
+
+function isReadDemand(demand: unknown): demand is ReadDemand {
+  return (demand as Partial<ReadDemand> | null | undefined)?.[READ] === true
 }
 
-function readScope(text: string): Scope {
+function readScopes(name: string, list: unknown): readonly Scope[] {
+  if (!Array.isArray(list)) throw new TypeError(`${name} must be a scope or a list of scopes, not ${describe(list)}`)
+  if (list.length === 0) throw new TypeError(`${name} must name at least one scope. ${HOW_TO_ACCEPT_ANY}`)
+  // Not `map`, which would skip the holes of a sparse list.
+  return Array.from(list, readScope)
+}
+
+function readScope(text: unknown): Scope {
   const scope = parseScope(text)
-  if (scope === undefined) throw new TypeError(`${JSON.stringify(text)} is no scope: 1 to 128 of a-z 0-9 _ . : / -`)
+  if (scope === undefined) throw new TypeError(`${JSON.stringify(text)} is not a scope: 1 to 128 of a-z 0-9 _ . : / -`)
   return scope
+}
+
+function describe(value: unknown): string {
+  if (value === null || value === undefined) return String(value)
+  return Array.isArray(value) ? 'a list' : `a ${typeof value}`
 }

@@ -1,5 +1,6 @@
 import { type NonceStore, parseSiteId, type SiteId } from '@countersign/core'
 import { type PLAIN_HTTP, readBaseUrl } from '../base-url.ts'
+import { findOptionFaults, type OptionKinds } from '../require-options.ts'
 import { type GuardClock, systemClock } from '../view/clock.ts'
 import type { GuardState } from './state.ts'
 
@@ -52,11 +53,29 @@ export interface ReadGuardOptions {
 }
 
 const VERIFIER_ID = /^[A-Za-z0-9_-]{1,64}$/
+/** What begins like an API key; the service decides whether it is one. */
+const API_KEY = /^svc_sk_[\x21-\x7e]{1,256}$/
 
-/** Throws one TypeError that names everything that is wrong. The API key is not part of its words. */
+const KINDS: OptionKinds<GuardOptions> = {
+  baseUrl: 'string',
+  siteId: 'string',
+  apiKey: 'string',
+  maxStalenessSeconds: 'number',
+  feedKeys: 'object',
+  nonceStore: 'object',
+  verifierId: 'string',
+  publicOrigin: 'string',
+  fetch: 'function',
+  clock: 'object',
+  onStateChange: 'function',
+}
+
+/** Throws one TypeError that names everything that is wrong. Its message does not repeat the API key. */
 export function readGuardOptions(options: GuardOptions): ReadGuardOptions {
-  const { maxStalenessSeconds = 30, verifierId = randomId(), clock = systemClock } = options
-  const faults: string[] = []
+  const faults = [...findOptionFaults('createGuard', options, KINDS)]
+  // With values of the wrong kind there is nothing more to read.
+  if (faults.length > 0) throw wrongOptions(faults)
+  const { maxStalenessSeconds = 30, verifierId = randomId(), clock = systemClock, nonceStore } = options
   const read = <Value>(wrong: string, value: () => Value | undefined): Value => {
     try {
       const found = value()
@@ -71,13 +90,15 @@ export function readGuardOptions(options: GuardOptions): ReadGuardOptions {
     baseUrl: read('', () => readBaseUrl(options.baseUrl, options)),
     siteId: read('siteId must be a lower-case host name, such as shop.example', () => parseSiteId(options.siteId)),
     apiKey: read('apiKey must be an API key of the site, svc_sk_…', () =>
-      typeof options.apiKey === 'string' && /^[\x21-\x7e]+$/.test(options.apiKey) ? options.apiKey : undefined,
+      typeof options.apiKey === 'string' && API_KEY.test(options.apiKey) ? options.apiKey : undefined,
     ),
     ageMsMax: read('maxStalenessSeconds must be from 1 to 3600', () =>
       maxStalenessSeconds >= 1 && maxStalenessSeconds <= 3600 ? maxStalenessSeconds * 1000 : undefined,
     ),
     feedKeys: options.feedKeys,
-    nonceStore: options.nonceStore,
+    nonceStore:
+      nonceStore &&
+      read('nonceStore must have a consume method', () => (typeof nonceStore.consume === 'function' ? nonceStore : undefined)),
     verifierId: read('verifierId must be 1 to 64 of A-Z a-z 0-9 _ -', () => (VERIFIER_ID.test(verifierId) ? verifierId : undefined)),
     publicOrigin:
       options.publicOrigin === undefined
@@ -89,8 +110,12 @@ export function readGuardOptions(options: GuardOptions): ReadGuardOptions {
     onStateChange: options.onStateChange,
     failsOpen: options[FAIL_OPEN] === true,
   }
-  if (faults.length > 0) throw new TypeError(`the guard cannot be made: ${faults.join('; ')}`)
+  if (faults.length > 0) throw wrongOptions(faults)
   return found
+}
+
+function wrongOptions(faults: readonly string[]): TypeError {
+  return new TypeError(`createGuard cannot create a guard from these options: ${faults.join('; ')}`)
 }
 
 function readOrigin(text: unknown): URL | undefined {

@@ -30,6 +30,7 @@ import {
 } from '@countersign/core'
 import type { GuardOptions } from '../guard/options.ts'
 import { createGuard, type Guard } from '../guard.ts'
+import { requireOptions } from '../require-options.ts'
 import { createTestClock, rest, type TestClock } from './test-clock.ts'
 import { createTestLog, type TestLog } from './test-log.ts'
 import { createTestService, type FeedKey, type TestService } from './test-service.ts'
@@ -51,6 +52,12 @@ export interface TestGrant {
   /** Bound to a key of its own, so that requests must be signed. */
   readonly bound?: boolean
   readonly delegable?: boolean
+}
+
+/** What a bearer token gets of its credential. */
+export interface TestExchange {
+  readonly scope?: readonly string[]
+  readonly ttlSeconds?: number
 }
 
 /** A credential with all that its holder needs to use it. */
@@ -80,7 +87,7 @@ export interface TestSite {
   guard(options?: Partial<GuardOptions>): Promise<Guard>
   issue(grant?: TestGrant): Promise<TestCredential>
   /** A bearer token for a credential, as `exchange-proof` would give one. */
-  exchange(credential: TestCredential, options?: { readonly scope?: readonly string[]; readonly ttlSeconds?: number }): Promise<string>
+  exchange(credential: TestCredential, options?: TestExchange): Promise<string>
   /** What the service knows of a token that was given out here, revoked or not. */
   tokenFacts(token: string): Promise<TokenFacts | undefined>
   revoke(credential: TestCredential | string): Promise<void>
@@ -122,8 +129,17 @@ const LEAD_MS = 1_000
 
 /** Throws a TypeError for a site id that is none. */
 export async function createTestSite(options: TestSiteOptions = {}): Promise<TestSite> {
+  requireOptions<TestSiteOptions>('createTestSite', options, {
+    siteId: 'string',
+    startMs: 'number',
+    bearer: 'string',
+    holderProof: 'string',
+  })
   const siteId = parseSiteId(options.siteId ?? 'shop.example')
   if (siteId === undefined) throw new TypeError('siteId must be a lower-case host name')
+  const { bearer = 'on', holderProof = 'optional' } = options
+  if (!['on', 'off'].includes(bearer)) throw new TypeError('bearer must be "on" or "off"')
+  if (!['optional', 'required'].includes(holderProof)) throw new TypeError('holderProof must be "optional" or "required"')
   const clock = createTestClock(options.startMs)
   const issuerKey = await generatePrivateKey('Ed25519')
   let feedKey = { kid: KID, key: await generatePrivateKey('Ed25519') }
@@ -134,8 +150,8 @@ export async function createTestSite(options: TestSiteOptions = {}): Promise<Tes
   let log = createTestLog(siteId, randomEpoch())
   let made = 0
   let site: SiteState = {
-    bearer: options.bearer ?? 'on',
-    holder_proof: options.holderProof ?? 'optional',
+    bearer,
+    holder_proof: holderProof,
     credential_ttl_seconds_max: null,
   }
   let state: IssuerState = { issuer, keys: [{ id: keyId, key: keyId, status: 'active' }], scope: null, credential_ttl_seconds_max: null }
@@ -213,7 +229,15 @@ export async function createTestSite(options: TestSiteOptions = {}): Promise<Tes
       await settle()
       return guard
     },
-    async issue({ user = 'alice', scope = ['orders:read'], ttlSeconds = 3_600, bound = false, delegable = false } = {}) {
+    async issue(grant = {}) {
+      requireOptions<TestGrant>('issue', grant, {
+        user: 'string',
+        scope: 'strings',
+        ttlSeconds: 'number',
+        bound: 'boolean',
+        delegable: 'boolean',
+      })
+      const { user = 'alice', scope = ['orders:read'], ttlSeconds = 3_600, bound = false, delegable = false } = grant
       const holderKey = bound || delegable ? await generatePrivateKey('Ed25519') : undefined
       const credentialId = `cred_${String(++made).padStart(26, '0')}` as CredentialId
       const ppid = await ppidOf(siteId, user)
@@ -234,7 +258,9 @@ export async function createTestSite(options: TestSiteOptions = {}): Promise<Tes
       )
       return testCredential(credential, credentialId, ppid, holderKey, clock)
     },
-    async exchange({ header }, { scope, ttlSeconds = 900 } = {}) {
+    async exchange({ header }, options = {}) {
+      requireOptions<TestExchange>('exchange', options, { scope: 'list', ttlSeconds: 'number' })
+      const { scope, ttlSeconds = 900 } = options
       const read = readCredentialHeader(header)
       if ('ok' in read) throw new TypeError(read.detail)
       const { credential } = read

@@ -54,7 +54,7 @@ adapterSuite({
 
 test('what a framework passes besides the request reaches the handler', async () => {
   const site = await createTestSite()
-  const route = requireCredential(await site.guard(), {}, (_request, credential, context: { params: { id: string } }) => {
+  const route = requireCredential(await site.guard(), (_request, credential, context: { params: { id: string } }) => {
     return Response.json({ id: context.params.id, ppid: credential.subject.ppid })
   })
   expectTypeOf(route).parameters.toEqualTypeOf<[Request, { params: { id: string } }]>()
@@ -77,7 +77,7 @@ test('middleware may look at the verdict itself', async () => {
 test('an answer whose signal nobody asked for is passed on as it is', async () => {
   const site = await createTestSite()
   const given = new Response('as it is')
-  const route = requireCredential(await site.guard(), {}, () => given)
+  const route = requireCredential(await site.guard(), () => given)
   const { header } = await site.issue()
   expect(await route(new Request('https://shop.example/', { headers: { 'x-service-credential': header } }))).toBe(given)
   await site.close()
