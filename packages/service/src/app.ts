@@ -5,6 +5,7 @@ import type { Deps } from './deps.ts'
 import { createAccessLog } from './http/access-log.ts'
 import { hasLongBody } from './http/body.ts'
 import { createClientAddress } from './http/client-address.ts'
+import { createConnections } from './http/connections.ts'
 import { createExit, type MountedEndpoint, type Outgoing } from './http/exit.ts'
 import { fieldLines } from './http/field-lines.ts'
 import { Incoming, newRequestId, refuseUnfit } from './http/incoming.ts'
@@ -30,7 +31,10 @@ export interface App {
   inject(request: InjectOptions): Promise<LightMyRequestResponse>
   /** Listens where the configuration says; a port of 0 is a free one. Rejects when that cannot be done. */
   listen(): Promise<{ readonly port: number }>
-  /** Stops accepting, lets what runs finish, and resolves when the last connection is closed. */
+  /**
+   * Stops accepting, destroys connections without a complete request, lets running requests finish for a few seconds, and resolves when the
+   * last connection is closed.
+   */
   close(): Promise<void>
   /** For tests and benchmarks that need the server itself. */
   readonly fastify: FastifyInstance
@@ -44,12 +48,16 @@ export interface AppOptions {
   readonly sharesPort?: boolean
   /** A clock that never runs back, for paces and durations. */
   readonly monotonicMs?: () => number
+  /** How long running requests may take when the app closes; then their connections are destroyed. */
+  readonly drainMsMax?: number
 }
+
+const DRAIN_MS_MAX = 5000
 
 /** Mounts every endpoint of the contract that has a route. What has none is not there: 404 `not_found`. */
 export function createApp(
   deps: Deps,
-  { routes = allRoutes, gauge, sharesPort = false, monotonicMs = () => performance.now() }: AppOptions = {},
+  { routes = allRoutes, gauge, sharesPort = false, monotonicMs = () => performance.now(), drainMsMax = DRAIN_MS_MAX }: AppOptions = {},
 ): App {
   const { config, log, meters } = deps
   const measured = gauge ?? openLoadGauge()
@@ -110,6 +118,7 @@ export function createApp(
     })
   }
 
+  const connections = createConnections()
   const mounted = mount(routes)
   const plain = mounted.filter(({ endpoint }) => !endpoint.path.includes('{'))
   const atOnce = new Map(plain.map(({ endpoint }) => [endpoint.path as string, plain.filter((one) => one.endpoint.path === endpoint.path)]))
@@ -123,6 +132,7 @@ export function createApp(
     },
     onBadUrl: (request, reply) => refuse(request, reply, () => new Problem('not_found')),
     onClientError: createOnClientError(exit, newRequestId, accessLog.unread),
+    connections,
   })
   for (const one of mounted) {
     fastify.route({
@@ -168,9 +178,9 @@ export function createApp(
     },
     async close() {
       isClosing = true
-      // Both would keep their connections for as long as they are wanted.
-      await Promise.all([deps.feeds.close(), deps.verifiers.close()])
-      await fastify.close()
+      // Feeds send their last words before the connections are sorted out, and waiting receipts are answered.
+      const ending = [deps.feeds.close(), deps.verifiers.close()]
+      await Promise.all([...ending, fastify.close(), connections.drain(drainMsMax)])
       await refusals.settled()
       if (measured !== gauge) (measured as ReturnType<typeof openLoadGauge>).close()
     },

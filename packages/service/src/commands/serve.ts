@@ -15,7 +15,7 @@ export const serve: Command = {
     ['COUNTERSIGN_DATABASE_URL=postgres://… countersign serve --config /etc/countersign.json --workers 4', 'four processes on PostgreSQL'],
   ],
   about: [
-    'Needs the address under which clients reach it and a master key (COUNTERSIGN_MASTER_KEY or COUNTERSIGN_MASTER_KEY_FILE). Refuses insecure settings, with all mistakes at once. Logs one line of JSON each. SIGTERM and SIGINT stop it after the running requests have ended.',
+    'Needs the address under which clients reach it and a master key (COUNTERSIGN_MASTER_KEY or COUNTERSIGN_MASTER_KEY_FILE). Refuses insecure settings, with all mistakes at once. Logs one line of JSON each. SIGTERM and SIGINT stop it within seconds: running requests may finish, idle and half-finished connections are destroyed.',
   ],
   async run({ config: read }) {
     const config = read()

@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import { onTrackedClose } from './connections.ts'
 
 /** What Node keeps of the request on a connection. Not documented, so each part is used only if it is there. */
 interface Kept {
@@ -19,6 +20,7 @@ export function releaseConnection(response: ServerResponse, socket: Socket): voi
   // Whoever sends another request has mistaken this connection for another. Listening also ends the parser's own way of reading.
   socket.on('data', destroy)
   for (const event of OF_THE_SERVER) socket.removeAllListeners(event)
+  socket.on('close', onTrackedClose)
   socket.on('end', destroy)
   socket.on('error', destroy)
   socket.setTimeout(0)

@@ -2,6 +2,7 @@ import { createServer as createHttpServer, type IncomingMessage, type ServerResp
 import type { Socket } from 'node:net'
 import { limits } from '@countersign/core/contract'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import type { Connections } from './connections.ts'
 import { type OnClientError, quieten, serverOptions } from './server-limits.ts'
 
 export interface ServerHandlers {
@@ -11,21 +12,25 @@ export interface ServerHandlers {
   readonly onBadUrl: (request: FastifyRequest, reply: FastifyReply) => unknown
   /** Gets what the parser cannot read. */
   readonly onClientError: OnClientError
+  readonly connections: Connections
 }
 
 /**
  * A web server that routes and does nothing else by itself: no parsing of bodies or queries, no logging, no words of its own. Its router is for
  * paths with parameters; what has a plain path can be taken before it, which saves a tenth of the time of a short request.
  */
-export function createServer({ onRequest, onBadUrl, onClientError }: ServerHandlers): FastifyInstance {
+export function createServer({ onRequest, onBadUrl, onClientError, connections }: ServerHandlers): FastifyInstance {
   const fastify = Fastify({
     logger: false,
+    // Called twice for a host name with two addresses.
     serverFactory: (route) => {
       const server = createHttpServer(serverOptions, (request, response) => {
         if (!onRequest(request, response)) route(request, response)
       })
       server.requestTimeout = limits.request_arrive_seconds_max * 1000
       server.keepAliveTimeout = KEEP_ALIVE_MS
+      quieten(server)
+      connections.track(server)
       return server
     },
     clientErrorHandler: (error, socket) => onClientError(error, socket as Socket),
@@ -46,7 +51,6 @@ export function createServer({ onRequest, onBadUrl, onClientError }: ServerHandl
   // The rest would include the two that are sent, but only what has a name is found without taking its header apart at every request.
   const named = ['application/json', 'application/x-www-form-urlencoded']
   fastify.addContentTypeParser([...named, '*'], (_request, _payload, done) => done(null))
-  quieten(fastify.server)
   return fastify
 }
 
