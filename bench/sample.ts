@@ -116,7 +116,10 @@ async function createView(key: PrivateKey, atMs: number, nowMs: number): Promise
     if (i % 2 === 0) await append('user.revoked', { ppid: ppidOf(-i), revoked_at: at })
     else await append('credential.revoked', { credential_id: credentialIdOf(-i), revoked_at: at })
   }
-  const proven = view.proveHead({ siteId: SITE, ...head, asOfMs: nowMs }, { wallMs: nowMs, monotonicMs: performance.now() })
+  const proven = view.proveHead(
+    { siteId: SITE, ...head, asOfMs: nowMs, maxAgeSeconds: 60 },
+    { wallMs: nowMs, monotonicMs: performance.now() },
+  )
   if (proven !== 'proven') throw new Error(`the view did not take the proof of its head: ${proven}`)
   return view
 }

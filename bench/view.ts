@@ -14,7 +14,7 @@ export interface Row {
 }
 
 const AT = '2026-11-14T12:00:00Z'
-const AS_OF = { type: 'head', epoch: 'bench0000', hash: GENESIS_HASH, as_of: AT } as const
+const AS_OF = { type: 'head', epoch: 'bench0000', hash: GENESIS_HASH, as_of: AT, max_age_seconds: 60 } as const
 const PROBES = 4096
 const ROUNDS = 60
 
@@ -39,8 +39,8 @@ function benchSize(size: number): Row[] {
     load.add(line)
     longestMs = Math.max(longestMs, performance.now() - start)
   }
-  const { site_id: _, as_of: __, ...head } = { ...AS_OF, site_id: siteId, seq: size }
-  load.commit({ ...head, siteId, asOfMs: 0 })
+  const { site_id: _, as_of: __, max_age_seconds: maxAgeSeconds, ...head } = { ...AS_OF, site_id: siteId, seq: size }
+  load.commit({ ...head, siteId, asOfMs: 0, maxAgeSeconds })
   const bytes = memoryBytes() - before
   const name = (what: string) => `view of ${size.toLocaleString('en')}: ${what}`
   const known = probes((i) => Math.floor((i * size) / PROBES))

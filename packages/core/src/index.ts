@@ -77,6 +77,15 @@ export {
   parseEntry,
   type SiteState,
 } from './log/entry.ts'
+export {
+  checkEpochStatement,
+  EPOCH_STATEMENTS_MAX,
+  type EpochStatement,
+  type EpochStatementFields,
+  findEpochPath,
+  parseEpochStatement,
+  signEpochStatement,
+} from './log/epoch-statement.ts'
 export type { Clocks, HeadProof } from './log/head-age.ts'
 export {
   checkHeartbeat,
@@ -90,6 +99,7 @@ export {
 export {
   type CompromisedKey,
   type CredentialLine,
+  type EpochLine,
   type IssuerLine,
   parseSnapshotLine,
   type SiteLine,

@@ -114,7 +114,18 @@ const signature = z
   .string()
   .regex(/^[A-Za-z0-9_-]{86}$/)
   .meta({ description: 'Ed25519, base64url.' })
-const head = { site_id: siteId, epoch, seq, hash: sha256Hex, as_of: time }
+const head = {
+  site_id: siteId,
+  epoch,
+  seq,
+  hash: sha256Hex,
+  as_of: time,
+  max_age_seconds: z
+    .int()
+    .min(1)
+    .max(limits.max_age_seconds_max)
+    .meta({ description: 'A verifier rejects everything once its last proven head is older than this, or than its own setting.' }),
+}
 
 /** Proof of the head of the log, signed over `"countersign-heartbeat\n"` and the canonical JSON of the other members. */
 export const heartbeatSchema = z.strictObject({ ...head, kid, signature }).meta({ id: 'Heartbeat' })
@@ -124,6 +135,23 @@ export type Heartbeat = z.input<typeof heartbeatSchema>
 export const feedEventDataSchema = z.union([logEntrySchema, heartbeatSchema]).meta({
   description: 'data of one event: a log entry, whose kind is the name of the event and whose epoch.seq is its id, or a heartbeat.',
 })
+
+/** How an epoch of the log began, signed over `"countersign-epoch\n"` and the canonical JSON of the other members. */
+const epochStatement = {
+  site_id: siteId,
+  epoch,
+  previous: z
+    .strictObject({ epoch, seq, hash: sha256Hex })
+    .meta({ description: 'The last entry of the previous epoch that this epoch takes over.' }),
+  at: time,
+  kid,
+  signature,
+}
+
+const epochLine = z
+  .strictObject({ type: z.literal('epoch'), ...epochStatement })
+  .refine((line) => line.epoch !== line.previous.epoch, { path: ['previous', 'epoch'], message: 'must be another epoch' })
+  .meta({ description: 'How an epoch of the log began. At most 16, right after the head, oldest first.' })
 
 const compromisedKey = z.strictObject({
   key_id: issuerKeyId,
@@ -164,6 +192,7 @@ const userLine = z
 export const snapshotLineSchema = z
   .discriminatedUnion('type', [
     z.strictObject({ type: z.literal('head'), ...head }),
+    epochLine,
     z.strictObject({ type: z.literal('site'), ...siteState, bearer_off_at: time.optional() }),
     issuerLine,
     userLine,

@@ -8,6 +8,8 @@ import {
   VALID_FROM_LEEWAY_MS,
 } from '../credential/limits.ts'
 import { PROOF_AGE_MS_MAX } from '../holder/profile.ts'
+import { EPOCH_STATEMENTS_MAX } from '../log/epoch-statement.ts'
+import { MAX_AGE_SECONDS_MAX } from '../log/signed-fields.ts'
 
 const MINUTE = 60
 const DAY = 86_400
@@ -73,6 +75,9 @@ export const limits = Object.freeze({
 
   feed_connections_per_key_max: 1000,
   feed_heartbeat_seconds: 5,
+  max_age_seconds_default: 60,
+  max_age_seconds_max: MAX_AGE_SECONDS_MAX,
+  epoch_statements_max: EPOCH_STATEMENTS_MAX,
   feed_buffer_bytes_max: 256 * KIB,
   verifier_id_chars_max: 64,
   log_kept_seconds_min: CREDENTIAL_LIFETIME_SECONDS_MAX + 30 * DAY,

@@ -7,6 +7,8 @@ export interface HeadProof {
   readonly seq: number
   readonly hash: string
   readonly asOfMs: number
+  /** The site's bound on the age of revocation data, as the head states it. */
+  readonly maxAgeSeconds: number
 }
 
 /** The two clocks of a process, read together. The monotonic one never jumps, but may stand still while the machine sleeps. */

@@ -5,7 +5,8 @@ import type { PrivateKey, PublicKey } from '../proof/keys.ts'
 import { isEpoch, isSeq, isSha256Hex, isTime, parseFields } from './entry.ts'
 import { isFeedSignature, signFeedText } from './feed-signature.ts'
 import type { HeadProof } from './head-age.ts'
-import { isKid, isSignature, type SnapshotEnd, type SnapshotHead } from './snapshot.ts'
+import { isKid, isMaxAgeSeconds, isSignature } from './signed-fields.ts'
+import type { SnapshotEnd, SnapshotHead } from './snapshot.ts'
 
 /** What a heartbeat says: at `as_of`, or later, the log of the site ended here. */
 export interface HeartbeatFields {
@@ -15,6 +16,8 @@ export interface HeartbeatFields {
   readonly hash: string
   /** A time before the store was asked. */
   readonly as_of: string
+  /** The oldest that a verifier's revocation data may become before it rejects everything, whatever its own setting is. */
+  readonly max_age_seconds: number
   /** Which of the service's feed keys signs. */
   readonly kid: string
 }
@@ -25,21 +28,22 @@ export interface Heartbeat extends HeartbeatFields {
 
 /** Undefined for anything but exactly these members, each in its grammar. Says nothing about the signature. */
 export function parseHeartbeat(value: unknown): Heartbeat | undefined {
-  const { site_id, epoch, seq, hash, as_of, kid, signature } = parseFields(value, 7) ?? {}
+  const { site_id, epoch, seq, hash, as_of, max_age_seconds, kid, signature } = parseFields(value, 8) ?? {}
   const siteId = parseSiteId(site_id)
   if (siteId === undefined || !isEpoch(epoch) || !isSeq(seq) || !isSha256Hex(hash)) return undefined
-  if (!isTime(as_of) || !isKid(kid) || !isSignature(signature)) return undefined
-  return { site_id: siteId, epoch, seq, hash, as_of, kid, signature }
+  if (!isTime(as_of) || !isMaxAgeSeconds(max_age_seconds) || !isKid(kid) || !isSignature(signature)) return undefined
+  return { site_id: siteId, epoch, seq, hash, as_of, max_age_seconds, kid, signature }
 }
 
 /** The text that is signed. Its first line keeps a heartbeat from being taken for anything else that the same key signs. */
-export function heartbeatText({ site_id, epoch, seq, hash, as_of, kid }: HeartbeatFields): string {
-  return `countersign-heartbeat\n${canonicalJson({ site_id, epoch, seq, hash, as_of, kid })}`
+export function heartbeatText({ site_id, epoch, seq, hash, as_of, max_age_seconds, kid }: HeartbeatFields): string {
+  return `countersign-heartbeat\n${canonicalJson({ site_id, epoch, seq, hash, as_of, max_age_seconds, kid })}`
 }
 
 /** The text that is signed: the head, and the digest of all the bytes before the last line. */
-export function snapshotText({ site_id, epoch, seq, hash, as_of }: SnapshotHead, sha256: string): string {
-  return `countersign-snapshot\n${canonicalJson({ head: { type: 'head', site_id, epoch, seq, hash, as_of }, sha256 })}`
+export function snapshotText({ site_id, epoch, seq, hash, as_of, max_age_seconds }: SnapshotHead, sha256: string): string {
+  const head = { type: 'head', site_id, epoch, seq, hash, as_of, max_age_seconds }
+  return `countersign-snapshot\n${canonicalJson({ head, sha256 })}`
 }
 
 export async function signHeartbeat(fields: HeartbeatFields, key: PrivateKey): Promise<Heartbeat> {
@@ -75,7 +79,7 @@ export async function checkSnapshot(
   return (await isFeedSignature(snapshotText(head, end.sha256), end.signature, key)) ? headProof(head) : undefined
 }
 
-function headProof({ site_id, epoch, seq, hash, as_of }: Omit<HeartbeatFields, 'kid'>): HeadProof | undefined {
+function headProof({ site_id, epoch, seq, hash, as_of, max_age_seconds }: Omit<HeartbeatFields, 'kid'>): HeadProof | undefined {
   const asOfMs = parseTime(as_of)
-  return asOfMs === undefined ? undefined : { siteId: site_id, epoch, seq, hash, asOfMs }
+  return asOfMs === undefined ? undefined : { siteId: site_id, epoch, seq, hash, asOfMs, maxAgeSeconds: max_age_seconds }
 }

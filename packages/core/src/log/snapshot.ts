@@ -14,6 +14,8 @@ import {
   parseSiteState,
   type SiteState,
 } from './entry.ts'
+import { type EpochStatement, parseEpochStatement } from './epoch-statement.ts'
+import { isKid, isMaxAgeSeconds, isSignature } from './signed-fields.ts'
 
 /**
  * One line of state between the head and the end of a snapshot. The service makes them from its store: a view keeps hashes instead of ids and
@@ -29,6 +31,12 @@ export interface SnapshotHead {
   readonly seq: number
   readonly hash: string
   readonly as_of: string
+  readonly max_age_seconds: number
+}
+
+/** How the epoch of the log, or one before it, began. These lines come right after the head, the oldest first. */
+export interface EpochLine extends EpochStatement {
+  readonly type: 'epoch'
 }
 
 export interface SiteLine extends SiteState {
@@ -87,11 +95,9 @@ export interface SnapshotEnd {
 }
 
 export const COMPROMISED_KEYS_MAX = 1024
-const KID = /^[A-Za-z0-9._~:=+#%-]{1,256}$/
-const SIGNATURE = /^[A-Za-z0-9_-]{86}$/
 
 /** Undefined for anything but a line with exactly its members, each in its grammar. The answer is a copy. */
-export function parseSnapshotLine(value: unknown): SnapshotHead | SnapshotLine | SnapshotEnd | undefined {
+export function parseSnapshotLine(value: unknown): SnapshotHead | EpochLine | SnapshotLine | SnapshotEnd | undefined {
   const type = typeof value === 'object' && value !== null ? (value as { readonly type?: unknown }).type : undefined
   switch (type) {
     case 'credential': {
@@ -115,10 +121,16 @@ export function parseSnapshotLine(value: unknown): SnapshotHead | SnapshotLine |
       return isTime(bearer_off_at) ? { type, ...state, bearer_off_at } : undefined
     }
     case 'head': {
-      const { site_id, epoch, seq, hash, as_of } = parseFields(value, 6) ?? {}
+      const { site_id, epoch, seq, hash, as_of, max_age_seconds } = parseFields(value, 7) ?? {}
       const siteId = parseSiteId(site_id)
-      if (siteId === undefined || !isEpoch(epoch) || !isSeq(seq) || !isSha256Hex(hash) || !isTime(as_of)) return undefined
-      return { type, site_id: siteId, epoch, seq, hash, as_of }
+      if (siteId === undefined || !isEpoch(epoch) || !isSeq(seq) || !isSha256Hex(hash)) return undefined
+      if (!isTime(as_of) || !isMaxAgeSeconds(max_age_seconds)) return undefined
+      return { type, site_id: siteId, epoch, seq, hash, as_of, max_age_seconds }
+    }
+    case 'epoch': {
+      const { type: _, ...members } = value as EpochLine
+      const statement = parseEpochStatement(members)
+      return statement && { type, ...statement }
     }
     case 'end': {
       const { lines, sha256, kid, signature } = parseFields(value, 5) ?? {}
@@ -163,14 +175,4 @@ function parseCompromised(value: unknown): readonly CompromisedKey[] | undefined
     keys.push({ key_id, key, at })
   }
   return keys
-}
-
-/** The name of a key with which the service signs its heads. */
-export function isKid(value: unknown): value is string {
-  return typeof value === 'string' && KID.test(value)
-}
-
-/** 64 bytes in base64url; whether they are the one spelling is seen when they are decoded. */
-export function isSignature(value: unknown): value is string {
-  return typeof value === 'string' && SIGNATURE.test(value)
 }

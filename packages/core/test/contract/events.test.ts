@@ -50,11 +50,20 @@ const entryOf = (kind: string, body: unknown): Json => ({
   hash: HASH,
 })
 
-const head = { site_id: SITE, epoch: EPOCH, seq: 0, hash: '0'.repeat(64), as_of: AT }
+const head = { site_id: SITE, epoch: EPOCH, seq: 0, hash: '0'.repeat(64), as_of: AT, max_age_seconds: 60 }
 const heartbeat = { ...head, kid: 'did:web:auth.example#feed-1', signature: 'A'.repeat(86) }
 const issuerLine = { type: 'issuer', ...issuerState, status: 'trusted', compromised: [{ key_id: 'key-9', key: null, at: AT }] }
 const lines: Json[] = [
   { type: 'head', ...head },
+  {
+    type: 'epoch',
+    site_id: SITE,
+    epoch: EPOCH,
+    previous: { epoch: `${EPOCH}0`, seq: 3, hash: HASH },
+    at: AT,
+    kid: 'feed-1',
+    signature: 'A'.repeat(86),
+  },
   { type: 'site', ...siteState },
   issuerLine,
   { ...issuerLine, keys: [], scope: null, status: 'distrusted', distrusted_at: null, compromised: [] },

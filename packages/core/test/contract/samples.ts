@@ -143,7 +143,7 @@ const revocation = {
   seq: 42,
 }
 const propagation = { connected: 2, acknowledged: 1, elapsed_ms: 12.5, laggards: [{ verifier_id: 'web-1', seq: 41 }] }
-const head = { site_id: SITE, epoch: EPOCH, seq: 42, hash: HASH, as_of: AT }
+const head = { site_id: SITE, epoch: EPOCH, seq: 42, hash: HASH, as_of: AT, max_age_seconds: 60 }
 const delivery = {
   delivery_id: 'dlv_1',
   webhook_id: 'wh_1',

@@ -13,9 +13,9 @@ import type { SnapshotHead } from '../../src/log/snapshot.ts'
 import { generatePrivateKey } from '../../src/proof/private-key.ts'
 import { at, EPOCH, msAt, OTHER_SITE, SITE, token } from './log-sample.ts'
 
-const FIELDS = { site_id: SITE, epoch: EPOCH, seq: 7, hash: token(7), as_of: at(0), kid: 'feed-1' }
-const HEAD: SnapshotHead = { type: 'head', site_id: SITE, epoch: EPOCH, seq: 7, hash: token(7), as_of: at(0) }
-const PROOF = { siteId: SITE, epoch: EPOCH, seq: 7, hash: token(7), asOfMs: msAt(0) }
+const FIELDS = { site_id: SITE, epoch: EPOCH, seq: 7, hash: token(7), as_of: at(0), max_age_seconds: 60, kid: 'feed-1' }
+const HEAD: SnapshotHead = { type: 'head', site_id: SITE, epoch: EPOCH, seq: 7, hash: token(7), as_of: at(0), max_age_seconds: 60 }
+const PROOF = { siteId: SITE, epoch: EPOCH, seq: 7, hash: token(7), asOfMs: msAt(0), maxAgeSeconds: 60 }
 const DIGEST = { lines: 3, sha256: token(3) }
 const key = await generatePrivateKey('Ed25519')
 const otherKey = await generatePrivateKey('Ed25519')
@@ -23,7 +23,7 @@ const otherKey = await generatePrivateKey('Ed25519')
 describe('a heartbeat', () => {
   it('is signed over its own first line and the canonical JSON of all but the signature', () => {
     expect(heartbeatText(FIELDS)).toBe(
-      `countersign-heartbeat\n{"as_of":"2026-11-14T12:00:00Z","epoch":"0123456789abcdef","hash":"${token(7)}","kid":"feed-1","seq":7,"site_id":"shop.example"}`,
+      `countersign-heartbeat\n{"as_of":"2026-11-14T12:00:00Z","epoch":"0123456789abcdef","hash":"${token(7)}","kid":"feed-1","max_age_seconds":60,"seq":7,"site_id":"shop.example"}`,
     )
   })
 
@@ -40,6 +40,7 @@ describe('a heartbeat', () => {
     ['seq', { seq: 8 }],
     ['hash', { hash: token(8) }],
     ['time', { as_of: at(1) }],
+    ['bound on the age', { max_age_seconds: 61 }],
     ['key name', { kid: 'feed-2' }],
   ])('proves nothing when its %s was changed', async (_, change) => {
     const heartbeat = await signHeartbeat(FIELDS, key)
@@ -74,6 +75,8 @@ describe('a heartbeat', () => {
     ['a member more', { more: 1 }],
     ['a negative seq', { seq: -1 }],
     ['a time that cannot be read', { as_of: 'now' }],
+    ['no bound on the age', { max_age_seconds: 0 }],
+    ['a bound of more than an hour', { max_age_seconds: 3601 }],
     ['a site with capitals', { site_id: 'Shop.example' }],
     ['a short epoch', { epoch: 'abc' }],
     ['a short hash', { hash: 'abc' }],
@@ -92,7 +95,7 @@ describe('a heartbeat', () => {
 describe('the end of a snapshot', () => {
   it('is signed over its own first line and the canonical JSON of head and digest', () => {
     expect(snapshotText(HEAD, token(3))).toBe(
-      `countersign-snapshot\n{"head":{"as_of":"2026-11-14T12:00:00Z","epoch":"0123456789abcdef","hash":"${token(7)}","seq":7,"site_id":"shop.example","type":"head"},"sha256":"${token(3)}"}`,
+      `countersign-snapshot\n{"head":{"as_of":"2026-11-14T12:00:00Z","epoch":"0123456789abcdef","hash":"${token(7)}","max_age_seconds":60,"seq":7,"site_id":"shop.example","type":"head"},"sha256":"${token(3)}"}`,
     )
   })
 
@@ -105,6 +108,7 @@ describe('the end of a snapshot', () => {
   it('proves nothing when head, digest, count or key is another', async () => {
     const end = await signSnapshot(HEAD, DIGEST, 'feed-1', key)
     expect(await checkSnapshot({ ...HEAD, seq: 8 }, end, DIGEST, key.publicKey)).toBeUndefined()
+    expect(await checkSnapshot({ ...HEAD, max_age_seconds: 61 }, end, DIGEST, key.publicKey)).toBeUndefined()
     expect(await checkSnapshot({ ...HEAD, as_of: at(1) }, end, DIGEST, key.publicKey)).toBeUndefined()
     expect(await checkSnapshot(HEAD, end, { ...DIGEST, sha256: token(4) }, key.publicKey)).toBeUndefined()
     expect(await checkSnapshot(HEAD, { ...end, sha256: token(4) }, { ...DIGEST, sha256: token(4) }, key.publicKey)).toBeUndefined()

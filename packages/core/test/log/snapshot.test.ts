@@ -24,7 +24,7 @@ import {
 import { PlainSite } from './plain-site.ts'
 import { answersOf, anyLog, issuerLog } from './random-log.ts'
 
-const HEAD: SnapshotHead = { type: 'head', site_id: SITE, epoch: EPOCH, seq: 7, hash: token(7), as_of: at(0) }
+const HEAD: SnapshotHead = { type: 'head', site_id: SITE, epoch: EPOCH, seq: 7, hash: token(7), as_of: at(0), max_age_seconds: 60 }
 const SITE_LINE = { type: 'site', bearer: 'on', holder_proof: 'optional', credential_ttl_seconds_max: null } as const
 const ISSUER_LINE = {
   type: 'issuer',
@@ -45,18 +45,28 @@ const GOOD_LINES = [
   { type: 'user', ppid: user(1), revoked_at: at(1) },
   { type: 'user', ppid: user(1), revoked_at: at(1), reinstated_at: at(2) },
   { type: 'user', ppid: user(1), revoked_at: at(1), reinstated_at: at(2), revoked_again_at: at(3) },
+  {
+    type: 'epoch',
+    site_id: SITE,
+    epoch: EPOCH,
+    previous: { epoch: 'fedcba9876543210', seq: 3, hash: token(3) },
+    at: at(0),
+    kid: 'feed-1',
+    signature: 'A'.repeat(86),
+  },
   { type: 'credential', credential_id: credential(1), revoked_at: at(1) },
   { type: 'token', token_sha256: token(1), revoked_at: at(1) },
   { type: 'end', lines: 9, sha256: token(9), kid: 'feed-1', signature: 'A'.repeat(86) },
 ] as const
 
 /** What `checkSnapshot` gives for a snapshot with this head. */
-const proofOf = ({ site_id, epoch, seq, hash, as_of }: SnapshotHead): HeadProof => ({
+const proofOf = ({ site_id, epoch, seq, hash, as_of, max_age_seconds }: SnapshotHead): HeadProof => ({
   siteId: site_id,
   epoch,
   seq,
   hash,
   asOfMs: Date.parse(as_of),
+  maxAgeSeconds: max_age_seconds,
 })
 
 /** Loads, or gives the reason why not. */
@@ -101,7 +111,7 @@ describe('parseSnapshotLine', () => {
   })
 
   it('never throws, whatever it is given', () => {
-    const types = fc.constantFrom('head', 'site', 'issuer', 'user', 'credential', 'token', 'end')
+    const types = fc.constantFrom('head', 'epoch', 'site', 'issuer', 'user', 'credential', 'token', 'end')
     fc.assert(
       fc.property(fc.anything(), types, fc.dictionary(fc.string(), fc.anything()), (value, type, members) => {
         parseSnapshotLine(value)
@@ -173,12 +183,12 @@ describe('loading a snapshot', () => {
     const entries = await logOf(revocations(4))
     const view = viewOf(entries.slice(0, 2))
     const clocks = { wallMs: msAt(0), monotonicMs: 0 }
-    view.proveHead({ siteId: SITE, ...view.head, asOfMs: msAt(0) }, clocks)
+    view.proveHead({ siteId: SITE, ...view.head, asOfMs: msAt(0), maxAgeSeconds: 60 }, clocks)
     expect(view.apply(entries[3] as CheckedEntry)).toBe('hole')
     expect(load(view, HEAD, [SITE_LINE])).toBe('loaded')
     expect(view).toMatchObject({ trusted: true, fault: undefined })
     expect(view.ageMs(clocks)).toBe(Infinity)
-    expect(view.proveHead({ siteId: SITE, ...view.head, asOfMs: msAt(0) }, clocks)).toBe('proven')
+    expect(view.proveHead({ siteId: SITE, ...view.head, asOfMs: msAt(0), maxAgeSeconds: 60 }, clocks)).toBe('proven')
     expect(view.ageMs(clocks)).toBe(0)
   })
 
@@ -190,7 +200,7 @@ describe('loading a snapshot', () => {
   ] as const)('refuses one %s and leaves all as it was', async (_, outcome, head, lines) => {
     const entries = await logOf(revocations(2))
     const view = viewOf(entries)
-    view.proveHead({ siteId: SITE, ...view.head, asOfMs: msAt(0) }, { wallMs: msAt(0), monotonicMs: 0 })
+    view.proveHead({ siteId: SITE, ...view.head, asOfMs: msAt(0), maxAgeSeconds: 60 }, { wallMs: msAt(0), monotonicMs: 0 })
     expect(load(view, head, lines)).toBe(outcome)
     expect(view.head.seq).toBe(2)
     expect(view.credentialRevocation(credential(1))).toBeDefined()
@@ -209,7 +219,7 @@ describe('loading a snapshot', () => {
 
   it('takes a lower head of another epoch: a restored store begins anew', async () => {
     const view = viewOf(await logOf(revocations(9)))
-    view.proveHead({ siteId: SITE, ...view.head, asOfMs: msAt(0) }, { wallMs: msAt(0), monotonicMs: 0 })
+    view.proveHead({ siteId: SITE, ...view.head, asOfMs: msAt(0), maxAgeSeconds: 60 }, { wallMs: msAt(0), monotonicMs: 0 })
     expect(load(view, { ...HEAD, epoch: 'fedcba9876543210', seq: 1 }, [SITE_LINE])).toBe('loaded')
     expect(view.head).toMatchObject({ epoch: 'fedcba9876543210', seq: 1 })
   })

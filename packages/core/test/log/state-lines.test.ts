@@ -10,7 +10,7 @@ const SITE_STATE: Saying = { kind: 'site.changed', body: { bearer: 'on', holder_
 
 /** What becomes of somebody who has nothing but the lines of this view. */
 function loadedFrom(view: SiteView): SiteView {
-  const head: SnapshotHead = { type: 'head', site_id: SITE, ...view.head, as_of: at(100) }
+  const head: SnapshotHead = { type: 'head', site_id: SITE, ...view.head, as_of: at(100), max_age_seconds: 60 }
   const loaded = createSiteView({ siteId: SITE })
   const loading = loaded.beginLoad(head)
   for (const line of stateLines(view)) {
@@ -19,7 +19,7 @@ function loadedFrom(view: SiteView): SiteView {
     if (read?.type === 'site' || read?.type === 'issuer') loading.add(read)
   }
   const { epoch, seq, hash } = view.head
-  expect(loading.commit({ siteId: SITE, epoch, seq, hash, asOfMs: 0 })).toBe('loaded')
+  expect(loading.commit({ siteId: SITE, epoch, seq, hash, asOfMs: 0, maxAgeSeconds: 60 })).toBe('loaded')
   return loaded
 }
 

@@ -220,7 +220,7 @@ describe('proveHead', () => {
 
   it('can prove a log that has not begun, and then holds it to that epoch', async () => {
     const view = createSiteView({ siteId: SITE })
-    expect(view.proveHead({ siteId: SITE, epoch: EPOCH, seq: 0, hash: GENESIS, asOfMs: msAt(0) }, CLOCKS)).toBe('proven')
+    expect(view.proveHead({ siteId: SITE, epoch: EPOCH, seq: 0, hash: GENESIS, asOfMs: msAt(0), maxAgeSeconds: 60 }, CLOCKS)).toBe('proven')
     expect(view.head.epoch).toBe(EPOCH)
     const [elsewhere] = (await logOf(revocations(1), { epoch: 'fedcba9876543210', seq: 0, hash: GENESIS })) as [CheckedEntry]
     expect(view.apply(elsewhere)).toBe('other_epoch')
@@ -275,7 +275,7 @@ describe('revocationOf', () => {
 })
 
 function proofOf(view: SiteView, seconds = 0) {
-  return { siteId: SITE, ...view.head, asOfMs: msAt(seconds) }
+  return { siteId: SITE, ...view.head, asOfMs: msAt(seconds), maxAgeSeconds: 60 }
 }
 
 function prove(view: SiteView) {

@@ -51,7 +51,7 @@ export function createTestLog(siteId: SiteId, epoch: string): TestLog {
       return entry
     },
     lines: () => snapshotLines(entries),
-    proof: (asOfMs) => ({ siteId, ...head, asOfMs }),
+    proof: (asOfMs) => ({ siteId, ...head, asOfMs, maxAgeSeconds: 60 }),
   }
 }
 

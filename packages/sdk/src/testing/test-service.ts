@@ -25,6 +25,8 @@ export interface TestService {
   say(text: string): void
   /** Signs with this key from now on, and lists no other. */
   signWith(feedKey: FeedKey): void
+  /** Heads signed from now on state this as `max_age_seconds`. */
+  stateMaxAge(seconds: number): void
   /** The log is kept from here on only: older cursors are expired. */
   forgetEntries(): void
   readonly network: TestNetwork
@@ -65,6 +67,7 @@ export function createTestService(options: TestServiceOptions): TestService {
   const { baseUrl, siteId, apiKey, clock } = options
   let { log, feedKey } = options
   let keptFromSeq = 0
+  let maxAgeSeconds = 60
   let network: TestNetwork = 'well'
   let cancelHeartbeat = () => {}
   const followers = new Set<Follower>()
@@ -73,7 +76,7 @@ export function createTestService(options: TestServiceOptions): TestService {
 
   const heartbeatText = async () => {
     const { epoch, seq, hash } = log.head
-    const fields = { site_id: siteId, epoch, seq, hash, as_of: formatTime(clock.nowMs), kid: feedKey.kid }
+    const fields = { site_id: siteId, epoch, seq, hash, as_of: formatTime(clock.nowMs), max_age_seconds: maxAgeSeconds, kid: feedKey.kid }
     return `event: heartbeat\ndata: ${JSON.stringify(await signHeartbeat(fields, feedKey.key))}\n\n`
   }
   const entryText = (entry: Entry) => `id: ${entry.epoch}.${entry.seq}\nevent: ${entry.kind}\ndata: ${JSON.stringify(entry)}\n\n`
@@ -91,7 +94,8 @@ export function createTestService(options: TestServiceOptions): TestService {
 
   const snapshot = async (): Promise<Response> => {
     const { epoch, seq, hash } = log.head
-    const head: SnapshotHead = { type: 'head', site_id: siteId, epoch, seq, hash, as_of: formatTime(clock.nowMs) }
+    const as_of = formatTime(clock.nowMs)
+    const head: SnapshotHead = { type: 'head', site_id: siteId, epoch, seq, hash, as_of, max_age_seconds: maxAgeSeconds }
     const lines = [head, ...log.lines()].map((line) => `${JSON.stringify(line)}\n`)
     const sha256 = createSha256()
     const pieces: Uint8Array[] = []
@@ -191,6 +195,9 @@ export function createTestService(options: TestServiceOptions): TestService {
     say: tell,
     signWith(next) {
       feedKey = next
+    },
+    stateMaxAge(seconds) {
+      maxAgeSeconds = seconds
     },
     forgetEntries() {
       keptFromSeq = log.head.seq

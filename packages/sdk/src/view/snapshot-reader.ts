@@ -1,8 +1,18 @@
-import { createSha256, parseSnapshotLine, type SnapshotEnd, type SnapshotHead, type SnapshotLine } from '@countersign/core'
+import {
+  createSha256,
+  EPOCH_STATEMENTS_MAX,
+  type EpochStatement,
+  parseSnapshotLine,
+  type SnapshotEnd,
+  type SnapshotHead,
+  type SnapshotLine,
+} from '@countersign/core'
 
 /** A snapshot that came to its end. Nothing of it counts before `checkSnapshot` has held its end against what was received. */
 export interface ReadSnapshot<Load> {
   readonly head: SnapshotHead
+  /** How the epoch of the log and those before it began, oldest first. Their signatures have not been checked. */
+  readonly epochs: readonly EpochStatement[]
   readonly end: SnapshotEnd
   readonly received: { readonly lines: number; readonly sha256: string }
   readonly load: Load
@@ -24,6 +34,8 @@ export async function readSnapshot<Load extends { add(line: SnapshotLine): void 
   let lines = 0
   let head: SnapshotHead | undefined
   let load: Load | undefined
+  const epochs: EpochStatement[] = []
+  let hasState = false
   /** From the beginning of the last line that is complete: it may be the end, which the digest does not cover. */
   let tail: Uint8Array = new Uint8Array()
 
@@ -34,7 +46,14 @@ export async function readSnapshot<Load extends { add(line: SnapshotLine): void 
     if (line.type === 'head') {
       head = line
       load = begin(line)
-    } else load?.add(line)
+    } else if (line.type === 'epoch') {
+      if (hasState || epochs.length >= EPOCH_STATEMENTS_MAX) throw unreadable()
+      const { type: _, ...statement } = line
+      epochs.push(statement)
+    } else {
+      hasState = true
+      load?.add(line)
+    }
   }
 
   for await (const chunk of chunks) {
@@ -51,7 +70,7 @@ export async function readSnapshot<Load extends { add(line: SnapshotLine): void 
 
   const end = parseSnapshotLine(JSON.parse(decoder.decode(tail)))
   if (end?.type !== 'end' || head === undefined || load === undefined) throw unreadable()
-  return { head, end, received: { lines, sha256: await sha256.hex() }, load }
+  return { head, epochs, end, received: { lines, sha256: await sha256.hex() }, load }
 }
 
 function joined(one: Uint8Array, other: Uint8Array): Uint8Array {

@@ -10,6 +10,7 @@ const HEAD = {
   seq: 7,
   hash: 'ab'.repeat(32),
   as_of: '2026-11-14T12:00:00Z',
+  max_age_seconds: 60,
 } as unknown as SnapshotHead
 const LINES = [
   { type: 'site', bearer: 'on', holder_proof: 'optional', credential_ttl_seconds_max: null },

@@ -138,7 +138,8 @@ describe('a heartbeat', () => {
   /** What the service would say now, changed, and signed by whom we like. */
   const heartbeat = async (changes: Partial<HeartbeatFields>, key: PrivateKey = site.feedKey.key) => {
     const { epoch, seq, hash } = site.knowledge.site.head
-    const fields = { site_id: site.knowledge.site.siteId, epoch, seq, hash, as_of: asOf(0), kid: site.feedKey.kid, ...changes }
+    const site_id = site.knowledge.site.siteId
+    const fields = { site_id, epoch, seq, hash, as_of: asOf(0), max_age_seconds: 60, kid: site.feedKey.kid, ...changes }
     return signHeartbeat(fields, key)
   }
   const asOf = (aheadMs: number) => new Date(site.clock.nowMs + aheadMs).toISOString()

@@ -272,7 +272,9 @@ class FeedHub implements Feeds, FeedSource {
     if (!isNew && last !== undefined && last.head.seq === head.seq && asOfMs - last.asOfMs < PROOF_REUSED_MS) return last.text
     const { epoch, seq, hash } = head
     const { kid, key } = keys.feedKey(clock.nowMs())
-    const text = heartbeatText(await signHeartbeat({ site_id: siteId, epoch, seq, hash, as_of: formatTime(asOfMs), kid }, key))
+    const max_age_seconds = limits.max_age_seconds_default
+    const fields = { site_id: siteId, epoch, seq, hash, as_of: formatTime(asOfMs), max_age_seconds, kid }
+    const text = heartbeatText(await signHeartbeat(fields, key))
     if (feed !== undefined) this.#proofs.set(feed, { head, asOfMs, text })
     return text
   }

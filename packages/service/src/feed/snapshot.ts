@@ -35,7 +35,8 @@ const TOKEN_KEPT_MS = (limits.token_ttl_seconds_max + 86_400) * 1000
 export function createSnapshot(order: SnapshotOrder): AsyncIterable<Uint8Array> {
   const { siteId, head } = order.view
   const { epoch, seq, hash } = head
-  const first: SnapshotHead = { type: 'head', site_id: siteId, epoch, seq, hash, as_of: formatTime(order.asOfMs) }
+  const max_age_seconds = limits.max_age_seconds_default
+  const first: SnapshotHead = { type: 'head', site_id: siteId, epoch, seq, hash, as_of: formatTime(order.asOfMs), max_age_seconds }
   return pieces(order, first, stateLines(order.view))
 }
 

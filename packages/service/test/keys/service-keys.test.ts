@@ -108,6 +108,7 @@ describe('documents', () => {
       seq: 1,
       hash: '0'.repeat(64),
       as_of: '2026-11-14T12:00:00Z',
+      max_age_seconds: 60,
       kid,
     }
     const published = keys.feedKeys.find((feed) => feed.kid === kid)?.key
