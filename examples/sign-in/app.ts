@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import { createGuard, finishSignIn, type PendingSignIn, type SignedInSession, SignInError, startSignIn } from '@countersign/sdk'
+import { createGuard, createSignInCookies, finishSignIn, type SignedInSession, SignInError, startSignIn } from '@countersign/sdk'
 import { homePage, problemPage, type Visitor } from './pages.ts'
 
 export interface ExampleOptions {
@@ -25,7 +25,8 @@ interface Session extends SignedInSession {
 export async function openExample({ baseUrl, siteId, apiKey, origin, scope }: ExampleOptions): Promise<Server> {
   const guard = createGuard({ baseUrl, siteId, apiKey })
   await guard.ready()
-  const pendings = new Memory<PendingSignIn>()
+  // Several tabs may sign in at the same time: each pending sign-in is a cookie of its own.
+  const signIns = createSignInCookies({ secret: apiKey, secure: origin.startsWith('https:') })
   const sessions = new Memory<Session>()
 
   /** Who this is, if the session still counts. */
@@ -47,15 +48,14 @@ export async function openExample({ baseUrl, siteId, apiKey, origin, scope }: Ex
       sendJson(response, visitor.kind === 'member' ? 200 : 401, visitor)
     },
 
-    'GET /sign-in': async (_request, response) => {
+    'GET /sign-in': async (request, response) => {
       const { authUrl, pending } = await startSignIn({ baseUrl, siteId, returnUrl: `${origin}/callback`, scope })
-      redirect(response, authUrl, [cookie(PENDING, pendings.keep(pending), 660)])
+      redirect(response, authUrl, await signIns.keep(pending, request.headers.cookie))
     },
 
     'GET /callback': async (request, response, url) => {
-      const id = cookieOf(request, PENDING)
-      const pending = pendings.get(id)
-      pendings.forget(id)
+      const { pending, setCookie } = await signIns.take(url, request.headers.cookie)
+      response.setHeader('set-cookie', setCookie)
       const result = await finishSignIn({ baseUrl, callback: url, pending })
       const session: Session = {
         ppid: result.ppid,
@@ -65,7 +65,7 @@ export async function openExample({ baseUrl, siteId, apiKey, origin, scope }: Ex
         scope: result.scope,
       }
       // A new id at every sign-in, so that nobody can have planted it.
-      redirect(response, '/', [cookie(SESSION, sessions.keep(session), 86_400), cookie(PENDING, '', 0)])
+      redirect(response, '/', [...setCookie, cookie(SESSION, sessions.keep(session), 86_400)])
     },
 
     'POST /sign-out': (request, response) => {
@@ -93,7 +93,6 @@ export async function openExample({ baseUrl, siteId, apiKey, origin, scope }: Ex
   return server
 }
 
-const PENDING = 'example-pending'
 const SESSION = 'example-session'
 
 /** Asks whether the session still counts, while the page is open. */
@@ -146,6 +145,6 @@ function sendJson(response: ServerResponse, status: number, body: object): void 
   send(response, status, JSON.stringify(body), 'application/json')
 }
 
-function redirect(response: ServerResponse, location: string, cookies: string[]): void {
-  response.writeHead(303, { ...HEADERS, location, 'set-cookie': cookies }).end()
+function redirect(response: ServerResponse, location: string, cookies: readonly string[]): void {
+  response.writeHead(303, { ...HEADERS, location, 'set-cookie': [...cookies] }).end()
 }

@@ -7,7 +7,7 @@ import { wallet } from './wallet.ts'
 
 const chromium = findChromium()
 
-describe.skipIf(chromium === undefined)('in a real browser', { timeout: 30_000 }, () => {
+describe.skipIf(chromium === undefined)('in a real browser', { timeout: 120_000 }, () => {
   let town: Town
   beforeAll(async () => {
     town = await openTown(chromium as string)

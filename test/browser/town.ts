@@ -63,7 +63,7 @@ export async function openTown(executablePath: string): Promise<Town> {
     browser,
     async visitor(options = {}) {
       const context = await browser.newContext({ locale: 'en', timezoneId: 'UTC', ...options })
-      context.setDefaultTimeout(10_000)
+      context.setDefaultTimeout(20_000)
       const page = await context.newPage()
       const complaints: string[] = []
       context.on('weberror', (error) => complaints.push(error.error().message))

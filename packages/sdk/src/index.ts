@@ -29,6 +29,7 @@ export {
   type StartSignInOptions,
   startSignIn,
 } from './sign-in.ts'
+export { createSignInCookies, type SignInCookies, type SignInCookiesOptions, type TakenSignIn } from './sign-in-cookies.ts'
 export {
   type VerifyWebhookOptions,
   verifyWebhook,

@@ -16,8 +16,8 @@ export interface StartSignInOptions extends Omit<ClientOptions, 'apiKey'> {
 }
 
 /**
- * What must be kept until the browser comes back, with this browser and nobody else: in a server-side session or an encrypted, HttpOnly, SameSite=Lax
- * cookie. Plain JSON. `verifier` is a secret.
+ * What must be kept until the browser comes back, for this browser only and by its `state`, because a browser can have several sign-ins pending at
+ * once: `createSignInCookies` does that. Plain JSON. `verifier` is a secret.
  */
 export interface PendingSignIn {
   readonly state: string
