@@ -86,6 +86,17 @@ export {
   parseEpochStatement,
   signEpochStatement,
 } from './log/epoch-statement.ts'
+export {
+  checkFeedKeyStatement,
+  FEED_KEY_OVERLAP_MS,
+  FEED_KEY_STATEMENTS_MAX,
+  type FeedKeyFields,
+  type FeedKeyStatement,
+  feedKeySha256,
+  parseFeedKey,
+  parseFeedKeyStatement,
+  signFeedKeyStatement,
+} from './log/feed-key-statement.ts'
 export type { Clocks, HeadProof } from './log/head-age.ts'
 export {
   checkHeartbeat,
@@ -96,6 +107,13 @@ export {
   signHeartbeat,
   signSnapshot,
 } from './log/signed-head.ts'
+export {
+  checkIntrospection,
+  type IntrospectionProof,
+  type IntrospectionProofFields,
+  parseIntrospectionProof,
+  signIntrospection,
+} from './log/signed-introspection.ts'
 export {
   type CompromisedKey,
   type CredentialLine,

@@ -31,7 +31,7 @@ export const sections: readonly (readonly [title: string, rows: readonly Row[]])
       ['delete-operator-key', 'delete an operator key'],
       ['operator-audit', 'list what was done to the service itself, the newest first'],
       ['rotate-issuer-key', 'make a new key for signing credentials'],
-      ['rotate-feed-key', 'make a new key for signing heads of the log'],
+      ['rotate-feed-key', 'sign heads of the log with the next feed key'],
       ['rotate-master-key', 'seal everything secret in the store under a new master key'],
     ],
   ],

@@ -1,6 +1,7 @@
 import * as z from 'zod'
+import { FEED_KEY_STATEMENTS_MAX } from '../log/feed-key-statement.ts'
 import { endpoint } from './endpoint.ts'
-import { multikey } from './fields.ts'
+import { feedKid, feedSignature, multikey, sha256Hex, time } from './fields.ts'
 import { limits, rateLimits } from './limits.ts'
 import { type ProblemCode, problemCodes } from './problems.ts'
 
@@ -14,7 +15,23 @@ const rateLimit = z.strictObject({
   counts: z.enum(['requests', 'failures']),
 })
 
-export const feedKeySchema = z.strictObject({ kid: z.string(), public_key_multibase: multikey })
+export const feedKeySchema = z.strictObject({ kid: feedKid, public_key_multibase: multikey })
+
+export const feedKeyStatementSchema = feedKeySchema
+  .extend({
+    next_sha256: sha256Hex.meta({ description: 'The commitment to the next key: SHA-256 of its Multikey. Only that key may follow.' }),
+    previous_kid: feedKid.nullable().meta({ description: 'The key that this one follows; null for the first.' }),
+    previous_compromised: z
+      .boolean()
+      .meta({ description: 'True: the previous key and all keys before it are withdrawn at once. False: one hour after at.' }),
+    at: time.meta({ description: 'When the key begins to sign.' }),
+    previous_signature: feedSignature.nullable().meta({ description: 'By the previous key, over the same text; null for the first key.' }),
+    signature: feedSignature.meta({
+      description:
+        'By the key itself, over "countersign-feed-key\\n" and the canonical JSON (RFC 8785) of all members but the two signatures.',
+    }),
+  })
+  .meta({ id: 'FeedKeyStatement' })
 
 /** What a client can learn of a service before it calls anything else. */
 export const discoverySchema = z
@@ -27,7 +44,13 @@ export const discoverySchema = z
     rate_limits: z.record(z.enum(Object.keys(rateLimits) as [RateLimitName, ...RateLimitName[]]), rateLimit),
     cryptosuites: z.array(z.string()).min(1),
     did_methods: z.array(z.string()).min(1),
-    feed: z.strictObject({ version: z.literal(1), keys: z.array(feedKeySchema).min(1) }),
+    feed: z.strictObject({
+      version: z.literal(1),
+      keys: z.array(feedKeySchema).min(1).meta({ description: 'The keys that sign now or did within the last hour, oldest first.' }),
+      chain: z.array(feedKeyStatementSchema).min(1).max(FEED_KEY_STATEMENTS_MAX).meta({
+        description: 'How the keys followed each other, oldest first. A verifier accepts a new key only along this chain.',
+      }),
+    }),
   })
   .meta({ id: 'Discovery' })
 export type Discovery = z.input<typeof discoverySchema>

@@ -1,6 +1,19 @@
 import * as z from 'zod'
 import type { Entry, EntryKind } from '../log/entry.ts'
-import { credentialId, epoch, issuerKeyId, multikey, ppid, scope, seq, sha256Hex, siteId, time } from './fields.ts'
+import {
+  credentialId,
+  epoch,
+  issuerKeyId,
+  feedKid as kid,
+  multikey,
+  ppid,
+  scope,
+  seq,
+  sha256Hex,
+  feedSignature as signature,
+  siteId,
+  time,
+} from './fields.ts'
 import { limits } from './limits.ts'
 import { bearerModes, holderProofModes, issuerKeyStatuses, issuerStatuses } from './vocabulary.ts'
 
@@ -106,14 +119,6 @@ export const logEntrySchema = z
   .meta({ id: 'LogEntry' })
 export type LogEntry = Entry
 
-const kid = z
-  .string()
-  .regex(/^[A-Za-z0-9._~:=+#%-]{1,256}$/)
-  .meta({ description: 'Which feed key of discovery has signed.' })
-const signature = z
-  .string()
-  .regex(/^[A-Za-z0-9_-]{86}$/)
-  .meta({ description: 'Ed25519, base64url.' })
 const head = {
   site_id: siteId,
   epoch,

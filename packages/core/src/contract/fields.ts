@@ -162,6 +162,14 @@ export const RANDOM_256 = '^[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]$'
 export const isRandom256 = (value: string) => new RegExp(RANDOM_256).test(value)
 
 export const sha256Hex = z.string().regex(/^[0-9a-f]{64}$/, 'must be a SHA-256 in lower-case hex')
+export const feedKid = z
+  .string()
+  .regex(/^[A-Za-z0-9._~:=+#%-]{1,256}$/)
+  .meta({ description: 'Which feed key of discovery has signed.' })
+export const feedSignature = z
+  .string()
+  .regex(/^[A-Za-z0-9_-]{86}$/)
+  .meta({ description: 'Ed25519, base64url.' })
 export const epoch = z
   .string()
   .regex(/^[0-9a-z]{8,32}$/, 'must be 8 to 32 of 0-9 a-z')

@@ -1,9 +1,13 @@
 import * as z from 'zod'
+import { INTROSPECTION_NONCE_PATTERN, isIntrospectionNonce } from '../log/signed-introspection.ts'
 import { presentedCredentialSchema } from './access-credential.ts'
 import { endpoint } from './endpoint.ts'
 import {
   credentialId,
+  epoch,
   feedCursor,
+  feedKid,
+  feedSignature,
   issuerKeyId,
   madeId,
   permissionId,
@@ -11,6 +15,8 @@ import {
   reason,
   scope,
   scopeList,
+  seq,
+  sha256Hex,
   siteId,
   someScopes,
   time,
@@ -47,9 +53,37 @@ export type AccessToken = z.input<typeof accessTokenSchema>
 const token = z.string().min(1).meta({ description: 'The token. What does not look like one is treated as unknown.' })
 const tokenTypeHint = z.string().optional().meta({ description: 'Taken for the sake of OAuth clients and not used.' })
 
-const introspectMembers = { token, token_type_hint: tokenTypeHint, site_id: siteId.optional() }
+const nonce = z
+  .string()
+  .refine(isIntrospectionNonce, 'must be 128 random bits in base64url: 22 characters')
+  .meta({
+    pattern: INTROSPECTION_NONCE_PATTERN,
+    description:
+      'Asks for a signed answer: 128 random bits in base64url, new for each request. Guards send it; other OAuth clients need not. ' +
+      'An operator key gives site_id as well.',
+    examples: ['q83vEjRWeJCrze8SNFZ4kA'],
+  })
+const introspectMembers = { token, token_type_hint: tokenTypeHint, site_id: siteId.optional(), nonce: nonce.optional() }
 export const introspectRequestSchema = z.strictObject(introspectMembers)
 export type IntrospectRequest = z.input<typeof introspectRequestSchema>
+
+/** Signed over `"countersign-introspection\n"` and the canonical JSON of all other members, with the rest of the answer as `facts`. */
+export const introspectionProofSchema = z
+  .strictObject({
+    nonce: nonce.meta({ description: 'The one of the request.' }),
+    site_id: siteId,
+    token_sha256: sha256Hex.meta({ description: 'Of the token of the request.' }),
+    head: z.strictObject({ epoch, seq, hash: sha256Hex }).meta({ description: 'The head of the log that the answer was judged by.' }),
+    as_of: time.meta({ description: 'A time before the store was asked for that head.' }),
+    kid: feedKid,
+    signature: feedSignature.meta({
+      description:
+        'Ed25519, base64url, over "countersign-introspection\\n" and the canonical JSON of { nonce, site_id, token_sha256, facts, head, as_of, kid }, ' +
+        'where facts are all members of the answer but proof.',
+    }),
+  })
+  .meta({ id: 'IntrospectionProof' })
+const proof = introspectionProofSchema.optional().meta({ description: 'There when the request had a nonce, and only then.' })
 
 const seconds = z.int().min(0).meta({ description: 'Seconds since 1970.' })
 
@@ -80,8 +114,9 @@ export const activeTokenSchema = z.strictObject({
   oldest_created_at: time.meta({
     description: 'When the oldest credential of the chain was signed. A user reinstated after then needs a new one.',
   }),
+  proof,
 })
-export const inactiveTokenSchema = z.strictObject({ active: z.literal(false) })
+export const inactiveTokenSchema = z.strictObject({ active: z.literal(false), proof })
 
 export const introspectionSchema = z.discriminatedUnion('active', [activeTokenSchema, inactiveTokenSchema]).meta({ id: 'Introspection' })
 export type Introspection = z.input<typeof introspectionSchema>
@@ -129,7 +164,10 @@ export const tokenEndpoints = {
     method: 'POST',
     path: '/api/auth/introspect',
     summary: 'Ask whether a token is active (RFC 7662)',
-    description: 'Unknown members of a JSON body are refused; unknown form parameters are ignored, because OAuth clients send some.',
+    description:
+      'Unknown members of a JSON body are refused; unknown form parameters are ignored, because OAuth clients send some. ' +
+      'With a nonce the answer carries a proof: the feed key signs nonce, site, token hash, facts and head, so that a guard need not trust what lies between. ' +
+      'Without one the answer is the plain one of RFC 7662.',
     tag: 'tokens',
     auth: 'api_key',
     permissions: ['tokens:introspect'],

@@ -55,6 +55,7 @@ describe('answers', () => {
     const schema = answerOf('introspect')
     expect(schema.safeParse({ active: false, sub: 'x' }).success).toBe(false)
     expect(schema.safeParse({ active: true }).success).toBe(false)
+    expect(schema.safeParse({ active: false, proof: {} }).success).toBe(false)
   })
 })
 

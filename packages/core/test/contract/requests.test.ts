@@ -74,6 +74,11 @@ const spoiled: Spoiled[] = [
   ['introspect', 'token', ['', ...not.string]],
   ['introspect', 'token_type_hint', not.string],
   ['introspect', 'site_id', bad.site_id],
+  [
+    'introspect',
+    'nonce',
+    ['', 'A'.repeat(21), 'A'.repeat(23), `${'A'.repeat(21)}B`, `${'A'.repeat(21)}=`, `${'A'.repeat(20)}+A`, ...not.string],
+  ],
   ['revoke_token', 'token', ['', ...not.string]],
   ['revoke_token', 'reason', bad.reason],
   ['revoke_user', 'ppid', bad.ppid],

@@ -13,6 +13,8 @@ export const MULTIKEY = 'z6MkrJVnaZkeFzdQyMZu1cgjg7k1pZZ6pvBQ7XJPt4swbTQ2'
 export const EPOCH = 'm3x9q2k7v5t1'
 export const HASH = 'ab'.repeat(32)
 export const RANDOM = `${'A'.repeat(42)}E`
+export const NONCE = 'q83vEjRWeJCrze8SNFZ4kA'
+const SIGNATURE = 'A'.repeat(86)
 
 /** The example of the design, word for word, with its dots filled in. */
 export const credential = {
@@ -42,7 +44,7 @@ export const credential = {
 export const bodies: Partial<Record<EndpointId, Json>> = {
   protected_action: { action: 'hello' },
   exchange_proof: { credential, site_id: SITE, requested_scope: ['orders:read'], ttl_seconds: 300 },
-  introspect: { token: `svc_at_${'A'.repeat(49)}`, token_type_hint: 'access_token', site_id: SITE },
+  introspect: { token: `svc_at_${'A'.repeat(49)}`, token_type_hint: 'access_token', site_id: SITE, nonce: NONCE },
   revoke_token: { token: 'x', token_type_hint: 'access_token', reason: 'lost laptop' },
   revoke_user: { ppid: PPID, site_id: SITE, reason: 'left the company' },
   revoke_credential: { credential_id: CREDENTIAL_ID, site_id: SITE, reason: 'rotated' },
@@ -143,7 +145,30 @@ const revocation = {
   seq: 42,
 }
 const propagation = { connected: 2, acknowledged: 1, elapsed_ms: 12.5, laggards: [{ verifier_id: 'web-1', seq: 41 }] }
+<<<<<<< HEAD
 const head = { site_id: SITE, epoch: EPOCH, seq: 42, hash: HASH, as_of: AT, max_age_seconds: 60 }
+=======
+const head = { site_id: SITE, epoch: EPOCH, seq: 42, hash: HASH, as_of: AT }
+const introspectionProof = {
+  nonce: NONCE,
+  site_id: SITE,
+  token_sha256: HASH,
+  head: { epoch: EPOCH, seq: 42, hash: HASH },
+  as_of: AT,
+  kid: 'feed-1',
+  signature: SIGNATURE,
+}
+const feedKeyStatement = {
+  kid: 'feed-1',
+  public_key_multibase: MULTIKEY,
+  next_sha256: HASH,
+  previous_kid: 'feed-0',
+  previous_compromised: false,
+  at: AT,
+  previous_signature: SIGNATURE,
+  signature: SIGNATURE,
+}
+>>>>>>> 319b8d5 (Feed keys form a signed chain: each commits to its successor, superseded ones are withdrawn after an hour, rotate-feed-key --compromised withdraws at once (S3, S6: core and service))
 const delivery = {
   delivery_id: 'dlv_1',
   webhook_id: 'wh_1',
@@ -204,6 +229,7 @@ export const answers: Partial<Record<EndpointId, Json[]>> = {
       oldest_created_at: '2026-11-15T09:00:00Z',
     },
     { active: false },
+    { active: false, proof: introspectionProof },
   ],
   revoke_token: [
     { success: true, revoked: true },
@@ -323,7 +349,7 @@ export const answers: Partial<Record<EndpointId, Json[]>> = {
       rate_limits: rateLimits,
       cryptosuites: ['eddsa-jcs-2022', 'ecdsa-jcs-2019'],
       did_methods: ['key', 'jwk', 'web'],
-      feed: { version: 1, keys: [{ kid: 'feed-1', public_key_multibase: MULTIKEY }] },
+      feed: { version: 1, keys: [{ kid: 'feed-1', public_key_multibase: MULTIKEY }], chain: [feedKeyStatement] },
     },
   ],
   jwks: [{ keys: [{ kty: 'OKP', crv: 'Ed25519', x: 'abc' }] }],

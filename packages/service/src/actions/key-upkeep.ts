@@ -7,8 +7,9 @@ import { ensureOwnIssuerEverywhere } from './own-issuer.ts'
 type KeyDeps = Pick<Deps, 'store' | 'keys' | 'clock' | 'log'>
 
 /**
- * Makes a new key of the service, tells every site of it, and leaves its mark in the audit. The key before still verifies and stays published;
- * whoever does not trust it any more condemns it at the sites, and then rotates with `leadMs: 0`. Returns the new key's id.
+ * Brings a new key of the service into use, adds it at every site, and records it in the audit. The previous key stays published: an issuer key
+ * until all it signed has expired, a feed key for one hour. An issuer key that has leaked is marked as compromised at the sites. Returns the id of
+ * the new key.
  */
 export async function rotateKey(
   deps: Pick<Deps, 'store' | 'keys'>,
@@ -19,6 +20,16 @@ export async function rotateKey(
   const keyId = await deps.keys.rotate(use, act.atMs, options)
   if (use === 'issuer') await ensureOwnIssuerEverywhere(deps, act)
   await deps.store.audit({ siteId: null, action: 'service_key.rotate', target: keyId, detail: { use }, act })
+  return keyId
+}
+
+/**
+ * Replaces a feed key that has leaked: the key that verifiers expect next signs at once, and all earlier feed keys are withdrawn at once. Other
+ * nodes follow when they next reload. Returns the id of the new key.
+ */
+export async function replaceCompromisedFeedKey({ store, keys }: Pick<Deps, 'store' | 'keys'>, act: Act): Promise<string> {
+  const keyId = await keys.replaceCompromisedFeedKey(act.atMs)
+  await store.audit({ siteId: null, action: 'service_key.rotate', target: keyId, detail: { use: 'feed', compromised: true }, act })
   return keyId
 }
 

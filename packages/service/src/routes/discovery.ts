@@ -20,7 +20,11 @@ export const discovery: Route<'discovery'> = async (_request, { config, keys }) 
     rate_limits: config.rateLimits,
     cryptosuites: SUITES,
     did_methods: DID_METHODS,
-    feed: { version: 1, keys: keys.feedKeys.map(({ kid, key }) => ({ kid, public_key_multibase: key.multikey })) },
+    feed: {
+      version: 1,
+      keys: keys.feedKeys.map(({ kid, key }) => ({ kid, public_key_multibase: key.multikey })),
+      chain: [...keys.feedKeyChain],
+    },
   },
 })
 

@@ -1,0 +1,188 @@
+import {
+  exportPrivateJwk,
+  FEED_KEY_OVERLAP_MS,
+  FEED_KEY_STATEMENTS_MAX,
+  type FeedKeyStatement,
+  feedKeySha256,
+  formatTime,
+  generatePrivateKey,
+  importPrivateKey,
+  type PrivateKey,
+  signFeedKeyStatement,
+} from '@countersign/core'
+import type { Store } from '../store/store.ts'
+import { createInTurn } from './in-turn.ts'
+import type { Sealer } from './seal.ts'
+
+/**
+ * The feed keys of the service. The next one is always prepared: it lies sealed in the store, and the statement of the
+ * current key commits to its hash. A rotation brings the prepared key into use and prepares another one.
+ */
+export interface FeedKeyRing {
+  /** The keys that verifiers may accept, oldest first, never empty. A key that will sign soon is among them. */
+  readonly published: readonly FeedKey[]
+  /** The latest statements, oldest first. All nodes make the same ones, because Ed25519 signatures are deterministic. */
+  readonly chain: readonly FeedKeyStatement[]
+  signing(nowMs: number): FeedKey
+  /**
+   * Brings the prepared key into use after `leadMs`, and returns its id. `isCompromised`: the key signs at once, and all
+   * keys before it are withdrawn at once. Two nodes that rotate at the same time make one rotation.
+   */
+  rotate(nowMs: number, options: FeedKeyRotation): Promise<string>
+  /** Reads what other nodes have rotated. True when there was something new. */
+  reload(nowMs: number): Promise<boolean>
+}
+
+export interface FeedKey {
+  readonly id: string
+  readonly key: PrivateKey
+}
+
+export interface FeedKeyRotation {
+  readonly leadMs: number
+  readonly isCompromised: boolean
+}
+
+/** Since when a key signs, and whether all keys before it are withdrawn at once. */
+interface KeyUse {
+  readonly signsFromMs: number
+  readonly isCompromised: boolean
+}
+
+/** Over the whole life of a store. */
+const ROTATIONS_MAX = 10_000
+
+/** Reads the keys from the store, and makes the first ones if there are none. Rejects when the store cannot be asked. */
+export async function openFeedKeyRing(store: Pick<Store, 'putSecret' | 'secret'>, sealer: Sealer, nowMs: number): Promise<FeedKeyRing> {
+  const ring = new StoredFeedKeys(store, sealer)
+  await ring.open(nowMs)
+  return ring
+}
+
+/**
+ * Key number n lies in the store under one name, and under another one, once it is in use, since when it is. The first node
+ * that puts a text under a name wins. Key n + 1 is put before the use of key n, so that a key in use always has a successor.
+ */
+class StoredFeedKeys implements FeedKeyRing {
+  published: readonly FeedKey[] = []
+  chain: readonly FeedKeyStatement[] = []
+  readonly #store: Pick<Store, 'putSecret' | 'secret'>
+  readonly #sealer: Sealer
+  readonly #keys: FeedKey[] = []
+  readonly #uses: KeyUse[] = []
+  /** Each step depends on how many keys there are. */
+  readonly #inTurn = createInTurn()
+
+  constructor(store: Pick<Store, 'putSecret' | 'secret'>, sealer: Sealer) {
+    this.#store = store
+    this.#sealer = sealer
+  }
+
+  async open(nowMs: number): Promise<void> {
+    await this.#load()
+    if (this.#uses.length === 0) await this.#use({ signsFromMs: nowMs, isCompromised: false })
+    await this.#settle(nowMs)
+  }
+
+  /** A clock that is behind must not make this node sign with a key that is withdrawn: then the oldest published key signs. */
+  signing(nowMs: number): FeedKey {
+    const index = this.#uses.findLastIndex(({ signsFromMs }) => signsFromMs <= nowMs)
+    const key = this.#keys[index]
+    return (key !== undefined && this.published.includes(key) ? key : this.published[0]) as FeedKey
+  }
+
+  rotate(nowMs: number, { leadMs, isCompromised }: FeedKeyRotation): Promise<string> {
+    const wanted: KeyUse = { signsFromMs: nowMs + (isCompromised ? 0 : leadMs), isCompromised }
+    return this.#inTurn(async () => {
+      const before = this.#uses.length
+      await this.#load()
+      await this.#settle(nowMs)
+      if (!isCompromised && this.published.length >= FEED_KEY_STATEMENTS_MAX)
+        throw new TypeError(`At most ${FEED_KEY_STATEMENTS_MAX} feed keys can be published at a time. Wait until the oldest is withdrawn.`)
+      // Another node may have rotated since this one last looked, or does so now: that is the rotation if it does what is wanted.
+      const isDone = () =>
+        this.#uses.slice(before).some((use) => use.signsFromMs <= wanted.signsFromMs && (use.isCompromised || !isCompromised))
+      while (!isDone()) await this.#use(wanted)
+      await this.#settle(nowMs)
+      return (this.#keys[this.#uses.length - 1] as FeedKey).id
+    })
+  }
+
+  reload(nowMs: number): Promise<boolean> {
+    return this.#inTurn(async () => {
+      const isNews = await this.#load()
+      await this.#settle(nowMs)
+      return isNews
+    })
+  }
+
+  async #load(): Promise<boolean> {
+    const before = this.#uses.length
+    while (this.#uses.length < ROTATIONS_MAX) {
+      const name = useName(this.#uses.length + 1)
+      const sealed = await this.#store.secret(name)
+      if (sealed === undefined) break
+      this.#uses.push(parseUse(this.#sealer.open(name, sealed)))
+    }
+    await this.#prepare(this.#uses.length + 1)
+    return this.#uses.length > before
+  }
+
+  /** Puts the next use into the store, or reads the one that another node has put there first. */
+  async #use({ signsFromMs, isCompromised }: KeyUse): Promise<void> {
+    const number = this.#uses.length + 1
+    if (number > ROTATIONS_MAX) throw new TypeError(`A store takes at most ${ROTATIONS_MAX} feed keys.`)
+    await this.#prepare(number + 1)
+    const name = useName(number)
+    const sealed = this.#sealer.seal(name, JSON.stringify({ signs_from_ms: signsFromMs, compromised: isCompromised }))
+    this.#uses.push(parseUse(this.#sealer.open(name, await this.#store.putSecret(name, sealed))))
+  }
+
+  /** Reads keys up to this number, and makes those that are not there. */
+  async #prepare(count: number): Promise<void> {
+    while (this.#keys.length < count) {
+      const name = keyName(this.#keys.length + 1)
+      const found = (await this.#store.secret(name)) ?? (await this.#store.putSecret(name, this.#sealer.seal(name, await newKey())))
+      const key = await importPrivateKey(JSON.parse(this.#sealer.open(name, found)))
+      this.#keys.push({ id: key.publicKey.multikey, key })
+    }
+  }
+
+  async #settle(nowMs: number): Promise<void> {
+    const isWithdrawing = (use: KeyUse) => use.isCompromised || use.signsFromMs + FEED_KEY_OVERLAP_MS <= nowMs
+    const first = this.#uses.findLastIndex((use, index) => index > 0 && isWithdrawing(use))
+    this.published = this.#keys.slice(Math.max(first, 0), this.#uses.length)
+    if (this.chain.at(-1)?.kid !== this.published.at(-1)?.id) this.chain = await this.#makeChain()
+  }
+
+  #makeChain(): Promise<FeedKeyStatement[]> {
+    const begin = Math.max(this.#uses.length - FEED_KEY_STATEMENTS_MAX, 0)
+    return Promise.all(
+      this.#uses.slice(begin).map(async ({ signsFromMs, isCompromised }, offset) => {
+        const { [begin + offset - 1]: previous, [begin + offset]: current, [begin + offset + 1]: next } = this.#keys
+        if (current === undefined || next === undefined) throw new Error('a feed key in use has no successor')
+        const fields = {
+          kid: current.id,
+          public_key_multibase: current.key.publicKey.multikey,
+          next_sha256: await feedKeySha256(next.key.publicKey),
+          previous_kid: previous?.id ?? null,
+          previous_compromised: isCompromised,
+          at: formatTime(signsFromMs),
+        }
+        return signFeedKeyStatement(fields, current.key, previous?.key)
+      }),
+    )
+  }
+}
+
+const keyName = (number: number) => `service-key:feed:${number}`
+const useName = (number: number) => `service-key:feed:${number}:use`
+
+async function newKey(): Promise<string> {
+  return JSON.stringify(await exportPrivateJwk(await generatePrivateKey('Ed25519', { extractable: true })))
+}
+
+function parseUse(text: string): KeyUse {
+  const { signs_from_ms, compromised } = JSON.parse(text) as { signs_from_ms: number; compromised: boolean }
+  return { signsFromMs: signs_from_ms, isCompromised: compromised }
+}
