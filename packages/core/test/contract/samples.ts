@@ -145,10 +145,7 @@ const revocation = {
   seq: 42,
 }
 const propagation = { connected: 2, acknowledged: 1, elapsed_ms: 12.5, laggards: [{ verifier_id: 'web-1', seq: 41 }] }
-<<<<<<< HEAD
 const head = { site_id: SITE, epoch: EPOCH, seq: 42, hash: HASH, as_of: AT, max_age_seconds: 60 }
-=======
-const head = { site_id: SITE, epoch: EPOCH, seq: 42, hash: HASH, as_of: AT }
 const introspectionProof = {
   nonce: NONCE,
   site_id: SITE,
@@ -168,7 +165,6 @@ const feedKeyStatement = {
   previous_signature: SIGNATURE,
   signature: SIGNATURE,
 }
->>>>>>> 319b8d5 (Feed keys form a signed chain: each commits to its successor, superseded ones are withdrawn after an hour, rotate-feed-key --compromised withdraws at once (S3, S6: core and service))
 const delivery = {
   delivery_id: 'dlv_1',
   webhook_id: 'wh_1',

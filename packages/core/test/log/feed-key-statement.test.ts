@@ -72,8 +72,8 @@ describe('a statement of a feed key', () => {
 
   it('is proven by no signature that was made for another purpose', async () => {
     const statement = await signFeedKeyStatement(FIELDS, key, previous)
-    const head = { site_id: SITE, epoch: EPOCH, seq: 1, hash: token(1), as_of: at(0), kid: 'feed-2' }
-    const { signature } = await signHeartbeat(head as never, key)
+    const head = { site_id: SITE, epoch: EPOCH, seq: 1, hash: token(1), as_of: at(0), max_age_seconds: 60, kid: 'feed-2' }
+    const { signature } = await signHeartbeat(head, key)
     expect(await checkFeedKeyStatement({ ...statement, signature }, undefined)).toBeUndefined()
   })
 
