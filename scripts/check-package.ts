@@ -51,7 +51,8 @@ const guard = await site.guard()
 const route = requireCredential(guard, { scope: 'orders:write' }, async (request, { subject }) => Response.json([subject.ppid, await request.text()]))
 const held = await site.issue({ scope: ['orders:write'], bound: true })
 const agent = agentFetch({
-  ...held,
+  credential: held.credential,
+  holderKey: held.holderKey,
   origins: 'https://shop.example',
   nowMs: () => site.clock.nowMs,
   fetch: (url, init) => route(new Request(url, init)),

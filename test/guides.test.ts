@@ -52,7 +52,7 @@ const BEFORE = `
 import { createAdaptorServer } from '@hono/node-server'
 import { agentFetch } from '@countersign/sdk'
 import { createTestSite } from '@countersign/sdk/testing'
-const site = await createTestSite()
+const site = await createTestSite({ siteId: 'shop.localhost' })
 const guard = await site.guard()
 const { credential, holderKey, ppid } = await site.issue({ scope: ['orders:read', 'orders:write'], bound: true })
 const listen = (server) => new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve('http://127.0.0.1:' + server.address().port)))

@@ -49,10 +49,11 @@ export {
 } from './encoding/json.ts'
 export { formatTime, parseTime } from './encoding/rfc3339.ts'
 
-export { checkHolderProof, type ExpectedHolder, type HolderProof } from './holder/check.ts'
+export { checkHolderProof, type ExpectedHolder, type HolderProof, WRONG_SIGNATURE } from './holder/check.ts'
 export { createMemoryNonces, type MemoryNoncesOptions, type NonceAnswer, type NonceStore, type NonceUse } from './holder/nonces.ts'
 export { type HolderRequest, holderRequestFrom } from './holder/request.ts'
 export { type ProofFields, type SignRequestOptions, signRequest } from './holder/sign.ts'
+export { isLoopbackHost, isSiteHost } from './holder/site-host.ts'
 
 export {
   type AuditStart,
@@ -165,6 +166,7 @@ export { type ExplainedCheck, type Explanation, explain } from './verify/explain
 export { lapse } from './verify/lapse.ts'
 export { createSignatureMemory, type Remembered, type SignatureMemory } from './verify/signature-memory.ts'
 export type { TokenFacts } from './verify/token.ts'
+export { findBearerFault } from './verify/token-checks.ts'
 export type {
   KeyStatus,
   Knowledge,

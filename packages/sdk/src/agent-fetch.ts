@@ -6,13 +6,14 @@ import {
   encodeBase64url,
   holderRequestFrom,
   isDeny,
+  isLoopbackHost,
   type JsonObject,
   type PrivateKey,
   readCredentialObject,
   signRequest,
 } from '@countersign/core'
 import { type AccessTokens, createAccessTokens, type ExchangeOptions } from './access-tokens.ts'
-import { type BaseUrlOptions, isLoopback, PLAIN_HTTP } from './base-url.ts'
+import { type BaseUrlOptions, PLAIN_HTTP } from './base-url.ts'
 import { readBoundedBody } from './bounded-body.ts'
 import { type CredentialObject, sleep } from './call.ts'
 import { readDenial } from './read-denial.ts'
@@ -248,7 +249,7 @@ function readOrigins(given: string | readonly string[], isPlainHttpFine: boolean
     const url = URL.canParse(text) ? new URL(text) : undefined
     if (url === undefined || !/^https?:$/.test(url.protocol) || url.origin !== text.replace(/\/$/, ''))
       throw new TypeError(`an origin is a scheme, a host and a port, such as https://shop.example; this is none: ${text}`)
-    if (url.protocol === 'http:' && !isLoopback(url.hostname) && !isPlainHttpFine)
+    if (url.protocol === 'http:' && !isLoopbackHost(url.hostname) && !isPlainHttpFine)
       throw new TypeError(`credentials go to https; plain http is for loopback, or for [PLAIN_HTTP]: ${text}`)
   }
   return new Set(all.map((text) => new URL(text).origin))

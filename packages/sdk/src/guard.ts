@@ -6,6 +6,7 @@ import {
   type Deny,
   decide as decideByCore,
   deny,
+  findBearerFault,
   findPresentation,
   type HolderRequest,
   isDeny,
@@ -15,6 +16,7 @@ import {
   type Presented,
   type Verdict,
   type ViewStamp,
+  WRONG_SIGNATURE,
 } from '@countersign/core'
 import { createBearerTokens } from './guard/bearer-tokens.ts'
 import { type GuardDemand, type ReadDemand, readDemand } from './guard/demand.ts'
@@ -81,7 +83,7 @@ export function createGuard(options: GuardOptions): Guard {
   const client = createViewClient({ siteId, service, keys, clock, onChange: () => settle() })
   const closing = new AbortController()
   const tokens = createBearerTokens({ siteId, introspect: (token) => service.introspect(token, closing.signal), clock })
-  const holderRequest = createHolderRequests(siteId, rest.publicOrigin)
+  const holderRequests = createHolderRequests(siteId, rest.publicOrigin)
   const admissions = createNotes<{ readonly allowed: GuardAllow; readonly demand: ReadDemand }>()
   const watch = createLapseWatch((reason) => denial(reason))
   const signatures = createSignatureMemory()
@@ -100,6 +102,7 @@ export function createGuard(options: GuardOptions): Guard {
   let told = ''
   let first: Promise<void> | undefined
   let isStarted = false
+  let isHostReported = false
   let cancelTimer = () => {}
   const waiting = new Set<{ readonly resolve: () => void; readonly reject: (reason: unknown) => void }>()
 
@@ -163,6 +166,13 @@ export function createGuard(options: GuardOptions): Guard {
     }
   }
 
+  /** Once for each guard: only the operator can correct it, and callers must not be able to fill the log. */
+  const reportHost = (detail: string) => {
+    if (isHostReported || onStateChange !== undefined) return
+    isHostReported = true
+    console.warn(`countersign guard of ${siteId}: a holder proof was rejected: ${detail}`)
+  }
+
   const rearm = () => {
     cancelTimer()
     if (closing.signal.aborted) return
@@ -199,6 +209,8 @@ export function createGuard(options: GuardOptions): Guard {
 
   const judgeBearer = async (bearer: string, request: GuardRequest, asked: ReadDemand): Promise<GuardVerdict> => {
     if (!isKnown()) return denial(STALE, request)
+    const fault = findBearerFault(client.view)
+    if (fault !== undefined) return denial(fault, request)
     const isOn = client.view.settings.bearer === 'on'
     const token = await tokens.find(bearer, client.nowMs() ?? Infinity, isOn)
     tokenProblem = undefined
@@ -215,11 +227,18 @@ export function createGuard(options: GuardOptions): Guard {
   }
 
   const judgeSigned = async (presentation: Presented, request: GuardRequest, asked: ReadDemand): Promise<GuardVerdict> => {
-    const seen = holderRequest(request, await request.body?.())
-    if (isDeny(seen)) return denial(seen, request)
+    const signed = holderRequests.read(request, await request.body?.())
+    if (isDeny(signed)) {
+      if (signed.code === 'proof_invalid') reportHost(signed.detail)
+      return denial(signed, request)
+    }
     const nowMs = client.nowMs()
     if (nowMs === undefined) return denial(STALE, request)
-    return conclude(await decideByCore(presentation, demandOf(asked, nowMs, seen, nonces), knowledge), request, asked)
+    const verdict = await decideByCore(presentation, demandOf(asked, nowMs, signed, nonces), knowledge)
+    if (verdict.ok || verdict.detail !== WRONG_SIGNATURE.detail) return conclude(verdict, request, asked)
+    const detail = `${verdict.detail}. ${holderRequests.hintFor(signed)}`
+    if (rest.publicOrigin === undefined) reportHost(detail)
+    return denial({ code: verdict.code, detail }, request, verdict.view)
   }
 
   const conclude = (verdict: Verdict, request: GuardRequest, demand: ReadDemand): GuardVerdict => {

@@ -116,8 +116,9 @@ const table = {
   },
   proof_required: {
     ...refusals.proof_required,
-    meaning: 'The credential is bound to a holder key, or the site wants it to be, and the request is not signed with that key.',
-    remedy: 'Sign the request (RFC 9421, tag "service-credential") with the holder key.',
+    meaning:
+      'The credential is bound to a holder key, or the site requires a holder proof, and the request is not signed with that key. A bearer token carries no holder proof.',
+    remedy: 'Send the credential itself and sign the request (RFC 9421, tag "service-credential") with the holder key.',
   },
   proof_invalid: {
     ...refusals.proof_invalid,

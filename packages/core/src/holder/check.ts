@@ -134,16 +134,17 @@ function showsBody({ body, method, header }: HolderRequest): boolean {
   return header('content-length')?.some((length) => length.trim() !== '0') ?? false
 }
 
+/** The one denial that another host than the expected one can cause. Guards recognise it by its detail and add which host they expect. */
+export const WRONG_SIGNATURE: Deny = deny(
+  'proof_invalid',
+  'the signature is not one of this request by the holder_key; sign exactly the method, host, path, query and fields sent',
+)
+
 async function wrongSignature(claimed: ClaimedProof, request: HolderRequest, { holderKey }: ExpectedHolder): Promise<Refusal> {
   const base = signatureBase(request, claimed.components, claimed.signatureParams)
   if (typeof base !== 'string')
     return deny('proof_invalid', 'the signature covers a component that this request does not have, or that cannot be covered here')
-  return (await crypto.verify(holderKey, encodeUtf8(base), claimed.signature))
-    ? undefined
-    : deny(
-        'proof_invalid',
-        'the signature is not one of this request by the holder_key; sign exactly the method, host, path, query and fields sent',
-      )
+  return (await crypto.verify(holderKey, encodeUtf8(base), claimed.signature)) ? undefined : WRONG_SIGNATURE
 }
 
 /** After the signature, so that only a holder can make us hash. A digest that is covered must be right even where none was asked for. */

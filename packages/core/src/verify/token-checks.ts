@@ -8,8 +8,23 @@ import type { SiteKnowledge } from './trust.ts'
 /** Unknown, expired, revoked, of another site: a bearer learns only that the token will not do. */
 const invalidToken = deny('token_invalid', 'this bearer token is not valid here; exchange the credential for a new one')
 
+/**
+ * Why the site accepts no bearer token at all, whichever it is. Where `holder_proof` is `required`, every request must be signed by the holder, and a
+ * bearer token carries no such proof.
+ */
+export function findBearerFault({ settings }: Pick<SiteKnowledge, 'settings'>): Deny | undefined {
+  return settings.holderProof === 'required' ? proofRequired : undefined
+}
+
+const proofRequired = deny(
+  'proof_required',
+  'this site requires a signature of every request by the holder key, which a bearer token does not have; send the credential itself and sign the request',
+)
+
 /** What a token still gives at this moment, or why it gives nothing. It dies with its credential, chain, user, issuer, key and site setting. */
 export function tokenScope(token: TokenFacts, demand: Demand, site: SiteKnowledge): readonly Scope[] | Deny {
+  const fault = findBearerFault(site)
+  if (fault !== undefined) return fault
   if (token.siteId !== site.siteId || !(demand.nowMs < token.expiresAtMs)) return invalidToken
   const issuer = site.issuer(token.issuer)
   const key = issuer?.keys.get(token.issuerKey)

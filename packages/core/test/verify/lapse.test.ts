@@ -169,5 +169,12 @@ test('a bearer token lapses like its credential', async () => {
       verdict,
     ),
   ).toBe('bearer_disabled')
+  expect(
+    codeOf(
+      siteWith((site) => (site.settings = { ...site.settings, holderProof: 'required' })),
+      asking(),
+      verdict,
+    ),
+  ).toBe('proof_required')
   expect(lapse(verdict, asking(), knowing(new PlainSite(trusted(issuer)), { ageMs: Infinity }))?.code).toBe('revocation_view_stale')
 })

@@ -102,6 +102,15 @@ describe('a bearer token', () => {
     expect(await judge(site(off), asking({ nowMs: token.expiresAtMs }))).toBe('token_invalid')
   })
 
+  test('S9 is rejected where holder proofs are required, whichever token it is', async () => {
+    const required = (s: PlainSite) => (s.settings = { ...s.settings, holderProof: 'required' })
+    expect(await judge(site())).toBe('allowed')
+    expect(await judge(site(required))).toBe('proof_required')
+    expect(await judge(site((s) => (required(s), s.tokens.add(token.tokenSha256))))).toBe('proof_required')
+    expect(await judge(site(required), asking({ nowMs: token.expiresAtMs }))).toBe('proof_required')
+    expect(await judge(site((s) => (required(s), (s.settings = { ...s.settings, bearer: 'off' }))))).toBe('proof_required')
+  })
+
   test('that was out while bearer tokens were off stays dead when they are on again', async () => {
     const offUntil = (bearerOffMs: number | undefined) => judge(site((s) => (s.settings = { ...s.settings, bearerOffMs })))
     expect(await offUntil(undefined)).toBe('allowed')

@@ -1,47 +1,60 @@
-import { type Deny, deny, type HolderRequest, type SiteId } from '@countersign/core'
-import { isLoopback } from '../base-url.ts'
+import { type Deny, deny, type HolderRequest, isSiteHost, type SiteId } from '@countersign/core'
 import type { GuardBody, GuardRequest } from './request.ts'
 
 const ABSOLUTE = /^https?:\/\/([^/?#\\@]+)([^?#]*)(\?[^#]*)?$/i
+/** What may be repeated of a Host line in a message. */
+const HOST = /^[A-Za-z0-9.:[\]-]{1,255}$/
 
-/** Turns a request into what its holder signed, or says why that cannot be told. */
-export type HolderRequests = (request: GuardRequest, body: GuardBody) => HolderRequest | Deny
+/** Turns a request into what its holder signed. */
+export interface HolderRequests {
+  /** The request as the holder signed it, or why that cannot be known. */
+  read(request: GuardRequest, body: GuardBody): HolderRequest | Deny
+  /**
+   * What to add to the denial of a signature that is not one of `signed`: against which host it was checked, and which option is wrong if callers use
+   * another one.
+   */
+  hintFor(signed: HolderRequest): string
+}
 
 /**
- * A holder signs the host it calls, so that what was signed for one host is no good at another. Which host that was, the request alone cannot be
- * asked: whoever replays a signature also writes the Host line. So it counts only if it is `publicOrigin`, or without that the site itself, a name
- * below it, or this machine.
+ * A holder signs the host that it calls, so that a signature for one host is worthless at another. The request alone cannot tell which host was meant,
+ * because a caller that replays a signature also writes the Host line. So the guard checks against `publicOrigin`; without it, the host of the request
+ * is accepted only if it is the site's own name, or any loopback name where the site itself has one.
  */
 export function createHolderRequests(siteId: SiteId, publicOrigin: URL | undefined): HolderRequests {
   const prefix = publicOrigin?.pathname.replace(/\/$/, '') ?? ''
   const scheme = publicOrigin?.protocol.slice(0, -1) as 'http' | 'https' | undefined
-  return (request, body) => {
-    const { method, url, header } = request
-    if (body === 'too_large') return deny('request_too_large', 'the body is larger than this application takes in with a signed request')
-    const parts = ABSOLUTE.exec(url)
-    if (parts === null) return deny('proof_invalid', 'the address of this request cannot have been signed')
-    const [, addressed = '', path = '', query = ''] = parts
-    const authority = publicOrigin?.host ?? addressed
-    if (publicOrigin === undefined && !isOurs(siteId, addressed)) {
-      return deny('proof_invalid', 'this application does not know by which host name it is called; its operator must set publicOrigin')
-    }
-    return {
-      method,
-      authority,
-      // Without publicOrigin TLS may have ended in front of us.
-      ...(scheme === undefined ? {} : { scheme }),
-      path: prefix + path,
-      query,
-      header: (name) => {
-        const lines = header.call(request, name)
-        return lines.length === 0 ? undefined : lines
-      },
-      body: body ?? 'none',
-    }
+  return {
+    read(request, body) {
+      const { method, url, header } = request
+      if (body === 'too_large') return deny('request_too_large', 'the body is larger than this application takes in with a signed request')
+      const parts = ABSOLUTE.exec(url)
+      if (parts === null) return deny('proof_invalid', 'the address of this request cannot have been signed')
+      const [, addressed = '', path = '', query = ''] = parts
+      if (publicOrigin === undefined && !isSiteHost(addressed, siteId)) {
+        const seen = HOST.test(addressed) ? `as ${addressed}` : 'under a name'
+        return deny(
+          'proof_invalid',
+          `this application was called ${seen}, which is not the site ${siteId}; its operator must set publicOrigin to the address that callers use`,
+        )
+      }
+      return {
+        method,
+        authority: publicOrigin?.host ?? addressed,
+        // Without publicOrigin TLS may have ended in front of us.
+        ...(scheme === undefined ? {} : { scheme }),
+        path: prefix + path,
+        query,
+        header: (name) => {
+          const lines = header.call(request, name)
+          return lines.length === 0 ? undefined : lines
+        },
+        body: body ?? 'none',
+      }
+    },
+    hintFor: ({ authority }) =>
+      publicOrigin === undefined
+        ? `This application was called as ${authority}. If callers use another host, its operator must set publicOrigin.`
+        : `This application expects signatures for ${publicOrigin.origin}${prefix}, its publicOrigin.`,
   }
-}
-
-function isOurs(siteId: SiteId, authority: string): boolean {
-  const host = authority.toLowerCase().replace(/:\d*$/, '')
-  return host === siteId || host.endsWith(`.${siteId}`) || isLoopback(host)
 }

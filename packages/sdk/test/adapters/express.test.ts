@@ -49,7 +49,7 @@ adapterSuite({ name: 'express', serve: (guard, onStreamEnd) => listening(applica
 
 describe('express with a parser in front', () => {
   async function served(order: 'first' | 'kept', parse?: express.RequestHandler) {
-    const site = await createTestSite()
+    const site = await createTestSite({ siteId: 'shop.localhost' })
     const guard = await site.guard()
     const inner = application(guard, order, () => undefined)
     const app = await listening(parse === undefined ? inner : express().use(parse).use(inner).use(quiet))

@@ -57,7 +57,7 @@ adapterSuite({
 })
 
 test('a hook that comes first and puts another stream in place is found out, and nobody is let in', async () => {
-  const site = await createTestSite()
+  const site = await createTestSite({ siteId: 'shop.localhost' })
   const app = application(await site.guard(), () => undefined)
   app.addHook('preParsing', async (_request, _reply, payload) => payload.pipe(new (await import('node:stream')).PassThrough()))
   const bound = await site.issue({ scope: 'orders:write', bound: true })
@@ -69,7 +69,7 @@ test('a hook that comes first and puts another stream in place is found out, and
 })
 
 test('a body that a hook made up for a request without one is not taken for signed', async () => {
-  const site = await createTestSite()
+  const site = await createTestSite({ siteId: 'shop.localhost' })
   const app = application(await site.guard(), () => undefined)
   app.addHook('preParsing', async () => (await import('node:stream')).Readable.from(['{"amount":1000000}']))
   const bound = await site.issue({ scope: 'orders:write', bound: true })
@@ -81,7 +81,7 @@ test('a body that a hook made up for a request without one is not taken for sign
 })
 
 test('as another hook than preParsing it says so', async () => {
-  const site = await createTestSite()
+  const site = await createTestSite({ siteId: 'shop.localhost' })
   const app = Fastify()
   app.get('/orders', { onRequest: requireCredential(await site.guard()) as never }, async () => 'in')
   const answer = await app.inject({ url: '/orders', headers: { 'x-service-credential': (await site.issue()).header } })

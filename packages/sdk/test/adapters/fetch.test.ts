@@ -53,7 +53,7 @@ adapterSuite({
 })
 
 test('what a framework passes besides the request reaches the handler', async () => {
-  const site = await createTestSite()
+  const site = await createTestSite({ siteId: 'shop.localhost' })
   const route = requireCredential(await site.guard(), (_request, credential, context: { params: { id: string } }) => {
     return Response.json({ id: context.params.id, ppid: credential.subject.ppid })
   })
@@ -65,7 +65,7 @@ test('what a framework passes besides the request reaches the handler', async ()
 })
 
 test('middleware may look at the verdict itself', async () => {
-  const site = await createTestSite()
+  const site = await createTestSite({ siteId: 'shop.localhost' })
   const guard = await site.guard()
   const verdict = await verifyRequest(guard, new Request('https://shop.example/'))
   if (verdict.ok) throw new Error('nobody was there')
@@ -75,7 +75,7 @@ test('middleware may look at the verdict itself', async () => {
 })
 
 test('an answer whose signal nobody asked for is passed on as it is', async () => {
-  const site = await createTestSite()
+  const site = await createTestSite({ siteId: 'shop.localhost' })
   const given = new Response('as it is')
   const route = requireCredential(await site.guard(), () => given)
   const { header } = await site.issue()

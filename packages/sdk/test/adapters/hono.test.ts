@@ -47,7 +47,7 @@ adapterSuite({
 })
 
 test('middleware that reads the body first is found out, and nobody is let in', async () => {
-  const site = await createTestSite()
+  const site = await createTestSite({ siteId: 'shop.localhost' })
   const app = new Hono()
   app.use(async (c, next) => {
     await c.req.json()

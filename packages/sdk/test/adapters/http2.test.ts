@@ -11,7 +11,7 @@ let origin: string
 let session: ClientHttp2Session
 
 beforeAll(async () => {
-  site = await createTestSite()
+  site = await createTestSite({ siteId: 'shop.localhost' })
   bound = await site.issue({ bound: true })
   const guarded = requireCredential(await site.guard(), { scope: 'orders:read' }, { bodyBytesMax: 64 })
   server.on('request', (request: Http2ServerRequest, response: Http2ServerResponse) => {

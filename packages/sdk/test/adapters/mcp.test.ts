@@ -144,7 +144,7 @@ describe.each(kinds)('$name', ({ serve, connect }) => {
   let begun = () => {}
   const told: Told = { ended: [], begun: () => begun() }
   beforeAll(async () => {
-    site = await createTestSite()
+    site = await createTestSite({ siteId: 'shop.localhost' })
     app = await serve(await site.guard(), told)
     url = new URL(`${app.origin}/mcp`)
   })

@@ -35,7 +35,7 @@ export function adapterSuite({ name, serve }: Framework): void {
     let bound: TestCredential
     const ended: unknown[] = []
     beforeAll(async () => {
-      site = await createTestSite()
+      site = await createTestSite({ siteId: 'shop.localhost' })
       guard = await site.guard()
       app = await serve(guard, (reason) => ended.push(reason))
       plain = await site.issue({ scope: ['orders:read', 'orders:write'] })
@@ -211,7 +211,7 @@ export function adapterSuite({ name, serve }: Framework): void {
       })
 
       test('A060, A132: an issuer that is not trusted, a token that is unknown', async () => {
-        const other = await createTestSite()
+        const other = await createTestSite({ siteId: 'shop.localhost' })
         expect(refusal(await ask({ headers: shown(await other.issue()) }))).toBe('issuer_untrusted')
         await other.close()
         expect(refusal(await ask({ headers: { authorization: `Bearer svc_at_${'0'.repeat(49)}` } }))).toBe('token_invalid')

@@ -11,7 +11,7 @@ import {
   type Scope,
   signRequest,
 } from '@countersign/core'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { GuardOptions } from '../../src/guard/options.ts'
 import type { GuardBody, GuardRequest } from '../../src/guard/request.ts'
 import { createGuard, type Guard } from '../../src/guard.ts'
@@ -151,24 +151,101 @@ describe('the host that was signed', () => {
     return by(post(await signed('POST', url), BODY, url), there)
   }
 
-  test.each([
-    'https://shop.example/x',
-    'https://SHOP.example:443/x',
-    'http://shop.example:8080/x',
-    'https://api.shop.example/x',
-    'http://localhost:3000/x',
-    'http://127.0.0.1:3000/x',
-    'http://[::1]:3000/x',
-  ])('%s is believed: it is the site, below it, or this machine', async (url) => {
-    expect(await at(url)).toBe('allowed')
-  })
-
-  test.each(['https://evil.example/x', 'https://notshop.example/x', 'https://shop.example.evil.example/x', 'http://10.0.0.7/x'])(
-    'A104 %s is not, for whoever replays a signature writes the Host line too',
+  test.each(['https://shop.example/x', 'https://SHOP.example:443/x', 'http://shop.example/x', 'http://shop.example:80/x'])(
+    '%s is accepted: it is the site itself',
     async (url) => {
-      expect(await at(url)).toBe('proof_invalid')
+      expect(await at(url)).toBe('allowed')
     },
   )
+
+  test.each([
+    'https://evil.example/x',
+    'https://notshop.example/x',
+    'https://shop.example.evil.example/x',
+    'http://10.0.0.7/x',
+    'https://evil.shop.example/x',
+    'https://api.shop.example/x',
+    'http://shop.example:8080/x',
+    'https://shop.example:8443/x',
+    'http://localhost:3000/x',
+    'http://app.localhost/x',
+    'http://127.0.0.1:4444/x',
+    'http://[::1]:3000/x',
+  ])('A104 S8 %s is rejected without publicOrigin: a caller that replays a signature writes the Host line too', async (url) => {
+    expect(await at(url)).toBe('proof_invalid')
+    // The control arm: the same request is accepted where the operator has said that callers use this address.
+    expect(await at(url, { publicOrigin: new URL(url).origin })).toBe('allowed')
+  })
+
+  test.each([
+    'http://localhost:3000/x',
+    'http://app.localhost/x',
+    'http://127.0.0.1:4444/x',
+    'http://[::1]:3000/x',
+    'https://shop.localhost/x',
+  ])('S8 %s is accepted where the site is a loopback name itself', async (url) => {
+    const local = await createTestSite({ siteId: 'shop.localhost', startMs: site.clock.nowMs })
+    const credential = await local.issue({ bound: true })
+    const request = testRequest('GET', url, await credential.headersFor('GET', url))
+    expect(await by(request, await local.guard())).toBe('allowed')
+    const elsewhere = url.replace(/localhost|127\.0\.0\.1|\[::1\]/, 'evil.example')
+    expect(await by(testRequest('GET', elsewhere, await credential.headersFor('GET', elsewhere)), await local.guard())).toBe(
+      'proof_invalid',
+    )
+    await local.close()
+  })
+
+  describe('is named when it may be why a proof was rejected', () => {
+    const detailOf = async (of: Guard, signedUrl: string, seenUrl: string) => {
+      const verdict = await of.verify(post(await signed('POST', signedUrl), BODY, seenUrl))
+      if (verdict.ok) throw new Error('accepted')
+      return verdict.detail
+    }
+
+    test('a request under another name than that of the site', async () => {
+      // What a self-hosted Next and a proxy without `proxy_set_header Host` show the application.
+      expect(await detailOf(guard, 'https://shop.example/x', 'http://localhost:3000/x')).toBe(
+        'this application was called as localhost:3000, which is not the site shop.example; its operator must set publicOrigin to the address that callers use',
+      )
+      expect(await detailOf(guard, 'https://shop.example/x', 'http://<script>/x')).toContain('was called under a name, which is not')
+    })
+
+    test('a signature for another host than publicOrigin', async () => {
+      const behind = await site.guard({ publicOrigin: 'https://api.other.example/v1' })
+      expect(await detailOf(behind, 'https://shop.example/x', 'https://shop.example/x')).toMatch(
+        /sign exactly the method, host.* expects signatures for https:\/\/api\.other\.example\/v1, its publicOrigin/,
+      )
+    })
+
+    test('a signature for another loopback name than the one that the application sees', async () => {
+      const local = await createTestSite({ siteId: 'shop.localhost', startMs: site.clock.nowMs })
+      const credential = await local.issue({ bound: true })
+      const headers = await credential.headersFor('GET', 'http://127.0.0.1:3000/x')
+      const verdict = await (await local.guard()).verify(testRequest('GET', 'http://localhost:3000/x', headers))
+      expect(verdict).toMatchObject({
+        code: 'proof_invalid',
+        detail: expect.stringMatching(/was called as localhost:3000\. If callers use another host, its operator must set publicOrigin/),
+      })
+      await local.close()
+    })
+
+    test('but not when something else is wrong with the proof', async () => {
+      const headers = await signed()
+      await site.advance(62_000)
+      const verdict = await guard.verify(post(headers))
+      expect(verdict).toMatchObject({ code: 'proof_invalid', detail: expect.not.stringContaining('publicOrigin') })
+    })
+
+    test('on the console, once for each guard', async () => {
+      const warned = vi.spyOn(console, 'warn').mockImplementation(() => undefined)
+      const { onStateChange: _, ...options } = site.guardOptions
+      const quiet = createGuard(options)
+      for (let i = 0; i < 3; i++) await detailOf(quiet, 'https://shop.example/x', 'http://localhost:3000/x')
+      expect(warned.mock.calls.filter(([text]) => String(text).includes('publicOrigin'))).toHaveLength(1)
+      warned.mockRestore()
+      await quiet.close()
+    })
+  })
 
   test('is publicOrigin, where that is set, whatever the request says', async () => {
     const behindProxy = await site.guard({ publicOrigin: 'https://api.other.example' })
@@ -242,7 +319,23 @@ describe('nonces', () => {
   })
 })
 
-describe('a site that wants all credentials bound', () => {
+describe('a site that requires holder proofs', () => {
+  test('S9 rejects bearer tokens, whether they are known or not, and looks none of them up', async () => {
+    const token = await site.exchange(bound)
+    const withToken = (text: string) =>
+      guard.verify(testRequest('GET', ROUTE, { authorization: `Bearer ${text}` }), { scope: 'orders:read' })
+    // The control arm: the same token is accepted while proofs are optional.
+    const allowed = await withToken(token)
+    if (!allowed.ok) throw new Error(allowed.detail)
+    const signal = guard.signal(allowed)
+    await site.changeSite({ holder_proof: 'required' })
+    for (const text of [token, `svc_at_${'0'.repeat(49)}`, 'nonsense'])
+      expect(await withToken(text)).toMatchObject({ ok: false, status: 401, code: 'proof_required', needs: 'holder_proof' })
+    expect(signal.reason).toMatchObject({ denial: { code: 'proof_required' } })
+    await site.changeSite({ holder_proof: 'optional' })
+    expect(await withToken(token)).toMatchObject({ ok: true })
+  })
+
   test('takes no other', async () => {
     const unbound = await site.issue()
     expect(await by(post(await unbound.headersFor('POST', ROUTE)))).toBe('allowed')

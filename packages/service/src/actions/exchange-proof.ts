@@ -51,6 +51,11 @@ export async function exchangeProof(deps: GuardDeps & Pick<Deps, 'store'>, excha
   if (deps.views.view(siteId)?.settings.bearer !== 'on') {
     throw new Problem('bearer_disabled', 'this site gives out no bearer tokens; send the credential itself')
   }
+  if (deps.views.view(siteId)?.settings.holderProof === 'required') {
+    const detail =
+      'this site requires a holder proof with every request, which a bearer token cannot carry; send the credential itself and sign the request'
+    throw new Problem('bearer_disabled', detail)
+  }
   const text = createSecretText('svc_at_', randomBytes(32))
   const token = tokenFor(allow, requestedScope ?? allow.subject.scope, ttlSeconds, deps.clock.nowMs())
   // It may have ended while its holder proof was being used up.

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { StoreUnavailable } from '../../../../src/store/store.ts'
-import { begin as beginAt, openNode, trust } from '../../../node.ts'
+import { begin as beginAt, keyOf, openNode, trust } from '../../../node.ts'
 import { delegated, NOW, newParty } from '../../../party.ts'
 import { forEachSharedStore } from '../../../stores.ts'
 
@@ -157,6 +157,27 @@ forEachSharedStore('POST /api/protected/action', (open) => {
       const changed = await store.changeSite(A, { bearer: 'off' }, { actor: 'operator', atMs: NOW, requestId: undefined })
       await node.deps.views.reached(changed?.position ?? 0)
       expect((await node.bearer(token)).code).toBe('bearer_disabled')
+    })
+
+    it('S9: 401 proof_required for every bearer token once the site requires holder proofs, also for one from a bound credential', async () => {
+      const { node, store, A, issued } = await begin()
+      const holder = await newParty()
+      const { document } = await issued({ holderKey: holder.did })
+      const { access_token: token } = (await node.exchange(document, {}, { holder })).body
+      const become = async (holderProof: 'required' | 'optional') => {
+        const changed = await store.changeSite(A, { holderProof }, { actor: 'operator', atMs: NOW, requestId: undefined })
+        await node.deps.views.reached(changed?.position ?? 0)
+      }
+      expect((await node.bearer(token)).status).toBe(200)
+      await become('required')
+      expect((await node.bearer(token)).code).toBe('proof_required')
+      expect((await node.bearer(`svc_at_${'0'.repeat(49)}`)).code).toBe('proof_required')
+      const forwarded = await node.ask('forward_auth', { caller: keyOf(A), fields: { authorization: `Bearer ${token}` } })
+      expect(forwarded.code).toBe('proof_required')
+      expect((await node.introspect(token)).body).toEqual({ active: false })
+      expect((await node.exchange(document, {}, { holder })).code).toBe('bearer_disabled')
+      await become('optional')
+      expect((await node.bearer(token)).status).toBe(200)
     })
 
     it('404 when the service has no site to protect', async () => {
