@@ -2,20 +2,34 @@ import { formatTime } from '@countersign/core'
 import type { Introspection } from '@countersign/core/contract'
 import { fragmentOf } from '../../../actions/guard.ts'
 import { type ActiveToken, introspect as ask } from '../../../actions/introspect.ts'
+import { signIntrospection } from '../../../actions/sign-introspection.ts'
 import type { FoundToken } from '../../../log/token-finder.ts'
+import { Problem } from '../../../problem.ts'
 import { whenKnown } from '../../../when-known.ts'
 import type { Route, RouteAnswer } from '../../route.ts'
 
-/** RFC 7662. Whatever is not an active token of the caller's site gets one and the same answer. */
-export const introspect: Route<'introspect'> = ({ body: { token, site_id }, caller }, deps) => {
+/** RFC 7662. Whatever is not an active token of the caller's site gets one and the same answer. With a nonce, the answer is signed. */
+export const introspect: Route<'introspect'> = ({ body: { token, site_id, nonce }, caller }, deps) => {
   const isForeign = caller.kind === 'site' && site_id !== undefined && site_id !== caller.siteId
   const siteId = caller.kind === 'site' ? caller.siteId : site_id
+  const { baseUrl } = deps.config
+  if (nonce !== undefined) {
+    if (siteId === undefined) throw siteNeeded()
+    const facts = () =>
+      whenKnown(ask(deps, token, siteId), (active) => (active === undefined || isForeign ? INACTIVE : described(active, baseUrl)))
+    return signIntrospection(deps, { nonce, siteId, token }, facts).then(({ facts, proof }) => ({ status: 200, body: { ...facts, proof } }))
+  }
   return whenKnown(ask(deps, token, siteId), (active) =>
-    active === undefined || isForeign ? INACTIVE : answerOf(active, deps.config.baseUrl),
+    active === undefined || isForeign ? { status: 200, body: INACTIVE } : answerOf(active, baseUrl),
   )
 }
 
-const INACTIVE: RouteAnswer = { status: 200, body: { active: false } satisfies Introspection }
+const INACTIVE: Introspection = { active: false }
+
+function siteNeeded(): Problem {
+  const message = 'is needed with a nonce when the key is that of an operator'
+  return new Problem('validation_failed', `site_id ${message}`, { errors: [{ path: 'site_id', message }] })
+}
 
 /** The facts of a token never change, and its scope seldom: what was written once can be sent again. */
 const written = new WeakMap<FoundToken, { readonly scope: ActiveToken['scope']; readonly answer: RouteAnswer }>()

@@ -1,9 +1,14 @@
+import { randomBytes } from 'node:crypto'
+import { checkIntrospection, type IntrospectionProof, parseFeedKey, sha256Hex } from '@countersign/core'
 import { describe, expect, it } from 'vitest'
+import { openServiceKeys } from '../../../../src/keys/service-keys.ts'
+import { createSecrets } from '../../../keys/secrets-double.ts'
 import { begin as beginAt, keyOf, operator, trust } from '../../../node.ts'
 import { NOW, newParty } from '../../../party.ts'
 import { forEachSharedStore } from '../../../stores.ts'
 
 const INACTIVE = { active: false }
+const NONCE = 'q83vEjRWeJCrze8SNFZ4kA'
 
 forEachSharedStore('POST /api/auth/introspect', (open) => {
   const begin = () => beginAt(open())
@@ -116,5 +121,76 @@ forEachSharedStore('POST /api/auth/introspect', (open) => {
     expect((await node.introspect(token)).code).toBe('revocation_view_stale')
     expect((await node.introspect('x')).code).toBe('revocation_view_stale')
     node.deps.views.age = age
+  })
+
+  describe('S1 with a nonce', () => {
+    const signing = async () => {
+      const begun = await begin()
+      const keys = await openServiceKeys(createSecrets(), randomBytes(32), 'https://service.example', NOW)
+      Object.assign(begun.node.deps, { keys })
+      return { ...begun, keys }
+    }
+    const isSigned = async ({ proof, ...facts }: { proof: IntrospectionProof }, keys: Awaited<ReturnType<typeof signing>>['keys']) => {
+      const published = keys.feedKeys.find(({ kid }) => kid === proof.kid)?.key
+      return checkIntrospection(facts, proof, published ?? (parseFeedKey(proof.kid) as never))
+    }
+
+    it('signs the description of an active token, with the head that it was judged by', async () => {
+      const { node, A, issued, keys } = await signing()
+      const token = await node.tokenFor((await issued()).document)
+      const plain = await node.introspect(token)
+      const { body } = await node.introspect(token, keyOf(A), { nonce: NONCE })
+      const { proof, ...facts } = body
+      expect(facts).toEqual(plain.body)
+      const { epoch, seq, hash } = node.deps.views.view(A)?.head ?? {}
+      expect(proof).toMatchObject({ nonce: NONCE, site_id: A, token_sha256: await sha256Hex(token), head: { epoch, seq, hash } })
+      expect(proof.kid).toBe(keys.feedKey(NOW).kid)
+      expect(await isSigned(body, keys)).toBe(true)
+      expect(await isSigned({ ...body, exp: facts.exp + 1 }, keys)).toBe(false)
+    })
+
+    it('signs that a token is not active, whatever the reason', async () => {
+      const { node, A, B, issued, keys } = await signing()
+      const token = await node.tokenFor((await issued()).document)
+      const refused = [
+        await node.introspect('x', keyOf(A), { nonce: NONCE }),
+        await node.introspect(token, keyOf(B), { nonce: NONCE }),
+        await node.introspect(token, keyOf(A), { nonce: NONCE, site_id: B }),
+        await node.introspect(token, operator, { nonce: NONCE, site_id: B }),
+      ]
+      expect(refused.map(({ body }) => [body.active, body.proof.site_id])).toEqual([
+        [false, A],
+        [false, B],
+        [false, A],
+        [false, B],
+      ])
+      for (const { body } of refused) {
+        expect(Object.keys(body)).toEqual(['active', 'proof'])
+        expect(await isSigned(body, keys)).toBe(true)
+      }
+    })
+
+    it('needs a site, which an operator has to name', async () => {
+      const { node, A, issued } = await signing()
+      const token = await node.tokenFor((await issued()).document)
+      expect((await node.introspect(token, operator, { nonce: NONCE })).code).toBe('validation_failed')
+      expect((await node.introspect(token, operator, { nonce: NONCE, site_id: 'unknown.example' })).code).toBe('not_found')
+      expect((await node.introspect(token, operator, { nonce: NONCE, site_id: A })).body).toMatchObject({ active: true, proof: {} })
+    })
+
+    it('503 when this node cannot know', async () => {
+      const { node, A } = await signing()
+      const { readiness } = node.deps.views
+      node.deps.views.readiness = () => ({ ready: false, why: 'test' })
+      expect((await node.introspect('x', keyOf(A), { nonce: NONCE })).code).toBe('revocation_view_stale')
+      node.deps.views.readiness = readiness
+    })
+
+    it('control: without one, nothing is signed', async () => {
+      const { node, issued } = await signing()
+      const token = await node.tokenFor((await issued()).document)
+      expect((await node.introspect(token)).body).not.toHaveProperty('proof')
+      expect((await node.introspect('x')).body).toEqual(INACTIVE)
+    })
   })
 })
