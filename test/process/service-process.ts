@@ -1,6 +1,6 @@
 import { type ChildProcess, type ChildProcessByStdio, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
@@ -81,9 +81,13 @@ export interface StartOptions {
   readonly env?: Readonly<Record<string, string>>
 }
 
-/** Starts a real process of the service and waits until it is ready. Rejects with all it has printed when it ends before that. */
+/**
+ * Starts a real process of the service and waits until it is ready. Rejects with all it has printed when it ends before that. A home without an
+ * embedded store gets one first, as `serve` does not create it.
+ */
 export async function startService(home: ServiceHome, options: StartOptions = {}): Promise<ServiceProcess> {
   const { port = home.port, databaseUrl = home.databaseUrl, entry = 'main.ts', readyOrNot = false, env = {} } = options
+  if (entry === 'main.ts' && databaseUrl === undefined && !existsSync(home.file)) await runCommand(home, ['migrate'])
   const script = typeof entry === 'string' ? new URL(entry, SOURCES) : entry
   const startedMs = performance.now()
   const child = spawnNode(script, entry === 'main.ts' ? ['serve'] : [], {

@@ -38,13 +38,16 @@ export interface OpenServiceOptions {
   readonly onFatal: (fault: Error) => void
   /** Other processes of this service listen on the same port. */
   readonly sharesPort?: boolean
+  /** Reject where there is no embedded store, instead of creating one. */
+  readonly storeMustExist?: boolean
 }
 
 /**
  * Opens the store, reads the log, and makes a node of it all. Rejects, with everything closed again, when any part cannot be opened. It accepts
  * nothing before `listen`.
  */
-export async function openService(config: Config, { log, onFatal, sharesPort = false }: OpenServiceOptions): Promise<Service> {
+export async function openService(config: Config, options: OpenServiceOptions): Promise<Service> {
+  const { log, onFatal, sharesPort = false, storeMustExist = false } = options
   const opened: { close(): Promise<void> | void }[] = []
   const keep = <T extends { close(): Promise<void> | void }>(part: T): T => {
     opened.push(part)
@@ -56,7 +59,7 @@ export async function openService(config: Config, { log, onFatal, sharesPort = f
   }
 
   try {
-    const store = keep(await openStore(config.store, { onFatal, log }))
+    const store = keep(await openStore(config.store, { onFatal, log, mustExist: storeMustExist }))
     const clock = keep(await openClock(store, log))
     const keys = await openServiceKeys(store, config.masterKey, config.baseUrl, clock.nowMs())
     const views = keep(await openLiveViews(store, clock, log, { viewAgeMsMax: config.viewAgeMsMax }))
@@ -64,6 +67,7 @@ export async function openService(config: Config, { log, onFatal, sharesPort = f
     views.follow({ applied: () => signatures.forgetTexts(), lost: () => signatures.forgetTexts() })
     const meters = createMeters()
     meters.watchView(() => ({ ageMs: views.age().ageMs, position: views.position }))
+    meters.watchWrites(() => store.writeFault() === undefined)
     meters.watchWebhooks(async () => {
       const { oldestPendingAtMs, ...load } = await store.webhookLoad()
       return { ...load, oldestPendingSeconds: oldestPendingAtMs === undefined ? 0 : (clock.nowMs() - oldestPendingAtMs) / 1000 }

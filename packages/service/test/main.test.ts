@@ -77,6 +77,7 @@ describe('the production start', { timeout: 30_000 }, () => {
       COUNTERSIGN_MASTER_KEY: MASTER_KEY,
       COUNTERSIGN_DATA_DIR: join(directory, 'taken'),
     }
+    expect(await run(['migrate'], env).ended).toMatchObject({ code: 0 })
     const { code, text } = await run(['serve', '--port', String(port), '--metrics-port', 'off'], env).ended
     server.close()
     expect(code).toBe(1)
@@ -98,6 +99,7 @@ describe('the production start', { timeout: 30_000 }, () => {
       COUNTERSIGN_MASTER_KEY: MASTER_KEY,
       COUNTERSIGN_DATA_DIR: join(directory, 'data'),
     }
+    expect(await run(['migrate'], env).ended).toMatchObject({ code: 0 })
     const { child, ended, until } = run(['serve', '--port', String(port), '--metrics-port', String(metrics)], env)
     await until('"serving"')
     expect((await fetch(`http://127.0.0.1:${port}/readyz`)).status).toBe(200)

@@ -43,6 +43,7 @@ async function makeSqlite(): Promise<Made> {
   const folder = mkdtempSync(join(tmpdir(), 'countersign-'))
   const store = await openSqliteStore({
     file: join(folder, 'store.db'),
+    log: quiet,
     onFatal: (fault) => {
       throw fault
     },

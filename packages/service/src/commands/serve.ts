@@ -16,6 +16,7 @@ export const serve: Command = {
   ],
   about: [
     'Needs the address under which clients reach it and a master key (COUNTERSIGN_MASTER_KEY or COUNTERSIGN_MASTER_KEY_FILE). Refuses insecure settings, with all mistakes at once. Logs one line of JSON each. SIGTERM and SIGINT stop it within seconds: running requests may finish, idle and half-finished connections are destroyed.',
+    'Does not create an embedded store, because an empty store in the place of a lost one would accept what was revoked: run `init` or `migrate` first. Ends with code 70 when the files of the store are removed or replaced while it runs.',
   ],
   async run({ config: read }) {
     const config = read()
@@ -32,7 +33,8 @@ async function serveHere(config: Config): Promise<void> {
     process.exit(70)
   }
   try {
-    const service = await openService(ownPorts(config), { log, onFatal, sharesPort: cluster.isWorker && CAN_SHARE_PORT })
+    const sharesPort = cluster.isWorker && CAN_SHARE_PORT
+    const service = await openService(ownPorts(config), { log, onFatal, sharesPort, storeMustExist: true })
     closeOnSignal(service, log, { isWorker: cluster.isWorker })
     const { port } = await service.listen()
     log.info({ pid: process.pid, base_url: config.baseUrl, host: config.host, port, store: config.store.kind }, 'serving')

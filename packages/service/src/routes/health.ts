@@ -4,9 +4,14 @@ import type { Route } from './route.ts'
 export const alive: Route<'alive'> = async () => ({ status: 200, body: { status: 'alive' } })
 
 /** Whether this node may be sent requests. Why not is for the log: the caller can only try another node. */
-export const ready: Route<'ready'> = async (_request, { views, log }) => {
+export const ready: Route<'ready'> = async (_request, { views, store, log }) => {
   const readiness = views.readiness()
-  if (readiness.ready) return { status: 200, body: { status: 'ready' } }
-  log.warn({ why: readiness.why }, 'not ready')
-  throw new Problem('revocation_view_stale', 'This node is not ready. Send requests to another one.')
+  if (!readiness.ready) {
+    log.warn({ why: readiness.why }, 'not ready')
+    throw new Problem('revocation_view_stale', 'This node is not ready. Send requests to another one.')
+  }
+  const why = store.writeFault()
+  if (why === undefined) return { status: 200, body: { status: 'ready' } }
+  log.warn({ why }, 'not ready')
+  throw new Problem('store_unavailable', `This node cannot write to its store, so nothing can be revoked here: ${why}.`)
 }

@@ -202,6 +202,8 @@ export interface Store {
   /** Removes what has ended: tokens, sign-ins, offers, used-once names, idempotency keys, old deliveries, streams of nodes that are gone. Never anything of the log. */
   sweep(nowMs: number): Promise<void>
 
+  /** Why the store cannot be written, though it may still be read; undefined while writes succeed. */
+  writeFault(): string | undefined
   /** Rejects when the store cannot be asked. */
   ping(): Promise<void>
   close(): Promise<void>

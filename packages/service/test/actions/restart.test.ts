@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterEach, expect, it } from 'vitest'
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
 import type { Store } from '../../src/store/store.ts'
+import { quiet } from '../log/log-double.ts'
 import { A, closeNodes, createSite, openNode } from '../node.ts'
 import { issued, newParty } from '../party.ts'
 
@@ -18,6 +19,7 @@ afterEach(async () => {
 const start = async () => {
   store = await openSqliteStore({
     file: join(folder, 'store.db'),
+    log: quiet,
     onFatal: (fault) => {
       throw fault
     },

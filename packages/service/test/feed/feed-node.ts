@@ -126,7 +126,8 @@ async function postgresPlace(): Promise<Place> {
   return { config: () => ({ store, masterKey }), close: () => server.stop() }
 }
 
-async function openFeedNode(changes: Partial<Config>): Promise<FeedNode> {
+/** A node that listens, with these settings in the place of the defaults. The caller closes it. */
+export async function openFeedNode(changes: Partial<Config>): Promise<FeedNode> {
   const env = {
     COUNTERSIGN_BASE_URL: 'http://127.0.0.1',
     COUNTERSIGN_MASTER_KEY: randomBytes(32).toString('hex'),

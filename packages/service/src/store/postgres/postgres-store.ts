@@ -4,6 +4,7 @@ import { LogBroken, settleEpoch } from '../epoch.ts'
 import type { Program } from '../program.ts'
 import { EpochChanged, type Store, StoreUnavailable } from '../store.ts'
 import { createStoreVerbs, type RunVerb, readingVerbs, type VerbName, writingVerbs } from '../verbs/all.ts'
+import { watchWrites } from '../watch-writes.ts'
 import { isForbidden } from './faults.ts'
 import { type Listener, openListener } from './listener.ts'
 import { migrate } from './migrate.ts'
@@ -77,7 +78,7 @@ export async function openPostgresStore({ url, onFatal, log }: PostgresStoreOpti
     })
   }
 
-  const run = (async (name: VerbName, ...args: readonly unknown[]) => {
+  const runOrSettle = (async (name: VerbName, ...args: readonly unknown[]) => {
     try {
       return await runOnce(name, args)
     } catch (fault) {
@@ -87,11 +88,15 @@ export async function openPostgresStore({ url, onFatal, log }: PostgresStoreOpti
     }
   }) as RunVerb
 
+  const writes = watchWrites(runOrSettle, log)
+  const { run } = writes
+
   let listener: Listener | undefined
   let closing: Promise<void> | undefined
   const close = () => {
     closing ??= (async () => {
       isClosed = true
+      writes.close()
       listeners.clear()
       await Promise.all([listener?.close(), readers.end(), sessions.end()])
     })()
@@ -119,6 +124,7 @@ export async function openPostgresStore({ url, onFatal, log }: PostgresStoreOpti
       listeners.add(each)
       return () => listeners.delete(each)
     },
+    writeFault: writes.fault,
     async ping() {
       await run('logState')
     },

@@ -24,6 +24,19 @@ export function prepareStoreFile(file: string): string {
   return path
 }
 
+/** Throws, in words for the operator, where there is no store: for a start that must not create one in the place of a store that is lost. */
+export function requireStoreFile(file: string): void {
+  const path = resolve(file)
+  if (!existsSync(path) || statSync(path).size === 0) throw new Error(noStoreAt(path))
+}
+
+export function noStoreAt(path: string): string {
+  return (
+    `there is no store at ${path}, and serve does not create one. New installation: run countersign init, or countersign migrate. ` +
+    'If there was a store, look for its disk or volume, or restore a backup: countersign restore'
+  )
+}
+
 /** Makes the directory where it is missing. Throws for one in which anybody could replace the files of others. */
 export function prepareDirectory(directory: string): void {
   mkdirSync(directory, { recursive: true, mode: DIRECTORY_MODE })

@@ -12,6 +12,7 @@ export function migrate(db: Database.Database, migrations: readonly Migration[] 
   }).immediate()
 }
 
-function schemaVersion(db: Database.Database): number {
+/** 0 for a file that never was a store. */
+export function schemaVersion(db: Database.Database): number {
   return db.pragma('user_version', { simple: true }) as number
 }

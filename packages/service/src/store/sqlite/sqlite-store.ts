@@ -1,24 +1,37 @@
+import type { Logger } from 'pino'
 import { settleEpoch } from '../epoch.ts'
 import type { Program } from '../program.ts'
 import { type Store, StoreUnavailable } from '../store.ts'
 import { createStoreVerbs, type RunVerb, readingVerbs, type VerbName } from '../verbs/all.ts'
+import { watchWrites } from '../watch-writes.ts'
 import { asUnavailable, isFatal, openForReading } from './connection.ts'
-import { prepareStoreFile } from './file.ts'
+import { prepareStoreFile, requireStoreFile } from './file.ts'
 import { lockOwner } from './owner-lock.ts'
 import { SqliteSession } from './session.ts'
+import { type FileGone, watchFile } from './watch-file.ts'
 import { openWriter } from './writer-client.ts'
 
 export interface SqliteStoreOptions {
   readonly file: string
   /** Called once when nothing more can be promised: the process must end, and start anew. */
   readonly onFatal: (fault: Error) => void
+  readonly log: Pick<Logger, 'info' | 'error'>
+  /** Reject where there is no store, instead of creating one. */
+  readonly mustExist?: boolean
 }
 
 /** The lineage of a file in use. A copy that was made as a backup says otherwise of itself. */
 export const LIVE = 'live'
 
-/** Opens the embedded store: one file, one process. Rejects when the file is owned by another, readable by others or too new. */
-export async function openSqliteStore({ file, onFatal }: SqliteStoreOptions): Promise<Store> {
+/** How long moving the write-ahead log into the file may delay the end of the process. */
+const RESCUE_MS_MAX = 3000
+
+/**
+ * Opens the embedded store: one file, one process. Rejects when the file is owned by another, readable by others or too new. While it is open,
+ * a file that is missing or replaced is a fatal fault.
+ */
+export async function openSqliteStore({ file, onFatal, log, mustExist = false }: SqliteStoreOptions): Promise<Store> {
+  if (mustExist) requireStoreFile(file)
   const path = prepareStoreFile(file)
   const lock = lockOwner(path)
   const listeners = new Set<() => void>()
@@ -31,13 +44,13 @@ export async function openSqliteStore({ file, onFatal }: SqliteStoreOptions): Pr
     fatal = fault
     onFatal(fault)
   }
-  const writer = await openWriter({ file: path, onAppended: wake, onFatal: end }).catch((fault: unknown) => {
+  const writer = await openWriter({ file: path, mustExist, onAppended: wake, onFatal: end }).catch((fault: unknown) => {
     lock.release()
     throw fault
   })
   let reader: SqliteSession | undefined
 
-  const run: RunVerb = async (name, ...args) => {
+  const runOnce: RunVerb = async (name, ...args) => {
     if (fatal !== undefined) throw new StoreUnavailable('the store has failed', { cause: fatal })
     if (!isReading(name)) return writer.run(name, args) as never
     if (reader === undefined) throw new StoreUnavailable('the store is closed')
@@ -49,7 +62,21 @@ export async function openSqliteStore({ file, onFatal }: SqliteStoreOptions): Pr
     }
   }
 
+  const writes = watchWrites(runOnce, log)
+  const { run } = writes
+  let unwatch: (() => void) | undefined
+
+  /** If only the write-ahead log is gone, a clean close of the writer still moves all that it holds into the file. */
+  const endWithoutFile = async (fault: FileGone) => {
+    const rescued = fault.isLogOnly ? writer.close() : undefined
+    fatal = fault
+    await Promise.race([rescued, new Promise((resolve) => setTimeout(resolve, RESCUE_MS_MAX))])
+    onFatal(fault)
+  }
+
   const close = async () => {
+    unwatch?.()
+    writes.close()
     listeners.clear()
     reader?.db.close()
     reader = undefined
@@ -60,6 +87,9 @@ export async function openSqliteStore({ file, onFatal }: SqliteStoreOptions): Pr
   try {
     reader = new SqliteSession(openForReading(path))
     const epoch = await settleEpoch(run, async () => LIVE, Date.now())
+    unwatch = watchFile(path, (fault) => {
+      if (fatal === undefined) void endWithoutFile(fault)
+    })
     let closing: Promise<void> | undefined
     return {
       ...createStoreVerbs(run, () => epoch),
@@ -70,6 +100,7 @@ export async function openSqliteStore({ file, onFatal }: SqliteStoreOptions): Pr
         listeners.add(listener)
         return () => listeners.delete(listener)
       },
+      writeFault: writes.fault,
       async ping() {
         await run('logState')
       },

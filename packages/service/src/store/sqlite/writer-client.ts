@@ -28,10 +28,10 @@ const WAITING_MAX = 20_000
 const PATIENT: ReadonlySet<VerbName> = new Set(['beginEpoch'])
 
 /** Starts the writer thread. Rejects when it will not have the file. */
-export async function openWriter({ file, onAppended, onFatal }: WriterClientOptions): Promise<Writer> {
+export async function openWriter({ file, mustExist, onAppended, onFatal }: WriterClientOptions): Promise<Writer> {
   const isSource = import.meta.url.endsWith('.ts')
   const worker = new Worker(new URL(isSource ? './writer.ts' : './writer.js', import.meta.url), {
-    workerData: { file } satisfies WriterOptions,
+    workerData: { file, mustExist } satisfies WriterOptions,
     // From the sources, the other packages are read from theirs, whatever the process was told. Its own flags are not handed on: a thread refuses some.
     ...(isSource && { execArgv: ['--conditions=countersign-source'] }),
   })

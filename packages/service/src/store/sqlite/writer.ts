@@ -3,7 +3,8 @@ import { number } from '../columns.ts'
 import type { Program } from '../program.ts'
 import { writingVerbs } from '../verbs/all.ts'
 import { isFatal, isUnavailable, openForWriting } from './connection.ts'
-import { migrate } from './migrate.ts'
+import { noStoreAt } from './file.ts'
+import { migrate, schemaVersion } from './migrate.ts'
 import { SqliteSession } from './session.ts'
 import type { Asked, FromWriter, Outcome, ToWriter, TransportedFault } from './writer-messages.ts'
 
@@ -13,17 +14,20 @@ import type { Asked, FromWriter, Outcome, ToWriter, TransportedFault } from './w
  */
 export interface WriterOptions {
   readonly file: string
+  /** Refuse a file without a schema, instead of making one. */
+  readonly mustExist: boolean
 }
 
 const GROUP_MAX = 256
 /** Of 4 KiB each: then the pages of the log are moved into the file, after everybody has been answered. */
 const WAL_PAGES_MAX = 2000
 
-function start(port: MessagePort, { file }: WriterOptions): void {
+function start(port: MessagePort, { file, mustExist }: WriterOptions): void {
   const send = (message: FromWriter) => port.postMessage(message)
   let session: SqliteSession
   try {
     session = new SqliteSession(openForWriting(file))
+    if (mustExist && schemaVersion(session.db) === 0) throw new Error(noStoreAt(file))
     migrate(session.db)
   } catch (fault) {
     send({ kind: 'refused', fault: transported(fault) })

@@ -18,6 +18,7 @@ import { sweep } from './sweep.ts'
 import { confirmedTime, confirmTime, resetTime } from './time.ts'
 import { createToken, token, tokens } from './tokens.ts'
 import { createWebhook, deleteWebhook, rotateWebhookSecret, webhook, webhooks } from './webhooks.ts'
+import { probeWrite } from './write-probe.ts'
 
 /** Each is one transaction. */
 const writing = {
@@ -95,7 +96,7 @@ const reading = {
 }
 
 /** All that a store can be asked to do in a transaction, with what only stores ask of themselves. */
-export const writingVerbs = { ...writing, beginLog, beginEpoch }
+export const writingVerbs = { ...writing, beginLog, beginEpoch, probeWrite }
 /** All that a store can be asked without one. */
 export const readingVerbs = { ...reading, logState }
 
@@ -109,7 +110,7 @@ export type RunVerb = <Name extends VerbName>(name: Name, ...args: VerbArguments
 
 /** What differs from the port: the log is read in an epoch, and sweeping goes on until nothing is left. */
 type OwnWay = 'entriesAfter' | 'siteEntriesAfter' | 'siteRecordsAfter' | 'logPosition' | 'siteHeads' | 'sweep'
-type Elsewhere = 'kind' | 'isShared' | 'epoch' | 'onAppend' | 'ping' | 'close'
+type Elsewhere = 'kind' | 'isShared' | 'epoch' | 'onAppend' | 'writeFault' | 'ping' | 'close'
 export type StoreVerbs = Omit<Store, Elsewhere>
 type AsTheyAre = Omit<StoreVerbs, OwnWay>
 

@@ -1,0 +1,60 @@
+import type { Logger } from 'pino'
+import { StoreUnavailable } from './store.ts'
+import { type RunVerb, readingVerbs } from './verbs/all.ts'
+
+/** Knows whether a store can be written. */
+export interface WriteWatch {
+  /** Runs verbs, and starts a probe when one that writes fails because of the store. */
+  readonly run: RunVerb
+  /** Why the store cannot be written; undefined while it can. */
+  fault(): string | undefined
+  close(): void
+}
+
+/** How often a store that cannot be written is tried again. */
+const PROBE_MS = 2000
+
+/**
+ * Watches the verbs that write. One failure proves little: the store may have been slow for a moment. So a failure starts a probe, which writes
+ * more than a change does; only a failed probe marks the store, and only a successful one clears the mark.
+ */
+export function watchWrites(run: RunVerb, log: Pick<Logger, 'error' | 'info'>, probeMs = PROBE_MS): WriteWatch {
+  let fault: string | undefined
+  let isProbing = false
+  let isClosed = false
+  let timer: NodeJS.Timeout | undefined
+
+  const probe = async () => {
+    isProbing = true
+    try {
+      await run('probeWrite')
+      if (fault !== undefined) log.info('the store can be written again')
+      fault = undefined
+      isProbing = false
+    } catch (err) {
+      if (isClosed) return
+      if (fault === undefined)
+        log.error({ err }, 'the store cannot be written: this node is not ready until it can; free space, or repair it')
+      fault = err instanceof Error ? err.message : String(err)
+      timer = setTimeout(probe, probeMs)
+      timer.unref()
+    }
+  }
+
+  return {
+    run: (async (name, ...args) => {
+      try {
+        return await run(name, ...args)
+      } catch (failure) {
+        const isWrite = !Object.hasOwn(readingVerbs, name)
+        if (isWrite && failure instanceof StoreUnavailable && !isProbing && !isClosed) void probe()
+        throw failure
+      }
+    }) as RunVerb,
+    fault: () => fault,
+    close() {
+      isClosed = true
+      clearTimeout(timer)
+    },
+  }
+}
