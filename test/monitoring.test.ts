@@ -14,6 +14,7 @@ async function metricsOfANode(): Promise<ReadonlyMap<string, ReadonlySet<string>
   const meters = createMeters()
   meters.watchView(() => ({ ageMs: 0, position: 0 }))
   meters.watchFeeds(() => ({ streams: 0, lag: 0 }))
+  meters.watchAlarms(() => ({ isWritable: true }))
   meters.watchWebhooks(async () => ({ pending: 0, failed: 0, disabled: 0, oldestPendingSeconds: 0 }))
   meters.request('ready', 200, 0.001)
   meters.problem('ready', 'overloaded')

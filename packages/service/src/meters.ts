@@ -17,11 +17,15 @@ export interface Meters {
   streamEnded(why: string): void
   /** Who follows the feeds of this node; asked whenever somebody looks. */
   watchFeeds(ask: () => { readonly streams: number; readonly lag: number }): void
-  /** Whether the store of this node can be written; asked whenever somebody looks. */
-  watchWrites(ask: () => boolean): void
+  /** What may be wrong with this node or its store; asked whenever metrics are read. */
+  watchAlarms(ask: () => Alarms): void
   /** Everything in the text format of Prometheus. */
   text(): Promise<string>
   readonly contentType: string
+}
+
+interface Alarms {
+  readonly isWritable: boolean
 }
 
 interface WebhookGauges {
@@ -68,8 +72,8 @@ export function createMeters(): Meters {
       gauge('countersign_feed_streams', 'Connections of this node that follow a feed.', () => ask().streams)
       gauge('countersign_feed_lag_entries', 'How many entries the slowest verifier of this node has not acknowledged.', () => ask().lag)
     },
-    watchWrites(ask) {
-      gauge('countersign_store_writable', '1 while the store can be written, 0 while it cannot.', () => (ask() ? 1 : 0))
+    watchAlarms(ask) {
+      gauge('countersign_store_writable', '1 while the store can be written, 0 while it cannot.', () => (ask().isWritable ? 1 : 0))
     },
     webhookAttempt: (outcome) => attempts(outcome, ''),
     watchWebhooks(ask) {
