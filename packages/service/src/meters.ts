@@ -15,6 +15,8 @@ export interface Meters {
   watchWebhooks(ask: () => Promise<WebhookGauges>): void
   /** A connection that followed a feed is over. */
   streamEnded(why: string): void
+  /** A verifier asked for entries of this epoch beyond the end of the log, and had no proof that they exist. */
+  cursorAhead(): void
   /** Who follows the feeds of this node; asked whenever somebody looks. */
   watchFeeds(ask: () => { readonly streams: number; readonly lag: number }): void
   /** What may be wrong with this node or its store; asked whenever metrics are read. */
@@ -25,7 +27,14 @@ export interface Meters {
 }
 
 interface Alarms {
+  /** The store can be written. */
   readonly isWritable: boolean
+  /** A signed head proves that the log has lost entries or was rewritten. */
+  readonly isRolledBack: boolean
+  /** The file of signed heads could not be written the last time. */
+  readonly isHeadFileFailing: boolean
+  /** The clock of this node minus that of its verifiers; 0 when none has reported. */
+  readonly clockDifferenceMs: number
 }
 
 interface WebhookGauges {
@@ -45,6 +54,8 @@ export function createMeters(): Meters {
   const attempts = openTally(registry, 'countersign_webhook_attempts_total', 'Attempts to send to webhooks, by outcome.', ['outcome'])
   const endHelp = 'Connections to feeds that are over, by reason: slow ones were dropped for not reading.'
   const streamEnds = openTally(registry, 'countersign_feed_streams_ended_total', endHelp, ['reason'])
+  const aheadHelp = 'Verifiers that asked for entries beyond the end of the log, without a signed head that proves them.'
+  const cursorsAhead = openTally(registry, 'countersign_feed_cursors_ahead_total', aheadHelp, [])
   /** What has to be asked for before it can be shown. */
   const refreshing: (() => Promise<void>)[] = []
   const gauge = (name: string, help: string, ask: () => number) =>
@@ -67,13 +78,20 @@ export function createMeters(): Meters {
       gauge('countersign_view_age_seconds', 'Age of the revocation knowledge of this node.', () => ask().ageMs / 1000)
       gauge('countersign_log_position', 'How far this node has applied the log of all sites.', () => ask().position)
     },
+    cursorAhead: () => cursorsAhead('', ''),
     streamEnded: (why) => streamEnds(why, ''),
     watchFeeds(ask) {
       gauge('countersign_feed_streams', 'Connections of this node that follow a feed.', () => ask().streams)
       gauge('countersign_feed_lag_entries', 'How many entries the slowest verifier of this node has not acknowledged.', () => ask().lag)
     },
     watchAlarms(ask) {
-      gauge('countersign_store_writable', '1 while the store can be written, 0 while it cannot.', () => (ask().isWritable ? 1 : 0))
+      const flag = (is: boolean) => (is ? 1 : 0)
+      gauge('countersign_store_writable', '1 while the store can be written, 0 while it cannot.', () => flag(ask().isWritable))
+      const rolledBackHelp = '1 when a signed head proves that the log has lost entries: run countersign accept-rollback after a look.'
+      gauge('countersign_log_rolled_back', rolledBackHelp, () => flag(ask().isRolledBack))
+      gauge('countersign_head_file_failing', '1 while the file of signed heads cannot be written.', () => flag(ask().isHeadFileFailing))
+      const differenceHelp = 'The clock of this node minus the median clock of its verifiers; 0 when none has reported.'
+      gauge('countersign_verifier_clock_difference_seconds', differenceHelp, () => ask().clockDifferenceMs / 1000)
     },
     webhookAttempt: (outcome) => attempts(outcome, ''),
     watchWebhooks(ask) {

@@ -67,7 +67,12 @@ export async function openService(config: Config, options: OpenServiceOptions): 
     views.follow({ applied: () => signatures.forgetTexts(), lost: () => signatures.forgetTexts() })
     const meters = createMeters()
     meters.watchView(() => ({ ageMs: views.age().ageMs, position: views.position }))
-    meters.watchAlarms(() => ({ isWritable: store.writeFault() === undefined }))
+    meters.watchAlarms(() => ({
+      isWritable: store.writeFault() === undefined,
+      isRolledBack: false,
+      isHeadFileFailing: false,
+      clockDifferenceMs: 0,
+    }))
     meters.watchWebhooks(async () => {
       const { oldestPendingAtMs, ...load } = await store.webhookLoad()
       return { ...load, oldestPendingSeconds: oldestPendingAtMs === undefined ? 0 : (clock.nowMs() - oldestPendingAtMs) / 1000 }
