@@ -34,17 +34,24 @@ describe('sites', () => {
       'name',
       '--credential-ttl-seconds-max',
       '86400',
+      '--hosts',
+      'shop.example',
+      '--hosts',
+      'api.shop.example:8443',
       '--json',
     ])
     expect(changed.code).toBe(0)
-    expect(changed.json()).toMatchObject({ name: null, credential_ttl_seconds_max: 86_400 })
+    const hosts = ['shop.example', 'api.shop.example:8443']
+    expect(changed.json()).toMatchObject({ name: null, credential_ttl_seconds_max: 86_400, hosts })
+    const cleared = await home.run(['sites', 'change', 'shop.example', '--site', 'shop.example', '--clear', 'hosts', '--json'])
+    expect(cleared.json()).toMatchObject({ hosts: null })
   })
   test('ask before they take access away', async () => {
     const argv = ['sites', 'change', '--bearer', 'off', '--holder-proof', 'required']
     const refused = await home.run(argv)
     expect(refused).toMatchObject({
       code: 2,
-      err: expect.stringContaining('end all bearer tokens and refuse credentials without a holder key'),
+      err: expect.stringContaining('end all bearer tokens and reject bearer tokens and credentials without a holder key'),
     })
     const rehearsed = await home.run([...argv, '--dry-run', '--json'])
     expect(rehearsed.json()).toMatchObject({ dry_run: true, site_id: 'demo.localhost', bearer: 'off', holder_proof: 'required' })

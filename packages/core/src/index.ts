@@ -53,7 +53,7 @@ export { checkHolderProof, type ExpectedHolder, type HolderProof, WRONG_SIGNATUR
 export { createMemoryNonces, type MemoryNoncesOptions, type NonceAnswer, type NonceStore, type NonceUse } from './holder/nonces.ts'
 export { type HolderRequest, holderRequestFrom } from './holder/request.ts'
 export { type ProofFields, type SignRequestOptions, signRequest } from './holder/sign.ts'
-export { isLoopbackHost, isSiteHost } from './holder/site-host.ts'
+export { isLoopbackHost, isSiteHost, parseSiteHost } from './holder/site-host.ts'
 
 export {
   type AuditStart,

@@ -10,8 +10,13 @@ const TTL_MAX = 366 * 86_400
 const MEMBERS: readonly Option[] = [
   ['--name <text>', 'for people'],
   ['--return-urls <url>', 'where a hosted sign-in may return to; may be repeated; replaces all', 'list'],
+  [
+    '--hosts <host>',
+    'a host that callers use behind forward-auth, with its port unless that is 80 or 443; may be repeated; replaces all',
+    'list',
+  ],
   ['--bearer <mode>', 'on or off: whether bearer tokens are taken'],
-  ['--holder-proof <mode>', 'optional or required: whether credentials without a holder key are refused'],
+  ['--holder-proof <mode>', 'optional or required: whether every request needs a holder proof'],
   ['--credential-ttl-seconds-max <n>', 'the longest life that a credential may have here'],
 ]
 
@@ -19,6 +24,7 @@ interface Site {
   readonly site_id: string
   readonly name: string | null
   readonly return_urls: readonly string[]
+  readonly hosts: readonly string[] | null
   readonly bearer: string
   readonly holder_proof: string
   readonly credential_ttl_seconds_max: number | null
@@ -77,21 +83,22 @@ export const sites: Group = {
     change: {
       summary: 'change a site; what is not named stays',
       words: [['[site_id]', 'default: that of --site']],
-      options: [...MEMBERS, ['--clear <member>', 'take away name or credential_ttl_seconds_max; may be repeated', 'list']],
+      options: [...MEMBERS, ['--clear <member>', 'take away name, hosts or credential_ttl_seconds_max; may be repeated', 'list']],
       shares: ['site', 'service', 'removal'],
       examples: [
         ['countersign sites change shop.example --bearer off', 'when nobody needs tokens any more; those that are out end at once'],
+        ['countersign sites change shop.example --hosts shop.example --hosts api.shop.example', 'both names are behind forward-auth'],
         ['countersign sites change shop.example --clear name', 'without a name'],
       ],
       about: ['Switching bearer off, or asking every credential for a holder key, takes access away: it is asked for first.'],
       async run(given, at) {
-        const members = { ...membersOf(given), ...clearedOf(given, ['name', 'credential_ttl_seconds_max']) }
+        const members = { ...membersOf(given), ...clearedOf(given, ['name', 'hosts', 'credential_ttl_seconds_max']) }
         if (Object.keys(members).length === 0) throw new Misuse('What shall change? See countersign sites change --help')
         const { client, siteId } = await connect(given, at, 'site', given.words[0])
         const site_id = requireSite({ siteId })
         const takes = [
           members.bearer === 'off' && 'end all bearer tokens',
-          members.holder_proof === 'required' && 'refuse credentials without a holder key',
+          members.holder_proof === 'required' && 'reject bearer tokens and credentials without a holder key',
         ].filter((words) => words !== false)
         if (takes.length > 0 || given.has('dry-run')) {
           const act = takes.length > 0 ? `${takes.join(' and ')} at ${site_id}` : `change ${Object.keys(members).join(', ')} of ${site_id}`
@@ -110,9 +117,11 @@ function membersOf(given: Given) {
   const [name, bearer, holderProof] = [given.text('name'), given.text('bearer'), given.text('holder-proof')]
   const ttl = given.integer('credential-ttl-seconds-max', { min: 1, max: TTL_MAX })
   const urls = given.list('return-urls')
+  const hosts = given.list('hosts')
   return {
     ...(name === undefined ? {} : { name }),
     ...(urls.length === 0 ? {} : { return_urls: [...urls] }),
+    ...(hosts.length === 0 ? {} : { hosts: [...hosts] }),
     ...(bearer === undefined ? {} : { bearer: oneOf('bearer', bearer, ['on', 'off'] as const) }),
     ...(holderProof === undefined ? {} : { holder_proof: oneOf('holder-proof', holderProof, ['optional', 'required'] as const) }),
     ...(ttl === undefined ? {} : { credential_ttl_seconds_max: ttl }),

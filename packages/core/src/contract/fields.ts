@@ -12,6 +12,7 @@ import {
   type SiteId,
 } from '../credential/ids.ts'
 import { parseTime } from '../encoding/rfc3339.ts'
+import { parseSiteHost } from '../holder/site-host.ts'
 import { limits } from './limits.ts'
 import { isLine } from './text.ts'
 import { coded, codedText } from './validation.ts'
@@ -28,7 +29,15 @@ function parsed<T extends string>(
     .meta(documented) as z.ZodType as z.ZodType<T, string>
 }
 
+const PORT = '(?:[1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])'
 const LABEL = '[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?'
+
+export const siteHost = parsed<string>(parseSiteHost, 'must be a lower-case host name, with a port if it has another than 80 and 443', {
+  pattern: `^(?:${LABEL}\\.)*${LABEL}(?::${PORT})?$`,
+  maxLength: 253,
+  description: 'A host that holders sign in their requests, with its port. The ports 80 and 443 may be left out.',
+  examples: ['api.shop.example', 'api.shop.example:8443'],
+})
 
 export const siteId = parsed<SiteId>(parseSiteId, 'must be a lower-case host name such as shop.example', {
   pattern: `^(?:${LABEL}\\.)*${LABEL}$`,

@@ -60,6 +60,7 @@ export const limits = Object.freeze({
   sign_in_code_seconds: 60,
   sign_in_tries_max: 10,
   return_urls_max: 32,
+  site_hosts_max: 16,
   return_url_chars_max: 2048,
 
   client_state_chars_max: 512,

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { administration, siteParams } from './administration.ts'
 import { endpoint } from './endpoint.ts'
-import { credentialTtlSecondsMax, siteId, siteName, time } from './fields.ts'
+import { credentialTtlSecondsMax, siteHost, siteId, siteName, time } from './fields.ts'
 import { idempotencyHeaders } from './headers.ts'
 import { limits } from './limits.ts'
 import { page, pageParameters } from './paging.ts'
@@ -13,15 +13,27 @@ const returnUrls = z
   .max(limits.return_urls_max)
   .refine((urls) => new Set(urls).size === urls.length, 'must not name a URL twice')
   .meta({ uniqueItems: true, description: 'Where hosted sign-ins may return to. All of them: a change replaces the list.' })
+const hosts = z
+  .array(siteHost)
+  .min(1)
+  .max(limits.site_hosts_max)
+  .refine((list) => new Set(list).size === list.length, 'must not name a host twice')
+  .meta({
+    uniqueItems: true,
+    description:
+      'The hosts that callers use for what forward-auth protects. A holder proof for any other host is rejected. All of them: a change replaces the list. Default: the name of the site.',
+  })
 const bearer = z.enum(bearerModes).meta({ description: 'Whether bearer tokens are taken. Default: on.' })
-const holderProof = z
-  .enum(holderProofModes)
-  .meta({ description: 'required: credentials without a holder key are refused. Default: optional.' })
+const holderProof = z.enum(holderProofModes).meta({
+  description:
+    'required: every request needs a holder proof, so credentials without a holder key and bearer tokens are rejected. Default: optional.',
+})
 
 export const createSiteRequestSchema = z.strictObject({
   site_id: siteId,
   name: siteName.optional(),
   return_urls: returnUrls.optional(),
+  hosts: hosts.optional(),
   bearer: bearer.optional(),
   holder_proof: holderProof.optional(),
   credential_ttl_seconds_max: credentialTtlSecondsMax.optional(),
@@ -31,6 +43,7 @@ export type CreateSiteRequest = z.input<typeof createSiteRequestSchema>
 export const changeSiteRequestSchema = z.strictObject({
   name: siteName.nullable().optional().meta({ description: 'Null takes the name away.' }),
   return_urls: returnUrls.optional(),
+  hosts: hosts.nullable().optional().meta({ description: 'Null: the name of the site only.' }),
   bearer: bearer.optional(),
   holder_proof: holderProof.optional(),
   credential_ttl_seconds_max: credentialTtlSecondsMax.nullable().optional().meta({ description: 'Null lifts the site’s own maximum.' }),
@@ -42,6 +55,7 @@ export const siteSchema = z
     site_id: siteId,
     name: siteName.nullable(),
     return_urls: z.array(z.string()).max(limits.return_urls_max),
+    hosts: hosts.nullable().meta({ description: 'The hosts of holder proofs at forward-auth. Null: the name of the site only.' }),
     bearer,
     holder_proof: holderProof,
     credential_ttl_seconds_max: credentialTtlSecondsMax.nullable(),

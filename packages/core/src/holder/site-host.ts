@@ -1,4 +1,4 @@
-import type { SiteId } from '../credential/ids.ts'
+import { parseSiteId, type SiteId } from '../credential/ids.ts'
 
 /**
  * Whether a holder proof for this authority (host and port) may be used at the site. `hosts` lists the authorities that the site has configured; without
@@ -11,12 +11,23 @@ export function isSiteHost(authority: string, siteId: SiteId, hosts?: readonly s
   return hosts === undefined && isLoopbackHost(siteId) && isLoopbackHost(wanted.replace(PORT, ''))
 }
 
+/** Undefined for anything but a lower-case host name, with or without a port: `shop.example`, `api.shop.example:8443`. */
+export function parseSiteHost(value: unknown): string | undefined {
+  if (typeof value !== 'string' || value.length > HOST_CHARS_MAX) return undefined
+  const [name, port, more] = value.split(':')
+  const isPort = port === undefined || (PORT_NUMBER.test(port) && Number(port) <= PORT_MAX)
+  return parseSiteId(name) !== undefined && isPort && more === undefined ? value : undefined
+}
+
 /** Whether the host of a URL is this machine, by name or address. */
 export function isLoopbackHost(host: string): boolean {
   return LOOPBACK.test(host)
 }
 
 const PORT = /:\d*$/
+const PORT_NUMBER = /^[1-9]\d{0,4}$/
+const PORT_MAX = 65_535
+const HOST_CHARS_MAX = 253
 /** Without the scheme both count as default, as in the signature itself. */
 const DEFAULT_PORT = /:(?:80|443)?$/
 const LOOPBACK = /^(?:127\.\d+\.\d+\.\d+|\[::1\]|(?:[a-z0-9-]+\.)*localhost)$/

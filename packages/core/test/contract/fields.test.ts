@@ -9,12 +9,14 @@ import {
   ppid,
   scope,
   scopeList,
+  siteHost,
   siteId,
   someScopes,
   time,
 } from '../../src/contract/fields.ts'
 import { parseCredentialId, parsePermissionId, parsePpid, parseScope, parseScopeList, parseSiteId } from '../../src/credential/ids.ts'
 import { parseTime } from '../../src/encoding/rfc3339.ts'
+import { parseSiteHost } from '../../src/holder/site-host.ts'
 
 interface Documented {
   readonly pattern: string
@@ -35,6 +37,7 @@ const near = (...pieces: string[]) =>
 
 const grammars: [string, z.ZodType, (value: unknown) => unknown, fc.Arbitrary<string>][] = [
   ['site_id', siteId, parseSiteId, near('shop', '.example', 'xn--', '10.0.0.1', 'a'.repeat(63))],
+  ['host', siteHost, parseSiteHost, near('shop', '.example', ':8443', ':0', ':65536', 'a'.repeat(63))],
   ['ppid', ppid, parsePpid, near('did:service:ppid_', 'abcdefgh', 'x'.repeat(120))],
   ['credential_id', credentialId, parseCredentialId, near('cred_', 'abcdefgh', 'x'.repeat(56))],
   ['permission_id', permissionId, parsePermissionId, near('perm_', 'orders.v1:x', 'x'.repeat(60))],

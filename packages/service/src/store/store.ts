@@ -257,6 +257,8 @@ export interface NewSite {
   readonly siteId: SiteId
   readonly name: string | undefined
   readonly returnUrls: readonly string[]
+  /** For which hosts forward-auth accepts holder proofs; undefined: the name of the site only. */
+  readonly hosts?: readonly string[] | undefined
   readonly bearer: 'on' | 'off'
   readonly holderProof: 'optional' | 'required'
   readonly credentialTtlSecondsMax: number | undefined
@@ -268,6 +270,7 @@ export interface Site extends NewSite {
 }
 export type SiteChanges = Partial<Pick<NewSite, 'returnUrls' | 'bearer' | 'holderProof'>> & {
   readonly name?: string | null
+  readonly hosts?: readonly string[] | null
   readonly credentialTtlSecondsMax?: number | null
 }
 

@@ -25,6 +25,16 @@ export function administrationSuite(store: TheStore): void {
       expect(first.body).toEqual({ bearer: 'off', holder_proof: 'required', credential_ttl_seconds_max: 60 })
     })
 
+    it('keeps the hosts of a site, which verifiers do not hear of', async () => {
+      const site = newSite({ hosts: ['shop.example', 'api.shop.example:8443'] })
+      expect(await store().createSite(site, act())).toMatchObject({ hosts: site.hosts })
+      expect((await store().site(site.siteId))?.hosts).toEqual(site.hosts)
+      expect(await store().changeSite(site.siteId, { hosts: ['b.example'] }, act())).toMatchObject({ hosts: ['b.example'], position: 0 })
+      expect(await store().changeSite(site.siteId, { name: 'B' }, act())).toMatchObject({ hosts: ['b.example'] })
+      expect((await store().changeSite(site.siteId, { hosts: null }, act()))?.hosts).toBeUndefined()
+      expect((await store().site(site.siteId))?.hosts).toBeUndefined()
+    })
+
     it('makes a site once', async () => {
       const site = newSite()
       const answers = await Promise.all(Array.from({ length: 8 }, () => store().createSite(site, act())))

@@ -6,7 +6,18 @@ import { feedStreams } from './0005-feed-streams.ts'
 import { epochs } from './0006-epochs.ts'
 import { repeatedClaims } from './0007-repeated-claims.ts'
 import { writeProbe } from './0008-write-probe.ts'
+import { siteHosts } from './0009-site-hosts.ts'
 import type { Migration } from './migration.ts'
 
 /** In order, numbered from 1 without holes. */
-export const migrations: readonly Migration[] = [begin, timeResets, webhooks, signIn, feedStreams, epochs, repeatedClaims, writeProbe]
+export const migrations: readonly Migration[] = [
+  begin,
+  timeResets,
+  webhooks,
+  signIn,
+  feedStreams,
+  epochs,
+  repeatedClaims,
+  writeProbe,
+  siteHosts,
+]

@@ -9,8 +9,9 @@ import { requireMasterKey } from './master-key.ts'
 export function* createSite(site: NewSite, act: Act): Program<Placed<Site> | 'exists'> {
   const { siteId } = site
   const made = yield* row(
-    `INSERT INTO sites (site_id, name, return_urls, bearer, holder_proof, credential_ttl_seconds_max, pairwise_secret_sealed, created_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (site_id) DO NOTHING RETURNING *`,
+    `INSERT INTO sites
+       (site_id, name, return_urls, bearer, holder_proof, credential_ttl_seconds_max, pairwise_secret_sealed, created_at, hosts)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (site_id) DO NOTHING RETURNING *`,
     siteId,
     site.name ?? null,
     JSON.stringify(site.returnUrls),
@@ -19,6 +20,7 @@ export function* createSite(site: NewSite, act: Act): Program<Placed<Site> | 'ex
     site.credentialTtlSecondsMax ?? null,
     site.pairwiseSecretSealed,
     act.atMs,
+    listText(site.hosts),
   )
   if (made === undefined) return 'exists'
   yield* requireMasterKey(site.pairwiseSecretSealed)
@@ -32,21 +34,24 @@ export function* changeSite(siteId: SiteId, changes: SiteChanges, act: Act): Pro
   yield* lock(`site ${siteId}`)
   const before = yield* site(siteId)
   if (before === undefined) return undefined
-  const { name, credentialTtlSecondsMax: ttlMax, ...rest } = changes
+  const { name, hosts, credentialTtlSecondsMax: ttlMax, ...rest } = changes
   const after: Site = {
     ...before,
     ...rest,
     name: name === undefined ? before.name : (name ?? undefined),
+    hosts: hosts === undefined ? before.hosts : (hosts ?? undefined),
     credentialTtlSecondsMax: ttlMax === undefined ? before.credentialTtlSecondsMax : (ttlMax ?? undefined),
   }
   yield* rows(
-    `UPDATE sites SET name = $2, return_urls = $3, bearer = $4, holder_proof = $5, credential_ttl_seconds_max = $6 WHERE site_id = $1`,
+    `UPDATE sites SET name = $2, return_urls = $3, bearer = $4, holder_proof = $5, credential_ttl_seconds_max = $6, hosts = $7
+     WHERE site_id = $1`,
     siteId,
     after.name ?? null,
     JSON.stringify(after.returnUrls),
     after.bearer,
     after.holderProof,
     after.credentialTtlSecondsMax ?? null,
+    listText(after.hosts),
   )
   const state = stateOf(after)
   // Verifiers need not hear of a new name.
@@ -80,12 +85,17 @@ function siteOf(row: Row): Site {
     siteId: text(row, 'site_id') as SiteId,
     name: optionalText(row, 'name'),
     returnUrls: json(row, 'return_urls'),
+    hosts: row.hosts === null ? undefined : json(row, 'hosts'),
     bearer: text(row, 'bearer') as Site['bearer'],
     holderProof: text(row, 'holder_proof') as Site['holderProof'],
     credentialTtlSecondsMax: optionalNumber(row, 'credential_ttl_seconds_max'),
     pairwiseSecretSealed: text(row, 'pairwise_secret_sealed'),
     createdAtMs: number(row, 'created_at'),
   }
+}
+
+function listText(list: readonly string[] | undefined): string | null {
+  return list === undefined ? null : JSON.stringify(list)
 }
 
 function stateOf({ bearer, holderProof, credentialTtlSecondsMax }: NewSite): SiteState {

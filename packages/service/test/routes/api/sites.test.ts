@@ -7,6 +7,7 @@ import { forEachSharedStore } from '../../stores.ts'
 const settings = {
   name: 'Shop',
   return_urls: ['https://shop.example/cb'],
+  hosts: ['shop.example', 'api.shop.example:8443'],
   bearer: 'off',
   holder_proof: 'required',
   credential_ttl_seconds_max: 86_400,
@@ -33,7 +34,14 @@ forEachSharedStore('sites', (open) => {
     it('201: has plain defaults', async () => {
       const node = await openAdminNode(open(), A)
       const { body: site } = await node.admin('create_site', { body: { site_id: A } })
-      expect(site).toMatchObject({ name: null, return_urls: [], bearer: 'on', holder_proof: 'optional', credential_ttl_seconds_max: null })
+      expect(site).toMatchObject({
+        name: null,
+        return_urls: [],
+        hosts: null,
+        bearer: 'on',
+        holder_proof: 'optional',
+        credential_ttl_seconds_max: null,
+      })
     })
 
     it('201: trusts the service itself as an issuer, and this node knows it', async () => {

@@ -1,6 +1,7 @@
-import type { HolderRequest } from '@countersign/core'
+import { type HolderRequest, isSiteHost, type SiteId } from '@countersign/core'
 import { parseFeedCursor } from '@countersign/core/contract'
 import { guard } from '../../../actions/guard.ts'
+import type { Deps } from '../../../deps.ts'
 import { Problem } from '../../../problem.ts'
 import type { Route, RouteRequest } from '../../route.ts'
 
@@ -11,8 +12,12 @@ export const forwardAuth: Route<'forward_auth'> = async (request, deps) => {
   const { siteId } = caller
   const min = parseFeedCursor(query.min_seq)
   if (min !== undefined) await deps.views.reachedSeq(siteId, min)
-  const allow = await guard(deps, { presented: request.presentation(), siteId, scope: query.scope, request: originalRequest(request) })
-  if (allow.presented === 'credential') deps.seen.record(allow)
+  const original = originalRequest(request)
+  const allow = await guard(deps, { presented: request.presentation(), siteId, scope: query.scope, request: original })
+  if (allow.presented === 'credential') {
+    if (allow.holder !== 'unbound') await requireSiteHost(deps, siteId, original)
+    deps.seen.record(allow)
+  }
   const { subject } = allow
   return {
     status: 200,
@@ -24,6 +29,17 @@ export const forwardAuth: Route<'forward_auth'> = async (request, deps) => {
       ...(allow.presented === 'credential' && allow.holder === 'proven_body_unseen' ? { 'X-Service-Body': 'unchecked' } : {}),
     },
   }
+}
+
+/**
+ * Throws `proof_invalid` when the holder signed the request for a host that is not one of the site's: another server that received it could have forwarded
+ * it. Comes after the guard, so that only a caller with a valid credential and proof makes the store read the site.
+ */
+async function requireSiteHost({ store }: Pick<Deps, 'store'>, siteId: SiteId, original: HolderRequest | undefined): Promise<void> {
+  const authority = original?.authority ?? ''
+  if (isSiteHost(authority, siteId, (await store.site(siteId))?.hosts)) return
+  const detail = `the holder proof is for the host ${authority}, which is not a host of the site ${siteId}; if callers use it, the operator of the site must add it to the site's hosts`
+  throw new Problem('proof_invalid', detail)
 }
 
 /**

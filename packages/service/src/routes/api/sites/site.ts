@@ -15,6 +15,7 @@ export const changeSite: Route<'change_site'> = async (request, deps) => {
   const changes: SiteChanges = {
     ...(body.name === undefined ? {} : { name: body.name }),
     ...(body.return_urls === undefined ? {} : { returnUrls: body.return_urls }),
+    ...(body.hosts === undefined ? {} : { hosts: body.hosts }),
     ...(body.bearer === undefined ? {} : { bearer: body.bearer }),
     ...(body.holder_proof === undefined ? {} : { holderProof: body.holder_proof }),
     ...(body.credential_ttl_seconds_max === undefined ? {} : { credentialTtlSecondsMax: body.credential_ttl_seconds_max }),

@@ -45,7 +45,12 @@ forEachSharedStore('GET /api/auth/verify', (open) => {
 
   describe('with a holder proof', () => {
     const original = { method: 'POST', authority: 'shop.example', path: '/orders', query: '?a=1&b=2' }
-    const proof = async (holder: Party, { header }: Made, nowMs: number, changes: { body?: Uint8Array; method?: string } = {}) => {
+    const proof = async (
+      holder: Party,
+      { header }: Made,
+      nowMs: number,
+      changes: { body?: Uint8Array; method?: string; authority?: string } = {},
+    ) => {
       const lines = (name: string) => (name === 'x-service-credential' ? [header] : undefined)
       return {
         'x-service-credential': header,
@@ -57,12 +62,14 @@ forEachSharedStore('GET /api/auth/verify', (open) => {
       const { method, authority, path, query } = { ...original, ...changes }
       return { [`${family}-method`]: method, [`${family}-host`]: authority, [`${family}-uri`]: path + query }
     }
-    const bound = async () => {
+    /** A site whose callers use `shop.example`, with a credential that is bound to a key. */
+    const bound = async (hosts: readonly string[] | null = ['shop.example']) => {
       const begun = await begin()
+      await begun.store.changeSite(begun.A, { hosts }, { actor: 'operator', atMs: begun.node.clock.nowMs(), requestId: undefined })
       const holder = await newParty()
       const credential = await begun.issued({ holderKey: holder.did })
       const fields = (changes: Parameters<typeof proof>[3] = {}) => proof(holder, credential, begun.node.clock.wallMs, changes)
-      return { ...begun, credential, fields }
+      return { ...begun, holder, credential, fields }
     }
 
     for (const family of families) {
@@ -81,6 +88,55 @@ forEachSharedStore('GET /api/auth/verify', (open) => {
         }
       })
     }
+
+    describe('S8: the host', () => {
+      const at = async (begun: Awaited<ReturnType<typeof bound>>, authority: string) => {
+        const { node, holder, credential } = begun
+        const fields = await proof(holder, credential, node.clock.wallMs, { authority })
+        return verify(node, { ...fields, ...told('x-original', { authority }) })
+      }
+
+      it('is one that the site has configured, port for port; any other is proof_invalid with words for the operator', async () => {
+        const begun = await bound(['shop.example', 'api.shop.example:8443'])
+        for (const authority of ['shop.example', 'shop.example:443', 'api.shop.example:8443'])
+          expect((await at(begun, authority)).status).toBe(200)
+        for (const authority of [
+          'evil.example',
+          'evil.shop.example',
+          'api.shop.example',
+          'shop.example:8443',
+          'localhost:3000',
+          '127.0.0.1:4444',
+          begun.A,
+        ]) {
+          const answer = await at(begun, authority)
+          expect([answer.code, answer.body.detail]).toEqual([
+            'proof_invalid',
+            expect.stringContaining(`is for the host ${authority}, which is not a host of`),
+          ])
+        }
+      })
+
+      it('is the name of the site by default', async () => {
+        const begun = await bound(null)
+        expect((await at(begun, begun.A)).status).toBe(200)
+        for (const authority of ['evil.example', `evil.${begun.A}`, '127.0.0.1:4444', 'localhost'])
+          expect((await at(begun, authority)).code).toBe('proof_invalid')
+        // The control arm: what decides is the setting.
+        await begun.store.changeSite(
+          begun.A,
+          { hosts: ['evil.example'] },
+          { actor: 'operator', atMs: begun.node.clock.nowMs(), requestId: undefined },
+        )
+        expect((await at(begun, 'evil.example')).status).toBe(200)
+        expect((await at(begun, begun.A)).code).toBe('proof_invalid')
+      })
+
+      it('does not matter to a credential that is not bound', async () => {
+        const { node, issued } = await bound()
+        expect((await verify(node, { ...shown(await issued()), ...told('x-original', { authority: 'evil.example' }) })).status).toBe(200)
+      })
+    })
 
     it('refuses when the proxy does not tell of the request, or only of a part', async () => {
       const { node, fields } = await bound()
