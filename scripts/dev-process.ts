@@ -27,6 +27,9 @@ const START: readonly [string, ...string[]] = [process.execPath, '--conditions=c
 const READY = 'Stop with Ctrl-C.'
 const STOP_MS_MAX = 20_000
 
+/** A machine that has much else to do is not an overloaded service. */
+const UNHURRIED = { COUNTERSIGN_OVERLOAD_EVENT_LOOP_DELAY_MS_MAX: '60000', COUNTERSIGN_OVERLOAD_ACCEPT_DELAY_MS_MAX: '60000' }
+
 /** Starts it and waits until it serves. Rejects with what it printed when it ends before that. It ends with its caller at the latest. */
 export async function startDevProcess({ dataDir, databaseUrl, command = START }: DevStart = {}): Promise<DevProcess> {
   const scratch = dataDir === undefined ? mkdtempSync(join(tmpdir(), 'countersign-dev-')) : undefined
@@ -36,7 +39,7 @@ export async function startDevProcess({ dataDir, databaseUrl, command = START }:
   const isGroup = command !== START
   const child = spawn(program, [...flags, '--port', '0', '--data', data], {
     cwd: ROOT,
-    env: { ...ordinaryEnvironment(), ...(databaseUrl === undefined ? {} : { COUNTERSIGN_DATABASE_URL: databaseUrl }) },
+    env: { ...ordinaryEnvironment(), ...UNHURRIED, ...(databaseUrl === undefined ? {} : { COUNTERSIGN_DATABASE_URL: databaseUrl }) },
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: isGroup,
   })

@@ -3,6 +3,7 @@ import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
+import { readConfig } from '../packages/service/src/config.ts'
 
 const root = join(import.meta.dirname, '..')
 const scratch = mkdtempSync(join(tmpdir(), 'countersign-deploy-'))
@@ -55,4 +56,44 @@ test('the compose file and the configuration of nginx name the same nodes', () =
   const nodes = [...read('deploy/nginx.conf').matchAll(/server (node-\w+):8787/g)].map(([, name]) => name)
   expect(nodes.length).toBe(2)
   for (const node of nodes) expect(read('deploy/compose.yaml')).toMatch(new RegExp(`^  ${node}:`, 'm'))
+})
+
+test('every secret of the compose file is made by the commands in its header, and owned by the user of the image', () => {
+  const compose = read('deploy/compose.yaml')
+  const [header = ''] = compose.split(/^services:/m)
+  const files = [...compose.matchAll(/\{ file: \.\/(\S+) \}/g)].map(([, file]) => String(file))
+  expect(files.sort()).toEqual(['database.url', 'master.key', 'postgres.password'])
+  for (const file of files) expect(header).toContain(`> ${file}`)
+  expect(header).toContain('chown 1000 master.key database.url')
+  expect(read('deploy/Dockerfile')).toContain('USER node')
+})
+
+test('the commands in the header of the compose file make secrets that the service reads', () => {
+  const header = read('deploy/compose.yaml').split(/^services:/m)[0] ?? ''
+  const commands = [...header.matchAll(/^# {3}((?:umask|openssl|printf) .*)$/gm)].map(([, command]) => command)
+  expect(commands).toHaveLength(4)
+  const place = mkdtempSync(join(scratch, 'secrets-'))
+  expect(spawnSync('sh', ['-ec', commands.join('\n')], { cwd: place, encoding: 'utf8' })).toMatchObject({ status: 0, stderr: '' })
+  const env = {
+    COUNTERSIGN_BASE_URL: 'https://id.example',
+    COUNTERSIGN_MASTER_KEY_FILE: join(place, 'master.key'),
+    COUNTERSIGN_DATABASE_URL_FILE: join(place, 'database.url'),
+  }
+  const password = readFileSync(join(place, 'postgres.password'), 'utf8').trim()
+  expect(readConfig('production', { argv: [], env }).store).toEqual({
+    kind: 'postgres',
+    url: `postgres://countersign:${password}@postgres/countersign`,
+  })
+})
+
+test('the command of the guide runs with the user, the state and the master key of the unit', () => {
+  const [, command = ''] = /^ {3}```sh systemd\n(.*?)^ {3}```$/ms.exec(read('docs/guides/deployment.md')) ?? []
+  const unit = read('deploy/countersign.service')
+  const properties = [...command.matchAll(/ -p (\S+)/g)].map(([, property]) => property)
+  expect(properties).toHaveLength(7)
+  for (const property of properties) expect(unit.split('\n')).toContain(property)
+  for (const setting of command.match(/COUNTERSIGN_[A-Z_]+=\S+/g) ?? []) {
+    expect(unit).toContain(`Environment=${setting.replace('$CREDENTIALS_DIRECTORY', '%d')}`)
+  }
+  expect(command).toContain(`${/^ExecStart=(.*) serve$/m.exec(unit)?.[1]} create-operator-key`)
 })

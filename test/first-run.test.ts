@@ -45,6 +45,7 @@ describe('npm start', () => {
   test('writes a file for tools that only its owner can read, with all that the contract names', () => {
     expect(statSync(join(dataDir, 'dev.json')).mode & 0o777).toBe(0o600)
     expect(Object.keys(first.dev).sort()).toEqual([
+      'admin_url',
       'base_url',
       'bound',
       'credential',
@@ -103,7 +104,7 @@ describe('npm start', () => {
     try {
       expect(after.output()).toContain(`Found the data of an earlier start in ${kept}`)
       expect(after.output()).not.toContain('Note:')
-      expect(after.dev).toEqual({ ...before.dev, base_url: expect.any(String) })
+      expect(after.dev).toEqual({ ...before.dev, base_url: expect.any(String), admin_url: expect.any(String) })
       if (hasCurl) expect(paste(printedCommands(after.output())[0]?.command)).toMatchObject({ status: 200, body: { allowed: true } })
     } finally {
       await after.stop()

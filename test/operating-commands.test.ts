@@ -58,7 +58,7 @@ async function serving(work: () => Promise<void>): Promise<number | null> {
     .slice(1)
   const child = spawn(process.execPath, ['--conditions=countersign-source', '--no-warnings', MAIN, ...argv], {
     cwd: directory,
-    env: { PATH: process.env.PATH, COUNTERSIGN_PORT: String(port), COUNTERSIGN_METRICS_PORT: 'off' },
+    env: { PATH: process.env.PATH, COUNTERSIGN_PORT: String(port), COUNTERSIGN_ADMIN_PORT: 'off' },
     stdio: 'ignore',
   })
   const ended = new Promise<number | null>((resolve) => child.once('close', resolve))

@@ -43,8 +43,8 @@ interface Workers {
 }
 
 async function startWorkers(): Promise<Workers> {
-  const metricsPort = await twoFreePorts()
-  const env = { COUNTERSIGN_WORKERS: '2', COUNTERSIGN_METRICS_PORT: String(metricsPort), COUNTERSIGN_LOG_LEVEL: 'info' }
+  const adminPort = await twoFreePorts()
+  const env = { COUNTERSIGN_WORKERS: '2', COUNTERSIGN_ADMIN_PORT: String(adminPort), COUNTERSIGN_LOG_LEVEL: 'info' }
   const primary = await startService(home, { env })
   const pids = () => [...primary.output().matchAll(/"pid":(\d+)[^\n]*"serving"/g)].map(([, pid]) => Number(pid))
   await expect.poll(() => pids().length, { timeout: 20_000 }).toBe(2)
@@ -64,7 +64,7 @@ async function startWorkers(): Promise<Workers> {
     counted: (metric) =>
       Promise.all(
         [0, 1].map(async (place) => {
-          const text = await (await fetch(`http://127.0.0.1:${metricsPort + place}/metrics`, { headers: close })).text()
+          const text = await (await fetch(`http://127.0.0.1:${adminPort + place}/metrics`, { headers: close })).text()
           return Number(
             text
               .split('\n')
@@ -168,7 +168,7 @@ describe('two workers on one port', () => {
 
   it('do not share their port with another service, and do not outlive their primary', { timeout: TEST_MS_MAX }, async () => {
     const { primary, pids } = await startWorkers()
-    const second = await runCommand(home, ['serve', '--workers', '2', '--metrics-port', 'off', '--port', String(home.port)])
+    const second = await runCommand(home, ['serve', '--workers', '2', '--admin-port', 'off', '--port', String(home.port)])
     expect([second.code, second.said]).toEqual([1, expect.stringContaining('EADDRINUSE')])
     await primary.kill('SIGKILL')
     await gone(pids())
@@ -183,7 +183,7 @@ describe('workers that cannot be', () => {
 
   it('end the service with 1 when none can start, instead of trying for ever', { timeout: TEST_MS_MAX }, async () => {
     const other = { ...home, masterKey: 'ab'.repeat(16) + 'cd'.repeat(16) }
-    const { code, said } = await runCommand(other, ['serve', '--workers', '2', '--metrics-port', 'off', '--port', String(home.port)])
+    const { code, said } = await runCommand(other, ['serve', '--workers', '2', '--admin-port', 'off', '--port', String(home.port)])
     expect(code).toBe(1)
     expect(said).toContain('sealed under another master key')
     expect(said).toContain('a worker could not start')

@@ -46,7 +46,7 @@ describe('init, then serve, then administration', () => {
   beforeAll(async () => {
     port = await freePort()
     url = `http://127.0.0.1:${port}`
-    const { code, json } = await run(['init', place, '--base-url', url, '--port', String(port), '--metrics-port', 'off', '--json'])
+    const { code, json } = await run(['init', place, '--base-url', url, '--port', String(port), '--admin-port', 'off', '--json'])
     expect(code).toBe(0)
     expect(json()).toMatchObject({ directory: place, operator_key_file: join(place, 'operator.key'), key_id: expect.any(String) })
   })

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { endpointList } from '@countersign/core/contract'
 import type { FastifyInstance, FastifyReply, FastifyRequest, InjectOptions, LightMyRequestResponse } from 'fastify'
 import type { Deps } from './deps.ts'
+import { openAcceptProbe } from './http/accept-probe.ts'
 import { createAccessLog } from './http/access-log.ts'
 import { hasLongBody } from './http/body.ts'
 import { createClientAddress } from './http/client-address.ts'
@@ -10,9 +11,9 @@ import { createExit, type MountedEndpoint, type Outgoing } from './http/exit.ts'
 import { fieldLines } from './http/field-lines.ts'
 import { Incoming, newRequestId, refuseUnfit } from './http/incoming.ts'
 import { createKeyRefusals } from './http/key-refusals.ts'
-import { createAdmission, type LoadGauge, openLoadGauge } from './http/overload.ts'
+import { createAdmission, type LoadGauge, openLoopGauge } from './http/overload.ts'
 import { createPathTable, routerPath } from './http/path-table.ts'
-import { createPaces } from './http/rate-limit.ts'
+import { createPaces, type Paces } from './http/rate-limit.ts'
 import { sendStream } from './http/send-stream.ts'
 import { createServer } from './http/server.ts'
 import { createOnClientError } from './http/server-limits.ts'
@@ -29,7 +30,7 @@ import { SERVICE_VERSION } from './version.ts'
 export interface App {
   /** A request without a socket. */
   inject(request: InjectOptions): Promise<LightMyRequestResponse>
-  /** Listens where the configuration says; a port of 0 is a free one. Rejects when that cannot be done. */
+  /** A port of 0 is a free one. Rejects when the port is taken. */
   listen(): Promise<{ readonly port: number }>
   /**
    * Stops accepting, destroys connections without a complete request, lets running requests finish for a few seconds, and resolves when the
@@ -42,9 +43,15 @@ export interface App {
 
 export interface AppOptions {
   readonly routes?: Routes
+  /** Where it listens. Default: `host` and `port` of the configuration. */
+  readonly address?: { readonly host: string; readonly port: number; readonly exclusive?: boolean }
+  /** Shared by the listeners of a node, so that a caller has one allowance for all. */
+  readonly paces?: Paces
+  /** What is said of a path that is not there. */
+  readonly notFound?: string
   /** How busy the process is; measured when absent. */
   readonly gauge?: LoadGauge
-  /** Several processes listen on the one port, and the system gives each connection to one of them. */
+  /** Several processes listen on the one port, and each connection is given to one of them. */
   readonly sharesPort?: boolean
   /** A clock that never runs back, for paces and durations. */
   readonly monotonicMs?: () => number
@@ -54,18 +61,38 @@ export interface AppOptions {
 
 const DRAIN_MS_MAX = 5000
 
+/**
+ * The system gives connections to the processes that share a port. Node's own way, in which the primary accepts and hands on, leaves a connection
+ * hanging that was on its way to a worker when that died.
+ */
+const CAN_REUSE_PORT = process.platform === 'linux'
+
 /** Mounts every endpoint of the contract that has a route. What has none is not there: 404 `not_found`. */
 export function createApp(
   deps: Deps,
-  { routes = allRoutes, gauge, sharesPort = false, monotonicMs = () => performance.now(), drainMsMax = DRAIN_MS_MAX }: AppOptions = {},
+  {
+    routes = allRoutes,
+    address = { host: deps.config.host, port: deps.config.port },
+    paces = createPaces(deps.config.rateLimits),
+    notFound,
+    gauge,
+    sharesPort = false,
+    monotonicMs = () => performance.now(),
+    drainMsMax = DRAIN_MS_MAX,
+  }: AppOptions = {},
 ): App {
   const { config, log, meters } = deps
-  const measured = gauge ?? openLoadGauge()
+  const loop = gauge === undefined ? openLoopGauge() : undefined
+  let accepting: ReturnType<typeof openAcceptProbe> | undefined
+  const measured = gauge ?? {
+    eventLoopDelayMs: () => loop?.eventLoopDelayMs() ?? 0,
+    acceptDelayMs: () => accepting?.delayMs() ?? 0,
+  }
   const accessLog = createAccessLog(log, meters)
   const exit = createExit({ baseUrl: config.baseUrl, version: SERVICE_VERSION, onFault: accessLog.fault })
   const refusals = createKeyRefusals(deps.store, log)
   const admission = createAdmission(config.overload, measured)
-  const walk = createWalk({ deps, refusals, paces: createPaces(config.rateLimits), admission })
+  const walk = createWalk({ deps, refusals, paces, admission })
   const clientAddress = createClientAddress(config.trustedProxies)
   const isBehindProxy = config.trustedProxies.length > 0
   const incomingOf = (raw: IncomingMessage) => {
@@ -164,25 +191,28 @@ export function createApp(
     })
   })
   const methodsOf = createPathTable(mounted.map(({ endpoint }) => endpoint))
-  fastify.setNotFoundHandler((request, reply) => refuse(request, reply, (incoming) => nothingThere(methodsOf(incoming.path))))
+  fastify.setNotFoundHandler((request, reply) => refuse(request, reply, (incoming) => nothingThere(methodsOf(incoming.path), notFound)))
   fastify.setErrorHandler((error, request, reply) => refuse(request, reply, () => serverProblem(error)))
 
   return {
     fastify,
     inject: (request) => fastify.inject(request),
     async listen() {
-      const place = { host: config.host, port: config.port, reusePort: sharesPort }
+      const place = { ...address, reusePort: sharesPort && CAN_REUSE_PORT }
       await fastify.listen(place)
-      const address = fastify.server.address()
-      return { port: typeof address === 'object' && address !== null ? address.port : config.port }
+      // A connection to a shared port may be accepted by another process.
+      if (loop !== undefined && !sharesPort) accepting = openAcceptProbe(fastify.server)
+      const bound = fastify.server.address()
+      return { port: typeof bound === 'object' && bound !== null ? bound.port : address.port }
     },
     async close() {
       isClosing = true
+      accepting?.close()
+      loop?.close()
       // Feeds send their last words before the connections are sorted out, and waiting receipts are answered.
       const ending = [deps.feeds.close(), deps.verifiers.close()]
       await Promise.all([...ending, fastify.close(), connections.drain(drainMsMax)])
       await refusals.settled()
-      if (measured !== gauge) (measured as ReturnType<typeof openLoadGauge>).close()
     },
   }
 }
@@ -212,8 +242,8 @@ function mount(routes: Routes): readonly Mounted[] {
   })
 }
 
-function nothingThere(methods: readonly string[]): Problem {
-  if (methods.length === 0) return new Problem('not_found')
+function nothingThere(methods: readonly string[], notFound: string | undefined): Problem {
+  if (methods.length === 0) return new Problem('not_found', notFound)
   const allow = methods.join(', ')
   return new Problem('method_not_allowed', `This path is there for ${allow}.`, { headers: { allow } })
 }

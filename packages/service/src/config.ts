@@ -12,8 +12,9 @@ export interface Config {
   readonly baseUrl: string
   readonly host: string
   readonly port: number
-  /** Prometheus, on its own loopback port; undefined switches it off. */
-  readonly metricsPort: number | undefined
+  /** The listener for health, metrics, administration and revocation; without a port there is none. */
+  readonly adminHost: string
+  readonly adminPort: number | undefined
   readonly store: { readonly kind: 'sqlite'; readonly file: string } | { readonly kind: 'postgres'; readonly url: string }
   readonly dataDir: string
   /** Secrets at rest are sealed under it: 32 bytes. */
@@ -29,7 +30,7 @@ export interface Config {
   readonly viewAgeMsMax: number
   readonly rateLimits: RateLimits
   /** From which load on verifications are refused with 503, so that revocations still get through. */
-  readonly overload: { readonly eventLoopDelayMsMax: number; readonly inFlightMax: number }
+  readonly overload: { readonly eventLoopDelayMsMax: number; readonly acceptDelayMsMax: number; readonly inFlightMax: number }
 }
 
 /** The limits of the contract, with the operator's own numbers. */
@@ -38,6 +39,8 @@ export type RateLimits = Readonly<Record<keyof typeof rateLimits, RateLimit>>
 export type Mode = Config['mode']
 
 const DATA_DIR = './data'
+const LOOPBACK = '127.0.0.1'
+const PORT_MAX = 65_535
 const STORE_WANTED = 'postgres://… or sqlite:<file>'
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const
 const RATE_LIMIT_NAMES = Object.keys(rateLimits) as (keyof RateLimits)[]
@@ -47,7 +50,8 @@ export const settingNames = [
   'base_url',
   'host',
   'port',
-  'metrics_port',
+  'admin_host',
+  'admin_port',
   'data_dir',
   'database_url',
   'master_key',
@@ -59,6 +63,7 @@ export const settingNames = [
   'log_level',
   'view_age_ms_max',
   'overload_event_loop_delay_ms_max',
+  'overload_accept_delay_ms_max',
   'overload_in_flight_max',
   ...RATE_LIMIT_NAMES.map((name) => `rate_limit_${name}` as const),
 ] as const
@@ -86,28 +91,38 @@ export function readConfig(mode: Mode, sources: SettingSources): Config {
   const count = (name: SettingName, standard: number, min: number, max: number) =>
     read(name, standard, integer(min, max), `an integer from ${min} to ${max}`)
 
-  const port = count('port', 8787, 0, 65_535)
-  const host = read('host', '127.0.0.1', (text) => (/^[0-9A-Za-z.:-]+$/.test(text) ? text : undefined), 'an address or a host name')
+  const port = count('port', 8787, 0, PORT_MAX)
+  const hostOr = (name: SettingName, standard: string) =>
+    read(name, standard, (text) => (/^[0-9A-Za-z.:-]+$/.test(text) ? text : undefined), 'an address or a host name')
+  const host = hostOr('host', LOOPBACK)
+  const adminHost = hostOr('admin_host', LOOPBACK)
+  const admin = read('admin_port', port === 0 ? 0 : Math.min(port + 1, PORT_MAX), parseAdminPort, 'a port, or off')
   const baseUrl = read('base_url', `http://127.0.0.1:${port}`, parseBaseUrl, 'an origin such as https://id.example, without a path')
   const dataDir = resolve(read('data_dir', DATA_DIR, (text) => (text === '' ? undefined : text), 'a directory'))
   const store = read('database_url', embeddedStore(dataDir), parseStore, STORE_WANTED)
-  const metrics = read('metrics_port', mode === 'production' ? 9464 : 'off', parseMetricsPort, 'a port, or off')
   const workers = count('workers', 1, 1, 64)
 
   if (mode === 'production') {
     if (!settings.has('base_url')) mistakes.push('base_url must be set: the address under which clients reach the service')
     else if (baseUrl.startsWith('http:') && !isLoopback(new URL(baseUrl))) mistakes.push('base_url must be https, unless it is on loopback')
-  } else if (!['127.0.0.1', '::1', 'localhost'].includes(host)) {
-    mistakes.push('host must be on loopback in development; use the production start to serve others')
+  } else {
+    for (const [name, value] of Object.entries({ host, admin_host: adminHost })) {
+      if (['127.0.0.1', '::1', 'localhost'].includes(value)) continue
+      mistakes.push(`${name} must be on loopback in development; use the production start to serve others`)
+    }
   }
   if (workers > 1 && store.kind === 'sqlite') mistakes.push('workers above 1 need PostgreSQL: set database_url')
+  if (admin !== 'off' && admin !== 0 && admin + workers - 1 > PORT_MAX) {
+    mistakes.push(`admin_port must leave room for ${workers} ports, one for each worker`)
+  }
   if (workers > 1 && port === 0) mistakes.push('workers above 1 need a port of their own: 0 would give each another one')
   const config: Config = {
     mode,
     baseUrl,
     host,
     port,
-    metricsPort: metrics === 'off' ? undefined : metrics,
+    adminHost,
+    adminPort: admin === 'off' ? undefined : admin,
     store,
     dataDir,
     masterKey: masterKeyOf(settings, mode, dataDir, mistakes),
@@ -134,7 +149,8 @@ export function readConfig(mode: Mode, sources: SettingSources): Config {
       ]),
     ) as RateLimits,
     overload: {
-      eventLoopDelayMsMax: count('overload_event_loop_delay_ms_max', 250, 10, 60_000),
+      eventLoopDelayMsMax: count('overload_event_loop_delay_ms_max', 100, 10, 60_000),
+      acceptDelayMsMax: count('overload_accept_delay_ms_max', 250, 10, 60_000),
       inFlightMax: count('overload_in_flight_max', 1000, 1, 1_000_000),
     },
   }
@@ -205,9 +221,9 @@ function parseStore(text: string): Config['store'] | undefined {
   return /^sqlite:./.test(text) ? { kind: 'sqlite', file: resolve(text.slice('sqlite:'.length)) } : undefined
 }
 
-function parseMetricsPort(text: string): number | 'off' | undefined {
+function parseAdminPort(text: string): number | 'off' | undefined {
   if (text === 'off') return text
-  return /^\d{1,5}$/.test(text) && Number(text) <= 65_535 ? Number(text) : undefined
+  return /^\d{1,5}$/.test(text) && Number(text) <= PORT_MAX ? Number(text) : undefined
 }
 
 function parseProxies(text: string): readonly string[] | undefined {

@@ -9,7 +9,7 @@ import { startIssuerRefresh } from './did-web/refresh-issuers.ts'
 import { openFeeds } from './feed/feeds.ts'
 import { createSnapshots } from './feed/snapshots.ts'
 import { openVerifiers } from './feed/verifiers.ts'
-import { openMetricsServer } from './http/metrics-server.ts'
+import { createPaces, type Paces } from './http/rate-limit.ts'
 import { createApiKeys } from './keys/api-keys.ts'
 import { openServiceKeys } from './keys/service-keys.ts'
 import { openClock } from './log/clock.ts'
@@ -18,6 +18,7 @@ import { createSeenCredentials } from './log/seen-credentials.ts'
 import { createStoreNonces } from './log/store-nonces.ts'
 import { createTokenFinder } from './log/token-finder.ts'
 import { createMeters } from './meters.ts'
+import { adminRoutes } from './routes/admin.ts'
 import { openStore } from './store/open.ts'
 import { startSweeping } from './store/sweeping.ts'
 import { startWebhookSender } from './webhooks/sender.ts'
@@ -26,8 +27,10 @@ import { startWebhookSender } from './webhooks/sender.ts'
 export interface Service {
   readonly deps: Deps
   readonly app: App
-  /** Accepts requests. Rejects when the address is taken. */
-  listen(): Promise<{ readonly port: number }>
+  /** The admin listener, unless it is switched off. */
+  readonly admin: App | undefined
+  /** Accepts requests. Rejects when a port is taken. */
+  listen(): Promise<{ readonly port: number; readonly adminPort: number | undefined }>
   /** Stops accepting, lets what runs finish, writes down what waits, and closes the store last. Calling it twice is the same as once. */
   close(): Promise<void>
 }
@@ -104,14 +107,17 @@ export async function openService(config: Config, options: OpenServiceOptions): 
     keep(startIssuerRefresh(deps))
     keep(startSweeping(deps))
     keep(startWebhookSender(deps, { allowLoopback: config.mode === 'development' }))
-    const app = keep(createApp(deps, { sharesPort }))
+    const paces = createPaces(config.rateLimits)
+    const admin = config.adminPort === undefined ? undefined : keep(createAdminApp(deps, config.adminPort, paces))
+    const app = keep(createApp(deps, { sharesPort, paces }))
     let closing: Promise<void> | undefined
     return {
       deps,
       app,
+      admin,
       async listen() {
-        if (config.metricsPort !== undefined) keep(await openMetricsServer(meters, config.metricsPort))
-        return app.listen()
+        const adminPort = (await admin?.listen())?.port
+        return { ...(await app.listen()), adminPort }
       },
       close: () => (closing ??= closeAll()),
     }
@@ -119,4 +125,15 @@ export async function openService(config: Config, options: OpenServiceOptions): 
     await closeAll()
     throw error
   }
+}
+
+/** Without a gauge of its own: the main listener makes room for it by rejecting verifications. */
+function createAdminApp(deps: Deps, port: number, paces: Paces): App {
+  return createApp(deps, {
+    routes: adminRoutes,
+    address: { host: deps.config.adminHost, port, exclusive: true },
+    paces,
+    notFound: 'The admin listener serves administration, revocation, health and metrics. Everything is on the main port, except metrics.',
+    gauge: { eventLoopDelayMs: () => 0, acceptDelayMs: () => 0 },
+  })
 }

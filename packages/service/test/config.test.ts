@@ -40,7 +40,8 @@ describe('settings', () => {
       baseUrl: 'https://id.example',
       host: '127.0.0.1',
       port: 8787,
-      metricsPort: 9464,
+      adminHost: '127.0.0.1',
+      adminPort: 8788,
       store: { kind: 'sqlite', file: join(dataDir, 'countersign.db') },
       protectedSite: undefined,
       trustedProxies: [],
@@ -84,7 +85,8 @@ describe('settings', () => {
     ['base_url', 'https://user@id.example'],
     ['base_url', 'http://id.example'],
     ['host', 'a b'],
-    ['metrics_port', 'maybe'],
+    ['admin_port', 'maybe'],
+    ['admin_host', 'a b'],
     ['database_url', 'mysql://x'],
     ['protected_site', 'Shop.Example'],
     ['protected_scope', 'Orders'],
@@ -106,6 +108,11 @@ describe('settings', () => {
     const env = { ...good, COUNTERSIGN_WORKERS: '2', COUNTERSIGN_PORT: '0', COUNTERSIGN_DATABASE_URL: 'postgres://db/x' }
     expect(mistakesOf(env)).toEqual([expect.stringContaining('0 would give each another one')])
     expect(mistakesOf({ ...env, COUNTERSIGN_PORT: '8787' })).toEqual([])
+  })
+  test('refuse an admin port that leaves no room for every worker', () => {
+    const env = { ...good, COUNTERSIGN_WORKERS: '3', COUNTERSIGN_DATABASE_URL: 'postgres://db/x', COUNTERSIGN_ADMIN_PORT: '65534' }
+    expect(mistakesOf(env)).toEqual(['admin_port must leave room for 3 ports, one for each worker'])
+    expect(mistakesOf({ ...env, COUNTERSIGN_ADMIN_PORT: '65533' })).toEqual([])
   })
   test('report all mistakes together', () => {
     const mistakes = mistakesOf({ ...good, COUNTERSIGN_PORT: 'x', COUNTERSIGN_COLOUR: 'red' }, ['--nonsense', '1', 'stray', '--host'], {})
@@ -137,8 +144,10 @@ describe('settings', () => {
     expect(config.rateLimits.keyless).toEqual({ ...rateLimits.keyless, requests: 5, window_seconds: 60 })
     expect(config.rateLimits.key).toEqual(rateLimits.key)
   })
-  test('switch metrics off', () => {
-    expect(read({ ...good, COUNTERSIGN_METRICS_PORT: 'off' }).metricsPort).toBeUndefined()
+  test('put the admin port after the main port, or on a free one, or nowhere', () => {
+    expect(read({ ...good, COUNTERSIGN_PORT: '9000' }).adminPort).toBe(9001)
+    expect(read({ ...good, COUNTERSIGN_PORT: '0' }).adminPort).toBe(0)
+    expect(read({ ...good, COUNTERSIGN_ADMIN_PORT: 'off' }).adminPort).toBeUndefined()
   })
   test('of production need an address and a master key', () => {
     const mistakes = mistakesOf({})
@@ -147,8 +156,9 @@ describe('settings', () => {
     expect(mistakes.join()).toContain('COUNTERSIGN_MASTER_KEY')
   })
   test('of development stay on loopback', () => {
-    expect(mistakesOf({ COUNTERSIGN_HOST: '0.0.0.0' }, [], {}, 'development').join()).toContain('loopback')
-    expect(read({}, [], {}, 'development')).toMatchObject({ baseUrl: 'http://127.0.0.1:8787', metricsPort: undefined })
+    expect(mistakesOf({ COUNTERSIGN_HOST: '0.0.0.0' }, [], {}, 'development').join()).toContain('host must be on loopback')
+    expect(mistakesOf({ COUNTERSIGN_ADMIN_HOST: '0.0.0.0' }, [], {}, 'development').join()).toContain('admin_host must be on loopback')
+    expect(read({}, [], {}, 'development')).toMatchObject({ baseUrl: 'http://127.0.0.1:8787', adminPort: 8788 })
   })
   test('are shown without secrets', () => {
     const shown = JSON.stringify(shownConfig(read({ ...good, COUNTERSIGN_DATABASE_URL: 'postgres://u:canary@db/x' })))

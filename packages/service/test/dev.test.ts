@@ -15,9 +15,9 @@ interface Started {
 }
 
 /** Starts the service as a process of its own, and waits for what it prints. */
-function start(...flags: string[]): Promise<Started> {
+function start(data = dataDir, ...flags: string[]): Promise<Started> {
   const env = { PATH: process.env.PATH, NO_COLOR: '1' }
-  const child = spawn(process.execPath, ['--conditions=countersign-source', source, '--port', '0', '--data', dataDir, ...flags], {
+  const child = spawn(process.execPath, ['--conditions=countersign-source', source, '--port', '0', '--data', data, ...flags], {
     cwd: directory,
     env,
   })
@@ -53,6 +53,7 @@ describe('the development start', () => {
     expect(Object.keys(dev).sort()).toEqual(
       [
         'base_url',
+        'admin_url',
         'site_id',
         'operator_key',
         'site_key',
@@ -68,6 +69,7 @@ describe('the development start', () => {
     expect(dev).toMatchObject({
       site_id: 'demo.localhost',
       base_url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
+      admin_url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
       protected_scope: ['orders:read'],
     })
     expect(dev.bound.credential.credentialSubject.holder_key).toMatch(/^did:key:z6Mk/)
@@ -94,6 +96,14 @@ describe('the development start', () => {
       checkContract({ method: 'GET', path, status: answer.status, headers: Object.fromEntries(answer.headers), text: await answer.text() })
     }
   })
+  test('has an admin listener, on a free port when the one that was wished for is taken', async () => {
+    expect((await fetch(`${dev.admin_url}/readyz`)).status).toBe(200)
+    const { port } = new URL(dev.base_url)
+    const second = await start(join(directory, 'second'), '--admin-port', port)
+    expect(second.text).toMatch(/admin {5}http:\/\/127\.0\.0\.1:\d+/)
+    expect(second.text).not.toContain(`:${port} (administration`)
+    expect(await second.stop()).toBe(0)
+  })
   test('finds the same data the second time, and gives the demo user access again', async () => {
     expect(await first.stop()).toBe(0)
     const second = await start()
@@ -106,11 +116,13 @@ describe('the development start', () => {
     expect(paste(commandsIn(second.text)[0] ?? '')).toMatchObject({ allowed: true })
     expect(await second.stop()).toBe(0)
     const third = await start()
-    expect(devFile()).toEqual({ ...again, base_url: expect.any(String) })
+    expect(devFile()).toEqual({ ...again, base_url: expect.any(String), admin_url: expect.any(String) })
     expect(third.text).not.toContain('Note:')
     expect(await third.stop()).toBe(0)
   }, 30_000)
   test('refuses settings that will not do, all at once', async () => {
-    await expect(start('--host', '0.0.0.0', '--colour', 'red')).rejects.toThrow(/ended with 2: These settings will not do:\n.*\n.*\n/)
+    await expect(start(dataDir, '--host', '0.0.0.0', '--colour', 'red')).rejects.toThrow(
+      /ended with 2: These settings will not do:\n.*\n.*\n/,
+    )
   })
 })

@@ -53,7 +53,7 @@ export async function openHosted(store: Store, changes: Partial<Parameters<Store
       baseUrl,
       trustedProxies: [],
       rateLimits: QUICK,
-      overload: { eventLoopDelayMsMax: 1e9, inFlightMax: 1e6 },
+      overload: { eventLoopDelayMsMax: 1e9, acceptDelayMsMax: 1e9, inFlightMax: 1e6 },
     },
     keys,
     apiKeys: createApiKeys(store),
@@ -126,7 +126,7 @@ export async function openSecond({ store, A, node, clock, baseUrl }: Awaited<Ret
 
 /** Sends requests to a node without a socket, and looks at every answer. */
 function senderOf(deps: Deps, baseUrl: string) {
-  const app = createApp(deps, { gauge: { eventLoopDelayMs: () => 0 } })
+  const app = createApp(deps, { gauge: { eventLoopDelayMs: () => 0, acceptDelayMs: () => 0 } })
   return async (method: string, url: string, { headers = {}, json, form }: Sending = {}): Promise<Seen> => {
     const path = url.startsWith(baseUrl) ? url.slice(baseUrl.length) : url
     const given = Object.fromEntries(Object.entries(headers).filter(([, value]) => value !== undefined)) as Record<string, string>

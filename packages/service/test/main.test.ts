@@ -78,10 +78,10 @@ describe('the production start', { timeout: 30_000 }, () => {
       COUNTERSIGN_DATA_DIR: join(directory, 'taken'),
     }
     expect(await run(['migrate'], env).ended).toMatchObject({ code: 0 })
-    const { code, text } = await run(['serve', '--port', String(port), '--metrics-port', 'off'], env).ended
+    const { code, text } = await run(['serve', '--port', String(port), '--admin-port', 'off'], env).ended
     server.close()
     expect(code).toBe(1)
-    expect(text).toContain(`could not start: port ${port} or that of metrics is taken; choose another`)
+    expect(text).toContain(`could not start: port ${port} is taken; choose another`)
   })
   test('says how it is used', async () => {
     expect(await run([], {}).ended).toMatchObject({ code: 2, text: expect.stringContaining('serve') })
@@ -93,17 +93,17 @@ describe('the production start', { timeout: 30_000 }, () => {
     expect(text).not.toContain(MASTER_KEY)
   })
   test('serves, logs in JSON, and stops when told to', async () => {
-    const [port, metrics] = [await freePort(), await freePort()]
+    const [port, admin] = [await freePort(), await freePort()]
     const env = {
       COUNTERSIGN_BASE_URL: `http://127.0.0.1:${port}`,
       COUNTERSIGN_MASTER_KEY: MASTER_KEY,
       COUNTERSIGN_DATA_DIR: join(directory, 'data'),
     }
     expect(await run(['migrate'], env).ended).toMatchObject({ code: 0 })
-    const { child, ended, until } = run(['serve', '--port', String(port), '--metrics-port', String(metrics)], env)
+    const { child, ended, until } = run(['serve', '--port', String(port), '--admin-port', String(admin)], env)
     await until('"serving"')
     expect((await fetch(`http://127.0.0.1:${port}/readyz`)).status).toBe(200)
-    expect(await (await fetch(`http://127.0.0.1:${metrics}/metrics`)).text()).toContain(
+    expect(await (await fetch(`http://127.0.0.1:${admin}/metrics`)).text()).toContain(
       'countersign_requests_total{endpoint="ready",status="200"} 1',
     )
     expect((await fetch(`http://127.0.0.1:${port}/metrics`)).status).toBe(404)

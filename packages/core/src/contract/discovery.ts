@@ -147,7 +147,7 @@ export const discoveryEndpoints = {
   metrics: endpoint({
     ...watched,
     path: '/metrics',
-    summary: 'Prometheus metrics, on a loopback port of its own by default',
+    summary: 'Prometheus metrics, on the admin listener only',
     answers: { 200: { description: 'Metrics.', mediaType: 'text/plain; version=0.0.4' } },
   }),
 }

@@ -45,8 +45,8 @@ export const dev: Command = {
 }
 
 /** Without the secrets, which are in the file. */
-function factsOf({ base_url, site_id, issuer, ppid }: DevFile, dataDir: string): Facts {
-  return { base_url, site_id, issuer, ppid, data_dir: dataDir }
+function factsOf({ base_url, admin_url, site_id, issuer, ppid }: DevFile, dataDir: string): Facts {
+  return { base_url, ...(admin_url === undefined ? {} : { admin_url }), site_id, issuer, ppid, data_dir: dataDir }
 }
 
 /** The settings of any start, with the defaults of this one. */
@@ -59,10 +59,11 @@ async function readDevelopment(sources: SettingSources): Promise<Config> {
     ...(PORT ? { COUNTERSIGN_PORT: PORT } : {}),
   }
   const given = orMisuse(() => readConfig('development', { ...sources, argv, env: { ...ofDemo, ...env } }))
-  if (given.port !== 0) return given
-  // The address is part of names and signatures, so it must be known before anything is made.
+  // The addresses are part of names, signatures and dev.json, so they must be known before anything is made.
+  const adminPort = given.adminPort === undefined ? undefined : await freePort(given.adminHost, given.adminPort)
+  if (given.port !== 0) return { ...given, adminPort }
   const port = await freePort(given.host)
-  return { ...given, port, baseUrl: given.baseUrl.replace(/:0$/, `:${port}`) }
+  return { ...given, port, adminPort, baseUrl: given.baseUrl.replace(/:0$/, `:${port}`) }
 }
 
 /** As short as it can be said from here. */
@@ -71,10 +72,16 @@ function shownPath(directory: string): string {
   return path.startsWith('..') || path === '' ? directory : path
 }
 
-function freePort(host: string): Promise<number> {
+/** The port that is wished for, or another one if it is taken. */
+async function freePort(host: string, wished = 0): Promise<number> {
+  if (wished !== 0) return listenOnce(host, wished).catch(() => freePort(host))
+  return listenOnce(host, 0)
+}
+
+function listenOnce(host: string, port: number): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer().once('error', reject)
-    server.listen(0, host, () => {
+    server.listen(port, host, () => {
       const address = server.address()
       server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0))
     })

@@ -33,22 +33,22 @@ async function serveHere(config: Config): Promise<void> {
     process.exit(70)
   }
   try {
-    const sharesPort = cluster.isWorker && CAN_SHARE_PORT
-    const service = await openService(ownPorts(config), { log, onFatal, sharesPort, storeMustExist: true })
+    const service = await openService(ownPorts(config), { log, onFatal, sharesPort: cluster.isWorker, storeMustExist: true })
     closeOnSignal(service, log, { isWorker: cluster.isWorker })
-    const { port } = await service.listen()
-    log.info({ pid: process.pid, base_url: config.baseUrl, host: config.host, port, store: config.store.kind }, 'serving')
+    const { port, adminPort } = await service.listen()
+    const { baseUrl, host, adminHost } = config
+    const admin = adminPort === undefined ? {} : { admin_host: adminHost, admin_port: adminPort }
+    log.info({ pid: process.pid, base_url: baseUrl, host, port, ...admin, store: config.store.kind }, 'serving')
     process.send?.(SERVING)
   } catch (err) {
-    failToStart(log, err, config)
+    failToStart(log, err)
   }
 }
 
-function failToStart(log: Logger, err: unknown, { port }: Config): never {
-  const isTaken = (err as NodeJS.ErrnoException).code === 'EADDRINUSE'
-  const { message } = isTaken
-    ? new Error(`port ${port} or that of metrics is taken; choose another (--port, --metrics-port), or stop who has it`)
-    : (err as Error)
+function failToStart(log: Logger, err: unknown): never {
+  const { code, port, message: text } = err as NodeJS.ErrnoException & { port?: number }
+  const message =
+    code === 'EADDRINUSE' ? `port ${port} is taken; choose another (--port, --admin-port), or stop the process that has it` : text
   log.fatal({ err }, `could not start: ${message}`)
   process.exit(1)
 }
@@ -59,19 +59,13 @@ const SERVING = 'serving'
 /** Of a worker, from 0; one that replaces another has the place of that one. */
 const PLACE = 'WORKER_PLACE'
 
-/** Workers share the port of the service; for metrics each has its own, one after the other. */
+/** Workers share the main port; each has an admin port of its own, one after the other. */
 function ownPorts(config: Config): Config {
   const place = cluster.isWorker ? Number(process.env[PLACE] ?? 0) : 0
-  return config.metricsPort ? { ...config, metricsPort: config.metricsPort + place } : config
+  return config.adminPort ? { ...config, adminPort: config.adminPort + place } : config
 }
 
 const AGAIN_MS = 1000
-
-/**
- * The system gives connections to the workers. Node's own way, in which the primary accepts and hands on, leaves a connection hanging that was on
- * its way to a worker when that died.
- */
-const CAN_SHARE_PORT = process.platform === 'linux'
 
 /** Workers would share the port with any other process that shares it, a second service by mistake too. Rejects when somebody has it. */
 async function requireFreePort({ host, port }: Config): Promise<void> {
@@ -93,7 +87,7 @@ async function runWorkers(config: Config): Promise<void> {
   try {
     await requireFreePort(config)
   } catch (err) {
-    failToStart(log, err, config)
+    failToStart(log, err)
   }
   const places = new Map<number, number>()
   let hasServed = false

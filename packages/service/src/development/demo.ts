@@ -30,6 +30,8 @@ import { readJsonFile, writePrivate } from './private-file.ts'
 /** What the development start writes down for tools, as `dev.json`. */
 export interface DevFile {
   readonly base_url: string
+  /** Of the admin listener. */
+  readonly admin_url?: string
   readonly site_id: string
   readonly operator_key: string
   readonly site_key: string
@@ -97,6 +99,7 @@ export async function prepareDemo(deps: Deps, siteId: SiteId): Promise<Demo> {
   const holder = await holderOf(before?.bound?.holder_private_jwk)
   const dev: DevFile = {
     base_url: config.baseUrl,
+    ...(config.adminPort === undefined ? {} : { admin_url: `http://${urlHost(config.adminHost)}:${config.adminPort}` }),
     site_id: siteId,
     operator_key: await keyOrNew(before?.operator_key, null, 'development operator'),
     site_key: await keyOrNew(before?.site_key, siteId, 'development'),
@@ -203,4 +206,9 @@ function stillGood({ views, clock }: Deps, credential: JsonObject, siteId: SiteI
   const keyId = verificationMethod.slice(issuer.length + 1)
   const revocation = views.view(siteId)?.revocationOf({ credentialIds: [id], ppid, createdMs, issuer, keyId })
   return claims.ppid === ppid && revocation === undefined && validUntilMs - clock.nowMs() > LEFT_MS_MIN
+}
+
+/** RFC 3986 §3.2.2. */
+function urlHost(host: string): string {
+  return host.includes(':') ? `[${host}]` : host
 }

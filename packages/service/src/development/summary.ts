@@ -25,6 +25,7 @@ export function summaryOf({ dev, found, renewed }: Demo, dataDir: string): strin
     `  user      ${ppid}`,
     `  for tools ${dataDir}/dev.json (keys and credentials; only you can read it)`,
     `  for you   ${url}/docs`,
+    ...(dev.admin_url === undefined ? [] : [`  admin     ${dev.admin_url} (administration, revocation, health and metrics)`]),
     '',
     'To paste:',
     ...commands.flatMap(([title, command]) => ['', `  # ${title}`, `  ${command}`]),

@@ -2,10 +2,13 @@ import { monitorEventLoopDelay } from 'node:perf_hooks'
 import type { Endpoint, EndpointId } from '@countersign/core/contract'
 import type { Config } from '../config.ts'
 import { Problem } from '../problem.ts'
+import { createSteadyGauge } from './steady-gauge.ts'
 
 /** How busy this process is. */
 export interface LoadGauge {
   eventLoopDelayMs(): number
+  /** How long a new connection waits until it is accepted. */
+  acceptDelayMs(): number
 }
 
 /** Lets requests in while there is room for them: verifications first lose theirs, then everything else. */
@@ -23,7 +26,7 @@ export interface Admission {
 
 type LoadedEndpoint = Endpoint & { readonly id: EndpointId }
 
-/** A verifier that is refused here denies, and asks again. A revocation that is refused leaves somebody in. */
+/** A verifier that is rejected here denies, and asks again. */
 const VERIFICATIONS: ReadonlySet<EndpointId> = new Set([
   'protected_action',
   'forward_auth',
@@ -31,18 +34,26 @@ const VERIFICATIONS: ReadonlySet<EndpointId> = new Set([
   'introspect',
   'revocation_status',
 ])
+/** A revocation that is rejected leaves an intruder with access. */
+const REVOCATIONS: ReadonlySet<EndpointId> = new Set(['revoke_user', 'revoke_credential', 'revoke_token'])
 /** How much more load the rest may see. */
 const RESERVE = 4
 const RETRY_AFTER_SECONDS = 2
 
+/** Verifications are rejected first, the rest at four times the load, revocations and health never. */
 export function createAdmission(limits: Config['overload'], gauge: LoadGauge): Admission {
   let inFlight = 0
   const isOver = (times: number) => inFlight >= limits.inFlightMax * times || gauge.eventLoopDelayMs() > limits.eventLoopDelayMsMax * times
-  const requireRoom = ({ id, tag }: LoadedEndpoint) => {
+  // Node accepts one connection in each turn, so rejecting verifications helps new connections only while turns are long: a mere flood of
+  // connections does not end verifications.
+  const isCrowded = () => gauge.acceptDelayMs() > limits.acceptDelayMsMax && gauge.eventLoopDelayMs() > limits.eventLoopDelayMsMax / 10
+  const hasRoom = ({ id, tag }: LoadedEndpoint) => {
     // Health must be told the truth, most of all now.
-    if (tag !== 'health' && isOver(VERIFICATIONS.has(id) ? 1 : RESERVE)) {
-      throw new Problem('overloaded', undefined, { retryAfterSeconds: RETRY_AFTER_SECONDS })
-    }
+    if (tag === 'health' || REVOCATIONS.has(id)) return true
+    return VERIFICATIONS.has(id) ? !isOver(1) && !isCrowded() : !isOver(RESERVE)
+  }
+  const requireRoom = (endpoint: LoadedEndpoint) => {
+    if (!hasRoom(endpoint)) throw new Problem('overloaded', undefined, { retryAfterSeconds: RETRY_AFTER_SECONDS })
   }
   return {
     enter(endpoint) {
@@ -71,22 +82,8 @@ export function createAdmission(limits: Config['overload'], gauge: LoadGauge): A
 const RESOLUTION_MS = 20
 const SAMPLE_MS = 500
 
-/**
- * The delay of the event loop that the last two measurements agree on. A process that stood still for a moment, because it was stopped or got no
- * processor, is not busy any more when it notices: to refuse revocations for that would come too late and hit those who are not to blame.
- */
-export function createSteadyGauge(): LoadGauge & { add(delayMs: number): void } {
-  let [before, last] = [0, 0]
-  return {
-    add(delayMs) {
-      ;[before, last] = [last, delayMs]
-    },
-    eventLoopDelayMs: () => Math.min(before, last),
-  }
-}
-
 /** Measures the mean delay of the event loop over every half second. `close` lets the process end. */
-export function openLoadGauge(): LoadGauge & { close(): void } {
+export function openLoopGauge(): Pick<LoadGauge, 'eventLoopDelayMs'> & { close(): void } {
   const histogram = monitorEventLoopDelay({ resolution: RESOLUTION_MS })
   histogram.enable()
   const gauge = createSteadyGauge()
@@ -96,7 +93,7 @@ export function openLoadGauge(): LoadGauge & { close(): void } {
   }, SAMPLE_MS)
   timer.unref()
   return {
-    eventLoopDelayMs: gauge.eventLoopDelayMs,
+    eventLoopDelayMs: gauge.value,
     close() {
       clearInterval(timer)
       histogram.disable()

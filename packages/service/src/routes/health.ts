@@ -3,6 +3,13 @@ import type { Route } from './route.ts'
 
 export const alive: Route<'alive'> = async () => ({ status: 200, body: { status: 'alive' } })
 
+/** On the admin listener only. */
+export const metrics: Route<'metrics'> = async (_request, { meters }) => ({
+  status: 200,
+  body: await meters.text(),
+  contentType: meters.contentType,
+})
+
 /** Whether this node may be sent requests. Why not is for the log: the caller can only try another node. */
 export const ready: Route<'ready'> = async (_request, { views, store, log }) => {
   const readiness = views.readiness()

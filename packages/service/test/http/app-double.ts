@@ -47,7 +47,8 @@ const DEFAULTS: Config = {
   baseUrl: BASE_URL,
   host: '127.0.0.1',
   port: 0,
-  metricsPort: undefined,
+  adminHost: '127.0.0.1',
+  adminPort: undefined,
   store: { kind: 'sqlite', file: 'unused' },
   dataDir: 'unused',
   masterKey: new Uint8Array(32),
@@ -58,7 +59,7 @@ const DEFAULTS: Config = {
   logLevel: 'info',
   viewAgeMsMax: 2000,
   rateLimits,
-  overload: { eventLoopDelayMsMax: 250, inFlightMax: 1000 },
+  overload: { eventLoopDelayMsMax: 100, acceptDelayMsMax: 250, inFlightMax: 1000 },
 }
 
 let made = 0
@@ -88,7 +89,7 @@ export function createAppDouble({ config, store, deps: more, ...options }: Doubl
     log: createLogger('info', { write: (line) => void logLines.push(line) }),
     ...more,
   } as Partial<Deps> as Deps
-  const app = createApp(deps, { gauge: { eventLoopDelayMs: () => 0 }, monotonicMs: () => now.ms, ...options })
+  const app = createApp(deps, { gauge: { eventLoopDelayMs: () => 0, acceptDelayMs: () => 0 }, monotonicMs: () => now.ms, ...options })
 
   return {
     app,

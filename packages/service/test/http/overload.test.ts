@@ -1,15 +1,16 @@
 import { connect, type Socket } from 'node:net'
 import { afterEach, describe, expect, test } from 'vitest'
 import type { Routes } from '../../src/routes/all.ts'
-import { type AppDouble, createAppDouble } from './app-double.ts'
+import { type AppDouble, createAppDouble, SITE } from './app-double.ts'
 
 const gate = { open: () => {}, waiting: Promise.resolve() as Promise<void> }
-const load = { delayMs: 0 }
+const load = { delayMs: 0, acceptMs: 0 }
 const routes = {
   introspect: async () => {
     await gate.waiting
     return { status: 200, body: { active: false } }
   },
+  list_keys: async () => ({ status: 200, body: { items: [], next_cursor: null } }),
   revoke_token: async () => ({ status: 200, body: { success: true, revoked: false } }),
   alive: async () => ({ status: 200, body: { status: 'alive' } }),
 } satisfies Routes as Routes
@@ -17,11 +18,12 @@ const routes = {
 let double: AppDouble
 function open(): void {
   load.delayMs = 0
+  load.acceptMs = 0
   gate.waiting = Promise.resolve()
   double = createAppDouble({
     routes,
-    gauge: { eventLoopDelayMs: () => load.delayMs },
-    config: { overload: { eventLoopDelayMsMax: 100, inFlightMax: 2 } },
+    gauge: { eventLoopDelayMs: () => load.delayMs, acceptDelayMs: () => load.acceptMs },
+    config: { overload: { eventLoopDelayMsMax: 100, acceptDelayMsMax: 200, inFlightMax: 2 } },
   })
 }
 afterEach(() => double.app.close())
@@ -32,6 +34,8 @@ const post = (path: string) => {
 }
 const verify = () => post('/api/auth/introspect')
 const revoke = () => post('/api/auth/revoke')
+const administer = () =>
+  double.call('GET', `/api/sites/${SITE}/keys`, { headers: { 'x-api-key': double.key({ permissions: ['site:admin'] }) } })
 
 describe('under load', () => {
   test('verifications are refused first, revocations still get through', async () => {
@@ -43,10 +47,26 @@ describe('under load', () => {
     expect([refused.status, refused.json.code, refused.headers['retry-after']]).toEqual([503, 'overloaded', '2'])
     expect((await revoke()).status).toBe(200)
   })
-  test('everything is refused in the end, except that health is told', async () => {
+  test('verifications are rejected when new connections wait long, before the event loop shows it (B2)', async () => {
     open()
+    load.delayMs = 11
+    load.acceptMs = 200
+    expect((await verify()).status).toBe(200)
+    load.acceptMs = 201
+    const rejected = await verify()
+    expect([rejected.status, rejected.json.code, rejected.headers['retry-after']]).toEqual([503, 'overloaded', '2'])
+    expect([(await revoke()).status, (await administer()).status]).toEqual([200, 200])
+    load.delayMs = 10
+    expect((await verify()).status).toBe(200)
+  })
+  test('the rest is rejected at four times the load, but revocations and health never (B2)', async () => {
+    open()
+    load.delayMs = 400
+    expect((await administer()).status).toBe(200)
     load.delayMs = 401
-    expect((await revoke()).json.code).toBe('overloaded')
+    expect((await administer()).json.code).toBe('overloaded')
+    load.delayMs = 60_000
+    expect((await revoke()).status).toBe(200)
     expect((await double.call('GET', '/healthz')).status).toBe(200)
   })
   test('so many requests may run at once', async () => {

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
-import { createSteadyGauge } from '../../src/http/overload.ts'
+import { createSteadyGauge } from '../../src/http/steady-gauge.ts'
 
-describe('the gauge of the event loop', () => {
+describe('a steady gauge', () => {
   test('does not take a single pause for load, however long it was', () => {
     const gauge = createSteadyGauge()
     const seen = [5, 3000, 5, 5].map((delayMs) => {
       gauge.add(delayMs)
-      return gauge.eventLoopDelayMs()
+      return gauge.value()
     })
     expect(seen).toEqual([0, 5, 5, 5])
   })
@@ -14,7 +14,7 @@ describe('the gauge of the event loop', () => {
     const gauge = createSteadyGauge()
     const seen = [5, 1200, 1500, 1300, 5].map((delayMs) => {
       gauge.add(delayMs)
-      return gauge.eventLoopDelayMs()
+      return gauge.value()
     })
     expect(seen).toEqual([0, 5, 1200, 1300, 5])
   })
