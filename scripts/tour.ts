@@ -110,7 +110,7 @@ show('agent', `P-256    ${didKey(agentKey.publicKey)}`)
 
 step('The site shop.example writes down whom it trusts')
 const siteId = sure(parseSiteId('shop.example'))
-const view = createSiteView({ siteId })
+const view = createSiteView({ siteId, entriesAreProven: true })
 await append(view, 'site.changed', { bearer: 'off', holder_proof: 'optional', credential_ttl_seconds_max: null })
 const { multikey } = issuerKey.publicKey
 const keys = [{ id: multikey, key: multikey, status: 'active' }] as const

@@ -125,6 +125,7 @@ export {
   type SnapshotEnd,
   type SnapshotHead,
   type SnapshotLine,
+  TOKEN_REVOCATIONS_KEPT_MS,
   type TokenLine,
   type UserLine,
 } from './log/snapshot.ts'
@@ -133,6 +134,7 @@ export { createTimeMark, type MarkedTime, type TimeMark, type TimeMarkOptions } 
 export {
   type Applied,
   createSiteView,
+  type LoadEvidence,
   type Loaded,
   type Proven,
   type SiteView,

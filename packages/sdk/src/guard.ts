@@ -93,21 +93,26 @@ export function createGuard(options: GuardOptions): Guard {
     get ageMs() {
       return client.ageMs()
     },
-    ageMsMax: failsOpen ? Number.MAX_VALUE : ageMsMax,
+    get ageMsMax() {
+      return failsOpen ? Number.MAX_VALUE : bound()
+    },
     signatures,
   }
   let nonces: NonceStore | undefined = nonceStore && guarded(nonceStore)
   let tokenProblem: ViewProblem | undefined
   let epoch = ''
   let told = ''
+  let carried = 0
   let first: Promise<void> | undefined
   let isStarted = false
   let isHostReported = false
   let cancelTimer = () => {}
   const waiting = new Set<{ readonly resolve: () => void; readonly reject: (reason: unknown) => void }>()
 
+  /** The guard's own setting, or the smaller bound that the site's signed heads state. */
+  const bound = () => Math.min(ageMsMax, client.view.maxAgeMs)
   const isKnown = () => Number.isFinite(knowledge.ageMs) && knowledge.ageMs <= knowledge.ageMsMax
-  const isFresh = () => knowledge.ageMs <= ageMsMax && client.nowMs() !== undefined
+  const isFresh = () => knowledge.ageMs <= bound() && client.nowMs() !== undefined
   const stamp = (): ViewStamp => ({ epoch: client.view.head.epoch, seq: client.view.head.seq, ageMs: knowledge.ageMs })
   const openness = () => (failsOpen ? { failOpen: isFresh() ? ('armed' as const) : ('used' as const) } : undefined)
   const denial = (reason: Reason, request?: GuardRequest, view = stamp()): GuardDenial => ({
@@ -142,19 +147,24 @@ export function createGuard(options: GuardOptions): Guard {
       epoch = client.view.head.epoch
       tokens.forget()
     }
-    const { ready: isReady, connection, problem } = state()
+    const { ready: isReady, connection, problem, carriedRevocations = 0 } = state()
     if (isReady) {
       for (const { resolve } of waiting) resolve()
       waiting.clear()
     }
     watch.check()
     rearm()
-    const now = `${isReady} ${connection} ${problem?.code}`
+    const now = `${isReady} ${connection} ${carriedRevocations} ${problem?.code}`
     if (now === told) return
     const isNews = problem !== undefined && !told.endsWith(` ${problem.code}`)
+    const hasNewlyCarried = carriedRevocations > 0 && carriedRevocations !== carried
+    carried = carriedRevocations
     told = now
     if (onStateChange !== undefined) tell(onStateChange)
-    else if (isNews) console.warn(`countersign guard of ${siteId}: ${problem.code}: ${problem.detail}`)
+    else {
+      if (isNews) console.warn(`countersign guard of ${siteId}: ${problem.code}: ${problem.detail}`)
+      if (hasNewlyCarried) console.warn(`countersign guard of ${siteId}: ${carriedDetail(epoch, carried)}`)
+    }
   }
 
   const tell = (listener: (state: GuardState) => void) => {
@@ -177,7 +187,7 @@ export function createGuard(options: GuardOptions): Guard {
     cancelTimer()
     if (closing.signal.aborted) return
     const nowMs = client.nowMs() ?? Infinity
-    const ms = Math.min(...[ageMsMax - knowledge.ageMs + 1, watch.nextExpiryMs - nowMs].filter((left) => left > 0), TIMER_MS_MAX)
+    const ms = Math.min(...[bound() - knowledge.ageMs + 1, watch.nextExpiryMs - nowMs].filter((left) => left > 0), TIMER_MS_MAX)
     cancelTimer = clock.after(ms, settle)
   }
 
@@ -190,6 +200,8 @@ export function createGuard(options: GuardOptions): Guard {
       epoch,
       seq,
       revocations: client.view.revocationCount,
+      ...(client.view.carriedRevocationCount > 0 && { carriedRevocations: client.view.carriedRevocationCount }),
+      ...(client.fork && { fork: client.fork }),
       connection: client.connection,
       ...(problem && { problem }),
       verifierId,
@@ -271,7 +283,7 @@ export function createGuard(options: GuardOptions): Guard {
     decide,
     isActive(session) {
       start()
-      return judgeSession(session, knowledge, client.nowMs(), ageMsMax)
+      return judgeSession(session, knowledge, client.nowMs(), bound())
     },
     signal(of, done) {
       const admission = admissions.get(of)
@@ -309,6 +321,10 @@ const OVERLOADED: Reason = { code: 'overloaded', detail: 'too many new bearer to
 const CLOCK_JUMPED: ViewProblem = {
   code: 'clock_jumped',
   detail: 'the clock of this machine has jumped ahead; waiting for a heartbeat of the service that explains it',
+}
+
+function carriedDetail(epoch: string, count: number): string {
+  return `epoch ${epoch} of the log lacks ${count} revocations that this guard has proof of; they stay in effect here. Revoke them again on the service.`
 }
 
 function demandOf({ scope, anyScope }: ReadDemand, nowMs: number, request?: HolderRequest, nonces?: NonceStore): Demand {

@@ -24,6 +24,15 @@ export class IssuerRegister {
   readonly names = new Map<string, number>()
   readonly keys = new Map<string, number>()
 
+  /** A register that changes independently of this one. Issuers that neither changes are the same objects in both. */
+  clone(): IssuerRegister {
+    const copy = new IssuerRegister()
+    for (const [issuer, known] of this.issuers) copy.issuers.set(issuer, { ...known })
+    for (const [name, sinceMs] of this.names) copy.names.set(name, sinceMs)
+    for (const [key, sinceMs] of this.keys) copy.keys.set(key, sinceMs)
+    return copy
+  }
+
   trusted(issuer: string): TrustedIssuer | undefined {
     const known = this.issuers.get(issuer)
     return known?.isTrusted === true ? known.state : undefined
@@ -83,6 +92,16 @@ export class IssuerRegister {
     const listed = this.issuers.get(issuer)?.state.keys.get(method)
     if (listed !== undefined) news.push(keepEarlier(this.keys, listed.key.multikey, atMs))
     if (news.includes(true)) this.#settleAll()
+  }
+
+  /** Takes over every key that another register knows as compromised. Returns how many names of keys were not known here. */
+  adoptCompromised(other: IssuerRegister): number {
+    const before = this.names.size
+    for (const [name, sinceMs] of other.names) keepEarlier(this.names, name, sinceMs)
+    const added = this.names.size - before
+    for (const [key, sinceMs] of other.keys) keepEarlier(this.keys, key, sinceMs)
+    this.#settleAll()
+    return added
   }
 
   /** One key found compromised can make others so that share its name or material, and those again others. */

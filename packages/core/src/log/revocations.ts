@@ -10,6 +10,7 @@ const PPID_PREFIX = 'did:service:ppid_'
  * of two times for the same thing the earlier one stays.
  */
 export class Revocations {
+  readonly #seed: TableSeed
   readonly #credentials: RevokedTable
   readonly #tokens: RevokedTable
   /** Of every user ever revoked: when it first was, times two, plus one while it is revoked now. */
@@ -20,6 +21,7 @@ export class Revocations {
   readonly #revokedAgain: RevokedTable
 
   constructor(seed: TableSeed) {
+    this.#seed = seed
     this.#credentials = new RevokedTable(seed, CREDENTIAL_PREFIX.length)
     this.#tokens = new RevokedTable(seed, 0)
     this.#users = new RevokedTable(seed, PPID_PREFIX.length)
@@ -50,6 +52,62 @@ export class Revocations {
     // Written so that a time that is not a number counts as old.
     if (cutoffMs === ABSENT || !(createdMs > cutoffMs)) return { by: 'user', sinceMs: firstMs }
     return user % 2 === 1 ? { by: 'user', sinceMs: this.#revokedAgain.get(ppid) } : undefined
+  }
+
+  /**
+   * What is revoked here and not in `other`, by hash; both must have the same seed. A user whom `other` has reinstated after the last
+   * reinstatement known here is not missing: the later statement replaces what is known here. Tokens revoked before `tokensSinceMs`
+   * have expired and are left out.
+   */
+  missingFrom(other: Revocations, tokensSinceMs = Number.NEGATIVE_INFINITY): Revocations {
+    if (other.#seed[0] !== this.#seed[0] || other.#seed[1] !== this.#seed[1])
+      throw new TypeError('only tables of the same seed can be compared')
+    const missing = new Revocations(this.#seed)
+    this.#credentials.forEach((low, high, atMs) => {
+      if (other.#credentials.getHashed(low, high) === ABSENT) missing.#credentials.setHashed(low, high, atMs)
+    })
+    this.#tokens.forEach((low, high, atMs) => {
+      if (atMs >= tokensSinceMs && other.#tokens.getHashed(low, high) === ABSENT) missing.#tokens.setHashed(low, high, atMs)
+    })
+    this.#users.forEach((low, high, user) => {
+      if (!other.#covers(low, high, user, this.#cutoffs.getHashed(low, high))) missing.#addUser(low, high, user, this)
+    })
+    return missing
+  }
+
+  /** Adds everything that is revoked in `other`, which must have the same seed. */
+  addAll(other: Revocations): void {
+    const lower = (into: RevokedTable) => (low: number, high: number, atMs: number) => {
+      const known = into.getHashed(low, high)
+      into.setHashed(low, high, known === ABSENT ? atMs : Math.min(known, atMs))
+    }
+    other.#credentials.forEach(lower(this.#credentials))
+    other.#tokens.forEach(lower(this.#tokens))
+    other.#users.forEach((low, high, user) => {
+      this.#addUser(low, high, user, other)
+    })
+  }
+
+  /** Whether all that a user record elsewhere revokes is revoked here, or was settled here by a later reinstatement. */
+  #covers(low: number, high: number, user: number, cutoffMs: number): boolean {
+    const known = this.#users.getHashed(low, high)
+    if (known === ABSENT) return false
+    if (known % 2 === 1) return true
+    const knownCutoffMs = this.#cutoffs.getHashed(low, high)
+    return user % 2 === 1 ? knownCutoffMs > cutoffMs : knownCutoffMs >= cutoffMs
+  }
+
+  /** Merges a user record of `from` into this one. Where both have one, everything that either revokes is revoked. */
+  #addUser(low: number, high: number, user: number, from: Revocations): void {
+    const known = this.#users.getHashed(low, high)
+    const firstMs = Math.floor((known === ABSENT ? user : Math.min(known, user)) / 2)
+    const isRevoked = user % 2 === 1 || (known !== ABSENT && known % 2 === 1)
+    this.#users.setHashed(low, high, firstMs * 2 + (isRevoked ? 1 : 0))
+    const cutoffMs = Math.max(this.#cutoffs.getHashed(low, high), from.#cutoffs.getHashed(low, high))
+    if (cutoffMs === ABSENT) return
+    this.#cutoffs.setHashed(low, high, cutoffMs)
+    const again = from.#revokedAgain.getHashed(low, high)
+    if (isRevoked) this.#revokedAgain.setHashed(low, high, again === ABSENT ? firstMs : again)
   }
 
   revokeCredential(id: CredentialId, atMs: number): void {

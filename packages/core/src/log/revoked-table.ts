@@ -19,7 +19,7 @@ const NUMBER_MAX = 2 ** 52
 /**
  * A map from ids to whole numbers below 2^52 that keeps 64-bit keyed hashes instead of the ids: 22 to 32 bytes each, whatever their length. Two ids
  * with one hash (2^-64 for each pair, and nobody can aim for it) share a number; for revocations that errs on the side of refusing. Ids
- * cannot be listed or removed.
+ * cannot be listed or removed, but tables of the same seed can be compared hash by hash.
  */
 export class RevokedTable {
   readonly #key0: number
@@ -62,6 +62,26 @@ export class RevokedTable {
     if (known === ABSENT || !(known <= value)) this.#put(part, value)
   }
 
+  /** Every hash with its number, for comparisons with a table of the same seed. */
+  forEach(visit: (low: number, high: number, value: number) => void): void {
+    for (const part of this.#parts)
+      part.forEach((low, high, valueLow, valueHigh) => {
+        visit(low, high, (valueHigh >>> 0) * 0x1_0000_0000 + (valueLow >>> 0))
+      })
+  }
+
+  /** `get` for an id of which only the hash is known. */
+  getHashed(low: number, high: number): number {
+    return this.#part(high).get(low, high)
+  }
+
+  /** `set` for an id of which only the hash is known. */
+  setHashed(low: number, high: number, value: number): void {
+    this.#hash[0] = low
+    this.#hash[1] = high
+    this.#put(this.#part(high), value)
+  }
+
   #put(part: Part, value: number): void {
     if (!Number.isSafeInteger(value) || value < 0 || value >= NUMBER_MAX) throw new TypeError(`a table cannot hold ${value}`)
     const added = part.put(this.#hash[0] as number, this.#hash[1] as number, value | 0, Math.floor(value / 0x1_0000_0000))
@@ -76,7 +96,11 @@ export class RevokedTable {
     keyedHash(id, this.#idStart, this.#key0, this.#key1, hash)
     // Two zero words mark an empty slot.
     if (hash[0] === 0 && hash[1] === 0) hash[0] = 1
-    return this.#parts[this.#partShift === 0 ? 0 : (hash[1] as number) >>> this.#partShift] as Part
+    return this.#part(hash[1] as number)
+  }
+
+  #part(high: number): Part {
+    return this.#parts[this.#partShift === 0 ? 0 : high >>> this.#partShift] as Part
   }
 
   #spread(): void {

@@ -13,11 +13,21 @@ export class SiteContents {
   settings: SiteSettings = { bearer: 'off', holderProof: 'required', credentialTtlSecondsMax: undefined }
   hasSite = false
   readonly revocations: Revocations
-  readonly issuers = new IssuerRegister()
+  issuers: IssuerRegister
+  #ownsIssuers: boolean
 
-  constructor(seed: TableSeed, head: LogHead) {
+  /**
+   * With `base` these are the contents after further entries: issuers and settings go on from those of `base`, which stays as it is, while
+   * `revocations` has only what came since.
+   */
+  constructor(seed: TableSeed, head: LogHead, base?: SiteContents) {
     this.head = head
     this.revocations = new Revocations(seed)
+    this.issuers = base?.issuers ?? new IssuerRegister()
+    this.#ownsIssuers = base === undefined
+    if (base === undefined) return
+    this.settings = base.settings
+    this.hasSite = base.hasSite
   }
 
   apply(entry: CheckedEntry): void {
@@ -36,16 +46,16 @@ export class SiteContents {
         this.revocations.revokeToken(body.token_sha256, msOf(body.revoked_at))
         break
       case 'issuer.trusted':
-        this.issuers.trust(body, msOf(entry.at))
+        this.#ownIssuers().trust(body, msOf(entry.at))
         break
       case 'issuer.distrusted':
-        this.issuers.distrust(body.issuer, msOf(entry.at))
+        this.#ownIssuers().distrust(body.issuer, msOf(entry.at))
         break
       case 'key.retired':
-        this.issuers.retire(body.issuer, body.key_id, msOf(body.at))
+        this.#ownIssuers().retire(body.issuer, body.key_id, msOf(body.at))
         break
       case 'key.compromised':
-        this.issuers.compromise(body.issuer, body.key_id, msOf(body.at))
+        this.#ownIssuers().compromise(body.issuer, body.key_id, msOf(body.at))
         break
       case 'site.changed':
         this.#change(body, this.#isOffUntilNow(body) ? entry.at : undefined)
@@ -79,6 +89,13 @@ export class SiteContents {
       default:
         unknownKind(line)
     }
+  }
+
+  /** Copied before the first change, because most entries change no issuer. */
+  #ownIssuers(): IssuerRegister {
+    if (!this.#ownsIssuers) this.issuers = this.issuers.clone()
+    this.#ownsIssuers = true
+    return this.issuers
   }
 
   #addIssuer(line: IssuerLine, asOf: string): void {

@@ -95,6 +95,8 @@ export interface SnapshotEnd {
 }
 
 export const COMPROMISED_KEYS_MAX = 1024
+/** A snapshot leaves out tokens that were revoked longer ago than this: they live an hour at most, and a day allows for wrong clocks. */
+export const TOKEN_REVOCATIONS_KEPT_MS = (3600 + 86_400) * 1000
 
 /** Undefined for anything but a line with exactly its members, each in its grammar. The answer is a copy. */
 export function parseSnapshotLine(value: unknown): SnapshotHead | EpochLine | SnapshotLine | SnapshotEnd | undefined {

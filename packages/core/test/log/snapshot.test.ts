@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { CheckedEntry } from '../../src/log/chain.ts'
 import type { HeadProof } from '../../src/log/head-age.ts'
 import { COMPROMISED_KEYS_MAX, parseSnapshotLine, type SnapshotHead, type SnapshotLine } from '../../src/log/snapshot.ts'
-import { createSiteView, type SiteView } from '../../src/log/view.ts'
+import { createSiteView, type LoadEvidence, type SiteView } from '../../src/log/view.ts'
 import {
   activeKey,
   at,
@@ -70,10 +70,10 @@ const proofOf = ({ site_id, epoch, seq, hash, as_of, max_age_seconds }: Snapshot
 })
 
 /** Loads, or gives the reason why not. */
-function load(view: SiteView, head: SnapshotHead, lines: readonly SnapshotLine[]) {
+function load(view: SiteView, head: SnapshotHead, lines: readonly SnapshotLine[], evidence?: LoadEvidence) {
   const loading = view.beginLoad(head)
   for (const line of lines) loading.add(line)
-  return loading.commit(proofOf(head))
+  return loading.commit(proofOf(head), evidence)
 }
 
 describe('parseSnapshotLine', () => {
@@ -137,6 +137,7 @@ describe('loading a snapshot', () => {
         expect(load(view, plain.snapshotHead(done, entries[done - 1]?.hash), lines)).toBe('loaded')
         expect(answersOf(view)).toEqual(answersOf(viewOf(entries.slice(0, done))))
         for (const entry of entries.slice(done)) expect(view.apply(entry)).toBe('applied')
+        expect(prove(view)).toBe('proven')
         expect(view.head).toEqual(viewOf(entries).head)
         expect(answersOf(view)).toEqual(answersOf(viewOf(entries)))
       }),
@@ -154,7 +155,7 @@ describe('loading a snapshot', () => {
     }
   })
 
-  it('does not go back behind what has been applied, proven or not, unless the view has been contradicted', () => {
+  it('does not go back behind a proven head, also when the view has been contradicted', () => {
     const view = createSiteView({ siteId: SITE, seed: SEED })
     load(view, HEAD, [SITE_LINE, { type: 'credential', credential_id: credential(1), revoked_at: at(1) }])
     const older = { ...HEAD, seq: HEAD.seq - 1, hash: token(6) }
@@ -162,7 +163,8 @@ describe('loading a snapshot', () => {
     expect(view.credentialRevocation(credential(1))).toBeDefined()
     view.proveHead({ ...proofOf(HEAD), hash: token(8) }, { wallMs: Date.parse(HEAD.as_of), monotonicMs: 0 })
     expect(view.fault).toBe('fork')
-    expect(load(view, older, [SITE_LINE])).toBe('loaded')
+    expect(load(view, older, [SITE_LINE])).toBe('lower_head')
+    expect(load(view, HEAD, [SITE_LINE])).toBe('loaded')
   })
 
   it('changes nothing until it is committed, and then everything at once', () => {
@@ -185,7 +187,7 @@ describe('loading a snapshot', () => {
     const clocks = { wallMs: msAt(0), monotonicMs: 0 }
     view.proveHead({ siteId: SITE, ...view.head, asOfMs: msAt(0), maxAgeSeconds: 60 }, clocks)
     expect(view.apply(entries[3] as CheckedEntry)).toBe('hole')
-    expect(load(view, HEAD, [SITE_LINE])).toBe('loaded')
+    expect(load(view, HEAD, [SITE_LINE], { hasProvenEntry: true })).toBe('loaded')
     expect(view).toMatchObject({ trusted: true, fault: undefined })
     expect(view.ageMs(clocks)).toBe(Infinity)
     expect(view.proveHead({ siteId: SITE, ...view.head, asOfMs: msAt(0), maxAgeSeconds: 60 }, clocks)).toBe('proven')
@@ -197,31 +199,32 @@ describe('loading a snapshot', () => {
     ['from before what is known', 'lower_head', { ...HEAD, seq: 1 }, [SITE_LINE]],
     ['that ends otherwise where we are', 'fork', { ...HEAD, seq: 2 }, [SITE_LINE]],
     ['that says nothing of the site', 'incomplete', HEAD, []],
+    ['of which nothing shows that it extends the proven head', 'unlinked_head', HEAD, [SITE_LINE]],
+    ['of another epoch that no statement leads to', 'unlinked_epoch', { ...HEAD, epoch: 'fedcba9876543210' }, [SITE_LINE]],
   ] as const)('refuses one %s and leaves all as it was', async (_, outcome, head, lines) => {
     const entries = await logOf(revocations(2))
     const view = viewOf(entries)
     view.proveHead({ siteId: SITE, ...view.head, asOfMs: msAt(0), maxAgeSeconds: 60 }, { wallMs: msAt(0), monotonicMs: 0 })
-    expect(load(view, head, lines)).toBe(outcome)
+    expect(load(view, head, lines, { hasProvenEntry: outcome === 'incomplete' })).toBe(outcome)
     expect(view.head.seq).toBe(2)
     expect(view.credentialRevocation(credential(1))).toBeDefined()
     expect(view.apply(entries[1] as CheckedEntry)).toBe('known')
   })
 
-  it('heals a view that was fed entries which a proof then contradicted', async () => {
-    const view = viewOf(await logOf(revocations(9)))
-    expect(load(view, { ...HEAD, seq: 7 }, [SITE_LINE])).toBe('lower_head')
-    view.proveHead({ ...proofOf(HEAD), seq: 7 }, { wallMs: Date.parse(HEAD.as_of), monotonicMs: 0 })
-    expect(view.fault).toBe('lower_head')
-    expect(load(view, { ...HEAD, seq: 7 }, [SITE_LINE])).toBe('loaded')
-    expect(view.head.seq).toBe(7)
-    expect(view.credentialRevocation(credential(1))).toBeUndefined()
-  })
-
-  it('takes a lower head of another epoch: a restored store begins anew', async () => {
-    const view = viewOf(await logOf(revocations(9)))
-    view.proveHead({ siteId: SITE, ...view.head, asOfMs: msAt(0), maxAgeSeconds: 60 }, { wallMs: msAt(0), monotonicMs: 0 })
-    expect(load(view, { ...HEAD, epoch: 'fedcba9876543210', seq: 1 }, [SITE_LINE])).toBe('loaded')
-    expect(view.head).toMatchObject({ epoch: 'fedcba9876543210', seq: 1 })
+  it('A256 replaces entries that were never proven, contradicted or not', async () => {
+    const entries = await logOf(revocations(9))
+    for (const isContradicted of [false, true]) {
+      const view = createSiteView({ siteId: SITE, seed: SEED })
+      const proven = { ...HEAD, hash: entries[6]?.hash ?? '' }
+      load(view, proven, [SITE_LINE])
+      for (const entry of entries.slice(7)) expect(view.apply(entry)).toBe('applied')
+      expect(view.credentialRevocation(credential(8))).toBeDefined()
+      if (isContradicted) view.proveHead(proofOf(proven), { wallMs: Date.parse(HEAD.as_of), monotonicMs: 0 })
+      expect(view.fault).toBe(isContradicted ? 'lower_head' : undefined)
+      expect(load(view, proven, [SITE_LINE])).toBe('loaded')
+      expect(view.head.seq).toBe(7)
+      expect(view.credentialRevocation(credential(8))).toBeUndefined()
+    }
   })
 
   it.each([
@@ -268,4 +271,9 @@ const SITE_STATE = { bearer: 'on', holder_proof: 'optional', credential_ttl_seco
 async function trustUnderNewName(view: SiteView): Promise<void> {
   const body = { issuer: issuer(1), keys: [activeKey('new-name', 1)], scope: null, credential_ttl_seconds_max: null }
   for (const entry of await logOf([{ kind: 'issuer.trusted', body }], view.head)) expect(view.apply(entry)).toBe('applied')
+  expect(prove(view)).toBe('proven')
+}
+
+function prove(view: SiteView) {
+  return view.proveHead({ siteId: SITE, ...view.head, asOfMs: msAt(0), maxAgeSeconds: 60 }, { wallMs: msAt(0), monotonicMs: 0 })
 }

@@ -11,7 +11,7 @@ const SITE_STATE: Saying = { kind: 'site.changed', body: { bearer: 'on', holder_
 /** What becomes of somebody who has nothing but the lines of this view. */
 function loadedFrom(view: SiteView): SiteView {
   const head: SnapshotHead = { type: 'head', site_id: SITE, ...view.head, as_of: at(100), max_age_seconds: 60 }
-  const loaded = createSiteView({ siteId: SITE })
+  const loaded = createSiteView({ siteId: SITE, entriesAreProven: true })
   const loading = loaded.beginLoad(head)
   for (const line of stateLines(view)) {
     const read = parseSnapshotLine(JSON.parse(JSON.stringify(line)))

@@ -13,7 +13,10 @@ export interface GuardOptions {
   readonly siteId: string
   /** A key of the site with `feed:read`, and with `tokens:introspect` where bearer tokens are taken. */
   readonly apiKey: string
-  /** How old the knowledge of revocations may be before everything is refused, 1 to 3600. Default 30. */
+  /**
+   * How old the revocation data may become before the guard rejects everything, 1 to 3600. Default 30. The signed heads of the site may state a smaller
+   * bound, which then applies.
+   */
   readonly maxStalenessSeconds?: number
   /** The keys that may sign for the log, as Multikey by `kid`. Default: those that the service's discovery lists. */
   readonly feedKeys?: Readonly<Record<string, string>>
@@ -31,7 +34,7 @@ export interface GuardOptions {
   readonly publicOrigin?: string
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>
   readonly clock?: GuardClock
-  /** Told whenever `ready`, `connection` or `problem` has changed. Default: problems are written to the console. */
+  /** Called when `ready`, `connection`, `problem` or `carriedRevocations` has changed. Default: the console shows problems and carried revocations. */
   readonly onStateChange?: (state: GuardState) => void
   readonly [FAIL_OPEN]?: true
   readonly [PLAIN_HTTP]?: true

@@ -1,4 +1,4 @@
-import type { Connection, ViewProblem } from '../view/view-client.ts'
+import type { Connection, LogFork, ViewProblem } from '../view/view-client.ts'
 
 export interface GuardState {
   /** Whether a good credential would be let in now. */
@@ -9,6 +9,13 @@ export interface GuardState {
   readonly seq: number
   /** How many revocations are known. */
   readonly revocations: number
+  /**
+   * How many revocations of a former epoch stay in effect here although the current epoch of the log lacks them, for example after a restore from an
+   * older backup. Absent when there are none.
+   */
+  readonly carriedRevocations?: number
+  /** Both heads, while the service offers a log that does not extend the one this guard has proof of. Meanwhile it rejects everything. */
+  readonly fork?: LogFork
   readonly connection: Connection
   /** What stands in the way, in a word and in a sentence for the operator. Gone when it is mended. */
   readonly problem?: ViewProblem

@@ -34,7 +34,7 @@ export interface TestLog {
 /** `start` is where a log goes on after a restore: same place, other epoch, what it said before taken along. */
 export function createTestLog(siteId: SiteId, epoch: string): TestLog {
   const entries: Entry[] = []
-  const view = createSiteView({ siteId })
+  const view = createSiteView({ siteId, entriesAreProven: true })
   let head: LogHead = { epoch, seq: 0, hash: GENESIS_HASH }
   return {
     get head() {

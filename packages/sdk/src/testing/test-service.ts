@@ -1,10 +1,14 @@
 import {
   createSha256,
   type Entry,
+  EPOCH_STATEMENTS_MAX,
+  type EpochLine,
+  type EpochStatement,
   formatTime,
   type PrivateKey,
   type SiteId,
   type SnapshotHead,
+  signEpochStatement,
   signHeartbeat,
   signSnapshot,
 } from '@countersign/core'
@@ -32,8 +36,8 @@ export interface TestService {
   readonly network: TestNetwork
   /** `cut`: connections break and new ones fail. `silent`: they stay open and nothing comes. `refusing`: the API key is no longer good. */
   become(network: TestNetwork): void
-  /** The log goes on in another one: the cursors of the old one are no good. */
-  follow(log: TestLog): void
+  /** The log goes on in another one: the cursors of the old one are invalid. Snapshots announce its epoch with the statements given so far. */
+  follow(log: TestLog, announced?: Pick<EpochStatement, 'epoch' | 'previous' | 'at'>): void
   close(): void
 }
 
@@ -70,6 +74,7 @@ export function createTestService(options: TestServiceOptions): TestService {
   let maxAgeSeconds = 60
   let network: TestNetwork = 'well'
   let cancelHeartbeat = () => {}
+  const epochs: Pick<EpochStatement, 'epoch' | 'previous' | 'at'>[] = []
   const followers = new Set<Follower>()
   const acknowledged = new Map<string, { epoch: string; seq: number }>()
   const encoder = new TextEncoder()
@@ -96,7 +101,11 @@ export function createTestService(options: TestServiceOptions): TestService {
     const { epoch, seq, hash } = log.head
     const as_of = formatTime(clock.nowMs)
     const head: SnapshotHead = { type: 'head', site_id: siteId, epoch, seq, hash, as_of, max_age_seconds: maxAgeSeconds }
-    const lines = [head, ...log.lines()].map((line) => `${JSON.stringify(line)}\n`)
+    const signed = await Promise.all(
+      epochs.slice(-EPOCH_STATEMENTS_MAX).map((epoch) => signEpochStatement({ site_id: siteId, ...epoch, kid: feedKey.kid }, feedKey.key)),
+    )
+    const statements = signed.map((statement): EpochLine => ({ type: 'epoch', ...statement }))
+    const lines = [head, ...statements, ...log.lines()].map((line) => `${JSON.stringify(line)}\n`)
     const sha256 = createSha256()
     const pieces: Uint8Array[] = []
     for (let i = 0; i < lines.length; i += LINES_IN_A_PIECE) pieces.push(encoder.encode(lines.slice(i, i + LINES_IN_A_PIECE).join('')))
@@ -208,8 +217,9 @@ export function createTestService(options: TestServiceOptions): TestService {
       // Nobody tells either side: what was open stays so, and is lost all the same.
       if (next === 'silent') followers.clear()
     },
-    follow(next) {
+    follow(next, announced) {
       log = next
+      if (announced !== undefined) epochs.push(announced)
       keptFromSeq = 0
       breakAll()
     },

@@ -109,8 +109,11 @@ export interface TestSite {
   /** Connections stay open and nothing comes any more. */
   silenceFeed(): Promise<void>
   mendFeed(): Promise<void>
-  /** What a restore from a backup does: a log that knows only the issuer and the settings of now, in another epoch unless told otherwise. */
-  restore(options?: { readonly keepEpoch?: boolean }): Promise<void>
+  /**
+   * What a restore from an old backup does: a log that knows only the issuer and the current settings, in a new epoch that signed statements announce.
+   * `keepEpoch`: in the same epoch, as when a disk is set back. `isUnannounced`: without a statement.
+   */
+  restore(options?: { readonly keepEpoch?: boolean; readonly isUnannounced?: boolean }): Promise<void>
   rotateFeedKey(): Promise<void>
   /** The issuers that the site trusts, as the log states them: to have another test site trust them too. */
   readonly issuers: readonly IssuerState[]
@@ -325,10 +328,14 @@ export async function createTestSite(options: TestSiteOptions = {}): Promise<Tes
       service.become('well')
       await settle()
     },
-    async restore({ keepEpoch = false } = {}) {
+    async restore({ keepEpoch = false, isUnannounced = false } = {}) {
+      const [, kept] = log.entries
+      if (kept === undefined) throw new TypeError('a test log begins with two entries')
+      const previous = { epoch: kept.epoch, seq: kept.seq, hash: kept.hash }
       log = createTestLog(siteId, keepEpoch ? log.head.epoch : randomEpoch())
       await begin(log)
-      service.follow(log)
+      const statement = { epoch: log.head.epoch, previous, at: nowText() }
+      service.follow(log, keepEpoch || isUnannounced ? undefined : statement)
       await settle()
     },
     async close() {

@@ -1,20 +1,30 @@
 import {
   type Clocks,
   checkEntry,
+  checkEpochStatement,
   checkHeartbeat,
   checkSnapshot,
   createSiteView,
   createTimeMark,
+  type EpochStatement,
   type HeadProof,
+  type Heartbeat,
+  type LoadEvidence,
+  type LogHead,
+  type Proven,
   parseEntry,
   parseHeartbeat,
   type SiteId,
   type SiteView,
+  type SnapshotHead,
 } from '@countersign/core'
 import { type Acknowledger, createAcknowledger } from './acknowledger.ts'
 import type { GuardClock } from './clock.ts'
+import { createContradictions } from './contradictions.ts'
 import type { FeedKeys } from './feed-keys.ts'
+import { LogFault, loadFault } from './log-fault.ts'
 import { type Service, ServiceFault } from './service.ts'
+import { showsEntry } from './shown-entry.ts'
 import { readSnapshot } from './snapshot-reader.ts'
 import { createSseReader, type SseEvent } from './sse-reader.ts'
 
@@ -26,11 +36,21 @@ export interface ViewProblem {
   readonly detail: string
 }
 
+/** Two heads that cannot both be true: the one that this verifier has proof of, and the one that the service signs now. */
+export interface LogFork {
+  readonly proven: LogHead
+  readonly offered: LogHead
+}
+
 /** A view of a site's log that keeps itself up to date: a snapshot first, then the feed, and again whenever the two do not fit. */
 export interface ViewClient {
   readonly view: SiteView
   readonly connection: Connection
   readonly problem: ViewProblem | undefined
+  /** Set while the service offers a log that does not extend the proven head. Meanwhile everything is rejected. */
+  readonly fork: LogFork | undefined
+  /** The last signed heartbeat that proved the head of the view. */
+  readonly provenHeartbeat: Heartbeat | undefined
   /** How old the knowledge may be at most. Infinite before the first snapshot and from the moment at which something does not fit until the next. */
   ageMs(): number
   /** The time to decide by, which never runs back; undefined after a jump of the clock that nothing has explained yet. */
@@ -46,17 +66,6 @@ export interface ViewClientOptions {
   readonly clock: GuardClock
   /** Called whenever something may have changed: entries applied, a head proven, trust lost, a connection made or lost. */
   readonly onChange: () => void
-}
-
-/** What came cannot be the log that was followed so far, or cannot be read: nothing counts until a new snapshot is in. */
-class LogFault extends Error {
-  override readonly name = 'LogFault'
-  readonly code: string
-
-  constructor(code: string) {
-    super(`what the service sent is not the log that was followed so far (${code}); a new snapshot is needed`)
-    this.code = code
-  }
 }
 
 const RETRY_MS_DEFAULT = 1_000
@@ -76,13 +85,16 @@ export function createViewClient(options: ViewClientOptions): ViewClient {
 class FeedFollower implements ViewClient {
   readonly view: SiteView
   connection: Connection = 'idle'
-  problem: ViewProblem | undefined
+  fork: LogFork | undefined
+  provenHeartbeat: Heartbeat | undefined
+  #problem: ViewProblem | undefined
   readonly #service: Service
   readonly #keys: FeedKeys
   readonly #clock: GuardClock
   readonly #onChange: () => void
   readonly #mark = createTimeMark()
   readonly #acks: Acknowledger
+  readonly #contradictions = createContradictions()
   readonly #closing = new AbortController()
   #isLoaded = false
   #failures = 0
@@ -102,6 +114,10 @@ class FeedFollower implements ViewClient {
     this.#clock = clock
     this.#onChange = onChange
     this.#acks = createAcknowledger((head) => service.acknowledge(head, this.#closing.signal), clock)
+  }
+
+  get problem(): ViewProblem | undefined {
+    return this.#problem ?? this.#contradictions.problem(this.#clock.read())
   }
 
   ageMs(): number {
@@ -148,17 +164,42 @@ class FeedFollower implements ViewClient {
     const sentMs = this.#clock.read().monotonicMs
     this.#reloadedMs = sentMs
     const chunks = await this.#service.snapshot(signal)
-    const { head, end, received, load } = await readSnapshot(chunks, (first) => this.view.beginLoad(first))
+    const { head, epochs, end, received, load } = await readSnapshot(chunks, (first) => this.view.beginLoad(first))
     const key = await this.#keys.find(end.kid, signal)
     const proof = key && (await checkSnapshot(head, end, received, key))
     if (proof === undefined) throw new LogFault('snapshot_unsigned')
+    const evidence = await this.#findEvidence(head, epochs, signal)
     signal.throwIfAborted()
-    const loaded = load.commit(proof)
-    if (loaded !== 'loaded') throw new LogFault(loaded)
+    const { provenHead } = this.view
+    const loaded = load.commit(proof, evidence)
+    const { epoch, seq, hash } = head
+    const isFork = loaded === 'fork' || loaded === 'lower_head' || loaded === 'unlinked_head'
+    this.fork = isFork && provenHead ? { proven: provenHead, offered: { epoch, seq, hash } } : undefined
+    if (loaded !== 'loaded') throw loadFault(loaded, provenHead, head)
+    // Whatever contradicted itself before, an operator has begun a new log.
+    if (provenHead?.epoch !== epoch) this.#contradictions.forget()
     this.#isLoaded = true
     // It was asked for at `sentMs`, so since then it has been getting older, however long it was under way.
     this.#prove(proof, { ...this.#clock.read(), monotonicMs: sentMs })
     this.#settle()
+  }
+
+  /** Asks for what the view needs to see before it replaces its proven head by this one. */
+  async #findEvidence(head: SnapshotHead, epochs: readonly EpochStatement[], signal: AbortSignal): Promise<LoadEvidence> {
+    const { provenHead: proven } = this.view
+    if (proven === undefined) return {}
+    if (head.epoch === proven.epoch) {
+      const hasProvenEntry = head.seq !== proven.seq && (await showsEntry(this.#service, proven, signal))
+      if (hasProvenEntry && head.seq < proven.seq)
+        throw new ServiceFault('node_behind', 'this node of the service lags behind another one; the guard tries again')
+      return { hasProvenEntry }
+    }
+    const signed: EpochStatement[] = []
+    for (const statement of epochs) {
+      const key = await this.#keys.find(statement.kid, signal)
+      if (key !== undefined && (await checkEpochStatement(statement, key))) signed.push(statement)
+    }
+    return { epochs: signed }
   }
 
   async #read(signal: AbortSignal): Promise<void> {
@@ -166,7 +207,7 @@ class FeedFollower implements ViewClient {
     const { epoch, seq } = this.view.head
     const chunks = await this.#service.feed(`${epoch}.${seq}`, signal)
     this.#acks.renew()
-    this.problem = undefined
+    this.#problem = undefined
     this.#become('following')
     this.#provenMs = this.#clock.read().monotonicMs
     this.#behindSeq = -1
@@ -184,7 +225,7 @@ class FeedFollower implements ViewClient {
   }
 
   #unproven(): ServiceFault {
-    return new ServiceFault(this.problem?.code ?? 'no_heartbeat', this.problem?.detail ?? 'the service sends no heartbeats')
+    return new ServiceFault(this.#problem?.code ?? 'no_heartbeat', this.#problem?.detail ?? 'the service sends no heartbeats')
   }
 
   async #take({ event, data, id }: SseEvent, signal: AbortSignal): Promise<void> {
@@ -214,25 +255,26 @@ class FeedFollower implements ViewClient {
     const proof = heartbeat && key && (await checkHeartbeat(heartbeat, key))
     if (proof === undefined) {
       const why = key === undefined ? 'none of the feed keys signed it' : 'its signature does not hold'
-      this.problem = { code: 'heartbeat_unsigned', detail: `the service sends heartbeats that prove nothing: ${why}` }
-    } else this.#prove(proof, received)
+      this.#problem = { code: 'heartbeat_unsigned', detail: `the service sends heartbeats that prove nothing: ${why}` }
+    } else if (this.#prove(proof, received) === 'proven') this.provenHeartbeat = heartbeat
   }
 
-  #prove(proof: HeadProof, received: Clocks): void {
+  #prove(proof: HeadProof, received: Clocks): Proven {
     const proven = this.view.proveHead(proof, received)
     if (proven === 'too_early') {
-      this.problem = { code: 'clock_behind', detail: 'the clock of this machine is more than 5 s behind that of the service; set it' }
+      this.#problem = { code: 'clock_behind', detail: 'the clock of this machine is more than 5 s behind that of the service; set it' }
     } else if (proven === 'proven') {
       this.#provenMs = received.monotonicMs
       this.#mark.confirm(proof.asOfMs, received.monotonicMs)
       this.#failures = 0
-      this.problem = undefined
+      this.#problem = undefined
     } else if (proven === 'behind') {
       // The entries before it should have come before it. They may still, once.
       const { seq } = this.view.head
       if (this.#behindSeq === seq) throw new ServiceFault('entries_missing', 'the service has entries that it did not send')
       this.#behindSeq = seq
     } else if (proven !== 'outdated') throw new LogFault(proven)
+    return proven
   }
 
   /** Says how long to wait. Whatever cannot be the log takes the trust away at once, before anything else is asked. */
@@ -242,9 +284,11 @@ class FeedFollower implements ViewClient {
     // Conflict and Gone: the service cannot go on from where we are.
     const isDoubt = status === undefined || status === 409 || status === 410
     const mayReload = isDoubt && this.#isLoaded && this.#clock.read().monotonicMs - this.#reloadedMs >= RELOAD_MS_MIN
+    const isCursorUnknown = status === 409 && this.view.head.seq !== this.view.provenHead?.seq
     if (isDoubt) this.#isLoaded = false
     const code = error instanceof LogFault || error instanceof ServiceFault ? error.code : 'answer_unreadable'
-    this.problem = { code, detail: error instanceof Error ? error.message : String(error) }
+    this.#problem = { code, detail: error instanceof Error ? error.message : String(error) }
+    if (isCursorUnknown || code === 'fork' || code === 'lower_head') this.#contradictions.note(this.#clock.read())
     const backoffMs = this.#backoffMs()
     if (mayReload) return 0
     if (status === 401 || status === 403 || status === 404) return REFUSED_MS * (0.5 + Math.random() / 2)
@@ -276,7 +320,8 @@ class FeedFollower implements ViewClient {
 
   #settle(): void {
     this.#hasNews = false
-    this.#acks.note(this.view.head)
+    // Only what a signature covers: another node, or the next snapshot, may not know the rest.
+    if (this.view.provenHead !== undefined) this.#acks.note(this.view.provenHead)
     this.#onChange()
   }
 }

@@ -1,21 +1,26 @@
 import { createHash } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import {
+  EPOCH_STATEMENTS_MAX,
+  type EpochLine,
   formatTime,
   GENESIS_HASH,
   type Ppid,
   type PrivateKey,
+  type SiteId,
   type SiteView,
   type SnapshotHead,
+  signEpochStatement,
   signSnapshot,
   stateLines,
+  TOKEN_REVOCATIONS_KEPT_MS,
 } from '@countersign/core'
 import { limits } from '@countersign/core/contract'
 import { sealOf } from '../store/seal.ts'
 import type { EntryRecord, Store } from '../store/store.ts'
 
 export interface SnapshotOrder {
-  readonly store: Pick<Store, 'siteRecordsAfter'>
+  readonly store: Pick<Store, 'siteRecordsAfter' | 'epochLinks'>
   /** What the node knows of the site. The snapshot is as of its head at the moment of the order, however far it gets meanwhile. */
   readonly view: SiteView
   /** A time before the store was asked for what the view knows. */
@@ -24,8 +29,6 @@ export interface SnapshotOrder {
 }
 
 const PAGE = 1000
-/** Tokens that were revoked so long ago have ended since, however wrong a clock may be. */
-const TOKEN_KEPT_MS = (limits.token_ttl_seconds_max + 86_400) * 1000
 
 /**
  * All that a verifier of the site must know, in signed lines. The site and its issuers are written down from the view, what was revoked from the log
@@ -47,7 +50,7 @@ async function* pieces(
 ): AsyncGenerator<Uint8Array> {
   const { site_id: siteId, epoch, seq: seqMax } = head
   const digest = createHash('sha256')
-  const tokensSince = formatTime(asOfMs - TOKEN_KEPT_MS)
+  const tokensSince = formatTime(asOfMs - TOKEN_REVOCATIONS_KEPT_MS)
   let lines = 0
   const piece = (texts: readonly string[]): Uint8Array => {
     lines += texts.length
@@ -56,7 +59,8 @@ async function* pieces(
     return bytes
   }
 
-  yield piece([head, ...state].map((line) => JSON.stringify(line)))
+  const epochs = await epochLines(store, siteId, signer)
+  yield piece([head, ...epochs, ...state].map((line) => JSON.stringify(line)))
   let [seq, hash] = [0, GENESIS_HASH]
   while (seq < seqMax) {
     const page = await store.siteRecordsAfter(siteId, seq, Math.min(PAGE, seqMax - seq))
@@ -74,6 +78,21 @@ async function* pieces(
   if (hash !== head.hash) throw new Error(`the log of ${siteId} does not lead to its head at ${seqMax}`)
   const end = await signSnapshot(head, { lines, sha256: digest.digest('hex') }, signer.kid, signer.key)
   yield Buffer.from(`${JSON.stringify(end)}\n`)
+}
+
+/** How the epoch of the log began, and those before it. Signed again for each snapshot, by the key that signs now. */
+async function epochLines(
+  store: Pick<Store, 'epochLinks'>,
+  siteId: SiteId,
+  { kid, key }: SnapshotOrder['signer'],
+): Promise<readonly EpochLine[]> {
+  const lines: EpochLine[] = []
+  for (const { epoch, previous, atMs } of await store.epochLinks(siteId, EPOCH_STATEMENTS_MAX)) {
+    const { seq, hash } = previous
+    const fields = { site_id: siteId, epoch, previous: { epoch: previous.epoch, seq, hash }, at: formatTime(atMs), kid }
+    lines.push({ type: 'epoch', ...(await signEpochStatement(fields, key)) })
+  }
+  return lines
 }
 
 /** A line has the members of its entry and a type, so the text of the body will do as it is. Undefined for what needs no line of its own. */

@@ -17,7 +17,7 @@ export interface Snapshots {
 const PER_KEY_MAX = 32
 
 export interface SnapshotParts {
-  readonly store: Pick<Store, 'site' | 'logPosition' | 'siteRecordsAfter'>
+  readonly store: Pick<Store, 'site' | 'logPosition' | 'siteRecordsAfter' | 'epochLinks'>
   readonly views: LiveViews
   readonly clock: Clock
   readonly keys: Pick<ServiceKeys, 'feedKey'>

@@ -285,7 +285,7 @@ class FollowedLog implements LiveViews {
       if (checked === undefined) throw new LogDamage(`entry ${position} of the log has another hash than its own`)
       let view = this.views.get(entry.site_id)
       if (view === undefined) {
-        view = createSiteView({ siteId: entry.site_id })
+        view = createSiteView({ siteId: entry.site_id, entriesAreProven: true })
         this.views.set(entry.site_id, view)
       }
       const applied = entry.epoch === this.epoch ? view.apply(checked) : 'other_epoch'

@@ -162,7 +162,8 @@ onEachStore('the snapshot', (home) => {
     await live(node, site)
     const { deps } = node.service
     let isFirst = true
-    const store: Pick<Store, 'siteRecordsAfter'> = {
+    const store: Pick<Store, 'siteRecordsAfter' | 'epochLinks'> = {
+      epochLinks: (...args) => deps.store.epochLinks(...args),
       async siteRecordsAfter(...args) {
         const records = await deps.store.siteRecordsAfter(...args)
         if (!isFirst || spoil === undefined) return isFirst || spoil === undefined ? records : []

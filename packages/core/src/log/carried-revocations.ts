@@ -1,0 +1,42 @@
+import { CREDENTIAL_LIFETIME_SECONDS_MAX } from '../credential/limits.ts'
+import type { Revocations } from './revocations.ts'
+import type { SiteContents } from './site-contents.ts'
+import { TOKEN_REVOCATIONS_KEPT_MS } from './snapshot.ts'
+
+/** A view that would have to carry more than this does not follow the new epoch. */
+export const CARRIED_REVOCATIONS_MAX = 1_000_000
+/** After this long every credential that was revoked has expired, and so has every session that began with one. */
+const CARRIED_MS = (CREDENTIAL_LIFETIME_SECONDS_MAX + 30 * 86_400) * 1000
+
+/**
+ * Revocations that were proven in a former epoch and that the log of the current epoch does not have, for example because it began from an
+ * older backup. They stay revoked here.
+ */
+export interface CarriedRevocations {
+  readonly revocations: Revocations
+  readonly untilMs: number
+}
+
+/** What a view has to carry when it replaces `proven` by the contents of another epoch; undefined when nothing is missing there. */
+export function carryOver(
+  proven: SiteContents,
+  carried: CarriedRevocations | undefined,
+  next: SiteContents,
+  asOfMs: number,
+): CarriedRevocations | undefined {
+  const revocations = proven.revocations.missingFrom(next.revocations, asOfMs - TOKEN_REVOCATIONS_KEPT_MS)
+  const earlier = stillMissing(carried, next, asOfMs)
+  if (earlier !== undefined) revocations.addAll(earlier.revocations)
+  return revocations.size === 0 ? undefined : { revocations, untilMs: asOfMs + CARRIED_MS }
+}
+
+/** What is left of them after the log has gone on to `current`: it may have revoked them again, or have reinstated users. */
+export function stillMissing(
+  carried: CarriedRevocations | undefined,
+  current: SiteContents,
+  asOfMs: number,
+): CarriedRevocations | undefined {
+  if (carried === undefined || asOfMs > carried.untilMs) return undefined
+  const revocations = carried.revocations.missingFrom(current.revocations)
+  return revocations.size === 0 ? undefined : { revocations, untilMs: carried.untilMs }
+}

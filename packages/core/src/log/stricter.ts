@@ -1,0 +1,54 @@
+import type { Scope } from '../credential/ids.ts'
+import type { SiteSettings, TrustedIssuer, TrustedKey } from '../verify/trust.ts'
+
+/** Settings under which only what both of these accept is accepted. */
+export function stricterSettings(one: SiteSettings, other: SiteSettings): SiteSettings {
+  return {
+    bearer: one.bearer === 'on' && other.bearer === 'on' ? 'on' : 'off',
+    bearerOffMs: one.bearerOffMs === undefined ? other.bearerOffMs : Math.max(one.bearerOffMs, other.bearerOffMs ?? one.bearerOffMs),
+    holderProof: one.holderProof === 'required' || other.holderProof === 'required' ? 'required' : 'optional',
+    credentialTtlSecondsMax: lower(one.credentialTtlSecondsMax, other.credentialTtlSecondsMax),
+  }
+}
+
+/**
+ * An issuer from which only what both of these would accept is accepted. A key that one of them does not list, or lists with other
+ * material, is left out. Key objects are those of `one`, so that remembered signatures stay valid.
+ */
+export function stricterIssuer(one: TrustedIssuer, other: TrustedIssuer): TrustedIssuer {
+  if (one === other) return one
+  const keys = new Map<string, TrustedKey>()
+  for (const [method, key] of one.keys) {
+    const same = other.keys.get(method)
+    if (same?.key.multikey === key.key.multikey) keys.set(method, stricterKey(key, same))
+  }
+  return {
+    issuer: one.issuer,
+    keys,
+    scope: commonScopes(one.scope, other.scope),
+    credentialTtlSecondsMax: lower(one.credentialTtlSecondsMax, other.credentialTtlSecondsMax),
+  }
+}
+
+/** Undefined: no cap. */
+function commonScopes(one: ReadonlySet<Scope> | undefined, other: ReadonlySet<Scope> | undefined): ReadonlySet<Scope> | undefined {
+  if (one === undefined || other === undefined) return one ?? other
+  return new Set([...one].filter((scope) => other.has(scope)))
+}
+
+const SEVERITY = { active: 0, retired: 1, compromised: 2 } as const
+
+function stricterKey(one: TrustedKey, other: TrustedKey): TrustedKey {
+  if (one.status !== other.status) {
+    const { status, changedAtMs } = SEVERITY[one.status] > SEVERITY[other.status] ? one : other
+    return { ...one, status, changedAtMs }
+  }
+  if (one.changedAtMs === other.changedAtMs) return one
+  // A retired key without a time is valid for nothing that it signed.
+  const isTimed = one.changedAtMs !== undefined && other.changedAtMs !== undefined
+  return { ...one, changedAtMs: isTimed ? lower(one.changedAtMs, other.changedAtMs) : undefined }
+}
+
+function lower(one: number | undefined, other: number | undefined): number | undefined {
+  return one === undefined || other === undefined ? (one ?? other) : Math.min(one, other)
+}

@@ -1,0 +1,45 @@
+import type { Loaded, LogHead } from '@countersign/core'
+
+/** What the service sent cannot be read, or is not the log that was followed so far. The guard rejects everything until a snapshot is loaded. */
+export class LogFault extends Error {
+  override readonly name = 'LogFault'
+  readonly code: string
+
+  constructor(code: string, detail = `what the service sent is not the log that was followed so far (${code}); a new snapshot is needed`) {
+    super(detail)
+    this.code = code
+  }
+}
+
+/** Why a signed snapshot was not loaded, with what an operator can do about it. */
+export function loadFault(loaded: Exclude<Loaded, 'loaded'>, proven: LogHead | undefined, offered: LogHead): LogFault {
+  const from = proven && `${proven.epoch}.${proven.seq}`
+  const to = `${offered.epoch}.${offered.seq}`
+  switch (loaded) {
+    case 'fork':
+    case 'lower_head':
+    case 'unlinked_head':
+      return new LogFault(
+        loaded === 'lower_head' ? loaded : 'fork',
+        `The service signs log position ${to}, which does not extend position ${from} that this guard has proof of. ` +
+          'The store may have been set back to an older copy. The guard rejects everything until the log begins a new epoch: ' +
+          'put the newer store back, or run `countersign new-epoch` on the service.',
+      )
+    case 'unlinked_epoch':
+      return new LogFault(
+        'epoch_unlinked',
+        `The service's log is in epoch ${offered.epoch}, and no signed statement leads there from position ${from}, which this guard has proof of. ` +
+          'The guard does not follow it. If the store was replaced on purpose, restart the guard.',
+      )
+    case 'too_many_carried':
+      return new LogFault(
+        'epoch_lacks_revocations',
+        `Epoch ${offered.epoch} lacks more revocations than this guard can carry over from position ${from}. ` +
+          'Revoke them again on the service, or restart the guard to accept the loss.',
+      )
+    case 'incomplete':
+      return new LogFault(loaded, 'The snapshot has no settings of the site. Check that the service is up to date.')
+    default:
+      return new LogFault(loaded)
+  }
+}
