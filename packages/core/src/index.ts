@@ -50,6 +50,7 @@ export {
 export { formatTime, parseTime } from './encoding/rfc3339.ts'
 
 export { checkHolderProof, type ExpectedHolder, type HolderProof, WRONG_SIGNATURE } from './holder/check.ts'
+export { consumeHolderProof } from './holder/consume.ts'
 export { createMemoryNonces, type MemoryNoncesOptions, type NonceAnswer, type NonceStore, type NonceUse } from './holder/nonces.ts'
 export { type HolderRequest, holderRequestFrom } from './holder/request.ts'
 export { type ProofFields, type SignRequestOptions, signRequest } from './holder/sign.ts'

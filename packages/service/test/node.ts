@@ -38,6 +38,7 @@ const ALL: readonly Permission[] = [
   'tokens:revoke',
   'credentials:issue',
   'credentials:revoke',
+  'credentials:reinstate',
   'feed:read',
   'site:admin',
 ]

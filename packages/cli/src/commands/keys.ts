@@ -6,7 +6,7 @@ import { facts } from '../output.ts'
 import { writeNewPrivate } from '../private-output.ts'
 import { scopesOf } from '../scopes.ts'
 
-const PERMISSIONS = 'tokens:introspect, tokens:revoke, credentials:issue, credentials:revoke, feed:read, site:admin'
+const PERMISSIONS = 'tokens:introspect, tokens:revoke, credentials:issue, credentials:revoke, credentials:reinstate, feed:read, site:admin'
 
 export const keys: Group = {
   verbs: {

@@ -182,7 +182,8 @@ const table = {
     status: 403,
     title: 'Not yours to revoke',
     meaning: 'The caller may not revoke or reinstate this user or credential at this site.',
-    remedy: 'Use a key of that site with credentials:revoke, or the very credential that is to be revoked.',
+    remedy:
+      'Use a key of that site with credentials:revoke (to reinstate: credentials:reinstate), or the very credential that is to be revoked.',
   },
   csrf_invalid: {
     status: 403,

@@ -137,7 +137,7 @@ export const revocationEndpoints = {
     description: 'Credentials signed after the reinstatement count again. Older ones stay revoked for ever.',
     tag: 'wallet',
     auth: 'api_key',
-    permissions: ['credentials:revoke'],
+    permissions: ['credentials:reinstate'],
     rateLimit: 'caller',
     idempotency: 'replayed',
     request: { body: reinstateUserRequestSchema, headers: z.object(idempotencyHeaders) },

@@ -4,6 +4,7 @@ export const permissions = [
   'tokens:revoke',
   'credentials:issue',
   'credentials:revoke',
+  'credentials:reinstate',
   'feed:read',
   'site:admin',
 ] as const

@@ -3,7 +3,7 @@ import { type Deny, deny } from '../credential/denial.ts'
 import { CREDENTIAL_HEADER } from '../credential/header.ts'
 import { CREDENTIAL_HEADER_CHARS_MAX, CREDENTIAL_LIFETIME_SECONDS_MAX, VALID_FROM_LEEWAY_MS } from '../credential/limits.ts'
 import { isReadCredential, readCredentialHeader } from '../credential/read.ts'
-import { checkHolderProof } from '../holder/check.ts'
+import { consumeHolderProof } from '../holder/consume.ts'
 import { checkProof } from '../proof/check.ts'
 import { parseDidKey } from '../proof/did.ts'
 import type { PublicKey } from '../proof/keys.ts'
@@ -242,17 +242,9 @@ async function provePossession(c: Case, holderKey: string): Promise<Deny | undef
   if ('header' in c.presented && !(sent?.length === 1 && sent[0]?.trim() === c.presented.header)) {
     return deny('proof_invalid', 'the signed request does not carry the credential that is presented')
   }
-  const proof = await checkHolderProof(request, {
-    holderKey: key,
-    holderDid: holderKey,
-    nowMs,
-    credentialHeaderSent: 'header' in c.presented,
-  })
+  const expected = { holderKey: key, holderDid: holderKey, nowMs, credentialHeaderSent: 'header' in c.presented }
+  const proof = await consumeHolderProof(request, expected, nonces)
   if (!proof.ok) return proof
-  const { nonce, createdMs, usableUntilMs } = proof
-  const use = await nonces.consume({ holderKey, nonce, createdMs, usableUntilMs, nowMs })
-  if (use === 'replayed') return deny('proof_replayed', 'this request signature has been used before; sign each request anew')
-  if (use !== 'fresh') return deny('proof_invalid', 'this request signature is too old to be told from a replay; sign the request again')
   c.holder = proof.bodyChecked ? 'proven' : 'proven_body_unseen'
   return undefined
 }

@@ -18,12 +18,21 @@ export interface Patience {
 const PATIENCE: Patience = { waitMsMax: 10_000, lookMs: 25 }
 const LOOK_MS_MAX = 1000
 
+export interface RepeatableRequest {
+  readonly incoming: Incoming
+  readonly endpoint: MountedEndpoint
+  readonly caller: Caller
+  readonly body: Uint8Array | undefined
+  /** Throws unless this caller may be given the answer that the first request got. */
+  requireSameCaller(): Promise<void>
+}
+
 /**
  * Answers a request once, however often it is sent under one Idempotency-Key: a repetition gets the kept answer, or `idempotency_conflict` when
  * the body is another one or the answer held a secret. Refusals are not kept; after one the key may be used again.
  */
 export async function answerOnce(
-  { incoming, endpoint, caller, body }: { incoming: Incoming; endpoint: MountedEndpoint; caller: Caller; body: Uint8Array | undefined },
+  { incoming, endpoint, caller, body, requireSameCaller }: RepeatableRequest,
   deps: Pick<Deps, 'store' | 'keys' | 'clock' | 'views'>,
   answer: () => Promise<RouteAnswer>,
   patience: Patience = PATIENCE,
@@ -36,7 +45,10 @@ export async function answerOnce(
     requestSha256: hash('sha256', Buffer.concat([Buffer.from(`${incoming.query}\n`), body ?? new Uint8Array()]), 'hex'),
   }
   const kept = await begin(key, deps, patience)
-  if (kept !== 'begun') return keptAnswer(kept, key, deps)
+  if (kept !== 'begun') {
+    await requireSameCaller()
+    return keptAnswer(kept, key, deps)
+  }
   const given = await answerOrAbandon(key, deps, answer)
   const keep: KeptAnswer =
     endpoint.idempotency === 'secret'
@@ -97,7 +109,7 @@ async function answerOrAbandon(
 
 /**
  * Whose key it is, as a digest: a path may be longer than what a store can look up. Where a credential stands for the caller it has not been
- * verified yet, so the kept answer belongs to whoever has that very credential.
+ * verified yet, so the kept answer belongs to that very credential; `requireSameCaller` asks for the proof of its holder.
  */
 function ownerOf({ method, path, lines }: Incoming, caller: Caller): string {
   const credential = lines(headerNames.credential)?.[0]

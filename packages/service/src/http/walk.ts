@@ -10,6 +10,7 @@ import { answerOnce } from './idempotency.ts'
 import { type Incoming, refuseUnfit } from './incoming.ts'
 import type { Admission } from './overload.ts'
 import { requireOwnPage } from './own-page.ts'
+import { requireSameHolder } from './require-same-holder.ts'
 import { fit, type Origin, WalkRequest } from './walk-request.ts'
 
 export interface WalkGates extends Gatekeeping {
@@ -64,8 +65,9 @@ export function createWalk(gates: WalkGates): Walk {
         const isLate = performance.now() - knownAtMs > KEY_TRUSTED_MS
         return isLate ? confirmKey(caller, incoming, gates).then(() => route(request, deps)) : route(request, deps)
       }
+      const requireSameCaller = () => requireSameHolder(request, deps)
       const answer = endpoint.idempotency
-        ? answerOnce({ incoming, endpoint, caller, body: bytes }, deps, async () => answering())
+        ? answerOnce({ incoming, endpoint, caller, body: bytes, requireSameCaller }, deps, async () => answering())
         : answering()
       return whenKnown(answer, (made) => {
         request.parts()

@@ -66,6 +66,7 @@ const EVERYTHING: readonly Permission[] = [
   'tokens:revoke',
   'credentials:issue',
   'credentials:revoke',
+  'credentials:reinstate',
   'feed:read',
   'site:admin',
 ]

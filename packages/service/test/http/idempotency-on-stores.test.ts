@@ -18,7 +18,8 @@ function once(node: TestNode, id: EndpointId, answer: () => Promise<RouteAnswer>
   const incoming = { method: 'POST', path, query: '', lines } as unknown as Incoming
   const endpoint = { ...endpoints[id], id } as unknown as MountedEndpoint
   const deps = { ...node.deps, keys } as unknown as Parameters<typeof answerOnce>[1]
-  return answerOnce({ incoming, endpoint, caller: keyOf(node.home), body: new Uint8Array() }, deps, answer)
+  const caller = keyOf(node.home)
+  return answerOnce({ incoming, endpoint, caller, body: new Uint8Array(), requireSameCaller: async () => {} }, deps, answer)
 }
 
 forEachSharedStore('an idempotency key', (open) => {

@@ -1,10 +1,12 @@
+import { createMemoryNonces, holderRequestFrom, signRequest } from '@countersign/core'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { answerOnce } from '../../src/http/idempotency.ts'
 import { Problem } from '../../src/problem.ts'
 import type { Routes } from '../../src/routes/all.ts'
 import type { RouteAnswer } from '../../src/routes/route.ts'
 import { StoreUnavailable } from '../../src/store/store.ts'
-import { type AppDouble, createAppDouble, SITE } from './app-double.ts'
+import { issued, newParty } from '../party.ts'
+import { type AppDouble, BASE_URL, createAppDouble, SITE } from './app-double.ts'
 
 const PPID = 'did:service:ppid_4xk2p7q9d3m6w8zn'
 const work = { done: 0, fault: undefined as unknown, hold: undefined as Promise<void> | undefined }
@@ -128,6 +130,49 @@ describe('an idempotency key', () => {
   })
 })
 
+describe('S10: the kept answer of a holder-bound credential', () => {
+  const PATH = '/api/wallet/revoke-user'
+  const payload = JSON.stringify({ ppid: PPID, site_id: SITE })
+
+  const begin = async () => {
+    const holder = await newParty()
+    const nonces = createMemoryNonces({ startedAtMs: Number.NEGATIVE_INFINITY })
+    const bound = createAppDouble({ routes, deps: { nonces } })
+    const { header } = await issued(await newParty(), { holderKey: holder.did })
+    const shown = { 'x-service-credential': header }
+    const signed = async (key = holder.key, text = payload) => {
+      const request = holderRequestFrom('POST', `${BASE_URL}${PATH}`, new Headers(shown), new TextEncoder().encode(text))
+      return { ...shown, ...(await signRequest(request, { key, nowMs: bound.now.ms })) }
+    }
+    const ask = (headers: Record<string, string>) =>
+      bound.call('POST', PATH, { headers: { 'content-type': 'application/json', 'idempotency-key': 'retry-1', ...headers }, payload })
+    return { bound, shown, signed, ask }
+  }
+
+  test('is repeated for a new signature of the holder, and for nothing less', async () => {
+    const { bound, shown, signed, ask } = await begin()
+    const first = await ask(await signed())
+    expect(first.status).toBe(200)
+    expect((await ask(shown)).json.code).toBe('proof_required')
+    expect((await ask(await signed((await newParty()).key))).json.code).toBe('proof_invalid')
+    expect((await ask(await signed(undefined, '{}'))).json.code).toBe('proof_invalid')
+    const again = await signed()
+    expect((await ask(again)).json).toEqual(first.json)
+    expect((await ask(again)).json.code).toBe('proof_replayed')
+    expect(work.done).toBe(1)
+    await bound.app.close()
+  })
+
+  test('control: that of an unbound credential needs only the credential', async () => {
+    const { bound, ask } = await begin()
+    const { header } = await issued(await newParty())
+    const first = await ask({ 'x-service-credential': header })
+    expect((await ask({ 'x-service-credential': header })).json).toEqual(first.json)
+    expect(work.done).toBe(1)
+    await bound.app.close()
+  })
+})
+
 describe('answering once', () => {
   const incoming = { method: 'POST', path: '/p', query: '', lines: (name: string) => (name === 'idempotency-key' ? ['a'] : undefined) }
   const request = {
@@ -135,6 +180,7 @@ describe('answering once', () => {
     endpoint: { idempotency: 'replayed' },
     caller: { kind: 'operator', keyId: 'key_1', address: '' },
     body: new Uint8Array(),
+    requireSameCaller: async () => {},
   }
   const once = (answer: () => Promise<RouteAnswer>, store: object, patience = { waitMsMax: 20, lookMs: 1 }) =>
     answerOnce(request as never, { ...double.deps, store: { ...double.deps.store, ...store } as never }, answer, patience)

@@ -1,3 +1,4 @@
+import { permissions as allPermissions, type Permission } from '@countersign/core/contract'
 import { afterEach, describe, expect, test } from 'vitest'
 import { Problem } from '../../src/problem.ts'
 import type { Routes } from '../../src/routes/all.ts'
@@ -265,6 +266,24 @@ describe('who calls', () => {
     expect((await revoke({ 'x-service-credential': 'abc' })).json.code).toBe('revocation_forbidden')
     expect((await revoke({ 'x-api-key': key, 'x-service-credential': 'abc' })).json.code).toBe('auth_ambiguous')
     expect((await revoke({ 'x-api-key': key, authorization: 'Bearer x' })).json.code).toBe('auth_ambiguous')
+  })
+  test('S11: reinstating has a permission of its own; credentials:revoke only takes access away', async () => {
+    const reinstated = { success: true, ppid: subject.ppid, site_id: SITE, reinstated_at: '2030-01-01T00:00:00Z', already_active: false }
+    const answer = { status: 200, body: { ...reinstated, epoch: 'm3x9q2k7v5t1', seq: 1 } }
+    open({ routes: { ...routes, reinstate_user: async () => answer } as Routes })
+    const reinstate = (...permissions: Permission[]) =>
+      double.call('POST', '/api/wallet/reinstate-user', {
+        headers: { ...JSON_TYPE, 'x-api-key': double.key({ permissions }) },
+        payload: { ppid: subject.ppid, site_id: SITE },
+      })
+    const others = allPermissions.filter((permission) => permission !== 'credentials:reinstate')
+    const refused = await reinstate(...others)
+    expect([refused.status, refused.json.code, refused.json.detail]).toEqual([
+      403,
+      'api_key_forbidden',
+      'This endpoint needs a key with credentials:reinstate.',
+    ])
+    expect((await reinstate('credentials:reinstate')).status).toBe(200)
   })
   test('takes a key where it is optional, but no wrong one', async () => {
     open()

@@ -1,0 +1,29 @@
+import { consumeHolderProof, isDeny, parseDidKey, readCredentialHeader } from '@countersign/core'
+import { headerNames } from '@countersign/core/contract'
+import { problemOf } from '../actions/guard.ts'
+import type { Deps } from '../deps.ts'
+import { Problem } from '../problem.ts'
+import type { RouteRequest } from '../routes/route.ts'
+
+/**
+ * Throws unless the caller may be given a kept answer. A caller with an API key has been authenticated already. A caller with a holder-bound credential
+ * must have signed this request too, with a fresh nonce: otherwise a thief of the credential could repeat the holder's requests. The credential itself is
+ * not judged again, because the kept answer may say that it is now revoked.
+ */
+export async function requireSameHolder(
+  request: Pick<RouteRequest, 'caller' | 'lines' | 'presentation' | 'holderRequest'>,
+  { clock, nonces }: Pick<Deps, 'clock' | 'nonces'>,
+): Promise<void> {
+  if (request.caller.kind !== 'anonymous' || request.lines(headerNames.credential) === undefined) return
+  const presented = request.presentation()
+  const read = 'header' in presented ? readCredentialHeader(presented.header) : undefined
+  if (read === undefined) throw new Problem('credential_missing')
+  if (isDeny(read)) throw problemOf(read)
+  const { holderKey: holderDid } = read.credential
+  if (holderDid === undefined) return
+  const holderKey = parseDidKey(holderDid)
+  if (holderKey === undefined) throw new Problem('proof_invalid')
+  const expected = { holderKey, holderDid, nowMs: clock.nowMs(), credentialHeaderSent: true }
+  const proof = await consumeHolderProof(request.holderRequest, expected, nonces)
+  if (isDeny(proof)) throw problemOf(proof)
+}
