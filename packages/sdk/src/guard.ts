@@ -82,7 +82,14 @@ export function createGuard(options: GuardOptions): Guard {
   const keys = createFeedKeys({ pinned: feedKeys, discovery: service.discovery, clock })
   const client = createViewClient({ siteId, service, keys, clock, onChange: () => settle() })
   const closing = new AbortController()
-  const tokens = createBearerTokens({ siteId, introspect: (token) => service.introspect(token, closing.signal), clock })
+  const tokens = createBearerTokens({
+    siteId,
+    introspect: (token, nonce) => service.introspect(token, nonce, closing.signal),
+    keys,
+    clock,
+    signal: closing.signal,
+    failsOpen,
+  })
   const holderRequests = createHolderRequests(siteId, rest.publicOrigin)
   const admissions = createNotes<{ readonly allowed: GuardAllow; readonly demand: ReadDemand }>()
   const watch = createLapseWatch((reason) => denial(reason))
@@ -193,7 +200,7 @@ export function createGuard(options: GuardOptions): Guard {
 
   const state = (): GuardState => {
     const { epoch, seq, ageMs } = stamp()
-    const problem = client.problem ?? tokenProblem ?? (isStarted && client.nowMs() === undefined ? CLOCK_JUMPED : undefined)
+    const problem = keys.problem ?? client.problem ?? tokenProblem ?? (isStarted && client.nowMs() === undefined ? CLOCK_JUMPED : undefined)
     return {
       ready: isFresh(),
       ageMs,

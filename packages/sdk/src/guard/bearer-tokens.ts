@@ -1,7 +1,13 @@
 import {
+  checkIntrospection,
+  encodeBase64url,
+  type IntrospectionProof,
   isJsonObject,
+  type JsonObject,
   type JsonValue,
+  type PublicKey,
   parseCredentialId,
+  parseIntrospectionProof,
   parsePermissionId,
   parsePpid,
   parseScopeList,
@@ -11,11 +17,18 @@ import {
   type TokenFacts,
 } from '@countersign/core'
 import type { GuardClock } from '../view/clock.ts'
+import type { FeedKeys } from '../view/feed-keys.ts'
 import { ServiceFault } from '../view/service.ts'
 
-/** Finds out what a bearer token stands for. The facts never change; whether they still count is asked of the view at every use. */
+/**
+ * Finds out what a bearer token stands for. Only an answer of the service counts that a feed key has signed, over a nonce of this guard. The facts
+ * never change; whether they are still valid is asked of the view at every use.
+ */
 export interface BearerTokens {
-  /** Undefined for what is no token of this site, or is not known and may not be asked for. Rejects with a `ServiceFault` when asking failed. */
+  /**
+   * Undefined for what is no token of this site, or is not known and may not be asked for. Rejects with a `ServiceFault` when asking failed, and for
+   * an answer that proves nothing, be it a yes or a no.
+   */
   find(token: string, nowMs: number, mayAsk: boolean): Promise<TokenFacts | undefined>
   /** Forgets everything, also what is being asked just now: the log is another one. */
   forget(): void
@@ -23,8 +36,12 @@ export interface BearerTokens {
 
 export interface BearerTokensOptions {
   readonly siteId: SiteId
-  readonly introspect: (token: string) => Promise<unknown>
+  readonly introspect: (token: string, nonce: string) => Promise<unknown>
+  readonly keys: Pick<FeedKeys, 'find'>
   readonly clock: GuardClock
+  readonly signal: AbortSignal
+  /** Whether an old answer is used on when the service does not answer. */
+  readonly failsOpen?: boolean
   /** How many tokens are remembered at most. */
   readonly capacity?: number
 }
@@ -35,11 +52,27 @@ const ASKED_AT_ONCE_MAX = 64
 /** A token that is not active can become so again, when its issuer is trusted again. */
 const REFUSED_MS = 5_000
 const REFUSED_MAX = 4_096
+/** A known token is introspected again after this time, while the old answer is still used… */
+const CHECKED_MS = 120_000
+/** …and after this time the old answer is no longer used. */
+const CHECKED_MS_MAX = 300_000
+const AS_OF_MS_MAX = 10_000
+const ISSUED_AHEAD_MS_MAX = 10_000
+/** `token_ttl_seconds_max` of the contract. */
+const LIFETIME_MS_MAX = 3_600_000
+const NONCE_BYTES = 16
+
+interface KnownToken {
+  readonly facts: TokenFacts
+  /** By the monotonic clock. */
+  readonly askedMs: number
+}
 
 /** Each token is asked for once, however many requests bring it at the same time, and kept until it ends or others displace it. */
-export function createBearerTokens({ siteId, introspect, clock, capacity = CAPACITY }: BearerTokensOptions): BearerTokens {
+export function createBearerTokens(options: BearerTokensOptions): BearerTokens {
+  const { siteId, introspect, keys, clock, signal, failsOpen = false, capacity = CAPACITY } = options
   /** The least recently used first. */
-  const known = new Map<string, TokenFacts>()
+  const known = new Map<string, KnownToken>()
   /** Until when, by the monotonic clock. */
   const refused = new Map<string, number>()
   const asked = new Map<string, Promise<TokenFacts | undefined>>()
@@ -47,21 +80,67 @@ export function createBearerTokens({ siteId, introspect, clock, capacity = CAPAC
 
   const ask = async (token: string, sha256: string): Promise<TokenFacts | undefined> => {
     const began = generation
-    const facts = parseTokenFacts(await introspect(token), sha256, siteId)
+    const askedMs = clock.read().monotonicMs
+    const nonce = encodeBase64url(globalThis.crypto.getRandomValues(new Uint8Array(NONCE_BYTES)))
+    const proven = await requireProof(await introspect(token, nonce), { nonce, sha256 })
+    const facts = parseTokenFacts(proven, sha256, siteId)
     if (facts === 'unreadable') throw new ServiceFault('answer_unknown', 'the service described a token in a way that cannot be read')
+    if (facts !== undefined) requireLifetime(facts, clock.read().wallMs)
     if (began !== generation) throw new ServiceFault('unreachable', 'the log has become another one while a token was asked for')
     asked.delete(sha256)
+    known.delete(sha256)
     if (facts === undefined) {
       if (refused.size >= REFUSED_MAX) refused.clear()
       refused.set(sha256, clock.read().monotonicMs + REFUSED_MS)
-    } else keep(facts)
+    } else keep({ facts, askedMs })
     return facts
   }
 
-  const keep = (facts: TokenFacts) => {
-    known.delete(facts.tokenSha256)
+  const askOnce = (token: string, sha256: string): Promise<TokenFacts | undefined> => {
+    const running = asked.get(sha256)
+    if (running !== undefined) return running
+    if (asked.size >= ASKED_AT_ONCE_MAX) return Promise.reject(new ServiceFault('overloaded', 'too many new tokens at once', 503))
+    const began = generation
+    const answer = ask(token, sha256)
+    asked.set(sha256, answer)
+    answer.catch(() => began === generation && asked.delete(sha256))
+    return answer
+  }
+
+  /** The facts of an answer that a trusted feed key has signed, for this question and just now. */
+  const requireProof = async (
+    answer: unknown,
+    { nonce, sha256 }: { readonly nonce: string; readonly sha256: string },
+  ): Promise<JsonObject> => {
+    if (!isJsonObject(answer as JsonValue)) throw new ServiceFault('answer_unknown', 'the answer about a token is not a JSON object')
+    const { proof: stated, ...facts } = answer as JsonObject
+    const proof = parseIntrospectionProof(stated)
+    if (proof === undefined) throw new ServiceFault('introspection_unsigned', 'the answer about a token is not signed')
+    if (proof.nonce !== nonce || proof.site_id !== siteId || proof.token_sha256 !== sha256)
+      throw new ServiceFault('introspection_mismatched', 'the answer about a token belongs to another question')
+    if (!(Math.abs(clock.read().wallMs - (parseTime(proof.as_of) ?? Infinity)) <= AS_OF_MS_MAX))
+      throw new ServiceFault('introspection_stale', 'the answer about a token is more than 10 s old, or the clocks are apart')
+    const key = await keys.find(proof.kid, signal)
+    if (key === undefined || !(await isSignedBy(key, facts, proof)))
+      throw new ServiceFault('introspection_unsigned', 'no trusted feed key has signed the answer about a token')
+    return facts
+  }
+
+  const keep = (token: KnownToken) => {
+    const { tokenSha256 } = token.facts
+    known.delete(tokenSha256)
     if (known.size >= capacity) known.delete(known.keys().next().value as string)
-    known.set(facts.tokenSha256, facts)
+    known.set(tokenSha256, token)
+  }
+
+  /** The facts of a known token, asked for again in time. */
+  const confirmed = (token: string, { facts, askedMs }: KnownToken): TokenFacts | Promise<TokenFacts | undefined> => {
+    const ageMs = clock.read().monotonicMs - askedMs
+    if (ageMs < CHECKED_MS) return facts
+    const answer = askOnce(token, facts.tokenSha256)
+    if (ageMs >= CHECKED_MS_MAX) return failsOpen ? answer.catch((error) => (isSilent(error) ? facts : Promise.reject(error))) : answer
+    answer.catch(() => undefined)
+    return facts
   }
 
   return {
@@ -69,22 +148,17 @@ export function createBearerTokens({ siteId, introspect, clock, capacity = CAPAC
       if (!TOKEN.test(token)) return undefined
       const hash = sha256Hex(token)
       const sha256 = typeof hash === 'string' ? hash : await hash
-      const facts = known.get(sha256)
-      if (facts !== undefined) {
-        if (nowMs < facts.expiresAtMs) keep(facts)
-        else known.delete(sha256)
-        return facts
+      const found = known.get(sha256)
+      if (found !== undefined) {
+        if (nowMs >= found.facts.expiresAtMs) {
+          known.delete(sha256)
+          return found.facts
+        }
+        keep(found)
+        return mayAsk ? confirmed(token, found) : found.facts
       }
       if (!mayAsk || (refused.get(sha256) ?? -Infinity) > clock.read().monotonicMs) return undefined
-      let answer = asked.get(sha256)
-      if (answer === undefined) {
-        if (asked.size >= ASKED_AT_ONCE_MAX) throw new ServiceFault('overloaded', 'too many new tokens at once', 503)
-        const began = generation
-        answer = ask(token, sha256)
-        asked.set(sha256, answer)
-        answer.catch(() => began === generation && asked.delete(sha256))
-      }
-      return answer
+      return askOnce(token, sha256)
     },
     forget() {
       generation++
@@ -95,10 +169,27 @@ export function createBearerTokens({ siteId, introspect, clock, capacity = CAPAC
   }
 }
 
+async function isSignedBy(key: PublicKey, facts: JsonObject, proof: IntrospectionProof): Promise<boolean> {
+  try {
+    return await checkIntrospection(facts, proof, key)
+  } catch {
+    // Facts without a canonical form were never signed.
+    return false
+  }
+}
+
+/** The service issues no token for longer than an hour, and none that begins later. */
+function requireLifetime({ issuedAtMs, expiresAtMs }: TokenFacts, wallMs: number): void {
+  if (expiresAtMs - issuedAtMs > LIFETIME_MS_MAX || issuedAtMs > wallMs + ISSUED_AHEAD_MS_MAX)
+    throw new ServiceFault('answer_unknown', 'the service described a token with a lifetime that no token has')
+}
+
+function isSilent(error: unknown): boolean {
+  return error instanceof ServiceFault && (error.code === 'unreachable' || error.code === 'silent')
+}
+
 /** Undefined for a token that is not active. */
-function parseTokenFacts(answer: unknown, tokenSha256: string, siteId: SiteId): TokenFacts | undefined | 'unreadable' {
-  if (!isJsonObject(answer as JsonValue)) return 'unreadable'
-  const said = answer as Readonly<Record<string, unknown>>
+function parseTokenFacts(said: JsonObject, tokenSha256: string, siteId: SiteId): TokenFacts | undefined | 'unreadable' {
   if (said.active === false) return undefined
   const ppid = parsePpid(said.sub)
   const scope = parseScopeList(said.scopes)

@@ -18,7 +18,11 @@ export interface GuardOptions {
    * bound, which then applies.
    */
   readonly maxStalenessSeconds?: number
-  /** The keys that may sign for the log, as Multikey by `kid`. Default: those that the service's discovery lists. */
+  /**
+   * Pins: the feed keys to begin with. A value is a Multikey under its `kid`, or `sha256:` with the hash of a Multikey under any name. `countersign doctor`
+   * prints two to paste, for the current key and the next. The guard follows the signed chain of successions from there, and rejects every other key.
+   * Default: the guard trusts the keys that discovery lists at first contact, which is as good as TLS.
+   */
   readonly feedKeys?: Readonly<Record<string, string>>
   /**
    * Where used holder proofs are remembered. Default: the memory of this process. That is not enough for several processes, takes proofs from

@@ -5,14 +5,18 @@ import {
   type EpochLine,
   type EpochStatement,
   formatTime,
+  type JsonObject,
   type PrivateKey,
   type SiteId,
   type SnapshotHead,
+  sha256Hex,
   signEpochStatement,
   signHeartbeat,
+  signIntrospection,
   signSnapshot,
 } from '@countersign/core'
 import type { TestClock } from './test-clock.ts'
+import type { TestFeedKeys } from './test-feed-keys.ts'
 import type { TestLog } from './test-log.ts'
 
 /** As much of the service as a guard talks to, in this process and without a network. It speaks the real contract through `fetch`. */
@@ -27,8 +31,6 @@ export interface TestService {
   heartbeat(): Promise<void>
   /** Puts any text on the feed of all followers. */
   say(text: string): void
-  /** Signs with this key from now on, and lists no other. */
-  signWith(feedKey: FeedKey): void
   /** Heads signed from now on state this as `max_age_seconds`. */
   stateMaxAge(seconds: number): void
   /** The log is kept from here on only: older cursors are expired. */
@@ -49,9 +51,9 @@ export interface TestServiceOptions {
   readonly apiKey: string
   readonly clock: TestClock
   readonly log: TestLog
-  readonly feedKey: FeedKey
-  /** The answer of introspection. */
-  readonly introspect: (token: string) => Promise<unknown>
+  readonly feedKeys: TestFeedKeys
+  /** The answer of introspection, without its proof. */
+  readonly introspect: (token: string) => Promise<JsonObject>
 }
 
 export interface FeedKey {
@@ -69,7 +71,8 @@ const LINES_IN_A_PIECE = 500
 
 export function createTestService(options: TestServiceOptions): TestService {
   const { baseUrl, siteId, apiKey, clock } = options
-  let { log, feedKey } = options
+  const { feedKeys } = options
+  let { log } = options
   let keptFromSeq = 0
   let maxAgeSeconds = 60
   let network: TestNetwork = 'well'
@@ -81,8 +84,16 @@ export function createTestService(options: TestServiceOptions): TestService {
 
   const heartbeatText = async () => {
     const { epoch, seq, hash } = log.head
-    const fields = { site_id: siteId, epoch, seq, hash, as_of: formatTime(clock.nowMs), max_age_seconds: maxAgeSeconds, kid: feedKey.kid }
-    return `event: heartbeat\ndata: ${JSON.stringify(await signHeartbeat(fields, feedKey.key))}\n\n`
+    const fields = {
+      site_id: siteId,
+      epoch,
+      seq,
+      hash,
+      as_of: formatTime(clock.nowMs),
+      max_age_seconds: maxAgeSeconds,
+      kid: feedKeys.current.kid,
+    }
+    return `event: heartbeat\ndata: ${JSON.stringify(await signHeartbeat(fields, feedKeys.current.key))}\n\n`
   }
   const entryText = (entry: Entry) => `id: ${entry.epoch}.${entry.seq}\nevent: ${entry.kind}\ndata: ${JSON.stringify(entry)}\n\n`
   const tell = (text: string) => {
@@ -102,7 +113,9 @@ export function createTestService(options: TestServiceOptions): TestService {
     const as_of = formatTime(clock.nowMs)
     const head: SnapshotHead = { type: 'head', site_id: siteId, epoch, seq, hash, as_of, max_age_seconds: maxAgeSeconds }
     const signed = await Promise.all(
-      epochs.slice(-EPOCH_STATEMENTS_MAX).map((epoch) => signEpochStatement({ site_id: siteId, ...epoch, kid: feedKey.kid }, feedKey.key)),
+      epochs
+        .slice(-EPOCH_STATEMENTS_MAX)
+        .map((epoch) => signEpochStatement({ site_id: siteId, ...epoch, kid: feedKeys.current.kid }, feedKeys.current.key)),
     )
     const statements = signed.map((statement): EpochLine => ({ type: 'epoch', ...statement }))
     const lines = [head, ...statements, ...log.lines()].map((line) => `${JSON.stringify(line)}\n`)
@@ -110,7 +123,7 @@ export function createTestService(options: TestServiceOptions): TestService {
     const pieces: Uint8Array[] = []
     for (let i = 0; i < lines.length; i += LINES_IN_A_PIECE) pieces.push(encoder.encode(lines.slice(i, i + LINES_IN_A_PIECE).join('')))
     for (const piece of pieces) sha256.update(piece)
-    const end = await signSnapshot(head, { lines: lines.length, sha256: await sha256.hex() }, feedKey.kid, feedKey.key)
+    const end = await signSnapshot(head, { lines: lines.length, sha256: await sha256.hex() }, feedKeys.current.kid, feedKeys.current.key)
     pieces.push(encoder.encode(`${JSON.stringify(end)}\n`))
     const body = new ReadableStream<Uint8Array>({
       pull(controller) {
@@ -147,6 +160,16 @@ export function createTestService(options: TestServiceOptions): TestService {
     return new Response(body, { headers: { 'content-type': 'text/event-stream' } })
   }
 
+  const introspect = async ({ token, nonce }: { readonly token: string; readonly nonce?: string }): Promise<Response> => {
+    const facts = await options.introspect(token)
+    if (nonce === undefined) return Response.json(facts)
+    const { epoch, seq, hash } = log.head
+    const { kid, key } = feedKeys.current
+    const as_of = formatTime(clock.nowMs)
+    const fields = { nonce, site_id: siteId, token_sha256: await sha256Hex(token), head: { epoch, seq, hash }, as_of, kid }
+    return Response.json({ ...facts, proof: await signIntrospection(facts, fields, key) })
+  }
+
   const answer = async (url: string, init: RequestInit): Promise<Response> => {
     const headers = new Headers(init.headers)
     const { pathname } = new URL(url)
@@ -154,7 +177,11 @@ export function createTestService(options: TestServiceOptions): TestService {
     if (place === 'GET /.well-known/countersign') {
       return Response.json({
         base_url: baseUrl,
-        feed: { version: 1, keys: [{ kid: feedKey.kid, public_key_multibase: feedKey.key.publicKey.multikey }] },
+        feed: {
+          version: 1,
+          keys: feedKeys.chain.slice(-1).map(({ kid, public_key_multibase }) => ({ kid, public_key_multibase })),
+          chain: feedKeys.chain,
+        },
       })
     }
     if (network === 'refusing' || headers.get('x-api-key') !== apiKey) return problem(401, 'api_key_invalid')
@@ -170,7 +197,7 @@ export function createTestService(options: TestServiceOptions): TestService {
         return new Response(null, { status: 204 })
       }
       case 'POST /api/auth/introspect':
-        return Response.json(await options.introspect((JSON.parse(String(init.body)) as { token: string }).token))
+        return introspect(JSON.parse(String(init.body)))
       default:
         return problem(404, 'not_found')
     }
@@ -202,9 +229,6 @@ export function createTestService(options: TestServiceOptions): TestService {
       tell(await heartbeatText())
     },
     say: tell,
-    signWith(next) {
-      feedKey = next
-    },
     stateMaxAge(seconds) {
       maxAgeSeconds = seconds
     },

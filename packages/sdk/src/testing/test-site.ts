@@ -32,6 +32,7 @@ import type { GuardOptions } from '../guard/options.ts'
 import { createGuard, type Guard } from '../guard.ts'
 import { requireOptions } from '../require-options.ts'
 import { createTestClock, rest, type TestClock } from './test-clock.ts'
+import { createTestFeedKeys, type TestFeedKeys } from './test-feed-keys.ts'
 import { createTestLog, type TestLog } from './test-log.ts'
 import { createTestService, type FeedKey, type TestService } from './test-service.ts'
 
@@ -114,11 +115,14 @@ export interface TestSite {
    * `keepEpoch`: in the same epoch, as when a disk is set back. `isUnannounced`: without a statement.
    */
   restore(options?: { readonly keepEpoch?: boolean; readonly isUnannounced?: boolean }): Promise<void>
-  rotateFeedKey(): Promise<void>
+  /** The next feed key signs from now on. With `compromised`, all keys before it are withdrawn at once. */
+  rotateFeedKey(options?: { readonly compromised?: boolean }): Promise<void>
   /** The issuers that the site trusts, as the log states them: to have another test site trust them too. */
   readonly issuers: readonly IssuerState[]
   readonly log: TestLog
+  /** The feed key that signs now. */
   readonly feedKey: FeedKey
+  readonly feedKeys: TestFeedKeys
   /** What the service itself knows, for comparisons with what a guard knows. */
   readonly knowledge: Knowledge
   close(): Promise<void>
@@ -126,7 +130,6 @@ export interface TestSite {
 
 const BASE_URL = 'https://countersign.test'
 const API_KEY = 'svc_sk_test'
-const KID = 'test-feed-key'
 const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const LEAD_MS = 1_000
 
@@ -145,7 +148,7 @@ export async function createTestSite(options: TestSiteOptions = {}): Promise<Tes
   if (!['optional', 'required'].includes(holderProof)) throw new TypeError('holderProof must be "optional" or "required"')
   const clock = createTestClock(options.startMs)
   const issuerKey = await generatePrivateKey('Ed25519')
-  let feedKey = { kid: KID, key: await generatePrivateKey('Ed25519') }
+  const feedKeys = await createTestFeedKeys(clock.nowMs)
   const issuer = didKey(issuerKey.publicKey)
   const keyId = issuerKey.publicKey.multikey
   const tokens = new Map<string, TokenFacts>()
@@ -166,12 +169,12 @@ export async function createTestSite(options: TestSiteOptions = {}): Promise<Tes
     ageMsMax: 2_000,
   }
 
-  const introspect = async (token: string): Promise<unknown> => {
+  const introspect = async (token: string): Promise<JsonObject> => {
     const facts = tokens.get(await sha256Hex(token))
     const verdict = facts && (await verify({ token: facts }, { scope: [], nowMs: clock.nowMs }, knowledge))
     return facts && verdict?.ok ? introspection(facts) : { active: false }
   }
-  const service = createTestService({ baseUrl: BASE_URL, siteId, apiKey: API_KEY, clock, log, feedKey, introspect })
+  const service = createTestService({ baseUrl: BASE_URL, siteId, apiKey: API_KEY, clock, log, feedKeys, introspect })
   const guardOptions: GuardOptions = {
     baseUrl: BASE_URL,
     siteId,
@@ -219,12 +222,10 @@ export async function createTestSite(options: TestSiteOptions = {}): Promise<Tes
       return log
     },
     get feedKey() {
-      return feedKey
+      return feedKeys.current
     },
-    async rotateFeedKey() {
-      feedKey = { kid: `${feedKey.kid}-next`, key: await generatePrivateKey('Ed25519') }
-      service.signWith(feedKey)
-    },
+    feedKeys,
+    rotateFeedKey: (options) => feedKeys.rotate(clock.nowMs, options),
     async guard(more = {}) {
       const guard = createGuard({ ...guardOptions, nonceStore: memoryNonces(), ...more })
       guards.add(guard)
@@ -370,12 +371,12 @@ function testCredential(
 }
 
 /** What introspection answers about an active token. */
-function introspection(token: TokenFacts): unknown {
+function introspection(token: TokenFacts): JsonObject {
   const seconds = (ms: number) => Math.floor(ms / 1000)
   return {
     active: true,
     scope: token.scope.join(' '),
-    scopes: token.scope,
+    scopes: [...token.scope],
     client_id: token.siteId,
     token_type: 'Bearer',
     exp: seconds(token.expiresAtMs),
@@ -387,8 +388,8 @@ function introspection(token: TokenFacts): unknown {
     jti: token.tokenSha256.slice(0, 26),
     site_id: token.siteId,
     permission_id: token.permissionId,
-    credential_id: token.credentialChain[0],
-    credential_chain: token.credentialChain,
+    credential_id: token.credentialChain[0] ?? null,
+    credential_chain: [...token.credentialChain],
     issuer: token.issuer,
     issuer_key: token.issuerKey.slice(token.issuerKey.indexOf('#') + 1),
     root_created_at: formatTime(token.rootCreatedMs),

@@ -1,54 +1,99 @@
-import { type PublicKey, parseMultikey } from '@countersign/core'
+import { FEED_KEY_STATEMENTS_MAX, type FeedKeyStatement, type PublicKey, parseFeedKeyStatement } from '@countersign/core'
 import type { GuardClock } from './clock.ts'
+import { createFeedKeyTrust, type FeedKeyPins, type KeyStanding } from './feed-key-trust.ts'
 
-/** Finds the key that a heartbeat or snapshot says it was signed with. */
+/** Finds the key that a heartbeat, a snapshot or an introspection says it was signed with. */
 export interface FeedKeys {
   /** Undefined for a key that does not sign for this log. Rejects when discovery was needed and could not be asked. */
   find(kid: string, signal: AbortSignal): Promise<PublicKey | undefined>
+  /** Why the last key that was looked for is not trusted. */
+  readonly problem: FeedKeyProblem | undefined
+}
+
+export interface FeedKeyProblem {
+  readonly code: string
+  readonly detail: string
 }
 
 export interface FeedKeysOptions {
-  /** When given, these count and nothing else does. */
-  readonly pinned: Readonly<Record<string, string>> | undefined
+  /** Keys to begin with, as Multikey by kid, or as `sha256:…` under any name. Without them the first answer of discovery is trusted. */
+  readonly pinned: FeedKeyPins | undefined
   readonly discovery: (signal: AbortSignal) => Promise<unknown>
   readonly clock: GuardClock
 }
 
-/** Whoever invents names for keys must not make us ask for each of them. */
+/** A caller who makes up names of keys must not make us ask for each of them. */
 const ASK_AGAIN_MS_MIN = 10_000
+/** How long it takes at most, while discovery answers, until a withdrawn key is no longer trusted. */
+const ASK_AGAIN_MS_MAX = 60_000
 
-/** Throws a TypeError for a pinned key that is none. */
+/** Throws a TypeError for pins that are wrong. */
 export function createFeedKeys({ pinned, discovery, clock }: FeedKeysOptions): FeedKeys {
-  const pins = Object.entries(pinned ?? {})
-  let listed = keysOf(pins)
-  if (listed.size < pins.length || (pinned !== undefined && pins.length === 0))
-    throw new TypeError('feedKeys must give at least one Ed25519 key, as Multikey by its kid')
+  const trust = createFeedKeyTrust(pinned)
   let askedMs = -Infinity
+  let asking: Promise<void> | undefined
+  let problem: FeedKeyProblem | undefined
+
+  const ask = async (signal: AbortSignal) => {
+    const chain = parseChain(await discovery(signal))
+    const now = clock.read()
+    await trust.follow(chain ?? [], now)
+    askedMs = now.monotonicMs
+  }
+  /** One question at a time: what is trusted depends on the order of the answers. */
+  const askOnce = (signal: AbortSignal): Promise<void> => {
+    asking ??= ask(signal).finally(() => {
+      asking = undefined
+    })
+    return asking
+  }
 
   return {
+    get problem() {
+      return problem
+    },
     async find(kid, signal) {
       const { monotonicMs } = clock.read()
-      if (!listed.has(kid) && pinned === undefined && monotonicMs - askedMs >= ASK_AGAIN_MS_MIN) {
-        // What discovery no longer lists no longer signs.
-        listed = keysOf(entriesOf(await discovery(signal)))
-        askedMs = monotonicMs
-      }
-      return listed.get(kid)
+      const isTrusted = trust.find(kid, monotonicMs) !== undefined
+      // What is trusted need not wait: withdrawals are learnt beside.
+      if (isTrusted && monotonicMs - askedMs >= ASK_AGAIN_MS_MAX) askOnce(signal).catch(() => undefined)
+      else if (!isTrusted && monotonicMs - askedMs >= ASK_AGAIN_MS_MIN) await askOnce(signal)
+      const nowMs = clock.read().monotonicMs
+      problem = problemOf(kid, trust.standing(kid, nowMs), trust.isEmpty)
+      return trust.find(kid, nowMs)
     },
   }
 }
 
-function entriesOf(discovery: unknown): readonly (readonly [unknown, unknown])[] {
-  const keys = (discovery as { feed?: { keys?: unknown } } | null)?.feed?.keys
-  return Array.isArray(keys) ? keys.map((key) => [key?.kid, key?.public_key_multibase]) : []
+/** Undefined for anything but a list of 1 to 16 statements, all of them readable. */
+function parseChain(discovery: unknown): readonly FeedKeyStatement[] | undefined {
+  const chain = (discovery as { feed?: { chain?: unknown } } | null)?.feed?.chain
+  if (!Array.isArray(chain) || chain.length > FEED_KEY_STATEMENTS_MAX) return undefined
+  const statements = chain.map(parseFeedKeyStatement)
+  return statements.every((statement) => statement !== undefined) ? statements : undefined
 }
 
-/** Those that can sign a head; a service may list others for later versions. */
-function keysOf(entries: readonly (readonly [unknown, unknown])[]): ReadonlyMap<string, PublicKey> {
-  const keys = new Map<string, PublicKey>()
-  for (const [kid, multikey] of entries) {
-    const key = typeof multikey === 'string' ? parseMultikey(multikey) : undefined
-    if (typeof kid === 'string' && key?.algorithm === 'Ed25519') keys.set(kid, key)
+const KID_CHARS_SHOWN = 64
+
+function problemOf(kid: string, standing: KeyStanding, isEmpty: boolean): FeedKeyProblem | undefined {
+  const shown = kid.slice(0, KID_CHARS_SHOWN)
+  if (standing === 'trusted') return undefined
+  if (standing === 'withdrawn')
+    return {
+      code: 'feed_key_withdrawn',
+      detail: `The service signs with feed key ${shown}, which has been withdrawn. Rejecting everything it signs.`,
+    }
+  if (isEmpty)
+    return {
+      code: 'feed_keys_unreadable',
+      detail:
+        'Discovery of the service has no chain of feed keys that can be read. Check baseUrl, and that service and SDK have the same version.',
+    }
+  return {
+    code: 'feed_key_untrusted',
+    detail:
+      `The service signs with feed key ${shown}, but no signed chain leads to it from the keys that this guard trusts. ` +
+      'Run countersign doctor where you trust the connection to the service and compare the pins it prints. ' +
+      'If they are right, restart this guard, or set them as feedKeys.',
   }
-  return keys
 }

@@ -9,7 +9,8 @@ export interface Service {
   /** The bytes of the feed after this cursor; ends, or rejects, when the connection does or when nothing came for too long. */
   feed(cursor: string, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>>
   acknowledge(head: { readonly epoch: string; readonly seq: number }, signal: AbortSignal): Promise<void>
-  introspect(token: string, signal: AbortSignal): Promise<unknown>
+  /** `nonce` makes the service sign its answer. */
+  introspect(token: string, nonce: string, signal: AbortSignal): Promise<unknown>
 }
 
 /** A call that came to nothing. Neither the message nor the code holds a key or a token. */
@@ -105,7 +106,7 @@ export function createService({ baseUrl, siteId, apiKey, verifierId, fetch, cloc
     async acknowledge({ epoch, seq }, signal) {
       await ask(`${site}/feed/ack`, post({ epoch, seq }, named), signal)
     },
-    introspect: (token, signal) => ask(`${baseUrl}/api/auth/introspect`, post({ token, site_id: siteId }, key), signal),
+    introspect: (token, nonce, signal) => ask(`${baseUrl}/api/auth/introspect`, post({ token, site_id: siteId, nonce }, key), signal),
   }
 }
 

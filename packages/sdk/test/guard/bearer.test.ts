@@ -1,10 +1,13 @@
+import { formatTime, generatePrivateKey, type JsonObject } from '@countersign/core'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { FAIL_OPEN } from '../../src/guard/options.ts'
 import type { Guard } from '../../src/guard.ts'
 import { rest } from '../../src/testing/test-clock.ts'
 import { testRequest } from '../../src/testing/test-request.ts'
 import { createTestSite, type TestCredential, type TestSite } from '../../src/testing/test-site.ts'
 import { createGate, meddled } from '../network.ts'
 import { outcome, ROUTE, showToken } from '../protected.ts'
+import { type Forgery, signedAnswer } from '../signed-answer.ts'
 
 let site: TestSite
 let guard: Guard
@@ -14,7 +17,7 @@ let asked: string[]
 let fetch: ReturnType<typeof meddled>
 /** Keeps the answers of introspection back while it is shut: they are made before, and arrive after. */
 let answers: ReturnType<typeof createGate>
-let instead: (() => Response | Promise<Response>) | undefined
+let instead: ((init: RequestInit) => Response | Promise<Response>) | undefined
 beforeEach(async () => {
   site = await createTestSite({ startMs: Date.UTC(2026, 10, 14, 12) })
   asked = []
@@ -24,7 +27,7 @@ beforeEach(async () => {
     before: async (path, init) => {
       if (path !== '/api/auth/introspect') return undefined
       asked.push((JSON.parse(String(init.body)) as { token: string }).token)
-      const answer = await (instead === undefined ? site.service.fetch(`https://countersign.test${path}`, init) : instead())
+      const answer = await (instead === undefined ? site.service.fetch(`https://countersign.test${path}`, init) : instead(init))
       await answers.pass()
       return answer
     },
@@ -90,7 +93,8 @@ describe('a bearer token', () => {
     await site.advance(1_000)
     expect(await outcome(showToken(guard, token))).toBe('token_invalid')
     site.clock.jump(-3_600_000)
-    expect(await outcome(showToken(guard, token))).toBe('token_invalid')
+    // The service is asked again, and describes a token that is yet to be issued.
+    expect(await outcome(showToken(guard, token))).toBe('store_unavailable')
   })
 
   const ends: [string, () => Promise<void>, string][] = [
@@ -199,7 +203,7 @@ describe('a bearer token', () => {
 
   const describedLike = async (which: string) => {
     const init = { method: 'POST', headers: { 'x-api-key': 'svc_sk_test' }, body: JSON.stringify({ token: which }) }
-    return (await site.service.fetch('https://countersign.test/api/auth/introspect', init)).json() as Promise<Record<string, unknown>>
+    return (await site.service.fetch('https://countersign.test/api/auth/introspect', init)).json() as Promise<JsonObject>
   }
 
   const failures: [string, () => Response | Promise<Response>][] = [
@@ -245,9 +249,9 @@ describe('a bearer token', () => {
     ['permission_id', ''],
   ])('that is described with a strange %s (%j) is not let in', async (member, value) => {
     const good = await describedLike(token)
-    instead = json({ ...good, [member]: value })
+    instead = (init) => signedAnswer(site, init, JSON.parse(JSON.stringify({ ...good, [member]: value })))
     expect(await outcome(showToken(guard, token))).toBe('store_unavailable')
-    instead = json(good)
+    instead = (init) => signedAnswer(site, init, good)
     expect(await outcome(showToken(guard, token))).toBe('allowed')
   })
 
@@ -268,5 +272,147 @@ describe('a bearer token', () => {
     const codes = (await Promise.all(many)).map((verdict) => (verdict.ok ? 'allowed' : `${verdict.status} ${verdict.code}`))
     expect(codes.filter((code) => code === '401 token_invalid')).toHaveLength(64)
     expect(codes.filter((code) => code === '503 overloaded')).toHaveLength(36)
+  })
+})
+
+describe('S1 A251 a token that a relay made up', () => {
+  const MADE_UP = `svc_at_${'M'.repeat(49)}`
+  /** What the relay can say: all of it is known to it, or its own invention. */
+  const described = async (changes: JsonObject = {}): Promise<JsonObject> => {
+    const init = { method: 'POST', headers: { 'x-api-key': 'svc_sk_test' }, body: JSON.stringify({ token }) }
+    const good = await (await site.service.fetch('https://countersign.test/api/auth/introspect', init)).json()
+    return { ...(good as JsonObject), sub: 'did:service:ppid_adminadmin', scopes: ['admin:all'], scope: 'admin:all', ...changes }
+  }
+  const shown = () => outcome(showToken(guard, MADE_UP, { scope: 'admin:all' }))
+  const answerWith = (facts: JsonObject, forgery?: (init: RequestInit) => Forgery | Promise<Forgery>) => {
+    instead = async (init) => signedAnswer(site, init, facts, await forgery?.(init))
+  }
+
+  test('control: would be accepted if the feed key had signed the answer', async () => {
+    answerWith(await described())
+    expect(await shown()).toBe('allowed')
+  })
+
+  const forgeries: [string, (init: RequestInit) => Forgery | Promise<Forgery>, string][] = [
+    ['is not signed', () => ({ isUnsigned: true }), 'introspection_unsigned'],
+    ['is signed by another key', async () => ({ key: await generatePrivateKey('Ed25519') }), 'introspection_unsigned'],
+    [
+      'is signed by a key of its own name',
+      async () => ({ key: await generatePrivateKey('Ed25519'), fields: { kid: 'mine' } }),
+      'feed_key_untrusted',
+    ],
+    ['was signed for another token', () => ({ fields: { token_sha256: '0'.repeat(64) } }), 'introspection_mismatched'],
+    ['was signed for another nonce', () => ({ fields: { nonce: 'A'.repeat(22) } }), 'introspection_mismatched'],
+    ['was signed for another site', () => ({ fields: { site_id: 'other.example' as never } }), 'introspection_mismatched'],
+    ['was signed more than 10 s ago', () => ({ fields: { as_of: formatTime(site.clock.nowMs - 10_001) } }), 'introspection_stale'],
+    ['is from the future', () => ({ fields: { as_of: formatTime(site.clock.nowMs + 10_001) } }), 'introspection_stale'],
+    [
+      'carries a signature that belongs to another head',
+      () => ({ after: { head: { epoch: '0123456789abcdef', seq: 1, hash: '0'.repeat(64) } } }),
+      'introspection_unsigned',
+    ],
+  ]
+  test.each(forgeries)('is denied when the answer %s', async (_, forgery, problem) => {
+    answerWith(await described(), forgery)
+    expect(await shown()).toBe('store_unavailable')
+    expect(guard.state().problem?.code).toBe(problem)
+    instead = undefined
+    expect(await shown()).toBe('token_invalid')
+    await site.advance(10_000)
+    expect(await shown()).toBe('token_invalid')
+  })
+
+  test('is denied for the answer about another token, signed for this very nonce', async () => {
+    instead = async (init) => {
+      const { nonce } = JSON.parse(String(init.body)) as { nonce: string }
+      return site.service.fetch('https://countersign.test/api/auth/introspect', { ...init, body: JSON.stringify({ token, nonce }) })
+    }
+    expect(await outcome(showToken(guard, MADE_UP))).toBe('store_unavailable')
+  })
+
+  test.each<[string, () => JsonObject]>([
+    ['lives longer than any token', () => ({ exp: site.clock.nowMs / 1000 + 3_601 })],
+    ['lives for ten years', () => ({ exp: site.clock.nowMs / 1000 + 315_360_000 })],
+    ['begins in the future', () => ({ iat: site.clock.nowMs / 1000 + 11, exp: site.clock.nowMs / 1000 + 60 })],
+  ])('is denied when it %s, even if the answer is signed', async (_, changes) => {
+    answerWith(await described(changes()))
+    expect(await shown()).toBe('store_unavailable')
+  })
+
+  test('control: a token may live for an hour, and clocks may be 10 s apart', async () => {
+    answerWith(await described({ exp: site.clock.nowMs / 1000 + 3_600 }))
+    expect(await shown()).toBe('allowed')
+    const other = `svc_at_${'N'.repeat(49)}`
+    answerWith(await described({ iat: site.clock.nowMs / 1000 + 10, exp: site.clock.nowMs / 1000 + 60 }), () => ({
+      fields: { as_of: formatTime(site.clock.nowMs - 10_000) },
+    }))
+    expect(await outcome(showToken(guard, other, { scope: 'admin:all' }))).toBe('allowed')
+  })
+
+  test('a no that is not signed is an error, and is not remembered', async () => {
+    instead = json({ active: false })
+    expect(await outcome(showToken(guard, token))).toBe('store_unavailable')
+    instead = undefined
+    expect(await outcome(showToken(guard, token))).toBe('allowed')
+  })
+
+  test('each question has a nonce of its own, of 128 bits', async () => {
+    const nonces: string[] = []
+    instead = (init) => {
+      nonces.push((JSON.parse(String(init.body)) as { nonce: string }).nonce)
+      return site.service.fetch('https://countersign.test/api/auth/introspect', init)
+    }
+    for (let i = 0; i < 5; i++) await showToken(guard, await site.exchange(credential))
+    expect(new Set(nonces).size).toBe(5)
+    for (const nonce of nonces) expect(nonce).toMatch(/^[A-Za-z0-9_-]{21}[AQgw]$/)
+  })
+})
+
+describe('a known token', () => {
+  test('is asked for again after two minutes, without waiting', async () => {
+    expect(await outcome(showToken(guard, token))).toBe('allowed')
+    await site.advance(119_000)
+    await showToken(guard, token)
+    expect(asked).toHaveLength(1)
+    await site.advance(1_000)
+    answers.shut()
+    expect(await outcome(showToken(guard, token))).toBe('allowed')
+    expect(asked).toHaveLength(2)
+    answers.open()
+    await rest()
+    await site.advance(60_000)
+    await showToken(guard, token)
+    expect(asked).toHaveLength(2)
+  })
+
+  test('is not accepted for longer than five minutes without a new signed answer', async () => {
+    expect(await outcome(showToken(guard, token))).toBe('allowed')
+    instead = json({ active: true })
+    await site.advance(299_000)
+    expect(await outcome(showToken(guard, token))).toBe('allowed')
+    await site.advance(1_000)
+    expect(await outcome(showToken(guard, token))).toBe('store_unavailable')
+    instead = undefined
+    expect(await outcome(showToken(guard, token))).toBe('allowed')
+  })
+
+  test('that the service no longer knows is denied after the next answer', async () => {
+    expect(await outcome(showToken(guard, token))).toBe('allowed')
+    await site.advance(120_000)
+    instead = (init) => signedAnswer(site, init, { active: false })
+    await showToken(guard, token)
+    await rest()
+    expect(await outcome(showToken(guard, token))).toBe('token_invalid')
+  })
+
+  test('is accepted on by a guard that fails open while the service does not answer, and not on a forged answer', async () => {
+    const open = await site.guard({ fetch, [FAIL_OPEN]: true })
+    expect(await outcome(showToken(open, token))).toBe('allowed')
+    await site.cutFeed()
+    await site.advance(400_000)
+    instead = () => Promise.reject(new TypeError('cut'))
+    expect(await outcome(showToken(open, token))).toBe('allowed')
+    instead = json({ active: true })
+    expect(await outcome(showToken(open, token))).toBe('store_unavailable')
   })
 })

@@ -2,6 +2,7 @@ import { generatePrivateKey, type Heartbeat, type HeartbeatFields, type PrivateK
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createGuard } from '../../src/guard.ts'
 import { rest } from '../../src/testing/test-clock.ts'
+import { createTestFeedKeys } from '../../src/testing/test-feed-keys.ts'
 import { createTestSite, type TestCredential, type TestSite } from '../../src/testing/test-site.ts'
 import { createGate, meddled } from '../network.ts'
 import { outcome, show } from '../protected.ts'
@@ -240,16 +241,20 @@ describe('a heartbeat', () => {
     expect(await outcome(show(guard, credential))).toBe('allowed')
   })
 
-  test('of a key that discovery lists by now counts; with pinned keys it does not', async () => {
-    const { guard, tell } = await deaf()
-    const pinned = await deaf({ feedKeys: { [site.feedKey.kid]: site.feedKey.key.publicKey.multikey } })
+  test.each([
+    ['trusted', () => ({})],
+    ['pinned', () => ({ feedKeys: { [site.feedKey.kid]: site.feedKey.key.publicKey.multikey } })],
+  ])('of the successor of a %s key is accepted; of any other key it is not', async (_, options) => {
+    const { guard, tell } = await deaf(options())
+    const other = await createTestFeedKeys(site.clock.nowMs)
     await site.advance(5_000)
     await site.rotateFeedKey()
     await site.advance(1)
+    await tell(await heartbeat({ kid: other.current.kid }, other.current.key))
+    expect(guard.state()).toMatchObject({ ageMs: 11_001, problem: { code: 'feed_key_untrusted' } })
     await tell(await heartbeat({}))
     expect(guard.state().ageMs).toBe(0)
-    expect(pinned.guard.state().ageMs).toBeGreaterThan(5_000)
-    expect(pinned.guard.state().problem?.code).toBe('heartbeat_unsigned')
+    expect(guard.state().problem).toBeUndefined()
   })
 })
 
@@ -443,7 +448,7 @@ describe('a snapshot', () => {
       expect(guard.state()).toMatchObject({
         ready: false,
         seq: 0,
-        problem: { code: expect.stringMatching(/snapshot_unsigned|answer_unreadable/) },
+        problem: { code: expect.stringMatching(/snapshot_unsigned|answer_unreadable|feed_key_untrusted/) },
       })
       await guard.close()
     }

@@ -1,0 +1,122 @@
+import {
+  type Clocks,
+  checkFeedKeyStatement,
+  FEED_KEY_OVERLAP_MS,
+  type FeedKeyStatement,
+  feedKeySha256,
+  type PublicKey,
+  parseFeedKey,
+  parseTime,
+} from '@countersign/core'
+
+/** `trusted`: the key may sign. `withdrawn`: it was trusted once. `unknown`: nothing leads to it. */
+export type KeyStanding = 'trusted' | 'withdrawn' | 'unknown'
+
+/**
+ * Which feed keys a verifier trusts. It begins with pins, or with the first chain that it sees. From there it accepts only
+ * keys to which a trusted key has committed, each with a statement that both keys have signed. Nothing else adds a key.
+ */
+export interface FeedKeyTrust {
+  readonly isEmpty: boolean
+  find(kid: string, monotonicMs: number): PublicKey | undefined
+  standing(kid: string, monotonicMs: number): KeyStanding
+  /** Takes from the statements, oldest first, what follows from the keys that are trusted already. One call at a time. */
+  follow(chain: readonly FeedKeyStatement[], now: Clocks): Promise<void>
+}
+
+export type FeedKeyPins = Readonly<Record<string, string>>
+
+interface TrustedKey {
+  readonly key: PublicKey
+  /** Of the key that it followed, when that is trusted too. */
+  previousKid: string | undefined
+  /** The only key that may follow; undefined while nothing reliable says which. */
+  nextSha256: string | undefined
+  /** Whether its own statement has been seen. A pinned key is trusted without. */
+  isStated: boolean
+  /** On the monotonic clock. */
+  trustedUntilMs: number
+}
+
+/** A key is published a minute before it signs. A statement further ahead of this clock is treated as if it were this far. */
+const AHEAD_MS_MAX = 600_000
+/** More rotations than a process lives to see. */
+const KEYS_MAX = 1024
+const PIN_SHA256 = /^sha256:([0-9a-f]{64})$/
+
+/** Throws a TypeError for a pin that is neither an Ed25519 Multikey nor `sha256:` with 64 hex digits, and for pins without a key. */
+export function createFeedKeyTrust(pins: FeedKeyPins | undefined): FeedKeyTrust {
+  const keys = new Map<string, TrustedKey>()
+  const pinnedSha256 = new Set<string>()
+  for (const [kid, pin] of Object.entries(pins ?? {})) {
+    const key = parseFeedKey(pin)
+    const sha256 = typeof pin === 'string' ? PIN_SHA256.exec(pin)?.[1] : undefined
+    if (key !== undefined) keys.set(kid, { key, previousKid: undefined, nextSha256: undefined, isStated: false, trustedUntilMs: Infinity })
+    else if (sha256 !== undefined) pinnedSha256.add(sha256)
+    else throw new TypeError(WRONG_PIN)
+  }
+  const pinCount = keys.size + pinnedSha256.size
+  if (pins !== undefined && pinCount === 0) throw new TypeError(WRONG_PIN)
+
+  const mayAdd = (sha256: string, previous: TrustedKey | undefined): boolean => {
+    if (keys.size >= KEYS_MAX) return false
+    const isFirstContact = pins === undefined && keys.size === 0
+    return isFirstContact || pinnedSha256.has(sha256) || previous?.nextSha256 === sha256
+  }
+
+  const withdraw = (previous: TrustedKey, { at, previous_compromised }: FeedKeyStatement, now: Clocks) => {
+    if (previous_compromised) {
+      for (let each: TrustedKey | undefined = previous; each !== undefined; each = keys.get(each.previousKid ?? ''))
+        each.trustedUntilMs = Number.NEGATIVE_INFINITY
+      return
+    }
+    const leftMs = (parseTime(at) ?? 0) + FEED_KEY_OVERLAP_MS - now.wallMs
+    const untilMs = now.monotonicMs + Math.min(leftMs, FEED_KEY_OVERLAP_MS + AHEAD_MS_MAX)
+    previous.trustedUntilMs = Math.min(previous.trustedUntilMs, untilMs)
+  }
+
+  const take = async (statement: FeedKeyStatement, now: Clocks): Promise<void> => {
+    const { kid, previous_kid, next_sha256 } = statement
+    const known = keys.get(kid)
+    if (known !== undefined && (known.isStated || known.key.multikey !== statement.public_key_multibase)) return
+    const previous = previous_kid === null ? undefined : keys.get(previous_kid)
+    const key = await checkFeedKeyStatement(statement, previous?.key)
+    if (key === undefined) return
+    const sha256 = await feedKeySha256(key)
+    if (known === undefined && !mayAdd(sha256, previous)) return
+    // A key has one successor, ever: whoever steals it later cannot name another.
+    if (previous?.nextSha256 !== undefined && previous.nextSha256 !== sha256) return
+    // With nothing but its own signature, the statement of a key could come from a thief of that key. Pins for the next key say more.
+    const isReliable = previous !== undefined || pinCount <= 1
+    const trusted = known ?? { key, previousKid: undefined, nextSha256: undefined, isStated: true, trustedUntilMs: Infinity }
+    trusted.isStated = true
+    trusted.nextSha256 ??= isReliable ? next_sha256 : undefined
+    keys.set(kid, trusted)
+    if (previous === undefined) return
+    trusted.previousKid = previous_kid ?? undefined
+    previous.nextSha256 = sha256
+    withdraw(previous, statement, now)
+  }
+
+  const find = (kid: string, monotonicMs: number) => {
+    const trusted = keys.get(kid)
+    return trusted !== undefined && monotonicMs < trusted.trustedUntilMs ? trusted.key : undefined
+  }
+
+  return {
+    get isEmpty() {
+      return keys.size === 0
+    },
+    find,
+    standing(kid, monotonicMs) {
+      if (find(kid, monotonicMs) !== undefined) return 'trusted'
+      return keys.has(kid) ? 'withdrawn' : 'unknown'
+    },
+    async follow(chain, now) {
+      for (const statement of chain) await take(statement, now)
+    },
+  }
+}
+
+const WRONG_PIN =
+  'feedKeys must have at least one pin: a kid with its Ed25519 Multikey, or any name with sha256: and the hash of a key. countersign doctor prints both'
