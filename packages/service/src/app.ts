@@ -21,8 +21,11 @@ import { createWalk, type Mounted } from './http/walk.ts'
 import { assets } from './pages/assets.ts'
 import { STYLE_PATH, style } from './pages/page.ts'
 import { Problem } from './problem.ts'
+import { acceptsPage } from './routes/accepts-page.ts'
 import { routes as allRoutes, type Routes } from './routes/all.ts'
 import { documentAt } from './routes/docs.ts'
+import { frontPage } from './routes/front.ts'
+import { problemsPage } from './routes/problems.ts'
 import type { RouteAnswer } from './routes/route.ts'
 import { SERVICE_VERSION } from './version.ts'
 
@@ -181,6 +184,14 @@ export function createApp(
       serve(incoming, endpoint, reply.hijack().raw, () => walk(incoming, { endpoint, route: () => documentAt(incoming.path) }, NO_PARAMS))
     })
   }
+  fastify.get('/', (request, reply) => {
+    const incoming = incomingOf(request.raw)
+    serve(incoming, undefined, reply.hijack().raw, () => frontPage(incoming))
+  })
+  fastify.get('/problems', (request, reply) => {
+    const incoming = incomingOf(request.raw)
+    serve(incoming, undefined, reply.hijack().raw, () => problemsPage(incoming))
+  })
   fastify.get(STYLE_PATH, (request, reply) => serve(incomingOf(request.raw), undefined, reply.hijack().raw, () => style))
   fastify.get('/assets/*', (request, reply) => {
     const incoming = incomingOf(request.raw)
@@ -228,11 +239,13 @@ function send({ status, headers, body = '' }: Outgoing, response: ServerResponse
 
 const NO_PARAMS = Object.freeze({})
 
-/** Whether a refusal is for a person: a browser, somewhere where pages are. */
+/** Whether a refusal is for a person: a browser, outside of what only programs call. */
 function wantsPage({ path, lines }: Incoming, endpoint: MountedEndpoint | undefined): boolean {
   const isWithPages =
-    endpoint === undefined ? /^\/(?:auth|wallet)(?:\/|$)/.test(path) : endpoint.refusals === 'page' || endpoint.id === 'docs'
-  return isWithPages && (lines('accept')?.some((line) => /\btext\/html\b/i.test(line)) ?? false)
+    endpoint === undefined
+      ? !/^\/(?:api|\.well-known)(?:\/|$)/.test(path)
+      : endpoint.refusals === 'page' || endpoint.id === 'docs' || endpoint.id === 'problem_page'
+  return isWithPages && acceptsPage(lines)
 }
 
 function mount(routes: Routes): readonly Mounted[] {

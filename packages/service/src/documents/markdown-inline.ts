@@ -8,14 +8,14 @@ export type LinkOf = (target: string) => string | undefined
  * lines cost what they are long.
  */
 const PIECE =
-  /(?<code>`+)(?<inCode>[^`]+|[^`].*?[^`])\k<code>(?!`)|(?<picture>!?)\[(?<words>(?:[^[\]`]|`[^`]*`)+)\]\((?<target>[^()\s]*)\)|<(?<address>https?:\/\/[^<>\s]+)>|\*\*(?<strong>[^*\s](?:[^*]*[^*\s])?)\*\*|(?<![\w*])\*(?<emphasis>[^*\s](?:[^*]*[^*\s])?)\*(?![\w*])|\\(?<escaped>[!-/:-@[-`{-~])|&(?<entity>lt|gt|amp|quot);/gs
+  /(?<code>`+)(?<inCode>[^`]+|[^`].*?[^`])\k<code>(?!`)|(?<picture>!?)\[(?<words>(?:[^[\]`]|`[^`]*`)+)\]\((?<target>[^()\s]*)\)|<(?<address>https?:\/\/[^<>\s]+)>|<a id="(?<anchor>[\w-]{1,64})"><\/a>|\*\*(?<strong>[^*\s](?:[^*]*[^*\s])?)\*\*|(?<![\w*])\*(?<emphasis>[^*\s](?:[^*]*[^*\s])?)\*(?![\w*])|\\(?<escaped>[!-/:-@[-`{-~])|&(?<entity>lt|gt|amp|quot);/gs
 
 const ENTITIES: Readonly<Record<string, string>> = { lt: '<', gt: '>', amp: '&', quot: '"' }
 
 /** Emphasis in links in emphasis: deeper than anybody writes, the rest is text. */
 const DEPTH_MAX = 6
 
-/** Code, links, pictures and emphasis within a line. Everything else is text. A link that leads nowhere is its words. */
+/** Code, links, pictures, emphasis and `<a id="…"></a>` within a line. Everything else is text. A link without a target is its words. */
 export function inline(text: string, linkOf: LinkOf, depth = 0): Html {
   if (depth > DEPTH_MAX) return html`${text}`
   const made: Html[] = []
@@ -30,10 +30,11 @@ export function inline(text: string, linkOf: LinkOf, depth = 0): Html {
 type Groups = Readonly<Record<string, string | undefined>>
 
 function piece(groups: Groups, linkOf: LinkOf, depth: number): Html {
-  const { inCode, picture, words, target = '', address, strong, emphasis, escaped, entity } = groups
+  const { inCode, picture, words, target = '', address, anchor, strong, emphasis, escaped, entity } = groups
   if (inCode !== undefined) return html`<code>${codeOf(inCode)}</code>`
   if (words !== undefined) return picture === '!' ? pictureOf(words, linkOf(target)) : linked(inline(words, linkOf, depth), linkOf(target))
   if (address !== undefined) return linked(html`${address}`, linkOf(address))
+  if (anchor !== undefined) return html`<a id="${anchor}"></a>`
   if (strong !== undefined) return html`<strong>${inline(strong, linkOf, depth)}</strong>`
   if (emphasis !== undefined) return html`<em>${inline(emphasis, linkOf, depth)}</em>`
   return html`${escaped ?? ENTITIES[entity ?? ''] ?? ''}`

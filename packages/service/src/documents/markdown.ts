@@ -14,8 +14,8 @@ export interface Rendered {
 }
 
 /**
- * Renders the part of Markdown that our documents use: headings, paragraphs, lists, quotes, tables, fenced code. Whatever it does not know comes
- * out as text; nothing in the text can become markup of its own.
+ * Renders the part of Markdown that our documents use: headings, paragraphs, lists, quotes, tables, fenced code; comments are left out. Whatever it
+ * does not know comes out as text; nothing in the text can become markup of its own.
  */
 export function renderMarkdown(text: string, linkOf: LinkOf): Rendered {
   const headings: Heading[] = []
@@ -57,6 +57,7 @@ function blocks(lines: readonly string[], context: Context): Html[] {
 
 /** The block that begins at this line, and where the next may begin. */
 function blockAt(lines: readonly string[], at: number, line: string, context: Context): readonly [Html, number] {
+  if (line.startsWith('<!--')) return comment(lines, at)
   const fence = FENCE.exec(line)
   if (fence !== null) return fenced(lines, at, String(fence[1]), fence[2] ?? '')
   const [, marks, words] = HEADING.exec(line) ?? []
@@ -65,6 +66,12 @@ function blockAt(lines: readonly string[], at: number, line: string, context: Co
   if (context.depth < DEPTH_MAX && line.startsWith('>')) return quote(lines, at, context)
   if (context.depth < DEPTH_MAX && ITEM.test(line)) return list(lines, at, context)
   return paragraph(lines, at, context)
+}
+
+/** A comment block ends with the line that closes it; one that is never closed is text. */
+function comment(lines: readonly string[], at: number): readonly [Html, number] {
+  const end = lines.findIndex((line, i) => i >= at && line.includes('-->'))
+  return end < 0 ? [html`<p>${lines[at] ?? ''}</p>\n`, at + 1] : [html``, end + 1]
 }
 
 function fenced(lines: readonly string[], at: number, marks: string, language: string): readonly [Html, number] {

@@ -47,9 +47,14 @@ ${tags.map((tag) => html`<h2 class="tag">${tag}</h2><ul class="endpoints">${endp
     { navigation: navigation(documents(), '/docs') },
   )
 
-/** GET /docs/…: the files of the repository that are written for people. Throws `not_found` for everything else. */
+/**
+ * GET /docs/…: the files of the repository that are written for people. An address with a slash at its end leads to the one without. Throws
+ * `not_found` for everything else.
+ */
 export function documentAt(path: string): RouteAnswer {
-  const answer = documentAnswer(documents(), path)
+  const short = path.replace(/\/+$/, '')
+  const answer = documentAnswer(documents(), short)
+  if (short !== path && (answer !== undefined || short === '/docs')) return { status: 308, headers: { location: short } }
   if (answer === undefined) throw new Problem('not_found')
   return answer
 }

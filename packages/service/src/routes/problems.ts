@@ -1,12 +1,13 @@
-import { problems as table } from '@countersign/core/contract'
+import { problemCodes, problems as table } from '@countersign/core/contract'
 import { html } from '../pages/html.ts'
 import { page } from '../pages/page.ts'
-import type { Route } from './route.ts'
+import { acceptsPage } from './accepts-page.ts'
+import type { Route, RouteAnswer, RouteRequest } from './route.ts'
 
 /** GET /problems/{code}: a page for browsers, JSON for everybody else. */
 export const problemPage: Route<'problem_page'> = async ({ params: { code }, lines }) => {
   const { status, title, meaning, remedy, retryable = false } = table[code]
-  if (!/\btext\/html\b/i.test(lines('accept')?.join(',') ?? '')) {
+  if (!acceptsPage(lines)) {
     return { status: 200, contentType: 'application/json', body: { code, status, title, meaning, remedy, retryable } }
   }
   return page(
@@ -19,6 +20,20 @@ export const problemPage: Route<'problem_page'> = async ({ params: { code }, lin
 <dt>What to do</dt><dd>${remedy}</dd>
 <dt>Trying again</dt><dd>${retryable ? 'The same request may succeed later.' : 'The same request will be refused again.'}</dd>
 </dl>
-<p><a href="/docs">All endpoints and codes</a></p>`,
+<p><a href="/problems">All codes</a> · <a href="/docs">Documentation</a> · <a href="/docs/guides/for-users">Help for people who sign in</a></p>`,
+  )
+}
+
+/** GET /problems: all codes, as a page for browsers and as JSON for programs. */
+export function problemsPage({ lines }: Pick<RouteRequest, 'lines'>): RouteAnswer {
+  if (!acceptsPage(lines)) {
+    const items = problemCodes.map((code) => ({ code, status: table[code].status, title: table[code].title }))
+    return { status: 200, contentType: 'application/json', body: { items } }
+  }
+  return page(
+    'Problem codes',
+    html`<h1>Problem codes</h1>
+<p>Each rejected request is answered with one of these codes. The page of a code says what it means and what to do.</p>
+<ul class="endpoints">${problemCodes.map((code) => html`<li><span class="method">${table[code].status}</span> <a href="/problems/${code}"><code>${code}</code></a> ${table[code].title}</li>`)}</ul>`,
   )
 }

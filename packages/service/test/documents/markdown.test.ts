@@ -21,6 +21,14 @@ describe('a document', () => {
     ['a list in a list', '1. a\n   - b\n2. c', '<ol>\n<li>a<ul>\n<li>b</li>\n</ul>\n</li>\n<li>c</li>\n</ol>'],
     ['a number at the begin of a line', 'at most\n200. And\n- b\n2. c', '<p>at most\n200. And</p>\n<ul>\n<li>b\n2. c</li>\n</ul>'],
     ['a quote', '> a\n> b', '<blockquote>\n<p>a\nb</p>\n</blockquote>'],
+    ['A6: no comments', 'a\n\n<!-- b\n\nc --> d\n\ne', '<p>a</p>\n<p>e</p>'],
+    ['A6: a comment that is never closed', '<!-- a\nb', '<p>&#60;!-- a</p>\n<p>b</p>'],
+    ['A6: anchors', '<a id="b_c"></a>`b_c`', '<p><a id="b_c"></a><code>b_c</code></p>'],
+    [
+      'A6: no other tags',
+      '<a id="b" onclick="c"></a><a id="&"></a><b></b>',
+      '<p>&#60;a id=&#34;b&#34; onclick=&#34;c&#34;&#62;&#60;/a&#62;&#60;a id=&#34;&#38;&#34;&#62;&#60;/a&#62;&#60;b&#62;&#60;/b&#62;</p>',
+    ],
     ['a paragraph before a list', 'a\n- b', '<p>a</p>\n<ul>\n<li>b</li>\n</ul>'],
   ])('has %s', (_, text, markup) => {
     expect(rendered(text)).toBe(markup)

@@ -1,5 +1,6 @@
 import { endpointList, limits, problemCodes, problems, rateLimits } from '@countersign/core/contract'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { documents } from '../../src/documents/documents.ts'
 import { openServiceKeys } from '../../src/keys/service-keys.ts'
 import { type AppDouble, BASE_URL, createAppDouble } from '../http/app-double.ts'
 
@@ -68,6 +69,46 @@ describe('pages', () => {
   test('of a code that does not exist is not found', async () => {
     for (const code of ['nothing', '__proto__', 'constructor', '%3Cscript%3E'])
       expect((await get(`/problems/${code}`, 'text/html')).status).toBe(404)
+  })
+  test.each([
+    ['/', 200, 404],
+    ['/problems', 200, 200],
+    ['/problems/nope', 404, 404],
+    ['/anything', 404, 404],
+    ['/some/where?x=1', 404, 404],
+  ])('A5: %s is a page with a way onward for a browser, and JSON for a program', async (path, forBrowser, forProgram) => {
+    const page = await get(path, 'text/html,application/xhtml+xml,*/*;q=0.8')
+    expect([page.status, page.headers['content-type']]).toEqual([forBrowser, 'text/html; charset=utf-8'])
+    expect(page.text).toMatch(/<main[\s\S]*<a [^>]*href="\/(?:wallet|docs|problems\/\w)/)
+    expect(page.headers['content-security-policy']).toMatch(/^default-src 'none'/)
+    for (const accept of ['*/*', 'application/json', '']) {
+      const program = await get(path, accept)
+      expect([program.status, program.headers['content-type']]).toEqual([forProgram, expect.stringMatching(/json$/)])
+    }
+  })
+  test('A5: unknown paths of the API are JSON for browsers as well', async () => {
+    for (const path of ['/api/nothing', '/.well-known/nothing'])
+      expect((await get(path, 'text/html')).headers['content-type']).toBe('application/problem+json')
+  })
+  test('A5: /docs/ and other addresses with a slash at their end lead to the ones without', async () => {
+    for (const path of ['/docs/', '/docs/errors/', '/docs/decisions/']) {
+      const { status, headers } = await get(path, 'text/html')
+      expect([status, headers.location]).toEqual([308, path.slice(0, -1)])
+    }
+    expect((await get('/docs/nothing/', 'text/html')).status).toBe(404)
+    expect((await get('/docs//evil.example/', 'text/html')).status).toBe(404)
+  })
+  test('A6: /docs/errors shows no tags, and every code is an anchor', async () => {
+    const { text } = await get('/docs/errors', 'text/html')
+    expect(text).not.toMatch(/&#60;(?:!--|a id)/)
+    for (const code of problemCodes) expect(text, code).toContain(`<a id="${code}"></a><code>${code}</code>`)
+  })
+  test('A6: no page of the documentation shows comments or anchors as text', async () => {
+    for (const { url } of documents().pages) {
+      const { text } = await get(url, 'text/html')
+      const [, main = ''] = /<main[^>]*>([\s\S]*)<\/main>/.exec(text) ?? []
+      expect(main.replaceAll(/<pre[\s\S]*?<\/pre>|<code>[\s\S]*?<\/code>/g, ''), url).not.toMatch(/&#60;(?:!--|a id)/)
+    }
   })
   test('of the interface names every endpoint', async () => {
     const { text } = await get('/docs')
