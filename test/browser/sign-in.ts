@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { screenshot, type Town } from './town.ts'
-import { askToSignIn, claim, isIn, isRefused, paste, ready, submit } from './walks.ts'
+import { askToSignIn, claim, focused, isIn, isRefused, paste, ready, submit } from './walks.ts'
 
 export function signIn(town: () => Town): void {
   it('goes from an offer over the wallet to the site, which learns the ppid, and ends when access is revoked in another window', async () => {
@@ -32,8 +32,7 @@ export function signIn(town: () => Town): void {
     expect(await page.locator('#ended').textContent()).toContain('credential_revoked')
     await askToSignIn(town(), page)
     await ready(page)
-    await submit(page)
-    await page.getByText('This access has been revoked').waitFor()
+    await page.getByText('This credential was revoked.').waitFor()
     expect(complaints).toEqual([])
   })
 
@@ -61,9 +60,9 @@ export function signIn(town: () => Town): void {
     const tries: [object | string, RegExp][] = [
       ['not a credential', /not a credential that can be read/],
       [changed({ site_id: 'other.example' }), /is for other\.example, not for Blue Door Orders/],
-      [changed({}, { validUntil: '2020-01-01T00:00:00Z' }), /This credential ended January 1, 2020/],
-      [changed({}, { validFrom: '2100-01-01T00:00:00Z', validUntil: '2101-01-01T00:00:00Z' }), /counts from January 1, 2100/],
-      [changed({ scope: ['orders:write'] }), /does not let you: See orders/],
+      [changed({}, { validUntil: '2020-01-01T00:00:00Z' }), /This credential expired January 1, 2020/],
+      [changed({}, { validFrom: '2100-01-01T00:00:00Z', validUntil: '2101-01-01T00:00:00Z' }), /not valid before January 1, 2100/],
+      [changed({ scope: ['orders:write'] }), /does not allow you to: View orders/],
       [
         changed({ holder_key: 'did:key:z6MkpTHR8VNsBxYAAWHut2Geadd9jSwuBV8xRoAnwWsdvktH' }),
         /bound to a key that this browser does not have/,
@@ -80,7 +79,7 @@ export function signIn(town: () => Town): void {
     // This one only the service can tell.
     await paste(page, { ...credential, validUntil: '2030-01-01T00:00:00Z' })
     await submit(page)
-    await page.getByText('This credential has been changed or damaged').waitFor()
+    await page.getByText('This credential has been altered or is damaged').waitFor()
     expect(sent).toHaveLength(1)
     await paste(page, credential)
     await page.getByText('This credential fits.').waitFor()
@@ -114,7 +113,7 @@ export function signIn(town: () => Town): void {
     await askToSignIn(town(), page)
     await paste(page, { ...credential, issuer: 'did:web:elsewhere.example' })
     await submit(page)
-    await page.getByText('does not trust whoever issued this credential').waitFor()
+    await page.getByText('does not trust the issuer of this credential').waitFor()
     await screenshot(page, 'sign-in-no-script-light')
     await paste(page, credential)
     await submit(page)
@@ -128,7 +127,7 @@ export function signIn(town: () => Town): void {
     town().expireSignIns()
     await paste(page, (await town().credential('late')).credential)
     await submit(page)
-    await page.getByText('This sign-in is over').waitFor()
+    await page.getByText('This sign-in is no longer valid').waitFor()
     await page.goto(url)
     await isRefused(page, 'state_invalid')
     await screenshot(page, 'error-light')
@@ -168,7 +167,7 @@ export function signIn(town: () => Town): void {
     await submit(page)
     expect(await isIn(town(), page)).toBe(ppid)
     await submit(other)
-    await other.getByText('This sign-in is over').waitFor()
+    await other.getByText('This sign-in is no longer valid').waitFor()
   })
 
   it('A1: signs in in both of two tabs, in whichever order they finish', async () => {
@@ -222,14 +221,161 @@ export function signIn(town: () => Town): void {
     await claim(town(), visitor, 'typist')
     await askToSignIn(town(), page)
     await ready(page)
-    const focused: string[] = []
+    const reached: string[] = []
     for (let i = 0; i < 5; i++) {
       await page.keyboard.press('Tab')
-      focused.push(await page.evaluate('document.activeElement.innerText || document.activeElement.name'))
+      reached.push(await page.evaluate('document.activeElement.innerText || document.activeElement.name'))
     }
-    expect(focused).toEqual(['Skip to the content', 'kept', 'Use another credential', 'Continue', 'Cancel and go back'])
+    expect(reached).toEqual(['Skip to content', 'kept', 'Use another credential', 'Continue', 'Cancel and go back'])
     await page.keyboard.press('Shift+Tab')
     await page.keyboard.press('Enter')
     await isIn(town(), page)
+  })
+
+  it('A7: offers no revoked or expired credential, says why, and preselects one that is valid', async () => {
+    const visitor = await town().visitor()
+    const { page } = visitor
+    await claim(town(), visitor, 'revoked-first')
+    const { ppid } = await town().credential('revoked-first')
+    await claim(town(), visitor, 'still-good')
+    await town().client.revokeUser({ ppid, site_id: town().siteId }, { waitSeconds: 5 })
+    await askToSignIn(town(), page)
+    await ready(page)
+    const [good, revoked] = [page.getByRole('radio').nth(0), page.getByRole('radio').nth(1)]
+    expect([await good.isChecked(), await good.isEnabled(), await revoked.isEnabled()]).toEqual([true, true, false])
+    await page.getByText('This credential was revoked.').waitFor()
+    await screenshot(page, 'sign-in-one-revoked-light')
+
+    // What is revoked stays known when the service cannot be asked.
+    await page.route('**/revocation-status?*', (route) => route.abort())
+    await page.reload()
+    await ready(page)
+    expect(await page.getByRole('radio').nth(1).isEnabled()).toBe(false)
+    await submit(page)
+    await isIn(town(), page)
+  })
+
+  it('A7: without an answer about revocations people can still sign in, and a refused credential is not chosen again', async () => {
+    const visitor = await town().visitor()
+    const { page } = visitor
+    await claim(town(), visitor, 'offline-revoked')
+    const { ppid } = await town().credential('offline-revoked')
+    await town().client.revokeUser({ ppid, site_id: town().siteId }, { waitSeconds: 5 })
+    await page.route('**/revocation-status?*', (route) => route.abort())
+    await askToSignIn(town(), page)
+    await ready(page)
+    await submit(page)
+    await page.getByText('This access has been revoked').waitFor()
+    expect(await focused(page)).toBe('problem')
+    expect(await page.getByRole('radio').isEnabled()).toBe(false)
+    expect(await page.getByRole('radio').isChecked()).toBe(false)
+  })
+
+  it('A8: nothing can be sent before the script is ready, however often the button is pressed', async () => {
+    const visitor = await town().visitor()
+    const { page } = visitor
+    await claim(town(), visitor, 'impatient')
+    const posts: string[] = []
+    page.on('request', (request) => void (request.method() === 'POST' && posts.push(new URL(request.url()).pathname)))
+    let release: () => void = () => {}
+    const held = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    await page.route(/\/assets\/\w+\/sign-in\.[jt]s$/, async (route) => {
+      await held
+      await route.continue()
+    })
+    await page.goto(town().site)
+    await page.getByRole('link', { name: 'Sign in' }).click({ noWaitAfter: true })
+    const button = page.getByRole('button', { name: 'Continue' })
+    await button.waitFor()
+    await button.click({ force: true })
+    await page.keyboard.press('Enter')
+    expect(await button.isDisabled()).toBe(true)
+    expect(await page.getByRole('textbox').count()).toBe(0)
+    release()
+    await ready(page)
+    expect(posts).toEqual([])
+    await submit(page)
+    await isIn(town(), page)
+    expect(posts).toEqual(['/auth/present'])
+  })
+
+  it('A8: says how to go on when the script does not come', async () => {
+    const { page } = await town().visitor()
+    await page.route(/\/assets\/\w+\/sign-in\.[jt]s$/, (route) => route.abort())
+    await askToSignIn(town(), page)
+    await page.getByRole('link', { name: 'Reload this page' }).waitFor()
+    await page.unroute(/\/assets\/\w+\/sign-in\.[jt]s$/)
+    await page.getByRole('link', { name: 'Reload this page' }).click()
+    await ready(page)
+    expect(await page.getByRole('link', { name: 'Reload this page' }).isVisible()).toBe(false)
+  })
+
+  it('A9: says that it is still working, gives up after a while, and signs in at the next try', async () => {
+    const { page } = await town().visitor()
+    await page.clock.install()
+    const { credential, ppid } = await town().credential('patient')
+    await askToSignIn(town(), page)
+    await ready(page)
+    await paste(page, credential)
+    await page.route('**/auth/present', () => {})
+    await submit(page)
+    await page.getByText('Signing you in …').waitFor()
+    await page.clock.fastForward(8_100)
+    await page.getByText('Still working.').waitFor()
+    await page.clock.fastForward(12_000)
+    await page.getByText('The service did not answer in time.').waitFor()
+    expect(await focused(page)).toBe('problem')
+    await page.unroute('**/auth/present')
+    await page.getByRole('button', { name: 'Try again' }).click()
+    expect(await isIn(town(), page)).toBe(ppid)
+  })
+
+  it('A10: the page of a sign-in that is over leads back to the site', async () => {
+    const { page } = await town().visitor()
+    await askToSignIn(town(), page)
+    await ready(page)
+    town().expireSignIns()
+    await paste(page, (await town().credential('too-late')).credential)
+    await submit(page)
+    const back = page.getByRole('link', { name: 'Back to Blue Door Orders' })
+    await back.waitFor()
+    expect([await focused(page), await page.getByRole('button', { name: 'Continue' }).isVisible()]).toEqual(['problem', false])
+    await page.reload()
+    await isRefused(page, 'state_invalid')
+    await back.click()
+    await page.waitForURL((url) => url.href.startsWith(`${town().site}/callback?error=state_invalid`))
+    await page.getByRole('link', { name: 'Start again' }).click()
+    await page.getByRole('link', { name: 'Sign in' }).waitFor()
+  })
+
+  it('A11: counts the tries aloud, warns before the last ones, and gives the right reason at the end', async () => {
+    const { page } = await town().visitor()
+    const { credential } = await town().credential('guesser')
+    await askToSignIn(town(), page)
+    await ready(page)
+    await paste(page, { ...credential, validUntil: '2030-01-01T00:00:00Z' })
+    const words = [
+      '9 tries are left',
+      '8 tries',
+      '7 tries',
+      '6 tries',
+      '5 tries',
+      '4 tries',
+      'Only 3 tries',
+      'Only 2 tries',
+      'your last try',
+    ]
+    for (const one of words) {
+      await submit(page)
+      await page.getByRole('alert').getByText(one).waitFor()
+    }
+    await submit(page)
+    await page.getByRole('alert').getByText('All tries of this sign-in have been used').waitFor()
+    await page.getByRole('link', { name: 'Back to Blue Door Orders' }).waitFor()
+    await screenshot(page, 'sign-in-tries-used-light')
+    await page.reload()
+    await page.getByRole('heading', { name: 'All tries of this sign-in have been used' }).waitFor()
   })
 }

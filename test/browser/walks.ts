@@ -7,6 +7,11 @@ export async function ready(page: Page): Promise<void> {
   await page.locator('html[data-ready]').waitFor()
 }
 
+/** What has the focus, as far as it can be told apart. */
+export function focused(page: Page): Promise<string> {
+  return page.evaluate('document.activeElement.id || document.activeElement.tagName.toLowerCase()')
+}
+
 /** Opens a claim link and accepts. */
 export async function claim(town: Town, { page }: Visitor, userRef: string, scope?: readonly string[]): Promise<void> {
   await page.goto(await town.offer(userRef, scope))
@@ -23,9 +28,11 @@ export async function askToSignIn(town: Town, page: Page): Promise<void> {
 }
 
 export async function paste(page: Page, credential: object | string): Promise<void> {
-  const field = page.getByLabel('paste the credential')
-  // Behind a summary when the browser keeps something that fits.
-  if (!(await field.isVisible())) await page.getByText('Use another credential').click()
+  const field = page.getByLabel('paste the credential').locator('visible=true')
+  // The field is behind a summary when the browser keeps something that fits.
+  const summary = page.getByText('Use another credential').locator('visible=true')
+  await field.or(summary).first().waitFor()
+  if ((await field.count()) === 0) await summary.click()
   await field.fill(typeof credential === 'string' ? credential : JSON.stringify(credential))
 }
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { screenshot, type Town } from './town.ts'
-import { claim, ready } from './walks.ts'
+import { claim, focused, ready } from './walks.ts'
 
 export function wallet(town: () => Town): void {
   it('claims an offer once, and forgets its link', async () => {
@@ -19,11 +19,214 @@ export function wallet(town: () => Town): void {
 
     const other = await town().visitor()
     await other.page.goto(link)
-    await ready(other.page)
-    await other.page.getByRole('button', { name: 'Accept' }).click()
-    await other.page.getByText('This offer is over').waitFor()
-    expect(await other.page.getByText('There is nothing here yet.').isVisible()).toBe(true)
+    await other.page.getByText('This invitation is no longer valid').waitFor()
+    expect(await focused(other.page)).toBe('problem')
+    expect(await other.page.getByText('No credentials yet').isVisible()).toBe(true)
+    expect(await other.page.getByRole('button', { name: 'Accept' }).isVisible()).toBe(false)
     expect(complaints).toEqual([])
+  })
+
+  it('A4: shows who offers what before anything is accepted, and uses nothing up', async () => {
+    const { page } = await town().visitor()
+    const asked: string[] = []
+    page.on('request', (request) => void (request.method() === 'POST' && asked.push(request.url().replace(town().dev.base_url, ''))))
+    const link = await town().offer('reader')
+    for (let i = 0; i < 2; i++) {
+      await page.goto('about:blank')
+      await page.goto(link)
+      await page.getByRole('heading', { name: 'Blue Door Orders is inviting you' }).waitFor()
+      const text = await page.locator('#offer').innerText()
+      for (const words of [town().siteId, 'View orders', 'Change orders', '30 days', new URL(town().dev.base_url).host])
+        expect(text).toContain(words)
+    }
+    expect(asked).toEqual(['/wallet/offer', '/wallet/offer'])
+    await page.getByRole('button', { name: 'Not now' }).click()
+    await page.getByText('You can open the link again until').waitFor()
+    expect([await focused(page), new URL(page.url()).hash]).toEqual(['notice', ''])
+    await page.goto(link)
+    await page.getByRole('button', { name: 'Accept' }).click()
+    await page.getByText('is in your wallet').waitFor()
+    expect(await focused(page)).toBe('notice')
+  })
+
+  it('A4: can be tried again when the offer cannot be looked up', async () => {
+    const { page } = await town().visitor()
+    await page.route('**/wallet/offer', (route) => route.abort())
+    await page.goto(await town().offer('unlucky'))
+    await page.getByText('The service did not answer.').waitFor()
+    expect(await page.getByRole('button', { name: 'Accept' }).isEnabled()).toBe(false)
+    await page.unroute('**/wallet/offer')
+    await page.getByRole('button', { name: 'Try again' }).click()
+    await page.getByRole('heading', { name: 'Blue Door Orders is inviting you' }).waitFor()
+  })
+
+  it('A2: a claim whose answer is lost succeeds at the next press, with one credential', async () => {
+    const { page } = await town().visitor()
+    await page.goto(await town().offer('train'))
+    await ready(page)
+    await page.route('**/wallet/claim', async (route) => {
+      await route.fetch()
+      await route.abort()
+    })
+    const { ppid } = await town().credential('train')
+    const count = async () => (await town().client.listCredentials({ site_id: town().siteId, ppid })).items.length
+    const before = await count()
+    await page.getByRole('button', { name: 'Accept' }).click()
+    await page.getByText('The service did not answer.').waitFor()
+    expect(await focused(page)).toBe('accept')
+    await page.unroute('**/wallet/claim')
+    await page.getByRole('button', { name: 'Try again' }).click()
+    await page.getByText('is in your wallet').waitFor()
+    expect((await count()) - before).toBe(1)
+    await page.locator('.status.active').waitFor()
+  })
+
+  it('A3: a claim that was interrupted by a reload goes on by itself, with or without its link', async () => {
+    for (const path of [undefined, '/wallet']) {
+      const { page } = await town().visitor()
+      await page.goto(await town().offer('reloader'))
+      await ready(page)
+      await page.route('**/wallet/claim', async (route) => {
+        await route.fetch()
+      })
+      await page.getByRole('button', { name: 'Accept' }).click()
+      await page.getByText('Adding it to this browser').waitFor()
+      await page.waitForTimeout(500)
+      await page.unroute('**/wallet/claim')
+      if (path === undefined) await page.reload()
+      else {
+        await page.goto('about:blank')
+        await page.goto(town().dev.base_url + path)
+      }
+      await page.getByText('is in your wallet').waitFor()
+      expect([await page.locator('[data-credential]').count(), new URL(page.url()).hash]).toEqual([1, ''])
+    }
+  })
+
+  it('A3: an offer is not used up when nothing can be saved, and the person is told', async () => {
+    const { page, complaints } = await town().visitor()
+    await page.goto(await town().offer('full-disk'))
+    await ready(page)
+    const claims: string[] = []
+    page.on('request', (request) => void (request.url().endsWith('/wallet/claim') && claims.push(request.url())))
+    await page.evaluate(FULL_DISK)
+    await page.getByRole('button', { name: 'Accept' }).click()
+    await page.getByText('This browser could not save the new key.').waitFor()
+    expect([claims, await focused(page)]).toEqual([[], 'accept'])
+    await page.evaluate(ROOM_AGAIN)
+    // The key can be saved, and then the credential cannot.
+    await page.route('**/wallet/claim', async (route) => {
+      await page.evaluate(FULL_DISK)
+      await route.continue()
+    })
+    await page.getByRole('button', { name: 'Try again' }).click()
+    await page.getByText('This browser could not save the credential.').waitFor()
+    await screenshot(page, 'wallet-not-saved-light')
+    await page.unroute('**/wallet/claim')
+    await page.evaluate(ROOM_AGAIN)
+    await page.getByRole('button', { name: 'Try again' }).click()
+    await page.getByText('is in your wallet').waitFor()
+    expect(await page.locator('[data-credential]').count()).toBe(1)
+    expect(complaints).toEqual([])
+  })
+
+  it('A9: a claim says that it is still working, and can be repeated when there is no answer', async () => {
+    const { page } = await town().visitor()
+    await page.clock.install()
+    await page.goto(await town().offer('tunnel'))
+    await ready(page)
+    await page.route('**/wallet/claim', () => {})
+    await page.getByRole('button', { name: 'Accept' }).click()
+    await page.getByText('Adding it to this browser').waitFor()
+    await page.clock.fastForward(8_100)
+    await page.getByText('Still working.').waitFor()
+    await page.clock.fastForward(12_000)
+    await page.getByText('The service did not answer in time.').waitFor()
+    // Proofs of a clock that is ahead are refused.
+    await page.clock.setSystemTime(new Date())
+    await page.unroute('**/wallet/claim')
+    await page.getByRole('button', { name: 'Try again' }).click()
+    await page.getByText('is in your wallet').waitFor()
+  })
+
+  it('A9: revoking can be repeated when its answer was lost', async () => {
+    const visitor = await town().visitor()
+    const { page } = visitor
+    await claim(town(), visitor, 'lost-revocation')
+    await page.route('**/revoke-user', async (route) => {
+      await route.fetch()
+      await route.abort()
+    })
+    await page.getByRole('button', { name: 'Revoke my access' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Revoke my access' }).click()
+    await page.getByText('The service did not answer.').waitFor()
+    expect(await focused(page)).toBe('problem')
+    await page.unroute('**/revoke-user')
+    await page.getByRole('button', { name: 'Try again' }).click()
+    await page.locator('.notice.good').getByText('has been revoked').waitFor()
+    expect(await focused(page)).toBe('notice')
+  })
+
+  it('A12: without a connection, revoked stays revoked, also after a reload of the list', async () => {
+    const visitor = await town().visitor()
+    const { page } = visitor
+    await claim(town(), visitor, 'offline')
+    await page.locator('.status.active').waitFor()
+    await claim(town(), visitor, 'offline-active')
+    const { ppid } = await town().credential('offline')
+    await town().client.revokeUser({ ppid, site_id: town().siteId })
+    await page.locator('.status.revoked').waitFor()
+    await page.route('**/revocation-status?*', (route) => route.abort())
+    await page.getByText('Can’t check right now').waitFor()
+    expect(await page.locator('.status.revoked').count()).toBe(1)
+    await page.reload()
+    await page.getByText('Can’t check right now').waitFor()
+    expect(await page.locator('.status.revoked').count()).toBe(1)
+    const card = page.locator('[data-credential]', { has: page.locator('.status.revoked') })
+    expect(await card.getByRole('button', { name: 'Revoke my access' }).isVisible()).toBe(false)
+    await screenshot(page, 'wallet-offline-light')
+  })
+
+  it('C27: the focus is never lost, and C29: buttons have names of their own', async () => {
+    const visitor = await town().visitor()
+    const { page } = visitor
+    for (let i = 0; i < 3; i++) await claim(town(), visitor, `focus-${Math.min(i, 1)}`, ['orders:read'])
+    const names = await page
+      .locator('#credentials button')
+      .evaluateAll((buttons) => buttons.map((button) => (button as unknown as { ariaLabel: string }).ariaLabel))
+    expect([names.length, new Set(names).size]).toEqual([6, 6])
+    expect(names.every((name) => name.includes(town().siteId))).toBe(true)
+
+    const remove = page.getByRole('button', { name: 'Delete from this browser' }).last()
+    await remove.focus()
+    await page.keyboard.press('Enter')
+    await page.keyboard.press('Escape')
+    expect(await page.evaluate('document.activeElement.innerText')).toBe('Delete from this browser')
+    await page.keyboard.press('Enter')
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
+    await page.getByText('has been deleted from this browser').waitFor()
+    expect(await focused(page)).toBe('notice')
+
+    // Revoked by this person: one calm notice, also when it takes a second credential of the user along.
+    await page.locator('.status.active').nth(1).waitFor()
+    await page.getByRole('button', { name: 'Revoke my access' }).first().click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Revoke my access' }).click()
+    await page.locator('.notice.good').getByText('has been revoked').waitFor()
+    expect(await focused(page)).toBe('notice')
+    await page.waitForTimeout(4500)
+    expect(await page.locator('.notice.bad').count()).toBe(0)
+  })
+
+  it('C27: a button that goes away while it has the focus passes it on to its card', async () => {
+    const visitor = await town().visitor()
+    const { page } = visitor
+    await claim(town(), visitor, 'pulled-away')
+    await page.locator('.status.active').waitFor()
+    await page.getByRole('button', { name: 'Revoke my access' }).focus()
+    const { ppid } = await town().credential('pulled-away')
+    await town().client.revokeUser({ ppid, site_id: town().siteId })
+    await page.locator('.status.revoked').waitFor()
+    expect(await focused(page)).toBe('h3')
   })
 
   it('keeps keys that nobody can read, each credential its own, and says that nothing can be exported', async () => {
@@ -64,9 +267,9 @@ export function wallet(town: () => Town): void {
     await remove.click()
     expect(await page.getByRole('dialog').textContent()).toContain('There is no copy')
     await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
-    await page.getByText('There is nothing here yet.').waitFor()
+    await page.getByText('No credentials yet').waitFor()
     await page.reload()
-    await page.getByText('There is nothing here yet.').waitFor()
+    await page.getByText('No credentials yet').waitFor()
   })
 
   it('goes to the name under which its keys sign', async () => {
@@ -75,6 +278,11 @@ export function wallet(town: () => Town): void {
     await page.waitForURL(`${town().dev.base_url}/wallet`)
   })
 }
+
+/** Run in the page: its storage is full, and has room again. */
+const FULL_DISK = `window.realPut ??= IDBObjectStore.prototype.put
+  IDBObjectStore.prototype.put = () => { throw new DOMException('full', 'QuotaExceededError') }`
+const ROOM_AGAIN = 'IDBObjectStore.prototype.put = window.realPut'
 
 /** Runs in the page: everything that a script of the page can get out of the wallet's keys. */
 const KEPT_KEYS = `new Promise((resolve, reject) => {

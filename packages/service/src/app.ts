@@ -130,7 +130,7 @@ export function createApp(
     const answered = (answer: RouteAnswer) => finish(incoming, endpoint, response, exit.answer(answer, endpoint, incoming.requestId))
     const refused = (thrown: unknown) => {
       if (hasLongBody(incoming.raw)) response.setHeader('connection', 'close')
-      finish(incoming, endpoint, response, exit.refusal(thrown, endpoint, incoming.requestId, wantsPage(incoming, endpoint)))
+      finish(incoming, endpoint, response, exit.refusal(thrown, endpoint, incoming.requestId, pageWanted(incoming, endpoint)))
     }
     try {
       const answer = answering()
@@ -240,12 +240,12 @@ function send({ status, headers, body = '' }: Outgoing, response: ServerResponse
 const NO_PARAMS = Object.freeze({})
 
 /** Whether a refusal is for a person: a browser, outside of what only programs call. */
-function wantsPage({ path, lines }: Incoming, endpoint: MountedEndpoint | undefined): boolean {
+function pageWanted({ path, lines, raw }: Incoming, endpoint: MountedEndpoint | undefined): { readonly isRepeatable: boolean } | undefined {
   const isWithPages =
     endpoint === undefined
       ? !/^\/(?:api|\.well-known)(?:\/|$)/.test(path)
       : endpoint.refusals === 'page' || endpoint.id === 'docs' || endpoint.id === 'problem_page'
-  return isWithPages && acceptsPage(lines)
+  return isWithPages && acceptsPage(lines) ? { isRepeatable: raw.method === 'GET' } : undefined
 }
 
 function mount(routes: Routes): readonly Mounted[] {

@@ -11,6 +11,8 @@ export interface ProblemFacts {
   readonly errors?: readonly { readonly path: string; readonly message: string }[]
   readonly requiredScope?: readonly Scope[]
   readonly retryAfterSeconds?: number
+  /** Of a sign-in. */
+  readonly triesLeft?: number
   /** On `rate_limited`: which allowance is used up, for the RateLimit headers. */
   readonly policy?: { readonly name: string; readonly quota: number; readonly windowSeconds: number }
   /** Of the answer, besides those that follow from the code. */

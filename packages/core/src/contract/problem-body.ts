@@ -17,6 +17,8 @@ export interface ProblemMembers {
   readonly errors?: readonly FieldError[] | undefined
   readonly requiredScope?: readonly string[] | undefined
   readonly retryAfterSeconds?: number | undefined
+  /** How often another credential can still be presented for a sign-in. */
+  readonly triesLeft?: number | undefined
   /** Only where the answer must have another status than the table's, as in forward-auth. */
   readonly status?: number | undefined
 }
@@ -32,6 +34,7 @@ export interface ProblemBody {
   errors?: FieldError[]
   required_scope?: string[]
   retry_after?: number
+  tries_left?: number
 }
 
 /** The body of a refusal. Members that were not given are left out, not null. */
@@ -49,6 +52,7 @@ export function problemBody(code: ProblemCode, members: ProblemMembers): Problem
     body.errors = members.errors.map(({ path, message }) => ({ path, message }))
   if (members.requiredScope !== undefined) body.required_scope = [...members.requiredScope]
   if (members.retryAfterSeconds !== undefined) body.retry_after = members.retryAfterSeconds
+  if (members.triesLeft !== undefined) body.tries_left = members.triesLeft
   return body
 }
 

@@ -166,7 +166,7 @@ export const signInEndpoints = {
     path: '/auth/present',
     summary: 'The sign-in page presents a credential',
     description:
-      'A refusal does not use the state up; there are ten tries. JSON faults inside the member credential are credential_malformed, elsewhere ' +
+      'A refusal does not use the state up; there are ten tries, and tries_left says how many remain. A form without a credential is not counted. JSON faults inside the member credential are credential_malformed, elsewhere ' +
       'request_malformed. A bound credential is proven by an RFC 9421 signature of this request.',
     tag: 'sign-in',
     auth: 'page',

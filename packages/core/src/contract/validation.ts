@@ -104,5 +104,11 @@ export const problemDetailsSchema = z
       .optional(),
     required_scope: z.array(z.string()).max(limits.scope_list_max).optional(),
     retry_after: z.int().min(0).optional().meta({ description: 'Seconds; the same as Retry-After.' }),
+    tries_left: z
+      .int()
+      .min(0)
+      .max(limits.sign_in_tries_max)
+      .optional()
+      .meta({ description: 'Only at /auth/present: how many credentials can still be presented for this sign-in.' }),
   })
   .meta({ id: 'Problem' })

@@ -19,13 +19,37 @@ export interface SignInTry {
 
 /**
  * Presents a credential for a sign-in and gives the one-time payload for the way back. A refusal is that of any presentation and leaves the sign-in
- * as it was, but counts as a try; when all are used up, or the sign-in is over or another browser's, it is `state_invalid`.
+ * as it was, but counts as a try: `triesLeft` says how many remain. When all are used up, or the sign-in is over or another browser's, it is
+ * `state_invalid`.
  */
 export async function presentForSignIn(deps: GuardDeps & Pick<Deps, 'store'>, attempt: SignInTry): Promise<string> {
   const stateSha256 = secretSha256(attempt.state)
-  const signIn = await deps.store.trySignIn(stateSha256, secretSha256(attempt.browser), limits.sign_in_tries_max, deps.clock.nowMs())
-  if (signIn === undefined) throw new Problem('state_invalid')
-  const { credential: signed, request } = attempt
+  const browserSha256 = secretSha256(attempt.browser)
+  const nowMs = deps.clock.nowMs()
+  const signIn = await deps.store.trySignIn(stateSha256, browserSha256, limits.sign_in_tries_max, nowMs)
+  if (signIn === undefined) {
+    const found = await deps.store.signIn(stateSha256)
+    if (found?.browserSha256 === browserSha256 && nowMs < found.expiresAtMs) requireTriesLeft(found)
+    throw new Problem('state_invalid')
+  }
+  try {
+    return await present(deps, attempt, signIn)
+  } catch (thrown) {
+    if (!(thrown instanceof Problem) || thrown.code === 'state_invalid') throw thrown
+    const { code, detail, facts } = thrown
+    throw new Problem(code, detail, { ...facts, triesLeft: limits.sign_in_tries_max - signIn.tries })
+  }
+}
+
+/** Throws `state_invalid` when every try of a sign-in has been used. */
+export function requireTriesLeft({ tries }: SignIn): void {
+  if (tries >= limits.sign_in_tries_max) {
+    const detail = `All ${limits.sign_in_tries_max} tries of this sign-in have been used. Start the sign-in again.`
+    throw new Problem('state_invalid', detail, { triesLeft: 0 })
+  }
+}
+
+async function present(deps: GuardDeps & Pick<Deps, 'store'>, { credential: signed, request }: SignInTry, signIn: SignIn): Promise<string> {
   if (isDeny(signed)) throw problemOf(signed)
   const scope = signIn.requestedScope ?? []
   const allow = (await guard(deps, { presented: { signed }, siteId: signIn.siteId, scope, request })) as AllowCredential

@@ -9,17 +9,30 @@ export interface Call {
   readonly key?: HolderKey | undefined
   /** Goes into X-Service-Credential. */
   readonly credential?: object
+  /** Called once when the answer takes long, so that the page can say that it is still working. */
+  readonly onSlow?: () => void
 }
 
-/** An answer, or the words for a person why there is none, with the code of the refusal. */
-export type Answered = { readonly answer: Record<string, unknown> } | { readonly refusal: Words; readonly code: string | undefined }
+/** An answer, or the words for a person why there is none, with the code of the refusal; without a code the call can be repeated. */
+export type Answered = { readonly answer: Record<string, unknown> } | Refused
+export interface Refused {
+  readonly refusal: Words
+  readonly code: string | undefined
+  /** Of a sign-in. */
+  readonly triesLeft?: number | undefined
+}
 
-/** Calls the service as this page. Throws nothing: whatever happens has words. */
+const SLOW_MS = 8_000
+const CALL_MS_MAX = 20_000
+
+/** Calls the service as this page, for at most 20 seconds. Throws nothing: whatever happens has words. */
 export async function call(
-  { path, body, key, credential }: Call,
+  { path, body, key, credential, onSlow = () => {} }: Call,
   texts: Pick<PageTexts<'wallet'>, 'common' | 'problems'>,
 ): Promise<Answered> {
   const { common, problems } = texts
+  const abort = new AbortController()
+  const timers = [setTimeout(onSlow, SLOW_MS), setTimeout(() => abort.abort(), CALL_MS_MAX)]
   try {
     const text = JSON.stringify(body)
     const url = new URL(path, location.origin)
@@ -37,12 +50,19 @@ export async function call(
       body: text,
       credentials: 'same-origin',
       redirect: 'error',
+      signal: abort.signal,
     })
     const answer = (await response.json()) as Record<string, unknown>
     if (response.ok) return { answer }
     const code = String(answer.code)
-    return { code, refusal: problems[code] ?? { title: String(answer.title), next: String(answer.detail) } }
+    const triesLeft = typeof answer.tries_left === 'number' ? answer.tries_left : undefined
+    return { code, triesLeft, refusal: problems[code] ?? { title: String(answer.title), next: String(answer.detail) } }
   } catch {
-    return { code: undefined, refusal: { title: common.noAnswer, next: common.noAnswerNext } }
+    const refusal = abort.signal.aborted
+      ? { title: common.tooSlow, next: common.tooSlowNext }
+      : { title: common.noAnswer, next: common.noAnswerNext }
+    return { code: undefined, refusal }
+  } finally {
+    for (const timer of timers) clearTimeout(timer)
   }
 }

@@ -63,12 +63,12 @@ export interface Wanted {
   readonly scope: readonly string[] | null
 }
 
-/** Why a credential will not do, as far as can be told without asking anybody. */
+/** Why a credential does not fit, as far as this page knows. */
 export type Misfit =
   | { readonly kind: 'siteMismatch'; readonly other: string }
   | { readonly kind: 'expired' | 'notYet'; readonly atMs: number }
   | { readonly kind: 'scopeMissing'; readonly missing: readonly string[] }
-  | { readonly kind: 'keyElsewhere' }
+  | { readonly kind: 'keyElsewhere' | 'revoked' }
 
 /** The leeway that verifiers have for a credential whose beginning is a little ahead. */
 const LEEWAY_MS = 10_000

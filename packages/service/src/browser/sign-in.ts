@@ -1,8 +1,9 @@
-import { call } from './call.ts'
+import { call, type Refused } from './call.ts'
 import { type CredentialFacts, factsOf, type Misfit, misfitOf, parseCredential } from './credential.ts'
 import { make, type PageTexts, pageData, part, tell, timeWords, type Words } from './page.ts'
-import { type Kept, openVault } from './vault.ts'
-import { fill, scopeWords } from './words.ts'
+import { statusesOf } from './statuses.ts'
+import { type Kept, openVault, type Vault } from './vault.ts'
+import { fill, scopeWords, triesWords } from './words.ts'
 
 interface Data {
   readonly state: string
@@ -25,12 +26,19 @@ const file = part('file', HTMLInputElement)
 const pasted = part('credential', HTMLTextAreaElement)
 const said = part('said', HTMLParagraphElement)
 const submit = part('submit', HTMLButtonElement)
+const progress = part('progress', HTMLParagraphElement)
 
+/** How long the list waits for the service to say what is revoked. Without an answer, the service says so when a credential is presented. */
+const STATUS_WAIT_MS = 3000
+
+let vault: Vault | undefined
 let kept: readonly Kept[] = []
 let isBusy = false
 
 const keyOf = (did: string | undefined) => kept.find(({ key }) => key.did === did)?.key
-const misfit = (facts: CredentialFacts) => misfitOf(facts, wanted, Date.now(), (did) => keyOf(did) !== undefined)
+const isRevoked = (id: string) => kept.some((one) => one.id === id && one.isRevoked)
+const misfit = (facts: CredentialFacts): Misfit | undefined =>
+  isRevoked(facts.id) ? { kind: 'revoked' } : misfitOf(facts, wanted, Date.now(), (did) => keyOf(did) !== undefined)
 
 function words(fault: Misfit): Words {
   const time = 'atMs' in fault ? timeWords(fault.atMs, texts.lang) : ''
@@ -68,12 +76,22 @@ function showKept(): void {
   )
   keptPlace.replaceChildren(...(choices.length > 0 ? choices : [nothing]))
   const first = keptPlace.querySelector<HTMLInputElement>('input:not(:disabled)')
-  if (first === null) return
-  // Unless somebody has begun to paste one already, or the last try was refused.
-  if (pasted.value === '' && problem.childElementCount === 0) {
-    first.checked = true
-    another.open = false
-  }
+  another.open = first === null || pasted.value !== ''
+  // Not while the person is pasting one, or reads why the last one was refused.
+  if (first !== null && pasted.value === '' && problem.childElementCount === 0) first.checked = true
+}
+
+/** Marks what is known to be revoked, here and in the vault, where it stays. */
+async function noteRevoked(ids: readonly string[]): Promise<void> {
+  kept = kept.map((one) => (ids.includes(one.id) ? { ...one, isRevoked: true } : one))
+  await vault?.markRevoked(ids).catch(() => {})
+}
+
+/** Asks the service which of the site's credentials are revoked, so that none of them is offered. */
+async function askForRevoked(): Promise<void> {
+  const ids = kept.filter((one) => factsOf(one.document)?.siteId === data.site_id && !one.isRevoked).map(({ id }) => id)
+  const statuses = await statusesOf(ids, STATUS_WAIT_MS)
+  await noteRevoked(ids.filter((id) => statuses.get(id) === 'revoked'))
 }
 
 function chosenKept(): CredentialFacts | undefined {
@@ -99,16 +117,38 @@ function sayOfPasted(): void {
   said.textContent = found === undefined ? '' : 'title' in found ? `${found.title} ${found.next}` : page.fits
 }
 
-function setBusy(busy: boolean): void {
+function setBusy(busy: boolean, label = page.submit): void {
   isBusy = busy
   submit.setAttribute('aria-disabled', String(busy))
-  submit.textContent = busy ? page.busy : page.submit
+  submit.textContent = busy ? page.busy : label
+  progress.textContent = ''
 }
 
-function refuse(refusal: Words, more = ''): void {
-  setBusy(false)
-  tell(problem, { title: refusal.title, next: `${refusal.next} ${more}` })
-  problem.focus()
+function refuse(refusal: Words, more = '', label = page.submit): void {
+  setBusy(false, label)
+  tell(problem, { title: refusal.title, next: `${refusal.next} ${more}` }, { focus: true })
+}
+
+/** Nothing can be presented any more: the only way is back to the site. */
+function endSignIn(refusal: Words): void {
+  form.hidden = true
+  part('over', HTMLDivElement).hidden = false
+  tell(problem, refusal, { focus: true })
+}
+
+async function refused({ refusal, code, triesLeft }: Refused, { id }: CredentialFacts): Promise<void> {
+  if (triesLeft === 0) {
+    const title = code === 'state_invalid' ? page.triesUsed : `${refusal.title}. ${page.triesUsed}`
+    return endSignIn({ title, next: page.triesUsedNext })
+  }
+  if (code === 'state_invalid') return endSignIn(refusal)
+  // Without an answer the same can be tried again.
+  if (code === undefined) return refuse(refusal, '', texts.common.again)
+  refuse(refusal, triesWords(triesLeft, page, site))
+  if (code === 'credential_revoked' && kept.some((one) => one.id === id)) {
+    await noteRevoked([id])
+    showKept()
+  }
 }
 
 form.addEventListener('submit', async (event) => {
@@ -119,11 +159,15 @@ form.addEventListener('submit', async (event) => {
   if ('title' in found) return refuse(found)
   setBusy(true)
   const body = { state: data.state, credential: found.document }
-  const answered = await call({ path: '/auth/present', body, key: keyOf(found.holderKey) }, texts)
-  if ('refusal' in answered) return refuse(answered.refusal, answered.code === 'state_invalid' ? '' : page.tries)
+  const onSlow = () => {
+    progress.textContent = texts.common.stillWorking
+  }
+  const answered = await call({ path: '/auth/present', body, key: keyOf(found.holderKey), onSlow }, texts)
+  if ('refusal' in answered) return refused(answered, found)
   const next = new URL(String(answered.answer.callback_url))
   // In place of this page: the back button then leads to the site, and not to a sign-in that is over.
-  if (next.origin === location.origin) location.replace(next)
+  if (next.origin !== location.origin) return refuse({ title: texts.common.noAnswer, next: texts.common.noAnswerNext })
+  location.replace(next)
 })
 
 file.addEventListener('change', async () => {
@@ -146,13 +190,16 @@ addEventListener('pageshow', ({ persisted }) => {
   if (persisted) location.reload()
 })
 
-part('file-field', HTMLDivElement).hidden = false
-part('credential-label', HTMLLabelElement).textContent = page.paste
-sayOfPasted()
 try {
-  kept = await (await openVault()).all()
+  vault = await openVault()
+  kept = await vault.all()
+  await askForRevoked()
 } catch {
   // A browser that keeps nothing can still sign in with a file or a text.
 }
 showKept()
+sayOfPasted()
+another.hidden = false
+part('slow', HTMLParagraphElement).hidden = true
+submit.disabled = false
 document.documentElement.dataset.ready = 'yes'

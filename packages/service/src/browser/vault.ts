@@ -7,40 +7,89 @@ export interface Kept {
   readonly document: object
   readonly key: HolderKey
   readonly keptAtMs: number
+  /** Known to be revoked, which is final. */
+  readonly isRevoked?: boolean
 }
 
-/** What this browser keeps. Keys go in and out as handles; what they are nobody can read. */
+/** A claim that has been accepted and whose credential has not been saved yet. It can be repeated with the same key. */
+export interface PendingClaim {
+  /** The code of the offer. */
+  readonly offer: string
+  readonly key: HolderKey
+  /** When the offer expires. */
+  readonly untilMs: number
+}
+
+/** What this browser keeps. Keys go in and out as handles that cannot be read. Every verb rejects when the browser cannot do it. */
 export interface Vault {
   all(): Promise<readonly Kept[]>
-  keep(kept: Kept): Promise<void>
   remove(id: string): Promise<void>
+  markRevoked(ids: readonly string[]): Promise<void>
+  pendingClaims(): Promise<readonly PendingClaim[]>
+  /** Saves a claim before it is sent, and gives the one that counts: that of another tab, if it was first. */
+  keepPending(claim: PendingClaim): Promise<PendingClaim>
+  removePending(offer: string): Promise<void>
+  /** Saves the credential and ends its claim: both or neither. */
+  keepClaimed(offer: string, kept: Kept): Promise<void>
 }
 
 const NAME = 'countersign-wallet'
-const TABLE = 'credentials'
+const CREDENTIALS = 'credentials'
+const PENDING = 'pending'
 
 /** Rejects where the browser lets this page keep nothing. */
 export async function openVault(): Promise<Vault> {
-  const opening = indexedDB.open(NAME, 1)
-  opening.onupgradeneeded = () => opening.result.createObjectStore(TABLE, { keyPath: 'id' })
+  const opening = indexedDB.open(NAME, 2)
+  opening.onupgradeneeded = () => {
+    const { result: database } = opening
+    if (!database.objectStoreNames.contains(CREDENTIALS)) database.createObjectStore(CREDENTIALS, { keyPath: 'id' })
+    if (!database.objectStoreNames.contains(PENDING)) database.createObjectStore(PENDING, { keyPath: 'offer' })
+  }
   const database = await done(opening)
   // Another tab may have a newer version of this page; it must not wait for us.
   database.onversionchange = () => database.close()
-  const table = (mode: IDBTransactionMode) => database.transaction(TABLE, mode, { durability: 'strict' })
-  const write = (change: (store: IDBObjectStore) => unknown) =>
+  const read = async <T>(table: string) => (await done(database.transaction(table).objectStore(table).getAll())) as T[]
+  const write = (change: (table: (name: string) => IDBObjectStore) => unknown) =>
     new Promise<void>((resolve, reject) => {
-      const transaction = table('readwrite')
+      const transaction = database.transaction([CREDENTIALS, PENDING], 'readwrite', { durability: 'strict' })
       transaction.oncomplete = () => resolve()
       transaction.onabort = () => reject(transaction.error)
-      change(transaction.objectStore(TABLE))
+      attempt(transaction, () => change((name) => transaction.objectStore(name)))
     })
+  const all = async () => (await read<Kept>(CREDENTIALS)).sort((a, b) => b.keptAtMs - a.keptAtMs)
   return {
-    async all() {
-      const kept = (await done(table('readonly').objectStore(TABLE).getAll())) as Kept[]
-      return kept.sort((a, b) => b.keptAtMs - a.keptAtMs)
+    all,
+    remove: (id) => write((table) => table(CREDENTIALS).delete(id)),
+    async markRevoked(ids) {
+      const revoked = (await all()).filter(({ id, isRevoked }) => ids.includes(id) && !isRevoked)
+      if (revoked.length > 0) await write((table) => revoked.map((kept) => table(CREDENTIALS).put({ ...kept, isRevoked: true })))
     },
-    keep: (kept) => write((store) => store.put(kept)),
-    remove: (id) => write((store) => store.delete(id)),
+    pendingClaims: () => read<PendingClaim>(PENDING),
+    async keepPending(claim) {
+      await write((table) => {
+        const store = table(PENDING)
+        const first = store.get(claim.offer)
+        first.onsuccess = () => {
+          if (first.result === undefined) attempt(store.transaction, () => store.put(claim))
+        }
+      })
+      return (await read<PendingClaim>(PENDING)).find(({ offer }) => offer === claim.offer) ?? claim
+    },
+    removePending: (offer) => write((table) => table(PENDING).delete(offer)),
+    keepClaimed: (offer, kept) =>
+      write((table) => {
+        table(CREDENTIALS).put(kept)
+        table(PENDING).delete(offer)
+      }),
+  }
+}
+
+/** A change that throws ends the transaction: half of it must not be committed. */
+function attempt(transaction: IDBTransaction, change: () => unknown): void {
+  try {
+    change()
+  } catch {
+    transaction.abort()
   }
 }
 

@@ -1,8 +1,10 @@
 import { call } from './call.ts'
 import { type CredentialFacts, factsOf } from './credential.ts'
-import { createHolderKey, type HolderKey } from './holder-key.ts'
+import type { HolderKey } from './holder-key.ts'
 import { make, type PageTexts, pageData, part, tell, timeWords } from './page.ts'
+import { type CredentialStatus, statusesOf } from './statuses.ts'
 import { type Kept, openVault, type Vault } from './vault.ts'
+import { handleOffers } from './wallet-offer.ts'
 import { fill, scopeWords } from './words.ts'
 
 interface Data {
@@ -10,22 +12,22 @@ interface Data {
   readonly texts: PageTexts<'wallet'>
 }
 
-type Status = 'checking' | 'active' | 'revoked' | 'expired' | 'unknown' | 'unreachable'
+type Status = CredentialStatus | 'checking' | 'unreachable'
 
 const LOOK_MS = 4000
-const IDS_MAX = 100
+const STATUS_WAIT_MS = 10_000
+/** As many characters of an id tell two credentials apart. */
+const ID_END = 6
 
 const { origin, texts } = pageData<Data>()
 const { page, common } = texts
 const notice = part('notice', HTMLDivElement)
 const problem = part('problem', HTMLDivElement)
-const offerPlace = part('offer', HTMLElement)
-const accept = part('accept', HTMLButtonElement)
 const list = part('credentials', HTMLUListElement)
 const dialog = part('confirm', HTMLDialogElement)
 
 const statuses = new Map<string, Status>()
-let isAccepting = false
+const shown = new Map<string, CredentialFacts>()
 
 const STATUS_WORDS: Readonly<Record<Status, string>> = {
   checking: page.statusChecking,
@@ -59,11 +61,13 @@ function card(facts: CredentialFacts, { key, keptAtMs }: Kept, vault: Vault): HT
   const remove = make('button', '', page.remove)
   for (const button of [revoke, remove]) {
     button.type = 'button'
-    button.setAttribute('aria-label', `${button.textContent}: ${site}`)
+    button.setAttribute('aria-label', `${button.textContent}: ${site}, ${fill(page.credential, { end: id.slice(-ID_END) })}`)
   }
-  revoke.addEventListener('click', () => revokeAccess(facts, key))
+  revoke.addEventListener('click', () => askToRevoke(facts, key, vault))
   remove.addEventListener('click', () => removeCredential(facts, vault))
   const title = make('h3', '', make('bdi', '', site))
+  // Takes the focus when a button of the card goes away.
+  title.tabIndex = -1
   const item = make(
     'li',
     'card',
@@ -71,7 +75,7 @@ function card(facts: CredentialFacts, { key, keptAtMs }: Kept, vault: Vault): HT
     make('p', 'quiet', `${ends}. ${fill(common.since, { time: timeWords(keptAtMs, texts.lang) })}.`),
     make('h4', 'quiet', page.may),
     scopes,
-    make('p', 'quiet', fill(page.use, { site })),
+    make('p', 'quiet use', fill(page.use, { site })),
     named,
     make('div', 'actions', revoke, remove),
   )
@@ -80,21 +84,23 @@ function card(facts: CredentialFacts, { key, keptAtMs }: Kept, vault: Vault): HT
 }
 
 async function showAll(vault: Vault): Promise<void> {
-  const kept = await vault.all()
-  // What is there already stays: somebody may be about to press a button of it.
-  if (kept.map(({ id }) => id).join() === shownIds().join()) return look()
-  list.replaceChildren(
-    ...kept.flatMap((one) => {
-      const facts = factsOf(one.document)
-      return facts === undefined ? [] : [card(facts, one, vault)]
-    }),
-  )
+  const kept = await vault.all().catch(() => undefined)
+  if (kept === undefined) return tell(problem, { title: page.notRead, next: page.notReadNext })
+  for (const { id, isRevoked } of kept) if (isRevoked) statuses.set(id, 'revoked')
+  // What is there already stays: the person may be about to press a button of it.
+  if (kept.map(({ id }) => id).join() === [...shown.keys()].join()) return look(vault)
+  const hadFocus = list.contains(document.activeElement)
+  shown.clear()
+  const cards = kept.flatMap((one) => {
+    const facts = factsOf(one.document)
+    if (facts === undefined) return []
+    shown.set(one.id, facts)
+    return [card(facts, one, vault)]
+  })
+  list.replaceChildren(...cards)
+  if (hadFocus) part('list-title', HTMLHeadingElement).focus()
   showStatuses()
-  await look()
-}
-
-function shownIds(): readonly string[] {
-  return Array.from(list.querySelectorAll<HTMLElement>('[data-credential]'), ({ dataset }) => dataset.credential ?? '')
+  await look(vault)
 }
 
 function showStatuses(): void {
@@ -102,123 +108,93 @@ function showStatuses(): void {
     const status = statuses.get(place.dataset.statusOf ?? '') ?? 'checking'
     place.className = `status ${status}`
     if (place.textContent !== STATUS_WORDS[status]) place.textContent = STATUS_WORDS[status]
-    const revoke = place.closest('li')?.querySelector<HTMLButtonElement>('button.danger')
-    if (revoke) revoke.hidden = status === 'revoked' || status === 'expired'
+    const item = place.closest('li')
+    const isOver = status === 'revoked' || status === 'expired'
+    const use = item?.querySelector<HTMLElement>('.use')
+    if (use) use.hidden = isOver
+    const revoke = item?.querySelector<HTMLButtonElement>('button.danger')
+    if (!revoke) continue
+    if (isOver && document.activeElement === revoke) item?.querySelector('h3')?.focus()
+    revoke.hidden = isOver
   }
 }
 
-/** Asks the service how each credential stands. */
-async function look(): Promise<void> {
-  part('empty', HTMLDivElement).hidden = list.childElementCount > 0
-  const ids = shownIds()
-  for (let at = 0; at < ids.length; at += IDS_MAX) {
-    const some = ids.slice(at, at + IDS_MAX)
-    const told = await statusesOf(some)
-    for (const id of some) {
-      const before = statuses.get(id)
-      const now = told?.[id]?.status ?? 'unreachable'
-      statuses.set(id, now)
-      if (before === 'active' && now === 'revoked') {
-        const site = list.querySelector(`[data-credential="${CSS.escape(id)}"] h3`)?.textContent ?? ''
-        tell(notice, { title: fill(page.revoked, { site }), next: '' }, 'bad')
-      }
-    }
+/** Asks the service how each credential stands. Without an answer, what is final stays: revoked and expired. */
+async function look(vault: Vault): Promise<void> {
+  part('empty', HTMLDivElement).hidden = shown.size > 0
+  const open = [...shown.values()].filter(({ id }) => statuses.get(id) !== 'revoked')
+  const told = await statusesOf(
+    open.map(({ id }) => id),
+    STATUS_WAIT_MS,
+  )
+  const revoked: string[] = []
+  for (const { id, siteId: site, validUntilMs } of open) {
+    const before = statuses.get(id)
+    // This page may have revoked it while it was waiting for the answer.
+    if (before === 'revoked') continue
+    const now = told.get(id) ?? (Date.now() < validUntilMs ? 'unreachable' : 'expired')
+    statuses.set(id, now)
+    if (now !== 'revoked') continue
+    revoked.push(id)
+    if (before === 'active') tell(notice, { title: fill(page.revoked, { site }), next: '' })
   }
   showStatuses()
+  // Kept, so that it is still known without a connection. When it cannot be written, the next look finds out again.
+  if (revoked.length > 0) await vault.markRevoked(revoked).catch(() => {})
 }
 
-async function statusesOf(ids: readonly string[]): Promise<Record<string, { status: Status } | undefined> | undefined> {
-  try {
-    const query = new URLSearchParams(ids.map((id) => ['credential_ids', id]))
-    const response = await fetch(`/api/wallet/revocation-status?${query}`, { credentials: 'omit', cache: 'no-store' })
-    return response.ok ? ((await response.json()) as { statuses: Record<string, { status: Status }> }).statuses : undefined
-  } catch {
-    return undefined
+async function askToRevoke(facts: CredentialFacts, key: HolderKey, vault: Vault): Promise<void> {
+  const values = { site: facts.siteId }
+  if (await confirmed(fill(page.revokeTitle, values), fill(page.revokeWarning, values), page.revokeConfirm)) {
+    await revokeAccess(facts, key, vault)
   }
 }
 
-async function revokeAccess({ document: credential, ppid, siteId: site, id }: CredentialFacts, key: HolderKey): Promise<void> {
-  const values = { site }
-  if (!(await confirmed(fill(page.revokeTitle, values), fill(page.revokeWarning, values), page.revokeConfirm))) return
+async function revokeAccess(facts: CredentialFacts, key: HolderKey, vault: Vault): Promise<void> {
+  const { document: credential, ppid, siteId: site } = facts
   tell(problem)
+  tell(notice, { title: page.revoking, next: '' }, { kind: 'good', focus: true })
   const body = { ppid, site_id: site, reason: 'revoked by the holder in the wallet' }
-  const answered = await call({ path: '/api/wallet/revoke-user', body, key, credential }, texts)
-  if ('refusal' in answered) return tell(problem, answered.refusal)
-  statuses.set(id, 'revoked')
-  tell(notice, { title: fill(page.revoked, values), next: '' }, 'good')
+  const onSlow = () => tell(notice, { title: common.stillWorking, next: '' }, { kind: 'good' })
+  const answered = await call({ path: '/api/wallet/revoke-user', body, key, credential, onSlow }, texts)
+  // A call whose answer was lost may have revoked it already.
+  if ('refusal' in answered && answered.code !== 'credential_revoked') {
+    tell(notice)
+    const action = { words: common.again, run: () => void revokeAccess(facts, key, vault) }
+    return tell(problem, answered.refusal, { focus: true, ...(answered.code === undefined ? { action } : {}) })
+  }
+  // All credentials of the user at this site, so that none of them is reported as revoked by someone else.
+  const ids = [...shown.values()].filter((one) => one.siteId === site && one.ppid === ppid).map(({ id }) => id)
+  for (const id of ids) statuses.set(id, 'revoked')
+  tell(notice, { title: fill(page.revoked, { site }), next: '' }, { kind: 'good', focus: true })
   showStatuses()
-  await look()
+  await vault.markRevoked(ids).catch(() => {})
 }
 
 async function removeCredential({ id, siteId: site }: CredentialFacts, vault: Vault): Promise<void> {
   if (!(await confirmed(page.removeTitle, fill(page.removeWarning, { site }), page.removeConfirm))) return
-  await vault.remove(id)
-  tell(notice, { title: fill(page.removed, { site }), next: '' }, 'good')
-  await showAll(vault)
-}
-
-function offered(): string | undefined {
-  return /^#offer=([A-Za-z0-9_-]{43})$/.exec(location.hash)?.[1]
-}
-
-function showOffer(): void {
-  offerPlace.hidden = offered() === undefined
-}
-
-function endOffer(): void {
-  // The code is used up or unwanted, and has no business in the history.
-  history.replaceState(null, '', location.pathname)
-  showOffer()
-}
-
-async function claim(vault: Vault): Promise<void> {
-  const offer = offered()
-  if (isAccepting || offer === undefined) return
-  setAccepting(true)
   tell(problem)
-  tell(notice)
-  const key = await createHolderKey().catch(() => undefined)
-  if (key === undefined) {
-    tell(problem, { title: common.tooOld, next: common.tooOldNext })
-    return setAccepting(false)
+  try {
+    await vault.remove(id)
+  } catch {
+    return tell(problem, { title: page.notRemoved, next: page.notReadNext }, { focus: true })
   }
-  const answered = await call({ path: '/wallet/claim', body: { offer, holder_key: key.did }, key }, texts)
-  setAccepting(false)
-  if ('refusal' in answered) {
-    if (answered.code !== undefined) endOffer()
-    return tell(problem, answered.refusal)
-  }
-  const facts = factsOf(answered.answer.credential)
-  if (facts === undefined) return tell(problem, { title: common.noAnswer, next: common.noAnswerNext })
-  await vault.keep({ id: facts.id, document: facts.document, key, keptAtMs: Date.now() })
-  // Asked for, not relied on: the browser may forget data that it has not promised to keep.
-  await navigator.storage?.persist?.().catch(() => false)
-  endOffer()
+  tell(notice, { title: fill(page.removed, { site }), next: '' }, { kind: 'good', focus: true })
   await showAll(vault)
-  tell(notice, { title: fill(page.accepted, { site: facts.siteId }), next: fill(page.use, { site: facts.siteId }) }, 'good')
-}
-
-function setAccepting(accepting: boolean): void {
-  isAccepting = accepting
-  accept.setAttribute('aria-disabled', String(accepting))
-  accept.textContent = accepting ? page.accepting : page.accept
 }
 
 async function start(): Promise<void> {
   // Keys sign for the name under which the service knows itself, and this browser keeps them under that name.
   if (location.origin !== origin) return location.replace(origin + location.pathname + location.hash)
   const vault = await openVault().catch(() => undefined)
+  part('slow', HTMLParagraphElement).hidden = true
   if (vault === undefined) return tell(problem, { title: common.noStorage, next: common.noStorageNext })
-  accept.addEventListener('click', () => claim(vault))
-  part('later', HTMLButtonElement).addEventListener('click', endOffer)
-  addEventListener('hashchange', showOffer)
   // Another tab may have changed what is kept.
   addEventListener('focus', () => showAll(vault))
   setInterval(() => {
-    if (!document.hidden) void look()
+    if (!document.hidden) void look(vault)
   }, LOOK_MS)
-  showOffer()
-  await showAll(vault)
+  await Promise.all([showAll(vault), handleOffers(vault, texts, () => showAll(vault))])
   document.documentElement.dataset.ready = 'yes'
 }
 

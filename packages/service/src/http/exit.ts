@@ -28,8 +28,11 @@ export interface Outgoing {
 
 /** The one exit: every answer and every refusal leaves here. */
 export interface Exit {
-  /** Turns whatever was thrown into an answer: a page for a person, if `asPage`. `endpoint` is undefined before a route was found. */
-  refusal(thrown: unknown, endpoint: MountedEndpoint | undefined, requestId: string, asPage?: boolean): Outgoing
+  /**
+   * Turns whatever was thrown into an answer: problem+json, or a page for a person where `page` is given. `isRepeatable`: the browser can ask again by
+   * loading the same address. `endpoint` is undefined before a route was found.
+   */
+  refusal(thrown: unknown, endpoint: MountedEndpoint | undefined, requestId: string, page?: { readonly isRepeatable: boolean }): Outgoing
   answer(answer: RouteAnswer, endpoint: MountedEndpoint | undefined, requestId: string): Outgoing
 }
 
@@ -48,7 +51,16 @@ const RETRY_AFTER_SECONDS = 1
 /** Refusals are problem+json, or pages, with their challenge and their time to wait, and nothing of what is inside. */
 export function createExit({ baseUrl, version, onFault }: ExitOptions): Exit {
   const bodyOf = ({ code, detail, facts }: Problem, status: number, requestId: string, retryAfterSeconds: number | undefined) =>
-    problemBody(code, { baseUrl, requestId, detail, errors: facts.errors, requiredScope: facts.requiredScope, retryAfterSeconds, status })
+    problemBody(code, {
+      baseUrl,
+      requestId,
+      detail,
+      errors: facts.errors,
+      requiredScope: facts.requiredScope,
+      retryAfterSeconds,
+      triesLeft: facts.triesLeft,
+      status,
+    })
   return {
     answer({ status, body, contentType, headers, stream }, endpoint, requestId) {
       const cache = endpoint?.noStore === false ? 'no-cache' : 'no-store'
@@ -63,7 +75,7 @@ export function createExit({ baseUrl, version, onFault }: ExitOptions): Exit {
       const isWritten = contentType !== undefined && (typeof body === 'string' || body instanceof Uint8Array)
       return { status, headers: list, body: isWritten ? body : JSON.stringify(body) }
     },
-    refusal(thrown, endpoint, requestId, asPage = false) {
+    refusal(thrown, endpoint, requestId, wanted) {
       const problem = problemOf(thrown)
       const { code, facts } = problem
       // The other 503s say what they have to say by themselves, and come in crowds.
@@ -72,7 +84,8 @@ export function createExit({ baseUrl, version, onFault }: ExitOptions): Exit {
       const mustWait = status === 429 || status === 503
       const retryAfterSeconds = mustWait ? (facts.retryAfterSeconds ?? RETRY_AFTER_SECONDS) : undefined
       const challenge = challengeOf(code, status)
-      const page = asPage ? (facts.page ?? problemPage(code, requestId, texts)) : undefined
+      const again = wanted?.isRepeatable && problems[code].retryable ? { again: '' } : {}
+      const page = wanted && (facts.page ?? problemPage(code, requestId, texts, again))
       return {
         status,
         code,

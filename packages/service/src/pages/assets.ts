@@ -34,7 +34,12 @@ function readAssets(): Assets {
     .filter((name) => name.endsWith(EXTENSION) && !name.endsWith('.d.ts'))
     .sort()
     .map((name) => ({ name, type: 'text/javascript; charset=utf-8', text: scriptText(readFileSync(join(FOLDER, name), 'utf8')) }))
-  const all = [...scripts, { name: 'hosted.css', type: 'text/css; charset=utf-8', text: hostedStyle }]
+  const styles = [
+    { name: 'hosted.css', text: hostedStyle },
+    // What needs a script is not shown where none runs.
+    { name: 'no-script.css', text: '.scripted { display: none; }\n' },
+  ]
+  const all = [...scripts, ...styles.map((style) => ({ ...style, type: 'text/css; charset=utf-8' }))]
   const folder = hash('sha256', JSON.stringify(all)).slice(0, 16)
   const found = new Map(all.map((one) => [`/assets/${folder}/${one.name}`, { ...one, gzipped: gzipSync(one.text, { level: 9 }) }]))
   return {

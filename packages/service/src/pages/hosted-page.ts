@@ -26,7 +26,12 @@ export function hostedPage({ texts, title, content, script, formTarget }: Hosted
 <meta name="robots" content="noindex">
 <title>${title} · ${common.product}</title>
 <link rel="stylesheet" href="${assets().path('hosted.css')}">
-${script === undefined ? '' : html`<script type="module" src="${assets().path(script.name)}"></script>`}
+${
+  script === undefined
+    ? ''
+    : html`<noscript><link rel="stylesheet" href="${assets().path('no-script.css')}"></noscript>
+<script type="module" src="${assets().path(script.name)}"></script>`
+}
 </head>
 <body>
 <a class="skip" href="#content">${common.skip}</a>

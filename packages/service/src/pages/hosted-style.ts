@@ -51,11 +51,12 @@ a { color: var(--accent); text-underline-offset: .2em; }
 form { margin-block-start: 1.25rem; }
 fieldset { border: 0; margin: 0; padding: 0; min-inline-size: 0; }
 legend { font-weight: 650; padding: 0; margin-block-end: .5rem; }
-.choice { display: grid; grid-template-columns: auto 1fr; gap: 0 .75rem; align-items: start; padding: .8rem .9rem; border: 1px solid var(--line); border-radius: 10px; margin-block-end: .6rem; }
+.choice { display: grid; grid-template-columns: auto minmax(0, 1fr); gap: 0 .75rem; align-items: start; padding: .8rem .9rem; border: 1px solid var(--line); border-radius: 10px; margin-block-end: .6rem; }
 .choice:has(input:checked) { border-color: var(--accent); background: var(--tint); }
 .choice:has(input:disabled) { background: none; border-style: dashed; }
 .choice input { inline-size: 1.25rem; block-size: 1.25rem; margin-block: .15rem 0; accent-color: var(--accent); }
-.choice label { font-weight: 600; cursor: pointer; }
+.choice label { font-weight: 600; cursor: pointer; overflow-wrap: anywhere; }
+.choice:has(input:disabled) label { cursor: default; color: var(--quiet); }
 .choice p { grid-column: 2; margin-block: .1rem 0; font-size: .9rem; color: var(--quiet); }
 .choice p.bad { color: var(--bad); }
 details { margin-block: .5rem 1rem; }
@@ -71,8 +72,9 @@ textarea { resize: vertical; overflow-wrap: anywhere; }
 .actions { display: flex; flex-wrap: wrap; gap: .6rem; margin-block-start: 1.25rem; }
 button, .button { font: inherit; font-weight: 600; min-block-size: 2.75rem; padding: .55rem 1.15rem; border-radius: 10px; border: 1px solid var(--field); background: none; color: inherit; text-decoration: none; display: inline-flex; align-items: center; justify-content: center; cursor: pointer; }
 button:hover, .button:hover { background: var(--tint); }
-button.primary { background: var(--accent); border-color: var(--accent); color: var(--on-accent); flex: 1 1 10rem; }
-button.primary:hover { filter: brightness(1.08); }
+button.primary, .button.primary { background: var(--accent); border-color: var(--accent); color: var(--on-accent); flex: 1 1 10rem; }
+button.primary:hover, .button.primary:hover { filter: brightness(1.08); }
+button:disabled { opacity: .65; cursor: progress; }
 button.danger { background: var(--bad); border-color: var(--bad); color: var(--on-bad); }
 button.danger:hover { filter: brightness(1.08); }
 .card button.danger { background: none; color: var(--bad); }
@@ -82,8 +84,14 @@ button[aria-disabled=true] { opacity: .65; cursor: progress; }
 .notice.bad { background: var(--bad-tint); border-inline-start-color: var(--bad); }
 .notice.plain { background: none; border: 1px solid var(--line); border-inline-start: 4px solid var(--field); }
 .notice p { margin-block: .15rem 0; }
+.notice button { margin-block-start: .6rem; }
+.scopes li { overflow-wrap: anywhere; }
+#problem, #notice, #offer { scroll-margin-block-start: 1rem; }
+.offer-facts { margin-block: 0 1rem; }
+.late { animation: appear 0s 6s both; }
+@keyframes appear { from { visibility: hidden; } to { visibility: visible; } }
 .facts { margin-block-start: 1.5rem; padding-block-start: .75rem; border-block-start: 1px solid var(--line); }
-dl { display: grid; grid-template-columns: max-content 1fr; gap: .25rem 1rem; margin: .5rem 0 0; font-size: .93rem; }
+dl { display: grid; grid-template-columns: max-content minmax(0, 1fr); gap: .25rem 1rem; margin: .5rem 0 0; font-size: .93rem; }
 dt { color: var(--quiet); }
 dd { margin: 0; min-inline-size: 0; overflow-wrap: anywhere; }
 .credentials { list-style: none; margin: 0; padding: 0; }

@@ -1,4 +1,4 @@
-import { fill, scopeWords } from '../browser/words.ts'
+import { fill, scopeWords, triesWords } from '../browser/words.ts'
 import { hostedPage } from './hosted-page.ts'
 import { type Html, html } from './html.ts'
 import type { Texts } from './texts.ts'
@@ -12,19 +12,21 @@ export interface SignInPage {
   readonly siteName: string | undefined
   readonly returnUrl: URL
   readonly requestedScope: readonly string[] | undefined
-  /** Where the user goes who does not want to. */
+  /** Where *Cancel* leads. */
   readonly cancelUrl: string
-  /** Why the last try was refused, when it was a form. */
-  readonly refusal?: { readonly title: string; readonly next: string }
+  /** The registered address of the site, for a sign-in that turns out to be over while the page is open. */
+  readonly overUrl: string
+  /** Why the last try was refused, when it was a form, and how many are left when it counted. */
+  readonly refusal?: { readonly title: string; readonly next: string; readonly triesLeft: number | undefined }
 }
 
 /**
- * Who asks, for what, and with which credential. It works as it stands for credentials that are not bound to a key; its script adds what this browser
- * keeps, files, and words before anything is sent.
+ * Who asks, for what, and with which credential. Without JavaScript it is a form for credentials that are not bound to a key. With JavaScript nothing
+ * can be sent until the script is ready, which adds what this browser keeps, files, and words before anything is sent.
  */
 export function signInPage(page: SignInPage): ReturnType<typeof hostedPage> {
-  const { texts, state, csrfToken, siteId, returnUrl, requestedScope, cancelUrl, refusal } = page
-  const { signIn } = texts
+  const { texts, state, csrfToken, siteId, returnUrl, requestedScope, cancelUrl, overUrl, refusal } = page
+  const { signIn, common } = texts
   const site = page.siteName || siteId
   const { host } = returnUrl
   return hostedPage({
@@ -43,40 +45,56 @@ ${
 <ul class="scopes">${requestedScope.map((scope) => html`<li>${scopeWords(scope, texts.verbs)} <code>${scope}</code></li>`)}</ul>`
 }
 <p class="quiet">${signIn.learns}</p>
+<div id="problem" role="alert" tabindex="-1">${refusal === undefined ? '' : notice(refusal, texts, site)}</div>
 <form id="present" method="post" action="/auth/present">
 <input type="hidden" name="state" value="${state}">
 <input type="hidden" name="csrf_token" value="${csrfToken}">
-<div id="problem" role="alert" tabindex="-1">${refusal === undefined ? '' : notice(refusal, signIn.tries)}</div>
+<div class="scripted">
 <fieldset>
 <legend>${signIn.choose}</legend>
-<div id="kept"></div>
-<details id="another" open>
+<div id="kept"><p class="quiet" role="status">${signIn.looking}</p></div>
+<details id="another" hidden>
 <summary>${signIn.another}</summary>
-<div class="field" id="file-field" hidden>
+<div class="field">
 <label for="file">${signIn.file}</label>
 <input type="file" id="file" accept=".json,.txt,application/json,text/plain" aria-describedby="file-hint">
 <p class="hint" id="file-hint">${signIn.fileHint}</p>
 </div>
 <div class="field">
-<label for="credential" id="credential-label">${signIn.pasteOnly}</label>
-<textarea id="credential" name="credential" rows="5" autocomplete="off" autocapitalize="off" spellcheck="false" dir="ltr" aria-describedby="credential-hint said"></textarea>
+<label for="credential">${signIn.paste}</label>
+<textarea id="credential" rows="5" autocomplete="off" autocapitalize="off" spellcheck="false" dir="ltr" aria-describedby="credential-hint said"></textarea>
 <p class="hint" id="credential-hint">${signIn.pasteHint}</p>
 </div>
 <p id="said" role="status"></p>
 </details>
 </fieldset>
-<noscript><p class="notice">${signIn.noScript}</p></noscript>
 <div class="actions">
-<button type="submit" class="primary" id="submit">${signIn.submit}</button>
+<button type="submit" class="primary" id="submit" disabled>${signIn.submit}</button>
 <a class="button" href="${cancelUrl}" id="cancel">${signIn.cancel}</a>
 </div>
+<p id="progress" class="quiet" role="status"></p>
+<p id="slow" class="quiet late">${common.slowPage} <a href="/auth/sign-in?state=${state}">${common.reload}</a></p>
+</div>
+<noscript>
+<p class="notice">${signIn.noScript}</p>
+<div class="field">
+<label for="plain">${signIn.pasteOnly}</label>
+<textarea id="plain" name="credential" rows="5" required autocomplete="off" autocapitalize="off" spellcheck="false" dir="ltr" aria-describedby="plain-hint"></textarea>
+<p class="hint" id="plain-hint">${signIn.pasteHint}</p>
+</div>
+<div class="actions">
+<button type="submit" class="primary">${signIn.submit}</button>
+<a class="button" href="${cancelUrl}">${signIn.cancel}</a>
+</div>
+</noscript>
 </form>
+<div id="over" class="actions" hidden><a class="button primary" href="${overUrl}">${fill(common.backTo, { site })}</a></div>
 </section>`,
   })
 }
 
-function notice({ title, next }: { readonly title: string; readonly next: string }, more: string): Html {
-  return html`<div class="notice bad"><strong>${title}</strong><p>${next} ${more}</p></div>`
+function notice({ title, next, triesLeft }: NonNullable<SignInPage['refusal']>, { signIn }: Texts, site: string): Html {
+  return html`<div class="notice bad"><strong>${title}</strong><p>${next} ${triesWords(triesLeft, signIn, site)}</p></div>`
 }
 
 /** Names that somebody else has chosen stand by themselves, whichever way they are written. */

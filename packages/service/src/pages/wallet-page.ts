@@ -4,7 +4,7 @@ import type { Texts } from './texts.ts'
 
 /** The wallet before its script has looked into it. `origin` is the one under which the service knows itself, and under which keys sign. */
 export function walletPage(origin: string, texts: Texts): ReturnType<typeof hostedPage> {
-  const { wallet } = texts
+  const { wallet, common } = texts
   return hostedPage({
     texts,
     title: wallet.title,
@@ -12,18 +12,20 @@ export function walletPage(origin: string, texts: Texts): ReturnType<typeof host
     content: html`<h1>${wallet.title}</h1>
 <p class="lead">${wallet.lead}</p>
 <noscript><p class="notice bad">${wallet.noScript}</p></noscript>
-<div id="notice" role="status"></div>
-<div id="problem" role="alert"></div>
+<p id="slow" class="quiet late scripted">${common.slowPage} <a href="">${common.reload}</a></p>
+<div id="notice" role="status" tabindex="-1"></div>
+<div id="problem" role="alert" tabindex="-1"></div>
 <section id="offer" class="card" aria-labelledby="offer-title" hidden>
-<h2 id="offer-title">${wallet.offerTitle}</h2>
+<h2 id="offer-title">${wallet.offerLoading}</h2>
+<div id="offer-details" aria-live="polite"></div>
 <p>${wallet.offerLead}</p>
 <div class="actions">
 <button type="button" class="primary" id="accept">${wallet.accept}</button>
 <button type="button" id="later">${wallet.later}</button>
 </div>
 </section>
-<section aria-labelledby="list-title">
-<h2 id="list-title" class="over">${wallet.list}</h2>
+<section class="scripted" aria-labelledby="list-title">
+<h2 id="list-title" class="over" tabindex="-1">${wallet.list}</h2>
 <div id="empty" class="card empty" hidden><p>${wallet.empty}</p><p class="quiet">${wallet.emptyNext}</p></div>
 <ul id="credentials" class="credentials"></ul>
 </section>

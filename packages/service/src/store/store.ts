@@ -134,6 +134,8 @@ export interface Store {
     browser: { readonly heldSha256: string | undefined; readonly newSha256: string },
     nowMs: number,
   ): Promise<SignIn | undefined>
+  /** A sign-in in whatever state it is. Rows are kept for a while after their end, so that people can be shown the way back to the site. */
+  signIn(stateSha256: string): Promise<SignIn | undefined>
   /** Counts one try to present something; undefined after `triesMax` of them. */
   trySignIn(stateSha256: string, browserSha256: string, triesMax: number, nowMs: number): Promise<SignIn | undefined>
   /**
@@ -378,6 +380,8 @@ export interface NewSignIn {
 export interface SignIn extends NewSignIn {
   /** Undefined until a browser has opened it. */
   readonly browserSha256: string | undefined
+  /** How often a credential has been presented. */
+  readonly tries: number
 }
 
 /** A credential that was accepted for a sign-in. */

@@ -18,6 +18,7 @@ const sign = {
   returnUrl: new URL('https://shop.example/cb'),
   requestedScope: Array.from({ length: 32 }, (_, i) => `orders${i}:read`),
   cancelUrl: 'https://id.example/auth/sdk-callback?state=x&error=access_denied',
+  overUrl: 'https://shop.example/cb?error=state_invalid',
 }
 
 /** A script and all that it imports. */
@@ -43,7 +44,15 @@ describe('a hosted page', () => {
   })
 
   it('says in its own words, in one place, whatever a person may meet', () => {
-    const ids = ['sign_in_page', 'present', 'sign_in_callback', 'start_sign_in_by_link', 'wallet_page', 'claim_offer'] as const
+    const ids = [
+      'sign_in_page',
+      'present',
+      'sign_in_callback',
+      'start_sign_in_by_link',
+      'wallet_page',
+      'read_offer',
+      'claim_offer',
+    ] as const
     const codes = new Set<ProblemCode>([...generalProblems, ...ids.flatMap((id) => endpoints[id].problems)])
     const server: readonly ProblemCode[] = ['uri_too_long', 'unsupported_media_type', 'header_too_large', 'origin_forbidden']
     for (const code of codes) {

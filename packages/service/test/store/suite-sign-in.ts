@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { NewSignIn, NewSignInPresentation, SignInEnd } from '../../src/store/store.ts'
+import { SIGN_INS_KEPT_MS } from '../../src/store/verbs/sweep.ts'
 import { act, credentialId, DAY, NOW, newSite, ppid, seen, sha256 } from './fixtures.ts'
 import type { TheStore } from './the-store.ts'
 
@@ -240,6 +241,17 @@ export function signInSuite(store: TheStore): void {
       expect(await store().openSignIn(last, { heldSha256: undefined, newSha256: sha256() }, NOW)).toBeUndefined()
       expect(await store().redeemSignIn(codeSha256, 'challenge', NOW)).toBeDefined()
     })
+  })
+
+  it('A10: a sign-in that a browser has opened is known for an hour after its end', async () => {
+    const opened = await bind({ expiresAtMs: NOW + 1000 })
+    const unopened = await begin({ expiresAtMs: NOW + 1000 })
+    await store().sweep(NOW + 1000 + SIGN_INS_KEPT_MS - 1)
+    expect(await store().signIn(opened.stateSha256)).toMatchObject({ siteId: opened.siteId, returnUrl: opened.returnUrl, tries: 0 })
+    expect(await store().signIn(unopened.stateSha256)).toBeUndefined()
+    expect(await store().trySignIn(opened.stateSha256, opened.browserSha256, 10, NOW + 1000)).toBeUndefined()
+    await store().sweep(NOW + 1000 + SIGN_INS_KEPT_MS)
+    expect(await store().signIn(opened.stateSha256)).toBeUndefined()
   })
 
   describe('an offer', () => {

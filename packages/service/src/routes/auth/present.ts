@@ -5,31 +5,44 @@ import { openSignIn } from '../../actions/open-sign-in.ts'
 import { presentForSignIn } from '../../actions/present-for-sign-in.ts'
 import type { Deps } from '../../deps.ts'
 import { problemWords } from '../../pages/problem-page.ts'
-import { texts } from '../../pages/texts.ts'
+import { type Texts, texts } from '../../pages/texts.ts'
 import { Problem } from '../../problem.ts'
 import type { Route } from '../route.ts'
 import { heldBrowser, isCsrfTokenOf } from './browser-cookie.ts'
 import { shownSignIn } from './sign-in.ts'
+import { withWayBack } from './with-way-back.ts'
 
 /** The page's own call: JSON from its script, or a form where no script runs. */
-export const present: Route<'present'> = async (request, deps) => {
+export const present: Route<'present'> = (request, deps) => {
   const { body, credentialBody } = request
   const { state } = body
-  const browser = heldBrowser(request, state, deps.config.baseUrl)
-  const isForm = credentialBody === undefined
-  if (browser === undefined) throw new Problem('state_invalid')
-  if (isForm && !isCsrfTokenOf('csrf_token' in body ? body.csrf_token : undefined, browser)) throw new Problem('csrf_invalid')
-  const credential = isForm ? readText(String(body.credential)) : (credentialBody.credential ?? NO_CREDENTIAL)
-  try {
-    const payload = await presentForSignIn(deps, { state, browser, credential, request: request.holderRequest })
-    const callbackUrl = `${deps.config.baseUrl}/auth/sdk-callback?${new URLSearchParams({ state, payload })}`
-    const answer: Presented = { callback_url: callbackUrl }
-    return isForm ? { status: 303, headers: { location: callbackUrl } } : { status: 200, body: answer }
-  } catch (thrown) {
-    throw isForm ? await withPage(thrown, state, browser, deps) : thrown
-  }
+  const again = `/auth/sign-in?${new URLSearchParams({ state })}`
+  return withWayBack(
+    request,
+    state,
+    deps,
+    async () => {
+      const browser = heldBrowser(request, state, deps.config.baseUrl)
+      const isForm = credentialBody === undefined
+      if (browser === undefined) throw new Problem('state_invalid')
+      if (isForm && !isCsrfTokenOf('csrf_token' in body ? body.csrf_token : undefined, browser)) throw new Problem('csrf_invalid')
+      const credential = isForm ? readText(String(body.credential)) : (credentialBody.credential ?? NO_CREDENTIAL)
+      try {
+        // Nothing was presented, so it is not a try.
+        if (isForm && String(body.credential).trim() === '') throw new Problem('credential_malformed', NOTHING_CHOSEN)
+        const payload = await presentForSignIn(deps, { state, browser, credential, request: request.holderRequest })
+        const callbackUrl = `${deps.config.baseUrl}/auth/sdk-callback?${new URLSearchParams({ state, payload })}`
+        const answer: Presented = { callback_url: callbackUrl }
+        return isForm ? { status: 303, headers: { location: callbackUrl } } : { status: 200, body: answer }
+      } catch (thrown) {
+        throw isForm ? await withPage(thrown, state, browser, deps) : thrown
+      }
+    },
+    again,
+  )
 }
 
+const NOTHING_CHOSEN = 'The form has no credential. Paste one.'
 const NO_CREDENTIAL = deny('credential_malformed', 'send the signed credential as the member credential')
 
 /** Whatever somebody pastes: the JSON of a credential, or the text of its header, broken into lines perhaps. */
@@ -50,6 +63,11 @@ function readText(text: string): SignedCredential | Deny {
 async function withPage(thrown: unknown, state: string, browser: string, deps: Deps): Promise<unknown> {
   if (!(thrown instanceof Problem) || thrown.code === 'state_invalid' || problems[thrown.code].status >= 500) return thrown
   const { code, detail, facts } = thrown
+  if (facts.triesLeft === 0) return thrown
   const opened = await openSignIn(deps, state, browser)
-  return new Problem(code, detail, { ...facts, page: shownSignIn(opened, state, deps, problemWords(code, texts)) })
+  const { title, next } = detail === NOTHING_CHOSEN ? nothingChosen(texts) : problemWords(code, texts)
+  const refusal = { title, next, triesLeft: facts.triesLeft }
+  return new Problem(code, detail, { ...facts, page: shownSignIn(opened, state, deps, refusal) })
 }
+
+const nothingChosen = ({ signIn }: Texts) => ({ title: signIn.nothingChosen, next: signIn.nothingChosenNext })

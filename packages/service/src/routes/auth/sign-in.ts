@@ -1,18 +1,24 @@
 import { type OpenedSignIn, openSignIn } from '../../actions/open-sign-in.ts'
+import { requireTriesLeft } from '../../actions/present-for-sign-in.ts'
 import type { Deps } from '../../deps.ts'
 import { signInPage as page, type SignInPage } from '../../pages/sign-in-page.ts'
 import { texts } from '../../pages/texts.ts'
 import type { Route, RouteAnswer } from '../route.ts'
 import { bindingCookie, csrfTokenOf, heldBrowser } from './browser-cookie.ts'
+import { returnUrlWith } from './return-url.ts'
+import { withWayBack } from './with-way-back.ts'
 
 /** GET: where auth_url leads. */
 export const signInPage: Route<'sign_in_page'> = async (request, deps) => {
   const { state } = request.query
   const { baseUrl } = deps.config
-  const opened = await openSignIn(deps, state, heldBrowser(request, state, baseUrl))
-  const shown = shownSignIn(opened, state, deps)
-  const cookie = opened.isNew ? { 'set-cookie': bindingCookie(opened.browser, state, baseUrl) } : {}
-  return { ...shown, status: 200, headers: { ...shown.headers, ...cookie } }
+  return withWayBack(request, state, deps, async () => {
+    const opened = await openSignIn(deps, state, heldBrowser(request, state, baseUrl))
+    requireTriesLeft(opened.signIn)
+    const shown = shownSignIn(opened, state, deps)
+    const cookie = opened.isNew ? { 'set-cookie': bindingCookie(opened.browser, state, baseUrl) } : {}
+    return { ...shown, status: 200, headers: { ...shown.headers, ...cookie } }
+  })
 }
 
 /** The page of a sign-in, for the browser that is bound to it. */
@@ -32,6 +38,7 @@ export function shownSignIn(
     returnUrl: new URL(signIn.returnUrl),
     requestedScope: signIn.requestedScope,
     cancelUrl: `${config.baseUrl}/auth/sdk-callback?${cancel}`,
+    overUrl: returnUrlWith({ returnUrl: signIn.returnUrl, clientState: undefined, outcome: { refused: 'state_invalid' } }, config.baseUrl),
     ...(refusal === undefined ? {} : { refusal }),
   })
 }

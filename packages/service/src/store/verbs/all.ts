@@ -12,7 +12,7 @@ import { claimOffer, createOffer, offer } from './offers.ts'
 import { abandonIdempotent, beginIdempotent, finishIdempotent, useOnce } from './once.ts'
 import { reinstateUser, revokeCredential, revokeToken, revokeUser } from './revocations.ts'
 import { putSecret, secret } from './secrets.ts'
-import { createSignIn, createSignInCode, endSignIn, openSignIn, presentSignIn, redeemSignIn, trySignIn } from './sign-ins.ts'
+import { createSignIn, createSignInCode, endSignIn, openSignIn, presentSignIn, redeemSignIn, signIn, trySignIn } from './sign-ins.ts'
 import { changeSite, createSite, site, sites } from './sites.ts'
 import { sweep } from './sweep.ts'
 import { confirmedTime, confirmTime, resetTime } from './time.ts'
@@ -78,6 +78,7 @@ const reading = {
   tokens,
   statuses,
   offer,
+  signIn,
   entriesAfter,
   siteEntriesAfter,
   siteRecordsAfter,

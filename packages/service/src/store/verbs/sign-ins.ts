@@ -40,6 +40,11 @@ export function* openSignIn(
   return found && signInOf(found)
 }
 
+export function* signIn(stateSha256: string): Program<SignIn | undefined> {
+  const found = yield* row('SELECT * FROM sign_ins WHERE state_sha256 = $1', stateSha256)
+  return found && signInOf(found)
+}
+
 export function* trySignIn(stateSha256: string, browserSha256: string, triesMax: number, nowMs: number): Program<SignIn | undefined> {
   const found = yield* row(
     `UPDATE sign_ins SET tries = tries + 1
@@ -164,6 +169,7 @@ function signInOf(row: Row): SignIn {
     clientStateSealed: optionalText(row, 'client_state_sealed'),
     codeChallenge: text(row, 'code_challenge'),
     browserSha256: optionalText(row, 'browser_sha256'),
+    tries: number(row, 'tries'),
     expiresAtMs: number(row, 'expires_at'),
   }
 }

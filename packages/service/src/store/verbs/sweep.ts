@@ -5,13 +5,17 @@ const SWEEP_ROWS_MAX = 2000
 /** As the contract says; not read from there, because the writer's thread need not load it. */
 export const DELIVERIES_KEPT_MS = 30 * 86_400_000
 
+/** A person who comes too late is shown the way back to the site. Only for sign-ins that a browser has opened: a flood of new ones is gone at once. */
+export const SIGN_INS_KEPT_MS = 3_600_000
+
 /** True when there may be more to remove. */
 export function* sweep(nowMs: number): Program<boolean> {
   const statements = [
     'DELETE FROM tokens WHERE sha256 IN (SELECT sha256 FROM tokens WHERE expires_at <= $1 LIMIT $2) RETURNING 1 AS one',
     'DELETE FROM used_once WHERE (kind, sha256) IN (SELECT kind, sha256 FROM used_once WHERE expires_at <= $1 LIMIT $2) RETURNING 1 AS one',
+    `DELETE FROM sign_ins WHERE state_sha256 IN
+       (SELECT state_sha256 FROM sign_ins WHERE expires_at <= $1 AND (browser_sha256 IS NULL OR expires_at <= $1 - ${SIGN_INS_KEPT_MS}) LIMIT $2) RETURNING 1 AS one`,
     ...[
-      ['sign_ins', 'state_sha256'],
       ['sign_in_presentations', 'payload_sha256'],
       ['offers', 'sha256'],
     ].map(

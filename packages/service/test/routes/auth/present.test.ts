@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { hiddenField, openHosted } from '../../hosted.ts'
+import { hiddenField, openHosted, RETURN_URL } from '../../hosted.ts'
 import { delegated, NOW, newParty } from '../../party.ts'
 import { forEachSharedStore } from '../../stores.ts'
 
@@ -149,6 +149,45 @@ forEachSharedStore('POST /auth/present', (open) => {
     const answers = await Promise.all(Array.from({ length: 30 }, () => two.browser.present(two.state, bad)))
     expect(answers.filter(({ json }) => json.code === 'issuer_untrusted')).toHaveLength(10)
     expect(answers.filter(({ json }) => json.code === 'state_invalid')).toHaveLength(20)
+  })
+
+  it('A11: says with each refusal how many tries are left, and at the end that all were used', async () => {
+    const { opened, issued } = await openHosted(open())
+    const { document: bad } = await issued({}, await newParty())
+    const { browser, state, page, authUrl } = await opened()
+    const left = []
+    for (let i = 0; i < 6; i++) left.push((await browser.present(state, bad)).json.tries_left)
+    expect(left).toEqual([9, 8, 7, 6, 5, 4])
+    const csrf = hiddenField(page, 'csrf_token')
+    const said = []
+    for (let i = 0; i < 5; i++) said.push(await browser.presentForm(state, JSON.stringify(bad), csrf))
+    expect(said.map(({ status }) => status)).toEqual([401, 401, 401, 401, 400])
+    expect(said[0]?.text).toContain('Only 3 tries are left.')
+    expect(said[1]?.text).toContain('Only 2 tries are left.')
+    expect(said[2]?.text).toContain('This is your last try.')
+    // The right reason at the end, here and wherever the person looks again, and a way back.
+    for (const { text } of [...said.slice(3), await browser.get(authUrl)]) {
+      expect(text).toContain('All tries of this sign-in have been used')
+      expect(text).toContain(`href="${RETURN_URL}?`)
+    }
+    const { json } = await browser.present(state, bad)
+    expect([json.code, json.tries_left]).toEqual(['state_invalid', 0])
+    // Another browser is told nothing of it.
+    const { json: stranger } = await (await opened()).browser.present(state, bad)
+    expect([stranger.code, stranger.tries_left]).toEqual(['state_invalid', undefined])
+  })
+
+  it('A8: an empty form is not a try', async () => {
+    const { opened, issued } = await openHosted(open())
+    const { browser, state, page } = await opened()
+    const csrf = hiddenField(page, 'csrf_token')
+    for (let i = 0; i < 12; i++) {
+      const { status, text } = await browser.presentForm(state, ' \n ', csrf)
+      expect([status, text]).toEqual([400, expect.stringContaining('You have not chosen a credential.')])
+      expect(text).not.toMatch(/notice bad.*tries are left/)
+    }
+    const { document: bad } = await issued({}, await newParty())
+    expect((await browser.present(state, bad)).json.tries_left).toBe(9)
   })
 
   describe('A213: 403 csrf_invalid', () => {

@@ -21,7 +21,7 @@ forEachSharedStore('/auth/sdk-request', (open) => {
     const { status, to } = await send('GET', `/auth/sdk-request?${query}`)
     expect([status, to.origin, to.pathname]).toEqual([303, baseUrl, '/auth/sign-in'])
     const page = await browser().get(to.href)
-    for (const word of ['See orders', 'orders:read', 'Change orders', 'orders:write']) expect(page.text).toContain(word)
+    for (const word of ['View orders', 'orders:read', 'Change orders', 'orders:write']) expect(page.text).toContain(word)
   })
 
   it('keeps only hashes of the state, and the integration’s own state sealed', async () => {

@@ -1,14 +1,18 @@
+import { hash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { hiddenField, openHosted, RETURN_URL } from '../../hosted.ts'
+import { hiddenField, openHosted, RETURN_URL, type Seen } from '../../hosted.ts'
 import { NOW } from '../../party.ts'
 import { forEachSharedStore } from '../../stores.ts'
+
+/** Where the links of a page lead. */
+const links = (text: string) => Array.from(text.matchAll(/<a [^>]*href="([^"]*)"/g), ([, href = '']) => href.replaceAll('&#38;', '&'))
 
 forEachSharedStore('GET /auth/sign-in', (open) => {
   describe('200', () => {
     it('says who asks, for what, and where the way back leads', async () => {
       const { opened, A } = await openHosted(open(), { name: 'Blue Door' })
       const { page } = await opened({ requested_scope: ['orders:read', 'house-keys:admin', 'plain'] })
-      for (const word of ['Blue Door', A, 'shop.example', 'See orders', 'Manage house keys', 'plain']) expect(page.text).toContain(word)
+      for (const word of ['Blue Door', A, 'shop.example', 'View orders', 'Manage house keys', 'plain']) expect(page.text).toContain(word)
       expect((await opened({ requested_scope: undefined })).page.text).toContain('whatever your credential')
     })
 
@@ -29,7 +33,7 @@ forEachSharedStore('GET /auth/sign-in', (open) => {
       })
       // No script or style in the page itself, and no handler.
       expect(page.text).not.toMatch(/<style|\sstyle=|\son[a-z]+=|<script(?![^>]*\ssrc="\/assets\/[^"]+"><\/script>)/i)
-      expect(page.text.split(state)).toHaveLength(4) // The field of the form, the way to cancel, and what the script is told.
+      expect(page.text.split(state)).toHaveLength(6) // The field of the form, two ways to cancel, one to reload, and what the script is told.
     })
 
     it('A216: binds the browser by a cookie that no other host, script or plain connection can reach', async () => {
@@ -101,18 +105,69 @@ forEachSharedStore('GET /auth/sign-in', (open) => {
       const cancelled = await opened()
       await cancelled.browser.get(`/auth/sdk-callback?state=${cancelled.state}&error=access_denied`)
       const late = await opened()
-      const seen = [
-        await browser().get(`/auth/sign-in?state=${'A'.repeat(43)}`),
-        await used.browser.get(used.authUrl),
-        await browser().get(foreign.authUrl),
-        await cancelled.browser.get(cancelled.authUrl),
-      ]
-      clock.wallMs = NOW + 600_000
-      seen.push(await late.browser.get(late.authUrl))
-      const words = seen.map(({ status, text, headers }) => [status, text.replaceAll(headers['x-request-id'] ?? '', '')])
-      expect(words[0]?.[0]).toBe(400)
-      for (const one of words) expect(one).toEqual(words[0])
-      for (const { text, headers } of seen) expect([text.includes('state_invalid'), headers['set-cookie']]).toEqual([true, undefined])
+      const get = async (accept: string) => {
+        clock.wallMs = NOW
+        const seen = [
+          await used.browser.get(used.authUrl, { accept }),
+          await browser().get(foreign.authUrl, { accept }),
+          await cancelled.browser.get(cancelled.authUrl, { accept }),
+        ]
+        clock.wallMs = NOW + 600_000
+        return [...seen, await late.browser.get(late.authUrl, { accept })]
+      }
+      const words = (seen: readonly Seen[]) =>
+        seen.map(({ status, text, headers }) => [status, text.replaceAll(headers['x-request-id'] ?? '', ''), headers['set-cookie']])
+      const unknown = `/auth/sign-in?state=${'A'.repeat(43)}`
+      const pages = words(await get('text/html'))
+      for (const one of pages) expect(one).toEqual(pages[0])
+      expect(pages[0]).toEqual([400, expect.stringContaining('state_invalid'), undefined])
+      // A program learns no more of a state that was known once than of any other.
+      const json = 'application/json'
+      const answers = words([...(await get(json)), await browser().get(unknown, { accept: json })])
+      for (const one of answers) expect(one).toEqual(answers[0])
+    })
+
+    it('A10: a page of a known state leads back to the registered address of the site, and to no other', async () => {
+      const { opened, start, browser, store, A, baseUrl, node } = await openHosted(open(), { name: 'Blue Door' })
+      const late = await opened()
+      await node.later(600_000)
+      const { text, status } = await late.browser.get(late.authUrl)
+      expect([status, text]).toEqual([400, expect.stringContaining('Back to Blue Door')])
+      const back = new URL(links(text).find((href) => href.startsWith(RETURN_URL)) ?? '')
+      expect(Object.fromEntries(back.searchParams)).toMatchObject({ error: 'state_invalid', iss: baseUrl })
+      // Its own state is not for whichever browser has the link.
+      expect(back.searchParams.has('state')).toBe(false)
+      // The same at the ways back and out.
+      for (const rest of ['payload=x', 'error=access_denied']) {
+        const page = await late.browser.get(`/auth/sdk-callback?state=${late.state}&${rest}`)
+        expect([page.status, links(page.text)]).toEqual([400, expect.arrayContaining([back.href])])
+      }
+      // Never to a URL that is not registered any more, and nowhere for a state that nobody knows.
+      const unknown = await browser().get(`/auth/sign-in?state=${'A'.repeat(43)}`)
+      await store.changeSite(A, { returnUrls: [`${RETURN_URL}/new`] }, { actor: 'operator', atMs: NOW, requestId: undefined })
+      const { authUrl } = await start({ return_url: `${RETURN_URL}/new` })
+      await store.changeSite(A, { returnUrls: [] }, { actor: 'operator', atMs: NOW, requestId: undefined })
+      for (const page of [unknown, await late.browser.get(late.authUrl), await browser().get(authUrl)]) {
+        expect(page.status).toBe(400)
+        expect(links(page.text).filter((href) => /^\w+:/.test(href))).toEqual([])
+        // But there is always a way onward.
+        expect(links(page.text)).toEqual(expect.arrayContaining(['/wallet', '/docs/guides/for-users']))
+      }
+      // An hour later the state is forgotten.
+      await node.deps.store.sweep(NOW + 600_000 + 3_600_000)
+      expect(await store.signIn(hash('sha256', late.state))).toBeUndefined()
+    })
+
+    it('A10: a page that may work later has a button to try again', async () => {
+      const { presented, issued, node } = await openHosted(open())
+      const { browser, callbackUrl } = await presented((await issued()).document)
+      const { views } = node.deps
+      const stale = Object.create(views, { age: { value: () => ({ ageMs: 1e9, ageMsMax: 2000 }) } })
+      Object.assign(node.deps, { views: stale })
+      const page = await browser.get(callbackUrl)
+      expect([page.status, links(page.text)]).toEqual([503, expect.arrayContaining([''])])
+      Object.assign(node.deps, { views })
+      expect((await browser.get(callbackUrl)).status).toBe(303)
     })
 
     it('is problem+json with the same status for whoever does not ask for a page', async () => {
@@ -139,10 +194,10 @@ forEachSharedStore('GET /auth/sign-in', (open) => {
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
   })
 
-  it('is a page for people wherever a browser goes astray under /auth or /wallet, and JSON elsewhere', async () => {
+  it('is a page for people wherever a browser goes astray, and JSON below /api', async () => {
     const { send } = await openHosted(open())
     const headers = { accept: 'text/html' }
-    for (const path of ['/auth/nothing', '/wallet/nothing', '/auth/sign-in', '/auth/sign-in?state=x&more=1']) {
+    for (const path of ['/auth/nothing', '/wallet/nothing', '/auth/sign-in', '/auth/sign-in?state=x&more=1', '/nothing']) {
       const { status, text } = await send('GET', path, { headers })
       expect([status >= 400, text.startsWith('<!doctype html>')], path).toEqual([true, true])
     }

@@ -1,0 +1,172 @@
+import { call } from './call.ts'
+import { factsOf } from './credential.ts'
+import { createHolderKey } from './holder-key.ts'
+import { make, type PageTexts, part, spanWords, tell, timeWords, type Words } from './page.ts'
+import type { PendingClaim, Vault } from './vault.ts'
+import { fill, scopeWords } from './words.ts'
+
+/** What POST /wallet/offer says. */
+interface OfferDetails {
+  readonly site_id: string
+  readonly name: string | null
+  readonly scope: readonly string[]
+  readonly ttl_seconds: number
+  readonly issuer: string
+  readonly expires_at: string
+}
+
+/** Refusals after which the offer can never be claimed. After any other, the same claim can be repeated. */
+const FINAL = new Set(['code_invalid', 'credential_revoked', 'key_rejected'])
+/** Of an offer whose end is not known here. */
+const OFFER_MS = 900_000
+
+/**
+ * Shows the offer in the address, and claims it when the person accepts. The key is saved before the claim is sent, so that nothing is lost when the
+ * answer does not arrive or the page is closed: the claim is repeated with the same key. `onKept` shows the new credential.
+ */
+export async function handleOffers(vault: Vault, texts: PageTexts<'wallet'>, onKept: () => Promise<void>): Promise<void> {
+  const { page, common } = texts
+  const notice = part('notice', HTMLDivElement)
+  const problem = part('problem', HTMLDivElement)
+  const place = part('offer', HTMLElement)
+  const title = part('offer-title', HTMLHeadingElement)
+  const details = part('offer-details', HTMLDivElement)
+  const accept = part('accept', HTMLButtonElement)
+  let untilMs = Date.now() + OFFER_MS
+  let isBusy = false
+
+  const setBusy = (busy: boolean, label: string = page.accept) => {
+    isBusy = busy
+    accept.setAttribute('aria-disabled', String(busy))
+    accept.textContent = busy ? page.accepting : label
+  }
+  /** Takes the code out of the address: it is used up or unwanted, and must not stay in the history. */
+  const endOffer = (offer: string) => {
+    if (offered() === offer) history.replaceState(null, '', location.pathname)
+    place.hidden = offered() === undefined
+  }
+  const failed = (words: Words, again: () => void) => {
+    setBusy(false, common.again)
+    // The button of the offer repeats the claim. Without an offer in the address, the notice has one.
+    tell(problem, words, place.hidden ? { action: { words: common.again, run: again } } : {})
+  }
+
+  async function show(): Promise<void> {
+    const offer = offered()
+    place.hidden = offer === undefined
+    if (offer === undefined) return
+    tell(problem)
+    title.textContent = page.offerLoading
+    details.replaceChildren(make('p', 'quiet', page.offerLooking))
+    accept.disabled = true
+    setBusy(false)
+    const answered = await call({ path: '/wallet/offer', body: { offer } }, texts)
+    if (offered() !== offer) return
+    if ('refusal' in answered) {
+      if (!FINAL.has(answered.code ?? '')) {
+        details.replaceChildren()
+        return tell(problem, answered.refusal, { focus: true, action: { words: common.again, run: show } })
+      }
+      endOffer(offer)
+      return tell(problem, answered.refusal, { focus: true })
+    }
+    const found = answered.answer as unknown as OfferDetails
+    untilMs = Date.parse(found.expires_at)
+    title.replaceChildren(...titleWords(page.offerTitle, found.name || found.site_id))
+    details.replaceChildren(...detailsOf(found, texts))
+    accept.disabled = false
+  }
+
+  async function claim(offer: string): Promise<void> {
+    if (isBusy) return
+    setBusy(true)
+    tell(problem)
+    tell(notice)
+    const key = await createHolderKey().catch(() => undefined)
+    if (key === undefined) return failed({ title: common.tooOld, next: common.tooOldNext }, () => claim(offer))
+    const pending = await vault.keepPending({ offer, key, untilMs }).catch(() => undefined)
+    if (pending === undefined) return failed({ title: page.notKeptYet, next: page.notKeptYetNext }, () => claim(offer))
+    await send(pending)
+  }
+
+  /** Also for a claim that was accepted before the page was loaded. */
+  async function send(pending: PendingClaim): Promise<void> {
+    const { offer, key } = pending
+    setBusy(true)
+    const onSlow = () => tell(notice, { title: common.stillWorking, next: '' }, { kind: 'good' })
+    const answered = await call({ path: '/wallet/claim', body: { offer, holder_key: key.did }, key, onSlow }, texts)
+    tell(notice)
+    if ('refusal' in answered) {
+      if (!FINAL.has(answered.code ?? '')) return failed(answered.refusal, () => send(pending))
+      setBusy(false)
+      await vault.removePending(offer).catch(() => {})
+      endOffer(offer)
+      return tell(problem, answered.refusal, { focus: true })
+    }
+    const facts = factsOf(answered.answer.credential)
+    if (facts === undefined) return failed({ title: common.noAnswer, next: common.noAnswerNext }, () => send(pending))
+    try {
+      await vault.keepClaimed(offer, { id: facts.id, document: facts.document, key, keptAtMs: Date.now() })
+    } catch {
+      const time = timeWords(pending.untilMs, texts.lang)
+      return failed({ title: page.notKept, next: fill(page.notKeptNext, { time }) }, () => send(pending))
+    }
+    setBusy(false)
+    // Asked for, not relied on: the browser may delete data that it has not promised to keep.
+    await navigator.storage?.persist?.().catch(() => false)
+    endOffer(offer)
+    tell(problem)
+    await onKept()
+    const values = { site: facts.siteId }
+    tell(notice, { title: fill(page.accepted, values), next: fill(page.use, values) }, { kind: 'good', focus: true })
+  }
+
+  accept.addEventListener('click', () => {
+    const offer = offered()
+    if (offer !== undefined) void claim(offer)
+  })
+  part('later', HTMLButtonElement).addEventListener('click', () => {
+    const offer = offered()
+    if (offer === undefined || isBusy) return
+    endOffer(offer)
+    const time = timeWords(untilMs, texts.lang)
+    tell(notice, { title: page.laterDone, next: fill(page.laterDoneNext, { time }) }, { kind: 'good', focus: true })
+  })
+  addEventListener('hashchange', () => void begin())
+
+  async function begin(): Promise<void> {
+    const pendings = await vault.pendingClaims().catch(() => [])
+    const accepted = pendings.find(({ offer }) => offer === offered())
+    for (const pending of accepted === undefined ? pendings : [accepted]) {
+      place.hidden = true
+      tell(notice, { title: page.resuming, next: '' }, { kind: 'good' })
+      await send(pending)
+    }
+    if (accepted === undefined) await show()
+  }
+  await begin()
+}
+
+/** The code of the offer in the address. */
+function offered(): string | undefined {
+  return /^#offer=([A-Za-z0-9_-]{43})$/.exec(location.hash)?.[1]
+}
+
+/** Names that a site has chosen stand by themselves, whichever way they are written. */
+function titleWords(text: string, site: string): readonly (Node | string)[] {
+  const [before = '', after = ''] = text.split('{site}')
+  return [before, make('bdi', '', site), after]
+}
+
+function detailsOf({ site_id, scope, ttl_seconds, issuer, expires_at }: OfferDetails, texts: PageTexts<'wallet'>): readonly Node[] {
+  const { page, lang, verbs } = texts
+  const scopes = make('ul', 'scopes', ...scope.map((one) => make('li', '', scopeWords(one, verbs), ' ', make('code', '', one))))
+  const facts: readonly (readonly [string, Node | string])[] = [
+    [page.offerSite, make('bdi', '', site_id)],
+    [page.offerFor, spanWords(ttl_seconds, lang)],
+    [page.offerIssuer, make('bdi', '', issuer.replace(/^did:web:/, '').replace('%3A', ':'))],
+    [page.offerUntil, timeWords(Date.parse(expires_at), lang)],
+  ]
+  const list = make('dl', 'offer-facts', ...facts.flatMap(([name, value]) => [make('dt', '', name), make('dd', '', value)]))
+  return [list, make('h3', 'may', page.offerMay), scopes]
+}
