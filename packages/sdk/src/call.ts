@@ -1,5 +1,6 @@
 import type { PrivateKey } from '@countersign/core'
 import { readBoundedBody } from './bounded-body.ts'
+import { describeAddress, describeCause } from './cause.ts'
 import { CountersignError } from './countersign-error.ts'
 import { readDenial } from './read-denial.ts'
 import { type OptionKinds, requireOptions } from './require-options.ts'
@@ -148,19 +149,21 @@ async function tryOnce(
       redirect: 'manual',
       signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
     })
-    return { body: await answerOf(response) }
+    return { body: await answerOf(response, url) }
   } catch (error) {
     if (error instanceof CountersignError) throw error
     if (signal?.aborted) throw signal.reason
-    if (timeout.aborted) throw new CountersignError('timed_out', `no answer within ${timeoutMs} ms`, { retryable: true })
-    throw new CountersignError('no_answer', 'the service could not be reached', { retryable: true, cause: error })
+    const address = describeAddress(url)
+    if (timeout.aborted) throw new CountersignError('timed_out', `no answer of ${address} within ${timeoutMs} ms`, { retryable: true })
+    const detail = `${address} could not be reached: ${describeCause(error)}`
+    throw new CountersignError('no_answer', detail, { retryable: true, cause: error })
   }
 }
 
 /** Loaded when it is needed: most callers have a key. By way of a file of ours, so that a bundle takes in what that uses and not the whole core. */
 const proofs = () => import('./call-proof.ts')
 
-async function answerOf(response: Response): Promise<unknown> {
+async function answerOf(response: Response, url: string): Promise<unknown> {
   const { status } = response
   if (status === 204) return undefined
   const isJson = /^application\/(?:[a-z0-9.-]+\+)?json\b/i.test(response.headers.get('content-type') ?? '')
@@ -168,15 +171,13 @@ async function answerOf(response: Response): Promise<unknown> {
     const bytes = await readBoundedBody(response.body, ANSWER_BYTES_MAX)
     const parsed = bytes && parsedJson(bytes)
     if (parsed !== undefined) return parsed.value
-    throw new CountersignError('answer_unknown', 'the answer is not JSON, or too long', { status })
+    throw new CountersignError('answer_unknown', `the answer of ${describeAddress(url)} is not JSON, or too long`, { status })
   }
   const denial = await readDenial(response)
   if (denial !== undefined) throw new CountersignError(denial.code, denial.detail, { denial })
   await response.body?.cancel().catch(() => undefined)
-  throw new CountersignError('answer_unknown', `an answer with status ${status} that is not of this service; check baseUrl`, {
-    status,
-    retryable: status === 429 || status >= 500,
-  })
+  const detail = `the answer of ${describeAddress(url)} has status ${status} and is not of this service; check baseUrl`
+  throw new CountersignError('answer_unknown', detail, { status, retryable: status === 429 || status >= 500 })
 }
 
 function parsedJson(bytes: Uint8Array): { readonly value: unknown } | undefined {

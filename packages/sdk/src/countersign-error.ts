@@ -23,7 +23,7 @@ export class CountersignError extends Error {
     detail: string,
     more: Partial<Pick<CountersignError, 'status' | 'retryable' | 'denial' | 'cause'>> = {},
   ) {
-    super(`${code}: ${detail}`, more.cause === undefined ? undefined : { cause: more.cause })
+    super(`${code}: ${detail}${describeErrors(more.denial)}`, more.cause === undefined ? undefined : { cause: more.cause })
     const { denial } = more
     this.code = code
     this.status = denial?.status ?? more.status
@@ -32,4 +32,10 @@ export class CountersignError extends Error {
     this.retryable = denial?.retryable ?? more.retryable ?? false
     this.denial = denial
   }
+}
+
+/** On `validation_failed`: the members that are wrong, so that a log of the message alone says what to correct. */
+function describeErrors(denial: Denial | undefined): string {
+  const errors = denial?.errors ?? []
+  return errors.length === 0 ? '' : ` (${errors.map(({ path, message }) => `${path} ${message}`).join('; ')})`
 }

@@ -24,6 +24,7 @@ import { denialOf, type Reason } from './guard/denial.ts'
 import { createHolderRequests } from './guard/holder-request.ts'
 import { createLapseWatch } from './guard/lapse-watch.ts'
 import { type GuardOptions, readGuardOptions } from './guard/options.ts'
+import { GuardNotReady, type ReadyOptions, readReadyOptions } from './guard/ready.ts'
 import type { GuardRequest } from './guard/request.ts'
 import { judgeSession, type SessionVerdict, type SignedInSession } from './guard/session.ts'
 import type { GuardState } from './guard/state.ts'
@@ -57,8 +58,11 @@ export interface Guard {
    */
   signal(of: GuardAllow | GuardRequest, done?: AbortSignal): AbortSignal
   state(): GuardState
-  /** Resolves when a good credential would be let in. Rejects when the guard is closed before. */
-  ready(): Promise<void>
+  /**
+   * Resolves when a valid credential would be accepted. Rejects when the guard is closed before, and with `timeoutMs` with a `GuardNotReady` that says
+   * what is wrong and whether waiting can help. Without `timeoutMs` it waits as long as it takes.
+   */
+  ready(options?: ReadyOptions): Promise<void>
   /** Ends everything: the feed, timers, signals. Afterwards everything is refused. */
   close(): Promise<void>
 }
@@ -140,11 +144,21 @@ export function createGuard(options: GuardOptions): Guard {
     })
   }
 
-  const ready = (): Promise<void> => {
+  const ready = async (options: ReadyOptions = {}): Promise<void> => {
+    const { timeoutMs } = readReadyOptions(options)
     start()
-    if (closing.signal.aborted) return Promise.reject(closing.signal.reason)
-    if (isFresh()) return Promise.resolve()
-    return new Promise((resolve, reject) => waiting.add({ resolve, reject }))
+    if (closing.signal.aborted) throw closing.signal.reason
+    if (isFresh()) return
+    let cancel = () => {}
+    await new Promise<void>((resolve, reject) => {
+      const entry = { resolve, reject }
+      waiting.add(entry)
+      if (timeoutMs === undefined) return
+      cancel = clock.after(timeoutMs, () => {
+        waiting.delete(entry)
+        reject(new GuardNotReady(siteId, timeoutMs, state().problem))
+      })
+    }).finally(() => cancel())
   }
 
   /** After everything that may have changed what is known, and when time alone may have. */

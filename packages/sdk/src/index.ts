@@ -13,6 +13,7 @@ export { CountersignError, type CountersignErrorCode } from './countersign-error
 export { ANY_CREDENTIAL, type GuardDemand } from './guard/demand.ts'
 export { AccessEnded } from './guard/lapse-watch.ts'
 export { FAIL_OPEN, type GuardOptions } from './guard/options.ts'
+export { GuardNotReady, type ReadyOptions } from './guard/ready.ts'
 export type { GuardBody, GuardRequest } from './guard/request.ts'
 export type { SessionEnd, SessionVerdict, SignedInSession } from './guard/session.ts'
 export type { GuardState } from './guard/state.ts'

@@ -1,4 +1,5 @@
 import { decodeBase64url, encodeBase64url } from '@countersign/core'
+import { requireOptions } from './require-options.ts'
 import type { PendingSignIn } from './sign-in.ts'
 
 export interface SignInCookiesOptions {
@@ -44,10 +45,11 @@ const STATE = /^[A-Za-z0-9_-]{43}$/
  * Creates the helper. Each pending sign-in is one cookie, named after its state, encrypted and authenticated with AES-256-GCM, HttpOnly, SameSite=Lax,
  * and with `Secure` and the prefix `__Host-` unless `secure` is false. The server keeps nothing. Throws a TypeError for a secret that is too short.
  */
-export function createSignInCookies({ secret, secure = true }: SignInCookiesOptions): SignInCookies {
+export function createSignInCookies(options: SignInCookiesOptions): SignInCookies {
+  requireOptions<SignInCookiesOptions>('createSignInCookies', options, { secret: 'string', secure: 'boolean' })
+  const { secret, secure = true } = options
   if (typeof secret !== 'string' || secret.length < SECRET_CHARS_MIN)
     throw new TypeError(`secret must be a string of at least ${SECRET_CHARS_MIN} characters`)
-  if (typeof secure !== 'boolean') throw new TypeError('secure must be true or false')
   const prefix = (secure ? '__Host-' : '') + NAME
   const key = keyFrom(secret)
   // Reported by the call that uses the key.

@@ -255,8 +255,11 @@ function mount(routes: Routes): readonly Mounted[] {
   })
 }
 
+/** Says more than the `not_found` of a site or another resource, so that a wrong base URL can be told from a wrong site. */
+const NO_ENDPOINT = 'This service has no endpoint at this path. Check the base URL and the path.'
+
 function nothingThere(methods: readonly string[], notFound: string | undefined): Problem {
-  if (methods.length === 0) return new Problem('not_found', notFound)
+  if (methods.length === 0) return new Problem('not_found', notFound ?? NO_ENDPOINT)
   const allow = methods.join(', ')
   return new Problem('method_not_allowed', `This path is there for ${allow}.`, { headers: { allow } })
 }

@@ -201,8 +201,8 @@ const table = {
   not_found: {
     status: 404,
     title: 'Not found',
-    meaning: 'There is nothing here, or nothing that this caller may know of.',
-    remedy: 'Check the path and the site of the API key.',
+    meaning: 'There is no such site or other resource, or it is not one of the site of the API key.',
+    remedy: 'Check the site id and the other ids in the path, and that the API key belongs to that site.',
   },
   method_not_allowed: {
     status: 405,

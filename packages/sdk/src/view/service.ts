@@ -1,4 +1,5 @@
 import { readBoundedBody } from '../bounded-body.ts'
+import { describeAddress, describeCause } from '../cause.ts'
 import type { GuardClock } from './clock.ts'
 
 /** What a verifier asks of the service. Every call rejects with a `ServiceFault` when it did not get what it asked for. */
@@ -55,7 +56,7 @@ export function createService({ baseUrl, siteId, apiKey, verifierId, fetch, cloc
   const send = async (url: string, init: RequestInit, watch: Watch, withinMs = ANSWER_MS_MAX): Promise<Response> => {
     watch.expect(withinMs)
     const response = await watch.race(fetch(url, { ...init, redirect: 'manual', signal: watch.signal }))
-    if (!response.ok) throw await watch.race(refusalOf(response))
+    if (!response.ok) throw await watch.race(refusalOf(response, url))
     return response
   }
 
@@ -68,7 +69,7 @@ export function createService({ baseUrl, siteId, apiKey, verifierId, fetch, cloc
       const bytes = await watch.race(readBoundedBody(response.body, ANSWER_BYTES_MAX))
       return JSON.parse(new TextDecoder().decode(bytes))
     } catch (error) {
-      throw faultOf(error, signal)
+      throw faultOf(error, signal, url)
     } finally {
       watch.end()
     }
@@ -91,11 +92,11 @@ export function createService({ baseUrl, siteId, apiKey, verifierId, fetch, cloc
     try {
       const response = await send(url, { headers: { ...headers, accept: type } }, watch, withinMs)
       if (!response.body || !response.headers.get('content-type')?.startsWith(type))
-        throw new ServiceFault('answer_unknown', `the answer is not ${type}; check baseUrl`, response.status)
-      return pieces(response.body, watch, signal)
+        throw new ServiceFault('answer_unknown', `the answer of ${describeAddress(url)} is not ${type}; check baseUrl`, response.status)
+      return pieces(response.body, watch, signal, url)
     } catch (error) {
       watch.end()
-      throw faultOf(error, signal)
+      throw faultOf(error, signal, url)
     }
   }
 
@@ -152,7 +153,7 @@ function createWatch(clock: GuardClock, owner: AbortSignal): Watch {
   }
 }
 
-async function* pieces(body: ReadableStream<Uint8Array>, watch: Watch, owner: AbortSignal): AsyncGenerator<Uint8Array, void> {
+async function* pieces(body: ReadableStream<Uint8Array>, watch: Watch, owner: AbortSignal, url: string): AsyncGenerator<Uint8Array, void> {
   const reader = body.getReader()
   try {
     for (;;) {
@@ -162,20 +163,21 @@ async function* pieces(body: ReadableStream<Uint8Array>, watch: Watch, owner: Ab
       yield value
     }
   } catch (error) {
-    throw faultOf(error, owner)
+    throw faultOf(error, owner, url)
   } finally {
     watch.end()
     reader.cancel().catch(() => undefined)
   }
 }
 
-function faultOf(error: unknown, owner: AbortSignal): unknown {
+function faultOf(error: unknown, owner: AbortSignal, url: string): unknown {
   if (owner.aborted || error instanceof ServiceFault) return error
-  if (error instanceof SyntaxError) return new ServiceFault('answer_unknown', 'the answer is not JSON; check baseUrl')
-  return new ServiceFault('unreachable', 'the service could not be reached', 0, undefined, error)
+  const address = describeAddress(url)
+  if (error instanceof SyntaxError) return new ServiceFault('answer_unknown', `the answer of ${address} is not JSON; check baseUrl`)
+  return new ServiceFault('unreachable', `${address} could not be reached: ${describeCause(error)}`, 0, undefined, error)
 }
 
-async function refusalOf(response: Response): Promise<ServiceFault> {
+async function refusalOf(response: Response, url: string): Promise<ServiceFault> {
   const { status } = response
   const wait = response.headers.get('retry-after')
   const bytes = await readBoundedBody(response.body, ANSWER_BYTES_MAX).catch(() => undefined)
@@ -186,6 +188,11 @@ async function refusalOf(response: Response): Promise<ServiceFault> {
     // Not of this service: a proxy's own page, for example.
   }
   const code = typeof said.code === 'string' ? said.code : `http_${status}`
-  const detail = typeof said.detail === 'string' ? said.detail : `the service answered with status ${status}`
-  return new ServiceFault(code, detail, status, wait !== null && /^\d{1,6}$/.test(wait) ? Number(wait) * 1000 : undefined)
+  const detail = typeof said.detail === 'string' ? said.detail : `the answer has status ${status} and is not of this service; check baseUrl`
+  return new ServiceFault(
+    code,
+    `${detail} (${describeAddress(url)})`,
+    status,
+    wait !== null && /^\d{1,6}$/.test(wait) ? Number(wait) * 1000 : undefined,
+  )
 }
