@@ -78,7 +78,7 @@ import { createLogger, openService, readConfig, runCommand } from '@countersign/
 const env = { COUNTERSIGN_BASE_URL: 'https://id.example', COUNTERSIGN_MASTER_KEY: '0123456789abcdef'.repeat(4) }
 if (readConfig('production', { argv: [], env }).port !== 8787) throw new Error('the settings are not read')
 let said = ''
-const code = await runCommand(['migrate', '--data-dir', 'data'], { env: {}, say: (text) => { said += text }, note: console.error })
+const code = await runCommand(['migrate', '--data-dir', 'data'], { env, say: (text) => { said += text }, note: console.error })
 if (code !== 0 || !said.includes('up to date')) throw new Error('the store cannot be made')
 const config = readConfig('production', { argv: ['--data-dir', 'data'], env })
 const service = await openService(config, { log: createLogger('silent'), onFatal: (fault) => { throw fault } })

@@ -7,6 +7,8 @@ export interface Meters {
   problem(endpoint: string, code: string): void
   /** A decision about a credential or token: `allowed`, or the code of its refusal. */
   verdict(siteId: string, presented: 'credential' | 'bearer', outcome: string): void
+  /** A row of the store was found whose MAC is missing or wrong. */
+  rowForged(table: string): void
   /** How fresh this node's knowledge is; asked whenever somebody looks. */
   watchView(ask: () => { readonly ageMs: number; readonly position: number }): void
   /** An attempt to send something to a webhook. */
@@ -56,6 +58,8 @@ export function createMeters(): Meters {
   const streamEnds = openTally(registry, 'countersign_feed_streams_ended_total', endHelp, ['reason'])
   const aheadHelp = 'Verifiers that asked for entries beyond the end of the log, without a signed head that proves them.'
   const cursorsAhead = openTally(registry, 'countersign_feed_cursors_ahead_total', aheadHelp, [])
+  const forgedHelp = 'Rows of the store that were found with a missing or wrong MAC, by table. Anything but 0 is an alarm.'
+  const forged = openTally(registry, 'countersign_store_rows_forged_total', forgedHelp, ['table'])
   /** What has to be asked for before it can be shown. */
   const refreshing: (() => Promise<void>)[] = []
   const gauge = (name: string, help: string, ask: () => number) =>
@@ -79,6 +83,7 @@ export function createMeters(): Meters {
       gauge('countersign_log_position', 'How far this node has applied the log of all sites.', () => ask().position)
     },
     cursorAhead: () => cursorsAhead('', ''),
+    rowForged: (table) => forged(table, ''),
     streamEnded: (why) => streamEnds(why, ''),
     watchFeeds(ask) {
       gauge('countersign_feed_streams', 'Connections of this node that follow a feed.', () => ask().streams)

@@ -62,13 +62,15 @@ export async function openService(config: Config, options: OpenServiceOptions): 
   }
 
   try {
-    const store = keep(await openStore(config.store, { onFatal, log, mustExist: storeMustExist }))
+    const meters = createMeters()
+    const { masterKey } = config
+    const onForged = ({ table }: { readonly table: string }) => meters.rowForged(table)
+    const store = keep(await openStore(config.store, { masterKey, onFatal, onForged, log, mustExist: storeMustExist }))
     const clock = keep(await openClock(store, log))
     const keys = await openServiceKeys(store, config.masterKey, config.baseUrl, clock.nowMs())
     const views = keep(await openLiveViews(store, clock, log, { viewAgeMsMax: config.viewAgeMsMax }))
     const signatures = createSignatureMemory()
     views.follow({ applied: () => signatures.forgetTexts(), lost: () => signatures.forgetTexts() })
-    const meters = createMeters()
     meters.watchView(() => ({ ageMs: views.age().ageMs, position: views.position }))
     meters.watchAlarms(() => ({
       isWritable: store.writeFault() === undefined,

@@ -7,6 +7,7 @@ import { openSqliteStore } from '../src/store/sqlite/sqlite-store.ts'
 import type { Store } from '../src/store/store.ts'
 import { quiet } from './log/log-double.ts'
 import { closeNodes } from './node.ts'
+import { MASTER_KEY } from './store/fixtures.ts'
 import { startPostgres } from './store/postgres-server.ts'
 
 const POSTGRES_STARTS_MS_MAX = 60_000
@@ -44,6 +45,8 @@ async function makeSqlite(): Promise<Made> {
   const store = await openSqliteStore({
     file: join(folder, 'store.db'),
     log: quiet,
+    masterKey: MASTER_KEY,
+    onForged: () => {},
     onFatal: (fault) => {
       throw fault
     },
@@ -61,6 +64,8 @@ async function makePostgres(): Promise<Made> {
   const server = await startPostgres()
   const store = await openPostgresStore({
     url: await server.createDatabase(),
+    masterKey: MASTER_KEY,
+    onForged: () => {},
     onFatal: (fault) => {
       throw fault
     },

@@ -1,7 +1,7 @@
 import type { Deps } from '../deps.ts'
 import { OtherMasterKey } from '../keys/seal.ts'
 import { KEY_RELOAD_MS, type KeyUse } from '../keys/service-keys.ts'
-import type { Act } from '../store/store.ts'
+import { type Act, RowForged } from '../store/store.ts'
 import { ensureOwnIssuerEverywhere } from './own-issuer.ts'
 
 type KeyDeps = Pick<Deps, 'store' | 'keys' | 'clock' | 'log'>
@@ -39,7 +39,11 @@ export async function replaceCompromisedFeedKey({ store, keys }: Pick<Deps, 'sto
  */
 export async function openKeyUpkeep({ store, keys, clock, log }: KeyDeps): Promise<{ close(): Promise<void> }> {
   const act = (): Act => ({ actor: 'system', atMs: clock.nowMs(), requestId: undefined })
-  await ensureOwnIssuerEverywhere({ store, keys }, act())
+  await ensureOwnIssuerEverywhere({ store, keys }, act()).catch((err: unknown) => {
+    // The node starts and is not ready: the log names the row, and an operator can look at it.
+    if (!(err instanceof RowForged)) throw err
+    log.error({ err }, 'a row of the store has a wrong MAC; the keys of the service were not published to all sites')
+  })
   const look = async () => {
     if (await keys.reload(clock.nowMs())) await ensureOwnIssuerEverywhere({ store, keys }, act())
   }

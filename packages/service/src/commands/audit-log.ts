@@ -12,12 +12,21 @@ export const auditLog: Command = {
     ['countersign audit-log || page-somebody', 'ends with 3 when the log does not hold'],
   ],
   about: [
-    'Reads all entries, recomputes every hash and compares the end of each log with what the store says of it. Writes nothing, and needs neither the master key nor a running service. What was cut off together with all that the store says of it cannot be seen from inside; verifiers that have read further will.',
+    'Reads all entries, recomputes every hash, compares the end of each log with what the store says of it, and checks the MACs of the log row and the heads. Writes nothing, and needs the master key but no running service. A store that was set back as a whole cannot be recognised from inside; verifiers that have read further recognise it.',
   ],
-  async run({ words: [file], store, say, progress }) {
-    const audit = await auditStore(file === undefined ? store() : { kind: 'sqlite', file: resolve(file) }, progress)
+  async run({ words: [file], store, masterKey, say, progress }) {
+    const place = file === undefined ? store() : ({ kind: 'sqlite', file: resolve(file) } as const)
+    const audit = await auditStore(place, masterKey(), progress)
     if (audit.ok) say(`The log holds: ${countOf(audit)}.`, { ok: true, entries: audit.position, sites: audit.sites })
-    else say(brokenLog(audit), { ok: false, fault: audit.fault, position: audit.position, site_id: audit.siteId, seq: audit.seq })
+    else
+      say(brokenLog(audit), {
+        ok: false,
+        fault: audit.fault,
+        position: audit.position,
+        site_id: audit.siteId,
+        seq: audit.seq,
+        row: audit.row,
+      })
     return audit.ok ? 0 : 3
   },
 }
@@ -31,10 +40,13 @@ const FAULTS: Readonly<Record<LogFault, string>> = {
   unreadable: 'the row is no entry of a log',
   missing: 'it is not there',
   other_head: 'the store says that the log of this site ends otherwise',
+  other_entries: 'the entries up to here form a chain, but not the one that the service wrote: the digest in the log row differs',
+  forged: 'its MAC is missing or wrong, so the service did not write it or it was changed since',
 }
 
 /** What is wrong with a log, for people. */
-export function brokenLog({ fault, position, siteId, seq }: LogAudit & { readonly ok: false }): string {
+export function brokenLog({ fault, position, siteId, seq, row }: LogAudit & { readonly ok: false }): string {
+  if (row !== undefined) return `The log does not hold.\n  bad row: ${row.key} of ${row.table}\n  fault: ${fault}, ${FAULTS[fault]}`
   const where = [`position ${position}`, siteId !== undefined && `site ${siteId}`, seq !== undefined && `number ${seq}`]
   return `The log does not hold.\n  first bad entry: ${where.filter(Boolean).join(', ')}\n  fault: ${fault}, ${FAULTS[fault]}`
 }

@@ -14,8 +14,8 @@ export const backup: Command = {
     'Writes one file that only its owner can read, and audits the log in it; a copy that does not hold is removed again. Refuses to write over a file. What is secret in the copy is sealed under the master key, which is not in it: keep that elsewhere, a copy is worth nothing without.',
     'PostgreSQL is copied with pg_dump: see docs/operating.md.',
   ],
-  async run({ words: [file = ''], store, say, progress }) {
-    const copied = await backupStore(store(), file, progress)
+  async run({ words: [file = ''], store, masterKey, say, progress }) {
+    const copied = await backupStore(store(), file, masterKey(), progress)
     const path = resolve(file)
     say(`Copied to ${path}: ${countOf(copied)}; the log in the copy holds.`, { file: path, entries: copied.position, sites: copied.sites })
     return 0

@@ -36,9 +36,11 @@ export const init: Command = {
       if (existsSync(file))
         throw new Misuse(`${file} is there already, so nothing was changed. Choose another directory, or remove it first.`)
     }
-    if (ownsMasterKey) readMasterKey({ text: undefined, file: undefined, dataDir: config.dataDir, mode: 'development' })
+    const masterKey = ownsMasterKey
+      ? readMasterKey({ text: undefined, file: undefined, dataDir: config.dataDir, mode: 'development' })
+      : config.masterKey
     const order = { siteId: null, permissions: [], label: 'init', expiresInSeconds: undefined }
-    const { key, secret } = await withStore(config.store, (at) => createApiKey(at, order, at.act()))
+    const { key, secret } = await withStore(config.store, masterKey, (at) => createApiKey(at, order, at.act()))
     writePrivate(keyFile, `${secret}\n`)
     writePrivate(configFile, `${JSON.stringify(members, null, 2)}\n`)
     say(

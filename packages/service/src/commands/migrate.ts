@@ -6,10 +6,10 @@ export const migrate: Command = {
   words: [],
   examples: [['COUNTERSIGN_DATABASE_URL=postgres://… countersign migrate', 'before the nodes of a new release are started']],
   about: [
-    'Every start does the same by itself, one node at a time. Refuses a store that a newer release has written. With the embedded store, stop the service first.',
+    'Every start does the same by itself, one node at a time. Needs the master key. Refuses a store that a newer release has written. With the embedded store, stop the service first.',
   ],
-  async run({ store, say }) {
-    const { kind, epoch } = await withStore(store(), async ({ store: opened }) => opened)
+  async run({ store, masterKey, say }) {
+    const { kind, epoch } = await withStore(store(), masterKey(), async ({ store: opened }) => opened)
     say(`The schema is up to date: ${kind === 'sqlite' ? 'SQLite' : 'PostgreSQL'}, log in epoch ${epoch}.`, { store: kind, epoch })
     return 0
   },

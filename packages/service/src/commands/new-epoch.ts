@@ -8,8 +8,8 @@ export const newEpoch: Command = {
   about: [
     'Audits the log, then seals the same entries anew under a new name, so that no verifier takes a log that may have lost entries for the continuation of the one it knew. `restore`, pg_restore and a fail-over of PostgreSQL are noticed and do this by themselves; a snapshot of a disk is not. With the embedded store, stop the service first. Nodes on PostgreSQL may run: they follow.',
   ],
-  async run({ store, say }) {
-    const { epoch, position } = await beginNewEpoch(store(), Date.now())
+  async run({ store, masterKey, say }) {
+    const { epoch, position } = await beginNewEpoch(store(), masterKey(), Date.now())
     say(`The log is in the new epoch ${epoch}, with ${position} ${position === 1 ? 'entry' : 'entries'}.`, { epoch, entries: position })
     return 0
   },

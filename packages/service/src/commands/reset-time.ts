@@ -21,9 +21,9 @@ export const resetTime: Command = {
   about: [
     'The store keeps the highest time that a node has acted by, so that what has expired stays expired. A node whose clock was wrong when it started may have put it far ahead: then all nodes are not ready, and /readyz and their logs say so. Set the clocks right first; a node that starts with a wrong clock moves the time again.',
     'Setting it back means that credentials, tokens and keys that ended between the two times may count again until their end comes once more. Revocations stay. It is written to the audit in the same transaction.',
-    'With the embedded store, stop the service first. Nodes on PostgreSQL may run: they take the new time within 5 seconds, and one whose own clock is far from it is not ready until that is set right.',
+    'Needs the master key. With the embedded store, stop the service first. Nodes on PostgreSQL may run: they take the new time within 5 seconds, and one whose own clock is far from it is not ready until that is set right.',
   ],
-  async run({ words: [text], switches, store, say, note }) {
+  async run({ words: [text], switches, store, masterKey, say, note }) {
     const given = text === undefined ? undefined : readPresent(text, Date.now())
     const place = store()
     if (!switches.has('yes')) {
@@ -41,7 +41,7 @@ export const resetTime: Command = {
     await requireStore(place)
     const nowMs = given ?? Date.now()
     const act = { actor: 'operator', atMs: nowMs, requestId: undefined }
-    const { fromMs } = await withStore(place, (at) => at.store.resetTime(nowMs, act))
+    const { fromMs } = await withStore(place, masterKey(), (at) => at.store.resetTime(nowMs, act))
     say(`The time on record was ${rfc3339(fromMs)}, ${apart(fromMs - nowMs)} the present, and is ${rfc3339(nowMs)} now.`, {
       changed: true,
       before: rfc3339(fromMs),

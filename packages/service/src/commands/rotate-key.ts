@@ -77,7 +77,7 @@ function withKeys<T>(
   run: (deps: { readonly store: Store; readonly keys: ServiceKeys }, act: Act) => Promise<T>,
 ): Promise<T> {
   const { store, masterKey, baseUrl } = config()
-  return withStore(store, async (at) => {
+  return withStore(store, masterKey, async (at) => {
     const keys = await openServiceKeys(at.store, masterKey, baseUrl, at.nowMs())
     return run({ store: at.store, keys }, at.act())
   })

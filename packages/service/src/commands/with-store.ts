@@ -19,8 +19,8 @@ function commandLogger() {
 }
 
 /** Opens the store with its schema up to date, and closes it whatever comes of the work. An embedded store must not be in use. */
-export async function withStore<T>(config: Config['store'], work: (at: AtWork) => Promise<T>): Promise<T> {
-  const store = await openStore(config, { log: commandLogger(), onFatal })
+export async function withStore<T>(config: Config['store'], masterKey: Uint8Array, work: (at: AtWork) => Promise<T>): Promise<T> {
+  const store = await openStore(config, { masterKey, log: commandLogger(), onFatal })
   try {
     const { atMs } = await store.confirmedTime()
     const nowMs = () => Math.max(Date.now(), atMs)

@@ -9,7 +9,8 @@ import {
 } from '@countersign/core'
 import type { Logger } from 'pino'
 import { Problem } from '../problem.ts'
-import type { PlacedEntry, SiteHead, Store } from '../store/store.ts'
+import { EMPTY_DIGEST, nextDigest } from '../store/log-digest.ts'
+import { type PlacedEntry, RowForged, type SiteHead, type Store } from '../store/store.ts'
 import type { Clock } from './clock.ts'
 import { LogDamage, POLL_MS, type TailPage, tail } from './tail.ts'
 import { createWake } from './wake.ts'
@@ -75,7 +76,7 @@ export async function openLiveViews(
   return views
 }
 
-type LogStore = Pick<Store, 'entriesAfter' | 'logPosition' | 'siteHeads' | 'onAppend' | 'epoch'>
+type LogStore = Pick<Store, 'entriesAfter' | 'logPosition' | 'siteHeads' | 'requireIntactRows' | 'onAppend' | 'epoch'>
 
 /** What the store says of the ends of the log, besides the log itself. */
 interface Ends {
@@ -103,6 +104,8 @@ class FollowedLog implements LiveViews {
   private readonly readers = new Set<LogReader>()
   private views = new Map<SiteId, SiteView>()
   private epoch = ''
+  /** Of all entries that were applied. */
+  private digest = EMPTY_DIGEST
   /** The clocks before the last question to which the store's answer was the end of the log. */
   private provenAt: Clocks | undefined
   private damage: string | undefined
@@ -222,11 +225,15 @@ class FollowedLog implements LiveViews {
     while (!signal.aborted) {
       this.begin()
       try {
+        await this.store.requireIntactRows(['sites', 'issuers', 'epochs'])
         // Read before the log: an end that lies before one of these has been cut off.
         const ends = await this.readEnds()
         let isLoaded = false
         for await (const page of tail({ store: this.store, wake: this.wake, clocks: this.clock.clocks, signal, onFailure })) {
           if (this.store.epoch !== this.epoch) break
+          this.authenticate(page)
+          // Entries whose end has not been read yet may be anything: nothing is decided until it has.
+          if (!page.isEnd) this.provenAt = undefined
           await this.apply(page)
           if (page.isEnd) {
             if (!isLoaded) this.requireEnds(ends)
@@ -239,12 +246,13 @@ class FollowedLog implements LiveViews {
           if (page.isEnd) onLoaded()
         }
       } catch (fault) {
-        if (fault instanceof LogDamage && this.store.epoch === this.epoch) {
-          this.distrust(fault)
+        const damage = fault instanceof RowForged ? new LogDamage(fault.message, { cause: fault }) : fault
+        if (damage instanceof LogDamage && this.store.epoch === this.epoch) {
+          this.distrust(damage)
           onLoaded()
           return
         }
-        if (!(fault instanceof LogDamage)) onFailure(fault)
+        if (!(damage instanceof LogDamage)) onFailure(fault)
         await this.wake.sleep(this.wake.count, POLL_MS, signal)
       }
       // From here on everything is read anew: in a new epoch what was known counts no more.
@@ -255,6 +263,7 @@ class FollowedLog implements LiveViews {
     this.views = new Map()
     this.epoch = this.store.epoch
     this.position = 0
+    this.digest = EMPTY_DIGEST
     this.provenAt = undefined
     for (const reader of this.readers) reader.lost()
   }
@@ -276,6 +285,17 @@ class FollowedLog implements LiveViews {
       const isThere = epoch === this.epoch && head !== undefined && (head.seq > seq || (head.seq === seq && head.hash === hash))
       if (!isThere) throw new LogDamage(`the log of ${siteId} does not end where it should`)
     }
+  }
+
+  /** Compares the entries with the digest in the log row, whose MAC only this service can create. Throws a `LogDamage`. */
+  private authenticate({ entries, isEnd, end }: TailPage): void {
+    for (const { entry } of entries) this.digest = nextDigest(this.digest, entry.hash)
+    if (!isEnd) return
+    const position = entries.at(-1)?.position ?? this.position
+    if (position !== end.position || this.digest !== end.digest)
+      throw new LogDamage(
+        `the entries up to ${position} are not those that this service wrote: the log row stands for ${end.position} others`,
+      )
   }
 
   private async apply({ entries }: TailPage): Promise<void> {

@@ -1,5 +1,5 @@
 import type { Clocks } from '@countersign/core'
-import { LogDamaged, type PlacedEntry, type Store } from '../store/store.ts'
+import { LogDamaged, type LogEnd, type LogPage, type PlacedEntry, RowForged, type Store } from '../store/store.ts'
 import type { Wake } from './wake.ts'
 
 /** A piece of the log, in order and without holes. */
@@ -9,6 +9,8 @@ export interface TailPage {
   readonly askedAt: Clocks
   /** Whether the log ended with this page when the store was asked. */
   readonly isEnd: boolean
+  /** Where the log ended at that moment, authenticated by its MAC. */
+  readonly end: LogEnd
 }
 
 /** The log is not the one that was read before, or has a hole. Whoever follows it knows nothing any more. */
@@ -41,18 +43,18 @@ export async function* tail(options: TailOptions): AsyncGenerator<TailPage, void
   while (!signal.aborted) {
     const { count } = wake // Before the read: an entry appended between the two must still wake us.
     const askedAt = clocks()
-    let page: readonly PlacedEntry[] | undefined
+    let page: LogPage | undefined
     try {
       page = await store.entriesAfter(last === undefined ? 0 : last.position - 1, pageSize)
     } catch (fault) {
-      if (fault instanceof LogDamaged) throw new LogDamage(fault.message, { cause: fault })
+      if (fault instanceof LogDamaged || fault instanceof RowForged) throw new LogDamage(fault.message, { cause: fault })
       onFailure(fault)
     }
-    const isEnd = page !== undefined && page.length < pageSize
+    const isEnd = page !== undefined && page.entries.length < pageSize
     if (page !== undefined) {
-      const entries = news(page, last)
+      const entries = news(page.entries, last)
       last = entries.at(-1) ?? last
-      yield { entries, askedAt, isEnd }
+      yield { entries, askedAt, isEnd, end: page.end }
     }
     if (page === undefined || isEnd) await wake.sleep(count, POLL_MS, signal)
   }

@@ -1,11 +1,15 @@
 import { auditChain, type ChainFault, type Entry, GENESIS_HASH, type LogHead, type SiteId } from '@countersign/core'
-import { LogDamaged, type PlacedEntry, type SiteHead, type Store } from './store.ts'
+import { EMPTY_DIGEST, nextDigest } from './log-digest.ts'
+import { type MacTableName, macTables } from './mac-tables.ts'
+import type { ForgedRow } from './program.ts'
+import { LogDamaged, type LogPage, type PlacedEntry, RowForged, type SiteHead, type Store } from './store.ts'
 
 /**
  * `unreadable`: a row is no entry. `missing`: the log is shorter than it says it is, or has a hole. `other_head`: the log of a site does not
- * end where the store says it ends.
+ * end where the store says it ends. `other_entries`: the entries form a chain, but not the one that the service wrote. `forged`: the MAC of a row
+ * is missing or wrong.
  */
-export type LogFault = ChainFault | 'unreadable' | 'missing' | 'other_head'
+export type LogFault = ChainFault | 'unreadable' | 'missing' | 'other_head' | 'other_entries' | 'forged'
 
 export type LogAudit =
   | { readonly ok: true; readonly position: number; readonly sites: number }
@@ -15,39 +19,60 @@ export type LogAudit =
       readonly position: number
       readonly siteId: SiteId | undefined
       readonly seq: number | undefined
+      /** The row whose MAC is wrong. */
+      readonly row?: ForgedRow
     }
 
-export type AuditedStore = Pick<Store, 'epoch' | 'entriesAfter' | 'logPosition' | 'siteHeads'>
+export type AuditedStore = Pick<Store, 'epoch' | 'entriesAfter' | 'logPosition' | 'siteHeads' | 'requireIntactRows'>
 
 /** Told after each page how many entries have been read, of how many there were at the beginning. */
 export type OnPage = (done: number, total: number) => void
 
 const PAGE = 1000
+const CHECKED = (Object.keys(macTables) as MacTableName[]).filter((table) => table !== 'log' && table !== 'heads')
 
 /**
- * Reads the whole log and recomputes every hash; says where it first fails. A page at a time, also while others append to it. What was cut off
- * together with all that the store says of it cannot be seen from inside; verifiers that have read further will.
+ * Reads the whole log, recomputes every hash and checks the MAC of every row that carries one; says where it first fails. A page at a time,
+ * also while others append to it. A store that was set back as a whole cannot be seen from inside; verifiers that have read further will.
  */
-export async function auditLog(store: AuditedStore, onPage: OnPage = () => {}): Promise<LogAudit> {
+export async function auditLog(store: AuditedStore, onPage?: OnPage): Promise<LogAudit> {
+  try {
+    const audit = await auditEntries(store, onPage)
+    if (audit.ok) await store.requireIntactRows(CHECKED)
+    return audit
+  } catch (fault) {
+    if (!(fault instanceof RowForged)) throw fault
+    const { table, key } = fault
+    return { ok: false, fault: 'forged', position: 0, siteId: undefined, seq: undefined, row: { table, key } }
+  }
+}
+
+async function auditEntries(store: AuditedStore, onPage: OnPage = () => {}): Promise<LogAudit> {
   const { epoch } = store
   // Asked for before the entries: what is promised here must be found there.
   const promised = await allHeads(store)
   const positionMin = await store.logPosition()
   const heads = new Map<SiteId, LogHead>()
-  let position = 0
+  let [position, digest] = [0, EMPTY_DIGEST]
   for (;;) {
-    let page: readonly PlacedEntry[]
+    let read: LogPage
     try {
-      page = await store.entriesAfter(position, PAGE)
+      read = await store.entriesAfter(position, PAGE)
     } catch (fault) {
       if (!(fault instanceof LogDamaged)) throw fault
       return { ok: false, fault: 'unreadable', position: fault.position, siteId: undefined, seq: undefined }
     }
+    const { entries: page, end } = read
     const failed = missing(page, position) ?? (await auditPage(page, heads, epoch)) ?? otherHead(page, promised)
     if (failed !== undefined) return failed
     position += page.length
     onPage(position, Math.max(position, positionMin))
-    if (page.length < PAGE) break
+    for (const { entry } of page) digest = nextDigest(digest, entry.hash)
+    if (page.length === PAGE) continue
+    if (position === end.position && digest !== end.digest)
+      return { ok: false, fault: 'other_entries', position, siteId: undefined, seq: undefined }
+    if (position > end.position) return { ok: false, fault: 'other_entries', position: end.position + 1, siteId: undefined, seq: undefined }
+    break
   }
   if (position < positionMin) return { ok: false, fault: 'missing', position: position + 1, siteId: undefined, seq: undefined }
   for (const { siteId, seq } of promised.values()) {

@@ -12,23 +12,26 @@ import type { Reseal } from './verbs/master-key.ts'
 type StoreConfig = Config['store']
 
 /** Reads the whole log of a store, in use or not, and says where it first fails. Writes nothing. Rejects when there is no log to read. */
-export function auditStore(store: StoreConfig, onPage?: OnPage): Promise<LogAudit> {
+export function auditStore(store: StoreConfig, masterKey: Uint8Array, onPage?: OnPage): Promise<LogAudit> {
   return readEither(
     store,
-    ({ file }) => auditFile(file, onPage),
-    ({ url }) => auditDatabase(url, onPage),
+    ({ file }) => auditFile(file, masterKey, onPage),
+    ({ url }) => auditDatabase(url, masterKey, onPage),
   )
 }
 
 /** What commands may read of a store. */
 export type ReadStore = Pick<Store, 'apiKeys' | 'auditRows' | 'confirmedTime'>
 
-/** Lets `work` read a store, in use or not. Nothing is written, not even a schema. Rejects when there is no store. */
-export function readStore<T>(store: StoreConfig, work: (store: ReadStore) => Promise<T>): Promise<T> {
+/**
+ * Lets `work` read a store, in use or not. Nothing is written, not even a schema. Rejects when there is no store. API keys carry a MAC, so
+ * reading them needs the master key.
+ */
+export function readStore<T>(store: StoreConfig, work: (store: ReadStore) => Promise<T>, masterKey?: Uint8Array): Promise<T> {
   return readEither(
     store,
-    ({ file }) => readFromFile(file, work),
-    ({ url }) => readFromDatabase(url, work),
+    ({ file }) => readFromFile(file, masterKey, work),
+    ({ url }) => readFromDatabase(url, masterKey, work),
   )
 }
 
@@ -56,27 +59,37 @@ async function readEither<T>(
 }
 
 /** Copies the embedded store, in use or not, to a new file. PostgreSQL has its own tools for that, so there this rejects. */
-export async function backupStore(store: StoreConfig, target: string, onPage?: OnPage): Promise<Backup> {
+export async function backupStore(store: StoreConfig, target: string, masterKey: Uint8Array, onPage?: OnPage): Promise<Backup> {
   if (store.kind === 'postgres') throw new Error('PostgreSQL is copied with pg_dump, see docs/operating.md')
   await requireStore(store)
-  return backupSqlite(store.file, target, onPage)
+  return backupSqlite(store.file, target, masterKey, onPage)
 }
 
 /** Puts a copy in the place of the embedded store, in a new epoch. For PostgreSQL this rejects. */
-export async function restoreStore(store: StoreConfig, copy: string, nowMs: number, onPage?: OnPage): Promise<Restored> {
+export async function restoreStore(
+  store: StoreConfig,
+  copy: string,
+  masterKey: Uint8Array,
+  nowMs: number,
+  onPage?: OnPage,
+): Promise<Restored> {
   if (store.kind === 'postgres') throw new Error('PostgreSQL is restored with pg_restore, see docs/operating.md')
   requireFile(copy)
-  return restoreSqlite(copy, store.file, nowMs, onPage)
+  return restoreSqlite(copy, store.file, masterKey, nowMs, onPage)
 }
 
 /**
  * Begins a new epoch of the log after an audit: for a store that was set back in a way that it cannot notice, such as a snapshot of its disk.
  * Rejects with a `LogBroken` when the log does not hold.
  */
-export async function beginNewEpoch(store: StoreConfig, nowMs: number): Promise<{ readonly epoch: string; readonly position: number }> {
-  if (store.kind === 'postgres') return newEpochOfDatabase(store.url, nowMs)
+export async function beginNewEpoch(
+  store: StoreConfig,
+  masterKey: Uint8Array,
+  nowMs: number,
+): Promise<{ readonly epoch: string; readonly position: number }> {
+  if (store.kind === 'postgres') return newEpochOfDatabase(store.url, masterKey, nowMs)
   await requireStore(store)
-  return newEpochOfFile(store.file, nowMs)
+  return newEpochOfFile(store.file, masterKey, nowMs)
 }
 
 /**

@@ -1,20 +1,38 @@
 import type { Logger } from 'pino'
 import type { Config } from '../config.ts'
 import { openPostgresStore } from './postgres/postgres-store.ts'
+import type { RowSeal } from './row-seal.ts'
 import { openSqliteStore } from './sqlite/sqlite-store.ts'
 import type { Store } from './store.ts'
 
 export interface OpenStoreOptions {
+  /** Opens the MAC key of the store, with which rows that can grant are written and checked. */
+  readonly masterKey: Uint8Array
   /** Called once when nothing more can be promised: the process must end, and start anew. */
   readonly onFatal: (fault: Error) => void
+  /** Called for every row that was found with a missing or wrong MAC, beside the line in the log. */
+  readonly onForged?: RowSeal['onForged']
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>
   /** Reject where there is no embedded store, instead of creating one. A PostgreSQL database without a schema always gets one. */
   readonly mustExist?: boolean
 }
 
+/** Rows that are logged; each is logged once. */
+const LOGGED_MAX = 1000
+
 /** Opens the store that the configuration names, with its schema up to date. Rejects, saying why, when it cannot keep its promises. */
-export function openStore(config: Config['store'], { onFatal, log, mustExist = false }: OpenStoreOptions): Promise<Store> {
+export function openStore(config: Config['store'], options: OpenStoreOptions): Promise<Store> {
+  const { masterKey, onFatal, log, mustExist = false } = options
+  const logged = new Set<string>()
+  const onForged: RowSeal['onForged'] = (row) => {
+    const name = `${row.table} ${row.key}`
+    if (!logged.has(name) && logged.size < LOGGED_MAX) {
+      logged.add(name)
+      log.error(row, 'a row of the store has a missing or wrong MAC: somebody else writes to the store; the row is not used')
+    }
+    options.onForged?.(row)
+  }
   return config.kind === 'sqlite'
-    ? openSqliteStore({ file: config.file, onFatal, log, mustExist })
-    : openPostgresStore({ url: config.url, onFatal, log })
+    ? openSqliteStore({ file: config.file, masterKey, onForged, onFatal, log, mustExist })
+    : openPostgresStore({ url: config.url, masterKey, onForged, onFatal, log })
 }

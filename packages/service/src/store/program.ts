@@ -23,8 +23,17 @@ export type Step =
   | { readonly kind: 'lock'; readonly names: readonly string[] }
   /** Adds an entry to a site's log: takes the next numbers, seals it to the one before, and wakes the readers after the commit. */
   | { readonly kind: 'append'; readonly entry: NewEntry }
-  /** Appends all entries of another epoch again, in order, to the log that is in the epoch `into` and has nothing yet. */
-  | { readonly kind: 'copy'; readonly from: string; readonly into: string }
+  /** Creates the MAC of a row; the answer is its text. Needs no store, so nothing is waited for. */
+  | { readonly kind: 'mac'; readonly table: string; readonly values: readonly SqlValue[] }
+  /** Reports a row whose MAC is missing or wrong, for the log and the metrics. */
+  | { readonly kind: 'forged'; readonly row: ForgedRow }
+
+/** A row that the service did not write, or that was changed since. */
+export interface ForgedRow {
+  readonly table: string
+  /** Its primary key. */
+  readonly key: string
+}
 
 export interface NewEntry {
   readonly siteId: string
@@ -42,7 +51,7 @@ export interface Appended {
   readonly hash: string
 }
 
-export type StepAnswer = readonly Row[] | Appended | undefined
+export type StepAnswer = readonly Row[] | Appended | string | undefined
 
 /** The rows that a statement gives back, none for one that returns nothing. */
 export function* rows(sql: string, ...values: SqlValue[]): Program<readonly Row[]> {
@@ -67,6 +76,10 @@ export function* append(entry: NewEntry): Program<Appended> {
   return (yield { kind: 'append', entry }) as Appended
 }
 
-export function* copyLog(from: string, into: string): Program<void> {
-  yield { kind: 'copy', from, into }
+export function* createMac(table: string, values: readonly SqlValue[]): Program<string> {
+  return (yield { kind: 'mac', table, values }) as string
+}
+
+export function* reportForged(row: ForgedRow): Program<void> {
+  yield { kind: 'forged', row }
 }

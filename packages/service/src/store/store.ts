@@ -1,5 +1,6 @@
 import type { CredentialId, Entry, EntryKind, JsonObject, KeyState, LogHead, PermissionId, Ppid, Scope, SiteId } from '@countersign/core'
 import type { Permission } from '@countersign/core/contract'
+import type { MacTableName } from './mac-tables.ts'
 
 /**
  * Where everything lives that must not be lost. Every store runs the same suite; a store without it is a rumour.
@@ -85,8 +86,11 @@ export interface Store {
   statuses(ids: readonly CredentialId[], siteId: SiteId | undefined): Promise<readonly CredentialRow[]>
 
   // The log
-  /** In order of position, from the one after `position`. A row that is no entry is a `LogDamaged`. */
-  entriesAfter(position: number, limit: number): Promise<readonly PlacedEntry[]>
+  /**
+   * In order of position, from the one after `position`, with the end of the log at the same moment. A row that is no entry is a `LogDamaged`; an
+   * end whose MAC is wrong is a `RowForged`.
+   */
+  entriesAfter(position: number, limit: number): Promise<LogPage>
   siteEntriesAfter(siteId: SiteId, seq: number, limit: number): Promise<readonly Entry[]>
   /** The same as they stand there, unread and unchecked, for those who have very many of them to go through. */
   siteRecordsAfter(siteId: SiteId, seq: number, limit: number): Promise<readonly EntryRecord[]>
@@ -98,6 +102,8 @@ export interface Store {
    * none.
    */
   epochLinks(siteId: SiteId, limit: number): Promise<readonly EpochLink[]>
+  /** Rejects with a `RowForged` that names the first row of these tables which the service did not write. Reads them whole. */
+  requireIntactRows(tables: readonly CheckedTable[]): Promise<void>
   /** Calls back when something may have been appended, here or elsewhere. A hint: it may come late, twice or never. */
   onAppend(listener: () => void): () => void
 
@@ -213,7 +219,22 @@ export interface Store {
 
 /** The store cannot be asked, or did not answer in time. Nothing may be acknowledged. */
 export class StoreUnavailable extends Error {
-  override readonly name = 'StoreUnavailable'
+  override readonly name: string = 'StoreUnavailable'
+}
+
+/** A row that can grant was not written by the service, or was changed since. Nothing may rest on it. */
+export class RowForged extends StoreUnavailable {
+  override readonly name = 'RowForged'
+  readonly table: string
+  readonly key: string
+
+  constructor(table: string, key: string) {
+    super(
+      `The row ${key} of ${table} was not written by this service or was changed since: its MAC is wrong. Run countersign audit-log, find out who writes to the store, and restore a backup.`,
+    )
+    this.table = table
+    this.key = key
+  }
 }
 
 /** A row of the log is not an entry of a log. Nothing that follows can be known. */
@@ -482,6 +503,20 @@ export interface PlacedEntry {
   readonly position: number
   readonly entry: Entry
 }
+
+/** Entries of all sites, and where the log ended when they were read. */
+export interface LogPage {
+  readonly entries: readonly PlacedEntry[]
+  readonly end: LogEnd
+}
+/** The last position, and the digest of all entries up to it: see `nextDigest`. The service has written both. */
+export interface LogEnd {
+  readonly position: number
+  readonly digest: string
+}
+
+/** Tables whose rows carry a MAC, other than the log row and the heads, which are checked whenever they are read. */
+export type CheckedTable = Exclude<MacTableName, 'log' | 'heads'>
 
 /** A time on record, and how often an operator has set it by hand. */
 export interface ConfirmedTime {

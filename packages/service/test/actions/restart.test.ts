@@ -7,6 +7,7 @@ import type { Store } from '../../src/store/store.ts'
 import { quiet } from '../log/log-double.ts'
 import { A, closeNodes, createSite, openNode } from '../node.ts'
 import { issued, newParty } from '../party.ts'
+import { MASTER_KEY } from '../store/fixtures.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'countersign-'))
 let store: Store | undefined
@@ -20,6 +21,8 @@ const start = async () => {
   store = await openSqliteStore({
     file: join(folder, 'store.db'),
     log: quiet,
+    masterKey: MASTER_KEY,
+    onForged: () => {},
     onFatal: (fault) => {
       throw fault
     },

@@ -5,7 +5,7 @@ import postgres from 'postgres'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { checkInstallation } from '../../src/commands/check-installation.ts'
 import { openStore } from '../../src/store/open.ts'
-import { act, quietLog } from '../store/fixtures.ts'
+import { act, MASTER_KEY, MASTER_KEY_HEX, quietLog } from '../store/fixtures.ts'
 import { freePort, type PostgresServer, startPostgres } from '../store/postgres-server.ts'
 import { run } from './terminal.ts'
 
@@ -82,7 +82,10 @@ describe('on SQLite', () => {
     const onFatal = (fault: Error) => {
       throw fault
     }
-    const store = await openStore({ kind: 'sqlite', file: join(COUNTERSIGN_DATA_DIR, 'countersign.db') }, { log: quietLog, onFatal })
+    const store = await openStore(
+      { kind: 'sqlite', file: join(COUNTERSIGN_DATA_DIR, 'countersign.db') },
+      { masterKey: MASTER_KEY, log: quietLog, onFatal },
+    )
     await store.resetTime(Date.now() + 3_600_000, act())
     await store.close()
     expect(await problemsIn({ COUNTERSIGN_DATA_DIR })).toEqual([
@@ -104,7 +107,7 @@ describe('on PostgreSQL', () => {
     expect(await problemsIn(place)).toEqual([
       expect.objectContaining({ check: 'store', detail: expect.stringContaining('there is no log') }),
     ])
-    expect((await run(['migrate'], { COUNTERSIGN_DATABASE_URL: url })).code).toBe(0)
+    expect((await run(['migrate'], { COUNTERSIGN_DATABASE_URL: url, COUNTERSIGN_MASTER_KEY: MASTER_KEY_HEX })).code).toBe(0)
     expect(await problemsIn(place)).toEqual([])
     const sql = postgres(url, { max: 1, onnotice: () => {} })
     await sql.unsafe(`ALTER DATABASE "${new URL(url).pathname.slice(1)}" SET synchronous_commit = off`)

@@ -12,7 +12,7 @@ const BASE = ['--base-url', 'https://id.example']
 describe('init', () => {
   test('prepares a directory from which the service can be served, for its owner only', async () => {
     const place = join(directory, 'first')
-    const { code, said } = await run(['init', place, ...BASE, '--port', '9000'])
+    const { code, said } = await run(['init', place, ...BASE, '--port', '9000'], {})
     expect(code).toBe(0)
     expect(said).toContain(`countersign serve --config ${join(place, 'countersign.json')}`)
     expect(JSON.parse(readFileSync(join(place, 'countersign.json'), 'utf8'))).toEqual({
@@ -27,17 +27,17 @@ describe('init', () => {
     expect(secret).toMatch(/^svc_sk_/)
     expect(said).not.toContain(secret)
 
-    const shown = await run(['config', '--config', join(place, 'countersign.json')])
+    const shown = await run(['config', '--config', join(place, 'countersign.json')], {})
     expect(shown.code).toBe(0)
     expect(JSON.parse(shown.said)).toMatchObject({ baseUrl: 'https://id.example', port: 9000 })
-    const keys = await run(['operator-keys', '--config', join(place, 'countersign.json'), '--json'])
+    const keys = await run(['operator-keys', '--config', join(place, 'countersign.json'), '--json'], {})
     expect(JSON.parse(keys.said)).toMatchObject({ items: [{ last4: secret.slice(-4), label: 'init' }] })
   })
   test('refuses a directory that was prepared before, and changes nothing', async () => {
     const place = join(directory, 'twice')
-    await run(['init', place, ...BASE])
+    await run(['init', place, ...BASE], {})
     const before = readFileSync(join(place, 'operator.key'), 'utf8')
-    const { code, noted } = await run(['init', place, '--base-url', 'https://other.example'])
+    const { code, noted } = await run(['init', place, '--base-url', 'https://other.example'], {})
     expect(code).toBe(2)
     expect(noted).toContain('is there already')
     expect(readFileSync(join(place, 'operator.key'), 'utf8')).toBe(before)
@@ -45,7 +45,7 @@ describe('init', () => {
   test('makes nothing when the settings will not do', async () => {
     const place = join(directory, 'never')
     for (const flags of [[], ['--base-url', 'http://id.example'], [...BASE, '--port', 'x'], [...BASE, '--config', 'x.json']])
-      expect((await run(['init', place, ...flags])).code).toBe(2)
+      expect((await run(['init', place, ...flags], {})).code).toBe(2)
     expect(existsSync(place)).toBe(false)
   })
   test('takes a master key that is set, and makes none', async () => {

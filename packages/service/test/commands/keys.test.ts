@@ -8,10 +8,9 @@ import { secretSha256 } from '../../src/keys/secret-text.ts'
 import { openServiceKeys } from '../../src/keys/service-keys.ts'
 import { openStore } from '../../src/store/open.ts'
 import { createSite } from '../node.ts'
-import { quietLog } from '../store/fixtures.ts'
+import { MASTER_KEY, MASTER_KEY_HEX, quietLog } from '../store/fixtures.ts'
 import { run } from './terminal.ts'
 
-const MASTER_KEY = '0123456789abcdef'.repeat(4)
 const BASE_URL = 'https://auth.example'
 const SITE = 'a.example' as SiteId
 const onFatal = (fault: Error) => {
@@ -24,10 +23,10 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
 const here = (...argv: string[]) =>
-  run(argv, { COUNTERSIGN_DATA_DIR: folder, COUNTERSIGN_BASE_URL: BASE_URL, COUNTERSIGN_MASTER_KEY: MASTER_KEY })
+  run(argv, { COUNTERSIGN_DATA_DIR: folder, COUNTERSIGN_BASE_URL: BASE_URL, COUNTERSIGN_MASTER_KEY: MASTER_KEY_HEX })
 const open = async () => {
-  const store = await openStore({ kind: 'sqlite', file: join(folder, 'countersign.db') }, { log: quietLog, onFatal })
-  return { store, keys: await openServiceKeys(store, Buffer.from(MASTER_KEY, 'hex'), BASE_URL, Date.now()) }
+  const store = await openStore({ kind: 'sqlite', file: join(folder, 'countersign.db') }, { masterKey: MASTER_KEY, log: quietLog, onFatal })
+  return { store, keys: await openServiceKeys(store, MASTER_KEY, BASE_URL, Date.now()) }
 }
 const newest = { after: undefined, limit: 1 }
 

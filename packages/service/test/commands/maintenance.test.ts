@@ -5,7 +5,7 @@ import Database from 'better-sqlite3'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { openStore } from '../../src/store/open.ts'
 import type { Store } from '../../src/store/store.ts'
-import { act, newSite, ppid, quietLog } from '../store/fixtures.ts'
+import { act, MASTER_KEY, MASTER_KEY_HEX, newSite, ppid, quietLog } from '../store/fixtures.ts'
 import { run } from './terminal.ts'
 
 const onFatal = (fault: Error) => {
@@ -19,7 +19,7 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
-const open = () => openStore({ kind: 'sqlite', file }, { log: quietLog, onFatal })
+const open = () => openStore({ kind: 'sqlite', file }, { masterKey: MASTER_KEY, log: quietLog, onFatal })
 const here = (...argv: string[]) => run([...argv, '--data-dir', folder])
 
 /** A store with a site and so many revocations, left open. */
@@ -130,7 +130,7 @@ describe('backup and restore', () => {
     expect(existsSync(copy)).toBe(false)
   })
   test('are not for PostgreSQL, and say what is', async () => {
-    const env = { COUNTERSIGN_DATABASE_URL: 'postgres://u:canary@127.0.0.1:1/x' }
+    const env = { COUNTERSIGN_DATABASE_URL: 'postgres://u:canary@127.0.0.1:1/x', COUNTERSIGN_MASTER_KEY: MASTER_KEY_HEX }
     const ran = [await run(['backup', 'x'], env), await run(['restore', 'x'], env)]
     for (const { code, noted } of ran) {
       expect(code).toBe(1)

@@ -3,7 +3,7 @@ import postgres from 'postgres'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openStore } from '../../src/store/open.ts'
 import type { Store } from '../../src/store/store.ts'
-import { act, newSite, ppid, quietLog } from '../store/fixtures.ts'
+import { act, MASTER_KEY, MASTER_KEY_HEX, newSite, ppid, quietLog } from '../store/fixtures.ts'
 import { type PostgresServer, startPostgres } from '../store/postgres-server.ts'
 import { run } from './terminal.ts'
 
@@ -27,7 +27,7 @@ async function house(): Promise<House> {
   const onFatal = (fault: Error) => {
     throw fault
   }
-  const store = await openStore({ kind: 'postgres', url }, { log: quietLog, onFatal })
+  const store = await openStore({ kind: 'postgres', url }, { masterKey: MASTER_KEY, log: quietLog, onFatal })
   const site = newSite()
   await store.createSite(site, act())
   await store.revokeUser({ siteId: site.siteId, ppid: ppid(), reason: undefined }, act())
@@ -35,7 +35,7 @@ async function house(): Promise<House> {
     url,
     store,
     siteId: site.siteId,
-    command: (...argv) => run(argv, { COUNTERSIGN_DATABASE_URL: url }),
+    command: (...argv) => run(argv, { COUNTERSIGN_DATABASE_URL: url, COUNTERSIGN_MASTER_KEY: MASTER_KEY_HEX }),
     async sql(statement) {
       const sql = postgres(url, { max: 1, onnotice: () => {} })
       await sql.unsafe(statement)
@@ -57,7 +57,7 @@ describe('on PostgreSQL', () => {
   })
   test('audit-log writes nothing, not even a schema', async () => {
     const url = await server.createDatabase()
-    const env = { COUNTERSIGN_DATABASE_URL: url }
+    const env = { COUNTERSIGN_DATABASE_URL: url, COUNTERSIGN_MASTER_KEY: MASTER_KEY_HEX }
     expect(await run(['audit-log'], env)).toMatchObject({ code: 1, noted: expect.stringContaining('never been started') })
     expect(await run(['migrate'], env)).toMatchObject({ code: 0, said: expect.stringContaining('PostgreSQL') })
     expect(await run(['audit-log'], env)).toMatchObject({ code: 0, said: 'The log holds: 0 entries of 0 sites.' })
@@ -85,7 +85,10 @@ describe('on PostgreSQL', () => {
   test('what is wrong with the set-up is said, with what to do about it', async () => {
     const url = new URL(await server.createDatabase())
     const migrate = async (changes: Partial<Pick<URL, 'password' | 'pathname' | 'hostname' | 'port' | 'username'>>) => {
-      const { code, noted } = await run(['migrate'], { COUNTERSIGN_DATABASE_URL: Object.assign(new URL(url), changes).href })
+      const { code, noted } = await run(['migrate'], {
+        COUNTERSIGN_DATABASE_URL: Object.assign(new URL(url), changes).href,
+        COUNTERSIGN_MASTER_KEY: MASTER_KEY_HEX,
+      })
       return [code, noted]
     }
     expect(await migrate({ password: 'wrong' })).toEqual([1, expect.stringContaining('28P01, it refuses this user or password')])
@@ -102,7 +105,10 @@ describe('on PostgreSQL', () => {
     await sql.end()
   })
   test('a server that cannot be reached is said so, without its password', async () => {
-    const { code, noted } = await run(['migrate'], { COUNTERSIGN_DATABASE_URL: 'postgres://u:canary@127.0.0.1:1/x' })
+    const { code, noted } = await run(['migrate'], {
+      COUNTERSIGN_DATABASE_URL: 'postgres://u:canary@127.0.0.1:1/x',
+      COUNTERSIGN_MASTER_KEY: MASTER_KEY_HEX,
+    })
     expect(code).toBe(1)
     expect(noted).toMatch(/^migrate failed: the database failed: (?:ECONNREFUSED|CONNECT)/)
     expect(noted).not.toContain('canary')

@@ -6,7 +6,7 @@ import { openClock } from '../../src/log/clock.ts'
 import { openStore } from '../../src/store/open.ts'
 import type { Store } from '../../src/store/store.ts'
 import { quiet } from '../log/log-double.ts'
-import { quietLog } from '../store/fixtures.ts'
+import { MASTER_KEY, MASTER_KEY_HEX, quietLog } from '../store/fixtures.ts'
 import { type PostgresServer, startPostgres } from '../store/postgres-server.ts'
 import { run } from './terminal.ts'
 
@@ -35,7 +35,7 @@ const stores: readonly (readonly [string, () => Promise<House>])[] = [
     'SQLite',
     async () => ({
       command: (...argv) => run([...argv, '--data-dir', folder]),
-      open: () => openStore({ kind: 'sqlite', file: join(folder, 'countersign.db') }, { log: quietLog, onFatal }),
+      open: () => openStore({ kind: 'sqlite', file: join(folder, 'countersign.db') }, { masterKey: MASTER_KEY, log: quietLog, onFatal }),
     }),
   ],
   [
@@ -43,8 +43,8 @@ const stores: readonly (readonly [string, () => Promise<House>])[] = [
     async () => {
       const url = await server.createDatabase()
       return {
-        command: (...argv) => run(argv, { COUNTERSIGN_DATABASE_URL: url }),
-        open: () => openStore({ kind: 'postgres', url }, { log: quietLog, onFatal }),
+        command: (...argv) => run(argv, { COUNTERSIGN_DATABASE_URL: url, COUNTERSIGN_MASTER_KEY: MASTER_KEY_HEX }),
+        open: () => openStore({ kind: 'postgres', url }, { masterKey: MASTER_KEY, log: quietLog, onFatal }),
       }
     },
   ],

@@ -47,7 +47,7 @@ interface House {
   rotate(env?: Readonly<Record<string, string>>): ReturnType<typeof run>
   /** What is inside the sealed texts, opened with that key. Rejects when one of them does not open. */
   inside(key: Uint8Array): Promise<object>
-  at<T>(work: (store: Store) => Promise<T>): Promise<T>
+  at<T>(work: (store: Store) => Promise<T>, masterKey?: Uint8Array): Promise<T>
 }
 
 const WEBHOOK = 'wh_1'
@@ -67,8 +67,8 @@ async function house(kind: 'SQLite' | 'PostgreSQL'): Promise<House> {
     ...(place.kind === 'sqlite' ? { COUNTERSIGN_DATA_DIR: folder } : { COUNTERSIGN_DATABASE_URL: place.url }),
     COUNTERSIGN_MASTER_KEY: hex(old),
   }
-  const at: House['at'] = async (work) => {
-    const store = await openStore(place, { log: quietLog, onFatal })
+  const at: House['at'] = async (work, masterKey = old) => {
+    const store = await openStore(place, { masterKey, log: quietLog, onFatal })
     try {
       return await work(store)
     } finally {
@@ -107,7 +107,7 @@ async function house(kind: 'SQLite' | 'PostgreSQL'): Promise<House> {
     fresh,
     command,
     rotate: (env = {}) => command(['rotate-master-key'], { COUNTERSIGN_MASTER_KEY_NEW: hex(fresh), ...env }),
-    inside: async (key) => ({ ...(await at((store) => insideOf(store, key))), ...(await rawInside(place, createSealer(key))) }),
+    inside: async (key) => ({ ...(await at((store) => insideOf(store, key), key)), ...(await rawInside(place, createSealer(key))) }),
     at,
   }
 }
@@ -171,8 +171,9 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('rotate-master-key on %s', (kin
     const { code, said, noted } = await rotate()
     expect(code).toBe(0)
     const names = [createSealer(fresh).keyName, createSealer(old).keyName]
-    // Two keys of the service, the seal of the master key, two sites, three answers, two secrets of a webhook, one sign-in.
-    expect(said).toBe(`Sealed anew under master key ${names[0]}, before ${names[1]}: 11 texts.`)
+    // Four keys and statements of the service, the MAC key, the seal of the master key, two sites, three answers, two secrets of a webhook,
+    // one sign-in.
+    expect(said).toBe(`Sealed anew under master key ${names[0]}, before ${names[1]}: 14 texts.`)
     expect(noted).toMatch(/Put the new key where the old one was.*Keep the old one/)
     expect(said + noted).not.toMatch(new RegExp(`${hex(old)}|${hex(fresh)}`))
     expect(await inside(fresh)).toEqual(before)
@@ -180,11 +181,11 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('rotate-master-key on %s', (kin
     await expect(inside(old)).rejects.toThrow(
       `its name is ${names[0]}, that of the configured one ${names[1]}): set COUNTERSIGN_MASTER_KEY or COUNTERSIGN_MASTER_KEY_FILE`,
     )
-    const [row] = await at((store) => store.auditRows(null, { after: undefined, limit: 1 }))
+    const [row] = await at((store) => store.auditRows(null, { after: undefined, limit: 1 }), fresh)
     expect(row).toMatchObject({
       action: 'master_key.rotate',
       target: names[0],
-      detail: { from: names[1], texts: 11, outcome: 'done' },
+      detail: { from: names[1], texts: 14, outcome: 'done' },
       act: { actor: 'operator' },
     })
     // What was said of a wrong key, a command says as well.
@@ -198,7 +199,7 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('rotate-master-key on %s', (kin
     const before = await inside(old)
     const { code, noted } = await rotate({ COUNTERSIGN_MASTER_KEY: hex(randomBytes(32)) })
     expect(code).toBe(1)
-    expect(noted).toMatch(/nothing was changed.*\(secrets master-key\).*sealed under another master key/)
+    expect(noted).toMatch(/nothing was changed.*\(secrets mac-key\).*sealed under another master key/)
     expect(await inside(old)).toEqual(before)
     expect(await at((store) => store.auditRows(null, { after: undefined, limit: 10 }))).toEqual([])
   })
@@ -230,15 +231,15 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('rotate-master-key on %s', (kin
     }
     await expect(resealStore(place, { ...change, act: failingAct() })).rejects.toThrow()
     expect(await inside(old)).toEqual(before)
-    expect(await resealStore(place, { ...change, act: act() })).toBe(11)
+    expect(await resealStore(place, { ...change, act: act() })).toBe(14)
     expect(await inside(fresh)).toEqual(before)
   })
 
   test('refuses when something is sealed that it does not know of, and changes nothing', { timeout: TEST_MS_MAX }, async () => {
     const { place, old, rotate, inside } = await house(kind)
     const before = await inside(old)
-    await ask(place, `UPDATE sites SET name = '${createSealer(old).seal('forgotten', 'x')}' WHERE site_id = 'b.example'`)
-    expect(await rotate()).toMatchObject({ code: 1, noted: expect.stringContaining('sites.name holds sealed text that is not known of') })
+    await ask(place, `UPDATE webhooks SET url = '${createSealer(old).seal('forgotten', 'x')}'`)
+    expect(await rotate()).toMatchObject({ code: 1, noted: expect.stringContaining('webhooks.url holds sealed text that is not known of') })
     expect(await inside(old)).toEqual(before)
   })
 
@@ -353,7 +354,7 @@ describe('a node on PostgreSQL that still has the old key', () => {
     const { place, old, fresh, rotate, at } = await house('PostgreSQL')
     expect(await rotate()).toMatchObject({ code: 0 })
     await ask(place, `INSERT INTO secrets (name, sealed) VALUES ('test', '${createSealer(old).seal('test', 'x')}')`)
-    const sealed = await at((store) => store.secret('test'))
+    const sealed = await at((store) => store.secret('test'), fresh)
     expect(() => createSealer(fresh).open('test', sealed ?? '')).toThrow(OtherMasterKey)
   })
 

@@ -11,7 +11,7 @@ import {
 import { afterEach, describe, expect, it } from 'vitest'
 import { type LiveViews, type LiveViewsOptions, openLiveViews } from '../../src/log/live-views.ts'
 import { Problem } from '../../src/problem.ts'
-import { LogDamaged } from '../../src/store/store.ts'
+import { LogDamaged, RowForged } from '../../src/store/store.ts'
 import { ClockDouble, EPOCH, LogDouble, quiet } from './log-double.ts'
 
 const A = 'a.example' as SiteId
@@ -165,7 +165,7 @@ describe('the live views', () => {
       await expect.poll(() => views.age().ageMs).toBe(0)
     })
 
-    it('is not made younger by a page that is not the end', async () => {
+    it('is infinite after a page that is not the end: nobody has said yet whether those entries are genuine (A271)', async () => {
       const store = new LogDouble()
       const clock = new ClockDouble()
       const views = await open(store, clock)
@@ -173,14 +173,14 @@ describe('the live views', () => {
       const entriesAfter = store.entriesAfter.bind(store)
       store.entriesAfter = async (position, limit) => {
         const page = await entriesAfter(position, limit)
-        store.isDown = page.length === limit
+        store.isDown = page.entries.length === limit
         return page
       }
       store.isDown = true
       for (let i = 0; i < 2500; i++) await store.site(`s${i}.example` as SiteId)
       store.isDown = false
       await expect.poll(() => views.position).toBe(2000)
-      expect(views.age().ageMs).toBe(1000)
+      expect(views.age().ageMs).toBe(Infinity)
       store.isDown = false
       await expect.poll(() => views.age().ageMs).toBe(0)
       expect(views.position).toBe(2500)
@@ -220,6 +220,31 @@ describe('the live views', () => {
       'an entry in the middle was deleted': (store) => void store.entries.splice(1, 1),
       'an entry was deleted and the others renumbered': (store) => {
         store.entries = store.entries.filter((_, i) => i !== 1).map(({ entry }, i) => ({ position: i + 1, entry }))
+      },
+      'the entries were replaced by others with their own hashes (A271)': async (store) => {
+        const { end } = store
+        store.entries = []
+        await store.site(A)
+        await store.append(A, 'user.revoked', {
+          ppid: 'did:service:ppid_cccccccccccc' as Ppid,
+          revoked_at: '2026-01-01T00:00:00Z' as never,
+        })
+        store.endSaid = end
+      },
+      'an entry was added behind the end that the log row states (A271)': async (store) => {
+        const { end } = store
+        await store.site(B)
+        store.endSaid = end
+      },
+      'the log row has a wrong MAC (A271)': (store) => {
+        store.entriesAfter = async () => {
+          throw new RowForged('log', '1')
+        }
+      },
+      'a head has a wrong MAC (A271)': (store) => {
+        store.siteHeads = async () => {
+          throw new RowForged('heads', A)
+        }
       },
       'an entry is of another epoch': (store) => {
         store.epoch = 'e0000001'

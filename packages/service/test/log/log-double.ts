@@ -8,7 +8,8 @@ import {
   type SiteId,
   sealEntry,
 } from '@countersign/core'
-import { type Page, type PlacedEntry, type SiteHead, StoreUnavailable } from '../../src/store/store.ts'
+import { EMPTY_DIGEST, nextDigest } from '../../src/store/log-digest.ts'
+import { type LogEnd, type LogPage, type Page, type PlacedEntry, type SiteHead, StoreUnavailable } from '../../src/store/store.ts'
 
 export const EPOCH = 'e0000000'
 
@@ -39,17 +40,27 @@ export class LogDouble {
     return this.append(siteId, 'site.changed', { bearer: 'on', holder_proof: 'optional', credential_ttl_seconds_max: null })
   }
 
-  async entriesAfter(position: number, limit: number): Promise<readonly PlacedEntry[]> {
+  /** What the log row says when it is not what follows from the entries. */
+  endSaid: LogEnd | undefined
+
+  get end(): LogEnd {
+    const digest = this.entries.reduce((before, { entry }) => nextDigest(before, entry.hash), EMPTY_DIGEST)
+    return this.endSaid ?? { position: this.entries.length, digest }
+  }
+
+  async entriesAfter(position: number, limit: number): Promise<LogPage> {
     this.reads++
     await this.gate
     if (this.isDown) throw new StoreUnavailable('down')
-    return this.entries.slice(Math.max(0, position), Math.max(0, position) + limit)
+    return { entries: this.entries.slice(Math.max(0, position), Math.max(0, position) + limit), end: this.end }
   }
 
   async logPosition(): Promise<number> {
     if (this.isDown) throw new StoreUnavailable('down')
     return this.positionSaid ?? this.entries.length
   }
+
+  async requireIntactRows(): Promise<void> {}
 
   headsSaid: SiteHead[] | undefined
   async siteHeads({ after = '', limit }: Page): Promise<readonly SiteHead[]> {

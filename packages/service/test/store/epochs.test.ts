@@ -1,13 +1,13 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { SiteId } from '@countersign/core'
+import type { LogHead, SiteId } from '@countersign/core'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import type { Config } from '../../src/config.ts'
 import { backupStore, beginNewEpoch, restoreStore } from '../../src/store/maintenance.ts'
 import { openStore } from '../../src/store/open.ts'
 import type { Store } from '../../src/store/store.ts'
-import { act, NOW, newSite, ppid, quietLog } from './fixtures.ts'
+import { act, MASTER_KEY, NOW, newSite, ppid, quietLog } from './fixtures.ts'
 import { lastEntryOf } from './log-reading.ts'
 import { type PostgresServer, startPostgres } from './postgres-server.ts'
 
@@ -23,7 +23,7 @@ afterAll(async () => {
   rmSync(directory, { recursive: true })
 })
 
-const open = (config: Config['store']) => openStore(config, { log: quietLog, onFatal: () => {} })
+const open = (config: Config['store']) => openStore(config, { masterKey: MASTER_KEY, log: quietLog, onFatal: () => {} })
 const revoke = (store: Store, siteId: SiteId) => store.revokeUser({ siteId, ppid: ppid(), reason: undefined }, act())
 async function headOf(store: Store, siteId: SiteId) {
   const { epoch, seq, hash } = await lastEntryOf(store, siteId)
@@ -40,7 +40,7 @@ describe.each(places)('links between epochs on %s', (_name, place) => {
     const config = await place()
     const { siteId } = newSite()
     const { siteId: later } = newSite()
-    const heads: Awaited<ReturnType<typeof headOf>>[] = []
+    const heads: LogHead[] = []
     const begun = []
     for (let turn = 0; turn < 3; turn++) {
       const store = await open(config)
@@ -52,7 +52,7 @@ describe.each(places)('links between epochs on %s', (_name, place) => {
       heads.push(await headOf(store, siteId))
       await store.close()
       // Clocks may run backwards; the order must not depend on them.
-      begun.push({ ...(await beginNewEpoch(config, NOW - turn * 1000)), atMs: NOW - turn * 1000 })
+      begun.push({ ...(await beginNewEpoch(config, MASTER_KEY, NOW - turn * 1000)), atMs: NOW - turn * 1000 })
     }
     const store = await open(config)
     await store.createSite(newSite({ siteId: later }), act())
@@ -74,10 +74,10 @@ describe('links between epochs after a restore', () => {
     await revoke(store, siteId)
     const previous = await headOf(store, siteId)
     const copy = join(directory, 'copy.db')
-    await backupStore(config, copy)
+    await backupStore(config, copy, MASTER_KEY)
     await revoke(store, siteId)
     await store.close()
-    const { epoch } = await restoreStore(config, copy, NOW)
+    const { epoch } = await restoreStore(config, copy, MASTER_KEY, NOW)
     const restored = await open(config)
     expect(await restored.epochLinks(siteId, 16)).toEqual([{ epoch, previous, atMs: NOW }])
     await restored.close()

@@ -118,4 +118,8 @@ function present<T>(value: T | undefined): T {
   return value as T
 }
 
+/** The master key of test stores, and the same as an operator would set it. */
+export const MASTER_KEY_HEX = '0123456789abcdef'.repeat(4)
+export const MASTER_KEY: Uint8Array = Buffer.from(MASTER_KEY_HEX, 'hex')
+
 export const quietLog = { info: () => {}, warn: () => {}, error: () => {} }

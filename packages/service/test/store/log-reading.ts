@@ -24,7 +24,7 @@ export async function lastEntryOf(store: Store, siteId: SiteId): Promise<Entry> 
 export async function wholeLog(store: Store): Promise<readonly PlacedEntry[]> {
   const entries: PlacedEntry[] = []
   for (;;) {
-    const page = await store.entriesAfter(entries.at(-1)?.position ?? 0, 500)
+    const { entries: page } = await store.entriesAfter(entries.at(-1)?.position ?? 0, 500)
     entries.push(...page)
     if (page.length < 500) return entries
   }

@@ -7,7 +7,7 @@ import { connect, queryWith } from '../../src/store/postgres/connect.ts'
 import { migrate } from '../../src/store/postgres/migrate.ts'
 import { Sessions } from '../../src/store/postgres/sessions.ts'
 import type { Store } from '../../src/store/store.ts'
-import { act, newSite, ppid, quietLog } from './fixtures.ts'
+import { act, MASTER_KEY, newSite, ppid, quietLog } from './fixtures.ts'
 import { entriesOf, kindsOf, wholeLog } from './log-reading.ts'
 import { type PostgresServer, startPostgres } from './postgres-server.ts'
 import { openProxy } from './tcp-proxy.ts'
@@ -26,7 +26,7 @@ afterEach(async () => {
 afterAll(() => server?.stop())
 
 async function open(url: string, onFatal: (fault: Error) => void = () => {}): Promise<Store> {
-  const store = await openStore({ kind: 'postgres', url }, { log: quietLog, onFatal })
+  const store = await openStore({ kind: 'postgres', url }, { masterKey: MASTER_KEY, log: quietLog, onFatal })
   opened.push(store)
   return store
 }

@@ -1,11 +1,13 @@
 import postgres from 'postgres'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { createRowMacs } from '../../src/keys/row-macs.ts'
 import { openStore } from '../../src/store/open.ts'
 import type { Query } from '../../src/store/postgres/connect.ts'
+import { openMacKeyIn } from '../../src/store/postgres/postgres-store.ts'
 import { runProgram } from '../../src/store/postgres/run-program.ts'
 import { Sessions } from '../../src/store/postgres/sessions.ts'
 import { createToken } from '../../src/store/verbs/tokens.ts'
-import { act, NOW, newSite, newToken, ppid, quietLog, seen } from './fixtures.ts'
+import { act, MASTER_KEY, NOW, newSite, newToken, ppid, quietLog, seen } from './fixtures.ts'
 import { type PostgresServer, startPostgres } from './postgres-server.ts'
 import { storeSuite } from './store-suite.ts'
 
@@ -21,6 +23,7 @@ const open = (url: string) =>
   openStore(
     { kind: 'postgres', url },
     {
+      masterKey: MASTER_KEY,
       log: quietLog,
       onFatal: (fault) => {
         throw fault
@@ -114,6 +117,8 @@ describe('why a token is made under a lock', () => {
     const url = await server.createDatabase()
     const store = await open(url)
     const sessions = new Sessions({ url, max: 1 })
+    const macKey = await sessions.transaction((transaction) => openMacKeyIn(transaction, MASTER_KEY))
+    const seal = { macs: createRowMacs(macKey), onForged: () => {} }
     const site = newSite()
     await store.createSite(site, act())
     const credential = seen(site.siteId)
@@ -130,7 +135,7 @@ describe('why a token is made under a lock', () => {
         }
         return answer
       }
-      return runProgram(createToken(token, 20, NOW), { query: interposed, send }, store.epoch)
+      return runProgram(createToken(token, 20, NOW), { query: interposed, send }, { epoch: store.epoch, seal })
     })
     expect(made).toBe('created')
     await revoking

@@ -12,7 +12,7 @@ import { openForReading, openForWriting } from '../../src/store/sqlite/connectio
 import { migrate } from '../../src/store/sqlite/migrate.ts'
 import { auditFile } from '../../src/store/sqlite/offline.ts'
 import type { Store } from '../../src/store/store.ts'
-import { act, failingAct, NOW, newSite, ppid, quietLog } from './fixtures.ts'
+import { act, failingAct, MASTER_KEY, NOW, newSite, ppid, quietLog } from './fixtures.ts'
 import { entriesOf, wholeLog } from './log-reading.ts'
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
@@ -45,7 +45,7 @@ function schemaOf(file: string): unknown {
 }
 
 async function open(file: string, onFatal: (fault: Error) => void = () => {}): Promise<Store> {
-  const store = await openStore({ kind: 'sqlite', file }, { log: quietLog, onFatal })
+  const store = await openStore({ kind: 'sqlite', file }, { masterKey: MASTER_KEY, log: quietLog, onFatal })
   opened.push(store)
   return store
 }
@@ -315,9 +315,9 @@ describe('an audit of the log', () => {
     [
       'a last entry taken off with the number of the log, but not of its site',
       `DELETE FROM entries WHERE position = 5; UPDATE log SET position = 4`,
-      { fault: 'missing', position: 5, seq: 5 },
+      { fault: 'forged', row: { table: 'log', key: '1' } },
     ],
-    ['a site that claims another end', `UPDATE heads SET hash = '${'0'.repeat(64)}'`, { fault: 'other_head', position: 5 }],
+    ['a site that claims another end', `UPDATE heads SET hash = '${'0'.repeat(64)}'`, { fault: 'forged', row: { table: 'heads' } }],
   ])('finds %s', async (_, statement, found) => {
     const file = newFile()
     const store = await open(file)
@@ -325,7 +325,7 @@ describe('an audit of the log', () => {
     expect(await auditLog(store)).toEqual({ ok: true, position: 5, sites: 1 })
     await store.close()
     tamper(file, statement)
-    expect(await auditFile(file)).toMatchObject({ ok: false, ...found })
+    expect(await auditFile(file, MASTER_KEY)).toMatchObject({ ok: false, ...found })
     expect(await auditLog(await open(file))).toMatchObject({ ok: false, ...found })
   })
 
@@ -345,15 +345,15 @@ describe('a backup', () => {
     const siteId = await withUsers(store, 3)
     const kept = await entriesOf(store, siteId)
     const backup = join(directory, 'backup.db')
-    expect(await backupSqlite(file, backup)).toEqual({ position: 4, sites: 1 })
+    expect(await backupSqlite(file, backup, MASTER_KEY)).toEqual({ position: 4, sites: 1 })
     expect((statSync(backup).mode & 0o777).toString(8)).toBe('600')
-    await expect(backupSqlite(file, backup)).rejects.toThrow(/writes over nothing/)
+    await expect(backupSqlite(file, backup, MASTER_KEY)).rejects.toThrow(/writes over nothing/)
     const lost = { siteId, ppid: ppid(), reason: undefined }
     await store.revokeUser(lost, act())
-    await expect(restoreSqlite(backup, file, NOW)).rejects.toThrow(/open in this process already/)
+    await expect(restoreSqlite(backup, file, MASTER_KEY, NOW)).rejects.toThrow(/open in this process already/)
     await store.close()
 
-    const restored = await restoreSqlite(backup, file, NOW)
+    const restored = await restoreSqlite(backup, file, MASTER_KEY, NOW)
     expect(restored).toMatchObject({ position: 4, sites: 1 })
     expect(restored.epoch).not.toBe(store.epoch)
     const again = await open(file)
@@ -363,7 +363,7 @@ describe('a backup', () => {
     expect(await auditLog(again)).toEqual({ ok: true, position: 4, sites: 1 })
     expect(await again.revokeUser(lost, act())).toMatchObject({ seq: 5, alreadyRevoked: false, epoch: restored.epoch })
     expect(restored.before !== undefined && existsSync(restored.before)).toBe(true)
-    expect(await auditFile(restored.before ?? '')).toMatchObject({ ok: true, position: 5 })
+    expect(await auditFile(restored.before ?? '', MASTER_KEY)).toMatchObject({ ok: true, position: 5 })
   })
 
   it('begins a new epoch also when it was copied into place by hand', async () => {
@@ -371,7 +371,7 @@ describe('a backup', () => {
     const store = await open(file)
     await withUsers(store, 2)
     const backup = join(directory, 'by-hand.db')
-    await backupSqlite(file, backup)
+    await backupSqlite(file, backup, MASTER_KEY)
     await store.close()
     copyFileSync(backup, file)
     const again = await open(file)
@@ -388,17 +388,17 @@ describe('a backup', () => {
     const store = await open(file)
     await withUsers(store, 2)
     const backup = join(directory, 'damaged.db')
-    await backupSqlite(file, backup)
+    await backupSqlite(file, backup, MASTER_KEY)
     await store.close()
     const damage = `UPDATE entries SET at = '2020-01-01T00:00:00Z' WHERE position = 2`
     tamper(backup, damage)
     const before = statSync(file).mtimeMs
-    await expect(restoreSqlite(backup, file, NOW)).rejects.toMatchObject({ name: 'LogBroken', audit: { position: 2 } })
+    await expect(restoreSqlite(backup, file, MASTER_KEY, NOW)).rejects.toMatchObject({ name: 'LogBroken', audit: { position: 2 } })
     expect(statSync(file).mtimeMs).toBe(before)
     expect(readdirSync(join(file, '..')).filter((name) => name.includes('restoring'))).toEqual([])
     tamper(file, damage)
     const target = join(directory, 'never.db')
-    await expect(backupSqlite(file, target)).rejects.toMatchObject({ name: 'LogBroken' })
+    await expect(backupSqlite(file, target, MASTER_KEY)).rejects.toMatchObject({ name: 'LogBroken' })
     expect(existsSync(target)).toBe(false)
   })
 })

@@ -2,11 +2,15 @@
 import { type Ppid, parsePpid, parseSiteId, type SiteId } from '@countersign/core'
 import { openStore } from '../../src/store/open.ts'
 
+/** That of the fixtures, which cannot be imported outside of a test. */
+const MASTER_KEY = Buffer.from('0123456789abcdef'.repeat(4), 'hex')
+
 const file = process.argv[2] ?? ''
 const quiet = { info: () => {}, warn: () => {}, error: () => {} }
 const store = await openStore(
   { kind: 'sqlite', file },
   {
+    masterKey: MASTER_KEY,
     log: quiet,
     onFatal: (fault) => {
       console.log(`fatal ${fault.message}`)

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, vi } from 'vitest'
 import { openStore } from '../../src/store/open.ts'
-import { quietLog } from './fixtures.ts'
+import { MASTER_KEY, quietLog } from './fixtures.ts'
 import { storeSuite } from './store-suite.ts'
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
@@ -15,6 +15,7 @@ storeSuite('SQLite', () =>
   openStore(
     { kind: 'sqlite', file: join(directory, 'store.db') },
     {
+      masterKey: MASTER_KEY,
       log: quietLog,
       onFatal: (fault) => {
         throw fault

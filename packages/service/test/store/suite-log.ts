@@ -76,7 +76,7 @@ export function logSuite(store: TheStore): void {
       const following = (async () => {
         for (;;) {
           const wasOver = isOver
-          const page = await store().entriesAfter(followed.at(-1)?.position ?? from, 7)
+          const { entries: page } = await store().entriesAfter(followed.at(-1)?.position ?? from, 7)
           followed.push(...page)
           if (page.length === 0 && wasOver) return
           if (page.length === 0) await new Promise((resolve) => setTimeout(resolve, 1))
@@ -132,8 +132,8 @@ export function logSuite(store: TheStore): void {
       expect([record, more]).toMatchObject([{ seq, kind, at, body: canonicalJson(second?.body as unknown as JsonValue) }, []])
       expect(await store().siteRecordsAfter(siteId, 4, 2)).toEqual([])
       expect(await store().siteEntriesAfter(siteId, 4, 2)).toEqual([])
-      expect(await store().entriesAfter(await store().logPosition(), 10)).toEqual([])
-      expect(await store().entriesAfter(0, 2)).toHaveLength(2)
+      expect((await store().entriesAfter(await store().logPosition(), 10)).entries).toEqual([])
+      expect((await store().entriesAfter(0, 2)).entries).toHaveLength(2)
     })
   })
 

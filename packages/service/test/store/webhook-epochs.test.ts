@@ -6,7 +6,7 @@ import type { Config } from '../../src/config.ts'
 import { beginNewEpoch } from '../../src/store/maintenance.ts'
 import { openStore } from '../../src/store/open.ts'
 import type { Store } from '../../src/store/store.ts'
-import { act, NOW, newSite, ppid, quietLog } from './fixtures.ts'
+import { act, MASTER_KEY, NOW, newSite, ppid, quietLog } from './fixtures.ts'
 import { type PostgresServer, startPostgres } from './postgres-server.ts'
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 120_000 })
@@ -21,7 +21,7 @@ afterAll(async () => {
   rmSync(directory, { recursive: true })
 })
 
-const open = (config: Config['store']) => openStore(config, { log: quietLog, onFatal: () => {} })
+const open = (config: Config['store']) => openStore(config, { masterKey: MASTER_KEY, log: quietLog, onFatal: () => {} })
 const places: readonly [string, () => Promise<Config['store']>][] = [
   ['SQLite', async () => ({ kind: 'sqlite', file: join(directory, 'store', 'store.db') })],
   ['PostgreSQL', async () => ({ kind: 'postgres', url: await server.createDatabase() })],
@@ -45,7 +45,7 @@ describe.each(places)('webhooks in a new epoch on %s', (_name, place) => {
     await revoke(before)
     await before.close()
 
-    const { epoch } = await beginNewEpoch(config, NOW)
+    const { epoch } = await beginNewEpoch(config, MASTER_KEY, NOW)
     expect(epoch).not.toBe(sent?.epoch)
     const after = await open(config)
     await revoke(after)

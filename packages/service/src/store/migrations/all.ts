@@ -7,6 +7,7 @@ import { epochs } from './0006-epochs.ts'
 import { repeatedClaims } from './0007-repeated-claims.ts'
 import { writeProbe } from './0008-write-probe.ts'
 import { siteHosts } from './0009-site-hosts.ts'
+import { rowMacs } from './0010-row-macs.ts'
 import type { Migration } from './migration.ts'
 
 /** In order, numbered from 1 without holes. */
@@ -20,4 +21,5 @@ export const migrations: readonly Migration[] = [
   repeatedClaims,
   writeProbe,
   siteHosts,
+  rowMacs,
 ]

@@ -1,24 +1,28 @@
+import { createRowMacs } from '../../keys/row-macs.ts'
+import { createSealer } from '../../keys/seal.ts'
 import { type AuditedStore, auditLog, type LogAudit, type OnPage } from '../audit-log.ts'
 import { text } from '../columns.ts'
 import { createEpoch, LogBroken } from '../epoch.ts'
 import type { Program } from '../program.ts'
+import type { RowSeal } from '../row-seal.ts'
 import { sealedColumns } from '../sealed-columns.ts'
 import { createStoreVerbs, type RunVerb, readingVerbs, type StoreVerbs, writingVerbs } from '../verbs/all.ts'
+import { readMacKey } from '../verbs/macs.ts'
 import { type Reseal, resealAll } from '../verbs/master-key.ts'
-import { prepareDatabase } from './postgres-store.ts'
+import { openMacKeyIn, prepareDatabase } from './postgres-store.ts'
 import { Readers } from './readers.ts'
 import { runProgram, runReading } from './run-program.ts'
 import { Sessions } from './sessions.ts'
 import { requireSafeSettings } from './settings.ts'
 
 /** Reads the whole log of a database, in use or not, and says where it first fails. Writes nothing. */
-export function auditDatabase(url: string, onPage?: OnPage): Promise<LogAudit> {
-  return withVerbs(url, (run) => auditWith(run, onPage))
+export function auditDatabase(url: string, masterKey: Uint8Array, onPage?: OnPage): Promise<LogAudit> {
+  return withVerbs(url, masterKey, (run) => auditWith(run, onPage))
 }
 
-/** Lets `work` read a database, in use or not. */
-export function readFromDatabase<T>(url: string, work: (verbs: StoreVerbs) => Promise<T>): Promise<T> {
-  return withVerbs(url, (run) => work(createStoreVerbs(run, () => '')))
+/** Lets `work` read a database, in use or not; without the master key only what carries no MAC. */
+export function readFromDatabase<T>(url: string, masterKey: Uint8Array | undefined, work: (verbs: StoreVerbs) => Promise<T>): Promise<T> {
+  return withVerbs(url, masterKey, (run) => work(createStoreVerbs(run, () => '')))
 }
 
 /** Rejects, with all that is wrong at once, for a server that could lose what it has confirmed or that cannot be reached. Writes nothing. */
@@ -38,9 +42,9 @@ const TRIES = 5
  * Begins a new epoch after an audit, whatever the database says of its lineage. Nodes that run take it up by themselves. Rejects with a
  * `LogBroken` when the log does not hold, and when entries are added faster than they can be audited.
  */
-export async function newEpochOfDatabase(url: string, nowMs: number): Promise<{ epoch: string; position: number }> {
-  await prepareDatabase(url)
-  return withVerbs(url, async (run, readers) => {
+export async function newEpochOfDatabase(url: string, masterKey: Uint8Array, nowMs: number): Promise<{ epoch: string; position: number }> {
+  await prepareDatabase(url, (at) => openMacKeyIn(at, masterKey))
+  return withVerbs(url, masterKey, async (run, readers) => {
     for (let left = TRIES; left > 0; left--) {
       const [row] = await readers.read((query) => query('SELECT log_lineage() AS lineage'))
       const state = await run('logState')
@@ -63,7 +67,7 @@ const WRITERS_MS_MAX = 60_000
  * waited for, and whoever comes later waits, and finds that its own key is no longer the one.
  */
 export async function resealDatabase(url: string, change: Reseal): Promise<number> {
-  await prepareDatabase(url)
+  await prepareDatabase(url, async () => {})
   const sessions = new Sessions({ url, max: 1, statementMsMax: WRITERS_MS_MAX, lockMsMax: WRITERS_MS_MAX })
   try {
     return await sessions.transaction(
@@ -76,7 +80,7 @@ export async function resealDatabase(url: string, change: Reseal): Promise<numbe
           `SELECT table_name AS "table", column_name AS "column" FROM information_schema.columns WHERE table_schema = current_schema() AND data_type = 'text'`,
         )
         const columns = found.map((row) => ({ table: text(row, 'table'), column: text(row, 'column') }))
-        return runProgram(resealAll(change, columns), transaction, '')
+        return runProgram(resealAll(change, columns), transaction, { epoch: '', seal: undefined })
       },
       { patient: true },
     )
@@ -92,17 +96,28 @@ async function auditWith(run: RunVerb, onPage?: OnPage): Promise<LogAudit> {
   return auditLog(store, onPage)
 }
 
-async function withVerbs<T>(url: string, work: (run: RunVerb, readers: Readers) => Promise<T>): Promise<T> {
+async function withVerbs<T>(
+  url: string,
+  masterKey: Uint8Array | undefined,
+  work: (run: RunVerb, readers: Readers) => Promise<T>,
+): Promise<T> {
   const readers = new Readers({ url, max: 1 })
   const sessions = new Sessions({ url, max: 1 })
-  const run = (async (name: string, ...args: readonly unknown[]) => {
-    const verb = { ...readingVerbs, ...writingVerbs }[name as 'site'] as unknown as (...args: readonly unknown[]) => Program<unknown>
-    if (Object.hasOwn(readingVerbs, name)) return readers.read((query) => runReading(verb(...args), query))
-    return sessions.transaction((transaction) => runProgram(verb(...args), transaction, ''), { patient: true })
-  }) as RunVerb
   try {
+    const seal = masterKey && (await readSeal(readers, masterKey))
+    const run = (async (name: string, ...args: readonly unknown[]) => {
+      const verb = { ...readingVerbs, ...writingVerbs }[name as 'site'] as unknown as (...args: readonly unknown[]) => Program<unknown>
+      if (Object.hasOwn(readingVerbs, name)) return readers.read((query) => runReading(verb(...args), query, seal))
+      return sessions.transaction((transaction) => runProgram(verb(...args), transaction, { epoch: '', seal }), { patient: true })
+    }) as RunVerb
     return await work(run, readers)
   } finally {
     await Promise.all([readers.end(), sessions.end()])
   }
+}
+
+/** What is forged is for the caller to find in the answers. */
+async function readSeal(readers: Readers, masterKey: Uint8Array): Promise<RowSeal> {
+  const key = await readers.read((query) => runReading(readMacKey(createSealer(masterKey)), query, undefined))
+  return { macs: createRowMacs(key), onForged: () => {} }
 }

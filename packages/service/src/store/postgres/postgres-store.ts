@@ -1,20 +1,26 @@
 import type { Logger } from 'pino'
+import { createRowMacs } from '../../keys/row-macs.ts'
+import { createSealer } from '../../keys/seal.ts'
 import { text } from '../columns.ts'
 import { LogBroken, settleEpoch } from '../epoch.ts'
 import type { Program } from '../program.ts'
+import type { RowSeal } from '../row-seal.ts'
 import { EpochChanged, type Store, StoreUnavailable } from '../store.ts'
 import { createStoreVerbs, type RunVerb, readingVerbs, type VerbName, writingVerbs } from '../verbs/all.ts'
+import { openMacKey } from '../verbs/macs.ts'
 import { watchWrites } from '../watch-writes.ts'
 import { isForbidden } from './faults.ts'
 import { type Listener, openListener } from './listener.ts'
 import { migrate } from './migrate.ts'
 import { Readers } from './readers.ts'
 import { runProgram, runReading } from './run-program.ts'
-import { Sessions } from './sessions.ts'
+import { Sessions, type Transaction } from './sessions.ts'
 import { requireSafeSettings } from './settings.ts'
 
 export interface PostgresStoreOptions {
   readonly url: string
+  readonly masterKey: Uint8Array
+  readonly onForged: RowSeal['onForged']
   /** Called when nothing more can be promised: the process must end, and start anew. */
   readonly onFatal: (fault: Error) => void
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>
@@ -31,8 +37,8 @@ const MIGRATION_MS_MAX = 10 * 60_000
  * wrote the log, at the start, when a connection comes back, or when an append finds out, a new epoch is begun. Which fail-over has lost
  * nothing cannot be told from inside, so each counts as one that may have.
  */
-export async function openPostgresStore({ url, onFatal, log }: PostgresStoreOptions): Promise<Store> {
-  await prepareDatabase(url)
+export async function openPostgresStore({ url, masterKey, onForged, onFatal, log }: PostgresStoreOptions): Promise<Store> {
+  const seal: RowSeal = { macs: createRowMacs(await prepareDatabase(url, (at) => openMacKeyIn(at, masterKey))), onForged }
   const readers = new Readers({ url, max: CONNECTIONS.reading })
   const sessions = new Sessions({ url, max: CONNECTIONS.writing })
   const listeners = new Set<() => void>()
@@ -46,10 +52,12 @@ export async function openPostgresStore({ url, onFatal, log }: PostgresStoreOpti
     if (isClosed) throw new StoreUnavailable('the store is closed')
     if (Object.hasOwn(readingVerbs, name)) {
       const verb = readingVerbs[name as keyof typeof readingVerbs] as Verb
-      return readers.read((query) => runReading(verb(...args), query))
+      return readers.read((query) => runReading(verb(...args), query, seal))
     }
     const verb = writingVerbs[name as keyof typeof writingVerbs] as Verb
-    return sessions.transaction((transaction) => runProgram(verb(...args), transaction, epoch), { patient: name === 'beginEpoch' })
+    return sessions.transaction((transaction) => runProgram(verb(...args), transaction, { epoch, seal }), {
+      patient: name === 'beginEpoch',
+    })
   }
 
   const lineageNow = async () => {
@@ -134,14 +142,20 @@ export async function openPostgresStore({ url, onFatal, log }: PostgresStoreOpti
 
 type Verb = (...args: readonly unknown[]) => Program<unknown>
 
-/** Refuses unsafe settings and brings the schema up to date. */
-export async function prepareDatabase(url: string): Promise<void> {
+/** Opens the MAC key of a database, or creates that of an empty one. */
+export function openMacKeyIn(transaction: Transaction, masterKey: Uint8Array): Promise<string> {
+  return runProgram(openMacKey(createSealer(masterKey)), transaction, { epoch: '', seal: undefined })
+}
+
+/** Refuses unsafe settings, brings the schema up to date, and does in the same transaction whatever comes next. */
+export async function prepareDatabase<T>(url: string, next: (transaction: Transaction) => Promise<T>): Promise<T> {
   const sessions = new Sessions({ url, max: 1, statementMsMax: MIGRATION_MS_MAX, lockMsMax: MIGRATION_MS_MAX })
   try {
-    await sessions.transaction(
-      async ({ query }) => {
-        await requireSafeSettings(query)
-        await migrate(query)
+    return await sessions.transaction(
+      async (transaction) => {
+        await requireSafeSettings(transaction.query)
+        await migrate(transaction.query)
+        return next(transaction)
       },
       { patient: true },
     )

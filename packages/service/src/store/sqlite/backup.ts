@@ -1,13 +1,14 @@
 import { chmodSync, copyFileSync, existsSync, renameSync, rmSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
+import type Database from 'better-sqlite3'
 import type { OnPage } from '../audit-log.ts'
 import { LogBroken, settleEpoch } from '../epoch.ts'
 import { openForReading, openForWriting } from './connection.ts'
 import { createPrivateFile, prepareDirectory, syncDirectory, syncFile } from './file.ts'
 import { migrate } from './migrate.ts'
-import { auditSession, runOffline } from './offline.ts'
+import { auditSession, openSealedSession, runOffline } from './offline.ts'
 import { lockOwner } from './owner-lock.ts'
-import { SqliteSession } from './session.ts'
+import type { SqliteSession } from './session.ts'
 import { LIVE } from './sqlite-store.ts'
 
 /** In the place of `LIVE`: whoever opens such a file, even one that was copied into place by hand, begins a new epoch. */
@@ -22,7 +23,7 @@ export interface Backup {
  * Copies the store, in use or not, to a new file for its owner only. Rejects when there is one, or with a `LogBroken` when the log in the copy
  * does not hold; the copy is then removed.
  */
-export async function backupSqlite(file: string, target: string, onPage?: OnPage): Promise<Backup> {
+export async function backupSqlite(file: string, target: string, masterKey: Uint8Array, onPage?: OnPage): Promise<Backup> {
   const path = resolve(target)
   if (existsSync(path)) throw new Error(`there is a file ${path}, and a backup writes over nothing: choose another name`)
   createPrivateFile(path)
@@ -34,14 +35,15 @@ export async function backupSqlite(file: string, target: string, onPage?: OnPage
     } finally {
       source.close()
     }
-    const copy = new SqliteSession(openForWriting(path))
+    const db = openForWriting(path)
     try {
+      const copy = openSealedSession(db, masterKey)
       copy.rows('UPDATE log SET lineage = $1', COPY)
       const audit = await auditSession(copy, onPage)
       if (!audit.ok) throw new LogBroken(audit)
       return { position: audit.position, sites: audit.sites }
     } finally {
-      settleFile(copy, path)
+      settleFile(db, path)
     }
   } catch (fault) {
     rmSync(path, { force: true })
@@ -59,7 +61,7 @@ export interface Restored extends Backup {
  * Puts a copy in the place of the store, in a new epoch, after an audit. Rejects while a service has the store open, and with a `LogBroken`
  * when the log of the copy does not hold; then nothing has changed. What was there before is kept beside it.
  */
-export async function restoreSqlite(copy: string, file: string, nowMs: number, onPage?: OnPage): Promise<Restored> {
+export async function restoreSqlite(copy: string, file: string, masterKey: Uint8Array, nowMs: number, onPage?: OnPage): Promise<Restored> {
   const path = resolve(file)
   prepareDirectory(dirname(path))
   const lock = lockOwner(path)
@@ -69,20 +71,22 @@ export async function restoreSqlite(copy: string, file: string, nowMs: number, o
     createPrivateFile(restoring)
     copyFileSync(resolve(copy), restoring)
     chmodSync(restoring, 0o600)
-    const session = new SqliteSession(openForWriting(restoring))
+    const db = openForWriting(restoring)
     let epoch: string
+    let session: SqliteSession
     try {
-      requireIntegrity(session)
-      migrate(session.db)
+      requireIntegrity(db)
+      migrate(db)
+      session = openSealedSession(db, masterKey)
       session.rows('UPDATE log SET lineage = $1', COPY)
       epoch = await settleEpoch(runOffline(session), async () => LIVE, nowMs)
     } catch (fault) {
-      session.db.close()
+      db.close()
       for (const each of ['', '-wal', '-shm']) rmSync(restoring + each, { force: true })
       throw fault
     }
     const audit = await auditSession(session, onPage)
-    settleFile(session, restoring)
+    settleFile(db, restoring)
     if (!audit.ok) throw new LogBroken(audit)
     const before = moveAside(path, epoch)
     renameSync(restoring, path)
@@ -93,13 +97,13 @@ export async function restoreSqlite(copy: string, file: string, nowMs: number, o
   }
 }
 
-function requireIntegrity({ db }: SqliteSession): void {
+function requireIntegrity(db: Database.Database): void {
   const found = db.pragma('integrity_check(1)', { simple: true })
   if (found !== 'ok') throw new Error(`the copy is damaged: ${String(found)}`)
 }
 
 /** Leaves one file, with all in it, on disk. */
-function settleFile({ db }: SqliteSession, path: string): void {
+function settleFile(db: Database.Database, path: string): void {
   db.pragma('wal_checkpoint(TRUNCATE)')
   db.close()
   syncFile(path)

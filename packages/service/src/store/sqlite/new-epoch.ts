@@ -3,25 +3,25 @@ import { COPY } from './backup.ts'
 import { openForWriting } from './connection.ts'
 import { prepareStoreFile } from './file.ts'
 import { migrate } from './migrate.ts'
-import { auditSession, runOffline } from './offline.ts'
+import { auditSession, openSealedSession, runOffline } from './offline.ts'
 import { lockOwner } from './owner-lock.ts'
-import { SqliteSession } from './session.ts'
 import { LIVE } from './sqlite-store.ts'
 
 /** Begins a new epoch after an audit. Rejects while a service has the file open, and with a `LogBroken` when the log does not hold. */
-export async function newEpochOfFile(file: string, nowMs: number): Promise<{ epoch: string; position: number }> {
+export async function newEpochOfFile(file: string, masterKey: Uint8Array, nowMs: number): Promise<{ epoch: string; position: number }> {
   const path = prepareStoreFile(file)
   const lock = lockOwner(path)
   try {
-    const session = new SqliteSession(openForWriting(path))
+    const db = openForWriting(path)
     try {
-      migrate(session.db)
+      migrate(db)
+      const session = openSealedSession(db, masterKey)
       session.rows('UPDATE log SET lineage = $1', COPY)
       const epoch = await settleEpoch(runOffline(session), async () => LIVE, nowMs)
       const { position } = await auditSession(session)
       return { epoch, position }
     } finally {
-      session.db.close()
+      db.close()
     }
   } finally {
     lock.release()

@@ -1,6 +1,10 @@
+import type Database from 'better-sqlite3'
+import { createRowMacs } from '../../keys/row-macs.ts'
+import { createSealer, type Sealer } from '../../keys/seal.ts'
 import { type AuditedStore, auditLog, type LogAudit, type OnPage } from '../audit-log.ts'
 import type { Program } from '../program.ts'
 import { createStoreVerbs, type RunVerb, readingVerbs, type StoreVerbs, writingVerbs } from '../verbs/all.ts'
+import { openMacKey, readMacKey } from '../verbs/macs.ts'
 import { openForReading } from './connection.ts'
 import { SqliteSession } from './session.ts'
 
@@ -13,9 +17,19 @@ export function runOffline(session: SqliteSession): RunVerb {
   }) as RunVerb
 }
 
+/** Opens the MAC key of a file, or creates that of an empty one. */
+export function openMacKeyOf(db: Database.Database, sealer: Sealer): string {
+  return db.transaction(() => new SqliteSession(db).run(openMacKey(sealer))).immediate()
+}
+
+/** A session that writes and checks rows with MACs. What is forged is for the caller to find in the answers. */
+export function openSealedSession(db: Database.Database, masterKey: Uint8Array): SqliteSession {
+  return new SqliteSession(db, { macs: createRowMacs(openMacKeyOf(db, createSealer(masterKey))), onForged: () => {} })
+}
+
 /** Reads the whole log of a file, in use or not, and says where it first fails. */
-export async function auditFile(file: string, onPage?: OnPage): Promise<LogAudit> {
-  const session = new SqliteSession(openForReading(file))
+export async function auditFile(file: string, masterKey: Uint8Array, onPage?: OnPage): Promise<LogAudit> {
+  const session = openReading(file, masterKey)
   try {
     return await auditSession(session, onPage)
   } finally {
@@ -23,13 +37,30 @@ export async function auditFile(file: string, onPage?: OnPage): Promise<LogAudit
   }
 }
 
-/** Lets `work` read a file, in use or not. */
-export async function readFromFile<T>(file: string, work: (verbs: StoreVerbs) => Promise<T>): Promise<T> {
-  const session = new SqliteSession(openForReading(file))
+/** Lets `work` read a file, in use or not; without the master key only what carries no MAC. */
+export async function readFromFile<T>(
+  file: string,
+  masterKey: Uint8Array | undefined,
+  work: (verbs: StoreVerbs) => Promise<T>,
+): Promise<T> {
+  const session = openReading(file, masterKey)
   try {
     return await work(createStoreVerbs(runOffline(session), () => ''))
   } finally {
     session.db.close()
+  }
+}
+
+function openReading(file: string, masterKey: Uint8Array | undefined): SqliteSession {
+  const db = openForReading(file)
+  try {
+    const plain = new SqliteSession(db)
+    if (masterKey === undefined) return plain
+    const macs = createRowMacs(plain.run(readMacKey(createSealer(masterKey))))
+    return new SqliteSession(db, { macs, onForged: () => {} })
+  } catch (fault) {
+    db.close()
+    throw fault
   }
 }
 

@@ -1,18 +1,22 @@
-import { formatTime, parseTime } from '@countersign/core'
+import { formatTime } from '@countersign/core'
 import type Database from 'better-sqlite3'
 import { number, text } from '../columns.ts'
+import { extendLog } from '../extend-log.ts'
 import type { Appended, NewEntry, Program, Row, SqlValue, Step, StepAnswer } from '../program.ts'
-import { sealOf } from '../seal.ts'
+import type { RowSeal } from '../row-seal.ts'
 
 /** A connection with its prepared statements. Runs programs without ever waiting; the transaction around them is the caller's. */
 export class SqliteSession {
   readonly db: Database.Database
   readonly #statements = new Map<string, Database.Statement>()
+  readonly #seal: RowSeal | undefined
   /** How many entries have been added through this session, whether or not they were kept. */
   appended = 0
 
-  constructor(db: Database.Database) {
+  /** Without a seal it runs only programs that neither check nor write a row that can grant. */
+  constructor(db: Database.Database, seal?: RowSeal) {
     this.db = db
+    this.#seal = seal
   }
 
   /** A program that throws is left where it stands; undoing what it wrote is for whoever holds the transaction. */
@@ -46,33 +50,35 @@ export class SqliteSession {
         return this.append(step.entry)
       case 'lock':
         return undefined // There is one writer, so everybody else is held already.
-      case 'copy':
-        this.#copy(step.from)
+      case 'mac':
+        return this.#mac(step.table, step.values)
+      case 'forged':
+        this.#seal?.onForged(step.row)
         return undefined
     }
   }
 
-  #copy(from: string): void {
-    const page = 'SELECT position, site_id, kind, body, at FROM entries WHERE epoch = $1 AND position > $2 ORDER BY position LIMIT 1000'
-    for (let entries = this.rows(page, from, 0); entries.length > 0; ) {
-      for (const row of entries) {
-        const atMs = parseTime(row.at) as number
-        this.append({ siteId: text(row, 'site_id'), kind: text(row, 'kind'), bodyJson: text(row, 'body'), atMs })
-      }
-      entries = this.rows(page, from, number(entries.at(-1) as Row, 'position'))
-    }
+  #mac(table: string, values: readonly SqlValue[]): string {
+    if (this.#seal === undefined) throw new TypeError('the store was opened without its MAC key')
+    return this.#seal.macs.create(table, values)
   }
 
   append({ siteId, kind, bodyJson, atMs }: NewEntry): Appended {
-    const log = this.rows('SELECT epoch, position FROM log WHERE one = 1')[0]
-    const head = this.rows('SELECT seq, hash FROM heads WHERE site_id = $1', siteId)[0]
+    const [log] = this.rows('SELECT * FROM log WHERE one = 1')
+    const [head] = this.rows('SELECT seq, hash, mac FROM heads WHERE site_id = $1', siteId)
     if (log === undefined || head === undefined) throw new Error('there is no such site')
+    if (this.#seal === undefined) throw new TypeError('the store was opened without its MAC key')
     const epoch = text(log, 'epoch')
-    const position = number(log, 'position') + 1
-    const seq = number(head, 'seq') + 1
-    const prevHash = text(head, 'hash')
     const at = formatTime(atMs)
-    const hash = sealOf({ epoch, seq, siteId, kind, bodyJson, at, prevHash })
+    const before = {
+      position: number(log, 'position'),
+      digest: text(log, 'digest'),
+      logMac: log.mac,
+      seq: number(head, 'seq'),
+      hash: text(head, 'hash'),
+      headMac: head.mac,
+    }
+    const { seq, position, hash, digest, headMac, logMac } = extendLog(this.#seal, { epoch, siteId, kind, bodyJson, at }, before)
     this.rows(
       `INSERT INTO entries (epoch, position, site_id, seq, kind, body, at, prev_hash, hash) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
       epoch,
@@ -82,11 +88,11 @@ export class SqliteSession {
       kind,
       bodyJson,
       at,
-      prevHash,
+      before.hash,
       hash,
     )
-    this.rows('UPDATE heads SET seq = $2, hash = $3 WHERE site_id = $1', siteId, seq, hash)
-    this.rows('UPDATE log SET position = $1 WHERE one = 1', position)
+    this.rows('UPDATE heads SET seq = $2, hash = $3, mac = $4 WHERE site_id = $1', siteId, seq, hash, headMac)
+    this.rows('UPDATE log SET position = $1, digest = $2, mac = $3 WHERE one = 1', position, digest, logMac)
     this.appended++
     return { epoch, seq, position, hash }
   }

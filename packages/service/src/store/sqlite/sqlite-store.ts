@@ -1,6 +1,8 @@
 import type { Logger } from 'pino'
+import { createRowMacs } from '../../keys/row-macs.ts'
 import { settleEpoch } from '../epoch.ts'
 import type { Program } from '../program.ts'
+import type { RowSeal } from '../row-seal.ts'
 import { type Store, StoreUnavailable } from '../store.ts'
 import { createStoreVerbs, type RunVerb, readingVerbs, type VerbName } from '../verbs/all.ts'
 import { watchWrites } from '../watch-writes.ts'
@@ -13,6 +15,8 @@ import { openWriter } from './writer-client.ts'
 
 export interface SqliteStoreOptions {
   readonly file: string
+  readonly masterKey: Uint8Array
+  readonly onForged: RowSeal['onForged']
   /** Called once when nothing more can be promised: the process must end, and start anew. */
   readonly onFatal: (fault: Error) => void
   readonly log: Pick<Logger, 'info' | 'error'>
@@ -30,7 +34,8 @@ const RESCUE_MS_MAX = 3000
  * Opens the embedded store: one file, one process. Rejects when the file is owned by another, readable by others or too new. While it is open,
  * a file that is missing or replaced is a fatal fault.
  */
-export async function openSqliteStore({ file, onFatal, log, mustExist = false }: SqliteStoreOptions): Promise<Store> {
+export async function openSqliteStore(options: SqliteStoreOptions): Promise<Store> {
+  const { file, masterKey, onForged, onFatal, log, mustExist = false } = options
   if (mustExist) requireStoreFile(file)
   const path = prepareStoreFile(file)
   const lock = lockOwner(path)
@@ -44,10 +49,12 @@ export async function openSqliteStore({ file, onFatal, log, mustExist = false }:
     fatal = fault
     onFatal(fault)
   }
-  const writer = await openWriter({ file: path, mustExist, onAppended: wake, onFatal: end }).catch((fault: unknown) => {
-    lock.release()
-    throw fault
-  })
+  const writer = await openWriter({ file: path, masterKey, mustExist, onAppended: wake, onForged, onFatal: end }).catch(
+    (fault: unknown) => {
+      lock.release()
+      throw fault
+    },
+  )
   let reader: SqliteSession | undefined
 
   const runOnce: RunVerb = async (name, ...args) => {
@@ -85,7 +92,7 @@ export async function openSqliteStore({ file, onFatal, log, mustExist = false }:
   }
 
   try {
-    reader = new SqliteSession(openForReading(path))
+    reader = new SqliteSession(openForReading(path), { macs: createRowMacs(writer.macKey), onForged })
     const epoch = await settleEpoch(run, async () => LIVE, Date.now())
     unwatch = watchFile(path, (fault) => {
       if (fatal === undefined) void endWithoutFile(fault)

@@ -1,11 +1,13 @@
 import { Worker } from 'node:worker_threads'
-import { StoreUnavailable } from '../store.ts'
+import type { RowSeal } from '../row-seal.ts'
+import { RowForged, StoreUnavailable } from '../store.ts'
 import type { VerbName } from '../verbs/all.ts'
 import type { WriterOptions } from './writer.ts'
 import type { FromWriter, ToWriter, TransportedFault } from './writer-messages.ts'
 
 /** This side of the writer thread. */
 export interface Writer {
+  readonly macKey: string
   /** Resolves when the verb is on disk. Rejects with a StoreUnavailable when that cannot be said, or takes too long. */
   run(name: VerbName, args: readonly unknown[]): Promise<unknown>
   close(): Promise<void>
@@ -13,6 +15,7 @@ export interface Writer {
 
 export interface WriterClientOptions extends WriterOptions {
   readonly onAppended: () => void
+  readonly onForged: RowSeal['onForged']
   readonly onFatal: (fault: Error) => void
 }
 
@@ -28,10 +31,11 @@ const WAITING_MAX = 20_000
 const PATIENT: ReadonlySet<VerbName> = new Set(['beginEpoch'])
 
 /** Starts the writer thread. Rejects when it will not have the file. */
-export async function openWriter({ file, mustExist, onAppended, onFatal }: WriterClientOptions): Promise<Writer> {
+export async function openWriter(options: WriterClientOptions): Promise<Writer> {
+  const { file, masterKey, mustExist, onAppended, onForged, onFatal } = options
   const isSource = import.meta.url.endsWith('.ts')
   const worker = new Worker(new URL(isSource ? './writer.ts' : './writer.js', import.meta.url), {
-    workerData: { file, mustExist } satisfies WriterOptions,
+    workerData: { file, masterKey, mustExist } satisfies WriterOptions,
     // From the sources, the other packages are read from theirs, whatever the process was told. Its own flags are not handed on: a thread refuses some.
     ...(isSource && { execArgv: ['--conditions=countersign-source'] }),
   })
@@ -62,12 +66,15 @@ export async function openWriter({ file, mustExist, onAppended, onFatal }: Write
   }, 250)
   patience.unref()
 
-  await new Promise<void>((resolve, reject) => {
+  const macKey = await new Promise<string>((resolve, reject) => {
     worker.on('message', (message: FromWriter) => {
       switch (message.kind) {
         case 'ready':
           isReady = true
-          resolve()
+          resolve(message.macKey)
+          break
+        case 'forged':
+          onForged(message.row)
           break
         case 'refused':
           isOver = true
@@ -100,6 +107,7 @@ export async function openWriter({ file, mustExist, onAppended, onFatal }: Write
 
   const post = (message: ToWriter) => worker.postMessage(message)
   return {
+    macKey,
     run(name, args) {
       if (isOver || over !== undefined) return Promise.reject(new StoreUnavailable('the store is closed'))
       if (waiting.size >= WAITING_MAX) return Promise.reject(new StoreUnavailable('the store has too much to write'))
@@ -120,7 +128,8 @@ export async function openWriter({ file, mustExist, onAppended, onFatal }: Write
   }
 }
 
-function faultOf({ name, message, isUnavailable }: TransportedFault): Error {
+function faultOf({ name, message, isUnavailable, forged }: TransportedFault): Error {
+  if (forged !== undefined) return new RowForged(forged.table, forged.key)
   if (isUnavailable) return new StoreUnavailable(`the store failed: ${message}`)
   const fault = name === 'TypeError' ? new TypeError(message) : new Error(message)
   fault.name = name

@@ -1,3 +1,4 @@
+import type { ForgedRow } from '../program.ts'
 import type { VerbName } from '../verbs/all.ts'
 
 /** To the writer. `close` is the last. */
@@ -10,9 +11,10 @@ export interface Asked {
   readonly args: readonly unknown[]
 }
 
-/** From the writer. `done` comes after the commit, for all that were in it. */
+/** From the writer. `done` comes after the commit, for all that were in it. `forged`: a row was found that the service did not write. */
 export type FromWriter =
-  | { readonly kind: 'ready' }
+  | { readonly kind: 'ready'; readonly macKey: string }
+  | { readonly kind: 'forged'; readonly row: ForgedRow }
   | { readonly kind: 'refused'; readonly fault: TransportedFault }
   | { readonly kind: 'done'; readonly outcomes: readonly Outcome[]; readonly hasAppended: boolean }
   | { readonly kind: 'fatal'; readonly fault: TransportedFault }
@@ -27,4 +29,5 @@ export interface TransportedFault {
   readonly name: string
   readonly message: string
   readonly isUnavailable: boolean
+  readonly forged?: ForgedRow
 }

@@ -1,10 +1,14 @@
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
+import { createRowMacs } from '../../keys/row-macs.ts'
+import { createSealer } from '../../keys/seal.ts'
 import { number } from '../columns.ts'
 import type { Program } from '../program.ts'
+import { RowForged } from '../store.ts'
 import { writingVerbs } from '../verbs/all.ts'
 import { isFatal, isUnavailable, openForWriting } from './connection.ts'
 import { noStoreAt } from './file.ts'
 import { migrate, schemaVersion } from './migrate.ts'
+import { openMacKeyOf } from './offline.ts'
 import { SqliteSession } from './session.ts'
 import type { Asked, FromWriter, Outcome, ToWriter, TransportedFault } from './writer-messages.ts'
 
@@ -16,25 +20,29 @@ export interface WriterOptions {
   readonly file: string
   /** Refuse a file without a schema, instead of making one. */
   readonly mustExist: boolean
+  readonly masterKey: Uint8Array
 }
 
 const GROUP_MAX = 256
 /** Of 4 KiB each: then the pages of the log are moved into the file, after everybody has been answered. */
 const WAL_PAGES_MAX = 2000
 
-function start(port: MessagePort, { file, mustExist }: WriterOptions): void {
+function start(port: MessagePort, { file, masterKey, mustExist }: WriterOptions): void {
   const send = (message: FromWriter) => port.postMessage(message)
   let session: SqliteSession
+  let macKey: string
   try {
-    session = new SqliteSession(openForWriting(file))
-    if (mustExist && schemaVersion(session.db) === 0) throw new Error(noStoreAt(file))
-    migrate(session.db)
+    const db = openForWriting(file)
+    if (mustExist && schemaVersion(db) === 0) throw new Error(noStoreAt(file))
+    migrate(db)
+    macKey = openMacKeyOf(db, createSealer(masterKey))
+    session = new SqliteSession(db, { macs: createRowMacs(macKey), onForged: (row) => send({ kind: 'forged', row }) })
   } catch (fault) {
     send({ kind: 'refused', fault: transported(fault) })
     port.close()
     return
   }
-  send({ kind: 'ready' })
+  send({ kind: 'ready', macKey })
 
   const end = (message: FromWriter) => {
     send(message)
@@ -115,7 +123,8 @@ function checkpoint(session: SqliteSession): void {
 
 function transported(fault: unknown): TransportedFault {
   const { name, message } = fault instanceof Error ? fault : new Error(String(fault))
-  return { name, message, isUnavailable: isUnavailable(fault) }
+  const forged = fault instanceof RowForged ? { table: fault.table, key: fault.key } : undefined
+  return { name, message, isUnavailable: isUnavailable(fault), ...(forged && { forged }) }
 }
 
 if (parentPort !== null) start(parentPort, workerData as WriterOptions)

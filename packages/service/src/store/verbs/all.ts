@@ -8,6 +8,7 @@ import { beginEpoch, beginLog, epochLinks, logState } from './epoch.ts'
 import { creditStreams, endFeedNode, feedStreams, reportStreams } from './feed-streams.ts'
 import { addIssuer, changeIssuer, changeIssuerKey, fetchedIssuers, issuer, issuers } from './issuers.ts'
 import { entriesAfter, logPosition, siteEntriesAfter, siteHeads, siteRecordsAfter } from './log.ts'
+import { requireIntactRows } from './macs.ts'
 import { claimOffer, createOffer, offer } from './offers.ts'
 import { abandonIdempotent, beginIdempotent, finishIdempotent, useOnce } from './once.ts'
 import { reinstateUser, revokeCredential, revokeToken, revokeUser } from './revocations.ts'
@@ -85,6 +86,7 @@ const reading = {
   logPosition,
   siteHeads,
   epochLinks,
+  requireIntactRows,
   feedStreams,
   webhook,
   webhooks,

@@ -3,21 +3,20 @@ import { json, number, optionalNumber, optionalText, text } from '../columns.ts'
 import { type Program, type Row, row, rows } from '../program.ts'
 import type { Act, ApiKey, NewApiKey, Page } from '../store.ts'
 import { auditDone } from './audit.ts'
+import { insertRow, intact, intactPage, isIntact } from './macs.ts'
 
 /** Throws when there is no such site, or a key of that name or secret already. */
 export function* createApiKey(key: NewApiKey, act: Act): Program<ApiKey> {
-  yield* rows(
-    `INSERT INTO api_keys (key_id, site_id, sha256, last4, permissions, label, expires_at, created_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
-    key.keyId,
-    key.siteId,
-    key.sha256,
-    key.last4,
-    JSON.stringify(key.permissions),
-    key.label ?? null,
-    key.expiresAtMs ?? null,
-    act.atMs,
-  )
+  yield* insertRow('api_keys', {
+    key_id: key.keyId,
+    site_id: key.siteId,
+    sha256: key.sha256,
+    last4: key.last4,
+    permissions: JSON.stringify(key.permissions),
+    label: key.label ?? null,
+    expires_at: key.expiresAtMs ?? null,
+    created_at: act.atMs,
+  })
   const detail = { permissions: key.permissions }
   yield* auditDone({ siteId: key.siteId, action: 'api_key.create', target: key.keyId, outcome: 'done', detail, act })
   return { ...key, createdAtMs: act.atMs }
@@ -33,8 +32,9 @@ export function* deleteApiKey(siteId: SiteId | null, keyId: string, act: Act): P
   return true
 }
 
+/** A key that the service did not write does not exist, here and below. */
 export function* apiKeyBySha256(sha256: string): Program<ApiKey | undefined> {
-  const found = yield* row('SELECT * FROM api_keys WHERE sha256 = $1', sha256)
+  const found = yield* intact('api_keys', yield* row('SELECT * FROM api_keys WHERE sha256 = $1', sha256))
   return found && apiKeyOf(found)
 }
 
@@ -44,16 +44,18 @@ export function* apiKeysById(keyIds: readonly string[]): Program<readonly ApiKey
   // Few different statements, so that each is prepared once: the last one is asked for as often as it takes.
   const asked = [...keyIds, ...Array<string>(4 ** Math.ceil(Math.log(keyIds.length) / Math.log(4)) - keyIds.length).fill(last)]
   const found = yield* rows(`SELECT * FROM api_keys WHERE key_id IN (${asked.map((_, i) => `$${i + 1}`).join(', ')})`, ...asked)
-  return found.map(apiKeyOf)
+  const keys: ApiKey[] = []
+  for (const each of found) if (yield* isIntact('api_keys', each)) keys.push(apiKeyOf(each))
+  return keys
 }
 
 /** By name, which is the order in which they were made. */
-export function* apiKeys(siteId: SiteId | null, { after, limit }: Page): Program<readonly ApiKey[]> {
-  const found =
+export function* apiKeys(siteId: SiteId | null, page: Page): Program<readonly ApiKey[]> {
+  const read = (after: string, limit: number) =>
     siteId === null
-      ? yield* rows('SELECT * FROM api_keys WHERE site_id IS NULL AND key_id > $1 ORDER BY key_id LIMIT $2', after ?? '', limit)
-      : yield* rows('SELECT * FROM api_keys WHERE site_id = $3 AND key_id > $1 ORDER BY key_id LIMIT $2', after ?? '', limit, siteId)
-  return found.map(apiKeyOf)
+      ? rows('SELECT * FROM api_keys WHERE site_id IS NULL AND key_id > $1 ORDER BY key_id LIMIT $2', after, limit)
+      : rows('SELECT * FROM api_keys WHERE site_id = $3 AND key_id > $1 ORDER BY key_id LIMIT $2', after, limit, siteId)
+  return (yield* intactPage('api_keys', page, read, (found) => text(found, 'key_id'))).map(apiKeyOf)
 }
 
 function apiKeyOf(row: Row): ApiKey {

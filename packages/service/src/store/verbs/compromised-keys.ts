@@ -1,6 +1,7 @@
 import type { KeyState, SiteId } from '@countersign/core'
 import { json, number, text } from '../columns.ts'
 import { type Program, rows } from '../program.ts'
+import { requireIntact, updateRow } from './macs.ts'
 
 /**
  * Works into the issuers of a site what is known to be compromised there, as every view of the log does by itself: it sticks to the name of a
@@ -11,7 +12,8 @@ export function* settleCompromised(siteId: SiteId, changed: string, atMs: number
   const known = yield* rows('SELECT issuer, key_id, multikey, at FROM compromised_keys WHERE site_id = $1', siteId)
   // The ordinary case, in which the others need not be read: nothing was compromised before, and nothing is now.
   if (known.length === 0 && !(yield* hasCompromised(siteId, changed))) return
-  const listed = yield* rows('SELECT issuer, keys FROM issuers WHERE site_id = $1', siteId)
+  const listed = yield* rows('SELECT * FROM issuers WHERE site_id = $1', siteId)
+  for (const each of listed) yield* requireIntact('issuers', each)
   const names = new Map<string, number>()
   const materials = new Map<string, number>()
   const mark = (method: string, multikey: string, sinceMs: number) => {
@@ -22,7 +24,7 @@ export function* settleCompromised(siteId: SiteId, changed: string, atMs: number
   }
   for (const row of known) mark(`${text(row, 'issuer')}#${text(row, 'key_id')}`, text(row, 'multikey'), number(row, 'at'))
 
-  const states = listed.map((row) => ({ issuer: text(row, 'issuer'), keys: json<KeyState[]>(row, 'keys'), changed: false }))
+  const states = listed.map((found) => ({ found, issuer: text(found, 'issuer'), keys: json<KeyState[]>(found, 'keys'), changed: false }))
   for (let learned = true; learned; ) {
     learned = false
     for (const state of states) {
@@ -38,8 +40,8 @@ export function* settleCompromised(siteId: SiteId, changed: string, atMs: number
     }
   }
 
-  for (const { issuer, keys, changed } of states) {
-    if (changed) yield* rows('UPDATE issuers SET keys = $3 WHERE site_id = $1 AND issuer = $2', siteId, issuer, JSON.stringify(keys))
+  for (const { found, issuer, keys, changed } of states) {
+    if (changed) yield* updateRow('issuers', found, { keys: JSON.stringify(keys) })
     for (const { id, key, status } of keys) {
       if (status !== 'compromised' || known.some((row) => row.issuer === issuer && row.key_id === id && row.multikey === key)) continue
       yield* rows(

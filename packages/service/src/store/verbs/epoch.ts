@@ -1,51 +1,122 @@
-import { GENESIS_HASH, type SiteId } from '@countersign/core'
+import { GENESIS_HASH, type LogHead, type SiteId } from '@countersign/core'
 import { number, text } from '../columns.ts'
-import { copyLog, lock, type Program, row, rows } from '../program.ts'
-import type { Act, EpochLink } from '../store.ts'
+import { EMPTY_DIGEST, nextDigest } from '../log-digest.ts'
+import { lock, type Program, type Row, row, rows, type SqlValue, write } from '../program.ts'
+import { sealOf } from '../seal.ts'
+import { type Act, type EpochLink, LogDamaged } from '../store.ts'
 import { auditDone } from './audit.ts'
+import { insertNewRow, insertRow, requireIntact, updateRow } from './macs.ts'
 
 /** Where the log is, and which incarnation of the database wrote it. */
 export interface LogState {
   readonly epoch: string
   readonly position: number
+  readonly digest: string
   readonly lineage: string
 }
 
 /** Undefined in a database that has never had a log. */
 export function* logState(): Program<LogState | undefined> {
-  const found = yield* row('SELECT epoch, position, lineage FROM log WHERE one = 1')
-  return found && { epoch: text(found, 'epoch'), position: number(found, 'position'), lineage: text(found, 'lineage') }
+  const found = yield* row('SELECT * FROM log WHERE one = 1')
+  return found && stateOf(found)
+}
+
+function stateOf(found: Row): LogState {
+  return {
+    epoch: text(found, 'epoch'),
+    position: number(found, 'position'),
+    digest: text(found, 'digest'),
+    lineage: text(found, 'lineage'),
+  }
 }
 
 /** Makes the log unless there is one. */
 export function* beginLog(epoch: string, lineage: string): Program<void> {
-  yield* rows('INSERT INTO log (one, epoch, position, lineage) VALUES (1, $1, 0, $2) ON CONFLICT (one) DO NOTHING', epoch, lineage)
+  yield* insertNewRow('log', { one: 1, epoch, position: 0, digest: EMPTY_DIGEST, lineage })
 }
 
 /**
- * Begins a new epoch: the same entries in the same order with the same numbers, sealed anew. Those of the old epoch stay where they are, to be
- * looked at, and each site gets a link that names the head which its new epoch continues. Does nothing when the log is no longer in the state that was audited: then somebody else was faster.
+ * Begins a new epoch: the same entries in the same order with the same numbers, sealed again. Those of the old epoch stay where they are, to be
+ * looked at, and each site gets a link that names the head which its new epoch continues. Does nothing when the log is no longer in the state
+ * that was audited: then another node was faster. Throws when a row is forged or the entries are not those that the log row stands for.
  */
 export function* beginEpoch(epoch: string, lineage: string, audited: LogState, act: Act): Program<void> {
   yield* lock('log')
-  const state = yield* logState()
-  if (state === undefined || state.epoch !== audited.epoch || state.position !== audited.position || state.lineage !== audited.lineage)
-    return
-  yield* rows(
-    `INSERT INTO epochs (site_id, epoch, previous_epoch, previous_seq, previous_hash, at)
-     SELECT site_id, $1, $2, seq, hash, CAST($3 AS BIGINT) FROM heads`,
-    epoch,
-    state.epoch,
-    act.atMs,
-  )
-  yield* rows('UPDATE log SET epoch = $1, position = 0, lineage = $2 WHERE one = 1', epoch, lineage)
-  yield* rows('UPDATE heads SET seq = 0, hash = $1', GENESIS_HASH)
-  yield* copyLog(state.epoch, epoch)
-  const detail = { from: state.epoch, entries: state.position }
+  // Holds off every append, here and on other nodes, until the end of the transaction.
+  const log = yield* row('UPDATE log SET position = position WHERE one = 1 RETURNING *')
+  if (log === undefined || JSON.stringify(stateOf(log)) !== JSON.stringify(audited)) return
+  yield* requireIntact('log', log)
+  const old = yield* rows('SELECT h.*, log.epoch FROM heads h, log WHERE log.one = 1')
+  for (const head of old) {
+    yield* requireIntact('heads', head)
+    yield* insertRow('epochs', {
+      site_id: text(head, 'site_id'),
+      epoch,
+      previous_epoch: audited.epoch,
+      previous_seq: number(head, 'seq'),
+      previous_hash: text(head, 'hash'),
+      at: act.atMs,
+    })
+  }
+  const { heads, digest } = yield* copyEntries(audited, epoch)
+  for (const head of old) {
+    const { seq, hash } = heads.get(text(head, 'site_id')) ?? { seq: 0, hash: GENESIS_HASH }
+    yield* updateRow('heads', { ...head, epoch }, { seq, hash })
+  }
+  yield* updateRow('log', log, { epoch, digest, lineage })
+  const detail = { from: audited.epoch, entries: audited.position }
   yield* auditDone({ siteId: null, action: 'log.begin_epoch', target: epoch, outcome: 'done', detail, act })
 }
 
-/** Walks back from the current epoch, so that the order does not depend on clocks. The bound ends the walk if links form a circle. */
+/** Rows of one INSERT; SQLite allows 32,766 values in a statement. */
+const COPY_PAGE = 500
+
+/** Copies all entries into a new epoch. What was read must be what the log row stands for: otherwise this throws a `LogDamaged`. */
+function* copyEntries(
+  audited: LogState,
+  epoch: string,
+): Program<{ readonly heads: ReadonlyMap<string, Omit<LogHead, 'epoch'>>; readonly digest: string }> {
+  const heads = new Map<string, { seq: number; hash: string; oldHash: string }>()
+  let [position, oldDigest, digest] = [0, EMPTY_DIGEST, EMPTY_DIGEST]
+  for (;;) {
+    const page = yield* rows(
+      'SELECT * FROM entries WHERE epoch = $1 AND position > $2 ORDER BY position LIMIT $3',
+      audited.epoch,
+      position,
+      COPY_PAGE,
+    )
+    const copies: SqlValue[] = []
+    for (const found of page) {
+      position++
+      const siteId = text(found, 'site_id')
+      const head = heads.get(siteId) ?? { seq: 0, hash: GENESIS_HASH, oldHash: GENESIS_HASH }
+      const seq = head.seq + 1
+      const unsealed = { seq, siteId, kind: text(found, 'kind'), bodyJson: text(found, 'body'), at: text(found, 'at') }
+      const oldHash = sealOf({ ...unsealed, epoch: audited.epoch, prevHash: head.oldHash })
+      if (number(found, 'position') !== position || oldHash !== text(found, 'hash')) throw new LogDamaged(position)
+      const hash = sealOf({ ...unsealed, epoch, prevHash: head.hash })
+      copies.push(epoch, position, siteId, seq, unsealed.kind, unsealed.bodyJson, unsealed.at, head.hash, hash)
+      heads.set(siteId, { seq, hash, oldHash })
+      oldDigest = nextDigest(oldDigest, oldHash)
+      digest = nextDigest(digest, hash)
+    }
+    if (page.length > 0) yield* write(insertionOf(page.length), ...copies)
+    if (page.length < COPY_PAGE) break
+  }
+  if (position !== audited.position || oldDigest !== audited.digest) throw new LogDamaged(position)
+  return { heads, digest }
+}
+
+function insertionOf(count: number): string {
+  const row = (i: number) => `(${Array.from({ length: 9 }, (_, column) => `$${i * 9 + column + 1}`).join(', ')})`
+  const all = Array.from({ length: count }, (_, i) => row(i)).join(', ')
+  return `INSERT INTO entries (epoch, position, site_id, seq, kind, body, at, prev_hash, hash) VALUES ${all}`
+}
+
+/**
+ * Walks back from the current epoch, so that the order does not depend on clocks. The bound ends the walk if links form a circle. Throws a
+ * `RowForged` for a link that the service did not write.
+ */
 export function* epochLinks(siteId: SiteId, limit: number): Program<readonly EpochLink[]> {
   const found = yield* rows(
     `WITH RECURSIVE links AS (
@@ -56,9 +127,10 @@ export function* epochLinks(siteId: SiteId, limit: number): Program<readonly Epo
     siteId,
     limit,
   )
-  return found.map((row) => ({
-    epoch: text(row, 'epoch'),
-    previous: { epoch: text(row, 'previous_epoch'), seq: number(row, 'previous_seq'), hash: text(row, 'previous_hash') },
-    atMs: number(row, 'at'),
+  for (const link of found) yield* requireIntact('epochs', link)
+  return found.map((link) => ({
+    epoch: text(link, 'epoch'),
+    previous: { epoch: text(link, 'previous_epoch'), seq: number(link, 'previous_seq'), hash: text(link, 'previous_hash') },
+    atMs: number(link, 'at'),
   }))
 }

@@ -5,6 +5,7 @@ import type { Act, ChangedIssuer, EntryPlace, Issuer, IssuerChanges, NewIssuer, 
 import { auditDone } from './audit.ts'
 import { settleCompromised } from './compromised-keys.ts'
 import { appendEntry } from './entries.ts'
+import { insertNewRow, requireIntact, updateRow } from './macs.ts'
 
 export function* addIssuer(issuer: NewIssuer, act: Act, issuersMax?: number): Program<Placed<Issuer> | 'exists' | 'too_many'> {
   const { siteId } = issuer
@@ -13,19 +14,8 @@ export function* addIssuer(issuer: NewIssuer, act: Act, issuersMax?: number): Pr
     const [counted] = yield* rows('SELECT COUNT(*) AS issuers FROM issuers WHERE site_id = $1', siteId)
     if (counted === undefined || number(counted, 'issuers') >= issuersMax) return 'too_many'
   }
-  const made = yield* row(
-    `INSERT INTO issuers (site_id, issuer, status, keys, scope, credential_ttl_seconds_max, label, fetched, created_at)
-     VALUES ($1, $2, 'trusted', $3, $4, $5, $6, $7, $8) ON CONFLICT (site_id, issuer) DO NOTHING RETURNING issuer`,
-    siteId,
-    issuer.issuer,
-    JSON.stringify(issuer.keys),
-    issuer.scope === undefined ? null : JSON.stringify(issuer.scope),
-    issuer.credentialTtlSecondsMax ?? null,
-    issuer.label ?? null,
-    issuer.fetched ? 1 : 0,
-    act.atMs,
-  )
-  if (made === undefined) return 'exists'
+  const created = { site_id: siteId, issuer: issuer.issuer, distrusted_at: null, created_at: act.atMs }
+  if (!(yield* insertNewRow('issuers', { ...created, ...settingsOf({ ...issuer, status: 'trusted' }) }))) return 'exists'
   yield* settleCompromised(siteId, issuer.issuer, act.atMs)
   const added = yield* required(siteId, issuer.issuer)
   const { seq, position } = yield* appendEntry(siteId, 'issuer.trusted', stateOf(added), act.atMs)
@@ -35,12 +25,13 @@ export function* addIssuer(issuer: NewIssuer, act: Act, issuersMax?: number): Pr
 
 export function* changeIssuer(siteId: SiteId, name: string, changes: IssuerChanges, act: Act): Program<Placed<ChangedIssuer> | undefined> {
   yield* lock(issuersOf(siteId))
-  const before = yield* issuer(siteId, name)
-  if (before === undefined) return undefined
+  const found = yield* issuerRow(siteId, name)
+  if (found === undefined) return undefined
+  const before = issuerOf(found)
   const { whileFetched = false, ...named } = changes
   if (whileFetched && !before.fetched) return { ...before, position: 0, entry: undefined }
   const { status = before.status, keys = before.keys, fetched = before.fetched, scope, credentialTtlSecondsMax, label } = named
-  yield* update({
+  const after = {
     ...before,
     status,
     keys: keys.map((key) => before.keys.find(({ id, key: material }) => id === key.id && material === key.key) ?? key),
@@ -48,19 +39,21 @@ export function* changeIssuer(siteId: SiteId, name: string, changes: IssuerChang
     scope: changed(before.scope, scope),
     credentialTtlSecondsMax: changed(before.credentialTtlSecondsMax, credentialTtlSecondsMax),
     label: changed(before.label, label),
-  })
-  if (status === 'distrusted' && before.status === 'trusted') yield* setDistrustedAt(siteId, name, act.atMs)
+  }
+  // Kept for snapshots, which say since when.
+  const isDistrustedNow = status === 'distrusted' && before.status === 'trusted'
+  yield* updateRow('issuers', found, { ...settingsOf(after), ...(isDistrustedNow && { distrusted_at: act.atMs }) })
   yield* settleCompromised(siteId, name, act.atMs)
-  const after = yield* required(siteId, name)
-  const appended = yield* tell(before, after, act)
-  const isChanged = JSON.stringify(after) !== JSON.stringify(before)
+  const settled = yield* required(siteId, name)
+  const appended = yield* tell(before, settled, act)
+  const isChanged = JSON.stringify(settled) !== JSON.stringify(before)
   // A document that is fetched every few minutes and has not changed is no news.
   if (isChanged || act.actor !== 'system') {
     const detail = { changed: Object.keys(named) }
     const outcome = isChanged ? 'done' : 'unchanged'
     yield* auditDone({ siteId, action: 'issuer.change', target: name, outcome, seq: appended?.seq, detail, act })
   }
-  return { ...after, position: appended?.position ?? 0, entry: appended && entryPlace(siteId, appended, act) }
+  return { ...settled, position: appended?.position ?? 0, entry: appended && entryPlace(siteId, appended, act) }
 }
 
 export function* changeIssuerKey(
@@ -71,7 +64,8 @@ export function* changeIssuerKey(
   act: Act,
 ): Program<Placed<ChangedIssuer> | undefined | 'final'> {
   yield* lock(issuersOf(siteId))
-  const before = yield* issuer(siteId, name)
+  const found = yield* issuerRow(siteId, name)
+  const before = found && issuerOf(found)
   const key = before?.keys.find(({ id }) => id === keyId)
   if (before === undefined || key === undefined) return undefined
   if (key.status === 'compromised' && status !== 'compromised') return 'final'
@@ -79,7 +73,8 @@ export function* changeIssuerKey(
   if (isChanged) {
     const next =
       status === 'retired' ? { id: keyId, key: key.key, status, retired_at: formatTime(act.atMs) } : { id: keyId, key: key.key, status }
-    yield* update({ ...before, keys: before.keys.map((other) => (other === key ? next : other)) })
+    const keys = before.keys.map((other) => (other === key ? next : other))
+    yield* updateRow('issuers', found as Row, { keys: JSON.stringify(keys) })
     yield* settleCompromised(siteId, name, act.atMs)
   }
   const after = yield* required(siteId, name)
@@ -111,14 +106,21 @@ function* tellKey(after: Issuer, keyId: string, status: KeyState['status'], act:
   return yield* appendEntry(siteId, 'issuer.trusted', stateOf(after), act.atMs)
 }
 
+/** A row that the service did not write is a `RowForged`, here and below: what it says would be appended to the log at the next change. */
 export function* issuer(siteId: SiteId, name: string): Program<Issuer | undefined> {
-  const found = yield* row('SELECT * FROM issuers WHERE site_id = $1 AND issuer = $2', siteId, name)
+  const found = yield* issuerRow(siteId, name)
   return found && issuerOf(found)
+}
+
+function* issuerRow(siteId: SiteId, name: string): Program<Row | undefined> {
+  const found = yield* row('SELECT * FROM issuers WHERE site_id = $1 AND issuer = $2', siteId, name)
+  return found && (yield* requireIntact('issuers', found))
 }
 
 /** By name. */
 export function* issuers(siteId: SiteId, { after, limit }: Page): Program<readonly Issuer[]> {
   const found = yield* rows('SELECT * FROM issuers WHERE site_id = $1 AND issuer > $2 ORDER BY issuer LIMIT $3', siteId, after ?? '', limit)
+  for (const each of found) yield* requireIntact('issuers', each)
   return found.map(issuerOf)
 }
 
@@ -131,6 +133,7 @@ export function* fetchedIssuers({ after = ' ', limit }: Page): Program<readonly 
     after.slice(space + 1),
     limit,
   )
+  for (const each of found) yield* requireIntact('issuers', each)
   return found.map(issuerOf)
 }
 
@@ -144,24 +147,15 @@ function* required(siteId: SiteId, name: string): Program<Issuer> {
   return found
 }
 
-function* update({ siteId, issuer, status, keys, scope, credentialTtlSecondsMax, label, fetched }: Issuer): Program<void> {
-  yield* rows(
-    `UPDATE issuers SET status = $3, keys = $4, scope = $5, credential_ttl_seconds_max = $6, label = $7, fetched = $8
-     WHERE site_id = $1 AND issuer = $2`,
-    siteId,
-    issuer,
-    status,
-    JSON.stringify(keys),
-    scope === undefined ? null : JSON.stringify(scope),
-    credentialTtlSecondsMax ?? null,
-    label ?? null,
-    fetched ? 1 : 0,
-  )
-}
-
-/** Kept for snapshots, which say since when. */
-function* setDistrustedAt(siteId: SiteId, name: string, atMs: number): Program<void> {
-  yield* rows('UPDATE issuers SET distrusted_at = $3 WHERE site_id = $1 AND issuer = $2', siteId, name, atMs)
+function settingsOf(issuer: NewIssuer & Pick<Issuer, 'status'>): Row {
+  return {
+    status: issuer.status,
+    keys: JSON.stringify(issuer.keys),
+    scope: issuer.scope === undefined ? null : JSON.stringify(issuer.scope),
+    credential_ttl_seconds_max: issuer.credentialTtlSecondsMax ?? null,
+    label: issuer.label ?? null,
+    fetched: issuer.fetched ? 1 : 0,
+  }
 }
 
 /** One lock for all issuers of a site: what is compromised at one may be listed by another. */

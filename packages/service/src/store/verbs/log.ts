@@ -1,22 +1,30 @@
 import { type Entry, parseEntry, type SiteId } from '@countersign/core'
 import { json, number, text } from '../columns.ts'
 import { type Program, type Row, row, rows } from '../program.ts'
-import { type EntryRecord, EpochChanged, LogDamaged, type Page, type PlacedEntry, type SiteHead } from '../store.ts'
+import { type EntryRecord, EpochChanged, LogDamaged, type LogPage, type Page, type SiteHead } from '../store.ts'
+import { requireIntact } from './macs.ts'
 
 /**
  * Reads of the log name the epoch that the reader has followed so far, and throw an `EpochChanged` in any other: an empty answer from another
- * log must never look like "nothing new". One statement each, so that both come from the same moment.
+ * log must never look like "nothing new". One statement each, so that both come from the same moment. They throw a `RowForged` for an end of
+ * the log or a head that the service did not write.
  */
-export function* entriesAfter(epoch: string, position: number, limit: number): Program<readonly PlacedEntry[]> {
+export function* entriesAfter(epoch: string, position: number, limit: number): Program<LogPage> {
   const found = yield* rows(
-    `SELECT log.epoch AS log_epoch, e.* FROM log
+    `SELECT log.epoch AS log_epoch, log.position AS log_position, log.digest AS log_digest, log.mac AS log_mac, e.* FROM log
        LEFT JOIN (SELECT * FROM entries WHERE epoch = $1 AND position > $2 ORDER BY position LIMIT $3) e ON e.epoch = log.epoch
      WHERE log.one = 1 ORDER BY e.position`,
     epoch,
     position,
     limit,
   )
-  return inEpoch(found, epoch).map((row) => ({ position: number(row, 'position'), entry: entryOf(row) }))
+  const entries = inEpoch(found, epoch)
+  const { log_position = null, log_digest = null, log_mac = null } = found[0] ?? {}
+  const end = yield* requireIntact('log', { one: 1, epoch, position: log_position, digest: log_digest, mac: log_mac })
+  return {
+    entries: entries.map((row) => ({ position: number(row, 'position'), entry: entryOf(row) })),
+    end: { position: number(end, 'position'), digest: text(end, 'digest') },
+  }
 }
 
 export function* siteEntriesAfter(epoch: string, siteId: SiteId, seq: number, limit: number): Program<readonly Entry[]> {
@@ -54,13 +62,15 @@ export function* logPosition(epoch: string): Program<number> {
 
 export function* siteHeads(epoch: string, { after, limit }: Page): Program<readonly SiteHead[]> {
   const found = yield* rows(
-    `SELECT log.epoch AS log_epoch, log.epoch, h.site_id, h.seq, h.hash FROM heads h, log
+    `SELECT log.epoch AS log_epoch, log.epoch, h.* FROM heads h, log
      WHERE log.one = 1 AND h.site_id > $1 ORDER BY h.site_id LIMIT $2`,
     after ?? '',
     limit,
   )
   if (found.length === 0) return []
-  return inEpoch(found, epoch).map((row) => ({
+  const heads = inEpoch(found, epoch)
+  for (const head of heads) yield* requireIntact('heads', head)
+  return heads.map((row) => ({
     siteId: text(row, 'site_id') as SiteId,
     epoch,
     seq: number(row, 'seq'),

@@ -1,29 +1,30 @@
 import type { JsonObject, PermissionId, Ppid, SiteId } from '@countersign/core'
 import { json, number, optionalNumber, optionalText, text } from '../columns.ts'
-import { lock, type Program, type Row, row, write } from '../program.ts'
+import { lock, type Program, type Row, row } from '../program.ts'
 import type { Act, NewOffer, Offer, OfferClaim, SeenCredential } from '../store.ts'
 import { auditDone } from './audit.ts'
 import { learnCredentials } from './credentials.ts'
+import { insertRow, intact, updateRow } from './macs.ts'
 import { userLock } from './tokens.ts'
 
 export function* createOffer(offer: NewOffer, act: Act): Program<void> {
   const { siteId, ppid } = offer
-  yield* write(
-    `INSERT INTO offers (sha256, site_id, ppid, scope, permission_id, ttl_seconds, actor, expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
-    offer.sha256,
-    siteId,
+  yield* insertRow('offers', {
+    sha256: offer.sha256,
+    site_id: siteId,
     ppid,
-    JSON.stringify(offer.scope),
-    offer.permissionId ?? null,
-    offer.ttlSeconds ?? null,
-    act.actor,
-    offer.expiresAtMs,
-  )
+    scope: JSON.stringify(offer.scope),
+    permission_id: offer.permissionId ?? null,
+    ttl_seconds: offer.ttlSeconds ?? null,
+    actor: act.actor,
+    expires_at: offer.expiresAtMs,
+  })
   yield* auditDone({ siteId, action: 'offer.create', target: ppid, outcome: 'done', act })
 }
 
+/** An offer that the service did not write does not exist, here and below. */
 export function* offer(sha256: string): Program<Offer | undefined> {
-  const found = yield* row('SELECT * FROM offers WHERE sha256 = $1', sha256)
+  const found = yield* intact('offers', yield* row('SELECT * FROM offers WHERE sha256 = $1', sha256))
   if (found === undefined) return undefined
   return {
     sha256,
@@ -52,7 +53,7 @@ export function* claimOffer(
   yield* lock(userLock(seen.siteId, seen.ppid))
   const claimed = yield* row(
     `UPDATE offers SET claimed_at = $2, holder_key = $3, credential = $4
-     WHERE sha256 = $1 AND claimed_at IS NULL AND killed_at IS NULL AND expires_at > $2 RETURNING sha256`,
+     WHERE sha256 = $1 AND claimed_at IS NULL AND killed_at IS NULL AND expires_at > $2 RETURNING *`,
     sha256,
     act.atMs,
     holderKey,
@@ -63,6 +64,9 @@ export function* claimOffer(
     const isOver = found === undefined || found.isKilled || !(act.atMs < found.expiresAtMs)
     return isOver || found.claim?.holderKey !== holderKey ? undefined : found.claim.credential
   }
+  const before = yield* intact('offers', { ...claimed, holder_key: null, credential: null })
+  if (before === undefined) return undefined
+  yield* updateRow('offers', before, { holder_key: holderKey, credential: JSON.stringify(credential) })
   yield* learnCredentials([seen], act.atMs, act)
   return credential
 }

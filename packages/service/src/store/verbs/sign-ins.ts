@@ -3,24 +3,28 @@ import { json, number, optionalNumber, optionalText, text } from '../columns.ts'
 import { type Program, type Row, row, write } from '../program.ts'
 import type { NewSignIn, NewSignInPresentation, SeenCredential, SignIn, SignInEnd, SignInPresentation, Store } from '../store.ts'
 import { learnCredentials } from './credentials.ts'
+import { insertRow, intact, updateRow } from './macs.ts'
 import { requireMasterKey } from './master-key.ts'
 import { isRevoked, lockChain } from './tokens.ts'
 
-/** Each step is one statement whose condition is everything that must still hold: whoever comes second finds nothing to change. */
+/**
+ * Each step is one statement whose condition is everything that must still hold: whoever comes second finds nothing to change. A row that the
+ * service did not write is as if there were none.
+ */
 const GOES_ON = `status IN ('open', 'presented')`
 
 export function* createSignIn(signIn: NewSignIn): Program<void> {
-  yield* write(
-    `INSERT INTO sign_ins (state_sha256, site_id, return_url, requested_scope, client_state_sealed, code_challenge, status, tries, expires_at)
-     VALUES ($1, $2, $3, $4, $5, $6, 'open', 0, $7)`,
-    signIn.stateSha256,
-    signIn.siteId,
-    signIn.returnUrl,
-    signIn.requestedScope === undefined ? null : JSON.stringify(signIn.requestedScope),
-    signIn.clientStateSealed ?? null,
-    signIn.codeChallenge,
-    signIn.expiresAtMs,
-  )
+  yield* insertRow('sign_ins', {
+    state_sha256: signIn.stateSha256,
+    site_id: signIn.siteId,
+    return_url: signIn.returnUrl,
+    requested_scope: signIn.requestedScope === undefined ? null : JSON.stringify(signIn.requestedScope),
+    client_state_sealed: signIn.clientStateSealed ?? null,
+    code_challenge: signIn.codeChallenge,
+    status: 'open',
+    tries: 0,
+    expires_at: signIn.expiresAtMs,
+  })
   if (signIn.clientStateSealed !== undefined) yield* requireMasterKey(signIn.clientStateSealed)
 }
 
@@ -37,7 +41,12 @@ export function* openSignIn(
     newSha256,
     nowMs,
   )
-  return found && signInOf(found)
+  if (found === undefined) return undefined
+  const isBoundNow = found.browser_sha256 === newSha256
+  const before = yield* intact('sign_ins', isBoundNow ? { ...found, browser_sha256: null } : found)
+  if (before === undefined) return undefined
+  if (isBoundNow) yield* updateRow('sign_ins', before, { browser_sha256: newSha256 })
+  return signInOf(found)
 }
 
 export function* signIn(stateSha256: string): Program<SignIn | undefined> {
@@ -54,7 +63,8 @@ export function* trySignIn(stateSha256: string, browserSha256: string, triesMax:
     triesMax,
     nowMs,
   )
-  return found && signInOf(found)
+  const intactOne = yield* intact('sign_ins', found)
+  return intactOne && signInOf(intactOne)
 }
 
 /**
@@ -70,28 +80,25 @@ export function* presentSignIn(
   yield* learnCredentials([seen], nowMs)
   if (yield* isRevoked(presentation)) return 'revoked'
   const taken = yield* row(
-    `UPDATE sign_ins SET status = 'presented' WHERE state_sha256 = $1 AND ${GOES_ON} AND expires_at > $2 RETURNING status`,
+    `UPDATE sign_ins SET status = 'presented' WHERE state_sha256 = $1 AND ${GOES_ON} AND expires_at > $2 RETURNING *`,
     presentation.stateSha256,
     nowMs,
   )
-  if (taken === undefined) return 'over'
-  yield* write(
-    `INSERT INTO sign_in_presentations
-       (payload_sha256, state_sha256, site_id, ppid, scope, permission_id, chain, issuer, issuer_key, verified_at, credential_ends_at, expires_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
-    presentation.payloadSha256,
-    presentation.stateSha256,
-    presentation.siteId,
-    presentation.ppid,
-    JSON.stringify(presentation.scope),
-    presentation.permissionId,
-    JSON.stringify(presentation.chain),
-    presentation.issuer,
-    presentation.issuerKey,
-    presentation.verifiedAtMs,
-    presentation.credentialEndsAtMs,
-    presentation.expiresAtMs,
-  )
+  if ((yield* intact('sign_ins', taken)) === undefined) return 'over'
+  yield* insertRow('sign_in_presentations', {
+    payload_sha256: presentation.payloadSha256,
+    state_sha256: presentation.stateSha256,
+    site_id: presentation.siteId,
+    ppid: presentation.ppid,
+    scope: JSON.stringify(presentation.scope),
+    permission_id: presentation.permissionId,
+    chain: JSON.stringify(presentation.chain),
+    issuer: presentation.issuer,
+    issuer_key: presentation.issuerKey,
+    verified_at: presentation.verifiedAtMs,
+    credential_ends_at: presentation.credentialEndsAtMs,
+    expires_at: presentation.expiresAtMs,
+  })
   return 'presented'
 }
 
@@ -106,7 +113,8 @@ export function* endSignIn(
     as,
     nowMs,
   )
-  if (ended === undefined) return undefined
+  const signIn = yield* intact('sign_ins', ended)
+  if (signIn === undefined) return undefined
   const shown =
     payloadSha256 === undefined
       ? undefined
@@ -116,7 +124,8 @@ export function* endSignIn(
           stateSha256,
           nowMs,
         )
-  return { signIn: signInOf(ended), presentation: shown && presentationOf(shown) }
+  const presented = yield* intact('sign_in_presentations', shown)
+  return { signIn: signInOf(signIn), presentation: presented && presentationOf(presented) }
 }
 
 export function* createSignInCode(
@@ -127,18 +136,22 @@ export function* createSignInCode(
   if (yield* isRevoked(presentation)) return 'revoked'
   const made = yield* row(
     `UPDATE sign_in_presentations SET code_sha256 = $2, code_challenge = $3, expires_at = $4
-     WHERE payload_sha256 = $1 AND code_sha256 IS NULL AND killed_at IS NULL RETURNING payload_sha256`,
+     WHERE payload_sha256 = $1 AND code_sha256 IS NULL AND killed_at IS NULL RETURNING *`,
     presentation.payloadSha256,
     codeSha256,
     codeChallenge,
     expiresAtMs,
   )
-  return made === undefined ? 'revoked' : 'created'
+  const unmade = made && { ...made, code_sha256: null, code_challenge: null, expires_at: presentation.expiresAtMs }
+  const before = yield* intact('sign_in_presentations', unmade)
+  if (before === undefined) return 'revoked'
+  yield* updateRow('sign_in_presentations', before, { code_sha256: codeSha256, code_challenge: codeChallenge, expires_at: expiresAtMs })
+  return 'created'
 }
 
 export function* redeemSignIn(codeSha256: string, codeChallenge: string, nowMs: number): Program<SignInPresentation | undefined> {
   // Only to know whose lock to take; what counts is the statement after it.
-  const found = yield* row('SELECT * FROM sign_in_presentations WHERE code_sha256 = $1', codeSha256)
+  const found = yield* intact('sign_in_presentations', yield* row('SELECT * FROM sign_in_presentations WHERE code_sha256 = $1', codeSha256))
   if (found === undefined) return undefined
   const presentation = presentationOf(found)
   yield* lockChain(presentation)

@@ -1,39 +1,33 @@
 import { GENESIS_HASH, type SiteId, type SiteState } from '@countersign/core'
 import { json, number, optionalNumber, optionalText, text } from '../columns.ts'
-import { lock, type Program, type Row, row, rows } from '../program.ts'
+import { lock, type Program, type Row, row, rows, write } from '../program.ts'
 import type { Act, NewSite, Page, Placed, Site, SiteChanges } from '../store.ts'
 import { auditDone } from './audit.ts'
 import { appendEntry } from './entries.ts'
+import { insertNewRow, macOf, requireIntact, updateRow } from './macs.ts'
 import { requireMasterKey } from './master-key.ts'
 
 export function* createSite(site: NewSite, act: Act): Program<Placed<Site> | 'exists'> {
   const { siteId } = site
-  const made = yield* row(
-    `INSERT INTO sites
-       (site_id, name, return_urls, bearer, holder_proof, credential_ttl_seconds_max, pairwise_secret_sealed, created_at, hosts)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (site_id) DO NOTHING RETURNING *`,
-    siteId,
-    site.name ?? null,
-    JSON.stringify(site.returnUrls),
-    site.bearer,
-    site.holderProof,
-    site.credentialTtlSecondsMax ?? null,
-    site.pairwiseSecretSealed,
-    act.atMs,
-    listText(site.hosts),
-  )
-  if (made === undefined) return 'exists'
+  const created: Row = {
+    site_id: siteId,
+    ...settingsOf(site),
+    pairwise_secret_sealed: site.pairwiseSecretSealed,
+    created_at: act.atMs,
+  }
+  if (!(yield* insertNewRow('sites', created))) return 'exists'
   yield* requireMasterKey(site.pairwiseSecretSealed)
-  yield* rows('INSERT INTO heads (site_id, seq, hash) VALUES ($1, 0, $2)', siteId, GENESIS_HASH)
+  yield* insertHead(siteId)
   const { seq, position } = yield* appendEntry(siteId, 'site.changed', stateOf(site), act.atMs)
   yield* auditDone({ siteId, action: 'site.create', target: siteId, outcome: 'done', seq, act })
-  return { ...siteOf(made), position }
+  return { ...siteOf(created), position }
 }
 
 export function* changeSite(siteId: SiteId, changes: SiteChanges, act: Act): Program<Placed<Site> | undefined> {
   yield* lock(`site ${siteId}`)
-  const before = yield* site(siteId)
-  if (before === undefined) return undefined
+  const found = yield* siteRow(siteId)
+  if (found === undefined) return undefined
+  const before = siteOf(found)
   const { name, hosts, credentialTtlSecondsMax: ttlMax, ...rest } = changes
   const after: Site = {
     ...before,
@@ -42,17 +36,7 @@ export function* changeSite(siteId: SiteId, changes: SiteChanges, act: Act): Pro
     hosts: hosts === undefined ? before.hosts : (hosts ?? undefined),
     credentialTtlSecondsMax: ttlMax === undefined ? before.credentialTtlSecondsMax : (ttlMax ?? undefined),
   }
-  yield* rows(
-    `UPDATE sites SET name = $2, return_urls = $3, bearer = $4, holder_proof = $5, credential_ttl_seconds_max = $6, hosts = $7
-     WHERE site_id = $1`,
-    siteId,
-    after.name ?? null,
-    JSON.stringify(after.returnUrls),
-    after.bearer,
-    after.holderProof,
-    after.credentialTtlSecondsMax ?? null,
-    listText(after.hosts),
-  )
+  yield* updateRow('sites', found, settingsOf(after))
   const state = stateOf(after)
   // Verifiers need not hear of a new name.
   const concernsVerifiers = JSON.stringify(state) !== JSON.stringify(stateOf(before))
@@ -69,15 +53,42 @@ export function* changeSite(siteId: SiteId, changes: SiteChanges, act: Act): Pro
   return { ...after, position: appended?.position ?? 0 }
 }
 
+/** A row that the service did not write is a `RowForged`, here and below: a site must not be served with settings of unknown origin. */
 export function* site(siteId: SiteId): Program<Site | undefined> {
-  const found = yield* row('SELECT * FROM sites WHERE site_id = $1', siteId)
+  const found = yield* siteRow(siteId)
   return found && siteOf(found)
+}
+
+function* siteRow(siteId: SiteId): Program<Row | undefined> {
+  const found = yield* row('SELECT * FROM sites WHERE site_id = $1', siteId)
+  return found && (yield* requireIntact('sites', found))
 }
 
 /** By name. */
 export function* sites({ after, limit }: Page): Program<readonly Site[]> {
   const found = yield* rows('SELECT * FROM sites WHERE site_id > $1 ORDER BY site_id LIMIT $2', after ?? '', limit)
+  for (const each of found) yield* requireIntact('sites', each)
   return found.map(siteOf)
+}
+
+/** In the current epoch, before the first entry. */
+function* insertHead(siteId: SiteId): Program<void> {
+  const log = yield* row('SELECT epoch FROM log WHERE one = 1')
+  if (log === undefined) throw new Error('there is no log')
+  const head = { site_id: siteId, seq: 0, hash: GENESIS_HASH }
+  const mac = yield* macOf('heads', { ...head, epoch: text(log, 'epoch') })
+  yield* write('INSERT INTO heads (site_id, seq, hash, mac) VALUES ($1, $2, $3, $4)', siteId, head.seq, head.hash, mac)
+}
+
+function settingsOf(site: NewSite): Row {
+  return {
+    name: site.name ?? null,
+    return_urls: JSON.stringify(site.returnUrls),
+    bearer: site.bearer,
+    holder_proof: site.holderProof,
+    credential_ttl_seconds_max: site.credentialTtlSecondsMax ?? null,
+    hosts: listText(site.hosts),
+  }
 }
 
 function siteOf(row: Row): Site {

@@ -3,6 +3,7 @@ import { json, number, optionalNumber, text } from '../columns.ts'
 import { lock, type Program, type Row, row, rows, write } from '../program.ts'
 import type { NewToken, Page, SeenCredential, TokenRow } from '../store.ts'
 import { learnCredentials } from './credentials.ts'
+import { insertRow, intact, intactPage } from './macs.ts'
 
 /**
  * Whoever revokes the user or a credential of the chain holds the same lock: either the token is there to be killed, or the revocation is
@@ -30,22 +31,20 @@ export function* createToken(
     JSON.stringify(chain),
   )
   if (living === undefined || number(living, 'living') >= livingMax) return 'too_many'
-  yield* write(
-    `INSERT INTO tokens (sha256, jti, site_id, ppid, scope, permission_id, credential_id, chain, issuer, issuer_key, issued_at, expires_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
-    token.sha256,
-    token.jti,
-    siteId,
+  yield* insertRow('tokens', {
+    sha256: token.sha256,
+    jti: token.jti,
+    site_id: siteId,
     ppid,
-    JSON.stringify(token.scope),
-    token.permissionId,
-    leaf.credentialId,
-    JSON.stringify(chain),
-    token.issuer,
-    token.issuerKey,
-    token.issuedAtMs,
-    token.expiresAtMs,
-  )
+    scope: JSON.stringify(token.scope),
+    permission_id: token.permissionId,
+    credential_id: leaf.credentialId,
+    chain: JSON.stringify(chain),
+    issuer: token.issuer,
+    issuer_key: token.issuerKey,
+    issued_at: token.issuedAtMs,
+    expires_at: token.expiresAtMs,
+  })
   for (const linkId of linkIdsOf(chain)) {
     yield* write('INSERT INTO token_links (sha256, site_id, link_id) VALUES ($1, $2, $3)', token.sha256, siteId, linkId)
   }
@@ -90,22 +89,24 @@ export function credentialLock(siteId: SiteId, credentialId: CredentialId): stri
   return `credential ${siteId} ${credentialId}`
 }
 
+/** A token that the service did not write does not exist, here and below. */
 export function* token(sha256: string): Program<TokenRow | undefined> {
-  const found = yield* row('SELECT * FROM tokens WHERE sha256 = $1', sha256)
+  const found = yield* intact('tokens', yield* row('SELECT * FROM tokens WHERE sha256 = $1', sha256))
   return found && tokenOf(found)
 }
 
 /** By `jti`, the last first: ids that sort by time give the newest first. */
-export function* tokens(siteId: SiteId, { ppid }: { ppid?: Ppid }, { after, limit }: Page): Program<readonly TokenRow[]> {
-  const found = yield* rows(
-    `SELECT * FROM tokens WHERE site_id = $1 AND ${ppid === undefined ? 'CAST($2 AS TEXT) IS NULL' : 'ppid = $2'}
-       AND ${after === undefined ? 'CAST($3 AS TEXT) IS NULL' : 'jti < $3'} ORDER BY jti DESC LIMIT $4`,
-    siteId,
-    ppid ?? null,
-    after ?? null,
-    limit,
-  )
-  return found.map(tokenOf)
+export function* tokens(siteId: SiteId, { ppid }: { ppid?: Ppid }, page: Page): Program<readonly TokenRow[]> {
+  const read = (after: string, limit: number) =>
+    rows(
+      `SELECT * FROM tokens WHERE site_id = $1 AND ${ppid === undefined ? 'CAST($2 AS TEXT) IS NULL' : 'ppid = $2'}
+         AND ${after === '' ? 'CAST($3 AS TEXT) IS NOT NULL' : 'jti < $3'} ORDER BY jti DESC LIMIT $4`,
+      siteId,
+      ppid ?? null,
+      after,
+      limit,
+    )
+  return (yield* intactPage('tokens', page, read, (found) => text(found, 'jti'))).map(tokenOf)
 }
 
 function tokenOf(row: Row): TokenRow {

@@ -1,0 +1,46 @@
+import { isSameMac } from '../keys/row-macs.ts'
+import { nextDigest } from './log-digest.ts'
+import type { SqlValue } from './program.ts'
+import type { RowSeal } from './row-seal.ts'
+import { sealOf, type UnsealedEntry } from './seal.ts'
+import { RowForged } from './store.ts'
+
+/** The log row and the head of the site before an entry is added, as the store has them. */
+export interface LogBefore {
+  readonly position: number
+  readonly digest: string
+  readonly logMac: SqlValue | undefined
+  readonly seq: number
+  readonly hash: string
+  readonly headMac: SqlValue | undefined
+}
+
+export interface LogAfter {
+  readonly position: number
+  readonly digest: string
+  readonly logMac: string
+  readonly seq: number
+  readonly hash: string
+  readonly headMac: string
+}
+
+/**
+ * The log row and the head after one more entry, with their MACs. Throws a `RowForged` unless both carried theirs before: otherwise a genuine entry
+ * would give a MAC to whatever was written into the store ahead of it.
+ */
+export function extendLog({ macs, onForged }: RowSeal, entry: Omit<UnsealedEntry, 'seq' | 'prevHash'>, before: LogBefore): LogAfter {
+  const { epoch, siteId } = entry
+  const logMacOf = (position: number, digest: string) => macs.create('log', [1, epoch, position, digest])
+  const headMacOf = (seq: number, hash: string) => macs.create('heads', [siteId, epoch, seq, hash])
+  const refuse = (table: string, key: string) => {
+    onForged({ table, key })
+    return new RowForged(table, key)
+  }
+  if (!isSameMac(before.logMac, logMacOf(before.position, before.digest))) throw refuse('log', '1')
+  if (!isSameMac(before.headMac, headMacOf(before.seq, before.hash))) throw refuse('heads', siteId)
+  const position = before.position + 1
+  const seq = before.seq + 1
+  const hash = sealOf({ ...entry, seq, prevHash: before.hash })
+  const digest = nextDigest(before.digest, hash)
+  return { position, digest, logMac: logMacOf(position, digest), seq, hash, headMac: headMacOf(seq, hash) }
+}

@@ -1,0 +1,125 @@
+/** A table whose rows carry a MAC, because they can grant something. */
+export interface MacTable {
+  /** The primary key; it is part of `columns`. */
+  readonly key: readonly string[]
+  /** What the MAC covers, in this order. `epoch` of a head is that of the log. */
+  readonly columns: readonly string[]
+  /** Columns that it does not cover, because they cannot grant anything, with the reason. */
+  readonly uncovered: Readonly<Record<string, string>>
+}
+
+const TAKES_AWAY = 'when set, it only takes away; setting it back puts an earlier row back, which no MAC can detect'
+const SEALED = 'is sealed for this very row, and changes with the master key'
+
+/** All tables whose rows can grant. A test compares this with the schema: each column is either covered or has a reason. */
+export const macTables = {
+  log: {
+    key: ['one'],
+    columns: ['one', 'epoch', 'position', 'digest'],
+    uncovered: { lineage: 'can only cause a new epoch, which continues the same entries, or a refusal to start' },
+  },
+  heads: { key: ['site_id'], columns: ['site_id', 'epoch', 'seq', 'hash'], uncovered: {} },
+  epochs: {
+    key: ['site_id', 'epoch'],
+    columns: ['site_id', 'epoch', 'previous_epoch', 'previous_seq', 'previous_hash', 'at'],
+    uncovered: {},
+  },
+  sites: {
+    key: ['site_id'],
+    columns: ['site_id', 'name', 'return_urls', 'bearer', 'holder_proof', 'credential_ttl_seconds_max', 'hosts', 'created_at'],
+    uncovered: { pairwise_secret_sealed: SEALED },
+  },
+  issuers: {
+    key: ['site_id', 'issuer'],
+    columns: [
+      'site_id',
+      'issuer',
+      'status',
+      'keys',
+      'scope',
+      'credential_ttl_seconds_max',
+      'label',
+      'fetched',
+      'distrusted_at',
+      'created_at',
+    ],
+    uncovered: {},
+  },
+  api_keys: {
+    key: ['key_id'],
+    columns: ['key_id', 'site_id', 'sha256', 'last4', 'permissions', 'label', 'expires_at', 'created_at'],
+    uncovered: {},
+  },
+  tokens: {
+    key: ['sha256'],
+    columns: [
+      'sha256',
+      'jti',
+      'site_id',
+      'ppid',
+      'scope',
+      'permission_id',
+      'credential_id',
+      'chain',
+      'issuer',
+      'issuer_key',
+      'issued_at',
+      'expires_at',
+    ],
+    uncovered: { revoked_at: TAKES_AWAY },
+  },
+  offers: {
+    key: ['sha256'],
+    columns: ['sha256', 'site_id', 'ppid', 'scope', 'permission_id', 'ttl_seconds', 'actor', 'holder_key', 'credential', 'expires_at'],
+    uncovered: { killed_at: TAKES_AWAY, claimed_at: TAKES_AWAY },
+  },
+  sign_ins: {
+    key: ['state_sha256'],
+    columns: ['state_sha256', 'site_id', 'return_url', 'requested_scope', 'code_challenge', 'browser_sha256', 'expires_at'],
+    uncovered: { client_state_sealed: SEALED, status: TAKES_AWAY, tries: TAKES_AWAY },
+  },
+  sign_in_presentations: {
+    key: ['payload_sha256'],
+    columns: [
+      'payload_sha256',
+      'state_sha256',
+      'site_id',
+      'ppid',
+      'scope',
+      'permission_id',
+      'chain',
+      'issuer',
+      'issuer_key',
+      'verified_at',
+      'credential_ends_at',
+      'code_sha256',
+      'code_challenge',
+      'expires_at',
+    ],
+    uncovered: { killed_at: TAKES_AWAY, used_at: TAKES_AWAY },
+  },
+} as const satisfies Readonly<Record<string, MacTable>>
+
+export type MacTableName = keyof typeof macTables
+
+/** The other tables, and why a row that is added, changed or removed there grants nothing. */
+export const tablesWithoutMac: Readonly<Record<string, string>> = {
+  entries: 'each entry is covered by the digest of the log, and so by the MAC of the log row',
+  users: 'derived from the log, which decides; the audit compares the two',
+  credential_revocations: 'derived from the log, which decides; the audit compares the two',
+  compromised_keys: 'derived from the log, which decides; the audit compares the two',
+  credentials: 'a list of what was seen; whether a credential is valid is decided by its signature and the log',
+  credential_links: 'a list of what was seen',
+  token_links: 'finds the tokens to revoke; whether a token is valid is decided by its own row and the log',
+  used_once: 'a row that is removed allows a captured proof to be replayed within its short life, and nothing else',
+  idempotency_keys: 'answers are sealed for the caller and the key',
+  audit: 'a record, which decides nothing',
+  secrets: 'each value is sealed under the master key for its name',
+  confirmed_time: 'a time that is set back cannot make the clock of a node run back',
+  schema_version: 'the version of the schema',
+  webhooks: 'says where events are sent; their secrets are sealed for the webhook',
+  deliveries: 'events to be sent, which are read from the log',
+  write_probe: 'is replaced to find out whether the store can be written, and means nothing else',
+  feed_nodes: 'which nodes serve feeds now',
+  feed_streams: 'who follows the feeds now',
+}

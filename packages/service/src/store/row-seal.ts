@@ -1,0 +1,9 @@
+import type { RowMacs } from '../keys/row-macs.ts'
+import type { ForgedRow } from './program.ts'
+
+/** What a store needs to write and check rows that can grant. */
+export interface RowSeal {
+  readonly macs: RowMacs
+  /** A row was found that the service did not write. It was not used. */
+  readonly onForged: (row: ForgedRow) => void
+}
