@@ -1,0 +1,34 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { DevFile } from '../../packages/service/src/development/demo.ts'
+import { addIssuer, createClient, type Issuer } from '../process/client.ts'
+import { playScenario } from '../process/fault-scenario.ts'
+import { relayScenarios } from '../process/relay-scenarios.ts'
+import { cleanUp, createHome, furnish, startService } from '../process/service-process.ts'
+
+const SETUP_MS_MAX = 120_000
+const TEST_MS_MAX = 300_000
+const ATTACK_MS = 16_000
+
+let url: string
+let dev: DevFile
+let issuer: Issuer
+
+beforeAll(async () => {
+  const home = await createHome()
+  dev = await furnish(home)
+  const node = await startService(home)
+  url = node.url
+  issuer = await addIssuer(createClient(url, dev), dev)
+}, SETUP_MS_MAX)
+afterAll(cleanUp, SETUP_MS_MAX)
+
+describe('a relay past TLS that forges whatever the service does not sign', () => {
+  it.concurrent.each(['S1', 'S2', 'S3', 'S5'])(
+    '%s: gets nothing accepted and locks nothing out',
+    { timeout: TEST_MS_MAX },
+    async (finding) => {
+      const scenario = relayScenarios({ url, dev, issuer, attackMs: ATTACK_MS }).find((each) => each.finding === finding)
+      expect(scenario && (await playScenario(scenario))).toEqual([])
+    },
+  )
+})
