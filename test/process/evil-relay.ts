@@ -10,6 +10,7 @@ import {
   type SiteId,
   type SnapshotHead,
   sealEntry,
+  signFeedKeyStatement,
   signHeartbeat,
   signIntrospection,
   signSnapshot,
@@ -30,6 +31,8 @@ export interface Forger {
   heartbeat(head: LogHead): Promise<string>
   /** A snapshot with the same site but nothing revoked and the attacker's issuer trusted, in another epoch. */
   snapshot(lines: readonly string[]): Promise<readonly string[]>
+  /** The feed keys of discovery, as a service would list them whose only key is the attacker's. */
+  readonly feed: { readonly version: 1; readonly keys: readonly object[]; readonly chain: readonly object[] }
   /** The head of the last snapshot that the forger made. */
   snapshotHead(): LogHead
   /** An introspection answer with whatever facts, signed with the attacker's key. */
@@ -45,6 +48,10 @@ export async function createForger(siteId: SiteId): Promise<Forger> {
   const issuer = await newParty()
   const feedKey = await generatePrivateKey('Ed25519')
   const kid = feedKey.publicKey.multikey
+  const listed = { kid, public_key_multibase: feedKey.publicKey.multikey }
+  const next_sha256 = createHash('sha256').update('the next key').digest('hex')
+  const first = { ...listed, next_sha256, previous_kid: null, previous_compromised: false, at: formatTime(Date.now()) }
+  const feed = { version: 1 as const, keys: [listed], chain: [await signFeedKeyStatement(first, feedKey, undefined)] }
   let snapshotHead: LogHead = { epoch: FORGED_EPOCH, seq: 0, hash: '0'.repeat(64) }
   const now = () => formatTime(Date.now())
 
@@ -60,6 +67,7 @@ export async function createForger(siteId: SiteId): Promise<Forger> {
     kid,
     feedKey,
     trustOfIssuer,
+    feed,
     snapshotHead: () => snapshotHead,
     async entry(head, kind, body) {
       const entry = await sealEntry({ siteId, kind, body, at: now() }, head)

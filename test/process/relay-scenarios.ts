@@ -189,9 +189,7 @@ function keySwapScenario(options: RelayScenarioOptions): FaultScenario {
   const swapped = (forger: Forger): Forgery => ({
     answer(path, answered) {
       if (path !== '/.well-known/countersign') return undefined
-      const { feed, ...rest } = answered as { feed: JsonObject }
-      const key = { kid: forger.kid, public_key_multibase: forger.feedKey.publicKey.multikey }
-      return { ...rest, feed: { ...feed, keys: [key] } }
+      return { ...(answered as object), feed: forger.feed }
     },
     snapshot: (lines) => forger.snapshot(lines),
     feed: (cursor) => (cursor.startsWith(`${FORGED_EPOCH}.`) ? () => forger.heartbeat(forger.snapshotHead()) : 'refuse'),
