@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { SiteId } from '@countersign/core'
+import { type FeedKeyStatement, feedKeySha256, parseFeedKey, type SiteId } from '@countersign/core'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { ensureOwnIssuer } from '../../src/actions/own-issuer.ts'
 import { secretSha256 } from '../../src/keys/secret-text.ts'
@@ -81,6 +81,24 @@ describe('rotate-feed-key', () => {
     const { store, keys } = await open()
     expect([keys.feedKeys.length, keys.issuerKeys.length]).toEqual([2, 1])
     await store.close()
+  })
+  test('S6 --compromised signs with the committed key at once and withdraws all others', async () => {
+    const before = await open()
+    const [{ next_sha256: committed, kid: leaked }] = before.keys.feedKeyChain.slice(-1) as [FeedKeyStatement]
+    await before.store.close()
+    const { code, said } = await here('rotate-feed-key', '--compromised')
+    expect(code).toBe(0)
+    const [, id] = /^New feed key (z6Mk\S+), signing from now on\. All earlier feed keys are withdrawn\.$/.exec(said) ?? []
+    expect(await feedKeySha256(parseFeedKey(id) as never)).toBe(committed)
+    const { store, keys } = await open()
+    expect(keys.feedKeys.map(({ kid }) => kid)).toEqual([id])
+    expect(keys.feedKey(Date.now()).kid).toBe(id)
+    expect(JSON.stringify([keys.didDocument(), keys.jwks()])).not.toContain(leaked)
+    expect((await store.auditRows(null, newest))[0]).toMatchObject({ target: id, detail: { use: 'feed', compromised: true } })
+    await store.close()
+  })
+  test('--compromised includes --now', async () => {
+    expect(await here('rotate-feed-key', '--compromised', '--now')).toMatchObject({ code: 2 })
   })
   test('is refused while the service owns the store', async () => {
     const { store, keys } = await open()

@@ -1,14 +1,26 @@
 import { randomBytes } from 'node:crypto'
-import { checkHeartbeat, issueCredential, parseMultikey, parseSiteId, readDidDocument, signHeartbeat } from '@countersign/core'
+import {
+  checkFeedKeyStatement,
+  checkHeartbeat,
+  type FeedKeyStatement,
+  feedKeySha256,
+  issueCredential,
+  parseFeedKey,
+  parseMultikey,
+  parseSiteId,
+  readDidDocument,
+  signHeartbeat,
+} from '@countersign/core'
 import { didDocumentSchema, jwksSchema } from '@countersign/core/contract'
 import { describe, expect, it } from 'vitest'
 import { SealBroken } from '../../src/keys/seal.ts'
-import { KEY_LEAD_MS, openServiceKeys } from '../../src/keys/service-keys.ts'
+import { KEY_LEAD_MS, openServiceKeys, type ServiceKeys } from '../../src/keys/service-keys.ts'
 import { forEachSharedStore } from '../stores.ts'
 import { createSecrets } from './secrets-double.ts'
 
 const NOW = Date.UTC(2026, 10, 14, 12)
 const DAY = 86_400_000
+const HOUR = 3_600_000
 const masterKey = randomBytes(32)
 const open = (store: ReturnType<typeof createSecrets>, at = NOW, key = masterKey) => openServiceKeys(store, key, 'https://auth.example', at)
 
@@ -211,6 +223,127 @@ describe('rotate', () => {
   })
 })
 
+/** Checks every signature and commitment of the chain. */
+async function isLinked({ feedKeyChain }: ServiceKeys): Promise<boolean> {
+  for (const [index, statement] of feedKeyChain.entries()) {
+    const previous = feedKeyChain[index - 1]
+    const key = await checkFeedKeyStatement(statement, previous && parseFeedKey(previous.public_key_multibase))
+    if (key === undefined || statement.kid !== key.multikey) return false
+    if (previous !== undefined && previous.next_sha256 !== (await feedKeySha256(key))) return false
+    if (previous !== undefined && statement.previous_kid !== previous.kid) return false
+  }
+  return feedKeyChain.length > 0
+}
+
+describe('S3 the chain of feed keys', () => {
+  it('begins with a statement of the first key that commits to the next', async () => {
+    const keys = await open(createSecrets())
+    expect(keys.feedKeyChain).toMatchObject([
+      { kid: keys.feedKey(NOW).kid, previous_kid: null, previous_signature: null, previous_compromised: false, at: '2026-11-14T12:00:00Z' },
+    ])
+    expect(await isLinked(keys)).toBe(true)
+  })
+
+  it('has the next key ready before the rotation, in the store and on no list', async () => {
+    const store = createSecrets()
+    const keys = await open(store)
+    const [{ next_sha256: committed }] = keys.feedKeyChain as [FeedKeyStatement]
+    expect(store.all.has('service-key:feed:2')).toBe(true)
+    expect(keys.feedKeys).toHaveLength(1)
+    expect(keys.didDocument().verificationMethod).toHaveLength(2)
+    const id = await keys.rotate('feed', NOW)
+    expect(await feedKeySha256(parseFeedKey(id) as never)).toBe(committed)
+    expect(await isLinked(keys)).toBe(true)
+    expect(keys.feedKeyChain.at(-1)).toMatchObject({ kid: id, at: '2026-11-14T12:01:00Z', previous_compromised: false })
+  })
+
+  it('is the same on every node and after a restart, and shows the last 16 keys', async () => {
+    const store = createSecrets()
+    const keys = await open(store)
+    for (let i = 1; i <= 20; i++) await keys.rotate('feed', NOW + i * HOUR)
+    expect(keys.feedKeyChain).toHaveLength(16)
+    expect(await isLinked(keys)).toBe(true)
+    const again = await open(store, NOW + 20 * HOUR)
+    expect(again.feedKeyChain).toEqual(keys.feedKeyChain)
+  })
+
+  it('goes on after a node died between preparing a key and using it', async () => {
+    const store = createSecrets()
+    await open(store)
+    const before = new Map(store.all)
+    const put = store.putSecret
+    store.putSecret = async (name, ...rest) => {
+      if (name.endsWith(':use')) throw new Error('killed')
+      return put(name, ...rest)
+    }
+    await expect((await open(store)).rotate('feed', NOW)).rejects.toThrow('killed')
+    store.putSecret = put
+    expect(store.all.size).toBe(before.size + 1)
+    const keys = await open(store)
+    expect(keys.feedKeys).toHaveLength(1)
+    await keys.rotate('feed', NOW)
+    expect(await isLinked(keys)).toBe(true)
+  })
+
+  it('refuses a use that was put in the place of another', async () => {
+    const store = createSecrets()
+    const keys = await open(store)
+    await keys.rotate('feed', NOW)
+    store.all.set('service-key:feed:1:use', store.all.get('service-key:feed:2:use') ?? '')
+    await expect(open(store)).rejects.toThrow(SealBroken)
+  })
+})
+
+describe('S6 a superseded feed key', () => {
+  it('is withdrawn one hour after its successor began to sign, on every list, while issuer keys stay', async () => {
+    const keys = await open(createSecrets())
+    const { kid } = keys.feedKey(NOW)
+    await keys.rotate('feed', NOW)
+    await keys.rotate('issuer', NOW)
+    const from = NOW + KEY_LEAD_MS
+    await keys.reload(from + HOUR - 1)
+    expect(keys.feedKeys.map((key) => key.kid)).toContain(kid)
+    await keys.reload(from + HOUR)
+    expect(keys.feedKeys.map((key) => key.kid)).not.toContain(kid)
+    expect(JSON.stringify([keys.didDocument(), keys.jwks()])).not.toContain(kid)
+    expect(keys.issuerKeys).toHaveLength(2)
+  })
+
+  it('is withdrawn at once when it is compromised, with all keys before it, on this node and on others', async () => {
+    const store = createSecrets()
+    const [a, b] = [await open(store), await open(store)]
+    await a.rotate('feed', NOW, { leadMs: 0 })
+    await a.rotate('feed', NOW)
+    await b.reload(NOW)
+    expect(b.feedKeys).toHaveLength(3)
+    const id = await a.replaceCompromisedFeedKey(NOW)
+    for (const node of [a, b]) {
+      await node.reload(NOW)
+      expect(node.feedKeys.map(({ kid }) => kid)).toEqual([id])
+      expect(node.feedKey(NOW).kid).toBe(id)
+      // A clock that is behind does not bring the old key back.
+      expect(node.feedKey(NOW - DAY).kid).toBe(id)
+      expect(node.feedKeyChain.at(-1)).toMatchObject({ kid: id, previous_compromised: true })
+      expect(await isLinked(node)).toBe(true)
+    }
+    expect((await open(store)).feedKeys.map(({ kid }) => kid)).toEqual([id])
+  })
+
+  it('is replaced by the key that was committed to before', async () => {
+    const keys = await open(createSecrets())
+    const committed = keys.feedKeyChain.at(-1)?.next_sha256
+    expect(await feedKeySha256(parseFeedKey(await keys.replaceCompromisedFeedKey(NOW)) as never)).toBe(committed)
+  })
+
+  it('is replaced even when as many keys are published as may be', async () => {
+    const keys = await open(createSecrets())
+    for (let i = 1; i < 16; i++) await keys.rotate('feed', NOW + i, { leadMs: 0 })
+    await expect(keys.rotate('feed', NOW + 16, { leadMs: 0 })).rejects.toThrow('At most 16')
+    await keys.replaceCompromisedFeedKey(NOW + 16)
+    expect(keys.feedKeys).toHaveLength(1)
+  })
+})
+
 forEachSharedStore('the keys of the service', (open) => {
   it('are agreed upon by nodes that start at once, and that rotate at once', async () => {
     const nodes = await Promise.all(Array.from({ length: 8 }, () => openServiceKeys(open(), masterKey, 'https://auth.example', NOW)))
@@ -221,6 +354,23 @@ forEachSharedStore('the keys of the service', (open) => {
     for (const keys of nodes) {
       await keys.reload(NOW)
       expect(keys.issuerKeys).toHaveLength(2)
+    }
+  })
+
+  it('S3 S6 have one chain on all nodes, and lose a compromised key on all of them', async () => {
+    const nodes = await Promise.all(Array.from({ length: 4 }, () => openServiceKeys(open(), masterKey, 'https://auth.example', NOW)))
+    const [first] = nodes as [ServiceKeys]
+    const committed = first.feedKeyChain.at(-1)?.next_sha256
+    const [old] = first.feedKeys.slice(-1)
+    const ids = await Promise.all(nodes.map((keys) => keys.replaceCompromisedFeedKey(NOW + DAY)))
+    expect(new Set(ids).size).toBe(1)
+    expect(await feedKeySha256(parseFeedKey(ids[0]) as never)).toBe(committed)
+    for (const keys of nodes) {
+      await keys.reload(NOW + DAY)
+      expect(keys.feedKeys.map(({ kid }) => kid)).toEqual([ids[0]])
+      expect(keys.feedKeys.map(({ kid }) => kid)).not.toContain(old?.kid)
+      expect(keys.feedKeyChain).toEqual(first.feedKeyChain)
+      expect(await isLinked(keys)).toBe(true)
     }
   })
 })
