@@ -1,4 +1,5 @@
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
+import { createGuard } from '@countersign/sdk'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Faults, openFaultProxy } from './fault-proxy.ts'
 import { type Home, nowhere, openHome } from './home.ts'
@@ -44,6 +45,7 @@ describe('a sound installation', () => {
       'ready',
       'address',
       'headers',
+      'pins',
       'holder proof',
       'key',
       'feed',
@@ -52,6 +54,21 @@ describe('a sound installation', () => {
       'verifiers',
     ])
       expect(out).toMatch(new RegExp(`^ok +${check} `, 'm'))
+  })
+  test('S3 prints pins for the current and the next feed key that a guard accepts as they are', async () => {
+    const { out, json } = await home.run(['doctor', '--no-local', '--json'])
+    expect(out).not.toBe('')
+    const { pins } = json().findings.find(({ check }: Finding) => check === 'pins')
+    const [kid = ''] = Object.keys(pins)
+    expect(pins).toEqual({ [kid]: kid, next: expect.stringMatching(/^sha256:[0-9a-f]{64}$/) })
+    const { base_url: baseUrl, site_id: siteId, site_key: apiKey } = home.dev
+    const guard = createGuard({ baseUrl, siteId, apiKey, feedKeys: pins })
+    await guard.ready()
+    expect(guard.state()).toMatchObject({ ready: true })
+    await guard.close()
+    const { out: shown } = await home.run(['doctor', '--no-local'])
+    expect(shown).toContain(`'${kid}': '${kid}',`)
+    expect(shown).toContain(`next: '${pins.next}',`)
   })
   test('is left as it is by a proxy that does nothing wrong: only its address is another', async () => {
     const { code, findings } = await through({})

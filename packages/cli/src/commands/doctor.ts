@@ -17,7 +17,7 @@ export const doctor: Verb = {
     ['countersign doctor --config /srv/countersign/countersign.json', 'the machine that it runs on as well'],
   ],
   about: [
-    'Over HTTP: whether it answers and is ready, the two clocks, whether proxies cut headers or hold the feed back, how fresh what it knows is, webhooks that fail, verifiers that lag. On this machine: settings, modes of files, the store and whether its settings keep what is promised, the disk, the time on record. Changes nothing. Takes up to ten seconds, since heartbeats are waited for. Ends with 3 when something is wrong, with 5 when the service does not answer.',
+    'Over HTTP: whether it answers and is ready, the two clocks, whether proxies cut headers or hold the feed back, how fresh what it knows is, webhooks that fail, verifiers that lag; it also prints the pins of the current and the next feed key, to paste into guards. On this machine: settings, modes of files, the store and whether its settings keep what is promised, the disk, the time on record. Changes nothing. Takes up to ten seconds, since heartbeats are waited for. Ends with 3 when something is wrong, with 5 when the service does not answer.',
   ],
   async run(given, at) {
     const place = await findPlace(given, at, 'site').catch((fault: unknown) => {
@@ -108,9 +108,11 @@ async function lookThere(place: Place, at: Terminal): Promise<{ readonly finding
   }
   const { checkHolderProof, checkKey, checkVerifiers, checkWebhooks } = await import('../doctor/site-checks.ts')
   const { checkFeed } = await import('../doctor/feed-check.ts')
+  const { checkPins } = await import('../doctor/pin-check.ts')
   await look('ready', () => checkReady(target))
   await look('address', () => checkAddress(target))
   await look('headers', () => checkHeaders(target))
+  await look('pins', () => checkPins(target))
   await look('holder proof', () => checkHolderProof(target.baseUrl, place.dev))
   const { siteId } = place
   if (siteId === undefined || place.apiKey === undefined) {

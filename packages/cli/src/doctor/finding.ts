@@ -5,6 +5,8 @@ export interface Finding {
   readonly detail: string
   /** What to do about it. */
   readonly fix?: string
+  /** Of the check `pins`: what to give a guard as `feedKeys`. */
+  readonly pins?: Readonly<Record<string, string>>
 }
 
 export const ok = (check: string, detail: string): Finding => ({ check, level: 'ok', detail })

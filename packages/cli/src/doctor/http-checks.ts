@@ -16,7 +16,7 @@ const SKEW_MS_NOTED = 3000
 const CREDENTIAL_HEADER_CHARS = 8192
 
 /** Sends a request through whatever stands between here and the service. Rejects when there is no answer. */
-function ask({ baseUrl }: Target, path: string, init: RequestInit = {}): Promise<Response> {
+export function ask({ baseUrl }: Target, path: string, init: RequestInit = {}): Promise<Response> {
   return fetch(baseUrl + path, { ...init, redirect: 'manual', signal: AbortSignal.timeout(ANSWER_MS_MAX) })
 }
 
