@@ -29,6 +29,8 @@ export interface Config {
   /** The oldest revocation knowledge that a verification may rest on. */
   readonly viewAgeMsMax: number
   readonly rateLimits: RateLimits
+  /** How many sign-ins of one site may be open at once, on all nodes together. */
+  readonly openSignInsMax: number
   /** From which load on verifications are refused with 503, so that revocations still get through. */
   readonly overload: { readonly eventLoopDelayMsMax: number; readonly acceptDelayMsMax: number; readonly inFlightMax: number }
 }
@@ -66,6 +68,7 @@ export const settingNames = [
   'overload_accept_delay_ms_max',
   'overload_in_flight_max',
   ...RATE_LIMIT_NAMES.map((name) => `rate_limit_${name}` as const),
+  'open_sign_ins_max',
 ] as const
 type SettingName = (typeof settingNames)[number]
 
@@ -148,6 +151,7 @@ export function readConfig(mode: Mode, sources: SettingSources): Config {
         ),
       ]),
     ) as RateLimits,
+    openSignInsMax: count('open_sign_ins_max', 10_000, 1, 1_000_000),
     overload: {
       eventLoopDelayMsMax: count('overload_event_loop_delay_ms_max', 100, 10, 60_000),
       acceptDelayMsMax: count('overload_accept_delay_ms_max', 250, 10, 60_000),

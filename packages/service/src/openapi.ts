@@ -144,11 +144,12 @@ function parametersOf(schema: z.ZodType | undefined, place: 'path' | 'query' | '
     }))
 }
 
-function requestBodyOf({ request }: Described, components: Components): Json | undefined {
+function requestBodyOf({ request, bodyBytesMax }: Described, components: Components): Json | undefined {
   const { body, form, bodyOptional } = request
   if (body === undefined && form === undefined) return undefined
   return {
     required: !bodyOptional,
+    description: `At most ${bodyBytesMax / 1024} KiB.`,
     content: {
       ...(body && { 'application/json': { schema: components.of(body, 'input') } }),
       ...(form && { 'application/x-www-form-urlencoded': { schema: components.of(form, 'input') } }),

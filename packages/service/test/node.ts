@@ -112,7 +112,13 @@ export async function openNode(
 ): Promise<TestNode> {
   const views = await openLiveViews(store, clock, quiet, { viewAgeMsMax: 2000, reachMsMax })
   const deps = {
-    config: { baseUrl: `https://${ORIGIN}`, protectedSite: home, protectedScope: ['orders:read'], viewAgeMsMax: 2000 },
+    config: {
+      baseUrl: `https://${ORIGIN}`,
+      protectedSite: home,
+      protectedScope: ['orders:read'],
+      viewAgeMsMax: 2000,
+      openSignInsMax: 10_000,
+    },
     store,
     views,
     clock,

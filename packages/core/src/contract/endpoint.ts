@@ -1,5 +1,5 @@
 import type * as z from 'zod'
-import type { RateClass } from './limits.ts'
+import { limits, type RateClass } from './limits.ts'
 import { type ProblemCode, problemCodes } from './problems.ts'
 import type { Permission } from './vocabulary.ts'
 
@@ -60,6 +60,8 @@ export interface EndpointFacts {
   /** Takes `Idempotency-Key`. `secret`: the answer holds a secret, so a repetition is refused and not answered again. */
   readonly idempotency?: 'replayed' | 'secret'
   readonly request: RequestParts
+  /** Default: `request_body_bytes_usual_max`. Most of a body is read before its caller is known. */
+  readonly bodyBytesMax?: number
   readonly answers: Readonly<Record<number, Answer>>
   /** Besides those that follow from `auth` and `idempotency` and those of every endpoint. */
   readonly problems: readonly ProblemCode[]
@@ -73,6 +75,7 @@ export interface EndpointFacts {
 export type Endpoint<Facts extends EndpointFacts = EndpointFacts> = Facts & {
   /** The media types of a body; none where no body is taken. */
   readonly bodyTypes: readonly string[]
+  readonly bodyBytesMax: number
   /** Every code it may answer with, except `generalProblems`. */
   readonly problems: readonly ProblemCode[]
 }
@@ -139,6 +142,7 @@ export function endpoint<const Facts extends EndpointFacts>(facts: Facts): Endpo
   const { body, form } = facts.request
   return {
     ...facts,
+    bodyBytesMax: facts.bodyBytesMax ?? limits.request_body_bytes_usual_max,
     bodyTypes: [...(body ? ['application/json'] : []), ...(form ? ['application/x-www-form-urlencoded'] : [])],
     problems: problemCodes.filter((code) => given.has(code) && !(generalProblems as readonly ProblemCode[]).includes(code)),
   }

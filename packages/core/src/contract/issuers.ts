@@ -74,6 +74,7 @@ export const issuerEndpoints = {
     description: 'A did:web without keys is fetched now and refreshed in the background; if it cannot be fetched, nothing is stored.',
     idempotency: 'replayed',
     request: { params, body: addIssuerRequestSchema, headers: z.object(idempotencyHeaders) },
+    bodyBytesMax: limits.request_body_bytes_max,
     answers: { 201: { description: 'The issuer.', body: issuerSchema } },
     problems: ['key_rejected', 'already_exists', 'store_unavailable'],
   }),
@@ -93,6 +94,7 @@ export const issuerEndpoints = {
     summary: 'Change or distrust an issuer',
     description: 'What is not named stays. keys with an issuer other than a did:web is validation_failed.',
     idempotency: 'replayed',
+    bodyBytesMax: limits.request_body_bytes_max,
     request: {
       params: z.strictObject({ ...siteParams, issuer: issuerDid }),
       body: changeIssuerRequestSchema,

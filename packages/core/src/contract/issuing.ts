@@ -133,6 +133,7 @@ export const issuingEndpoints = {
     auth: 'page',
     rateLimit: 'caller',
     request: { body: offerQuestionSchema },
+    bodyBytesMax: limits.request_body_bytes_small_max,
     answers: { 200: { description: 'What is offered.', body: offerDetailsSchema } },
     problems: ['code_invalid', 'credential_revoked', 'store_unavailable'],
     noStore: true,
@@ -148,6 +149,7 @@ export const issuingEndpoints = {
     auth: 'page',
     rateLimit: 'caller',
     request: { body: claimRequestSchema },
+    bodyBytesMax: limits.request_body_bytes_small_max,
     answers: { 201: { description: 'The credential, bound to the key.', body: claimedCredentialSchema } },
     problems: [
       'code_invalid',

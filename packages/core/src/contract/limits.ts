@@ -1,8 +1,10 @@
 import { SCOPE_LIST_MAX } from '../credential/ids.ts'
 import {
+  BODY_MEMBERS_MAX,
   CREDENTIAL_BYTES_MAX,
   CREDENTIAL_HEADER_CHARS_MAX,
   CREDENTIAL_LIFETIME_SECONDS_MAX,
+  CREDENTIAL_MEMBERS_MAX,
   DELEGATION_DEPTH_MAX,
   JSON_DEPTH_MAX,
   VALID_FROM_LEEWAY_MS,
@@ -23,6 +25,7 @@ export const limits = Object.freeze({
   credential_header_chars_max: CREDENTIAL_HEADER_CHARS_MAX,
   credential_bytes_max: CREDENTIAL_BYTES_MAX,
   json_depth_max: JSON_DEPTH_MAX,
+  credential_members_max: CREDENTIAL_MEMBERS_MAX,
   delegation_depth_max: DELEGATION_DEPTH_MAX,
   valid_from_leeway_seconds: VALID_FROM_LEEWAY_MS / 1000,
   holder_proof_age_seconds_max: PROOF_AGE_MS_MAX / 1000,
@@ -39,6 +42,10 @@ export const limits = Object.freeze({
   api_key_lifetime_seconds_max: 3660 * DAY,
 
   request_body_bytes_max: 64 * KIB,
+  request_body_bytes_usual_max: 16 * KIB,
+  request_body_bytes_small_max: 4 * KIB,
+  request_body_members_max: BODY_MEMBERS_MAX,
+  request_parameters_max: 128,
   url_bytes_max: 8 * KIB,
   header_section_bytes_max: 16 * KIB,
   headers_arrive_seconds_max: 10,

@@ -181,7 +181,12 @@ export const signInEndpoints = {
     refusals: 'page',
   }),
   sign_in_callback: endpoint({ ...callback, method: 'GET', request: { query: callbackParametersSchema } }),
-  sign_in_callback_by_form: endpoint({ ...callback, method: 'POST', request: { form: callbackParametersSchema } }),
+  sign_in_callback_by_form: endpoint({
+    ...callback,
+    method: 'POST',
+    request: { form: callbackParametersSchema },
+    bodyBytesMax: limits.request_body_bytes_small_max,
+  }),
   sign_in_result: endpoint({
     method: 'POST',
     path: '/auth/sdk-result',
@@ -190,6 +195,7 @@ export const signInEndpoints = {
     auth: 'none',
     rateLimit: 'caller',
     request: { body: signInResultRequestSchema },
+    bodyBytesMax: limits.request_body_bytes_small_max,
     answers: { 200: { description: 'Who has signed in. Once.', body: signInResultSchema } },
     problems: ['code_invalid', 'store_unavailable'],
     noStore: true,

@@ -2,7 +2,7 @@ import { isJsonObject, type JsonObject, parseJson } from '../encoding/json.ts'
 import { decodeUtf8, encodeUtf8 } from '../encoding/utf8.ts'
 import type { SignedCredential } from './credential.ts'
 import type { Deny } from './denial.ts'
-import { CREDENTIAL_BYTES_MAX, JSON_DEPTH_MAX } from './limits.ts'
+import { BODY_MEMBERS_MAX, CREDENTIAL_BYTES_MAX, CREDENTIAL_MEMBERS_MAX, JSON_DEPTH_MAX } from './limits.ts'
 import { readCredentialObject } from './read.ts'
 
 /** A request body, read; `credential` is what its member of that name turned out to be, when it has one. */
@@ -24,7 +24,12 @@ export function parseCredentialBody(bytes: Uint8Array): CredentialBody | BodyFau
   const text = decodeUtf8(bytes)
   if (text === undefined) return { code: 'request_malformed', detail: 'the body is not UTF-8' }
   // The credential may be as deep in a body as in a header: one level more, for the body around it.
-  const parsed = parseJson(text, { depthMax: JSON_DEPTH_MAX + 1, watch: 'credential' })
+  const parsed = parseJson(text, {
+    depthMax: JSON_DEPTH_MAX + 1,
+    membersMax: BODY_MEMBERS_MAX,
+    watch: 'credential',
+    watchedMembersMax: CREDENTIAL_MEMBERS_MAX,
+  })
   if ('fault' in parsed) {
     const code = parsed.member === 'credential' ? 'credential_malformed' : 'request_malformed'
     return { code, detail: `the body is not strict JSON: ${parsed.fault} near offset ${parsed.offset}` }

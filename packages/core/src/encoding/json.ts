@@ -19,13 +19,20 @@ export interface JsonFault {
 export interface JsonOptions {
   /** How many containers may be nested; the outermost counts as one. */
   readonly depthMax: number
+  /** How many members one object may have. Default: 256. */
+  readonly membersMax?: number
   /** The name of a member of the outermost object whose place in the text the caller wants to know. */
   readonly watch?: string
+  /** How many members an object inside of the watched member may have. Default: `membersMax`. */
+  readonly watchedMembersMax?: number
 }
+
+/** More than any document that is read here needs. Each member costs a look-up, and again as much when it is unknown. */
+const MEMBERS_MAX = 256
 
 /**
  * Reads one JSON text, more strictly than `JSON.parse`: two members of one name (also when one is spelled with escapes), lone surrogates,
- * numbers that a double cannot hold exactly, `__proto__`, too much depth and anything after the end are faults. There is one reader for
+ * numbers that a double cannot hold exactly, `__proto__`, too many members, too much depth and anything after the end are faults. There is one reader for
  * credentials in headers, credentials in bodies and everything else, so no two parts of the system can read a text differently.
  */
 export function parseJson(text: string, options: JsonOptions): ParsedJson | JsonFault {
@@ -62,7 +69,9 @@ const PLAIN_DIGITS_MAX = 15
 class Reader {
   private readonly text: string
   private readonly depthMax: number
+  private readonly membersMax: number
   private readonly watch: string | undefined
+  private readonly watchedMembersMax: number
   private at = 0
   private depth = 0
   private fault: string | undefined
@@ -70,10 +79,12 @@ class Reader {
   private watched: ParsedJson['watched']
   private respelledLeft = RESPELLED_NUMBERS_MAX
 
-  constructor(text: string, { depthMax, watch }: JsonOptions) {
+  constructor(text: string, { depthMax, membersMax = MEMBERS_MAX, watch, watchedMembersMax = membersMax }: JsonOptions) {
     this.text = text
     this.depthMax = depthMax
+    this.membersMax = membersMax
     this.watch = watch
+    this.watchedMembersMax = watchedMembersMax
   }
 
   read(): ParsedJson | JsonFault {
@@ -131,6 +142,7 @@ class Reader {
     const { text } = this
     const outermost = this.depth === 1
     const object: JsonObject = {}
+    let membersLeft = !outermost && this.member === this.watch ? this.watchedMembersMax : this.membersMax
     this.at++
     this.skipSpace()
     if (text.charCodeAt(this.at) === CLOSE_OBJECT) {
@@ -143,6 +155,7 @@ class Reader {
       const name = this.string()
       if (name === undefined) return undefined
       if (outermost) this.member = name
+      if (membersLeft-- === 0) return this.note('an object has too many members')
       if (name === '__proto__') return this.note('a member is called __proto__')
       if (Object.hasOwn(object, name)) return this.note('two members have the same name')
       this.skipSpace()

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { parseCredentialBody } from '../../src/credential/body.ts'
 import { credentialHeader } from '../../src/credential/header.ts'
-import { readCredentialObject } from '../../src/credential/read.ts'
+import { readCredentialHeader, readCredentialObject } from '../../src/credential/read.ts'
 import type { JsonObject } from '../../src/encoding/json.ts'
 import { issue, newParty, weighing } from '../sample.ts'
 import { unhex } from '../vectors.ts'
@@ -152,5 +152,24 @@ describe('the weight of a credential in a body', () => {
     expect(parse(`{"credential":"${'x'.repeat(6142)}"}`)).toHaveProperty('credential.code', 'credential_malformed')
     expect(parse(`{"credential":"${'x'.repeat(6143)}"}`)).toStrictEqual(tooLarge)
     expect(parse(JSON.stringify({ credential: { ...weighing(good, 6200), type: 1 } }))).toStrictEqual(tooLarge)
+  })
+})
+
+describe('members of a body (S7)', () => {
+  const members = (count: number) => `{${Array.from({ length: count }, (_, i) => `"k${i}":0`).join(',')}}`
+
+  it('are at most 64 in an object outside of the credential', () => {
+    expect(parse(members(64))).toHaveProperty('members')
+    expect(parse(members(65))).toMatchObject({ code: 'request_malformed' })
+    expect(parse(`{"a":${members(65)}}`)).toMatchObject({ code: 'request_malformed' })
+  })
+  it('are at most 256 in an object of the credential, as in the header', () => {
+    const detail = expect.stringContaining('too many members')
+    const inHeader = (text: string) => readCredentialHeader(Buffer.from(text).toString('base64url'))
+    expect(parse(`{"credential":${members(257)}}`)).toMatchObject({ code: 'credential_malformed', detail })
+    expect(inHeader(members(257))).toMatchObject({ code: 'credential_malformed', detail })
+    for (const read of [parse(`{"credential":${members(256)}}`), inHeader(members(256))]) {
+      expect(JSON.stringify(read)).not.toContain('too many members')
+    }
   })
 })

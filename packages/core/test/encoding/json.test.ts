@@ -389,3 +389,32 @@ describe('isJsonObject', () => {
     for (const other of [null, undefined, [], [{}], 'a', 1, true]) expect(isJsonObject(other)).toBe(false)
   })
 })
+
+describe('members of one object (S7, A222)', () => {
+  const members = (count: number) => `{${Array.from({ length: count }, (_, i) => `"k${i}":0`).join(',')}}`
+
+  it('are at most 256, unless the caller says otherwise', () => {
+    expect(faultOf(members(256))).toHaveProperty('value')
+    expect(faultOf(members(257))).toBe('an object has too many members')
+    expect(faultOf(members(3), { depthMax: DEPTH, membersMax: 3 })).toHaveProperty('value')
+    expect(faultOf(members(4), { depthMax: DEPTH, membersMax: 3 })).toBe('an object has too many members')
+  })
+  it('are counted for each object, wherever it stands', () => {
+    const options = { depthMax: DEPTH, membersMax: 3 }
+    expect(faultOf(`[${members(3)},${members(3)},{"a":${members(3)}}]`, options)).toHaveProperty('value')
+    expect(faultOf(`[${members(3)},{"a":[${members(4)}]}]`, options)).toBe('an object has too many members')
+  })
+  it('may be more in the watched member, and in no other', () => {
+    const options = { depthMax: DEPTH, membersMax: 3, watch: 'w', watchedMembersMax: 5 }
+    expect(faultOf(`{"a":${members(3)},"w":[${members(5)}],"b":${members(3)}}`, options)).toHaveProperty('value')
+    for (const text of [
+      `{"w":${members(6)}}`,
+      `{"a":${members(4)}}`,
+      `{"w":${members(5)},"b":${members(4)}}`,
+      `{"a":{"w":${members(4)}}}`,
+      members(4).replace('k0', 'w'),
+    ]) {
+      expect(faultOf(text, options)).toBe('an object has too many members')
+    }
+  })
+})

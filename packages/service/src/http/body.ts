@@ -25,7 +25,7 @@ export function bodyFormOf(raw: IncomingMessage, endpoint: MountedEndpoint): Bod
   if (mediaType === undefined || !endpoint.bodyTypes.includes(mediaType)) {
     throw new Problem('unsupported_media_type', `Send the body as ${endpoint.bodyTypes.join(' or ')}, in UTF-8.`)
   }
-  if (Number(length ?? 0) > limits.request_body_bytes_max) throw new Problem('request_too_large')
+  if (Number(length ?? 0) > endpoint.bodyBytesMax) throw tooLarge(endpoint)
   return mediaType === JSON_TYPE ? 'json' : 'form'
 }
 
@@ -48,7 +48,7 @@ export function hasLongBody({ complete, headers }: IncomingMessage): boolean {
 }
 
 /** All bytes of the body. Stops at the limit, whatever the headers have promised, and refuses with `request_too_large`. */
-export function readBody(raw: IncomingMessage): Promise<Uint8Array> {
+export function readBody(raw: IncomingMessage, endpoint: MountedEndpoint): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
     const chunks: Uint8Array[] = []
     let bytes = 0
@@ -57,13 +57,13 @@ export function readBody(raw: IncomingMessage): Promise<Uint8Array> {
     }
     const onData = (chunk: Uint8Array) => {
       bytes += chunk.length
-      if (bytes <= limits.request_body_bytes_max) {
+      if (bytes <= endpoint.bodyBytesMax) {
         chunks.push(chunk)
         return
       }
       done()
       raw.pause()
-      reject(new Problem('request_too_large'))
+      reject(tooLarge(endpoint))
     }
     const onEnd = () => {
       done()
@@ -75,6 +75,10 @@ export function readBody(raw: IncomingMessage): Promise<Uint8Array> {
     }
     raw.on('data', onData).on('end', onEnd).on('error', onCut).on('close', onCut)
   })
+}
+
+function tooLarge({ bodyBytesMax }: MountedEndpoint): Problem {
+  return new Problem('request_too_large', `The body of this request may have ${bodyBytesMax} bytes at most.`)
 }
 
 /** Reads JSON with the one strict reader there is. What a member `credential` holds comes with it. */
@@ -99,9 +103,20 @@ export function parseFormBody(bytes: Uint8Array): Record<string, unknown> {
 
 /** Reads the parameters of a query or a form; only those in `lists` may be repeated. */
 export function parseQuery(text: string, lists: readonly string[]): Record<string, unknown> {
+  // Before anything is decoded.
+  if (hasMore(text, '&', limits.request_parameters_max - 1)) {
+    throw new Problem('request_malformed', `There are more than ${limits.request_parameters_max} parameters. Send fewer.`)
+  }
   const parsed = parseParameters(new URLSearchParams(text), lists)
   if (parsed === undefined) throw new Problem('request_malformed', 'A parameter that stands once was sent twice. Send each parameter once.')
   return parsed
+}
+
+/** Whether a letter stands in a text more often than that. */
+function hasMore(text: string, letter: string, max: number): boolean {
+  let count = 0
+  for (let at = text.indexOf(letter); at >= 0; at = text.indexOf(letter, at + 1)) if (++count > max) return true
+  return false
 }
 
 function sentence(text: string): string {

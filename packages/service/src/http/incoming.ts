@@ -20,6 +20,8 @@ export class Incoming {
   readonly lines: (name: string) => readonly string[] | undefined
   /** When it came, on a clock that never runs back and says nothing of the time of day. */
   readonly startedMs: number
+  /** Of the body, once it has arrived. */
+  bodyBytes = 0
   /** Once that is known. */
   caller: Caller | undefined = undefined
 

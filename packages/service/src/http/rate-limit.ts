@@ -10,8 +10,8 @@ export interface Paces {
   spend(name: LimitName, who: string, nowMs: number): void
   /** Throws `rate_limited` when the allowance is used up, and counts nothing. `isExempt` is asked only then. */
   check(name: LimitName, who: string, nowMs: number, isExempt?: () => boolean): void
-  /** Counts one, whatever the allowance: for failures, which are known only afterwards. */
-  count(name: LimitName, who: string, nowMs: number): void
+  /** Counts whatever the allowance: for failures, which are known only afterwards. `times`: what it has cost, one unless it is given. */
+  count(name: LimitName, who: string, nowMs: number, times?: number): void
 }
 
 /** A sliding window, from the counts of this and the last fixed one. */
@@ -69,8 +69,8 @@ export function createPaces(limits: RateLimits, callersMax: number = CALLERS_MAX
       const window = windowOf(name, who, nowMs)
       if (isOver(name, window, nowMs) && !(isExempt?.() ?? false)) throw refusal(name, window, nowMs)
     },
-    count(name, who, nowMs) {
-      windowOf(name, who, nowMs).current++
+    count(name, who, nowMs, times = 1) {
+      windowOf(name, who, nowMs).current += times
     },
   }
 }

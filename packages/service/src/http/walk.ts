@@ -57,8 +57,11 @@ export function createWalk(gates: WalkGates): Walk {
     const request = new WalkRequest(incoming, endpoint, caller, params, form, origin)
     if (endpoint.auth === 'credential' || endpoint.auth === 'api_key_and_credential') request.presentation()
     fit(endpoint.request.headers, incoming.raw.headers, 'headers')
-    return whenKnown(form === 'none' ? undefined : admission.aside(endpoint, readBody(incoming.raw)), (bytes) => {
-      if (bytes !== undefined) request.arrived(bytes)
+    return whenKnown(form === 'none' ? undefined : admission.aside(endpoint, readBody(incoming.raw, endpoint)), (bytes) => {
+      if (bytes !== undefined) {
+        incoming.bodyBytes = bytes.length
+        request.arrived(bytes)
+      }
       // Where the guard asks who it is, what was sent is looked at when the guard has let them in.
       if (endpoint.auth !== 'credential') request.parts()
       const answering = () => {
@@ -82,8 +85,14 @@ export function createWalk(gates: WalkGates): Walk {
   }
   const refused = (thrown: unknown, incoming: Incoming, { endpoint }: Mounted): never => {
     admission.leave()
-    const presenter = presenterOf(incoming, endpoint)
-    if (presenter !== undefined && isCallersFault(thrown)) paces.count('failed_presentation', presenter, incoming.startedMs)
+    if (isCallersFault(thrown)) {
+      const { address, startedMs, caller } = incoming
+      const presenter = presenterOf(incoming, endpoint)
+      const cost = costOf(incoming)
+      if (presenter !== undefined) paces.count('failed_presentation', presenter, startedMs, cost)
+      // One of them is counted already.
+      if (cost > 1 && caller?.kind === 'anonymous' && endpoint.rateLimit === 'caller') paces.count('keyless', address, startedMs, cost - 1)
+    }
     throw thrown
   }
 
@@ -108,6 +117,14 @@ export function createWalk(gates: WalkGates): Walk {
     admission.leave()
     return answer
   }
+}
+
+const COST_BYTES = 2048
+
+/** What a rejected request has cost, in requests of ordinary size: to read and check a large one takes several times as long. */
+function costOf({ bodyBytes, lines }: Incoming): number {
+  const credentialChars = lines('x-service-credential')?.[0]?.length ?? 0
+  return 1 + Math.floor((bodyBytes + credentialChars) / COST_BYTES)
 }
 
 function siteOf(params: unknown): unknown {

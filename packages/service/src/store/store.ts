@@ -133,7 +133,8 @@ export interface Store {
   webhookLoad(): Promise<WebhookLoad>
 
   // Sign-in and offers. Whatever is asked of a sign-in that has ended, or of another browser's, is as if there were none.
-  createSignIn(signIn: NewSignIn): Promise<void>
+  /** False, and nothing is written, when the site has `openMax` sign-ins already that have not expired. Not exact among several at once. */
+  createSignIn(signIn: NewSignIn, limit?: { readonly nowMs: number; readonly openMax: number }): Promise<boolean>
   /** Binds the sign-in to the browser `newSha256` unless it is bound; undefined when it is bound to another than `heldSha256`. */
   openSignIn(
     stateSha256: string,

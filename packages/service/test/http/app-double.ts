@@ -59,6 +59,7 @@ const DEFAULTS: Config = {
   logLevel: 'info',
   viewAgeMsMax: 2000,
   rateLimits,
+  openSignInsMax: 10_000,
   overload: { eventLoopDelayMsMax: 100, acceptDelayMsMax: 250, inFlightMax: 1000 },
 }
 

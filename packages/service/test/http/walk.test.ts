@@ -1,4 +1,4 @@
-import { permissions as allPermissions, type Permission } from '@countersign/core/contract'
+import { permissions as allPermissions, type Permission, rateLimits } from '@countersign/core/contract'
 import { afterEach, describe, expect, test } from 'vitest'
 import { Problem } from '../../src/problem.ts'
 import type { Routes } from '../../src/routes/all.ts'
@@ -401,22 +401,44 @@ describe('what was sent', () => {
     await exchange('{"credential":{}}')
     expect(seen[0]?.credentialBody?.credential).toMatchObject({ ok: false })
   })
-  test('refuses a body over 64 KiB, told or found out', async () => {
+  test('rejects a body over the limit of its endpoint, told or found out', async () => {
     open()
-    const long = `{"credential":{}${' '.repeat(65_536)}}`
+    const long = `{"credential":{}${' '.repeat(16_384)}}`
     expect((await double.call('POST', '/api/auth/exchange-proof', { headers: JSON_TYPE, payload: long })).json.code).toBe(
       'request_too_large',
     )
-    const fits = `{"credential":{}${' '.repeat(65_536 - 17)}}`
+    const fits = `{"credential":{}${' '.repeat(16_384 - 17)}}`
     expect((await double.call('POST', '/api/auth/exchange-proof', { headers: JSON_TYPE, payload: fits })).json.code).toBe(
       'issuer_untrusted',
     )
   })
-  test('answers five thousand short members quickly and lists only some (A222)', async () => {
+  test('does not read an object of more than 64 members, and lists only some of those that are unknown (A222, S7)', async () => {
     open()
-    const members = Array.from({ length: 5000 }, (_, i) => `"k${i}":0`).join(',')
-    const answer = await introspect(double.key(), `{${members}}`)
-    expect([answer.json.code, answer.json.errors.length]).toEqual(['validation_failed', 20])
+    const members = (count: number) => `{${Array.from({ length: count }, (_, i) => `"k${i}":0`).join(',')}}`
+    const listed = await introspect(double.key(), members(64))
+    expect([listed.json.code, listed.json.errors.length]).toEqual(['validation_failed', 20])
+    expect((await introspect(double.key(), members(65))).json.code).toBe('request_malformed')
+    expect((await introspect(double.key(), members(1000))).json.code).toBe('request_malformed')
+  })
+  test('does not decode more than 128 parameters of a query or a form (S7)', async () => {
+    open()
+    const query = (count: number) => Array.from({ length: count }, (_, i) => `k${i}=%41`).join('&')
+    const answers = [128, 129].map((count) => double.call('GET', `/api/wallet/revocation-status?${query(count)}`))
+    expect((await Promise.all(answers)).map(({ json }) => json.code)).toEqual(['validation_failed', 'request_malformed'])
+    const form = { 'content-type': 'application/x-www-form-urlencoded', 'x-api-key': double.key() }
+    const sent = (payload: string) => double.call('POST', '/api/auth/introspect', { headers: form, payload })
+    expect((await sent(`${query(127)}&token=x`)).status).toBe(200)
+    expect((await sent(`${query(128)}&token=x`)).json.code).toBe('request_malformed')
+  })
+  test('counts a rejected request without a key by its size (S7)', async () => {
+    const allowed = async (payload: string) => {
+      open({ config: { rateLimits: { ...rateLimits, keyless: { ...rateLimits.keyless, requests: 12 } } } })
+      const exchange = () => double.call('POST', '/api/auth/exchange-proof', { headers: JSON_TYPE, payload })
+      for (let count = 0; ; count++) if ((await exchange()).status === 429) return count
+    }
+    expect(await allowed('{"credential":"abc"}')).toBe(12)
+    expect(await allowed(`{"credential":"abc"${' '.repeat(2100)}}`)).toBe(6)
+    expect(await allowed(`{"credential":"abc"${' '.repeat(16_000)}}`)).toBe(2)
   })
   test('refuses a single parameter that was sent twice, and one that is not known', async () => {
     open()

@@ -112,6 +112,31 @@ export function signInSuite(store: TheStore): void {
       expect(again?.browserSha256).toBe(bound)
     })
 
+    it('is not begun when its site has too many open, until one of them expires (S7, A169)', async () => {
+      const siteId = await createSite()
+      const another = (changes: Partial<NewSignIn>, nowMs: number) => {
+        const signIn = {
+          stateSha256: sha256(),
+          siteId,
+          returnUrl: 'https://shop.example/cb',
+          requestedScope: undefined,
+          clientStateSealed: undefined,
+          codeChallenge: 'challenge',
+          expiresAtMs: NOW + 10 * MINUTE,
+          ...changes,
+        }
+        return store().createSignIn(signIn, { nowMs, openMax: 3 })
+      }
+      const begun: boolean[] = []
+      for (const minutes of [1, 2, 3, 4]) begun.push(await another({ expiresAtMs: NOW + minutes * MINUTE }, NOW))
+      expect(begun).toEqual([true, true, true, false])
+      expect(await another({ siteId: await createSite() }, NOW)).toBe(true)
+      expect([await another({}, NOW + MINUTE - 1), await another({}, NOW + MINUTE), await another({}, NOW + MINUTE)]).toEqual([
+        false,
+        true,
+        false,
+      ])
+    })
     it('comes back as it was begun', async () => {
       const signIn = await bind({ requestedScope: ['orders:read'] as never, clientStateSealed: 'sealed' })
       const tried = await store().trySignIn(signIn.stateSha256, signIn.browserSha256, 10, NOW)

@@ -8,6 +8,7 @@ import { repeatedClaims } from './0007-repeated-claims.ts'
 import { writeProbe } from './0008-write-probe.ts'
 import { siteHosts } from './0009-site-hosts.ts'
 import { rowMacs } from './0010-row-macs.ts'
+import { openSignIns } from './0011-open-sign-ins.ts'
 import type { Migration } from './migration.ts'
 
 /** In order, numbered from 1 without holes. */
@@ -22,4 +23,5 @@ export const migrations: readonly Migration[] = [
   writeProbe,
   siteHosts,
   rowMacs,
+  openSignIns,
 ]

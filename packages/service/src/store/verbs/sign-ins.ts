@@ -13,7 +13,8 @@ import { isRevoked, lockChain } from './tokens.ts'
  */
 const GOES_ON = `status IN ('open', 'presented')`
 
-export function* createSignIn(signIn: NewSignIn): Program<void> {
+export function* createSignIn(signIn: NewSignIn, limit?: Parameters<Store['createSignIn']>[1]): Program<boolean> {
+  if (limit !== undefined && (yield* hasOpenSignIns(signIn.siteId, limit))) return false
   yield* insertRow('sign_ins', {
     state_sha256: signIn.stateSha256,
     site_id: signIn.siteId,
@@ -26,6 +27,17 @@ export function* createSignIn(signIn: NewSignIn): Program<void> {
     expires_at: signIn.expiresAtMs,
   })
   if (signIn.clientStateSealed !== undefined) yield* requireMasterKey(signIn.clientStateSealed)
+  return true
+}
+
+function* hasOpenSignIns(siteId: SiteId, { nowMs, openMax }: { nowMs: number; openMax: number }): Program<boolean> {
+  const last = yield* row(
+    `SELECT 1 AS there FROM sign_ins WHERE site_id = $1 AND expires_at > $2 LIMIT 1 OFFSET $3`,
+    siteId,
+    nowMs,
+    openMax - 1,
+  )
+  return last !== undefined
 }
 
 export function* openSignIn(

@@ -40,6 +40,16 @@ forEachSharedStore('/auth/sdk-request', (open) => {
     expect(JSON.stringify(kept)).not.toContain('very secret')
   })
 
+  it('429 when the site has too many sign-ins open, and says when to try again (S7, A169)', async () => {
+    const { send, request, node } = await openHosted(open())
+    Object.assign(node.deps.config, { openSignInsMax: 2 })
+    const start = () => send('POST', '/auth/sdk-request', { json: request })
+    expect([(await start()).status, (await start()).status]).toEqual([201, 201])
+    const { status, json, headers } = await start()
+    expect([status, json.code, headers['retry-after']]).toEqual([429, 'rate_limited', '60'])
+    expect(headers['ratelimit-policy']).toBe('"open_sign_ins";q=2;w=600')
+  })
+
   describe('400', () => {
     it('site_unknown for a site that does not exist', async () => {
       const { send, request } = await openHosted(open())
