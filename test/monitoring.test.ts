@@ -13,7 +13,7 @@ const read = (file: string) => readFileSync(join(import.meta.dirname, '..', file
 async function metricsOfANode(): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
   const meters = createMeters()
   meters.watchView(() => ({ ageMs: 0, position: 0 }))
-  meters.watchFeeds(() => ({ streams: 0, lag: 0 }))
+  meters.watchFeeds(() => ({ streams: 0, lag: 0, silent: 0 }))
   meters.watchAlarms(() => ({ isWritable: true, isRolledBack: false, isHeadFileFailing: false, clockDifferenceMs: 0 }))
   meters.cursorAhead()
   meters.watchWebhooks(async () => ({ pending: 0, failed: 0, disabled: 0, oldestPendingSeconds: 0 }))

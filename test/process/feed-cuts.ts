@@ -184,6 +184,7 @@ function follow(name: string, port: number, { dev, forgetsCursor = false, trusts
     siteId: dev.site_id,
     apiKey: dev.site_key,
     verifierId: name,
+    instance: { instanceId: `${name}-1`, ageMsMax: 30_000, failsOpen: false },
     clock: systemClock,
     fetch: (url, init) => {
       const headers = new Headers(init.headers)

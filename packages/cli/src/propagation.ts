@@ -8,8 +8,18 @@ import type { Speaker } from './speaker.ts'
 interface Propagation {
   readonly connected: number
   readonly acknowledged: number
+  readonly expected: number
   readonly elapsed_ms: number
-  readonly laggards: readonly { readonly verifier_id: string; readonly seq: number }[]
+  readonly committed_at: string
+  readonly denied_everywhere_at: string | null
+  readonly laggards: readonly (Named & { readonly seq: number })[]
+  readonly verifiers: readonly (Named & { readonly state: string; readonly seq: number; readonly rejects_from: string | null })[]
+  readonly exceptions: readonly Named[]
+}
+
+interface Named {
+  readonly verifier_id: string
+  readonly instance_id: string | null
 }
 
 /** What a revocation answers with, as far as it is shown here. */
@@ -66,7 +76,7 @@ export async function withReceipt<Answer extends Revoked>(
   }
 }
 
-/** Looks at the receipt again and again until every connected verifier has applied the entry, or the time is over. Answers with the last one. */
+/** Reads the receipt until every connected verifier that is not silent has acknowledged the entry, or the time is over. Returns the last one. */
 async function watchPropagation(
   client: Pick<Client, 'propagationReceipt'>,
   { site_id, seq }: { readonly site_id: string; readonly seq: number },
@@ -75,11 +85,12 @@ async function watchPropagation(
 ): Promise<Propagation> {
   const endMs = performance.now() + waitSeconds * 1000
   for (;;) {
-    const { connected, acknowledged, elapsed_ms, laggards } = await client.propagationReceipt({ site_id, seq })
-    at.progress(`${acknowledged} of ${connected} verifiers, ${Math.round(elapsed_ms)} ms`)
-    if (acknowledged >= connected || performance.now() >= endMs) {
+    const { epoch: _, seq: __, ...receipt } = await client.propagationReceipt({ site_id, seq })
+    at.progress(`${receipt.acknowledged} of ${receipt.connected} verifiers, ${Math.round(receipt.elapsed_ms)} ms`)
+    const isAwaited = receipt.verifiers.some(({ state }) => state === 'waiting')
+    if (!isAwaited || performance.now() >= endMs) {
       at.progress(undefined)
-      return { connected, acknowledged, elapsed_ms, laggards }
+      return receipt
     }
     await new Promise((resolve) => setTimeout(resolve, LOOK_MS))
   }
@@ -95,7 +106,8 @@ export function revokedText(what: string, revoked: Revoked): string {
     ['tokens', tokens_revoked],
     ['log', `${epoch}.${seq}`],
     ['applied by', propagation && receiptText(propagation)],
-    ['behind', propagation && propagation.laggards.length > 0 ? laggardsText(propagation) : undefined],
+    ...(propagation === undefined ? [] : missingFacts(propagation)),
+    ['denied everywhere', propagation && deniedText(propagation)],
   ])
 }
 
@@ -104,11 +116,40 @@ function receiptText({ connected, acknowledged, elapsed_ms }: Propagation): stri
   return `${acknowledged} of ${connected} verifiers, ${Math.round(elapsed_ms)} ms`
 }
 
-function laggardsText({ laggards }: Propagation): string {
-  return laggards.map(({ verifier_id, seq }) => `${visible(verifier_id)} (at ${seq})`).join(', ')
+/** One line for each verifier that has not acknowledged. */
+function missingFacts({ verifiers }: Propagation): [string, string][] {
+  return verifiers
+    .filter(({ state }) => state !== 'acknowledged')
+    .map((verifier) => [STATES[verifier.state] ?? verifier.state, missingText(verifier)])
 }
 
-/** 3 when it was waited for and somebody has not confirmed: the revocation stands, but who knows of it was the question. */
+const STATES: Readonly<Record<string, string>> = { waiting: 'waiting for', silent: 'silent', not_connected: 'not connected' }
+
+function missingText(verifier: Propagation['verifiers'][number]): string {
+  const { seq, rejects_from, state } = verifier
+  if (state === 'not_connected') return `${nameText(verifier)}, rejects all from ${rejects_from ?? 'an unknown time'}`
+  const rejects = rejects_from === null ? '' : `, rejects from ${rejects_from}`
+  return `${nameText(verifier)} at ${seq}${rejects}`
+}
+
+function nameText({ verifier_id, instance_id }: Named): string {
+  return verifier_id === instance_id || instance_id === null
+    ? visible(verifier_id)
+    : `${visible(verifier_id)} ${shortInstance(instance_id)}`
+}
+
+/** The beginning of an instance id, which is enough to tell a few apart. */
+export function shortInstance(instanceId: string | null): string | null {
+  return instanceId === null ? null : visible(instanceId.slice(0, 8))
+}
+
+function deniedText({ denied_everywhere_at, exceptions }: Propagation): string {
+  if (denied_everywhere_at === null) return `unknown: ${exceptions.map(nameText).join(', ')} fails open`
+  const inSeconds = Math.ceil((Date.parse(denied_everywhere_at) - Date.now()) / 1000)
+  return inSeconds <= 0 ? `since ${denied_everywhere_at}` : `from ${denied_everywhere_at}, in ${inSeconds} s`
+}
+
+/** 3 when the caller waited and a connected verifier has not acknowledged. The revocation is in force all the same. */
 export function propagationExit({ propagation }: Revoked, waitSeconds: number | undefined): ExitCode {
   if (waitSeconds === undefined) return 0
   return propagation !== undefined && propagation.acknowledged >= propagation.connected ? 0 : 3

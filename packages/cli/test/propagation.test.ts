@@ -54,7 +54,7 @@ test('one that does not confirm is named, and the command ends with 3; the revoc
   const { code, out } = await home.run(['revoke-user', ppid, '--yes', '--wait', '1'])
   expect(code).toBe(3)
   expect(out).toMatch(/^applied by +1 of 2 verifiers, \d+ ms$/m)
-  expect(out).toMatch(/^behind +silent \(at \d+\)$/m)
+  expect(out).toMatch(/^waiting for +silent at \d+$/m)
   expect((await home.run(['revoke-user', ppid, '--yes', '--json'])).json()).toMatchObject({ already_revoked: true })
 })
 
@@ -70,19 +70,32 @@ test('verifiers lists who follows the site, and how far behind', async () => {
   await home.run(['revoke-user', somebody(), '--yes', '--wait', '1'])
   const { code, out } = await home.run(['verifiers'])
   expect(code).toBe(0)
-  expect(out).toMatch(/^VERIFIER +APPLIED +LAG +CONNECTED +ACKNOWLEDGED$/m)
-  expect(out).toMatch(/^guard-1 +\d+ +0 +20/m)
-  expect(out).toMatch(/^silent +0 +[1-9]\d* +20\S+ +-$/m)
+  expect(out).toMatch(/^VERIFIER +INSTANCE +STATE +APPLIED +LAG +BOUND +HEARD$/m)
+  expect(out).toMatch(/^guard-1 +[0-9a-f]{8} +connected +\d+ +0 +30 s +\d+ s ago$/m)
+  expect(out).toMatch(/^silent +- +connected +0 +[1-9]\d* +- +-$/m)
+  for (const line of out.split('\n')) expect(line.length).toBeLessThanOrEqual(80)
   expectAnswer('list_verifiers', (await home.run(['verifiers', '--json'])).json())
 })
 
-test('watch counts the others, and is itself counted while it runs', async () => {
+test('a receipt says from when on the user is denied everywhere, in 80 columns', async () => {
+  const guard = await openGuard('guard-1')
+  const [first, second] = [await home.run(['revoke-user', somebody(), '--yes', '--wait', '10']), await openGuard('guard-1')]
+  expect(first.out).toMatch(/^denied everywhere +(since \S+Z|from \S+Z, in \d+ s)$/m)
+  await second.close()
+  await guard.close()
+  const closed = await home.run(['revoke-user', somebody(), '--yes', '--wait', '10'])
+  expect(closed.out).toMatch(/^applied by +no verifier is connected$/m)
+  expect(closed.out).not.toMatch(/not connected {2}/)
+  for (const line of `${first.out}\n${closed.out}`.split('\n')) expect(line.length).toBeLessThanOrEqual(80)
+})
+
+test('watch counts the verifiers, and receipts do not count it', async () => {
   await openGuard('guard-1')
   const watching = start(['watch'], { cwd: home.directory })
   await watching.until('1 verifier, none behind')
   const { code, out } = await home.run(['revoke-user', somebody(), '--yes', '--wait', '10'])
   expect(code).toBe(0)
-  expect(out).toMatch(/^applied by +2 of 2 verifiers/m)
+  expect(out).toMatch(/^applied by +1 of 1 verifiers/m)
   await watching.until('user.revoked')
   watching.kill('SIGINT')
   expect((await watching.ended).code).toBe(0)

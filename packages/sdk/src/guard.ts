@@ -80,9 +80,10 @@ class NonceFault extends Error {
 
 /** Makes a guard; no I/O happens before its first use. Throws a TypeError that names every option that is wrong. */
 export function createGuard(options: GuardOptions): Guard {
-  const { baseUrl, siteId, ageMsMax, failsOpen, verifierId, nonceStore, feedKeys, onStateChange, ...rest } = readGuardOptions(options)
+  const { baseUrl, siteId, ageMsMax, failsOpen, verifierId, instanceId, nonceStore, feedKeys, onStateChange, ...rest } =
+    readGuardOptions(options)
   const clock = createTurnClock(rest.clock)
-  const service = createService({ ...rest, baseUrl, siteId, verifierId, clock })
+  const service = createService({ ...rest, baseUrl, siteId, verifierId, instance: { instanceId, ageMsMax, failsOpen }, clock })
   const keys = createFeedKeys({ pinned: feedKeys, discovery: service.discovery, clock })
   const client = createViewClient({ siteId, service, keys, clock, onChange: () => settle() })
   const closing = new AbortController()
@@ -225,7 +226,8 @@ export function createGuard(options: GuardOptions): Guard {
       ...(client.fork && { fork: client.fork }),
       connection: client.connection,
       ...(problem && { problem }),
-      verifierId,
+      verifierId: verifierId ?? instanceId,
+      instanceId,
     }
   }
 

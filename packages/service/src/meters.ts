@@ -20,7 +20,7 @@ export interface Meters {
   /** A verifier asked for entries of this epoch beyond the end of the log, and had no proof that they exist. */
   cursorAhead(): void
   /** Who follows the feeds of this node; asked whenever somebody looks. */
-  watchFeeds(ask: () => { readonly streams: number; readonly lag: number }): void
+  watchFeeds(ask: () => { readonly streams: number; readonly lag: number; readonly silent: number }): void
   /** What may be wrong with this node or its store; asked whenever metrics are read. */
   watchAlarms(ask: () => Alarms): void
   /** Everything in the text format of Prometheus. */
@@ -54,7 +54,8 @@ export function createMeters(): Meters {
   const verdicts = openTally(registry, 'countersign_verdicts_total', verdictHelp, ['site_id', 'presented', 'outcome'])
   const seconds = openTimings(registry, 'countersign_request_seconds', 'Time from the request to its answer, by endpoint.', 'endpoint')
   const attempts = openTally(registry, 'countersign_webhook_attempts_total', 'Attempts to send to webhooks, by outcome.', ['outcome'])
-  const endHelp = 'Connections to feeds that are over, by reason: slow ones were dropped for not reading.'
+  const endHelp =
+    'Connections to feeds that are over, by reason: slow ones were dropped for not reading, silent ones for not acknowledging.'
   const streamEnds = openTally(registry, 'countersign_feed_streams_ended_total', endHelp, ['reason'])
   const aheadHelp = 'Verifiers that asked for entries beyond the end of the log, without a signed head that proves them.'
   const cursorsAhead = openTally(registry, 'countersign_feed_cursors_ahead_total', aheadHelp, [])
@@ -88,6 +89,8 @@ export function createMeters(): Meters {
     watchFeeds(ask) {
       gauge('countersign_feed_streams', 'Connections of this node that follow a feed.', () => ask().streams)
       gauge('countersign_feed_lag_entries', 'How many entries the slowest verifier of this node has not acknowledged.', () => ask().lag)
+      const silentHelp = 'Verifiers with a stream on this node that have not acknowledged anything for 15 seconds.'
+      gauge('countersign_feed_silent_verifiers', silentHelp, () => ask().silent)
     },
     watchAlarms(ask) {
       const flag = (is: boolean) => (is ? 1 : 0)

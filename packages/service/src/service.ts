@@ -7,12 +7,14 @@ import type { Deps } from './deps.ts'
 import { createDidWebFetcher } from './did-web/fetch-document.ts'
 import { startIssuerRefresh } from './did-web/refresh-issuers.ts'
 import { openFeeds } from './feed/feeds.ts'
+import { createHeadAges } from './feed/head-ages.ts'
 import { createSnapshots } from './feed/snapshots.ts'
 import { openVerifiers } from './feed/verifiers.ts'
 import { createPaces, type Paces } from './http/rate-limit.ts'
 import { createApiKeys } from './keys/api-keys.ts'
 import { openServiceKeys } from './keys/service-keys.ts'
 import { openClock } from './log/clock.ts'
+import { openCommitTimes } from './log/commit-times.ts'
 import { openLiveViews } from './log/live-views.ts'
 import { createSeenCredentials } from './log/seen-credentials.ts'
 import { createStoreNonces } from './log/store-nonces.ts'
@@ -82,7 +84,14 @@ export async function openService(config: Config, options: OpenServiceOptions): 
       const { oldestPendingAtMs, ...load } = await store.webhookLoad()
       return { ...load, oldestPendingSeconds: oldestPendingAtMs === undefined ? 0 : (clock.nowMs() - oldestPendingAtMs) / 1000 }
     })
-    const verifiers = keep(openVerifiers({ store, clock, log, onEnd: meters.streamEnded }))
+    const commits = keep(openCommitTimes({ store, views, clock, log }))
+    const { viewAgeMsMax } = config
+    const ages = createHeadAges(store, views)
+    const verifiers = keep(await openVerifiers({ store, clock, log, commits, viewAgeMsMax, onEnd: meters.streamEnded }))
+    views.follow({ applied: () => verifiers.applied(views.position), lost: () => undefined })
+    // Receipts of other nodes count this one from now on, so it must not give out heads that are older than that.
+    if (views.readiness().ready) await views.reached(await store.logPosition())
+    verifiers.applied(views.position)
     const deps: Deps = {
       config,
       store,
@@ -95,8 +104,8 @@ export async function openService(config: Config, options: OpenServiceOptions): 
       tokens: createTokenFinder(store),
       seen: keep(createSeenCredentials({ store, nowMs: () => clock.nowMs(), log })),
       didWeb: createDidWebFetcher({ allowLoopback: config.mode === 'development' }),
-      snapshots: createSnapshots({ store, views, clock, keys }),
-      feeds: keep(openFeeds({ store, views, clock, keys, watcher: verifiers, log })),
+      snapshots: createSnapshots({ store, views, clock, keys, ages, watcher: verifiers }),
+      feeds: keep(openFeeds({ store, views, clock, keys, ages, watcher: verifiers, log })),
       verifiers,
       meters,
       log,
@@ -104,6 +113,7 @@ export async function openService(config: Config, options: OpenServiceOptions): 
     meters.watchFeeds(() => ({
       streams: deps.feeds.size,
       lag: verifiers.lag((siteId) => views.view(siteId)?.head.seq ?? 0),
+      silent: verifiers.silent,
     }))
     keep(await openKeyUpkeep(deps))
     keep(startIssuerRefresh(deps))

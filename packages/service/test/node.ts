@@ -31,6 +31,19 @@ import { type Store, StoreUnavailable } from '../src/store/store.ts'
 import { ClockDouble, quiet } from './log/log-double.ts'
 import { issued as issuedBy, NOW, newParty, type Party } from './party.ts'
 
+/** Of a site without verifiers. */
+const NO_RECEIPT = {
+  connected: 0,
+  acknowledged: 0,
+  expected: 0,
+  elapsedMs: 0,
+  committedAtMs: 0,
+  deniedEverywhereAtMs: 0,
+  laggards: [],
+  verifiers: [],
+  exceptions: [],
+}
+
 export const A = 'a.example' as SiteId
 export const NOWHERE = 'nowhere.example' as SiteId
 const ALL: readonly Permission[] = [
@@ -128,7 +141,7 @@ export async function openNode(
     seen: createSeenCredentials({ store, nowMs: () => clock.nowMs(), log: quiet, delayMs: 3_600_000 }),
     meters: { verdict: () => {} },
     feeds: { close: async () => {}, dropKey: () => {} },
-    verifiers: { close: async () => {}, receipt: async () => ({ connected: 0, acknowledged: 0, elapsedMs: 0, laggards: [] }) },
+    verifiers: { close: async () => {}, receipt: async () => NO_RECEIPT },
     log: quiet,
   } as unknown as Deps
 

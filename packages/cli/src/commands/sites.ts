@@ -18,6 +18,7 @@ const MEMBERS: readonly Option[] = [
   ['--bearer <mode>', 'on or off: whether bearer tokens are taken'],
   ['--holder-proof <mode>', 'optional or required: whether every request needs a holder proof'],
   ['--credential-ttl-seconds-max <n>', 'the longest life that a credential may have here'],
+  ['--max-staleness-seconds-max <n>', 'the longest that a guard accepts without a newer signed head, 5 to 3600'],
 ]
 
 interface Site {
@@ -28,6 +29,7 @@ interface Site {
   readonly bearer: string
   readonly holder_proof: string
   readonly credential_ttl_seconds_max: number | null
+  readonly max_staleness_seconds_max: number
   readonly created_at: string
 }
 
@@ -116,6 +118,7 @@ export const sites: Group = {
 function membersOf(given: Given) {
   const [name, bearer, holderProof] = [given.text('name'), given.text('bearer'), given.text('holder-proof')]
   const ttl = given.integer('credential-ttl-seconds-max', { min: 1, max: TTL_MAX })
+  const staleness = given.integer('max-staleness-seconds-max', { min: 5, max: 3600 })
   const urls = given.list('return-urls')
   const hosts = given.list('hosts')
   return {
@@ -125,5 +128,6 @@ function membersOf(given: Given) {
     ...(bearer === undefined ? {} : { bearer: oneOf('bearer', bearer, ['on', 'off'] as const) }),
     ...(holderProof === undefined ? {} : { holder_proof: oneOf('holder-proof', holderProof, ['optional', 'required'] as const) }),
     ...(ttl === undefined ? {} : { credential_ttl_seconds_max: ttl }),
+    ...(staleness === undefined ? {} : { max_staleness_seconds_max: staleness }),
   }
 }

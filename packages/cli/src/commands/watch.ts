@@ -20,7 +20,7 @@ export const watch: Verb = {
     ['countersign watch --after k3v9x2q7.0 --count 10', 'the first ten entries of the log'],
   ],
   about: [
-    'Follows the feed as a verifier does: every entry is checked against the one before it and acknowledged, so a receipt counts this program while it runs. Needs a key with feed:read; with site:admin it also shows how many verifiers follow the site and how far behind they are. The lag of an entry is from its time in the log to its arrival, by the two clocks. Ends with Ctrl-C.',
+    'Observes the feed: every entry is checked against the one before it. Receipts do not count this program. Needs a key with feed:read; with site:admin it also shows how many verifiers follow the site and how far behind they are. The lag of an entry is from its time in the log to its arrival, by the two clocks. Ends with Ctrl-C.',
   ],
   async run(given, at) {
     const countMax = given.integer('count', { min: 1, max: 1_000_000_000 }) ?? Number.POSITIVE_INFINITY
@@ -29,11 +29,10 @@ export const watch: Verb = {
       import('../feed/load-site.ts'),
       import('../feed/follow-feed.ts'),
     ])
-    const verifierId = `watch-${globalThis.crypto.randomUUID().slice(0, 8)}`
-    const service = feedService(place, verifierId)
+    const service = feedService(place)
     const from = cursorOf(given) ?? (await loadSite(place)).head
     const stop = untilStopped()
-    const crowd = watchVerifiers(place, verifierId, at, stop.signal)
+    const crowd = watchVerifiers(place, at, stop.signal)
     let count = 0
     try {
       for await (const news of followFeed(service, from, stop.signal)) {
@@ -92,7 +91,7 @@ function settingsText(body: object): string {
 }
 
 /** The line below the entries: who follows the site, and how far. Silent for a key that may not ask. */
-function watchVerifiers(place: Place & { readonly client: Client }, ownId: string, at: Terminal, signal: AbortSignal) {
+function watchVerifiers(place: Place & { readonly client: Client }, at: Terminal, signal: AbortSignal) {
   let line = ''
   let provenAtMs: number | undefined
   let provenSeq = 0
@@ -102,8 +101,7 @@ function watchVerifiers(place: Place & { readonly client: Client }, ownId: strin
     at.progress([line, proof].filter((part) => part !== '').join(' · '))
   }
   const look = async () => {
-    const { items } = await place.client.listVerifiers({ site_id: requireSite(place), limit: 200 })
-    const others = items.filter(({ verifier_id }) => verifier_id !== ownId)
+    const { items: others } = await place.client.listVerifiers({ site_id: requireSite(place), limit: 200 })
     const behind = others.filter(({ lag }) => lag > 0)
     const lagMax = Math.max(0, ...others.map(({ lag }) => lag))
     const text = `${others.length} ${others.length === 1 ? 'verifier' : 'verifiers'}, ${behind.length === 0 ? 'none behind' : `${behind.length} behind, the slowest by ${lagMax}`}`

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import { checkHeartbeat, parseHeartbeat } from '@countersign/core'
 import { systemClock } from '@countersign/sdk'
 import { createFeedKeys, createSseReader } from '@countersign/sdk/feed'
@@ -10,9 +9,6 @@ const HEARTBEATS_MS_MAX = 9000
 const HEARTBEATS = 2
 const AGE_MS_MAX = 10_000
 
-/** How this program calls itself when it follows a feed only to see whether it comes through. */
-export const DOCTOR = 'countersign-doctor'
-
 const BUFFERED =
   'Something on the way keeps the stream back: nginx proxy_buffering off and no gzip for text/event-stream; Caddy flush_interval -1; Apache SetEnv proxy-sendchunked 1; a CDN has to be told not to cache or transform it'
 
@@ -22,17 +18,11 @@ export async function checkFeed({ baseUrl, apiKey, siteId }: Target): Promise<re
   const stop = new AbortController()
   const timer = setTimeout(() => stop.abort(), HEARTBEATS_MS_MAX)
   const heard: { readonly value: unknown; readonly atMs: number }[] = []
-  const feed = `${baseUrl}/api/sites/${siteId}/feed`
-  const caller = { 'x-api-key': apiKey, 'x-verifier-id': `${DOCTOR}-${randomUUID().slice(0, 8)}` }
-  // While it listens it is one of those that a receipt counts, so it confirms like them. It knows nothing that it could apply.
-  const confirm = async (value: unknown) => {
-    const head = parseHeartbeat(value)
-    const body = JSON.stringify({ epoch: head?.epoch, seq: head?.seq })
-    await fetch(`${feed}/ack`, { method: 'POST', headers: { ...caller, 'content-type': 'application/json' }, body, signal: stop.signal })
-  }
+  // Receipts do not count an observer.
+  const feed = `${baseUrl}/api/sites/${siteId}/feed?observe=1`
   try {
     const response = await fetch(feed, {
-      headers: { ...caller, accept: 'text/event-stream', 'feed-version': '1' },
+      headers: { 'x-api-key': apiKey, accept: 'text/event-stream', 'feed-version': '1' },
       redirect: 'manual',
       signal: stop.signal,
     })
@@ -44,7 +34,6 @@ export async function checkFeed({ baseUrl, apiKey, siteId }: Target): Promise<re
         if (event !== 'heartbeat') continue
         const value: unknown = JSON.parse(data)
         heard.push({ value, atMs: Date.now() })
-        confirm(value).catch(() => undefined)
       }
       if (heard.length >= HEARTBEATS) break
     }

@@ -1,6 +1,6 @@
 import { checkEntry, checkHeartbeat, type Entry, parseEntry, parseHeartbeat } from '@countersign/core'
 import { systemClock } from '@countersign/sdk'
-import { createAcknowledger, createFeedKeys, createSseReader, type Service, ServiceFault, type SseEvent } from '@countersign/sdk/feed'
+import { createFeedKeys, createSseReader, type Service, ServiceFault, type SseEvent } from '@countersign/sdk/feed'
 import { pause } from '../pause.ts'
 
 /** How far the log has been read. The hash is unknown where somebody else says where to begin. */
@@ -26,46 +26,38 @@ const WAIT_MS = 1000
 const WAIT_MS_MAX = 10_000
 
 /**
- * Follows the log of a site from a place in it until `signal` fires, over as many connections as that takes. Every entry is checked against the one
- * before it, and acknowledged once it was taken. Throws a `NotTheLog` when it does not fit, and a `ServiceFault` when the service refuses.
+ * Follows the log of a site from a position until `signal` fires, over as many connections as that takes. Every entry is checked against the one
+ * before it. Throws a `NotTheLog` when it does not fit, and a `ServiceFault` when the service refuses.
  */
 export async function* followFeed(service: Service, from: Cursor, signal: AbortSignal): AsyncGenerator<News, void> {
   const keys = createFeedKeys({ pinned: undefined, discovery: service.discovery, clock: systemClock })
-  const acks = createAcknowledger((head) => service.acknowledge(head, signal), systemClock)
   let cursor = from
   let failures = 0
-  try {
-    while (!signal.aborted) {
-      try {
-        const chunks = await service.feed(`${cursor.epoch}.${cursor.seq}`, signal)
-        yield { kind: 'connected' }
-        acks.renew()
-        acks.note(cursor)
-        const reader = createSseReader()
-        for await (const chunk of chunks) {
-          for (const event of reader.push(chunk)) {
-            const news = event.event === 'heartbeat' ? await heard(event) : await entryOf(event, cursor)
-            if (news === undefined) continue
-            failures = 0
-            if (news.kind === 'entry') {
-              const { epoch, seq, hash } = news.entry
-              cursor = { epoch, seq, hash }
-            }
-            yield news
+  while (!signal.aborted) {
+    try {
+      const chunks = await service.feed(`${cursor.epoch}.${cursor.seq}`, signal)
+      yield { kind: 'connected' }
+      const reader = createSseReader()
+      for await (const chunk of chunks) {
+        for (const event of reader.push(chunk)) {
+          const news = event.event === 'heartbeat' ? await heard(event) : await entryOf(event, cursor)
+          if (news === undefined) continue
+          failures = 0
+          if (news.kind === 'entry') {
+            const { epoch, seq, hash } = news.entry
+            cursor = { epoch, seq, hash }
           }
-          acks.note(cursor)
+          yield news
         }
-        throw new ServiceFault('ended', 'the service has ended the stream')
-      } catch (fault) {
-        if (signal.aborted) return
-        if (!(fault instanceof ServiceFault) || isFinal(fault)) throw fault
-        const waitMs = fault.retryAfterMs ?? Math.min(WAIT_MS * 2 ** failures++, WAIT_MS_MAX)
-        yield { kind: 'lost', why: fault.message, waitMs }
-        await pause(waitMs, signal)
       }
+      throw new ServiceFault('ended', 'the service has ended the stream')
+    } catch (fault) {
+      if (signal.aborted) return
+      if (!(fault instanceof ServiceFault) || isFinal(fault)) throw fault
+      const waitMs = fault.retryAfterMs ?? Math.min(WAIT_MS * 2 ** failures++, WAIT_MS_MAX)
+      yield { kind: 'lost', why: fault.message, waitMs }
+      await pause(waitMs, signal)
     }
-  } finally {
-    acks.close()
   }
 
   async function heard({ data }: SseEvent): Promise<News | undefined> {

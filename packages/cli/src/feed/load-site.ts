@@ -7,7 +7,7 @@ import { type Place, requireSite } from '../connection.ts'
 /** All that a verifier of the site knows at this moment, from a signed snapshot. Throws a `Failure` when it cannot be had or is not signed. */
 export async function loadSite(place: Place): Promise<SiteView> {
   const view = createSiteView({ siteId: readSiteId(requireSite(place)) })
-  const service = feedService(place, 'countersign-verify')
+  const service = feedService(place)
   const keys = createFeedKeys({ pinned: undefined, discovery: service.discovery, clock: systemClock })
   const { signal } = new AbortController()
   const received = systemClock.read()
@@ -24,8 +24,8 @@ export async function loadSite(place: Place): Promise<SiteView> {
   }
 }
 
-/** The calls of somebody who follows the log of a site. Throws a `Misuse` without a key. */
-export function feedService(place: Place, verifierId: string): Service {
+/** The calls of a tool that observes the log of a site, so that receipts do not count it. Throws a `Failure` without a key. */
+export function feedService(place: Place): Service {
   const { baseUrl, apiKey } = place
   if (apiKey === undefined)
     throw new Failure('api_key_missing', 'Set COUNTERSIGN_API_KEY or COUNTERSIGN_API_KEY_FILE, to a key with feed:read.', 4)
@@ -33,7 +33,7 @@ export function feedService(place: Place, verifierId: string): Service {
     baseUrl: baseUrl.replace(/\/+$/, ''),
     siteId: requireSite(place),
     apiKey,
-    verifierId,
+    instance: undefined,
     fetch: globalThis.fetch,
     clock: systemClock,
   })

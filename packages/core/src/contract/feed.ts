@@ -1,17 +1,30 @@
 import * as z from 'zod'
 import { endpoint } from './endpoint.ts'
 import { feedEventDataSchema, snapshotLineSchema } from './events.ts'
-import { epoch, feedCursor, integerParameter, seq, siteId } from './fields.ts'
-import { feedVersionHeaders, lastEventHeaders, verifierHeaders } from './headers.ts'
+import { epoch, feedCursor, integerParameter, seq, siteId, time } from './fields.ts'
+import { feedVersionHeaders, lastEventHeaders, verifierHeaders, verifierPromiseHeaders } from './headers.ts'
 import { propagationSchema } from './revocation.ts'
 
 const params = z.strictObject({ site_id: siteId })
 
+const observe = z
+  .literal('1')
+  .optional()
+  .meta({ description: 'The caller decides nothing by what it reads, so receipts do not count it. At most 20 streams per key.' })
+
 export const feedQuerySchema = z.strictObject({
   after: feedCursor.optional().meta({ description: 'epoch.seq of the last entry applied. Default: the head.' }),
+  observe,
 })
 
-export const feedAckRequestSchema = z.strictObject({ epoch, seq })
+export const snapshotQuerySchema = z.strictObject({ observe })
+
+export const feedAckRequestSchema = z.strictObject({
+  epoch,
+  seq: seq.meta({ description: 'The last head that the verifier has proven.' }),
+  sent_at: time.optional().meta({ description: 'The wall clock of the verifier. The service reports clocks that disagree.' }),
+  closed: z.literal(true).optional().meta({ description: 'The instance rejects everything from now on: its lease ends.' }),
+})
 export type FeedAckRequest = z.input<typeof feedAckRequestSchema>
 
 export const propagationQuerySchema = z.strictObject({ seq: integerParameter(1, Number.MAX_SAFE_INTEGER) })
@@ -30,7 +43,11 @@ export const feedEndpoints = {
     auth: 'api_key',
     permissions: ['feed:read'],
     rateLimit: 'caller',
-    request: { params, headers: z.object(feedVersionHeaders) },
+    request: {
+      params,
+      query: snapshotQuerySchema,
+      headers: z.object({ ...verifierHeaders, ...verifierPromiseHeaders, ...feedVersionHeaders }),
+    },
     answers: { 200: { description: 'The lines.', body: snapshotLineSchema, mediaType: 'application/x-ndjson' } },
     problems: ['revocation_view_stale', 'store_unavailable'],
     noStore: true,
@@ -45,14 +62,19 @@ export const feedEndpoints = {
     auth: 'api_key',
     permissions: ['feed:read'],
     rateLimit: 'caller',
-    request: { params, query: feedQuerySchema, headers: z.object({ ...lastEventHeaders, ...verifierHeaders, ...feedVersionHeaders }) },
+    request: {
+      params,
+      query: feedQuerySchema,
+      headers: z.object({ ...lastEventHeaders, ...verifierHeaders, ...verifierPromiseHeaders, ...feedVersionHeaders }),
+    },
     answers: {
       200: {
         description: 'The stream. It goes on until somebody closes it; retry says when to come back then.',
         body: feedEventDataSchema,
         mediaType: 'text/event-stream',
         headers: {
-          'X-Verifier-Id': 'The name that the connection goes by: the one it gave itself, or one of its own to acknowledge with.',
+          'X-Verifier-Id':
+            'The name of the connection: its X-Verifier-Id, else its instance, else one that was made for it to acknowledge with.',
         },
       },
     },
@@ -62,7 +84,9 @@ export const feedEndpoints = {
   acknowledge: endpoint({
     method: 'POST',
     path: '/api/sites/{site_id}/feed/ack',
-    summary: 'A verifier says how far it has applied the log',
+    summary: 'Acknowledge the log up to a proven head',
+    description:
+      'A verifier acknowledges every five seconds. An acknowledgement counts for the instance in X-Verifier-Instance under the same API key, without one for the reader of that name.',
     tag: 'feed',
     auth: 'api_key',
     permissions: ['feed:read'],

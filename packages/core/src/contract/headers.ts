@@ -13,6 +13,9 @@ export const headerNames = Object.freeze({
   prefer: 'prefer',
   preferenceApplied: 'preference-applied',
   verifierId: 'x-verifier-id',
+  verifierInstance: 'x-verifier-instance',
+  verifierStaleness: 'x-verifier-max-staleness',
+  verifierFailOpen: 'x-verifier-fail-open',
   feedVersion: 'feed-version',
   lastEventId: 'last-event-id',
   retryAfter: 'retry-after',
@@ -52,22 +55,45 @@ export const preferHeaders = {
     .string()
     .optional()
     .meta({
-      description: `wait=N (RFC 7240), N up to ${limits.wait_seconds_max}: hold the answer until every connected verifier has applied it.`,
+      description: `wait=N (RFC 7240), N up to ${limits.wait_seconds_max}: hold the answer until every connected verifier that is not silent has acknowledged it. With denied-everywhere as well: until denied_everywhere_at has passed.`,
     }),
 }
 
 /** Of the answer to a revocation. */
-export const preferenceHeaders = { 'Preference-Applied': 'wait=N, when a preference was applied.' }
+export const preferenceHeaders = {
+  'Preference-Applied': 'wait=N, when a preference was applied; followed by denied-everywhere when that was awaited.',
+}
 
+const verifierName = z
+  .string()
+  .regex(
+    new RegExp(`^[A-Za-z0-9_-]{1,${limits.verifier_id_chars_max}}$`),
+    `must be 1 to ${limits.verifier_id_chars_max} of A-Z a-z 0-9 _ -`,
+  )
+  .optional()
+
+/** Which verifier is calling. */
 export const verifierHeaders = {
-  'x-verifier-id': z
+  'x-verifier-id': verifierName.meta({ description: 'The configured name of the verifier. Several processes may share it.' }),
+  'x-verifier-instance': verifierName.meta({
+    description: 'A random id of this verifier process. Receipts count each instance, and an acknowledgement is for its own instance only.',
+  }),
+}
+
+/** What a verifier promises when it asks for a signed head. Both need X-Verifier-Instance, and an instance needs the first. */
+export const verifierPromiseHeaders = {
+  'x-verifier-max-staleness': z
     .string()
-    .regex(
-      new RegExp(`^[A-Za-z0-9_-]{1,${limits.verifier_id_chars_max}}$`),
-      `must be 1 to ${limits.verifier_id_chars_max} of A-Z a-z 0-9 _ -`,
-    )
+    .regex(/^[1-9][0-9]{0,3}$/, 'must be whole seconds')
+    .refine((text) => Number(text) <= limits.verifier_staleness_seconds_max, `must be at most ${limits.verifier_staleness_seconds_max}`)
     .optional()
-    .meta({ description: 'How the verifier calls itself. Default: one per connection.' }),
+    .meta({
+      description: `Seconds after which the verifier rejects everything without a newer signed head, ${limits.verifier_staleness_seconds_min} to ${limits.verifier_staleness_seconds_max}.`,
+    }),
+  'x-verifier-fail-open': z
+    .literal('1')
+    .optional()
+    .meta({ description: 'The verifier goes on accepting with stale revocation data. Receipts then state no denied_everywhere_at.' }),
 }
 
 export const feedVersionHeaders = {

@@ -32,6 +32,11 @@ export function parsePreferWait(header: string | undefined, secondsMax: number =
   return undefined
 }
 
+/** Whether a `Prefer` header asks to wait until the revoked credential is denied everywhere, and not only for acknowledgements. */
+export function prefersDeniedEverywhere(header: string | undefined): boolean {
+  return header?.split(',').some((preference) => /^\s*denied-everywhere\s*$/i.test(preference)) ?? false
+}
+
 const REQUEST_ID = new RegExp(`^[A-Za-z0-9._-]{1,${limits.request_id_chars_max}}$`)
 
 /** A request id that is safe to echo and to log: 1–128 of `[A-Za-z0-9._-]`. For anything else the service makes its own. */

@@ -3,7 +3,7 @@ import { endpoint } from './endpoint.ts'
 import { credentialId, epoch, feedCursor, ppid, reason, seq, siteId, time } from './fields.ts'
 import { idempotencyHeaders, preferenceHeaders, preferHeaders } from './headers.ts'
 import { limits } from './limits.ts'
-import { credentialStatuses, revocationTypes } from './vocabulary.ts'
+import { credentialStatuses, revocationTypes, verifierStates } from './vocabulary.ts'
 
 const revocationHeaders = z.object({ ...idempotencyHeaders, ...preferHeaders })
 
@@ -13,17 +13,53 @@ export type RevokeUserRequest = z.input<typeof revokeUserRequestSchema>
 export const revokeCredentialRequestSchema = z.strictObject({ credential_id: credentialId, site_id: siteId, reason: reason.optional() })
 export type RevokeCredentialRequest = z.input<typeof revokeCredentialRequestSchema>
 
+const instance_id = z.string().nullable().meta({ description: 'Null for a reader that declares no instance.' })
+
+const verifierStateSchema = z
+  .strictObject({
+    verifier_id: z.string(),
+    instance_id,
+    state: z.enum(verifierStates),
+    seq: seq.meta({ description: 'What it has acknowledged.' }),
+    acknowledged_at: time.nullable().meta({ description: 'When it first acknowledged this entry or a later one.' }),
+    rejects_from: time.nullable().meta({
+      description:
+        'While it has not acknowledged the entry: from when on it rejects everything unless it has received the entry. Null when that is unknown: it fails open or declares no instance.',
+    }),
+  })
+  .meta({ description: 'One verifier and what is known of it.' })
+
 /** How far an entry has got among the verifiers that follow the feed. */
 export const propagationSchema = z
   .strictObject({
-    connected: z.int().min(0),
-    acknowledged: z.int().min(0),
+    connected: z.int().min(0).meta({ description: 'Verifiers that have a stream now, without observers.' }),
+    acknowledged: z.int().min(0).meta({ description: 'Those of them that have acknowledged the entry.' }),
+    expected: z.int().min(0).meta({
+      description:
+        'Instances that may still accept with the data they have, and named instances that vanished within 24 hours without closing.',
+    }),
+    committed_at: time.meta({ description: 'A time read after the entry was committed.' }),
+    denied_everywhere_at: time.nullable().meta({
+      description:
+        'From this instant on no guard of the site accepts what the entry revoked, given clocks within 10 seconds. Null when a verifier fails open.',
+    }),
     elapsed_ms: z.number().min(0).meta({
       description: 'From at of the entry until the last of them acknowledged it; while some have not, until now.',
     }),
     laggards: z
-      .array(z.strictObject({ verifier_id: z.string(), seq }).meta({ description: 'A verifier and what it has applied.' }))
-      .max(limits.laggards_listed_max),
+      .array(
+        z.strictObject({ verifier_id: z.string(), instance_id, seq }).meta({ description: 'A verifier and what it has acknowledged.' }),
+      )
+      .max(limits.laggards_listed_max)
+      .meta({ description: 'Connected verifiers that have not acknowledged the entry, the furthest behind first.' }),
+    verifiers: z
+      .array(verifierStateSchema)
+      .max(limits.laggards_listed_max)
+      .meta({ description: 'All of them with their states, those that have not acknowledged first.' }),
+    exceptions: z
+      .array(z.strictObject({ verifier_id: z.string(), instance_id, reason: z.literal('fails_open') }))
+      .max(limits.laggards_listed_max)
+      .meta({ description: 'Verifiers for which no instant can be stated.' }),
   })
   .meta({ id: 'Propagation' })
 export type Propagation = z.input<typeof propagationSchema>

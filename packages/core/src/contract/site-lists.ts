@@ -63,6 +63,10 @@ export type AuditRow = z.input<typeof auditRowSchema>
 export const verifierSchema = z
   .strictObject({
     verifier_id: z.string(),
+    instance_id: z.string().nullable().meta({ description: 'Null for a reader that declares no instance.' }),
+    state: z.enum(['connected', 'silent']).meta({ description: 'silent: it has not acknowledged anything for 15 seconds.' }),
+    max_staleness_seconds: z.int().nullable().meta({ description: 'Its own bound, as it declared it.' }),
+    fails_open: z.boolean(),
     connected_at: time,
     seq: seq.meta({ description: 'Applied so far.' }),
     lag: z.int().min(0).meta({ description: 'Entries behind the head.' }),

@@ -29,6 +29,14 @@ const holderProof = z.enum(holderProofModes).meta({
     'required: every request needs a holder proof, so credentials without a holder key and bearer tokens are rejected. Default: optional.',
 })
 
+const maxStalenessSecondsMax = z
+  .int()
+  .min(limits.max_age_seconds_min)
+  .max(limits.max_age_seconds_max)
+  .meta({
+    description: `The longest that any guard of the site accepts without a newer signed head, in seconds. Default: ${limits.max_age_seconds_default}.`,
+  })
+
 export const createSiteRequestSchema = z.strictObject({
   site_id: siteId,
   name: siteName.optional(),
@@ -37,6 +45,7 @@ export const createSiteRequestSchema = z.strictObject({
   bearer: bearer.optional(),
   holder_proof: holderProof.optional(),
   credential_ttl_seconds_max: credentialTtlSecondsMax.optional(),
+  max_staleness_seconds_max: maxStalenessSecondsMax.optional(),
 })
 export type CreateSiteRequest = z.input<typeof createSiteRequestSchema>
 
@@ -47,6 +56,7 @@ export const changeSiteRequestSchema = z.strictObject({
   bearer: bearer.optional(),
   holder_proof: holderProof.optional(),
   credential_ttl_seconds_max: credentialTtlSecondsMax.nullable().optional().meta({ description: 'Null lifts the site’s own maximum.' }),
+  max_staleness_seconds_max: maxStalenessSecondsMax.optional(),
 })
 export type ChangeSiteRequest = z.input<typeof changeSiteRequestSchema>
 
@@ -59,6 +69,7 @@ export const siteSchema = z
     bearer,
     holder_proof: holderProof,
     credential_ttl_seconds_max: credentialTtlSecondsMax.nullable(),
+    max_staleness_seconds_max: maxStalenessSecondsMax,
     created_at: time,
   })
   .meta({ id: 'Site' })

@@ -50,6 +50,13 @@ export type DeliveryStatus = (typeof deliveryStatuses)[number]
 export const webhookStatuses = ['on', 'disabled'] as const
 export type WebhookStatus = (typeof webhookStatuses)[number]
 
+/**
+ * What a receipt says of a verifier. `waiting`: it has not acknowledged the entry yet. `silent`: it is connected and has not acknowledged anything for
+ * 15 seconds. `not_connected`: it has no stream, and rejects everything when its lease has ended.
+ */
+export const verifierStates = ['acknowledged', 'waiting', 'silent', 'not_connected'] as const
+export type VerifierState = (typeof verifierStates)[number]
+
 export const bearerModes = ['on', 'off'] as const
 export const holderProofModes = ['optional', 'required'] as const
 export const presentations = ['credential', 'bearer'] as const

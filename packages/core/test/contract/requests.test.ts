@@ -126,6 +126,8 @@ const spoiled: Spoiled[] = [
   ['sign_in_result', 'code_verifier', ['', 'v'.repeat(42), 'v'.repeat(129), 'a b'.repeat(20)], 'code_invalid'],
   ['acknowledge', 'epoch', ['', 'short', 'UPPERCASE', 'x'.repeat(33), ...not.string]],
   ['acknowledge', 'seq', [-1, 1.5, '42', null, 2 ** 53]],
+  ['acknowledge', 'sent_at', ['yesterday', 0, null]],
+  ['acknowledge', 'closed', [false, 1, 'true', null]],
   ['create_site', 'site_id', bad.site_id],
   ['create_site', 'name', ['x'.repeat(129), ...not.line, ...not.string]],
   ['create_site', 'return_urls', bad.url.map((url) => ['https://app.example/cb', url]), 'redirect_not_allowed'],
@@ -166,6 +168,8 @@ const spoiled: Spoiled[] = [
   ['change_site', 'bearer', ['maybe', null]],
   ['change_site', 'holder_proof', ['maybe', null]],
   ['change_site', 'credential_ttl_seconds_max', [0, 1.5, '60']],
+  ['create_site', 'max_staleness_seconds_max', [4, 3601, 5.5, '60', null]],
+  ['change_site', 'max_staleness_seconds_max', [4, 3601, 5.5, '60', null]],
   [
     'add_issuer',
     'issuer',

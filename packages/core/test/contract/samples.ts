@@ -70,7 +70,7 @@ export const bodies: Partial<Record<EndpointId, Json>> = {
   },
   present: { state: RANDOM, credential },
   sign_in_result: { code: RANDOM, code_verifier: 'v'.repeat(43) },
-  acknowledge: { epoch: EPOCH, seq: 42 },
+  acknowledge: { epoch: EPOCH, seq: 42, sent_at: AT, closed: true },
   create_site: {
     site_id: SITE,
     name: 'Shop',
@@ -79,8 +79,17 @@ export const bodies: Partial<Record<EndpointId, Json>> = {
     bearer: 'on',
     holder_proof: 'optional',
     credential_ttl_seconds_max: 86_400,
+    max_staleness_seconds_max: 60,
   },
-  change_site: { name: null, return_urls: [], hosts: null, bearer: 'off', holder_proof: 'required', credential_ttl_seconds_max: null },
+  change_site: {
+    name: null,
+    return_urls: [],
+    hosts: null,
+    bearer: 'off',
+    holder_proof: 'required',
+    credential_ttl_seconds_max: null,
+    max_staleness_seconds_max: 5,
+  },
   add_issuer: {
     issuer: 'did:web:issuer.example',
     keys: [MULTIKEY],
@@ -121,6 +130,7 @@ const site = {
   bearer: 'on',
   holder_proof: 'optional',
   credential_ttl_seconds_max: 86_400,
+  max_staleness_seconds_max: 60,
   created_at: AT,
 }
 const issuer = {
@@ -146,7 +156,18 @@ const revocation = {
   epoch: EPOCH,
   seq: 42,
 }
-const propagation = { connected: 2, acknowledged: 1, elapsed_ms: 12.5, laggards: [{ verifier_id: 'web-1', seq: 41 }] }
+const waiting = { verifier_id: 'web', instance_id: 'c4a7', state: 'waiting', seq: 41, acknowledged_at: null, rejects_from: AT }
+const propagation = {
+  connected: 2,
+  acknowledged: 1,
+  expected: 2,
+  elapsed_ms: 12.5,
+  committed_at: AT,
+  denied_everywhere_at: AT,
+  laggards: [{ verifier_id: 'web', instance_id: 'c4a7', seq: 41 }],
+  verifiers: [waiting, { ...waiting, instance_id: null, state: 'acknowledged', seq: 42, acknowledged_at: AT, rejects_from: null }],
+  exceptions: [],
+}
 const head = { site_id: SITE, epoch: EPOCH, seq: 42, hash: HASH, as_of: AT, max_age_seconds: 60 }
 const introspectionProof = {
   nonce: NONCE,
@@ -336,7 +357,19 @@ export const answers: Partial<Record<EndpointId, Json[]>> = {
       request_id: 'req-1',
     }),
   ],
-  list_verifiers: [paged({ verifier_id: 'web-1', connected_at: AT, seq: 41, lag: 1, acknowledged_at: null })],
+  list_verifiers: [
+    paged({
+      verifier_id: 'web',
+      instance_id: 'c4a7',
+      state: 'silent',
+      max_staleness_seconds: 30,
+      fails_open: false,
+      connected_at: AT,
+      seq: 41,
+      lag: 1,
+      acknowledged_at: null,
+    }),
+  ],
   discovery: [
     {
       base_url: 'https://auth.example',

@@ -29,7 +29,10 @@ export interface GuardOptions {
    * clocks at most 2 s ahead, and refuses all proofs of the first 3 s: the process before this one may have seen them.
    */
   readonly nonceStore?: NonceStore
-  /** How this verifier calls itself to the service, 1 to 64 of `A-Z a-z 0-9 _ -`. Default: random for each process. */
+  /**
+   * The name of this verifier in receipts and lists, 1 to 64 of `A-Z a-z 0-9 _ -`. Replicas may share it: each guard has an instance id of its own beside it.
+   * Without a name a guard goes by its instance id.
+   */
   readonly verifierId?: string
   /**
    * How callers address this application when that is not what it sees: behind a proxy, `https://api.example`, with the path that the proxy takes
@@ -51,7 +54,8 @@ export interface ReadGuardOptions {
   readonly ageMsMax: number
   readonly feedKeys: Readonly<Record<string, string>> | undefined
   readonly nonceStore: NonceStore | undefined
-  readonly verifierId: string
+  readonly verifierId: string | undefined
+  readonly instanceId: string
   readonly publicOrigin: URL | undefined
   readonly fetch: (url: string, init: RequestInit) => Promise<Response>
   readonly clock: GuardClock
@@ -82,7 +86,7 @@ export function readGuardOptions(options: GuardOptions): ReadGuardOptions {
   const faults = [...findOptionFaults('createGuard', options, KINDS)]
   // With values of the wrong kind there is nothing more to read.
   if (faults.length > 0) throw wrongOptions(faults)
-  const { maxStalenessSeconds = 30, verifierId = randomId(), clock = systemClock, nonceStore } = options
+  const { maxStalenessSeconds = 30, verifierId, clock = systemClock, nonceStore } = options
   const read = <Value>(wrong: string, value: () => Value | undefined): Value => {
     try {
       const found = value()
@@ -106,7 +110,11 @@ export function readGuardOptions(options: GuardOptions): ReadGuardOptions {
     nonceStore:
       nonceStore &&
       read('nonceStore must have a consume method', () => (typeof nonceStore.consume === 'function' ? nonceStore : undefined)),
-    verifierId: read('verifierId must be 1 to 64 of A-Z a-z 0-9 _ -', () => (VERIFIER_ID.test(verifierId) ? verifierId : undefined)),
+    verifierId:
+      verifierId === undefined
+        ? undefined
+        : read('verifierId must be 1 to 64 of A-Z a-z 0-9 _ -', () => (VERIFIER_ID.test(verifierId) ? verifierId : undefined)),
+    instanceId: randomId(),
     publicOrigin:
       options.publicOrigin === undefined
         ? undefined

@@ -19,5 +19,8 @@ export interface GuardState {
   readonly connection: Connection
   /** What stands in the way, in a word and in a sentence for the operator. Gone when it is mended. */
   readonly problem?: ViewProblem
+  /** The configured name, or else the instance id. */
   readonly verifierId: string
+  /** Random for each guard: receipts list it. */
+  readonly instanceId: string
 }

@@ -146,7 +146,7 @@ export function createTestService(options: TestServiceOptions): TestService {
     let follower: Follower | undefined
     const body = new ReadableStream<Uint8Array>({
       start(controller) {
-        follower = { controller, verifierId: headers.get('x-verifier-id') ?? '' }
+        follower = { controller, verifierId: verifierOf(headers) }
         followers.add(follower)
         signal?.addEventListener('abort', () => {
           if (follower && followers.delete(follower)) controller.error(signal.reason)
@@ -193,7 +193,7 @@ export function createTestService(options: TestServiceOptions): TestService {
       case `POST /api/sites/${siteId}/feed/ack`: {
         const { epoch, seq } = JSON.parse(String(init.body)) as { epoch: string; seq: number }
         if (epoch !== log.head.epoch) return problem(409, 'cursor_ahead')
-        acknowledged.set(headers.get('x-verifier-id') ?? '', { epoch, seq })
+        acknowledged.set(verifierOf(headers), { epoch, seq })
         return new Response(null, { status: 204 })
       }
       case 'POST /api/auth/introspect':
@@ -252,6 +252,11 @@ export function createTestService(options: TestServiceOptions): TestService {
       breakAll()
     },
   }
+}
+
+/** The configured name of a guard, or else its instance id. */
+function verifierOf(headers: Headers): string {
+  return headers.get('x-verifier-id') ?? headers.get('x-verifier-instance') ?? ''
 }
 
 function problem(status: number, code: string): Response {

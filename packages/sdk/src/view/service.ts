@@ -1,3 +1,4 @@
+import { formatTime } from '@countersign/core'
 import { readBoundedBody } from '../bounded-body.ts'
 import { describeAddress, describeCause } from '../cause.ts'
 import type { GuardClock } from './clock.ts'
@@ -9,7 +10,8 @@ export interface Service {
   snapshot(signal: AbortSignal): Promise<AsyncIterable<Uint8Array>>
   /** The bytes of the feed after this cursor; ends, or rejects, when the connection does or when nothing came for too long. */
   feed(cursor: string, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>>
-  acknowledge(head: { readonly epoch: string; readonly seq: number }, signal: AbortSignal): Promise<void>
+  /** `isClosing`: this verifier rejects everything from now on. */
+  acknowledge(head: { readonly epoch: string; readonly seq: number }, signal: AbortSignal, isClosing?: boolean): Promise<void>
   /** `nonce` makes the service sign its answer. */
   introspect(token: string, nonce: string, signal: AbortSignal): Promise<unknown>
 }
@@ -35,9 +37,21 @@ export interface ServiceOptions {
   readonly baseUrl: string
   readonly siteId: string
   readonly apiKey: string
-  readonly verifierId: string
+  /** The configured name, if there is one. */
+  readonly verifierId?: string | undefined
+  /** Undefined for a tool that decides nothing by what it reads: it observes, and receipts do not count it. */
+  readonly instance: VerifierInstance | undefined
   readonly fetch: (url: string, init: RequestInit) => Promise<Response>
   readonly clock: GuardClock
+}
+
+/** What a verifier declares to the service, which computes receipts from it. */
+export interface VerifierInstance {
+  /** Random for each guard. */
+  readonly instanceId: string
+  /** It rejects everything when its last signed head is older. */
+  readonly ageMsMax: number
+  readonly failsOpen: boolean
 }
 
 /** Longer than two heartbeats: a connection on which nothing came for so long is dead, whatever TCP thinks. */
@@ -47,10 +61,21 @@ const ANSWER_MS_MAX = 5_000
 const SNAPSHOT_MS_MAX = 30_000
 const ANSWER_BYTES_MAX = 262_144
 
-export function createService({ baseUrl, siteId, apiKey, verifierId, fetch, clock }: ServiceOptions): Service {
+export function createService({ baseUrl, siteId, apiKey, verifierId, instance, fetch, clock }: ServiceOptions): Service {
   const site = `${baseUrl}/api/sites/${siteId}`
   const key = { 'x-api-key': apiKey }
-  const named = { ...key, 'x-verifier-id': verifierId, 'feed-version': '1' }
+  const named = {
+    ...key,
+    ...(verifierId !== undefined && { 'x-verifier-id': verifierId }),
+    ...(instance && { 'x-verifier-instance': instance.instanceId }),
+  }
+  const declared = {
+    ...named,
+    'feed-version': '1',
+    ...(instance && { 'x-verifier-max-staleness': String(Math.ceil(instance.ageMsMax / 1000)) }),
+    ...(instance?.failsOpen && { 'x-verifier-fail-open': '1' }),
+  }
+  const query = instance === undefined ? '?observe=1' : ''
 
   /** A redirect is a refusal like any other: nobody else gets the key. The answer's body belongs to whoever asked. */
   const send = async (url: string, init: RequestInit, watch: Watch, withinMs = ANSWER_MS_MAX): Promise<Response> => {
@@ -102,10 +127,12 @@ export function createService({ baseUrl, siteId, apiKey, verifierId, fetch, cloc
 
   return {
     discovery: (signal) => ask(`${baseUrl}/.well-known/countersign`, {}, signal),
-    snapshot: (signal) => open(`${site}/snapshot`, named, 'application/x-ndjson', SNAPSHOT_MS_MAX, signal),
-    feed: (cursor, signal) => open(`${site}/feed`, { ...named, 'last-event-id': cursor }, 'text/event-stream', ANSWER_MS_MAX, signal),
-    async acknowledge({ epoch, seq }, signal) {
-      await ask(`${site}/feed/ack`, post({ epoch, seq }, named), signal)
+    snapshot: (signal) => open(`${site}/snapshot${query}`, declared, 'application/x-ndjson', SNAPSHOT_MS_MAX, signal),
+    feed: (cursor, signal) =>
+      open(`${site}/feed${query}`, { ...declared, 'last-event-id': cursor }, 'text/event-stream', ANSWER_MS_MAX, signal),
+    async acknowledge({ epoch, seq }, signal, isClosing = false) {
+      const body = { epoch, seq, sent_at: formatTime(clock.read().wallMs), ...(isClosing && { closed: true }) }
+      await ask(`${site}/feed/ack`, post(body, named), signal)
     },
     introspect: (token, nonce, signal) => ask(`${baseUrl}/api/auth/introspect`, post({ token, site_id: siteId, nonce }, key), signal),
   }

@@ -113,7 +113,9 @@ class FeedFollower implements ViewClient {
     this.#keys = keys
     this.#clock = clock
     this.#onChange = onChange
-    this.#acks = createAcknowledger((head) => service.acknowledge(head, this.#closing.signal), clock)
+    const { signal } = this.#closing
+    const untilAnswered = new AbortController().signal
+    this.#acks = createAcknowledger((head, isClosing) => service.acknowledge(head, isClosing ? untilAnswered : signal, isClosing), clock)
   }
 
   get problem(): ViewProblem | undefined {
@@ -135,8 +137,9 @@ class FeedFollower implements ViewClient {
 
   async close(): Promise<void> {
     this.#closing.abort(new ServiceFault('closed', 'the guard is closed'))
-    this.#acks.close()
     this.#isLoaded = false
+    // From here on everything is rejected, so the service may be told.
+    await this.#acks.close()
     await this.#run
     this.#become('closed')
   }

@@ -8,20 +8,28 @@ function acking() {
   const clock = createTestClock(0)
   const sent: number[] = []
   let fails = false
-  const acks = createAcknowledger(async ({ seq }) => {
-    sent.push(seq)
+  const closed: number[] = []
+  const acks = createAcknowledger(async ({ seq }, isClosing) => {
+    ;(isClosing ? closed : sent).push(seq)
     if (fails) throw new Error('no answer')
   }, clock)
-  return { clock, sent, acks, fail: (yes: boolean) => (fails = yes) }
+  return { clock, sent, closed, acks, fail: (yes: boolean) => (fails = yes) }
 }
 
-test('the first is sent at once, and the same is not sent twice', async () => {
+test('the first is sent at once, and the same not again before the next heartbeat (B11)', async () => {
   const { acks, sent, clock } = acking()
   acks.note({ epoch, seq: 1 })
   expect(sent).toEqual([1])
   acks.note({ epoch, seq: 1 })
-  await clock.advance(60_000)
+  await clock.advance(3_999)
+  acks.note({ epoch, seq: 1 })
   expect(sent).toEqual([1])
+  await clock.advance(1)
+  acks.note({ epoch, seq: 1 })
+  expect(sent).toEqual([1, 1])
+  // Not by itself: without heartbeats there is nothing to acknowledge.
+  await clock.advance(60_000)
+  expect(sent).toEqual([1, 1])
 })
 
 test('of a burst only the latest is sent, a few times a second at most', async () => {
@@ -70,8 +78,21 @@ test('nothing is sent after the end', async () => {
   const { acks, sent, clock } = acking()
   acks.note({ epoch, seq: 1 })
   acks.note({ epoch, seq: 2 })
-  acks.close()
+  await acks.close()
   acks.note({ epoch, seq: 3 })
   await clock.advance(60_000)
   expect(sent).toEqual([1])
+})
+
+test('the end is told once, by a verifier that has proven a head', async () => {
+  const { acks, closed, clock, fail } = acking()
+  acks.note({ epoch, seq: 1 })
+  await clock.advance(1_000)
+  fail(true)
+  await acks.close()
+  await acks.close()
+  expect(closed).toEqual([1])
+  const unheard = acking()
+  await unheard.acks.close()
+  expect(unheard.closed).toEqual([])
 })

@@ -8,7 +8,13 @@ export interface Acknowledgement {
   readonly keyId: string
   /** Undefined: by whoever has no name. */
   readonly verifierId: string | undefined
+  /** Undefined: by a reader that declares none. */
+  readonly instanceId: string | undefined
   readonly place: LogPlace
+  /** The clock of the verifier. */
+  readonly sentAtMs: number | undefined
+  /** The instance rejects everything from now on. */
+  readonly isClosing: boolean
 }
 
 /**
@@ -17,10 +23,10 @@ export interface Acknowledgement {
  */
 export async function acknowledge(
   { store, views, clock, verifiers }: Pick<Deps, 'store' | 'views' | 'clock' | 'verifiers'>,
-  { siteId, keyId, verifierId, place }: Acknowledgement,
+  { place, ...ack }: Acknowledgement,
 ): Promise<void> {
   const atMs = clock.clocks().wallMs
-  await freshView({ store, views }, siteId)
-  await requirePlace({ store, views }, siteId, place)
-  verifiers.acknowledge({ siteId, keyId, verifierId, atMs, ...place })
+  await freshView({ store, views }, ack.siteId)
+  await requirePlace({ store, views }, ack.siteId, place)
+  verifiers.acknowledge({ ...ack, atMs, ...place })
 }

@@ -1,6 +1,7 @@
 import { parseTime, type SiteId } from '@countersign/core'
 import type { Deps } from '../deps.ts'
-import type { PlacedInTime, Receipt } from '../feed/receipt.ts'
+import type { Receipt } from '../feed/receipt.ts'
+import type { PlacedInTime, ReceiptWait } from '../feed/verifiers.ts'
 import { Problem } from '../problem.ts'
 import { StoreUnavailable } from '../store/store.ts'
 
@@ -17,17 +18,17 @@ export async function propagationOf(
 }
 
 /**
- * Waits until everybody who is connected has applied an entry, or for so long. The entry stands whatever becomes of this: undefined when nobody
- * can be asked how far it got.
+ * Waits for the acknowledgements of an entry, or until it is denied everywhere, for at most so long. The entry stands in any case: undefined when the store
+ * cannot be asked how far it got.
  */
 export async function untilApplied(
   { verifiers, log }: Pick<Deps, 'verifiers' | 'log'>,
   siteId: SiteId,
   entry: PlacedInTime,
-  waitSeconds: number,
+  wait: ReceiptWait,
 ): Promise<Receipt | undefined> {
   try {
-    return await verifiers.receipt(siteId, entry, waitSeconds * 1000)
+    return await verifiers.receipt(siteId, entry, wait)
   } catch (fault) {
     if (!(fault instanceof StoreUnavailable || fault instanceof Problem)) throw fault
     log.warn({ err: fault }, 'who has applied a revocation could not be found out')

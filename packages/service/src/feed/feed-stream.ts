@@ -2,8 +2,11 @@ import type { Socket } from 'node:net'
 import type { SiteId } from '@countersign/core'
 import type { FeedReader } from './site-feed.ts'
 
-/** Why a stream came to its end. `gone`: whoever read it has left. */
-export type StreamEnd = 'gone' | 'slow' | 'key' | 'stale' | 'log' | 'shutdown'
+/**
+ * Why a stream ended. `gone`: the reader has left. `slow`: it did not read. `silent`: it did not acknowledge. `replaced`: the same instance has opened
+ * another.
+ */
+export type StreamEnd = 'gone' | 'slow' | 'silent' | 'replaced' | 'key' | 'stale' | 'log' | 'shutdown'
 
 /** Who reads a stream. */
 export interface Verifier {
@@ -12,6 +15,17 @@ export interface Verifier {
   readonly verifierId: string
   /** Whether it chose its name itself. */
   readonly isNamed: boolean
+  /** Undefined for a reader without an instance, which holds no lease. */
+  readonly promise: VerifierPromise | undefined
+  /** It decides nothing by what it reads, so receipts do not count it. */
+  readonly isObserver: boolean
+}
+
+/** What a verifier instance declares: it rejects everything when its last signed head is older than its bound, unless it fails open. */
+export interface VerifierPromise {
+  readonly instanceId: string
+  readonly boundMs: number
+  readonly failsOpen: boolean
 }
 
 /** What all streams of a node have in common. */
@@ -35,6 +49,9 @@ export class FeedStream implements FeedReader {
   readonly #socket: Socket
   readonly #ways: StreamWays
   #isOver = false
+  /** When the reader last gave a sign of life, on a clock that never runs back, and how much was sent since. */
+  heardAtMs = performance.now()
+  unheardBytes = 0
 
   constructor(socket: Socket, verifier: Verifier, ways: StreamWays) {
     this.verifier = verifier
@@ -56,7 +73,16 @@ export class FeedStream implements FeedReader {
   write(bytes: Uint8Array): void {
     if (this.#isOver) return
     if (this.#socket.writableLength > this.#ways.unreadBytesMax) this.close('slow')
-    else this.#socket.write(bytes)
+    else {
+      this.#socket.write(bytes)
+      this.unheardBytes += bytes.length
+    }
+  }
+
+  /** The reader has acknowledged something, or has read all that was kept for it. */
+  heard(): void {
+    this.heardAtMs = performance.now()
+    this.unheardBytes = 0
   }
 
   async drained(): Promise<void> {
@@ -67,6 +93,7 @@ export class FeedStream implements FeedReader {
         clearTimeout(timer)
         socket.off('drain', over)
         socket.off('close', over)
+        this.heard()
         resolve()
       }
       const timer = setTimeout(() => {
@@ -78,16 +105,19 @@ export class FeedStream implements FeedReader {
     })
   }
 
-  /** Ends the stream, with last words if the reader can be expected to hear them. */
+  /**
+   * Ends the stream, with last words if the reader can be expected to hear them. Otherwise the connection is reset: a kernel would go on holding what a
+   * reader does not take, up to megabytes for each.
+   */
   close(why: StreamEnd, lastWords?: string): void {
     if (this.#isOver) return
     this.#isOver = true
     const socket = this.#socket
     if (lastWords === undefined || socket.writableNeedDrain) {
-      socket.destroy()
+      socket.resetAndDestroy()
     } else {
       socket.end(lastWords)
-      setTimeout(() => socket.destroy(), LINGER_MS).unref()
+      setTimeout(() => socket.resetAndDestroy(), LINGER_MS).unref()
     }
     this.#ways.onEnd(this, why)
   }

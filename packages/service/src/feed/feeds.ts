@@ -9,8 +9,9 @@ import type { LiveViews } from '../log/live-views.ts'
 import { Problem } from '../problem.ts'
 import type { Store } from '../store/store.ts'
 import { heartbeatText, PADDING, retryText } from './event-text.ts'
-import { FeedStream, type StreamEnd, type StreamWays, type Verifier } from './feed-stream.ts'
+import { FeedStream, type StreamEnd, type StreamWays, type Verifier, type VerifierPromise } from './feed-stream.ts'
 import { freshView } from './fresh-view.ts'
+import type { HeadAges } from './head-ages.ts'
 import { type LogPlace, requirePlace } from './place.ts'
 import { type FeedSource, SiteFeed } from './site-feed.ts'
 
@@ -34,10 +35,16 @@ interface FeedOrder {
   readonly keyId: string
   /** Undefined: from the end of the log. */
   readonly cursor: LogPlace | undefined
-  /** How it calls itself, if it does. */
-  readonly verifierId: string | undefined
+  readonly verifier: DeclaredVerifier
   /** Whether there is a proxy between. */
   readonly isProxied: boolean
+}
+
+/** What a reader says of itself. */
+export interface DeclaredVerifier {
+  readonly verifierId: string | undefined
+  readonly promise: VerifierPromise | undefined
+  readonly isObserver: boolean
 }
 
 /** Room for one connection: exactly one of the two is called. */
@@ -47,10 +54,16 @@ interface FeedPlace {
   letGo(): void
 }
 
-/** Is told who comes and goes. */
+/** Keeps account of the readers. */
 export interface StreamWatcher {
-  opened(verifier: Verifier, from: number, stream: FeedStream): void
+  /** Called before a reader is given its first signed head, and writes that durably. Returns the id of a stream. Rejects when the reader must not be served. */
+  admit(verifier: Verifier, what: 'stream' | 'snapshot'): Promise<string>
+  /** The stream that was admitted will not be opened. */
+  abandoned(verifier: Verifier, streamId: string): void
+  opened(verifier: Verifier, streamId: string, from: number, stream: FeedStream): void
   closed(stream: FeedStream, why: StreamEnd): void
+  /** Whether signed heads of the site may be given out now. `hasUnleased`: to readers without a lease, too. */
+  mayProve(siteId: SiteId, hasUnleased: boolean): boolean
 }
 
 export interface FeedsParts {
@@ -59,6 +72,7 @@ export interface FeedsParts {
   readonly clock: Clock
   readonly keys: Pick<ServiceKeys, 'feedKey'>
   readonly watcher: StreamWatcher
+  readonly ages: HeadAges
   readonly log: Pick<Logger, 'warn' | 'error'>
 }
 
@@ -89,8 +103,9 @@ export function openFeeds(parts: FeedsParts, options: FeedsOptions = {}): Feeds 
 }
 
 interface KeyStreams {
-  /** Those that were let in, with a connection or not yet. */
+  /** Those that were let in, with a connection or not yet, and how many of them are observers. */
   count: number
+  observers: number
   readonly streams: Set<FeedStream>
 }
 
@@ -105,6 +120,8 @@ class FeedHub implements Feeds, FeedSource {
   readonly #options: Required<FeedsOptions>
   readonly #sites = new Map<SiteId, SiteFeed>()
   readonly #keys = new Map<string, KeyStreams>()
+  /** How many streams without a lease each site has. */
+  readonly #unleased = new Map<SiteId, number>()
   readonly #proofs = new WeakMap<SiteFeed, Proof>()
   readonly #unfollow: () => void
   readonly #ticker: NodeJS.Timeout
@@ -153,21 +170,25 @@ class FeedHub implements Feeds, FeedSource {
   async open(order: FeedOrder): Promise<FeedPlace> {
     const { siteId, keyId, cursor } = order
     if (this.#isClosed) throw new Problem('store_unavailable', 'This node is shutting down. Connect again, to another one.')
-    const release = this.#reserve(keyId)
+    const release = this.#reserve(keyId, order.verifier.isObserver)
     try {
       const losses = this.#losses
       await freshView(this.#parts, siteId)
       const page = cursor === undefined ? undefined : await this.#pageAfter(siteId, cursor)
-      const verifierId = order.verifierId ?? `conn_${randomBytes(12).toString('base64url')}`
-      const verifier: Verifier = { siteId, keyId, verifierId, isNamed: order.verifierId !== undefined }
+      const verifier = verifierOf(order)
+      const streamId = await this.#parts.watcher.admit(verifier, 'stream')
+      const letGo = () => {
+        release()
+        this.#parts.watcher.abandoned(verifier, streamId)
+      }
       return {
-        verifierId,
-        letGo: release,
+        verifierId: verifier.verifierId,
+        letGo,
         take: (connection) => {
           const isGood = !this.#isClosed && losses === this.#losses && !connection.destroyed
-          if (isGood && this.#begin(connection, verifier, order, page)) return
+          if (isGood && this.#begin(connection, verifier, streamId, order, page)) return
           connection.destroy()
-          release()
+          letGo()
         },
       }
     } catch (fault) {
@@ -176,13 +197,14 @@ class FeedHub implements Feeds, FeedSource {
     }
   }
 
-  #reserve(keyId: string): () => void {
-    const key = this.#keys.get(keyId) ?? { count: 0, streams: new Set() }
-    const quota = limits.feed_connections_per_key_max
-    if (key.count >= quota) {
+  #reserve(keyId: string, isObserver: boolean): () => void {
+    const key = this.#keys.get(keyId) ?? { count: 0, observers: 0, streams: new Set() }
+    const isFull = key.count >= limits.feed_connections_per_key_max
+    if (isFull || (isObserver && key.observers >= limits.feed_observers_per_key_max)) {
+      const quota = isFull ? limits.feed_connections_per_key_max : limits.feed_observers_per_key_max
       throw new Problem(
         'rate_limited',
-        `This key has ${quota} connections to feeds on this node already. Close some, or use another key.`,
+        `This key has ${quota} ${isFull ? 'connections to' : 'observers of'} feeds on this node already. Close some, or use another key.`,
         {
           retryAfterSeconds: limits.feed_heartbeat_seconds,
           policy: { name: 'feed_connections', quota, windowSeconds: 1 },
@@ -190,12 +212,14 @@ class FeedHub implements Feeds, FeedSource {
       )
     }
     key.count++
+    if (isObserver) key.observers++
     this.#keys.set(keyId, key)
     let isHeld = true
     return () => {
       if (!isHeld) return
       isHeld = false
       key.count--
+      if (isObserver) key.observers--
       if (key.count === 0 && this.#keys.get(keyId) === key) this.#keys.delete(keyId)
     }
   }
@@ -211,14 +235,21 @@ class FeedHub implements Feeds, FeedSource {
     return page
   }
 
-  #begin(connection: Socket, verifier: Verifier, { cursor, isProxied }: FeedOrder, page: readonly Entry[] | undefined): boolean {
+  #begin(
+    connection: Socket,
+    verifier: Verifier,
+    streamId: string,
+    { cursor, isProxied }: FeedOrder,
+    page: readonly Entry[] | undefined,
+  ): boolean {
     const { siteId, keyId } = verifier
     const feed = this.#feedOf(siteId)
     const key = this.#keys.get(keyId)
     if (feed === undefined || key === undefined) return false
     const stream = new FeedStream(connection, verifier, this.#ways)
     key.streams.add(stream)
-    this.#parts.watcher.opened(verifier, cursor?.seq ?? 0, stream)
+    if (isUnleased(verifier)) this.#unleased.set(siteId, (this.#unleased.get(siteId) ?? 0) + 1)
+    this.#parts.watcher.opened(verifier, streamId, cursor?.seq ?? 0, stream)
     stream.write(Buffer.from(retryText(1000, 4000) + (isProxied ? PADDING : '')))
     feed.join(stream, cursor?.seq, page).catch((err: unknown) => {
       this.#parts.log.warn({ err }, 'a feed could not be read from the store')
@@ -246,8 +277,12 @@ class FeedHub implements Feeds, FeedSource {
       this.#sites.delete(siteId)
     }
     const key = this.#keys.get(keyId)
+    const unleased = (this.#unleased.get(siteId) ?? 0) - (isUnleased(stream.verifier) ? 1 : 0)
+    if (unleased > 0) this.#unleased.set(siteId, unleased)
+    else this.#unleased.delete(siteId)
     if (key?.streams.delete(stream)) {
       key.count--
+      if (stream.verifier.isObserver) key.observers--
       if (key.count === 0) this.#keys.delete(keyId)
     }
     this.#parts.watcher.closed(stream, why)
@@ -267,12 +302,14 @@ class FeedHub implements Feeds, FeedSource {
     const { ageMs, asOfMs } = views.age()
     const isOurs = known !== undefined && known.epoch === head.epoch && known.seq === head.seq && known.hash === head.hash
     if (!isOurs || !(ageMs <= this.#options.silentMs) || !views.readiness().ready) return undefined
+    if (!this.#parts.watcher.mayProve(siteId, this.#unleased.has(siteId))) return undefined
     const feed = this.#sites.get(siteId)
     const last = feed && this.#proofs.get(feed)
     if (!isNew && last !== undefined && last.head.seq === head.seq && asOfMs - last.asOfMs < PROOF_REUSED_MS) return last.text
     const { epoch, seq, hash } = head
     const { kid, key } = keys.feedKey(clock.nowMs())
-    const max_age_seconds = limits.max_age_seconds_default
+    const age = this.#parts.ages.seconds(siteId)
+    const max_age_seconds = typeof age === 'number' ? age : await age
     const fields = { site_id: siteId, epoch, seq, hash, as_of: formatTime(asOfMs), max_age_seconds, kid }
     const text = heartbeatText(await signHeartbeat(fields, key))
     if (feed !== undefined) this.#proofs.set(feed, { head, asOfMs, text })
@@ -322,4 +359,14 @@ class FeedHub implements Feeds, FeedSource {
     this.#endAll('shutdown')
     await this.#checkingKeys
   }
+}
+
+/** Without a name of its own a reader goes by its instance, or by a name to acknowledge with. */
+function verifierOf({ siteId, keyId, verifier: { verifierId, promise, isObserver } }: FeedOrder): Verifier {
+  const made = verifierId ?? promise?.instanceId ?? `conn_${randomBytes(12).toString('base64url')}`
+  return { siteId, keyId, verifierId: made, isNamed: verifierId !== undefined, promise, isObserver }
+}
+
+function isUnleased({ promise, isObserver }: Verifier): boolean {
+  return promise === undefined && !isObserver
 }

@@ -15,7 +15,6 @@ import {
   stateLines,
   TOKEN_REVOCATIONS_KEPT_MS,
 } from '@countersign/core'
-import { limits } from '@countersign/core/contract'
 import { sealOf } from '../store/seal.ts'
 import type { EntryRecord, Store } from '../store/store.ts'
 
@@ -25,6 +24,8 @@ export interface SnapshotOrder {
   readonly view: SiteView
   /** A time before the store was asked for what the view knows. */
   readonly asOfMs: number
+  /** How long the head is valid. */
+  readonly ageSecondsMax: number
   readonly signer: { readonly kid: string; readonly key: PrivateKey }
 }
 
@@ -38,7 +39,7 @@ const PAGE = 1000
 export function createSnapshot(order: SnapshotOrder): AsyncIterable<Uint8Array> {
   const { siteId, head } = order.view
   const { epoch, seq, hash } = head
-  const max_age_seconds = limits.max_age_seconds_default
+  const max_age_seconds = order.ageSecondsMax
   const first: SnapshotHead = { type: 'head', site_id: siteId, epoch, seq, hash, as_of: formatTime(order.asOfMs), max_age_seconds }
   return pieces(order, first, stateLines(order.view))
 }

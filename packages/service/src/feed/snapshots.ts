@@ -4,52 +4,129 @@ import type { Clock } from '../log/clock.ts'
 import type { LiveViews } from '../log/live-views.ts'
 import { Problem } from '../problem.ts'
 import type { Store } from '../store/store.ts'
+import type { DeclaredVerifier, StreamWatcher } from './feeds.ts'
 import { freshView } from './fresh-view.ts'
+import type { HeadAges } from './head-ages.ts'
 import { createSnapshot } from './snapshot.ts'
 
-/** Snapshots for whoever asks, not too many at a time for one key. */
+/** Snapshots for verifiers, a bounded number at a time for each key. */
 export interface Snapshots {
   /** As of now. Throws a Problem: `not_found`, `revocation_view_stale`, `rate_limited` when this key is fetching as many as it may already. */
-  take(siteId: SiteId, keyId: string): Promise<AsyncIterable<Uint8Array>>
+  take(order: SnapshotRequest): Promise<SnapshotStream>
+}
+
+export interface SnapshotRequest {
+  readonly siteId: SiteId
+  readonly keyId: string
+  readonly verifier: DeclaredVerifier
+}
+
+export interface SnapshotStream {
+  readonly pieces: AsyncIterable<Uint8Array>
+  /** Fires when the reader has lost its place to another: the connection must be cut. */
+  readonly signal: AbortSignal
 }
 
 /** Each holds a page of the log and what is being compressed of it. */
 const PER_KEY_MAX = 32
+/** A reader that takes nothing for so long loses its place when others wait for one. */
+const STALLED_MS = 3000
 
 export interface SnapshotParts {
   readonly store: Pick<Store, 'site' | 'logPosition' | 'siteRecordsAfter' | 'epochLinks'>
   readonly views: LiveViews
   readonly clock: Clock
   readonly keys: Pick<ServiceKeys, 'feedKey'>
+  readonly watcher: Pick<StreamWatcher, 'admit'>
+  readonly ages: HeadAges
 }
 
-export function createSnapshots(parts: SnapshotParts, perKeyMax = PER_KEY_MAX): Snapshots {
-  const { store, views, clock, keys } = parts
-  const running = new Map<string, number>()
-  const count = (keyId: string, more: number) => {
-    const now = (running.get(keyId) ?? 0) + more
-    if (now > 0) running.set(keyId, now)
-    else running.delete(keyId)
+export interface SnapshotsOptions {
+  readonly perKeyMax?: number
+  readonly stalledMs?: number
+}
+
+/** A snapshot that is being read. */
+interface Running {
+  readonly instanceId: string | undefined
+  readonly stop: AbortController
+  /** When its reader last took something. */
+  takenAtMs: number
+}
+
+export function createSnapshots(
+  parts: SnapshotParts,
+  { perKeyMax = PER_KEY_MAX, stalledMs = STALLED_MS }: SnapshotsOptions = {},
+): Snapshots {
+  const { views, clock, keys, watcher, ages } = parts
+  const running = new Map<string, Set<Running>>()
+
+  const end = (keyId: string, snapshot: Running) => {
+    const own = running.get(keyId)
+    own?.delete(snapshot)
+    if (own?.size === 0) running.delete(keyId)
   }
+
+  /** A place for one more: a free one, that of an earlier snapshot of the same instance, or that of the reader that has stalled longest. */
+  const begin = (keyId: string, instanceId: string | undefined): Running => {
+    const own = running.get(keyId) ?? new Set()
+    running.set(keyId, own)
+    const nowMs = performance.now()
+    const drop = (snapshot: Running | undefined) => {
+      if (snapshot === undefined) return
+      end(keyId, snapshot)
+      snapshot.stop.abort()
+    }
+    if (instanceId !== undefined) drop([...own].find((each) => each.instanceId === instanceId))
+    if (own.size >= perKeyMax) {
+      const [longest] = [...own].sort((one, other) => one.takenAtMs - other.takenAtMs)
+      if (longest !== undefined && nowMs - longest.takenAtMs > stalledMs) drop(longest)
+    }
+    if (own.size >= perKeyMax) {
+      throw new Problem('rate_limited', 'This key is fetching too many snapshots at a time. Fetch them one after the other.', {
+        retryAfterSeconds: 1,
+        policy: { name: 'snapshots', quota: perKeyMax, windowSeconds: 1 },
+      })
+    }
+    const snapshot = { instanceId, stop: new AbortController(), takenAtMs: nowMs }
+    running.set(keyId, own.add(snapshot))
+    return snapshot
+  }
+
   return {
-    async take(siteId, keyId) {
-      if ((running.get(keyId) ?? 0) >= perKeyMax) {
-        throw new Problem('rate_limited', 'This key is fetching too many snapshots at a time. Fetch them one after the other.', {
-          retryAfterSeconds: 1,
-          policy: { name: 'snapshots', quota: perKeyMax, windowSeconds: 1 },
+    async take({ siteId, keyId, verifier }) {
+      const { promise, isObserver } = verifier
+      const snapshot = begin(keyId, promise?.instanceId)
+      try {
+        const view = await freshView(parts, siteId)
+        let ageSecondsMax = ages.seconds(siteId)
+        // Until it is known without waiting: the head below is that of this very moment.
+        for (; typeof ageSecondsMax !== 'number'; ageSecondsMax = ages.seconds(siteId)) await ageSecondsMax
+        // Made before the lease is written: the lease must not be older than the head.
+        const pieces = createSnapshot({
+          store: parts.store,
+          view,
+          asOfMs: views.age().asOfMs,
+          ageSecondsMax,
+          signer: keys.feedKey(clock.nowMs()),
         })
-      }
-      const view = await freshView(parts, siteId)
-      const signer = keys.feedKey(clock.nowMs())
-      const pieces = createSnapshot({ store, view, asOfMs: views.age().asOfMs, signer })
-      return (async function* () {
-        count(keyId, 1)
-        try {
-          yield* pieces
-        } finally {
-          count(keyId, -1)
+        const verifierId = verifier.verifierId ?? promise?.instanceId ?? ''
+        await watcher.admit({ siteId, keyId, verifierId, isNamed: verifier.verifierId !== undefined, promise, isObserver }, 'snapshot')
+        const taken = async function* () {
+          try {
+            for await (const piece of pieces) {
+              snapshot.takenAtMs = performance.now()
+              yield piece
+            }
+          } finally {
+            end(keyId, snapshot)
+          }
         }
-      })()
+        return { pieces: taken(), signal: snapshot.stop.signal }
+      } catch (fault) {
+        end(keyId, snapshot)
+        throw fault
+      }
     },
   }
 }

@@ -1,65 +1,113 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { SiteId } from '@countersign/core'
+import { limits } from '@countersign/core/contract'
 import type { Logger } from 'pino'
 import type { Clock } from '../log/clock.ts'
+import type { CommitTimes } from '../log/commit-times.ts'
 import { createWake, type Wake } from '../log/wake.ts'
-import type { FeedStreamRow, Store, StreamClaim } from '../store/store.ts'
+import { Problem } from '../problem.ts'
+import type { LeaseName, LeaseRow, Store } from '../store/store.ts'
 import type { FeedStream, StreamEnd, Verifier } from './feed-stream.ts'
 import type { StreamWatcher } from './feeds.ts'
-import { type ConnectedVerifier, type PlacedInTime, type Receipt, receiptOf, verifiersOf } from './receipt.ts'
+import { createHeadReaders, type HeadReaders } from './head-readers.ts'
+import { type Leases, nameOf, openLeases } from './leases.ts'
+import { type CommittedEntry, isConnected, type Receipt, receiptOf, type StreamReader } from './receipt.ts'
+import { createStreamRegister, type StreamRegister, type StreamRegisterOptions } from './stream-register.ts'
 
-/** Who follows the feeds of this store, on whatever node, and how far each has got. */
+/** Which verifiers follow the feeds of this store, on any node, and how far each has got. */
 export interface Verifiers extends StreamWatcher {
-  /**
-   * Somebody says how far it has applied the log; the caller has made sure that the log goes that far. It counts for whoever is connected under that
-   * name with that key, never moves anybody back, and makes nobody.
-   */
-  acknowledge(claim: StreamClaim): void
-  /** Everybody who follows a site now. Rejects when the store cannot be asked. */
-  connected(siteId: SiteId): Promise<readonly ConnectedVerifier[]>
-  /** Who has applied an entry. With `waitMs`, resolves when everybody has, or so much later. */
-  receipt(siteId: SiteId, entry: PlacedInTime, waitMs?: number): Promise<Receipt>
+  /** A verifier has acknowledged the log; the caller has made sure that the log goes that far. */
+  acknowledge(ack: VerifierAck): void
+  /** All that follow a site now. Rejects when the store cannot be asked. */
+  connected(siteId: SiteId): Promise<ConnectedVerifiers>
+  /** How far an entry has got. With a wait, resolves when that is over or so much later. */
+  receipt(siteId: SiteId, entry: PlacedInTime, wait?: ReceiptWait): Promise<Receipt>
+  /** This node has applied the log up to here. */
+  applied(position: number): void
   /** How many entries the slowest on this node is behind. */
   lag(headSeq: (siteId: SiteId) => number): number
-  /** Nobody waits any longer, and other nodes need not count ours. */
+  /** How many instances with a stream on this node have not acknowledged anything for too long. */
+  readonly silent: number
+  /** Ends every wait. Other nodes need not count this one any longer. */
   close(): Promise<void>
 }
 
+export interface VerifierAck {
+  readonly siteId: SiteId
+  readonly keyId: string
+  /** Undefined for a reader without a name. */
+  readonly verifierId: string | undefined
+  readonly instanceId: string | undefined
+  readonly epoch: string
+  readonly seq: number
+  /** When it came. */
+  readonly atMs: number
+  /** What the clock of the verifier said. */
+  readonly sentAtMs?: number | undefined
+  readonly isClosing?: boolean
+}
+
+export interface ConnectedVerifiers {
+  readonly leases: readonly LeaseRow[]
+  readonly streams: readonly StreamReader[]
+}
+
+/** An entry, and when it was made. */
+export interface PlacedInTime {
+  readonly epoch: string
+  readonly seq: number
+  readonly atMs: number
+}
+
+export interface ReceiptWait {
+  readonly ms: number
+  /** `acknowledged`: until no verifier that may acknowledge is missing. `denied`: until the revoked credential is denied everywhere. */
+  readonly until: 'acknowledged' | 'denied'
+}
+
 export interface VerifiersParts {
-  readonly store: Pick<Store, 'isShared' | 'epoch' | 'reportStreams' | 'endFeedNode' | 'creditStreams' | 'feedStreams'>
+  readonly store: Store
   readonly clock: Clock
   readonly log: Pick<Logger, 'warn'>
-  /** Told of every end of a stream. */
+  readonly commits: Pick<CommitTimes, 'find'>
+  /** How old the view of this node may be when it decides. */
+  readonly viewAgeMsMax: number
+  /** Called with every end of a stream. */
   readonly onEnd: (why: StreamEnd) => void
+  /** Called with how far the clock of a verifier instance is ahead of this node's, each time it acknowledges. */
+  readonly onClock?: (instance: LeaseName, aheadMs: number) => void
 }
 
-export interface VerifiersOptions {
-  /** What happened is told to the other nodes after this long, together with all that happened since. */
-  readonly reportMs?: number
-  readonly renewMs?: number
-  /** A node that does not renew its lease counts as gone. Longer than clocks of nodes may differ. */
-  readonly leaseMs?: number
+export interface VerifiersOptions extends StreamRegisterOptions {
+  /** How often streams are looked at whose readers do not acknowledge. */
+  readonly silenceCheckMs?: number
+  /** A reader that was sent more than this and gave no sign of life for `silentMs` is dropped. */
+  readonly unheardBytesMax?: number
+  readonly silentMs?: number
+  /** An instance that has not acknowledged anything for so long is dropped in any case. */
+  readonly droppedMs?: number
 }
 
-const REPORT_MS = 50
-const RENEW_MS = 2000
-const LEASE_MS = 10_000
-const STREAMS_REPORTED_MAX = 500
-const PAGE = 1000
-/** An acknowledgement may come before the node that has the connection has told of it. */
-const UNMET_MS_MAX = 3000
-const CLAIMS_MAX = 20_000
-const ACKS_KEPT = 16
-/** While somebody waits: how often other nodes are asked, and how long acknowledgements here are gathered. */
+/** While a caller waits: how often other nodes are asked, and how long acknowledgements here are gathered. */
 const ASK_MS = 100
+const LOOK_MS = 1000
 const GATHER_MS = 10
+/** On a store with one process acknowledgements are written for the time after a restart only. */
+const WRITE_MS = 1000
+const SHARED_WRITE_MS = 50
 
-type LocalStream = { -readonly [Name in keyof FeedStreamRow]: FeedStreamRow[Name] }
-
-interface Claimed {
-  readonly claim: StreamClaim
-  readonly sinceMs: number
+/** Opens the register of this node. When this returns, other nodes know of it. */
+export async function openVerifiers(parts: VerifiersParts, options: VerifiersOptions = {}): Promise<Verifiers> {
+  const { store, clock, log, viewAgeMsMax } = parts
+  const nodeId = `node_${randomBytes(12).toString('base64url')}`
+  const wakes = new Map<SiteId, SiteWake>()
+  const onChange = (siteId: SiteId) => wakes.get(siteId)?.wake.wake()
+  const streams = createStreamRegister({ store, clock, log, nodeId, viewAgeMsMax, onChange }, options)
+  await streams.start()
+  const writeMs = store.isShared ? (options.reportMs ?? SHARED_WRITE_MS) : WRITE_MS
+  const leases = await openLeases({ store, clock, log, nodeId, writeMs })
+  return new VerifierBook({ ...parts, nodeId, wakes, streams, leases, readers: createHeadReaders(store, clock) }, options)
 }
 
 interface SiteWake {
@@ -67,233 +115,225 @@ interface SiteWake {
   waiting: number
 }
 
-export function openVerifiers(parts: VerifiersParts, options: VerifiersOptions = {}): Verifiers {
-  return new VerifierRegister(parts, options)
+interface BookParts extends VerifiersParts {
+  readonly nodeId: string
+  readonly wakes: Map<SiteId, SiteWake>
+  readonly streams: StreamRegister
+  readonly leases: Leases
+  readonly readers: HeadReaders
 }
 
-class VerifierRegister implements Verifiers {
-  readonly #parts: VerifiersParts
-  readonly #options: Required<VerifiersOptions>
-  readonly #nodeId = `node_${randomBytes(12).toString('base64url')}`
-  readonly #streams = new Map<FeedStream, LocalStream>()
-  /** By site and name. */
-  readonly #sites = new Map<SiteId, Map<string, LocalStream[]>>()
-  /** Not yet told to the other nodes. */
-  readonly #changed = new Set<LocalStream>()
-  readonly #ended = new Set<string>()
-  #claims = new Map<string, Claimed>()
-  readonly #wakes = new Map<SiteId, SiteWake>()
+/** A stream of an instance on this node. */
+interface LeasedStream {
+  readonly name: LeaseName
+  readonly streamId: string
+  readonly stream: FeedStream
+  seq: number
+}
+
+class VerifierBook implements Verifiers {
+  readonly #parts: BookParts
+  readonly #options: Required<Pick<VerifiersOptions, 'unheardBytesMax' | 'silentMs' | 'droppedMs'>>
+  /** All streams of this node that are counted, with their readers. */
+  readonly #open = new Map<FeedStream, Verifier>()
+  readonly #leased = new Map<string, LeasedStream>()
   readonly #stop = new AbortController()
+  readonly #timer: NodeJS.Timeout
+  #checking: Promise<void> | undefined
   #made = 0
-  #hasLease = false
-  #isFailing = false
-  #reporting: Promise<void> | undefined
-  #soon: NodeJS.Timeout | undefined
-  readonly #renewing: NodeJS.Timeout
   #closing: Promise<void> | undefined
 
-  constructor(parts: VerifiersParts, options: VerifiersOptions) {
+  constructor(parts: BookParts, { silenceCheckMs = 2000, ...options }: VerifiersOptions) {
     this.#parts = parts
-    this.#options = { reportMs: REPORT_MS, renewMs: RENEW_MS, leaseMs: LEASE_MS, ...options }
-    this.#renewing = setInterval(() => {
-      if (this.#streams.size > 0 || this.#hasNews()) this.#report()
-    }, this.#options.renewMs)
-    this.#renewing.unref()
+    this.#options = {
+      unheardBytesMax: options.unheardBytesMax ?? limits.feed_buffer_bytes_max,
+      silentMs: options.silentMs ?? limits.feed_silent_seconds * 1000,
+      droppedMs: options.droppedMs ?? limits.feed_silent_seconds * 4000,
+    }
+    this.#timer = setInterval(() => {
+      this.#checking ??= this.#dropSilent()
+        .catch((err: unknown) => this.#parts.log.warn({ err }, 'verifiers that do not acknowledge could not be looked up'))
+        .finally(() => {
+          this.#checking = undefined
+        })
+    }, silenceCheckMs)
+    this.#timer.unref()
   }
 
-  opened({ siteId, keyId, verifierId, isNamed }: Verifier, from: number, stream: FeedStream): void {
-    const { store, clock } = this.#parts
-    const local: LocalStream = {
-      streamId: `${this.#nodeId}.${++this.#made}`,
-      nodeId: this.#nodeId,
-      siteId,
-      keyId,
-      verifierId,
-      isNamed,
-      connectedAtMs: clock.clocks().wallMs,
-      epoch: store.epoch,
-      seq: from,
-      acks: NONE,
+  async admit(verifier: Verifier, streams: 'stream' | 'snapshot'): Promise<string> {
+    const { leases, readers, nodeId } = this.#parts
+    const streamId = `${nodeId}.${++this.#made}`
+    if (verifier.promise !== undefined) await leases.open(termsOf(verifier, verifier.promise), streams === 'stream' ? streamId : undefined)
+    else if (!verifier.isObserver) await readers.cover(verifier.siteId)
+    return streamId
+  }
+
+  abandoned({ siteId, keyId, promise }: Verifier, streamId: string): void {
+    if (promise !== undefined) this.#parts.leases.endStream({ siteId, keyId, instanceId: promise.instanceId }, streamId)
+  }
+
+  opened(verifier: Verifier, streamId: string, from: number, stream: FeedStream): void {
+    const { siteId, keyId, promise } = verifier
+    if (verifier.isObserver) return
+    this.#open.set(stream, verifier)
+    if (promise === undefined) {
+      this.#parts.streams.opened(verifier, streamId, from, stream)
+      return
     }
-    this.#streams.set(stream, local)
-    const site = this.#sites.get(siteId) ?? new Map<string, LocalStream[]>()
-    this.#sites.set(siteId, site)
-    site.set(verifierId, [...(site.get(verifierId) ?? []), local])
-    this.#change(local)
+    const name = { siteId, keyId, instanceId: promise.instanceId }
+    const before = this.#leased.get(nameOf(name))
+    this.#leased.set(nameOf(name), { name, streamId, stream, seq: 0 })
+    before?.stream.close('replaced')
+    this.#wake(siteId)
   }
 
   closed(stream: FeedStream, why: StreamEnd): void {
-    this.#parts.onEnd(why)
-    const local = this.#streams.get(stream)
-    if (local === undefined) return
-    this.#streams.delete(stream)
-    const { siteId, verifierId, streamId } = local
-    const site = this.#sites.get(siteId)
-    const others = site?.get(verifierId)?.filter((each) => each !== local) ?? []
-    if (others.length > 0) site?.set(verifierId, others)
-    else site?.delete(verifierId)
-    if (site?.size === 0) this.#sites.delete(siteId)
-    this.#changed.delete(local)
-    if (this.#parts.store.isShared) this.#ended.add(streamId)
-    this.#reportSoon()
-    this.#wakes.get(siteId)?.wake.wake()
+    const { onEnd, leases, streams } = this.#parts
+    onEnd(why)
+    const verifier = this.#open.get(stream)
+    if (verifier === undefined) return
+    this.#open.delete(stream)
+    const { siteId, keyId, promise } = verifier
+    if (promise === undefined) {
+      streams.closed(stream)
+      return
+    }
+    const name = nameOf({ siteId, keyId, instanceId: promise.instanceId })
+    const leased = this.#leased.get(name)
+    // A stream that was replaced has no part in the lease any more.
+    if (leased?.stream !== stream) return
+    this.#leased.delete(name)
+    leases.endStream(leased.name, leased.streamId)
+    this.#wake(siteId)
   }
 
-  acknowledge(claim: StreamClaim): void {
-    const { isShared } = this.#parts.store
-    const own = this.#localFor(claim)
-    // Without a name it is for the only one without a name, and another node may have one too.
-    const isSure = claim.verifierId !== undefined || (!isShared && own.length === 1)
-    if (isSure) for (const local of own) this.#credit(local, claim)
-    if (isShared && (!isSure || own.length === 0)) this.#claim(claim)
-    this.#wakes.get(claim.siteId)?.wake.wake()
+  mayProve(siteId: SiteId, hasUnleased: boolean): boolean {
+    return this.#parts.streams.isKnown && (!hasUnleased || this.#parts.readers.isCovered(siteId))
   }
 
-  #localFor({ siteId, keyId, verifierId }: StreamClaim): readonly LocalStream[] {
-    const site = this.#sites.get(siteId)
-    if (verifierId !== undefined) return site?.get(verifierId)?.filter((local) => local.keyId === keyId) ?? []
-    return [...(site?.values() ?? [])].flat().filter((local) => local.keyId === keyId && !local.isNamed)
+  acknowledge(ack: VerifierAck): void {
+    const { siteId, keyId, verifierId, instanceId, epoch, seq, atMs, sentAtMs, isClosing } = ack
+    const { leases, streams, onClock } = this.#parts
+    if (instanceId === undefined) {
+      for (const stream of streams.acknowledge({ siteId, keyId, verifierId, epoch, seq, atMs })) stream.heard()
+      return
+    }
+    const name = { siteId, keyId, instanceId }
+    leases.acknowledge(name, { epoch, seq, atMs, ...(isClosing === true && { isClosing }) })
+    const leased = this.#leased.get(nameOf(name))
+    leased?.stream.heard()
+    if (leased !== undefined) leased.seq = Math.max(leased.seq, seq)
+    if (sentAtMs !== undefined) onClock?.(name, sentAtMs - atMs)
+    this.#wake(siteId)
   }
 
-  #credit(local: LocalStream, { epoch, seq, atMs }: StreamClaim): void {
-    if (local.epoch !== epoch || local.seq >= seq) return
-    local.seq = seq
-    local.acks = [...local.acks.slice(1 - ACKS_KEPT), { seq, atMs }]
-    this.#change(local)
-  }
-
-  /** For a stream of another node: of several by one verifier the highest says it all. */
-  #claim(claim: StreamClaim): void {
-    const name = nameOf(claim)
-    const before = this.#claims.get(name)
-    if (before === undefined && this.#claims.size >= CLAIMS_MAX) return
-    if (before !== undefined && before.claim.epoch === claim.epoch && before.claim.seq >= claim.seq) return
-    this.#claims.set(name, { claim, sinceMs: performance.now() })
-    this.#reportSoon()
-  }
-
-  #change(local: LocalStream): void {
-    if (!this.#parts.store.isShared) return
-    this.#changed.add(local)
-    this.#reportSoon()
-  }
-
-  #hasNews(): boolean {
-    return this.#changed.size > 0 || this.#ended.size > 0 || this.#claims.size > 0
-  }
-
-  #reportSoon(): void {
-    if (!this.#parts.store.isShared || this.#soon !== undefined || this.#stop.signal.aborted) return
-    this.#soon = setTimeout(() => {
-      this.#soon = undefined
-      this.#report()
-    }, this.#options.reportMs)
-    this.#soon.unref()
-  }
-
-  #report(): void {
-    if (!this.#parts.store.isShared || this.#reporting !== undefined || this.#stop.signal.aborted) return
-    this.#reporting = this.#tell().then(
-      () => {
-        this.#reporting = undefined
-        this.#isFailing = false
-        if (this.#hasNews()) this.#reportSoon()
-      },
-      // What could not be told stays to be told, with the next renewal.
-      (err: unknown) => {
-        this.#reporting = undefined
-        if (!this.#isFailing) this.#parts.log.warn({ err }, 'other nodes could not be told who follows the feeds here; trying again')
-        this.#isFailing = true
-      },
-    )
-  }
-
-  async #tell(): Promise<void> {
-    const { store, clock } = this.#parts
-    do {
-      const [streams, ended] = [firstOf(this.#changed, STREAMS_REPORTED_MAX), firstOf(this.#ended, STREAMS_REPORTED_MAX)]
-      const seqs = streams.map(({ seq }) => seq)
-      const nowMs = clock.nowMs()
-      const expiresAtMs = nowMs + this.#options.leaseMs
-      const lease = await store.reportStreams({ nodeId: this.#nodeId, nowMs, expiresAtMs, streams, ended })
-      // Those that changed again while they were being written down stay.
-      for (const [i, stream] of streams.entries()) if (stream.seq === seqs[i]) this.#changed.delete(stream)
-      for (const streamId of ended) this.#ended.delete(streamId)
-      // The lease had run out: the others may have forgotten what they were told before.
-      if (lease === 'begun' && this.#hasLease) for (const local of this.#streams.values()) this.#changed.add(local)
-      this.#hasLease = true
-    } while (this.#changed.size > 0 || this.#ended.size > 0)
-    await this.#creditElsewhere()
-  }
-
-  async #creditElsewhere(): Promise<void> {
-    const { store, clock } = this.#parts
-    const asked = [...this.#claims.values()]
-    if (asked.length === 0) return
-    const claims = asked.map(({ claim }) => claim)
-    const unmet = new Set((await store.creditStreams(claims, clock.nowMs())).map(nameOf))
-    const sinceMs = performance.now() - UNMET_MS_MAX
-    for (const each of asked) {
-      const name = nameOf(each.claim)
-      const isDone = !unmet.has(name) || each.sinceMs < sinceMs
-      if (isDone && this.#claims.get(name) === each) this.#claims.delete(name)
-      this.#wakes.get(each.claim.siteId)?.wake.wake()
+  async connected(siteId: SiteId): Promise<ConnectedVerifiers> {
+    const { leases, streams, clock, store } = this.#parts
+    const nowMs = clock.clocks().wallMs
+    const found = (await leases.ofSite(siteId)).filter((lease) => lease.closedAtMs === undefined && isConnected(lease, nowMs))
+    return {
+      leases: found.map((lease) => (lease.epoch === store.epoch ? lease : { ...lease, seq: 0, acks: [] })),
+      streams: await streams.readers(siteId),
     }
   }
 
-  async connected(siteId: SiteId): Promise<readonly ConnectedVerifier[]> {
-    const { store, clock } = this.#parts
-    const found = new Map<string, FeedStreamRow>()
-    for (let after: string | undefined, isEnd = !store.isShared; !isEnd; ) {
-      const page = await store.feedStreams(siteId, clock.nowMs(), { after, limit: PAGE })
-      for (const stream of page) if (stream.nodeId !== this.#nodeId || this.#isOpen(stream)) found.set(stream.streamId, stream)
-      after = page.at(-1)?.streamId
-      isEnd = page.length < PAGE
-    }
-    // Of our own we know what nobody has been told yet; but of an acknowledgement somebody else may have heard.
-    for (const local of [...(this.#sites.get(siteId)?.values() ?? [])].flat()) {
-      const told = found.get(local.streamId)
-      if (told === undefined || told.seq <= local.seq) found.set(local.streamId, local)
-    }
-    return verifiersOf(found.values(), store.epoch)
-  }
-
-  #isOpen({ siteId, verifierId, streamId }: FeedStreamRow): boolean {
-    return (
-      this.#sites
-        .get(siteId)
-        ?.get(verifierId)
-        ?.some((local) => local.streamId === streamId) ?? false
-    )
-  }
-
-  async receipt(siteId: SiteId, entry: PlacedInTime, waitMs = 0): Promise<Receipt> {
-    const { store, clock } = this.#parts
+  async receipt(
+    siteId: SiteId,
+    placed: PlacedInTime,
+    { ms: waitMs, until }: ReceiptWait = { ms: 0, until: 'acknowledged' },
+  ): Promise<Receipt> {
+    const { store, clock, wakes } = this.#parts
     const { signal } = this.#stop
     const untilMs = performance.now() + waitMs
     const leftMs = () => Math.max(0, untilMs - performance.now())
-    const site = this.#wakes.get(siteId) ?? { wake: createWake(), waiting: 0 }
-    this.#wakes.set(siteId, site)
+    const site = wakes.get(siteId) ?? { wake: createWake(), waiting: 0 }
+    wakes.set(siteId, site)
     site.waiting++
     try {
+      const entry = await this.#committed(siteId, placed)
       for (;;) {
         const { count } = site.wake // Before the store is asked: what happens meanwhile must still wake us.
-        const receipt = receiptOf(await this.connected(siteId), entry, clock.clocks().wallMs)
-        if (receipt.acknowledged === receipt.connected || leftMs() === 0 || signal.aborted) return receipt
-        await site.wake.sleep(count, Math.min(leftMs(), store.isShared ? ASK_MS : Infinity), signal)
-        // A crowd acknowledges at once, and once for all of them is enough.
+        const receipt = await this.#look(siteId, entry)
+        const deniedInMs = (receipt.deniedEverywhereAtMs ?? Infinity) - clock.clocks().wallMs
+        const isOver = until === 'denied' ? deniedInMs <= 0 : receipt.awaited === 0
+        if (isOver || leftMs() === 0 || signal.aborted) return receipt
+        const lookMs = Math.min(store.isShared ? ASK_MS : LOOK_MS, until === 'denied' ? deniedInMs : Infinity)
+        await site.wake.sleep(count, Math.min(leftMs(), lookMs), signal)
+        // Many acknowledge at once, and one look for all of them is enough.
         await sleep(Math.min(GATHER_MS, leftMs()))
       }
     } finally {
       site.waiting--
-      if (site.waiting === 0) this.#wakes.delete(siteId)
+      if (site.waiting === 0) wakes.delete(siteId)
     }
   }
 
+  /** Nodes are asked first: what a node gave out before it said that it has the entry is then among the leases. */
+  async #look(siteId: SiteId, entry: CommittedEntry): Promise<Receipt> {
+    const { store, clock, nodeId, leases, streams } = this.#parts
+    const nodes = store.isShared ? (await store.feedNodes()).filter((node) => node.nodeId !== nodeId) : []
+    const found = await leases.ofSite(siteId)
+    const headReadersUntilMs = await store.headReadersUntil(siteId)
+    const readers = { nodes, leases: found, streams: await streams.readers(siteId), headReadersUntilMs }
+    return receiptOf(readers, entry, clock.clocks().wallMs)
+  }
+
+  async #committed(siteId: SiteId, { epoch, seq, atMs }: PlacedInTime): Promise<CommittedEntry> {
+    const { store, commits } = this.#parts
+    const site = await store.site(siteId)
+    if (site === undefined) throw new Problem('not_found')
+    const { position, committedAtMs } = await commits.find(siteId, seq)
+    const ageMs = site.maxStalenessSecondsMax * 1000
+    const before = site.stalenessBefore
+    const headAgeMsMax = Math.max(ageMs, (before?.seconds ?? 0) * 1000)
+    const headsDeadAtMs = async () => {
+      if (before === undefined || seq <= before.seq) return committedAtMs + headAgeMsMax
+      // Heads with the higher age were made before the entry that lowered it.
+      const lowered = await commits.find(siteId, before.seq)
+      return Math.max(committedAtMs + ageMs, lowered.committedAtMs + before.seconds * 1000)
+    }
+    return { epoch, seq, atMs, position, committedAtMs, headAgeMsMax, headsDeadAtMs: await headsDeadAtMs() }
+  }
+
+  applied(position: number): void {
+    this.#parts.streams.applied(position)
+  }
+
   lag(headSeq: (siteId: SiteId) => number): number {
-    let most = 0
-    for (const { siteId, seq } of this.#streams.values()) most = Math.max(most, headSeq(siteId) - seq)
+    let most = this.#parts.streams.lag(headSeq)
+    for (const { name, seq } of this.#leased.values()) most = Math.max(most, headSeq(name.siteId) - seq)
     return most
+  }
+
+  get silent(): number {
+    const sinceMs = performance.now() - this.#options.silentMs
+    let count = 0
+    for (const { stream } of this.#leased.values()) if (stream.heardAtMs < sinceMs) count++
+    return count
+  }
+
+  /** Drops readers that give no sign of life. What they were sent may have been acknowledged to another node, so the store is asked before. */
+  async #dropSilent(): Promise<void> {
+    const { unheardBytesMax, silentMs, droppedMs } = this.#options
+    const { store, clock, leases } = this.#parts
+    const nowMs = performance.now()
+    const isDue = (stream: FeedStream, { promise }: Verifier) => {
+      const quietMs = nowMs - stream.heardAtMs
+      return quietMs > silentMs && (stream.unheardBytes > unheardBytesMax || (promise !== undefined && quietMs > droppedMs))
+    }
+    const due = [...this.#open].filter(([stream, verifier]) => isDue(stream, verifier))
+    const names = due.flatMap(([, { siteId, keyId, promise }]) => (promise ? [{ siteId, keyId, instanceId: promise.instanceId }] : []))
+    const heard = store.isShared && names.length > 0 ? await leases.heard(names) : new Map<string, number>()
+    const { wallMs } = clock.clocks()
+    for (const [stream, { siteId, keyId, promise }] of due) {
+      const heardAtMs = promise && heard.get(nameOf({ siteId, keyId, instanceId: promise.instanceId }))
+      if (heardAtMs !== undefined && wallMs - heardAtMs <= silentMs) stream.heard()
+      else stream.close('silent')
+    }
+  }
+
+  #wake(siteId: SiteId): void {
+    this.#parts.wakes.get(siteId)?.wake.wake()
   }
 
   close(): Promise<void> {
@@ -303,26 +343,13 @@ class VerifierRegister implements Verifiers {
 
   async #end(): Promise<void> {
     this.#stop.abort()
-    clearTimeout(this.#soon)
-    clearInterval(this.#renewing)
-    await this.#reporting
-    if (!this.#hasLease) return
-    const { store, log } = this.#parts
-    await store.endFeedNode(this.#nodeId).catch((err: unknown) => log.warn({ err }, 'other nodes will count this one for a while'))
+    clearInterval(this.#timer)
+    await this.#checking
+    await this.#parts.leases.close()
+    await this.#parts.streams.close()
   }
 }
 
-const NONE: FeedStreamRow['acks'] = []
-
-function nameOf({ siteId, keyId, verifierId = '' }: StreamClaim): string {
-  return `${siteId} ${keyId} ${verifierId}`
-}
-
-function firstOf<T>(set: ReadonlySet<T>, max: number): readonly T[] {
-  const first: T[] = []
-  for (const each of set) {
-    if (first.length >= max) break
-    first.push(each)
-  }
-  return first
+function termsOf({ siteId, keyId, verifierId, isNamed }: Verifier, promise: NonNullable<Verifier['promise']>) {
+  return { siteId, keyId, verifierId, isNamed, ...promise }
 }

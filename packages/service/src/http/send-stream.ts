@@ -24,7 +24,7 @@ export async function sendStream(
     const gzip = acceptsGzip(request.headers['accept-encoding'])
     headers.push('vary', 'accept-encoding', ...(gzip ? ['content-encoding', 'gzip'] : []))
     response.writeHead(status, headers)
-    if (isAsked) await sendPieces(stream.pieces, gzip, response)
+    if (isAsked) await sendPieces(stream, gzip, response)
     else response.end()
     return
   }
@@ -55,8 +55,10 @@ export async function sendStream(
   stream.take(socket)
 }
 
+type Pieces = Extract<AnswerStream, { kind: 'pieces' }>
+
 /** That whoever read has gone is no fault; that we could not go on is. */
-async function sendPieces(pieces: AsyncIterable<Uint8Array>, gzip: boolean, response: ServerResponse): Promise<void> {
+async function sendPieces({ pieces, signal }: Pieces, gzip: boolean, response: ServerResponse): Promise<void> {
   let fault: unknown
   const noted = async function* () {
     try {
@@ -66,9 +68,17 @@ async function sendPieces(pieces: AsyncIterable<Uint8Array>, gzip: boolean, resp
       throw thrown
     }
   }
-  response.setTimeout(STALLED_MS, () => response.destroy())
+  // A reset, so that the kernel does not go on holding what the reader does not take.
+  const cut = () => {
+    response.socket?.resetAndDestroy()
+    response.destroy()
+  }
+  response.setTimeout(STALLED_MS, cut)
+  signal?.addEventListener('abort', cut)
+  if (signal?.aborted) cut()
   const source = Readable.from(noted())
-  await (gzip ? pipeline(source, createGzip({ level: GZIP_LEVEL }), response) : pipeline(source, response)).catch(() => response.destroy())
+  await (gzip ? pipeline(source, createGzip({ level: GZIP_LEVEL }), response) : pipeline(source, response)).catch(cut)
+  signal?.removeEventListener('abort', cut)
   if (fault !== undefined) throw fault
 }
 

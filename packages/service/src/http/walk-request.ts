@@ -1,5 +1,5 @@
 import { type CredentialBody, findPresentation, type HolderRequest, isDeny, type Presentation } from '@countersign/core'
-import { headerNames, limits, parsePreferWait, type RequestPart, refusalOf } from '@countersign/core/contract'
+import { headerNames, limits, parsePreferWait, prefersDeniedEverywhere, type RequestPart, refusalOf } from '@countersign/core/contract'
 import type * as z from 'zod'
 import { Problem } from '../problem.ts'
 import type { Caller, RouteRequest } from '../routes/route.ts'
@@ -72,6 +72,10 @@ export class WalkRequest implements RouteRequest {
   }
   get preferWaitSeconds(): number | undefined {
     return parsePreferWait(this.lines(headerNames.prefer)?.join(','))
+  }
+
+  get prefersDeniedEverywhere(): boolean {
+    return prefersDeniedEverywhere(this.lines(headerNames.prefer)?.join(','))
   }
 }
 

@@ -1,12 +1,35 @@
+import { formatTime } from '@countersign/core'
 import { limits, type Propagation } from '@countersign/core/contract'
-import type { Receipt } from '../feed/receipt.ts'
+import type { Receipt, VerifierReport } from '../feed/receipt.ts'
 
-/** A receipt on the wire: of those who lag behind, as many as fit. */
-export function propagationBody({ connected, acknowledged, elapsedMs, laggards }: Receipt): Propagation {
+/** A receipt on the wire: of each list as many as fit. */
+export function propagationBody(receipt: Receipt): Propagation {
+  const { connected, acknowledged, expected, elapsedMs, committedAtMs, deniedEverywhereAtMs } = receipt
   return {
     connected,
     acknowledged,
+    expected,
     elapsed_ms: elapsedMs,
-    laggards: laggards.slice(0, limits.laggards_listed_max).map(({ verifierId, seq }) => ({ verifier_id: verifierId, seq })),
+    committed_at: formatTime(committedAtMs),
+    denied_everywhere_at: timeOf(deniedEverywhereAtMs),
+    laggards: listed(receipt.laggards, ({ seq }) => ({ seq })),
+    verifiers: listed(receipt.verifiers, ({ state, seq, acknowledgedAtMs, rejectsFromMs }) => ({
+      state,
+      seq,
+      acknowledged_at: timeOf(acknowledgedAtMs),
+      rejects_from: timeOf(rejectsFromMs),
+    })),
+    exceptions: listed(receipt.exceptions, () => ({ reason: 'fails_open' })),
   }
+}
+
+function listed<Members extends object>(reports: readonly VerifierReport[], members: (report: VerifierReport) => Members) {
+  return reports
+    .slice(0, limits.laggards_listed_max)
+    .map((report) => ({ verifier_id: report.verifierId, instance_id: report.instanceId ?? null, ...members(report) }))
+}
+
+/** Rounded up: an instant that is stated must not be too early. */
+function timeOf(ms: number | undefined): string | null {
+  return ms === undefined ? null : formatTime(Math.ceil(ms))
 }

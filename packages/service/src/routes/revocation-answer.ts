@@ -7,7 +7,7 @@ import { whenApplied } from './when-applied.ts'
 
 /** What is answered to a revocation of whatever type, when the caller wants it. */
 export function revocationAnswer(
-  request: Pick<RouteRequest, 'preferWaitSeconds' | 'caller'>,
+  request: Pick<RouteRequest, 'preferWaitSeconds' | 'prefersDeniedEverywhere' | 'caller'>,
   deps: Pick<Deps, 'verifiers' | 'log'>,
   siteId: SiteId,
   type: RevocationType,

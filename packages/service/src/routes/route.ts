@@ -43,6 +43,8 @@ export interface RouteRequest<Id extends EndpointId = EndpointId> {
   readonly requestId: string
   /** `Prefer: wait=N`, in seconds. */
   readonly preferWaitSeconds: number | undefined
+  /** `Prefer: denied-everywhere`: to wait for that, and not only for acknowledgements. */
+  readonly prefersDeniedEverywhere: boolean
 }
 
 export interface RouteAnswer {
@@ -56,11 +58,11 @@ export interface RouteAnswer {
 }
 
 /**
- * `pieces` are written at the pace of whoever reads them, compressed for those who take it; what they throw cuts the connection. A `connection`
+ * `pieces` are written at the pace of whoever reads them, compressed for those who take it; what they throw, and `signal`, cut the connection. A `connection`
  * is handed over, with nobody else listening to it, or, when nobody is there to be answered, let go: exactly one of the two.
  */
 export type AnswerStream =
-  | { readonly kind: 'pieces'; readonly pieces: AsyncIterable<Uint8Array> }
+  | { readonly kind: 'pieces'; readonly pieces: AsyncIterable<Uint8Array>; readonly signal?: AbortSignal }
   | { readonly kind: 'connection'; take(connection: Socket): void; letGo(): void }
 
 /** One endpoint. Knows no web framework, and needs no socket to be tested. */

@@ -1,24 +1,29 @@
 import type { SiteId } from '@countersign/core'
 import { untilApplied } from '../actions/propagation.ts'
 import type { Deps } from '../deps.ts'
-import type { PlacedInTime } from '../feed/receipt.ts'
+import type { PlacedInTime } from '../feed/verifiers.ts'
 import { propagationBody } from './propagation-body.ts'
 import type { RouteAnswer, RouteRequest } from './route.ts'
 
 /**
- * The answer to a revocation that has made this entry. If the caller prefers to wait (RFC 7240 §4.3), it is given when everybody who is connected
- * has applied the entry or the time is up, and says how far it got. A holder is not told the names of a site's verifiers.
+ * The answer to a revocation that has made this entry. If the caller prefers to wait (RFC 7240 §4.3), it is given when every connected verifier
+ * that is not silent has acknowledged the entry, or when it is denied everywhere, or when the time is up, and says how far it got. A holder is not told the names of a site's verifiers.
  */
 export async function whenApplied(
-  { preferWaitSeconds, caller }: Pick<RouteRequest, 'preferWaitSeconds' | 'caller'>,
+  { preferWaitSeconds, prefersDeniedEverywhere, caller }: Pick<RouteRequest, 'preferWaitSeconds' | 'prefersDeniedEverywhere' | 'caller'>,
   deps: Pick<Deps, 'verifiers' | 'log'>,
   siteId: SiteId | undefined,
   entry: PlacedInTime | undefined,
   body: object,
 ): Promise<RouteAnswer> {
   if (preferWaitSeconds === undefined || entry === undefined || siteId === undefined) return { status: 200, body }
-  const receipt = await untilApplied(deps, siteId, entry, preferWaitSeconds)
+  const until = prefersDeniedEverywhere ? 'denied' : 'acknowledged'
+  const receipt = await untilApplied(deps, siteId, entry, { ms: preferWaitSeconds * 1000, until })
   if (receipt === undefined) return { status: 200, body }
-  const propagation = propagationBody(caller.kind === 'anonymous' ? { ...receipt, laggards: [] } : receipt)
-  return { status: 200, body: { ...body, propagation }, headers: { 'Preference-Applied': `wait=${preferWaitSeconds}` } }
+  const propagation = propagationBody(caller.kind === 'anonymous' ? { ...receipt, laggards: [], verifiers: [], exceptions: [] } : receipt)
+  return {
+    status: 200,
+    body: { ...body, propagation },
+    headers: { 'Preference-Applied': `wait=${preferWaitSeconds}${prefersDeniedEverywhere ? ', denied-everywhere' : ''}` },
+  }
 }

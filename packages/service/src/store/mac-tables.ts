@@ -26,7 +26,19 @@ export const macTables = {
   },
   sites: {
     key: ['site_id'],
-    columns: ['site_id', 'name', 'return_urls', 'bearer', 'holder_proof', 'credential_ttl_seconds_max', 'hosts', 'created_at'],
+    columns: [
+      'site_id',
+      'name',
+      'return_urls',
+      'bearer',
+      'holder_proof',
+      'credential_ttl_seconds_max',
+      'hosts',
+      'max_staleness_seconds_max',
+      'staleness_before_seconds',
+      'staleness_lowered_seq',
+      'created_at',
+    ],
     uncovered: { pairwise_secret_sealed: SEALED },
   },
   issuers: {

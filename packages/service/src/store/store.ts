@@ -178,11 +178,33 @@ export interface Store {
    */
   reportStreams(report: StreamReport): Promise<'kept' | 'begun'>
   /** The node has ended, and its streams with it. */
-  endFeedNode(nodeId: string): Promise<void>
+  endFeedNode(nodeId: string, nowMs: number): Promise<void>
+  /** All nodes that are there, and those that vanished within the last hour. */
+  feedNodes(): Promise<readonly FeedNodeRow[]>
   /** Notes acknowledgements at the streams they are for, on whatever node; none moves back. Answers with those that were for nobody here. */
   creditStreams(claims: readonly StreamClaim[], nowMs: number): Promise<readonly StreamClaim[]>
   /** The streams of a site, on all nodes whose lease has not run out. */
   feedStreams(siteId: SiteId, nowMs: number, page: Page): Promise<readonly FeedStreamRow[]>
+
+  // Leases: which verifier instances may accept with the revocation data that they have
+  /** Writes or renews the lease of an instance before it is given a signed head. `full`: the key has `liveMax` live leases, and nothing was written. */
+  openLease(order: LeaseOrder): Promise<'open' | 'full'>
+  /** These streams have ended. A lease whose instance has another stream is left alone. */
+  endLeaseStreams(ends: readonly LeaseEnd[]): Promise<void>
+  /** The streams of all other nodes have ended: for a store that one process has to itself. */
+  endLeaseStreamsOfOthers(nodeId: string, nowMs: number): Promise<void>
+  /** Notes acknowledgements at the leases they are for. None moves back, and none makes a lease. */
+  creditLeases(claims: readonly LeaseClaim[]): Promise<void>
+  /** The leases of a site by key and instance, ended ones of the last day included. */
+  leases(siteId: SiteId, page: LeasePage): Promise<readonly LeaseRow[]>
+  /** Readers without a lease may be given heads of these sites until then. */
+  noteHeadReaders(siteIds: readonly SiteId[], untilMs: number): Promise<void>
+  /** Until when readers without a lease may have been given heads of the site; 0 when there were none lately. */
+  headReadersUntil(siteId: SiteId): Promise<number>
+  /** The log of this epoch was committed up to `position` by that time. */
+  noteLogTime(position: number, atMs: number): Promise<void>
+  /** The position of an entry and a noted time by which it had been committed. Undefined when none has been noted since. */
+  committedBy(siteId: SiteId, seq: number): Promise<{ readonly position: number; readonly atMs: number } | undefined>
 
   // What may be used once
   /** True for exactly one of all who ever ask for this kind and name before `expiresAtMs`. */
@@ -286,13 +308,18 @@ export interface NewSite {
   readonly bearer: 'on' | 'off'
   readonly holderProof: 'optional' | 'required'
   readonly credentialTtlSecondsMax: number | undefined
+  /** How long signed heads of the site are valid. Default 60. */
+  readonly maxStalenessSecondsMax?: number
   /** From which the ppids of its users are made; sealed by the caller. */
   readonly pairwiseSecretSealed: string
 }
 export interface Site extends NewSite {
+  readonly maxStalenessSecondsMax: number
+  /** Heads before that entry were valid for so long; undefined when the setting was never lowered. */
+  readonly stalenessBefore: { readonly seconds: number; readonly seq: number } | undefined
   readonly createdAtMs: number
 }
-export type SiteChanges = Partial<Pick<NewSite, 'returnUrls' | 'bearer' | 'holderProof'>> & {
+export type SiteChanges = Partial<Pick<NewSite, 'returnUrls' | 'bearer' | 'holderProof' | 'maxStalenessSecondsMax'>> & {
   readonly name?: string | null
   readonly hosts?: readonly string[] | null
   readonly credentialTtlSecondsMax?: number | null
@@ -623,9 +650,22 @@ export interface FeedStreamRow {
   /** The last few, oldest first. */
   readonly acks: readonly Acknowledged[]
 }
+/** What a node knows of the log and how long it may decide with it. */
+export interface NodeView {
+  readonly ageMsMax: number
+  readonly epoch: string
+  /** The last positions that it has applied, with their times, oldest first. */
+  readonly marks: readonly { readonly position: number; readonly atMs: number }[]
+}
+export interface FeedNodeRow {
+  readonly nodeId: string
+  readonly expiresAtMs: number
+  readonly view: NodeView
+}
 export interface StreamReport {
   readonly nodeId: string
   readonly nowMs: number
+  readonly view: NodeView
   /** Until when the node counts as there. */
   readonly expiresAtMs: number
   readonly streams: readonly FeedStreamRow[]
@@ -639,6 +679,65 @@ export interface StreamClaim extends Acknowledged {
   /** Undefined: by whoever has no name. */
   readonly verifierId: string | undefined
   readonly epoch: string
+}
+
+/** One verifier instance at one site under one key. */
+export interface LeaseName {
+  readonly siteId: SiteId
+  readonly keyId: string
+  readonly instanceId: string
+}
+/** What a verifier declares when it asks for a signed head. */
+export interface LeaseTerms extends LeaseName {
+  readonly verifierId: string
+  /** Whether that is a configured name. */
+  readonly isNamed: boolean
+  /** It rejects everything when its last signed head is older. */
+  readonly boundMs: number
+  /** It goes on accepting all the same. */
+  readonly failsOpen: boolean
+}
+export interface LeaseOrder extends LeaseTerms {
+  readonly nodeId: string
+  /** Undefined for a snapshot. */
+  readonly streamId: string | undefined
+  readonly epoch: string
+  readonly nowMs: number
+  readonly liveMax: number
+}
+export interface LeaseEnd extends LeaseName {
+  readonly streamId: string
+  readonly atMs: number
+}
+export interface LeaseRow extends LeaseTerms {
+  /** Before it was given its first signed head. */
+  readonly openedAtMs: number
+  /** Empty while it has no stream. */
+  readonly nodeId: string
+  readonly streamId: string
+  /** Until when that node counts as there; 0 for a store with one node. */
+  readonly nodeUntilMs: number
+  readonly connectedAtMs: number
+  /** When it was last given a signed head, while it has no stream. */
+  readonly servedAtMs: number
+  readonly epoch: string
+  readonly seq: number
+  readonly acks: readonly Acknowledged[]
+  /** Of its last acknowledgement; 0 before the first. */
+  readonly heardAtMs: number
+  readonly closedAtMs: number | undefined
+}
+/** What an instance has acknowledged, oldest first. */
+export interface LeaseClaim extends LeaseName {
+  readonly epoch: string
+  readonly acks: readonly Acknowledged[]
+  readonly heardAtMs: number
+  /** Set when the instance has closed. */
+  readonly closedAtMs: number | undefined
+}
+export interface LeasePage {
+  readonly after: Pick<LeaseName, 'keyId' | 'instanceId'> | undefined
+  readonly limit: number
 }
 
 export interface IdempotencyKey {

@@ -12,7 +12,7 @@ class Reader {
   isClosed = false
   #rest = ''
 
-  constructor(port: number, { siteId, key }: Pick<FeedSite, 'siteId' | 'key'>, after?: string) {
+  constructor(port: number, { siteId, key }: Pick<FeedSite, 'siteId' | 'key'>, after?: string, instanceId?: string) {
     readers.add(this)
     this.socket = connect(port, '127.0.0.1')
     this.socket.on('error', () => {})
@@ -21,7 +21,8 @@ class Reader {
     })
     this.socket.on('data', (data) => this.#take(data.toString('latin1')))
     const cursor = after === undefined ? '' : `Last-Event-ID: ${after}\r\n`
-    this.socket.write(`GET /api/sites/${siteId}/feed HTTP/1.1\r\nHost: x\r\nX-API-Key: ${key}\r\n${cursor}\r\n`)
+    const promise = instanceId === undefined ? '' : `X-Verifier-Instance: ${instanceId}\r\nX-Verifier-Max-Staleness: 30\r\n`
+    this.socket.write(`GET /api/sites/${siteId}/feed HTTP/1.1\r\nHost: x\r\nX-API-Key: ${key}\r\n${promise}${cursor}\r\n`)
   }
 
   #take(text: string): void {
@@ -64,7 +65,15 @@ onEachStore('a crowd at the feed', (home) => {
     const { feeds } = node.service.deps
     const lazy = Array.from({ length: 100 }, () => new Reader(node.port, site))
     for (const { socket } of lazy) socket.pause()
-    const keen = Array.from({ length: 20 }, () => new Reader(node.port, site))
+    const keen = Array.from({ length: 20 }, (_, i) => new Reader(node.port, site, undefined, `keen-${i}`))
+    const acking = setInterval(() => {
+      for (const [i, { provenSeq: seq }] of keen.entries())
+        void node.call('POST', `/api/sites/${site.siteId}/feed/ack`, {
+          key: site.key,
+          headers: { 'x-verifier-instance': `keen-${i}` },
+          body: { epoch: node.service.deps.store.epoch, seq },
+        })
+    }, 1000)
     await expect.poll(() => feeds.size, { timeout: 30_000 }).toBe(120)
     await expect.poll(() => keen.every(({ provenSeq }) => provenSeq === 1), { timeout: 30_000 }).toBe(true)
     // Until the buffers of the system are full too, which are larger than ours.
@@ -73,6 +82,7 @@ onEachStore('a crowd at the feed', (home) => {
     await expect.poll(() => feeds.size, { timeout: 30_000 }).toBe(20)
     await expect.poll(() => keen.every(({ provenSeq }) => provenSeq === last), { timeout: 30_000 }).toBe(true)
     expect(keen.map(({ heard, seq, isClosed }) => [heard, seq, isClosed])).toEqual(keen.map(() => [last - 1, last, false]))
+    clearInterval(acking)
   })
 
   it('that comes back all at once is let in, and hears what it missed once', { timeout: 120_000 }, async () => {

@@ -17,6 +17,8 @@ const open = (node: FeedNode, { siteId, key }: FeedSite, headers: Record<string,
 const seqs = ({ entries }: SseClient) => entries.map(({ seq }) => seq)
 const codeOf = ({ status, text }: SseClient) => (status === 200 ? status : JSON.parse(text).code)
 
+const ANONYMOUS = { verifierId: undefined, promise: undefined, isObserver: false }
+
 onEachStore('the feed', (home) => {
   it('tells entries with their ids and kinds, in an unbroken chain', async () => {
     const node = await home().node()
@@ -226,7 +228,7 @@ onEachStore('the feed', (home) => {
   it('has room for 1,000 connections of one key, and 429 for the next (A198)', async () => {
     const node = await home().open()
     const [site, other] = [await node.newSite(), await node.newSite()]
-    const order = { siteId: site.siteId, keyId: site.keyId, cursor: undefined, verifierId: undefined, isProxied: false }
+    const order = { siteId: site.siteId, keyId: site.keyId, cursor: undefined, verifier: ANONYMOUS, isProxied: false }
     const { feeds } = node.service.deps
     const places = await Promise.all(Array.from({ length: limits.feed_connections_per_key_max }, () => feeds.open(order)))
     const refused = await open(node, site)

@@ -72,7 +72,11 @@ afterEach(async () => {
   ears.clear()
 })
 
+const ANONYMOUS = { verifierId: undefined, promise: undefined, isObserver: false }
+let mayProve = true
+
 function begin(options: FeedsOptions = {}): void {
+  mayProve = true
   const store = {
     site: async () => undefined,
     logPosition: () => log.logPosition(),
@@ -80,15 +84,24 @@ function begin(options: FeedsOptions = {}): void {
       log.entries.flatMap(({ entry }) => (entry.site_id === siteId && entry.seq > seq ? [entry] : [])).slice(0, limit),
     apiKeysById: async (ids: readonly string[]) => goodKeys.filter(({ keyId }) => ids.includes(keyId)) as never,
   }
-  const watcher = { opened: () => {}, closed: (_: unknown, why: StreamEnd) => void ends.push(why) }
-  feeds = openFeeds({ store, views, clock, keys: { feedKey: () => ({ kid: 'feed', key }) }, watcher, log: quiet }, { ...QUICK, ...options })
+  const watcher = {
+    admit: async () => 'stream',
+    abandoned: () => {},
+    opened: () => {},
+    closed: (_: unknown, why: StreamEnd) => void ends.push(why),
+    mayProve: () => mayProve,
+  }
+  feeds = openFeeds(
+    { store, views, clock, keys: { feedKey: () => ({ kid: 'feed', key }) }, ages: { seconds: () => 60 }, watcher, log: quiet },
+    { ...QUICK, ...options },
+  )
 }
 
 async function listen(
   siteId = A,
   { keyId = 'one', cursor }: { keyId?: string; cursor?: { epoch: string; seq: number } } = {},
 ): Promise<Ear> {
-  const place = await feeds.open({ siteId, keyId, cursor, verifierId: undefined, isProxied: false })
+  const place = await feeds.open({ siteId, keyId, cursor, verifier: ANONYMOUS, isProxied: false })
   const before = connections.length
   const ear = new Ear(connect((server.address() as AddressInfo).port, '127.0.0.1'))
   await expect.poll(() => connections.length).toBe(before + 1)
@@ -165,7 +178,7 @@ describe('streams end', () => {
   it('when the log begins a new epoch, and a place made before is worth nothing', async () => {
     begin()
     const ear = await listen()
-    const place = await feeds.open({ siteId: A, keyId: 'one', cursor: undefined, verifierId: undefined, isProxied: false })
+    const place = await feeds.open({ siteId: A, keyId: 'one', cursor: undefined, verifier: ANONYMOUS, isProxied: false })
     log.epoch = 'e0000001'
     log.entries = []
     await log.site(A)
@@ -263,7 +276,7 @@ describe('a reader that does not read', () => {
 describe('a place', () => {
   it('counts against its key until it is let go or its stream is over', async () => {
     begin()
-    const order = { siteId: A, keyId: 'one', cursor: undefined, verifierId: undefined, isProxied: false }
+    const order = { siteId: A, keyId: 'one', cursor: undefined, verifier: ANONYMOUS, isProxied: false }
     const places = await Promise.all(Array.from({ length: limits.feed_connections_per_key_max - 1 }, () => feeds.open(order)))
     const ear = await listen()
     await expect(feeds.open(order)).rejects.toMatchObject({ code: 'rate_limited' })

@@ -136,7 +136,7 @@ onEachStore('the snapshot', (home) => {
     const { seq } = view.head
     const signer = { kid: 'key', key: await generatePrivateKey('Ed25519') }
     let text = ''
-    for await (const piece of createSnapshot({ store, view, asOfMs: Date.now(), signer })) {
+    for await (const piece of createSnapshot({ store, view, asOfMs: Date.now(), ageSecondsMax: 60, signer })) {
       text += Buffer.from(piece).toString()
       await revoke()
       await views.reached(await store.logPosition())
@@ -174,7 +174,7 @@ onEachStore('the snapshot', (home) => {
     const signer = { kid: 'key', key: await generatePrivateKey('Ed25519') }
     let text = ''
     const read = async () => {
-      for await (const piece of createSnapshot({ store, view: viewOf(node, site.siteId), asOfMs: Date.now(), signer })) {
+      for await (const piece of createSnapshot({ store, view: viewOf(node, site.siteId), asOfMs: Date.now(), ageSecondsMax: 60, signer })) {
         text += Buffer.from(piece).toString()
       }
     }
@@ -191,7 +191,7 @@ onEachStore('the snapshot', (home) => {
     const signer = { kid: 'key', key: await generatePrivateKey('Ed25519') }
     const at = async (asOfMs: number) => {
       let text = ''
-      for await (const piece of createSnapshot({ store, view: viewOf(node, site.siteId), asOfMs, signer }))
+      for await (const piece of createSnapshot({ store, view: viewOf(node, site.siteId), asOfMs, ageSecondsMax: 60, signer }))
         text += Buffer.from(piece).toString()
       return text
     }

@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { SiteId } from '@countersign/core'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { FeedStream, StreamEnd } from '../../src/feed/feed-stream.ts'
-import { openVerifiers, type Verifiers, type VerifiersOptions } from '../../src/feed/verifiers.ts'
-import { type Store, StoreUnavailable, type StreamClaim } from '../../src/store/store.ts'
+import { openVerifiers, type VerifierAck, type Verifiers, type VerifiersOptions } from '../../src/feed/verifiers.ts'
+import { type Site, type Store, StoreUnavailable } from '../../src/store/store.ts'
 import { ClockDouble, quiet } from '../log/log-double.ts'
 import { forEachSharedStore } from '../stores.ts'
 
@@ -13,16 +13,32 @@ let made = 0
 /** What one node knows, and who is connected to it. */
 class Node {
   readonly verifiers: Verifiers
-  readonly ends: StreamEnd[] = []
+  readonly ends: StreamEnd[]
 
-  constructor(store: Store, clock: ClockDouble, options: VerifiersOptions = {}) {
-    this.verifiers = openVerifiers({ store, clock, log: quiet, onEnd: (why) => void this.ends.push(why) }, { ...QUICK, ...options })
+  private constructor(verifiers: Verifiers, ends: StreamEnd[]) {
+    this.verifiers = verifiers
+    this.ends = ends
     opened.add(this)
   }
 
+  static async open(store: Store, clock: ClockDouble, options: VerifiersOptions = {}): Promise<Node> {
+    const ends: StreamEnd[] = []
+    const commits = { find: async () => ({ committedAtMs: clock.wallMs, position: 0 }) }
+    const site = async () => ({ maxStalenessSecondsMax: 60, stalenessBefore: undefined }) as Site
+    const parts = {
+      store: Object.assign(store, { site }),
+      clock,
+      log: quiet,
+      commits,
+      viewAgeMsMax: 2000,
+      onEnd: (why: StreamEnd) => void ends.push(why),
+    }
+    return new Node(await openVerifiers(parts, { ...QUICK, ...options }), ends)
+  }
+
   connect(siteId: SiteId, verifierId: string, { from = 0, keyId = 'key_1', isNamed = true } = {}): FeedStream {
-    const stream = {} as FeedStream
-    this.verifiers.opened({ siteId, keyId, verifierId, isNamed }, from, stream)
+    const stream = { heard: () => {} } as FeedStream
+    this.verifiers.opened({ siteId, keyId, verifierId, isNamed, promise: undefined, isObserver: false }, `stream_${++made}`, from, stream)
     return stream
   }
 }
@@ -34,25 +50,26 @@ afterEach(async () => {
 
 forEachSharedStore('verifiers of several nodes', (open) => {
   /** Two nodes on one store, whichever it is. */
-  function begin(options: VerifiersOptions = {}) {
+  async function begin(options: VerifiersOptions = {}) {
     const clock = new ClockDouble()
     const stores = [0, 1].map(() => Object.defineProperty(open(), 'isShared', { value: true }) as Store)
-    const [one, two] = stores.map((store) => new Node(store, clock, options)) as [Node, Node]
+    const [one, two] = (await Promise.all(stores.map((store) => Node.open(store, clock, options)))) as [Node, Node]
     const siteId = `v${++made}-${Date.now()}.example` as SiteId
     const entry = (seq: number) => ({ epoch: open().epoch, seq, atMs: clock.wallMs })
-    const claim = (seq: number, verifierId: string | undefined, keyId = 'key_1'): StreamClaim => ({
+    const claim = (seq: number, verifierId: string | undefined, keyId = 'key_1'): VerifierAck => ({
       siteId,
       keyId,
       verifierId,
+      instanceId: undefined,
       ...entry(seq),
     })
     const seen = async (node: Node) =>
-      Object.fromEntries((await node.verifiers.connected(siteId)).map(({ verifierId, seq }) => [verifierId, seq]))
+      Object.fromEntries((await node.verifiers.connected(siteId)).streams.map(({ verifierId, seq }) => [verifierId, seq]))
     return { clock, stores, one, two, siteId, entry, claim, seen }
   }
 
   it('are seen by each of them', async () => {
-    const { one, two, siteId, seen } = begin()
+    const { one, two, siteId, seen } = await begin()
     const stream = one.connect(siteId, 'a', { from: 3 })
     two.connect(siteId, 'b')
     for (const node of [one, two]) await expect.poll(() => seen(node)).toEqual({ a: 3, b: 0 })
@@ -63,7 +80,7 @@ forEachSharedStore('verifiers of several nodes', (open) => {
   })
 
   it('acknowledge wherever they like, and every node hears of it', async () => {
-    const { one, two, siteId, claim, seen } = begin()
+    const { one, two, siteId, claim, seen } = await begin()
     one.connect(siteId, 'a')
     two.connect(siteId, 'b')
     await expect.poll(() => seen(one)).toEqual({ a: 0, b: 0 })
@@ -77,7 +94,7 @@ forEachSharedStore('verifiers of several nodes', (open) => {
   })
 
   it('may acknowledge before their own node has told of them', async () => {
-    const { one, two, siteId, claim, seen } = begin()
+    const { one, two, siteId, claim, seen } = await begin()
     two.verifiers.acknowledge(claim(4, 'a'))
     await sleep(100)
     one.connect(siteId, 'a')
@@ -85,7 +102,7 @@ forEachSharedStore('verifiers of several nodes', (open) => {
   })
 
   it('that are nobody are forgotten, and cost nothing', { timeout: 20_000 }, async () => {
-    const { one, two, siteId, claim, seen, stores } = begin()
+    const { one, two, siteId, claim, seen, stores } = await begin()
     two.verifiers.acknowledge(claim(4, 'a'))
     let asked = 0
     const creditStreams = stores[1]?.creditStreams.bind(stores[1])
@@ -104,12 +121,12 @@ forEachSharedStore('verifiers of several nodes', (open) => {
   })
 
   it('make a receipt wait, wherever they are connected and wherever they acknowledge', { timeout: 20_000 }, async () => {
-    const { one, two, siteId, claim, entry } = begin()
+    const { one, two, siteId, claim, entry } = await begin()
     one.connect(siteId, 'a')
     two.connect(siteId, 'b')
     two.connect(siteId, 'c')
-    await expect.poll(async () => (await one.verifiers.connected(siteId)).length).toBe(3)
-    const waiting = one.verifiers.receipt(siteId, entry(7), 15_000)
+    await expect.poll(async () => (await one.verifiers.connected(siteId)).streams.length).toBe(3)
+    const waiting = one.verifiers.receipt(siteId, entry(7), { ms: 15_000, until: 'acknowledged' })
     two.verifiers.acknowledge(claim(7, 'a'))
     two.verifiers.acknowledge(claim(7, 'b'))
     const early = await Promise.race([waiting, sleep(300)])
@@ -119,7 +136,7 @@ forEachSharedStore('verifiers of several nodes', (open) => {
   })
 
   it('of a node that has gone without a word do not count for ever, nor when it comes back before them', async () => {
-    const { clock, one, two, siteId, seen, stores } = begin({ leaseMs: 10_000 })
+    const { clock, one, two, siteId, seen, stores } = await begin({ leaseMs: 10_000 })
     const stream = two.connect(siteId, 'b')
     one.connect(siteId, 'a')
     await expect.poll(() => seen(one)).toEqual({ a: 0, b: 0 })
@@ -132,7 +149,7 @@ forEachSharedStore('verifiers of several nodes', (open) => {
     expect(await seen(one)).toEqual({ a: 0, b: 0 })
     clock.pass(1)
     await expect.poll(() => seen(one)).toEqual({ a: 0 })
-    await one.verifiers.receipt(siteId, { epoch: open().epoch, seq: 1, atMs: 0 }, 50)
+    await one.verifiers.receipt(siteId, { epoch: open().epoch, seq: 1, atMs: 0 }, { ms: 50, until: 'acknowledged' })
     await open().sweep(clock.wallMs)
     two.verifiers.closed(stream, 'stale')
     two.connect(siteId, 'c')
@@ -141,7 +158,7 @@ forEachSharedStore('verifiers of several nodes', (open) => {
   })
 
   it('of a node that was cut off and swept away are all told again', async () => {
-    const { clock, one, two, siteId, seen, stores } = begin({ leaseMs: 10_000 })
+    const { clock, one, two, siteId, seen, stores } = await begin({ leaseMs: 10_000 })
     two.connect(siteId, 'b')
     await expect.poll(() => seen(one)).toEqual({ b: 0 })
     const lost = stores[1] as Store
@@ -156,7 +173,7 @@ forEachSharedStore('verifiers of several nodes', (open) => {
   })
 
   it('of a node that shuts down are gone at once', async () => {
-    const { one, two, siteId, seen } = begin()
+    const { one, two, siteId, seen } = await begin()
     two.connect(siteId, 'b')
     await expect.poll(() => seen(one)).toEqual({ b: 0 })
     await two.verifiers.close()
@@ -164,7 +181,7 @@ forEachSharedStore('verifiers of several nodes', (open) => {
   })
 
   it('without a name are credited only when there is one of them in all', async () => {
-    const { one, two, siteId, claim, seen } = begin()
+    const { one, two, siteId, claim, seen } = await begin()
     one.connect(siteId, 'conn_a', { isNamed: false })
     one.connect(siteId, 'other', { isNamed: false, keyId: 'key_2' })
     await expect.poll(() => seen(two)).toEqual({ conn_a: 0, other: 0 })
@@ -178,13 +195,13 @@ forEachSharedStore('verifiers of several nodes', (open) => {
   })
 
   it('are many, and reported in parts', { timeout: 30_000 }, async () => {
-    const { one, two, siteId, claim } = begin()
+    const { one, two, siteId, claim } = await begin()
     const names = Array.from({ length: 1200 }, (_, i) => `v${String(i).padStart(4, '0')}`)
     for (const name of names) one.connect(siteId, name)
-    await expect.poll(async () => (await two.verifiers.connected(siteId)).length, { timeout: 15_000 }).toBe(names.length)
+    await expect.poll(async () => (await two.verifiers.connected(siteId)).streams.length, { timeout: 15_000 }).toBe(names.length)
     for (const name of names) two.verifiers.acknowledge(claim(2, name))
     await expect
-      .poll(async () => (await one.verifiers.connected(siteId)).filter(({ seq }) => seq === 2).length, { timeout: 15_000 })
+      .poll(async () => (await one.verifiers.connected(siteId)).streams.filter(({ seq }) => seq === 2).length, { timeout: 15_000 })
       .toBe(names.length)
   })
 })
@@ -193,16 +210,17 @@ describe('verifiers of a store that nobody shares', () => {
   it('are never written down', async () => {
     const clock = new ClockDouble()
     const never = () => Promise.reject(new Error('asked the store'))
-    const store = { isShared: false, epoch: 'epoch000', reportStreams: never, creditStreams: never, feedStreams: never, endFeedNode: never }
-    const node = new Node(store as unknown as Store, clock)
+    const streams = { reportStreams: never, creditStreams: never, feedStreams: never, endFeedNode: never }
+    const store = { isShared: false, epoch: 'epoch000', ...streams, endLeaseStreamsOfOthers: async () => {}, leases: async () => [] }
+    const node = await Node.open(store as unknown as Store, clock)
     const siteId = 'a.example' as SiteId
     const stream = node.connect(siteId, 'a')
-    node.verifiers.acknowledge({ siteId, keyId: 'key_1', verifierId: 'a', epoch: 'epoch000', seq: 2, atMs: 1 })
+    node.verifiers.acknowledge({ siteId, keyId: 'key_1', verifierId: 'a', instanceId: undefined, epoch: 'epoch000', seq: 2, atMs: 1 })
     await sleep(100)
-    expect(await node.verifiers.connected(siteId)).toMatchObject([{ verifierId: 'a', seq: 2, acknowledgedAtMs: 1 }])
+    expect((await node.verifiers.connected(siteId)).streams).toMatchObject([{ verifierId: 'a', seq: 2, acknowledgedAtMs: 1 }])
     expect(node.verifiers.lag(() => 5)).toBe(3)
     node.verifiers.closed(stream, 'gone')
-    expect(await node.verifiers.connected(siteId)).toEqual([])
+    expect((await node.verifiers.connected(siteId)).streams).toEqual([])
     expect(node.verifiers.lag(() => 5)).toBe(0)
   })
 })

@@ -12,6 +12,19 @@ import { createMeters } from '../../src/meters.ts'
 import type { ApiKey, IdempotencyState, KeptAnswer, NewAuditRow, Store } from '../../src/store/store.ts'
 import { checkContract } from '../contract-check.ts'
 
+/** Of a site without verifiers. */
+const NO_RECEIPT = {
+  connected: 0,
+  acknowledged: 0,
+  expected: 0,
+  elapsedMs: 0,
+  committedAtMs: 0,
+  deniedEverywhereAtMs: 0,
+  laggards: [],
+  verifiers: [],
+  exceptions: [],
+}
+
 export const BASE_URL = 'https://id.example'
 export const SITE = 'shop.example' as SiteId
 
@@ -86,7 +99,7 @@ export function createAppDouble({ config, store, deps: more, ...options }: Doubl
     apiKeys: createApiKeys(storeDouble, () => now.ms),
     meters: createMeters(),
     feeds: { close: async () => {}, dropKey: () => {} },
-    verifiers: { close: async () => {}, receipt: async () => ({ connected: 0, acknowledged: 0, elapsedMs: 0, laggards: [] }) },
+    verifiers: { close: async () => {}, receipt: async () => NO_RECEIPT },
     log: createLogger('info', { write: (line) => void logLines.push(line) }),
     ...more,
   } as Partial<Deps> as Deps

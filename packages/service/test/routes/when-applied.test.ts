@@ -7,23 +7,57 @@ import { anybody, keyOf } from '../node.ts'
 
 const SITE = 'a.example' as SiteId
 const entry = { epoch: 'epoch000', seq: 4, atMs: 0 }
+const LAGGARD = { verifierId: 'inner-host', instanceId: 'i1', state: 'waiting', seq: 3, acknowledgedAtMs: undefined, rejectsFromMs: 40_000 }
+const RECEIPT = {
+  connected: 2,
+  acknowledged: 1,
+  expected: 2,
+  elapsedMs: 7,
+  committedAtMs: 1000,
+  deniedEverywhereAtMs: undefined,
+  laggards: [LAGGARD],
+  verifiers: [LAGGARD],
+  exceptions: [LAGGARD],
+}
 const deps = {
   log: quiet,
-  verifiers: { receipt: async () => ({ connected: 2, acknowledged: 1, elapsedMs: 7, laggards: [{ verifierId: 'inner-host', seq: 3 }] }) },
+  verifiers: { receipt: async () => RECEIPT },
 } as unknown as Deps
 
 it('tells a key of the site who lags behind, and a holder only how many (I-20)', async () => {
   const [byKey, byHolder] = await Promise.all(
-    [keyOf(SITE), anybody].map((caller) => whenApplied({ preferWaitSeconds: 3, caller }, deps, SITE, entry, { success: true })),
+    [keyOf(SITE), anybody].map((caller) =>
+      whenApplied({ preferWaitSeconds: 3, prefersDeniedEverywhere: false, caller }, deps, SITE, entry, { success: true }),
+    ),
   )
-  const counts = { connected: 2, acknowledged: 1, elapsed_ms: 7 }
-  expect(byKey?.body).toEqual({ success: true, propagation: { ...counts, laggards: [{ verifier_id: 'inner-host', seq: 3 }] } })
-  expect(byHolder?.body).toEqual({ success: true, propagation: { ...counts, laggards: [] } })
+  const counts = {
+    connected: 2,
+    acknowledged: 1,
+    expected: 2,
+    elapsed_ms: 7,
+    committed_at: '1970-01-01T00:00:01Z',
+    denied_everywhere_at: null,
+  }
+  const named = { verifier_id: 'inner-host', instance_id: 'i1' }
+  expect(byKey?.body).toEqual({
+    success: true,
+    propagation: {
+      ...counts,
+      laggards: [{ ...named, seq: 3 }],
+      verifiers: [{ ...named, state: 'waiting', seq: 3, acknowledged_at: null, rejects_from: '1970-01-01T00:00:40Z' }],
+      exceptions: [{ ...named, reason: 'fails_open' }],
+    },
+  })
+  expect(byHolder?.body).toEqual({ success: true, propagation: { ...counts, laggards: [], verifiers: [], exceptions: [] } })
 })
 
 it('asks nobody when nobody wants to wait, or there is nothing to wait for', async () => {
   const nobody = { log: quiet, verifiers: { receipt: () => Promise.reject(new Error('asked')) } } as unknown as Deps
   const plain = { status: 200, body: { success: true } }
-  expect(await whenApplied({ preferWaitSeconds: undefined, caller: anybody }, nobody, SITE, entry, plain.body)).toEqual(plain)
-  expect(await whenApplied({ preferWaitSeconds: 3, caller: anybody }, nobody, SITE, undefined, plain.body)).toEqual(plain)
+  expect(
+    await whenApplied({ preferWaitSeconds: undefined, prefersDeniedEverywhere: false, caller: anybody }, nobody, SITE, entry, plain.body),
+  ).toEqual(plain)
+  expect(
+    await whenApplied({ preferWaitSeconds: 3, prefersDeniedEverywhere: false, caller: anybody }, nobody, SITE, undefined, plain.body),
+  ).toEqual(plain)
 })

@@ -19,7 +19,7 @@ export function administrationSuite(store: TheStore): void {
       const site = newSite({ name: undefined, bearer: 'off', holderProof: 'required', credentialTtlSecondsMax: 60 })
       const made = await store().createSite(site, act())
       expect(made).toMatchObject({ ...site, createdAtMs: NOW })
-      expect(await store().site(site.siteId)).toEqual({ ...site, createdAtMs: NOW })
+      expect(await store().site(site.siteId)).toEqual({ ...site, maxStalenessSecondsMax: 60, stalenessBefore: undefined, createdAtMs: NOW })
       const first = await lastEntryOf(store(), site.siteId)
       expect(first).toMatchObject({ seq: 1, kind: 'site.changed', prev_hash: '0'.repeat(64), epoch: store().epoch })
       expect(first.body).toEqual({ bearer: 'off', holder_proof: 'required', credential_ttl_seconds_max: 60 })

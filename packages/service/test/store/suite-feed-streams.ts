@@ -5,6 +5,7 @@ import { NOW, siteId as newSiteId } from './fixtures.ts'
 import type { TheStore } from './the-store.ts'
 
 const LEASE_MS = 10_000
+const VIEW = { ageMsMax: 2000, epoch: 'epoch000', marks: [{ position: 7, atMs: NOW }] }
 let made = 0
 
 export function feedStreamSuite(store: TheStore): void {
@@ -30,7 +31,7 @@ export function feedStreamSuite(store: TheStore): void {
       ...fields,
     })
     const report = (nodeId: string, streams: readonly FeedStreamRow[], ended: readonly string[] = [], nowMs = NOW) =>
-      store().reportStreams({ nodeId, nowMs, expiresAtMs: nowMs + LEASE_MS, streams, ended })
+      store().reportStreams({ nodeId, nowMs, expiresAtMs: nowMs + LEASE_MS, view: VIEW, streams, ended })
     const listed = (nowMs = NOW, site = siteId) => store().feedStreams(site, nowMs, { after: undefined, limit: 1000 })
     const claim = (fields: Partial<StreamClaim> = {}): StreamClaim => ({
       siteId,
@@ -70,7 +71,7 @@ export function feedStreamSuite(store: TheStore): void {
       expect(await report(here, [], [one.streamId])).toBe('kept')
       expect(await listed()).toEqual([two, three])
       expect(await listed(NOW + LEASE_MS)).toEqual([three])
-      await store().endFeedNode(there)
+      await store().endFeedNode(there, NOW)
       expect(await listed()).toEqual([two])
     })
 

@@ -1,5 +1,5 @@
 import { formatTime } from '@countersign/core'
-import type { Site as SiteBody, SitePage } from '@countersign/core/contract'
+import { limits, type Site as SiteBody, type SitePage } from '@countersign/core/contract'
 import { createSite as create } from '../../actions/create-site.ts'
 import { Problem } from '../../problem.ts'
 import type { Site } from '../../store/store.ts'
@@ -20,6 +20,7 @@ export const createSite: Route<'create_site'> = async (request, deps) => {
       bearer: body.bearer ?? 'on',
       holderProof: body.holder_proof ?? 'optional',
       credentialTtlSecondsMax: body.credential_ttl_seconds_max,
+      maxStalenessSecondsMax: body.max_staleness_seconds_max ?? limits.max_age_seconds_default,
     },
     actOf(request, deps),
   )
@@ -54,6 +55,7 @@ export function siteBody(site: Site): SiteBody {
     bearer: site.bearer,
     holder_proof: site.holderProof,
     credential_ttl_seconds_max: site.credentialTtlSecondsMax ?? null,
+    max_staleness_seconds_max: site.maxStalenessSecondsMax,
     created_at: formatTime(site.createdAtMs),
   }
 }

@@ -9,6 +9,7 @@ import { writeProbe } from './0008-write-probe.ts'
 import { siteHosts } from './0009-site-hosts.ts'
 import { rowMacs } from './0010-row-macs.ts'
 import { openSignIns } from './0011-open-sign-ins.ts'
+import { leases } from './0012-leases.ts'
 import type { Migration } from './migration.ts'
 
 /** In order, numbered from 1 without holes. */
@@ -24,4 +25,5 @@ export const migrations: readonly Migration[] = [
   siteHosts,
   rowMacs,
   openSignIns,
+  leases,
 ]

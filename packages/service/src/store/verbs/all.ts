@@ -5,9 +5,11 @@ import { audit, auditRows } from './audit.ts'
 import { credentials, learnCredentials, statuses } from './credentials.ts'
 import { deliveries, dueWebhooks, nextDelivery, replayDelivery, webhookLoad } from './deliveries.ts'
 import { beginEpoch, beginLog, epochLinks, logState } from './epoch.ts'
-import { creditStreams, endFeedNode, feedStreams, reportStreams } from './feed-streams.ts'
+import { creditStreams, endFeedNode, feedNodes, feedStreams, reportStreams } from './feed-streams.ts'
 import { addIssuer, changeIssuer, changeIssuerKey, fetchedIssuers, issuer, issuers } from './issuers.ts'
+import { creditLeases, endLeaseStreams, endLeaseStreamsOfOthers, headReadersUntil, leases, noteHeadReaders, openLease } from './leases.ts'
 import { entriesAfter, logPosition, siteEntriesAfter, siteHeads, siteRecordsAfter } from './log.ts'
+import { committedBy, noteLogTime } from './log-times.ts'
 import { requireIntactRows } from './macs.ts'
 import { claimOffer, createOffer, offer } from './offers.ts'
 import { abandonIdempotent, beginIdempotent, finishIdempotent, useOnce } from './once.ts'
@@ -53,6 +55,12 @@ const writing = {
   reportStreams,
   endFeedNode,
   creditStreams,
+  openLease,
+  endLeaseStreams,
+  endLeaseStreamsOfOthers,
+  creditLeases,
+  noteHeadReaders,
+  noteLogTime,
   useOnce,
   beginIdempotent,
   finishIdempotent,
@@ -88,6 +96,10 @@ const reading = {
   epochLinks,
   requireIntactRows,
   feedStreams,
+  feedNodes,
+  leases,
+  headReadersUntil,
+  committedBy,
   webhook,
   webhooks,
   deliveries,
@@ -112,7 +124,15 @@ type VerbAnswer<Name extends VerbName> = ReturnType<Verbs[Name]> extends Program
 export type RunVerb = <Name extends VerbName>(name: Name, ...args: VerbArguments<Name>) => Promise<VerbAnswer<Name>>
 
 /** What differs from the port: the log is read in an epoch, and sweeping goes on until nothing is left. */
-type OwnWay = 'entriesAfter' | 'siteEntriesAfter' | 'siteRecordsAfter' | 'logPosition' | 'siteHeads' | 'sweep'
+type OwnWay =
+  | 'committedBy'
+  | 'noteLogTime'
+  | 'entriesAfter'
+  | 'siteEntriesAfter'
+  | 'siteRecordsAfter'
+  | 'logPosition'
+  | 'siteHeads'
+  | 'sweep'
 type Elsewhere = 'kind' | 'isShared' | 'epoch' | 'onAppend' | 'writeFault' | 'ping' | 'close'
 export type StoreVerbs = Omit<Store, Elsewhere>
 type AsTheyAre = Omit<StoreVerbs, OwnWay>
@@ -126,6 +146,8 @@ export function createStoreVerbs(run: RunVerb, epoch: () => string): StoreVerbs 
     entriesAfter: (position, limit) => run('entriesAfter', epoch(), position, limit),
     siteEntriesAfter: (siteId, seq, limit) => run('siteEntriesAfter', epoch(), siteId, seq, limit),
     siteRecordsAfter: (siteId, seq, limit) => run('siteRecordsAfter', epoch(), siteId, seq, limit),
+    committedBy: (siteId, seq) => run('committedBy', epoch(), siteId, seq),
+    noteLogTime: (position, atMs) => run('noteLogTime', epoch(), position, atMs),
     logPosition: () => run('logPosition', epoch()),
     siteHeads: (page) => run('siteHeads', epoch(), page),
     async sweep(nowMs) {

@@ -1,19 +1,23 @@
 import type { SiteId } from '@countersign/core'
 import { json, number, text } from '../columns.ts'
 import { type Program, type Row, row, rows, write } from '../program.ts'
-import type { Acknowledged, FeedStreamRow, Page, StreamClaim, StreamReport } from '../store.ts'
+import type { Acknowledged, FeedNodeRow, FeedStreamRow, Page, StreamClaim, StreamReport } from '../store.ts'
 
 /** How many acknowledgements of a stream are kept: enough to tell of the last few entries when they were applied. */
-const ACKS_KEPT = 16
+export const ACKS_KEPT = 16
 /** Few different statements, so that each is prepared once. */
 const CLAIMS_ASKED = 64
 
-export function* reportStreams({ nodeId, nowMs, expiresAtMs, streams, ended }: StreamReport): Program<'kept' | 'begun'> {
+export function* reportStreams({ nodeId, nowMs, expiresAtMs, view, streams, ended }: StreamReport): Program<'kept' | 'begun'> {
   const before = yield* row('SELECT expires_at FROM feed_nodes WHERE node_id = $1', nodeId)
   yield* write(
-    'INSERT INTO feed_nodes (node_id, expires_at) VALUES ($1, $2) ON CONFLICT (node_id) DO UPDATE SET expires_at = excluded.expires_at',
+    `INSERT INTO feed_nodes (node_id, expires_at, view_age_ms, epoch, marks) VALUES ($1, $2, $3, $4, $5)
+     ON CONFLICT (node_id) DO UPDATE SET expires_at = excluded.expires_at, epoch = excluded.epoch, marks = excluded.marks`,
     nodeId,
     expiresAtMs,
+    view.ageMsMax,
+    view.epoch,
+    JSON.stringify(view.marks.map(({ position, atMs }) => [position, Math.floor(atMs)])),
   )
   // In their order, like whoever credits them, so that no two transactions wait for each other.
   for (const stream of [...streams].sort(byId)) {
@@ -37,7 +41,8 @@ export function* reportStreams({ nodeId, nowMs, expiresAtMs, streams, ended }: S
   return before !== undefined && number(before, 'expires_at') > nowMs ? 'kept' : 'begun'
 }
 
-export function* endFeedNode(nodeId: string): Program<void> {
+export function* endFeedNode(nodeId: string, nowMs: number): Program<void> {
+  yield* write(`UPDATE leases SET node_id = '', stream_id = '', served_at = $2 WHERE node_id = $1`, nodeId, nowMs)
   yield* write('DELETE FROM feed_streams WHERE node_id = $1', nodeId)
   yield* write('DELETE FROM feed_nodes WHERE node_id = $1', nodeId)
 }
@@ -107,6 +112,20 @@ export function* feedStreams(siteId: SiteId, nowMs: number, { after, limit }: Pa
   return found.map(streamOf)
 }
 
+/** All nodes that are there, and those that vanished a short time ago. */
+export function* feedNodes(): Program<readonly FeedNodeRow[]> {
+  const found = yield* rows('SELECT * FROM feed_nodes ORDER BY node_id')
+  return found.map((node) => ({
+    nodeId: text(node, 'node_id'),
+    expiresAtMs: number(node, 'expires_at'),
+    view: {
+      ageMsMax: number(node, 'view_age_ms'),
+      epoch: text(node, 'epoch'),
+      marks: json<[number, number][]>(node, 'marks').map(([position, atMs]) => ({ position, atMs })),
+    },
+  }))
+}
+
 function streamOf(found: Row): FeedStreamRow {
   return {
     streamId: text(found, 'stream_id'),
@@ -122,7 +141,8 @@ function streamOf(found: Row): FeedStreamRow {
   }
 }
 
-function acksText(acks: readonly Acknowledged[]): string {
+/** Pairs of seq and time, oldest first, as a column holds them. */
+export function acksText(acks: readonly Acknowledged[]): string {
   return JSON.stringify(acks.slice(-ACKS_KEPT).map(({ seq, atMs }) => [seq, Math.floor(atMs)]))
 }
 

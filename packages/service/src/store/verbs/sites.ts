@@ -7,6 +7,9 @@ import { appendEntry } from './entries.ts'
 import { insertNewRow, macOf, requireIntact, updateRow } from './macs.ts'
 import { requireMasterKey } from './master-key.ts'
 
+/** As the contract says; not read from there, because the writer's thread need not load it. */
+const STALENESS_SECONDS_DEFAULT = 60
+
 export function* createSite(site: NewSite, act: Act): Program<Placed<Site> | 'exists'> {
   const { siteId } = site
   const created: Row = {
@@ -36,11 +39,14 @@ export function* changeSite(siteId: SiteId, changes: SiteChanges, act: Act): Pro
     hosts: hosts === undefined ? before.hosts : (hosts ?? undefined),
     credentialTtlSecondsMax: ttlMax === undefined ? before.credentialTtlSecondsMax : (ttlMax ?? undefined),
   }
-  yield* updateRow('sites', found, settingsOf(after))
   const state = stateOf(after)
   // Verifiers need not hear of a new name.
-  const concernsVerifiers = JSON.stringify(state) !== JSON.stringify(stateOf(before))
+  const isAgeChanged = after.maxStalenessSecondsMax !== before.maxStalenessSecondsMax
+  // Nodes read the new age of heads when they apply the entry, so that no later head has the old one.
+  const concernsVerifiers = isAgeChanged || JSON.stringify(state) !== JSON.stringify(stateOf(before))
   const appended = concernsVerifiers ? yield* appendEntry(siteId, 'site.changed', state, act.atMs) : undefined
+  const stalenessBefore = isAgeChanged && appended ? stalenessBeforeOf(before, after, appended.seq) : before.stalenessBefore
+  yield* updateRow('sites', found, settingsOf({ ...after, stalenessBefore }))
   yield* auditDone({
     siteId,
     action: 'site.change',
@@ -50,7 +56,13 @@ export function* changeSite(siteId: SiteId, changes: SiteChanges, act: Act): Pro
     detail: { changed: Object.keys(changes) },
     act,
   })
-  return { ...after, position: appended?.position ?? 0 }
+  return { ...after, stalenessBefore, position: appended?.position ?? 0 }
+}
+
+/** Receipts use the higher age until the heads that have it can no longer be alive. After several changes the highest is kept. */
+function stalenessBeforeOf(before: Site, after: Site, seq: number): Site['stalenessBefore'] {
+  const seconds = Math.max(before.maxStalenessSecondsMax, before.stalenessBefore?.seconds ?? 0)
+  return seconds > after.maxStalenessSecondsMax ? { seconds, seq } : undefined
 }
 
 /** A row that the service did not write is a `RowForged`, here and below: a site must not be served with settings of unknown origin. */
@@ -80,7 +92,7 @@ function* insertHead(siteId: SiteId): Program<void> {
   yield* write('INSERT INTO heads (site_id, seq, hash, mac) VALUES ($1, $2, $3, $4)', siteId, head.seq, head.hash, mac)
 }
 
-function settingsOf(site: NewSite): Row {
+function settingsOf(site: NewSite & Partial<Pick<Site, 'stalenessBefore'>>): Row {
   return {
     name: site.name ?? null,
     return_urls: JSON.stringify(site.returnUrls),
@@ -88,6 +100,9 @@ function settingsOf(site: NewSite): Row {
     holder_proof: site.holderProof,
     credential_ttl_seconds_max: site.credentialTtlSecondsMax ?? null,
     hosts: listText(site.hosts),
+    max_staleness_seconds_max: site.maxStalenessSecondsMax ?? STALENESS_SECONDS_DEFAULT,
+    staleness_before_seconds: site.stalenessBefore?.seconds ?? 0,
+    staleness_lowered_seq: site.stalenessBefore?.seq ?? 0,
   }
 }
 
@@ -101,6 +116,11 @@ function siteOf(row: Row): Site {
     holderProof: text(row, 'holder_proof') as Site['holderProof'],
     credentialTtlSecondsMax: optionalNumber(row, 'credential_ttl_seconds_max'),
     pairwiseSecretSealed: text(row, 'pairwise_secret_sealed'),
+    maxStalenessSecondsMax: number(row, 'max_staleness_seconds_max'),
+    stalenessBefore:
+      number(row, 'staleness_before_seconds') === 0
+        ? undefined
+        : { seconds: number(row, 'staleness_before_seconds'), seq: number(row, 'staleness_lowered_seq') },
     createdAtMs: number(row, 'created_at'),
   }
 }

@@ -7,6 +7,10 @@ export const DELIVERIES_KEPT_MS = 30 * 86_400_000
 
 /** A person who comes too late is shown the way back to the site. Only for sign-ins that a browser has opened: a flood of new ones is gone at once. */
 export const SIGN_INS_KEPT_MS = 3_600_000
+/** A node that vanished may decide for a short time still, so receipts count it. */
+const NODES_KEPT_MS = 3_600_000
+/** Receipts state early instants for entries of the last day. */
+export const LEASES_KEPT_MS = 86_400_000
 
 /** True when there may be more to remove. */
 export function* sweep(nowMs: number): Program<boolean> {
@@ -31,8 +35,19 @@ export function* sweep(nowMs: number): Program<boolean> {
        AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.webhook_id = w.webhook_id) LIMIT $2) RETURNING 1 AS one`,
     `DELETE FROM feed_streams WHERE stream_id IN (SELECT f.stream_id FROM feed_streams f WHERE NOT EXISTS
        (SELECT 1 FROM feed_nodes n WHERE n.node_id = f.node_id AND n.expires_at > $1) LIMIT $2) RETURNING 1 AS one`,
-    'DELETE FROM feed_nodes WHERE node_id IN (SELECT node_id FROM feed_nodes WHERE expires_at <= $1 LIMIT $2) RETURNING 1 AS one',
+    `DELETE FROM feed_nodes WHERE node_id IN (SELECT node_id FROM feed_nodes WHERE expires_at + ${NODES_KEPT_MS} <= $1 LIMIT $2) RETURNING 1 AS one`,
+    `DELETE FROM leases WHERE (site_id, key_id, instance_id) IN (SELECT site_id, key_id, instance_id FROM leases
+       WHERE node_id = '' AND served_at + bound_ms + ${LEASES_KEPT_MS} <= $1 LIMIT $2) RETURNING 1 AS one`,
+    `DELETE FROM head_readers WHERE site_id IN (SELECT site_id FROM head_readers WHERE until + ${LEASES_KEPT_MS * 2} <= $1 LIMIT $2) RETURNING 1 AS one`,
+    `DELETE FROM log_times WHERE (epoch, position) IN (SELECT t.epoch, t.position FROM log_times t WHERE t.at + ${LEASES_KEPT_MS * 2} <= $1
+       AND EXISTS (SELECT 1 FROM log_times o WHERE o.epoch = t.epoch AND o.position > t.position) LIMIT $2) RETURNING 1 AS one`,
   ]
+  // Before their node is forgotten: until when it can have given them signed heads.
+  yield* rows(
+    `UPDATE leases SET served_at = (SELECT n.expires_at FROM feed_nodes n WHERE n.node_id = leases.node_id), node_id = '', stream_id = ''
+     WHERE node_id IN (SELECT node_id FROM feed_nodes WHERE expires_at + ${NODES_KEPT_MS} <= $1)`,
+    nowMs,
+  )
   let more = false
   for (const statement of statements) {
     const gone = yield* rows(statement, nowMs, SWEEP_ROWS_MAX)

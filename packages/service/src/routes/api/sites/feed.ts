@@ -1,4 +1,5 @@
 import { headerNames, parseFeedCursor } from '@countersign/core/contract'
+import { readDeclaredVerifier } from '../../declared-verifier.ts'
 import { keyOf } from '../../key-of.ts'
 import type { Route } from '../../route.ts'
 import { requireOwnPath } from '../../site-in-path.ts'
@@ -13,7 +14,7 @@ export const feed: Route<'feed'> = async ({ caller, params, query, lines }, { fe
     siteId: params.site_id,
     keyId: keyOf(caller),
     cursor: parseFeedCursor(lines(headerNames.lastEventId)?.[0] ?? query.after),
-    verifierId: lines(headerNames.verifierId)?.[0],
+    verifier: readDeclaredVerifier(lines, query.observe),
     isProxied: PROXY_FIELDS.some((name) => lines(name) !== undefined),
   })
   return { status: 200, headers: { ...AS_IT_COMES, [headerNames.verifierId]: verifierId }, stream: { kind: 'connection', take, letGo } }

@@ -1,11 +1,12 @@
 import { formatTime } from '@countersign/core'
 import type { Verifier, VerifierPage } from '@countersign/core/contract'
-import type { ConnectedVerifier } from '../../../feed/receipt.ts'
+import { isSilent } from '../../../feed/receipt.ts'
+import type { ConnectedVerifiers } from '../../../feed/verifiers.ts'
 import { listPage } from '../../cursor.ts'
 import type { Route } from '../../route.ts'
 import { siteInPath } from '../../site-in-path.ts'
 
-/** Whoever is connected now, so a page is of now and the next of then. */
+/** The verifiers that are connected now, so each page is of its own moment. */
 export const listVerifiers: Route<'list_verifiers'> = async (request, deps) => {
   const { siteId } = await siteInPath(request, deps)
   const { limit, cursor } = request.query
@@ -14,27 +15,47 @@ export const listVerifiers: Route<'list_verifiers'> = async (request, deps) => {
     deps.keys,
     { list: `verifiers ${siteId}`, limit, cursor },
     async ({ after = '', limit: rows }) => {
-      const named = (await deps.verifiers.connected(siteId)).map((verifier) => ({ name: nameOf(verifier), verifier }))
+      const named = listed(await deps.verifiers.connected(siteId), headSeq, deps.clock.clocks().wallMs)
       const rest = named.filter(({ name }) => name > after).sort((one, other) => (one.name < other.name ? -1 : 1))
-      return rest.slice(0, rows).map(({ verifier }) => verifier)
+      return rest.slice(0, rows)
     },
-    nameOf,
-    (verifier) => verifierBody(verifier, headSeq),
+    ({ name }) => name,
+    ({ verifier }) => verifier,
   )
   return { status: 200, body }
 }
 
-/** Two keys may have a verifier of the same name. */
-function nameOf({ verifierId, keyId }: ConnectedVerifier): string {
-  return `${verifierId} ${keyId}`
-}
-
-function verifierBody({ verifierId, connectedAtMs, seq, acknowledgedAtMs }: ConnectedVerifier, headSeq: number): Verifier {
-  return {
-    verifier_id: verifierId,
-    connected_at: formatTime(connectedAtMs),
-    seq,
-    lag: Math.max(0, headSeq - seq),
-    acknowledged_at: acknowledgedAtMs === undefined ? null : formatTime(acknowledgedAtMs),
-  }
+/** Several instances may have one name, and two keys may have a verifier of the same name. */
+function listed({ leases, streams }: ConnectedVerifiers, headSeq: number, nowMs: number) {
+  const lagOf = (seq: number) => Math.max(0, headSeq - seq)
+  return [
+    ...leases.map((lease): { readonly name: string; readonly verifier: Verifier } => ({
+      name: `${lease.verifierId} ${lease.keyId} ${lease.instanceId}`,
+      verifier: {
+        verifier_id: lease.verifierId,
+        instance_id: lease.instanceId,
+        state: isSilent(lease, nowMs) ? 'silent' : 'connected',
+        max_staleness_seconds: lease.boundMs / 1000,
+        fails_open: lease.failsOpen,
+        connected_at: formatTime(lease.connectedAtMs),
+        seq: lease.seq,
+        lag: lagOf(lease.seq),
+        acknowledged_at: lease.heardAtMs === 0 ? null : formatTime(lease.heardAtMs),
+      },
+    })),
+    ...streams.map((reader): { readonly name: string; readonly verifier: Verifier } => ({
+      name: `${reader.verifierId} ${reader.keyId}`,
+      verifier: {
+        verifier_id: reader.verifierId,
+        instance_id: null,
+        state: 'connected',
+        max_staleness_seconds: null,
+        fails_open: false,
+        connected_at: formatTime(reader.connectedAtMs),
+        seq: reader.seq,
+        lag: lagOf(reader.seq),
+        acknowledged_at: reader.acknowledgedAtMs === undefined ? null : formatTime(reader.acknowledgedAtMs),
+      },
+    })),
+  ]
 }

@@ -1,3 +1,4 @@
+import { parseTime } from '@countersign/core'
 import { headerNames } from '@countersign/core/contract'
 import { acknowledge as note } from '../../../../actions/acknowledge.ts'
 import { keyOf } from '../../../key-of.ts'
@@ -10,7 +11,10 @@ export const acknowledge: Route<'acknowledge'> = async ({ caller, params, body, 
     siteId: params.site_id,
     keyId: keyOf(caller),
     verifierId: lines(headerNames.verifierId)?.[0],
+    instanceId: lines(headerNames.verifierInstance)?.[0],
     place: { epoch: body.epoch, seq: body.seq },
+    sentAtMs: parseTime(body.sent_at),
+    isClosing: body.closed === true,
   })
   return { status: 204 }
 }

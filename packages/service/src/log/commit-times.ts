@@ -1,0 +1,107 @@
+import type { SiteId } from '@countersign/core'
+import type { Logger } from 'pino'
+import type { Store } from '../store/store.ts'
+import type { Clock } from './clock.ts'
+import type { LiveViews } from './live-views.ts'
+
+/** When entries of the log were committed. */
+export interface CommitTimes {
+  /** A time read after the entry was committed, as early as is known, and a position that is at least that of the entry. The entry must exist. */
+  find(siteId: SiteId, seq: number): Promise<Committed>
+  close(): Promise<void>
+}
+
+interface Committed {
+  readonly committedAtMs: number
+  readonly position: number
+}
+
+interface Mark extends Committed {
+  readonly seq: number
+}
+
+export interface CommitTimesParts {
+  readonly store: Pick<Store, 'committedBy' | 'noteLogTime'>
+  readonly views: Pick<LiveViews, 'follow' | 'position'>
+  readonly clock: Pick<Clock, 'clocks'>
+  readonly log: Pick<Logger, 'warn'>
+}
+
+const MARKS_MAX = 20_000
+const NOTE_MS = 5000
+
+/**
+ * The time of an entry itself is read before its transaction begins, and waiting for a lock can make it much older than the commit. What this node reads
+ * from the log is committed, so the clock at that moment will do. The store keeps such times every few seconds, for entries that were read before a restart.
+ */
+export function openCommitTimes({ store, views, clock, log }: CommitTimesParts, noteMs = NOTE_MS): CommitTimes {
+  const marks = new Map<SiteId, Mark[]>()
+  /** The sites of all marks, oldest first. */
+  let order: SiteId[] = []
+  let notedPosition = -1
+
+  const add = (siteId: SiteId, mark: Mark) => {
+    const own = marks.get(siteId)
+    if (own === undefined) marks.set(siteId, [mark])
+    else own.push(mark)
+    order.push(siteId)
+    if (order.length < 2 * MARKS_MAX) return
+    for (const oldest of order.slice(0, MARKS_MAX)) {
+      const left = marks.get(oldest)
+      left?.shift()
+      if (left?.length === 0) marks.delete(oldest)
+    }
+    order = order.slice(MARKS_MAX)
+  }
+
+  const unfollow = views.follow({
+    applied(entries) {
+      const committedAtMs = Math.ceil(clock.clocks().wallMs)
+      const last = new Map(entries.map(({ entry, position }) => [entry.site_id, { seq: entry.seq, position, committedAtMs }]))
+      for (const [siteId, mark] of last) add(siteId, mark)
+    },
+    lost() {
+      marks.clear()
+      order = []
+      notedPosition = -1
+    },
+  })
+
+  const note = async () => {
+    const { position } = views
+    const committedAtMs = Math.ceil(clock.clocks().wallMs)
+    if (position === notedPosition) return
+    await store.noteLogTime(position, committedAtMs)
+    notedPosition = position
+  }
+  let running: Promise<void> | undefined
+  const tick = () => {
+    running ??= note()
+      .catch((err: unknown) => log.warn({ err }, 'the time of the log could not be noted'))
+      .finally(() => {
+        running = undefined
+      })
+  }
+  tick()
+  const timer = setInterval(tick, noteMs)
+  timer.unref()
+
+  return {
+    async find(siteId, seq) {
+      const own = marks.get(siteId) ?? []
+      const at = own.findIndex((each) => each.seq >= seq)
+      const mark = own[at]
+      // The first mark of a site may be much later than an entry that was read before it.
+      if (mark !== undefined && at > 0) return mark
+      const noted = await store.committedBy(siteId, seq)
+      if (noted === undefined) return mark ?? { committedAtMs: Math.ceil(clock.clocks().wallMs), position: Infinity }
+      return { position: noted.position, committedAtMs: Math.min(noted.atMs, mark?.committedAtMs ?? Infinity) }
+    },
+    async close() {
+      unfollow()
+      clearInterval(timer)
+      await running
+      await note().catch(() => undefined)
+    },
+  }
+}
