@@ -43,7 +43,8 @@ const STATE = /^[A-Za-z0-9_-]{43}$/
 
 /**
  * Creates the helper. Each pending sign-in is one cookie, named after its state, encrypted and authenticated with AES-256-GCM, HttpOnly, SameSite=Lax,
- * and with `Secure` and the prefix `__Host-` unless `secure` is false. The server keeps nothing. Throws a TypeError for a secret that is too short.
+ * and with `Secure` and the prefix `__Host-` unless `secure` is false. The server keeps nothing. Throws a TypeError for a secret that is too short, and for options that
+ * are unknown or of the wrong kind.
  */
 export function createSignInCookies(options: SignInCookiesOptions): SignInCookies {
   requireOptions<SignInCookiesOptions>('createSignInCookies', options, { secret: 'string', secure: 'boolean' })

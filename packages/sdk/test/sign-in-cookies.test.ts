@@ -112,6 +112,7 @@ describe('pending sign-ins in cookies', () => {
 
   test('need a secret that deserves the name', () => {
     for (const secret of ['short', '', undefined]) expect(() => createSignInCookies({ secret } as never)).toThrow(/at least 32/)
-    expect(() => createSignInCookies({ secret: SECRET, secure: 'no' } as never)).toThrow(/secure/)
+    expect(() => createSignInCookies({ secret: SECRET, secure: 'no' } as never)).toThrow(/secure must be/)
+    expect(() => createSignInCookies({ secret: SECRET, secrue: false } as never)).toThrow(/secrue is not an option/)
   })
 })

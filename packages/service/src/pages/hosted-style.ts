@@ -87,7 +87,11 @@ button[aria-disabled=true] { opacity: .65; cursor: progress; }
 .notice button { margin-block-start: .6rem; }
 .scopes li { overflow-wrap: anywhere; }
 #problem, #notice, #offer { scroll-margin-block-start: 1rem; }
+#problem > .notice { margin-block-start: 1rem; }
+#progress:empty, #said:empty { margin: 0; }
+#offer > h2 { font-size: 1.3rem; line-height: 1.25; margin-block-end: .6rem; }
 .offer-facts { margin-block: 0 1rem; }
+.may { font-size: 1rem; margin-block: 0 .35rem; }
 .late { animation: appear 0s 6s both; }
 @keyframes appear { from { visibility: hidden; } to { visibility: visible; } }
 .facts { margin-block-start: 1.5rem; padding-block-start: .75rem; border-block-start: 1px solid var(--line); }

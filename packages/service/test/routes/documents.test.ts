@@ -18,7 +18,9 @@ beforeAll(async () => {
     BASE_URL,
     0,
   )
-  double = createAppDouble({ deps: { keys, views: { readiness: () => readiness } as never } })
+  double = createAppDouble({
+    deps: { keys, views: { readiness: () => readiness } as never, store: { writeFault: () => undefined } as never },
+  })
 })
 afterAll(() => double.app.close())
 
