@@ -28,6 +28,7 @@ export function problemPage(code: ProblemCode, requestId: string, texts: Texts, 
 <div class="actions">
 ${again === undefined ? '' : html`<a class="button primary" href="${again}">${common.again}</a>`}
 ${back === undefined ? '' : html`<a class="${again === undefined ? 'button primary' : 'button'}" href="${back.href}">${fill(common.backTo, { site: back.site })}</a>`}
+${back === undefined ? html`<a class="button" href="/">${error.start}</a>` : ''}
 <a class="button" href="/wallet">${error.wallet}</a>
 <a class="button" href="/docs/guides/for-users">${error.guide}</a>
 </div>

@@ -144,6 +144,7 @@ const english = {
   },
   error: {
     title: 'That did not work',
+    start: 'Start page',
     wallet: 'Your wallet',
     guide: 'Help',
     help: 'If you ask for help, pass on these two lines. They contain no secrets.',
