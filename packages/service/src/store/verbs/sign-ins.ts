@@ -62,7 +62,7 @@ export function* openSignIn(
 }
 
 export function* signIn(stateSha256: string): Program<SignIn | undefined> {
-  const found = yield* row('SELECT * FROM sign_ins WHERE state_sha256 = $1', stateSha256)
+  const found = yield* intact('sign_ins', yield* row('SELECT * FROM sign_ins WHERE state_sha256 = $1', stateSha256))
   return found && signInOf(found)
 }
 
