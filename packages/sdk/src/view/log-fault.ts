@@ -4,10 +4,13 @@ import type { Loaded, LogHead } from '@countersign/core'
 export class LogFault extends Error {
   override readonly name = 'LogFault'
   readonly code: string
+  /** Only an operator can end it, so there is no hurry to try again. */
+  readonly needsOperator: boolean
 
-  constructor(code: string, detail = `what the service sent is not the log that was followed so far (${code}); a new snapshot is needed`) {
-    super(detail)
+  constructor(code: string, detail?: string) {
+    super(detail ?? `what the service sent is not the log that was followed so far (${code}); a new snapshot is needed`)
     this.code = code
+    this.needsOperator = detail !== undefined
   }
 }
 

@@ -72,7 +72,7 @@ const RETRY_MS_DEFAULT = 1_000
 /** Whoever waits longer than this between two tries is too late when the service is back. */
 const BACKOFF_MS_MAX = 5_000
 const RETRY_AFTER_MS_MAX = 60_000
-/** Until somebody has looked at the key, there is no hurry. */
+/** An operator has to look at the key, or at the store, before another try can succeed. */
 const REFUSED_MS = 30_000
 const UNPROVEN_MS_MAX = 15_000
 /** A fault is answered with a snapshot at once, but not one after the other. */
@@ -294,7 +294,8 @@ class FeedFollower implements ViewClient {
     if (isCursorUnknown || code === 'fork' || code === 'lower_head') this.#contradictions.note(this.#clock.read())
     const backoffMs = this.#backoffMs()
     if (mayReload) return 0
-    if (status === 401 || status === 403 || status === 404) return REFUSED_MS * (0.5 + Math.random() / 2)
+    const needsOperator = error instanceof LogFault && error.needsOperator
+    if (needsOperator || status === 401 || status === 403 || status === 404) return REFUSED_MS * (0.5 + Math.random() / 2)
     return retryAfterMs === undefined ? backoffMs : Math.min(retryAfterMs, RETRY_AFTER_MS_MAX) + backoffMs
   }
 
