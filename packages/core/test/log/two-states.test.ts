@@ -186,7 +186,7 @@ describe('a view with pending entries', () => {
           }
         },
       ),
-      { numRuns: 150 },
+      { numRuns: 60 },
     )
   })
 })
