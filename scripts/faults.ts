@@ -1,11 +1,17 @@
 import { startPostgres } from '../packages/service/test/store/postgres-server.ts'
 import { type KillReport, killRounds } from '../test/process/kill-rounds.ts'
+import { reachUnderLoad } from '../test/process/reach-under-load.ts'
 import { cleanUp } from '../test/process/service-process.ts'
+import { repeatTests } from './repeat-tests.ts'
+
+/** Tests of faults that end processes, take files away or set stores back, each with its control arm. */
+const FAULT_TESTS = ['test/system/shutdown.test.ts', 'test/system/lost-files.test.ts']
 
 /**
  * `npm run faults [-- <rounds>]`: the long run of what the suite does in short. Kills the service under load that many times (200) on SQLite and
- * as often on PostgreSQL, then a few times a service that acknowledges too early. Ends with 1 when anything acknowledged was lost, or when the
- * control arm lost nothing that could be seen.
+ * as often on PostgreSQL, then a few times a service that acknowledges too early. Asks a service under saturating load for health and a
+ * revocation. Repeats the suite's tests of faults, once for every 40 rounds. Exits with 1 when anything acknowledged was lost, when a test
+ * failed, or when a control arm saw no fault.
  */
 const rounds = Number(process.argv[2] ?? 200)
 if (!Number.isInteger(rounds) || rounds < 1) {
@@ -41,6 +47,19 @@ function demandNone(name: string, run: KillReport): void {
   for (const { kind, text } of run.faults.slice(0, 20)) console.error(`  ${kind}: ${text}`)
 }
 
+/** B2. The ratio is what counts: both ports are asked at the same time, in the same process, under the same load. */
+async function demandReach(): Promise<void> {
+  const { adminMs, revokedMs, mainMs, answers } = await reachUnderLoad()
+  const worst = Math.max(...adminMs.map((ms) => ms ?? Infinity))
+  console.log('Reach under saturating verifications')
+  console.log(`  admin port  health at most ${Math.round(worst)} ms, a revocation ${Math.round(revokedMs ?? Infinity)} ms`)
+  console.log(`  main port   health ${mainMs === undefined ? 'not before the load ended' : `${Math.round(mainMs)} ms`}`)
+  console.log(`  answers     ${JSON.stringify(answers)}`)
+  if (Number.isFinite(worst) && revokedMs !== undefined) return
+  isGood = false
+  console.error('  the admin port did not answer before the load ended')
+}
+
 try {
   demandNone('SQLite', await killRounds({ rounds, onRound }))
   const server = await startPostgres()
@@ -55,6 +74,8 @@ try {
     isGood = false
     console.error('  the control arm lost nothing: the checker is blind')
   }
+  await demandReach()
+  if (!(await repeatTests(FAULT_TESTS, Math.ceil(rounds / 40)))) isGood = false
 } finally {
   await cleanUp()
 }

@@ -1,10 +1,19 @@
+import { addIssuer, createClient } from '../test/process/client.ts'
+import { playScenario } from '../test/process/fault-scenario.ts'
 import { feedCuts } from '../test/process/feed-cuts.ts'
+import { relayScenarios } from '../test/process/relay-scenarios.ts'
 import { cleanUp, createHome, furnish, startService } from '../test/process/service-process.ts'
+import { repeatTests } from './repeat-tests.ts'
+
+const ATTACK_MS = 60_000
+/** Tests of the feed under faults, each with its control arm. */
+const FEED_FAULT_TESTS = ['test/system/feed-nodes.test.ts']
 
 /**
- * `npm run feed-faults [-- <cuts> <entries> <seed>]`: the long run of what the suite does in short. Cuts the connections of followers of one log 1,000
- * times while it grows by 10,000 entries. Ends with 1 when an entry was applied out of its turn or not at all, when knowledge was called younger than
- * it was, or when somebody revoked was let in later than the bound allows.
+ * `npm run feed-faults [-- <cuts> <entries> <seed>]`: the long run of what the suite does in short. Cuts the connections of verifiers of one log 1,000
+ * times while it grows by 10,000 entries, then puts a relay that forges between a guard and the service, and repeats the suite's tests of
+ * receipts. Exits with 1 when an entry was applied out of order or not at all, when a view reported too low an age, when a revoked
+ * user was accepted later than the bound allows, when a forgery was accepted, or when a control arm saw no fault.
  */
 const [cuts = 1000, entries = 10_000, seed = 1] = process.argv.slice(2).map(Number)
 if (![cuts, entries, seed].every((number) => Number.isSafeInteger(number) && number > 0)) {
@@ -29,6 +38,15 @@ try {
   console.log(`  took                               ${Math.round((performance.now() - startedMs) / 1000)} s`)
   for (const fault of faults.slice(0, 20)) console.error(`  ${fault}`)
   if (faults.length > 0) process.exitCode = 1
+
+  const issuer = await addIssuer(createClient(home.baseUrl, dev), dev)
+  for (const scenario of relayScenarios({ url: home.baseUrl, dev, issuer, attackMs: ATTACK_MS })) {
+    const seen = await playScenario(scenario)
+    console.log(`${scenario.finding}: ${scenario.name}: ${seen.length === 0 ? 'nothing accepted, control arm accepted' : 'FAILED'}`)
+    for (const fault of seen) console.error(`  ${fault}`)
+    if (seen.length > 0) process.exitCode = 1
+  }
+  if (!(await repeatTests(FEED_FAULT_TESTS, 1))) process.exitCode = 1
 } finally {
   await cleanUp()
 }
