@@ -14,6 +14,7 @@ interface Manifest {
   readonly name: string
   readonly engines: { readonly node: string }
   readonly dependencies?: Readonly<Record<string, string>>
+  readonly peerDependencies?: Readonly<Record<string, string>>
   readonly publishConfig?: { readonly provenance?: boolean }
 }
 
@@ -178,10 +179,16 @@ function packedPaths(packageRoot: string): readonly string[] {
 }
 
 /** The files that would be published and the dependencies that are declared, and nothing else that the repository has. */
-function install({ name, dependencies = {} }: Manifest, from: string, paths: readonly string[], project: string): void {
+function install(
+  { name, dependencies = {}, peerDependencies = {} }: Manifest,
+  from: string,
+  paths: readonly string[],
+  project: string,
+): void {
   const modules = join(project, 'node_modules')
   for (const path of paths) cpSync(join(from, path), join(modules, name, path))
-  for (const dependency of Object.keys(dependencies)) {
+  // An optional peer is only looked at for its types.
+  for (const dependency of Object.keys({ ...dependencies, ...peerDependencies })) {
     const target = join(modules, dependency)
     mkdirSync(dirname(target), { recursive: true })
     // A version of its own lies with the package.

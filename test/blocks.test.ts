@@ -31,7 +31,7 @@ const runs: readonly { readonly file: string; readonly kinds: readonly string[];
   { file: 'docs/guides/protect-a-route.md', kinds: ['js', 'js testing'], by: 'test/guides.test.ts', picks: 'all' },
   {
     file: 'docs/guides/frameworks.md',
-    kinds: ['js express', 'js fastify', 'js hono', 'js fetch', 'js mcp', 'js stream'],
+    kinds: ['js express', 'js fastify', 'js hono', 'js fetch', 'js mcp', 'js plain', 'js stream'],
     by: 'test/guides.test.ts',
     picks: 'one',
   },

@@ -95,6 +95,7 @@ test.each([
      process.exit()`,
     'true ordered\n',
   ],
+  ['plain', 'await tryOut(await listen(server))', '401 true\n'],
   [
     'stream',
     `const plain = await site.issue()
@@ -105,7 +106,7 @@ test.each([
      await site.revoke(plain)
      console.log(await end)
      process.exit()`,
-    'tick\nAccessEnded\n',
+    'tick\nwhole\n',
   ],
 ])(
   'the notes on frameworks: the snippet for %s works in the real thing',

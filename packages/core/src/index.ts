@@ -32,7 +32,7 @@ export {
   type SiteId,
 } from './credential/ids.ts'
 export { type Grant, issueCredential, type Signer } from './credential/issue.ts'
-export { findPresentation, type Presentation } from './credential/presentation.ts'
+export { findBearerMistake, findPresentation, type Presentation } from './credential/presentation.ts'
 export { readCredentialHeader, readCredentialObject } from './credential/read.ts'
 export { bearerChallenge, credentialChallenge, problemType, type Refusal, type RefusalCode, refusals } from './credential/refusal.ts'
 

@@ -29,6 +29,11 @@ export interface AgentFetchOptions extends BaseUrlOptions {
   readonly origins: string | readonly string[]
   /** Presents a short-lived bearer token in place of the credential, for routes that cannot take its header. Only if asked for here. */
   readonly exchange?: ExchangeOptions
+  /**
+   * Called with the origin of each request that goes out without the credential because `origins` does not list it. Default: a warning on the console,
+   * once for each origin, when such a request is answered with `credential_missing`.
+   */
+  readonly onUnlisted?: (origin: string) => void
   /** What sends the requests. Default: the global one. */
   readonly fetch?: typeof globalThis.fetch
   readonly nowMs?: () => number
@@ -76,12 +81,15 @@ const KINDS: OptionKinds<AgentFetchOptions> = {
   holderKey: 'object',
   origins: 'strings',
   exchange: 'object',
+  onUnlisted: 'function',
   fetch: 'function',
   nowMs: 'function',
   redirectsMax: 'number',
   bodyBytesMax: 'number',
 }
 const HAND_ON_KINDS: OptionKinds<HandOn> = { scope: 'strings', ttlSeconds: 'number', holderKey: 'any', delegable: 'boolean' }
+/** How many origins are warned about at most. */
+const WARNED_MAX = 16
 const REDIRECTS_MAX = 5
 const BODY_BYTES_MAX = 10 * 1024 * 1024
 /** A verifier that has just started takes no proofs of its first three seconds, since the process before it may have seen them. */
@@ -109,6 +117,7 @@ export function agentFetch(options: AgentFetchOptions): AgentFetch {
   if (keyid !== undefined && holderKey === undefined) throw new TypeError('the credential is bound to a key; give its holderKey')
   if (holderKey !== undefined && didKey(holderKey.publicKey) !== keyid) throw new TypeError('holderKey is not the key of this credential')
   const origins = readOrigins(options.origins, options[PLAIN_HTTP] === true)
+  const warned = new Set<string>()
   const header = credentialHeader(document)
   const send = (url: string, init: RequestInit) => (options.fetch ?? globalThis.fetch)(url, init)
   const tokens =
@@ -148,9 +157,23 @@ export function agentFetch(options: AgentFetchOptions): AgentFetch {
     return present(outgoing, await from.current())
   }
 
+  const fetchUnlisted = async (origin: string, input: string | URL | Request, init: RequestInit): Promise<Response> => {
+    options.onUnlisted?.(origin)
+    const response = await (options.fetch ?? globalThis.fetch)(input, init)
+    if (options.onUnlisted === undefined && response.status === 401 && !warned.has(origin) && warned.size < WARNED_MAX) {
+      const isMissed = (await readDenial(response))?.code === 'credential_missing'
+      if (isMissed) {
+        warned.add(origin)
+        console.warn(`agentFetch sent no credential to ${origin}, which asks for one: origins lists ${[...origins].join(', ')}`)
+      }
+    }
+    return response
+  }
+
   const fetchAsAgent = async (input: string | URL | Request, init: RequestInit = {}): Promise<Response> => {
     // Before the body is touched: what goes elsewhere goes as it is.
-    if (!origins.has(originOf(input))) return (options.fetch ?? globalThis.fetch)(input, init)
+    const origin = originOf(input)
+    if (!origins.has(origin)) return fetchUnlisted(origin, input, init)
     const first = await outgoingOf(input, init, bodyBytesMax)
     refuseOwnFields(first.headers)
     let outgoing = first

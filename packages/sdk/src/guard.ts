@@ -7,6 +7,7 @@ import {
   decide as decideByCore,
   deny,
   findBearerFault,
+  findBearerMistake,
   findPresentation,
   type HolderRequest,
   isDeny,
@@ -25,7 +26,8 @@ import { createHolderRequests } from './guard/holder-request.ts'
 import { createLapseWatch } from './guard/lapse-watch.ts'
 import { type GuardOptions, readGuardOptions } from './guard/options.ts'
 import { GuardNotReady, type ReadyOptions, readReadyOptions } from './guard/ready.ts'
-import type { GuardRequest } from './guard/request.ts'
+import { type GuardRequest, readLines, requireGuardRequest } from './guard/request.ts'
+import { requireLongLivedRuntime } from './guard/runtime.ts'
 import { judgeSession, type SessionVerdict, type SignedInSession } from './guard/session.ts'
 import type { GuardState } from './guard/state.ts'
 import type { GuardAllow, GuardDenial, GuardVerdict } from './guard/verdict.ts'
@@ -78,8 +80,12 @@ class NonceFault extends Error {
   override readonly name = 'NonceFault'
 }
 
-/** Makes a guard; no I/O happens before its first use. Throws a TypeError that names every option that is wrong. */
+/**
+ * Creates a guard; no I/O happens before its first use. Throws a TypeError that names every option that is wrong, and an Error in a runtime in which a guard
+ * cannot work.
+ */
 export function createGuard(options: GuardOptions): Guard {
+  requireLongLivedRuntime()
   const { baseUrl, siteId, ageMsMax, failsOpen, verifierId, instanceId, nonceStore, feedKeys, onStateChange, ...rest } =
     readGuardOptions(options)
   const clock = createTurnClock(rest.clock)
@@ -232,7 +238,7 @@ export function createGuard(options: GuardOptions): Guard {
   }
 
   const judge = (request: GuardRequest, asked: ReadDemand): GuardVerdict | Promise<GuardVerdict> => {
-    const presentation = findPresentation((name) => request.header(name))
+    const presentation = findPresentation((name) => readLines(request, name))
     if (isDeny(presentation)) return denial(presentation, request)
     const nowMs = client.nowMs()
     if (nowMs === undefined) return denial(STALE, request)
@@ -249,7 +255,8 @@ export function createGuard(options: GuardOptions): Guard {
     const isOn = client.view.settings.bearer === 'on'
     const token = await tokens.find(bearer, client.nowMs() ?? Infinity, isOn)
     tokenProblem = undefined
-    if (token === undefined) return denial(isOn ? NO_TOKEN : BEARER_OFF, request)
+    if (token === undefined)
+      return denial(isOn ? { ...NO_TOKEN, detail: findBearerMistake(bearer) ?? NO_TOKEN.detail } : BEARER_OFF, request)
     const nowMs = client.nowMs()
     if (nowMs === undefined) return denial(STALE, request)
     return conclude(await decideByCore({ token }, demandOf(asked, nowMs), knowledge), request, asked)
@@ -295,6 +302,7 @@ export function createGuard(options: GuardOptions): Guard {
   }
 
   const decide = (request: GuardRequest, ...rest: readonly [demand?: GuardDemand]): GuardVerdict | Promise<GuardVerdict> => {
+    requireGuardRequest(request)
     const asked = readDemand(...rest)
     start()
     const verdict = first === undefined ? clock.turn(() => judge(request, asked)) : first.then(() => judge(request, asked))

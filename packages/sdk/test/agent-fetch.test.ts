@@ -160,6 +160,41 @@ describe('at an allowed origin', () => {
   })
 })
 
+describe('an origin that is not listed', () => {
+  const wanting = (code: string) => (response: ServerResponse) => {
+    response.writeHead(401, { 'content-type': 'application/problem+json' })
+    response.end(JSON.stringify({ code, title: code, status: 401, detail: code }))
+  }
+  const agent = (more: Partial<AgentFetchOptions> = {}) => agentFetch({ credential: plain, origins: home.origin, ...more })
+
+  test('is told to onUnlisted for every request, and the console stays quiet', async () => {
+    const warned = vi.spyOn(console, 'warn').mockImplementation(() => undefined)
+    answers['/in'] = wanting('credential_missing')
+    const told: string[] = []
+    const fetch = agent({ onUnlisted: (origin) => told.push(origin) })
+    for (let i = 0; i < 2; i++) await fetch(`${elsewhere.origin}/in`)
+    await fetch(`${home.origin}/x`)
+    expect(told).toEqual([elsewhere.origin, elsewhere.origin])
+    expect(warned).not.toHaveBeenCalled()
+    warned.mockRestore()
+  })
+
+  test('that asks for a credential is warned about once; the answer can still be read', async () => {
+    const warned = vi.spyOn(console, 'warn').mockImplementation(() => undefined)
+    answers['/in'] = wanting('credential_missing')
+    answers['/other'] = wanting('token_invalid')
+    const fetch = agent()
+    await fetch(`${elsewhere.origin}/x`)
+    await fetch(`${elsewhere.origin}/other`)
+    expect(warned).not.toHaveBeenCalled()
+    for (let i = 0; i < 2; i++) expect(await (await fetch(`${elsewhere.origin}/in`)).json()).toMatchObject({ code: 'credential_missing' })
+    expect(warned.mock.calls).toEqual([
+      [`agentFetch sent no credential to ${elsewhere.origin}, which asks for one: origins lists ${home.origin}`],
+    ])
+    warned.mockRestore()
+  })
+})
+
 describe('elsewhere', () => {
   test('nothing of the credential is shown, whatever the address looks like', async () => {
     const other = `http://localhost:${home.port}`

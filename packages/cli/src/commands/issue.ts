@@ -35,11 +35,12 @@ export const issue: Verb = {
     const scope = scopesOf(given)
     if (scope === undefined) throw new Misuse('What does it allow? Give --scope, once for each.')
     const issued = given.text('issuer-key') === undefined ? await issueThere(given, at, scope) : await issueHere(given, at, scope)
-    const { credential, credential_id, ppid, expires_at } = issued
+    const { credential, credential_id, ppid, expires_at, user_revoked } = issued
     const out = given.text('out')
     if (out !== undefined) writeNewPrivate(out, `${jsonText(credential, 2)}\n`)
     if (out === undefined) at.result(issued, () => jsonText(credential, 2))
-    else at.result({ credential_id, ppid, expires_at, file: out }, () => credential_id)
+    else at.result({ credential_id, ppid, expires_at, ...(user_revoked && { user_revoked }), file: out }, () => credential_id)
+    if (user_revoked) at.note('This user is revoked: the credential is rejected everywhere. Reinstate the user, then issue another one.')
     if (!at.isJson)
       at.note(
         facts([
@@ -58,6 +59,7 @@ interface Issued {
   readonly credential_id: string
   readonly ppid: string
   readonly expires_at: string
+  readonly user_revoked?: true | undefined
 }
 
 async function issueThere(given: Given, at: Terminal, scope: string[]): Promise<Issued> {

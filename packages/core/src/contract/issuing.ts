@@ -44,7 +44,19 @@ export const issueRequestSchema = z
 export type IssueRequest = z.input<typeof issueRequestSchema>
 
 export const issuedCredentialSchema = z
-  .strictObject({ credential: accessCredentialSchema, credential_id: credentialId, ppid, expires_at: time })
+  .strictObject({
+    credential: accessCredentialSchema,
+    credential_id: credentialId,
+    ppid,
+    expires_at: time,
+    user_revoked: z
+      .literal(true)
+      .optional()
+      .meta({
+        description:
+          'Present when the user is revoked at this site: the credential is rejected everywhere. Reinstate the user, then issue another one.',
+      }),
+  })
   .meta({ id: 'IssuedCredential' })
 export type IssuedCredential = z.input<typeof issuedCredentialSchema>
 

@@ -15,7 +15,8 @@ export function findPresentation(lines: (name: string) => readonly string[] | un
   const credentials = lines(CREDENTIAL_HEADER) ?? []
   const authorizations = lines('authorization') ?? []
   // Some frameworks hand over repeated lines joined by commas. Neither base64url nor a token has a comma; other schemes have them by right.
-  if (credentials.length > 1 || credentials[0]?.includes(',')) return ambiguous('send X-Service-Credential once')
+  if (credentials.length > 1) return ambiguous('send X-Service-Credential once')
+  if (credentials[0]?.includes(',')) return ambiguous(isJson(credentials[0]) ? RAW_JSON : 'send X-Service-Credential once')
   const authorization = authorizations[0]
   const isJoined = authorization?.includes(',') && JOINED_BEARER.test(authorization)
   if (authorizations.length > 1 || isJoined) return ambiguous('send Authorization once')
@@ -29,6 +30,26 @@ export function findPresentation(lines: (name: string) => readonly string[] | un
   if (authorization === undefined) return deny('credential_missing', 'send a signed credential in X-Service-Credential')
   const bearer = BEARER.exec(authorization)?.[1]
   return bearer === undefined ? deny('token_invalid', 'send the token as "Authorization: Bearer svc_at_…"') : { bearer }
+}
+
+const RAW_JSON = 'X-Service-Credential holds JSON as it is; send the base64url encoding of that JSON, without padding'
+
+function isJson(text: string): boolean {
+  return text.trimStart().startsWith('{')
+}
+
+/** What a caller probably did who sends this as a bearer token: recognised by its first characters, so that the answer can say what to correct. */
+export function findBearerMistake(token: string): string | undefined {
+  if (token.startsWith('svc_sk_')) return 'this is an API key, not a bearer token; send it in X-API-Key'
+  // base64url of `{"`.
+  return token.startsWith('eyJ') ? 'this is not a bearer token; send a credential in X-Service-Credential' : undefined
+}
+
+/** The same for what stands in the place of a credential. */
+export function findCredentialMistake(text: string): string | undefined {
+  if (isJson(text)) return RAW_JSON
+  if (text.startsWith('svc_sk_')) return 'this is an API key, not a credential; send it in X-API-Key'
+  return text.startsWith('svc_at_') ? 'this is a bearer token, not a credential; send it as "Authorization: Bearer svc_at_…"' : undefined
 }
 
 function ambiguous(detail: string): Deny {

@@ -8,6 +8,7 @@ import { CREDENTIAL_CONTEXT, CREDENTIAL_TYPE, type ProofClaims, type SignedCrede
 import { type Deny, deny } from './denial.ts'
 import { parseCredentialDid, parsePermissionId, parsePpid, parseScopeList, type Scope } from './ids.ts'
 import { CREDENTIAL_HEADER_CHARS_MAX, CREDENTIAL_MEMBERS_MAX, DELEGATION_DEPTH_MAX, JSON_DEPTH_MAX } from './limits.ts'
+import { findCredentialMistake } from './presentation.ts'
 
 /**
  * Reads the value of `X-Service-Credential`: base64url of the UTF-8 JSON of the whole signed object. Every step is strict, and what comes
@@ -22,11 +23,12 @@ export function readCredentialHeader(header: string): SignedCredential | Deny {
   }
   if (header.trim() === '') return deny('credential_missing', 'send a signed credential in X-Service-Credential')
   const bytes = decodeBase64url(header)
-  if (bytes === undefined) return malformed('X-Service-Credential is not base64url without padding')
+  if (bytes === undefined) return malformed(findCredentialMistake(header) ?? 'X-Service-Credential is not base64url without padding')
   const text = decodeUtf8(bytes)
-  if (text === undefined) return malformed('the credential is not UTF-8')
+  if (text === undefined) return malformed(findCredentialMistake(header) ?? 'the credential is not UTF-8')
   const parsed = parseJson(text, { depthMax: JSON_DEPTH_MAX, membersMax: CREDENTIAL_MEMBERS_MAX })
-  if ('fault' in parsed) return malformed(`the credential is not strict JSON: ${parsed.fault} near offset ${parsed.offset}`)
+  if ('fault' in parsed)
+    return malformed(findCredentialMistake(header) ?? `the credential is not strict JSON: ${parsed.fault} near offset ${parsed.offset}`)
   return isJsonObject(parsed.value) ? readLink(parsed.value, 0) : malformed('the credential is not a JSON object')
 }
 

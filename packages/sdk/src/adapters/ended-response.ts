@@ -1,4 +1,9 @@
-/** The same answer, whose body breaks off when the signal fires. `over` is called at its end, however it comes. */
+/**
+ * The same answer, whose body ends when the signal fires. `over` is called at its end, however it comes.
+ *
+ * A stream ends like any other that is finished: a revocation is an ordinary event, and servers print a stack trace for a body that fails. A body of a
+ * stated length is cut off with an error instead: it must not look complete, and the connection must not be used again.
+ */
 export function endedBy(signal: AbortSignal, response: Response, over: () => void): Response {
   const { body } = response
   if (body === null) {
@@ -6,6 +11,7 @@ export function endedBy(signal: AbortSignal, response: Response, over: () => voi
     return response
   }
   const reader = body.getReader()
+  const hasLength = response.headers.has('content-length')
   let stop = () => {}
   const finish = () => {
     signal.removeEventListener('abort', stop)
@@ -15,7 +21,8 @@ export function endedBy(signal: AbortSignal, response: Response, over: () => voi
     start(controller) {
       stop = () => {
         finish()
-        controller.error(signal.reason)
+        if (hasLength) controller.error(signal.reason)
+        else controller.close()
         reader.cancel(signal.reason).catch(() => undefined)
       }
       if (signal.aborted) stop()

@@ -1,3 +1,4 @@
+import type { MiddlewareHandler } from 'hono'
 import type { GuardAllow, GuardVerdict } from '../guard/verdict.ts'
 import type { Guard } from '../guard.ts'
 import { admit, signalOf } from './admission.ts'
@@ -8,19 +9,13 @@ import { type DemandAndOptions, type RequireCredentialOptions, readRequirement }
 export { credentialOf } from './admission.ts'
 export { type RequireCredentialOptions, signalOf }
 
-/** For `new Hono<{ Variables: CredentialVariables }>()`: then `c.get('credential')` has its type. */
+/** What the middleware sets. Hono finds the type by itself in the handlers that follow it; elsewhere use `new Hono<{ Variables: CredentialVariables }>()`. */
 export interface CredentialVariables {
   credential: GuardAllow
 }
 
-interface HonoContextLike {
-  readonly req: { readonly raw: Request }
-  res: Response
-  readonly set: (...variable: never[]) => void
-}
-
-/** Middleware of Hono. */
-export type HonoMiddleware = (c: HonoContextLike, next: () => Promise<void>) => Response | Promise<Response | undefined>
+/** Middleware of Hono that sets `credential`. Only the type comes from Hono: nothing of it is loaded. */
+export type HonoMiddleware = MiddlewareHandler<{ Variables: CredentialVariables }>
 
 /**
  * Lets requests through whose credential or token the guard accepts for this scope, and answers all others with problem+json. Handlers find the
@@ -32,14 +27,14 @@ export type HonoMiddleware = (c: HonoContextLike, next: () => Promise<void>) => 
  */
 export function requireCredential(guard: Guard, ...rest: DemandAndOptions): HonoMiddleware {
   const { asked, bodyBytesMax } = readRequirement(guard, rest)
-  return (c, next) => {
+  const middleware = (...[c, next]: Parameters<HonoMiddleware>): Response | Promise<Response | undefined> => {
     const pass = (verdict: GuardVerdict): Response | Promise<undefined> => {
       if (!verdict.ok) return denialResponse(verdict)
       let over: (() => void) | undefined
       admit(c, guard, verdict, (callback) => {
         over = callback
       })
-      ;(c.set as (name: string, value: unknown) => void)('credential', verdict)
+      c.set('credential', verdict)
       return next().then(() => {
         if (over !== undefined) c.res = endedBy(signalOf(c), c.res, over)
         return undefined
@@ -48,4 +43,6 @@ export function requireCredential(guard: Guard, ...rest: DemandAndOptions): Hono
     const verdict = guard.decide(new WebGuardRequest(c.req.raw, bodyBytesMax), asked)
     return verdict instanceof Promise ? verdict.then(pass) : pass(verdict)
   }
+  // Hono takes an answer at once too, which its type does not say.
+  return middleware as HonoMiddleware
 }

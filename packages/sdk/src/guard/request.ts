@@ -17,3 +17,24 @@ export interface GuardRequest {
 }
 
 export type GuardBody = Uint8Array | undefined | 'unseen' | 'too_large'
+
+/**
+ * Throws a TypeError for a request of a framework that was passed as it is, and for a `url` without scheme and host. Adapters compute theirs, so only a
+ * `url` that somebody wrote into the object is looked at.
+ */
+export function requireGuardRequest(request: GuardRequest): void {
+  if (typeof request?.header !== 'function')
+    throw new TypeError(
+      'the request must have a header function that returns every line of a field as a list; use an adapter, or see GuardRequest',
+    )
+  if (Object.hasOwn(request, 'url') && (typeof request.url !== 'string' || request.url.startsWith('/')))
+    throw new TypeError('the url of the request must be absolute, as the caller addressed it: https://shop.example/orders?page=2')
+}
+
+/** Every line of that field. Throws a TypeError for a `header` that returns something else than a list, as those of many frameworks do. */
+export function readLines(request: GuardRequest, name: string): readonly string[] {
+  const lines: unknown = request.header(name)
+  if (!Array.isArray(lines))
+    throw new TypeError('the header function of the request must return a list of lines, empty when the field is absent')
+  return lines
+}

@@ -1,7 +1,8 @@
 import { createAdaptorServer } from '@hono/node-server'
 import { type Context, Hono } from 'hono'
-import { expect, test } from 'vitest'
+import { expect, expectTypeOf, test } from 'vitest'
 import { type CredentialVariables, credentialOf, requireCredential, signalOf } from '../../src/adapters/hono.ts'
+import type { GuardAllow } from '../../src/guard/verdict.ts'
 import type { Guard } from '../../src/guard.ts'
 import { createTestSite } from '../../src/testing/index.ts'
 import { listening } from '../listening.ts'
@@ -59,5 +60,20 @@ test('middleware that reads the body first is found out, and nobody is let in', 
   const url = 'http://127.0.0.1/orders'
   const answer = await app.request(url, { method: 'POST', body: '{}', headers: await bound.headersFor('POST', url, '{}') })
   expect([answer.status, await answer.text()]).toEqual([500, expect.stringContaining('the body was read before')])
+  await site.close()
+})
+
+test('a handler behind the guard knows the type of the credential, without any type arguments', async () => {
+  const site = await createTestSite({ siteId: 'shop.localhost' })
+  const guard = await site.guard()
+  // As in the guide.
+  const app = new Hono()
+  app.get('/orders', requireCredential(guard, { scope: 'orders:read' }), (c) => {
+    expectTypeOf(c.get('credential')).toEqualTypeOf<GuardAllow>()
+    return c.json({ caller: c.get('credential').subject.ppid })
+  })
+  const { header, ppid } = await site.issue()
+  const answer = await app.request('http://127.0.0.1/orders', { headers: { 'x-service-credential': header } })
+  expect(await answer.json()).toEqual({ caller: ppid })
   await site.close()
 })

@@ -275,10 +275,11 @@ describe.each(kinds)('$name', ({ serve, connect }) => {
     caller.call('stubborn').catch(() => undefined)
     await running
     await site.revoke(lost)
-    // What has not begun to answer is answered with the refusal; a stream that has begun breaks off.
-    expect(['401 whole', '200 broken off', 'broken off']).toContain(await cut)
+    // What has not begun to answer is answered with the refusal; a stream that has begun ends, though its tool never does.
+    expect(['401 whole', '200 whole', '200 broken off', 'broken off']).toContain(await cut)
     expect(await other.call('who')).toMatchObject({ content: [{ text: JSON.stringify(kept.ppid) }] })
     await Promise.all([caller.close(), other.close()].map((closing) => closing.catch(() => undefined)))
+    expect(noise).not.toHaveBeenCalled()
     noise.mockRestore()
   })
 })

@@ -283,8 +283,8 @@ export function adapterSuite({ name, serve }: Framework): void {
     })
 
     test('a stream ends when the credential behind it is revoked, and only that one', async () => {
-      // The bridge between Node and web streams prints the error of a stream that breaks off.
-      const noise = vi.spyOn(console, 'error').mockImplementation(() => undefined)
+      const noise = (['error', 'warn'] as const).map((level) => vi.spyOn(console, level).mockImplementation(() => undefined))
+      const written = vi.spyOn(process.stderr, 'write').mockImplementation(() => true)
       const [lost, kept] = [await site.issue({ user: 'carol' }), await site.issue({ user: 'dave' })]
       const streams = await Promise.all([lost, kept].map((one) => rawStream(app.origin, { path: '/stream', headers: shown(one) })))
       const over = streams.map((stream) => {
@@ -300,7 +300,11 @@ export function adapterSuite({ name, serve }: Framework): void {
       expect(ended.at(-1)).toMatchObject({ name: 'AccessEnded', denial: { code: 'credential_revoked' } })
       expect(streams[1]?.closed).toBe(false)
       streams[1]?.destroy()
-      noise.mockRestore()
+      // An ordinary event: no stack trace, no warning.
+      for (const spy of [...noise, written]) {
+        expect(spy).not.toHaveBeenCalled()
+        spy.mockRestore()
+      }
     })
   })
 }

@@ -3,6 +3,7 @@ import {
   createSiteView,
   type Deny,
   decide,
+  findBearerMistake,
   type HolderRequest,
   type Knowledge,
   type Presentation,
@@ -34,10 +35,13 @@ export interface Passage {
 export function guard(deps: GuardDeps, passage: Passage): Allow | Promise<Allow> {
   const { presented } = passage
   if (!('bearer' in presented)) return pass(deps, passage, presented)
-  return whenKnown(deps.tokens.find(presented.bearer), (token) => pass(deps, passage, { token: token ?? NO_TOKEN }))
+  return whenKnown(deps.tokens.find(presented.bearer), (token) =>
+    pass(deps, passage, { token: token ?? NO_TOKEN }, token === undefined ? findBearerMistake(presented.bearer) : undefined),
+  )
 }
 
-function pass(deps: GuardDeps, { siteId, scope, request }: Passage, shown: Presented): Allow | Promise<Allow> {
+/** `mistake` says what a caller with a token that does not exist has probably sent instead. */
+function pass(deps: GuardDeps, { siteId, scope, request }: Passage, shown: Presented, mistake?: string): Allow | Promise<Allow> {
   const knowledge = deps.views.knowledge(siteId, deps.signatures) ?? knowledgeOfNone(deps, siteId)
   const demand = { scope, nowMs: deps.clock.nowMs(), nonces: deps.nonces, ...(request === undefined ? {} : { request }) }
   return whenKnown(decide(shown, demand, knowledge), (verdict) => {
@@ -45,7 +49,7 @@ function pass(deps: GuardDeps, { siteId, scope, request }: Passage, shown: Prese
       // Sites that do not exist must not become labels: anybody could make them up.
       deps.meters.verdict(siteId, 'token' in shown ? 'bearer' : 'credential', verdict.ok ? 'allowed' : verdict.code)
     }
-    if (!verdict.ok) throw problemOf(verdict)
+    if (!verdict.ok) throw problemOf(mistake !== undefined && verdict.code === 'token_invalid' ? { ...verdict, detail: mistake } : verdict)
     return verdict
   })
 }

@@ -36,6 +36,8 @@ export interface IssuedToUser {
   readonly credentialId: CredentialId
   readonly ppid: Ppid
   readonly expiresAtMs: number
+  /** Whether the log of this node has the user as revoked: then the credential is rejected everywhere. */
+  readonly isUserRevoked: boolean
 }
 
 export type IssueDeps = Pick<Deps, 'store' | 'keys' | 'views'>
@@ -89,7 +91,8 @@ export async function issueForUser(
     source: 'issued',
   } as const
   await keep(seen, credential)
-  return { credential, credentialId, ppid, expiresAtMs }
+  const isUserRevoked = deps.views.view(site.siteId)?.userRevocation(ppid, createdMs) !== undefined
+  return { credential, credentialId, ppid, expiresAtMs, isUserRevoked }
 }
 
 /** What an order comes to, at this site and at this moment: who signs, for whom and for how long. Throws the Problem of one that cannot be met. */

@@ -26,6 +26,7 @@ export const issueCredential: Route<'issue_credential'> = async (request, deps) 
     credential_id: issued.credentialId,
     ppid: issued.ppid,
     expires_at: formatTime(issued.expiresAtMs),
+    ...(issued.isUserRevoked ? { user_revoked: true } : {}),
   }
   return { status: 201, body: answer }
 }

@@ -180,6 +180,15 @@ forEachSharedStore('POST /api/protected/action', (open) => {
       expect((await node.bearer(token)).status).toBe(200)
     })
 
+    it('says so when a credential or an API key comes as a bearer token; the code stays', async () => {
+      const { node, issued } = await begin()
+      const { header } = await issued()
+      const asCredential = await node.bearer(header)
+      expect([asCredential.code, asCredential.body.detail]).toEqual(['token_invalid', expect.stringContaining('in X-Service-Credential')])
+      const asKey = await node.bearer(`svc_sk_${'A'.repeat(49)}`)
+      expect([asKey.code, asKey.body.detail]).toEqual(['token_invalid', expect.stringContaining('X-API-Key')])
+    })
+
     it('404 when the service has no site to protect', async () => {
       const { node, issued } = await begin()
       Object.assign(node.deps.config, { protectedSite: undefined })
