@@ -95,6 +95,11 @@ test('the commands of docs/operating.md do what is written there, one after the 
     said: expect.stringContaining('The time on record is'),
   })
   expect(await paste(lineOf('countersign reset-time --yes'))).toMatchObject({ code: 0 })
+  expect(await paste(lineOf('countersign accept-rollback   '))).toMatchObject({
+    code: 2,
+    said: expect.stringContaining('is missing from the store'),
+  })
+  expect(await paste(lineOf('countersign accept-rollback --yes'))).toMatchObject({ code: 0, said: expect.stringContaining('new epoch') })
   expect(await paste('countersign rotate-issuer-key')).toMatchObject({ code: 0, said: expect.stringContaining('signing in 60 seconds') })
   expect(await paste('countersign restore monday.db')).toMatchObject({ code: 0, said: expect.stringContaining('2 entries of 1 site') })
 

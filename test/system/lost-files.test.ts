@@ -17,7 +17,7 @@ async function begin() {
   return { home, node, client, issuer: await addIssuer(client, dev) }
 }
 
-const serve = (home: Parameters<typeof runCommand>[0]) => runCommand(home, ['serve', '--metrics-port', 'off', '--port', '0'])
+const serve = (home: Parameters<typeof runCommand>[0]) => runCommand(home, ['serve', '--admin-port', 'off', '--port', '0'])
 
 describe('B7: the files of an embedded store that runs', () => {
   it.each([

@@ -100,6 +100,7 @@ export {
   signFeedKeyStatement,
 } from './log/feed-key-statement.ts'
 export type { Clocks, HeadProof } from './log/head-age.ts'
+export { encodeHeadHeader, HEAD_HEADER_CHARS_MAX, parseHeadHeader } from './log/head-header.ts'
 export {
   checkHeartbeat,
   checkSnapshot,

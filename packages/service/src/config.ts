@@ -17,6 +17,8 @@ export interface Config {
   readonly adminPort: number | undefined
   readonly store: { readonly kind: 'sqlite'; readonly file: string } | { readonly kind: 'postgres'; readonly url: string }
   readonly dataDir: string
+  /** Where this node keeps the last signed head of each site, outside the store; undefined switches it off. */
+  readonly headFile: string | undefined
   /** Secrets at rest are sealed under it: 32 bytes. */
   readonly masterKey: Uint8Array
   /** Of the reference protected route. */
@@ -56,6 +58,7 @@ export const settingNames = [
   'admin_port',
   'data_dir',
   'database_url',
+  'head_file',
   'master_key',
   'master_key_file',
   'protected_site',
@@ -128,6 +131,7 @@ export function readConfig(mode: Mode, sources: SettingSources): Config {
     adminPort: admin === 'off' ? undefined : admin,
     store,
     dataDir,
+    headFile: headFileOf(settings, store, mistakes),
     masterKey: masterKeyOf(settings, mode, dataDir, mistakes),
     protectedSite: read('protected_site', undefined as SiteId | undefined, parseSiteId, 'a lower-case host name'),
     protectedScope: read('protected_scope', [] as readonly Scope[], (text) => parseScopeList(words(text)), 'scopes, separated by spaces'),
@@ -180,6 +184,14 @@ export function readStoreConfig(sources: SettingSources): Config['store'] {
   return store
 }
 
+/** Only where the store is and which file keeps its heads, for commands that need nothing else. Throws like `readStoreConfig`. */
+export function readHeadFileConfig(sources: SettingSources): Config['headFile'] {
+  const mistakes: string[] = []
+  const headFile = headFileOf(readSettings(settingNames, SECRETS, sources, mistakes), readStoreConfig(sources), mistakes)
+  if (mistakes.length > 0) throw new TypeError(refusalOf(mistakes))
+  return headFile
+}
+
 /** Only the master key, for a command that needs nothing else. Throws like `readConfig`; the other settings are not looked at. */
 export function readMasterKeyConfig(sources: SettingSources): Uint8Array {
   const mistakes: string[] = []
@@ -218,6 +230,14 @@ function parseBaseUrl(text: string): string | undefined {
 
 function embeddedStore(dataDir: string): Config['store'] {
   return { kind: 'sqlite', file: resolve(dataDir, 'countersign.db') }
+}
+
+/** Beside an embedded store by default; with PostgreSQL only if it is set, since nodes need not have a disk. */
+function headFileOf(settings: ReadonlyMap<SettingName, string>, store: Config['store'], mistakes: string[]): Config['headFile'] {
+  const text = settings.get('head_file')
+  if (text === '') mistakes.push('head_file must be a file, or off')
+  if (text !== undefined) return text === 'off' || text === '' ? undefined : resolve(text)
+  return store.kind === 'sqlite' ? `${store.file.replace(/\.db$/, '')}.heads` : undefined
 }
 
 function parseStore(text: string): Config['store'] | undefined {

@@ -8,6 +8,7 @@ import type { Verifiers } from './feed/verifiers.ts'
 import type { ApiKeys } from './keys/api-keys.ts'
 import type { ServiceKeys } from './keys/service-keys.ts'
 import type { Clock } from './log/clock.ts'
+import type { HeadWatch } from './log/head-watch.ts'
 import type { LiveViews } from './log/live-views.ts'
 import type { SeenCredentials } from './log/seen-credentials.ts'
 import type { TokenFinder } from './log/token-finder.ts'
@@ -20,6 +21,7 @@ export interface Deps {
   readonly store: Store
   readonly views: LiveViews
   readonly clock: Clock
+  readonly heads: HeadWatch
   readonly keys: ServiceKeys
   /** Whoever deletes a key calls `apiKeys.forget`. */
   readonly apiKeys: ApiKeys

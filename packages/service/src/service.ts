@@ -15,6 +15,7 @@ import { createApiKeys } from './keys/api-keys.ts'
 import { openServiceKeys } from './keys/service-keys.ts'
 import { openClock } from './log/clock.ts'
 import { openCommitTimes } from './log/commit-times.ts'
+import { createHeadWatch } from './log/head-watch.ts'
 import { openLiveViews } from './log/live-views.ts'
 import { createSeenCredentials } from './log/seen-credentials.ts'
 import { createStoreNonces } from './log/store-nonces.ts'
@@ -70,14 +71,16 @@ export async function openService(config: Config, options: OpenServiceOptions): 
     const store = keep(await openStore(config.store, { masterKey, onFatal, onForged, log, mustExist: storeMustExist }))
     const clock = keep(await openClock(store, log))
     const keys = await openServiceKeys(store, config.masterKey, config.baseUrl, clock.nowMs())
-    const views = keep(await openLiveViews(store, clock, log, { viewAgeMsMax: config.viewAgeMsMax }))
+    const heads = createHeadWatch({ file: config.headFile, store, keys, clock, log })
+    const views = keep(await openLiveViews(store, clock, log, { viewAgeMsMax: config.viewAgeMsMax, examine: heads.compare.bind(heads) }))
+    keep(heads).follow(views)
     const signatures = createSignatureMemory()
     views.follow({ applied: () => signatures.forgetTexts(), lost: () => signatures.forgetTexts() })
     meters.watchView(() => ({ ageMs: views.age().ageMs, position: views.position }))
     meters.watchAlarms(() => ({
       isWritable: store.writeFault() === undefined,
-      isRolledBack: false,
-      isHeadFileFailing: false,
+      isRolledBack: views.suspicion() !== undefined,
+      isHeadFileFailing: heads.isFailing,
       clockDifferenceMs: 0,
     }))
     meters.watchWebhooks(async () => {
@@ -97,6 +100,7 @@ export async function openService(config: Config, options: OpenServiceOptions): 
       store,
       views,
       clock,
+      heads,
       keys,
       apiKeys: createApiKeys(store),
       signatures,

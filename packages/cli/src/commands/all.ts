@@ -25,6 +25,7 @@ export const sections: readonly (readonly [title: string, rows: readonly Row[]])
       ['restore', 'put a backup in the place of the embedded store, in a new epoch'],
       ['audit-log', 'check every link of the log, and name the first bad entry'],
       ['new-epoch', 'begin a new epoch of the log, after the store was set back'],
+      ['accept-rollback', 'accept that the log has lost entries, and begin a new epoch'],
       ['reset-time', 'set the time on record to the present, after a clock was wrong'],
       ['create-operator-key', 'make an API key that may administer all sites'],
       ['operator-keys', 'list the operator keys'],

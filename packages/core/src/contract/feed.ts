@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { endpoint } from './endpoint.ts'
 import { feedEventDataSchema, snapshotLineSchema } from './events.ts'
 import { epoch, feedCursor, integerParameter, seq, siteId, time } from './fields.ts'
-import { feedVersionHeaders, lastEventHeaders, verifierHeaders, verifierPromiseHeaders } from './headers.ts'
+import { feedVersionHeaders, lastEventHeaders, verifierHeaders, verifierHeadHeaders, verifierPromiseHeaders } from './headers.ts'
 import { propagationSchema } from './revocation.ts'
 
 const params = z.strictObject({ site_id: siteId })
@@ -65,7 +65,13 @@ export const feedEndpoints = {
     request: {
       params,
       query: feedQuerySchema,
-      headers: z.object({ ...lastEventHeaders, ...verifierHeaders, ...verifierPromiseHeaders, ...feedVersionHeaders }),
+      headers: z.object({
+        ...lastEventHeaders,
+        ...verifierHeaders,
+        ...verifierPromiseHeaders,
+        ...verifierHeadHeaders,
+        ...feedVersionHeaders,
+      }),
     },
     answers: {
       200: {

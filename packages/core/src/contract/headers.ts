@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { HEAD_HEADER_CHARS_MAX } from '../log/head-header.ts'
 import { feedCursor } from './fields.ts'
 import { limits } from './limits.ts'
 
@@ -16,6 +17,7 @@ export const headerNames = Object.freeze({
   verifierInstance: 'x-verifier-instance',
   verifierStaleness: 'x-verifier-max-staleness',
   verifierFailOpen: 'x-verifier-fail-open',
+  verifierHead: 'x-verifier-head',
   feedVersion: 'feed-version',
   lastEventId: 'last-event-id',
   retryAfter: 'retry-after',
@@ -94,6 +96,14 @@ export const verifierPromiseHeaders = {
     .literal('1')
     .optional()
     .meta({ description: 'The verifier goes on accepting with stale revocation data. Receipts then state no denied_everywhere_at.' }),
+}
+
+/** What cannot be read or proven has no effect. */
+export const verifierHeadHeaders = {
+  'x-verifier-head': z.string().max(HEAD_HEADER_CHARS_MAX).optional().meta({
+    description:
+      'The last signed heartbeat that the verifier has proven, base64url of its JSON. If the service signed it and its store does not have that entry, the log has lost entries: the node reports it and is not ready.',
+  }),
 }
 
 export const feedVersionHeaders = {

@@ -1,3 +1,4 @@
+import { acceptRollback } from './accept-rollback.ts'
 import { auditLog } from './audit-log.ts'
 import { backup } from './backup.ts'
 import type { Command } from './command.ts'
@@ -32,5 +33,6 @@ export const commands: Readonly<Record<string, Command>> = {
   backup,
   restore,
   'new-epoch': newEpoch,
+  'accept-rollback': acceptRollback,
   'reset-time': resetTime,
 }

@@ -28,6 +28,8 @@ export interface Given {
   config(): Config
   /** Where the store is, and nothing else: no address and no master key are needed. Throws a `Misuse`. */
   store(): Config['store']
+  /** The file that keeps signed heads outside the store, if there is one. Throws a `Misuse`. */
+  headFile(): Config['headFile']
   /** All that was given of settings, for a command that reads them in a way of its own. */
   readonly sources: SettingSources
   /** The master key, and nothing else. Throws a `Misuse`. */

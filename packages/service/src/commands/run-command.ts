@@ -1,4 +1,4 @@
-import { readConfig, readMasterKeyConfig, readStoreConfig } from '../config.ts'
+import { readConfig, readHeadFileConfig, readMasterKeyConfig, readStoreConfig } from '../config.ts'
 import { readNewMasterKey } from '../keys/master-key.ts'
 import type { SettingSources } from '../settings.ts'
 import { LogBroken } from '../store/epoch.ts'
@@ -54,6 +54,7 @@ function givenOf(name: string, command: Command, rest: readonly string[], termin
     switches,
     config: () => orMisuse(() => readConfig('production', sources)),
     store: () => orMisuse(() => readStoreConfig(sources)),
+    headFile: () => orMisuse(() => readHeadFileConfig(sources)),
     masterKey,
     newMasterKey: () => orMisuse(() => readNewMasterKey(terminal.env, masterKey())),
     sources,

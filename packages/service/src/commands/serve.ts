@@ -33,7 +33,7 @@ async function serveHere(config: Config): Promise<void> {
     process.exit(70)
   }
   try {
-    const service = await openService(ownPorts(config), { log, onFatal, sharesPort: cluster.isWorker, storeMustExist: true })
+    const service = await openService(ownPlace(config), { log, onFatal, sharesPort: cluster.isWorker, storeMustExist: true })
     closeOnSignal(service, log, { isWorker: cluster.isWorker })
     const { port, adminPort } = await service.listen()
     const { baseUrl, host, adminHost } = config
@@ -59,10 +59,15 @@ const SERVING = 'serving'
 /** Of a worker, from 0; one that replaces another has the place of that one. */
 const PLACE = 'WORKER_PLACE'
 
-/** Workers share the main port; each has an admin port of its own, one after the other. */
-function ownPorts(config: Config): Config {
+/** Workers share the main port. Each has an admin port of its own, one after the other, and a head file of its own. */
+function ownPlace(config: Config): Config {
   const place = cluster.isWorker ? Number(process.env[PLACE] ?? 0) : 0
-  return config.adminPort ? { ...config, adminPort: config.adminPort + place } : config
+  const { adminPort, headFile } = config
+  return {
+    ...config,
+    adminPort: adminPort ? adminPort + place : adminPort,
+    headFile: headFile !== undefined && place > 0 ? `${headFile}.${place}` : headFile,
+  }
 }
 
 const AGAIN_MS = 1000

@@ -24,6 +24,8 @@ export interface FeedKeyRing {
   /** The latest statements, oldest first. All nodes make the same ones, because Ed25519 signatures are deterministic. */
   readonly chain: readonly FeedKeyStatement[]
   signing(nowMs: number): FeedKey
+  /** A key that signs or has signed, published or withdrawn. Undefined for one that was marked as compromised. */
+  find(id: string): FeedKey | undefined
   /**
    * Brings the prepared key into use after `leadMs`, and returns its id. `isCompromised`: the key signs at once, and all
    * keys before it are withdrawn at once. Two nodes that rotate at the same time make one rotation.
@@ -89,6 +91,14 @@ class StoredFeedKeys implements FeedKeyRing {
     const index = this.#uses.findLastIndex(({ signsFromMs }) => signsFromMs <= nowMs)
     const key = this.#keys[index]
     return (key !== undefined && this.published.includes(key) ? key : this.published[0]) as FeedKey
+  }
+
+  find(id: string): FeedKey | undefined {
+    const first = Math.max(
+      this.#uses.findLastIndex(({ isCompromised }) => isCompromised),
+      0,
+    )
+    return this.#keys.slice(first, this.#uses.length).find((key) => key.id === id)
   }
 
   rotate(nowMs: number, { leadMs, isCompromised }: FeedKeyRotation): Promise<string> {

@@ -25,6 +25,8 @@ export interface ServiceKeys extends Sealer {
   /** What heads of the log are signed with at that moment. */
   feedKey(nowMs: number): { readonly kid: string; readonly key: PrivateKey }
   readonly feedKeys: readonly { readonly kid: string; readonly key: PublicKey }[]
+  /** The public half of a feed key that signs or has signed, also after it was withdrawn. Undefined if it was marked as compromised. */
+  findFeedKey(kid: string): PublicKey | undefined
   /** How the feed keys followed each other: the latest signed statements, oldest first. The last one commits to the next key. */
   readonly feedKeyChain: readonly FeedKeyStatement[]
   /** Feed keys stand in it as verification methods, but not under assertionMethod: nobody may take them for issuers. */
@@ -83,6 +85,7 @@ export async function openServiceKeys(
     get feedKeys() {
       return rings.feed.published.map(({ id, key }) => ({ kid: id, key: key.publicKey }))
     },
+    findFeedKey: (kid) => rings.feed.find(kid)?.key.publicKey,
     get feedKeyChain() {
       return rings.feed.chain
     },

@@ -3,6 +3,7 @@ import {
   checkEntry,
   createSiteView,
   type Knowledge,
+  type LogHead,
   type SignatureMemory,
   type SiteId,
   type SiteView,
@@ -37,6 +38,12 @@ export interface LiveViews {
   reachedSeq(siteId: SiteId, cursor: { readonly epoch: string; readonly seq: number }): Promise<void>
   /** Tells a reader of everything that is applied from now on. The answer ends it. */
   follow(reader: LogReader): () => void
+  /** Where the log of each site ends. */
+  heads(): Iterable<SiteHead>
+  /** Rejects every decision from now on, until the log is in another epoch: somebody has proven that entries are missing. */
+  suspect(why: string): void
+  /** Why the log is suspected to have lost entries, if it is. */
+  suspicion(): string | undefined
   /** Store reachable, chain intact, knowledge fresh; otherwise why not. */
   readiness(): { readonly ready: true } | { readonly ready: false; readonly why: string }
   close(): Promise<void>
@@ -55,6 +62,8 @@ export interface LiveViewsOptions {
   readonly viewAgeMsMax: number
   /** How long `reached` waits. */
   readonly reachMsMax?: number
+  /** Asked when the whole log has been read, before anything is decided by it: why it must not be trusted, or undefined. */
+  readonly examine?: (headOf: (siteId: SiteId) => LogHead | undefined) => Promise<string | undefined>
 }
 
 const REACH_MS_MAX = 2000
@@ -109,6 +118,8 @@ class FollowedLog implements LiveViews {
   /** The clocks before the last question to which the store's answer was the end of the log. */
   private provenAt: Clocks | undefined
   private damage: string | undefined
+  private suspected: string | undefined
+  private readonly examine: LiveViewsOptions['examine']
   private isFailing = false
   private following: Promise<void> = Promise.resolve()
   private unlisten: () => void = () => {}
@@ -117,13 +128,14 @@ class FollowedLog implements LiveViews {
     store: LogStore,
     clock: Clock,
     log: Pick<Logger, 'error' | 'warn' | 'info'>,
-    { viewAgeMsMax, reachMsMax = REACH_MS_MAX }: LiveViewsOptions,
+    { viewAgeMsMax, reachMsMax = REACH_MS_MAX, examine }: LiveViewsOptions,
   ) {
     this.store = store
     this.clock = clock
     this.log = log
     this.ageMsMax = viewAgeMsMax
     this.reachMsMax = reachMsMax
+    this.examine = examine
   }
 
   async start(): Promise<void> {
@@ -157,7 +169,7 @@ class FollowedLog implements LiveViews {
 
   /** Both clocks, and the less flattering counts: one may have been set back, the other may have slept. */
   private ageMs(): number {
-    if (this.provenAt === undefined || this.damage !== undefined) return Infinity
+    if (this.provenAt === undefined || this.damage !== undefined || this.suspected !== undefined) return Infinity
     const { wallMs, monotonicMs } = this.clock.clocks()
     return Math.max(0, monotonicMs - this.provenAt.monotonicMs, wallMs - this.provenAt.wallMs)
   }
@@ -201,8 +213,21 @@ class FollowedLog implements LiveViews {
     return () => this.readers.delete(reader)
   }
 
+  *heads(): Iterable<SiteHead> {
+    for (const [siteId, { head }] of this.views) if (head !== undefined) yield { siteId, ...head }
+  }
+
+  suspect(why: string): void {
+    this.suspected = why
+  }
+
+  suspicion(): string | undefined {
+    return this.suspected
+  }
+
   readiness(): { ready: true } | { ready: false; why: string } {
-    if (this.damage !== undefined) return { ready: false, why: this.damage }
+    const fault = this.damage ?? this.suspected
+    if (fault !== undefined) return { ready: false, why: fault }
     if (!(this.ageMs() <= this.ageMsMax)) return { ready: false, why: 'the store has not confirmed the end of the log for too long' }
     const why = this.clock.doubt()
     return why === undefined ? { ready: true } : { ready: false, why }
@@ -236,7 +261,10 @@ class FollowedLog implements LiveViews {
           if (!page.isEnd) this.provenAt = undefined
           await this.apply(page)
           if (page.isEnd) {
-            if (!isLoaded) this.requireEnds(ends)
+            if (!isLoaded) {
+              this.requireEnds(ends)
+              this.suspected = await this.examine?.((siteId) => this.views.get(siteId)?.head)
+            }
             isLoaded = true
             this.provenAt = page.askedAt
           }
@@ -265,6 +293,7 @@ class FollowedLog implements LiveViews {
     this.position = 0
     this.digest = EMPTY_DIGEST
     this.provenAt = undefined
+    this.suspected = undefined
     for (const reader of this.readers) reader.lost()
   }
 

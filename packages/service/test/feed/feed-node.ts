@@ -134,7 +134,7 @@ export async function openFeedNode(changes: Partial<Config>): Promise<FeedNode> 
     COUNTERSIGN_MASTER_KEY: randomBytes(32).toString('hex'),
     COUNTERSIGN_PORT: '0',
   }
-  const config: Config = { ...readConfig('production', { argv: [], env }), adminPort: undefined, ...changes }
+  const config: Config = { ...readConfig('production', { argv: [], env }), adminPort: undefined, headFile: undefined, ...changes }
   const logged: string[] = []
   const service = await openService(config, {
     log: createLogger('info', { write: (line: string) => void logged.push(line) }),

@@ -62,6 +62,7 @@ const DEFAULTS: Config = {
   port: 0,
   adminHost: '127.0.0.1',
   adminPort: undefined,
+  headFile: undefined,
   store: { kind: 'sqlite', file: 'unused' },
   dataDir: 'unused',
   masterKey: new Uint8Array(32),

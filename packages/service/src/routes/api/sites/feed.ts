@@ -1,4 +1,6 @@
+import { parseHeadHeader } from '@countersign/core'
 import { headerNames, parseFeedCursor } from '@countersign/core/contract'
+import { Problem } from '../../../problem.ts'
 import { readDeclaredVerifier } from '../../declared-verifier.ts'
 import { keyOf } from '../../key-of.ts'
 import type { Route } from '../../route.ts'
@@ -8,14 +10,22 @@ import { requireOwnPath } from '../../site-in-path.ts'
 const AS_IT_COMES = { 'cache-control': 'no-store, no-transform', 'x-accel-buffering': 'no' }
 const PROXY_FIELDS = ['via', 'forwarded', 'x-forwarded-for']
 
-export const feed: Route<'feed'> = async ({ caller, params, query, lines }, { feeds }) => {
+export const feed: Route<'feed'> = async ({ caller, params, query, lines }, { feeds, heads, store, meters }) => {
   requireOwnPath(caller, params.site_id)
-  const { verifierId, take, letGo } = await feeds.open({
+  const shown = parseHeadHeader(lines(headerNames.verifierHead)?.[0] ?? '')
+  if (shown !== undefined) await heads.shown(params.site_id, shown)
+  const cursor = parseFeedCursor(lines(headerNames.lastEventId)?.[0] ?? query.after)
+  const order = {
     siteId: params.site_id,
     keyId: keyOf(caller),
-    cursor: parseFeedCursor(lines(headerNames.lastEventId)?.[0] ?? query.after),
+    cursor,
     verifier: readDeclaredVerifier(lines, query.observe),
     isProxied: PROXY_FIELDS.some((name) => lines(name) !== undefined),
+  }
+  const { verifierId, take, letGo } = await feeds.open(order).catch((fault: unknown) => {
+    // A claim without proof ends nothing: any key could make it.
+    if (fault instanceof Problem && fault.code === 'cursor_ahead' && cursor?.epoch === store.epoch) meters.cursorAhead()
+    throw fault
   })
   return { status: 200, headers: { ...AS_IT_COMES, [headerNames.verifierId]: verifierId }, stream: { kind: 'connection', take, letGo } }
 }
