@@ -19,12 +19,13 @@ export const acceptRollback: Command = {
     'Revoke again what was revoked in the lost entries: this node and new verifiers do not know them. The command is written to the audit, with the heads that were lost.',
     'With the embedded store, stop the service first. On PostgreSQL run it once; nodes may run, and follow within seconds.',
   ],
-  async run({ store, headFile, switches, say, note }) {
+  async run({ store, headFile, masterKey, switches, say, note }) {
     const place = store()
+    const key = masterKey()
     const file = headFile()
     await requireStore(place)
     const isAccepted = switches.has('yes')
-    const { lost } = await withStore(place, async (at) => {
+    const { lost } = await withStore(place, key, async (at) => {
       const found = await readLoss(at.store, file)
       const listed = found.lost.slice(0, LISTED_MAX).map(({ head: { site_id, epoch, seq, hash } }) => `${site_id} ${epoch}.${seq} ${hash}`)
       const detail = { lost: listed, sites: found.lost.length }
@@ -43,7 +44,7 @@ export const acceptRollback: Command = {
       note('Nothing was changed. To begin a new epoch without these entries: countersign accept-rollback --yes')
       return 2
     }
-    const { epoch, position } = await beginNewEpoch(place, Date.now())
+    const { epoch, position } = await beginNewEpoch(place, key, Date.now())
     const aside = file === undefined ? undefined : settleHeadFile(file, epoch)
     say([summary, ...words, `The log is in the new epoch ${epoch}, with ${position} ${position === 1 ? 'entry' : 'entries'}.`].join('\n'), {
       changed: true,

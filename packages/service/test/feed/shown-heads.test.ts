@@ -46,7 +46,10 @@ onEachStore('the proof of a head that the store does not have (A274, B6)', (home
     if (home().kind === 'SQLite') return
     const before = store.epoch
     const { config } = node.service.deps
-    const env = { COUNTERSIGN_DATABASE_URL: config.store.kind === 'postgres' ? config.store.url : '' }
+    const env = {
+      COUNTERSIGN_DATABASE_URL: config.store.kind === 'postgres' ? config.store.url : '',
+      COUNTERSIGN_MASTER_KEY: Buffer.from(config.masterKey).toString('hex'),
+    }
     expect(await run(['accept-rollback', '--yes'], env)).toMatchObject({ code: 0, said: expect.stringContaining('new epoch') })
     await expect.poll(() => ready(node), { timeout: 20_000 }).toBe(200)
     expect(store.epoch).not.toBe(before)
