@@ -1,5 +1,4 @@
 import { checkHeartbeat, formatTime, type Heartbeat, type LogHead, type SiteId, signHeartbeat } from '@countersign/core'
-import { limits } from '@countersign/core/contract'
 import type { Logger } from 'pino'
 import type { ServiceKeys } from '../keys/service-keys.ts'
 import type { Store } from '../store/store.ts'
@@ -40,6 +39,9 @@ export interface HeadWatchParts {
 const WRITE_MS = 1000
 /** A file of very many sites takes long to write; then it is written less often. */
 const REST_FACTOR = 20
+
+/** The least there is: these heads are a record, and no verifier may rely on one that was copied from the file. */
+const RECORD_AGE_SECONDS = 1
 
 const WHAT_TO_DO =
   'Look for the store that has these entries: another disk, a replica, a backup. If they are lost, run countersign accept-rollback, then revoke again. Until then this node rejects everything.'
@@ -206,7 +208,7 @@ class FileHeadWatch implements HeadWatch {
       const { epoch, seq, hash } = head
       const { kid, key } = keys.feedKey(clock.nowMs())
       const as_of = formatTime(views.age().asOfMs)
-      const fields = { site_id: siteId, epoch, seq, hash, as_of, max_age_seconds: limits.max_age_seconds_default, kid }
+      const fields = { site_id: siteId, epoch, seq, hash, as_of, max_age_seconds: RECORD_AGE_SECONDS, kid }
       const signed = await signHeartbeat(fields, key)
       if (this.#alarm !== undefined || this.#epoch !== epoch) return false
       this.#keep(signed)
