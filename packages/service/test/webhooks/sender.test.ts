@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
+import type { ServerResponse } from 'node:http'
 import { Webhook as Verifier } from 'standardwebhooks'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { createSealer } from '../../src/keys/seal.ts'
@@ -173,12 +174,16 @@ forEachSharedStore('the sender of webhooks', (open) => {
 
     it('control: without leases they send things twice', async () => {
       const sending = await begin()
-      const receiver = await openReceiver((_request, response) => setTimeout(() => response.writeHead(200).end(), 40))
+      // Answers nothing before a second request has come, so the first is still under way then.
+      const waiting: ServerResponse[] = []
+      const receiver = await openReceiver((_request, response) => {
+        waiting.push(response)
+        if (waiting.length >= 2) for (const each of waiting) if (!each.writableEnded) each.writeHead(200).end()
+      })
       await sending.webhook(receiver.url)
-      for (let node = 0; node < 3; node++) sending.send({ leaseMs: 0 })
-      await sending.revoke(5)
-      await until(() => new Set(receiver.seqs()).size).toBe(5)
-      expect(receiver.got.length).toBeGreaterThan(5)
+      await sending.revoke()
+      for (let node = 0; node < 2; node++) sending.send({ leaseMs: 0 })
+      await until(() => receiver.seqs().slice(0, 2)).toEqual([2, 2])
     })
 
     it('one takes over when another has died after sending and before writing it down: the same message comes again', async () => {
