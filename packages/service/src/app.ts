@@ -11,6 +11,7 @@ import { createExit, type MountedEndpoint, type Outgoing } from './http/exit.ts'
 import { fieldLines } from './http/field-lines.ts'
 import { Incoming, newRequestId, refuseUnfit } from './http/incoming.ts'
 import { createKeyRefusals } from './http/key-refusals.ts'
+import { toOriginForm } from './http/origin-form.ts'
 import { createAdmission, type LoadGauge, openLoopGauge } from './http/overload.ts'
 import { createPathTable, routerPath } from './http/path-table.ts'
 import { createPaces, type Paces } from './http/rate-limit.ts'
@@ -149,11 +150,18 @@ export function createApp(
   }
 
   const connections = createConnections()
+  const { host } = new URL(config.baseUrl)
   const mounted = mount(routes)
   const plain = mounted.filter(({ endpoint }) => !endpoint.path.includes('{'))
   const atOnce = new Map(plain.map(({ endpoint }) => [endpoint.path as string, plain.filter((one) => one.endpoint.path === endpoint.path)]))
   const fastify = createServer({
     onRequest(request, response) {
+      if (!toOriginForm(request, host)) {
+        serve(incomingOf(request), undefined, response, () => {
+          throw new Problem('request_malformed', `The request target names another host. This service is ${host}.`)
+        })
+        return true
+      }
       const one = atOnce.get(request.url ?? '')?.find(({ endpoint }) => endpoint.method === request.method)
       if (one === undefined) return false
       const incoming = incomingOf(request)

@@ -143,6 +143,29 @@ describe('over a real connection', () => {
     expect(codeOf(await ask([...EXCHANGE, 'Content-Length: 5', 'Transfer-Encoding: chunked'], ['0\r\n\r\n']))).toBe('400 request_malformed')
     expect(codeOf(await ask(['GET /healthz HTTP/1.1', HOST, 'A\u0000b: x']))).toBe('400 request_malformed')
   })
+  test.each(['gzip, chunked', 'identity, chunked', 'chunked, chunked', 'x-unknown, chunked'])(
+    'the transfer coding %s is rejected, and the connection closed (S12)',
+    async (coding) => {
+      const sent = [...EXCHANGE, `Transfer-Encoding: ${coding}`, '', '0', '', ACT, HOST, CLOSE, '', ''].join('\r\n')
+      const answers = answersIn(await talk([sent]))
+      expect(answers.map(codeOf)).toEqual(['400 request_malformed'])
+      expect(answers[0]?.headers.connection).toBe('close')
+    },
+  )
+  test('chunked is understood in any letter case, and only in HTTP/1.1 (S12)', async () => {
+    const body = ['2\r\n{}\r\n0\r\n\r\n']
+    expect((await ask([...EXCHANGE, CLOSE, 'Transfer-Encoding: CHUNKED'], body)).status).toBe(422)
+    const old = EXCHANGE.map((line) => line.replace('HTTP/1.1', 'HTTP/1.0'))
+    expect((await ask([...old, 'Transfer-Encoding: chunked'], body)).status).toBe(400)
+  })
+  test('a request target in absolute form must name this service, and is the path it names (S12)', async () => {
+    const target = (url: string) => ask([`GET ${url} HTTP/1.1`, HOST, CLOSE])
+    expect((await talk([`GET https://id.example/healthz HTTP/1.1\r\n${HOST}\r\n${CLOSE}\r\n\r\n`])).slice(9, 12)).toBe('200')
+    expect((await talk([`GET http://ID.example/healthz HTTP/1.1\r\n${HOST}\r\n${CLOSE}\r\n\r\n`])).slice(9, 12)).toBe('200')
+    for (const url of ['http://evil.example/healthz', 'http://id.example:81/healthz', 'http://a@id.example/healthz', 'http:///healthz']) {
+      expect([url, codeOf(await target(url))]).toEqual([url, '400 request_malformed'])
+    }
+  })
   test('a request needs exactly one Host', async () => {
     expect(codeOf(await ask(['GET /healthz HTTP/1.1', CLOSE]))).toBe('400 request_malformed')
     expect(codeOf(await ask(['GET /healthz HTTP/1.1', HOST, 'Host: evil.example', CLOSE]))).toBe('400 request_malformed')
