@@ -79,6 +79,13 @@ describe('a bearer token', () => {
   })
 })
 
+test('JSON in place of a credential is recognised, though its commas look like two of them', () => {
+  expect(find({ 'x-service-credential': ['{"a":1,"b":2}'] })).toMatchObject({
+    code: 'auth_ambiguous',
+    detail: 'X-Service-Credential holds JSON as it is; send the base64url encoding of that JSON, without padding',
+  })
+})
+
 test('denials say what to send', () => {
   expect(find({})).toEqual({ ok: false, code: 'credential_missing', detail: 'send a signed credential in X-Service-Credential' })
   expect(find({ authorization: ['Basic x'] })).toMatchObject({ detail: 'send the token as "Authorization: Bearer svc_at_…"' })

@@ -218,12 +218,23 @@ describe('a header', () => {
     ['a blank in front', (header) => ` ${header}`],
     ['a newline behind', (header) => `${header}\n`],
     ['A057 a JWT', () => `${headerOf('{"alg":"none"}')}.${headerOf('{}')}.`],
-    ['the JSON itself', () => JSON.stringify(good)],
     ['junk that Node skips', (header) => `${header.slice(0, 100)}!${header.slice(100)}`],
     ['quotes around it', (header) => `"${header}"`],
     ['one character of four', () => 'A'],
   ])('with %s is malformed', (_, spoil) => {
     expect(readCredentialHeader(spoil(credentialHeader(good)))).toEqual(notBase64url)
+  })
+
+  it.each([
+    [
+      'the JSON itself',
+      JSON.stringify(good),
+      'X-Service-Credential holds JSON as it is; send the base64url encoding of that JSON, without padding',
+    ],
+    ['an API key', `svc_sk_${'A'.repeat(49)}`, 'this is an API key, not a credential; send it in X-API-Key'],
+    ['a bearer token', `svc_at_${'A'.repeat(49)}`, 'this is a bearer token, not a credential; send it as "Authorization: Bearer svc_at_…"'],
+  ])('with %s is malformed, and the detail says where it belongs', (_, header, detail) => {
+    expect(readCredentialHeader(header)).toEqual(malformed(detail))
   })
 
   it('A010 encoded twice is malformed', () => {
