@@ -64,7 +64,8 @@ async function sendPieces({ pieces, signal }: Pieces, gzip: boolean, response: S
     try {
       yield* pieces
     } catch (thrown) {
-      fault = thrown
+      // What is thrown into it because the connection is gone is no fault of ours.
+      if (!response.destroyed) fault = thrown
       throw thrown
     }
   }

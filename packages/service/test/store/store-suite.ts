@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe } from 'vitest'
 import type { Store } from '../../src/store/store.ts'
 import { administrationSuite } from './suite-administration.ts'
 import { feedStreamSuite } from './suite-feed-streams.ts'
+import { leaseSuite } from './suite-leases.ts'
 import { logSuite } from './suite-log.ts'
 import { onceSuite } from './suite-once.ts'
 import { revocationSuite } from './suite-revocation.ts'
@@ -23,6 +24,7 @@ export function storeSuite(name: string, open: () => Promise<Store>): void {
     revocationSuite(() => store)
     logSuite(() => store)
     feedStreamSuite(() => store)
+    leaseSuite(() => store)
     onceSuite(() => store)
     signInSuite(() => store)
     webhookSuite(() => store)

@@ -5,6 +5,7 @@ import { lock, type Program, type Row, row, rows, type SqlValue, write } from '.
 import { sealOf } from '../seal.ts'
 import { type Act, type EpochLink, LogDamaged } from '../store.ts'
 import { auditDone } from './audit.ts'
+import { noteHeadReaders } from './leases.ts'
 import { insertNewRow, insertRow, requireIntact, updateRow } from './macs.ts'
 
 /** Where the log is, and which incarnation of the database wrote it. */
@@ -58,6 +59,11 @@ export function* beginEpoch(epoch: string, lineage: string, audited: LogState, a
       at: act.atMs,
     })
   }
+  // What was lost may include leases, so receipts state no early instants until all heads of before have died.
+  yield* noteHeadReaders(
+    old.map((head) => text(head, 'site_id') as SiteId),
+    act.atMs,
+  )
   const { heads, digest } = yield* copyEntries(audited, epoch)
   for (const head of old) {
     const { seq, hash } = heads.get(text(head, 'site_id')) ?? { seq: 0, hash: GENESIS_HASH }

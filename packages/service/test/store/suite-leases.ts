@@ -1,0 +1,220 @@
+import type { SiteId } from '@countersign/core'
+import { beforeEach, describe, expect, it } from 'vitest'
+import type { LeaseClaim, LeaseOrder, LeaseRow } from '../../src/store/store.ts'
+import { NOW, siteId as newSiteId } from './fixtures.ts'
+import type { TheStore } from './the-store.ts'
+
+const VIEW = { ageMsMax: 2000, epoch: 'epoch000', marks: [] }
+let made = 0
+
+export function leaseSuite(store: TheStore): void {
+  describe('leases of verifier instances', () => {
+    let siteId: SiteId
+    let keyId = ''
+    beforeEach(() => {
+      siteId = newSiteId()
+      keyId = `key_${++made}`
+    })
+    const order = (instanceId: string, fields: Partial<LeaseOrder> = {}): LeaseOrder => ({
+      siteId,
+      keyId,
+      instanceId,
+      verifierId: 'web',
+      isNamed: true,
+      boundMs: 30_000,
+      failsOpen: false,
+      nodeId: `node_${keyId}`,
+      streamId: `node_${keyId}.${++made}`,
+      epoch: 'epoch000',
+      nowMs: NOW,
+      liveMax: 1000,
+      ...fields,
+    })
+    const claim = (instanceId: string, seq: number, fields: Partial<LeaseClaim> = {}): LeaseClaim => ({
+      siteId,
+      keyId,
+      instanceId,
+      epoch: 'epoch000',
+      acks: [{ seq, atMs: NOW + seq }],
+      heardAtMs: NOW + seq,
+      closedAtMs: undefined,
+      ...fields,
+    })
+    const all = () => store().leases(siteId, { after: undefined, limit: 1000 })
+    const only = async () => (await all())[0] as LeaseRow
+
+    it('are kept with what was declared', async () => {
+      const asked = order('one', { failsOpen: true, boundMs: 5000 })
+      expect(await store().openLease(asked)).toBe('open')
+      expect(await all()).toEqual([
+        {
+          siteId,
+          keyId,
+          instanceId: 'one',
+          verifierId: 'web',
+          isNamed: true,
+          boundMs: 5000,
+          failsOpen: true,
+          openedAtMs: NOW,
+          nodeId: asked.nodeId,
+          streamId: asked.streamId,
+          nodeUntilMs: 0,
+          connectedAtMs: NOW,
+          servedAtMs: NOW,
+          epoch: 'epoch000',
+          seq: 0,
+          acks: [],
+          heardAtMs: 0,
+          closedAtMs: undefined,
+        },
+      ])
+      expect(await store().leases(newSiteId(), { after: undefined, limit: 10 })).toEqual([])
+    })
+
+    it('are of one instance under one key: another key has its own (A261)', async () => {
+      await store().openLease(order('one'))
+      await store().openLease(order('one', { keyId: `${keyId}b` }))
+      await store().creditLeases([claim('one', 5)])
+      expect((await all()).map(({ keyId: own, seq }) => [own, seq])).toEqual([
+        [keyId, 5],
+        [`${keyId}b`, 0],
+      ])
+      await store().creditLeases([claim('other', 5), claim('one', 9, { keyId: 'key_unknown' })])
+      expect(await all()).toHaveLength(2)
+    })
+
+    it('keep the worse promise when the same instance declares another', async () => {
+      await store().openLease(order('one', { boundMs: 30_000, failsOpen: true }))
+      await store().openLease(order('one', { boundMs: 5000, nowMs: NOW + 10 }))
+      expect(await only()).toMatchObject({ boundMs: 30_000, failsOpen: true, openedAtMs: NOW, servedAtMs: NOW + 10 })
+    })
+
+    it('are moved by the stream of the same instance, and not ended by the one before it', async () => {
+      const [first, second] = [order('one'), order('one', { nowMs: NOW + 10 })]
+      await store().openLease(first)
+      await store().openLease(second)
+      await store().endLeaseStreams([{ siteId, keyId, instanceId: 'one', streamId: first.streamId as string, atMs: NOW + 20 }])
+      expect(await only()).toMatchObject({ streamId: second.streamId, connectedAtMs: NOW + 10 })
+      await store().endLeaseStreams([{ siteId, keyId, instanceId: 'one', streamId: second.streamId as string, atMs: NOW + 30 }])
+      expect(await only()).toMatchObject({ nodeId: '', streamId: '', servedAtMs: NOW + 30 })
+    })
+
+    it('of a snapshot have no stream, and take none away', async () => {
+      await store().openLease(order('one', { streamId: undefined }))
+      expect(await only()).toMatchObject({ nodeId: '', streamId: '', servedAtMs: NOW })
+      const stream = order('one')
+      await store().openLease(stream)
+      await store().openLease(order('one', { streamId: undefined, nowMs: NOW + 10 }))
+      expect(await only()).toMatchObject({ streamId: stream.streamId, servedAtMs: NOW + 10 })
+    })
+
+    it('note acknowledgements, of which none moves back and the last few are kept', async () => {
+      await store().openLease(order('one'))
+      for (let seq = 1; seq <= 20; seq++) await store().creditLeases([claim('one', seq)])
+      await store().creditLeases([claim('one', 7, { heardAtMs: NOW + 99 })])
+      const lease = await only()
+      expect([lease.seq, lease.acks.length, lease.acks[0], lease.heardAtMs]).toEqual([20, 16, { seq: 5, atMs: NOW + 5 }, NOW + 99])
+      await store().creditLeases([claim('one', 2, { epoch: 'epoch001' })])
+      expect(await only()).toMatchObject({ epoch: 'epoch001', seq: 2, acks: [{ seq: 2, atMs: NOW + 2 }] })
+    })
+
+    it('end when the instance closes', async () => {
+      await store().openLease(order('one'))
+      await store().creditLeases([claim('one', 3, { closedAtMs: NOW + 50 })])
+      expect(await only()).toMatchObject({ closedAtMs: NOW + 50, nodeId: '', servedAtMs: NOW + 50, seq: 3 })
+      await store().openLease(order('one', { nowMs: NOW + 60 }))
+      expect(await only()).toMatchObject({ closedAtMs: undefined })
+    })
+
+    it('are bounded for each key while they are live, and renewing one takes no place', async () => {
+      const open = (instanceId: string, nowMs = NOW) => store().openLease(order(instanceId, { liveMax: 2, nowMs, streamId: undefined }))
+      expect(await Promise.all([open('one'), open('two')])).toEqual(['open', 'open'])
+      expect(await open('three')).toBe('full')
+      expect(await open('two')).toBe('open')
+      expect(await open('three', NOW + 39_999)).toBe('full')
+      expect(await open('three', NOW + 40_000)).toBe('open')
+    })
+
+    it('that ended are forgotten above a number, and then count like readers without a lease', { timeout: 60_000 }, async () => {
+      const later = NOW + 3_600_000
+      for (let i = 0; i < 1001; i += 100)
+        await Promise.all(
+          Array.from({ length: Math.min(100, 1001 - i) }, (_, j) =>
+            store().openLease(order(`i${i + j}`, { nowMs: NOW + i + j, streamId: undefined, liveMax: 5000 })),
+          ),
+        )
+      expect(await store().headReadersUntil(siteId)).toBe(0)
+      await store().openLease(order('next', { nowMs: later, streamId: undefined }))
+      const left = [...(await all()), ...(await store().leases(siteId, { after: (await all()).at(-1), limit: 1000 }))]
+      expect(left.some(({ instanceId }) => instanceId === 'i0')).toBe(false)
+      expect(left).toHaveLength(1001)
+      expect(await store().headReadersUntil(siteId)).toBe(NOW + 40_000)
+    })
+
+    it('know until when their node counts as there, and are ended with it', async () => {
+      const asked = order('one')
+      await store().reportStreams({ nodeId: asked.nodeId, nowMs: NOW, expiresAtMs: NOW + 10_000, view: VIEW, streams: [], ended: [] })
+      await store().openLease(asked)
+      expect(await only()).toMatchObject({ nodeUntilMs: NOW + 10_000 })
+      await store().endFeedNode(asked.nodeId, NOW + 5000)
+      expect(await only()).toMatchObject({ nodeId: '', nodeUntilMs: 0, servedAtMs: NOW + 5000 })
+    })
+
+    it('of a node that vanished are swept a day after it may have served them', async () => {
+      const asked = order('one')
+      await store().reportStreams({ nodeId: asked.nodeId, nowMs: NOW, expiresAtMs: NOW + 10_000, view: VIEW, streams: [], ended: [] })
+      await store().openLease(asked)
+      await store().sweep(NOW + 10_000 + 3_600_000)
+      expect(await only()).toMatchObject({ nodeId: '', servedAtMs: NOW + 10_000 })
+      await store().sweep(NOW + 39_999 + 86_400_000)
+      expect(await all()).toHaveLength(1)
+      await store().sweep(NOW + 40_000 + 86_400_000)
+      expect(await all()).toEqual([])
+    })
+  })
+
+  describe('nodes', () => {
+    it('say how far they have applied the log', async () => {
+      const nodeId = `node_marks${++made}`
+      const view = { ageMsMax: 2000, epoch: 'epoch000', marks: [{ position: 7, atMs: NOW }] }
+      await store().reportStreams({ nodeId, nowMs: NOW, expiresAtMs: NOW + 10_000, view, streams: [], ended: [] })
+      const found = (await store().feedNodes()).find((node) => node.nodeId === nodeId)
+      expect(found).toEqual({ nodeId, expiresAtMs: NOW + 10_000, view })
+    })
+  })
+
+  describe('times of the log', () => {
+    it('say by when an entry had been committed', async () => {
+      const siteId = newSiteId()
+      const site = { name: undefined, returnUrls: [], bearer: 'on', holderProof: 'optional', credentialTtlSecondsMax: undefined } as const
+      const act = { actor: 'operator', atMs: NOW, requestId: undefined }
+      const placed = await store().createSite({ siteId, ...site, hosts: undefined, pairwiseSecretSealed: 'sealed' }, act)
+      if (placed === 'exists') throw new Error('a random name was taken')
+      await store().noteLogTime(placed.position - 1, NOW + 1)
+      expect(await store().committedBy(siteId, 1)).toBeUndefined()
+      await store().noteLogTime(placed.position + 5, NOW + 20)
+      await store().noteLogTime(placed.position, NOW + 10)
+      await store().noteLogTime(placed.position, NOW + 15)
+      expect(await store().committedBy(siteId, 1)).toEqual({ position: placed.position, atMs: NOW + 10 })
+      expect(await store().committedBy(siteId, 2)).toBeUndefined()
+    })
+
+    it('of a site change say how old heads of before may become', async () => {
+      const siteId = newSiteId()
+      const site = { name: undefined, returnUrls: [], bearer: 'on', holderProof: 'optional', credentialTtlSecondsMax: undefined } as const
+      const act = { actor: 'operator', atMs: NOW, requestId: undefined }
+      await store().createSite({ siteId, ...site, hosts: undefined, pairwiseSecretSealed: 'sealed', maxStalenessSecondsMax: 300 }, act)
+      const age = async (seconds: number) => {
+        await store().changeSite(siteId, { maxStalenessSecondsMax: seconds }, act)
+        const found = await store().site(siteId)
+        return [found?.maxStalenessSecondsMax, found?.stalenessBefore]
+      }
+      // Every change is an entry, so that nodes know from which head on it is in force.
+      expect(await age(60)).toEqual([60, { seconds: 300, seq: 2 }])
+      expect(await age(60)).toEqual([60, { seconds: 300, seq: 2 }])
+      expect(await age(120)).toEqual([120, { seconds: 300, seq: 3 }])
+      expect(await age(10)).toEqual([10, { seconds: 300, seq: 4 }])
+      expect(await age(600)).toEqual([600, undefined])
+    })
+  })
+}
