@@ -11,7 +11,7 @@ const WEB_RUNTIME = [
   'holder/{check,sign,interop,content-digest,signature-base}',
   'verify/*',
   'credential/{issue,delegate,header}',
-  'log/{chain,signed-head,signed-introspection,feed-key-statement}',
+  'log/{chain,signed-head,signed-introspection,feed-key-statement,epoch-statement}',
 ]
 
 export default defineConfig({

@@ -64,7 +64,11 @@ export async function* followFeed(service: Service, from: Cursor, signal: AbortS
     const heartbeat = parseHeartbeat(JSON.parse(data))
     const key = heartbeat && (await keys.find(heartbeat.kid, signal))
     const proof = heartbeat && key && (await checkHeartbeat(heartbeat, key))
-    return proof && { kind: 'proven', seq: proof.seq }
+    if (proof === undefined) return undefined
+    const { epoch, seq, hash } = cursor
+    if (proof.epoch !== epoch || (proof.seq === seq && hash !== undefined && proof.hash !== hash))
+      throw new NotTheLog(`the service signs ${proof.epoch}.${proof.seq}, which is not the log that was followed to ${epoch}.${seq}`)
+    return { kind: 'proven', seq: proof.seq }
   }
 }
 

@@ -1,12 +1,11 @@
 import { type Clocks, formatTime } from '@countersign/core'
-import type { ViewProblem } from './view-client.ts'
 
 /** Counts how often the service's signed heads contradicted what a guard had received. */
 export interface Contradictions {
   note(now: Clocks): void
   forget(): void
   /** A problem to report while contradictions repeat and for a while after the last one, although the guard has recovered from each. */
-  problem(now: Clocks): ViewProblem | undefined
+  problem(now: Clocks): { readonly code: string; readonly detail: string } | undefined
 }
 
 const REPEATED_MIN = 2

@@ -291,7 +291,8 @@ class FeedFollower implements ViewClient {
     if (isDoubt) this.#isLoaded = false
     const code = error instanceof LogFault || error instanceof ServiceFault ? error.code : 'answer_unreadable'
     this.#problem = { code, detail: error instanceof Error ? error.message : String(error) }
-    if (isCursorUnknown || code === 'fork' || code === 'lower_head') this.#contradictions.note(this.#clock.read())
+    const isContradiction = error instanceof LogFault && !error.needsOperator && code !== 'too_many_pending'
+    if (isCursorUnknown || isContradiction) this.#contradictions.note(this.#clock.read())
     const backoffMs = this.#backoffMs()
     if (mayReload) return 0
     const needsOperator = error instanceof LogFault && error.needsOperator

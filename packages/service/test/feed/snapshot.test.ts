@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto'
 import {
+  checkEpochStatement,
   checkSnapshot,
   createSiteView,
+  type EpochLine,
   formatTime,
   generatePrivateKey,
   parseMultikey,
@@ -181,6 +183,41 @@ onEachStore('the snapshot', (home) => {
     if (spoil === undefined) await read()
     else await expect(read()).rejects.toThrow(/the log of/)
     expect(text.includes('"type":"end"')).toBe(spoil === undefined)
+  })
+
+  it('states, signed, how its epoch and those before it began, right after the head and oldest first', async () => {
+    const node = await home().node()
+    const site = await node.newSite()
+    const { store } = node.service.deps
+    const { head } = viewOf(node, site.siteId)
+    expect(await store.epochLinks(site.siteId, 16)).toEqual([])
+    const signer = { kid: 'key', key: await generatePrivateKey('Ed25519') }
+    const links = [
+      { epoch: 'epoch00002', previous: { epoch: 'epoch00001', seq: 3, hash: 'a'.repeat(64) }, atMs: 1_000 },
+      { epoch: head.epoch, previous: { epoch: 'epoch00002', seq: 2, hash: 'b'.repeat(64) }, atMs: 2_000 },
+    ]
+    const asked: unknown[] = []
+    const restored: Pick<Store, 'siteRecordsAfter' | 'epochLinks'> = {
+      siteRecordsAfter: (...args) => store.siteRecordsAfter(...args),
+      async epochLinks(...args) {
+        asked.push(args)
+        return links
+      },
+    }
+    let text = ''
+    for await (const piece of createSnapshot({ store: restored, view: viewOf(node, site.siteId), asOfMs: Date.now(), signer }))
+      text += Buffer.from(piece).toString()
+    expect(asked).toEqual([[site.siteId, 16]])
+    const lines = text
+      .split('\n')
+      .slice(0, -1)
+      .map((line) => parseSnapshotLine(JSON.parse(line)))
+    expect(lines.slice(0, 4).map((line) => line?.type)).toEqual(['head', 'epoch', 'epoch', 'site'])
+    for (const [i, { epoch, previous, atMs }] of links.entries()) {
+      const { type: _, ...statement } = lines[i + 1] as EpochLine
+      expect(statement).toMatchObject({ site_id: site.siteId, epoch, previous, at: formatTime(atMs), kid: 'key' })
+      expect(await checkEpochStatement(statement, signer.key.publicKey)).toBe(true)
+    }
   })
 
   it('leaves out tokens that have ended long ago', async () => {
