@@ -26,7 +26,7 @@ export function loadFault(loaded: Exclude<Loaded, 'loaded'>, proven: LogHead | u
         loaded === 'lower_head' ? loaded : 'fork',
         `The service signs log position ${to}, which does not extend position ${from} that this guard has proof of. ` +
           'The store may have been set back to an older copy. The guard rejects everything until the log begins a new epoch: ' +
-          'put the newer store back, or run `countersign new-epoch` on the service.',
+          'put the newer store back, or run `countersign accept-rollback` on the service.',
       )
     case 'unlinked_epoch':
       return new LogFault(

@@ -46,7 +46,7 @@ describe('A258 (B1) another history of the same epoch', () => {
     await site.advance(120_000)
     expect(site.log.head.seq).toBeGreaterThan(proven.seq)
     expect(guard.state()).toMatchObject({ ready: false, problem: { code: 'fork' }, fork: { proven, offered: site.log.head } })
-    expect(guard.state().problem?.detail).toContain('countersign new-epoch')
+    expect(guard.state().problem?.detail).toContain('countersign accept-rollback')
     for (const credential of [revoked, good]) expect(await outcome(show(guard, credential))).toBe('revocation_view_stale')
 
     // The remedy: a new epoch. What the guard has proof of stays revoked.

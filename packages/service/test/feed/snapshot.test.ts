@@ -205,7 +205,13 @@ onEachStore('the snapshot', (home) => {
       },
     }
     let text = ''
-    for await (const piece of createSnapshot({ store: restored, view: viewOf(node, site.siteId), asOfMs: Date.now(), ageSecondsMax: 60, signer }))
+    for await (const piece of createSnapshot({
+      store: restored,
+      view: viewOf(node, site.siteId),
+      asOfMs: Date.now(),
+      ageSecondsMax: 60,
+      signer,
+    }))
       text += Buffer.from(piece).toString()
     expect(asked).toEqual([[site.siteId, 16]])
     const lines = text
