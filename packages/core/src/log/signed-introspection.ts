@@ -28,7 +28,7 @@ export interface IntrospectionProof extends IntrospectionProofFields {
 
 /** 128 bits leave four unused bits in the last character, which must be zero. */
 export const INTROSPECTION_NONCE_PATTERN = '^[A-Za-z0-9_-]{21}[AQgw]$'
-const NONCE = new RegExp(INTROSPECTION_NONCE_PATTERN)
+const NONCE = /* @__PURE__ */ new RegExp(INTROSPECTION_NONCE_PATTERN)
 
 export function isIntrospectionNonce(value: unknown): value is string {
   return typeof value === 'string' && NONCE.test(value)

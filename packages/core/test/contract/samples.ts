@@ -13,7 +13,7 @@ export const MULTIKEY = 'z6MkrJVnaZkeFzdQyMZu1cgjg7k1pZZ6pvBQ7XJPt4swbTQ2'
 export const EPOCH = 'm3x9q2k7v5t1'
 export const HASH = 'ab'.repeat(32)
 export const RANDOM = `${'A'.repeat(42)}E`
-export const NONCE = 'q83vEjRWeJCrze8SNFZ4kA'
+const NONCE = 'q83vEjRWeJCrze8SNFZ4kA'
 const SIGNATURE = 'A'.repeat(86)
 
 /** The example of the design, word for word, with its dots filled in. */

@@ -3,8 +3,8 @@
  * of applications that a guard protects; nothing here is fit for anything else.
  */
 export { createTestClock, type TestClock } from './test-clock.ts'
-export type { TestFeedKeys } from './test-feed-keys.ts'
+export type { FeedKey, TestFeedKeys } from './test-feed-keys.ts'
 export type { TestLog } from './test-log.ts'
 export { testRequest } from './test-request.ts'
-export type { FeedKey, TestNetwork, TestService } from './test-service.ts'
+export type { TestNetwork, TestService } from './test-service.ts'
 export { createTestSite, type TestCredential, type TestGrant, type TestSite, type TestSiteOptions } from './test-site.ts'

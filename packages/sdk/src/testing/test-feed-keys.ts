@@ -4,9 +4,14 @@ import {
   feedKeySha256,
   formatTime,
   generatePrivateKey,
+  type PrivateKey,
   signFeedKeyStatement,
 } from '@countersign/core'
-import type { FeedKey } from './test-service.ts'
+
+export interface FeedKey {
+  readonly kid: string
+  readonly key: PrivateKey
+}
 
 /** The feed keys of a test site, with the chain of statements that discovery lists. The next key is always prepared. */
 export interface TestFeedKeys {

@@ -6,7 +6,6 @@ import {
   type EpochStatement,
   formatTime,
   type JsonObject,
-  type PrivateKey,
   type SiteId,
   type SnapshotHead,
   sha256Hex,
@@ -54,11 +53,6 @@ export interface TestServiceOptions {
   readonly feedKeys: TestFeedKeys
   /** The answer of introspection, without its proof. */
   readonly introspect: (token: string) => Promise<JsonObject>
-}
-
-export interface FeedKey {
-  readonly kid: string
-  readonly key: PrivateKey
 }
 
 interface Follower {

@@ -32,9 +32,9 @@ import type { GuardOptions } from '../guard/options.ts'
 import { createGuard, type Guard } from '../guard.ts'
 import { requireOptions } from '../require-options.ts'
 import { createTestClock, rest, type TestClock } from './test-clock.ts'
-import { createTestFeedKeys, type TestFeedKeys } from './test-feed-keys.ts'
+import { createTestFeedKeys, type FeedKey, type TestFeedKeys } from './test-feed-keys.ts'
 import { createTestLog, type TestLog } from './test-log.ts'
-import { createTestService, type FeedKey, type TestService } from './test-service.ts'
+import { createTestService, type TestService } from './test-service.ts'
 
 export interface TestSiteOptions {
   readonly siteId?: string

@@ -10,7 +10,7 @@ export interface FeedKeys {
   readonly problem: FeedKeyProblem | undefined
 }
 
-export interface FeedKeyProblem {
+interface FeedKeyProblem {
   readonly code: string
   readonly detail: string
 }

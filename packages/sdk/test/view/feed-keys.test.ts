@@ -1,8 +1,7 @@
 import { type FeedKeyStatement, feedKeySha256, formatTime, generatePrivateKey, signFeedKeyStatement } from '@countersign/core'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { createTestClock, rest, type TestClock } from '../../src/testing/test-clock.ts'
-import { createTestFeedKeys, type TestFeedKeys } from '../../src/testing/test-feed-keys.ts'
-import type { FeedKey } from '../../src/testing/test-service.ts'
+import { createTestFeedKeys, type FeedKey, type TestFeedKeys } from '../../src/testing/test-feed-keys.ts'
 import { createFeedKeys } from '../../src/view/feed-keys.ts'
 
 const { signal } = new AbortController()

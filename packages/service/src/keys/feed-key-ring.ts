@@ -35,12 +35,12 @@ export interface FeedKeyRing {
   reload(nowMs: number): Promise<boolean>
 }
 
-export interface FeedKey {
+interface FeedKey {
   readonly id: string
   readonly key: PrivateKey
 }
 
-export interface FeedKeyRotation {
+interface FeedKeyRotation {
   readonly leadMs: number
   readonly isCompromised: boolean
 }

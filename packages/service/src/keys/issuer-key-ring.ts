@@ -14,7 +14,7 @@ export interface IssuerKeyRing {
   reload(nowMs: number): Promise<boolean>
 }
 
-export interface IssuerKey {
+interface IssuerKey {
   readonly id: string
   readonly key: PrivateKey
   readonly signsFromMs: number
