@@ -158,6 +158,26 @@ describe('a guard that follows a real service', { timeout: SETUP_MS_MAX }, () =>
     expect(guard.state().ready).toBe(false)
   })
 
+  it('S3 S6 follows rotations of the feed key by itself, with pins and without, and drops a compromised key', async () => {
+    const { feed } = (await client.ask('GET', '/.well-known/countersign')).body
+    const [{ kid, public_key_multibase, next_sha256 }] = feed.chain.slice(-1)
+    const guards = [await ready(), await ready({ feedKeys: { [kid]: public_key_multibase, next: `sha256:${next_sha256}` } })]
+    const { header } = await issuer.issue()
+    for (const flag of ['--compromised', '--now']) {
+      await service.stop()
+      expect((await runCommand(home, ['rotate-feed-key', flag])).code).toBe(0)
+      service = await startService(home)
+      for (const guard of guards) {
+        await expect.poll(() => guard.state(), SOON).toMatchObject({ connection: 'following', ready: true })
+        await expect.poll(() => guard.state().problem, SOON).toBeUndefined()
+        expect(await shown(guard, header)).toBe('allowed')
+      }
+    }
+    const { keys, chain } = (await client.ask('GET', '/.well-known/countersign')).body.feed
+    expect(keys.map((key: { kid: string }) => key.kid)).not.toContain(kid)
+    expect(chain.slice(-2)).toMatchObject([{ previous_kid: kid, previous_compromised: true }, { previous_compromised: false }])
+  })
+
   it('survives a restart of the service, and begins anew in a new epoch', async () => {
     const guard = await ready()
     const { header } = await issuer.issue()
