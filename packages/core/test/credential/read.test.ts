@@ -228,13 +228,17 @@ describe('a header', () => {
   it.each([
     [
       'the JSON itself',
-      JSON.stringify(good),
+      () => JSON.stringify(good),
       'X-Service-Credential holds JSON as it is; send the base64url encoding of that JSON, without padding',
     ],
-    ['an API key', `svc_sk_${'A'.repeat(49)}`, 'this is an API key, not a credential; send it in X-API-Key'],
-    ['a bearer token', `svc_at_${'A'.repeat(49)}`, 'this is a bearer token, not a credential; send it as "Authorization: Bearer svc_at_…"'],
+    ['an API key', () => `svc_sk_${'A'.repeat(49)}`, 'this is an API key, not a credential; send it in X-API-Key'],
+    [
+      'a bearer token',
+      () => `svc_at_${'A'.repeat(49)}`,
+      'this is a bearer token, not a credential; send it as "Authorization: Bearer svc_at_…"',
+    ],
   ])('with %s is malformed, and the detail says where it belongs', (_, header, detail) => {
-    expect(readCredentialHeader(header)).toEqual(malformed(detail))
+    expect(readCredentialHeader(header())).toEqual(malformed(detail))
   })
 
   it('A010 encoded twice is malformed', () => {
