@@ -40,8 +40,8 @@ export async function runServiceCommand(name: string, argv: readonly string[], a
 async function rehearse(runCommand: RunCommand, name: string, word: string, rest: readonly string[], at: Terminal): Promise<ExitCode> {
   const others = rest.filter((each) => each !== word)
   if (name === 'restore') {
-    const code = await runThere(runCommand, ['audit-log', word, ...others], at)
-    at.note(code === 0 ? `Would put ${word} in the place of the store. Nothing was changed.` : 'Nothing was changed.')
+    const code = await runThere(runCommand, ['restore', word, '--dry-run', ...others], at)
+    if (code === 0) at.note(`Would put ${word} in the place of the store.`)
     return code
   }
   let text = ''

@@ -88,8 +88,8 @@ describe('init, then serve, then administration', () => {
     const rehearsed = await run(['restore', copy, ...config, '--dry-run'])
     expect(rehearsed).toMatchObject({
       code: 0,
-      out: expect.stringContaining('The log holds'),
-      err: expect.stringContaining('Nothing was changed'),
+      out: expect.stringContaining('The backup holds'),
+      err: expect.stringMatching(/The backup lacks nothing.*Nothing was changed/s),
     })
     const done = await run(['restore', copy, ...config, '--yes', '--json'])
     expect(done.code).toBe(0)

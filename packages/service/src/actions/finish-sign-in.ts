@@ -74,7 +74,7 @@ function isFresh({ ageMs, ageMsMax }: { readonly ageMs: number; readonly ageMsMa
 }
 
 /** Why what was accepted a moment ago would not be accepted now, as this node sees it. */
-function lapsed(presentation: SignInPresentation, site: SiteView | undefined, nowMs: number): ProblemCode | undefined {
+export function lapsed(presentation: SignInPresentation, site: SiteView | undefined, nowMs: number): ProblemCode | undefined {
   const { ppid, chain, issuer, issuerKey, isKilled } = presentation
   const trusted = site?.issuer(issuer)
   const key = trusted?.keys.get(issuerKey)

@@ -12,7 +12,7 @@ export const auditLog: Command = {
     ['countersign audit-log || page-somebody', 'ends with 3 when the log does not hold'],
   ],
   about: [
-    'Reads all entries, recomputes every hash, compares the end of each log with what the store says of it, and checks the MACs of the log row and the heads. Writes nothing, and needs the master key but no running service. A store that was set back as a whole cannot be recognised from inside; verifiers that have read further recognise it.',
+    'Reads all entries, recomputes every hash, compares the end of each log with what the store says of it, and checks the MAC of every row that carries one. Then compares the tables that are made from the log with it: users, revoked credentials and tokens, issuers, compromised keys, site settings. Names the first row that is wrong. Writes nothing, and needs the master key but no running service. A store that was set back as a whole cannot be recognised from inside; verifiers that have read further recognise it.',
   ],
   async run({ words: [file], store, masterKey, say, progress }) {
     const place = file === undefined ? store() : ({ kind: 'sqlite', file: resolve(file) } as const)
@@ -42,6 +42,8 @@ const FAULTS: Readonly<Record<LogFault, string>> = {
   other_head: 'the store says that the log of this site ends otherwise',
   other_entries: 'the entries up to here form a chain, but not the one that the service wrote: the digest in the log row differs',
   forged: 'its MAC is missing or wrong, so the service did not write it or it was changed since',
+  row_missing: 'the log says that it exists; decisions follow the log, but lists and answers are incomplete',
+  row_differs: 'it does not say what the log says; decisions follow the log, but lists and answers may be wrong',
 }
 
 /** What is wrong with a log, for people. */

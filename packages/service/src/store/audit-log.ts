@@ -2,14 +2,14 @@ import { auditChain, type ChainFault, type Entry, GENESIS_HASH, type LogHead, ty
 import { EMPTY_DIGEST, nextDigest } from './log-digest.ts'
 import { type MacTableName, macTables } from './mac-tables.ts'
 import type { ForgedRow } from './program.ts'
-import { LogDamaged, type LogPage, type PlacedEntry, RowForged, type SiteHead, type Store } from './store.ts'
+import { type DerivedFault, LogDamaged, type LogPage, type PlacedEntry, RowForged, type SiteHead, type Store } from './store.ts'
 
 /**
  * `unreadable`: a row is no entry. `missing`: the log is shorter than it says it is, or has a hole. `other_head`: the log of a site does not
  * end where the store says it ends. `other_entries`: the entries form a chain, but not the one that the service wrote. `forged`: the MAC of a row
- * is missing or wrong.
+ * is missing or wrong. `row_missing`, `row_differs`: a table made from the log does not say what the log says.
  */
-export type LogFault = ChainFault | 'unreadable' | 'missing' | 'other_head' | 'other_entries' | 'forged'
+export type LogFault = ChainFault | 'unreadable' | 'missing' | 'other_head' | 'other_entries' | 'forged' | DerivedFault['fault']
 
 export type LogAudit =
   | { readonly ok: true; readonly position: number; readonly sites: number }
@@ -19,11 +19,14 @@ export type LogAudit =
       readonly position: number
       readonly siteId: SiteId | undefined
       readonly seq: number | undefined
-      /** The row whose MAC is wrong. */
+      /** The row that is wrong, if it is not an entry. */
       readonly row?: ForgedRow
     }
 
 export type AuditedStore = Pick<Store, 'epoch' | 'entriesAfter' | 'logPosition' | 'siteHeads' | 'requireIntactRows'>
+
+/** Either of the two below. */
+export type Audit = (store: AuditedStore & Pick<Store, 'derivedFault'>, onPage?: OnPage) => Promise<LogAudit>
 
 /** Told after each page how many entries have been read, of how many there were at the beginning. */
 export type OnPage = (done: number, total: number) => void
@@ -45,6 +48,15 @@ export async function auditLog(store: AuditedStore, onPage?: OnPage): Promise<Lo
     const { table, key } = fault
     return { ok: false, fault: 'forged', position: 0, siteId: undefined, seq: undefined, row: { table, key } }
   }
+}
+
+/** The same, and compares the tables that are made from the log with it. */
+export async function auditWhole(store: AuditedStore & Pick<Store, 'derivedFault'>, onPage?: OnPage): Promise<LogAudit> {
+  const audit = await auditLog(store, onPage)
+  const found = audit.ok ? await store.derivedFault() : undefined
+  if (found === undefined) return audit
+  const { table, key, fault } = found
+  return { ok: false, fault, position: 0, siteId: undefined, seq: undefined, row: { table, key } }
 }
 
 async function auditEntries(store: AuditedStore, onPage: OnPage = () => {}): Promise<LogAudit> {

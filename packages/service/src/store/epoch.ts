@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import type { LogHead } from '@countersign/core'
 import { auditLog, type LogAudit } from './audit-log.ts'
 import { EpochChanged } from './store.ts'
 import { createStoreVerbs, type RunVerb } from './verbs/all.ts'
@@ -8,9 +9,14 @@ const EPOCH_CHARS = 16
 /**
  * Finds the epoch of the log, and begins a new one when the database is not the incarnation that wrote it: a restored copy, or a server that
  * took over from another. What was acknowledged may be missing there, and a verifier that followed the old log must not take the new one for
- * its continuation. A log that does not hold is not carried over: this throws a `LogBroken`.
+ * its continuation. `continued`: see `beginEpoch`. A log that does not hold is not carried over: this throws a `LogBroken`.
  */
-export async function settleEpoch(run: RunVerb, lineageNow: () => Promise<string>, nowMs: number): Promise<string> {
+export async function settleEpoch(
+  run: RunVerb,
+  lineageNow: () => Promise<string>,
+  nowMs: number,
+  continued?: ReadonlyMap<string, LogHead>,
+): Promise<string> {
   for (;;) {
     const lineage = await lineageNow()
     const state = await run('logState')
@@ -22,7 +28,7 @@ export async function settleEpoch(run: RunVerb, lineageNow: () => Promise<string
       const audit = await auditUnlessOver(run, state.epoch)
       if (audit === undefined) continue
       if (!audit.ok) throw new LogBroken(audit)
-      await run('beginEpoch', createEpoch(), lineage, state, { actor: 'system', atMs: nowMs, requestId: undefined })
+      await run('beginEpoch', createEpoch(), lineage, state, { actor: 'system', atMs: nowMs, requestId: undefined }, continued)
     }
   }
 }

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import type { Config } from '../config.ts'
 import type { LogAudit, OnPage } from './audit-log.ts'
 import { auditDatabase, checkDatabase, newEpochOfDatabase, readFromDatabase, resealDatabase } from './postgres/offline.ts'
-import { type Backup, backupSqlite, type Restored, restoreSqlite } from './sqlite/backup.ts'
+import { type Backup, backupSqlite, type Restored, type RestoreOrder, restoreSqlite } from './sqlite/backup.ts'
 import { newEpochOfFile } from './sqlite/new-epoch.ts'
 import { auditFile, readFromFile } from './sqlite/offline.ts'
 import { resealFile } from './sqlite/reseal.ts'
@@ -66,16 +66,10 @@ export async function backupStore(store: StoreConfig, target: string, masterKey:
 }
 
 /** Puts a copy in the place of the embedded store, in a new epoch. For PostgreSQL this rejects. */
-export async function restoreStore(
-  store: StoreConfig,
-  copy: string,
-  masterKey: Uint8Array,
-  nowMs: number,
-  onPage?: OnPage,
-): Promise<Restored> {
+export async function restoreStore(store: StoreConfig, copy: string, order: RestoreOrder): Promise<Restored> {
   if (store.kind === 'postgres') throw new Error('PostgreSQL is restored with pg_restore, see docs/operating.md')
   requireFile(copy)
-  return restoreSqlite(copy, store.file, masterKey, nowMs, onPage)
+  return restoreSqlite(copy, store.file, order)
 }
 
 /**

@@ -104,6 +104,8 @@ export interface Store {
   epochLinks(siteId: SiteId, limit: number): Promise<readonly EpochLink[]>
   /** Rejects with a `RowForged` that names the first row of these tables which the service did not write. Reads them whole. */
   requireIntactRows(tables: readonly CheckedTable[]): Promise<void>
+  /** The first row of a table made from the log that does not say what the log says. Reads all of it. */
+  derivedFault(): Promise<DerivedFault | undefined>
   /** Calls back when something may have been appended, here or elsewhere. A hint: it may come late, twice or never. */
   onAppend(listener: () => void): () => void
 
@@ -541,6 +543,13 @@ export interface LogPage {
 export interface LogEnd {
   readonly position: number
   readonly digest: string
+}
+
+/** A row of a table that is made from the log is missing, or does not say what the log says. */
+export interface DerivedFault {
+  readonly table: string
+  readonly key: string
+  readonly fault: 'row_missing' | 'row_differs'
 }
 
 /** Tables whose rows carry a MAC, other than the log row and the heads, which are checked whenever they are read. */

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { LogHead, SiteId } from '@countersign/core'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import type { Config } from '../../src/config.ts'
-import { backupStore, beginNewEpoch, restoreStore } from '../../src/store/maintenance.ts'
+import { auditStore, backupStore, beginNewEpoch, restoreStore } from '../../src/store/maintenance.ts'
 import { openStore } from '../../src/store/open.ts'
 import type { Store } from '../../src/store/store.ts'
 import { act, MASTER_KEY, NOW, newSite, ppid, quietLog } from './fixtures.ts'
@@ -65,7 +65,59 @@ describe.each(places)('links between epochs on %s', (_name, place) => {
   })
 })
 
+describe.each(places)('a reinstatement on %s', (_name, place) => {
+  it('is appended once in an epoch that has a predecessor, even if this log does not know the user as revoked', async () => {
+    const config = await place()
+    const { siteId } = newSite()
+    const user = { siteId, ppid: ppid(), reason: undefined }
+    const before = await open(config)
+    await before.createSite(newSite({ siteId }), act())
+    expect(await before.reinstateUser(user, act())).toMatchObject({ alreadyActive: true, seq: 1 })
+    await before.close()
+    await beginNewEpoch(config, MASTER_KEY, NOW)
+    const store = await open(config)
+    expect(await store.reinstateUser(user, act())).toMatchObject({ alreadyActive: false, seq: 2 })
+    expect(await lastEntryOf(store, siteId)).toMatchObject({ kind: 'user.reinstated', body: { ppid: user.ppid } })
+    // Repeating it must not move the moment up to which credentials are invalid.
+    expect(await store.reinstateUser(user, act(NOW + 5000))).toMatchObject({ alreadyActive: true, seq: 2 })
+    expect(await store.revokeUser(user, act(NOW + 6000))).toMatchObject({ alreadyRevoked: false, seq: 3 })
+    expect(await store.reinstateUser(user, act(NOW + 7000))).toMatchObject({ alreadyActive: false, seq: 4 })
+    await store.close()
+    expect(await auditStore(config, MASTER_KEY)).toMatchObject({ ok: true })
+    // Reinstated in a former epoch: once more, because it may have been revoked in what was lost.
+    await beginNewEpoch(config, MASTER_KEY, NOW)
+    const third = await open(config)
+    expect(await third.reinstateUser(user, act(NOW + 8000))).toMatchObject({ alreadyActive: false, seq: 5 })
+    expect(await third.reinstateUser(user, act(NOW + 9000))).toMatchObject({ alreadyActive: true, seq: 5 })
+    await third.close()
+  })
+})
+
 describe('links between epochs after a restore', () => {
+  it('lead from the epoch of the replaced store, also when the backup is from an earlier one', async () => {
+    const config = { kind: 'sqlite', file: join(directory, 'twice', 'store.db') } as const
+    const { siteId } = newSite()
+    const copy = join(directory, 'twice.db')
+    const first = await open(config)
+    await first.createSite(newSite({ siteId }), act())
+    await revoke(first, siteId)
+    await backupStore(config, copy, MASTER_KEY)
+    await revoke(first, siteId)
+    const old = await headOf(first, siteId)
+    await first.close()
+    const { epoch: second } = await beginNewEpoch(config, MASTER_KEY, NOW)
+    const between = await open(config)
+    const common = (await between.siteEntriesAfter(siteId, 1, 1))[0]
+    await between.close()
+    const { epoch } = await restoreStore(config, copy, { masterKey: MASTER_KEY, nowMs: NOW + 1 })
+    const restored = await open(config)
+    expect(await restored.epochLinks(siteId, 16)).toEqual([
+      { epoch: second, previous: old, atMs: NOW },
+      { epoch, previous: { epoch: second, seq: 2, hash: common?.hash }, atMs: NOW + 1 },
+    ])
+    await restored.close()
+  })
+
   it('name the head of the backup, not the later one of the store that was replaced', async () => {
     const config = { kind: 'sqlite', file: join(directory, 'restored', 'store.db') } as const
     const { siteId } = newSite()
@@ -77,7 +129,7 @@ describe('links between epochs after a restore', () => {
     await backupStore(config, copy, MASTER_KEY)
     await revoke(store, siteId)
     await store.close()
-    const { epoch } = await restoreStore(config, copy, MASTER_KEY, NOW)
+    const { epoch } = await restoreStore(config, copy, { masterKey: MASTER_KEY, nowMs: NOW })
     const restored = await open(config)
     expect(await restored.epochLinks(siteId, 16)).toEqual([{ epoch, previous, atMs: NOW }])
     await restored.close()

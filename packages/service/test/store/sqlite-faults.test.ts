@@ -10,6 +10,7 @@ import { openStore } from '../../src/store/open.ts'
 import { backupSqlite, restoreSqlite } from '../../src/store/sqlite/backup.ts'
 import { openForReading, openForWriting } from '../../src/store/sqlite/connection.ts'
 import { migrate } from '../../src/store/sqlite/migrate.ts'
+import { newEpochOfFile } from '../../src/store/sqlite/new-epoch.ts'
 import { auditFile } from '../../src/store/sqlite/offline.ts'
 import type { Store } from '../../src/store/store.ts'
 import { act, failingAct, MASTER_KEY, NOW, newSite, ppid, quietLog } from './fixtures.ts'
@@ -350,10 +351,10 @@ describe('a backup', () => {
     await expect(backupSqlite(file, backup, MASTER_KEY)).rejects.toThrow(/writes over nothing/)
     const lost = { siteId, ppid: ppid(), reason: undefined }
     await store.revokeUser(lost, act())
-    await expect(restoreSqlite(backup, file, MASTER_KEY, NOW)).rejects.toThrow(/open in this process already/)
+    await expect(restoreSqlite(backup, file, { masterKey: MASTER_KEY, nowMs: NOW })).rejects.toThrow(/open in this process already/)
     await store.close()
 
-    const restored = await restoreSqlite(backup, file, MASTER_KEY, NOW)
+    const restored = await restoreSqlite(backup, file, { masterKey: MASTER_KEY, nowMs: NOW })
     expect(restored).toMatchObject({ position: 4, sites: 1 })
     expect(restored.epoch).not.toBe(store.epoch)
     const again = await open(file)
@@ -366,7 +367,7 @@ describe('a backup', () => {
     expect(await auditFile(restored.before ?? '', MASTER_KEY)).toMatchObject({ ok: true, position: 5 })
   })
 
-  it('begins a new epoch also when it was copied into place by hand', async () => {
+  it('is not served when it was copied into place by hand, until new-epoch has made it the store', async () => {
     const file = newFile()
     const store = await open(file)
     await withUsers(store, 2)
@@ -374,13 +375,13 @@ describe('a backup', () => {
     await backupSqlite(file, backup, MASTER_KEY)
     await store.close()
     copyFileSync(backup, file)
+    await expect(open(file)).rejects.toThrow(/is a copy.*countersign restore.*countersign new-epoch/)
+    const { epoch } = await newEpochOfFile(file, MASTER_KEY, NOW)
     const again = await open(file)
-    expect(again.epoch).not.toBe(store.epoch)
+    expect(again.epoch).toBe(epoch)
+    expect(epoch).not.toBe(store.epoch)
     expect(await auditLog(again)).toEqual({ ok: true, position: 3, sites: 1 })
-    expect((await again.auditRows(null, { after: undefined, limit: 1 }))[0]).toMatchObject({
-      action: 'log.begin_epoch',
-      target: again.epoch,
-    })
+    expect((await again.auditRows(null, { after: undefined, limit: 1 }))[0]).toMatchObject({ action: 'log.begin_epoch', target: epoch })
   })
 
   it('is neither made nor restored when its log does not hold', async () => {
@@ -393,7 +394,10 @@ describe('a backup', () => {
     const damage = `UPDATE entries SET at = '2020-01-01T00:00:00Z' WHERE position = 2`
     tamper(backup, damage)
     const before = statSync(file).mtimeMs
-    await expect(restoreSqlite(backup, file, MASTER_KEY, NOW)).rejects.toMatchObject({ name: 'LogBroken', audit: { position: 2 } })
+    await expect(restoreSqlite(backup, file, { masterKey: MASTER_KEY, nowMs: NOW })).rejects.toMatchObject({
+      name: 'LogBroken',
+      audit: { position: 2 },
+    })
     expect(statSync(file).mtimeMs).toBe(before)
     expect(readdirSync(join(file, '..')).filter((name) => name.includes('restoring'))).toEqual([])
     tamper(file, damage)

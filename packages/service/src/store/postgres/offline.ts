@@ -1,6 +1,6 @@
 import { createRowMacs } from '../../keys/row-macs.ts'
 import { createSealer } from '../../keys/seal.ts'
-import { type AuditedStore, auditLog, type LogAudit, type OnPage } from '../audit-log.ts'
+import { type Audit, auditLog, auditWhole, type LogAudit, type OnPage } from '../audit-log.ts'
 import { text } from '../columns.ts'
 import { createEpoch, LogBroken } from '../epoch.ts'
 import type { Program } from '../program.ts'
@@ -17,7 +17,7 @@ import { requireSafeSettings } from './settings.ts'
 
 /** Reads the whole log of a database, in use or not, and says where it first fails. Writes nothing. */
 export function auditDatabase(url: string, masterKey: Uint8Array, onPage?: OnPage): Promise<LogAudit> {
-  return withVerbs(url, masterKey, (run) => auditWith(run, onPage))
+  return withVerbs(url, masterKey, (run) => auditWith(run, onPage, auditWhole))
 }
 
 /** Lets `work` read a database, in use or not; without the master key only what carries no MAC. */
@@ -89,11 +89,10 @@ export async function resealDatabase(url: string, change: Reseal): Promise<numbe
   }
 }
 
-async function auditWith(run: RunVerb, onPage?: OnPage): Promise<LogAudit> {
+async function auditWith(run: RunVerb, onPage?: OnPage, audit: Audit = auditLog): Promise<LogAudit> {
   const state = await run('logState')
   if (state === undefined) return { ok: true, position: 0, sites: 0 }
-  const store: AuditedStore = { ...createStoreVerbs(run, () => state.epoch), epoch: state.epoch }
-  return auditLog(store, onPage)
+  return audit({ ...createStoreVerbs(run, () => state.epoch), epoch: state.epoch }, onPage)
 }
 
 async function withVerbs<T>(

@@ -3,13 +3,16 @@ import { dirname, resolve } from 'node:path'
 import type Database from 'better-sqlite3'
 import type { OnPage } from '../audit-log.ts'
 import { LogBroken, settleEpoch } from '../epoch.ts'
+import type { LostChanges } from '../lost-changes.ts'
+import { adoptLink } from '../verbs/epoch.ts'
 import { openForReading, openForWriting } from './connection.ts'
 import { createPrivateFile, prepareDirectory, syncDirectory, syncFile } from './file.ts'
 import { migrate } from './migrate.ts'
 import { auditSession, openSealedSession, runOffline } from './offline.ts'
 import { lockOwner } from './owner-lock.ts'
-import type { SqliteSession } from './session.ts'
+import { readReplaced } from './replaced-store.ts'
 import { LIVE } from './sqlite-store.ts'
+import { keepTakenAway } from './taken-away.ts'
 
 /** In the place of `LIVE`: whoever opens such a file, even one that was copied into place by hand, begins a new epoch. */
 export const COPY = 'copy'
@@ -52,49 +55,84 @@ export async function backupSqlite(file: string, target: string, masterKey: Uint
 }
 
 export interface Restored extends Backup {
-  readonly epoch: string
+  /** Undefined when nothing was changed, as with `dryRun`. */
+  readonly epoch: string | undefined
   /** Where the file that was in its place has gone. */
   readonly before: string | undefined
+  /** What the replaced store takes away and the backup does not; a text says why it could not be read. Undefined when there was no store. */
+  readonly lost: LostChanges | string | undefined
+}
+
+export interface RestoreOrder {
+  readonly masterKey: Uint8Array
+  readonly nowMs: number
+  /** Take away in the restored store, too, what the replaced one had taken away. */
+  readonly keepRevocations?: boolean
+  /** Only say what would happen. */
+  readonly dryRun?: boolean
+  readonly onPage?: OnPage
 }
 
 /**
  * Puts a copy in the place of the store, in a new epoch, after an audit. Rejects while a service has the store open, and with a `LogBroken`
  * when the log of the copy does not hold; then nothing has changed. What was there before is kept beside it.
  */
-export async function restoreSqlite(copy: string, file: string, masterKey: Uint8Array, nowMs: number, onPage?: OnPage): Promise<Restored> {
+export async function restoreSqlite(copy: string, file: string, order: RestoreOrder): Promise<Restored> {
   const path = resolve(file)
   prepareDirectory(dirname(path))
   const lock = lockOwner(path)
   const restoring = `${path}.restoring`
   try {
-    for (const each of ['', '-wal', '-shm']) rmSync(restoring + each, { force: true })
+    removeFile(restoring)
     createPrivateFile(restoring)
     copyFileSync(resolve(copy), restoring)
     chmodSync(restoring, 0o600)
     const db = openForWriting(restoring)
-    let epoch: string
-    let session: SqliteSession
+    let prepared: Omit<Restored, 'before'>
     try {
-      requireIntegrity(db)
-      migrate(db)
-      session = openSealedSession(db, masterKey)
-      session.rows('UPDATE log SET lineage = $1', COPY)
-      epoch = await settleEpoch(runOffline(session), async () => LIVE, nowMs)
+      prepared = await prepareCopy(db, path, order)
     } catch (fault) {
       db.close()
-      for (const each of ['', '-wal', '-shm']) rmSync(restoring + each, { force: true })
       throw fault
     }
-    const audit = await auditSession(session, onPage)
     settleFile(db, restoring)
-    if (!audit.ok) throw new LogBroken(audit)
-    const before = moveAside(path, epoch)
+    if (prepared.epoch === undefined) return { ...prepared, before: undefined }
+    const before = moveAside(path, prepared.epoch)
     renameSync(restoring, path)
     syncDirectory(dirname(path))
-    return { epoch, before, position: audit.position, sites: audit.sites }
+    return { ...prepared, before }
   } finally {
+    removeFile(restoring)
     lock.release()
   }
+}
+
+/** Begins the new epoch in the copy, before it is put in place. */
+async function prepareCopy(db: Database.Database, path: string, order: RestoreOrder): Promise<Omit<Restored, 'before'>> {
+  const { masterKey, nowMs, keepRevocations = false, dryRun = false, onPage } = order
+  requireIntegrity(db)
+  migrate(db)
+  const session = openSealedSession(db, masterKey)
+  const replaced = await readReplaced(path, masterKey, session)
+  const { lost } = replaced
+  if (keepRevocations && typeof lost === 'string')
+    throw new Error(`the store that would be replaced cannot be read, so its revocations cannot be kept: ${lost}`)
+  const run = runOffline(session)
+  let epoch: string | undefined
+  if (!dryRun) {
+    for (const link of replaced.links) session.run(adoptLink(link))
+    session.rows('UPDATE log SET lineage = $1', COPY)
+    epoch = await settleEpoch(run, async () => LIVE, nowMs, replaced.heads)
+    if (keepRevocations && typeof lost === 'object')
+      await keepTakenAway(run, lost, { actor: 'operator', atMs: nowMs, requestId: undefined })
+  }
+  const audit = await auditSession(session, onPage)
+  if (!audit.ok) throw new LogBroken(audit)
+  return { epoch, lost, position: audit.position, sites: audit.sites }
+}
+
+function removeFile(path: string): void {
+  for (const each of ['', '-wal', '-shm']) rmSync(path + each, { force: true })
 }
 
 function requireIntegrity(db: Database.Database): void {

@@ -1,7 +1,7 @@
 import type Database from 'better-sqlite3'
 import { createRowMacs } from '../../keys/row-macs.ts'
 import { createSealer, type Sealer } from '../../keys/seal.ts'
-import { type AuditedStore, auditLog, type LogAudit, type OnPage } from '../audit-log.ts'
+import { type Audit, auditLog, auditWhole, type LogAudit, type OnPage } from '../audit-log.ts'
 import type { Program } from '../program.ts'
 import { createStoreVerbs, type RunVerb, readingVerbs, type StoreVerbs, writingVerbs } from '../verbs/all.ts'
 import { openMacKey, readMacKey } from '../verbs/macs.ts'
@@ -31,7 +31,7 @@ export function openSealedSession(db: Database.Database, masterKey: Uint8Array):
 export async function auditFile(file: string, masterKey: Uint8Array, onPage?: OnPage): Promise<LogAudit> {
   const session = openReading(file, masterKey)
   try {
-    return await auditSession(session, onPage)
+    return await auditSession(session, onPage, auditWhole)
   } finally {
     session.db.close()
   }
@@ -51,7 +51,8 @@ export async function readFromFile<T>(
   }
 }
 
-function openReading(file: string, masterKey: Uint8Array | undefined): SqliteSession {
+/** A session that only reads; without the master key only what carries no MAC. */
+export function openReading(file: string, masterKey: Uint8Array | undefined): SqliteSession {
   const db = openForReading(file)
   try {
     const plain = new SqliteSession(db)
@@ -64,10 +65,9 @@ function openReading(file: string, masterKey: Uint8Array | undefined): SqliteSes
   }
 }
 
-export async function auditSession(session: SqliteSession, onPage?: OnPage): Promise<LogAudit> {
+export async function auditSession(session: SqliteSession, onPage?: OnPage, audit: Audit = auditLog): Promise<LogAudit> {
   const run = runOffline(session)
   const state = await run('logState')
   if (state === undefined) return { ok: true, position: 0, sites: 0 }
-  const store: AuditedStore = { ...createStoreVerbs(run, () => state.epoch), epoch: state.epoch }
-  return auditLog(store, onPage)
+  return audit({ ...createStoreVerbs(run, () => state.epoch), epoch: state.epoch }, onPage)
 }

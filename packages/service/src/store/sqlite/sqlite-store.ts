@@ -93,6 +93,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
 
   try {
     reader = new SqliteSession(openForReading(path), { macs: createRowMacs(writer.macKey), onForged })
+    await requireLive(run, path)
     const epoch = await settleEpoch(run, async () => LIVE, Date.now())
     unwatch = watchFile(path, (fault) => {
       if (fatal === undefined) void endWithoutFile(fault)
@@ -121,4 +122,13 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
 
 function isReading(name: VerbName): name is keyof typeof readingVerbs {
   return Object.hasOwn(readingVerbs, name)
+}
+
+/** A copy is never taken for the store by itself: what was done after the copy was made is missing there, and an operator must know that. */
+async function requireLive(run: RunVerb, path: string): Promise<void> {
+  const state = await run('logState')
+  if (state === undefined || state.lineage === LIVE) return
+  throw new Error(
+    `${path} is a copy that was made with countersign backup. Put it in place with countersign restore <file>, or, if it was copied there by hand, run countersign new-epoch.`,
+  )
 }

@@ -4,6 +4,7 @@ import { apiKeyBySha256, apiKeys, apiKeysById, createApiKey, deleteApiKey } from
 import { audit, auditRows } from './audit.ts'
 import { credentials, learnCredentials, statuses } from './credentials.ts'
 import { deliveries, dueWebhooks, nextDelivery, replayDelivery, webhookLoad } from './deliveries.ts'
+import { derivedFault } from './derived.ts'
 import { beginEpoch, beginLog, epochLinks, logState } from './epoch.ts'
 import { creditStreams, endFeedNode, feedNodes, feedStreams, reportStreams } from './feed-streams.ts'
 import { addIssuer, changeIssuer, changeIssuerKey, fetchedIssuers, issuer, issuers } from './issuers.ts'
@@ -95,6 +96,7 @@ const reading = {
   siteHeads,
   epochLinks,
   requireIntactRows,
+  derivedFault,
   feedStreams,
   feedNodes,
   leases,
@@ -126,6 +128,7 @@ export type RunVerb = <Name extends VerbName>(name: Name, ...args: VerbArguments
 /** What differs from the port: the log is read in an epoch, and sweeping goes on until nothing is left. */
 type OwnWay =
   | 'committedBy'
+  | 'derivedFault'
   | 'noteLogTime'
   | 'entriesAfter'
   | 'siteEntriesAfter'
@@ -148,6 +151,7 @@ export function createStoreVerbs(run: RunVerb, epoch: () => string): StoreVerbs 
     siteRecordsAfter: (siteId, seq, limit) => run('siteRecordsAfter', epoch(), siteId, seq, limit),
     committedBy: (siteId, seq) => run('committedBy', epoch(), siteId, seq),
     noteLogTime: (position, atMs) => run('noteLogTime', epoch(), position, atMs),
+    derivedFault: () => run('derivedFault', epoch()),
     logPosition: () => run('logPosition', epoch()),
     siteHeads: (page) => run('siteHeads', epoch(), page),
     async sweep(nowMs) {

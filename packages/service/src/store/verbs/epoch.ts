@@ -6,7 +6,7 @@ import { sealOf } from '../seal.ts'
 import { type Act, type EpochLink, LogDamaged } from '../store.ts'
 import { auditDone } from './audit.ts'
 import { noteHeadReaders } from './leases.ts'
-import { insertNewRow, insertRow, requireIntact, updateRow } from './macs.ts'
+import { insertNewRow, insertRow, isIntact, requireIntact, updateRow } from './macs.ts'
 
 /** Where the log is, and which incarnation of the database wrote it. */
 export interface LogState {
@@ -39,9 +39,15 @@ export function* beginLog(epoch: string, lineage: string): Program<void> {
 /**
  * Begins a new epoch: the same entries in the same order with the same numbers, sealed again. Those of the old epoch stay where they are, to be
  * looked at, and each site gets a link that names the head which its new epoch continues. Does nothing when the log is no longer in the state
- * that was audited: then another node was faster. Throws when a row is forged or the entries are not those that the log row stands for.
+ * that was audited: then another node was faster. `continued` names heads of a store that is replaced, whose verifiers follow. Throws when a row is forged or the entries are not those that the log row stands for.
  */
-export function* beginEpoch(epoch: string, lineage: string, audited: LogState, act: Act): Program<void> {
+export function* beginEpoch(
+  epoch: string,
+  lineage: string,
+  audited: LogState,
+  act: Act,
+  continued: ReadonlyMap<string, LogHead> = new Map(),
+): Program<void> {
   yield* lock('log')
   // Holds off every append, here and on other nodes, until the end of the transaction.
   const log = yield* row('UPDATE log SET position = position WHERE one = 1 RETURNING *')
@@ -50,12 +56,14 @@ export function* beginEpoch(epoch: string, lineage: string, audited: LogState, a
   const old = yield* rows('SELECT h.*, log.epoch FROM heads h, log WHERE log.one = 1')
   for (const head of old) {
     yield* requireIntact('heads', head)
+    const site_id = text(head, 'site_id')
+    const previous = continued.get(site_id) ?? { epoch: audited.epoch, seq: number(head, 'seq'), hash: text(head, 'hash') }
     yield* insertRow('epochs', {
-      site_id: text(head, 'site_id'),
+      site_id,
       epoch,
-      previous_epoch: audited.epoch,
-      previous_seq: number(head, 'seq'),
-      previous_hash: text(head, 'hash'),
+      previous_epoch: previous.epoch,
+      previous_seq: previous.seq,
+      previous_hash: previous.hash,
       at: act.atMs,
     })
   }
@@ -139,4 +147,12 @@ export function* epochLinks(siteId: SiteId, limit: number): Program<readonly Epo
     previous: { epoch: text(link, 'previous_epoch'), seq: number(link, 'previous_seq'), hash: text(link, 'previous_hash') },
     atMs: number(link, 'at'),
   }))
+}
+
+/** Takes over a link from another copy of this store, if this service wrote it and the site exists here. */
+export function* adoptLink(link: Row): Program<void> {
+  if (!(yield* isIntact('epochs', link))) return
+  if ((yield* row('SELECT 1 AS one FROM sites WHERE site_id = $1', text(link, 'site_id'))) === undefined) return
+  const { site_id, epoch, previous_epoch, previous_seq, previous_hash, at } = link as Record<string, SqlValue>
+  yield* insertNewRow('epochs', { site_id, epoch, previous_epoch, previous_seq, previous_hash, at } as Row)
 }

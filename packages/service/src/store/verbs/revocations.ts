@@ -1,5 +1,5 @@
 import { type CredentialId, formatTime, type Ppid, type SiteId } from '@countersign/core'
-import { json, number, optionalNumber, text } from '../columns.ts'
+import { json, number, optionalNumber, optionalText, text } from '../columns.ts'
 import { lock, type Program, type Row, row, rows, write } from '../program.ts'
 import type { Act, Placed, Reinstated, Revoked, Store, TokenRevocation } from '../store.ts'
 import { auditDone } from './audit.ts'
@@ -193,13 +193,16 @@ export function* revokeToken({ sha256, siteId, reason }: TokenAtSite, act: Act):
  * What was signed up to the reinstatement stays revoked for every verifier by that very moment. A credential whose clock ran ahead is signed
  * after it and yet known before: only such ones are revoked by id as well, in the same transaction and before the reinstatement, so that
  * "known before stays revoked for ever" holds for whoever has nothing but the log.
+ *
+ * In an epoch that continues another, verifiers may carry a revocation which this log does not have. So the first reinstatement in such an epoch is
+ * appended even if the user is active here.
  */
 export function* reinstateUser({ siteId, ppid, reason }: UserAtSite, act: Act): Program<Placed<Reinstated>> {
   yield* lock(userLock(siteId, ppid))
   const user = yield* userRow(siteId, ppid)
   // Times inside credentials have whole seconds, so the second in which this falls belongs to the past.
   const reinstatedAtMs = Math.ceil(notBefore(user, act.atMs) / 1000) * 1000
-  if (user === undefined || number(user, 'revoked') === 0) {
+  if ((user === undefined || number(user, 'revoked') === 0) && !(yield* mayBeCarried(siteId, user))) {
     yield* auditDone({ siteId, action: 'user.reinstate', target: ppid, outcome: 'unchanged', reason, act })
     return yield* alreadyActive(siteId, user, reinstatedAtMs)
   }
@@ -207,15 +210,30 @@ export function* reinstateUser({ siteId, ppid, reason }: UserAtSite, act: Act): 
   const body = { ppid, reinstated_at: formatTime(reinstatedAtMs) }
   const { epoch, seq, position } = yield* appendEntry(siteId, 'user.reinstated', body, act.atMs)
   yield* rows(
-    'UPDATE users SET revoked = 0, cutoff = $3, reinstated_seq = $4, reinstated_position = $5 WHERE site_id = $1 AND ppid = $2',
+    `INSERT INTO users (site_id, ppid, revoked, first_at, revoked_at, credential_ids, tokens_revoked, revoked_seq, revoked_position,
+       cutoff, reinstated_seq, reinstated_position)
+     VALUES ($1, $2, 0, $3, $3, '[]', 0, $5, $6, $4, $5, $6)
+     ON CONFLICT (site_id, ppid) DO UPDATE SET revoked = 0, cutoff = excluded.cutoff, reinstated_seq = excluded.reinstated_seq,
+       reinstated_position = excluded.reinstated_position`,
     siteId,
     ppid,
-    Math.max(reinstatedAtMs, optionalNumber(user, 'cutoff') ?? 0),
+    reinstatedAtMs,
+    Math.max(reinstatedAtMs, (user && optionalNumber(user, 'cutoff')) ?? 0),
     seq,
     position,
   )
   yield* auditDone({ siteId, action: 'user.reinstate', target: ppid, outcome: 'done', reason, seq, act })
   return { reinstatedAtMs, alreadyActive: false, epoch, seq, position }
+}
+
+/** Whether a verifier may carry a revocation of an active user from a former epoch: until a reinstatement was appended in this one. */
+function* mayBeCarried(siteId: SiteId, user: Row | undefined): Program<boolean> {
+  const link = yield* row(
+    'SELECT e.previous_seq FROM epochs e JOIN log ON log.epoch = e.epoch WHERE log.one = 1 AND e.site_id = $1',
+    siteId,
+  )
+  if (link === undefined) return false
+  return user === undefined || (optionalNumber(user, 'reinstated_seq') ?? 0) <= number(link, 'previous_seq')
 }
 
 /**
@@ -243,7 +261,7 @@ function* alreadyActive(siteId: SiteId, user: Row | undefined, reinstatedAtMs: n
   return { reinstatedAtMs, alreadyActive: true, epoch: text(head, 'epoch'), seq: number(head, 'seq'), position: 0 }
 }
 
-function* revokeSignedAhead(siteId: SiteId, ppid: string, user: Row, cutoffMs: number, act: Act): Program<void> {
+function* revokeSignedAhead(siteId: SiteId, ppid: string, user: Row | undefined, cutoffMs: number, act: Act): Program<void> {
   const ahead = yield* rows(
     `SELECT c.credential_id FROM credentials c WHERE c.site_id = $1 AND c.ppid = $2 AND c.created > $3 AND c.valid_until > $4
        AND NOT EXISTS (SELECT 1 FROM credential_revocations r WHERE r.site_id = c.site_id AND r.credential_id = c.credential_id)
@@ -255,7 +273,7 @@ function* revokeSignedAhead(siteId: SiteId, ppid: string, user: Row, cutoffMs: n
   )
   for (const found of ahead) {
     const credentialId = text(found, 'credential_id') as CredentialId
-    const reason = user.reason === null ? undefined : text(user, 'reason')
+    const reason = user && optionalText(user, 'reason')
     yield* writeCredentialRevocation({ siteId, credentialId, type: 'user', reason, tokensRevoked: 0 }, act.atMs)
   }
 }

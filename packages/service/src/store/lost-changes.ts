@@ -1,0 +1,68 @@
+import type { CredentialId, Ppid, SiteId } from '@countersign/core'
+
+/** All that the log of a store takes away, by names that are the same in another store. */
+export interface TakenAway {
+  /** Users that are revoked, and users whose earlier credentials are. */
+  readonly users: ReadonlyMap<string, TakenUser>
+  readonly credentials: ReadonlyMap<string, TakenCredential>
+  readonly tokens: ReadonlyMap<string, TakenToken>
+  /** Issuers that are distrusted. */
+  readonly issuers: ReadonlyMap<string, TakenIssuer>
+  /** Keys of issuers that are compromised or retired. */
+  readonly keys: ReadonlyMap<string, TakenKey>
+}
+
+export interface TakenCredential {
+  readonly siteId: SiteId
+  readonly credentialId: CredentialId
+  readonly atMs: number
+}
+
+export interface TakenToken {
+  readonly siteId: SiteId
+  readonly sha256: string
+  readonly atMs: number
+}
+
+export interface TakenIssuer {
+  readonly siteId: SiteId
+  readonly issuer: string
+  readonly atMs: number
+}
+
+export interface TakenUser {
+  readonly siteId: SiteId
+  readonly ppid: Ppid
+  readonly isRevoked: boolean
+  readonly revokedAtMs: number
+  /** Up to when what was signed for a reinstated user stays revoked; 0 when the user was never reinstated. */
+  readonly cutoffMs: number
+}
+
+export interface TakenKey {
+  readonly siteId: SiteId
+  readonly issuer: string
+  readonly keyId: string
+  readonly status: 'compromised' | 'retired'
+  readonly atMs: number
+}
+
+/** What one store takes away and another does not, and API keys that exist in the other only because they were deleted later. */
+export interface LostChanges extends TakenAway {
+  readonly apiKeys: readonly { readonly keyId: string; readonly siteId: SiteId | null }[]
+  /** Sites that the other store does not have. Nothing can be carried over for them. */
+  readonly sites: readonly string[]
+}
+
+/** How much was lost, with the names that the command prints as JSON. */
+export function countLost({ users, credentials, tokens, issuers, keys, apiKeys, sites }: LostChanges): Record<string, number> {
+  return {
+    users: users.size,
+    credentials: credentials.size,
+    tokens: tokens.size,
+    issuers: issuers.size,
+    issuer_keys: keys.size,
+    api_keys: apiKeys.length,
+    sites: sites.length,
+  }
+}

@@ -1,0 +1,78 @@
+import { existsSync } from 'node:fs'
+import { GENESIS_HASH, type LogHead } from '@countersign/core'
+import { number, text } from '../columns.ts'
+import type { LostChanges } from '../lost-changes.ts'
+import type { Row } from '../program.ts'
+import { auditSession, openReading } from './offline.ts'
+import type { SqliteSession } from './session.ts'
+import { findLostChanges } from './taken-away.ts'
+
+/** What a restore must know of the store that it replaces. */
+export interface ReplacedStore {
+  /** What it takes away and the backup does not; a text says why it could not be read. Undefined when there is no store. */
+  readonly lost: LostChanges | string | undefined
+  /** The head of each site up to which the two logs agree: its verifiers follow from there. */
+  readonly heads: ReadonlyMap<string, LogHead>
+  /** Its links between epochs. */
+  readonly links: readonly Row[]
+}
+
+/** Reads the store at `path` and compares it with the copy. A store that is damaged still tells what it takes away, as far as it can be read. */
+export async function readReplaced(path: string, masterKey: Uint8Array, copy: SqliteSession): Promise<ReplacedStore> {
+  const nothing = { heads: new Map<string, LogHead>(), links: [] }
+  if (!existsSync(path)) return { ...nothing, lost: undefined }
+  let replaced: SqliteSession | undefined
+  try {
+    replaced = openReading(path, masterKey)
+    const lost = findLostChanges(replaced, copy)
+    // Verifiers are told to follow only from a log that this service wrote.
+    const audit = await auditSession(replaced)
+    if (!audit.ok) return { ...nothing, lost }
+    return { lost, heads: commonHeads(replaced, copy), links: replaced.rows('SELECT * FROM epochs') }
+  } catch (fault) {
+    return { ...nothing, lost: fault instanceof Error ? fault.message : String(fault) }
+  } finally {
+    replaced?.db.close()
+  }
+}
+
+function commonHeads(replaced: SqliteSession, copy: SqliteSession): ReadonlyMap<string, LogHead> {
+  const heads = new Map<string, LogHead>()
+  const [theirs, ours] = [epochOf(replaced), epochOf(copy)]
+  for (const row of copy.rows('SELECT site_id FROM heads')) {
+    const siteId = text(row, 'site_id')
+    if (replaced.rows('SELECT 1 AS one FROM heads WHERE site_id = $1', siteId).length === 0) continue
+    let head: LogHead = { epoch: theirs, seq: 0, hash: GENESIS_HASH }
+    const [old, kept] = [entriesOf(replaced, theirs, siteId), entriesOf(copy, ours, siteId)]
+    for (const entry of old) {
+      const other = kept.next().value
+      if (other === undefined || ['kind', 'body', 'at'].some((column) => entry[column] !== other[column])) break
+      head = { epoch: theirs, seq: number(entry, 'seq'), hash: text(entry, 'hash') }
+    }
+    heads.set(siteId, head)
+  }
+  return heads
+}
+
+function epochOf(session: SqliteSession): string {
+  const [log] = session.rows('SELECT epoch FROM log WHERE one = 1')
+  return log === undefined ? '' : text(log, 'epoch')
+}
+
+const PAGE = 1000
+
+function* entriesOf(session: SqliteSession, epoch: string, siteId: string): Generator<Row, undefined> {
+  for (let seq = 0; ; ) {
+    const page = session.rows(
+      'SELECT seq, kind, body, at, hash FROM entries WHERE epoch = $1 AND site_id = $2 AND seq > $3 ORDER BY seq LIMIT $4',
+      epoch,
+      siteId,
+      seq,
+      PAGE,
+    )
+    yield* page
+    const last = page.at(-1)
+    if (last === undefined || page.length < PAGE) return undefined
+    seq = number(last, 'seq')
+  }
+}

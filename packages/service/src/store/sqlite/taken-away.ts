@@ -1,0 +1,147 @@
+import { type Entry, parseTime, type SiteId } from '@countersign/core'
+import { number, text } from '../columns.ts'
+import {
+  countLost,
+  type LostChanges,
+  type TakenAway,
+  type TakenCredential,
+  type TakenIssuer,
+  type TakenKey,
+  type TakenToken,
+  type TakenUser,
+} from '../lost-changes.ts'
+import type { Row } from '../program.ts'
+import type { Act } from '../store.ts'
+import type { RunVerb } from '../verbs/all.ts'
+import { entryOf } from '../verbs/log.ts'
+import type { SqliteSession } from './session.ts'
+
+const PAGE = 1000
+
+/**
+ * Reads the log of a store in its current epoch. Entries are taken as they are: what does not parse is passed over, and no hash is checked. A damaged
+ * store is the usual reason for a restore, and what is read here can only take away.
+ */
+function readTakenAway(session: SqliteSession): TakenAway {
+  const users = new Map<string, TakenUser>()
+  const credentials = new Map<string, TakenCredential>()
+  const tokens = new Map<string, TakenToken>()
+  const issuers = new Map<string, TakenIssuer>()
+  const keys = new Map<string, TakenKey>()
+  const takeKey = (key: TakenKey) => {
+    const name = `${key.siteId} ${key.issuer} ${key.keyId}`
+    if (keys.get(name)?.status !== 'compromised') keys.set(name, key)
+  }
+  for (const { site_id: siteId, kind, body, at } of entriesIn(session)) {
+    const atMs = parseTime(at) ?? 0
+    switch (kind) {
+      case 'user.revoked': {
+        const cutoffMs = users.get(`${siteId} ${body.ppid}`)?.cutoffMs ?? 0
+        users.set(`${siteId} ${body.ppid}`, { siteId, ppid: body.ppid, isRevoked: true, revokedAtMs: atMs, cutoffMs })
+        break
+      }
+      case 'user.reinstated': {
+        const known = users.get(`${siteId} ${body.ppid}`)
+        const cutoffMs = Math.max(known?.cutoffMs ?? 0, parseTime(body.reinstated_at) ?? atMs)
+        const revokedAtMs = known?.revokedAtMs ?? atMs
+        users.set(`${siteId} ${body.ppid}`, { siteId, ppid: body.ppid, isRevoked: false, revokedAtMs, cutoffMs })
+        break
+      }
+      case 'credential.revoked':
+        credentials.set(`${siteId} ${body.credential_id}`, { siteId, credentialId: body.credential_id, atMs })
+        break
+      case 'token.revoked':
+        tokens.set(`${siteId} ${body.token_sha256}`, { siteId, sha256: body.token_sha256, atMs })
+        break
+      case 'issuer.distrusted':
+        issuers.set(`${siteId} ${body.issuer}`, { siteId, issuer: body.issuer, atMs })
+        break
+      case 'issuer.trusted':
+        issuers.delete(`${siteId} ${body.issuer}`)
+        for (const { id: keyId, status } of body.keys) {
+          const name = `${siteId} ${body.issuer} ${keyId}`
+          if (status !== 'active') takeKey({ siteId, issuer: body.issuer, keyId, status, atMs })
+          else if (keys.get(name)?.status === 'retired') keys.delete(name)
+        }
+        break
+      case 'key.compromised':
+      case 'key.retired':
+        takeKey({ siteId, issuer: body.issuer, keyId: body.key_id, status: kind === 'key.retired' ? 'retired' : 'compromised', atMs })
+        break
+    }
+  }
+  return { users, credentials, tokens, issuers, keys }
+}
+
+function* entriesIn(session: SqliteSession): Generator<Entry> {
+  const [log] = session.rows('SELECT epoch FROM log WHERE one = 1')
+  if (log === undefined) return
+  for (let after = 0; ; ) {
+    const page = session.rows(
+      'SELECT * FROM entries WHERE epoch = $1 AND position > $2 ORDER BY position LIMIT $3',
+      text(log, 'epoch'),
+      after,
+      PAGE,
+    )
+    for (const row of page) {
+      const entry = readableEntry(row)
+      if (entry !== undefined) yield entry
+    }
+    const last = page.at(-1)
+    if (last === undefined || page.length < PAGE) return
+    after = number(last, 'position')
+  }
+}
+
+function readableEntry(row: Row): Entry | undefined {
+  try {
+    return entryOf(row)
+  } catch {
+    return undefined
+  }
+}
+
+/** What `replaced` takes away and `restored` does not. */
+export function findLostChanges(replaced: SqliteSession, restored: SqliteSession): LostChanges {
+  const [before, after] = [readTakenAway(replaced), readTakenAway(restored)]
+  const sites = new Set(restored.rows('SELECT site_id FROM sites').map((row) => text(row, 'site_id')))
+  const lost = <T extends { readonly siteId: SiteId }>(all: ReadonlyMap<string, T>, isThere: (name: string, each: T) => boolean) =>
+    new Map([...all].filter(([name, each]) => sites.has(each.siteId) && !isThere(name, each)))
+  const kept = new Set(replaced.rows('SELECT key_id FROM api_keys').map((row) => text(row, 'key_id')))
+  const gone = restored.rows('SELECT key_id, site_id FROM api_keys').filter((row) => !kept.has(text(row, 'key_id')))
+  return {
+    users: lost(before.users, (name, { isRevoked, cutoffMs }) => {
+      const known = after.users.get(name)
+      return known !== undefined && (known.isRevoked || (!isRevoked && known.cutoffMs >= cutoffMs))
+    }),
+    credentials: lost(before.credentials, (name) => after.credentials.has(name)),
+    tokens: lost(before.tokens, (name) => after.tokens.has(name)),
+    issuers: lost(before.issuers, (name) => after.issuers.has(name)),
+    keys: lost(before.keys, (name, { status }) => [status, 'compromised'].includes(after.keys.get(name)?.status ?? '')),
+    apiKeys: gone.map((row) => ({ keyId: text(row, 'key_id'), siteId: row.site_id as SiteId | null })),
+    sites: replaced
+      .rows('SELECT site_id FROM sites ORDER BY site_id')
+      .map((row) => text(row, 'site_id'))
+      .filter((site) => !sites.has(site)),
+  }
+}
+
+/** Takes away in a store what another one had taken away, at the original times, so that newer credentials stay valid. */
+export async function keepTakenAway(run: RunVerb, lost: LostChanges, act: Act): Promise<void> {
+  const at = (atMs: number): Act => ({ ...act, atMs: Math.min(atMs, act.atMs) })
+  const reason = 'kept when a backup was restored'
+  for (const { siteId, ppid, isRevoked, revokedAtMs, cutoffMs } of lost.users.values()) {
+    await run('revokeUser', { siteId, ppid, reason }, at(revokedAtMs))
+    if (!isRevoked) await run('reinstateUser', { siteId, ppid, reason }, at(cutoffMs))
+  }
+  for (const { siteId, credentialId, atMs } of lost.credentials.values())
+    await run('revokeCredential', { siteId, credentialId, reason }, at(atMs))
+  // A token that the backup does not have is unknown, and needs no revocation.
+  for (const { siteId, sha256, atMs } of lost.tokens.values()) await run('revokeToken', { siteId, sha256, reason }, at(atMs))
+  for (const { siteId, issuer, atMs } of lost.issuers.values())
+    await run('changeIssuer', siteId, issuer, { status: 'distrusted' }, at(atMs))
+  for (const { siteId, issuer, keyId, status, atMs } of lost.keys.values())
+    await run('changeIssuerKey', siteId, issuer, keyId, status, at(atMs))
+  for (const { keyId, siteId } of lost.apiKeys) await run('deleteApiKey', siteId, keyId, act)
+  await run('audit', { siteId: null, action: 'log.keep_revocations', target: undefined, detail: countLost(lost), act })
+}

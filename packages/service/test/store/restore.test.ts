@@ -1,0 +1,141 @@
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { openStore } from '../../src/store/open.ts'
+import type { Store } from '../../src/store/store.ts'
+import { run } from '../commands/terminal.ts'
+import { act, credentialId, MASTER_KEY, NOW, newIssuer, newKey, newSite, newToken, ppid, quietLog, seen } from './fixtures.ts'
+import { viewOf } from './log-reading.ts'
+
+vi.setConfig({ testTimeout: 120_000 })
+
+const parent = mkdtempSync(join(tmpdir(), 'countersign-restore-'))
+afterAll(() => rmSync(parent, { recursive: true, force: true }))
+let folder: string
+let made = 0
+beforeEach(() => {
+  folder = join(parent, String(++made))
+})
+let opened: Store | undefined
+afterEach(() => opened?.close())
+
+const open = async () => {
+  const place = { kind: 'sqlite', file: join(folder, 'countersign.db') } as const
+  opened = await openStore(place, { masterKey: MASTER_KEY, log: quietLog, onFatal: () => {} })
+  return opened
+}
+const here = (...argv: string[]) => run([...argv, '--data-dir', folder])
+
+/** A store with a backup, after which something of each kind was taken away. */
+async function takenAwaySinceBackup() {
+  const site = newSite()
+  const { siteId } = site
+  const store = await open()
+  await store.createSite(site, act())
+  const issuer = await newIssuer(siteId, { keys: [await newKey('key-1'), await newKey('key-2'), await newKey('key-3')] })
+  const distrusted = await newIssuer(siteId)
+  await store.addIssuer(issuer, act())
+  await store.addIssuer(distrusted, act())
+  const credential = seen(siteId, { createdMs: NOW - 60_000 })
+  const token = newToken(credential)
+  await store.createToken(token, 20, NOW, credential)
+  const [before, revoked, reinstated, id] = [ppid(), ppid(), ppid(), credentialId()]
+  const user = (name: typeof before) => ({ siteId, ppid: name, reason: undefined })
+  const key = { siteId: null, sha256: 'a'.repeat(64), last4: 'aaaa', permissions: [], label: undefined, expiresAtMs: undefined }
+  await store.createApiKey({ ...key, keyId: 'key_deleted' }, act())
+  await store.createApiKey({ ...key, keyId: 'key_kept', sha256: 'b'.repeat(64) }, act())
+  await store.revokeUser(user(before), act())
+  const backup = join(folder, 'backup.db')
+  expect(await here('backup', backup)).toMatchObject({ code: 0 })
+
+  await store.revokeUser(user(revoked), act(NOW + 1000))
+  await store.revokeUser(user(reinstated), act(NOW + 1000))
+  await store.reinstateUser(user(reinstated), act(NOW + 2000))
+  await store.revokeCredential({ siteId, credentialId: id, reason: undefined }, act(NOW + 1000))
+  await store.revokeToken({ siteId, sha256: token.sha256, reason: undefined }, act(NOW + 1000))
+  await store.changeIssuerKey(siteId, issuer.issuer, 'key-1', 'compromised', act(NOW + 1000))
+  await store.changeIssuerKey(siteId, issuer.issuer, 'key-2', 'retired', act(NOW + 1000))
+  await store.changeIssuer(siteId, distrusted.issuer, { status: 'distrusted' }, act(NOW + 1000))
+  await store.deleteApiKey(null, 'key_deleted', act())
+  await store.close()
+  return { siteId, backup, before, revoked, reinstated, id, token, issuer, distrusted }
+}
+
+const LOST = { users: 2, credentials: 1, tokens: 1, issuers: 1, issuer_keys: 2, api_keys: 1, sites: 0 }
+
+describe('restore (B9)', () => {
+  it('says what the replaced store has that the backup lacks, and leaves it out unless told otherwise', async () => {
+    const { siteId, backup, before, revoked } = await takenAwaySinceBackup()
+    const rehearsed = await here('restore', backup, '--dry-run', '--json')
+    expect(JSON.parse(rehearsed.said)).toMatchObject({ dry_run: true, kept: false, lost: LOST })
+    const { code, said, noted } = await here('restore', backup)
+    expect(code).toBe(0)
+    expect(said).toMatch(/^Restored in the new epoch \w+: 4 entries of 1 site\.$/)
+    expect(noted).toContain(
+      'The backup lacks what the replaced store had taken away: 2 revocations of users, 1 revocation of a credential, 1 revocation of a token, ' +
+        '1 distrusted issuer, 2 compromised or retired keys of issuers, 1 deleted API key. --keep-revocations',
+    )
+    const store = await open()
+    const view = await viewOf(store, siteId)
+    expect(view.userRevocation(before, NOW - 1000)).toBeDefined()
+    expect(view.userRevocation(revoked, NOW - 1000)).toBeUndefined()
+  })
+
+  it('takes away in the new epoch what the replaced store had taken away (--keep-revocations)', async () => {
+    const { siteId, backup, revoked, reinstated, id, token, issuer, distrusted } = await takenAwaySinceBackup()
+    const ran = await here('restore', backup, '--keep-revocations', '--json')
+    expect(JSON.parse(ran.said)).toMatchObject({ kept: true, dry_run: false, lost: LOST, epoch: expect.any(String) })
+    expect(ran.noted).toContain('Kept from the replaced store: 2 revocations of users')
+    expect(await here('audit-log')).toMatchObject({ code: 0 })
+    const store = await open()
+    const view = await viewOf(store, siteId)
+    expect(view.userRevocation(revoked, NOW + 60_000)).toBeDefined()
+    // Newer credentials of a reinstated user are valid, as they were.
+    expect(view.userRevocation(reinstated, NOW + 1000)).toBeDefined()
+    expect(view.userRevocation(reinstated, NOW + 60_000)).toBeUndefined()
+    expect(view.credentialRevocation(id)).toBeDefined()
+    expect((await store.token(token.sha256))?.revokedAtMs).toBeDefined()
+    const keys = (await store.issuer(siteId, issuer.issuer))?.keys.map(({ status }) => status)
+    expect(keys).toEqual(['compromised', 'retired', 'active'])
+    expect(view.issuer(distrusted.issuer)).toBeUndefined()
+    expect((await store.apiKeys(null, { after: undefined, limit: 9 })).map(({ keyId }) => keyId)).toEqual(['key_kept'])
+    const rows = await store.auditRows(null, { after: undefined, limit: 9 })
+    expect(rows.find(({ action }) => action === 'log.keep_revocations')).toMatchObject({ detail: LOST })
+    await store.close()
+    // Everything is there now.
+    const again = await here('restore', backup, '--dry-run', '--keep-revocations', '--json')
+    expect(JSON.parse(again.said)).toMatchObject({ lost: LOST })
+    expect(await here('backup', join(folder, 'after.db'))).toMatchObject({ code: 0 })
+    expect((await here('restore', join(folder, 'after.db'), '--dry-run')).noted).toContain('The backup lacks nothing')
+  })
+
+  it('changes nothing with --dry-run', async () => {
+    const { backup } = await takenAwaySinceBackup()
+    const files = () => readdirSync(folder).filter((name) => !/-(?:wal|shm)$/.test(name))
+    const before = files()
+    const { code, said, noted } = await here('restore', backup, '--dry-run')
+    expect([code, said]).toEqual([0, 'The backup holds: 4 entries of 1 site.'])
+    expect(noted).toMatch(/Nothing was changed\.$/)
+    expect(files()).toEqual(before)
+    expect(await here('audit-log')).toMatchObject({ code: 0, said: expect.stringContaining('12 entries') })
+  })
+
+  it('keeps the revocations of a store whose log is damaged, and refuses to when the file cannot be read at all', async () => {
+    const { siteId, backup, revoked } = await takenAwaySinceBackup()
+    const file = join(folder, 'countersign.db')
+    const db = new Database(file)
+    db.exec(`UPDATE entries SET body = '{' WHERE position = 2`)
+    db.close()
+    const ran = await here('restore', backup, '--keep-revocations')
+    expect(ran.code).toBe(0)
+    const store = await open()
+    expect((await viewOf(store, siteId)).userRevocation(revoked, NOW)).toBeDefined()
+    await store.close()
+    writeFileSync(file, 'not a database'.repeat(1000))
+    for (const each of ['-wal', '-shm']) rmSync(file + each, { force: true })
+    expect(await here('restore', backup, '--keep-revocations')).toMatchObject({ code: 1, noted: expect.stringContaining('cannot be kept') })
+    expect(await here('restore', backup)).toMatchObject({ code: 0, noted: expect.stringContaining('must be revoked again') })
+  })
+})
