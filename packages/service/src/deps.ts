@@ -4,6 +4,7 @@ import type { Config } from './config.ts'
 import type { DidWebFetcher } from './did-web/fetch-document.ts'
 import type { Feeds } from './feed/feeds.ts'
 import type { Snapshots } from './feed/snapshots.ts'
+import type { VerifierClocks } from './feed/verifier-clocks.ts'
 import type { Verifiers } from './feed/verifiers.ts'
 import type { ApiKeys } from './keys/api-keys.ts'
 import type { ServiceKeys } from './keys/service-keys.ts'
@@ -34,6 +35,7 @@ export interface Deps {
   /** Whoever deletes a key calls `feeds.dropKey`. */
   readonly feeds: Feeds
   readonly verifiers: Verifiers
+  readonly verifierClocks: VerifierClocks
   readonly meters: Meters
   readonly log: Logger
 }

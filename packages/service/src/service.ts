@@ -9,6 +9,7 @@ import { startIssuerRefresh } from './did-web/refresh-issuers.ts'
 import { openFeeds } from './feed/feeds.ts'
 import { createHeadAges } from './feed/head-ages.ts'
 import { createSnapshots } from './feed/snapshots.ts'
+import { createVerifierClocks } from './feed/verifier-clocks.ts'
 import { openVerifiers } from './feed/verifiers.ts'
 import { createPaces, type Paces } from './http/rate-limit.ts'
 import { createApiKeys } from './keys/api-keys.ts'
@@ -77,11 +78,12 @@ export async function openService(config: Config, options: OpenServiceOptions): 
     const signatures = createSignatureMemory()
     views.follow({ applied: () => signatures.forgetTexts(), lost: () => signatures.forgetTexts() })
     meters.watchView(() => ({ ageMs: views.age().ageMs, position: views.position }))
+    const verifierClocks = createVerifierClocks(clock, log)
     meters.watchAlarms(() => ({
       isWritable: store.writeFault() === undefined,
       isRolledBack: views.suspicion() !== undefined,
       isHeadFileFailing: heads.isFailing,
-      clockDifferenceMs: 0,
+      clockDifferenceMs: verifierClocks.medianMs(),
     }))
     meters.watchWebhooks(async () => {
       const { oldestPendingAtMs, ...load } = await store.webhookLoad()
@@ -90,7 +92,8 @@ export async function openService(config: Config, options: OpenServiceOptions): 
     const commits = keep(openCommitTimes({ store, views, clock, log }))
     const { viewAgeMsMax } = config
     const ages = createHeadAges(store, views)
-    const verifiers = keep(await openVerifiers({ store, clock, log, commits, viewAgeMsMax, onEnd: meters.streamEnded }))
+    const onClock = verifierClocks.heard
+    const verifiers = keep(await openVerifiers({ store, clock, log, commits, viewAgeMsMax, onEnd: meters.streamEnded, onClock }))
     views.follow({ applied: () => verifiers.applied(views.position), lost: () => undefined })
     // Receipts of other nodes count this one from now on, so it must not give out heads that are older than that.
     if (views.readiness().ready) await views.reached(await store.logPosition())
@@ -111,6 +114,7 @@ export async function openService(config: Config, options: OpenServiceOptions): 
       snapshots: createSnapshots({ store, views, clock, keys, ages, watcher: verifiers }),
       feeds: keep(openFeeds({ store, views, clock, keys, ages, watcher: verifiers, log })),
       verifiers,
+      verifierClocks,
       meters,
       log,
     }

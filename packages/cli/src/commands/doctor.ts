@@ -106,7 +106,7 @@ async function lookThere(place: Place, at: Terminal): Promise<{ readonly finding
       })
     }
   }
-  const { checkHolderProof, checkKey, checkVerifiers, checkWebhooks } = await import('../doctor/site-checks.ts')
+  const { checkHolderProof, checkKey, checkVerifierClocks, checkVerifiers, checkWebhooks } = await import('../doctor/site-checks.ts')
   const { checkFeed } = await import('../doctor/feed-check.ts')
   const { checkPins } = await import('../doctor/pin-check.ts')
   await look('ready', () => checkReady(target))
@@ -124,6 +124,7 @@ async function lookThere(place: Place, at: Terminal): Promise<{ readonly finding
   if (findings.some(({ check, level }) => check === 'key' && level === 'ok')) {
     await look('webhooks', () => checkWebhooks(client, siteId))
     await look('verifiers', () => checkVerifiers(client, siteId))
+    await look('clocks', () => checkVerifierClocks(client, siteId))
   }
   return { findings, isReached }
 }

@@ -57,9 +57,11 @@ function reasonOf(fault: Error): string {
 function checkClock({ headers }: Response, sentMs: number, tookMs: number): Finding {
   const theirsMs = Date.parse(headers.get('date') ?? '')
   if (Number.isNaN(theirsMs)) return skipped('clock', 'the answer has no Date')
-  const apartMs = Math.abs(sentMs + tookMs / 2 - (theirsMs + 500))
+  const aheadMs = theirsMs + 500 - (sentMs + tookMs / 2)
+  const apartMs = Math.abs(aheadMs)
   const surelyMs = Math.max(apartMs - tookMs / 2 - 500, 0)
-  const words = `this clock and that of the service are ${(apartMs / 1000).toFixed(1)} s apart`
+  const [there, here] = aheadMs > 0 ? ['ahead', 'behind'] : ['behind', 'ahead']
+  const words = `the clock of the service is ${there} by ${(apartMs / 1000).toFixed(1)} s, or this one is ${here}`
   if (surelyMs > SKEW_MS_MAX)
     return problem(
       'clock',

@@ -54,6 +54,26 @@ export async function checkWebhooks(client: Client, site_id: string): Promise<re
   return [ok('webhooks', items.length === 0 ? 'there are none' : `${items.length} in order`)]
 }
 
+/** Verifiers reject heads from more than 5 s ahead of their own clock. */
+const CLOCK_DIFFERENCE_MS_MAX = 2000
+
+/** Whether the clock of the node agrees with those of its verifiers, as their acknowledgements show it. */
+export async function checkVerifierClocks(client: Client, site_id: string): Promise<Finding> {
+  const { items } = await client.listVerifiers({ site_id, limit: PAGE })
+  const known = items.flatMap(({ clock_difference_ms: ms }) => (ms === undefined ? [] : [ms])).sort((one, other) => one - other)
+  const median = known[Math.floor(known.length / 2)]
+  if (median === undefined) return skipped('clocks', 'no verifier has told its time to this node')
+  const seconds = Math.abs(median / 1000).toFixed(1)
+  if (Math.abs(median) <= CLOCK_DIFFERENCE_MS_MAX)
+    return ok('clocks', `${known.length} verifiers and the service agree within ${seconds} s`)
+  const [here, there] = median > 0 ? ['ahead', 'behind'] : ['behind', 'ahead']
+  return problem(
+    'clocks',
+    `the clock of the service is ${here} by ${seconds} s, or the clocks of its verifiers are ${there}; verifiers reject everything when the service is more than 5 s ahead of them`,
+    'Compare both with NTP (chronyc tracking, timedatectl), and set the wrong one',
+  )
+}
+
 /** Verifiers that have not applied all of the log. */
 export async function checkVerifiers(client: Client, site_id: string): Promise<Finding> {
   const { items } = await client.listVerifiers({ site_id, limit: PAGE })

@@ -49,13 +49,10 @@ export const issuedCredentialSchema = z
     credential_id: credentialId,
     ppid,
     expires_at: time,
-    user_revoked: z
-      .literal(true)
-      .optional()
-      .meta({
-        description:
-          'Present when the user is revoked at this site: the credential is rejected everywhere. Reinstate the user, then issue another one.',
-      }),
+    user_revoked: z.literal(true).optional().meta({
+      description:
+        'Present when the user is revoked at this site: the credential is rejected everywhere. Reinstate the user, then issue another one.',
+    }),
   })
   .meta({ id: 'IssuedCredential' })
 export type IssuedCredential = z.input<typeof issuedCredentialSchema>

@@ -1,4 +1,4 @@
-import { formatTime } from '@countersign/core'
+import { encodeHeadHeader, formatTime, type Heartbeat } from '@countersign/core'
 import { readBoundedBody } from '../bounded-body.ts'
 import { describeAddress, describeCause } from '../cause.ts'
 import type { GuardClock } from './clock.ts'
@@ -8,8 +8,11 @@ export interface Service {
   /** The keys that sign for the log, as the service lists them. */
   discovery(signal: AbortSignal): Promise<unknown>
   snapshot(signal: AbortSignal): Promise<AsyncIterable<Uint8Array>>
-  /** The bytes of the feed after this cursor; ends, or rejects, when the connection does or when nothing came for too long. */
-  feed(cursor: string, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>>
+  /**
+   * The bytes of the feed after this cursor; ends, or rejects, when the connection does or when nothing came for too long. `proven` is the last
+   * heartbeat that proved the head of the view: with it a service notices that its store has lost entries.
+   */
+  feed(cursor: string, signal: AbortSignal, proven?: Heartbeat): Promise<AsyncIterable<Uint8Array>>
   /** `isClosing`: this verifier rejects everything from now on. */
   acknowledge(head: { readonly epoch: string; readonly seq: number }, signal: AbortSignal, isClosing?: boolean): Promise<void>
   /** `nonce` makes the service sign its answer. */
@@ -128,8 +131,10 @@ export function createService({ baseUrl, siteId, apiKey, verifierId, instance, f
   return {
     discovery: (signal) => ask(`${baseUrl}/.well-known/countersign`, {}, signal),
     snapshot: (signal) => open(`${site}/snapshot${query}`, declared, 'application/x-ndjson', SNAPSHOT_MS_MAX, signal),
-    feed: (cursor, signal) =>
-      open(`${site}/feed${query}`, { ...declared, 'last-event-id': cursor }, 'text/event-stream', ANSWER_MS_MAX, signal),
+    feed(cursor, signal, proven) {
+      const shown = proven === undefined ? {} : { 'x-verifier-head': encodeHeadHeader(proven) }
+      return open(`${site}/feed${query}`, { ...declared, ...shown, 'last-event-id': cursor }, 'text/event-stream', ANSWER_MS_MAX, signal)
+    },
     async acknowledge({ epoch, seq }, signal, isClosing = false) {
       const body = { epoch, seq, sent_at: formatTime(clock.read().wallMs), ...(isClosing && { closed: true }) }
       await ask(`${site}/feed/ack`, post(body, named), signal)

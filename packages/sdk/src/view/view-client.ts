@@ -7,6 +7,7 @@ import {
   createSiteView,
   createTimeMark,
   type EpochStatement,
+  formatTime,
   type HeadProof,
   type Heartbeat,
   type LoadEvidence,
@@ -208,7 +209,7 @@ class FeedFollower implements ViewClient {
   async #read(signal: AbortSignal): Promise<void> {
     this.#become('connecting')
     const { epoch, seq } = this.view.head
-    const chunks = await this.#service.feed(`${epoch}.${seq}`, signal)
+    const chunks = await this.#service.feed(`${epoch}.${seq}`, signal, this.provenHeartbeat)
     this.#acks.renew()
     this.#problem = undefined
     this.#become('following')
@@ -265,7 +266,9 @@ class FeedFollower implements ViewClient {
   #prove(proof: HeadProof, received: Clocks): Proven {
     const proven = this.view.proveHead(proof, received)
     if (proven === 'too_early') {
-      this.#problem = { code: 'clock_behind', detail: 'the clock of this machine is more than 5 s behind that of the service; set it' }
+      const [theirs, ours] = [formatTime(proof.asOfMs), formatTime(received.wallMs)]
+      const detail = `the service signed its head at ${theirs}, and the clock of this machine says ${ours}: the clock of the service is ahead, or this one is behind. Compare both with NTP and set the wrong one`
+      this.#problem = { code: 'clock_behind', detail }
     } else if (proven === 'proven') {
       this.#provenMs = received.monotonicMs
       this.#mark.confirm(proof.asOfMs, received.monotonicMs)

@@ -1,6 +1,7 @@
 import { formatTime } from '@countersign/core'
 import type { Verifier, VerifierPage } from '@countersign/core/contract'
 import { isSilent } from '../../../feed/receipt.ts'
+import type { VerifierClocks } from '../../../feed/verifier-clocks.ts'
 import type { ConnectedVerifiers } from '../../../feed/verifiers.ts'
 import { listPage } from '../../cursor.ts'
 import type { Route } from '../../route.ts'
@@ -15,7 +16,7 @@ export const listVerifiers: Route<'list_verifiers'> = async (request, deps) => {
     deps.keys,
     { list: `verifiers ${siteId}`, limit, cursor },
     async ({ after = '', limit: rows }) => {
-      const named = listed(await deps.verifiers.connected(siteId), headSeq, deps.clock.clocks().wallMs)
+      const named = listed(await deps.verifiers.connected(siteId), headSeq, deps.clock.clocks().wallMs, deps.verifierClocks)
       const rest = named.filter(({ name }) => name > after).sort((one, other) => (one.name < other.name ? -1 : 1))
       return rest.slice(0, rows)
     },
@@ -26,7 +27,7 @@ export const listVerifiers: Route<'list_verifiers'> = async (request, deps) => {
 }
 
 /** Several instances may have one name, and two keys may have a verifier of the same name. */
-function listed({ leases, streams }: ConnectedVerifiers, headSeq: number, nowMs: number) {
+function listed({ leases, streams }: ConnectedVerifiers, headSeq: number, nowMs: number, clocks: VerifierClocks) {
   const lagOf = (seq: number) => Math.max(0, headSeq - seq)
   return [
     ...leases.map((lease): { readonly name: string; readonly verifier: Verifier } => ({
@@ -41,6 +42,7 @@ function listed({ leases, streams }: ConnectedVerifiers, headSeq: number, nowMs:
         seq: lease.seq,
         lag: lagOf(lease.seq),
         acknowledged_at: lease.heardAtMs === 0 ? null : formatTime(lease.heardAtMs),
+        ...differenceOf(clocks.differenceMs(lease)),
       },
     })),
     ...streams.map((reader): { readonly name: string; readonly verifier: Verifier } => ({
@@ -58,4 +60,8 @@ function listed({ leases, streams }: ConnectedVerifiers, headSeq: number, nowMs:
       },
     })),
   ]
+}
+
+function differenceOf(ms: number | undefined): Pick<Verifier, 'clock_difference_ms'> {
+  return ms === undefined ? {} : { clock_difference_ms: Math.round(ms) }
 }

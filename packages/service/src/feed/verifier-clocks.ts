@@ -1,0 +1,84 @@
+import { formatTime } from '@countersign/core'
+import type { Logger } from 'pino'
+import type { Clock } from '../log/clock.ts'
+import type { LeaseName } from '../store/store.ts'
+
+/** What verifiers say about the time, beside what this node says. */
+export interface VerifierClocks {
+  /** A verifier instance has acknowledged; its clock was so far ahead of this node's. */
+  heard(instance: LeaseName, aheadMs: number): void
+  /** The clock of this node minus that of an instance, when it last acknowledged here. Undefined when it has not lately. */
+  differenceMs(instance: LeaseName): number | undefined
+  /** The median of all instances that have acknowledged lately; 0 when there are none. */
+  medianMs(): number
+}
+
+/** Verifiers reject heads from more than 5 s ahead of their own clock, so this must be noticed earlier. */
+const CLOCK_DIFFERENCE_MS_MAX = 2000
+/** Guards acknowledge every 5 s. */
+const KEPT_MS = 60_000
+const INSTANCES_MAX = 10_000
+const JUDGED_MS = 1000
+const REPEATED_MS = 5 * 60_000
+
+interface Heard {
+  readonly differenceMs: number
+  readonly atMs: number
+}
+
+/** Reports a disagreement of clocks in the log, and again every five minutes. It ends nothing: either side may be wrong. */
+export function createVerifierClocks(clock: Clock, log: Pick<Logger, 'warn' | 'info'>): VerifierClocks {
+  const instances = new Map<string, Heard>()
+  let judgedMs = -Infinity
+  let reportedMs: number | undefined
+
+  const nowMs = () => clock.clocks().monotonicMs
+  const forgetOld = () => {
+    for (const [name, { atMs }] of instances) {
+      if (instances.size <= INSTANCES_MAX && nowMs() - atMs <= KEPT_MS) return
+      instances.delete(name)
+    }
+  }
+
+  const medianMs = () => {
+    forgetOld()
+    const sorted = [...instances.values()].map(({ differenceMs }) => differenceMs).sort((one, other) => one - other)
+    return sorted[Math.floor(sorted.length / 2)] ?? 0
+  }
+
+  const judge = () => {
+    judgedMs = nowMs()
+    const differenceMs = medianMs()
+    if (Math.abs(differenceMs) <= CLOCK_DIFFERENCE_MS_MAX) {
+      if (reportedMs !== undefined) log.info('the clocks of this node and its verifiers agree again')
+      reportedMs = undefined
+    } else if (reportedMs === undefined || judgedMs - reportedMs >= REPEATED_MS) {
+      reportedMs = judgedMs
+      const { wallMs } = clock.clocks()
+      const [own, theirs] = [formatTime(wallMs), formatTime(wallMs - differenceMs)]
+      const [here, there] = differenceMs > 0 ? ['ahead', 'behind'] : ['behind', 'ahead']
+      log.warn(
+        { difference_ms: Math.round(differenceMs), node_time: own, verifier_time: theirs, verifiers: instances.size },
+        `the clocks of this node and its verifiers disagree: the clock of this node is ${here}, or the clocks of the verifiers are ${there}. Compare both with NTP. Verifiers reject everything when the node is more than 5 s ahead of them`,
+      )
+    }
+  }
+
+  return {
+    heard(instance, aheadMs) {
+      const name = nameOf(instance)
+      instances.delete(name) // The oldest stand first.
+      instances.set(name, { differenceMs: -aheadMs, atMs: nowMs() })
+      if (nowMs() - judgedMs >= JUDGED_MS) judge()
+    },
+    differenceMs(instance) {
+      forgetOld()
+      return instances.get(nameOf(instance))?.differenceMs
+    },
+    medianMs,
+  }
+}
+
+function nameOf({ siteId, keyId, instanceId }: LeaseName): string {
+  return `${siteId} ${keyId} ${instanceId}`
+}
