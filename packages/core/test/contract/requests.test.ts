@@ -297,6 +297,8 @@ describe('request bodies', () => {
     const form = endpoints.introspect.request.form
     expect(form.parse({ token: 'x', client_id: 'abc', client_secret: 'def' })).toEqual({ token: 'x' })
     expect(form.safeParse({ client_id: 'abc' }).success).toBe(false)
+    expect(form.parse({ token: 'x', nonce: 'q83vEjRWeJCrze8SNFZ4kA' })).toEqual({ token: 'x', nonce: 'q83vEjRWeJCrze8SNFZ4kA' })
+    expect(form.safeParse({ token: 'x', nonce: 'q83vEjRWeJCrze8SNFZ4kB' }).success).toBe(false)
     expect(endpoints.revoke_token.request.form.safeParse({ token: 'x', reason: 'a\nb', audience: 'y' }).success).toBe(false)
   })
 
