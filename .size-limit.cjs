@@ -7,7 +7,7 @@ module.exports = [
     path: 'packages/core/src/index.ts',
     import: '{ verify }',
     gzip: true,
-    limit: '15 kB',
+    limit: '15.5 kB',
   },
   {
     name: 'a whole verifier: verify, view, memory, nonces',
@@ -15,20 +15,20 @@ module.exports = [
     import:
       '{ verify, explain, createSiteView, parseEntry, checkEntry, parseSnapshotLine, checkSnapshot, parseHeartbeat, checkHeartbeat, createSignatureMemory, createMemoryNonces, createTimeMark, holderRequestFrom, parseScope, parseSiteId }',
     gzip: true,
-    limit: '23 kB',
+    limit: '25.5 kB',
   },
   {
     name: 'a guard with one adapter, the core included',
     import: { 'packages/sdk/src/index.ts': '{ createGuard }', 'packages/sdk/src/adapters/express.ts': '{ requireCredential }' },
     gzip: true,
-    limit: '38 kB',
+    limit: '43 kB',
     modifyEsbuildConfig: fromSources,
   },
   {
     name: 'a guard with one adapter, without the core',
     import: { 'packages/sdk/src/index.ts': '{ createGuard }', 'packages/sdk/src/adapters/express.ts': '{ requireCredential }' },
     gzip: true,
-    limit: '14.5 kB',
+    limit: '16.5 kB',
     ignore: ['@countersign/core'],
     modifyEsbuildConfig: fromSources,
   },
