@@ -86,12 +86,15 @@ export function wallet(town: () => Town): void {
       const { page } = await town().visitor()
       await page.goto(await town().offer('reloader'))
       await ready(page)
-      await page.route('**/wallet/claim', async (route) => {
-        await route.fetch()
+      const reached = new Promise<void>((resolve) => {
+        page.route('**/wallet/claim', async (route) => {
+          await route.fetch()
+          resolve()
+        })
       })
       await page.getByRole('button', { name: 'Accept' }).click()
       await page.getByText('Adding it to this browser').waitFor()
-      await page.waitForTimeout(500)
+      await reached
       await page.unroute('**/wallet/claim')
       if (path === undefined) await page.reload()
       else {
@@ -213,8 +216,7 @@ export function wallet(town: () => Town): void {
     await page.getByRole('dialog').getByRole('button', { name: 'Revoke my access' }).click()
     await page.locator('.notice.good').getByText('has been revoked').waitFor()
     expect(await focused(page)).toBe('notice')
-    await page.waitForTimeout(4500)
-    expect(await page.locator('.notice.bad').count()).toBe(0)
+    expect([await page.locator('.status.revoked').count(), await page.locator('.notice.bad').count()]).toEqual([2, 0])
   })
 
   it('C27: a button that goes away while it has the focus passes it on to its card', async () => {
