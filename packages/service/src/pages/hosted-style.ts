@@ -91,6 +91,7 @@ button[aria-disabled=true] { opacity: .65; cursor: progress; }
 #progress:empty, #said:empty { margin: 0; }
 #offer > h2 { font-size: 1.3rem; line-height: 1.25; margin-block-end: .6rem; }
 .offer-facts { margin-block: 0 1rem; }
+.onward > .primary { flex-basis: 100%; text-align: center; }
 .may { font-size: 1rem; margin-block: 0 .35rem; }
 .late { animation: appear 0s 6s both; }
 @keyframes appear { from { visibility: hidden; } to { visibility: visible; } }
@@ -110,6 +111,6 @@ dialog::backdrop { background: rgb(0 0 0 / .5); }
 dialog form { margin: 0; }
 dialog h2 { font-size: 1.2rem; margin-block: 0 .5rem; }
 @media (prefers-reduced-motion: no-preference) { button, .button, .choice { transition: background-color .12s, filter .12s; } }
-@media (max-width: 26rem) { .actions > * { flex: 1 1 100%; } }
+@media (max-width: 26rem) { .actions > * { flex: 1 1 100%; } dl { grid-template-columns: minmax(0, 1fr); gap: 0; } dd { margin-block-end: .4rem; } }
 @media (forced-colors: active) { .choice:has(input:checked) { outline: 2px solid Highlight; } .status { border: 1px solid; } }
 `

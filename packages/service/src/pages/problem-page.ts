@@ -25,7 +25,7 @@ export function problemPage(code: ProblemCode, requestId: string, texts: Texts, 
 <p class="eyebrow">${error.title}</p>
 <h1>${title}</h1>
 <p>${next}</p>
-<div class="actions">
+<div class="actions onward">
 ${again === undefined ? '' : html`<a class="button primary" href="${again}">${common.again}</a>`}
 ${back === undefined ? '' : html`<a class="${again === undefined ? 'button primary' : 'button'}" href="${back.href}">${fill(common.backTo, { site: back.site })}</a>`}
 ${back === undefined ? html`<a class="button" href="/">${error.start}</a>` : ''}
