@@ -119,7 +119,7 @@ export function createWalk(gates: WalkGates): Walk {
   }
 }
 
-const COST_BYTES = 2048
+const COST_BYTES = 4096
 
 /** What a rejected request has cost, in requests of ordinary size: to read and check a large one takes several times as long. */
 function costOf({ bodyBytes, lines }: Incoming): number {
