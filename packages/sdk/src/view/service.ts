@@ -49,7 +49,7 @@ export interface ServiceOptions {
 }
 
 /** What a verifier declares to the service, which computes receipts from it. */
-export interface VerifierInstance {
+interface VerifierInstance {
   /** Random for each guard. */
   readonly instanceId: string
   /** It rejects everything when its last signed head is older. */

@@ -23,7 +23,7 @@ export interface Leases {
   close(): Promise<void>
 }
 
-export interface LeaseAck extends Acknowledged {
+interface LeaseAck extends Acknowledged {
   readonly epoch: string
   /** The instance rejects everything from now on. */
   readonly isClosing?: boolean

@@ -15,13 +15,13 @@ export interface Snapshots {
   take(order: SnapshotRequest): Promise<SnapshotStream>
 }
 
-export interface SnapshotRequest {
+interface SnapshotRequest {
   readonly siteId: SiteId
   readonly keyId: string
   readonly verifier: DeclaredVerifier
 }
 
-export interface SnapshotStream {
+interface SnapshotStream {
   readonly pieces: AsyncIterable<Uint8Array>
   /** Fires when the reader has lost its place to another: the connection must be cut. */
   readonly signal: AbortSignal

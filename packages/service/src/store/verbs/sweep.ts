@@ -10,7 +10,7 @@ export const SIGN_INS_KEPT_MS = 3_600_000
 /** A node that vanished may decide for a short time still, so receipts count it. */
 const NODES_KEPT_MS = 3_600_000
 /** Receipts state early instants for entries of the last day. */
-export const LEASES_KEPT_MS = 86_400_000
+const LEASES_KEPT_MS = 86_400_000
 
 /** True when there may be more to remove. */
 export function* sweep(nowMs: number): Program<boolean> {
