@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, request, type ServerResponse } from
 import type { AddressInfo } from 'node:net'
 
 /** One event of a feed on its way to a verifier. */
-export interface RelayedEvent {
+interface RelayedEvent {
   readonly kind: string
   // biome-ignore lint/suspicious/noExplicitAny: the relay looks into whatever the service sent.
   readonly data: any

@@ -1,5 +1,5 @@
 /** What the value of an option must be. `list` holds strings, `strings` may be one too, and `any` is left to the code that reads the option. */
-export type OptionKind = 'string' | 'list' | 'strings' | 'number' | 'boolean' | 'function' | 'object' | 'any'
+type OptionKind = 'string' | 'list' | 'strings' | 'number' | 'boolean' | 'function' | 'object' | 'any'
 
 /** The kind of every option, by name. The compiler reports an option that is missing here. */
 export type OptionKinds<Options> = { readonly [Name in keyof Options & string]-?: OptionKind }

@@ -89,12 +89,10 @@ export const reinstatementSchema = z
     ppid,
     site_id: siteId,
     reinstated_at: time.meta({ description: 'Credentials signed later count again; older ones never.' }),
-    already_active: z
-      .boolean()
-      .meta({
-        description:
-          'True: the user was not revoked, and nothing was written. False: an entry was appended. After a restore or fail-over, the first reinstatement of a user is always appended, because verifiers may still know of a revocation that this log does not have.',
-      }),
+    already_active: z.boolean().meta({
+      description:
+        'True: the user was not revoked, and nothing was written. False: an entry was appended. After a restore or fail-over, the first reinstatement of a user is always appended, because verifiers may still know of a revocation that this log does not have.',
+    }),
     epoch,
     seq,
   })

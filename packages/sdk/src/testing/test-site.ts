@@ -56,7 +56,7 @@ export interface TestGrant {
 }
 
 /** What a bearer token gets of its credential. */
-export interface TestExchange {
+interface TestExchange {
   readonly scope?: readonly string[]
   readonly ttlSeconds?: number
 }

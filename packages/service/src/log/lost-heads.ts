@@ -2,7 +2,7 @@ import { checkHeartbeat, type Heartbeat, type LogHead, parseMultikey, type SiteI
 import type { Store } from '../store/store.ts'
 
 /** A signed head that the log does not have. */
-export interface LostHead {
+interface LostHead {
   readonly head: Heartbeat
   /** How far the log of the site goes now, or went when its next epoch began; 0 when the site is missing. */
   readonly seq: number
