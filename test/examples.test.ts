@@ -110,7 +110,8 @@ describe.each(['express', 'fastify', 'hono'])('the %s example', (name) => {
     } catch {
       rest = 'broken off'
     }
-    expect(rest).toMatch(name === 'hono' ? /^broken off$/ : /^event: ended\ndata: credential_revoked\n\n$/)
+    // With Hono the adapter ends the stream itself, as if it were finished.
+    expect(rest).toMatch(name === 'hono' ? /^$/ : /^event: ended\ndata: credential_revoked\n\n$/)
     expect(await readDenial(await fetch(`${url}/orders`))).toMatchObject({ code: 'credential_revoked', needs: 'nothing' })
     expect((await reader.fetchFor(url)(`${url}/orders`)).status).toBe(200)
   }, 60_000)
