@@ -133,6 +133,9 @@ export async function openFeedNode(changes: Partial<Config>): Promise<FeedNode> 
     COUNTERSIGN_BASE_URL: 'http://127.0.0.1',
     COUNTERSIGN_MASTER_KEY: randomBytes(32).toString('hex'),
     COUNTERSIGN_PORT: '0',
+    // A machine that has much else to do is not an overloaded service.
+    COUNTERSIGN_OVERLOAD_EVENT_LOOP_DELAY_MS_MAX: '60000',
+    COUNTERSIGN_OVERLOAD_ACCEPT_DELAY_MS_MAX: '60000',
   }
   const config: Config = { ...readConfig('production', { argv: [], env }), adminPort: undefined, headFile: undefined, ...changes }
   const logged: string[] = []
