@@ -1,7 +1,7 @@
 import type { KeyState, SiteId } from '@countersign/core'
 import { limits } from '@countersign/core/contract'
 import type { Deps } from '../deps.ts'
-import type { Act, Issuer, Placed } from '../store/store.ts'
+import { type Act, type Issuer, type Placed, RowForged } from '../store/store.ts'
 
 const LABEL = 'This service'
 const SITES_A_PAGE = 200
@@ -34,12 +34,19 @@ export async function ensureOwnIssuer({ store, keys }: Pick<Deps, 'store' | 'key
   return changed
 }
 
-/** The same for every site there is. */
+/** The same for every site there is. Sites with a forged row are passed over; the first `RowForged` is thrown after all others are done. */
 export async function ensureOwnIssuerEverywhere(deps: Pick<Deps, 'store' | 'keys'>, act: Act): Promise<void> {
+  let forged: RowForged | undefined
   for (let after: string | undefined; ; ) {
     const sites = await deps.store.sites({ after, limit: SITES_A_PAGE })
-    for (const { siteId } of sites) await ensureOwnIssuer(deps, siteId, act)
-    if (sites.length < SITES_A_PAGE) return
+    for (const { siteId } of sites) {
+      await ensureOwnIssuer(deps, siteId, act).catch((fault: unknown) => {
+        if (!(fault instanceof RowForged)) throw fault
+        forged ??= fault
+      })
+    }
+    if (sites.length < SITES_A_PAGE) break
     after = sites.at(-1)?.siteId
   }
+  if (forged !== undefined) throw forged
 }

@@ -247,7 +247,7 @@ export class StoreUnavailable extends Error {
   override readonly name: string = 'StoreUnavailable'
 }
 
-/** A row that can grant was not written by the service, or was changed since. Nothing may rest on it. */
+/** A row that can grant was not written by the service, was changed since, or is missing although the log knows of it. Nothing may rest on it. */
 export class RowForged extends StoreUnavailable {
   override readonly name = 'RowForged'
   readonly table: string
@@ -255,7 +255,7 @@ export class RowForged extends StoreUnavailable {
 
   constructor(table: string, key: string) {
     super(
-      `The row ${key} of ${table} was not written by this service or was changed since: its MAC is wrong. Run countersign audit-log, find out who writes to the store, and restore a backup.`,
+      `The row ${key} of ${table} is not as this service wrote it: its MAC is wrong, or the row was removed. Run countersign audit-log, find out who writes to the store, and restore a backup.`,
     )
     this.table = table
     this.key = key

@@ -85,7 +85,7 @@ const kinds: readonly [string, () => Promise<StoreWriter>][] = [
 
 async function openNode({ place }: StoreWriter): Promise<{ service: Service; store: Store; logged: string[]; close(): Promise<void> }> {
   const env = { COUNTERSIGN_BASE_URL: 'http://127.0.0.1', COUNTERSIGN_MASTER_KEY: MASTER_KEY_HEX, COUNTERSIGN_PORT: '0' }
-  const config = { ...readConfig('production', { argv: [], env }), metricsPort: undefined, store: place }
+  const config = { ...readConfig('production', { argv: [], env }), metricsPort: undefined, headFile: undefined, store: place }
   const logged: string[] = []
   const log = createLogger('info', { write: (line: string) => void logged.push(line) })
   const service = await openService(config, {
@@ -395,6 +395,24 @@ describe.each(kinds)('a store writer on %s', (_name, newWriter) => {
         if (table === 'sites') await expect(store.changeSite(siteId, { bearer: 'off' }, act())).rejects.toBeInstanceOf(RowForged)
       })
     }
+  })
+
+  it('who removes the row of a distrusted issuer does not make it trusted again (A273)', async () => {
+    const writer = await newWriter()
+    const { siteId } = newSite()
+    const own = await withNode(writer, async (store, { deps }) => {
+      await store.createSite(newSite({ siteId, pairwiseSecretSealed: SEALED }), act())
+      return deps.keys.issuerDid
+    })
+    // The next start makes the service itself an issuer there, and the site distrusts it.
+    await withNode(writer, (store) => store.changeIssuer(siteId, own, { status: 'distrusted' }, act()))
+    await writer.sql('DELETE FROM issuers')
+    expect(await audit(writer)).toMatchObject({ code: 3, said: expect.stringMatching(/of issuers\n {2}fault: row_missing/) })
+    await withNode(writer, async (store, { deps }, logged) => {
+      expect(deps.views.view(siteId)?.issuer(own)).toBeUndefined()
+      expect(logged.join('')).toMatch(/"table":"issuers"/)
+      await expect(store.addIssuer(await newIssuer(siteId, { issuer: own }), act())).rejects.toBeInstanceOf(RowForged)
+    })
   })
 
   it('who removes the MAC key makes the store unreadable, and does not get rows without MACs accepted (A272)', async () => {

@@ -1,7 +1,17 @@
 import { formatTime, type IssuerState, type KeyState, type SiteId } from '@countersign/core'
 import { json, number, optionalNumber, optionalText, text } from '../columns.ts'
-import { type Appended, lock, type Program, type Row, row, rows } from '../program.ts'
-import type { Act, ChangedIssuer, EntryPlace, Issuer, IssuerChanges, NewIssuer, Page, Placed } from '../store.ts'
+import { type Appended, lock, type Program, type Row, reportForged, row, rows } from '../program.ts'
+import {
+  type Act,
+  type ChangedIssuer,
+  type EntryPlace,
+  type Issuer,
+  type IssuerChanges,
+  type NewIssuer,
+  type Page,
+  type Placed,
+  RowForged,
+} from '../store.ts'
 import { auditDone } from './audit.ts'
 import { settleCompromised } from './compromised-keys.ts'
 import { appendEntry } from './entries.ts'
@@ -16,6 +26,7 @@ export function* addIssuer(issuer: NewIssuer, act: Act, issuersMax?: number): Pr
   }
   const created = { site_id: siteId, issuer: issuer.issuer, distrusted_at: null, created_at: act.atMs }
   if (!(yield* insertNewRow('issuers', { ...created, ...settingsOf({ ...issuer, status: 'trusted' }) }))) return 'exists'
+  yield* requireNewToLog(siteId, issuer.issuer)
   yield* settleCompromised(siteId, issuer.issuer, act.atMs)
   const added = yield* required(siteId, issuer.issuer)
   const { seq, position } = yield* appendEntry(siteId, 'issuer.trusted', stateOf(added), act.atMs)
@@ -156,6 +167,22 @@ function settingsOf(issuer: NewIssuer & Pick<Issuer, 'status'>): Row {
     label: issuer.label ?? null,
     fetched: issuer.fetched ? 1 : 0,
   }
+}
+
+/**
+ * Issuers never vanish. Where the log knows one whose row is gone, somebody else removed it: trusting it now would undo what the site has said of
+ * it since, so this throws a `RowForged`.
+ */
+function* requireNewToLog(siteId: SiteId, name: string): Program<void> {
+  const told = yield* rows(
+    `SELECT e.body FROM entries e JOIN log ON log.epoch = e.epoch
+     WHERE log.one = 1 AND e.site_id = $1 AND e.kind IN ('issuer.trusted', 'issuer.distrusted')`,
+    siteId,
+  )
+  if (!told.some((entry) => json<{ readonly issuer: string }>(entry, 'body').issuer === name)) return
+  const key = `${siteId} ${name}`
+  yield* reportForged({ table: 'issuers', key })
+  throw new RowForged('issuers', key)
 }
 
 /** One lock for all issuers of a site: what is compromised at one may be listed by another. */
