@@ -1,4 +1,5 @@
 import { CREDENTIAL_LIFETIME_SECONDS_MAX } from '../credential/limits.ts'
+import type { CheckedEntry } from './chain.ts'
 import type { Revocations } from './revocations.ts'
 import type { SiteContents } from './site-contents.ts'
 import { TOKEN_REVOCATIONS_KEPT_MS } from './snapshot.ts'
@@ -28,6 +29,21 @@ export function carryOver(
   const earlier = stillMissing(carried, next, asOfMs)
   if (earlier !== undefined) revocations.addAll(earlier.revocations)
   return revocations.size === 0 ? undefined : { revocations, untilMs: asOfMs + CARRIED_MS }
+}
+
+/** Whether an entry may settle a carried revocation. Comparing all of them with the log is worth it only then. */
+export function concernsCarried({ revocations }: CarriedRevocations, { kind, body }: CheckedEntry): boolean {
+  switch (kind) {
+    case 'credential.revoked':
+      return revocations.credential(body.credential_id) !== undefined
+    case 'token.revoked':
+      return revocations.token(body.token_sha256) !== undefined
+    case 'user.revoked':
+    case 'user.reinstated':
+      return revocations.user(body.ppid, Number.NEGATIVE_INFINITY) !== undefined
+    default:
+      return false
+  }
 }
 
 /** What is left of them after the log has gone on to `current`: it may have revoked them again, or have reinstated users. */

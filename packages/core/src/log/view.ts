@@ -1,6 +1,6 @@
 import type { CredentialId, Ppid, SiteId } from '../credential/ids.ts'
 import type { LogHead, Revocation, SiteKnowledge, SiteSettings, TrustedIssuer } from '../verify/trust.ts'
-import { CARRIED_REVOCATIONS_MAX, type CarriedRevocations, carryOver, stillMissing } from './carried-revocations.ts'
+import { CARRIED_REVOCATIONS_MAX, type CarriedRevocations, carryOver, concernsCarried, stillMissing } from './carried-revocations.ts'
 import { type CheckedEntry, GENESIS_HASH } from './chain.ts'
 import { type EpochStatement, findEpochPath } from './epoch-statement.ts'
 import { AS_OF_AHEAD_MS_MAX, type Clocks, HeadAge, type HeadProof } from './head-age.ts'
@@ -315,9 +315,12 @@ export class SiteView implements SiteKnowledge {
 
   #promote(asOfMs: number): void {
     if (this.#pending === undefined) return
-    for (const entry of this.#pending.entries) this.#proven.apply(entry)
+    const { entries } = this.#pending
+    const carried = this.#carried
+    for (const entry of entries) this.#proven.apply(entry)
     this.#pending = undefined
-    this.#carried = stillMissing(this.#carried, this.#proven, asOfMs)
+    if (carried !== undefined && entries.some((entry) => concernsCarried(carried, entry)))
+      this.#carried = stillMissing(carried, this.#proven, asOfMs)
   }
 
   get #latest(): SiteContents {

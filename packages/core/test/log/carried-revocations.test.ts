@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { CARRIED_REVOCATIONS_MAX } from '../../src/log/carried-revocations.ts'
 import type { EpochStatement } from '../../src/log/epoch-statement.ts'
 import { Revocations } from '../../src/log/revocations.ts'
 import type { SnapshotHead, SnapshotLine } from '../../src/log/snapshot.ts'
@@ -117,6 +118,25 @@ describe('a new epoch', () => {
     expect(view.userRevocation(user(1), msAt(700))).toBeUndefined()
     expect(view.userRevocation(user(1), msAt(15))).toBeDefined()
     expect(view.carriedRevocationCount).toBe(0)
+  })
+
+  it(`is not followed when it lacks more than ${CARRIED_REVOCATIONS_MAX} of them`, { timeout: 60_000 }, () => {
+    const many = (count: number) => {
+      const view = createSiteView({ siteId: SITE, seed: SEED })
+      const head: SnapshotHead = { ...new PlainSite().snapshotHead(7, token(7)), as_of: at(0) }
+      const load = view.beginLoad(head)
+      load.add({ type: 'site', ...BODIES['site.changed'] })
+      for (let n = 0; n < count; n++) load.add({ type: 'credential', credential_id: credential(n), revoked_at: at(1) })
+      expect(load.commit({ siteId: SITE, epoch: EPOCH, seq: 7, hash: token(7), asOfMs: msAt(0), maxAgeSeconds: 60 })).toBe('loaded')
+      return view
+    }
+    const view = many(CARRIED_REVOCATIONS_MAX + 1)
+    expect(follow(view, NEXT, [open])).toBe('too_many_carried')
+    expect(view.provenHead?.epoch).toBe(EPOCH)
+    expect(follow(view, NEXT, [open, { kind: 'credential.revoked', body: { credential_id: credential(0), revoked_at: at(1) } }])).toBe(
+      'loaded',
+    )
+    expect(view.carriedRevocationCount).toBe(CARRIED_REVOCATIONS_MAX)
   })
 
   it('forgets them when every credential of that time has expired, and tokens after a day', async () => {

@@ -17,7 +17,10 @@ export interface GuardState {
   /** Both heads, while the service offers a log that does not extend the one this guard has proof of. Meanwhile it rejects everything. */
   readonly fork?: LogFork
   readonly connection: Connection
-  /** What stands in the way, in a word and in a sentence for the operator. Gone when it is mended. */
+  /**
+   * What prevents the guard from following the log, as a code and a sentence for the operator. Absent once it is resolved; `log_contradicted` stays for ten
+   * minutes after the last contradiction, also while the guard is ready.
+   */
   readonly problem?: ViewProblem
   /** The configured name, or else the instance id. */
   readonly verifierId: string
