@@ -11,6 +11,7 @@ const settings = {
   bearer: 'off',
   holder_proof: 'required',
   credential_ttl_seconds_max: 86_400,
+  max_staleness_seconds_max: 120,
 }
 
 forEachSharedStore('sites', (open) => {
