@@ -1,0 +1,23 @@
+import type { Client } from '@countersign/sdk'
+import { expect, test } from 'vitest'
+import { checkVerifierClocks } from '../src/doctor/site-checks.ts'
+
+const look = (...differences: (number | undefined)[]) => {
+  const items = differences.map((ms) => (ms === undefined ? {} : { clock_difference_ms: ms }))
+  return checkVerifierClocks({ listVerifiers: async () => ({ items }) } as unknown as Client, 'shop.example')
+}
+
+test('B8: doctor names both possibilities when most verifiers disagree with the service', async () => {
+  expect(await look(20_100, 20_000, 5, undefined)).toMatchObject({
+    level: 'problem',
+    detail: expect.stringMatching(/clock of the service is ahead by 20\.0 s, or the clocks of its verifiers are behind/),
+  })
+  expect((await look(-3000)).detail).toMatch(/clock of the service is behind by 3\.0 s, or the clocks of its verifiers are ahead/)
+})
+
+test('one wrong clock among several, small differences and no verifiers are no problem (control arm)', async () => {
+  expect(await look(3_600_000, 0, 10)).toMatchObject({ level: 'ok' })
+  expect(await look(2000)).toMatchObject({ level: 'ok' })
+  expect(await look(undefined)).toMatchObject({ level: 'skipped' })
+  expect(await look()).toMatchObject({ level: 'skipped' })
+})
