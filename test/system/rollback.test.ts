@@ -6,7 +6,7 @@ import { readHeadFile } from '../../packages/service/src/log/head-file.ts'
 import { addIssuer, createClient } from '../process/client.ts'
 import { cleanUp, createHome, furnish, runCommand, type ServiceHome, startService } from '../process/service-process.ts'
 
-const TEST_MS_MAX = 240_000
+const TEST_MS_MAX = 600_000
 const SITE = 'demo.localhost' as SiteId
 
 afterEach(cleanUp, 30_000)
