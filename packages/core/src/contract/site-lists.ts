@@ -71,12 +71,9 @@ export const verifierSchema = z
     seq: seq.meta({ description: 'Applied so far.' }),
     lag: z.int().min(0).meta({ description: 'Entries behind the head.' }),
     acknowledged_at: time.nullable(),
-    clock_difference_ms: z
-      .int()
-      .optional()
-      .meta({
-        description: 'The clock of the node that answers minus that of the verifier, if the verifier has acknowledged to this node lately.',
-      }),
+    clock_difference_ms: z.int().optional().meta({
+      description: 'The clock of the node that answers minus that of the verifier, if the verifier has acknowledged to this node lately.',
+    }),
   })
   .meta({ id: 'Verifier' })
 export type Verifier = z.input<typeof verifierSchema>
