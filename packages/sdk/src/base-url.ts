@@ -1,5 +1,3 @@
-import { isLoopbackHost } from '@countersign/core'
-
 /**
  * Take a `baseUrl` without TLS that is not on this machine, as `{ [PLAIN_HTTP]: true }`, for networks that encrypt by themselves. Whoever is on the
  * way can then let anybody in. A symbol, so that neither JSON nor the environment can set it.
@@ -19,7 +17,12 @@ export function readBaseUrl(text: unknown, options: BaseUrlOptions = {}): string
   if (url === undefined || !['http:', 'https:'].includes(url.protocol)) throw new TypeError('baseUrl must be an http or https URL')
   if (url.username !== '' || url.password !== '') throw new TypeError('baseUrl must not hold a user name or password')
   if (url.search !== '' || url.hash !== '') throw new TypeError('baseUrl must not have a query or fragment')
-  if (url.protocol === 'http:' && !isLoopbackHost(url.hostname) && options[PLAIN_HTTP] !== true)
+  if (url.protocol === 'http:' && !isLoopback(url.hostname) && options[PLAIN_HTTP] !== true)
     throw new TypeError('baseUrl must be https; plain http is for loopback, or for [PLAIN_HTTP]')
   return url.href.replace(/\/+$/, '')
+}
+
+/** The rule of the core's `isLoopbackHost`. The core is not imported here, so that the typed client loads without it. */
+function isLoopback(host: string): boolean {
+  return /^(?:127\.\d+\.\d+\.\d+|\[::1\]|(?:[a-z0-9-]+\.)*localhost)$/.test(host)
 }
