@@ -5,7 +5,13 @@ import { cleanUp } from '../test/process/service-process.ts'
 import { repeatTests } from './repeat-tests.ts'
 
 /** Tests of faults that end processes, take files away or set stores back, each with its control arm. */
-const FAULT_TESTS = ['test/system/shutdown.test.ts', 'test/system/lost-files.test.ts']
+const FAULT_TESTS = [
+  'test/system/set-back-store.test.ts', // B1
+  'test/system/shutdown.test.ts', // B3
+  'test/system/rollback.test.ts', // B6
+  'test/system/lost-files.test.ts', // B7
+  'packages/service/test/store/unwritable.test.ts', // B13
+]
 
 /**
  * `npm run faults [-- <rounds>]`: the long run of what the suite does in short. Kills the service under load that many times (200) on SQLite and

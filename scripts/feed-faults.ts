@@ -7,7 +7,12 @@ import { repeatTests } from './repeat-tests.ts'
 
 const ATTACK_MS = 60_000
 /** Tests of the feed under faults, each with its control arm. */
-const FEED_FAULT_TESTS = ['test/system/feed-nodes.test.ts']
+const FEED_FAULT_TESTS = [
+  'test/system/lease-model.test.ts', // B4, B11: no guard accepts after denied_everywhere_at
+  'packages/service/test/feed/leases.test.ts', // B4, B10, B12
+  'packages/service/test/feed/clock-difference.test.ts', // B8
+  'test/system/feed-nodes.test.ts',
+]
 
 /**
  * `npm run feed-faults [-- <cuts> <entries> <seed>]`: the long run of what the suite does in short. Cuts the connections of verifiers of one log 1,000
