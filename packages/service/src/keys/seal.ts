@@ -17,11 +17,13 @@ export interface Sealer {
 
 /** Sealed text that does not open: another master key, another purpose, or damage. A fault of the set-up or the store, never of a caller. */
 export class SealBroken extends Error {
-  override readonly name = 'SealBroken'
+  override readonly name: string = 'SealBroken'
 }
 
 /** The master key is another one than the text was sealed under. */
-export class OtherMasterKey extends SealBroken {}
+export class OtherMasterKey extends SealBroken {
+  override readonly name: string = 'OtherMasterKey'
+}
 
 /** The name of the master key that a text is sealed under. Undefined for what is not sealed text. */
 export function sealedUnder(sealed: string): string | undefined {

@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads'
+import { OtherMasterKey } from '../../keys/seal.ts'
 import type { RowSeal } from '../row-seal.ts'
 import { RowForged, StoreUnavailable } from '../store.ts'
 import type { VerbName } from '../verbs/all.ts'
@@ -131,6 +132,7 @@ export async function openWriter(options: WriterClientOptions): Promise<Writer> 
 function faultOf({ name, message, isUnavailable, forged }: TransportedFault): Error {
   if (forged !== undefined) return new RowForged(forged.table, forged.key)
   if (isUnavailable) return new StoreUnavailable(`the store failed: ${message}`)
+  if (name === 'OtherMasterKey') return new OtherMasterKey(message)
   const fault = name === 'TypeError' ? new TypeError(message) : new Error(message)
   fault.name = name
   return fault
