@@ -31,13 +31,13 @@ export const restore: Command = {
     const words = isRehearsal ? 'The backup holds' : `Restored in the new epoch ${epoch}`
     say(`${words}: ${countOf({ position, sites })}.`, facts)
     if (before !== undefined) note(`The store as it was before: ${before}`)
-    for (const each of lostNotes(lost, keepRevocations)) note(each)
+    for (const each of lostNotes(lost, keepRevocations, isRehearsal)) note(each)
     if (isRehearsal) note('Nothing was changed.')
     return 0
   },
 }
 
-function lostNotes(lost: LostChanges | string | undefined, isKept: boolean): readonly string[] {
+function lostNotes(lost: LostChanges | string | undefined, isKept: boolean, isRehearsal: boolean): readonly string[] {
   const again = 'Whatever was revoked after the backup must be revoked again.'
   if (lost === undefined) return [`There was no store to compare the backup with. ${again}`]
   if (typeof lost === 'string') return [`The replaced store cannot be read (${lost}). ${again}`]
@@ -49,7 +49,7 @@ function lostNotes(lost: LostChanges | string | undefined, isKept: boolean): rea
       ? 'The backup lacks nothing that the replaced store had taken away.'
       : isKept
         ? `Kept from the replaced store: ${what}.`
-        : `The backup lacks what the replaced store had taken away: ${what}. --keep-revocations takes it away in the new epoch as well.`,
+        : `The backup lacks what the replaced store had taken away: ${what}. ${isRehearsal ? '--keep-revocations keeps it.' : again}`,
     ...(length === 0 ? [] : [`The backup does not have ${length === 1 ? 'this site' : 'these sites'}: ${named}.`]),
   ]
 }

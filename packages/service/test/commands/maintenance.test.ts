@@ -85,7 +85,7 @@ describe('backup and restore', () => {
 
     const restored = await here('restore', copy)
     expect(restored).toMatchObject({ code: 0, said: expect.stringContaining('3 entries of 1 site') })
-    expect(restored.noted).toContain('has to be revoked again')
+    expect(restored.noted).toMatch(/lacks what the replaced store had taken away: 1 revocation of a user\. .* must be revoked again/)
     const again = await open()
     expect(again.epoch).not.toBe(store.epoch)
     expect(restored.said).toContain(again.epoch)
@@ -116,9 +116,11 @@ describe('backup and restore', () => {
     await here('backup', copy)
     await store.close()
     tamper(copy, 'DELETE FROM entries WHERE position = 2')
-    const before = readdirSync(folder)
+    // Reading the store beside the copy may leave SQLite's own empty files.
+    const files = () => readdirSync(folder).filter((name) => !/-(?:wal|shm)$/.test(name))
+    const before = files()
     expect(await here('restore', copy)).toMatchObject({ code: 3, noted: expect.stringContaining('position 2') })
-    expect(readdirSync(folder)).toEqual(before)
+    expect(files()).toEqual(before)
     expect(await here('audit-log')).toMatchObject({ code: 0, said: expect.stringContaining('3 entries') })
   })
   test('a log that does not hold is not copied', async () => {
