@@ -75,7 +75,7 @@ describe('restore (B9)', () => {
     expect(said).toMatch(/^Restored in the new epoch \w+: 4 entries of 1 site\.$/)
     expect(noted).toContain(
       'The backup lacks what the replaced store had taken away: 2 revocations of users, 1 revocation of a credential, 1 revocation of a token, ' +
-        '1 distrusted issuer, 2 compromised or retired keys of issuers, 1 deleted API key. --keep-revocations',
+        '1 distrusted issuer, 2 compromised or retired keys of issuers, 1 deleted API key. Whatever was revoked after the backup must be revoked again.',
     )
     const store = await open()
     const view = await viewOf(store, siteId)
