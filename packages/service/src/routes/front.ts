@@ -10,7 +10,7 @@ export function frontPage({ lines }: Pick<RouteRequest, 'lines'>): RouteAnswer {
   return page(
     'Start',
     html`<h1>This is a Countersign service</h1>
-<p>It issues and checks credentials for sites, and revokes them everywhere at once.</p>
+<p>It issues and checks credentials for sites, and revokes them everywhere they are accepted.</p>
 <h2>For people who sign in</h2>
 <ul>
 <li><a href="/wallet">Your wallet</a>: the credentials in this browser</li>
