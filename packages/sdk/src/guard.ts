@@ -145,7 +145,7 @@ export function createGuard(options: GuardOptions): Guard {
     client.start()
     first = new Promise<void>((resolve) => {
       const cancel = clock.after(FIRST_WAIT_MS, resolve)
-      ready().then(cancel, cancel).then(resolve)
+      waitUntilReady().then(cancel, cancel).then(resolve)
     }).then(() => {
       first = undefined
     })
@@ -154,6 +154,12 @@ export function createGuard(options: GuardOptions): Guard {
   const ready = async (options: ReadyOptions = {}): Promise<void> => {
     const { timeoutMs } = readReadyOptions(options)
     start()
+    // The guard's own timers keep no process alive. A caller that waits here wants the answer, so the process must not end before it.
+    const alive = setInterval(() => {}, TIMER_MS_MAX)
+    await waitUntilReady(timeoutMs).finally(() => clearInterval(alive))
+  }
+
+  const waitUntilReady = async (timeoutMs?: number): Promise<void> => {
     if (closing.signal.aborted) throw closing.signal.reason
     if (isFresh()) return
     let cancel = () => {}

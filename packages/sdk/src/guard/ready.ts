@@ -11,7 +11,7 @@ export class GuardNotReady extends Error {
   override readonly name = 'GuardNotReady'
   /** What stands in the way; undefined when nothing has failed yet. */
   readonly problem: ViewProblem | undefined
-  /** False for faults that only a change of configuration corrects: a wrong key, site, address, certificate or clock. */
+  /** False for faults that only an operator can correct: a wrong API key, site, address, certificate, clock or pin, or a log that does not continue. */
   readonly retryable: boolean
 
   constructor(siteId: string, timeoutMs: number, problem: ViewProblem | undefined) {
@@ -39,6 +39,11 @@ const LASTING_CODES: ReadonlySet<string> = new Set([
   'snapshot_unsigned',
   'heartbeat_unsigned',
   'clock_behind',
+  'feed_key_untrusted',
+  'feed_key_withdrawn',
+  'feed_keys_unreadable',
+  'fork',
+  'epoch_unlinked',
 ])
 /** Node, Bun and Deno name their TLS faults differently. */
 const LASTING_CAUSE = /certificate|self.signed|ERR_TLS|ENOTFOUND|name not known/i
