@@ -45,6 +45,7 @@ export function parseFeedKeyStatement(value: unknown): FeedKeyStatement | undefi
   if (typeof previous_compromised !== 'boolean' || !isSignature(signature)) return undefined
   const stated = { kid, public_key_multibase: public_key_multibase as string, next_sha256, previous_compromised, at, signature }
   if (previous_kid === null) return previous_signature === null ? { ...stated, previous_kid, previous_signature } : undefined
+  if (previous_kid === kid) return undefined
   return isKid(previous_kid) && isSignature(previous_signature) ? { ...stated, previous_kid, previous_signature } : undefined
 }
 

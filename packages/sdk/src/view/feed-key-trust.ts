@@ -34,6 +34,8 @@ interface TrustedKey {
   nextSha256: string | undefined
   /** Whether its own statement has been seen. A pinned key is trusted without. */
   isStated: boolean
+  /** Whether that statement was signed by a trusted previous key as well. Only such a statement is final. */
+  isLinked: boolean
   /** On the monotonic clock. */
   trustedUntilMs: number
 }
@@ -51,7 +53,8 @@ export function createFeedKeyTrust(pins: FeedKeyPins | undefined): FeedKeyTrust 
   for (const [kid, pin] of Object.entries(pins ?? {})) {
     const key = parseFeedKey(pin)
     const sha256 = typeof pin === 'string' ? PIN_SHA256.exec(pin)?.[1] : undefined
-    if (key !== undefined) keys.set(kid, { key, previousKid: undefined, nextSha256: undefined, isStated: false, trustedUntilMs: Infinity })
+    if (key !== undefined)
+      keys.set(kid, { key, previousKid: undefined, nextSha256: undefined, isStated: false, isLinked: false, trustedUntilMs: Infinity })
     else if (sha256 !== undefined) pinnedSha256.add(sha256)
     else throw new TypeError(WRONG_PIN)
   }
@@ -66,8 +69,11 @@ export function createFeedKeyTrust(pins: FeedKeyPins | undefined): FeedKeyTrust 
 
   const withdraw = (previous: TrustedKey, { at, previous_compromised }: FeedKeyStatement, now: Clocks) => {
     if (previous_compromised) {
-      for (let each: TrustedKey | undefined = previous; each !== undefined; each = keys.get(each.previousKid ?? ''))
+      const seen = new Set<TrustedKey>()
+      for (let each: TrustedKey | undefined = previous; each !== undefined && !seen.has(each); each = keys.get(each.previousKid ?? '')) {
+        seen.add(each)
         each.trustedUntilMs = Number.NEGATIVE_INFINITY
+      }
       return
     }
     const leftMs = (parseTime(at) ?? 0) + FEED_KEY_OVERLAP_MS - now.wallMs
@@ -75,25 +81,40 @@ export function createFeedKeyTrust(pins: FeedKeyPins | undefined): FeedKeyTrust 
     previous.trustedUntilMs = Math.min(previous.trustedUntilMs, untilMs)
   }
 
+  /** A key has one name: under a second one, a withdrawn key would be trusted again. */
+  const hasMaterial = (multikey: string): boolean => [...keys.values()].some(({ key }) => key.multikey === multikey)
+
   const take = async (statement: FeedKeyStatement, now: Clocks): Promise<void> => {
-    const { kid, previous_kid, next_sha256 } = statement
+    const { kid, public_key_multibase, previous_kid, next_sha256 } = statement
     const known = keys.get(kid)
-    if (known !== undefined && (known.isStated || known.key.multikey !== statement.public_key_multibase)) return
-    const previous = previous_kid === null ? undefined : keys.get(previous_kid)
+    if (known === undefined ? hasMaterial(public_key_multibase) : known.isLinked || known.key.multikey !== public_key_multibase) return
+    const previous = previous_kid === null || previous_kid === kid ? undefined : keys.get(previous_kid)
+    // What was said without a known previous key is heard once. With one, the statement is reliable and corrects it.
+    if (known?.isStated === true && previous === undefined) return
     const key = await checkFeedKeyStatement(statement, previous?.key)
     if (key === undefined) return
     const sha256 = await feedKeySha256(key)
     if (known === undefined && !mayAdd(sha256, previous)) return
-    // A key has one successor, ever: whoever steals it later cannot name another.
+    // A key has one successor, ever: an attacker who steals it later cannot name another.
     if (previous?.nextSha256 !== undefined && previous.nextSha256 !== sha256) return
-    // With nothing but its own signature, the statement of a key could come from a thief of that key. Pins for the next key say more.
-    const isReliable = previous !== undefined || pinCount <= 1
-    const trusted = known ?? { key, previousKid: undefined, nextSha256: undefined, isStated: true, trustedUntilMs: Infinity }
-    trusted.isStated = true
-    trusted.nextSha256 ??= isReliable ? next_sha256 : undefined
+    const trusted = known ?? {
+      key,
+      previousKid: undefined,
+      nextSha256: undefined,
+      isStated: true,
+      isLinked: false,
+      trustedUntilMs: Infinity,
+    }
     keys.set(kid, trusted)
-    if (previous === undefined) return
+    trusted.isStated = true
+    if (previous === undefined) {
+      // With nothing but its own signature, the statement of a key could come from a thief of that key. Pins for the next key say more.
+      if (pinCount <= 1) trusted.nextSha256 ??= next_sha256
+      return
+    }
+    trusted.isLinked = true
     trusted.previousKid = previous_kid ?? undefined
+    trusted.nextSha256 = next_sha256
     previous.nextSha256 = sha256
     withdraw(previous, statement, now)
   }

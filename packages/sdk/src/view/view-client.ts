@@ -70,6 +70,8 @@ export interface ViewClientOptions {
 }
 
 const RETRY_MS_DEFAULT = 1_000
+/** Whatever a feed asks for, a lost connection is not retried in a tight loop. */
+const RETRY_MS_MIN = 200
 /** Whoever waits longer than this between two tries is too late when the service is back. */
 const BACKOFF_MS_MAX = 5_000
 const RETRY_AFTER_MS_MAX = 60_000
@@ -221,7 +223,7 @@ class FeedFollower implements ViewClient {
         await this.#take(event, signal)
         if (signal.aborted) return
       }
-      if (reader.retryMs !== undefined) this.#retryMs = Math.min(reader.retryMs, REFUSED_MS)
+      if (reader.retryMs !== undefined) this.#retryMs = Math.min(Math.max(reader.retryMs, RETRY_MS_MIN), BACKOFF_MS_MAX)
       this.#settle()
       // A node that has lost its store is not silent, but it proves nothing. Another one may.
       if (this.#clock.read().monotonicMs - this.#provenMs > UNPROVEN_MS_MAX) throw this.#unproven()
