@@ -23,6 +23,20 @@ const guardAt = (baseUrl: string) => {
 }
 
 describe('a guard that cannot begin', () => {
+  test('prints nothing that a relay could forge log lines with', async () => {
+    const body = JSON.stringify({ code: 'x\n[31mfake', detail: `one\r\ntwo \u001b[31mred ${'y'.repeat(1000)}` })
+    const server = createServer((_request, response) => response.writeHead(403, { 'content-type': 'application/problem+json' }).end(body))
+    const { origin, close } = await listening(server)
+    await guardAt(origin)
+      .ready({ timeoutMs: 300 })
+      .catch(() => undefined)
+    const { code, detail } = guard?.state().problem ?? { code: '', detail: '' }
+    expect(code).toBe('http_403')
+    expect(detail).not.toMatch(/[\r\n\u001b]/)
+    expect(detail.length).toBeLessThan(500)
+    await close()
+  })
+
   test('names the address and the innermost cause', async () => {
     const origin = await closedOrigin()
     const failed = guardAt(origin).ready({ timeoutMs: 1_500 })

@@ -209,6 +209,9 @@ function faultOf(error: unknown, owner: AbortSignal, url: string): unknown {
   return new ServiceFault('unreachable', `${address} could not be reached: ${describeCause(error)}`, 0, undefined, error)
 }
 
+const CODE = /^[a-z0-9_]{1,64}$/
+const DETAIL_CHARS_MAX = 300
+
 async function refusalOf(response: Response, url: string): Promise<ServiceFault> {
   const { status } = response
   const wait = response.headers.get('retry-after')
@@ -219,8 +222,12 @@ async function refusalOf(response: Response, url: string): Promise<ServiceFault>
   } catch {
     // Not of this service: a proxy's own page, for example.
   }
-  const code = typeof said.code === 'string' ? said.code : `http_${status}`
-  const detail = typeof said.detail === 'string' ? said.detail : `the answer has status ${status} and is not of this service; check baseUrl`
+  // Both reach the log of the application, and anything on the way may have written them.
+  const code = typeof said.code === 'string' && CODE.test(said.code) ? said.code : `http_${status}`
+  const detail =
+    typeof said.detail === 'string'
+      ? said.detail.replaceAll(/\p{C}/gu, ' ').slice(0, DETAIL_CHARS_MAX)
+      : `the answer has status ${status} and is not of this service; check baseUrl`
   return new ServiceFault(
     code,
     `${detail} (${describeAddress(url)})`,
