@@ -47,7 +47,7 @@ describe('openServiceKeys', () => {
     await open(store)
     for (const sealed of store.all.values()) {
       const bytes = Buffer.from(sealed.split('.')[2] ?? '', 'base64url').toString('latin1')
-      expect(sealed + bytes).not.toMatch(/"d"|kty|jwk/)
+      expect(sealed + bytes).not.toMatch(/"d":|"kty"|"jwk"/)
     }
   })
 
