@@ -178,6 +178,8 @@ async function lateAcceptances({ bounds, skews, steps }: Run, state: State): Pro
       const instants = stated.filter((each) => each.user === user && each.atMs <= clock.nowMs)
       if (instants.length === 0) continue
       for (const [i, guard] of guards.entries()) {
+        // It rejects everything. One that has just started would wait for its first data, on a clock that stands still here.
+        if (!guard.state().ready) continue
         const asked = {
           method: 'GET',
           url: `https://${site.siteId}/`,
