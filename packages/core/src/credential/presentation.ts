@@ -38,9 +38,11 @@ function isJson(text: string): boolean {
   return text.trimStart().startsWith('{')
 }
 
-/** What a caller probably did who sends this as a bearer token: recognised by its first characters, so that the answer can say what to correct. */
+/**
+ * What a caller probably did who sends this as a bearer token: a credential is recognised by its first characters. Every other token that is
+ * none gets the same answer, whatever its prefix (A132).
+ */
 export function findBearerMistake(token: string): string | undefined {
-  if (token.startsWith('svc_sk_')) return 'this is an API key, not a bearer token; send it in X-API-Key'
   // base64url of `{"`.
   return token.startsWith('eyJ') ? 'this is not a bearer token; send a credential in X-Service-Credential' : undefined
 }
