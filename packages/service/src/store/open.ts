@@ -28,7 +28,7 @@ export function openStore(config: Config['store'], options: OpenStoreOptions): P
     const name = `${row.table} ${row.key}`
     if (!logged.has(name) && logged.size < LOGGED_MAX) {
       logged.add(name)
-      log.error(row, 'a row of the store has a missing or wrong MAC: somebody else writes to the store; the row is not used')
+      log.error(row, 'a row of the store has a missing or wrong MAC: another program has written to the store; the row is ignored')
     }
     options.onForged?.(row)
   }

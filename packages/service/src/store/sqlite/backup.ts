@@ -14,7 +14,7 @@ import { readReplaced } from './replaced-store.ts'
 import { LIVE } from './sqlite-store.ts'
 import { keepTakenAway } from './taken-away.ts'
 
-/** In the place of `LIVE`: whoever opens such a file, even one that was copied into place by hand, begins a new epoch. */
+/** In the place of `LIVE`: such a file is not served. Only `restore` and `new-epoch` begin a new epoch from it. */
 export const COPY = 'copy'
 
 export interface Backup {
