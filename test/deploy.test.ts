@@ -26,10 +26,23 @@ test('every setting that a file of deploy/ names is one', () => {
 test('what the Dockerfile and the unit start is what a build makes', () => {
   const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> }
   expect(scripts).toHaveProperty('build')
-  for (const file of ['deploy/Dockerfile', 'deploy/countersign.service']) expect(read(file)).toContain('packages/service/dist/main.js')
-  expect(existsSync(join(root, 'packages/service/src/main.ts'))).toBe(true)
-  for (const [, workspace] of read('deploy/Dockerfile').matchAll(/--workspace (\S+)/g)) {
-    expect(existsSync(join(root, String(workspace), 'package.json'))).toBe(true)
+  for (const file of ['deploy/Dockerfile', 'deploy/countersign.service', 'docs/operating.md', 'docs/guides/deployment.md']) {
+    const programs = [...read(file).matchAll(/packages\/\S+\/dist\/main\.js/g)].map(([program]) => program)
+    expect(new Set(programs), file).toEqual(new Set(['packages/cli/dist/main.js']))
+  }
+  expect(existsSync(join(root, 'packages/cli/src/main.ts'))).toBe(true)
+})
+
+test('the Dockerfile and the guide install the command and every package of ours that it depends on', () => {
+  const manifest = (name: string) =>
+    JSON.parse(read(`packages/${name}/package.json`)) as { readonly dependencies?: Readonly<Record<string, string>> }
+  const own = (name: string): readonly string[] => {
+    const needed = Object.keys(manifest(name).dependencies ?? {}).filter((each) => each.startsWith('@countersign/'))
+    return [`packages/${name}`, ...needed.flatMap((each) => own(each.replace('@countersign/', '')))]
+  }
+  for (const file of ['deploy/Dockerfile', 'docs/guides/deployment.md']) {
+    const installed = [...read(file).matchAll(/--workspace ([\w/]+)/g)].map(([, workspace]) => workspace)
+    expect(new Set(installed), file).toEqual(new Set(own('cli')))
   }
 })
 

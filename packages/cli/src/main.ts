@@ -1,5 +1,9 @@
 #!/usr/bin/env node
-import { enableCompileCache } from 'node:module'
+import { requireNode } from './require-node.ts'
+
+requireNode()
+// Loaded only now: an older Node does not have it, and would report that instead of its version.
+const { enableCompileCache } = await import('node:module')
 
 // From its sources, type-stripping is most of a start; what was stripped is kept with the other things that tools keep of a clone.
 if (import.meta.url.endsWith('.ts')) enableCompileCache(`${import.meta.dirname}/../../../node_modules/.cache/countersign`)

@@ -297,8 +297,8 @@ const table = {
   },
   store_unavailable: {
     ...refusals.store_unavailable,
-    meaning: 'The store could not confirm the request, so it does not count as done.',
-    remedy: 'Try again after Retry-After seconds, with the same Idempotency-Key.',
+    meaning: 'The store did not confirm the request in time, so a change may or may not have taken effect.',
+    remedy: 'Send the same request again after Retry-After seconds, with the same Idempotency-Key.',
   },
   revocation_view_stale: {
     ...refusals.revocation_view_stale,
