@@ -22,6 +22,7 @@ async function metricsOfANode(): Promise<ReadonlyMap<string, ReadonlySet<string>
   meters.verdict('shop.example', 'bearer', 'allowed')
   meters.streamEnded('slow')
   meters.webhookAttempt('delivered')
+  meters.rowForged('tokens')
   const found = new Map<string, Set<string>>()
   for (const [, name = '', labels = ''] of (await meters.text()).matchAll(/^(countersign_\w+)(?:\{(.*)\})? /gm)) {
     const known = found.get(name) ?? found.set(name, new Set()).get(name)
@@ -29,6 +30,13 @@ async function metricsOfANode(): Promise<ReadonlyMap<string, ReadonlySet<string>
   }
   return found
 }
+
+test('every metric of a node is known here', async () => {
+  const text = await createMeters().text()
+  const names = [...text.matchAll(/^# TYPE (countersign_\w+) counter$/gm)].map(([, name = '']) => name)
+  expect(names).toContain('countersign_requests_total')
+  expect([...(await metricsOfANode()).keys()]).toEqual(expect.arrayContaining(names))
+})
 
 /** Put there by Prometheus, or by the node exporter. */
 const OF_OTHERS = ['up', 'node_filesystem_avail_bytes', 'node_filesystem_size_bytes']
