@@ -96,7 +96,7 @@ export function createApp(
   const exit = createExit({ baseUrl: config.baseUrl, version: SERVICE_VERSION, onFault: accessLog.fault })
   const refusals = createKeyRefusals(deps.store, log)
   const admission = createAdmission(config.overload, measured)
-  const walk = createWalk({ deps, refusals, paces, admission })
+  const walk = createWalk({ deps, refusals, paces, admission, monotonicMs })
   const clientAddress = createClientAddress(config.trustedProxies)
   const isBehindProxy = config.trustedProxies.length > 0
   const incomingOf = (raw: IncomingMessage) => {

@@ -36,8 +36,7 @@ export function authenticate(incoming: Incoming, endpoint: MountedEndpoint, gate
   }
   const { auth, rateLimit } = endpoint
   const secret = TAKES_KEY.has(auth) ? lines('x-api-key')?.[0] : undefined
-  const presenter = presenterOf(incoming, endpoint)
-  if (presenter !== undefined) gates.paces.check('failed_presentation', presenter, startedMs)
+  requirePace(incoming, endpoint, gates.paces, startedMs)
   if (rateLimit === 'sign_in_start') gates.paces.spend('sign_in_start', address, startedMs)
   if (secret === undefined) {
     if (rateLimit === 'caller') gates.paces.spend('keyless', address, startedMs)
@@ -84,6 +83,12 @@ export function presenterOf({ address, raw }: Incoming, { rateLimit, auth }: Mou
   if (rateLimit !== 'failed_presentation') return undefined
   const isProxys = auth === 'api_key_and_credential' && [address, `::ffff:${address}`].includes(raw.socket.remoteAddress ?? '')
   return isProxys ? undefined : address
+}
+
+/** Throws `rate_limited` when too many presentations of this presenter have failed. */
+export function requirePace(incoming: Incoming, endpoint: MountedEndpoint, paces: Paces, nowMs: number): void {
+  const presenter = presenterOf(incoming, endpoint)
+  if (presenter !== undefined) paces.check('failed_presentation', presenter, nowMs)
 }
 
 /** Throws unless the caller may call: first whether the site is its own, then whether the key has the permission. */

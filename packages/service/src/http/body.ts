@@ -3,6 +3,7 @@ import { type CredentialBody, parseCredentialBody } from '@countersign/core'
 import { limits, parseParameters } from '@countersign/core/contract'
 import { Problem } from '../problem.ts'
 import type { MountedEndpoint } from './exit.ts'
+import type { Incoming } from './incoming.ts'
 
 /** How a body is written; `none` when there is no body. */
 export type BodyForm = 'json' | 'form' | 'none'
@@ -47,17 +48,21 @@ export function hasLongBody({ complete, headers }: IncomingMessage): boolean {
   return !complete && (headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > limits.request_body_bytes_max)
 }
 
-/** All bytes of the body. Stops at the limit, whatever the headers have promised, and refuses with `request_too_large`. */
-export function readBody(raw: IncomingMessage, endpoint: MountedEndpoint): Promise<Uint8Array> {
+/**
+ * All bytes of the body. Stops at the limit, whatever the headers have promised, and refuses with `request_too_large`. Counts bytes and pieces
+ * in `incoming` as they arrive, so that a rejected body is counted too.
+ */
+export function readBody(incoming: Pick<Incoming, 'raw' | 'bodyBytes' | 'bodyPieces'>, endpoint: MountedEndpoint): Promise<Uint8Array> {
+  const { raw } = incoming
   return new Promise((resolve, reject) => {
     const chunks: Uint8Array[] = []
-    let bytes = 0
     const done = () => {
       raw.off('data', onData).off('end', onEnd).off('error', onCut).off('close', onCut)
     }
     const onData = (chunk: Uint8Array) => {
-      bytes += chunk.length
-      if (bytes <= endpoint.bodyBytesMax) {
+      incoming.bodyBytes += chunk.length
+      incoming.bodyPieces++
+      if (incoming.bodyBytes <= endpoint.bodyBytesMax) {
         chunks.push(chunk)
         return
       }
@@ -67,7 +72,7 @@ export function readBody(raw: IncomingMessage, endpoint: MountedEndpoint): Promi
     }
     const onEnd = () => {
       done()
-      resolve(chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks, bytes))
+      resolve(chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks, incoming.bodyBytes))
     }
     const onCut = () => {
       done()

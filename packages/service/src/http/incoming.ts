@@ -20,8 +20,10 @@ export class Incoming {
   readonly lines: (name: string) => readonly string[] | undefined
   /** When it came, on a clock that never runs back and says nothing of the time of day. */
   readonly startedMs: number
-  /** Of the body, once it has arrived. */
+  /** What has arrived of the body. */
   bodyBytes = 0
+  /** In how many pieces it arrived: packets, or chunks of the transfer coding. */
+  bodyPieces = 0
   /** Once that is known. */
   caller: Caller | undefined = undefined
 
