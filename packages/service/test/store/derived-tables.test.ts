@@ -1,48 +1,12 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import Database from 'better-sqlite3'
-import postgres from 'postgres'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import type { Config } from '../../src/config.ts'
+import { expect, it } from 'vitest'
 import { auditStore } from '../../src/store/maintenance.ts'
-import { openStore } from '../../src/store/open.ts'
-import { act, credentialId, MASTER_KEY, NOW, newIssuer, newSite, newToken, ppid, quietLog, seen } from './fixtures.ts'
-import { type PostgresServer, startPostgres } from './postgres-server.ts'
+import { act, credentialId, MASTER_KEY, NOW, newIssuer, newSite, newToken, ppid, seen } from './fixtures.ts'
+import { forEachStoreWriter, openPlace } from './store-writer.ts'
 
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
-
-const directory = mkdtempSync(join(tmpdir(), 'countersign-derived-'))
-let server: PostgresServer
-beforeAll(async () => {
-  server = await startPostgres()
-})
-afterAll(async () => {
-  await server?.stop()
-  rmSync(directory, { recursive: true })
-})
-
-async function write(place: Config['store'], statement: string): Promise<void> {
-  if (place.kind === 'sqlite') {
-    const db = new Database(place.file)
-    db.exec(statement)
-    db.close()
-  } else {
-    const sql = postgres(place.url, { max: 1, onnotice: () => {} })
-    await sql.unsafe(statement)
-    await sql.end()
-  }
-}
-
-const places: readonly [string, () => Promise<Config['store']>][] = [
-  ['SQLite', async () => ({ kind: 'sqlite', file: join(directory, 'store.db') })],
-  ['PostgreSQL', async () => ({ kind: 'postgres', url: await server.createDatabase() })],
-]
-
-describe.each(places)('tables made from the log on %s (A273, B14)', (_name, newPlace) => {
+forEachStoreWriter('tables made from the log (A273, B14)', (newWriter) => {
   it('are compared with it by the audit, row by row', async () => {
-    const place = await newPlace()
-    const store = await openStore(place, { masterKey: MASTER_KEY, log: quietLog, onFatal: () => {} })
+    const { place, sql } = await newWriter()
+    const store = await openPlace(place)
     const site = newSite()
     const { siteId } = site
     await store.createSite(site, act())
@@ -91,12 +55,12 @@ describe.each(places)('tables made from the log on %s (A273, B14)', (_name, newP
       ],
     ]
     for (const [spoil, mend, found] of spoils) {
-      await write(place, spoil)
+      await sql(spoil)
       expect(await audit()).toMatchObject({ ok: false, ...found })
-      await write(place, mend)
+      await sql(mend)
       expect(await audit()).toMatchObject({ ok: true })
     }
-    await write(place, `DELETE FROM users WHERE ppid = '${revoked}'`)
+    await sql(`DELETE FROM users WHERE ppid = '${revoked}'`)
     expect(await audit()).toMatchObject({ ok: false, fault: 'row_missing', row: { table: 'users', key: `${siteId} ${revoked}` } })
   })
 })

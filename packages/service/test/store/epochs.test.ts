@@ -1,49 +1,27 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import type { LogHead, SiteId } from '@countersign/core'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import type { Config } from '../../src/config.ts'
+import { describe, expect, it } from 'vitest'
 import { auditStore, backupStore, beginNewEpoch, restoreStore } from '../../src/store/maintenance.ts'
-import { openStore } from '../../src/store/open.ts'
 import type { Store } from '../../src/store/store.ts'
-import { act, MASTER_KEY, NOW, newSite, ppid, quietLog } from './fixtures.ts'
+import { act, MASTER_KEY, NOW, newSite, ppid } from './fixtures.ts'
 import { lastEntryOf } from './log-reading.ts'
-import { type PostgresServer, startPostgres } from './postgres-server.ts'
+import { forEachStoreWriter, newFile, openPlace } from './store-writer.ts'
 
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 120_000 })
-
-const directory = mkdtempSync(join(tmpdir(), 'countersign-epoch-links-'))
-let server: PostgresServer
-beforeAll(async () => {
-  server = await startPostgres()
-})
-afterAll(async () => {
-  await server?.stop()
-  rmSync(directory, { recursive: true })
-})
-
-const open = (config: Config['store']) => openStore(config, { masterKey: MASTER_KEY, log: quietLog, onFatal: () => {} })
 const revoke = (store: Store, siteId: SiteId) => store.revokeUser({ siteId, ppid: ppid(), reason: undefined }, act())
 async function headOf(store: Store, siteId: SiteId) {
   const { epoch, seq, hash } = await lastEntryOf(store, siteId)
   return { epoch, seq, hash }
 }
 
-const places: readonly [string, () => Promise<Config['store']>][] = [
-  ['SQLite', async () => ({ kind: 'sqlite', file: join(directory, 'store', 'store.db') })],
-  ['PostgreSQL', async () => ({ kind: 'postgres', url: await server.createDatabase() })],
-]
-
-describe.each(places)('links between epochs on %s', (_name, place) => {
+forEachStoreWriter('links between epochs', (newWriter) => {
   it('name the head that each epoch continues, oldest first, the newest of them when there are many', async () => {
-    const config = await place()
+    const { place: config } = await newWriter()
     const { siteId } = newSite()
     const { siteId: later } = newSite()
     const heads: LogHead[] = []
     const begun = []
     for (let turn = 0; turn < 3; turn++) {
-      const store = await open(config)
+      const store = await openPlace(config)
       if (turn === 0) {
         await store.createSite(newSite({ siteId }), act())
         expect(await store.epochLinks(siteId, 16)).toEqual([])
@@ -54,7 +32,7 @@ describe.each(places)('links between epochs on %s', (_name, place) => {
       // Clocks may run backwards; the order must not depend on them.
       begun.push({ ...(await beginNewEpoch(config, MASTER_KEY, NOW - turn * 1000)), atMs: NOW - turn * 1000 })
     }
-    const store = await open(config)
+    const store = await openPlace(config)
     await store.createSite(newSite({ siteId: later }), act())
     const expected = begun.map(({ epoch, atMs }, i) => ({ epoch, previous: heads[i], atMs }))
     expect(expected[1]?.previous?.epoch).toBe(expected[0]?.epoch)
@@ -65,17 +43,17 @@ describe.each(places)('links between epochs on %s', (_name, place) => {
   })
 })
 
-describe.each(places)('a reinstatement on %s', (_name, place) => {
+forEachStoreWriter('a reinstatement', (newWriter) => {
   it('is appended once in an epoch that has a predecessor, even if this log does not know the user as revoked', async () => {
-    const config = await place()
+    const { place: config } = await newWriter()
     const { siteId } = newSite()
     const user = { siteId, ppid: ppid(), reason: undefined }
-    const before = await open(config)
+    const before = await openPlace(config)
     await before.createSite(newSite({ siteId }), act())
     expect(await before.reinstateUser(user, act())).toMatchObject({ alreadyActive: true, seq: 1 })
     await before.close()
     await beginNewEpoch(config, MASTER_KEY, NOW)
-    const store = await open(config)
+    const store = await openPlace(config)
     expect(await store.reinstateUser(user, act())).toMatchObject({ alreadyActive: false, seq: 2 })
     expect(await lastEntryOf(store, siteId)).toMatchObject({ kind: 'user.reinstated', body: { ppid: user.ppid } })
     // Repeating it must not move the moment up to which credentials are invalid.
@@ -86,7 +64,7 @@ describe.each(places)('a reinstatement on %s', (_name, place) => {
     expect(await auditStore(config, MASTER_KEY)).toMatchObject({ ok: true })
     // Reinstated in a former epoch: once more, because it may have been revoked in what was lost.
     await beginNewEpoch(config, MASTER_KEY, NOW)
-    const third = await open(config)
+    const third = await openPlace(config)
     expect(await third.reinstateUser(user, act(NOW + 8000))).toMatchObject({ alreadyActive: false, seq: 5 })
     expect(await third.reinstateUser(user, act(NOW + 9000))).toMatchObject({ alreadyActive: true, seq: 5 })
     await third.close()
@@ -95,10 +73,10 @@ describe.each(places)('a reinstatement on %s', (_name, place) => {
 
 describe('links between epochs after a restore', () => {
   it('lead from the epoch of the replaced store, also when the backup is from an earlier one', async () => {
-    const config = { kind: 'sqlite', file: join(directory, 'twice', 'store.db') } as const
+    const config = { kind: 'sqlite', file: newFile() } as const
     const { siteId } = newSite()
-    const copy = join(directory, 'twice.db')
-    const first = await open(config)
+    const copy = join(dirname(config.file), 'copy.db')
+    const first = await openPlace(config)
     await first.createSite(newSite({ siteId }), act())
     await revoke(first, siteId)
     await backupStore(config, copy, MASTER_KEY)
@@ -106,11 +84,11 @@ describe('links between epochs after a restore', () => {
     const old = await headOf(first, siteId)
     await first.close()
     const { epoch: second } = await beginNewEpoch(config, MASTER_KEY, NOW)
-    const between = await open(config)
+    const between = await openPlace(config)
     const common = (await between.siteEntriesAfter(siteId, 1, 1))[0]
     await between.close()
     const { epoch } = await restoreStore(config, copy, { masterKey: MASTER_KEY, nowMs: NOW + 1 })
-    const restored = await open(config)
+    const restored = await openPlace(config)
     expect(await restored.epochLinks(siteId, 16)).toEqual([
       { epoch: second, previous: old, atMs: NOW },
       { epoch, previous: { epoch: second, seq: 2, hash: common?.hash }, atMs: NOW + 1 },
@@ -119,18 +97,18 @@ describe('links between epochs after a restore', () => {
   })
 
   it('name the head of the backup, not the later one of the store that was replaced', async () => {
-    const config = { kind: 'sqlite', file: join(directory, 'restored', 'store.db') } as const
+    const config = { kind: 'sqlite', file: newFile() } as const
     const { siteId } = newSite()
-    const store = await open(config)
+    const store = await openPlace(config)
     await store.createSite(newSite({ siteId }), act())
     await revoke(store, siteId)
     const previous = await headOf(store, siteId)
-    const copy = join(directory, 'copy.db')
+    const copy = join(dirname(config.file), 'copy.db')
     await backupStore(config, copy, MASTER_KEY)
     await revoke(store, siteId)
     await store.close()
     const { epoch } = await restoreStore(config, copy, { masterKey: MASTER_KEY, nowMs: NOW })
-    const restored = await open(config)
+    const restored = await openPlace(config)
     expect(await restored.epochLinks(siteId, 16)).toEqual([{ epoch, previous, atMs: NOW }])
     await restored.close()
   })

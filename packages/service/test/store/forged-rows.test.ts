@@ -1,123 +1,19 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { type Entry, type EntryBodies, type EntryKind, GENESIS_HASH, type LogHead, type SiteId, sealEntry } from '@countersign/core'
-import Database from 'better-sqlite3'
-import postgres from 'postgres'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { expect, it } from 'vitest'
 import { createApiKey } from '../../src/actions/api-keys.ts'
-import { runCommand } from '../../src/commands/run-command.ts'
-import { type Config, readConfig } from '../../src/config.ts'
 import { createRowMacs } from '../../src/keys/row-macs.ts'
 import { createSealer } from '../../src/keys/seal.ts'
 import { createSecretText } from '../../src/keys/secret-text.ts'
-import { createLogger } from '../../src/logger.ts'
-import { openService, type Service } from '../../src/service.ts'
+import type { Service } from '../../src/service.ts'
 import { EMPTY_DIGEST, nextDigest } from '../../src/store/log-digest.ts'
 import { type MacTable, type MacTableName, macTables } from '../../src/store/mac-tables.ts'
-import type { Row, SqlValue } from '../../src/store/program.ts'
-import { RowForged, type Store } from '../../src/store/store.ts'
-import { act, credentialId, MASTER_KEY, MASTER_KEY_HEX, NOW, newIssuer, newKey, newSite, newToken, ppid, seen, sha256 } from './fixtures.ts'
-import { type PostgresServer, startPostgres } from './postgres-server.ts'
-
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
-
-const directory = mkdtempSync(join(tmpdir(), 'countersign-forged-'))
-let server: PostgresServer
-beforeAll(async () => {
-  server = await startPostgres()
-})
-afterAll(async () => {
-  await server?.stop()
-  rmSync(directory, { recursive: true })
-})
+import type { SqlValue } from '../../src/store/program.ts'
+import { RowForged } from '../../src/store/store.ts'
+import { act, credentialId, MASTER_KEY, NOW, newIssuer, newKey, newSite, newToken, ppid, seen, sha256 } from './fixtures.ts'
+import { audit, forEachStoreWriter, openNode, type StoreWriter, withNode } from './store-writer.ts'
 
 const SEALED = createSealer(MASTER_KEY).seal('test', 'x')
-
-/** Whoever can write to the store, and has nothing else. */
-interface StoreWriter {
-  readonly place: Config['store']
-  sql(statement: string, ...values: SqlValue[]): Promise<readonly Row[]>
-}
-
-let made = 0
-const kinds: readonly [string, () => Promise<StoreWriter>][] = [
-  [
-    'SQLite',
-    async () => {
-      const file = join(directory, `store-${++made}.db`)
-      return {
-        place: { kind: 'sqlite', file },
-        async sql(statement, ...values) {
-          const db = new Database(file)
-          try {
-            const prepared = db.prepare(statement)
-            const bound = Object.fromEntries(values.map((value, i) => [i + 1, value]))
-            if (prepared.reader) return prepared.all(bound) as Row[]
-            prepared.run(bound)
-            return []
-          } finally {
-            db.close()
-          }
-        },
-      }
-    },
-  ],
-  [
-    'PostgreSQL',
-    async () => {
-      const url = await server.createDatabase()
-      return {
-        place: { kind: 'postgres', url },
-        async sql(statement, ...values) {
-          const sql = postgres(url, { max: 1, types: { bigint: { to: 20, from: [20], parse: Number, serialize: String } } })
-          try {
-            return (await sql.unsafe(statement, values as never[])) as unknown as Row[]
-          } finally {
-            await sql.end()
-          }
-        },
-      }
-    },
-  ],
-]
-
-async function openNode({ place }: StoreWriter): Promise<{ service: Service; store: Store; logged: string[]; close(): Promise<void> }> {
-  const env = { COUNTERSIGN_BASE_URL: 'http://127.0.0.1', COUNTERSIGN_MASTER_KEY: MASTER_KEY_HEX, COUNTERSIGN_PORT: '0' }
-  const config = { ...readConfig('production', { argv: [], env }), metricsPort: undefined, headFile: undefined, store: place }
-  const logged: string[] = []
-  const log = createLogger('info', { write: (line: string) => void logged.push(line) })
-  const service = await openService(config, {
-    log,
-    onFatal: (fault) => {
-      throw fault
-    },
-  })
-  return { service, store: service.deps.store, logged, close: () => service.close() }
-}
-
-async function withNode<T>(writer: StoreWriter, work: (store: Store, service: Service, logged: string[]) => Promise<T>): Promise<T> {
-  const { service, store, logged, close } = await openNode(writer)
-  try {
-    return await work(store, service, logged)
-  } finally {
-    await close()
-  }
-}
-
-async function audit({ place }: StoreWriter): Promise<{ code: number; said: string }> {
-  const env = {
-    COUNTERSIGN_MASTER_KEY: MASTER_KEY_HEX,
-    ...(place.kind === 'postgres' && { COUNTERSIGN_DATABASE_URL: place.url }),
-  }
-  let said = ''
-  const say = (text: string) => {
-    said += `${text}\n`
-  }
-  const words = place.kind === 'sqlite' ? [place.file] : []
-  return { code: await runCommand(['audit-log', ...words], { env, say, note: say }), said }
-}
 
 /** The control arm: with the MAC key, which nobody has without the master key, the same attack succeeds. */
 async function writeMacs({ sql }: StoreWriter, tables: readonly MacTableName[]): Promise<void> {
@@ -166,7 +62,7 @@ async function rewriteLog({ sql }: StoreWriter, siteId: SiteId, issuer: EntryBod
   await sql('DELETE FROM credential_revocations')
 }
 
-describe.each(kinds)('a store writer on %s', (_name, newWriter) => {
+forEachStoreWriter('a store writer', (newWriter) => {
   /** A site with a revoked user and a revoked credential. */
   async function revokedSite(writer: StoreWriter) {
     const { siteId } = newSite()

@@ -1,40 +1,17 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import type { Config } from '../../src/config.ts'
+import { expect, it } from 'vitest'
 import { beginNewEpoch } from '../../src/store/maintenance.ts'
-import { openStore } from '../../src/store/open.ts'
 import type { Store } from '../../src/store/store.ts'
-import { act, MASTER_KEY, NOW, newSite, ppid, quietLog } from './fixtures.ts'
-import { type PostgresServer, startPostgres } from './postgres-server.ts'
+import { act, MASTER_KEY, NOW, newSite, ppid } from './fixtures.ts'
+import { forEachStoreWriter, openPlace } from './store-writer.ts'
 
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 120_000 })
-
-const directory = mkdtempSync(join(tmpdir(), 'countersign-epochs-'))
-let server: PostgresServer
-beforeAll(async () => {
-  server = await startPostgres()
-})
-afterAll(async () => {
-  await server?.stop()
-  rmSync(directory, { recursive: true })
-})
-
-const open = (config: Config['store']) => openStore(config, { masterKey: MASTER_KEY, log: quietLog, onFatal: () => {} })
-const places: readonly [string, () => Promise<Config['store']>][] = [
-  ['SQLite', async () => ({ kind: 'sqlite', file: join(directory, 'store', 'store.db') })],
-  ['PostgreSQL', async () => ({ kind: 'postgres', url: await server.createDatabase() })],
-]
-
-describe.each(places)('webhooks in a new epoch on %s', (_name, place) => {
+forEachStoreWriter('webhooks in a new epoch', (newWriter) => {
   it('go on where they were: what waited keeps its id and its entry, what comes has those of the new epoch, and nothing comes twice', async () => {
-    const config = await place()
+    const { place: config } = await newWriter()
     const { siteId } = newSite()
     const webhookId = 'wh_1'
     const turn = { webhookId, owner: 'one', nowMs: NOW, leaseMs: 1000 }
     const revoke = (store: Store) => store.revokeUser({ siteId, ppid: ppid(), reason: undefined }, act())
-    const before = await open(config)
+    const before = await openPlace(config)
     await before.createSite(newSite({ siteId }), act())
     await before.createWebhook({ webhookId, siteId, url: 'https://hooks.example/', kinds: undefined, secretSealed: 's' }, 1, act())
     await revoke(before)
@@ -47,7 +24,7 @@ describe.each(places)('webhooks in a new epoch on %s', (_name, place) => {
 
     const { epoch } = await beginNewEpoch(config, MASTER_KEY, NOW)
     expect(epoch).not.toBe(sent?.epoch)
-    const after = await open(config)
+    const after = await openPlace(config)
     await revoke(after)
     const seen: unknown[] = []
     for (let due = await after.nextDelivery(turn); due !== undefined; ) {

@@ -1,0 +1,140 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import postgres from 'postgres'
+import { afterAll, describe, vi } from 'vitest'
+import { runCommand } from '../../src/commands/run-command.ts'
+import { type Config, readConfig } from '../../src/config.ts'
+import { createLogger } from '../../src/logger.ts'
+import { openService, type Service } from '../../src/service.ts'
+import { openStore } from '../../src/store/open.ts'
+import type { Row, SqlValue } from '../../src/store/program.ts'
+import type { Store } from '../../src/store/store.ts'
+import { MASTER_KEY, MASTER_KEY_HEX, quietLog } from './fixtures.ts'
+import { type PostgresServer, startPostgres } from './postgres-server.ts'
+
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
+
+/** An attacker who can write to the store, and has no key. */
+export interface StoreWriter {
+  readonly place: Config['store']
+  sql(statement: string, ...values: SqlValue[]): Promise<readonly Row[]>
+}
+
+const folder = mkdtempSync(join(tmpdir(), 'countersign-store-'))
+let server: Promise<PostgresServer> | undefined
+let made = 0
+afterAll(async () => {
+  await (await server)?.stop()
+  rmSync(folder, { recursive: true })
+})
+
+/** A new name in a folder that is removed after the tests of this file. */
+export function newFile(): string {
+  return join(folder, `${++made}`, 'store.db')
+}
+
+const kinds = [
+  ['SQLite', newSqlite],
+  ['PostgreSQL', newPostgres],
+] as const
+
+/** Runs the same tests on every kind of store. Each call of `newWriter` gives an empty store. */
+export function forEachStoreWriter(name: string, tests: (newWriter: () => Promise<StoreWriter>) => void): void {
+  describe.each(kinds)(`${name} on %s`, (_kind, newWriter) => tests(newWriter))
+}
+
+export async function newSqlite(): Promise<StoreWriter & { readonly place: { readonly kind: 'sqlite' } }> {
+  const file = newFile()
+  return {
+    place: { kind: 'sqlite', file },
+    async sql(statement, ...values) {
+      const db = new Database(file)
+      try {
+        const prepared = db.prepare(statement)
+        const bound = Object.fromEntries(values.map((value, i) => [i + 1, value]))
+        if (prepared.reader) return prepared.all(bound) as Row[]
+        prepared.run(bound)
+        return []
+      } finally {
+        db.close()
+      }
+    },
+  }
+}
+
+async function newPostgres(): Promise<StoreWriter> {
+  server ??= startPostgres()
+  const url = await (await server).createDatabase()
+  return {
+    place: { kind: 'postgres', url },
+    async sql(statement, ...values) {
+      const types = { bigint: { to: 20, from: [20], parse: Number, serialize: String } }
+      const sql = postgres(url, { max: 1, types, onnotice: () => {} })
+      try {
+        return (await sql.unsafe(statement, values as never[])) as unknown as Row[]
+      } finally {
+        await sql.end()
+      }
+    },
+  }
+}
+
+/** The store alone, without a node. */
+export function openPlace(place: Config['store']): Promise<Store> {
+  return openStore(place, { masterKey: MASTER_KEY, log: quietLog, onFatal: () => {} })
+}
+
+export async function withStore<T>({ place }: StoreWriter, work: (store: Store) => Promise<T>): Promise<T> {
+  const store = await openPlace(place)
+  try {
+    return await work(store)
+  } finally {
+    await store.close()
+  }
+}
+
+export interface OpenNode {
+  readonly service: Service
+  readonly store: Store
+  readonly logged: string[]
+  close(): Promise<void>
+}
+
+export async function openNode({ place }: StoreWriter): Promise<OpenNode> {
+  const env = { COUNTERSIGN_BASE_URL: 'http://127.0.0.1', COUNTERSIGN_MASTER_KEY: MASTER_KEY_HEX, COUNTERSIGN_PORT: '0' }
+  const config = { ...readConfig('production', { argv: [], env }), metricsPort: undefined, headFile: undefined, store: place }
+  const logged: string[] = []
+  const log = createLogger('info', { write: (line: string) => void logged.push(line) })
+  const service = await openService(config, {
+    log,
+    onFatal: (fault) => {
+      throw fault
+    },
+  })
+  return { service, store: service.deps.store, logged, close: () => service.close() }
+}
+
+export async function withNode<T>(writer: StoreWriter, work: (store: Store, service: Service, logged: string[]) => Promise<T>): Promise<T> {
+  const { service, store, logged, close } = await openNode(writer)
+  try {
+    return await work(store, service, logged)
+  } finally {
+    await close()
+  }
+}
+
+/** What `countersign audit-log` says. */
+export async function audit({ place }: StoreWriter): Promise<{ code: number; said: string }> {
+  const env = {
+    COUNTERSIGN_MASTER_KEY: MASTER_KEY_HEX,
+    ...(place.kind === 'postgres' && { COUNTERSIGN_DATABASE_URL: place.url }),
+  }
+  let said = ''
+  const say = (text: string) => {
+    said += `${text}\n`
+  }
+  const words = place.kind === 'sqlite' ? [place.file] : []
+  return { code: await runCommand(['audit-log', ...words], { env, say, note: say }), said }
+}
