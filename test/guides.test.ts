@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -38,6 +38,22 @@ function run(program: string): Promise<string> {
 test('the program of the guide for agents prints what it says', async () => {
   expect(await run(blocks('agents.md', 'js').join('\n'))).toBe(blocks('agents.md', 'text').join(''))
 }, 60_000)
+
+test('the guide to protecting a route explains every problem code of a guard', () => {
+  const guide = readFileSync(join(root, 'docs/guides/protect-a-route.md'), 'utf8')
+  const sources = globSync('packages/sdk/src/{view/*,guard/ready,guard}.ts', { cwd: root }).map((file) =>
+    readFileSync(join(root, file), 'utf8'),
+  )
+  const codes = sources.flatMap((text) => [
+    ...[...text.matchAll(/new (?:Log|Service)Fault\(\s*'(\w+)'/g)].map(([, code]) => code),
+    ...[...text.matchAll(/: ViewProblem = \{\s*code: '(\w+)'/g)].map(([, code]) => code),
+    ...[...text.matchAll(/^const LASTING_CODES.*?\]\)/gms)].flatMap(([list]) => list.match(/(?<=')\w+(?=')/g) ?? []),
+    ...[...text.matchAll(/(?:#problem = \{ |return \{\s*)code: '(\w+)'/g)].map(([, code]) => code),
+  ])
+  expect(codes.length).toBeGreaterThan(20)
+  // A guard that is closed reports nothing any more.
+  for (const code of new Set(codes)) if (code !== 'closed') expect(guide).toContain(`\`${code}\``)
+})
 
 test.each(['', ' testing'])(
   'the guide to protecting a route prints what it says (%s)',

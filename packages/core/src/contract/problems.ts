@@ -19,8 +19,9 @@ const table = {
   request_malformed: {
     status: 400,
     title: 'Malformed request',
-    meaning: 'The body is not strict JSON, or a parameter that stands once was sent twice.',
-    remedy: 'Send one well-formed JSON object, without duplicate members, and each parameter once.',
+    meaning:
+      'The request cannot be read: the body is not strict JSON or ended early, a form is not UTF-8, a parameter was sent twice, there are too many parameters, Host is missing, doubled or foreign, Transfer-Encoding is not chunked, or the request arrived too slowly.',
+    remedy: 'Send one complete HTTP/1.1 request with one well-formed JSON object, without duplicate members, and each parameter once.',
   },
   credential_malformed: {
     ...refusals.credential_malformed,
@@ -91,7 +92,7 @@ const table = {
   },
   credential_signature_invalid: {
     ...refusals.credential_signature_invalid,
-    meaning: 'The signature of the credential does not hold: it was changed after signing or signed with another key.',
+    meaning: 'The signature of the credential is invalid: the credential was changed after signing, or signed with another key.',
     remedy: 'Present the credential exactly as it was issued, or get a new one.',
   },
   credential_not_yet_valid: {
@@ -122,13 +123,14 @@ const table = {
   },
   proof_invalid: {
     ...refusals.proof_invalid,
-    meaning: 'The request signature is wrong, too old, made with another key, or does not cover what it must.',
-    remedy: 'Sign this very request anew, with the holder key and a correct clock, and cover all required components.',
+    meaning:
+      'The request signature is invalid, too old, from the future, made with another key or for another host, does not cover what it must, or Content-Digest does not match the body. A verifier that has just started answers this for up to three seconds.',
+    remedy: 'Sign this request again, with the holder key and a correct clock, and cover all required components.',
   },
   proof_replayed: {
     ...refusals.proof_replayed,
     meaning: 'A request signature with this nonce has already been accepted.',
-    remedy: 'Sign each request anew with a fresh nonce.',
+    remedy: 'Sign each request again with a new nonce.',
   },
   token_invalid: {
     ...refusals.token_invalid,
@@ -201,8 +203,8 @@ const table = {
   not_found: {
     status: 404,
     title: 'Not found',
-    meaning: 'There is no such site or other resource, or it is not one of the site of the API key.',
-    remedy: 'Check the site id and the other ids in the path, and that the API key belongs to that site.',
+    meaning: 'There is no such endpoint, page, site or other resource, or it does not belong to the site of the API key.',
+    remedy: 'Check the base URL, the path and the ids in it, and that the API key belongs to that site.',
   },
   method_not_allowed: {
     status: 405,
@@ -278,8 +280,9 @@ const table = {
   rate_limited: {
     status: 429,
     title: 'Too many requests',
-    meaning: 'The caller has used up its allowance of requests, streams or live tokens.',
-    remedy: 'Wait for Retry-After seconds, then go on more slowly.',
+    meaning:
+      'The caller has used up an allowance: requests, wrong keys, failed presentations, feed connections, verifier instances, snapshots at a time, live tokens, open sign-ins of the site, or deliveries to replay.',
+    remedy: 'Wait for Retry-After seconds, then send fewer requests.',
     retryable: true,
   },
   header_too_large: {
@@ -302,7 +305,7 @@ const table = {
   },
   revocation_view_stale: {
     ...refusals.revocation_view_stale,
-    meaning: 'The verifier does not know what has been revoked lately, so it lets nobody in.',
+    meaning: 'The verifier does not know what has been revoked lately, so it rejects every request.',
     remedy: 'Try again after Retry-After seconds.',
   },
   overloaded: {

@@ -20,13 +20,13 @@ export const refusals = {
   delegation_too_deep: { status: 400, title: 'Delegation too deep' },
   credential_missing: { status: 401, title: 'Credential missing', challenge: 'credential' },
   issuer_untrusted: { status: 401, title: 'Issuer not trusted', challenge: 'credential' },
-  credential_signature_invalid: { status: 401, title: 'Signature does not hold', challenge: 'credential' },
+  credential_signature_invalid: { status: 401, title: 'Signature invalid', challenge: 'credential' },
   credential_not_yet_valid: { status: 401, title: 'Credential not valid yet', challenge: 'credential' },
   credential_expired: { status: 401, title: 'Credential expired', challenge: 'credential' },
   credential_revoked: { status: 401, title: 'Credential revoked', challenge: 'credential' },
-  delegation_invalid: { status: 401, title: 'Delegation does not hold', challenge: 'credential' },
+  delegation_invalid: { status: 401, title: 'Delegation invalid', challenge: 'credential' },
   proof_required: { status: 401, title: 'Holder proof required', challenge: 'credential' },
-  proof_invalid: { status: 401, title: 'Holder proof does not hold', challenge: 'credential' },
+  proof_invalid: { status: 401, title: 'Holder proof invalid', challenge: 'credential' },
   proof_replayed: { status: 401, title: 'Holder proof used before', challenge: 'credential' },
   token_invalid: { status: 401, title: 'Token not accepted', challenge: 'bearer' },
   site_mismatch: { status: 403, title: 'Credential of another site' },
@@ -35,19 +35,19 @@ export const refusals = {
   request_too_large: { status: 413, title: 'Request too large' },
   header_too_large: { status: 431, title: 'Header too large' },
   store_unavailable: { status: 503, title: 'Store not available', retryable: true },
-  revocation_view_stale: { status: 503, title: 'Revocation knowledge too old', retryable: true },
+  revocation_view_stale: { status: 503, title: 'Revocation data too old', retryable: true },
   overloaded: { status: 503, title: 'Overloaded', retryable: true },
 } as const satisfies Readonly<Record<RefusalCode, Refusal>>
 
 const REALM = 'realm="countersign"'
 
-/** The `WWW-Authenticate` of a 401 to somebody who presented a credential, or should have. */
+/** The `WWW-Authenticate` of a 401 to a caller that presented a credential, or should have. */
 export function credentialChallenge(code: string): string {
   // RFC 9110 §11.6.1 lets one field list several challenges; a caller with nothing at all learns of both ways in.
   return code === 'credential_missing' ? `ServiceCredential ${REALM}, Bearer ${REALM}` : `ServiceCredential ${REALM}, error="${code}"`
 }
 
-/** The `WWW-Authenticate` of a 401 to somebody who presented a bearer token (RFC 6750 §3.1). */
+/** The `WWW-Authenticate` of a 401 to a caller that presented a bearer token (RFC 6750 §3.1). */
 export function bearerChallenge(): string {
   return `Bearer ${REALM}, error="invalid_token"`
 }

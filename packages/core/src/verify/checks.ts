@@ -89,7 +89,7 @@ function keyFault(c: Case): Deny | undefined {
   return undefined
 }
 
-const brokenSignature = deny('credential_signature_invalid', 'the signature of the credential does not hold')
+const brokenSignature = deny('credential_signature_invalid', 'the signature of the credential is invalid')
 
 function rootOf({ signed }: Case) {
   let root = signed

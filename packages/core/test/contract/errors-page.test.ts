@@ -22,7 +22,7 @@ const names: Record<number, string> = {
 
 const intro = `# Errors
 
-<!-- Made from packages/core/src/contract/problems.ts. A test keeps the two equal; its message says how to make this page anew. -->
+<!-- Made from packages/core/src/contract/problems.ts. A test keeps the two equal; its message says how to write this page again. -->
 
 Every refusal is \`application/problem+json\` (RFC 9457):
 
@@ -71,6 +71,7 @@ function challenges(): string {
 it('docs/errors.md says what the table says', async () => {
   const statuses = [...new Set(problemCodes.map((code) => problems[code].status))]
   const page = [intro, ...statuses.map(section), challenges()].join('\n')
-  const hint = 'docs/errors.md differs from the table; make it anew with: npx vitest run packages/core/test/contract/errors-page.test.ts -u'
+  const hint =
+    'docs/errors.md differs from the table; write it again with: npx vitest run packages/core/test/contract/errors-page.test.ts -u'
   await expect(page, hint).toMatchFileSnapshot('../../../../docs/errors.md')
 })

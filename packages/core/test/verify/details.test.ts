@@ -56,7 +56,7 @@ describe('the words of a denial', () => {
       'issuer_untrusted',
       'the key that signed this credential is compromised; get a new credential',
     ])
-    const broken: Words = ['credential_signature_invalid', 'the signature of the credential does not hold']
+    const broken: Words = ['credential_signature_invalid', 'the signature of the credential is invalid']
     expect(await words(edited(good, (c) => (c.note = 'x')))).toEqual(broken)
     expect(await words(edited(good, (c) => (c.proof.verificationMethod = stranger.method)))).toEqual(broken)
     expect(await words(edited(good, (c) => (c.proof.cryptosuite = 'ecdsa-jcs-2019')))).toEqual([
