@@ -25,6 +25,8 @@ interface SnapshotStream {
   readonly pieces: AsyncIterable<Uint8Array>
   /** Fires when the reader has lost its place to another: the connection must be cut. */
   readonly signal: AbortSignal
+  /** Gives the place back. To be called when the reader has gone or has everything, even if it took nothing. */
+  letGo(): void
 }
 
 /** Each holds a page of the log and what is being compressed of it. */
@@ -113,16 +115,12 @@ export function createSnapshots(
         const verifierId = verifier.verifierId ?? promise?.instanceId ?? ''
         await watcher.admit({ siteId, keyId, verifierId, isNamed: verifier.verifierId !== undefined, promise, isObserver }, 'snapshot')
         const taken = async function* () {
-          try {
-            for await (const piece of pieces) {
-              snapshot.takenAtMs = performance.now()
-              yield piece
-            }
-          } finally {
-            end(keyId, snapshot)
+          for await (const piece of pieces) {
+            snapshot.takenAtMs = performance.now()
+            yield piece
           }
         }
-        return { pieces: taken(), signal: snapshot.stop.signal }
+        return { pieces: taken(), signal: snapshot.stop.signal, letGo: () => end(keyId, snapshot) }
       } catch (fault) {
         end(keyId, snapshot)
         throw fault

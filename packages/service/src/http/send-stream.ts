@@ -21,11 +21,15 @@ export async function sendStream(
 ): Promise<void> {
   const isAsked = request.method !== 'HEAD'
   if (stream.kind === 'pieces') {
-    const gzip = acceptsGzip(request.headers['accept-encoding'])
-    headers.push('vary', 'accept-encoding', ...(gzip ? ['content-encoding', 'gzip'] : []))
-    response.writeHead(status, headers)
-    if (isAsked) await sendPieces(stream, gzip, response)
-    else response.end()
+    try {
+      const gzip = acceptsGzip(request.headers['accept-encoding'])
+      headers.push('vary', 'accept-encoding', ...(gzip ? ['content-encoding', 'gzip'] : []))
+      response.writeHead(status, headers)
+      if (isAsked) await sendPieces(stream, gzip, response)
+      else response.end()
+    } finally {
+      stream.letGo()
+    }
     return
   }
   const { socket } = response

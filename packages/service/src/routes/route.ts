@@ -58,11 +58,12 @@ export interface RouteAnswer {
 }
 
 /**
- * `pieces` are written at the pace of whoever reads them, compressed for those who take it; what they throw, and `signal`, cut the connection. A `connection`
+ * `pieces` are written at the pace of whoever reads them, compressed for those who take it; what they throw, and `signal`, cut the connection. `letGo`
+ * follows in every case, even when no piece was asked for: a generator that was never started runs no `finally`. A `connection`
  * is handed over, with nobody else listening to it, or, when nobody is there to be answered, let go: exactly one of the two.
  */
 export type AnswerStream =
-  | { readonly kind: 'pieces'; readonly pieces: AsyncIterable<Uint8Array>; readonly signal?: AbortSignal }
+  | { readonly kind: 'pieces'; readonly pieces: AsyncIterable<Uint8Array>; readonly signal?: AbortSignal; letGo(): void }
   | { readonly kind: 'connection'; take(connection: Socket): void; letGo(): void }
 
 /** One endpoint. Knows no web framework, and needs no socket to be tested. */

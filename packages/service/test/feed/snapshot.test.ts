@@ -115,6 +115,15 @@ onEachStore('the snapshot', (home) => {
     expect(asOf).toBeGreaterThan(Date.now() - 5000)
   })
 
+  it('gives its place back when only its headers were asked for', async () => {
+    const node = await home().node()
+    const site = await node.newSite()
+    const statuses: number[] = []
+    for (let i = 0; i < 33; i++) statuses.push((await node.call('HEAD', path(site.siteId), { key: site.key })).status)
+    expect(statuses).toEqual(Array(33).fill(200))
+    expect((await node.call('GET', path(site.siteId), { key: site.key })).status).toBe(200)
+  })
+
   it('is compressed for those who take it, and says the same', async () => {
     const node = await home().node()
     const site = await node.newSite()

@@ -6,6 +6,7 @@ import { sendStream } from '../../src/http/send-stream.ts'
 it('an answer in pieces is cut with a reset when its signal fires, whatever the reader has not taken (B12)', async () => {
   const stop = new AbortController()
   let isEnded = false
+  let isLetGo = false
   const pieces = (async function* () {
     try {
       for (;;) yield Buffer.alloc(65_536)
@@ -13,9 +14,12 @@ it('an answer in pieces is cut with a reset when its signal fires, whatever the 
       isEnded = true
     }
   })()
+  const letGo = () => {
+    isLetGo = true
+  }
   let sent: Promise<void> | undefined
   const server = createServer((request, response) => {
-    sent = sendStream({ status: 200, headers: [] }, { kind: 'pieces', pieces, signal: stop.signal }, request, response)
+    sent = sendStream({ status: 200, headers: [] }, { kind: 'pieces', pieces, signal: stop.signal, letGo }, request, response)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
@@ -30,7 +34,7 @@ it('an answer in pieces is cut with a reset when its signal fires, whatever the 
   stop.abort()
   // No fault on our side.
   await sent
-  expect(isEnded).toBe(true)
+  expect([isEnded, isLetGo]).toEqual([true, true])
   socket.resume()
   await expect.poll(() => code).toBe('ECONNRESET')
   server.close()

@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import type { IncomingMessage } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { gunzipSync } from 'node:zlib'
@@ -14,6 +16,8 @@ let letGo = 0
 /** How many pieces there are before the stream ends or fails. */
 let length = Infinity
 let fails = false
+/** What the route of the snapshot waits for. */
+let beforeAnswer: Promise<void> | undefined
 
 async function* pieces() {
   try {
@@ -29,7 +33,10 @@ async function* pieces() {
 }
 
 const routes = {
-  snapshot: async () => ({ status: 200, stream: { kind: 'pieces', pieces: pieces() } }),
+  snapshot: async () => {
+    await beforeAnswer
+    return { status: 200, stream: { kind: 'pieces', pieces: pieces(), letGo: () => void letGo++ } }
+  },
   feed: async () => ({
     status: 200,
     stream: {
@@ -72,6 +79,7 @@ function begin(changes: { length?: number; fails?: boolean } = {}): void {
   ended = 0
   letGo = 0
   handed = []
+  beforeAnswer = undefined
 }
 
 describe('an answer in pieces', () => {
@@ -98,7 +106,7 @@ describe('an answer in pieces', () => {
     await expect.poll(settled, { timeout: 20_000 }).toBe(true)
     expect(ended).toBe(0)
     socket.destroy()
-    await expect.poll(() => ended).toBe(1)
+    await expect.poll(() => [ended, letGo]).toEqual([1, 1])
   })
 
   test('is cut when it fails, without a word of why and without looking complete', async () => {
@@ -115,6 +123,21 @@ describe('an answer in pieces', () => {
     const text = (await ask(head('HEAD', 'snapshot', 'Connection: close')).closed).toString()
     expect(text).toMatch(/^HTTP\/1\.1 200/)
     expect(text).toMatch(/application\/x-ndjson/)
+    expect([pulled, letGo]).toEqual([0, 1])
+  })
+
+  test('is not begun for a connection that is gone, and its place is given back', async () => {
+    begin()
+    const { promise: isGone, resolve: leave } = Promise.withResolvers<void>()
+    beforeAnswer = isGone
+    const accepted = once(double.app.fastify.server, 'request') as Promise<[IncomingMessage]>
+    const { socket } = ask(head('GET', 'snapshot'))
+    const [request] = await accepted
+    const closed = once(request.socket, 'close')
+    socket.destroy()
+    await closed
+    leave()
+    await expect.poll(() => letGo).toBe(1)
     expect(pulled).toBe(0)
   })
 })
