@@ -111,7 +111,11 @@ export function authorize(
 }
 
 function anonymous(incoming: Incoming, auth: Auth): Caller {
-  if (WANTS_KEY.has(auth) || (auth === 'api_key_or_credential' && !hasCredential(incoming))) throw new Problem('api_key_missing')
+  if (WANTS_KEY.has(auth)) throw new Problem('api_key_missing')
+  // A bearer token does not stand for the credential it was exchanged for.
+  if (auth === 'api_key_or_credential' && !isSent(incoming, 'x-service-credential')) {
+    throw new Problem('api_key_missing', 'Send an API key of the site in X-API-Key, or the credential itself in X-Service-Credential.')
+  }
   return { kind: 'anonymous', address: incoming.address }
 }
 
@@ -121,7 +125,10 @@ function callerOf(key: ApiKey, address: string): Exclude<Caller, { kind: 'anonym
   return { kind: 'site', siteId, keyId, permissions, address }
 }
 
-function hasCredential({ lines }: Incoming): boolean {
-  const isSent = (name: string) => (lines(name)?.[0]?.trim() ?? '') !== ''
-  return isSent('x-service-credential') || isSent('authorization')
+function hasCredential(incoming: Incoming): boolean {
+  return isSent(incoming, 'x-service-credential') || isSent(incoming, 'authorization')
+}
+
+function isSent({ lines }: Incoming, name: string): boolean {
+  return (lines(name)?.[0]?.trim() ?? '') !== ''
 }

@@ -23,6 +23,8 @@ export interface RepeatableRequest {
   readonly endpoint: MountedEndpoint
   readonly caller: Caller
   readonly body: Uint8Array | undefined
+  /** Throws when what stands for an unknown caller cannot even be read: such a request must not cost a write. */
+  requireReadable(): void
   /** Throws unless this caller may be given the answer that the first request got. */
   requireSameCaller(): Promise<void>
 }
@@ -32,13 +34,14 @@ export interface RepeatableRequest {
  * the body is another one or the answer held a secret. Refusals are not kept; after one the key may be used again.
  */
 export async function answerOnce(
-  { incoming, endpoint, caller, body, requireSameCaller }: RepeatableRequest,
+  { incoming, endpoint, caller, body, requireReadable, requireSameCaller }: RepeatableRequest,
   deps: Pick<Deps, 'store' | 'keys' | 'clock' | 'views'>,
   answer: () => Promise<RouteAnswer>,
   patience: Patience = PATIENCE,
 ): Promise<RouteAnswer> {
   const text = endpoint.idempotency && incoming.lines(headerNames.idempotencyKey)?.[0]
   if (text === undefined) return answer()
+  requireReadable()
   const key: IdempotencyKey = {
     owner: ownerOf(incoming, caller),
     sha256: hash('sha256', text, 'hex'),

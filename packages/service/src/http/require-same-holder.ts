@@ -1,9 +1,17 @@
-import { consumeHolderProof, isDeny, parseDidKey, readCredentialHeader } from '@countersign/core'
+import { consumeHolderProof, isDeny, parseDidKey, readCredentialHeader, type SignedCredential } from '@countersign/core'
 import { headerNames } from '@countersign/core/contract'
 import { problemOf } from '../actions/guard.ts'
 import type { Deps } from '../deps.ts'
 import { Problem } from '../problem.ts'
 import type { RouteRequest } from '../routes/route.ts'
+
+/** Throws the Problem of a credential that cannot be read, in the header or in the body, when it stands for the caller. */
+export function requireReadableCredential(request: Pick<RouteRequest, 'caller' | 'lines' | 'presentation' | 'credentialBody'>): void {
+  if (request.caller.kind !== 'anonymous') return
+  const inBody = request.credentialBody?.credential
+  if (inBody !== undefined && isDeny(inBody)) throw problemOf(inBody)
+  if (request.lines(headerNames.credential) !== undefined) readShownCredential(request)
+}
 
 /**
  * Throws unless the caller may be given a kept answer. A caller with an API key has been authenticated already. A caller with a holder-bound credential
@@ -15,15 +23,19 @@ export async function requireSameHolder(
   { clock, nonces }: Pick<Deps, 'clock' | 'nonces'>,
 ): Promise<void> {
   if (request.caller.kind !== 'anonymous' || request.lines(headerNames.credential) === undefined) return
-  const presented = request.presentation()
-  const read = 'header' in presented ? readCredentialHeader(presented.header) : undefined
-  if (read === undefined) throw new Problem('credential_missing')
-  if (isDeny(read)) throw problemOf(read)
-  const { holderKey: holderDid } = read.credential
+  const { holderKey: holderDid } = readShownCredential(request).credential
   if (holderDid === undefined) return
   const holderKey = parseDidKey(holderDid)
   if (holderKey === undefined) throw new Problem('proof_invalid')
   const expected = { holderKey, holderDid, nowMs: clock.nowMs(), credentialHeaderSent: true }
   const proof = await consumeHolderProof(request.holderRequest, expected, nonces)
   if (isDeny(proof)) throw problemOf(proof)
+}
+
+function readShownCredential({ presentation }: Pick<RouteRequest, 'presentation'>): SignedCredential {
+  const presented = presentation()
+  if (!('header' in presented)) throw new Problem('credential_missing')
+  const read = readCredentialHeader(presented.header)
+  if (isDeny(read)) throw problemOf(read)
+  return read
 }

@@ -10,7 +10,7 @@ import { answerOnce } from './idempotency.ts'
 import { type Incoming, refuseUnfit } from './incoming.ts'
 import type { Admission } from './overload.ts'
 import { requireOwnPage } from './own-page.ts'
-import { requireSameHolder } from './require-same-holder.ts'
+import { requireReadableCredential, requireSameHolder } from './require-same-holder.ts'
 import { fit, type Origin, WalkRequest } from './walk-request.ts'
 
 export interface WalkGates extends Gatekeeping {
@@ -71,9 +71,10 @@ export function createWalk(gates: WalkGates): Walk {
         const isLate = performance.now() - knownAtMs > KEY_TRUSTED_MS
         return isLate ? confirmKey(caller, incoming, gates).then(() => route(request, deps)) : route(request, deps)
       }
+      const requireReadable = () => requireReadableCredential(request)
       const requireSameCaller = () => requireSameHolder(request, deps)
       const answer = endpoint.idempotency
-        ? answerOnce({ incoming, endpoint, caller, body: bytes, requireSameCaller }, deps, async () => answering())
+        ? answerOnce({ incoming, endpoint, caller, body: bytes, requireReadable, requireSameCaller }, deps, async () => answering())
         : answering()
       return whenKnown(answer, (made) => {
         request.parts()

@@ -19,7 +19,8 @@ function once(node: TestNode, id: EndpointId, answer: () => Promise<RouteAnswer>
   const endpoint = { ...endpoints[id], id } as unknown as MountedEndpoint
   const deps = { ...node.deps, keys } as unknown as Parameters<typeof answerOnce>[1]
   const caller = keyOf(node.home)
-  return answerOnce({ incoming, endpoint, caller, body: new Uint8Array(), requireSameCaller: async () => {} }, deps, answer)
+  const checks = { requireReadable: () => {}, requireSameCaller: async () => {} }
+  return answerOnce({ incoming, endpoint, caller, body: new Uint8Array(), ...checks }, deps, answer)
 }
 
 forEachSharedStore('an idempotency key', (open) => {

@@ -82,12 +82,13 @@ describe('an idempotency key', () => {
   test('belongs to one API key, one path and one caller', async () => {
     await send('a')
     await send('a', { headers: { 'x-api-key': double.key({ permissions: ['credentials:revoke'] }) } })
-    await send('a', { headers: { 'x-service-credential': 'abc' } })
-    await send('a', { headers: { 'x-service-credential': 'abd' } })
+    const [one, other] = [(await issued(await newParty())).header, (await issued(await newParty())).header]
+    await send('a', { headers: { 'x-service-credential': one } })
+    await send('a', { headers: { 'x-service-credential': other } })
     expect(work.done).toBe(4)
     // Whoever has not the credential does not get its answer, even from the same address.
     expect((await send('a', { headers: {} })).json.code).toBe('api_key_missing')
-    await send('a', { headers: { 'x-service-credential': 'abc' }, remoteAddress: '192.0.2.2' })
+    await send('a', { headers: { 'x-service-credential': one }, remoteAddress: '192.0.2.2' })
     expect(work.done).toBe(4)
   })
   test('makes the second wait for the first (A235)', async () => {
@@ -123,6 +124,36 @@ describe('an idempotency key', () => {
     await send('a', { path: '/api/auth/introspect', payload: { token: 'x' } })
     await send('a', { path: '/api/auth/introspect', payload: { token: 'x' } })
     expect(work.done).toBe(2)
+  })
+  describe('costs no write before the credential that stands for the caller can be read', () => {
+    const json = { 'content-type': 'application/json', 'idempotency-key': 'a' }
+    const revoking = { ppid: PPID, site_id: SITE }
+    const writesOf = async (path: string, headers: Record<string, string>, payload: object) => {
+      let writes = 0
+      const begins = createAppDouble({
+        routes: { ...routes, exchange_proof: () => Promise.reject(new Problem('issuer_untrusted')) } as Routes,
+        store: {
+          beginIdempotent: async () => {
+            writes++
+            return 'begun'
+          },
+        },
+      })
+      const { json: told } = await begins.call('POST', path, { headers: { ...json, ...headers }, payload })
+      await begins.app.close()
+      return [told.code, writes]
+    }
+    test.each([
+      ['a header that is none', '/api/wallet/revoke-user', { 'x-service-credential': 'abc' }, revoking, 'credential_malformed'],
+      ['a bearer token', '/api/wallet/revoke-user', { authorization: 'Bearer svc_at_x' }, revoking, 'api_key_missing'],
+      ['a body without one', '/api/auth/exchange-proof', {}, { credential: {} }, 'credential_malformed'],
+    ])('%s', async (_what, path, headers, payload, code) => {
+      expect(await writesOf(path, headers as Record<string, string>, payload)).toEqual([code, 0])
+    })
+    test('control: one that can be read', async () => {
+      const { header } = await issued(await newParty())
+      expect(await writesOf('/api/wallet/revoke-user', { 'x-service-credential': header }, revoking)).toEqual([undefined, 1])
+    })
   })
   test('is not looked at before the caller is known', async () => {
     await send('a')
@@ -180,6 +211,7 @@ describe('answering once', () => {
     endpoint: { idempotency: 'replayed' },
     caller: { kind: 'operator', keyId: 'key_1', address: '' },
     body: new Uint8Array(),
+    requireReadable: () => {},
     requireSameCaller: async () => {},
   }
   const once = (answer: () => Promise<RouteAnswer>, store: object, patience = { waitMsMax: 20, lookMs: 1 }) =>
