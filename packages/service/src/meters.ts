@@ -59,7 +59,8 @@ export function createMeters(): Meters {
   const streamEnds = openTally(registry, 'countersign_feed_streams_ended_total', endHelp, ['reason'])
   const aheadHelp = 'Verifiers that asked for entries beyond the end of the log, without a signed head that proves them.'
   const cursorsAhead = openTally(registry, 'countersign_feed_cursors_ahead_total', aheadHelp, [])
-  const forgedHelp = 'Rows of the store that were found with a missing or wrong MAC, by table. Anything but 0 is an alarm.'
+  const forgedHelp =
+    'Rows of the store that were found with a missing or wrong MAC, or that contradict the log, by table. Anything but 0 is an alarm.'
   const forged = openTally(registry, 'countersign_store_rows_forged_total', forgedHelp, ['table'])
   /** What has to be asked for before it can be shown. */
   const refreshing: (() => Promise<void>)[] = []

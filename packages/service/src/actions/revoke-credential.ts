@@ -1,7 +1,7 @@
 import type { CredentialId, SiteId } from '@countersign/core'
 import type { Deps } from '../deps.ts'
-import type { Act, Revoked } from '../store/store.ts'
-import { untilKnownHere } from './until-known-here.ts'
+import type { Act, Placed, Revoked } from '../store/store.ts'
+import { confirmRevocation } from './confirm-revocation.ts'
 
 export interface CredentialAtSite {
   readonly siteId: SiteId
@@ -11,7 +11,11 @@ export interface CredentialAtSite {
 
 /** Revokes one credential at one site for ever, and what was delegated or exchanged from it. The promises are those of `revokeUser`. */
 export async function revokeCredential(deps: Pick<Deps, 'store' | 'views'>, credential: CredentialAtSite, act: Act): Promise<Revoked> {
-  const revoked = await deps.store.revokeCredential(credential, act)
-  await untilKnownHere(deps, revoked)
-  return revoked
+  const { siteId, credentialId } = credential
+  return confirmRevocation<Placed<Revoked>>(deps, {
+    revoke: (unconfirmed) => deps.store.revokeCredential(credential, act, unconfirmed),
+    isIn: (view) => view.credentialRevocation(credentialId) !== undefined,
+    siteIdOf: () => siteId,
+    row: { table: 'credential_revocations', key: `${siteId} ${credentialId}` },
+  })
 }

@@ -1,8 +1,8 @@
-import type { SiteId } from '@countersign/core'
+import type { SiteId, SiteView } from '@countersign/core'
 import type { Deps } from '../deps.ts'
 import { secretSha256 } from '../keys/secret-text.ts'
-import type { Act, EntryPlace } from '../store/store.ts'
-import { untilKnownHere } from './until-known-here.ts'
+import type { Act, EntryPlace, Placed, TokenRevocation } from '../store/store.ts'
+import { confirmRevocation } from './confirm-revocation.ts'
 
 export interface TokenToRevoke {
   /** Whatever was sent as one. */
@@ -21,8 +21,24 @@ export async function revokeToken(
   { token, siteId, reason }: TokenToRevoke,
   act: Act,
 ): Promise<EntryPlace | undefined> {
-  const revoked = await deps.store.revokeToken({ sha256: secretSha256(token), siteId, reason }, act)
-  if (revoked === undefined) return undefined
-  await untilKnownHere(deps, revoked)
-  return revoked.entry
+  const order = { sha256: secretSha256(token), siteId, reason }
+  const first = await deps.store.revokeToken(order, act)
+  if (first === undefined) return undefined
+  const { entry } = await confirmRevocation<Placed<TokenRevocation>>(deps, {
+    revoke: async (unconfirmed) => (unconfirmed === undefined ? first : ((await deps.store.revokeToken(order, act, true)) ?? unconfirmed)),
+    isIn: isRevokedIn,
+    siteIdOf: (answer) => answer.token.siteId,
+    row: { table: 'tokens', key: order.sha256 },
+  })
+  return entry
+}
+
+/** By itself, or with its user or a credential of its chain. Those are final for this token; trust in an issuer may come back. */
+function isRevokedIn(view: SiteView, { token }: TokenRevocation): boolean {
+  const { sha256, ppid, chain } = token
+  return (
+    view.tokenRevocation(sha256) !== undefined ||
+    chain.some(({ credentialId }) => view.credentialRevocation(credentialId) !== undefined) ||
+    view.userRevocation(ppid, Math.min(...chain.map(({ createdMs }) => createdMs))) !== undefined
+  )
 }

@@ -1,7 +1,7 @@
 import type { Ppid, SiteId } from '@countersign/core'
 import type { Deps } from '../deps.ts'
-import type { Act, Revoked } from '../store/store.ts'
-import { untilKnownHere } from './until-known-here.ts'
+import type { Act, Placed, Revoked } from '../store/store.ts'
+import { confirmRevocation } from './confirm-revocation.ts'
 
 export interface UserAtSite {
   readonly siteId: SiteId
@@ -14,7 +14,12 @@ export interface UserAtSite {
  * twice changes nothing. When this returns, the revocation is on disk and this node already denies; other nodes follow within one poll of the log.
  */
 export async function revokeUser(deps: Pick<Deps, 'store' | 'views'>, user: UserAtSite, act: Act): Promise<Revoked> {
-  const revoked = await deps.store.revokeUser(user, act)
-  await untilKnownHere(deps, revoked)
-  return revoked
+  const { siteId, ppid } = user
+  return confirmRevocation<Placed<Revoked>>(deps, {
+    revoke: (unconfirmed) => deps.store.revokeUser(user, act, unconfirmed),
+    // Whenever a credential was signed: a reinstated user is revoked for earlier credentials only.
+    isIn: (view) => view.userRevocation(ppid, Infinity) !== undefined,
+    siteIdOf: () => siteId,
+    row: { table: 'users', key: `${siteId} ${ppid}` },
+  })
 }

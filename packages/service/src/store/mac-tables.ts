@@ -9,6 +9,7 @@ export interface MacTable {
 }
 
 const TAKES_AWAY = 'when set, it only takes away; setting it back puts an earlier row back, which no MAC can detect'
+const CONFIRMED = 'derived from the log, which decides; "already revoked" is answered only if the log says so; the audit compares the two'
 const SEALED = 'is sealed for this very row, and changes with the master key'
 
 /** All tables whose rows can grant. A test compares this with the schema: each column is either covered or has a reason. */
@@ -78,7 +79,7 @@ export const macTables = {
       'issued_at',
       'expires_at',
     ],
-    uncovered: { revoked_at: TAKES_AWAY },
+    uncovered: { revoked_at: CONFIRMED },
   },
   offers: {
     key: ['sha256'],
@@ -114,13 +115,14 @@ export const macTables = {
 
 export type MacTableName = keyof typeof macTables
 
-/** The other tables, and why a row that is added, changed or removed there grants nothing. */
+/** The other tables, and why a row that is added, changed or removed there grants nothing and prevents no revocation. */
 export const tablesWithoutMac: Readonly<Record<string, string>> = {
   entries: 'each entry is covered by the digest of the log, and so by the MAC of the log row',
-  users: 'derived from the log, which decides; the audit compares the two',
-  credential_revocations: 'derived from the log, which decides; the audit compares the two',
+  users: CONFIRMED,
+  credential_revocations: CONFIRMED,
   compromised_keys: 'derived from the log, which decides; the audit compares the two',
-  credentials: 'a list of what was seen; whether a credential is valid is decided by its signature and the log',
+  credentials:
+    'a list of what was seen; whether a credential is valid is decided by its signature and the log. A row that is removed is not revoked by id when its user is reinstated',
   credential_links: 'a list of what was seen',
   token_links: 'finds the tokens to revoke; whether a token is valid is decided by its own row and the log',
   used_once: 'a row that is removed allows a captured proof to be replayed within its short life, and nothing else',

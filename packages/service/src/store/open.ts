@@ -10,7 +10,7 @@ export interface OpenStoreOptions {
   readonly masterKey: Uint8Array
   /** Called once when nothing more can be promised: the process must end, and start anew. */
   readonly onFatal: (fault: Error) => void
-  /** Called for every row that was found with a missing or wrong MAC, beside the line in the log. */
+  /** Called for every row that the service did not write as it is now, beside the line in the log. */
   readonly onForged?: RowSeal['onForged']
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>
   /** Reject where there is no embedded store, instead of creating one. A PostgreSQL database without a schema always gets one. */
@@ -28,7 +28,10 @@ export function openStore(config: Config['store'], options: OpenStoreOptions): P
     const name = `${row.table} ${row.key}`
     if (!logged.has(name) && logged.size < LOGGED_MAX) {
       logged.add(name)
-      log.error(row, 'a row of the store has a missing or wrong MAC: another program has written to the store; the row is ignored')
+      log.error(
+        row,
+        'a row of the store has a missing or wrong MAC, or contradicts the log: another program has written to the store; the row is ignored',
+      )
     }
     options.onForged?.(row)
   }

@@ -71,15 +71,29 @@ export interface Store {
   tokens(siteId: SiteId, filter: { ppid?: Ppid }, page: Page): Promise<readonly TokenRow[]>
 
   // Revocation
-  revokeUser(user: { siteId: SiteId; ppid: Ppid; reason: string | undefined }, act: Act): Promise<Placed<Revoked>>
+  /**
+   * `alreadyRevoked` is what a table says that carries no MAC, so a caller confirms it with its view of the log. If the view does not confirm
+   * it, the caller asks again and passes the seq of that answer: then the revocation is appended all the same, and the row is reported.
+   */
+  revokeUser(
+    user: { siteId: SiteId; ppid: Ppid; reason: string | undefined },
+    act: Act,
+    unconfirmed?: Unconfirmed,
+  ): Promise<Placed<Revoked>>
+  /** The same for one credential. */
   revokeCredential(
     credential: { siteId: SiteId; credentialId: CredentialId; reason: string | undefined },
     act: Act,
+    unconfirmed?: Unconfirmed,
   ): Promise<Placed<Revoked>>
-  /** Undefined when there is no such token, or not at that site (`siteId` undefined asks at all sites); that too leaves an audit row. */
+  /**
+   * Undefined when there is no such token, or not at that site (`siteId` undefined asks at all sites); that too leaves an audit row. An
+   * `alreadyRevoked` must be confirmed as above; `isUnconfirmed` asks again. Rejects with a `RowForged` for a token with a wrong MAC.
+   */
   revokeToken(
     token: { sha256: string; siteId: SiteId | undefined; reason: string | undefined },
     act: Act,
+    isUnconfirmed?: boolean,
   ): Promise<Placed<TokenRevocation> | undefined>
   reinstateUser(user: { siteId: SiteId; ppid: Ppid; reason: string | undefined }, act: Act): Promise<Placed<Reinstated>>
   /** What is known of each id; with a site, only what that site knows. Ids that nobody has shown or been issued are absent. */
@@ -499,6 +513,8 @@ export interface Revoked {
   readonly epoch: string
   readonly seq: number
 }
+/** The answer of a table that the log does not confirm, by the seq that it named. */
+export type Unconfirmed = Pick<Revoked, 'seq'>
 /** Where an entry stands in the log of its site, and when it was made. */
 export interface EntryPlace {
   readonly siteId: SiteId
@@ -508,6 +524,7 @@ export interface EntryPlace {
 }
 export interface TokenRevocation {
   readonly alreadyRevoked: boolean
+  readonly token: TokenRow
   /** Undefined when it was revoked before. */
   readonly entry: EntryPlace | undefined
 }

@@ -130,12 +130,16 @@ export function findLostChanges(replaced: SqliteSession, restored: SqliteSession
 export async function keepTakenAway(run: RunVerb, lost: LostChanges, act: Act): Promise<void> {
   const at = (atMs: number): Act => ({ ...act, atMs: Math.min(atMs, act.atMs) })
   const reason = 'kept when a backup was restored'
+  // The log of the backup has none of these, so a row that calls one of them revoked is wrong and must not prevent the revocation.
+  for (const { siteId, credentialId, atMs } of lost.credentials.values()) {
+    const answer = await run('revokeCredential', { siteId, credentialId, reason }, at(atMs))
+    if (answer.alreadyRevoked) await run('revokeCredential', { siteId, credentialId, reason }, at(atMs), answer)
+  }
   for (const { siteId, ppid, isRevoked, revokedAtMs, cutoffMs } of lost.users.values()) {
-    await run('revokeUser', { siteId, ppid, reason }, at(revokedAtMs))
+    const answer = await run('revokeUser', { siteId, ppid, reason }, at(revokedAtMs))
+    if (answer.alreadyRevoked) await run('revokeUser', { siteId, ppid, reason }, at(revokedAtMs), answer)
     if (!isRevoked) await run('reinstateUser', { siteId, ppid, reason }, at(cutoffMs))
   }
-  for (const { siteId, credentialId, atMs } of lost.credentials.values())
-    await run('revokeCredential', { siteId, credentialId, reason }, at(atMs))
   // A token that the backup does not have is unknown, and needs no revocation.
   for (const { siteId, sha256, atMs } of lost.tokens.values()) await run('revokeToken', { siteId, sha256, reason }, at(atMs))
   for (const { siteId, issuer, atMs } of lost.issuers.values())

@@ -1,14 +1,17 @@
 import { type Entry, type KeyState, parseTime, type SiteState } from '@countersign/core'
 import { json, number, optionalNumber, text } from '../columns.ts'
 import { type Program, type Row, row, rows } from '../program.ts'
-import type { DerivedFault } from '../store.ts'
+import { type DerivedFault, type NewToken, RowForged } from '../store.ts'
 import { entryOf } from './log.ts'
+import { requireIntact } from './macs.ts'
 
 const PAGE = 1000
 
 interface UserState {
   readonly revoked: 0 | 1
   readonly cutoff: number | null
+  /** Of the last entry that changed it. */
+  readonly position: number
 }
 
 /** What tables must say that are made from the log, by site and name. */
@@ -30,7 +33,7 @@ export function* derivedFault(epoch: string): Program<DerivedFault | undefined> 
   return (
     (yield* usersFault(expected, position)) ??
     (yield* credentialsFault(expected, position)) ??
-    (yield* tokensFault(expected)) ??
+    (yield* tokensFault(expected, position)) ??
     (yield* issuersFault(expected, position)) ??
     (yield* sitesFault(expected, position))
   )
@@ -52,11 +55,11 @@ function replayEntry({ users, credentials, tokens, issuers, sites }: Expected, e
   const { site_id: siteId, kind, body } = entry
   switch (kind) {
     case 'user.revoked':
-      users.set(`${siteId} ${body.ppid}`, { revoked: 1, cutoff: users.get(`${siteId} ${body.ppid}`)?.cutoff ?? null })
+      users.set(`${siteId} ${body.ppid}`, { revoked: 1, cutoff: users.get(`${siteId} ${body.ppid}`)?.cutoff ?? null, position })
       break
     case 'user.reinstated': {
       const cutoff = Math.max(users.get(`${siteId} ${body.ppid}`)?.cutoff ?? 0, parseTime(body.reinstated_at) ?? 0)
-      users.set(`${siteId} ${body.ppid}`, { revoked: 0, cutoff })
+      users.set(`${siteId} ${body.ppid}`, { revoked: 0, cutoff, position })
       break
     }
     case 'credential.revoked':
@@ -92,10 +95,10 @@ function* usersFault({ users }: Expected, position: number): Program<DerivedFaul
       ;[site, ppid] = [text(found, 'site_id'), text(found, 'ppid')]
       const key = `${site} ${ppid}`
       left.delete(key)
-      const isNewer = Math.max(number(found, 'revoked_position'), optionalNumber(found, 'reinstated_position') ?? 0) > position
+      const at = Math.max(number(found, 'revoked_position'), optionalNumber(found, 'reinstated_position') ?? 0)
       const state = users.get(key)
-      const isRight = state !== undefined && found.revoked === state.revoked && found.cutoff === state.cutoff
-      if (!isNewer && !isRight) return { table: 'users', key, fault: 'row_differs' }
+      const isRight = state !== undefined && found.revoked === state.revoked && found.cutoff === state.cutoff && at === state.position
+      if (!isRight && !(yield* isNewer(at, position))) return { table: 'users', key, fault: 'row_differs' }
     }
     if (page.length < PAGE) break
   }
@@ -116,20 +119,27 @@ function* credentialsFault({ credentials }: Expected, position: number): Program
       const key = `${site} ${id}`
       left.delete(key)
       const at = number(found, 'position')
-      if (at <= position && credentials.get(key) !== at) return { table: 'credential_revocations', key, fault: 'row_differs' }
+      if (credentials.get(key) !== at && !(yield* isNewer(at, position)))
+        return { table: 'credential_revocations', key, fault: 'row_differs' }
     }
     if (page.length < PAGE) break
   }
   return missing('credential_revocations', left)
 }
 
-/** Only of tokens that are still kept: they are removed when they expire. */
-function* tokensFault({ tokens }: Expected): Program<DerivedFault | undefined> {
+/** Only of tokens that are still kept: they are removed when they expire. A token is revoked by itself, or with its user or a credential. */
+function* tokensFault({ tokens, users, credentials }: Expected, position: number): Program<DerivedFault | undefined> {
   for (let after = ''; ; ) {
-    const page = yield* rows('SELECT sha256, revoked_at FROM tokens WHERE sha256 > $1 ORDER BY sha256 LIMIT $2', after, PAGE)
+    const page = yield* rows('SELECT * FROM tokens WHERE sha256 > $1 ORDER BY sha256 LIMIT $2', after, PAGE)
     for (const found of page) {
       after = text(found, 'sha256')
-      if (tokens.has(after) && found.revoked_at === null) return { table: 'tokens', key: after, fault: 'row_differs' }
+      const site = text(found, 'site_id')
+      const canBeRevoked = () =>
+        tokens.has(after) ||
+        users.has(`${site} ${text(found, 'ppid')}`) ||
+        json<NewToken['chain']>(found, 'chain').some(({ credentialId }) => credentials.has(`${site} ${credentialId}`))
+      const isRight = found.revoked_at === null ? !tokens.has(after) : canBeRevoked()
+      if (!isRight && !(yield* hasGrown(position))) return { table: 'tokens', key: after, fault: 'row_differs' }
     }
     if (page.length < PAGE) return undefined
   }
@@ -165,10 +175,21 @@ function* sitesFault({ sites }: Expected, position: number): Program<DerivedFaul
   return undefined
 }
 
+/** Whether a row is from an entry that was appended after the log was read. No row can be from an entry beyond the end of the log. */
+function* isNewer(rowPosition: number, position: number): Program<boolean> {
+  return rowPosition > position && rowPosition <= (yield* endOfLog())
+}
+
 /** Then a row may have been changed by an entry that was not read. */
 function* hasGrown(position: number): Program<boolean> {
-  const log = yield* row('SELECT position FROM log WHERE one = 1')
-  return log === undefined || number(log, 'position') !== position
+  return (yield* endOfLog()) !== position
+}
+
+/** Throws a `RowForged` for a log row that the service did not write. */
+function* endOfLog(): Program<number> {
+  const log = yield* row('SELECT * FROM log WHERE one = 1')
+  if (log === undefined) throw new RowForged('log', '1')
+  return number(yield* requireIntact('log', log), 'position')
 }
 
 function missing(table: string, left: ReadonlySet<string>): DerivedFault | undefined {

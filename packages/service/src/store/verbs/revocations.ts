@@ -1,11 +1,12 @@
 import { type CredentialId, formatTime, type Ppid, type SiteId } from '@countersign/core'
 import { json, number, optionalNumber, optionalText, text } from '../columns.ts'
-import { lock, type Program, type Row, row, rows, write } from '../program.ts'
-import type { Act, Placed, Reinstated, Revoked, Store, TokenRevocation } from '../store.ts'
+import { lock, type Program, type Row, reportForged, row, rows, write } from '../program.ts'
+import type { Act, Placed, Reinstated, Revoked, Store, TokenRevocation, Unconfirmed } from '../store.ts'
 import { auditDone } from './audit.ts'
 import { appendEntry } from './entries.ts'
+import { requireIntact } from './macs.ts'
 import { killPending } from './sign-ins.ts'
-import { credentialLock, userLock } from './tokens.ts'
+import { credentialLock, tokenOf, userLock } from './tokens.ts'
 
 /** How many credentials an answer lists at most, the newest. All are revoked, listed or not. */
 const CREDENTIALS_LISTED_MAX = 1000
@@ -17,11 +18,13 @@ type UserAtSite = Parameters<Store['revokeUser']>[0]
 type CredentialAtSite = Parameters<Store['revokeCredential']>[0]
 type TokenAtSite = Parameters<Store['revokeToken']>[0]
 
-export function* revokeUser({ siteId, ppid, reason }: UserAtSite, act: Act): Program<Placed<Revoked>> {
+/** An entry is appended in spite of a row that the log does not confirm: such a row must not prevent a revocation. */
+export function* revokeUser({ siteId, ppid, reason }: UserAtSite, act: Act, unconfirmed?: Unconfirmed): Program<Placed<Revoked>> {
   yield* lock(userLock(siteId, ppid))
   const known = yield* userRow(siteId, ppid)
   const isRevoked = known !== undefined && number(known, 'revoked') === 1
-  if (isRevoked) {
+  if (isRevoked && number(known, 'revoked_seq') === unconfirmed?.seq) yield* reportForged({ table: 'users', key: `${siteId} ${ppid}` })
+  else if (isRevoked) {
     yield* auditDone({ siteId, action: 'user.revoke', target: ppid, outcome: 'unchanged', reason, act })
     return userAnswer(known)
   }
@@ -94,7 +97,11 @@ function userAnswer(row: Row): Placed<Revoked> {
   }
 }
 
-export function* revokeCredential({ siteId, credentialId, reason }: CredentialAtSite, act: Act): Program<Placed<Revoked>> {
+export function* revokeCredential(
+  { siteId, credentialId, reason }: CredentialAtSite,
+  act: Act,
+  unconfirmed?: Unconfirmed,
+): Program<Placed<Revoked>> {
   // Its user as well: a revocation of the user would want the same tokens, in another order.
   const users = yield* rows(
     `SELECT ppid FROM credentials WHERE site_id = $1 AND credential_id = $2
@@ -108,7 +115,9 @@ export function* revokeCredential({ siteId, credentialId, reason }: CredentialAt
     siteId,
     credentialId,
   )
-  if (before !== undefined) {
+  if (before !== undefined && number(before, 'seq') === unconfirmed?.seq)
+    yield* reportForged({ table: 'credential_revocations', key: `${siteId} ${credentialId}` })
+  else if (before !== undefined) {
     yield* auditDone({ siteId, action: 'credential.revoke', target: credentialId, outcome: 'unchanged', reason, act })
     return credentialAnswer(before, credentialId)
   }
@@ -140,7 +149,9 @@ function* writeCredentialRevocation(revocation: CredentialRevocation, atMs: numb
   const { epoch, seq, position } = yield* appendEntry(siteId, 'credential.revoked', body, atMs)
   yield* write(
     `INSERT INTO credential_revocations (site_id, credential_id, type, at, reason, tokens_revoked, seq, position)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+     ON CONFLICT (site_id, credential_id) DO UPDATE SET type = excluded.type, at = excluded.at, reason = excluded.reason,
+       tokens_revoked = excluded.tokens_revoked, seq = excluded.seq, position = excluded.position`,
     siteId,
     credentialId,
     type,
@@ -166,27 +177,36 @@ function credentialAnswer(row: Row, credentialId: CredentialId): Placed<Revoked>
   }
 }
 
-export function* revokeToken({ sha256, siteId, reason }: TokenAtSite, act: Act): Program<Placed<TokenRevocation> | undefined> {
+export function* revokeToken(
+  { sha256, siteId, reason }: TokenAtSite,
+  act: Act,
+  isUnconfirmed = false,
+): Program<Placed<TokenRevocation> | undefined> {
   yield* lock(`token ${sha256}`)
-  const found = yield* row('SELECT site_id, jti, ppid, revoked_at, expires_at FROM tokens WHERE sha256 = $1', sha256)
+  const found = yield* row('SELECT * FROM tokens WHERE sha256 = $1', sha256)
+  // Otherwise a changed row would send the entry to another site, or say that the token has ended.
+  if (found !== undefined) yield* requireIntact('tokens', found)
   const isForeign = found === undefined || (siteId !== undefined && siteId !== found.site_id)
   // An ended token may have been swept away already, and the answer must not depend on that.
   if (isForeign || number(found, 'expires_at') <= act.atMs) {
     yield* auditDone({ siteId: siteId ?? null, action: 'token.revoke', target: sha256, outcome: 'refused', reason, act })
     return undefined
   }
-  const site = text(found, 'site_id') as SiteId
-  const done = { siteId: site, action: 'token.revoke', target: text(found, 'jti'), reason, act } as const
+  const token = tokenOf(found)
+  const done = { siteId: token.siteId, action: 'token.revoke', target: token.jti, reason, act } as const
   // A revocation of its user or credential may be killing it at this moment; the update waits for that and then finds nothing to do.
   const killed = yield* row('UPDATE tokens SET revoked_at = $2 WHERE sha256 = $1 AND revoked_at IS NULL RETURNING sha256', sha256, act.atMs)
   if (killed === undefined) {
-    yield* auditDone({ ...done, outcome: 'unchanged' })
-    return { alreadyRevoked: true, entry: undefined, position: 0 }
+    if (!isUnconfirmed) {
+      yield* auditDone({ ...done, outcome: 'unchanged' })
+      return { alreadyRevoked: true, token, entry: undefined, position: 0 }
+    }
+    yield* reportForged({ table: 'tokens', key: sha256 })
   }
   const body = { token_sha256: sha256, revoked_at: formatTime(act.atMs) }
-  const { epoch, seq, position } = yield* appendEntry(site, 'token.revoked', body, act.atMs)
+  const { epoch, seq, position } = yield* appendEntry(token.siteId, 'token.revoked', body, act.atMs)
   yield* auditDone({ ...done, outcome: 'done', seq })
-  return { alreadyRevoked: false, entry: { siteId: site, epoch, seq, atMs: act.atMs }, position }
+  return { alreadyRevoked: false, token, entry: { siteId: token.siteId, epoch, seq, atMs: act.atMs }, position }
 }
 
 /**
@@ -261,10 +281,14 @@ function* alreadyActive(siteId: SiteId, user: Row | undefined, reinstatedAtMs: n
   return { reinstatedAtMs, alreadyActive: true, epoch: text(head, 'epoch'), seq: number(head, 'seq'), position: 0 }
 }
 
+/** Passes over those that the log has revoked by id already; a row that names no such entry does not count. */
 function* revokeSignedAhead(siteId: SiteId, ppid: string, user: Row | undefined, cutoffMs: number, act: Act): Program<void> {
   const ahead = yield* rows(
     `SELECT c.credential_id FROM credentials c WHERE c.site_id = $1 AND c.ppid = $2 AND c.created > $3 AND c.valid_until > $4
-       AND NOT EXISTS (SELECT 1 FROM credential_revocations r WHERE r.site_id = c.site_id AND r.credential_id = c.credential_id)
+       AND NOT EXISTS (SELECT 1 FROM credential_revocations r JOIN log ON log.one = 1
+         JOIN entries e ON e.epoch = log.epoch AND e.site_id = r.site_id AND e.seq = r.seq
+         WHERE r.site_id = c.site_id AND r.credential_id = c.credential_id AND e.kind = 'credential.revoked'
+           AND replace(e.body, '"' || r.credential_id || '"', '') <> e.body)
      ORDER BY c.credential_id`,
     siteId,
     ppid,

@@ -109,7 +109,7 @@ export function* tokens(siteId: SiteId, { ppid }: { ppid?: Ppid }, page: Page): 
   return (yield* intactPage('tokens', page, read, (found) => text(found, 'jti'))).map(tokenOf)
 }
 
-function tokenOf(row: Row): TokenRow {
+export function tokenOf(row: Row): TokenRow {
   return {
     sha256: text(row, 'sha256'),
     jti: text(row, 'jti'),
