@@ -306,10 +306,14 @@ class FeedHub implements Feeds, FeedSource {
     const feed = this.#sites.get(siteId)
     const last = feed && this.#proofs.get(feed)
     if (!isNew && last !== undefined && last.head.seq === head.seq && asOfMs - last.asOfMs < PROOF_REUSED_MS) return last.text
+    const max_age_seconds = this.#parts.ages.seconds(siteId)
+    if (typeof max_age_seconds !== 'number') {
+      await max_age_seconds
+      // The view may have changed meanwhile, and the value belongs to the view as it is now.
+      return this.prove(siteId, head, isNew)
+    }
     const { epoch, seq, hash } = head
     const { kid, key } = keys.feedKey(clock.nowMs())
-    const age = this.#parts.ages.seconds(siteId)
-    const max_age_seconds = typeof age === 'number' ? age : await age
     const fields = { site_id: siteId, epoch, seq, hash, as_of: formatTime(asOfMs), max_age_seconds, kid }
     const text = heartbeatText(await signHeartbeat(fields, key))
     if (feed !== undefined) this.#proofs.set(feed, { head, asOfMs, text })

@@ -1,0 +1,85 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { formatTime, generatePrivateKey, type LogHead, type Ppid, type SiteId } from '@countersign/core'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { openFeeds } from '../../src/feed/feeds.ts'
+import { createHeadAges } from '../../src/feed/head-ages.ts'
+import type { FeedSource } from '../../src/feed/site-feed.ts'
+import { type LiveViews, openLiveViews } from '../../src/log/live-views.ts'
+import type { Site } from '../../src/store/store.ts'
+import { ClockDouble, LogDouble, quiet } from '../log/log-double.ts'
+
+const SITE = 'a.example' as SiteId
+const REVOKED = { ppid: 'did:service:ppid_000000000001' as Ppid, revoked_at: formatTime(1_700_000_000_000) }
+
+let log: LogDouble
+let clock: ClockDouble
+let views: LiveViews
+let setting: number
+beforeEach(async () => {
+  log = new LogDouble()
+  clock = new ClockDouble()
+  setting = 60
+  await log.site(SITE)
+  views = await openLiveViews(log, clock, quiet, { viewAgeMsMax: 60_000, reachMsMax: 60_000 })
+})
+afterEach(() => views.close())
+
+const headOf = () => views.view(SITE)?.head as LogHead
+const createAges = () => {
+  const store = { site: async () => ({ maxStalenessSecondsMax: setting }) as Site, logPosition: () => log.logPosition() }
+  return createHeadAges(store, views)
+}
+/** Another node revokes, then changes the setting. */
+const revokeAndChange = async (seconds: number) => {
+  await log.append(SITE, 'user.revoked', REVOKED)
+  setting = seconds
+  return log.site(SITE)
+}
+
+it('a lagging node uses a raised age only once it has applied the change', async () => {
+  const ages = createAges()
+  const { promise: caughtUp, resolve: catchUp } = Promise.withResolvers<void>()
+  log.gate = caughtUp
+  await revokeAndChange(300)
+  let seqWhenKnown = 0
+  const known = Promise.resolve(ages.seconds(SITE)).then((seconds) => {
+    seqWhenKnown = headOf().seq
+    return seconds
+  })
+  // Long enough for every read of the store that does not wait for the log.
+  for (let i = 0; i < 20; i++) await nextTurn()
+  catchUp()
+  expect(await known).toBe(300)
+  expect(seqWhenKnown).toBe(3)
+})
+
+it('a lagging node that knows the age goes on with it until it has applied the change', async () => {
+  const ages = createAges()
+  await ages.seconds(SITE)
+  const { promise: caughtUp, resolve: catchUp } = Promise.withResolvers<void>()
+  log.gate = caughtUp
+  const position = await revokeAndChange(300)
+  expect([ages.seconds(SITE), headOf().seq]).toEqual([60, 1])
+  catchUp()
+  await views.reached(position)
+  expect(await ages.seconds(SITE)).toBe(300)
+})
+
+it('an age that was waited for is not given to the head of before', async () => {
+  const key = await generatePrivateKey('Ed25519')
+  const { promise: reading, resolve: finish } = Promise.withResolvers<number>()
+  let age: number | Promise<number> = reading
+  const watcher = { admit: async () => '', abandoned: () => {}, opened: () => {}, closed: () => {}, mayProve: () => true }
+  const store = {} as Parameters<typeof openFeeds>[0]['store']
+  const keys = { feedKey: () => ({ kid: 'feed', key }) }
+  const feeds = openFeeds({ store, views, clock, keys, ages: { seconds: () => age }, watcher, log: quiet })
+  const prove = (head: LogHead) => (feeds as unknown as FeedSource).prove(SITE, head, true)
+
+  const proof = prove(headOf())
+  await views.reached(await revokeAndChange(300))
+  age = 300
+  finish(300)
+  expect(await proof).toBeUndefined()
+  expect(await prove(headOf())).toMatch(/"seq":3,.*"max_age_seconds":300/)
+  await feeds.close()
+})
