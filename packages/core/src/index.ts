@@ -4,6 +4,7 @@
  */
 
 export { type BodyFault, type CredentialBody, parseCredentialBody } from './credential/body.ts'
+export { type ChainLink, findRoot, listChain } from './credential/chain.ts'
 export {
   CREDENTIAL_CONTEXT,
   CREDENTIAL_TYPE,
@@ -142,7 +143,6 @@ export {
   type SiteView,
   type SiteViewOptions,
   type SnapshotLoad,
-  type Standing,
   type ViewFault,
 } from './log/view.ts'
 
@@ -167,6 +167,7 @@ export { exportPrivateJwk, generatePrivateKey, importPrivateKey, privateKeyFromC
 export type { Allow, AllowBearer, AllowCredential, Denied, Subject, Verdict, ViewStamp } from './verify/decision.ts'
 export type { Demand, Presented } from './verify/demand.ts'
 export { type ExplainedCheck, type Explanation, explain } from './verify/explain.ts'
+export { checkGrounds, findRevocation, type Grounds, toChainGrounds, toGrounds } from './verify/grounds.ts'
 export { lapse } from './verify/lapse.ts'
 export { createSignatureMemory, type Remembered, type SignatureMemory } from './verify/signature-memory.ts'
 export type { TokenFacts } from './verify/token.ts'

@@ -284,4 +284,4 @@ async function createWorld(random: Random) {
   }
 }
 
-const NO_TOKEN = { siteId: '', credentialChain: [] } as unknown as TokenFacts
+const NO_TOKEN = { siteId: '', credentialIds: [] } as unknown as TokenFacts

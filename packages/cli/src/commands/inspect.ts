@@ -26,9 +26,9 @@ export const inspect: Verb = {
     'Offline: nobody is asked. The signature is checked with the key that the issuer’s own DID carries, so a good one says who signed and not that any site trusts them, and nothing is known of revocations. To ask a service: countersign verify. Ends with 3 when a check is refused.',
   ],
   async run(given, at) {
-    const { explain, isDeny, readCredentialHeader } = await import('@countersign/core')
+    const { explain, findRoot, isDeny, readCredentialHeader } = await import('@countersign/core')
     const { headerOfText, objectOfHeader } = await import('../credential/read-credential.ts')
-    const { offlineSite, rootOf } = await import('../credential/offline-site.ts')
+    const { offlineSite } = await import('../credential/offline-site.ts')
     const { checksText, claimsFacts, claimsText, shownChecks } = await import('../credential/shown-checks.ts')
     const header = headerOfText(await textOf(given, at))
     const read = readCredentialHeader(header)
@@ -39,7 +39,7 @@ export const inspect: Verb = {
     const scope = parseScopeList(scopesOf(given) ?? [])
     if (scope === undefined) throw new Misuse('--scope must be lower-case scopes such as orders:read')
     const explanation = await explain({ header }, { scope, nowMs }, { site, ageMs: 0, ageMsMax: 0 })
-    const root = rootOf(credential)
+    const root = credential && findRoot(credential)
     const isKeyKnown = root !== undefined && site.issuer(root.issuer) !== undefined
     const checks = shownChecks(explanation, notCheckedOf(given, credential?.holderKey, isKeyKnown))
     const isRefused = checks.some(({ result }) => result === 'refused')

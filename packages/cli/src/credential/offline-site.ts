@@ -1,5 +1,6 @@
 import {
   type Credential,
+  findRoot,
   GENESIS_HASH,
   keysOfDid,
   parseSiteId,
@@ -15,7 +16,7 @@ import { Misuse } from '../command.ts'
  * credential is sound in itself.
  */
 export function offlineSite(credential: Credential | undefined, siteId: string | undefined, didDocument: unknown): SiteKnowledge {
-  const root = rootOf(credential)
+  const root = credential && findRoot(credential)
   const trusted = root && issuerOf(root.issuer, didDocument)
   return {
     siteId: siteId === undefined ? ((parseSiteId(credential?.site) ?? 'unknown.invalid') as SiteId) : readSite(siteId),
@@ -27,13 +28,6 @@ export function offlineSite(credential: Credential | undefined, siteId: string |
     userRevocation: () => undefined,
     tokenRevocation: () => undefined,
   }
-}
-
-/** The credential that an issuer signed. */
-export function rootOf(credential: Credential | undefined): Credential | undefined {
-  let root = credential
-  while (root?.parent !== undefined) root = root.parent
-  return root
 }
 
 function readSite(text: string): SiteId {

@@ -52,18 +52,6 @@ export interface LoadEvidence {
   readonly hasProvenEntry?: boolean
 }
 
-/** All that a credential or token stands on. */
-export interface Standing {
-  /** The credential itself, then its parents up to the root. */
-  readonly credentialIds: readonly CredentialId[]
-  readonly ppid: Ppid
-  /** When the oldest of them was signed. */
-  readonly createdMs: number
-  /** Of the root. */
-  readonly issuer: string
-  readonly keyId: string
-}
-
 /** A view of a site's log at its very beginning: it trusts nobody. */
 export function createSiteView(options: SiteViewOptions): SiteView {
   return new SiteView(options)
@@ -186,21 +174,6 @@ export class SiteView implements SiteKnowledge {
   /** That a key is compromised, whether or not its issuer is trusted or still lists it. */
   keyRevocation(issuer: string, keyId: string): Revocation | undefined {
     return this.#proven.issuers.keyRevocation(issuer, keyId) ?? this.#pending?.latest.issuers.keyRevocation(issuer, keyId)
-  }
-
-  /** The first thing that takes away what stands on all of these, and for a credential which one; undefined while nothing does. */
-  revocationOf({
-    credentialIds,
-    ppid,
-    createdMs,
-    issuer,
-    keyId,
-  }: Standing): (Revocation & { readonly credentialId?: CredentialId }) | undefined {
-    for (const credentialId of credentialIds) {
-      const revocation = this.credentialRevocation(credentialId)
-      if (revocation !== undefined) return { ...revocation, credentialId }
-    }
-    return this.userRevocation(ppid, createdMs) ?? this.keyRevocation(issuer, keyId) ?? this.issuerRevocation(issuer)
   }
 
   /**

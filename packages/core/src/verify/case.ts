@@ -1,8 +1,10 @@
+import { findRoot } from '../credential/chain.ts'
 import type { Credential, SignedCredential } from '../credential/credential.ts'
 import type { Scope } from '../credential/ids.ts'
 import type { PublicKey } from '../proof/keys.ts'
 import type { AllowCredential } from './decision.ts'
 import type { Demand, Presented } from './demand.ts'
+import { type Grounds, toGrounds } from './grounds.ts'
 import type { Remembered } from './signature-memory.ts'
 import type { Knowledge, TrustedIssuer, TrustedKey } from './trust.ts'
 
@@ -24,6 +26,7 @@ export class Case {
   holder: AllowCredential['holder'] = 'unbound'
   private leafRead: Credential | undefined
   private rootRead: Credential | undefined
+  private groundsRead: Grounds | undefined
   private issuerFound: TrustedIssuer | undefined
   private keyFound: TrustedKey | undefined
   private signerFound: PublicKey | undefined
@@ -41,10 +44,15 @@ export class Case {
   }
 
   set credential(leaf: Credential) {
-    let root = leaf
-    while (root.parent !== undefined) root = root.parent
     this.leafRead = leaf
-    this.rootRead = root
+    this.rootRead = findRoot(leaf)
+    this.groundsRead = undefined
+  }
+
+  /** What the log and the clock can change about this credential. */
+  get grounds(): Grounds {
+    this.groundsRead ??= toGrounds(this.credential)
+    return this.groundsRead
   }
 
   /** The credential at the other end of the chain, which an issuer signed; the presented one itself when nothing was delegated. */

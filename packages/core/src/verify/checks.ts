@@ -1,5 +1,5 @@
 import type { Credential, SignedCredential } from '../credential/credential.ts'
-import { type Deny, deny } from '../credential/denial.ts'
+import { type Deny, deny, isDeny } from '../credential/denial.ts'
 import { CREDENTIAL_HEADER } from '../credential/header.ts'
 import { CREDENTIAL_HEADER_CHARS_MAX, CREDENTIAL_LIFETIME_SECONDS_MAX, VALID_FROM_LEEWAY_MS } from '../credential/limits.ts'
 import { isReadCredential, readCredentialHeader } from '../credential/read.ts'
@@ -10,6 +10,7 @@ import type { PublicKey } from '../proof/keys.ts'
 import { suiteNamed } from '../proof/suites.ts'
 import { type Case, NotEstablished } from './case.ts'
 import { linkFault, linkSignatureFault } from './delegation.ts'
+import { checkExpiry, checkGrounds, checkNotRevoked, checkRetirement, findIssuer, findKey, signatureInvalid } from './grounds.ts'
 import { scopeFault, scopeWithin } from './scope.ts'
 import type { Knowledge } from './trust.ts'
 
@@ -23,9 +24,11 @@ export function staleness({ site, ageMs, ageMsMax }: Knowledge): Deny | undefine
   return deny('revocation_view_stale', 'this verifier has not heard from the revocation log for too long; try again in a moment')
 }
 
-export const staleView: Check = (c) => staleness(c.knowledge)
+export function checkFreshness(c: Case): Deny | undefined {
+  return staleness(c.knowledge)
+}
 
-export const unreadable: Check = (c) => {
+export function checkReading(c: Case): Deny | undefined | Promise<Deny | undefined> {
   const { presented } = c
   if ('header' in presented) return readHeader(c, presented.header)
   if (!('signed' in presented)) throw new TypeError('a bearer token has checks of its own')
@@ -68,28 +71,19 @@ function readCold(c: Case, header: string): Deny | undefined {
   return undefined
 }
 
-export const untrustedIssuer: Check = (c) => issuerFault(c)
-
-function issuerFault(c: Case): Deny | undefined {
-  const issuer = c.knowledge.site.issuer(c.root.issuer)
-  if (issuer === undefined) return deny('issuer_untrusted', 'this site does not trust the issuer of the credential')
+export function checkIssuer(c: Case): Deny | undefined {
+  const issuer = findIssuer(c.grounds, c.knowledge.site)
+  if (isDeny(issuer)) return issuer
   c.issuer = issuer
   return undefined
 }
 
-/** The key comes from the site's list, found under the issuer's own name; never from the credential or its proof. */
-export const unknownKey: Check = (c) => keyFault(c)
-
-function keyFault(c: Case): Deny | undefined {
-  const key = c.issuer.keys.get(c.root.verificationMethod)
-  if (key === undefined) return brokenSignature
-  if (key.status === 'compromised')
-    return deny('issuer_untrusted', 'the key that signed this credential is compromised; get a new credential')
+export function checkKey(c: Case): Deny | undefined {
+  const key = findKey(c.grounds, c.issuer)
+  if (isDeny(key)) return key
   c.key = key
   return undefined
 }
-
-const brokenSignature = deny('credential_signature_invalid', 'the signature of the credential is invalid')
 
 function rootOf({ signed }: Case) {
   let root = signed
@@ -98,7 +92,7 @@ function rootOf({ signed }: Case) {
 }
 
 /** Holds when exactly these bytes were found good under exactly this key before, or when they are found good now. */
-export const wrongSignature: Check = (c) => {
+export function checkSignature(c: Case): Deny | undefined | Promise<Deny | undefined> {
   if (c.remembered !== undefined) {
     if (c.remembered.key === c.key.key) return signatureHeld(c)
     // The issuer's key has been replaced since. What was remembered speaks of another key, so it says nothing.
@@ -110,10 +104,10 @@ export const wrongSignature: Check = (c) => {
   const suite = root && suiteNamed(root.proof.cryptosuite)
   if (root === undefined || suite === undefined) throw new NotEstablished('nothing has been read that could be checked')
   if (suite.algorithm !== c.key.key.algorithm) return deny('credential_unsupported', 'proof.cryptosuite does not fit the key')
-  if (root.proof.proofPurpose !== 'assertionMethod') return brokenSignature
+  if (root.proof.proofPurpose !== 'assertionMethod') return signatureInvalid
   const held = checkProof(root.document, c.key.key, suite)
-  if (typeof held === 'boolean') return held ? signatureHeld(c) : brokenSignature
-  return held.then((h) => (h ? signatureHeld(c) : brokenSignature))
+  if (typeof held === 'boolean') return held ? signatureHeld(c) : signatureInvalid
+  return held.then((h) => (h ? signatureHeld(c) : signatureInvalid))
 }
 
 function signatureHeld(c: Case): undefined {
@@ -124,7 +118,7 @@ function signatureHeld(c: Case): undefined {
  * Every link from the root outwards: first that the parent's holder signed it, then that it gives no more than the parent has. Both are
  * settled once and for all by the signed bytes, so a remembered chain is not asked again.
  */
-export const wrongDelegation: Check = (c) => {
+export function checkDelegation(c: Case): Deny | undefined | Promise<Deny | undefined> {
   const { signedBy } = c // Without a root whose signature holds there is nothing to hang links on, and nothing to remember.
   if (c.signed === undefined) return undefined
   return c.signed.parent === undefined ? remember(c, signedBy) : faultOfLinks(c, c.signed, signedBy)
@@ -145,14 +139,12 @@ function remember(c: Case, signedBy: PublicKey): undefined {
   if (c.digest !== undefined) c.knowledge.signatures?.remember(c.digest, c.credential, signedBy)
 }
 
-/** What the issuer said is genuine. Was it allowed to say so? */
-export const beyondIssuer: Check = (c) => issuerLimitFault(c)
+/** The signature is valid. Was the issuer allowed to sign this? */
+export function checkIssuerLimits(c: Case): Deny | undefined {
+  return checkRetirement(c.grounds, c.key) ?? lifetimeFault(c)
+}
 
-function issuerLimitFault(c: Case): Deny | undefined {
-  const { root, key, issuer, knowledge } = c
-  if (key.status === 'retired' && !(root.createdMs <= (key.changedAtMs ?? Number.NEGATIVE_INFINITY))) {
-    return deny('issuer_untrusted', 'this credential was signed after its key had been retired; get a new credential')
-  }
+function lifetimeFault({ root, issuer, knowledge }: Case): Deny | undefined {
   const lifeSeconds = (root.validUntilMs - root.validFromMs) / 1000
   const lifeSecondsMax = Math.min(
     CREDENTIAL_LIFETIME_SECONDS_MAX,
@@ -165,12 +157,12 @@ function issuerLimitFault(c: Case): Deny | undefined {
   return undefined
 }
 
-/** Half-open: at the very millisecond of `validUntil` it is over. A link is no younger than the links it hangs on. */
-export const wrongTime: Check = (c) => timeFault(c)
+export function checkTime(c: Case): Deny | undefined {
+  return checkExpiry(c.grounds, c.demand.nowMs) ?? startFault(c)
+}
 
-function timeFault({ credential, demand: { nowMs } }: Case): Deny | undefined {
+function startFault({ credential, demand: { nowMs } }: Case): Deny | undefined {
   for (let link: typeof credential | undefined = credential; link !== undefined; link = link.parent) {
-    if (!(nowMs < link.validUntilMs)) return deny('credential_expired', 'the credential has expired; get a new one')
     if (!(Math.max(link.validFromMs, link.createdMs) <= nowMs + VALID_FROM_LEEWAY_MS)) {
       return deny('credential_not_yet_valid', 'the credential is not valid yet; check the clocks, or wait')
     }
@@ -178,30 +170,22 @@ function timeFault({ credential, demand: { nowMs } }: Case): Deny | undefined {
   return undefined
 }
 
-export const wrongSite: Check = ({ credential, knowledge: { site } }) =>
-  credential.site === site.siteId ? undefined : deny('site_mismatch', `this credential is for another site than ${site.siteId}`)
-
-/** One revoked link takes everything below it along. */
-export const revoked: Check = (c) => revocationFault(c)
-
-function revocationFault({ credential, knowledge: { site } }: Case): Deny | undefined {
-  for (let link: typeof credential | undefined = credential; link !== undefined; link = link.parent) {
-    if (site.credentialRevocation(link.id) !== undefined || site.userRevocation(link.ppid, link.createdMs) !== undefined) {
-      return deny('credential_revoked', 'access with this credential has been revoked')
-    }
-  }
-  return undefined
+export function checkSite({ credential, knowledge: { site } }: Case): Deny | undefined {
+  return credential.site === site.siteId ? undefined : deny('site_mismatch', `this credential is for another site than ${site.siteId}`)
 }
 
-export const insufficientScope: Check = (c) => scopeFaultOf(c)
+/** Revoking one credential of a chain revokes everything delegated from it. */
+export function checkRevocation(c: Case): Deny | undefined {
+  return checkNotRevoked(c.grounds, c.knowledge.site)
+}
 
-function scopeFaultOf(c: Case): Deny | undefined {
+export function checkScope(c: Case): Deny | undefined {
   c.scope = scopeWithin(c.credential.scope, c.issuer.scope)
   return scopeFault(c.scope, c.demand)
 }
 
 /** The last check, because it alone changes something: it uses the nonce up. */
-export const unprovenHolder: Check = (c) => {
+export function checkHolder(c: Case): Deny | undefined | Promise<Deny | undefined> {
   const { holderKey } = c.credential
   return holderKey === undefined ? unboundFault(c) : provePossession(c, holderKey)
 }
@@ -211,24 +195,23 @@ function unboundFault({ knowledge }: Case): Deny | undefined {
   return deny('proof_required', 'this site takes only holder-bound credentials, with a signature of the request by the holder key')
 }
 
-/** Asks again all that the log can have changed since it was asked for the first time. None of this waits for anything. */
-export function overtaken(c: Case): Deny | undefined {
+/**
+ * Why a presentation that passed all checks would be denied now, except for a new proof of possession. Everything
+ * that a log entry or the clock can change is checked again. Never waits.
+ */
+export function recheck(c: Case): Deny | undefined {
   return (
-    staleness(c.knowledge) ??
-    issuerFault(c) ??
-    keyFault(c) ??
-    // By value: a view that was loaded anew has new objects for the keys that it had before.
-    (c.key.key.multikey === c.signedBy.multikey ? undefined : brokenSignature) ??
-    issuerLimitFault(c) ??
-    revocationFault(c) ??
-    scopeFaultOf(c) ??
+    checkFreshness(c) ??
+    checkGrounds(c.grounds, c.knowledge.site, c.demand.nowMs) ??
+    startFault(c) ??
+    checkIssuer(c) ??
+    checkKey(c) ??
+    // By value: a view that was loaded again has new objects for the same keys.
+    (c.key.key.multikey === c.signedBy.multikey ? undefined : signatureInvalid) ??
+    lifetimeFault(c) ??
+    checkScope(c) ??
     (c.credential.holderKey === undefined ? unboundFault(c) : undefined)
   )
-}
-
-/** What would refuse somebody now who passed all checks before, except for a new proof of possession. Waits for nothing. */
-export function lapsed(c: Case): Deny | undefined {
-  return overtaken(c) ?? timeFault(c)
 }
 
 async function provePossession(c: Case, holderKey: string): Promise<Deny | undefined> {

@@ -1,6 +1,6 @@
 import { type Deny, isDeny } from '../credential/denial.ts'
 import { Case } from './case.ts'
-import { lapsed, staleness } from './checks.ts'
+import { recheck, staleness } from './checks.ts'
 import type { Allow } from './decision.ts'
 import type { Demand } from './demand.ts'
 import { tokenScope } from './token-checks.ts'
@@ -18,5 +18,5 @@ export function lapse(allowed: Allow, demand: Pick<Demand, 'scope' | 'anyScope' 
   const c = new Case({ header: '' }, demand, knowledge)
   c.credential = allowed.credential
   c.signedBy = allowed.signedBy
-  return lapsed(c)
+  return recheck(c)
 }

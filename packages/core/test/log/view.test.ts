@@ -5,7 +5,6 @@ import { entryHash } from '../../src/log/chain.ts'
 import type { Entry } from '../../src/log/entry.ts'
 import { createSiteView, type SiteView, type ViewFault } from '../../src/log/view.ts'
 import {
-  activeKey,
   at,
   BODIES,
   checked,
@@ -14,7 +13,6 @@ import {
   GENESIS,
   headOf,
   issuer,
-  issuerState,
   logOf,
   msAt,
   OTHER_SITE,
@@ -232,45 +230,6 @@ describe('proveHead', () => {
     prove(view)
     view.apply(entries[2] as CheckedEntry)
     expect(view.ageMs({ wallMs: msAt(9), monotonicMs: 10_000 })).toBe(9000)
-  })
-})
-
-describe('revocationOf', () => {
-  const keys = [activeKey('key-1', 1)]
-  const standing = { credentialIds: [credential(1), credential(2)], ppid: user(1), createdMs: msAt(0), issuer: issuer(1), keyId: 'key-1' }
-
-  it('finds nothing while all that a credential stands on is good', async () => {
-    const view = await viewAfter(
-      { kind: 'issuer.trusted', body: issuerState(1, keys) },
-      { kind: 'key.retired', body: { issuer: issuer(1), key_id: 'key-1', at: at(1) } },
-    )
-    expect(view.revocationOf(standing)).toBeUndefined()
-  })
-
-  it.each([
-    [
-      { kind: 'credential.revoked', body: { credential_id: credential(1), revoked_at: at(3) } },
-      { by: 'credential', sinceMs: msAt(3), credentialId: credential(1) },
-    ],
-    [
-      { kind: 'credential.revoked', body: { credential_id: credential(2), revoked_at: at(3) } },
-      { by: 'credential', sinceMs: msAt(3), credentialId: credential(2) },
-    ],
-    [
-      { kind: 'user.revoked', body: { ppid: user(1), revoked_at: at(4) } },
-      { by: 'user', sinceMs: msAt(4) },
-    ],
-    [
-      { kind: 'key.compromised', body: { issuer: issuer(1), key_id: 'key-1', at: at(5) } },
-      { by: 'key', sinceMs: msAt(5) },
-    ],
-    [
-      { kind: 'issuer.distrusted', body: { issuer: issuer(1) }, at: at(6) },
-      { by: 'issuer', sinceMs: msAt(6) },
-    ],
-  ] as const)('finds %j', async (saying, expected) => {
-    const view = await viewAfter({ kind: 'issuer.trusted', body: issuerState(1, keys) }, saying)
-    expect(view.revocationOf(standing)).toEqual(expected)
   })
 })
 

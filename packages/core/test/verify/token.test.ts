@@ -15,11 +15,11 @@ beforeAll(async () => {
     ppid: newPpid(),
     scope: [READ, WRITE],
     permissionId: 'perm_orders' as PermissionId,
-    credentialChain: [newCredentialId(), newCredentialId()],
+    credentialIds: [newCredentialId(), newCredentialId()],
     issuer: issuer.did,
     issuerKey: issuer.method,
-    rootCreatedMs: NOW - 3000,
-    oldestCreatedMs: NOW - 4000,
+    signedAtMs: NOW - 3000,
+    oldestSignedAtMs: NOW - 4000,
     issuedAtMs: NOW - 1000,
     expiresAtMs: NOW + 900_000,
   }
@@ -37,7 +37,7 @@ const judge = async (known: PlainSite = site(), demand = asking(), facts = token
 
 describe('a bearer token', () => {
   test('is allowed like its credential, and the verdict says that it was a bearer', async () => {
-    const [credentialId] = token.credentialChain
+    const [credentialId] = token.credentialIds
     expect(await verify({ token }, asking(), knowing(site()))).toEqual({
       ok: true,
       presented: 'bearer',
@@ -64,7 +64,7 @@ describe('a bearer token', () => {
   })
 
   test('A138 dies with its credential, any parent, its user, issuer and key, and by itself', async () => {
-    for (const id of token.credentialChain) expect(await judge(site((s) => s.credentials.add(id)))).toBe('token_invalid')
+    for (const id of token.credentialIds) expect(await judge(site((s) => s.credentials.add(id)))).toBe('token_invalid')
     expect(await judge(site((s) => s.users.add(token.ppid)))).toBe('token_invalid')
     expect(await judge(site((s) => s.tokens.add(token.tokenSha256)))).toBe('token_invalid')
     expect(await judge(site((s) => s.issuers.clear()))).toBe('token_invalid')
@@ -92,7 +92,7 @@ describe('a bearer token', () => {
       s.userRevocation = ((_: string, createdMs: number) => void asked.push(createdMs)) as never
     })
     expect(await judge(known)).toBe('allowed')
-    expect(asked).toEqual([token.oldestCreatedMs])
+    expect(asked).toEqual([token.oldestSignedAtMs])
   })
 
   test('is not taken where bearer tokens are switched off; a dead one does not learn even that', async () => {
@@ -141,8 +141,6 @@ describe('a bearer token', () => {
   })
 
   test('without a credential behind it is a fault of ours', async () => {
-    await expect(verify({ token: { ...token, credentialChain: [] as CredentialId[] } }, asking(), knowing(site()))).rejects.toThrow(
-      TypeError,
-    )
+    await expect(verify({ token: { ...token, credentialIds: [] as CredentialId[] } }, asking(), knowing(site()))).rejects.toThrow(TypeError)
   })
 })

@@ -194,16 +194,16 @@ function parseTokenFacts(said: JsonObject, tokenSha256: string, siteId: SiteId):
   const ppid = parsePpid(said.sub)
   const scope = parseScopeList(said.scopes)
   const permissionId = parsePermissionId(said.permission_id)
-  const credentialChain = Array.isArray(said.credential_chain) ? said.credential_chain.map(parseCredentialId) : []
+  const credentialIds = Array.isArray(said.credential_chain) ? said.credential_chain.map(parseCredentialId) : []
   const { issuer, issuer_key: key } = said
-  const rootCreatedMs = parseTime(said.root_created_at)
-  const oldestCreatedMs = parseTime(said.oldest_created_at)
+  const signedAtMs = parseTime(said.root_created_at)
+  const oldestSignedAtMs = parseTime(said.oldest_created_at)
   const issuedAtMs = msOf(said.iat)
   const expiresAtMs = msOf(said.exp)
   if (said.active !== true || said.site_id !== siteId || ppid === undefined || scope === undefined || permissionId === undefined)
     return 'unreadable'
-  if (credentialChain.length === 0 || !isWhole(credentialChain)) return 'unreadable'
-  if (typeof issuer !== 'string' || typeof key !== 'string' || rootCreatedMs === undefined || oldestCreatedMs === undefined)
+  if (credentialIds.length === 0 || !isWhole(credentialIds)) return 'unreadable'
+  if (typeof issuer !== 'string' || typeof key !== 'string' || signedAtMs === undefined || oldestSignedAtMs === undefined)
     return 'unreadable'
   if (issuedAtMs === undefined || expiresAtMs === undefined) return 'unreadable'
   const issuerKey = `${issuer}#${key}`
@@ -213,11 +213,11 @@ function parseTokenFacts(said: JsonObject, tokenSha256: string, siteId: SiteId):
     ppid,
     scope,
     permissionId,
-    credentialChain,
+    credentialIds,
     issuer,
     issuerKey,
-    rootCreatedMs,
-    oldestCreatedMs,
+    signedAtMs,
+    oldestSignedAtMs,
     issuedAtMs,
     expiresAtMs,
   }

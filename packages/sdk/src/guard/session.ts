@@ -1,4 +1,4 @@
-import { type Knowledge, parseCredentialId, parsePpid, parseTime, type ViewStamp } from '@countersign/core'
+import { findRevocation, type Knowledge, parseCredentialId, parsePpid, parseTime, type ViewStamp } from '@countersign/core'
 
 /** A session that began with a hosted sign-in, with what `/auth/sdk-result` said. Times are RFC 3339 or milliseconds. */
 export interface SignedInSession {
@@ -36,8 +36,8 @@ export function judgeSession(session: SignedInSession, knowledge: Knowledge, now
   if (!site.trusted || !Number.isFinite(ageMs) || !(ageMs <= knowledge.ageMsMax) || nowMs === undefined)
     return ended('revocation_view_stale')
   if (!(nowMs < expiresMs)) return ended('credential_expired')
-  // Whoever signed in after a reinstatement did so with a credential from after it: an older one would have been refused.
-  const revoked = site.credentialRevocation(credentialId) ?? site.userRevocation(ppid, verifiedMs)
+  // A user who signed in after a reinstatement used a credential signed after it: an older one would have been rejected.
+  const revoked = findRevocation({ credentialIds: [credentialId], ppid, oldestSignedAtMs: verifiedMs }, site)
   return revoked === undefined ? { active: true, ...told } : ended('credential_revoked')
 }
 

@@ -26,6 +26,7 @@ import {
   sha256Hex,
   signRequest,
   type TokenFacts,
+  toGrounds,
   verify,
 } from '@countersign/core'
 import type { GuardOptions } from '../guard/options.ts'
@@ -269,20 +270,12 @@ export async function createTestSite(options: TestSiteOptions = {}): Promise<Tes
       if ('ok' in read) throw new TypeError(read.detail)
       const { credential } = read
       const token = `svc_at_${[...crypto.getRandomValues(new Uint8Array(49))].map((byte) => DIGITS[byte % 62]).join('')}`
-      const chain = [credential]
-      for (let link = credential.parent; link !== undefined; link = link.parent) chain.push(link)
-      const root = chain.at(-1) ?? credential
       tokens.set(await sha256Hex(token), {
         tokenSha256: await sha256Hex(token),
         siteId,
-        ppid: credential.ppid,
+        ...toGrounds(credential),
         scope: parseScopeList(scope ?? credential.scope) ?? [],
         permissionId: (credential.permissionId ?? 'perm_default') as PermissionId,
-        credentialChain: chain.map(({ id }) => id),
-        issuer: root.issuer,
-        issuerKey: root.verificationMethod,
-        rootCreatedMs: root.createdMs,
-        oldestCreatedMs: Math.min(...chain.map(({ createdMs }) => createdMs)),
         issuedAtMs: clock.nowMs,
         expiresAtMs: Math.min(clock.nowMs + ttlSeconds * 1000, credential.validUntilMs),
       })
@@ -388,12 +381,12 @@ function introspection(token: TokenFacts): JsonObject {
     jti: token.tokenSha256.slice(0, 26),
     site_id: token.siteId,
     permission_id: token.permissionId,
-    credential_id: token.credentialChain[0] ?? null,
-    credential_chain: [...token.credentialChain],
+    credential_id: token.credentialIds[0] ?? null,
+    credential_chain: [...token.credentialIds],
     issuer: token.issuer,
     issuer_key: token.issuerKey.slice(token.issuerKey.indexOf('#') + 1),
-    root_created_at: formatTime(token.rootCreatedMs),
-    oldest_created_at: formatTime(token.oldestCreatedMs),
+    root_created_at: formatTime(token.signedAtMs),
+    oldest_created_at: formatTime(token.oldestSignedAtMs),
   }
 }
 

@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import {
   type AllowCredential,
+  findRoot,
   type HolderRequest,
+  listChain,
   parseSiteId,
   permissionOf,
   type Scope,
@@ -12,7 +14,8 @@ import { limits } from '@countersign/core/contract'
 import type { Deps } from '../deps.ts'
 import { createId } from '../keys/ids.ts'
 import { createSecretText, secretSha256 } from '../keys/secret-text.ts'
-import { chainOf, rootOf, seenCredential } from '../log/seen-credentials.ts'
+import { requireFresh } from '../log/require-fresh.ts'
+import { seenCredential } from '../log/seen-credentials.ts'
 import { Problem } from '../problem.ts'
 import type { NewToken } from '../store/store.ts'
 import { type GuardDeps, guard } from './guard.ts'
@@ -43,9 +46,9 @@ export async function exchangeProof(deps: GuardDeps & Pick<Deps, 'store'>, excha
   const { signed, requestedScope, ttlSeconds = limits.token_ttl_seconds_default, request } = exchange
   const siteId = exchange.siteId ?? parseSiteId(signed.credential.site)
   if (siteId === undefined || deps.views.view(siteId) === undefined) {
-    const { ageMs, ageMsMax } = deps.views.age()
-    // A node that has not read the log, or may not believe it, does not know which sites there are.
-    throw ageMs <= ageMsMax ? new Problem('site_unknown') : new Problem('revocation_view_stale', undefined, { retryAfterSeconds: 1 })
+    // A node whose view is stale does not know which sites exist.
+    requireFresh(deps.views)
+    throw new Problem('site_unknown')
   }
   const allow = (await guard(deps, { presented: { signed }, siteId, scope: requestedScope ?? [], request })) as AllowCredential
   if (deps.views.view(siteId)?.settings.bearer !== 'on') {
@@ -85,14 +88,14 @@ function tokenFor(
   ttlSeconds: number,
   nowMs: number,
 ): Omit<NewToken, 'sha256'> {
-  const root = rootOf(credential)
+  const root = findRoot(credential)
   return {
     jti: createId('tok_', nowMs),
     siteId: subject.siteId,
     ppid: subject.ppid,
     scope,
     permissionId: permissionOf(credential),
-    chain: chainOf(credential),
+    chain: listChain(credential),
     issuer: root.issuer,
     issuerKey: root.verificationMethod,
     issuedAtMs: nowMs,

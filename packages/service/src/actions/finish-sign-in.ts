@@ -1,7 +1,8 @@
-import type { SiteView } from '@countersign/core'
+import { checkGrounds, type SiteView, toChainGrounds } from '@countersign/core'
 import { limits, type ProblemCode } from '@countersign/core/contract'
 import type { Deps } from '../deps.ts'
 import { secretSha256 } from '../keys/secret-text.ts'
+import { requireFresh } from '../log/require-fresh.ts'
 import { Problem } from '../problem.ts'
 import { clientStatePurpose } from '../store/sealed-columns.ts'
 import type { SignIn, SignInPresentation } from '../store/store.ts'
@@ -33,7 +34,7 @@ export async function finishSignIn(
 ): Promise<FinishedSignIn> {
   const { store, keys, clock, views } = deps
   // Before the state is gone: the user can come back with it when this node knows enough again.
-  if (payload !== undefined && !isFresh(views.age())) throw new Problem('revocation_view_stale', undefined, { retryAfterSeconds: 1 })
+  if (payload !== undefined) requireFresh(views)
   const ended = await store.endSignIn(
     {
       stateSha256: secretSha256(state),
@@ -53,7 +54,7 @@ export async function finishSignIn(
 
   if (payload === undefined) return finished({ refused: 'access_denied' })
   if (presentation === undefined) throw new Problem('callback_invalid')
-  const fault = lapsed(presentation, views.view(site.siteId), clock.nowMs())
+  const fault = recheckPresentation(presentation, views.view(site.siteId), clock.nowMs())
   return finished(fault === undefined ? await codeFor(presentation, signIn, deps) : { refused: fault })
 }
 
@@ -68,26 +69,15 @@ async function codeFor(
   return made === 'created' ? { code } : { refused: 'credential_revoked' }
 }
 
-/** Asked positively: an age that is not a number is too old. */
-function isFresh({ ageMs, ageMsMax }: { readonly ageMs: number; readonly ageMsMax: number }): boolean {
-  return ageMs <= ageMsMax
-}
-
-/** Why what was accepted a moment ago would not be accepted now, as this node sees it. */
-export function lapsed(presentation: SignInPresentation, site: SiteView | undefined, nowMs: number): ProblemCode | undefined {
-  const { ppid, chain, issuer, issuerKey, isKilled } = presentation
+/** Why the presentation of a moment ago would be denied now, by this node's view. */
+export function recheckPresentation(presentation: SignInPresentation, site: SiteView | undefined, nowMs: number): ProblemCode | undefined {
+  const { ppid, chain, issuer, issuerKey, credentialEndsAtMs, isKilled } = presentation
   const trusted = site?.issuer(issuer)
-  const key = trusted?.keys.get(issuerKey)
-  if (site === undefined || trusted === undefined || key === undefined || key.status === 'compromised') return 'issuer_untrusted'
-  const createdMs = chain.map((link) => link.createdMs)
-  const isRetired = key.status === 'retired' && !((createdMs.at(-1) ?? Infinity) <= (key.changedAtMs ?? -Infinity))
-  if (isRetired) return 'issuer_untrusted'
-  if (!(nowMs < presentation.credentialEndsAtMs)) return 'credential_expired'
-  const isRevoked =
-    isKilled ||
-    site.userRevocation(ppid, Math.min(...createdMs)) !== undefined ||
-    chain.some(({ credentialId }) => site.credentialRevocation(credentialId) !== undefined)
-  if (isRevoked) return 'credential_revoked'
+  if (site === undefined || trusted === undefined) return 'issuer_untrusted'
+  const grounds = { issuer, issuerKey, ppid, ...toChainGrounds(chain), expiresAtMs: credentialEndsAtMs }
+  const denial = checkGrounds(grounds, site, nowMs)
+  if (denial !== undefined) return denial.code
+  if (isKilled) return 'credential_revoked'
   const { scope: cap } = trusted
   return cap !== undefined && !presentation.scope.every((scope) => cap.has(scope)) ? 'scope_insufficient' : undefined
 }

@@ -1,7 +1,7 @@
 import { decide, type Scope, type SiteId } from '@countersign/core'
 import type { Deps } from '../deps.ts'
+import { requireFresh, staleProblem } from '../log/require-fresh.ts'
 import type { FoundToken } from '../log/token-finder.ts'
-import { Problem } from '../problem.ts'
 import { whenKnown } from '../when-known.ts'
 import { problemOf } from './guard.ts'
 
@@ -20,20 +20,15 @@ export function introspect(
   text: string,
   siteId: SiteId | undefined,
 ): ActiveToken | undefined | Promise<ActiveToken | undefined> {
-  const { ageMs, ageMsMax } = views.age()
-  if (!(ageMs <= ageMsMax)) throw unknowing()
+  requireFresh(views)
   return whenKnown(tokens.find(text), (token) => {
     if (token === undefined || (siteId !== undefined && token.siteId !== siteId)) return undefined
     const knowledge = views.knowledge(token.siteId)
-    if (knowledge === undefined) throw unknowing() // The token is there, so its site is; the view is yet to hear of it.
+    if (knowledge === undefined) throw staleProblem() // The token exists, so its site does; this node's view does not have it yet.
     return whenKnown(decide({ token }, { scope: [], nowMs: clock.nowMs() }, knowledge), (verdict) => {
       if (verdict.ok) return { token, scope: verdict.subject.scope }
       if (verdict.code === 'revocation_view_stale') throw problemOf(verdict)
       return undefined
     })
   })
-}
-
-function unknowing(): Problem {
-  return new Problem('revocation_view_stale', undefined, { retryAfterSeconds: 1 })
 }

@@ -1,8 +1,17 @@
-import { type AllowCredential, type Deny, type HolderRequest, isDeny, permissionOf, type SignedCredential } from '@countersign/core'
+import {
+  type AllowCredential,
+  type Deny,
+  findRoot,
+  type HolderRequest,
+  isDeny,
+  listChain,
+  permissionOf,
+  type SignedCredential,
+} from '@countersign/core'
 import { limits } from '@countersign/core/contract'
 import type { Deps } from '../deps.ts'
 import { secretSha256 } from '../keys/secret-text.ts'
-import { chainOf, rootOf, seenCredential } from '../log/seen-credentials.ts'
+import { seenCredential } from '../log/seen-credentials.ts'
 import { Problem } from '../problem.ts'
 import type { NewSignInPresentation, SignIn } from '../store/store.ts'
 import { type GuardDeps, guard, problemOf } from './guard.ts'
@@ -68,7 +77,7 @@ function presentationOf(
   payloadSha256: string,
   nowMs: number,
 ): NewSignInPresentation {
-  const root = rootOf(credential)
+  const root = findRoot(credential)
   return {
     payloadSha256,
     stateSha256,
@@ -77,7 +86,7 @@ function presentationOf(
     // The site learns of no more than it asked for.
     scope: requestedScope ?? subject.scope,
     permissionId: permissionOf(credential),
-    chain: chainOf(credential),
+    chain: listChain(credential),
     issuer: root.issuer,
     issuerKey: root.verificationMethod,
     verifiedAtMs: nowMs,

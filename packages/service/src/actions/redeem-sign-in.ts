@@ -3,7 +3,7 @@ import type { Deps } from '../deps.ts'
 import { secretSha256 } from '../keys/secret-text.ts'
 import { Problem } from '../problem.ts'
 import type { SignInPresentation } from '../store/store.ts'
-import { lapsed } from './finish-sign-in.ts'
+import { recheckPresentation } from './finish-sign-in.ts'
 
 /**
  * Uses up the code of a sign-in and says who has signed in. `code_invalid` for a code that is unknown, used, too old or tried with another verifier
@@ -18,7 +18,7 @@ export async function redeemSignIn(
   const challenge = hash('sha256', codeVerifier, 'base64url')
   const redeemed = await store.redeemSignIn(secretSha256(code), challenge, clock.nowMs())
   // The store asks its tables; the log decides (A273).
-  if (redeemed === undefined || lapsed(redeemed, views.view(redeemed.siteId), clock.nowMs()) !== undefined)
+  if (redeemed === undefined || recheckPresentation(redeemed, views.view(redeemed.siteId), clock.nowMs()) !== undefined)
     throw new Problem('code_invalid')
   return redeemed
 }

@@ -1,6 +1,6 @@
-import type { CredentialId, Revocation, SiteId } from '@countersign/core'
+import { type CredentialId, findRevocation, type Revocation, type SiteId, toChainGrounds } from '@countersign/core'
 import type { Deps } from '../deps.ts'
-import { Problem } from '../problem.ts'
+import { requireFresh } from '../log/require-fresh.ts'
 import type { CredentialRow } from '../store/store.ts'
 
 export interface StatusQuestion {
@@ -34,12 +34,12 @@ export async function revocationStatus(deps: Pick<Deps, 'store' | 'views' | 'clo
   const { credentialIds, siteId, min } = question
   if (min !== undefined && siteId !== undefined) await views.reachedSeq(siteId, min)
   const rows = firstKnown(await store.statuses(credentialIds, siteId))
-  const isAhead = [...rows.values()].some((row) => row.revocation !== undefined && revocationOf(deps, row) === undefined)
+  const isAhead = [...rows.values()].some((row) => row.revocation !== undefined && findRowRevocation(deps, row) === undefined)
   // The store was asked later than the view: let the view catch up.
   if (isAhead) await views.reached(await store.logPosition())
 
-  const { ageMs, ageMsMax, asOfMs } = views.age()
-  if (!(ageMs <= ageMsMax)) throw new Problem('revocation_view_stale', undefined, { retryAfterSeconds: 1 })
+  requireFresh(views)
+  const { asOfMs } = views.age()
   const nowMs = clock.nowMs()
   const states = new Map<CredentialId, CredentialState>()
   for (const id of credentialIds) {
@@ -59,19 +59,14 @@ function firstKnown(rows: readonly CredentialRow[]): ReadonlyMap<CredentialId, C
   return first
 }
 
-/** As the check of the core does it: any link of the chain, or the user as of any link. */
-function revocationOf({ views }: Pick<Deps, 'views'>, { siteId, ppid, chain }: CredentialRow): Revocation | undefined {
+function findRowRevocation({ views }: Pick<Deps, 'views'>, { siteId, ppid, chain }: CredentialRow): Revocation | undefined {
   const view = views.view(siteId)
-  for (const { credentialId, createdMs } of chain) {
-    const revocation = view?.credentialRevocation(credentialId) ?? view?.userRevocation(ppid, createdMs)
-    if (revocation !== undefined) return revocation
-  }
-  return undefined
+  return view && findRevocation({ ppid, ...toChainGrounds(chain) }, view)
 }
 
 /** What is to be said of a credential that is known: by the view that verifies, with the reason that the store keeps. */
 export function credentialState(deps: Pick<Deps, 'views'>, row: CredentialRow, nowMs: number): CredentialState {
-  const revocation = revocationOf(deps, row)
+  const revocation = findRowRevocation(deps, row)
   if (row.revocation !== undefined) {
     const { type, atMs, reason } = row.revocation
     return { status: 'revoked', sinceMs: atMs, type, reason }

@@ -1,8 +1,8 @@
 import { verify } from '@countersign/core'
 import type { Deps } from '../deps.ts'
+import { staleProblem } from '../log/require-fresh.ts'
 import { tokenFacts } from '../log/token-finder.ts'
 import type { TokenRow } from '../store/store.ts'
-import { unknowing } from './require-fresh-view.ts'
 
 /**
  * What is to be said of a token in a list: that which introspection says. A token follows its credential, chain, user, issuer, key and site, so
@@ -12,9 +12,9 @@ export async function tokenStatus({ views }: Pick<Deps, 'views'>, row: TokenRow,
   if (row.revokedAtMs !== undefined) return 'revoked'
   if (nowMs >= row.expiresAtMs) return 'expired'
   const knowledge = views.knowledge(row.siteId)
-  if (knowledge === undefined) throw unknowing()
+  if (knowledge === undefined) throw staleProblem('store_unavailable')
   const verdict = await verify({ token: tokenFacts(row) }, { scope: [], nowMs }, knowledge)
   if (verdict.ok) return 'active'
-  if (verdict.code === 'revocation_view_stale') throw unknowing()
+  if (verdict.code === 'revocation_view_stale') throw staleProblem('store_unavailable')
   return 'revoked'
 }

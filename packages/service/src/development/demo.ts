@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import {
+  checkGrounds,
   credentialHeader,
   didKey,
   didKeyMethod,
@@ -16,6 +17,7 @@ import {
   readCredentialObject,
   type Scope,
   type SiteId,
+  toGrounds,
 } from '@countersign/core'
 import { limits, permissions } from '@countersign/core/contract'
 import { createApiKey } from '../actions/api-keys.ts'
@@ -202,10 +204,10 @@ function seenOf(document: JsonObject, siteId: SiteId): SeenCredential {
 function stillGood({ views, clock }: Deps, credential: JsonObject, siteId: SiteId, ppid: Ppid): boolean {
   const signed = readCredentialObject(credential)
   if (isDeny(signed)) return false
-  const { id, issuer, verificationMethod, createdMs, validUntilMs, ...claims } = signed.credential
-  const keyId = verificationMethod.slice(issuer.length + 1)
-  const revocation = views.view(siteId)?.revocationOf({ credentialIds: [id], ppid, createdMs, issuer, keyId })
-  return claims.ppid === ppid && revocation === undefined && validUntilMs - clock.nowMs() > LEFT_MS_MIN
+  const { credential: claims } = signed
+  const view = views.view(siteId)
+  const isValid = view !== undefined && checkGrounds(toGrounds(claims), view, clock.nowMs() + LEFT_MS_MIN) === undefined
+  return isValid && claims.ppid === ppid
 }
 
 /** RFC 3986 §3.2.2. */

@@ -1,5 +1,6 @@
 import type { SiteId, SiteView } from '@countersign/core'
 import type { LiveViews } from '../log/live-views.ts'
+import { requireFresh, staleProblem } from '../log/require-fresh.ts'
 import { Problem } from '../problem.ts'
 import type { Store } from '../store/store.ts'
 
@@ -17,16 +18,6 @@ export async function freshView(
   if ((await store.site(siteId)) === undefined) throw new Problem('not_found')
   await views.reached(await store.logPosition())
   const made = views.view(siteId)
-  if (made === undefined) throw stale()
+  if (made === undefined) throw staleProblem()
   return made
-}
-
-function requireFresh(views: LiveViews): void {
-  if (!views.readiness().ready) throw stale()
-}
-
-function stale(): Problem {
-  return new Problem('revocation_view_stale', 'This node has not heard from its store. Try again in a moment, or another node.', {
-    retryAfterSeconds: 1,
-  })
 }

@@ -1,6 +1,6 @@
-import { type AllowCredential, type Credential, permissionOf } from '@countersign/core'
+import { type AllowCredential, findRoot, listChain, permissionOf } from '@countersign/core'
 import type { Logger } from 'pino'
-import type { ChainLink, SeenCredential, Store } from '../store/store.ts'
+import type { SeenCredential, Store } from '../store/store.ts'
 
 /** Writes down, in the background, which credentials have been shown. A verdict never waits for it. */
 export interface SeenCredentials {
@@ -41,7 +41,7 @@ export function createSeenCredentials(options: SeenCredentialsOptions): SeenCred
     const window = Math.floor(nowMs() / DELEGATED_WINDOW_MS)
     if (window !== delegatedWindow) delegated = new Map()
     delegatedWindow = window
-    const root = `${subject.siteId} ${rootOf(credential).id}`
+    const root = `${subject.siteId} ${findRoot(credential).id}`
     const before = delegated.get(root) ?? 0
     if (before >= DELEGATED_MAX || (before === 0 && delegated.size >= recentMax)) return true
     delegated.set(root, before + 1)
@@ -123,29 +123,13 @@ export function seenCredential({ subject, credential }: AllowCredential, source:
     siteId: subject.siteId,
     credentialId: subject.credentialId,
     ppid: subject.ppid,
-    issuer: rootOf(credential).issuer,
+    issuer: findRoot(credential).issuer,
     scope: subject.scope,
     permissionId: permissionOf(credential),
-    chain: chainOf(credential),
+    chain: listChain(credential),
     validFromMs: credential.validFromMs,
     validUntilMs: credential.validUntilMs,
     holderBound: credential.holderKey !== undefined,
     source,
   }
-}
-
-/** The credential itself first, then its parents up to the root. */
-export function chainOf(credential: Credential): readonly ChainLink[] {
-  const chain: ChainLink[] = []
-  for (let link: Credential | undefined = credential; link !== undefined; link = link.parent) {
-    chain.push({ credentialId: link.id, createdMs: link.createdMs })
-  }
-  return chain
-}
-
-/** The credential that an issuer signed. */
-export function rootOf(credential: Credential): Credential {
-  let root = credential
-  while (root.parent !== undefined) root = root.parent
-  return root
 }

@@ -1,4 +1,4 @@
-import type { CredentialId, TokenFacts } from '@countersign/core'
+import { type TokenFacts, toChainGrounds } from '@countersign/core'
 import { parseSecretText, secretSha256 } from '../keys/secret-text.ts'
 import type { Store, TokenRow } from '../store/store.ts'
 
@@ -69,11 +69,9 @@ export function tokenFacts(row: TokenRow): FoundToken {
     ppid: row.ppid,
     scope: row.scope,
     permissionId: row.permissionId,
-    credentialChain: row.chain.map(({ credentialId }): CredentialId => credentialId),
+    ...toChainGrounds(row.chain),
     issuer: row.issuer,
     issuerKey: row.issuerKey,
-    rootCreatedMs: row.chain.at(-1)?.createdMs ?? Number.POSITIVE_INFINITY,
-    oldestCreatedMs: Math.min(...row.chain.map(({ createdMs }) => createdMs)),
     issuedAtMs: row.issuedAtMs,
     expiresAtMs: row.expiresAtMs,
   }

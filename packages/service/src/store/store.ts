@@ -1,4 +1,16 @@
-import type { CredentialId, Entry, EntryKind, JsonObject, KeyState, LogHead, PermissionId, Ppid, Scope, SiteId } from '@countersign/core'
+import type {
+  ChainLink,
+  CredentialId,
+  Entry,
+  EntryKind,
+  JsonObject,
+  KeyState,
+  LogHead,
+  PermissionId,
+  Ppid,
+  Scope,
+  SiteId,
+} from '@countersign/core'
 import type { Permission } from '@countersign/core/contract'
 import type { MacTableName } from './mac-tables.ts'
 
@@ -385,12 +397,6 @@ export interface NewApiKey {
 }
 export interface ApiKey extends NewApiKey {
   readonly createdAtMs: number
-}
-
-/** A credential of a chain and the moment it was signed. */
-export interface ChainLink {
-  readonly credentialId: CredentialId
-  readonly createdMs: number
 }
 
 export interface SeenCredential {

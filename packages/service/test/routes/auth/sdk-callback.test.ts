@@ -184,12 +184,12 @@ forEachSharedStore('/auth/sdk-callback', (open) => {
   it('503 before the state is used up when this node has not heard of its store for too long', async () => {
     const { presented, issued, node } = await openHosted(open())
     const { browser, callbackUrl } = await presented((await issued()).document)
-    const views = node.deps.views as { age: (typeof node.deps.views)['age'] }
-    const age = views.age.bind(views)
-    views.age = () => ({ ...age(), ageMs: 2001 })
+    const { views } = node.deps
+    const readiness = views.readiness.bind(views)
+    views.readiness = () => ({ ready: false, why: 'stale' })
     const { status, json } = await browser.get(callbackUrl, { accept: 'application/json' })
     expect([status, json.code]).toEqual([503, 'revocation_view_stale'])
-    views.age = age
+    views.readiness = readiness
     expect((await browser.get(callbackUrl)).status).toBe(303)
   })
 

@@ -44,7 +44,7 @@ function answerOf(active: ActiveToken, baseUrl: string): RouteAnswer {
 }
 
 function described({ token, scope }: ActiveToken, baseUrl: string): Introspection {
-  const { siteId, credentialChain } = token
+  const { siteId, credentialIds } = token
   return {
     active: true,
     scope: scope.join(' '),
@@ -60,11 +60,11 @@ function described({ token, scope }: ActiveToken, baseUrl: string): Introspectio
     jti: token.jti,
     site_id: siteId,
     permission_id: token.permissionId,
-    credential_id: credentialChain[0] as string,
-    credential_chain: [...credentialChain],
+    credential_id: credentialIds[0] as string,
+    credential_chain: [...credentialIds],
     issuer: token.issuer,
     issuer_key: fragmentOf(token.issuerKey),
-    root_created_at: formatTime(token.rootCreatedMs),
-    oldest_created_at: formatTime(token.oldestCreatedMs),
+    root_created_at: formatTime(token.signedAtMs),
+    oldest_created_at: formatTime(token.oldestSignedAtMs),
   }
 }

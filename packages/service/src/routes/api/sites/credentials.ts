@@ -1,8 +1,8 @@
 import { formatTime } from '@countersign/core'
 import type { CredentialPage, KnownCredential } from '@countersign/core/contract'
-import { requireFreshView } from '../../../actions/require-fresh-view.ts'
 import { credentialState } from '../../../actions/revocation-status.ts'
 import type { Deps } from '../../../deps.ts'
+import { requireFresh } from '../../../log/require-fresh.ts'
 import type { CredentialRow } from '../../../store/store.ts'
 import { listPage } from '../../cursor.ts'
 import type { Route } from '../../route.ts'
@@ -21,7 +21,7 @@ export const listCredentials: Route<'list_credentials'> = async (request, deps) 
     // By what this node would say of each. The store would have to look through all of a site's credentials for a few that are revoked.
     status === undefined ? undefined : (item) => item.status === status,
   )
-  requireFreshView(deps)
+  requireFresh(deps.views, 'store_unavailable')
   return { status: 200, body }
 }
 

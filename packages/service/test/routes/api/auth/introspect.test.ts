@@ -116,11 +116,9 @@ forEachSharedStore('POST /api/auth/introspect', (open) => {
     const { node, issued } = await begin()
     const token = await node.tokenFor((await issued()).document)
     node.clock.fault = undefined
-    const age = node.deps.views.age
-    node.deps.views.age = () => ({ ageMs: 2001, ageMsMax: 2000, asOfMs: 0 })
+    node.deps.views.readiness = () => ({ ready: false, why: 'stale' })
     expect((await node.introspect(token)).code).toBe('revocation_view_stale')
     expect((await node.introspect('x')).code).toBe('revocation_view_stale')
-    node.deps.views.age = age
   })
 
   describe('S1 with a nonce', () => {

@@ -137,7 +137,7 @@ forEachSharedStore('GET /api/wallet/revocation-status', (open) => {
     const { node, issued } = await begin()
     const { id, document } = await issued()
     await node.tokenFor(document)
-    node.deps.views.age = () => ({ ageMs: 2001, ageMsMax: 2000, asOfMs: NOW })
+    node.deps.views.readiness = () => ({ ready: false, why: 'stale' })
     expect((await node.status(id)).code).toBe('revocation_view_stale')
   })
 

@@ -1,0 +1,112 @@
+import type { ChainLink } from '../credential/chain.ts'
+import type { Credential } from '../credential/credential.ts'
+import { type Deny, deny, isDeny } from '../credential/denial.ts'
+import type { CredentialId, Ppid } from '../credential/ids.ts'
+import type { Revocation, SiteKnowledge, TrustedIssuer, TrustedKey } from './trust.ts'
+
+/**
+ * The facts that access depends on after all signatures were verified. A credential, a bearer token and a
+ * sign-in all have them, so that `checkGrounds` is the only place that knows when access has ended.
+ */
+export interface Grounds {
+  /** Signed the root of the chain. */
+  readonly issuer: string
+  /** The verificationMethod of the key that signed the root. */
+  readonly issuerKey: string
+  /** When the root was signed. */
+  readonly signedAtMs: number
+  readonly ppid: Ppid
+  /** The credential itself, followed by the credentials it was delegated from, up to the root. */
+  readonly credentialIds: readonly CredentialId[]
+  /** When the oldest of these credentials was signed. */
+  readonly oldestSignedAtMs: number
+  readonly expiresAtMs: number
+}
+
+export function toGrounds(credential: Credential): Grounds {
+  let root = credential
+  const credentialIds = [root.id]
+  let oldestSignedAtMs = root.createdMs
+  let expiresAtMs = root.validUntilMs
+  while (root.parent !== undefined) {
+    root = root.parent
+    credentialIds.push(root.id)
+    oldestSignedAtMs = Math.min(oldestSignedAtMs, root.createdMs)
+    expiresAtMs = Math.min(expiresAtMs, root.validUntilMs)
+  }
+  return {
+    issuer: root.issuer,
+    issuerKey: root.verificationMethod,
+    signedAtMs: root.createdMs,
+    ppid: credential.ppid,
+    credentialIds,
+    oldestSignedAtMs,
+    expiresAtMs,
+  }
+}
+
+/** The part of the grounds that a stored chain has. An empty chain, which no store keeps, is never valid. */
+export function toChainGrounds(chain: readonly ChainLink[]): Pick<Grounds, 'credentialIds' | 'signedAtMs' | 'oldestSignedAtMs'> {
+  return {
+    credentialIds: chain.map(({ credentialId }) => credentialId),
+    signedAtMs: chain.at(-1)?.createdMs ?? Number.POSITIVE_INFINITY,
+    oldestSignedAtMs: Math.min(...chain.map(({ createdMs }) => createdMs)),
+  }
+}
+
+/**
+ * Returns why access on these grounds is denied now, or undefined. The checks run in the order of
+ * `credentialChecks`. Freshness, scope and the settings of the site are not part of the grounds.
+ */
+export function checkGrounds(grounds: Grounds, site: SiteKnowledge, nowMs: number): Deny | undefined {
+  const issuer = findIssuer(grounds, site)
+  if (isDeny(issuer)) return issuer
+  const key = findKey(grounds, issuer)
+  if (isDeny(key)) return key
+  return checkRetirement(grounds, key) ?? checkExpiry(grounds, nowMs) ?? checkNotRevoked(grounds, site)
+}
+
+export function findIssuer({ issuer }: Grounds, site: SiteKnowledge): TrustedIssuer | Deny {
+  return site.issuer(issuer) ?? issuerUntrusted
+}
+
+/** The key comes from the site's list, under the DID of its issuer; never from the credential or its proof. */
+export function findKey({ issuerKey }: Grounds, issuer: TrustedIssuer): TrustedKey | Deny {
+  const key = issuer.keys.get(issuerKey)
+  if (key === undefined) return signatureInvalid
+  return key.status === 'compromised' ? keyCompromised : key
+}
+
+/** A retired key stays valid for what it signed before its retirement. */
+export function checkRetirement({ signedAtMs }: Grounds, { status, changedAtMs }: TrustedKey): Deny | undefined {
+  if (status !== 'retired' || signedAtMs <= (changedAtMs ?? Number.NEGATIVE_INFINITY)) return undefined
+  return keyRetired
+}
+
+/** Half-open: at the very millisecond of `validUntil` the access has ended. */
+export function checkExpiry({ expiresAtMs }: Grounds, nowMs: number): Deny | undefined {
+  return nowMs < expiresAtMs ? undefined : expired
+}
+
+export function checkNotRevoked(grounds: Grounds, site: SiteKnowledge): Deny | undefined {
+  return findRevocation(grounds, site) === undefined ? undefined : revoked
+}
+
+/** The revocation of any credential of the chain, or of the user as of the oldest of them. */
+export function findRevocation(
+  { credentialIds, ppid, oldestSignedAtMs }: Pick<Grounds, 'credentialIds' | 'ppid' | 'oldestSignedAtMs'>,
+  site: Pick<SiteKnowledge, 'credentialRevocation' | 'userRevocation'>,
+): Revocation | undefined {
+  for (const id of credentialIds) {
+    const revocation = site.credentialRevocation(id)
+    if (revocation !== undefined) return revocation
+  }
+  return site.userRevocation(ppid, oldestSignedAtMs)
+}
+
+export const signatureInvalid = deny('credential_signature_invalid', 'the signature of the credential is invalid')
+const issuerUntrusted = deny('issuer_untrusted', 'this site does not trust the issuer of the credential')
+const keyCompromised = deny('issuer_untrusted', 'the key that signed this credential is compromised; get a new credential')
+const keyRetired = deny('issuer_untrusted', 'this credential was signed after its key had been retired; get a new credential')
+const expired = deny('credential_expired', 'the credential has expired; get a new one')
+const revoked = deny('credential_revoked', 'access with this credential has been revoked')
