@@ -38,16 +38,13 @@ function isJson(text: string): boolean {
   return text.trimStart().startsWith('{')
 }
 
-/**
- * What a caller probably did who sends this as a bearer token: a credential is recognised by its first characters. Every other token that is
- * none gets the same answer, whatever its prefix (A132).
- */
+/** Recognises a credential that was sent as a bearer token. Every other text that is no token gets one answer, whatever its prefix (A132). */
 export function findBearerMistake(token: string): string | undefined {
   // base64url of `{"`.
   return token.startsWith('eyJ') ? 'this is not a bearer token; send a credential in X-Service-Credential' : undefined
 }
 
-/** The same for what stands in the place of a credential. */
+/** Recognises what was sent in the place of a credential by its first characters, so that the answer can say what to correct. */
 export function findCredentialMistake(text: string): string | undefined {
   if (isJson(text)) return RAW_JSON
   if (text.startsWith('svc_sk_')) return 'this is an API key, not a credential; send it in X-API-Key'

@@ -62,7 +62,12 @@ describe('what was sent in the wrong place is recognised, and the code stays', (
     ['an API key', () => ({ 'x-service-credential': `svc_sk_${'A'.repeat(49)}` }), /^credential_malformed: this is an API key.*X-API-Key/],
     ['a bearer token', () => ({ 'x-service-credential': `svc_at_${'A'.repeat(49)}` }), /^credential_malformed: this is a bearer token/],
     ['a credential as Bearer', () => ({ authorization: `Bearer ${credential.header}` }), /^token_invalid: .*in X-Service-Credential/],
-    ['an API key as Bearer', () => ({ authorization: `Bearer svc_sk_${'A'.repeat(49)}` }), /^token_invalid: this is an API key/],
+    // As any other token that is none (A132).
+    [
+      'an API key as Bearer',
+      () => ({ authorization: `Bearer svc_sk_${'A'.repeat(49)}` }),
+      /^token_invalid: this bearer token is not valid here/,
+    ],
     [
       'two credentials',
       () => ({ 'x-service-credential': `${credential.header}, ${credential.header}` }),

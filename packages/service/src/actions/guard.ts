@@ -40,7 +40,7 @@ export function guard(deps: GuardDeps, passage: Passage): Allow | Promise<Allow>
   )
 }
 
-/** `mistake` says what a caller with a token that does not exist has probably sent instead. */
+/** `mistake` says what was sent in the place of a token, if it is recognised. */
 function pass(deps: GuardDeps, { siteId, scope, request }: Passage, shown: Presented, mistake?: string): Allow | Promise<Allow> {
   const knowledge = deps.views.knowledge(siteId, deps.signatures) ?? knowledgeOfNone(deps, siteId)
   const demand = { scope, nowMs: deps.clock.nowMs(), nonces: deps.nonces, ...(request === undefined ? {} : { request }) }
