@@ -9,8 +9,13 @@ export interface Registered {
   /** Undefined while the issuer is trusted, and for one of which only compromised keys are known. */
   distrustedMs: number | undefined
   isTrusted: boolean
-  /** The last state that was stated, with what is known of its keys worked in. Kept while distrusted: its keys may yet turn out compromised. */
+  /**
+   * The last state that was stated. Kept while distrusted: its keys may yet turn out compromised. Which of them are is worked in by
+   * `IssuerRegister.settle`, or when the issuer is asked for.
+   */
   state: TrustedIssuer
+  /** The `IssuerRegister` version whose compromised keys are worked into `state`. */
+  settledVersion: number
 }
 
 /**
@@ -20,9 +25,15 @@ export interface Registered {
  */
 export class IssuerRegister {
   readonly issuers = new Map<string, Registered>()
-  /** Since when, by verificationMethod and by Multikey. These two only grow, and their times only fall. */
+  /**
+   * Since when, by verificationMethod and by Multikey. These two only grow, and their times only fall. The material of a compromised
+   * name is added at once. The names of compromised material are added late, by `settle` or when the issuer changes: many issuers may
+   * list the same key, and an unsigned snapshot or entry must not cost time in proportion to all of them.
+   */
   readonly names = new Map<string, number>()
   readonly keys = new Map<string, number>()
+  /** Rises whenever something is found compromised. */
+  #version = 0
 
   /** A register that changes independently of this one. Issuers that neither changes are the same objects in both. */
   clone(): IssuerRegister {
@@ -30,11 +41,12 @@ export class IssuerRegister {
     for (const [issuer, known] of this.issuers) copy.issuers.set(issuer, { ...known })
     for (const [name, sinceMs] of this.names) copy.names.set(name, sinceMs)
     for (const [key, sinceMs] of this.keys) copy.keys.set(key, sinceMs)
+    copy.#version = this.#version
     return copy
   }
 
   trusted(issuer: string): TrustedIssuer | undefined {
-    const known = this.issuers.get(issuer)
+    const known = this.#settled(issuer)
     return known?.isTrusted === true ? known.state : undefined
   }
 
@@ -46,26 +58,28 @@ export class IssuerRegister {
 
   /** That a key is compromised, whether or not its issuer is trusted or still lists it. */
   keyRevocation(issuer: string, keyId: string): Revocation | undefined {
+    this.#settled(issuer)
     const sinceMs = this.names.get(methodOf(issuer, keyId))
     return sinceMs === undefined ? undefined : { by: 'key', sinceMs }
   }
 
   /** Replaces all that was stated about the issuer before. A key that the state itself calls compromised is so since `atMs`. */
   trust(state: IssuerState, atMs: number): void {
-    const before = this.issuers.get(state.issuer)
+    // What is compromised of the keys listed so far stays so under their names.
+    const before = this.#settled(state.issuer)
     // An issuer that was distrusted in between begins with new key objects, so nothing remembered about the old ones applies.
-    const entry = { isTrusted: true, distrustedMs: undefined, state: issuerOf(state, before?.isTrusted ? before.state : undefined) }
-    this.issuers.set(state.issuer, entry)
+    const next = issuerOf(state, before?.isTrusted ? before.state : undefined)
+    this.issuers.set(state.issuer, { isTrusted: true, distrustedMs: undefined, state: next, settledVersion: -1 })
     for (const { id, key, status } of state.keys) {
-      if (status === 'compromised') this.compromise(state.issuer, id, atMs, key)
+      const sinceMs = Math.min(this.names.get(methodOf(state.issuer, id)) ?? Infinity, status === 'compromised' ? atMs : Infinity)
+      if (sinceMs !== Infinity) this.compromise(state.issuer, id, sinceMs, key)
     }
-    this.#settle(entry)
   }
 
   distrust(issuer: string, atMs: number): void {
     const known = this.issuers.get(issuer)
     if (known === undefined) {
-      this.issuers.set(issuer, { isTrusted: false, distrustedMs: atMs, state: emptyIssuer(issuer) })
+      this.issuers.set(issuer, { isTrusted: false, distrustedMs: atMs, state: emptyIssuer(issuer), settledVersion: -1 })
       return
     }
     known.distrustedMs = Math.min(known.distrustedMs ?? atMs, atMs)
@@ -77,61 +91,67 @@ export class IssuerRegister {
    * out. Only a whole new state of the issuer can move it, as it could make the key active again.
    */
   retire(issuer: string, keyId: string, atMs: number): void {
-    const known = this.issuers.get(issuer)
+    const known = this.#settled(issuer)
     const key = known?.state.keys.get(methodOf(issuer, keyId))
     if (known === undefined || key === undefined || key.status === 'compromised') return
     const changedAtMs = key.status === 'retired' ? Math.min(key.changedAtMs ?? atMs, atMs) : atMs
     replaceKey(known, { ...key, status: 'retired', changedAtMs })
   }
 
-  /** For ever. `multikey` is for a key that is no longer listed; that of a listed key is known. */
+  /** Permanently. `multikey` is for a key that is no longer listed; that of a listed key is known. */
   compromise(issuer: string, keyId: string, atMs: number, multikey?: string): void {
     const method = methodOf(issuer, keyId)
+    const listed = this.issuers.get(issuer)?.state.keys.get(method)
     const news = [keepEarlier(this.names, method, atMs)]
     if (multikey !== undefined) news.push(keepEarlier(this.keys, multikey, atMs))
-    const listed = this.issuers.get(issuer)?.state.keys.get(method)
     if (listed !== undefined) news.push(keepEarlier(this.keys, listed.key.multikey, atMs))
-    if (news.includes(true)) this.#settleAll()
+    if (news.includes(true)) this.#version++
   }
 
   /** Takes over every key that another register knows as compromised. Returns how many names of keys were not known here. */
   adoptCompromised(other: IssuerRegister): number {
+    this.settle()
+    other.settle()
     const before = this.names.size
-    for (const [name, sinceMs] of other.names) keepEarlier(this.names, name, sinceMs)
+    for (const [name, sinceMs] of other.names) {
+      const [issuer, keyId] = splitMethod(name)
+      this.compromise(issuer, keyId, sinceMs)
+    }
     const added = this.names.size - before
     for (const [key, sinceMs] of other.keys) keepEarlier(this.keys, key, sinceMs)
-    this.#settleAll()
+    this.#version++
     return added
   }
 
-  /** One key found compromised can make others so that share its name or material, and those again others. */
-  #settleAll(): void {
-    let changed = true
-    while (changed) {
-      changed = false
-      for (const known of this.issuers.values()) changed = this.#settleOne(known) || changed
-    }
+  /** Works what is compromised into every issuer, and into `names`. */
+  settle(): void {
+    for (const issuer of this.issuers.keys()) this.#settled(issuer)
   }
 
-  #settle(known: Registered): void {
-    if (this.#settleOne(known)) this.#settleAll()
-  }
-
-  /** Works what is compromised into one issuer's keys. True when that taught something new about a name or a material. */
-  #settleOne(known: Registered): boolean {
-    let learned = false
+  /**
+   * The issuer with what is compromised worked into its keys. Nothing new can be learned about other issuers from that: the material of
+   * a compromised name is in `keys` already.
+   */
+  #settled(issuer: string): Registered | undefined {
+    const known = this.issuers.get(issuer)
+    if (known === undefined || known.settledVersion === this.#version) return known
+    known.settledVersion = this.#version
     for (const [method, key] of known.state.keys) {
-      const { multikey } = key.key
-      const sinceMs = Math.min(this.names.get(method) ?? Infinity, this.keys.get(multikey) ?? Infinity)
-      if (sinceMs === Infinity) continue
-      if (keepEarlier(this.names, method, sinceMs)) learned = true
-      if (keepEarlier(this.keys, multikey, sinceMs)) learned = true
+      const sinceMs = this.keys.get(key.key.multikey)
+      if (sinceMs === undefined) continue
+      keepEarlier(this.names, method, sinceMs)
       if (key.status !== 'compromised' || key.changedAtMs !== sinceMs) {
         replaceKey(known, { ...key, status: 'compromised', changedAtMs: sinceMs })
       }
     }
-    return learned
+    return known
   }
+}
+
+/** The issuer and the key id of a verificationMethod. */
+export function splitMethod(method: string): readonly [issuer: string, keyId: string] {
+  const hash = method.lastIndexOf('#')
+  return [method.slice(0, hash), method.slice(hash + 1)]
 }
 
 function methodOf(issuer: string, keyId: string): string {

@@ -1,6 +1,6 @@
 import { formatTime } from '../encoding/rfc3339.ts'
 import type { KeyState } from './entry.ts'
-import type { IssuerRegister, Registered } from './issuer-register.ts'
+import { type IssuerRegister, type Registered, splitMethod } from './issuer-register.ts'
 import { COMPROMISED_KEYS_MAX, type CompromisedKey, type IssuerLine, type SiteLine } from './snapshot.ts'
 import type { SiteView } from './view.ts'
 
@@ -17,6 +17,7 @@ export function stateLines({ settings, register }: SiteView): readonly (SiteLine
     credential_ttl_seconds_max: credentialTtlSecondsMax ?? null,
     ...(bearerOffMs === undefined ? {} : { bearer_off_at: formatTime(bearerOffMs) }),
   }
+  register.settle()
   const compromised = compromisedBy(register)
   const lines: (SiteLine | IssuerLine)[] = [site]
   for (const issuer of new Set([...register.issuers.keys(), ...compromised.keys()])) {
@@ -67,9 +68,4 @@ function compromisedBy({ issuers, names, keys }: IssuerRegister): Map<string, Co
   // Material that nobody lists any more stays compromised whatever it was called. It goes with the oldest name, whose time it cannot change.
   if (first !== undefined) for (const [multikey, sinceMs] of left) add(first[0], multikey, sinceMs)
   return found
-}
-
-function splitMethod(method: string): readonly [issuer: string, keyId: string] {
-  const hash = method.lastIndexOf('#')
-  return [method.slice(0, hash), method.slice(hash + 1)]
 }

@@ -146,15 +146,15 @@ export function createService({ baseUrl, siteId, apiKey, verifierId, instance, f
 /** Gives up when nothing comes for too long, or when its owner does. Not every fetch obeys its signal, so every wait is a race as well. */
 interface Watch {
   readonly signal: AbortSignal
-  /** Something is due within so long. */
-  expect(withinMs: number): void
+  /** Something is due within so long. Otherwise `late` ends the wait. */
+  expect(withinMs: number, late?: ServiceFault): void
   /** One at a time. */
   race<Value>(promise: Promise<Value>): Promise<Value>
   /** Nothing is wanted any more: lets the connection go. */
   end(): void
 }
 
-function createWatch(clock: GuardClock, owner: AbortSignal): Watch {
+export function createWatch(clock: GuardClock, owner: AbortSignal): Watch {
   const controller = new AbortController()
   const { signal } = controller
   let giveUp: (reason: unknown) => void = () => undefined
@@ -170,9 +170,9 @@ function createWatch(clock: GuardClock, owner: AbortSignal): Watch {
   if (owner.aborted) onOwner()
   return {
     signal,
-    expect(withinMs) {
+    expect(withinMs, late = new ServiceFault('silent', 'the service has fallen silent')) {
       cancel()
-      if (!signal.aborted) cancel = clock.after(withinMs, () => stop(new ServiceFault('silent', 'the service has fallen silent')))
+      if (!signal.aborted) cancel = clock.after(withinMs, () => stop(late))
     },
     // Not Promise.race with a promise that lives as long as the stream: that would remember every piece of it.
     race: (promise) =>

@@ -7,6 +7,7 @@ import {
   type SnapshotHead,
   type SnapshotLine,
 } from '@countersign/core'
+import { LogFault } from './log-fault.ts'
 
 /** A snapshot that came to its end. Nothing of it counts before `checkSnapshot` has held its end against what was received. */
 export interface ReadSnapshot<Load> {
@@ -20,14 +21,27 @@ export interface ReadSnapshot<Load> {
 
 const NEWLINE = 10
 const LINE_BYTES_MAX = 1_048_576
+/** More pieces of one line than this are joined, because each of them costs more memory than its bytes. */
+const PIECES_MAX = 1024
+/**
+ * What a snapshot may have at most. Only its last line is signed, so until then a relay may have written all
+ * of it. A guard is made for 10 million revocations. An issuer takes more time and memory than a revocation.
+ */
+const SNAPSHOT_LIMITS = {
+  lines: 20_000_000,
+  bytes: 4_294_967_296,
+  issuerLines: 100_000,
+  issuerBytes: 67_108_864,
+}
 
 /**
  * Reads a snapshot as it comes, line by line, and hands each line on at once, so that no more than a line is kept. Throws a SyntaxError for
- * anything that is not a whole snapshot: then all that was handed on must be dropped.
+ * anything that is not a whole snapshot, and a LogFault for one that is too large: then all that was handed on must be dropped.
  */
 export async function readSnapshot<Load extends { add(line: SnapshotLine): void }>(
   chunks: AsyncIterable<Uint8Array>,
   begin: (head: SnapshotHead) => Load,
+  limits = SNAPSHOT_LIMITS,
 ): Promise<ReadSnapshot<Load>> {
   const decoder = new TextDecoder('utf-8', { fatal: true })
   const sha256 = createSha256()
@@ -36,12 +50,18 @@ export async function readSnapshot<Load extends { add(line: SnapshotLine): void 
   let load: Load | undefined
   const epochs: EpochStatement[] = []
   let hasState = false
+  let hasSite = false
+  let byteCount = 0
+  let issuerLines = 0
+  let issuerBytes = 0
   /** From the beginning of the last line that is complete: it may be the end, which the digest does not cover. */
-  let tail: Uint8Array = new Uint8Array()
+  let tail: Uint8Array[] = []
+  let tailBytes = 0
 
   const take = (text: string) => {
+    if (++lines > limits.lines) throw tooLarge()
+    if (text.length > LINE_BYTES_MAX) throw unreadable()
     const line = parseSnapshotLine(JSON.parse(text))
-    lines++
     if (line === undefined || line.type === 'end' || (line.type === 'head') !== (load === undefined)) throw unreadable()
     if (line.type === 'head') {
       head = line
@@ -51,35 +71,57 @@ export async function readSnapshot<Load extends { add(line: SnapshotLine): void 
       const { type: _, ...statement } = line
       epochs.push(statement)
     } else {
+      if (line.type === 'issuer') {
+        issuerBytes += text.length
+        if (++issuerLines > limits.issuerLines || issuerBytes > limits.issuerBytes) throw tooLarge()
+      }
+      if (line.type === 'site') {
+        if (hasSite) throw unreadable()
+        hasSite = true
+      }
       hasState = true
       load?.add(line)
     }
   }
 
   for await (const chunk of chunks) {
-    const bytes = tail.length === 0 ? chunk : joined(tail, chunk)
-    const end = bytes.lastIndexOf(NEWLINE)
-    const cut = end < 1 ? 0 : bytes.lastIndexOf(NEWLINE, end - 1) + 1
-    tail = bytes.subarray(cut)
-    if (tail.length > LINE_BYTES_MAX) throw unreadable()
-    if (cut === 0) continue
+    byteCount += chunk.length
+    if (byteCount > limits.bytes) throw tooLarge()
+    tail.push(chunk)
+    tailBytes += chunk.length
+    // A line that comes in many small pieces must not be copied with each of them.
+    const bytes = chunk.includes(NEWLINE) || tail.length > PIECES_MAX ? joined(tail, tailBytes) : undefined
+    const end = bytes?.lastIndexOf(NEWLINE) ?? 0
+    const cut = bytes === undefined || end < 1 ? 0 : bytes.lastIndexOf(NEWLINE, end - 1) + 1
+    if (bytes !== undefined) tail = [bytes.subarray(cut)]
+    tailBytes -= cut
+    if (tailBytes > LINE_BYTES_MAX) throw unreadable()
+    if (bytes === undefined || cut === 0) continue
     const whole = bytes.subarray(0, cut)
     sha256.update(whole)
     for (const line of decoder.decode(whole.subarray(0, -1)).split('\n')) take(line)
   }
 
-  const end = parseSnapshotLine(JSON.parse(decoder.decode(tail)))
+  const end = parseSnapshotLine(JSON.parse(decoder.decode(joined(tail, tailBytes))))
   if (end?.type !== 'end' || head === undefined || load === undefined) throw unreadable()
   return { head, epochs, end, received: { lines, sha256: await sha256.hex() }, load }
 }
 
-function joined(one: Uint8Array, other: Uint8Array): Uint8Array {
-  const both = new Uint8Array(one.length + other.length)
-  both.set(one)
-  both.set(other, one.length)
-  return both
+function joined(parts: readonly Uint8Array[], length: number): Uint8Array {
+  if (parts.length === 1) return parts[0] as Uint8Array
+  const whole = new Uint8Array(length)
+  let at = 0
+  for (const part of parts) {
+    whole.set(part, at)
+    at += part.length
+  }
+  return whole
 }
 
 function unreadable(): SyntaxError {
   return new SyntaxError('the snapshot has a line that cannot be read, or no end')
+}
+
+function tooLarge(): LogFault {
+  return new LogFault('snapshot_too_large', 'The snapshot is larger than a guard reads. Check what is between the guard and the service.')
 }

@@ -24,7 +24,7 @@ import type { GuardClock } from './clock.ts'
 import { createContradictions } from './contradictions.ts'
 import type { FeedKeys } from './feed-keys.ts'
 import { LogFault, loadFault } from './log-fault.ts'
-import { type Service, ServiceFault } from './service.ts'
+import { createWatch, type Service, ServiceFault } from './service.ts'
 import { showsEntry } from './shown-entry.ts'
 import { readSnapshot } from './snapshot-reader.ts'
 import { createSseReader, type SseEvent } from './sse-reader.ts'
@@ -74,12 +74,20 @@ const RETRY_MS_DEFAULT = 1_000
 const RETRY_MS_MIN = 200
 /** Whoever waits longer than this between two tries is too late when the service is back. */
 const BACKOFF_MS_MAX = 5_000
-const RETRY_AFTER_MS_MAX = 60_000
-/** An operator has to look at the key, or at the store, before another try can succeed. */
-const REFUSED_MS = 30_000
+/**
+ * Together with the longest backoff less than 10 s, because anything on the way may have written `Retry-After`:
+ * it must not keep a guard from the service for longer than a lost connection does.
+ */
+const RETRY_AFTER_MS_MAX = 4_500
+/** An operator has to look at the API key before another try can succeed, or something on the way says so. */
+const REFUSED_MS = 8_000
+/** An operator has to look at the store. Longer, because each try loads a whole snapshot. */
+const OPERATOR_MS = 30_000
 const UNPROVEN_MS_MAX = 15_000
 /** A fault is answered with a snapshot at once, but not one after the other. */
 const RELOAD_MS_MIN = 5_000
+/** From the request to the loaded snapshot. 10 million revocations take a tenth of it, unless the network is slow. */
+const LOAD_MS_MAX = 600_000
 
 export function createViewClient(options: ViewClientOptions): ViewClient {
   return new FeedFollower(options)
@@ -126,7 +134,11 @@ class FeedFollower implements ViewClient {
   }
 
   ageMs(): number {
-    return this.#isLoaded ? this.view.ageMs(this.#clock.read()) : Infinity
+    if (!this.#isLoaded) return Infinity
+    const clocks = this.#clock.read()
+    // A wall clock that was set back must not make a proof look younger than it is.
+    const markMs = this.#mark.now(clocks).ms ?? clocks.wallMs
+    return this.view.ageMs({ ...clocks, wallMs: Math.max(clocks.wallMs, markMs) })
   }
 
   nowMs(): number | undefined {
@@ -153,7 +165,7 @@ class FeedFollower implements ViewClient {
     while (!signal.aborted) {
       let waitMs = 0
       try {
-        if (!this.#isLoaded) await this.#load(signal)
+        if (!this.#isLoaded) await this.#loadInTime(signal)
         await this.#read(signal)
         waitMs = this.#backoffMs()
       } catch (error) {
@@ -162,6 +174,17 @@ class FeedFollower implements ViewClient {
       if (signal.aborted) return
       this.#become('waiting')
       if (waitMs > 0) await this.#pause(waitMs, signal)
+    }
+  }
+
+  /** A snapshot may come as slowly as whatever sends it likes, so the time for all of it is bounded. */
+  async #loadInTime(signal: AbortSignal): Promise<void> {
+    const watch = createWatch(this.#clock, signal)
+    watch.expect(LOAD_MS_MAX, new ServiceFault('snapshot_too_slow', 'the snapshot took too long to load; the guard tries again'))
+    try {
+      await this.#load(watch.signal)
+    } finally {
+      watch.end()
     }
   }
 
@@ -301,7 +324,8 @@ class FeedFollower implements ViewClient {
     const backoffMs = this.#backoffMs()
     if (mayReload) return 0
     const needsOperator = error instanceof LogFault && error.needsOperator
-    if (needsOperator || status === 401 || status === 403 || status === 404) return REFUSED_MS * (0.5 + Math.random() / 2)
+    const isRefused = status === 401 || status === 403 || status === 404
+    if (needsOperator || isRefused) return (needsOperator ? OPERATOR_MS : REFUSED_MS) * (0.5 + Math.random() / 2)
     return retryAfterMs === undefined ? backoffMs : Math.min(retryAfterMs, RETRY_AFTER_MS_MAX) + backoffMs
   }
 

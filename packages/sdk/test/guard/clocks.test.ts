@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createGuard, type Guard } from '../../src/guard.ts'
 import { createTestSite, type TestCredential, type TestSite } from '../../src/testing/test-site.ts'
 import type { GuardClock } from '../../src/view/clock.ts'
+import { createHandFeed, heartbeatBytes } from '../hand-feed.ts'
 import { outcome, show } from '../protected.ts'
 
 const HOUR = 3_600_000
@@ -14,11 +15,12 @@ let credential: TestCredential
 let offMs: number
 /** How long the machine of the guard has slept: its monotonic clock stood still. */
 let sleptMs: number
+let clock: GuardClock
 beforeEach(async () => {
   site = await createTestSite({ startMs: Date.UTC(2026, 10, 14, 12) })
   offMs = 0
   sleptMs = 0
-  const clock: GuardClock = {
+  clock = {
     read: () => {
       const { wallMs, monotonicMs } = site.clock.read()
       return { wallMs: wallMs + offMs, monotonicMs: monotonicMs - sleptMs }
@@ -68,6 +70,29 @@ describe('the wall clock of the guard', () => {
     expect(await seen()).toBe('allowed')
     await site.advance(1)
     expect(await seen()).toBe('revocation_view_stale')
+  })
+
+  test('jumps back: a heartbeat that a relay has kept back does not become young', async () => {
+    const feed = createHandFeed(site)
+    const relayed = await site.guard({ fetch: feed.fetch, clock })
+    const seenThere = () => outcome(show(relayed, credential))
+    let connection = await feed.connection()
+    await site.advance(1_000)
+    const heartbeat = await heartbeatBytes(site)
+    const heartbeatMs = site.clock.nowMs
+    for (let i = 0; i < 3; i++) {
+      await connection.cut('hang')
+      connection = await feed.connection()
+    }
+    expect(await seenThere()).toBe('revocation_view_stale')
+    offMs = heartbeatMs - site.clock.nowMs
+    await connection.push(heartbeat)
+    expect(relayed.state().connection).toBe('following')
+    expect(await seenThere()).toBe('revocation_view_stale')
+    // Control: one that is new makes the guard ready, once the clock is right.
+    offMs = 0
+    await connection.push(await heartbeatBytes(site))
+    expect(await seenThere()).toBe('allowed')
   })
 
   test('is a little off: nobody notices', async () => {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { checkSnapshot, generatePrivateKey, type SnapshotHead, type SnapshotLine, signSnapshot } from '@countersign/core'
-import { beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test, vi } from 'vitest'
 import { readSnapshot } from '../../src/view/snapshot-reader.ts'
 
 const HEAD = {
@@ -33,9 +33,10 @@ async function* pieces(...list: Uint8Array[]) {
 }
 const text = (...lines: unknown[]) =>
   new TextEncoder().encode(lines.map((line) => `${typeof line === 'string' ? line : JSON.stringify(line)}\n`).join(''))
-const read = (...list: Uint8Array[]) => {
+const read = (...list: Uint8Array[]) => readWithin(undefined, ...list)
+const readWithin = (limits: Parameters<typeof readSnapshot>[2], ...list: Uint8Array[]) => {
   const added: SnapshotLine[] = []
-  return readSnapshot(pieces(...list), () => ({ added, add: (line: SnapshotLine) => added.push(line) }))
+  return readSnapshot(pieces(...list), () => ({ added, add: (line: SnapshotLine) => added.push(line) }), limits)
 }
 
 describe('a snapshot', () => {
@@ -74,6 +75,7 @@ describe('a snapshot', () => {
     ['has an end in its middle', [HEAD, { type: 'end', lines: 1, sha256: 'ab'.repeat(32), kid: 'a', signature: 'A'.repeat(86) }, LINES[0]]],
     ['has a line of a kind that is not known', [HEAD, { type: 'wallet', id: 1 }]],
     ['has a member that is not known', [HEAD, { ...LINES[1], extra: 1 }]],
+    ['says twice what the site is', [HEAD, LINES[0], LINES[0]]],
     ['has an empty line', [HEAD, '', LINES[0]]],
     ['has a line that is no JSON', [HEAD, '{"type":']],
   ])('that %s is none', async (_, lines) => {
@@ -87,5 +89,61 @@ describe('a snapshot', () => {
 
   test('with a line that never ends is none', async () => {
     await expect(read(new Uint8Array(1_048_577).fill(0x20))).rejects.toThrow(SyntaxError)
+  })
+
+  test('with a line that is too long is none, also when its end is in the same piece', async () => {
+    await expect(read(text(HEAD, ' '.repeat(1_048_577), LINES[0]))).rejects.toThrow('a line that cannot be read')
+  })
+
+  test('whose lines come in many small pieces is copied a few times, and not with every piece', async () => {
+    const long = new Uint8Array(1_000_000).fill(0x20)
+    const bytes = [...Array(20_000).keys()].map((i) => long.subarray(i * 50, (i + 1) * 50))
+    const copies = vi.spyOn(Uint8Array.prototype, 'set')
+    try {
+      await expect(read(text(HEAD), ...bytes)).rejects.toThrow(SyntaxError)
+      const copied = copies.mock.calls.reduce((sum, [part]) => sum + part.length, 0)
+      expect(copied).toBeLessThan(30_000_000)
+    } finally {
+      copies.mockRestore()
+    }
+  })
+})
+
+describe('a snapshot that never ends', () => {
+  const issuerLine = {
+    type: 'issuer',
+    issuer: 'did:web:a.example',
+    keys: [],
+    scope: null,
+    credential_ttl_seconds_max: null,
+    status: 'trusted',
+    compromised: [],
+  }
+  const issuerChars = JSON.stringify(issuerLine).length
+  const roomy = { lines: 100, bytes: 100_000, issuerLines: 100, issuerBytes: 100_000 }
+  const tooLarge = expect.objectContaining({ code: 'snapshot_too_large', needsOperator: true })
+
+  test.each([
+    ['lines', LINES.length + 1, []],
+    ['issuerLines', 2, [issuerLine, issuerLine]],
+    ['issuerBytes', 2 * issuerChars, [issuerLine, issuerLine]],
+  ] as const)('is given up at the limit of %s, and one of just that size is read', async (limit, size, more) => {
+    const lines = limit === 'lines' ? LINES : [LINES[0], ...more]
+    const end = new TextDecoder().decode(whole).trimEnd().split('\n').at(-1)
+    const { load } = await readWithin({ ...roomy, [limit]: size }, text(HEAD, ...lines, end))
+    expect(load.added).toHaveLength(lines.length)
+    await expect(readWithin({ ...roomy, [limit]: size - 1 }, text(HEAD, ...lines, end))).rejects.toEqual(tooLarge)
+  })
+
+  test('is given up at the limit of bytes, before it comes to an end', async () => {
+    expect((await readWithin({ ...roomy, bytes: whole.length }, whole)).load.added).toEqual(LINES)
+    let asked = 0
+    async function* endless() {
+      yield text(HEAD)
+      for (; ; asked++) yield text(LINES[1])
+    }
+    const load = { add: () => undefined }
+    await expect(readSnapshot(endless(), () => load, { ...roomy, lines: 1e9, bytes: 10_000 })).rejects.toEqual(tooLarge)
+    expect(asked).toBeLessThan(200)
   })
 })
