@@ -10,15 +10,15 @@ export const CARRIED_REVOCATIONS_MAX = 1_000_000
 const CARRIED_MS = (CREDENTIAL_LIFETIME_SECONDS_MAX + 30 * 86_400) * 1000
 
 /**
- * Revocations that were proven in a former epoch and that the log of the current epoch does not have, for example because it began from an
- * older backup. They stay revoked here.
+ * Revocations that were proven and that the log does not have any more: its current epoch began from an older backup, or the store was set
+ * back within its epoch. They stay revoked here.
  */
 export interface CarriedRevocations {
   readonly revocations: Revocations
   readonly untilMs: number
 }
 
-/** What a view has to carry when it replaces `proven` by the contents of another epoch; undefined when nothing is missing there. */
+/** What a view has to carry when it replaces `proven` by the contents of a snapshot; undefined when nothing is missing there. */
 export function carryOver(
   proven: SiteContents,
   carried: CarriedRevocations | undefined,
@@ -27,8 +27,9 @@ export function carryOver(
 ): CarriedRevocations | undefined {
   const revocations = proven.revocations.missingFrom(next.revocations, asOfMs - TOKEN_REVOCATIONS_KEPT_MS)
   const earlier = stillMissing(carried, next, asOfMs)
+  if (revocations.size === 0) return earlier
   if (earlier !== undefined) revocations.addAll(earlier.revocations)
-  return revocations.size === 0 ? undefined : { revocations, untilMs: asOfMs + CARRIED_MS }
+  return { revocations, untilMs: asOfMs + CARRIED_MS }
 }
 
 /** Whether an entry may settle a carried revocation. Comparing all of them with the log is worth it only then. */

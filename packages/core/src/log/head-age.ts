@@ -42,8 +42,8 @@ export class HeadAge {
     this.#received = received
   }
 
-  forget(): void {
-    this.#asOfMs = Number.NEGATIVE_INFINITY
+  /** Infinite until a proof comes that is newer than all before: a clock that was set back must not make an old one count. */
+  restart(): void {
     this.#received = undefined
   }
 

@@ -28,7 +28,7 @@ export type Proven = 'proven' | 'behind' | 'outdated' | 'too_early' | ViewFault
 
 /**
  * Why a snapshot was not loaded, beside faults: it says nothing about the site itself (`incomplete`), no signed statements lead from the proven
- * epoch to its epoch (`unlinked_epoch`), nothing shows that it extends the proven head (`unlinked_head`), or its epoch lacks more proven
+ * epoch to its epoch (`unlinked_epoch`), nothing shows that it extends the proven head (`unlinked_head`), or it lacks more proven
  * revocations than a view carries (`too_many_carried`).
  */
 export type Loaded = 'loaded' | 'incomplete' | 'unlinked_epoch' | 'unlinked_head' | 'too_many_carried' | ViewFault
@@ -123,7 +123,7 @@ export class SiteView implements SiteKnowledge {
     return this.#proven.revocations.size + (this.#pending?.latest.revocations.size ?? 0) + this.carriedRevocationCount
   }
 
-  /** How many revocations of former epochs stay in effect here although the log of this epoch does not have them. */
+  /** How many proven revocations stay in effect here although the log does not have them any more. */
   get carriedRevocationCount(): number {
     return (this.#carried?.revocations.size ?? 0) + this.#carriedKeyCount
   }
@@ -272,8 +272,11 @@ export class SiteView implements SiteKnowledge {
 
   /** False, and nothing has changed, when too many proven revocations would have to be carried. */
   #replace(contents: SiteContents, asOfMs: number): boolean {
-    const isOtherEpoch = this.#hasProof && contents.head.epoch !== this.#proven.head.epoch
-    const carried = isOtherEpoch ? carryOver(this.#proven, this.#carried, contents, asOfMs) : stillMissing(this.#carried, contents, asOfMs)
+    const { epoch, hash } = this.#proven.head
+    const isOtherEpoch = this.#hasProof && contents.head.epoch !== epoch
+    // Within an epoch too: that the log extends the proven head is the word of whatever is between here and the service.
+    const mayLack = isOtherEpoch || (this.#hasProof && contents.head.hash !== hash)
+    const carried = mayLack ? carryOver(this.#proven, this.#carried, contents, asOfMs) : stillMissing(this.#carried, contents, asOfMs)
     if ((carried?.revocations.size ?? 0) > CARRIED_REVOCATIONS_MAX) return false
     // That a key is compromised is final, in every epoch.
     this.#carriedKeyCount = contents.issuers.adoptCompromised(this.#proven.issuers)
@@ -282,7 +285,8 @@ export class SiteView implements SiteKnowledge {
     this.#hasProof = true
     this.#pending = undefined
     this.#fault = undefined
-    this.#age.forget()
+    // The age of one epoch's data says nothing about another's. Within an epoch it goes on: the log only grows.
+    if (isOtherEpoch) this.#age.restart()
     return true
   }
 
@@ -317,7 +321,7 @@ export interface SnapshotLoad {
   /**
    * Puts the snapshot in the place of all that the view knew, pending entries included, if it follows from the proven head; otherwise the view
    * stays as it is. `proof` comes from `checkSnapshot`: without one nothing vouches for the lines. Give it to `proveHead` next: until
-   * then the age is infinite.
+   * then the age is that of the last proof of this epoch, or infinite. A proof that is not newer than the last one makes nothing younger.
    */
   commit(proof: HeadProof, evidence?: LoadEvidence): Loaded
 }

@@ -4,13 +4,18 @@ import { HeadAge } from '../../src/log/head-age.ts'
 import { NOW } from './log-sample.ts'
 
 describe('HeadAge', () => {
-  it('is infinite before the first proof and after forgetting', () => {
+  it('is infinite before the first proof, and from a restart until a newer proof', () => {
     const age = new HeadAge()
     expect(age.ageMs({ wallMs: NOW, monotonicMs: 0 })).toBe(Infinity)
     age.prove(NOW, { wallMs: NOW, monotonicMs: 0 })
     expect(age.ageMs({ wallMs: NOW, monotonicMs: 0 })).toBe(0)
-    age.forget()
+    age.restart()
     expect(age.ageMs({ wallMs: NOW, monotonicMs: 0 })).toBe(Infinity)
+    // The wall clock is set back, and an older proof or the same one comes.
+    for (const asOfMs of [NOW - 3_600_000, NOW]) age.prove(asOfMs, { wallMs: asOfMs, monotonicMs: 1 })
+    expect(age.ageMs({ wallMs: NOW - 3_600_000, monotonicMs: 2 })).toBe(Infinity)
+    age.prove(NOW + 1, { wallMs: NOW + 1, monotonicMs: 3 })
+    expect(age.ageMs({ wallMs: NOW + 1, monotonicMs: 3 })).toBe(0)
   })
 
   it('goes on with the monotonic clock when the wall clock is set back', () => {

@@ -181,7 +181,7 @@ describe('loading a snapshot', () => {
     expect(() => loading.commit(proofOf(HEAD))).toThrow(TypeError)
   })
 
-  it('restores trust in a view that had lost it, but its age needs a new proof', async () => {
+  it('restores trust in a view that had lost it, but only a newer proof makes it younger', async () => {
     const entries = await logOf(revocations(4))
     const view = viewOf(entries.slice(0, 2))
     const clocks = { wallMs: msAt(0), monotonicMs: 0 }
@@ -189,9 +189,15 @@ describe('loading a snapshot', () => {
     expect(view.apply(entries[3] as CheckedEntry)).toBe('hole')
     expect(load(view, HEAD, [SITE_LINE], { hasProvenEntry: true })).toBe('loaded')
     expect(view).toMatchObject({ trusted: true, fault: undefined })
-    expect(view.ageMs(clocks)).toBe(Infinity)
-    expect(view.proveHead({ siteId: SITE, ...view.head, asOfMs: msAt(0), maxAgeSeconds: 60 }, clocks)).toBe('proven')
-    expect(view.ageMs(clocks)).toBe(0)
+    // 20 s later the wall clock has been set back, and the snapshot is as old as the first proof or older.
+    const later = { wallMs: msAt(-100), monotonicMs: 20_000 }
+    const prove = (asOfMs: number) => view.proveHead({ siteId: SITE, ...view.head, asOfMs, maxAgeSeconds: 60 }, later)
+    expect(view.ageMs(later)).toBe(20_000)
+    for (const seconds of [-100, 0]) expect(prove(msAt(seconds))).not.toBe('proven')
+    expect(view.ageMs(later)).toBe(20_000)
+    later.wallMs = msAt(20)
+    expect(prove(msAt(20))).toBe('proven')
+    expect(view.ageMs(later)).toBe(0)
   })
 
   it.each([

@@ -10,8 +10,8 @@ export interface GuardState {
   /** How many revocations are known. */
   readonly revocations: number
   /**
-   * How many revocations of a former epoch stay in effect here although the current epoch of the log lacks them, for example after a restore from an
-   * older backup. Absent when there are none.
+   * How many revocations that this guard has proof of stay in effect here although the log lacks them, for example after a restore from an older
+   * backup. Absent when there are none.
    */
   readonly carriedRevocations?: number
   /** Both heads, while the service offers a log that does not extend the one this guard has proof of. Meanwhile it rejects everything. */

@@ -1,5 +1,6 @@
 import {
   type CredentialId,
+  type Entry,
   type EpochStatement,
   type EpochStatementFields,
   formatTime,
@@ -90,6 +91,42 @@ describe('A258 (B1) another history of the same epoch', () => {
     expect(feeds.map((cursor) => cursor.split('.')[1])).toEqual(expect.arrayContaining(['3', '2', '5']))
     expect(await outcome(show(guard, revoked))).toBe('credential_revoked')
   })
+
+  test.each(['410', 'the entry, which it has kept'] as const)(
+    'a relay that answers with %s for a service that was set back makes no proven revocation vanish',
+    async (answer) => {
+      let kept = ''
+      let isLying = false
+      const fetch = meddled(site.service.fetch, {
+        before: (path, init) => {
+          const cursor = new Headers(init.headers).get('last-event-id') ?? ''
+          if (!isLying || !path.endsWith('/feed')) return undefined
+          const [, seq] = cursor.split('.')
+          if (seq !== '3' && seq !== '4') return undefined
+          if (answer === '410') return problem(410)
+          return seq === '4' ? problem(409) : stream(kept)
+        },
+      })
+      const guard = await site.guard({ fetch })
+      const other = await site.issue({ user: 'carol' })
+      await site.revokeUser('bob')
+      await site.revoke(revoked)
+      kept = sseText(site.log.entries.at(-1))
+      expect(guard.state().seq).toBe(4)
+      await site.advance(6_000)
+
+      isLying = true
+      await site.restore({ keepEpoch: true })
+      await revokeOthers(4)
+      await site.advance(20_000)
+      expect(guard.state()).toMatchObject({ ready: true, seq: 6, carriedRevocations: 2 })
+      expect(await outcome(show(guard, revoked))).toBe('credential_revoked')
+      expect(await outcome(show(guard, good))).toBe('credential_revoked')
+      expect(await outcome(show(guard, other))).toBe('allowed')
+      // Control: a guard without a proof believes the service.
+      expect(await outcome(show(await site.guard(), revoked))).toBe('allowed')
+    },
+  )
 
   test('a node that lags behind another is not taken for a fork', async () => {
     let isLagging = false
@@ -235,6 +272,11 @@ async function snapshotWith(statement: EpochStatement, { log, clock, feedKey }: 
   const end = await signSnapshot(head, { lines: lines.length, sha256: await sha256Hex(text) }, feedKey.kid, feedKey.key)
   return new Response(`${text}${JSON.stringify(end)}\n`, { headers: { 'content-type': 'application/x-ndjson' } })
 }
+
+const sseText = (entry: Entry | undefined) =>
+  entry === undefined ? '' : `id: ${entry.epoch}.${entry.seq}\nevent: ${entry.kind}\ndata: ${JSON.stringify(entry)}\n\n`
+
+const stream = (text: string) => new Response(text, { headers: { 'content-type': 'text/event-stream' } })
 
 function problem(status: number): Response {
   return new Response('{"code":"cursor_ahead","detail":"cursor_ahead"}', {
