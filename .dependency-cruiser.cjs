@@ -172,7 +172,7 @@ module.exports = {
     },
     {
       name: 'only-open-knows-stores',
-      comment: 'open.ts for whoever serves, maintenance.ts for the command line; everybody else knows the port, store/store.ts.',
+      comment: 'open.ts is for the service, maintenance.ts for the command line; all other code uses the port, store/store.ts.',
       severity: 'error',
       from: {
         path: '^packages/service/src/',

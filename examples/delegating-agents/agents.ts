@@ -28,7 +28,7 @@ const handedOn = await planner.delegate({
 const reader = agentFetch({ credential: handedOn.credential, holderKey: readerKey, origins })
 await tell('reader', await reader(action, { method: 'POST' }))
 
-// Nobody can hand on more than they have, and the library does not even try.
+// A holder cannot delegate more than it has, and the library does not even try.
 await reader
   .delegate({ scope: ['orders:write'], ttlSeconds: 60, holderKey: readerKey })
   .catch((error) => console.log(`reader: ${error.message}`))

@@ -25,7 +25,7 @@ function ordersServer(): McpServer {
   return server
 }
 
-// Whoever may not read orders cannot even connect.
+// A caller that may not read orders cannot even connect.
 const fetch = guardMcp(guard, createMcpHandler(ordersServer), { scope: 'orders:read' })
 
 await guard.ready()

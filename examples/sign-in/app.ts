@@ -64,7 +64,7 @@ export async function openExample({ baseUrl, siteId, apiKey, origin, scope }: Ex
         expiresAt: result.expires_at,
         scope: result.scope,
       }
-      // A new id at every sign-in, so that nobody can have planted it.
+      // A new id at every sign-in, so that an attacker cannot have planted it.
       redirect(response, '/', [...setCookie, cookie(SESSION, sessions.keep(session), 86_400)])
     },
 

@@ -3,7 +3,7 @@ import { type AddressInfo, createServer } from 'node:net'
 import { createClient } from '@countersign/sdk'
 import { openExample } from './app.ts'
 
-/** Registers its own return URL at the development site, and makes a claim link for somebody to sign in with. */
+/** Registers its own return URL at the development site, and makes a claim link with which a visitor can sign in. */
 const dev = JSON.parse(readFileSync(process.env.COUNTERSIGN_DEV ?? 'data/dev.json', 'utf8'))
 const client = createClient({ baseUrl: dev.base_url, apiKey: dev.site_key })
 const site = { site_id: dev.site_id }

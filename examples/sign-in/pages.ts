@@ -9,7 +9,7 @@ export function homePage(siteId: string, visitor: Visitor): string {
   if (visitor.kind === 'member') {
     return page(
       'You are in',
-      `<p>${text(siteId)} knows you as <code id="ppid">${text(visitor.ppid)}</code>, and as nobody else.</p>
+      `<p>${text(siteId)} knows you as <code id="ppid">${text(visitor.ppid)}</code>, a name that only this site has for you.</p>
 <p>You may: ${text(visitor.scope.join(', '))}. Until: ${text(visitor.until)}.</p>
 <form method="post" action="/sign-out"><button>Sign out</button></form>
 <script type="module" src="/page.js"></script>`,
