@@ -18,8 +18,8 @@ Made from the help of the command by \`npm run cli-docs\`; a test keeps it so. I
 | the API key | \`--api-key-file\` | \`COUNTERSIGN_API_KEY\`, \`COUNTERSIGN_API_KEY_FILE\` | that of \`./data/dev.json\` |
 
 \`./data/dev.json\` is what the development start writes down. It counts only when its service is on this machine and is the one that is called, and the command says on
-the standard error that it uses it. Secrets (keys, tokens, credentials) come from variables, files or the standard input (\`-\`), never from the command line, which everybody
-on a machine can read. A file with a private key or an API key that others can read is refused.
+the standard error that it uses it. Secrets (keys, tokens, credentials) come from variables, files or the standard input (\`-\`), never from the command line, which every user
+of a machine can read. A file with a private key or an API key that others can read is refused.
 
 ## What it prints and how it ends
 
@@ -30,10 +30,10 @@ terminal; \`NO_COLOR\` and \`--no-color\` switch colours off.
 | code | when |
 |---|---|
 | 0 | done |
-| 1 | it failed |
-| 2 | it was asked for in the wrong way; also what takes access away, when nobody could be asked and \`--yes\` was not given |
-| 3 | it was checked, and does not hold: refused, not active, behind, something is wrong |
-| 4 | the caller was not let in: no key, a wrong one, or one that may not |
+| 1 | failed |
+| 2 | usage error; also for a command that takes access away, when there is no terminal to ask and \`--yes\` was not given |
+| 3 | a check failed: rejected, not active, behind, something is wrong |
+| 4 | the caller was denied: no API key, an invalid one, or one without the permission |
 | 5 | the service could not be reached |
 `
 

@@ -85,7 +85,7 @@ test('the commands of docs/operating.md do what is written there, one after the 
     expect(JSON.parse((await paste(lineOf('curl -s -X POST'))).said)).toMatchObject({ site_id: 'shop.example', bearer: 'on' })
     expect((await paste('countersign operator-keys')).said).toMatch(/^key_\S+ {2}…\w{4}/)
     expect(await paste('countersign backup monday.db')).toMatchObject({ code: 0, said: expect.stringContaining('2 entries of 1 site') })
-    expect(await paste('countersign audit-log monday.db')).toMatchObject({ code: 0, said: expect.stringContaining('The log holds') })
+    expect(await paste('countersign audit-log monday.db')).toMatchObject({ code: 0, said: expect.stringContaining('The log is intact') })
     expect(await paste('countersign restore monday.db --yes')).toMatchObject({ code: 1, noted: expect.stringContaining('stop it first') })
   })
   expect(code).toBe(0)
@@ -101,7 +101,10 @@ test('the commands of docs/operating.md do what is written there, one after the 
   })
   expect(await paste(lineOf('countersign accept-rollback --yes'))).toMatchObject({ code: 0, said: expect.stringContaining('new epoch') })
   expect(await paste('countersign rotate-issuer-key')).toMatchObject({ code: 0, said: expect.stringContaining('signing in 60 seconds') })
-  expect(await paste('countersign restore monday.db --yes')).toMatchObject({ code: 0, said: expect.stringContaining('2 entries of 1 site') })
+  expect(await paste('countersign restore monday.db --yes')).toMatchObject({
+    code: 0,
+    said: expect.stringContaining('2 entries of 1 site'),
+  })
 
   const old = readFileSync(join(home, 'data/master.key'), 'utf8')
   for (const begin of ['(umask 077; openssl rand -hex 32 > new.key)', 'COUNTERSIGN_MASTER_KEY_NEW_FILE=', 'mv new.key']) {

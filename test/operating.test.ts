@@ -35,7 +35,7 @@ describe.each(rows.map((cells) => [bare(cells[0]), cells] as const))('the row of
   test('quotes what is said of a wrong value', () => {
     const { COUNTERSIGN_MASTER_KEY: _, ...others } = good
     const env = { ...(isFile ? others : good), [ofSetting]: wrong === '(nothing)' ? '' : bare(wrong) }
-    expect(() => readConfig('production', { argv: [], env })).toThrow(new TypeError(`These settings will not do:\n  - ${says}`))
+    expect(() => readConfig('production', { argv: [], env })).toThrow(new TypeError(`These settings are invalid:\n  - ${says}`))
   })
   test('tells its default', () => {
     if (!/^`[^`]+`$/.test(standard ?? '')) return expect(standard).toMatch(/^(?:none|must be set|`.+` in `data_dir`)$/)

@@ -36,7 +36,7 @@ describe('after the master key was changed', () => {
     const masterKey = randomBytes(32).toString('hex')
     expect(await rotate(home, masterKey)).toMatchObject({ code: 1, noted: expect.stringContaining('stop it first') })
     await before.stop()
-    expect(await rotate(home, masterKey)).toMatchObject({ code: 0, said: expect.stringMatching(/^Sealed anew/) })
+    expect(await rotate(home, masterKey)).toMatchObject({ code: 0, said: expect.stringMatching(/^Sealed again/) })
 
     await expect(startService(home)).rejects.toThrow(/sealed under another master key.*COUNTERSIGN_MASTER_KEY_FILE/)
     await startService({ ...home, masterKey })

@@ -178,7 +178,7 @@ describe('two workers on one port', () => {
 describe('workers that cannot be', () => {
   it('are refused on SQLite, before anything is made', { timeout: TEST_MS_MAX }, async () => {
     const { code, noted } = await runCommand(await createHome(), ['serve', '--workers', '2'])
-    expect([code, noted.trim()]).toEqual([2, 'These settings will not do:\n  - workers above 1 need PostgreSQL: set database_url'])
+    expect([code, noted.trim()]).toEqual([2, 'These settings are invalid:\n  - workers above 1 need PostgreSQL: set database_url'])
   })
 
   it('end the service with 1 when none can start, instead of trying for ever', { timeout: TEST_MS_MAX }, async () => {

@@ -1,7 +1,7 @@
 import type { Terminal } from './output.ts'
 
 /**
- * 0: done. 1: it failed. 2: it was asked for in the wrong way. 3: it was checked, and does not hold. 4: the caller is not let in. 5: the service
+ * 0: done. 1: failed. 2: usage error. 3: a check failed. 4: the caller was denied. 5: the service
  * could not be reached.
  */
 export type ExitCode = 0 | 1 | 2 | 3 | 4 | 5
@@ -49,7 +49,7 @@ export interface Given {
   integer(name: string, bounds: { readonly min: number; readonly max: number }): number | undefined
 }
 
-/** A command was asked for in the wrong way; the message says how. */
+/** A usage error; the message says what is wrong. */
 export class Misuse extends Error {
   override readonly name = 'Misuse'
 }

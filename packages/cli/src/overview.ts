@@ -25,8 +25,8 @@ export function overview(): string {
 
 const NOTES = [
   'Results go to the standard output, everything else to the standard error; with --json both are JSON.',
-  'Ends with 0 when done, 1 when it failed, 2 when asked in the wrong way, 3 when a check did not hold, 4 when the',
-  'caller was not let in, 5 when the service could not be reached.',
+  'Exit codes: 0 done, 1 failed, 2 usage error, 3 a check failed, 4 the caller was denied, 5 the service could not be',
+  'reached.',
   'A service to call is found by --url or COUNTERSIGN_URL, with COUNTERSIGN_API_KEY or COUNTERSIGN_API_KEY_FILE; in a',
   'directory with data/dev.json, the development start is used. Secrets come from variables, files or the standard input.',
 ]

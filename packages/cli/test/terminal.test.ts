@@ -84,7 +84,7 @@ describe.skipIf(!hasTerminal)('on a terminal', () => {
     const { out, err } = await home.run(argv)
     expect(out + err).not.toContain(CLEAR_LINE)
     expect((await onTerminal([...argv, '--json'])).text).not.toContain(CLEAR_LINE)
-    expect((await onTerminal(['audit-log'])).text).toMatch(/\[█+\] \d+ of \d+ entries\r\u001b\[KThe log holds/)
+    expect((await onTerminal(['audit-log'])).text).toMatch(/\[█+\] \d+ of \d+ entries\r\u001b\[KThe log is intact/)
     expect((await home.run(['audit-log'])).err).toBe('')
   })
   test('colours are shown, unless they are not wanted', async () => {

@@ -75,7 +75,7 @@ export const settingNames = [
 ] as const
 type SettingName = (typeof settingNames)[number]
 
-/** These may also come from a file that NAME_FILE names, and never from the command line, which everybody on the machine can read. */
+/** These may also come from a file that NAME_FILE names, and never from the command line, which every user of the machine can read. */
 const SECRETS: readonly SettingName[] = ['database_url', 'master_key']
 
 /**
@@ -167,7 +167,7 @@ export function readConfig(mode: Mode, sources: SettingSources): Config {
 }
 
 function refusalOf(mistakes: readonly string[]): string {
-  return `These settings will not do:\n${mistakes.map((mistake) => `  - ${mistake}`).join('\n')}`
+  return `These settings are invalid:\n${mistakes.map((mistake) => `  - ${mistake}`).join('\n')}`
 }
 
 /**

@@ -47,7 +47,7 @@ export function openapiOf(endpoints: readonly Described[], baseUrl: string): Jso
 }
 
 const tagTexts: Record<(typeof tags)[number], string> = {
-  protected: 'Routes that let in whoever shows a credential or a token, and the question of a proxy whether it may do so.',
+  protected: 'Routes that need a credential or a token, and the check that a reverse proxy asks for.',
   tokens: 'Access tokens: bought with a credential, looked into, taken back.',
   wallet: 'Credentials: issued, revoked, asked after.',
   'sign-in': 'Sign-in in a browser, on the pages of the service.',

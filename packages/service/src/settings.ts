@@ -69,7 +69,7 @@ export function readSettings<Name extends string>(
     const name = flag.replaceAll('-', '_') as Name
     if (!known.has(name)) mistakes.push(`--${flag} is not a setting`)
     else if (secrets.includes(name))
-      mistakes.push(`--${flag} would show a secret to everybody on this machine; use ${PREFIX}${name.toUpperCase()} or its _FILE form`)
+      mistakes.push(`--${flag} would show a secret to every user of this machine; use ${PREFIX}${name.toUpperCase()} or its _FILE form`)
     else found.set(name, value)
   }
   return found

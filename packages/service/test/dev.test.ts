@@ -124,7 +124,7 @@ describe('the development start', () => {
   }, 30_000)
   test('refuses settings that will not do, all at once', async () => {
     await expect(start(dataDir, '--host', '0.0.0.0', '--colour', 'red')).rejects.toThrow(
-      /ended with 2: These settings will not do:\n.*\n.*\n/,
+      /ended with 2: These settings are invalid:\n.*\n.*\n/,
     )
   })
 })

@@ -15,11 +15,7 @@ export const sections: readonly (readonly [title: string, rows: readonly Row[]])
       ['serve', 'run the service'],
       ['init', 'prepare a directory for production: settings, master key, store, operator key'],
       ['config', 'print the effective settings, with secrets hidden'],
-      [
-        'doctor',
-        'find what is wrong with an installation, and say how to mend it',
-        () => import('./doctor.ts').then((file) => file.doctor),
-      ],
+      ['doctor', 'find what is wrong with an installation, and say how to fix it', () => import('./doctor.ts').then((file) => file.doctor)],
       ['migrate', 'bring the schema of the store up to date, without serving'],
       ['backup', 'copy the embedded store to a new file, also while it is in use'],
       ['restore', 'put a backup in the place of the embedded store, in a new epoch'],

@@ -33,7 +33,9 @@ export const bench: Verb = {
     const place = await findPlace(given, at, 'anyone')
     const url = new URL(path, place.baseUrl)
     if (!/^(?:127\.\d+\.\d+\.\d+|\[::1\]|localhost)$/.test(url.hostname) && !given.has('elsewhere'))
-      throw new Misuse(`${url.host} is not this machine. A load that nobody expects is an attack: add --elsewhere if its operator knows.`)
+      throw new Misuse(
+        `${url.host} is not this machine. A load that its operator does not expect is an attack: add --elsewhere if the operator knows.`,
+      )
     const headersOf = await presentationOf(given, place.dev, method, url.href)
     const outcome = await load(url, method, headersOf, { connections, seconds, at })
     const { histogram, statuses, elapsedMs, faults } = outcome
@@ -85,7 +87,7 @@ export const bench: Verb = {
 
 type HeadersOf = () => Promise<Readonly<Record<string, string>>>
 
-/** The headers of each request: always the same, or signed anew for a bound credential. Without a credential at hand, none. */
+/** The headers of each request: always the same, or signed for each request with a bound credential. Without a credential at hand, none. */
 async function presentationOf(given: Parameters<Verb['run']>[0], dev: unknown, method: string, url: string): Promise<HeadersOf> {
   if (dev === undefined && given.text('credential') === undefined) return async () => ({})
   const [{ CREDENTIAL_HEADER, holderRequestFrom, signRequest }, { chooseCredential, requireKey }] = await Promise.all([

@@ -18,7 +18,7 @@ export const delegate: Verb = {
     ['countersign delegate helper.jwk --bound --scope orders:read --out helper.json', 'from the demo credential'],
   ],
   about: [
-    'Asks nobody: the credential that you hold vouches for the next. It has to be bound to your key and delegable. Revoking yours ends all that came from it.',
+    'Works offline: the credential that you hold vouches for the next. It has to be bound to your key and delegable. Revoking yours ends all that came from it.',
   ],
   async run(given, at) {
     const scope = scopesOf(given)

@@ -14,7 +14,7 @@ export const exchange: Verb = {
     ['countersign exchange --credential bot.json --holder-key bot.jwk --scope orders:read --json', 'all that the service says of it'],
   ],
   about: [
-    'For programs that cannot send a credential. A bearer token is good for whoever has it, and dies with its credential, its user and its issuer.',
+    'For programs that cannot send a credential. Anyone who has a bearer token can use it. It ends with its credential, its user and its issuer.',
   ],
   async run(given, at) {
     const { client, dev } = await connect(given, at, 'anyone')

@@ -23,7 +23,7 @@ export const inspect: Verb = {
     ['pbpaste | countersign inspect - --site shop.example --scope orders:read', 'will it do there?'],
   ],
   about: [
-    'Offline: nobody is asked. The signature is checked with the key that the issuer’s own DID carries, so a good one says who signed and not that any site trusts them, and nothing is known of revocations. To ask a service: countersign verify. Ends with 3 when a check is refused.',
+    'Works offline. The signature is checked with the key that the issuer’s own DID carries, so a good one says who signed and not that any site trusts them, and nothing is known of revocations. To ask a service: countersign verify. Ends with 3 when a check is refused.',
   ],
   async run(given, at) {
     const { explain, findRoot, isDeny, readCredentialHeader } = await import('@countersign/core')

@@ -16,7 +16,7 @@ export const issue: Verb = {
     ['--permission-id <id>', 'a label of the site’s own'],
     ['--ttl-seconds <n>', 'how long it lives; default: 30 days'],
     ['--holder-key <key>', 'binds it to this key: a did:key, or a file that keygen made'],
-    ['--issuer-key <file>', 'sign here with this private key, and call nobody; needs --ppid'],
+    ['--issuer-key <file>', 'sign here with this private key, without a call to the service; needs --ppid'],
     ['--delegable', 'its holder may hand on a narrower one; with --issuer-key only'],
     ['--out <file>', 'write the credential to a new file that only you can read'],
   ],
@@ -29,7 +29,7 @@ export const issue: Verb = {
     ],
   ],
   about: [
-    'Prints the signed credential; with --json the whole answer. What is printed without --holder-key is good for whoever has it: keep it like a password.',
+    'Prints the signed credential; with --json the whole answer. Without --holder-key, anyone who has the credential can use it: keep it like a password.',
   ],
   async run(given, at) {
     const scope = scopesOf(given)

@@ -126,7 +126,7 @@ export const issuers: Group = {
         ['<issuer>', 'its DID'],
         ['<key>', 'the fragment of its verificationMethod'],
       ],
-      options: [['--status <status>', 'active, retired, or compromised: for ever']],
+      options: [['--status <status>', 'active, retired, or compromised, which is permanent']],
       shares: ['site', 'service', 'removal'],
       examples: [
         ['countersign issuers change-key did:web:issuer.example key-1 --status retired', 'what it signed before still counts'],
@@ -137,7 +137,7 @@ export const issuers: Group = {
         const { client, siteId } = await connect(given, at)
         const target = { site_id: requireSite({ siteId }), issuer: given.word(0), key: given.word(1) }
         if (status !== 'active' || given.has('dry-run')) {
-          const act = `set the key ${target.key} of ${target.issuer} to ${status}${status === 'compromised' ? ', for ever' : ''}`
+          const act = `set the key ${target.key} of ${target.issuer} to ${status}${status === 'compromised' ? ', permanently' : ''}`
           const answer = await confirmRemoval(given, at, { act, plan: { action: 'issuers change-key', ...target, status } })
           if (answer !== undefined) return answer
         }

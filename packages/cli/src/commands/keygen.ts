@@ -29,7 +29,7 @@ export const keygen: Verb = {
     }
     writeNewPrivate(file, `${JSON.stringify(jwk)}\n`)
     at.result({ did, multikey, file }, () => did)
-    at.note(`The private key is in ${file}. Only you can read it; nobody can make it again.`)
+    at.note(`The private key is in ${file}. Only you can read it; it cannot be made again.`)
     return 0
   },
 }

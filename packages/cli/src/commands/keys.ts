@@ -14,7 +14,7 @@ export const keys: Group = {
       summary: 'list the API keys of a site',
       options: PAGE_OPTIONS,
       shares: ['site', 'service'],
-      examples: [['countersign keys list --site shop.example', 'without their secrets, which nobody has']],
+      examples: [['countersign keys list --site shop.example', 'without their secrets, which are not stored']],
       async run(given, at) {
         const { client, siteId } = await connect(given, at)
         const site_id = requireSite({ siteId })

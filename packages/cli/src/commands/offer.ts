@@ -27,7 +27,7 @@ export const offer: Verb = {
       ttl_seconds: given.integer('ttl-seconds', { min: 1, max: 366 * 86_400 }),
     })
     at.result(made, () => made.offer_url)
-    at.note(`Good for ${made.expires_in / 60} minutes, once. Whoever opens it first has it.`)
+    at.note(`Good for ${made.expires_in / 60} minutes, once. The first person who accepts it has it.`)
     return 0
   },
 }

@@ -7,7 +7,7 @@ export const reinstate: Verb = {
   shares: ['site', 'service'],
   options: [['--reason <text>', 'why, for the audit']],
   examples: [['countersign reinstate did:service:ppid_… --reason "laptop found"', 'then issue a new credential']],
-  about: ['Credentials that are signed from now on count again. Older ones stay revoked for ever.'],
+  about: ['Credentials that are signed from now on are valid again. Older ones stay revoked permanently.'],
   async run(given, at) {
     const { client, siteId } = await connect(given, at)
     const done = await client.reinstateUser({ ppid: given.word(0), site_id: requireSite({ siteId }), reason: given.text('reason') })

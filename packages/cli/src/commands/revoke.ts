@@ -17,7 +17,7 @@ export const revoke: Verb = {
     ['countersign revoke --self --credential helper.json --holder-key helper.jwk --yes', 'what you no longer need'],
   ],
   about: [
-    'For ever: a revoked credential never counts again, nor does any that was handed on from it. With --wait it ends with 3 when a connected verifier has not confirmed in time.',
+    'Permanent: a revoked credential is never valid again, nor is any that was delegated from it. With --wait it ends with 3 when a connected verifier has not confirmed in time.',
   ],
   async run(given, at) {
     const isSelf = given.has('self')
@@ -28,7 +28,7 @@ export const revoke: Verb = {
     const site_id = own === undefined ? requireSite({ siteId: chosen }) : own.siteId
     const credential_id = own === undefined ? given.word(0) : own.credentialId
     const plan = { action: 'revoke', credential_id, site_id }
-    const answer = await confirmRemoval(given, at, { act: `revoke ${credential_id} at ${site_id}, for ever`, plan })
+    const answer = await confirmRemoval(given, at, { act: `revoke ${credential_id} at ${site_id}, permanently`, plan })
     if (answer !== undefined) return answer
     const done = await client.revokeCredential({ credential_id, site_id, reason: given.text('reason') }, optionsOf(own, waitSeconds))
     const revoked = await withReceipt(client, done, { site_id, waitSeconds, own, at })

@@ -88,7 +88,7 @@ export const sites: Group = {
       options: [...MEMBERS, ['--clear <member>', 'take away name, hosts or credential_ttl_seconds_max; may be repeated', 'list']],
       shares: ['site', 'service', 'removal'],
       examples: [
-        ['countersign sites change shop.example --bearer off', 'when nobody needs tokens any more; those that are out end at once'],
+        ['countersign sites change shop.example --bearer off', 'when no client needs tokens any more; those that are out end at once'],
         ['countersign sites change shop.example --hosts shop.example --hosts api.shop.example', 'both names are behind forward-auth'],
         ['countersign sites change shop.example --clear name', 'without a name'],
       ],

@@ -134,7 +134,7 @@ export const webhooks: Group = {
       summary: 'send a delivery once more',
       words: [['<delivery_id>', 'as webhooks deliveries has it']],
       shares: ['site', 'service'],
-      examples: [['countersign webhooks replay dlv_01k…', 'after the receiver was mended']],
+      examples: [['countersign webhooks replay dlv_01k…', 'after the receiver was fixed']],
       async run(given, at) {
         const { client, siteId } = await connect(given, at)
         const delivery = await client.replayDelivery({ site_id: requireSite({ siteId }), delivery_id: given.word(0) })

@@ -25,7 +25,7 @@ export function shownChecks({ checks }: Explanation, notChecked: NotChecked): re
   })
 }
 
-/** They ask somebody who is not there. */
+/** These ask a service, and there is none. */
 const ALWAYS_REFUSED_OFFLINE: ReadonlySet<string> = new Set(['issuer', 'holder'])
 
 const MARKS: Readonly<Record<ShownCheck['result'], string>> = {
@@ -53,7 +53,7 @@ export function claimsText(credential: Credential, at: Terminal): string {
     ['permission', credential.permissionId],
     ['valid from', time(credential.validFromMs)],
     ['valid until', time(credential.validUntilMs)],
-    ['bound to', credential.holderKey ?? 'nobody: good for whoever has it'],
+    ['bound to', credential.holderKey ?? 'no key: anyone who has it can use it'],
     ['delegable', credential.delegable ? 'yes' : 'no'],
     ['issuer', credential.issuer],
     ['signed', time(credential.createdMs)],

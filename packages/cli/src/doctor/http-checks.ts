@@ -76,7 +76,7 @@ function checkTls({ baseUrl }: Target): Finding {
   if (baseUrl.startsWith('https:')) return ok('tls', 'encrypted')
   const isHere = /^http:\/\/(?:127\.\d+\.\d+\.\d+|\[::1\]|localhost)(?::|$)/.test(baseUrl)
   if (isHere) return ok('tls', 'not needed on this machine')
-  return problem('tls', 'plain http: whoever is on the way reads every key and credential', 'Put a proxy with TLS in front')
+  return problem('tls', 'plain http: anyone on the network path can read every key and credential', 'Put a proxy with TLS in front')
 }
 
 /** The store behind it, and how fresh what it knows is: the service itself says whether it is ready. */

@@ -34,7 +34,7 @@ export async function checkWebhooks(client: Client, site_id: string): Promise<re
         problem(
           'webhooks',
           `${webhook_id} (${url}) is ${status} after days of failure`,
-          `Mend the receiver, then make it anew: countersign webhooks delete ${webhook_id}; countersign webhooks create ${url}`,
+          `Fix the receiver, then create the webhook again: countersign webhooks delete ${webhook_id}; countersign webhooks create ${url}`,
         ),
       )
       continue
@@ -62,7 +62,7 @@ export async function checkVerifierClocks(client: Client, site_id: string): Prom
   const { items } = await client.listVerifiers({ site_id, limit: PAGE })
   const known = items.flatMap(({ clock_difference_ms: ms }) => (ms === undefined ? [] : [ms])).sort((one, other) => one - other)
   const median = known[Math.floor(known.length / 2)]
-  if (median === undefined) return skipped('clocks', 'no verifier has told its time to this node')
+  if (median === undefined) return skipped('clocks', 'no verifier has reported its time to this node')
   const seconds = Math.abs(median / 1000).toFixed(1)
   if (Math.abs(median) <= CLOCK_DIFFERENCE_MS_MAX)
     return ok('clocks', `${known.length} verifiers and the service agree within ${seconds} s`)

@@ -75,7 +75,7 @@ export const feedEndpoints = {
     },
     answers: {
       200: {
-        description: 'The stream. It goes on until somebody closes it; retry says when to come back then.',
+        description: 'The stream. It stays open until one side closes it; retry says when to connect again.',
         body: feedEventDataSchema,
         mediaType: 'text/event-stream',
         headers: {

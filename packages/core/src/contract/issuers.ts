@@ -43,7 +43,7 @@ export const changeIssuerRequestSchema = z.strictObject({
 export type ChangeIssuerRequest = z.input<typeof changeIssuerRequestSchema>
 
 export const changeIssuerKeyRequestSchema = z.strictObject({
-  status: z.enum(issuerKeyStatuses).meta({ description: 'compromised is for ever.' }),
+  status: z.enum(issuerKeyStatuses).meta({ description: 'compromised is permanent.' }),
 })
 export type ChangeIssuerKeyRequest = z.input<typeof changeIssuerKeyRequestSchema>
 

@@ -173,7 +173,7 @@ export const revocationEndpoints = {
     method: 'POST',
     path: '/api/wallet/reinstate-user',
     summary: 'Let newer credentials of a revoked user count',
-    description: 'Credentials signed after the reinstatement count again. Older ones stay revoked for ever.',
+    description: 'Credentials signed after the reinstatement are valid again. Older ones stay revoked permanently.',
     tag: 'wallet',
     auth: 'api_key',
     permissions: ['credentials:reinstate'],

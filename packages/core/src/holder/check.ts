@@ -102,7 +102,7 @@ function wrongTime(claimed: ClaimedProof, { nowMs }: ExpectedHolder): Refusal {
     ? undefined
     : deny(
         'proof_invalid',
-        `created may lie ${PROOF_AGE_MS_MAX / 1000} s back and ${PROOF_AHEAD_MS_MAX / 1000} s ahead, expires not back; sign anew`,
+        `created may lie ${PROOF_AGE_MS_MAX / 1000} s back and ${PROOF_AHEAD_MS_MAX / 1000} s ahead, expires not back; sign again`,
       )
 }
 

@@ -16,7 +16,8 @@ export async function consumeHolderProof(
   if (!proof.ok) return proof
   const { nonce, createdMs, usableUntilMs } = proof
   const use = await nonces.consume({ holderKey: expected.holderDid, nonce, createdMs, usableUntilMs, nowMs: expected.nowMs })
-  if (use === 'replayed') return deny('proof_replayed', 'this request signature has been used before; sign each request anew')
+  if (use === 'replayed')
+    return deny('proof_replayed', 'this request signature has been used before; sign each request again, with a new nonce')
   if (use !== 'fresh') return deny('proof_invalid', 'this request signature is too old to be told from a replay; sign the request again')
   return proof
 }

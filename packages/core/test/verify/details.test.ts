@@ -113,7 +113,7 @@ describe('the words of a denial', () => {
     const demand = await heldBy(holder, shown(bound))
     expect(await words(bound, knownSite(), { ...demand, nonces: { consume: () => 'replayed' } })).toEqual([
       'proof_replayed',
-      'this request signature has been used before; sign each request anew',
+      'this request signature has been used before; sign each request again, with a new nonce',
     ])
     expect(await words(bound, knownSite(), { ...demand, nonces: { consume: () => 'refused' } })).toEqual([
       'proof_invalid',

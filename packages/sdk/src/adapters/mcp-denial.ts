@@ -38,7 +38,7 @@ function adviceOf({ needs, retryable, retryAfterSeconds, requiredScope = [] }: T
     scope: `Ask for a credential with the scope ${requiredScope.join(' ')}.`,
     trusted_issuer: 'Get a credential from an issuer that this site trusts.',
     site: 'Get a credential for this site.',
-    holder_proof: 'Sign the request anew with the key of the credential.',
+    holder_proof: 'Sign the request again with the key of the credential.',
     correction: 'Correct the request.',
     nothing: 'Access was taken away; ask the person you work for.',
   }[needs]

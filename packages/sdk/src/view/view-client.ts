@@ -283,7 +283,7 @@ class FeedFollower implements ViewClient {
     const key = heartbeat && (await this.#keys.find(heartbeat.kid, signal).catch(() => undefined))
     const proof = heartbeat && key && (await checkHeartbeat(heartbeat, key))
     if (proof === undefined) {
-      const why = key === undefined ? 'none of the feed keys signed it' : 'its signature does not hold'
+      const why = key === undefined ? 'none of the feed keys signed it' : 'its signature is invalid'
       this.#problem = { code: 'heartbeat_unsigned', detail: `the service sends heartbeats that prove nothing: ${why}` }
     } else if (this.#prove(proof, received) === 'proven') this.provenHeartbeat = heartbeat
   }

@@ -119,7 +119,7 @@ export function checkHolderKey(holderKey: string): PublicKey {
   const fault = key && keyFault(key)
   if (key !== undefined && fault === undefined) return key
   const message = fault ?? 'it is not a sound Ed25519 or P-256 key'
-  throw new Problem('key_rejected', `holder_key will not do: ${message}`, { errors: [{ path: 'holder_key', message }] })
+  throw new Problem('key_rejected', `holder_key is not accepted: ${message}`, { errors: [{ path: 'holder_key', message }] })
 }
 
 /** What the site says of us as an issuer. Its own word from the log is enough; where that says no, the store is asked, and told of a new key. */

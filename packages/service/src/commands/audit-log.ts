@@ -9,7 +9,7 @@ export const auditLog: Command = {
   examples: [
     ['countersign audit-log', 'the log of the store that the settings name, in use or not'],
     ['countersign audit-log /backups/monday.db', 'the log in a backup of the embedded store, on any machine'],
-    ['countersign audit-log || page-somebody', 'ends with 3 when the log does not hold'],
+    ['countersign audit-log || page-operator', 'exit code 3 when the log is not intact'],
   ],
   about: [
     'Reads all entries, recomputes every hash, compares the end of each log with what the store says of it, and checks the MAC of every row that carries one. Then compares the tables that are made from the log with it: users, revoked credentials and tokens, issuers, compromised keys, site settings. Names the first row that is wrong. Writes nothing, and needs the master key but no running service. A store that was set back as a whole cannot be recognised from inside; verifiers that have read further recognise it.',
@@ -17,7 +17,7 @@ export const auditLog: Command = {
   async run({ words: [file], store, masterKey, say, progress }) {
     const place = file === undefined ? store() : ({ kind: 'sqlite', file: resolve(file) } as const)
     const audit = await auditStore(place, masterKey(), progress)
-    if (audit.ok) say(`The log holds: ${countOf(audit)}.`, { ok: true, entries: audit.position, sites: audit.sites })
+    if (audit.ok) say(`The log is intact: ${countOf(audit)}.`, { ok: true, entries: audit.position, sites: audit.sites })
     else
       say(brokenLog(audit), {
         ok: false,
@@ -48,9 +48,9 @@ const FAULTS: Readonly<Record<LogFault, string>> = {
 
 /** What is wrong with a log, for people. */
 export function brokenLog({ fault, position, siteId, seq, row }: LogAudit & { readonly ok: false }): string {
-  if (row !== undefined) return `The log does not hold.\n  bad row: ${row.key} of ${row.table}\n  fault: ${fault}, ${FAULTS[fault]}`
+  if (row !== undefined) return `The log is not intact.\n  bad row: ${row.key} of ${row.table}\n  fault: ${fault}, ${FAULTS[fault]}`
   const where = [`position ${position}`, siteId !== undefined && `site ${siteId}`, seq !== undefined && `number ${seq}`]
-  return `The log does not hold.\n  first bad entry: ${where.filter(Boolean).join(', ')}\n  fault: ${fault}, ${FAULTS[fault]}`
+  return `The log is not intact.\n  first bad entry: ${where.filter(Boolean).join(', ')}\n  fault: ${fault}, ${FAULTS[fault]}`
 }
 
 /** `5 entries of 1 site` */

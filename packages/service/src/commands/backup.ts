@@ -11,7 +11,7 @@ export const backup: Command = {
     ['countersign backup /backups/monday.db --data-dir /var/lib/countersign', 'the store of another place'],
   ],
   about: [
-    'Writes one file that only its owner can read, and audits the log in it; a copy that does not hold is removed again. Refuses to write over a file. What is secret in the copy is sealed under the master key, which is not in it: keep that elsewhere, a copy is worth nothing without.',
+    'Writes one file that only its owner can read, and audits the log in it; a copy that fails the audit is removed again. Refuses to write over a file. What is secret in the copy is sealed under the master key, which is not in it: keep that elsewhere, a copy is worth nothing without.',
     'PostgreSQL is copied with pg_dump: see docs/operating.md.',
   ],
   async run({ words: [file = ''], store, masterKey, say, progress }) {

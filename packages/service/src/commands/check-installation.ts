@@ -24,7 +24,7 @@ export async function checkInstallation(sources: SettingSources): Promise<readon
   const store = attempt(() => readStoreConfig(sources))
   const config = attempt(() => readConfig(isDevelopment(sources) ? 'development' : 'production', sources))
   if (config instanceof Error)
-    found.push(problem('settings', config.message, 'Mend them in the file, the variables or the flags: docs/operating.md lists all'))
+    found.push(problem('settings', config.message, 'Correct them in the file, the variables or the flags: docs/operating.md lists all'))
   else found.push({ check: 'settings', level: 'ok', detail: `${config.mode}, ${config.baseUrl}` })
   found.push(...fileFindings(sources, store instanceof Error ? undefined : store))
   if (!(store instanceof Error)) found.push(...(await storeFindings(store)))
@@ -66,7 +66,7 @@ function fileFindings(sources: SettingSources, store: Config['store'] | undefine
     ...(database[0] === undefined ? [] : weakness(dirname(database[0]), 0o022)),
   ]
   if (weak.length > 0) return weak
-  return [{ check: 'files', level: 'ok', detail: 'nobody else can read or replace them' }]
+  return [{ check: 'files', level: 'ok', detail: 'no other user can read or replace them' }]
 }
 
 function weakness(file: string, others: number): readonly InstallationFinding[] {

@@ -1,7 +1,7 @@
 import type { Config } from '../config.ts'
 import type { SettingSources } from '../settings.ts'
 
-/** 0: done. 1: it failed. 2: it was asked for in the wrong way. 3: it was checked, and does not hold. */
+/** 0: done. 1: failed. 2: usage error. 3: a check failed. */
 export type ExitCode = 0 | 1 | 2 | 3
 
 /** One operation of the command line. */
@@ -38,7 +38,7 @@ export interface Given {
   newMasterKey(): Uint8Array
   /** The result: words for people, and with `--json` the same as facts for programs. */
   readonly say: (text: string, facts: Facts) => void
-  /** How far long work has got: entries done, of how many. Nothing when nobody watches. */
+  /** How far long work has got: entries done, of how many. Does nothing when there is no terminal. */
   readonly progress: (done: number, total: number) => void
   /** What is worth knowing beside the result. */
   readonly note: (text: string) => void
@@ -47,12 +47,12 @@ export interface Given {
 /** A result for programs. Its members have the names of the HTTP interface, so that a script reads both in one way. */
 export type Facts = Readonly<Record<string, unknown>>
 
-/** A command was asked for in the wrong way; the message says how. */
+/** A usage error; the message says what is wrong. */
 export class Misuse extends Error {
   override readonly name = 'Misuse'
 }
 
-/** What reads settings throws a TypeError for those that will not do; here that is a `Misuse`. */
+/** What reads settings throws a TypeError for invalid ones; here that is a `Misuse`. */
 export function orMisuse<T>(read: () => T): T {
   try {
     return read()

@@ -14,7 +14,7 @@ export const restore: Command = {
     ['countersign restore /backups/monday.db --dry-run', 'says what the backup lacks, and changes nothing'],
   ],
   about: [
-    'Audits the copy, begins a new epoch of its log, audits again and only then puts it in place. What was there before is kept beside it. Refused while a service has the store open, and when the copy does not hold; then nothing has changed. Needs the master key under which the backup is sealed.',
+    'Audits the copy, begins a new epoch of its log, audits again and only then puts it in place. What was there before is kept beside it. Refused while a service has the store open, and when the copy fails the audit; then nothing has changed. Needs the master key under which the backup is sealed.',
     'What was done after the backup is gone. The command compares the backup with the store that it replaces, and says how many revocations, distrusted issuers, compromised keys and deleted API keys the backup lacks. --keep-revocations takes all of them away in the restored store as well. Settings of sites are not compared.',
     'Verifiers that followed the replaced store keep the revocations that they know, for users, credentials and tokens. The service itself, and verifiers that start later, know only what the restored store has.',
   ],

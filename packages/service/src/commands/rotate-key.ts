@@ -46,7 +46,7 @@ export const rotateFeedKey: Command = {
   about: [
     'The next key was prepared when the current one came into use. Verifiers expect it, because the current key has committed to its hash. ' +
       'They follow by themselves; guards with pins do too. Then give guards that use pins new ones: countersign doctor prints them.',
-    'After a leak use --compromised. Whoever has the leaked key cannot name another successor. ' +
+    'After a leak use --compromised. A thief of the leaked key cannot name another successor. ' +
       'If the master key may have leaked too, so may the next key: run --compromised twice, then give every guard new pins and restart it.',
     WHERE,
   ],

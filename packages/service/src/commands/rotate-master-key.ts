@@ -11,7 +11,7 @@ export const rotateMasterKey: Command = {
     ['(umask 077; openssl rand -hex 32 > new.key)', 'makes such a key, in a file that only you can read'],
   ],
   about: [
-    'The new key comes from COUNTERSIGN_MASTER_KEY_NEW or from the file that COUNTERSIGN_MASTER_KEY_NEW_FILE names, never from the command line. All is sealed anew in one transaction, with an audit row: when anything in the store does not open with the old key, or when it is interrupted, nothing has changed and the old key still counts.',
+    'The new key comes from COUNTERSIGN_MASTER_KEY_NEW or from the file that COUNTERSIGN_MASTER_KEY_NEW_FILE names, never from the command line. Everything is sealed again, under the new key, in one transaction, with an audit row: when anything in the store does not open with the old key, or when it is interrupted, nothing has changed and the old key still counts.',
     'Afterwards the service starts with the new key only: put it where the old one was. Backups from before stay sealed under the old key: keep that for as long as you keep them.',
     'With the embedded store, stop the service first. Nodes on PostgreSQL may run: with the old key they go on verifying and revoking, refuse (503) what they would have to seal or open, and have to be restarted with the new one.',
   ],
@@ -24,7 +24,7 @@ export const rotateMasterKey: Command = {
       masterKeySeal: to.seal(MASTER_KEY_SEAL, to.keyName),
       act: { actor: 'operator', atMs: Date.now(), requestId: undefined },
     })
-    say(`Sealed anew under master key ${to.keyName}, before ${from.keyName}: ${count} ${count === 1 ? 'text' : 'texts'}.`, {
+    say(`Sealed again under master key ${to.keyName}, before ${from.keyName}: ${count} ${count === 1 ? 'text' : 'texts'}.`, {
       key_name: to.keyName,
       before: from.keyName,
       texts: count,

@@ -10,7 +10,7 @@ import { type Command, type ExitCode, type Given, Misuse, orMisuse } from './com
 export interface Terminal extends Omit<SettingSources, 'argv'> {
   readonly say: (text: string) => void
   readonly note: (text: string) => void
-  /** How far long work has got, for somebody who watches. */
+  /** How far long work has got, for a person at the terminal. */
   readonly progress?: (done: number, total: number) => void
 }
 
@@ -106,7 +106,7 @@ function helpOf(name: string, command: Command): string {
 const SETTINGS_AND_CODES = [
   'With --json the result is one line of JSON.',
   'Settings come from a JSON file (--config <file>), then COUNTERSIGN_<NAME>, then --<name>; docs/operating.md lists them.',
-  'Ends with 0 when done, 1 when it failed, 2 when asked in the wrong way, 3 when a check did not hold.',
+  'Exit codes: 0 done, 1 failed, 2 usage error, 3 a check failed.',
 ]
 
 const COLUMNS = 100

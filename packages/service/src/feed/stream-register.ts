@@ -214,10 +214,10 @@ class NodeStreams implements StreamRegister {
         this.#isFailing = false
         if (this.#hasNews()) this.#reportSoon()
       },
-      // What could not be told stays to be told, with the next renewal.
+      // What could not be reported is reported with the next renewal.
       (err: unknown) => {
         this.#reporting = undefined
-        if (!this.#isFailing) this.#parts.log.warn({ err }, 'other nodes could not be told who follows the feeds here; trying again')
+        if (!this.#isFailing) this.#parts.log.warn({ err }, 'could not report the streams of this node to other nodes; trying again')
         this.#isFailing = true
       },
     )

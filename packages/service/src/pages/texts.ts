@@ -100,7 +100,7 @@ const english = {
     offerIssuer: 'Issued by',
     offerUntil: 'Invitation expires',
     offerLead:
-      'If you accept, this browser makes a new key, and the credential is bound to it: nobody can use it without this browser. If you did not expect this invitation, choose “Not now”.',
+      'If you accept, this browser makes a new key, and the credential is bound to it: it works only in this browser. If you did not expect this invitation, choose “Not now”.',
     accept: 'Accept',
     later: 'Not now',
     laterDone: 'You have not accepted the invitation.',

@@ -3,7 +3,7 @@ import type { Deps } from '../deps.ts'
 import type { Act } from '../store/store.ts'
 import type { Caller } from './route.ts'
 
-/** Who acts with this request, and when, for the audit: whoever the key belongs to, else the holder of the credential that was let in. */
+/** Who acts with this request, and when, for the audit: the owner of the key, else the holder of the accepted credential. */
 export function actOf(
   { caller, requestId }: { readonly caller: Caller; readonly requestId: string },
   { clock }: Pick<Deps, 'clock'>,
@@ -15,6 +15,6 @@ export function actOf(
 function actorOf(caller: Caller, allow: AllowCredential | undefined): string {
   if (caller.kind === 'operator') return `operator:${caller.keyId}`
   if (caller.kind === 'site') return `key:${caller.keyId}`
-  if (allow === undefined) throw new TypeError('somebody without a key or a credential cannot act')
+  if (allow === undefined) throw new TypeError('a caller without a key or a credential cannot act')
   return `holder:${allow.subject.credentialId}`
 }

@@ -1,7 +1,7 @@
 import type { Caller } from './route.ts'
 
-/** The key that calls, where the http layer lets in nobody without one. */
+/** The key that calls, where the http layer requires one. */
 export function keyOf(caller: Caller): string {
-  if (caller.kind === 'anonymous') throw new TypeError('somebody without a key has come past the door')
+  if (caller.kind === 'anonymous') throw new TypeError('a caller without a key has reached the route')
   return caller.keyId
 }

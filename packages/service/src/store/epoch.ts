@@ -9,7 +9,7 @@ const EPOCH_CHARS = 16
 /**
  * Finds the epoch of the log, and begins a new one when the database is not the incarnation that wrote it: a restored copy, or a server that
  * took over from another. What was acknowledged may be missing there, and a verifier that followed the old log must not take the new one for
- * its continuation. `continued`: see `beginEpoch`. A log that does not hold is not carried over: this throws a `LogBroken`.
+ * its continuation. `continued`: see `beginEpoch`. A log that fails the audit is not carried over: this throws a `LogBroken`.
  */
 export async function settleEpoch(
   run: RunVerb,
@@ -49,7 +49,7 @@ export class LogBroken extends Error {
   readonly audit: LogAudit & { readonly ok: false }
 
   constructor(audit: LogAudit & { readonly ok: false }) {
-    super(`the log does not hold at position ${audit.position}: ${audit.fault}`)
+    super(`the log is not intact at position ${audit.position}: ${audit.fault}`)
     this.audit = audit
   }
 }

@@ -41,7 +41,7 @@ function tamper(path: string, statement: string): void {
 describe('audit-log', () => {
   test('says that the log holds, while the store is in use', async () => {
     const { store } = await revoking(3)
-    expect(await here('audit-log')).toEqual({ code: 0, said: 'The log holds: 4 entries of 1 site.', noted: '' })
+    expect(await here('audit-log')).toEqual({ code: 0, said: 'The log is intact: 4 entries of 1 site.', noted: '' })
     await store.close()
   })
   test('names the first bad entry and ends with 3', async () => {
@@ -171,7 +171,7 @@ describe('migrate', () => {
   test('makes a store that is ready to be served', async () => {
     expect(await here('migrate')).toMatchObject({ code: 0, said: expect.stringContaining('SQLite') })
     expect(statSync(file).mode & 0o777).toBe(0o600)
-    expect(await here('audit-log')).toMatchObject({ code: 0, said: 'The log holds: 0 entries of 0 sites.' })
+    expect(await here('audit-log')).toMatchObject({ code: 0, said: 'The log is intact: 0 entries of 0 sites.' })
   })
   test('refuses a store that a newer release has written', async () => {
     await here('migrate')

@@ -47,7 +47,7 @@ async function house(): Promise<House> {
 describe('on PostgreSQL', () => {
   test('audit-log reads the log while nodes run, and names the first bad entry', async () => {
     const { store, command, sql } = await house()
-    expect(await command('audit-log')).toEqual({ code: 0, said: 'The log holds: 2 entries of 1 site.', noted: '' })
+    expect(await command('audit-log')).toEqual({ code: 0, said: 'The log is intact: 2 entries of 1 site.', noted: '' })
     await sql(`UPDATE entries SET body = replace(body, 'ppid_', 'ppid_x') WHERE position = 2`)
     const { code, said } = await command('audit-log')
     expect(code).toBe(3)
@@ -60,7 +60,7 @@ describe('on PostgreSQL', () => {
     const env = { COUNTERSIGN_DATABASE_URL: url, COUNTERSIGN_MASTER_KEY: MASTER_KEY_HEX }
     expect(await run(['audit-log'], env)).toMatchObject({ code: 1, noted: expect.stringContaining('never been started') })
     expect(await run(['migrate'], env)).toMatchObject({ code: 0, said: expect.stringContaining('PostgreSQL') })
-    expect(await run(['audit-log'], env)).toMatchObject({ code: 0, said: 'The log holds: 0 entries of 0 sites.' })
+    expect(await run(['audit-log'], env)).toMatchObject({ code: 0, said: 'The log is intact: 0 entries of 0 sites.' })
   })
   test('new-epoch is followed by a node that runs', async () => {
     const { store, siteId, command } = await house()
@@ -93,7 +93,7 @@ describe('on PostgreSQL', () => {
     }
     expect(await migrate({ password: 'wrong' })).toEqual([1, expect.stringContaining('28P01, it refuses this user or password')])
     expect(await migrate({ pathname: '/nowhere' })).toEqual([1, expect.stringContaining('3D000, there is no such database; create it')])
-    expect(await migrate({ port: '1' })).toEqual([1, expect.stringContaining('ECONNREFUSED, nobody listens there')])
+    expect(await migrate({ port: '1' })).toEqual([1, expect.stringContaining('ECONNREFUSED, nothing listens there')])
     const sql = postgres(url.href, { max: 1, onnotice: () => {} })
     const role = `role_${url.pathname.slice(1)}`
     await sql.unsafe(`CREATE ROLE ${role} LOGIN PASSWORD 'x'`)

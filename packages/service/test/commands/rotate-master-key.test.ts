@@ -173,7 +173,7 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('rotate-master-key on %s', (kin
     const names = [createSealer(fresh).keyName, createSealer(old).keyName]
     // Four keys and statements of the service, the MAC key, the seal of the master key, two sites, three answers, two secrets of a webhook,
     // one sign-in.
-    expect(said).toBe(`Sealed anew under master key ${names[0]}, before ${names[1]}: 14 texts.`)
+    expect(said).toBe(`Sealed again under master key ${names[0]}, before ${names[1]}: 14 texts.`)
     expect(noted).toMatch(/Put the new key where the old one was.*Keep the old one/)
     expect(said + noted).not.toMatch(new RegExp(`${hex(old)}|${hex(fresh)}`))
     expect(await inside(fresh)).toEqual(before)

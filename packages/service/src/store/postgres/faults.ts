@@ -41,7 +41,7 @@ export function translated(fault: unknown): unknown {
 
 /** For the operator, who set it up; callers never see it. */
 const ADVICE: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'nobody listens there; start PostgreSQL, or correct database_url',
+  ECONNREFUSED: 'nothing listens there; start PostgreSQL, or correct database_url',
   ENOTFOUND: 'its host name is not known; correct database_url',
   EAI_AGAIN: 'its host name could not be looked up',
   CONNECT_TIMEOUT: 'it cannot be reached; look at database_url and what is between',
