@@ -10,7 +10,7 @@ import { inTurn, must, type Sample } from './sample.ts'
 
 /**
  * Our cold way from the header on, each contestant one step longer than the one before: what a step costs is the difference. Timing each
- * step by itself would lie, since a text that is put together lazily is paid for by whoever reads it first.
+ * step by itself would lie, since a text that is put together lazily is paid for by the step that reads it first.
  */
 export function coldSteps(sample: Sample, headers: readonly string[]): Contestant[] {
   const prefix = (name: string, work: (header: string) => unknown): Contestant => {

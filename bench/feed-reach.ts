@@ -6,7 +6,7 @@ import { must, type Sample, SITE } from './sample.ts'
 import { issuerOf, post } from './service-http.ts'
 import { atMost, type Verdict } from './verdict.ts'
 
-/** How soon everybody who listens has heard of a revocation. */
+/** How soon every listener has heard of a revocation. */
 export interface ReachRow {
   readonly name: string
   readonly clients: number

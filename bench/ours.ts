@@ -58,7 +58,7 @@ export async function warm({ view }: Sample, headers: readonly string[], capacit
   const next = inTurn(headers)
   return {
     name: `ours, warm, ${headers.length.toLocaleString('en')} ${headers.length === 1 ? 'header' : 'headers'}`,
-    note: 'signature remembered, all other checks anew',
+    note: 'signature remembered, all other checks again',
     async run(times) {
       for (let i = 0; i < times; i++) await decide(next(), view, memory)
     },

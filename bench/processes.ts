@@ -115,7 +115,7 @@ function reply(child: ChildProcess): Promise<unknown> {
   })
 }
 
-/** Whoever loses its parent ends by itself. */
+/** A process that loses its parent ends by itself. */
 function stop(child: ChildProcess): Promise<void> {
   return new Promise((resolve) => {
     if (child.exitCode !== null || child.signalCode !== null) return resolve()

@@ -3,7 +3,7 @@ import type { Contestant } from './measure.ts'
 import { inTurn, type Sample } from './sample.ts'
 
 /**
- * The unit of all other figures: one Ed25519 signature over 64 bytes, with a key that is ready. Nobody who verifies can be faster.
+ * The unit of all other figures: one Ed25519 signature over 64 bytes, with a key that is ready. No verifier can be faster.
  * Signatures differ from call to call, as they do in life: a processor learns its way through a single one, and is some 4 % faster at it.
  */
 export function rawVerify({ publicKey, privateKey }: Pick<Sample, 'publicKey' | 'privateKey'>): Contestant {
@@ -19,7 +19,7 @@ export function rawVerify({ publicKey, privateKey }: Pick<Sample, 'publicKey' | 
     run(times) {
       for (let i = 0; i < times; i++) {
         const { data, signature } = next()
-        if (!verify(null, data, publicKey, signature)) throw new Error('the signature does not hold')
+        if (!verify(null, data, publicKey, signature)) throw new Error('the signature is invalid')
       }
     },
   }

@@ -13,11 +13,11 @@
  *   revocations. "warm" is the same for a header seen before: only the signature is not checked again. Both read the clocks on every call.
  * - Peers verify a token or credential of the same content and, as far as their format lets them, length. Each was shown a spoiled one first
  *   and had to refuse it. The cache of a peer remembers a verdict and looks at its times only; ours asks trust, site, scope and revocation
- *   anew.
+ *   again.
  * - "cold, step by step" is the difference between ever longer beginnings of the same way; "signature" should come to one raw verification.
  * - "service" is the whole thing over HTTP on loopback: each server alone in its process, one sender for all of them, 64 connections kept open.
  *   "× bare" is against bare fastify answering the same body to the same request, in requests a second and in CPU time of the server. The
- *   sender must not be the slow one: compare with bare node:http. "Cold" costs a signature, whoever looks at it; how that compares with bare
+ *   sender must not be the slow one: compare with bare node:http. "Cold" costs a signature for every contender; how that compares with bare
  *   fastify says more about the machine than about the guard, so one raw verification behind fastify stands beside it. The answers under
  *   "durable" were given when they were on disk, and "append and fdatasync" says what that disk lets anybody do.
  * - "revoke → clients" is from the request that revokes to the bytes at each of so many clients, the commit on disk included. Plain sockets are the

@@ -32,7 +32,7 @@ const EPOCH = 'bench0000'
 const REVOCATIONS = 1000
 const DAY_MS = 86_400_000
 
-/** One issuer and the site that trusts it. Everybody in the benchmark verifies with this one key. */
+/** One issuer and the site that trusts it. Every contender verifies with this one key. */
 export interface Sample {
   readonly key: PrivateKey
   readonly publicKey: KeyObject

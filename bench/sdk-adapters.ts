@@ -57,7 +57,7 @@ function token({ issuer, audience, secret }: { issuer: string; audience: string;
     .setProtectedHeader({ alg: 'HS256', typ: 'at+jwt' })
     .setIssuer(issuer)
     .setAudience(audience)
-    .setSubject('somebody')
+    .setSubject('user-1')
     .setIssuedAt()
     .setExpirationTime('1h')
     .sign(new TextEncoder().encode(secret))

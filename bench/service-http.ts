@@ -28,7 +28,7 @@ export async function benchServiceHttp(sample: Sample, options: ServiceHttpOptio
 async function compare(sample: Sample, stage: Stage, { directory, onProgress }: ServiceHttpOptions) {
   const issuer = issuerOf(sample)
   const ours = await stage.start('ours', { dataDir: join(directory, 'http'), issuer })
-  // Credentials that are new are written down in the background; nobody else shall be measured meanwhile.
+  // Credentials that are new are written down in the background; nothing else shall be measured meanwhile.
   const oursCold = await stage.start('ours', { dataDir: join(directory, 'http-cold'), issuer })
   const oursLogging = await stage.start('ours', { dataDir: join(directory, 'http-log'), issuer, logLevel: 'info' })
   const headers: string[] = []

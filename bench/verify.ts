@@ -32,7 +32,7 @@ export async function benchVerify({ onProgress, measure: options }: BenchVerifyO
   const coldHeaders = headers.slice(0, COLD_SET)
   const bytes = await bytesPerEntry(sample, headers, MANY_CAPACITY)
 
-  // Made anew, as the tokens of the peers are: a thousand out of the fifty thousand would lie scattered over all of their memory.
+  // Made for this run, as the tokens of the peers are: a thousand out of the fifty thousand would lie scattered over all of their memory.
   const thousand = await several(1000, sample.header)
   const raw = rawVerify(sample)
   const contestants: Contestant[] = [

@@ -68,7 +68,7 @@ function benchSize(size: number): Row[] {
   return rows
 }
 
-/** Every round asks with strings that nobody has hashed yet, as ids out of a request are; V8 would remember the hash of a string for `Set`. */
+/** Every round asks with strings that were not hashed yet, as ids out of a request are; V8 would remember the hash of a string for `Set`. */
 function lookUpNs(ids: readonly string[], ask: (id: CredentialId) => boolean, expected: boolean): number {
   let best = Infinity
   for (let round = 0; round < ROUNDS; round++) {

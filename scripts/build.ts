@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { documentFiles } from '../packages/service/src/documents/document-files.ts'
 import { checkPackage, uses } from './check-package.ts'
 
-/** Builds every package from nothing, the lower ones first, and looks at each as somebody who installs it. Ends with an error at the first fault. */
+/** Builds every package from nothing, the lower ones first, and checks each as a user who installs it would. Ends with an error at the first fault. */
 const root = join(import.meta.dirname, '..')
 
 for (const use of uses) {

@@ -5,7 +5,7 @@ import { delimiter, dirname, join } from 'node:path'
 import { publishedFaults } from './published-files.ts'
 
 /**
- * Looks at a built package as somebody who installs it: lists what npm would publish, unpacks exactly that into an empty project, and uses it
+ * Checks a built package as a user who installs it would: lists what npm would publish, unpacks exactly that into an empty project, and uses it
  * there with plain Node and with a plain TypeScript configuration. Leaves nothing behind; ends with an error at the first thing that fails.
  */
 const root = join(import.meta.dirname, '..')
@@ -18,7 +18,7 @@ interface Manifest {
   readonly publishConfig?: { readonly provenance?: boolean }
 }
 
-/** What somebody does with the core at first. */
+/** What a new user does with the core. */
 const USE_CORE = `
 import { createSiteView, credentialHeader, didKey, didKeyMethod, generatePrivateKey, issueCredential, parseScope, parseSiteId, verify } from '@countersign/core'
 import * as contract from '@countersign/core/contract'
@@ -33,11 +33,11 @@ const signed = await issueCredential(
   { issuer: didKey(key.publicKey), verificationMethod: didKeyMethod(key.publicKey), key, createdMs: nowMs },
 )
 const verdict = await verify({ header: credentialHeader(signed) }, { scope: [scope], nowMs }, { site: createSiteView({ siteId }), ageMs: 0, ageMsMax: 1 })
-if (verdict.ok || verdict.code !== 'issuer_untrusted') throw new Error('a site that trusts nobody must not allow anybody')
+if (verdict.ok || verdict.code !== 'issuer_untrusted') throw new Error('a site that trusts no issuer must not accept anything')
 if (Object.keys(contract).length === 0) throw new Error('the contract is empty')
 `
 
-/** Somebody who guards a route and calls it, in one process; and every door of the package. */
+/** A route with a guard and its caller, in one process; and every entry point of the package. */
 const USE_SDK = `
 import { agentFetch, createClient, readDenial, verifyWebhook } from '@countersign/sdk'
 import * as express from '@countersign/sdk/express'

@@ -25,7 +25,7 @@ const INTEGRITY = /^sha512-[A-Za-z0-9+/]{86}==$/
 const EXACT_VERSION = /^\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?$/
 
 /**
- * Everything in a lockfile that would let an install bring in what nobody has looked at: content without a hash, another place to download
+ * Everything in a lockfile that would let an install bring in what was not reviewed: content without a hash, another place to download
  * from, an install script that the root package does not name, a platform's binary that is missing, a version that is not exact.
  */
 export function lockfileFaults(lockfile: Lockfile, root: RootPackage): readonly string[] {

@@ -1,6 +1,6 @@
 import type { Reporter, TestModule } from 'vitest/node'
 
-/** Ends a test run with one plain line, `N passed, N failed`, for whoever reads the end of a log. */
+/** Ends a test run with one plain line, `N passed, N failed`, for readers of the end of a log. */
 export class PlainSummary implements Reporter {
   onTestRunEnd(modules: readonly TestModule[], unhandledErrors: readonly unknown[]): void {
     const count = { passed: 0, failed: unhandledErrors.length, skipped: 0, pending: 0 }

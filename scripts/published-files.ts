@@ -27,7 +27,7 @@ interface SourceMap {
 }
 
 /**
- * Everything wrong with the files that a package would publish: a file that nobody expects or that is missing, a source map that carries
+ * Everything wrong with the files that a package would publish: a file that is unexpected or missing, a source map that carries
  * text of its own or points outside of the package, something that looks like a secret, the name of the folder in which it was built.
  */
 export function publishedFaults(files: readonly PublishedFile[], builtIn: string, entry = 'dist/index.js'): readonly string[] {

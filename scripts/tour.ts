@@ -150,7 +150,7 @@ showVerdict(await verify({ header: credentialHeader(await issue({ siteId: 'bank.
 step('A credential that has expired, at the very millisecond of its end')
 showVerdict(await verify({ header: credentialHeader(await issue({ validUntilMs: nowMs })) }, demand, knowledge()))
 
-step('A credential bound to the key of the agent, copied by somebody else')
+step('A credential bound to the key of the agent, copied by a thief')
 const bound = await issue({ holderKey: didKey(agentKey.publicKey), delegable: true })
 const boundHeader = credentialHeader(bound)
 showVerdict(await verify({ header: boundHeader }, { ...demand, request: plainRequest(boundHeader) }, knowledge()))

@@ -26,7 +26,7 @@ export async function serveHttp({ body }: ContenderOptions['http']): Promise<Run
   }
 }
 
-/** Fastify answering the same body to everybody. It reads a body that is sent, as any route would. */
+/** Fastify answering the same body to every request. It reads a body that is sent, as any route would. */
 export function serveFastify({ body, log = false }: ContenderOptions['fastify']): Promise<Running> {
   return listen(Fastify({ keepAliveTimeout: KEEP_ALIVE_MS, forceCloseConnections: true, logger: log }), async () => body)
 }

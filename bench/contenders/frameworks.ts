@@ -11,7 +11,7 @@ import { Hono } from 'hono'
 import { KEEP_ALIVE_MS } from './bare.ts'
 import type { ContenderOptions, FrameworkName, Running } from './contender.ts'
 
-/** A web framework answering the same body to everybody, or to those whom the guard lets in. */
+/** A web framework answering the same body to every request, or to those that the guard accepts. */
 export async function serveFramework({ framework, body, neighbour, guarded, jwt }: ContenderOptions['framework']): Promise<Running> {
   await (await fetch(neighbour)).text()
   const guard = guarded && createGuard(guarded)

@@ -11,7 +11,7 @@ export interface Removal {
 }
 
 /**
- * Asks before access is taken away. Undefined: go on. A code: do not, and end with it. Throws a `Misuse` when nobody is there to be asked and
+ * Asks before access is taken away. Undefined: go on. A code: do not, and end with it. Throws a `Misuse` when there is no terminal to ask and
  * `--yes` was not given.
  */
 export async function confirmRemoval(given: Given, at: Terminal, { act, plan, details = [] }: Removal): Promise<ExitCode | undefined> {

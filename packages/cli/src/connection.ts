@@ -64,7 +64,7 @@ export async function connect(
   return { ...place, client: orMisuse(() => createClient({ baseUrl, ...(apiKey === undefined ? {} : { apiKey }) })) }
 }
 
-/** The site that a command is about. Throws a `Misuse` when nobody has said which. */
+/** The site that a command is about. Throws a `Misuse` when none was given. */
 export function requireSite({ siteId }: Pick<Place, 'siteId'>): string {
   if (siteId === undefined) throw new Misuse('Which site? Give --site, or set COUNTERSIGN_SITE.')
   return siteId
@@ -98,7 +98,10 @@ function devKeyOf(dev: DevFile, caller: Caller, siteId: string | undefined): { r
   return isOperator ? { name: 'operator', secret: dev.operator_key } : { name: 'site', secret: dev.site_key }
 }
 
-/** The development file of this directory, if there is one. Somebody else’s directory must not lead us, and what we are about to show, to somebody else's service: it counts on this machine only. */
+/**
+ * The development file of this directory, if there is one. It counts only for a service on this machine: a foreign
+ * directory must not send keys and credentials to a foreign service.
+ */
 export function readDevFile(at: Terminal): DevFile | undefined {
   let dev: Partial<DevFile>
   try {

@@ -8,7 +8,7 @@ export interface Terminal {
   readonly env: Readonly<Record<string, string | undefined>>
   /** Whether the result is for programs. */
   readonly isJson: boolean
-  /** Whether somebody sits there who can be asked. */
+  /** Whether there is a person at a terminal who can be asked. */
   readonly canAsk: boolean
   /** Whether a line on the standard error can be drawn over. */
   readonly canRedraw: boolean
@@ -22,7 +22,7 @@ export interface Terminal {
   raw(bytes: Uint8Array): void
   /** What is worth knowing beside the result. */
   note(text: string): void
-  /** A line that the next one is drawn over; nothing when nobody would see it. `undefined` takes it away. */
+  /** A line that the next one is drawn over; nothing without a terminal. `undefined` takes it away. */
   progress(text: string | undefined): void
   /** Colours for a terminal, of a result or of a note: the two may go to different places. */
   paint(style: Style, text: string, where?: 'result' | 'note'): string

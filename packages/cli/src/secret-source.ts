@@ -4,7 +4,7 @@ import { Failure, Misuse } from './command.ts'
 
 /** Larger than anything that is read here. */
 const BYTES_MAX = 1024 * 1024
-/** As strict as the service is with its own files: a group may read what is mounted into containers, nobody else may. */
+/** As strict as the service is with its own files: a group may read what is mounted into containers, other users may not. */
 const OTHERS = 0o037
 
 /** The text of a file, or of the standard input for `-`. Throws a `Misuse` when it cannot be read. */
@@ -48,7 +48,7 @@ function requirePrivate(file: string, what: string): void {
     throw new Failure('file_mode', `${file} holds ${what}, and others can read it (mode ${(mode & 0o777).toString(8)}): chmod 600 it`)
 }
 
-/** Everybody on a machine can read command lines, and shells keep them. The words do not repeat the secret. */
+/** Every user of a machine can read command lines, and shells keep them. The words do not repeat the secret. */
 function refuseInline(given: string, what: string): void {
   if (/^\s*(?:svc_(?:at|sk)_|whsec_|\{|eyJ)/.test(given))
     throw new Misuse(`${what} must not stand on the command line, where others can read it: name a file, or - for the standard input`)

@@ -2,7 +2,7 @@ import type { CallOptions } from '@countersign/sdk'
 import type { Given } from './command.ts'
 import type { DevFile } from './connection.ts'
 
-/** Whoever revokes themself: the claims of their credential, and how a call is made with it in place of a key. */
+/** A holder who revokes its own credential: its claims, and how a call is made with it in place of a key. */
 export interface Speaker {
   readonly siteId: string
   readonly ppid: string

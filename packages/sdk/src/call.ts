@@ -62,7 +62,7 @@ export type CallInput = Readonly<Record<string, unknown>>
 
 /**
  * Calls the service and answers with the body of its answer. Throws a `CountersignError` when the service refused or could not be reached, after
- * as many tries as make sense, and the reason of `signal` when that fires. Redirects are not followed: nobody else gets the key.
+ * as many tries as make sense, and the reason of `signal` when that fires. Redirects are not followed, so no other server gets the key.
  */
 export async function call(connection: Connection, row: CallRow, input: CallInput = {}, options: CallOptions = {}): Promise<unknown> {
   requireOptions('a call', options, CALL_KINDS)
@@ -80,7 +80,7 @@ export async function call(connection: Connection, row: CallRow, input: CallInpu
   }
 }
 
-/** A service that asks for more patience than this is asked again by whoever called. */
+/** A service that asks for more patience than this is left to the caller. */
 const RETRY_AFTER_SECONDS_MAX = 30
 const BACKOFF_MS = 200
 const ANSWER_BYTES_MAX = 16 * 1024 * 1024

@@ -50,7 +50,7 @@ export const CONNECTION_KINDS: OptionKinds<Omit<ClientOptions, 'apiKey'>> = {
   nowMs: 'function',
 }
 
-/** Where to call, from the options of whoever calls. Throws a TypeError for what cannot be right. */
+/** Where to call, from the options of the caller. Throws a TypeError for what cannot be right. */
 export function connectionOf(options: ClientOptions): Connection {
   const { apiKey, fetch, timeoutMs = 10_000, retriesMax = 2, nowMs = Date.now } = options
   // Checked here because fetch would quote a header that it refuses.

@@ -107,7 +107,7 @@ export function createGuard(options: GuardOptions): Guard {
   const signatures = createSignatureMemory()
   const knowledge: Knowledge = {
     site: client.view,
-    // Asked anew each time: a decision may wait, and be overtaken.
+    // Read again each time: a decision may wait, and be overtaken.
     get ageMs() {
       return client.ageMs()
     },
@@ -268,7 +268,7 @@ export function createGuard(options: GuardOptions): Guard {
     return conclude(await decideByCore({ token }, demandOf(asked, nowMs), knowledge), request, asked)
   }
 
-  /** The request was judged as if nobody had signed it. When a signature is all that is missing, it is worth reading the body. */
+  /** The request was judged as if it were not signed. When a signature is all that is missing, it is worth reading the body. */
   const judgeHolder = (verdict: Verdict, presentation: Presented, request: GuardRequest, asked: ReadDemand) => {
     const isMissing = !verdict.ok && verdict.code === 'proof_required' && request.header('signature-input').length > 0
     return isMissing ? judgeSigned(presentation, request, asked) : conclude(verdict, request, asked)
@@ -368,7 +368,7 @@ function demandOf({ scope, anyScope }: ReadDemand, nowMs: number, request?: Hold
   return { scope, nowMs, ...(anyScope && { anyScope }), ...(request && { request }), ...(nonces && { nonces }) }
 }
 
-/** The request as if nobody had signed it: says whether a signature is all that is missing, and uses nothing up. */
+/** The request as if it were not signed: says whether a signature is all that is missing, and uses nothing up. */
 function unsigned(credential: string): HolderRequest {
   const header = (name: string) => (name === CREDENTIAL_HEADER ? [credential] : undefined)
   return { method: '', authority: '', path: '', query: '', header, body: 'none' }

@@ -15,7 +15,7 @@ export interface NextHop {
 const STATUSES: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 /** WHATWG Fetch, "HTTP-redirect fetch" and "request-body-header names". */
 const BODY_FIELDS = ['content-encoding', 'content-language', 'content-location', 'content-type', 'content-length']
-/** What the caller meant for the origin that was asked and for nobody else. */
+/** What the caller meant for the origin that was asked only. */
 const PRIVATE_FIELDS = ['authorization', 'proxy-authorization', 'cookie', 'x-api-key', 'host']
 
 /**

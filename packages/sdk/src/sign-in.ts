@@ -36,7 +36,7 @@ export interface StartedSignIn {
 
 /**
  * `callback_malformed`: not a way back from a sign-in. `issuer_mismatch`: from another service, or it does not say from which. `state_mismatch`: of
- * another sign-in, perhaps somebody else's. `expired`: too late. `denied`: the user cancelled or was refused. `result_mismatch`: the service
+ * another sign-in, perhaps of another person. `expired`: too late. `denied`: the user cancelled or was refused. `result_mismatch`: the service
  * answered for another site or without the scope that was asked for.
  */
 export type SignInErrorCode = 'callback_malformed' | 'issuer_mismatch' | 'state_mismatch' | 'expired' | 'denied' | 'result_mismatch'

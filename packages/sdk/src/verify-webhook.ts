@@ -38,7 +38,7 @@ export class WebhookError extends Error {
 }
 
 /**
- * Checks a delivery in the way of Standard Webhooks and answers with the event in it. Throws a `WebhookError` for one that will not do, and a
+ * Checks a delivery in the way of Standard Webhooks and answers with the event in it. Throws a `WebhookError` for an invalid one, and a
  * TypeError for a secret that is none or a body that was parsed already. A delivery within the tolerance can come twice: look at `id`.
  */
 export async function verifyWebhook(options: VerifyWebhookOptions): Promise<WebhookEvent> {

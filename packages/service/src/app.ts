@@ -109,7 +109,7 @@ export function createApp(
     // A connection that was kept alive now would be waited for.
     if (isClosing) response.setHeader('connection', 'close')
     accessLog.request(incoming, endpoint, outgoing, monotonicMs() - incoming.startedMs)
-    // A header that cannot be written, or a stream that failed. Nobody may mistake what comes instead for an answer.
+    // A header that cannot be written, or a stream that failed. What is sent instead must not look like an answer.
     const failed = (fault: unknown) => {
       accessLog.fault(fault, endpoint, incoming.requestId)
       response.destroy()

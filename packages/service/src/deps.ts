@@ -24,7 +24,7 @@ export interface Deps {
   readonly clock: Clock
   readonly heads: HeadWatch
   readonly keys: ServiceKeys
-  /** Whoever deletes a key calls `apiKeys.forget`. */
+  /** Code that deletes a key calls `apiKeys.forget`. */
   readonly apiKeys: ApiKeys
   readonly signatures: SignatureMemory
   readonly nonces: NonceStore
@@ -32,7 +32,7 @@ export interface Deps {
   readonly seen: SeenCredentials
   readonly didWeb: DidWebFetcher
   readonly snapshots: Snapshots
-  /** Whoever deletes a key calls `feeds.dropKey`. */
+  /** Code that deletes a key calls `feeds.dropKey`. */
   readonly feeds: Feeds
   readonly verifiers: Verifiers
   readonly verifierClocks: VerifierClocks

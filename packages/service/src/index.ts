@@ -1,4 +1,4 @@
-/** The front door for whoever runs the service from a program of their own. */
+/** The entry point for programs that run the service. */
 export { checkInstallation, type InstallationFinding } from './commands/check-installation.ts'
 export { type Command, type ExitCode, type Given, Misuse } from './commands/command.ts'
 export { runCommand, type Terminal } from './commands/run-command.ts'

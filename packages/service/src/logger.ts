@@ -1,7 +1,7 @@
 import { type DestinationStream, type Logger, pino } from 'pino'
 import type { Config } from './config.ts'
 
-/** Whatever looks like a secret of ours, also inside the message of an error that somebody else has written. */
+/** Whatever looks like a secret of ours, also inside the message of an error of other code. */
 const SECRETS = /svc_(?:sk|at)_[0-9A-Za-z]+|whsec_[0-9A-Za-z+/=_-]+|\bey[JIK][0-9A-Za-z_-]{16,}|(?<=:\/\/[^\s:/@]*:)[^\s@/]+(?=@)/g
 
 /**

@@ -9,17 +9,17 @@ export interface Meters {
   verdict(siteId: string, presented: 'credential' | 'bearer', outcome: string): void
   /** A row of the store was found whose MAC is missing or wrong. */
   rowForged(table: string): void
-  /** How fresh this node's knowledge is; asked whenever somebody looks. */
+  /** How fresh this node's view is; asked whenever metrics are read. */
   watchView(ask: () => { readonly ageMs: number; readonly position: number }): void
   /** An attempt to send something to a webhook. */
   webhookAttempt(outcome: 'delivered' | 'again' | 'failed'): void
-  /** What is to be sent to webhooks and what could not be, on all nodes together; asked whenever somebody looks. */
+  /** What is to be sent to webhooks and what could not be, on all nodes together; asked whenever metrics are read. */
   watchWebhooks(ask: () => Promise<WebhookGauges>): void
   /** A connection that followed a feed is over. */
   streamEnded(why: string): void
   /** A verifier asked for entries of this epoch beyond the end of the log, and had no proof that they exist. */
   cursorAhead(): void
-  /** Who follows the feeds of this node; asked whenever somebody looks. */
+  /** Who follows the feeds of this node; asked whenever metrics are read. */
   watchFeeds(ask: () => { readonly streams: number; readonly lag: number; readonly silent: number }): void
   /** What may be wrong with this node or its store; asked whenever metrics are read. */
   watchAlarms(ask: () => Alarms): void
@@ -125,7 +125,7 @@ export function createMeters(): Meters {
   }
 }
 
-/** A counter that is written in a few nanoseconds and handed over when somebody looks. `more` has the labels after the first, as words. */
+/** A counter that is written in a few nanoseconds and handed over when metrics are read. `more` has the labels after the first, as words. */
 function openTally(registry: Registry, name: string, help: string, labelNames: string[]): (first: string, more: string | number) => void {
   const counts = new Map<string, Map<string | number, number>>()
   new Counter({

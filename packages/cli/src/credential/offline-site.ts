@@ -12,7 +12,7 @@ import {
 import { Misuse } from '../command.ts'
 
 /**
- * A site that nobody has asked: it takes the issuer's word for the issuer's keys and knows of no revocation. Only good for seeing whether a
+ * A site without a service: it believes the issuer about the issuer's keys and knows of no revocation. Only good for seeing whether a
  * credential is sound in itself.
  */
 export function offlineSite(credential: Credential | undefined, siteId: string | undefined, didDocument: unknown): SiteKnowledge {

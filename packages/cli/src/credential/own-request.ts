@@ -1,6 +1,6 @@
 import { CREDENTIAL_HEADER, type HolderRequest, holderRequestFrom, type PrivateKey, signRequest } from '@countersign/core'
 
-/** A request that goes nowhere, signed by the holder: whoever can make it has the key. */
+/** A request that goes nowhere, signed by the holder: it proves that the key is there. */
 export async function ownRequest(header: string, key: PrivateKey, nowMs: number): Promise<HolderRequest> {
   const fields = new Headers({ [CREDENTIAL_HEADER]: header })
   const url = 'https://verify.invalid/'

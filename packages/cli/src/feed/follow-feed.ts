@@ -3,7 +3,7 @@ import { systemClock } from '@countersign/sdk'
 import { createFeedKeys, createSseReader, type Service, ServiceFault, type SseEvent } from '@countersign/sdk/feed'
 import { pause } from '../pause.ts'
 
-/** How far the log has been read. The hash is unknown where somebody else says where to begin. */
+/** How far the log has been read. The hash is unknown when the caller says where to begin. */
 export interface Cursor {
   readonly epoch: string
   readonly seq: number
@@ -72,7 +72,7 @@ export async function* followFeed(service: Service, from: Cursor, signal: AbortS
   }
 }
 
-/** A refusal that waiting does not mend. */
+/** A rejection that waiting does not change. */
 function isFinal({ status }: ServiceFault): boolean {
   return status >= 400 && status < 500 && status !== 429
 }

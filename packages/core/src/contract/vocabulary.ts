@@ -14,7 +14,7 @@ export type Permission = (typeof permissions)[number]
 export const revocationTypes = ['user', 'credential'] as const
 export type RevocationType = (typeof revocationTypes)[number]
 
-/** `active` → `revoked` (for ever) or `expired`. `unknown`: this service has never seen it, which is no promise of anything. */
+/** `active` → `revoked` (permanently) or `expired`. `unknown`: this service has never seen it, which is no promise of anything. */
 export const credentialStatuses = ['active', 'revoked', 'expired', 'unknown'] as const
 export type CredentialStatus = (typeof credentialStatuses)[number]
 
@@ -30,7 +30,7 @@ export type TokenStatus = (typeof tokenStatuses)[number]
 export const issuerStatuses = ['trusted', 'distrusted'] as const
 export type IssuerStatus = (typeof issuerStatuses)[number]
 
-/** `active` ⇄ `retired`; either → `compromised`, for ever. */
+/** `active` ⇄ `retired`; either → `compromised`, permanently. */
 export const issuerKeyStatuses = ['active', 'retired', 'compromised'] as const
 export type IssuerKeyStatus = (typeof issuerKeyStatuses)[number]
 

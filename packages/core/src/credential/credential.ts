@@ -8,7 +8,7 @@ export const CREDENTIAL_TYPE = ['VerifiableCredential', 'AccessCredential'] as c
 export const DEFAULT_PERMISSION_ID = 'perm_default' as PermissionId
 
 /**
- * What a credential says, read strictly. Reading is not believing: until `verify` has allowed it, every member is a claim of whoever sent it.
+ * What a credential says, read strictly. Reading is not believing: until `verify` has allowed it, every member is a claim of the sender.
  * Its texts may be pieces of the text it was read from and keep that alive; copy what you want to keep for long.
  */
 export interface Credential {

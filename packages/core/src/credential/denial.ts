@@ -28,7 +28,7 @@ export type DenialCode =
 export interface Deny {
   readonly ok: false
   readonly code: DenialCode
-  /** What is wrong and what to do next. Safe to send to the caller: no secret, and no claim of a credential whose signature did not hold. */
+  /** What is wrong and what to do next. Safe to send to the caller: no secret, and no claim of a credential with an invalid signature. */
   readonly detail: string
   /** What the route asked for, on `scope_insufficient` only. */
   readonly requiredScope?: readonly Scope[]

@@ -9,7 +9,7 @@ const BEARER = /^bearer ([\x21-\x7e]+)$/i
 
 /**
  * Finds out what a request presents. `lines` gives every field line of a lower-case name. Two credentials, two Authorization lines, or a
- * credential and a bearer token together are refused: whoever picks one of two can be made to pick the wrong one.
+ * credential and a bearer token together are rejected: a reader that picks one of two can be made to pick the wrong one.
  */
 export function findPresentation(lines: (name: string) => readonly string[] | undefined): Presentation | Deny {
   const credentials = lines(CREDENTIAL_HEADER) ?? []

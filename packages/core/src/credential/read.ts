@@ -33,7 +33,7 @@ export function readCredentialHeader(header: string): SignedCredential | Deny {
 }
 
 /**
- * Reads a signed credential out of a value that `parseJson` has made. Values from elsewhere are read as well, but then nobody has looked for
+ * Reads a signed credential out of a value that `parseJson` has made. Values from elsewhere are read as well, but are not checked for
  * members that stood there twice: encode such an object and read the header instead.
  */
 export function readCredentialObject(value: JsonValue): SignedCredential | Deny {

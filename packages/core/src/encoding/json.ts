@@ -299,7 +299,7 @@ class Reader {
   private isExact(token: string, value: number): boolean {
     if (!Number.isFinite(value) || Math.abs(value) > Number.MAX_SAFE_INTEGER) return false
     const shortest = String(value)
-    // Comparing two spellings costs a hundred times as much as reading one, so nobody gets to ask for it often.
+    // Comparing two spellings costs a hundred times as much as reading one, so a text may ask for it only a few times.
     return token === shortest || (this.respelledLeft-- > 0 && decimalOf(token) === decimalOf(shortest))
   }
 }

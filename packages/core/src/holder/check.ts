@@ -34,13 +34,13 @@ export interface HolderProof {
   readonly createdMs: number
   /** The first moment at which the proof is too old. */
   readonly usableUntilMs: number
-  /** False when the body was not there to be checked. Whoever has it must compare it with `Content-Digest`, or take it for unsigned. */
+  /** False when the body was not there to be checked. The code that has it must compare it with `Content-Digest`, or take it for unsigned. */
   readonly bodyChecked: boolean
 }
 
 /**
  * Checks that the holder signed this request, just now and all of it. `proof_required` when it carries no signature with our tag,
- * `proof_invalid` when the signature will not do. No input makes it throw. It does not look whether the nonce was used before; that is
+ * `proof_invalid` when the signature is invalid. No input makes it throw. It does not look whether the nonce was used before; that is
  * the caller's last step.
  */
 export async function checkHolderProof(request: HolderRequest, expected: ExpectedHolder): Promise<HolderProof | Deny> {

@@ -30,7 +30,7 @@ export function holderRequestFrom(
 ): HolderRequest {
   const { protocol, host, pathname, search } = new URL(url)
   if (protocol !== 'http:' && protocol !== 'https:') throw new TypeError('only http and https requests can be signed')
-  // Whoever routes by the text that was sent must not see another path than the one that was signed.
+  // A server that routes by the text that was sent must not see another path than the one that was signed.
   const [, rawPath = '', rawQuery = ''] = typeof url === 'string' ? (AFTER_AUTHORITY.exec(url) ?? []) : ['', pathname, search]
   if ((rawPath || '/') !== pathname || (rawQuery === '?' ? '' : rawQuery) !== search) {
     throw new TypeError('give the URL in its plain form, without dot segments, backslashes, blanks or control characters')

@@ -15,7 +15,7 @@ export interface ClaimedProof {
 
 /**
  * Finds the one signature with our tag among those of a request. `proof_required` when there is none; `proof_invalid` when there are two, or
- * when the two fields are too long, malformed or do not fit together. Signatures with other tags are somebody else's.
+ * when the two fields are too long, malformed or do not fit together. Signatures with other tags are ignored.
  */
 export function findClaimedProof(request: HolderRequest): ClaimedProof | Deny {
   const inputLines = request.header('signature-input') ?? []

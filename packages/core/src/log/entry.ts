@@ -73,7 +73,7 @@ type Fields = { readonly [member: string]: unknown }
 type Parser<Value> = (fields: Fields) => Value | undefined
 
 /**
- * Undefined for anything but exactly these members, each in its grammar. An unknown kind or member is refused, not ignored: whoever skipped an
+ * Undefined for anything but exactly these members, each in its grammar. An unknown kind or member is rejected, not ignored: a reader that skipped an
  * entry that it does not understand would go on trusting what the entry takes away. The answer is a copy, so what is hashed is what is used,
  * with the members of its body in canonical order (RFC 8785 §3.2.3), on which `entryHash` relies.
  */

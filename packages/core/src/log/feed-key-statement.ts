@@ -10,7 +10,7 @@ import { isKid, isSignature } from './signed-fields.ts'
 export interface FeedKeyFields {
   readonly kid: string
   readonly public_key_multibase: string
-  /** The commitment to the next key: `feedKeySha256` of it. That key exists already, and nobody has seen it. */
+  /** The commitment to the next key: `feedKeySha256` of it. That key exists already, and was never published. */
   readonly next_sha256: string
   /** Null for the first key of a service. */
   readonly previous_kid: string | null

@@ -1,5 +1,5 @@
 /**
- * Writes the 64-bit HalfSipHash-1-3 of a text from character `start` on into `out`, under a key of two 32-bit words. Whoever does not know the
+ * Writes the 64-bit HalfSipHash-1-3 of a text from character `start` on into `out`, under a key of two 32-bit words. An attacker without the
  * key cannot choose texts that collide. Only for tables in memory: it is no message authentication code. A character counts as one byte (ids
  * are ASCII); other texts get a hash too, but those that differ in the upper bits of a character only may share it.
  */

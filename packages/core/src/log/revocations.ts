@@ -15,7 +15,7 @@ export class Revocations {
   readonly #tokens: RevokedTable
   /** Of every user ever revoked: when it first was, times two, plus one while it is revoked now. */
   readonly #users: RevokedTable
-  /** Of users reinstated: the moment up to which what was signed for them stays revoked for ever. */
+  /** Of users reinstated: the moment up to which what was signed for them stays revoked permanently. */
   readonly #cutoffs: RevokedTable
   /** Of users revoked once more after a reinstatement: since when. Says nothing while the user is not revoked. */
   readonly #revokedAgain: RevokedTable

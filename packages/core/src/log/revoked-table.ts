@@ -1,6 +1,6 @@
 import { keyedHash } from './keyed-hash.ts'
 
-/** Two random 32-bit words. Whoever knows them can make look-ups slow, so they never leave the process. */
+/** Two random 32-bit words. An attacker who knows them can make look-ups slow, so they never leave the process. */
 export type TableSeed = readonly [number, number]
 
 /** What `get` answers for an id that is not in the table. */
@@ -18,7 +18,7 @@ const NUMBER_MAX = 2 ** 52
 
 /**
  * A map from ids to whole numbers below 2^52 that keeps 64-bit keyed hashes instead of the ids: 22 to 32 bytes each, whatever their length. Two ids
- * with one hash (2^-64 for each pair, and nobody can aim for it) share a number; for revocations that errs on the side of refusing. Ids
+ * with one hash (2^-64 for each pair, and an attacker cannot aim for it) share a number; for revocations that errs on the side of refusing. Ids
  * cannot be listed or removed, but tables of the same seed can be compared hash by hash.
  */
 export class RevokedTable {

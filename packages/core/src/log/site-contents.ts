@@ -111,7 +111,7 @@ export class SiteContents {
     }
   }
 
-  /** To the moment of being switched on again, bearer tokens were off: what was made meanwhile, by whoever had not heard of it, is dead too. */
+  /** To the moment of being switched on again, bearer tokens were off: what a node made meanwhile, before it heard of that, is invalid too. */
   #isOffUntilNow({ bearer }: SiteState): boolean {
     return bearer === 'off' || (this.hasSite && this.settings.bearer === 'off')
   }
@@ -129,7 +129,7 @@ export class SiteContents {
   }
 }
 
-/** The type says that this cannot be; whoever comes past the type must still not have an entry skipped. */
+/** The type says that this cannot be; code that gets past the type must still not have an entry skipped. */
 function unknownKind(kind: never): never {
   throw new TypeError(`a view cannot apply ${JSON.stringify(kind)}`)
 }

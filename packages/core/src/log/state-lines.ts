@@ -65,7 +65,7 @@ function compromisedBy({ issuers, names, keys }: IssuerRegister): Map<string, Co
     if (multikey !== undefined) left.delete(multikey)
     add(method, multikey ?? null, sinceMs)
   }
-  // Material that nobody lists any more stays compromised whatever it was called. It goes with the oldest name, whose time it cannot change.
+  // Material that is no longer listed stays compromised whatever it was called. It goes with the oldest name, whose time it cannot change.
   if (first !== undefined) for (const [multikey, sinceMs] of left) add(first[0], multikey, sinceMs)
   return found
 }

@@ -9,7 +9,7 @@ const PARAMETERS = {
   'P-256': { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' },
 } as const satisfies Record<KeyAlgorithm, object>
 
-/** A CryptoKey. Written down here, like all that is used of WebCrypto, so that nobody needs the types of a browser to use the core. */
+/** A CryptoKey. Written down here, like all that is used of WebCrypto, so that the core can be used without the types of a browser. */
 export interface WebCryptoKey {
   readonly type: string
   readonly extractable: boolean

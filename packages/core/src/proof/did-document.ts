@@ -17,7 +17,7 @@ const JWK_TYPES: readonly JsonValue[] = ['JsonWebKey', 'JsonWebKey2020']
 const SECRET_MEMBERS = ['secretKeyMultibase', 'privateKeyMultibase', 'secretKeyJwk', 'privateKeyJwk']
 
 /**
- * Takes the `assertionMethod` keys out of a DID document that somebody else has fetched. Keys of unknown type are left out; anything that is
+ * Takes the `assertionMethod` keys out of a DID document that the caller has fetched. Keys of unknown type are left out; anything that is
  * wrong in itself (another DID's document, a foreign controller, a weak or broken key, two keys of one name, a published secret) makes the
  * whole document a fault, in words for the operator.
  */
@@ -84,7 +84,7 @@ function keyOfMethod(method: JsonObject, did: string): { key: PublicKey } | { wh
   if (method.controller !== did) return { fault: 'its controller is not the DID itself' }
   if (SECRET_MEMBERS.some((member) => method[member] !== undefined)) return { fault: 'the document publishes a secret key' }
   if (method.revoked !== undefined) return { why: 'it is marked as revoked' }
-  // Without a clock nobody here can say whether it still counts, so it does not.
+  // There is no clock here to tell whether it is still valid, so it is not.
   if (method.expires !== undefined) return { why: 'it has an expiry, which is not supported' }
   return MULTIBASE_TYPES.includes(method.type ?? null) ? keyOfMultibase(method) : keyOfJwk(method)
 }

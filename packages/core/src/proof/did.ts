@@ -60,7 +60,7 @@ const PATH_SEGMENT = /^(?!\.{1,2}$)[A-Za-z0-9._-]+$/
 
 /**
  * Where the document of a `did:web` lives. Undefined unless the host is a lower-case DNS name (never an address) with an optional `%3A` port,
- * followed by plain path segments. Whether the host may be asked at all is for whoever fetches to decide.
+ * followed by plain path segments. Whether the host may be asked at all is the caller's decision.
  */
 export function parseDidWeb(did: unknown): { readonly url: string } | undefined {
   if (typeof did !== 'string' || !did.startsWith(DID_WEB) || did.length > DID_WEB_CHARS_MAX) return undefined

@@ -7,7 +7,7 @@ export type KeyAlgorithm = 'Ed25519' | 'P-256'
 /** A public key that has passed the strict checks of its encoding. Two equal keys need not be the same object; compare `multikey`. */
 export interface PublicKey {
   readonly algorithm: KeyAlgorithm
-  /** 32 bytes (Ed25519) or the 33-byte compressed point (P-256). Nobody may write into them. */
+  /** 32 bytes (Ed25519) or the 33-byte compressed point (P-256). They must not be changed. */
   readonly bytes: Uint8Array
   /** The one spelling: `z` + base58btc of multicodec and bytes. */
   readonly multikey: string

@@ -11,7 +11,7 @@ export function linkFault(parent: Credential, child: Credential): Deny | undefin
   if (child.issuer !== parent.holderKey) return invalid("its issuer is not its parent's holder key")
   if (child.site !== parent.site) return invalid('it is for another site than its parent')
   for (let link: Credential | undefined = parent; link !== undefined; link = link.parent) {
-    // Whoever may revoke the child must not by that revoke its principal.
+    // The right to revoke the child must not include its principal.
     if (link.id === child.id) return invalid('it has the id of a credential that it hangs on')
   }
   if (child.ppid !== parent.ppid) return invalid('it is for another user than its parent')
@@ -22,7 +22,7 @@ export function linkFault(parent: Credential, child: Credential): Deny | undefin
   return undefined
 }
 
-/** Whether the holder of `parent`, and nobody else, signed `child`. The key comes from the parent, never from the child's own proof. */
+/** Whether exactly the holder of `parent` signed `child`. The key comes from the parent, never from the child's own proof. */
 export async function linkSignatureFault(parent: Credential, child: SignedCredential): Promise<Deny | undefined> {
   const key = parseDidKey(parent.holderKey)
   const suite = suiteNamed(child.proof.cryptosuite)

@@ -2,7 +2,7 @@
  * The digests of some header texts, so that a text which comes again and again is compared instead of hashed: a tenth of the time. It answers only for
  * exactly the same text. Whatever displaces an entry costs one hash and is never wrong.
  *
- * Texts are found by a few of their characters. From which place on those are taken is chosen at random for each memo, so that nobody outside can
+ * Texts are found by a few of their characters. From which place on those are taken is chosen at random for each memo, so that an attacker cannot
  * make texts that all want the same slot.
  */
 export class DigestMemo {

@@ -7,7 +7,7 @@ import { tokenScope } from './token-checks.ts'
 import type { Knowledge } from './trust.ts'
 
 /**
- * Why somebody whom `verify` has let in would not be let in now; undefined while nothing has changed. For requests and streams that go on: it waits
+ * Why a caller that `verify` has accepted would be rejected now; undefined while nothing has changed. For requests and streams that go on: it waits
  * for nothing and asks for no new proof of possession.
  */
 export function lapse(allowed: Allow, demand: Pick<Demand, 'scope' | 'anyScope' | 'nowMs'>, knowledge: Knowledge): Deny | undefined {

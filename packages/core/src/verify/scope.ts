@@ -7,7 +7,7 @@ export function scopeWithin(scope: readonly Scope[], cap: ReadonlySet<Scope> | u
   return cap === undefined || scope.every((s) => cap.has(s)) ? scope : scope.filter((s) => cap.has(s))
 }
 
-/** Exact matches only. Somebody with no scope at all may do nothing, even where a route asks for none. */
+/** Exact matches only. A caller with no scope at all may do nothing, even where a route asks for none. */
 export function scopeFault(held: readonly Scope[], { scope, anyScope }: Pick<Demand, 'scope' | 'anyScope'>): Deny | undefined {
   const enough =
     held.length > 0 && scope.every((s) => held.includes(s)) && (anyScope === undefined || anyScope.some((s) => held.includes(s)))

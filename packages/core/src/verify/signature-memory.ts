@@ -12,7 +12,7 @@ export interface Remembered extends Credential {
 
 /**
  * Remembers that exactly these header bytes carry good signatures under that very key object, and nothing more: time, site, scope, trust,
- * revocation and possession are asked anew each time. A key that is replaced is another object, so a change of trust forgets by itself
+ * revocation and possession are checked again each time. A key that is replaced is another object, so a change of trust forgets by itself
  * all that it touches. Losing an entry costs one signature check and is never wrong.
  */
 export interface SignatureMemory {
@@ -25,7 +25,7 @@ export interface SignatureMemory {
   note(header: string, digest: string): void
   /**
    * Forgets all texts that were noted, and nothing else. To be called every few seconds: a credential that is bound to no key is as good as a password
-   * to whoever finds it in a dump of this process.
+   * to an attacker who finds it in a dump of this process.
    */
   forgetTexts(): void
   find(digest: string): Remembered | undefined
@@ -38,8 +38,8 @@ const INTERNED_MAX = 4096
 const MEMO_SLOTS_MAX = 2048
 
 /**
- * Bounded by `capacity` entries (rounded up to a power of two). Whoever sends one credential in many spellings displaces only the entry
- * of that credential id, and whoever sends many credentials displaces those that are seldom seen before those that are seen often.
+ * Bounded by `capacity` entries (rounded up to a power of two). A caller that sends one credential in many spellings displaces only the entry
+ * of that credential id, and one that sends many credentials displaces those that are seldom seen before those that are seen often.
  */
 export function createSignatureMemory({ capacity = 16_384 }: { capacity?: number } = {}): SignatureMemory {
   if (!Number.isSafeInteger(capacity) || capacity < 1 || capacity > 2 ** 24)

@@ -4,7 +4,7 @@ import type { SignatureMemory } from './signature-memory.ts'
 
 /**
  * `active`: counts. `retired`: still counts for what it signed before its retirement. `compromised`: nothing it ever signed counts, and it
- * stays so for ever.
+ * stays so permanently.
  */
 export type KeyStatus = 'active' | 'retired' | 'compromised'
 

@@ -2,7 +2,7 @@ import type { GuardAllow } from '../guard/verdict.ts'
 import type { Guard } from '../guard.ts'
 import { createNotes } from '../notes.ts'
 
-/** Somebody who was let in, and how to hear that they would not be any more. */
+/** A caller that was accepted, and the signal that fires when it would be rejected. */
 class Admission {
   readonly credential: GuardAllow
   readonly #guard: Guard

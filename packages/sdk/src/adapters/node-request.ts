@@ -21,7 +21,7 @@ export interface NodeResponse {
 
 /**
  * A request of Node's HTTP server, for a guard. The host is that of the Host field, the path the one in the request line (`target`, before routers cut
- * pieces off it). What proxies add is not looked at; for that there is `publicOrigin`. `kept` are the bytes of a body that somebody has read already.
+ * pieces off it). What proxies add is not looked at; for that there is `publicOrigin`. `kept` are the bytes of a body that was read already.
  */
 export class NodeGuardRequest implements GuardRequest {
   readonly #request: NodeRequest
@@ -60,7 +60,7 @@ export class NodeGuardRequest implements GuardRequest {
   }
 
   body(): GuardBody | Promise<GuardBody> {
-    // Somebody has put another stream in its place, which may have a body where the request has none.
+    // Other code has put another stream in its place, which may have a body where the request has none.
     if (this.#kept === 'unseen') return 'unseen'
     return mayHaveBody(this.#request) ? (this.#kept ?? peekBody(this.#request, this.#bodyBytesMax)) : undefined
   }

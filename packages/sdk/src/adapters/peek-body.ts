@@ -15,8 +15,8 @@ export interface NodeStream {
 }
 
 /**
- * Waits for the whole body of a request and leaves it where it is: whoever reads the request afterwards gets all of it. `'unseen'` when somebody has
- * read from it before, `'too_large'` when it has more than `bytesMax`. The body of a caller who goes away is taken for none.
+ * Waits for the whole body of a request and leaves it where it is: code that reads the request afterwards gets all of it. `'unseen'` when it was
+ * read before, `'too_large'` when it has more than `bytesMax`. The body of a caller who goes away is taken for none.
  */
 export async function peekBody(stream: NodeStream, bytesMax: number): Promise<Uint8Array | undefined | 'unseen' | 'too_large'> {
   if (stream.readableDidRead || stream.readableEnded || stream.readableEncoding !== null) return 'unseen'

@@ -12,7 +12,7 @@ export class AccessEnded extends Error {
   }
 }
 
-/** Somebody who was let in. */
+/** A caller that was accepted. */
 interface Admission {
   readonly expiresAtMs: number
   /** Why they would not be let in now. */
@@ -21,10 +21,10 @@ interface Admission {
 
 /** Keeps an eye on those who were let in and are still here. */
 export interface LapseWatch {
-  /** When the first of them is over by itself, in milliseconds; infinite when nobody is watched. */
+  /** When the first of them is over by itself, in milliseconds; infinite when none is watched. */
   readonly nextExpiryMs: number
   watch(admission: Admission, done: AbortSignal | undefined): AbortSignal
-  /** Asks about everybody, and fires the signals of those who would not be let in now. */
+  /** Checks all of them, and fires the signals of those that would be rejected now. */
   check(): void
 }
 

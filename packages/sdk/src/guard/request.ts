@@ -1,5 +1,5 @@
 /**
- * What an adapter hands over of a request. Nothing in it may be decoded, joined or tidied up: a holder signed what was sent, and whoever sent two
+ * What an adapter hands over of a request. Nothing in it may be decoded, joined or tidied up: a holder signed what was sent, and a caller that sent two
  * credentials must be seen to have done so.
  */
 export interface GuardRequest {
@@ -20,7 +20,7 @@ export type GuardBody = Uint8Array | undefined | 'unseen' | 'too_large'
 
 /**
  * Throws a TypeError for a request of a framework that was passed as it is, and for a `url` without scheme and host. Adapters compute theirs, so only a
- * `url` that somebody wrote into the object is looked at.
+ * `url` that was written into the object is looked at.
  */
 export function requireGuardRequest(request: GuardRequest): void {
   if (typeof request?.header !== 'function')

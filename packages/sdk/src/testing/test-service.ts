@@ -232,7 +232,7 @@ export function createTestService(options: TestServiceOptions): TestService {
     become(next) {
       network = next
       if (next === 'cut' || next === 'refusing') breakAll()
-      // Nobody tells either side: what was open stays so, and is lost all the same.
+      // Neither side is notified: what was open stays so, and is lost all the same.
       if (next === 'silent') followers.clear()
     },
     follow(next, announced) {

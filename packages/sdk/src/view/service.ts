@@ -80,7 +80,7 @@ export function createService({ baseUrl, siteId, apiKey, verifierId, instance, f
   }
   const query = instance === undefined ? '?observe=1' : ''
 
-  /** A redirect is a refusal like any other: nobody else gets the key. The answer's body belongs to whoever asked. */
+  /** A redirect is a rejection like any other, so no other server gets the key. The body of the answer belongs to the caller. */
   const send = async (url: string, init: RequestInit, watch: Watch, withinMs = ANSWER_MS_MAX): Promise<Response> => {
     watch.expect(withinMs)
     const response = await watch.race(fetch(url, { ...init, redirect: 'manual', signal: watch.signal }))

@@ -72,7 +72,7 @@ export interface ViewClientOptions {
 const RETRY_MS_DEFAULT = 1_000
 /** Whatever a feed asks for, a lost connection is not retried in a tight loop. */
 const RETRY_MS_MIN = 200
-/** Whoever waits longer than this between two tries is too late when the service is back. */
+/** A guard that waits longer than this between two tries is too late when the service is back. */
 const BACKOFF_MS_MAX = 5_000
 /**
  * Together with the longest backoff less than 10 s, because anything on the way may have written `Retry-After`:
@@ -114,7 +114,7 @@ class FeedFollower implements ViewClient {
   /** When the head was last proven, or the hope for it began. */
   #provenMs = -Infinity
   #behindSeq = -1
-  /** Whether entries were applied of which nobody has been told. */
+  /** Whether entries were applied that `onChange` has not reported. */
   #hasNews = false
   #run: Promise<void> | undefined
 

@@ -6,7 +6,7 @@ import { type LogPlace, requirePlace } from '../feed/place.ts'
 export interface Acknowledgement {
   readonly siteId: SiteId
   readonly keyId: string
-  /** Undefined: by whoever has no name. */
+  /** Undefined: by a reader without a name. */
   readonly verifierId: string | undefined
   /** Undefined: by a reader that declares none. */
   readonly instanceId: string | undefined
@@ -19,7 +19,7 @@ export interface Acknowledgement {
 
 /**
  * A verifier says how far it has applied the log of a site. That is its word and nothing more; receipts repeat it. Throws `not_found` when there
- * is no such site, and `cursor_ahead` for what nobody can have applied.
+ * is no such site, and `cursor_ahead` for what no verifier can have applied.
  */
 export async function acknowledge(
   { store, views, clock, verifiers }: Pick<Deps, 'store' | 'views' | 'clock' | 'verifiers'>,

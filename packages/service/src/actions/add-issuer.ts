@@ -12,7 +12,7 @@ export interface IssuerOrder extends Omit<NewIssuer, 'keys' | 'fetched'> {
 }
 
 /**
- * Lets a site trust an issuer. A `did:web` without pinned keys is fetched; when that fails, or a key will not do, nothing is stored. When this
+ * Lets a site trust an issuer. A `did:web` without pinned keys is fetched; when that fails, or a key is not accepted, nothing is stored. When this
  * returns, this node accepts what the issuer signs. Throws `not_found` when there is no such site.
  */
 export async function addIssuer(deps: Pick<Deps, 'store' | 'views' | 'didWeb' | 'log'>, order: IssuerOrder, act: Act): Promise<Issuer> {
@@ -64,7 +64,7 @@ export async function fetchKeys({ didWeb, log }: Pick<Deps, 'didWeb' | 'log'>, d
   throw new Problem('key_rejected', 'the DID document names no key for assertionMethod; nothing was stored')
 }
 
-/** Throws `key_rejected` with the place of the key that will not do. */
+/** Throws `key_rejected` with the place of the key that is not accepted. */
 export function pinnedKeys(read: ReturnType<typeof readPinnedKeys>): readonly DidKey[] {
   if (!('fault' in read)) return read
   throw new Problem('key_rejected', `keys: ${read.fault}`, { errors: [{ path: `keys.${read.at}`, message: read.fault }] })

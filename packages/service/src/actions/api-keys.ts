@@ -16,8 +16,8 @@ export interface ApiKeyOrder {
 }
 
 /**
- * Makes an API key. Its secret is in the answer and nowhere else. Whoever administers a site may give any permission of that site, having the
- * power over it already: whoever can add issuers can let in anybody. Throws `not_found` when there is no such site.
+ * Makes an API key. Its secret is in the answer and nowhere else. An administrator of a site may give any permission of that site, having the
+ * power over it already: a key that can add issuers can grant access to anyone. Throws `not_found` when there is no such site.
  */
 export async function createApiKey(
   { store }: Pick<Deps, 'store'>,

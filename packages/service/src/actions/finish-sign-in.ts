@@ -24,7 +24,7 @@ export interface FinishedSignIn {
 }
 
 /**
- * Ends a sign-in. The state is used up first, by one statement, whatever comes after: `state_invalid` for everybody but one. Then the payload must be
+ * Ends a sign-in. The state is used up first, by one statement, whatever comes after: `state_invalid` for all requests but one. Then the payload must be
  * the one of this sign-in (`callback_invalid`), and what it stands for must still count, by this node's view and by the store. Only then
  * there is a code.
  */

@@ -18,7 +18,7 @@ import { whenKnown } from '../when-known.ts'
 
 export type GuardDeps = Pick<Deps, 'views' | 'clock' | 'signatures' | 'nonces' | 'tokens' | 'meters'>
 
-/** What somebody shows, and what for. */
+/** What a caller presents, and what for. */
 export interface Passage {
   readonly presented: Presentation | Exclude<Presented, { readonly token: TokenFacts }>
   readonly siteId: SiteId
@@ -29,7 +29,7 @@ export interface Passage {
 
 /**
  * The one guard of everything that takes a credential or a bearer token. Lets through or throws a Problem with the code of the refusal; a
- * store that cannot be asked for a token or a nonce throws too. Whoever is let through is not revoked in this node's view when this returns:
+ * store that cannot be asked for a token or a nonce throws too. An accepted caller is not revoked in this node's view when this returns:
  * the core asks again after whatever it had to wait for.
  */
 export function guard(deps: GuardDeps, passage: Passage): Allow | Promise<Allow> {
@@ -62,7 +62,7 @@ export function problemOf({ code, detail, requiredScope }: Deny): Problem {
   })
 }
 
-/** A site that does not exist is judged like one that trusts nobody, so that the two look the same. */
+/** A site that does not exist is judged like one that trusts no issuer, so that the two look the same. */
 function knowledgeOfNone({ views }: GuardDeps, siteId: SiteId): Knowledge {
   const { ageMs, ageMsMax } = views.age()
   return { site: createSiteView({ siteId }), ageMs, ageMsMax }
@@ -73,7 +73,7 @@ export function fragmentOf(verificationMethod: string): string {
   return verificationMethod.slice(verificationMethod.indexOf('#') + 1)
 }
 
-/** Stands for every token that was never given out: of no site, ended for ever, so it is refused on the same road and in the same words. */
+/** Stands for every token that was never given out: of no site, expired, so it is rejected by the same code and in the same words. */
 const NO_TOKEN: TokenFacts = {
   tokenSha256: '',
   siteId: '' as SiteId,

@@ -4,7 +4,7 @@ import { seenCredential } from '../log/seen-credentials.ts'
 
 /**
  * Whether what was presented is the credential that its site knows by that id, and becomes known by it now if none was. A revocation by id takes
- * every credential of that id, and whoever delegates writes the id themselves: it may be that of somebody else's.
+ * every credential of that id, and a holder who delegates chooses the id: it may be that of another credential.
  */
 export async function isKnownCredential({ store, clock }: Pick<Deps, 'store' | 'clock'>, allow: AllowCredential): Promise<boolean> {
   const seen = seenCredential(allow, 'presented')

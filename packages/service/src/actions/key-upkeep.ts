@@ -34,7 +34,7 @@ export async function replaceCompromisedFeedKey({ store, keys }: Pick<Deps, 'sto
 }
 
 /**
- * To be run once before the first request, and for ever after: takes in what other nodes have rotated, and makes sure that every site knows
+ * To be run once before the first request; it then goes on until it is closed: applies what other nodes have rotated, and makes sure that every site knows
  * the service's keys. Rejects when the store cannot be asked at the start; later failures are logged and tried again.
  */
 export async function openKeyUpkeep({ store, keys, clock, log }: KeyDeps): Promise<{ close(): Promise<void> }> {

@@ -57,7 +57,7 @@ export interface Claim {
 
 /**
  * Issues what was offered, bound to the claimer's key, once. The same claim can be repeated with the same key until the offer expires, and is answered
- * with the same credential: an answer that got lost costs nobody their access. Every claim must be signed by the key, so that no credential is bound to
+ * with the same credential: a lost answer does not cost a user the access. Every claim must be signed by the key, so that no credential is bound to
  * a key that is not the claimer's.
  *
  * `code_invalid` for an offer that is unknown, expired or claimed with another key; `credential_revoked` when its user was revoked since. Cheap checks

@@ -7,7 +7,7 @@ import { recheckPresentation } from './finish-sign-in.ts'
 
 /**
  * Uses up the code of a sign-in and says who has signed in. `code_invalid` for a code that is unknown, used, too old or tried with another verifier
- * (RFC 7636 §4.6), and for somebody who was revoked since, all alike. A wrong verifier does not use the code up: whoever has seen it in passing cannot
+ * (RFC 7636 §4.6), and for a user who was revoked since, all alike. A wrong verifier does not use the code up: an attacker who has seen it cannot
  * spoil it.
  */
 export async function redeemSignIn(

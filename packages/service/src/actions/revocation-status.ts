@@ -49,7 +49,7 @@ export async function revocationStatus(deps: Pick<Deps, 'store' | 'views' | 'clo
   return { epoch: store.epoch, asOfMs, seq: siteId && views.view(siteId)?.head.seq, states }
 }
 
-/** Of several sites that know an id, the first to know it: nobody else can then change what is said of it. */
+/** Of several sites that know an id, the first to know it: no other site can then change what is said of it. */
 function firstKnown(rows: readonly CredentialRow[]): ReadonlyMap<CredentialId, CredentialRow> {
   const first = new Map<CredentialId, CredentialRow>()
   for (const row of rows) {
@@ -77,7 +77,7 @@ export function credentialState(deps: Pick<Deps, 'views'>, row: CredentialRow, n
   return { status: nowMs < row.validUntilMs ? 'active' : 'expired' }
 }
 
-/** Nobody has shown it here, yet its own site may have revoked it. Others are not told: a site that merely names an id knows nothing of it. */
+/** It was never presented here, yet its own site may have revoked it. Others are not told: a site that merely names an id knows nothing of it. */
 function unseen({ views }: Pick<Deps, 'views'>, id: CredentialId, { siteId, isOwn }: StatusQuestion): CredentialState {
   const revocation = isOwn && siteId !== undefined ? views.view(siteId)?.credentialRevocation(id) : undefined
   return revocation === undefined

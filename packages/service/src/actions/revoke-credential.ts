@@ -9,7 +9,7 @@ export interface CredentialAtSite {
   readonly reason: string | undefined
 }
 
-/** Revokes one credential at one site for ever, and what was delegated or exchanged from it. The promises are those of `revokeUser`. */
+/** Revokes one credential at one site permanently, and what was delegated or exchanged from it. The promises are those of `revokeUser`. */
 export async function revokeCredential(deps: Pick<Deps, 'store' | 'views'>, credential: CredentialAtSite, act: Act): Promise<Revoked> {
   const { siteId, credentialId } = credential
   return confirmRevocation<Placed<Revoked>>(deps, {

@@ -72,7 +72,7 @@ function ownPlace(config: Config): Config {
 
 const AGAIN_MS = 1000
 
-/** Workers would share the port with any other process that shares it, a second service by mistake too. Rejects when somebody has it. */
+/** Workers would share the port with any other process that shares it, a second service by mistake too. Rejects when another process has it. */
 async function requireFreePort({ host, port }: Config): Promise<void> {
   const probe = createServer()
   await new Promise<void>((resolve, reject) => {

@@ -9,7 +9,7 @@ interface AtWork {
   readonly store: Store
   /** The time to act by: not before any that the nodes have acted by. It is not told to the store, since a command may run anywhere. */
   readonly nowMs: () => number
-  /** An act of whoever sits at the command line, now. */
+  /** An act of the operator at the command line, now. */
   readonly act: () => Act
 }
 

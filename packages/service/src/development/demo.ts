@@ -50,7 +50,7 @@ export interface Demo {
   readonly dev: DevFile
   /** Whether everything was there already. */
   readonly found: boolean
-  /** Something that had ended was made anew, in words. */
+  /** Something that had ended was made again, in words. */
   readonly renewed: readonly string[]
 }
 
@@ -61,7 +61,7 @@ const LEFT_MS_MIN = 86_400_000
 
 /**
  * Makes what a newcomer needs: a site, an issuer that it trusts, keys and two credentials. What is there already stays, so a second start
- * finds the same; what has ended or was revoked since is made anew.
+ * finds the same; what has ended or was revoked since is made again.
  */
 export async function prepareDemo(deps: Deps, siteId: SiteId): Promise<Demo> {
   const { config, store, views, clock } = deps
@@ -118,7 +118,7 @@ export async function prepareDemo(deps: Deps, siteId: SiteId): Promise<Demo> {
   }
   await store.learnCredentials([seenOf(dev.credential, siteId), seenOf(dev.bound.credential, siteId)], act.atMs)
   writePrivate(file, `${JSON.stringify(dev, null, 2)}\n`)
-  // For curl, which reads headers from files: nobody wants to paste a credential.
+  // For curl, which reads headers from files: a credential is too long to paste.
   writePrivate(join(config.dataDir, 'credential.header'), `X-Service-Credential: ${credentialHeader(dev.credential)}\n`)
   writePrivate(join(config.dataDir, 'site-key.header'), `X-API-Key: ${dev.site_key}\n`)
   return { dev, found: known !== undefined, renewed }

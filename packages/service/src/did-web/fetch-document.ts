@@ -13,7 +13,7 @@ interface FetchedKeys {
 /** Fetches DID documents from elsewhere. Never part of a verification. */
 export interface DidWebFetcher {
   /**
-   * A fault is in words for whoever administers the site: they do not tell an open port from a closed one. `cause` is for the log. `forSite` is the
+   * A fault is in words for the administrator of the site: they do not tell an open port from a closed one. `cause` is for the log. `forSite` is the
    * site on whose request it is asked; each may have a few under way, so that slow hosts of one do not keep the others from asking.
    */
   fetch(did: string, forSite?: string): Promise<FetchedKeys | { readonly fault: string; readonly cause?: unknown }>
@@ -65,7 +65,7 @@ export function createDidWebFetcher(options: DidWebOptions): DidWebFetcher {
   }
 }
 
-/** Something came back, and it will not do. */
+/** There was an answer, and it is not valid. */
 class Unfit extends Error {}
 
 async function fetchText(place: URL, options: DidWebOptions): Promise<string> {

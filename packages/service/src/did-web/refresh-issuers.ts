@@ -18,7 +18,7 @@ const SITE_MS_MAX = 120_000
  *
  * - A new key counts from now on; one that the site has retired or condemned stays so.
  * - A key that is no longer in the document counts for nothing any more, also for what it signed before: its owner may have taken it out because
- *   it leaked, and whoever has it can write any date. A site that knows better can pin it.
+ *   it leaked, and a thief can write any date. A site that knows better can pin it.
  * - A document that cannot be fetched or read changes nothing, and is logged. One that names no keys at all is a statement like any other.
  *
  * Rejects when the store cannot be asked.

@@ -39,7 +39,7 @@ const FOLDER =
 
 let kept: Documents | undefined
 
-/** The documents that came with this service, read once, when somebody asks for the first. */
+/** The documents that came with this service, read once, when the first is requested. */
 export function documents(): Documents {
   kept ??= readDocuments(FOLDER)
   return kept

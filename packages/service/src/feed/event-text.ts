@@ -1,6 +1,6 @@
 import type { Entry, Heartbeat } from '@countersign/core'
 
-/** An entry as an event of the feed. Whoever reads again with its id goes on after it. */
+/** An entry as an event of the feed. A reader that connects again with its id goes on after it. */
 export function entryText(entry: Entry): string {
   return `id: ${entry.epoch}.${entry.seq}\nevent: ${entry.kind}\ndata: ${JSON.stringify(entry)}\n\n`
 }
@@ -10,7 +10,7 @@ export function heartbeatText(heartbeat: Heartbeat): string {
   return `event: heartbeat\ndata: ${JSON.stringify(heartbeat)}\n\n`
 }
 
-/** Where whoever begins without a cursor has begun, so that it can go on from there even if no entry ever comes. */
+/** Where a reader without a cursor has begun, so that it can go on from there even if no entry ever comes. */
 export function placeText({ epoch, seq }: { readonly epoch: string; readonly seq: number }): string {
   return `id: ${epoch}.${seq}\n`
 }

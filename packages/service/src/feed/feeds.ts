@@ -80,7 +80,7 @@ export interface FeedsOptions {
   readonly heartbeatMs?: number
   /** A node that has not heard from its store for so long proves nothing… */
   readonly silentMs?: number
-  /** …and after so long sends everybody elsewhere. */
+  /** …and after so long sends all readers elsewhere. */
   readonly staleMs?: number
   readonly tickMs?: number
   readonly keyCheckMs?: number
@@ -95,7 +95,7 @@ const STALE_MS = 10_000
 /** With the time of asking, a deleted key is cut off on every node within two seconds. */
 const KEY_CHECK_MS = 1000
 const KEYS_ASKED_MAX = 500
-/** How old a heartbeat may be that is given to somebody who has just come. */
+/** How old a heartbeat may be that is given to a reader that has just connected. */
 const PROOF_REUSED_MS = 1000
 
 export function openFeeds(parts: FeedsParts, options: FeedsOptions = {}): Feeds {

@@ -151,7 +151,7 @@ function deniedEverywhereAt(readers: SiteReaders, holders: readonly Holder[], en
 
 /**
  * When the last of the other nodes has applied the entry. A node that has not said so can neither decide nor give out heads without it once its view
- * is too old, which it measures on a clock of its own. Undefined before that: it may give such a head to a guard that nobody knows yet.
+ * is too old, which it measures on a clock of its own. Undefined before that: it may give such a head to a guard that is not known yet.
  */
 function nodesDenyAt(nodes: readonly FeedNodeRow[], { epoch, position, committedAtMs }: CommittedEntry, nowMs: number): number | undefined {
   let lastMs = committedAtMs

@@ -8,12 +8,12 @@ export interface FeedSource {
   entriesAfter(siteId: SiteId, seq: number, limit: number): Promise<readonly Entry[]>
   /**
    * The text of a signed heartbeat that this is the end of the log. Undefined when this node cannot say so: it has lost its store, or has read
-   * further already. `isNew`: one that was signed a moment ago will not do.
+   * further already. `isNew`: one that was signed a moment ago is not enough.
    */
   prove(siteId: SiteId, head: LogHead, isNew: boolean): Promise<string | undefined>
 }
 
-/** Somebody who is told a feed. */
+/** A connection that is sent a feed. */
 export interface FeedReader {
   readonly isOver: boolean
   /** How much of what was written it has not taken yet. */
@@ -23,7 +23,7 @@ export interface FeedReader {
   drained(): Promise<unknown>
 }
 
-/** What was told while somebody was still reading what came before it. */
+/** What was sent to others while a reader was still reading what came before it. */
 interface Backlog {
   chunks: Uint8Array[]
   bytes: number
@@ -36,17 +36,17 @@ const BREATH_MS = 5
 const BREATHS_MAX = 10
 
 /**
- * The feed of one site on this node. What is applied is written down once and sent to everybody: entries in their order, then a heartbeat that
- * proves their end. Nobody is ever sent a heartbeat for less than what it has been sent already.
+ * The feed of one site on this node. What is applied is written once and sent to every reader: entries in their order, then a heartbeat that
+ * proves their end. No reader is ever sent a heartbeat for less than what it has been sent already.
  */
 export class SiteFeed {
   readonly siteId: SiteId
-  /** Up to where everybody who is live has been told. */
+  /** Up to where every live reader has been sent the log. */
   head: LogHead
   /** When the last heartbeat was sent to all, on a clock that never runs back. */
   provenAtMs = performance.now()
   readonly #source: FeedSource
-  /** Everybody, and those of them who have been told everything. */
+  /** All readers, and those of them that have been sent everything. */
   readonly #members = new Set<FeedReader>()
   readonly #live = new Set<FeedReader>()
   protected readonly backlogs = new Map<FeedReader, Backlog>()
@@ -75,7 +75,7 @@ export class SiteFeed {
     this.#pending.push(entry)
   }
 
-  /** Tells everybody what has been applied. `isDue`: a heartbeat is wanted in any case. */
+  /** Sends every reader what has been applied. `isDue`: a heartbeat is wanted in any case. */
   async tell(isDue = false): Promise<void> {
     if (isDue) this.owesProof = true
     if (this.#isTelling) return
@@ -119,7 +119,7 @@ export class SiteFeed {
     }
   }
 
-  /** After a piece of a burst: until everybody has taken it, or long enough for those who mean to. */
+  /** After a piece of a burst: until every reader has taken it, or long enough for those that read. */
   async #breathe(): Promise<void> {
     for (let i = 0; i < BREATHS_MAX && this.#isBehind(); i++) await sleep(BREATH_MS)
   }
@@ -131,19 +131,19 @@ export class SiteFeed {
 
   /**
    * Takes a stream in that has been told everything up to `from` (undefined: that begins wherever the log ends now): first what it has missed,
-   * from the store and at its own pace, then a heartbeat, then what everybody is told; without a hole and without telling anything twice.
-   * `page` is what comes first, if somebody has read it already. Rejects when the store cannot be asked.
+   * from the store and at its own pace, then a heartbeat, then what every reader is sent; without a hole and without sending anything twice.
+   * `page` is what comes first, if it was read already. Rejects when the store cannot be asked.
    */
   async join(stream: FeedReader, from: number | undefined, page?: readonly Entry[]): Promise<void> {
     this.#members.add(stream)
     let told = from ?? this.head.seq
     for (let isIn = false; !isIn && !stream.isOver && !this.#isOver; page = undefined) {
-      // It was elsewhere before, with somebody who was quicker.
+      // It was at another node before, which was ahead of this one.
       if (told > this.head.seq) {
         await sleep(BREATH_MS)
         continue
       }
-      // From here on what everybody is told is kept for this one as well: between what is read now and that there can be no gap.
+      // From here on what every reader is sent is kept for this one as well: between what is read now and that there can be no gap.
       const { head } = this
       const backlog: Backlog = { chunks: [], bytes: 0 }
       this.backlogs.set(stream, backlog)
@@ -192,7 +192,7 @@ export class SiteFeed {
     this.backlogs.delete(stream)
   }
 
-  /** Tells nobody anything any more. */
+  /** Sends nothing any more. */
   end(): void {
     this.#isOver = true
   }

@@ -73,7 +73,7 @@ async function* pieces(
       if (text !== undefined) texts.push(text)
     }
     if (texts.length > 0) yield piece(texts)
-    // Neither a store that answers at once nor a reader that takes everything may keep everybody else waiting.
+    // Neither a store that answers at once nor a reader that takes everything may keep other requests waiting.
     await nextTurn()
   }
   if (hash !== head.hash) throw new Error(`the log of ${siteId} does not lead to its head at ${seqMax}`)

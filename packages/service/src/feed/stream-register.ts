@@ -268,7 +268,7 @@ class NodeStreams implements StreamRegister {
       after = page.at(-1)?.streamId
       isEnd = page.length < PAGE
     }
-    // Of our own we know what nobody has been told yet; but of an acknowledgement somebody else may have heard.
+    // Of our own streams we know what was not reported yet; but another node may have heard an acknowledgement.
     for (const local of [...(this.#sites.get(siteId)?.values() ?? [])].flat()) {
       const told = found.get(local.streamId)
       if (told === undefined || told.seq <= local.seq) found.set(local.streamId, local)

@@ -27,7 +27,7 @@ export function createAccessLog(log: Logger, meters: Meters): AccessLog {
       log.info(
         {
           method: incoming.method,
-          // The pattern, not the path: a path may hold whatever somebody typed.
+          // The pattern, not the path: a path may hold anything that a caller typed.
           route: endpoint?.path ?? null,
           status,
           code,

@@ -51,7 +51,7 @@ export function authenticate(incoming: Incoming, endpoint: MountedEndpoint, gate
 function callerWithKey(secret: string, incoming: Incoming, endpoint: MountedEndpoint, gates: Gatekeeping): Caller | Promise<Caller> {
   const { deps, paces, refusals } = gates
   const { address, startedMs } = incoming
-  // Somebody who guesses must not lock out a good key behind the same address.
+  // A caller that guesses must not lock out a good key behind the same address.
   paces.check('wrong_key', address, startedMs, () => deps.apiKeys.wasGood(secret))
   const nowMs = deps.clock.nowMs()
   return whenKnown(deps.apiKeys.find(secret, nowMs), (key) => {

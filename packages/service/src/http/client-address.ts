@@ -4,7 +4,7 @@ import { BlockList, isIP } from 'node:net'
 export type ClientAddress = (peer: string | undefined, forwardedFor: readonly string[] | undefined) => string
 
 /**
- * Reads X-Forwarded-For from the right as long as the hop that wrote it is trusted, so nobody can speak for another address. `trusted` holds
+ * Reads X-Forwarded-For from the right as long as the hop that wrote it is trusted, so a client cannot claim another address. `trusted` holds
  * addresses and CIDR ranges; throws a TypeError that names every bad one.
  */
 export function createClientAddress(trusted: readonly string[]): ClientAddress {

@@ -86,7 +86,7 @@ async function keptAnswer(
   { keys, store, views }: Pick<Deps, 'keys' | 'store' | 'views'>,
 ): Promise<RouteAnswer> {
   if (kept.kind === 'answer') {
-    // Another node may have given it, and only just now. Repeating here that somebody is revoked means denying here from then on.
+    // Another node may have given it, and only just now. Repeating here that a user is revoked means denying here from then on.
     await views.reached(await store.logPosition())
     return JSON.parse(keys.open(answerPurpose(key), kept.sealed)) as RouteAnswer
   }

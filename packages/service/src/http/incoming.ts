@@ -14,7 +14,7 @@ export class Incoming {
   /** '' or '?…', raw. */
   readonly query: string
   readonly requestId: string
-  /** The address of whoever calls, behind trusted proxies too. */
+  /** The address of the client, behind trusted proxies too. */
   readonly address: string
   /** Every field line of a lower-case name. */
   readonly lines: (name: string) => readonly string[] | undefined

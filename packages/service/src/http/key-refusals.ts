@@ -6,7 +6,7 @@ import type { Store } from '../store/store.ts'
 interface KeyRefusal {
   readonly code: 'api_key_invalid' | 'api_key_forbidden'
   readonly endpoint: EndpointId
-  /** Undefined when nobody knows whose key it was. */
+  /** Undefined when it is not known whose key it was. */
   readonly caller: Caller | undefined
   readonly requestId: string
   readonly nowMs: number
@@ -39,7 +39,7 @@ export function createKeyRefusals(store: Pick<Store, 'audit'>, log: Logger): Key
         action: 'key.refused',
         target: isSite ? caller.keyId : undefined,
         detail: { code, endpoint },
-        act: { actor: isSite ? `key:${caller.keyId}` : 'nobody', atMs: nowMs, requestId },
+        act: { actor: isSite ? `key:${caller.keyId}` : 'anonymous', atMs: nowMs, requestId },
       })
     } catch (error) {
       log.warn({ err: error, request_id: requestId }, 'a refusal of a key could not be written to the audit')

@@ -17,7 +17,7 @@ export interface Admission {
   enter(endpoint: LoadedEndpoint): void
   leave(): void
   /**
-   * Waits without taking up room: what has yet to arrive is no work, and whoever sends slowly on purpose must not keep the others out. Rejects
+   * Waits without taking up room: what has yet to arrive is no work, and a client that sends slowly on purpose must not keep the others out. Rejects
    * with `overloaded` when there is no room any more once it is there.
    */
   aside<T>(endpoint: LoadedEndpoint, arriving: Promise<T>): Promise<T>

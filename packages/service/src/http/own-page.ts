@@ -3,8 +3,8 @@ import type { BodyForm } from './body.ts'
 import type { Incoming } from './incoming.ts'
 
 /**
- * Throws `csrf_invalid` unless the request comes from a page of our own, as far as the browser tells. Whoever brings a cookie must come with such a
- * word; a client that is no browser has no cookie that somebody else could make use of.
+ * Throws `csrf_invalid` unless the request comes from a page of our own, as far as the browser tells. A request with a cookie must have such a
+ * header; a client that is no browser has no cookie that another site could make use of.
  *
  * A form on a page that sends no referrer has the origin `null` (Fetch §3.2), so a form may have it; what proves a form is the token in it, which
  * its route asks for.

@@ -38,7 +38,7 @@ export function createPaces(limits: RateLimits, callersMax: number = CALLERS_MAX
     const startedAtMs = nowMs - (nowMs % spanMs)
     const isNext = found !== undefined && startedAtMs - found.startedAtMs <= spanMs
     const window = { startedAtMs, current: 0, previous: isNext ? found.current : 0 }
-    // Set anew at the end: the first of the map is always the one that has been quiet for longest.
+    // Set again at the end: the first of the map is always the one that has been quiet for longest.
     windows.delete(id)
     const quietest = windows.size >= callersMax ? windows.keys().next().value : undefined
     if (quietest !== undefined) windows.delete(quietest)

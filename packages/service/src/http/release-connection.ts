@@ -17,7 +17,7 @@ const OF_THE_SERVER = ['end', 'close', 'drain', 'timeout', 'error']
 export function releaseConnection(response: ServerResponse, socket: Socket): void {
   const kept = socket as Kept
   socket.removeAllListeners('data')
-  // Whoever sends another request has mistaken this connection for another. Listening also ends the parser's own way of reading.
+  // A client that sends another request has mistaken this connection for another. Listening also ends the parser's own way of reading.
   socket.on('data', destroy)
   for (const event of OF_THE_SERVER) socket.removeAllListeners(event)
   socket.on('close', onTrackedClose)

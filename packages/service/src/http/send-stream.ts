@@ -7,7 +7,7 @@ import type { AnswerStream } from '../routes/route.ts'
 import type { Outgoing } from './exit.ts'
 import { releaseConnection } from './release-connection.ts'
 
-/** Whoever takes nothing for so long has gone, or might as well have. */
+/** A reader that takes nothing for so long is treated as gone. */
 const STALLED_MS = 30_000
 /** Ids do not compress, and what lies between them does so at any level. */
 const GZIP_LEVEL = 1
@@ -61,7 +61,7 @@ export async function sendStream(
 
 type Pieces = Extract<AnswerStream, { kind: 'pieces' }>
 
-/** That whoever read has gone is no fault; that we could not go on is. */
+/** That the reader has gone is no fault; that we could not go on is. */
 async function sendPieces({ pieces, signal }: Pieces, gzip: boolean, response: ServerResponse): Promise<void> {
   let fault: unknown
   const noted = async function* () {

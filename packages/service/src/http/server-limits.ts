@@ -18,8 +18,8 @@ export const serverOptions: ServerOptions = {
 const LINGER_MS = 1000
 
 /**
- * A connection on which nothing moves for this long, in either direction, is closed: whoever asks and never reads would have us keep the answers
- * for ever. Longer than any answer may be waited for.
+ * A connection on which nothing moves for this long, in either direction, is closed: a client that asks and never reads would have us keep the answers
+ * without end. Longer than any answer may be waited for.
  */
 const STALLED_MS = (limits.wait_seconds_max + 15) * 1000
 

@@ -16,7 +16,7 @@ interface Parts {
   readonly credentialBody: CredentialBody | undefined
 }
 
-/** A request whose caller is known. What was sent is read and checked when somebody asks for it, once, and refused then if it does not fit. */
+/** A request whose caller is known. What was sent is read and checked when a route asks for it, once, and rejected then if it does not fit. */
 export class WalkRequest implements RouteRequest {
   readonly caller: Caller
   readonly requestId: string

@@ -8,7 +8,7 @@ export interface ApiKeys {
   find(secret: string, nowMs: number): ApiKey | undefined | Promise<ApiKey | undefined>
   /** Whether the secret was good when it was last looked up. Says nothing about now. */
   wasGood(secret: string): boolean
-  /** For whoever deletes a key: it stops working on this node at once. Other nodes follow within `KEY_REMEMBERED_MS`. */
+  /** For code that deletes a key: it stops working on this node at once. Other nodes follow within `KEY_REMEMBERED_MS`. */
   forget(keyId: string): void
 }
 

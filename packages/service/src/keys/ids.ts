@@ -27,8 +27,8 @@ export function createPairwiseSecret(): string {
 }
 
 /**
- * The name of a user at one site: HMAC-SHA-256 under the site's pairwise secret, 52 characters. The same user has the same name there for ever,
- * and names that nobody can connect at different sites.
+ * The name of a user at one site: HMAC-SHA-256 under the site's pairwise secret, 52 characters. The same user keeps the same name there,
+ * and the names at different sites cannot be connected.
  */
 export function ppidOf(pairwiseSecret: string, userRef: string): Ppid {
   const secret = Buffer.from(pairwiseSecret, 'base64url')

@@ -76,7 +76,7 @@ export async function openIssuerKeyRing(store: Pick<Store, 'putSecret' | 'secret
     rotate: (at, leadMs) =>
       inTurn(async () => {
         const isNews = await load()
-        // Somebody else has rotated since we last looked: that is the rotation, unless it comes into force too late.
+        // Another node has rotated since we last looked: that is the rotation, unless it comes into force too late.
         if (!isNews || newest().signsFromMs > at + leadMs) {
           settle(at)
           if (published.length >= KEYS_MAX)

@@ -1,7 +1,7 @@
 import { type DidKey, type KeyState, keyFault, keysOfDid, parseMultikey } from '@countersign/core'
 import { limits } from '@countersign/core/contract'
 
-/** Why keys will not do, in words for whoever administers the site; `at` is the place in the list that was given. */
+/** Why keys are not accepted, in words for the administrator of the site; `at` is the place in the list that was given. */
 export interface KeysRefused {
   readonly fault: string
   readonly at?: number

@@ -78,7 +78,7 @@ function tryReadKeyFile(file: string): string | undefined {
   }
 }
 
-/** Looks at the mode of the very file that it reads. A group may read it, as secrets mounted into containers need; nobody else may. */
+/** Looks at the mode of the very file that it reads. A group may read it, as secrets mounted into containers need; other users may not. */
 function readKeyFile(file: string): string {
   const handle = openSync(file, 'r')
   try {
@@ -93,7 +93,7 @@ function readKeyFile(file: string): string {
 }
 
 /**
- * Complete and on disk before it has its name: half a key, or one lost with the power, would be a store that nobody can open. Of two processes
+ * Complete and on disk before it has its name: half a key, or one lost with the power, would be a store that cannot be opened. Of two processes
  * that make one at once, the first to give it the name wins.
  */
 function makeKeyFile(file: string): void {

@@ -11,7 +11,7 @@ export interface Sealer {
   seal(purpose: string, plain: string): string
   /** Throws `SealBroken` for anything that was not sealed so, and says nothing of what is inside. */
   open(purpose: string, sealed: string): string
-  /** Marks text as our own: 16 bytes that nobody without the master key can make. */
+  /** Marks text as our own: 16 bytes that cannot be made without the master key. */
   mark(purpose: string, text: string): Uint8Array
 }
 
@@ -45,7 +45,7 @@ const SEALED = /^v1\.([0-9a-f]{8})\.([A-Za-z0-9_-]+)$/
  */
 export function createSealer(masterKey: Uint8Array): Sealer {
   if (masterKey.length !== MASTER_KEY_BYTES) throw new TypeError(`the master key must have ${MASTER_KEY_BYTES} bytes`)
-  // A copy, so that nobody changes it under us; and the name of the key, so that a wrong one is told apart from damage.
+  // A copy, so that no other code changes it; and the name of the key, so that a wrong one is told apart from damage.
   const master = Buffer.from(masterKey)
   const masterName = Buffer.from(hkdfSync('sha256', master, '', 'countersign master key name', 4)).toString('hex')
   const markKey = Buffer.from(hkdfSync('sha256', master, '', 'countersign mark', KEY_BYTES))

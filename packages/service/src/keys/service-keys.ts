@@ -29,7 +29,7 @@ export interface ServiceKeys extends Sealer {
   findFeedKey(kid: string): PublicKey | undefined
   /** How the feed keys followed each other: the latest signed statements, oldest first. The last one commits to the next key. */
   readonly feedKeyChain: readonly FeedKeyStatement[]
-  /** Feed keys stand in it as verification methods, but not under assertionMethod: nobody may take them for issuers. */
+  /** Feed keys stand in it as verification methods, but not under assertionMethod: a verifier must not take them for issuer keys. */
   didDocument(): DidDocument
   jwks(): Jwks
   /**
@@ -53,7 +53,7 @@ export const KEY_RELOAD_MS = 5_000
 
 /**
  * Reads the keys out of the store, and makes the first ones if there are none. Nodes that start at once agree: the first key put is
- * everybody's. Rejects when the store cannot be asked, or its keys were sealed under another master key.
+ * used by all. Rejects when the store cannot be asked, or its keys were sealed under another master key.
  */
 export async function openServiceKeys(
   store: Pick<Store, 'putSecret' | 'secret'>,

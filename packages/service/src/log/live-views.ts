@@ -40,7 +40,7 @@ export interface LiveViews {
   follow(reader: LogReader): () => void
   /** Where the log of each site ends. */
   heads(): Iterable<SiteHead>
-  /** Rejects every decision from now on, until the log is in another epoch: somebody has proven that entries are missing. */
+  /** Rejects every decision from now on, until the log is in another epoch: a signed head has proven that entries are missing. */
   suspect(why: string): void
   /** Why the log is suspected to have lost entries, if it is. */
   suspicion(): string | undefined
@@ -49,11 +49,11 @@ export interface LiveViews {
   close(): Promise<void>
 }
 
-/** Somebody who follows the same tail as the views, and never gets ahead of them. */
+/** Code that follows the same tail as the views, and never gets ahead of them. */
 interface LogReader {
   /** The views have just applied these, in order; there may be none. `isEnd`: the store said that nothing came after them. */
   applied(entries: readonly PlacedEntry[], isEnd: boolean): void
-  /** The views begin anew or will not go on. What was told before may not be continued. */
+  /** The views begin again or will not go on. What was told before may not be continued. */
   lost(): void
 }
 
@@ -283,7 +283,7 @@ class FollowedLog implements LiveViews {
         if (!(damage instanceof LogDamage)) onFailure(fault)
         await this.wake.sleep(this.wake.count, POLL_MS, signal)
       }
-      // From here on everything is read anew: in a new epoch what was known counts no more.
+      // From here on everything is read again: in a new epoch what was known counts no more.
     }
   }
 

@@ -21,7 +21,7 @@ export interface SeenCredentialsOptions {
 }
 
 const BATCH = 500
-/** Whoever holds a delegable credential can make as many more of it as they like, and what is written stays: of one root so many in this time. */
+/** The holder of a delegable credential can make any number of credentials from it, and what is written stays: so many of one root in this time. */
 const DELEGATED_MAX = 100
 const DELEGATED_WINDOW_MS = 600_000
 

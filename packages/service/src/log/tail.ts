@@ -13,7 +13,7 @@ export interface TailPage {
   readonly end: LogEnd
 }
 
-/** The log is not the one that was read before, or has a hole. Whoever follows it knows nothing any more. */
+/** The log is not the one that was read before, or has a hole. A reader that follows it knows nothing any more. */
 export class LogDamage extends Error {
   override readonly name = 'LogDamage'
 }
@@ -33,7 +33,7 @@ export const POLL_MS = 250
 const PAGE_SIZE = 2000
 
 /**
- * Follows the log of all sites from its beginning for ever, also with pages that hold nothing new: those prove that nothing was added. Each
+ * Follows the log of all sites from its beginning without end, also with pages that hold nothing new: those prove that nothing was added. Each
  * time it reads the last entry once more, so that a log which was cut or rewritten behind it does not go unnoticed: that throws a
  * `LogDamage`. A store that does not answer is asked again.
  */

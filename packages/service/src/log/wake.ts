@@ -1,4 +1,4 @@
-/** Tells sleepers that something may have happened. It counts, so that whoever looked before the last call does not fall asleep over it. */
+/** Tells sleepers that something may have happened. It counts, so that a reader that looked before the last call does not miss it. */
 export interface Wake {
   /** How often it was called. Read it before you look; give it to `sleep` when there was nothing to see. */
   readonly count: number

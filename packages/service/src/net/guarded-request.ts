@@ -6,7 +6,7 @@ import { isLoopback } from '@countersign/core/contract'
 import { AddressForbidden, createGuardedLookup, isLoopbackAddress, isPublicAddress } from './public-address.ts'
 import { createNameResolver } from './resolve-name.ts'
 
-/** Where requests of this service may go when somebody else has named the place. */
+/** Where requests of this service may go when another party has named the address. */
 export interface OutwardRules {
   /** For development: this machine is asked too, by http and on any port. */
   readonly allowLoopback: boolean
@@ -17,7 +17,7 @@ export interface OutwardRules {
   readonly portsAllowed?: readonly number[]
 }
 
-/** Elsewhere our knocking would be a port scan by order of whoever administers a site. */
+/** On other ports our requests would be a port scan by order of a site administrator. */
 const PORTS_ALLOWED = [443, 8443]
 
 /** Whether a URL may be asked, as far as its spelling tells. Where its name leads is seen when the connection is made. */
@@ -52,13 +52,13 @@ export function guardedRequest(url: URL, { method, headers, body, signal }: Outw
   const ask = url.protocol === 'http:' ? requestHttp : requestHttps
   const request = ask(url, { method, headers, lookup, agent: false, signal, ...(ca === undefined ? {} : { ca }) })
   request.on('error', answered.reject)
-  // The socket is ours then, and nobody else listens to its errors.
+  // The socket is ours then, and no other code listens to its errors.
   request.on('upgrade', (_answer, socket) => {
     socket.on('error', () => {}).destroy()
     answered.reject(new Error('the host wants to switch protocols'))
   })
   request.on('response', (answer) => {
-    answer.on('error', () => {}) // Whoever reads on hears of it all the same.
+    answer.on('error', () => {}) // The reader of the body hears of it all the same.
     answered.resolve(answer)
   })
   request.end(body)

@@ -18,7 +18,7 @@ const THIS_MACHINE: readonly LookupAddress[] = [
 
 /**
  * Asks the name servers of this machine for all addresses of a name, as a socket's `lookup` does. The system's own look-up would hold one of the few
- * threads of the process for as long as a name server keeps silent, and the name may be that of somebody who runs such a server on purpose.
+ * threads of the process for as long as a name server keeps silent, and the name may belong to an attacker who runs such a server on purpose.
  */
 export function createNameResolver({ servers, timeoutMs = 2500, tries = 2 }: NameServers = {}): typeof lookUp {
   const resolve = (hostname: string, _options: object, callback: Answer): void => {
@@ -26,7 +26,7 @@ export function createNameResolver({ servers, timeoutMs = 2500, tries = 2 }: Nam
       process.nextTick(callback, null, [...THIS_MACHINE])
       return
     }
-    // A new one each time: it reads anew which name servers the machine has.
+    // A new one each time: it reads again which name servers the machine has.
     const resolver = new Resolver({ timeout: timeoutMs, tries })
     if (servers !== undefined) resolver.setServers(servers)
     const found: LookupAddress[] = []

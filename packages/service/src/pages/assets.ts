@@ -21,7 +21,7 @@ const FOLDER = join(import.meta.dirname, '..', 'browser')
 let read: Assets | undefined
 
 /**
- * All assets, read once. They stand in a folder that is named after what they say, so they may be kept for ever, and scripts find each other by
+ * All assets, read once. They stand in a folder that is named after what they say, so they may be cached permanently, and scripts find each other by
  * their relative names.
  */
 export function assets(): Assets {
@@ -68,7 +68,7 @@ function readAssets(): Assets {
   }
 }
 
-/** Node warns that stripping types is an experiment. That is for us to know, and not for whoever starts the service. */
+/** Node warns that stripping types is an experiment. That is for us to know, and not for the operator. */
 function scriptText(source: string): string {
   if (EXTENSION !== '.ts') return source
   const { emitWarning } = process

@@ -50,7 +50,7 @@ ${script === undefined ? '' : html`<template id="data">${JSON.stringify({ ...scr
   }
 }
 
-/** Of every answer on the way of a sign-in, page or not: it is nobody else's to frame, to read or to be told of. */
+/** Of every answer on the way of a sign-in, page or not: no other site may frame it, read it or learn of it. */
 export const pageHeaders = {
   'content-security-policy': "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
   'referrer-policy': 'no-referrer',

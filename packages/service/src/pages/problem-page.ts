@@ -13,7 +13,7 @@ export interface Onward {
   readonly triesLeft?: number | undefined
 }
 
-/** What a person is told of a refusal: what happened, what to do, where to go from here, and what to tell whoever helps. */
+/** What a person is told of a refusal: what happened, what to do, where to go from here, and what to tell the person who helps. */
 export function problemPage(code: ProblemCode, requestId: string, texts: Texts, onward: Onward = {}): ReturnType<typeof hostedPage> {
   const { error, common } = texts
   const { back, again } = onward

@@ -97,7 +97,7 @@ function notice({ title, next, triesLeft }: NonNullable<SignInPage['refusal']>, 
   return html`<div class="notice bad"><strong>${title}</strong><p>${next} ${triesWords(triesLeft, signIn, site)}</p></div>`
 }
 
-/** Names that somebody else has chosen stand by themselves, whichever way they are written. */
+/** Names that a site or user has chosen stand by themselves, whichever way they are written. */
 function placed(text: string, values: Readonly<Record<string, string>>): readonly Html[] {
   return text.split(/(\{\w+\})/).map((part) => {
     const value = values[part.slice(1, -1)]

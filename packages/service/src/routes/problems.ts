@@ -4,7 +4,7 @@ import { page } from '../pages/page.ts'
 import { acceptsPage } from './accepts-page.ts'
 import type { Route, RouteAnswer, RouteRequest } from './route.ts'
 
-/** GET /problems/{code}: a page for browsers, JSON for everybody else. */
+/** GET /problems/{code}: a page for browsers, JSON for other clients. */
 export const problemPage: Route<'problem_page'> = async ({ params: { code }, lines }) => {
   const { status, title, meaning, remedy, retryable = false } = table[code]
   if (!acceptsPage(lines)) {

@@ -9,8 +9,8 @@ import type { RouteRequest } from './route.ts'
 type RevokerRequest = Pick<RouteRequest, 'caller' | 'presentation' | 'holderRequest' | 'lines' | 'requestId'>
 
 /**
- * Who may revoke at this site: the operator, a key of the site, or whoever shows a credential that `isOwn` finds to be the very one. Throws
- * the Problem of everybody else; a site that is not the key's looks like one that does not exist.
+ * Who may revoke at this site: the operator, a key of the site, or the holder of a credential that `isOwn` finds to be the very one. Throws
+ * the Problem for every other caller; a site that is not the key's looks like one that does not exist.
  */
 export async function requireRevoker(
   request: RevokerRequest,

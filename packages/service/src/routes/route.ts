@@ -58,9 +58,9 @@ export interface RouteAnswer {
 }
 
 /**
- * `pieces` are written at the pace of whoever reads them, compressed for those who take it; what they throw, and `signal`, cut the connection. `letGo`
+ * `pieces` are written at the pace of the reader, compressed for those who take it; what they throw, and `signal`, cut the connection. `letGo`
  * follows in every case, even when no piece was asked for: a generator that was never started runs no `finally`. A `connection`
- * is handed over, with nobody else listening to it, or, when nobody is there to be answered, let go: exactly one of the two.
+ * is handed over, with no other listener, or, when the client has gone, released: exactly one of the two.
  */
 export type AnswerStream =
   | { readonly kind: 'pieces'; readonly pieces: AsyncIterable<Uint8Array>; readonly signal?: AbortSignal; letGo(): void }

@@ -74,7 +74,7 @@ export async function restoreStore(store: StoreConfig, copy: string, order: Rest
 
 /**
  * Begins a new epoch of the log after an audit: for a store that was set back in a way that it cannot notice, such as a snapshot of its disk.
- * Rejects with a `LogBroken` when the log does not hold.
+ * Rejects with a `LogBroken` when the log is not intact.
  */
 export async function beginNewEpoch(
   store: StoreConfig,
@@ -87,7 +87,7 @@ export async function beginNewEpoch(
 }
 
 /**
- * Seals everything that is sealed anew, all of it or nothing, and gives how many texts that were. Rejects when anything does not open, and, for
+ * Seals everything again under the new key, all of it or nothing, and gives how many texts that were. Rejects when anything does not open, and, for
  * the embedded store, while a service has it open.
  */
 export async function resealStore(store: StoreConfig, change: Reseal): Promise<number> {

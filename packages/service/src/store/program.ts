@@ -12,7 +12,7 @@ export type Step =
   /** Statements are in the common tongue of both stores: `$1` parameters, text and whole numbers only, `RETURNING`, `ON CONFLICT`. */
   | { readonly kind: 'sql'; readonly sql: string; readonly values: readonly SqlValue[] }
   /**
-   * A statement whose rows nobody wants. The program may go on before it has been answered; that it failed is known when the program ends at the
+   * A statement whose rows are not needed. The program may go on before it has been answered; that it failed is known when the program ends at the
    * latest, and then nothing of the program is kept.
    */
   | { readonly kind: 'write'; readonly sql: string; readonly values: readonly SqlValue[] }

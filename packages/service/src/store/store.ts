@@ -19,8 +19,8 @@ import type { MacTableName } from './mac-tables.ts'
  *
  * - Each verb is one transaction: all of it or nothing. When its promise is fulfilled, the change is on disk and survives the loss of power.
  *   When it is rejected, the caller must assume nothing and acknowledge nothing.
- * - Log entries of one site are numbered 1, 2, 3… without holes, those of all sites together by `position` likewise. Whoever can see a
- *   number can see every lower one. A number is taken only when nothing can go wrong any more, and never twice.
+ * - Log entries of one site are numbered 1, 2, 3… without holes, those of all sites together by `position` likewise. A reader that sees a
+ *   number sees every lower one. A number is taken only when nothing can go wrong any more, and never twice.
  * - Doing a thing twice is settled before a number is taken: the second time changes nothing and says so.
  * - A verb that appends an entry also writes the states it changes and its audit row in the same transaction.
  * - `StoreUnavailable` is thrown when the store cannot be reached, is full or takes too long; whether the change happened is then unknown.
@@ -30,8 +30,8 @@ export interface Store {
   /** Whether other nodes may be using it at the same time. */
   readonly isShared: boolean
   /**
-   * The name of this log's life. Made when the log is created, and anew after a restore or a fail-over, which may have lost entries. It can
-   * change while the store is open; the log then begins anew at position 1, and what was read of it before counts no more.
+   * The name of this log's life. Made when the log is created, and again after a restore or a fail-over, which may have lost entries. It can
+   * change while the store is open; the log then begins again at position 1, and what was read of it before counts no more.
    */
   readonly epoch: string
 
@@ -70,7 +70,7 @@ export interface Store {
   // Credentials and tokens
   /**
    * Writes down credentials that have been seen; those known already, and at sites that do not exist, are passed over. With an act, those
-   * were issued here by whoever acts, and each that is new gets its audit row, `credential.issue`.
+   * were issued here by the actor, and each that is new gets its audit row, `credential.issue`.
    */
   learnCredentials(seen: readonly SeenCredential[], atMs: number, act?: Act): Promise<void>
   credentials(siteId: SiteId, filter: { ppid?: Ppid }, page: Page): Promise<readonly CredentialRow[]>
@@ -108,7 +108,7 @@ export interface Store {
     isUnconfirmed?: boolean,
   ): Promise<Placed<TokenRevocation> | undefined>
   reinstateUser(user: { siteId: SiteId; ppid: Ppid; reason: string | undefined }, act: Act): Promise<Placed<Reinstated>>
-  /** What is known of each id; with a site, only what that site knows. Ids that nobody has shown or been issued are absent. */
+  /** What is known of each id; with a site, only what that site knows. Ids that were never presented or issued are absent. */
   statuses(ids: readonly CredentialId[], siteId: SiteId | undefined): Promise<readonly CredentialRow[]>
 
   // The log
@@ -150,12 +150,12 @@ export interface Store {
    * once, in its place. Undefined when the site has none of that name; `too_many` when a thousand replays of the webhook wait already.
    */
   replayDelivery(siteId: SiteId, deliveryId: string, act: Act): Promise<Delivery | 'too_many' | undefined>
-  /** Webhooks that have something to be sent now and that nobody is sending to. Two who ask at once are told the same. */
+  /** Webhooks that have something to be sent now and that no node is sending to. Two nodes that ask at once get the same answer. */
   dueWebhooks(nowMs: number, limit: number): Promise<readonly string[]>
   /**
    * Takes the lease of a webhook, writes down how the last attempt of the lease's holder ended, makes what is new in the log into deliveries,
    * and gives the one that is due; the lease is held for it. Undefined when nothing is due, and then the lease is given back; or when
-   * somebody else holds it, and then nothing is written. Deliveries come in the order of the log: none before those in front of it have ended.
+   * another node holds it, and then nothing is written. Deliveries come in the order of the log: none before those in front of it have ended.
    */
   nextDelivery(turn: WebhookTurn, ended?: EndedAttempt): Promise<DueDelivery | undefined>
   webhookLoad(): Promise<WebhookLoad>
@@ -188,7 +188,7 @@ export interface Store {
     presentation: SignInPresentation,
     code: { readonly codeSha256: string; readonly codeChallenge: string; readonly expiresAtMs: number },
   ): Promise<'created' | 'revoked'>
-  /** Uses up a code: for exactly one of all who ask with the right challenge, before its end, and never for somebody who is revoked by now. */
+  /** Uses up a code: for exactly one of all who ask with the right challenge, before its end, and never for a user who is revoked by now. */
   redeemSignIn(codeSha256: string, codeChallenge: string, nowMs: number): Promise<SignInPresentation | undefined>
   createOffer(offer: NewOffer, act: Act): Promise<void>
   /** The caller checks whether the offer has expired, was killed or is claimed already. */
@@ -209,7 +209,7 @@ export interface Store {
   endFeedNode(nodeId: string, nowMs: number): Promise<void>
   /** All nodes that are there, and those that vanished within the last hour. */
   feedNodes(): Promise<readonly FeedNodeRow[]>
-  /** Notes acknowledgements at the streams they are for, on whatever node; none moves back. Answers with those that were for nobody here. */
+  /** Notes acknowledgements at the streams they are for, on whatever node; none moves back. Answers with those that matched no stream here. */
   creditStreams(claims: readonly StreamClaim[], nowMs: number): Promise<readonly StreamClaim[]>
   /** The streams of a site, on all nodes whose lease has not run out. */
   feedStreams(siteId: SiteId, nowMs: number, page: Page): Promise<readonly FeedStreamRow[]>
@@ -254,7 +254,7 @@ export interface Store {
   secret(name: string): Promise<string | undefined>
   /** The highest time that this store has confirmed since the last reset. */
   confirmedTime(): Promise<ConfirmedTime>
-  /** The same after it was moved to `atMs`, if that is later and whoever tells it knows of the last reset. */
+  /** The same after it was moved to `atMs`, if that is later and the node that reports it knows of the last reset. */
   confirmTime(atMs: number, resets: number): Promise<ConfirmedTime>
   /** Sets the confirmed time, back too, and gives what it was. For an operator who has looked at the clocks. */
   resetTime(atMs: number, act: Act): Promise<{ readonly fromMs: number }>
@@ -314,7 +314,7 @@ export interface Act {
 
 /**
  * A result, and how far the log must have been read to know it: 0 when there is nothing to read. Of a revocation that was made before, the
- * position of the first one: whoever repeats it on another node must not be told that it counts before that node has heard of it.
+ * position of the first one: a caller that repeats it on another node must not be told that it counts before that node has heard of it.
  */
 export type Placed<T> = T & { readonly position: number }
 /**
@@ -374,7 +374,7 @@ export interface ChangedIssuer extends Issuer {
 }
 export interface IssuerChanges {
   readonly status?: 'trusted' | 'distrusted'
-  /** One that is there already keeps its status: whoever made the list may not have heard what the site has said of the key since. */
+  /** One that is there already keeps its status: the author of the list may not have heard what the site has said of the key since. */
   readonly keys?: readonly KeyState[]
   /** Changes nothing once the keys have been pinned by hand: for what a document said. */
   readonly whileFetched?: true
@@ -406,7 +406,7 @@ export interface SeenCredential {
   readonly issuer: string
   readonly scope: readonly Scope[]
   readonly permissionId: PermissionId
-  /** The credential itself first: a delegated one is revoked with any of its parents, so whoever tells its status must know them. */
+  /** The credential itself first: a delegated one is revoked with any of its parents, so its status depends on them. */
   readonly chain: readonly ChainLink[]
   readonly validFromMs: number
   readonly validUntilMs: number
@@ -485,7 +485,7 @@ export interface SignInEnd {
   readonly as: 'consumed' | 'cancelled'
 }
 
-/** A credential that somebody may claim once, with a key of their own. */
+/** A credential that a user may claim once, with a key of their own. */
 export interface NewOffer {
   readonly sha256: string
   readonly siteId: SiteId
@@ -615,7 +615,7 @@ export interface Delivery {
   readonly lastStatus: number | undefined
 }
 
-/** Somebody's turn at sending to a webhook. Nobody else sends to it until the lease ends. */
+/** A node's turn at sending to a webhook. No other node sends to it until the lease ends. */
 export interface WebhookTurn {
   readonly webhookId: string
   readonly owner: string
@@ -704,11 +704,11 @@ export interface StreamReport {
   /** Ids of streams that are over. */
   readonly ended: readonly string[]
 }
-/** An acknowledgement, by whoever has that key. */
+/** An acknowledgement, by a client with that key. */
 export interface StreamClaim extends Acknowledged {
   readonly siteId: SiteId
   readonly keyId: string
-  /** Undefined: by whoever has no name. */
+  /** Undefined: by a reader without a name. */
   readonly verifierId: string | undefined
   readonly epoch: string
 }

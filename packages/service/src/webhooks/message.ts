@@ -10,7 +10,7 @@ interface WebhookMessage {
 
 /**
  * Makes the message of an entry, signed in the way of Standard Webhooks under each of the secrets. Its id and its body are the same at every
- * attempt; the time is that of the attempt, so that a receiver can refuse what somebody has kept and sends again.
+ * attempt; the time is that of the attempt, so that a receiver can reject a replay.
  */
 export function createWebhookMessage(entry: Entry, secrets: readonly string[], nowMs: number): WebhookMessage {
   const body = JSON.stringify({ type: entry.kind, timestamp: entry.at, data: entry })

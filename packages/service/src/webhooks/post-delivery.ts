@@ -19,7 +19,7 @@ const BYTES_MAX = limits.webhook_answer_bytes_max
 /**
  * Posts a delivery once and tells what came of it. The status of the answer is what counts. Of the rest at most 64 KiB are read, and thrown away;
  * after 15 s in all the connection is cut. No redirect is followed. Rejects, with nothing sent, only with a `SealBroken`: this node has
- * another master key than whoever made the secret, which is no fault of the receiver.
+ * another master key than the node that made the secret, which is no fault of the receiver.
  */
 export async function postDelivery(
   delivery: DueDelivery,

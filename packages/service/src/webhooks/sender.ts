@@ -32,15 +32,15 @@ const LEASE_MS = 20_000
 const RUNNING_MAX = 64
 /** Of those, so many may be at the store at a time: what comes in by HTTP, revocations first of all, must not queue up behind webhooks. */
 const AT_STORE_MAX = 4
-/** After that, what is still under way is cut, and sent again by whoever comes next. */
+/** After that, what is still under way is cut, and sent again by the next sender. */
 const CLOSE_MS_MAX = 3000
 const LOOK_MS_MIN = 20
 /** Looking for work takes at most one part in so many of the time, however many webhooks there are. */
 const LOOK_SHARE = 20
 
 /**
- * Sends what is in the log to the webhooks of its site: at least once, each webhook in the order of the log. A receiver that fails holds up nobody
- * but itself. Of several nodes on one store, one at a time sends to a webhook. What is to be sent, and what became of it, is in the
+ * Sends what is in the log to the webhooks of its site: at least once, each webhook in the order of the log. A receiver that fails holds up only
+ * itself. Of several nodes on one store, one at a time sends to a webhook. What is to be sent, and what became of it, is in the
  * store, so nothing is lost with a process; what was under way when it died is sent again.
  */
 export function startWebhookSender(deps: SenderDeps, options: SenderOptions): { close(): Promise<void> } {
@@ -101,7 +101,7 @@ export function startWebhookSender(deps: SenderDeps, options: SenderOptions): { 
     isCrowded = found.length > places
     for (const webhookId of found.slice(0, Math.max(places, 0))) {
       const sending = sendTo(webhookId)
-        // The lease ends by itself, and then somebody else may be luckier.
+        // The lease ends by itself, and then another node tries.
         .catch((err: unknown) => log.warn({ err, webhook_id: webhookId }, 'a webhook could not be served; trying again'))
         .finally(() => {
           running.delete(webhookId)

@@ -361,7 +361,7 @@ describe('what the audit learns', () => {
         action: 'key.refused',
         target: undefined,
         detail: { code: 'api_key_invalid', endpoint: 'introspect' },
-        actor: 'nobody',
+        actor: 'anonymous',
       },
     ])
     expect(JSON.stringify(double.audit)).not.toMatch(/svc_sk_/)

@@ -6,7 +6,7 @@ import type { RouteRequest } from '../route.ts'
 type Lines = Pick<RouteRequest, 'lines'>
 
 /**
- * The cookie that binds a browser to one sign-in. Each sign-in has its own, made anew, so nobody can plant one that they know. `__Host-` keeps
+ * The cookie that binds a browser to one sign-in. Each sign-in has a new one, so an attacker cannot plant a known one. `__Host-` keeps
  * other hosts and plain http from setting it; on http, which is for loopback only, browsers know no such name.
  */
 function cookieName(state: string, baseUrl: string): string {
@@ -39,7 +39,7 @@ function isSecure(baseUrl: string): boolean {
   return baseUrl.startsWith('https:')
 }
 
-/** Proves that a form comes from the page that was shown to this browser: nobody else can know what the browser is bound by. */
+/** Proves that a form comes from the page that was shown to this browser: no other party can know what the browser is bound by. */
 export function csrfTokenOf(browser: string): string {
   return secretSha256(`form ${browser}`)
 }

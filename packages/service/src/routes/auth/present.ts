@@ -45,7 +45,7 @@ export const present: Route<'present'> = (request, deps) => {
 const NOTHING_CHOSEN = 'The form has no credential. Paste one.'
 const NO_CREDENTIAL = deny('credential_malformed', 'send the signed credential as the member credential')
 
-/** Whatever somebody pastes: the JSON of a credential, or the text of its header, broken into lines perhaps. */
+/** Whatever a person pastes: the JSON of a credential, or the text of its header, broken into lines perhaps. */
 function readText(text: string): SignedCredential | Deny {
   const trimmed = text.trim()
   const bytes = trimmed.startsWith('{') ? Buffer.from(trimmed) : decodeBase64url(trimmed.replaceAll(/\s+/g, ''))

@@ -54,7 +54,7 @@ export const begin: Migration = {
       created_at BIGINT NOT NULL,
       PRIMARY KEY (site_id, issuer)
     )`,
-    // For ever, whether or not the issuer still lists the key.
+    // Permanent, whether or not the issuer still lists the key.
     `CREATE TABLE compromised_keys (
       site_id TEXT NOT NULL REFERENCES sites (site_id),
       issuer TEXT NOT NULL,
@@ -102,7 +102,7 @@ export const begin: Migration = {
       link_id TEXT NOT NULL,
       PRIMARY KEY (site_id, credential_id, link_id)
     )`,
-    // Revoked by id, seen or not. With the answer that was given, for whoever asks again.
+    // Revoked by id, seen or not. With the answer that was given, for a repeated request.
     `CREATE TABLE credential_revocations (
       site_id TEXT NOT NULL REFERENCES sites (site_id),
       credential_id TEXT NOT NULL,

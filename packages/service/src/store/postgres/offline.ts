@@ -40,7 +40,7 @@ const TRIES = 5
 
 /**
  * Begins a new epoch after an audit, whatever the database says of its lineage. Nodes that run take it up by themselves. Rejects with a
- * `LogBroken` when the log does not hold, and when entries are added faster than they can be audited.
+ * `LogBroken` when the log is not intact, and when entries are added faster than they can be audited.
  */
 export async function newEpochOfDatabase(url: string, masterKey: Uint8Array, nowMs: number): Promise<{ epoch: string; position: number }> {
   await prepareDatabase(url, (at) => openMacKeyIn(at, masterKey))
@@ -63,8 +63,8 @@ export async function newEpochOfDatabase(url: string, masterKey: Uint8Array, now
 const WRITERS_MS_MAX = 60_000
 
 /**
- * Seals everything in a database anew, in one transaction. Rejects when anything does not open. Nodes may run: whoever is writing sealed text is
- * waited for, and whoever comes later waits, and finds that its own key is no longer the one.
+ * Seals everything in a database again, in one transaction. Rejects when anything does not open. Nodes may run: a transaction that writes sealed text is
+ * waited for, and a later one waits, and finds that its own key is no longer the one.
  */
 export async function resealDatabase(url: string, change: Reseal): Promise<number> {
   await prepareDatabase(url, async () => {})
@@ -74,7 +74,7 @@ export async function resealDatabase(url: string, change: Reseal): Promise<numbe
       async (transaction) => {
         const { query } = transaction
         const tables = new Set(sealedColumns.map(({ table }) => table))
-        // Against writers, but not against those who only refer to a row, such as whoever revokes at a site.
+        // Against writers, but not against transactions that only refer to a row, such as revocations at a site.
         await query(`LOCK TABLE ${[...tables].join(', ')} IN SHARE ROW EXCLUSIVE MODE`)
         const found = await query(
           `SELECT table_name AS "table", column_name AS "column" FROM information_schema.columns WHERE table_schema = current_schema() AND data_type = 'text'`,

@@ -33,7 +33,7 @@ export class Readers {
       }, ANSWER_MS_MAX)
     })
     const working = work(queryWith(sql))
-    working.catch(() => {}) // It may still fail after nobody waits for it any more.
+    working.catch(() => {}) // It may still fail when its result is no longer awaited.
     try {
       const answer = await Promise.race([working, tooLong])
       this.#answeredMs = performance.now()

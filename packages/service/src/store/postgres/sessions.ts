@@ -23,7 +23,7 @@ class Session {
   }
 
   /**
-   * The driver would connect anew without a word, and send there what it still has: statements that belong to the transaction that has just been
+   * The driver would reconnect without a word, and send there what it still has: statements that belong to the transaction that has just been
    * lost, each standing for itself. It tells us before it does, so that they can be taken from it.
    */
   #lose(): void {
@@ -49,12 +49,12 @@ class Session {
     const sent: Promise<unknown>[] = []
     const send: Transaction['send'] = (text, values) => {
       const answer = this.query(text, values)
-      answer.catch(() => {}) // Looked at below; until then nobody waits for it.
+      answer.catch(() => {}) // Looked at below; until then it is not awaited.
       sent.push(answer)
     }
     try {
       const result = await work({ query: this.query, send })
-      // Right behind what was sent: whoever waits for the head of the log waits for one way there and back, not for one a statement.
+      // Right behind what was sent: a transaction that waits for the head of the log waits for one way there and back, not for one a statement.
       const committed = this.query('COMMIT')
       committed.catch(() => {})
       await Promise.all(sent)
@@ -104,7 +104,7 @@ interface Waiting {
 }
 
 /**
- * Transactions, each on a connection of its own. The driver's own way (`begin`) throws where nobody can catch it when a connection dies in a
+ * Transactions, each on a connection of its own. The driver's own way (`begin`) throws where it cannot be caught when a connection dies in a
  * transaction, and can go on with that transaction on another connection; here a lost connection ends the transaction.
  */
 export class Sessions {
@@ -119,7 +119,7 @@ export class Sessions {
   }
 
   /**
-   * All that `work` asks is one transaction. When it loses against another one, it is begun anew. `patient`: takes as long as it takes.
+   * All that `work` asks is one transaction. When it loses against another one, it is begun again. `patient`: takes as long as it takes.
    * Rejects in the words of the port.
    */
   async transaction<T>(work: Work<T>, { patient = false } = {}): Promise<T> {

@@ -24,7 +24,7 @@ export interface Backup {
 
 /**
  * Copies the store, in use or not, to a new file for its owner only. Rejects when there is one, or with a `LogBroken` when the log in the copy
- * does not hold; the copy is then removed.
+ * is not intact; the copy is then removed.
  */
 export async function backupSqlite(file: string, target: string, masterKey: Uint8Array, onPage?: OnPage): Promise<Backup> {
   const path = resolve(target)
@@ -75,7 +75,7 @@ export interface RestoreOrder {
 
 /**
  * Puts a copy in the place of the store, in a new epoch, after an audit. Rejects while a service has the store open, and with a `LogBroken`
- * when the log of the copy does not hold; then nothing has changed. What was there before is kept beside it.
+ * when the log of the copy is not intact; then nothing has changed. What was there before is kept beside it.
  */
 export async function restoreSqlite(copy: string, file: string, order: RestoreOrder): Promise<Restored> {
   const path = resolve(file)

@@ -32,7 +32,7 @@ export function lockOwner(file: string): OwnerLock {
   }
 }
 
-/** Undefined when somebody else has it. */
+/** Undefined when another process has it. */
 function take(path: string, isSecondTry = false): Database.Database | undefined {
   const db = new Database(path, { timeout: 0 })
   try {
@@ -46,7 +46,7 @@ function take(path: string, isSecondTry = false): Database.Database | undefined 
     db.close()
     const code = fault instanceof Database.SqliteError ? fault.code : ''
     if (code.startsWith('SQLITE_BUSY')) return undefined
-    // Torn by a power cut. Whoever gets as far as reading it is alone with it.
+    // Torn by a power cut. A process that gets as far as reading it is alone with it.
     if (isSecondTry || !/^SQLITE_(?:NOTADB|CORRUPT)/.test(code)) throw fault
     truncateSync(path)
     return take(path, true)

@@ -6,7 +6,7 @@ import { migrate } from './migrate.ts'
 import { lockOwner } from './owner-lock.ts'
 import { SqliteSession } from './session.ts'
 
-/** Seals everything in a file anew, in one transaction. Rejects while a service has the file open, and when anything does not open. */
+/** Seals everything in a file again, in one transaction. Rejects while a service has the file open, and when anything does not open. */
 export async function resealFile(file: string, change: Reseal): Promise<number> {
   const path = prepareStoreFile(file)
   const lock = lockOwner(path)

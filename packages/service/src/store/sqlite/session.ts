@@ -19,7 +19,7 @@ export class SqliteSession {
     this.#seal = seal
   }
 
-  /** A program that throws is left where it stands; undoing what it wrote is for whoever holds the transaction. */
+  /** A program that throws is left where it stands; undoing what it wrote is for the holder of the transaction. */
   run<T>(program: Program<T>): T {
     let step = program.next(undefined)
     while (step.done !== true) step = program.next(this.#answer(step.value))
@@ -49,7 +49,7 @@ export class SqliteSession {
       case 'append':
         return this.append(step.entry)
       case 'lock':
-        return undefined // There is one writer, so everybody else is held already.
+        return undefined // There is one writer, so all others are held already.
       case 'mac':
         return this.#mac(step.table, step.values)
       case 'forged':

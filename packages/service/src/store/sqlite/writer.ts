@@ -14,7 +14,7 @@ import type { Asked, FromWriter, Outcome, ToWriter, TransportedFault } from './w
 
 /**
  * The one writer of a SQLite file, in a thread of its own, so that a slow disk never holds up a verification. All that waits when the disk is
- * free becomes one commit; nobody is answered before it.
+ * free becomes one commit; no request is answered before it.
  */
 export interface WriterOptions {
   readonly file: string
@@ -24,7 +24,7 @@ export interface WriterOptions {
 }
 
 const GROUP_MAX = 256
-/** Of 4 KiB each: then the pages of the log are moved into the file, after everybody has been answered. */
+/** Of 4 KiB each: then the pages of the log are moved into the file, after all requests have been answered. */
 const WAL_PAGES_MAX = 2000
 
 function start(port: MessagePort, { file, masterKey, mustExist }: WriterOptions): void {
@@ -77,7 +77,7 @@ function next(port: MessagePort, count: number): ToWriter | undefined {
   return count < GROUP_MAX ? (receiveMessageOnPort(port)?.message as ToWriter | undefined) : undefined
 }
 
-/** Throws when the fate of the commit is unknown. When the disk is merely full, nothing has happened, and everybody is told so. */
+/** Throws when the fate of the commit is unknown. When the disk is merely full, nothing has happened, and every request is told so. */
 function writeGroup(session: SqliteSession, group: readonly Asked[]): FromWriter {
   const { db } = session
   const appendedBefore = session.appended

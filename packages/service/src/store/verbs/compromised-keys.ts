@@ -5,7 +5,7 @@ import { requireIntact, updateRow } from './macs.ts'
 
 /**
  * Works into the issuers of a site what is known to be compromised there, as every view of the log does by itself: it sticks to the name of a
- * key and to its material, whichever issuer lists that, and one may lead to others. For ever. The caller holds the lock on the site's issuers, and has
+ * key and to its material, whichever issuer lists that, and one may lead to others. Permanent. The caller holds the lock on the site's issuers, and has
  * just written `changed`.
  */
 export function* settleCompromised(siteId: SiteId, changed: string, atMs: number): Program<void> {

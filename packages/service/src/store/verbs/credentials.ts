@@ -70,7 +70,7 @@ export function* credentials(siteId: SiteId, { ppid }: { ppid?: Ppid }, { after,
   return found.map(credentialOf)
 }
 
-/** An id may be known at several sites, and then has several rows. What a site has merely named is known to nobody. */
+/** An id may be known at several sites, and then has several rows. What a site has merely named is known to no site. */
 export function* statuses(ids: readonly CredentialId[], siteId: SiteId | undefined): Program<readonly CredentialRow[]> {
   if (ids.length === 0) return []
   const list = ids.map((_, i) => `$${i + 2}`).join(', ')

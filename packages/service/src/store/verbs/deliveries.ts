@@ -15,7 +15,7 @@ const REPLAYS_MAX = 1000
 const PLANNED_MAX = 50
 
 /**
- * Nobody takes a lease for longer, nor puts an attempt off for longer: a time further ahead comes from a clock that has been set back since, and must
+ * No node takes a lease for longer, nor puts an attempt off for longer: a time further ahead comes from a clock that has been set back since, and must
  * not hold anything up.
  */
 const LEASE_MS_BELIEVED = 120_000
@@ -34,7 +34,7 @@ export function* deliveries(siteId: SiteId, webhookId: string, { after, limit }:
 }
 
 export function* replayDelivery(siteId: SiteId, deliveryId: string, act: Act): Program<Delivery | 'too_many' | undefined> {
-  // The webhook first, as whoever sends does.
+  // The webhook first, as the sender does.
   const webhook = yield* row(
     `UPDATE webhooks SET due_at = CASE WHEN due_at < $3 THEN due_at ELSE $3 END WHERE site_id = $1 AND deleted_at IS NULL
        AND webhook_id = (SELECT webhook_id FROM deliveries WHERE delivery_id = $2) RETURNING webhook_id`,
@@ -135,7 +135,7 @@ function isDueAt(atMs: number, nowMs: number): boolean {
   return atMs <= nowMs || atMs > nowMs + PAUSE_MS_BELIEVED
 }
 
-/** Undefined when it belongs to another node, or is no more. What was sent under a lease that somebody has taken over counts for nothing. */
+/** Undefined when it belongs to another node, or is no more. What was sent under a lease that another node has taken over has no effect. */
 function* hold({ webhookId, owner, nowMs, leaseMs }: WebhookTurn, isHolder: boolean): Program<Row | undefined> {
   const take = 'UPDATE webhooks SET lease_owner = $2, lease_until = $3 WHERE webhook_id = $1 AND deleted_at IS NULL'
   return isHolder

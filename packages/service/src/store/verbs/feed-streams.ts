@@ -19,7 +19,7 @@ export function* reportStreams({ nodeId, nowMs, expiresAtMs, view, streams, ende
     view.epoch,
     JSON.stringify(view.marks.map(({ position, atMs }) => [position, Math.floor(atMs)])),
   )
-  // In their order, like whoever credits them, so that no two transactions wait for each other.
+  // In their order, like `creditStreams`, so that no two transactions wait for each other.
   for (const stream of [...streams].sort(byId)) {
     yield* write(
       `INSERT INTO feed_streams (stream_id, node_id, site_id, key_id, verifier_id, named, connected_at, epoch, seq, acks)
@@ -83,7 +83,7 @@ function* streamsNamed(claims: readonly StreamClaim[], nowMs: number): Program<R
   return Map.groupBy(found.map(streamOf), nameOf)
 }
 
-/** An acknowledgement without a name is for the one unnamed stream of its key at that site, and for nobody when there are several. */
+/** An acknowledgement without a name is for the one unnamed stream of its key at that site, and for none when there are several. */
 function* theUnnamedStream({ siteId, keyId }: StreamClaim, nowMs: number): Program<readonly FeedStreamRow[]> {
   const found = yield* rows(
     `SELECT f.* FROM feed_streams f JOIN feed_nodes n ON n.node_id = f.node_id

@@ -107,7 +107,7 @@ function* tell(before: Issuer, after: Issuer, act: Act): Program<Appended | unde
   return yield* appendEntry(siteId, 'issuer.trusted', state, act.atMs)
 }
 
-/** That a key is compromised is told in any case: it counts whoever is trusted. */
+/** That a key is compromised is told in any case: it counts for every issuer. */
 function* tellKey(after: Issuer, keyId: string, status: KeyState['status'], act: Act): Program<Appended | undefined> {
   const { siteId, issuer } = after
   const body = { issuer, key_id: keyId, at: formatTime(act.atMs) }
@@ -170,7 +170,7 @@ function settingsOf(issuer: NewIssuer & Pick<Issuer, 'status'>): Row {
 }
 
 /**
- * Issuers never vanish. Where the log knows one whose row is gone, somebody else removed it: trusting it now would undo what the site has said of
+ * Issuers never vanish. Where the log knows one whose row is gone, another program removed it: trusting it now would undo what the site has said of
  * it since, so this throws a `RowForged`.
  */
 function* requireNewToLog(siteId: SiteId, name: string): Program<void> {

@@ -40,7 +40,7 @@ export function* siteEntriesAfter(epoch: string, siteId: SiteId, seq: number, li
   return inEpoch(found, epoch).map(entryOf)
 }
 
-/** Nothing of a row is looked at here: whoever reads records recomputes the chain over them. */
+/** Nothing of a row is looked at here: the reader recomputes the chain over the records. */
 export function* siteRecordsAfter(epoch: string, siteId: SiteId, seq: number, limit: number): Program<readonly EntryRecord[]> {
   const found = yield* rows(
     `SELECT log.epoch AS log_epoch, e.epoch, e.seq, e.kind, e.body, e.at FROM log

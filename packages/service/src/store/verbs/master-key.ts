@@ -9,7 +9,7 @@ const PAGE = 500
 
 /**
  * Refuses what is sealed under another master key than the rest of the store. For every verb that writes sealed text, after the write and in
- * the same transaction: whoever changes the key waits for such writes and holds up later ones, so what is read here is true until the commit.
+ * the same transaction: a change of the key waits for such writes and holds up later ones, so what is read here is true until the commit.
  */
 export function* requireMasterKey(sealed: string): Program<void> {
   const kept = yield* masterKeyName()
@@ -42,7 +42,7 @@ export interface Reseal {
 }
 
 /**
- * Seals every sealed text anew, and gives how many. Whoever runs this keeps all others from writing to those tables, and tells all columns of
+ * Seals every sealed text again, and gives how many. The caller keeps all others from writing to those tables, and tells all columns of
  * the schema: it throws when anything is left in one of them that is sealed under the old key.
  */
 export function* resealAll({ from, reseal, masterKeySeal, act }: Reseal, columns: readonly TextColumn[]): Program<number> {

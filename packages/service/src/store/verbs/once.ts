@@ -17,7 +17,7 @@ export function* useOnce(kind: Parameters<Store['useOnce']>[0], sha256: string, 
 }
 
 /**
- * One statement decides: it takes the key if nobody has it, or if whoever had it is past its end. Whoever loses reads what the winner left,
+ * One statement decides: it takes the key if it is free, or if its last holder is past its end. The loser reads what the winner left,
  * and when that was given up in between, tries again.
  */
 export function* beginIdempotent(key: IdempotencyKey, expiresAtMs: number, nowMs: number): Program<IdempotencyState> {

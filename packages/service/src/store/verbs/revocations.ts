@@ -212,7 +212,7 @@ export function* revokeToken(
 /**
  * What was signed up to the reinstatement stays revoked for every verifier by that very moment. A credential whose clock ran ahead is signed
  * after it and yet known before: only such ones are revoked by id as well, in the same transaction and before the reinstatement, so that
- * "known before stays revoked for ever" holds for whoever has nothing but the log.
+ * "known before stays revoked permanently" is true for a reader that has only the log.
  *
  * In an epoch that continues another, verifiers may carry a revocation which this log does not have. So the first reinstatement in such an epoch is
  * appended even if the user is active here.

@@ -8,7 +8,7 @@ import { requireMasterKey } from './master-key.ts'
 import { isRevoked, lockChain } from './tokens.ts'
 
 /**
- * Each step is one statement whose condition is everything that must still hold: whoever comes second finds nothing to change. A row that the
+ * Each step is one statement whose condition is everything that must still be true: the second request finds nothing to change. A row that the
  * service did not write is as if there were none.
  */
 const GOES_ON = `status IN ('open', 'presented')`
@@ -80,7 +80,7 @@ export function* trySignIn(stateSha256: string, browserSha256: string, triesMax:
 }
 
 /**
- * Whoever revokes the user or a credential of the chain holds the same lock: either the presentation is there to be killed, or the revocation is
+ * A revocation of the user or of a credential of the chain holds the same lock: either the presentation is there to be killed, or the revocation is
  * there to be seen.
  */
 export function* presentSignIn(

@@ -6,7 +6,7 @@ import { learnCredentials } from './credentials.ts'
 import { insertRow, intact, intactPage } from './macs.ts'
 
 /**
- * Whoever revokes the user or a credential of the chain holds the same lock: either the token is there to be killed, or the revocation is
+ * A revocation of the user or of a credential of the chain holds the same lock: either the token is there to be killed, or the revocation is
  * there to be seen.
  */
 export function* createToken(
@@ -21,7 +21,7 @@ export function* createToken(
   yield* lockChain(token)
   if (seen !== undefined) yield* learnCredentials([seen], nowMs)
   if (yield* isRevoked(token)) return 'revoked'
-  // By the whole chain: whoever delegates writes the id, and must not use up the allowance of another credential that has it.
+  // By the whole chain: the delegating holder chooses the id, and must not use up the allowance of another credential that has it.
   const living = yield* row(
     `SELECT COUNT(*) AS living FROM tokens
      WHERE site_id = $1 AND credential_id = $2 AND chain = $4 AND revoked_at IS NULL AND expires_at > $3`,
@@ -58,7 +58,7 @@ function linkIdsOf(chain: NewToken['chain']): readonly CredentialId[] {
   return [...new Set(chain.map(({ credentialId }) => credentialId))]
 }
 
-/** Holds off whoever would revoke the user or a credential of the chain, until the transaction has ended. */
+/** Holds off revocations of the user or of a credential of the chain, until the transaction has ended. */
 export function* lockChain({ siteId, ppid, chain }: Standing): Program<void> {
   yield* lock(userLock(siteId, ppid), ...linkIdsOf(chain).map((id) => credentialLock(siteId, id)))
 }

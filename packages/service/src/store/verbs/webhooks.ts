@@ -11,7 +11,7 @@ export interface KeptSecret {
   readonly untilMs: number | null
 }
 
-/** Signatures a delivery carries at most, however often somebody rotates. */
+/** Signatures a delivery carries at most, however often they are rotated. */
 const SECRETS_MAX = 3
 
 export function* createWebhook(webhook: NewWebhook, perSiteMax: number, act: Act): Program<Webhook | 'too_many' | undefined> {

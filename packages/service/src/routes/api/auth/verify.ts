@@ -44,7 +44,7 @@ async function requireSiteHost({ store }: Pick<Deps, 'store'>, siteId: SiteId, o
 
 /**
  * The request that the proxy asks about, as its client signed it. Undefined when the proxy does not say, or when the two families of headers
- * contradict each other: one of them may come from the client through a proxy that sets only the other, and then nobody can tell which.
+ * contradict each other: one of them may come from the client through a proxy that sets only the other, and then it is unknown which.
  */
 function originalRequest({ lines }: Pick<RouteRequest, 'lines'>): HolderRequest | undefined {
   const method = agreed(lines('x-original-method'), lines('x-forwarded-method'))

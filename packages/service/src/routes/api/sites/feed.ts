@@ -6,7 +6,7 @@ import { keyOf } from '../../key-of.ts'
 import type { Route } from '../../route.ts'
 import { requireOwnPath } from '../../site-in-path.ts'
 
-/** Nobody on the way may keep it, change it or wait for more of it. */
+/** A proxy must not keep it, change it or wait for more of it. */
 const AS_IT_COMES = { 'cache-control': 'no-store, no-transform', 'x-accel-buffering': 'no' }
 const PROXY_FIELDS = ['via', 'forwarded', 'x-forwarded-for']
 

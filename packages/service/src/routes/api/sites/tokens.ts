@@ -21,7 +21,7 @@ export const listTokens: Route<'list_tokens'> = async (request, deps) => {
   return { status: 200, body }
 }
 
-/** The token itself was shown once, to whoever exchanged it; not even its hash is of use to a list. */
+/** The token itself was shown once, at the exchange; not even its hash is of use to a list. */
 function tokenBody(row: TokenRow, status: IssuedToken['status']): IssuedToken {
   const [credential] = row.chain
   if (credential === undefined) throw new Error('a token without a credential')
