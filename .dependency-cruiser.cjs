@@ -64,7 +64,7 @@ module.exports = {
       to: { dependencyTypes: ['core'] },
     },
     {
-      name: 'nobody-imports-contract',
+      name: 'no-import-of-contract',
       comment: 'contract/ is a front door of its own, outside the size budget; only its tests look in.',
       severity: 'error',
       from: { path: '^packages/core/src/', pathNot: '^packages/core/src/contract/' },
@@ -112,7 +112,7 @@ module.exports = {
       to: { path: 'node_modules/', pathNot: 'node_modules/zod/' },
     },
     {
-      name: 'nobody-imports-cli',
+      name: 'no-import-of-cli',
       comment: 'cli → service → core ← sdk ← cli',
       severity: 'error',
       from: { path: '^packages/(?:core|sdk|service|console)/src/' },

@@ -7,7 +7,7 @@ const read = (file: string) => readFileSync(join(root, file), 'utf8')
 
 interface Block {
   readonly file: string
-  /** What stands behind the opening fence: a language, and a name or why nobody runs it. */
+  /** What stands behind the opening fence: a language, and a name or why it is not run. */
   readonly kind: string
   readonly body: string
 }
@@ -43,7 +43,7 @@ const runs: readonly { readonly file: string; readonly kinds: readonly string[];
   { file: 'docs/operating.md', kinds: ['sh'], by: 'test/operating-commands.test.ts', picks: 'all' },
 ]
 
-/** What nobody runs, by the first words of it. The reason stands in the fence, for whoever reads the document too. */
+/** What is not run, by its first words. The reason stands in the fence, for readers of the document too. */
 const notRun: Readonly<Record<string, readonly string[]>> = {
   'docs/guides/webhooks.md': ['WEBHOOK_SECRETS=$(node -p'],
   'docs/guides/frameworks.md': ['createGuard({ baseUrl'],

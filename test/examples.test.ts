@@ -142,7 +142,7 @@ test('the sign-in example learns the ppid, and ends the session when access is r
   await client.revokeUser({ site_id, ppid }, { waitSeconds: 10 })
   expect((await browser.ask(`${url}/session`)).status).toBe(401)
   expect((await browser.open(url)).text).toContain('credential_revoked')
-  // Coming back with a code that belongs to nobody here is refused, and so is cancelling.
+  // Coming back with a code that is unknown here is refused, and so is cancelling.
   expect((await browser.ask(`${url}/callback?code=x&state=y&iss=z`)).status).toBe(400)
 }, 60_000)
 

@@ -38,7 +38,7 @@ const here = (line: string) =>
     .replaceAll('127.0.0.1:8787', `127.0.0.1:${port}`)
 const env = { PATH: process.env.PATH, COUNTERSIGN_PORT: String(0), COUNTERSIGN_CONFIG: join(home, 'countersign.json') }
 
-/** Runs one line, as somebody who pastes it. */
+/** Runs one line, as a person who pastes it. */
 async function paste(line: string): Promise<Ran> {
   const script = `${COUNTERSIGN}\n${here(line)}`
   try {

@@ -18,7 +18,7 @@ if (!canWalk) {
   console.error(`\n*** SKIPPED: the README is not walked at a terminal, for ${why}. ***\n`)
 }
 
-/** Kept for whoever wants to see what a newcomer sees; git does not look at it. */
+/** Kept for a person who wants to see what a newcomer sees; git does not look at it. */
 const TRANSCRIPTS = join(root, 'test/transcripts')
 const PROMPT = 'newcomer$ '
 const READY = 'Stop with Ctrl-C.'

@@ -5,7 +5,7 @@ import { type Browser, chromium } from 'playwright-core'
 
 /**
  * A real Chromium: the one that CHROMIUM_PATH names, the one of this machine, or, where we are root on Debian, one that is installed now. Undefined
- * when there is none, said so loudly that nobody takes skipped tests for passed ones.
+ * when there is none, said so loudly that skipped tests are not taken for passed ones.
  */
 export function findChromium(): string | undefined {
   const found = named() ?? onPath() ?? installed()

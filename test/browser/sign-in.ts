@@ -27,7 +27,7 @@ export function signIn(town: () => Town): void {
     await other.getByRole('dialog').getByRole('button', { name: 'Revoke my access' }).click()
     await other.locator('.status.revoked').waitFor()
 
-    // Nobody touches the page of the site.
+    // The page of the site is not touched.
     await page.getByText('Your access has ended').waitFor()
     expect(await page.locator('#ended').textContent()).toContain('credential_revoked')
     await askToSignIn(town(), page)

@@ -19,7 +19,7 @@ export interface Town {
   readonly site: string
   readonly siteId: string
   readonly browser: Browser
-  /** Somebody with a browser of their own. */
+  /** A person with a browser. */
   visitor(options?: BrowserContextOptions): Promise<Visitor>
   /** A claim link for that user. */
   offer(userRef: string, scope?: readonly string[]): Promise<string>

@@ -38,7 +38,7 @@ export async function paste(page: Page, credential: object | string): Promise<vo
 
 export const submit = (page: Page) => page.getByRole('button', { name: 'Continue' }).click()
 
-/** That the site has let somebody in, and as whom. */
+/** That the site has accepted a person, and as whom. */
 export async function isIn(town: Town, page: Page): Promise<string> {
   await page.waitForURL(`${town.site}/`)
   return (await page.locator('#ppid').textContent()) ?? ''

@@ -231,7 +231,7 @@ export function wallet(town: () => Town): void {
     expect(await focused(page)).toBe('h3')
   })
 
-  it('keeps keys that nobody can read, each credential its own, and says that nothing can be exported', async () => {
+  it('keeps keys that cannot be read, each credential its own, and says that nothing can be exported', async () => {
     const visitor = await town().visitor()
     const { page } = visitor
     await claim(town(), visitor, 'keeper')

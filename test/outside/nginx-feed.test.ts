@@ -11,7 +11,7 @@ const DEPLOYED = readFileSync(join(import.meta.dirname, '../../deploy/nginx.conf
 const whyNot = whyNoNginx()
 if (whyNot !== undefined) console.warn(`\nSKIPPED: the feed through nginx is not tested here, for ${whyNot}.\n`)
 
-/** As it is deployed, and as somebody has it who has never heard of feeds: buffering is on, and HTTP/1.0 is spoken with the service. */
+/** As it is deployed, and as configured without feeds in mind: buffering is on, and HTTP/1.0 is spoken with the service. */
 const configurations: [string, (port: number, service: string) => string][] = [
   [
     'configured as in deploy/',

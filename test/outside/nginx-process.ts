@@ -9,7 +9,7 @@ export interface NginxProcess {
   stop(): Promise<void>
 }
 
-/** The places where Debian and others put it are not on everybody's path. */
+/** The places where Debian and others put it are not on every path. */
 const PATH = `${process.env.PATH}:/usr/sbin:/usr/local/sbin`
 const READY_MS_MAX = 10_000
 

@@ -85,7 +85,7 @@ describe.skipIf(whyNot !== undefined)('nginx, configured as the guide says', () 
     expect(await get('/files/report.txt', { authorization: `Bearer ${token}` })).toMatchObject({ status: 200, text: 'a protected file' })
   })
 
-  test('lets nobody to the file who shows nothing, or something forged', async () => {
+  test('denies the file to a caller that shows nothing, or something forged', async () => {
     const { credential } = await asking.issue({ scope: ['orders:read'] })
     const forged = { ...credential, validUntil: '2099-01-01T00:00:00Z' }
     for (const headers of [{}, shown(forged), { authorization: 'Bearer svc_at_nothing' }, { [CREDENTIAL_HEADER]: 'x' }]) {
@@ -96,7 +96,7 @@ describe.skipIf(whyNot !== undefined)('nginx, configured as the guide says', () 
     }
   })
 
-  test('lets nobody through without the scope', async () => {
+  test('denies a caller without the scope', async () => {
     const { credential } = await asking.issue({ scope: ['orders:read'] })
     expect((await get('/orders/7', shown(credential))).status).toBe(403)
     expect(reached).toBeUndefined()
@@ -204,9 +204,9 @@ describe.skipIf(whyNot !== undefined)('nginx, configured as the guide says', () 
     })
   })
 
-  test('lets nobody in when the service is not there', async () => {
+  test('denies every caller when the service is not there', async () => {
     const { credential } = await asking.issue({ scope: ['orders:read'] })
-    // Nobody listens on port 1.
+    // Nothing listens on port 1.
     const blind = await nginxAsking('127.0.0.1:1', nginx.url)
     try {
       const answer = await fetch(`${blind.url}/files/report.txt`, { headers: shown(credential) })

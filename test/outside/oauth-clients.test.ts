@@ -12,7 +12,7 @@ beforeAll(async () => {
 }, 60_000)
 afterAll(() => service?.stop())
 
-/** An OAuth client as somebody would set it up for our service. */
+/** An OAuth client as a developer would set it up for our service. */
 interface OAuthClient {
   introspect(token: string): Promise<Readonly<Record<string, unknown>>>
   revoke(token: string): Promise<void>

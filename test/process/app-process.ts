@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import type { DevFile } from '../../packages/service/src/development/demo.ts'
 
-/** Somebody's application behind a guard, in a process of its own. */
+/** An application behind a guard, in a process of its own. */
 export interface AppProcess {
   /** The status of its route for this credential. */
   orders(header: string): Promise<number>

@@ -7,7 +7,7 @@ export interface Cut {
   readonly afterMs: number
 }
 
-/** A wire on which connections end badly. `silence`: nothing more comes through, and nobody is told. */
+/** A wire on which connections end badly. `silence`: nothing more comes through, and neither side is told. */
 export interface CuttingProxy {
   readonly port: number
   /** Of each kind so far. */

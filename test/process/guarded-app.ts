@@ -1,5 +1,5 @@
 /**
- * An application of somebody's, alone in its process: a route and a stream behind the SDK's guard. Takes what it needs from the environment, says on
+ * An application, alone in its process: a route and a stream behind the SDK's guard. Takes what it needs from the environment, says on
  * which port it listens, and ends when it is told to.
  */
 import { createGuard, FAIL_OPEN } from '@countersign/sdk'

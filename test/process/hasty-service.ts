@@ -1,5 +1,5 @@
 /**
- * The service with its promise taken out: it acknowledges a revocation from memory and writes it a moment later. For control arms only: whoever
+ * The service with its promise taken out: it acknowledges a revocation from memory and writes it a moment later. For control arms only: a client that
  * checks that nothing acknowledged is lost must see what this one loses.
  */
 import type { SiteId } from '@countersign/core'

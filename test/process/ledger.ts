@@ -66,7 +66,7 @@ export class Ledger {
       const [entry, ...more] = found.get(nameOf(thing)) ?? []
       if (more.length > 0) this.fault('log', `${nameOf(thing)} is in the log ${more.length + 1} times`)
       if (thing.state === 'revoked' && entry === undefined) this.#lose(thing, 'was acknowledged and is not in the log')
-      if (thing.state === 'living' && entry !== undefined) this.fault('log', `${nameOf(thing)} is in the log and nobody revoked it`)
+      if (thing.state === 'living' && entry !== undefined) this.fault('log', `${nameOf(thing)} is in the log and was not revoked`)
       const { place } = thing
       if (entry !== undefined && place !== undefined && (place.epoch !== entry.epoch || place.seq !== entry.seq)) {
         this.#lose(thing, `was acknowledged as ${place.epoch}.${place.seq} and is ${entry.epoch}.${entry.seq}`)

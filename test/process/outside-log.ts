@@ -54,7 +54,7 @@ export async function withDatabase<T>(home: Pick<ServiceHome, 'file' | 'database
   }
 }
 
-/** Does to the database itself what nobody should. The embedded one must not be in use. */
+/** Does to the database itself what must not be done. The embedded one must not be in use. */
 export async function changeDatabase(home: Pick<ServiceHome, 'file' | 'databaseUrl'>, statement: string): Promise<void> {
   if (home.databaseUrl !== undefined) {
     await withDatabase(home, (ask) => ask(statement))

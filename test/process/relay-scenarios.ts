@@ -173,7 +173,7 @@ function grantScenario(options: RelayScenarioOptions): FaultScenario {
       })
       relay.cut()
       const header = await forgedCredential(forger, dev)
-      return firstAcceptance(() => show(guard, dev, header), attackMs, 'a credential by an issuer that nobody trusts')
+      return firstAcceptance(() => show(guard, dev, header), attackMs, 'a credential by an issuer that is not trusted')
     })
   return {
     finding: 'S2',
@@ -203,7 +203,7 @@ function keySwapScenario(options: RelayScenarioOptions): FaultScenario {
         relay.become(swapped(forger))
         relay.cut()
       }
-      return firstAcceptance(() => show(guard, dev, header), attackMs, 'a credential by an issuer that nobody trusts')
+      return firstAcceptance(() => show(guard, dev, header), attackMs, 'a credential by an issuer that is not trusted')
     })
   return {
     finding: 'S3',

@@ -17,7 +17,7 @@ beforeAll(async () => {
 afterAll(cleanUp, SETUP_MS_MAX)
 
 describe('a feed whose connections are cut in every way', () => {
-  it('is applied entry by entry, never called younger than it is, and lets nobody in too late (I-2, I-3, I-8, I-9)', {
+  it('is applied entry by entry, never called younger than it is, and accepts no caller too late (I-2, I-3, I-8, I-9)', {
     timeout: TEST_MS_MAX,
   }, async () => {
     const report = await feedCuts({ port: home.port, dev, seed: 20_261_115, cuts: 50, entries: 1000 })
@@ -26,7 +26,7 @@ describe('a feed whose connections are cut in every way', () => {
     expect(Math.min(...Object.values(report.cuts))).toBeGreaterThan(0)
   })
 
-  it('control: entries are missed by whoever forgets the cursor', { timeout: TEST_MS_MAX }, async () => {
+  it('control: entries are missed by a reader that forgets the cursor', { timeout: TEST_MS_MAX }, async () => {
     const { misapplied } = await feedCuts({
       port: home.port,
       dev,
@@ -41,7 +41,7 @@ describe('a feed whose connections are cut in every way', () => {
     expect(misapplied.length).toBeGreaterThan(0)
   })
 
-  it('control: knowledge looks younger than it is to whoever counts from the last byte', { timeout: TEST_MS_MAX }, async () => {
+  it('control: knowledge looks younger than it is to a reader that counts from the last byte', { timeout: TEST_MS_MAX }, async () => {
     const { flattering } = await feedCuts({
       port: home.port,
       dev,

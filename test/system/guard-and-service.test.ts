@@ -130,7 +130,7 @@ describe('a guard that follows a real service', { timeout: SETUP_MS_MAX }, () =>
     }
   })
 
-  it('finds out that it has the wrong key, says so, and lets nobody in', async () => {
+  it('finds out that it has the wrong key, says so, and rejects every request', async () => {
     const guard = make({ apiKey: 'svc_sk_wrong' })
     guard.ready().catch(() => undefined)
     await expect.poll(() => guard.state().problem?.code, SOON).toBe('api_key_invalid')
@@ -178,7 +178,7 @@ describe('a guard that follows a real service', { timeout: SETUP_MS_MAX }, () =>
     expect(chain.slice(-2)).toMatchObject([{ previous_kid: kid, previous_compromised: true }, { previous_compromised: false }])
   })
 
-  it('survives a restart of the service, and begins anew in a new epoch', async () => {
+  it('survives a restart of the service, and begins again in a new epoch', async () => {
     const guard = await ready()
     const { header } = await issuer.issue()
     const { epoch } = guard.state()

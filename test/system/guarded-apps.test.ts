@@ -81,7 +81,7 @@ describe('two applications behind guards, and one service', () => {
     await expect.poll(() => far.orders(header), { timeout: 30_000 }).toBe(401)
   })
 
-  it('with the service gone everything is refused in time, and is well again by itself; control: not by whoever fails open', {
+  it('with the service gone everything is refused in time, and is well again by itself; control: not by a guard that fails open', {
     timeout: TEST_MS_MAX,
   }, async () => {
     const one = await started(startApp({ baseUrl: home.baseUrl, dev, name: 'one', stalenessSeconds: STALENESS_SECONDS }))

@@ -17,7 +17,7 @@ let server: PostgresServer
 let home: ServiceHome
 let dev: DevFile
 let proxy: TcpProxy
-/** The second node reaches the database through a wire that can be cut; nobody reaches it through the first. */
+/** The second node reaches the database through a wire that can be cut; the first does not use it. */
 let nodes: readonly ServiceProcess[] = []
 let one: Client
 let two: Client
@@ -153,7 +153,7 @@ describe('a node that is cut off from its database', () => {
       // Sent while it still believes in its database: may be written or not, but must not be acknowledged.
       const [byUser, byToken] = await Promise.all([two.revokeUser(here.ppid), two.revokeToken(doomed)])
       expect([byUser.status, byToken.status]).toEqual([503, 503])
-      // By now the view is older than it may be, and nobody is let in on the strength of it.
+      // By now the view is older than it may be, and no caller is accepted because of it.
       const stale = await askUntil(
         () => two.show(living.header),
         ({ status }) => status === 503,
@@ -187,7 +187,7 @@ describe('a node that is cut off from its database', () => {
     },
   )
 
-  it('lets nobody in for more than two seconds after the cut', { timeout: TEST_MS_MAX }, async () => {
+  it('accepts no caller for more than two seconds after the cut', { timeout: TEST_MS_MAX }, async () => {
     const { header } = await issuer.issue()
     expect((await two.show(header)).status).toBe(200)
     proxy.hold()

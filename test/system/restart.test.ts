@@ -83,7 +83,7 @@ describe('a log that was edited while the service was stopped (A182)', () => {
     ['an entry deleted in the middle', `DELETE FROM entries WHERE position = 2`],
   ] as const
 
-  it('leaves a service that is not ready, lets nobody in and acknowledges nothing', { timeout: TEST_MS_MAX }, async () => {
+  it('leaves a service that is not ready, accepts no caller and acknowledges nothing', { timeout: TEST_MS_MAX }, async () => {
     const { home, node, client, issuer } = await begin()
     const [revoked, living] = [await issuer.issue(), await issuer.issue()]
     const token = (await client.exchange(living.document)).body.access_token

@@ -29,7 +29,7 @@ const homes: readonly [string, () => Promise<ServiceHome>][] = [
   ['PostgreSQL', async () => createHome({ databaseUrl: await server.createDatabase() })],
 ]
 
-/** The development start: nobody else sends to this machine. */
+/** The development start: no other service sends to this machine. */
 const start = (home: ServiceHome, port = home.port) => startService(home, { entry: 'dev.ts', port })
 
 /** Makes a webhook at the demo site, and revokes users there. What the answers were is for the caller to judge. */
@@ -43,7 +43,7 @@ function integration({ dataDir }: ServiceHome, { url }: ServiceProcess) {
       expect(told.status).toBe(201)
       return told.body
     },
-    /** The seq of the entry; undefined when nobody has acknowledged it. */
+    /** The seq of the entry; undefined when no verifier has acknowledged it. */
     async revoke(): Promise<number | undefined> {
       const told = await client.revokeUser(`did:service:ppid_${randomBytes(12).toString('hex')}`).catch(() => undefined)
       return told?.status === 200 ? told.body.seq : undefined

@@ -181,7 +181,7 @@ describe('workers that cannot be', () => {
     expect([code, noted.trim()]).toEqual([2, 'These settings are invalid:\n  - workers above 1 need PostgreSQL: set database_url'])
   })
 
-  it('end the service with 1 when none can start, instead of trying for ever', { timeout: TEST_MS_MAX }, async () => {
+  it('end the service with 1 when none can start, instead of trying without end', { timeout: TEST_MS_MAX }, async () => {
     const other = { ...home, masterKey: 'ab'.repeat(16) + 'cd'.repeat(16) }
     const { code, said } = await runCommand(other, ['serve', '--workers', '2', '--admin-port', 'off', '--port', String(home.port)])
     expect(code).toBe(1)

@@ -81,7 +81,7 @@ describe('sites', () => {
   })
   test('say that there is one already, or none', async () => {
     expect(await home.run(['sites', 'create', 'demo.localhost'])).toMatchObject({ code: 1, err: expect.stringContaining('already_exists') })
-    expect(await home.run(['sites', 'show', 'nobody.example', '--site', 'nobody.example'])).toMatchObject({
+    expect(await home.run(['sites', 'show', 'unknown.example', '--site', 'unknown.example'])).toMatchObject({
       code: 1,
       err: expect.stringContaining('not_found'),
     })
@@ -101,7 +101,7 @@ describe('issuers', () => {
     expectAnswer('list_issuers', (await home.run(['issuers', 'list', '--json'])).json())
     const shown = await home.run(['issuers', 'show', issuer])
     expect(shown.out).toMatch(/^KEY +STATUS +RETIRED +MULTIKEY$/m)
-    expect(await home.run(['issuers', 'show', 'did:web:nobody.example'])).toMatchObject({
+    expect(await home.run(['issuers', 'show', 'did:web:unknown.example'])).toMatchObject({
       code: 1,
       err: expect.stringContaining('no such issuer'),
     })

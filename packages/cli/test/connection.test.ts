@@ -104,7 +104,7 @@ describe('who calls', () => {
     expect(inline.err).not.toContain(home.dev.site_key)
     expect((await countersign([...show, '--api-key', home.dev.site_key], { cwd: elsewhere, env: url() })).code).toBe(2)
   })
-  test('a site of somebody else looks like none', async () => {
+  test('a site of another owner looks like none', async () => {
     const env = { ...url(), COUNTERSIGN_API_KEY: home.dev.site_key }
     const { code, err } = await countersign(['sites', 'show', '--site', 'shop.example'], { cwd: elsewhere, env })
     expect(code).toBe(1)
@@ -113,7 +113,7 @@ describe('who calls', () => {
 })
 
 describe('what went wrong', () => {
-  test('is said with 5 where nobody answers', async () => {
+  test('is said with 5 where no service answers', async () => {
     const { code, err } = await countersign([...show, '--url', await nowhere()], { cwd: elsewhere })
     expect(code).toBe(5)
     expect(err).toContain('ECONNREFUSED')
@@ -130,7 +130,7 @@ describe('what went wrong', () => {
     const usage = await countersign(['sites', 'paint', '--json'], { cwd: elsewhere })
     expect(JSON.parse(usage.err)).toMatchObject({ error: { code: 'usage' }, exit_code: 2 })
   })
-  test('cannot write to the terminal of whoever asked', async () => {
+  test('cannot write to the terminal of the user', async () => {
     const server = createServer((_, response) => {
       const body = {
         type: 'x',

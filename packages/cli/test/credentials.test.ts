@@ -115,7 +115,7 @@ describe('inspect', () => {
     for (const words of [/^signature +passed/m, /^revocation +not checked/m, /^scope +passed/m, /^issuer +not checked/m])
       expect(out).toMatch(words)
   })
-  test('asks nobody: it works without a service', async () => {
+  test('works without a service', async () => {
     const { code, json } = await home.run(['inspect', 'data/credential.header', '--json'], {
       env: { COUNTERSIGN_URL: await nowhere() },
     })
@@ -128,7 +128,7 @@ describe('inspect', () => {
     expect(code).toBe(0)
     expect(err).toContain('data/dev.json')
   })
-  test('says that nobody vouches for a credential that was changed, and ends with 3', async () => {
+  test('says that no issuer vouches for a credential that was changed, and ends with 3', async () => {
     const forged = structuredClone(home.dev.credential) as unknown as { credentialSubject: { scope: string[] } }
     forged.credentialSubject.scope = ['orders:admin']
     const { code, out } = await home.run(['inspect', '-'], { input: JSON.stringify(forged) })
@@ -219,10 +219,10 @@ describe('present', () => {
     expect(code).toBe(0)
     expect(json()).toMatchObject({ presented: 'bearer' })
   })
-  test('ends with 1 for what is no refusal of a credential, with 5 where nobody answers, with 2 for no address', async () => {
+  test('ends with 1 for what is no refusal of a credential, with 5 where no service answers, with 2 for no address', async () => {
     expect((await home.run(['present', '/nothing-here'])).code).toBe(1)
-    const nobody = await home.run(['present', `${await nowhere()}/x`, '--credential', 'alice.json'])
-    expect(nobody).toMatchObject({ code: 5, err: expect.stringContaining('ECONNREFUSED') })
+    const unanswered = await home.run(['present', `${await nowhere()}/x`, '--credential', 'alice.json'])
+    expect(unanswered).toMatchObject({ code: 5, err: expect.stringContaining('ECONNREFUSED') })
     expect((await home.run(['present', 'example'])).code).toBe(2)
     const plain = await home.run(['present', 'http://shop.example/x', '--credential', 'alice.json'])
     expect(plain).toMatchObject({ code: 2, err: expect.stringContaining('https') })

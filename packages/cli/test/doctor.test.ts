@@ -135,7 +135,7 @@ describe('what is wrong with the installation itself is found', () => {
 })
 
 describe('what cannot be looked at', () => {
-  test('nobody answers: 5, and what is here is looked at all the same', async () => {
+  test('no answer: 5, and what is here is looked at all the same', async () => {
     const { code, out } = await home.run(['doctor', '--url', await nowhere()])
     expect(code).toBe(5)
     expect(out).toMatch(/^FAIL +reach +nothing answers .*ECONNREFUSED/m)

@@ -41,7 +41,7 @@ export function expectAnswer(id: EndpointId, value: unknown): void {
   expect(body?.safeParse(value).error, JSON.stringify(value).slice(0, 500)).toBeUndefined()
 }
 
-/** An address at which nobody listens. */
+/** An address at which nothing listens. */
 export async function nowhere(): Promise<string> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')

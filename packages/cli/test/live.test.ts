@@ -71,8 +71,8 @@ describe('watch', () => {
       code: 4,
       err: expect.stringContaining('api_key_forbidden'),
     })
-    const nobody = await home.run(['watch', '--url', await nowhere(), '--site', 'demo.localhost'])
-    expect(nobody).toMatchObject({ code: 4, err: expect.stringContaining('COUNTERSIGN_API_KEY') })
+    const unanswered = await home.run(['watch', '--url', await nowhere(), '--site', 'demo.localhost'])
+    expect(unanswered).toMatchObject({ code: 4, err: expect.stringContaining('COUNTERSIGN_API_KEY') })
     const env = { COUNTERSIGN_API_KEY: home.dev.site_key, COUNTERSIGN_URL: await nowhere(), COUNTERSIGN_SITE: 'demo.localhost' }
     expect((await home.run(['watch'], { env })).code).toBe(5)
   })
@@ -177,7 +177,7 @@ describe('bench', () => {
     expect(latency_ms.p50).toBeLessThanOrEqual(latency_ms.p99)
     expect(histogram.reduce((sum: number, { count }: { count: number }) => sum + count, 0)).toBe(requests)
   })
-  test('ends with 3 when anything is refused, 5 when nobody answers, 2 when it is not this machine', async () => {
+  test('ends with 3 when anything is refused, 5 when no service answers, 2 when it is not this machine', async () => {
     expect((await home.run(['bench', '--seconds', '1', '--connections', '1', '--path', '/nothing'])).code).toBe(3)
     expect((await home.run(['bench', '--seconds', '1', '--url', await nowhere()])).code).toBe(5)
     expect(await home.run(['bench', '--url', 'https://id.example'])).toMatchObject({ code: 2, err: expect.stringContaining('--elsewhere') })

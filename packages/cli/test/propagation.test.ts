@@ -34,14 +34,14 @@ async function openSilent(verifierId: string): Promise<void> {
 }
 
 let users = 0
-const somebody = () => `did:service:ppid_propagation-${++users}`
+const newUser = () => `did:service:ppid_propagation-${++users}`
 
 test('a revocation that is waited for ends with the receipt of every connected verifier', async () => {
   await Promise.all(['guard-1', 'guard-2', 'guard-3'].map(openGuard))
-  const { code, out } = await home.run(['revoke-user', somebody(), '--yes', '--wait', '10'])
+  const { code, out } = await home.run(['revoke-user', newUser(), '--yes', '--wait', '10'])
   expect(code).toBe(0)
   expect(out).toMatch(/^applied by +3 of 3 verifiers, \d+ ms$/m)
-  const asJson = await home.run(['revoke-user', somebody(), '--yes', '--wait', '--json'])
+  const asJson = await home.run(['revoke-user', newUser(), '--yes', '--wait', '--json'])
   expect(asJson.code).toBe(0)
   expectAnswer('revoke_user', asJson.json())
   expect(asJson.json().propagation).toMatchObject({ connected: 3, acknowledged: 3, laggards: [] })
@@ -50,7 +50,7 @@ test('a revocation that is waited for ends with the receipt of every connected v
 test('one that does not confirm is named, and the command ends with 3; the revocation stands', async () => {
   await openGuard('guard-1')
   await openSilent('silent')
-  const ppid = somebody()
+  const ppid = newUser()
   const { code, out } = await home.run(['revoke-user', ppid, '--yes', '--wait', '1'])
   expect(code).toBe(3)
   expect(out).toMatch(/^applied by +1 of 2 verifiers, \d+ ms$/m)
@@ -58,7 +58,7 @@ test('one that does not confirm is named, and the command ends with 3; the revoc
   expect((await home.run(['revoke-user', ppid, '--yes', '--json'])).json()).toMatchObject({ already_revoked: true })
 })
 
-test('nobody connected is nobody to wait for', async () => {
+test('without a connected verifier there is nothing to wait for', async () => {
   const { code, out } = await home.run(['revoke', 'cred_never-seen-1', '--yes', '--wait', '3'])
   expect(code).toBe(0)
   expect(out).toMatch(/^applied by +no verifier is connected$/m)
@@ -67,7 +67,7 @@ test('nobody connected is nobody to wait for', async () => {
 test('verifiers lists who follows the site, and how far behind', async () => {
   await openGuard('guard-1')
   await openSilent('silent')
-  await home.run(['revoke-user', somebody(), '--yes', '--wait', '1'])
+  await home.run(['revoke-user', newUser(), '--yes', '--wait', '1'])
   const { code, out } = await home.run(['verifiers'])
   expect(code).toBe(0)
   expect(out).toMatch(/^VERIFIER +INSTANCE +STATE +APPLIED +LAG +BOUND +HEARD$/m)
@@ -79,11 +79,11 @@ test('verifiers lists who follows the site, and how far behind', async () => {
 
 test('a receipt says from when on the user is denied everywhere, in 80 columns', async () => {
   const guard = await openGuard('guard-1')
-  const [first, second] = [await home.run(['revoke-user', somebody(), '--yes', '--wait', '10']), await openGuard('guard-1')]
+  const [first, second] = [await home.run(['revoke-user', newUser(), '--yes', '--wait', '10']), await openGuard('guard-1')]
   expect(first.out).toMatch(/^denied everywhere +(since \S+Z|from \S+Z, in \d+ s)$/m)
   await second.close()
   await guard.close()
-  const closed = await home.run(['revoke-user', somebody(), '--yes', '--wait', '10'])
+  const closed = await home.run(['revoke-user', newUser(), '--yes', '--wait', '10'])
   expect(closed.out).toMatch(/^applied by +no verifier is connected$/m)
   expect(closed.out).not.toMatch(/not connected {2}/)
   for (const line of `${first.out}\n${closed.out}`.split('\n')) expect(line.length).toBeLessThanOrEqual(80)
@@ -93,7 +93,7 @@ test('watch counts the verifiers, and receipts do not count it', async () => {
   await openGuard('guard-1')
   const watching = start(['watch'], { cwd: home.directory })
   await watching.until('1 verifier, none behind')
-  const { code, out } = await home.run(['revoke-user', somebody(), '--yes', '--wait', '10'])
+  const { code, out } = await home.run(['revoke-user', newUser(), '--yes', '--wait', '10'])
   expect(code).toBe(0)
   expect(out).toMatch(/^applied by +1 of 1 verifiers/m)
   await watching.until('user.revoked')

@@ -19,7 +19,7 @@ const auditOf = async (action: string, target: string) => {
 }
 
 describe('revoke-user', () => {
-  test('is not done without a yes, when nobody can be asked', async () => {
+  test('is not done without a yes, when there is no terminal to ask', async () => {
     const { ppid, credential_id } = await issued('asked')
     for (const flags of [[], ['--no-input']]) {
       const { code, out, err } = await home.run(['revoke-user', ppid, ...flags])
@@ -110,7 +110,7 @@ describe('revoke-user', () => {
 })
 
 describe('revoke', () => {
-  test('ends one credential for ever, and leaves the others of the user', async () => {
+  test('ends one credential permanently, and leaves the others of the user', async () => {
     const [one, other] = [await issued('two'), await issued('two')]
     expect((await home.run(['revoke', one.credential_id])).code).toBe(2)
     const rehearsed = await home.run(['revoke', one.credential_id, '--dry-run'])

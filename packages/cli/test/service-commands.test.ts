@@ -30,7 +30,7 @@ describe('dev', () => {
     expect(taken).toMatchObject({ code: 1, err: expect.stringContaining('is taken') })
     expect(await service.stop()).toBe(0)
   })
-  test('refuses settings that will not do with 2', async () => {
+  test('rejects invalid settings with 2', async () => {
     expect(await run(['dev', '--host', '0.0.0.0', '--colour', 'red'])).toMatchObject({
       code: 2,
       err: expect.stringContaining('--colour is not a setting'),

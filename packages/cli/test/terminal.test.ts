@@ -43,12 +43,12 @@ const CLEAR_LINE = '\r\u001b[K'
 
 describe.skipIf(!hasTerminal)('on a terminal', () => {
   let users = 0
-  const somebody = () => `did:service:ppid_terminal-${++users}`
+  const newUser = () => `did:service:ppid_terminal-${++users}`
   const isRevoked = async (ppid: string) => (await home.run(['reinstate', ppid, '--json'])).json().already_active === false
 
   test('what takes access away is asked for, and not done after a no, or nothing', async () => {
     for (const answer of ['n', '', 'yess']) {
-      const ppid = somebody()
+      const ppid = newUser()
       const { code, text } = await onTerminal(['revoke-user', ppid], { answer })
       expect(text).toContain(`Really take the access of ${ppid} at demo.localhost away? [y/N]`)
       expect(text).toContain('Nothing was changed.')
@@ -57,14 +57,14 @@ describe.skipIf(!hasTerminal)('on a terminal', () => {
     }
   })
   test('it is done after a yes, with what is known said before', async () => {
-    const ppid = somebody()
+    const ppid = newUser()
     const { code, text } = await onTerminal(['revoke-user', ppid], { answer: 'y' })
     expect(code).toBe(0)
     expect(text).toContain('0 known active credentials, 0 live tokens.')
     expect(await isRevoked(ppid)).toBe(true)
   })
   test('with --no-input nothing is asked, and nothing done', async () => {
-    const { code, text } = await onTerminal(['revoke-user', somebody(), '--no-input'])
+    const { code, text } = await onTerminal(['revoke-user', newUser(), '--no-input'])
     expect(code).toBe(2)
     expect(text).not.toContain('[y/N]')
   })
@@ -72,7 +72,7 @@ describe.skipIf(!hasTerminal)('on a terminal', () => {
     const { base_url, site_id, site_key } = home.dev
     const guards = ['one', 'two'].map((verifierId) => createGuard({ baseUrl: base_url, siteId: site_id, apiKey: site_key, verifierId }))
     await Promise.all(guards.map((guard) => guard.ready()))
-    const { code, text } = await onTerminal(['revoke-user', somebody(), '--yes', '--wait', '10'])
+    const { code, text } = await onTerminal(['revoke-user', newUser(), '--yes', '--wait', '10'])
     await Promise.all(guards.map((guard) => guard.close()))
     expect(code).toBe(0)
     expect(text).toMatch(/\d of 2 verifiers, \d+ ms\r\u001b\[K/)

@@ -226,7 +226,7 @@ function bare({ headers }: Seen): boolean {
 }
 
 describe('redirects', () => {
-  test.each([301, 302, 303, 307, 308])('a %i within the origin is followed with the credential, signed anew', async (status) => {
+  test.each([301, 302, 303, 307, 308])('a %i within the origin is followed with the credential, signed again', async (status) => {
     answers['/from'] = redirect(status, '/to?x=1')
     const response = await boundAgent()(`${home.origin}/from`)
     expect(await response.text()).toBe('fine')
@@ -329,7 +329,7 @@ describe('a proof that is refused', () => {
     }
   }
 
-  test.each(['proof_invalid', 'proof_replayed'])('as %s is made anew, twice, since a verifier may have just started', async (code) => {
+  test.each(['proof_invalid', 'proof_replayed'])('as %s is made again, twice, since a verifier may have just started', async (code) => {
     const late = await asked(code, 2)
     expect(await late.response.text()).toBe('fine')
     expect(new Set(late.inputs).size).toBe(3)

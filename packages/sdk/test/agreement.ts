@@ -110,7 +110,7 @@ async function createWorld(random: Random) {
   let isCapped = false
   let made = 0
 
-  /** Of late: whoever has been here for long has been revoked by now. */
+  /** Of late: users who have been here for long have been revoked by now. */
   const someUser = () => `user-${Math.floor(made / 20) + random.int(USERS)}`
   const pickScope = () => SCOPES.filter((_, i) => i === 0 || random.oneIn(2))
   const grant = () => ({
@@ -217,7 +217,7 @@ async function createWorld(random: Random) {
   }
   let lastSigned: Record<string, string> | undefined
 
-  /** Anything that somebody may send. */
+  /** Anything that a caller may send. */
   const something = async (): Promise<{ what: string; headers: Lines; isToken?: boolean }> => {
     const holding = random.pick(holdings)
     switch (random.int(14)) {

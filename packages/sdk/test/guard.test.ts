@@ -50,7 +50,7 @@ describe('a good credential', () => {
     expect(await outcome(show(guard, credential, ANY_CREDENTIAL))).toBe('allowed')
   })
 
-  test('is let in by a guard that nobody has waited for', async () => {
+  test('is let in by a guard that was not waited for', async () => {
     const fresh = createGuard(site.guardOptions)
     expect(fresh.state()).toMatchObject({ ready: false, connection: 'idle', ageMs: Infinity })
     expect(await outcome(show(fresh, await site.issue()))).toBe('allowed')
@@ -105,7 +105,7 @@ describe('a refusal', () => {
     })
   })
 
-  test('of somebody without anything names both ways in', async () => {
+  test('of a caller without anything names both ways in', async () => {
     const { status, code, headers, needs } = await refused(testRequest('GET', ROUTE))
     expect({ status, code, needs }).toEqual({ status: 401, code: 'credential_missing', needs: 'credential' })
     expect(headers['www-authenticate']).toBe('ServiceCredential realm="countersign", Bearer realm="countersign"')
@@ -290,7 +290,7 @@ describe('where a credential may come from', () => {
     expect(await by({ 'x-service-credential': header })).toBe('allowed')
   })
 
-  test('A007 once: two lines are refused, and two that somebody has joined', async () => {
+  test('A007 once: two lines are refused, and two that were joined', async () => {
     const { header } = await site.issue()
     expect(await by({ 'x-service-credential': [header, header] })).toBe('auth_ambiguous')
     expect(await by({ 'x-service-credential': `${header}, ${header}` })).toBe('auth_ambiguous')
@@ -405,7 +405,7 @@ describe('the state of a guard', () => {
     expect(seen.at(-1)).toBe('closed not ready')
   })
 
-  test('is problem enough for the console when nobody listens', async () => {
+  test('is problem enough for the console when there is no listener', async () => {
     const { onStateChange: _, ...silent } = site.guardOptions
     const warned: string[] = []
     vi.spyOn(console, 'warn').mockImplementation((words) => void warned.push(String(words)))
@@ -419,7 +419,7 @@ describe('the state of a guard', () => {
     await turnedAway.close()
   })
 
-  test('a guard waits for its first knowledge, but not for ever', async () => {
+  test('a guard waits for its first knowledge, but not without end', async () => {
     await site.cutFeed()
     const blind = createGuard(site.guardOptions)
     const credential = await site.issue()

@@ -60,7 +60,7 @@ export function createHandFeed(site: TestSite) {
     /** The connection that the guard makes next, or has just made. */
     async connection(): Promise<HandConnection> {
       for (let waitedMs = 0; connections.length === 0; waitedMs += 100) {
-        if (waitedMs > 20_000) throw new Error('nobody connects')
+        if (waitedMs > 20_000) throw new Error('no guard connects')
         await site.clock.advance(100)
       }
       return connections.shift() as HandConnection

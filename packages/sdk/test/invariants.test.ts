@@ -15,7 +15,7 @@ const USERS = ['alice', 'bob'] as const
 type Action =
   | { readonly do: 'revoke' | 'verify' | 'present token'; readonly user: 0 | 1; readonly kind: 0 | 1 | 2 }
   | { readonly do: 'advance'; readonly ms: number }
-  | { readonly do: 'cut' | 'mend' | 'silence' | 'heartbeat' | 'restore' }
+  | { readonly do: 'cut' | 'repair' | 'silence' | 'heartbeat' | 'restore' }
 
 const user = fc.constantFrom(0 as const, 1 as const)
 const kind = fc.constantFrom(0 as const, 1 as const, 2 as const)
@@ -23,13 +23,13 @@ const action: fc.Arbitrary<Action> = fc.oneof(
   { weight: 3, arbitrary: fc.record({ do: fc.constant('revoke' as const), user, kind }) },
   { weight: 6, arbitrary: fc.record({ do: fc.constantFrom('verify' as const, 'present token' as const), user, kind }) },
   { weight: 5, arbitrary: fc.record({ do: fc.constant('advance' as const), ms: fc.constantFrom(1, 400, 1_500, 3_000, 6_000) }) },
-  { weight: 4, arbitrary: fc.record({ do: fc.constantFrom('cut' as const, 'mend' as const, 'silence' as const, 'heartbeat' as const) }) },
+  { weight: 4, arbitrary: fc.record({ do: fc.constantFrom('cut' as const, 'repair' as const, 'silence' as const, 'heartbeat' as const) }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('restore' as const) }) },
 )
 
 /**
  * One guard, and a service whose every answer, piece of the feed, introspection and nonce arrives when the scheduler says so. Actions happen in
- * their order, everything else in between as it comes. Throws when an invariant does not hold.
+ * their order, everything else in between as it comes. Throws when an invariant is broken.
  */
 async function search(s: fc.Scheduler, actions: readonly Action[], options: Partial<GuardOptions>): Promise<void> {
   const site = await createTestSite({ startMs: Date.UTC(2026, 10, 14, 12) })
@@ -123,7 +123,7 @@ async function search(s: fc.Scheduler, actions: readonly Action[], options: Part
         await site.restore()
         break
       default:
-        site.service.become(step.do === 'mend' ? 'well' : step.do === 'cut' ? 'cut' : 'silent')
+        site.service.become(step.do === 'repair' ? 'well' : step.do === 'cut' ? 'cut' : 'silent')
     }
     for (const one of pending) one.catch(() => undefined)
     await rest(1)

@@ -10,7 +10,7 @@ export interface Meddling {
   readonly before?: (path: string, init: RequestInit) => Promise<Response | undefined> | Response | undefined
 }
 
-/** A network with somebody in the middle. */
+/** A network with an attacker in the middle. */
 export function meddled(fetch: Fetch, { feedText, before }: Meddling): Fetch {
   return async (url, init) => {
     const path = new URL(url).pathname
@@ -32,7 +32,7 @@ export function meddled(fetch: Fetch, { feedText, before }: Meddling): Fetch {
   }
 }
 
-/** A gate that is open until it is shut; whoever comes then waits. */
+/** A gate that is open until it is shut; requests that come then wait. */
 export function createGate() {
   let open: () => void = () => undefined
   let passage: Promise<void> = Promise.resolve()

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createNotes } from '../src/notes.ts'
 
-test('what is noted about an object is found again, and by nobody else', () => {
+test('what is noted about an object is found again, and only there', () => {
   const [ours, theirs] = [createNotes<number>(), createNotes<number>()]
   const request = { url: '/orders' }
   ours.set(request, 1)

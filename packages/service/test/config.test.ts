@@ -165,7 +165,7 @@ describe('settings', () => {
     expect(shown).not.toMatch(/canary|0123456789abcdef/)
     expect(shown).toContain('"port":8787')
   })
-  test('have names that nobody uses twice', () => {
+  test('have names that are used once', () => {
     expect(new Set(settingNames).size).toBe(settingNames.length)
   })
 })

@@ -76,7 +76,7 @@ describe('the development start', () => {
     })
     expect(dev.bound.credential.credentialSubject.holder_key).toMatch(/^did:key:z6Mk/)
   })
-  test('lets nobody else read its files', () => {
+  test('lets no other user read its files', () => {
     for (const name of readdirSync(dataDir)) expect(statSync(join(dataDir, name)).mode & 0o077, name).toBe(0)
     expect(statSync(dataDir).mode & 0o077).toBe(0)
   })
@@ -122,7 +122,7 @@ describe('the development start', () => {
     expect(third.text).not.toContain('Note:')
     expect(await third.stop()).toBe(0)
   }, 30_000)
-  test('refuses settings that will not do, all at once', async () => {
+  test('rejects invalid settings, all at once', async () => {
     await expect(start(dataDir, '--host', '0.0.0.0', '--colour', 'red')).rejects.toThrow(
       /ended with 2: These settings are invalid:\n.*\n.*\n/,
     )

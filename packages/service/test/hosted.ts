@@ -81,7 +81,7 @@ export async function openHosted(store: Store, changes: Partial<Parameters<Store
     request,
     send,
     issued: (grant: Parameters<typeof issuedBy>[1] = {}, by: Party = issuer) => issuedBy(by, { siteId: A, ...grant }),
-    /** A browser of somebody's own. */
+    /** A browser of one person. */
     browser: () => new TestBrowser(send, baseUrl, () => node.clock.wallMs),
     async start(more: object = {}): Promise<{ state: string; authUrl: string }> {
       const answer = await send('POST', '/auth/sdk-request', { json: { ...request, ...more } })

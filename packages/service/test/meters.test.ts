@@ -5,7 +5,7 @@ const lines = async (meters: ReturnType<typeof createMeters>) =>
   (await meters.text()).split('\n').filter((line) => line.startsWith('countersign_webhook'))
 
 describe('meters of webhooks', () => {
-  test('show what waits and what has failed, each time somebody looks', async () => {
+  test('show what waits and what has failed, each time metrics are read', async () => {
     const meters = createMeters()
     let pending = 2
     meters.watchWebhooks(async () => ({ pending, failed: 1, disabled: 3, oldestPendingSeconds: 4.5 }))

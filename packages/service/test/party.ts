@@ -13,7 +13,7 @@ import {
 /** The moment at which tests begin. Clocks of tests go when they are told to. */
 export const NOW = Date.UTC(2026, 10, 14, 12, 0, 0)
 
-/** Somebody with a key: an issuer or a holder. */
+/** A party with a key: an issuer or a holder. */
 export interface Party {
   readonly key: PrivateKey
   readonly did: string

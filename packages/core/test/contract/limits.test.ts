@@ -66,7 +66,7 @@ describe('limits', () => {
     expect(limits.compromised_keys_max).toBe(COMPROMISED_KEYS_MAX)
   })
 
-  it('cannot be changed by whoever imports them', () => {
+  it('cannot be changed by code that imports them', () => {
     expect(() => Object.assign(limits, { status_ids_max: 1 })).toThrow(TypeError)
     expect(Object.isFrozen(rateLimits)).toBe(true)
   })

@@ -98,7 +98,7 @@ describe('a delegated credential', () => {
     ['all the scope of its parent, in any order', { scope: [WRITE, READ] }],
     ['no scope at all', { scope: [] }],
     ['the very end of its parent', { validUntilMs: PARENT_UNTIL }],
-    ['an earlier beginning than its parent, which helps nobody', { validFromMs: NOW - 3_600_000 }],
+    ['an earlier beginning than its parent, which has no effect', { validFromMs: NOW - 3_600_000 }],
   ])('may have %s', async (_, changes) => {
     expect(readCredentialObject(await delegateCredential(parent, delegation(changes), by(agent)))).toHaveProperty('credential')
   })
@@ -146,7 +146,7 @@ describe('a delegation that no verifier would accept', () => {
       ['it does not live that long itself'],
     ],
     ['to an end that is no number', () => {}, { validUntilMs: Number.NaN }, ['it does not live that long itself']],
-    ['to nobody', () => {}, { holderKey: undefined } as Editable, ['the next holder needs a key']],
+    ['without a next holder', () => {}, { holderKey: undefined } as Editable, ['the next holder needs a key']],
     [
       'with several mistakes, all of which are named',
       (copy) => {

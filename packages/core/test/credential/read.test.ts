@@ -134,7 +134,7 @@ describe('a good credential', () => {
     ['a proof that ends earlier, and ends with it', 'proof/expires', at(60), 'validUntilMs', NOW + 60_000],
     ['a proof that ends before it begins', 'proof/expires', at(-3600), 'validUntilMs', NOW - 3_600_000],
     ['a proof that ends at the same time', 'proof/expires', at(3600), 'validUntilMs', NOW + 3_600_000],
-    ['a proof that ends later, which helps nobody', 'proof/expires', at(3601), 'validUntilMs', NOW + 3_600_000],
+    ['a proof that ends later, which has no effect', 'proof/expires', at(3601), 'validUntilMs', NOW + 3_600_000],
     ['any issuer', 'issuer', 'did:web:\u0430pple.com', 'issuer', 'did:web:\u0430pple.com'],
     ['A083 any text as its site', 'credentialSubject/site_id', ' A.EXAMPLE:443', 'site', ' A.EXAMPLE:443'],
     ['an empty site', 'credentialSubject/site_id', '', 'site', ''],
@@ -142,7 +142,7 @@ describe('a good credential', () => {
     ['an unknown claim', 'credentialSubject/role', 'admin', 'permissionId', 'perm_orders'],
     ['an unknown member of the proof', 'proof/domain', 'shop.example', 'permissionId', 'perm_orders'],
     ['no @context in the proof', 'proof/@context', undefined, 'createdMs', NOW - 1000],
-    ['A055 a key of somebody else', 'proof/verificationMethod', 'did:web:evil.example#1', 'verificationMethod', 'did:web:evil.example#1'],
+    ['A055 a key of another party', 'proof/verificationMethod', 'did:web:evil.example#1', 'verificationMethod', 'did:web:evil.example#1'],
   ])('may have %s', (_, path, value, member, meaning) => {
     expect(spoiled((copy) => put(copy, path, value), bound)).toHaveProperty(`credential.${member}`, meaning)
   })

@@ -82,7 +82,7 @@ describe.each([
     ['A004 padding of one', 'Zm8='],
     ['half the padding', 'Zg='],
     ['padding alone', '='],
-    ['padding that nobody asked for', 'Zm9v='],
+    ['padding that is not needed', 'Zm9v='],
     ['A003 the plus of the other alphabet', '-_-+'],
     ['A003 the slash of the other alphabet', '-_/_'],
     ['a space in front', ' Zm9v'],

@@ -9,7 +9,7 @@ import { createRandom } from './random.ts'
 
 export interface FuzzReport {
   readonly tried: number
-  /** Mutants that mean exactly what somebody signed (another spelling, say), and are therefore accepted. */
+  /** Mutants that mean exactly what an issuer signed (another spelling, say), and are therefore accepted. */
   readonly unchanged: number
   /** Mutants that were accepted, or that made us throw: the faults. */
   readonly faults: readonly { readonly mutation: string; readonly seed: number; readonly what: string; readonly text: string }[]
@@ -18,7 +18,7 @@ export interface FuzzReport {
 
 /**
  * Tampers with valid credentials `count` times and counts how they are answered. A mutant may be accepted only if its canonical form is that
- * of a credential somebody signed. Knowledge and memory are kept over the whole run, so that nothing bad can be remembered unnoticed.
+ * of a credential that an issuer signed. Knowledge and memory are kept over the whole run, so that nothing bad can be remembered unnoticed.
  */
 export async function fuzz(options: {
   count: number
@@ -57,7 +57,7 @@ export async function fuzz(options: {
   }
   return { tried: count, unchanged, faults, codes }
 
-  /** Possession is the last thing asked for, so whoever is asked for it has been believed in everything else. */
+  /** Possession is the last thing asked for, so a caller that is asked for it has been believed in everything else. */
   async function answerTo(bytes: Uint8Array): Promise<string> {
     try {
       const header = Buffer.from(bytes).toString('base64url')

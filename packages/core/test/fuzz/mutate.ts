@@ -7,7 +7,7 @@ export interface Corpus {
   readonly chain: readonly JsonObject[]
 }
 
-/** Makes the bytes of a credential from the corpus that somebody has tampered with. What it makes may, by chance, still mean the same. */
+/** Makes the bytes of a credential from the corpus that was tampered with. What it makes may, by chance, still mean the same. */
 export type Mutation = (corpus: Corpus, random: Random) => Uint8Array
 
 export const mutations: Readonly<Record<string, Mutation>> = {

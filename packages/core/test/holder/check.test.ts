@@ -188,7 +188,7 @@ describe('the body', () => {
     expect(await withDigest('nonsense here')).toMatchObject(INVALID)
   })
 
-  test('is not missed by a field that nobody covered', async () => {
+  test('is not missed by a field that was not covered', async () => {
     expect(await attempt(withHeader(GET, 'content-digest', 'nonsense'), { covered: COVERED })).toMatchObject(ALLOWED)
   })
 

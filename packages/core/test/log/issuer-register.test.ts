@@ -46,7 +46,7 @@ describe('an issuer', () => {
     expect((await viewAfter(trust(1))).issuerRevocation(issuer(2))).toBeUndefined()
   })
 
-  it('that somebody holds does not change under his hands', async () => {
+  it('that other code holds does not change', async () => {
     const entries = await logOf([trust(1, activeKey('key-1', 1)), compromise(1, 'key-1', 5)])
     const view = viewOf(entries.slice(0, 1))
     const held = view.issuer(issuer(1))
@@ -72,7 +72,7 @@ describe('a retired key', () => {
     expect(keyOf(view, 1, 'key-1')?.changedAtMs).toBe(msAt(5))
   })
 
-  it('comes back when the whole issuer is stated anew with it, and may be retired again later', async () => {
+  it('comes back when the whole issuer is stated again with it, and may be retired again later', async () => {
     const back = [trust(1, activeKey('key-1', 1)), retire(1, 'key-1', 5), trust(1, activeKey('key-1', 1))]
     expect(keyOf(await viewAfter(...back), 1, 'key-1')).toMatchObject({ status: 'active', changedAtMs: undefined })
     expect(keyOf(await viewAfter(...back, retire(1, 'key-1', 9)), 1, 'key-1')).toMatchObject({ status: 'retired', changedAtMs: msAt(9) })
@@ -88,9 +88,9 @@ describe('a compromised key', () => {
   const start = [trust(1, activeKey('key-1', 1)), compromise(1, 'key-1', 5)]
 
   it.each([
-    ['trusted anew under its name', [trust(1, activeKey('key-1', 1))], 1, 'key-1'],
-    ['trusted anew with other material under its name', [trust(1, activeKey('key-1', 2))], 1, 'key-1'],
-    ['trusted anew under another name', [trust(1, activeKey('key-2', 1))], 1, 'key-2'],
+    ['trusted again under its name', [trust(1, activeKey('key-1', 1))], 1, 'key-1'],
+    ['trusted again with other material under its name', [trust(1, activeKey('key-1', 2))], 1, 'key-1'],
+    ['trusted again under another name', [trust(1, activeKey('key-2', 1))], 1, 'key-2'],
     ['distrusted and trusted again', [distrust(1), trust(1, activeKey('key-1', 1))], 1, 'key-1'],
     ['dropped and listed again', [trust(1), trust(1, activeKey('key-1', 1))], 1, 'key-1'],
     ['retired', [retire(1, 'key-1', 1)], 1, 'key-1'],
@@ -188,14 +188,14 @@ describe('a compromised key', () => {
 
 describe('the object of a key', () => {
   it.each([
-    ['the issuer is stated anew without a change', [trust(1, activeKey('key-1', 1))], true],
+    ['the issuer is stated again without a change', [trust(1, activeKey('key-1', 1))], true],
     ['another key of the issuer changes', [trust(1, activeKey('key-1', 1), activeKey('key-2', 2))], true],
     ['it is retired', [retire(1, 'key-1', 5)], true],
     ['it is compromised', [compromise(1, 'key-1', 5)], true],
     ['its material changes', [trust(1, activeKey('key-1', 2))], false],
     ['it goes and comes back', [trust(1), trust(1, activeKey('key-1', 1))], false],
     ['its issuer is distrusted and trusted again', [distrust(1), trust(1, activeKey('key-1', 1))], false],
-  ] as const)('stays or is made anew as it must when %s', async (_, then, isKept) => {
+  ] as const)('stays or is made again as it must when %s', async (_, then, isKept) => {
     const entries = await logOf([trust(1, activeKey('key-1', 1)), ...then])
     const view = viewOf(entries.slice(0, 1))
     const before = keyOf(view, 1, 'key-1')?.key

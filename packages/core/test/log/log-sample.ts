@@ -80,7 +80,7 @@ export async function logOf(sayings: readonly Saying[], start: LogHead = START, 
 
 export async function checked(entry: Entry): Promise<CheckedEntry> {
   const good = await checkEntry(entry)
-  if (good === undefined) throw new Error(`the hash of entry ${entry.seq} does not hold`)
+  if (good === undefined) throw new Error(`the hash of entry ${entry.seq} is wrong`)
   return good
 }
 

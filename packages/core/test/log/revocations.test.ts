@@ -29,7 +29,7 @@ describe('the revocation of a user', () => {
     expect(view.userRevocation(user(1), msAt(21) + 1)).toBeUndefined()
   })
 
-  it('begins anew for a user who was reinstated, since then for what is new and since ever for what is old', async () => {
+  it('begins again for a user who was reinstated, since then for what is new and since ever for what is old', async () => {
     const view = await viewAfter(revoked(10), reinstated(20), revoked(30))
     expect(view.userRevocation(user(1), msAt(15))).toEqual({ by: 'user', sinceMs: msAt(10) })
     expect(view.userRevocation(user(1), msAt(25))).toEqual({ by: 'user', sinceMs: msAt(30) })
@@ -58,7 +58,7 @@ describe('the revocation of a user', () => {
 })
 
 describe('the revocation of a credential or token', () => {
-  it('is for ever and not touched by the reinstatement of its user', async () => {
+  it('is permanent and not touched by the reinstatement of its user', async () => {
     const view = await viewAfter(
       { kind: 'credential.revoked', body: { credential_id: credential(1), revoked_at: at(5) } },
       { kind: 'token.revoked', body: { token_sha256: token(1), revoked_at: at(6) } },

@@ -8,7 +8,7 @@ import { answersOf, issuerLog } from './random-log.ts'
 
 const SITE_STATE: Saying = { kind: 'site.changed', body: { bearer: 'on', holder_proof: 'optional', credential_ttl_seconds_max: null } }
 
-/** What becomes of somebody who has nothing but the lines of this view. */
+/** What a reader knows that has nothing but the lines of this view. */
 function loadedFrom(view: SiteView): SiteView {
   const head: SnapshotHead = { type: 'head', site_id: SITE, ...view.head, as_of: at(100), max_age_seconds: 60 }
   const loaded = createSiteView({ siteId: SITE, entriesAreProven: true })

@@ -34,7 +34,7 @@ const resealed = async (entry: Entry, changes: Partial<Entry>) => {
 }
 
 describe('a view at the beginning', () => {
-  it('trusts nobody, has revoked nothing and is infinitely old', () => {
+  it('trusts no issuer, has revoked nothing and is infinitely old', () => {
     const view = createSiteView({ siteId: SITE })
     expect(view.head).toEqual({ epoch: '', seq: 0, hash: GENESIS })
     expect(view.trusted).toBe(true)

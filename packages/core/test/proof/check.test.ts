@@ -120,25 +120,25 @@ describe.each(ALGORITHMS)('a proof by a %s key', (algorithm) => {
     ['an empty proof (A040)', (document) => Object.assign(document, { proof: {} })],
     ['a list of proofs (A041)', (document) => Object.assign(document, { proof: [document.proof] as JsonValue })],
     ['a proof that is text', (document) => Object.assign(document, { proof: 'DataIntegrityProof' })],
-  ])('does not hold with %s', async (_, spoil) => {
+  ])('is invalid with %s', async (_, spoil) => {
     const document = structuredClone(signed)
     spoil(document, document.proof as JsonObject)
     expect(await check(document)).toBe(false)
     expect(await check(signed)).toBe(true)
   })
 
-  it('does not hold when its own context differs from the document’s, even if it was signed so', async () => {
+  it('is invalid when its own context differs from the document’s, even if it was signed so', async () => {
     expect(await check(await signedAs(unsecured(), { ...options(), '@context': ['https://www.w3.org/ns/credentials/v2'] }))).toBe(false)
     const { '@context': _, ...plain } = unsecured()
     expect(await check(await signedAs(plain, options()))).toBe(false)
     expect(await check(await signedAs(unsecured(), options()))).toBe(true)
   })
 
-  it('does not hold when it names another type, even if it was signed so', async () => {
+  it('is invalid when it names another type, even if it was signed so', async () => {
     expect(await check(await signedAs(unsecured(), { ...options(), type: 'Ed25519Signature2020' }))).toBe(false)
   })
 
-  it('does not hold for another key or in the other suite', async () => {
+  it('is invalid for another key or in the other suite', async () => {
     const other = await generatePrivateKey(algorithm)
     expect(await checkProof(signed, other.publicKey, suite)).toBe(false)
     const otherAlgorithm = algorithm === 'Ed25519' ? 'P-256' : 'Ed25519'
@@ -148,7 +148,7 @@ describe.each(ALGORITHMS)('a proof by a %s key', (algorithm) => {
     expect(await checkProof(misnamed, key.publicKey, suiteFor(otherAlgorithm))).toBe(false)
   })
 
-  it('does not hold with the signature of another document of the same key', async () => {
+  it('is invalid with the signature of another document of the same key', async () => {
     const other = await signDocument(
       { ...unsecured(), id: 'other' },
       { key, verificationMethod: didKeyMethod(key.publicKey), createdMs: CREATED_MS },
@@ -156,7 +156,7 @@ describe.each(ALGORITHMS)('a proof by a %s key', (algorithm) => {
     expect(await check({ ...signed, proof: other.proof as JsonObject })).toBe(false)
   })
 
-  it('does not hold after any change of one character of the proof value', async () => {
+  it('is invalid after any change of one character of the proof value', async () => {
     const { proofValue } = signed.proof as { proofValue: string }
     await fc.assert(
       fc.asyncProperty(

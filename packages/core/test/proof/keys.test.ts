@@ -12,7 +12,7 @@ function multikey(codecAndKey: string): string {
   return `z${base58.encode(unhex(codecAndKey))}`
 }
 
-/** Past every check, as if somebody had written it into the database by hand. */
+/** Past every check, as if it had been written into the database by hand. */
 function forced(algorithm: PublicKey['algorithm'], bytes: string): PublicKey {
   return { algorithm, bytes: unhex(bytes), multikey: 'z' }
 }

@@ -79,7 +79,7 @@ describe.each(ALGORITHMS)('a CryptoKey of a browser wallet, %s', (algorithm) => 
     return { ...pair, ours: publicKeyFromJwk({ kty, crv, x, y }) as PublicKey }
   }
 
-  it('signs, though nobody can read it', async () => {
+  it('signs, though it cannot be read', async () => {
     const { privateKey, ours } = await newPair()
     expect(privateKey.extractable).toBe(false)
     const key = await privateKeyFromCryptoKey(privateKey, ours)

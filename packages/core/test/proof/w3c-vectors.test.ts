@@ -56,7 +56,7 @@ describe.each(ROWS)('W3C test vectors: $name', ({ name, folder, suffix, pair, se
     expect(await checkProof(signed, key, suite)).toBe(true)
   })
 
-  it('signs the published document anew', async () => {
+  it('signs the published document again', async () => {
     const again = await signDocument(unsigned, { key: await privateKey(), verificationMethod: didKeyMethod(key), createdMs: CREATED_MS })
     expect(await checkProof(again, key, suite)).toBe(true)
     if (name === 'eddsa-jcs-2022') {

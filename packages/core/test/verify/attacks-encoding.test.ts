@@ -47,7 +47,7 @@ describe('group 1: encoding', () => {
     expect(await judge({ header: standard })).toBe('credential_malformed')
   })
 
-  test('A004 padding, and bits that nobody needs', async () => {
+  test('A004 padding, and bits that are not needed', async () => {
     for (let pad = 0; pad < 3; pad++) {
       const padded = `${text}${' '.repeat(pad)}` // blanks after the end are allowed, and shift the length
       const { header } = rawHeader(padded)

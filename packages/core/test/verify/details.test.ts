@@ -139,7 +139,7 @@ describe('the words of a denial', () => {
     })
   })
 
-  test('about a delegated credential that somebody else signed', async () => {
+  test('about a delegated credential that another key signed', async () => {
     const chain = await newChain(issuer, 1, (i) => (i === 1 ? stranger : undefined))
     const { presented, demand } = await showLink(chain)
     expect(await verify(presented, demand, knownSite())).toMatchObject({

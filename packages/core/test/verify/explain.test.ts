@@ -103,7 +103,7 @@ describe('explain', () => {
     expect((await table(presented, without, knowing(site))).lines.at(-1)).toBe('holder refused proof_required')
   })
 
-  test('teaches the memory of signatures nothing, least of all a signature that did not hold', async () => {
+  test('teaches the memory of signatures nothing, least of all an invalid signature', async () => {
     const signatures = createSignatureMemory()
     const spoiled = shown(edited(await issue(issuer), (c) => (c.note = 'x')))
     const knowledge = knowing(site, { signatures })

@@ -48,8 +48,8 @@ const siteWith = (change: (site: PlainSite) => void) => {
 }
 const codeOf = (site: PlainSite, demand = asking(), of: Parameters<typeof lapse>[0] = allowed) => lapse(of, demand, knowing(site))?.code
 
-describe('somebody who was let in', () => {
-  test('stays in while nothing changes, also by a view that was loaded anew', () => {
+describe('a caller that was accepted', () => {
+  test('stays in while nothing changes, also by a view that was loaded again', () => {
     expect(codeOf(siteWith(() => undefined))).toBeUndefined()
     const copy = parseMultikey(issuer.key.publicKey.multikey)
     if (copy === undefined) throw new Error('no key')

@@ -85,7 +85,7 @@ describe('the memory of signatures', () => {
     expect(found).toBe(memory.size)
   })
 
-  test('keeps one spelling of a credential, so that many spellings displace nobody else', () => {
+  test('keeps one spelling of a credential, so that many spellings displace no other credential', () => {
     const memory = createSignatureMemory({ capacity: 64 })
     const others = Array.from({ length: 24 }, (_, n) => ({ digest: digestNumber(n), credential: another() }))
     for (const { digest, credential } of others) memory.remember(digest, credential, key)
@@ -215,7 +215,7 @@ describe('a remembered presentation', () => {
     expect(await code()).toBe('allowed')
   })
 
-  test('is checked anew when the key in the list has been replaced, by the same or by another one', async () => {
+  test('is checked again when the key in the list has been replaced, by the same or by another one', async () => {
     const { site, knowledge, remember } = setUp()
     const put = (publicKey: PublicKey) =>
       site.issuers.set(issuer.did, trusted(issuer, { keys: new Map([[issuer.method, trustedKey(publicKey)]]) }))
@@ -238,7 +238,7 @@ describe('a remembered presentation', () => {
     expect(remember).not.toHaveBeenCalled()
   })
 
-  test('cannot be changed by whoever gets it', async () => {
+  test('cannot be changed by its receiver', async () => {
     const { knowledge } = setUp()
     await verify(shown(document), asking(), knowledge)
     const verdict = await verify(shown(document), asking(), knowledge)

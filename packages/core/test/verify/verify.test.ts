@@ -242,7 +242,7 @@ describe('a holder-bound credential', () => {
     await expect(verify(presented, demand, knowing(site))).rejects.toThrow('store is gone')
   })
 
-  test('says so when nobody has seen the body', async () => {
+  test('says so when the body was not seen', async () => {
     const presented = await bound()
     const demand = await heldBy(holder, presented)
     if (demand.request === undefined) throw new Error('no request')
@@ -301,7 +301,7 @@ describe('what the log takes away while a decision waits', () => {
     expect(await code(presented, demand, knowing(known))).toBe(expected)
   })
 
-  test('nothing, though the view was loaded anew and has new objects for the same keys: then it is allowed', async () => {
+  test('nothing, though the view was loaded again and has new objects for the same keys: then it is allowed', async () => {
     const known = new PlainSite(trusted(issuer))
     const presented = shown(await issue(issuer, { holderKey: holder.did }))
     const sameKey = { ...issuer.key.publicKey }

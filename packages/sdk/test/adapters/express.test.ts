@@ -74,7 +74,7 @@ describe('express with a parser in front', () => {
     await close()
   })
 
-  test('a parser that keeps nothing is found out, and nobody is let in', async () => {
+  test('a parser that keeps nothing is found out, and no request is accepted', async () => {
     const { send, close } = await served('first', express.json())
     const answer = await send('{"a":1}')
     expect([answer.status, answer.text]).toEqual([500, expect.stringContaining('the body was read before requireCredential saw it')])

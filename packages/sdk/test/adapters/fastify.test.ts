@@ -56,7 +56,7 @@ adapterSuite({
   },
 })
 
-test('a hook that comes first and puts another stream in place is found out, and nobody is let in', async () => {
+test('a hook that comes first and puts another stream in place is found out, and no request is accepted', async () => {
   const site = await createTestSite({ siteId: 'shop.localhost' })
   const app = application(await site.guard(), () => undefined)
   app.addHook('preParsing', async (_request, _reply, payload) => payload.pipe(new (await import('node:stream')).PassThrough()))

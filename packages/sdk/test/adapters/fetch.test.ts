@@ -68,13 +68,13 @@ test('middleware may look at the verdict itself', async () => {
   const site = await createTestSite({ siteId: 'shop.localhost' })
   const guard = await site.guard()
   const verdict = await verifyRequest(guard, new Request('https://shop.example/'))
-  if (verdict.ok) throw new Error('nobody was there')
+  if (verdict.ok) throw new Error('no caller was there')
   const answer = denialResponse(verdict)
   expect([answer.status, answer.headers.get('www-authenticate')]).toEqual([401, expect.stringContaining('ServiceCredential')])
   await site.close()
 })
 
-test('an answer whose signal nobody asked for is passed on as it is', async () => {
+test('an answer whose signal was not asked for is passed on as it is', async () => {
   const site = await createTestSite({ siteId: 'shop.localhost' })
   const given = new Response('as it is')
   const route = requireCredential(await site.guard(), () => given)

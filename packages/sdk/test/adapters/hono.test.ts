@@ -47,7 +47,7 @@ adapterSuite({
   serve: (guard, onStreamEnd) => listening(createAdaptorServer({ fetch: application(guard, onStreamEnd).fetch }) as never),
 })
 
-test('middleware that reads the body first is found out, and nobody is let in', async () => {
+test('middleware that reads the body first is found out, and no request is accepted', async () => {
   const site = await createTestSite({ siteId: 'shop.localhost' })
   const app = new Hono()
   app.use(async (c, next) => {

@@ -195,7 +195,7 @@ describe.each(kinds)('$name', ({ serve, connect }) => {
     await caller.close()
   })
 
-  test('whoever has no business here cannot even connect, and reads why', async () => {
+  test('a caller without access cannot even connect, and reads why', async () => {
     await expect(connect(url, fetch)).rejects.toThrow(/credential_missing/)
     const lost = await issue('carol')
     await site.revoke(lost)
@@ -284,7 +284,7 @@ describe.each(kinds)('$name', ({ serve, connect }) => {
   })
 })
 
-test('a tool without a guard in front has nobody to ask for', async () => {
+test('a tool without a guard in front has no credential to ask for', async () => {
   await expect(requireScope('orders:read', async (_context: unknown) => 'in')({})).rejects.toThrow('no guard stands in front')
   expect(() => credentialOf({ http: { authInfo: { token: 'x', clientId: 'y', scopes: [] } } })).toThrow(TypeError)
   expect(() => requireScope('not a scope', () => 'in')).toThrow(TypeError)

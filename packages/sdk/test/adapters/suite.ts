@@ -176,7 +176,7 @@ export function adapterSuite({ name, serve }: Framework): void {
     })
 
     describe('refuses', () => {
-      test('A001, A002, A015: nobody at all', async () => {
+      test('A001, A002, A015: no credential at all', async () => {
         expect(refusal(await ask())).toBe('credential_missing')
         expect(refusal(await ask({ headers: { 'x-service-credential': '' } }))).toBe('credential_missing')
         expect(refusal(await ask({ headers: { cookie: `x-service-credential=${plain.header}` } }))).toBe('credential_missing')
@@ -193,7 +193,7 @@ export function adapterSuite({ name, serve }: Framework): void {
           expect(refusal(await ask({ headers }))).toBe('auth_ambiguous')
         }
         const twoTokens = refusal(await ask({ headers: { authorization: [token, token] } }))
-        // Node drops the second Authorization line for those who read its joined headers; whoever reads the lines sees both.
+        // Node drops the second Authorization line for those who read its joined headers; code that reads the lines sees both.
         expect(twoTokens).toBe('auth_ambiguous')
       })
 

@@ -124,7 +124,7 @@ describe('a bearer token', () => {
     expect(await outcome(showToken(guard, token))).toBe(code)
   })
 
-  test('control: an answer that was under way while somebody else was revoked still counts', async () => {
+  test('control: an answer that was under way while another user was revoked still counts', async () => {
     answers.shut()
     const verdict = outcome(showToken(guard, token))
     await rest()

@@ -71,7 +71,7 @@ describe('decide', () => {
     expect((await verdict).ok).toBe(true)
   })
 
-  test('throws at once for a demand that nobody could satisfy', async () => {
+  test('throws at once for a demand that no caller could satisfy', async () => {
     expect(() => guard.decide(testRequest('GET', URL), { scope: 'no scope' })).toThrow(TypeError)
   })
 })
@@ -83,7 +83,7 @@ describe('the clock of a turn', () => {
     return { clock, reads: () => reads }
   }
 
-  test('is read once in a turn and anew after it', () => {
+  test('is read once in a turn and again after it', () => {
     const { clock, reads } = counting()
     const seen = clock.turn(() => [clock.read().wallMs, clock.read().wallMs])
     expect(seen).toEqual([1, 1])

@@ -65,7 +65,7 @@ describe('a bound credential', () => {
     expect(reads).toBe(1)
   })
 
-  test('A097 is not let in with the signature of somebody else', async () => {
+  test('A097 is not let in with the signature of another holder', async () => {
     const other = await site.issue({ bound: true })
     const { 'signature-input': input, signature } = await other.headersFor('POST', ROUTE, BODY)
     expect(await by(post({ ...(await signed()), 'signature-input': input ?? '', signature: signature ?? '' }))).toBe('proof_invalid')
@@ -93,7 +93,7 @@ describe('a bound credential', () => {
     expect(await by(post(await signed(), '{"item":8}'))).toBe('proof_invalid')
     expect(await by(post(await signed(), ''))).toBe('proof_invalid')
     const get = await signed('GET', ROUTE, undefined)
-    expect(await by(testRequest('GET', ROUTE, get, 'a body that nobody signed'))).toBe('proof_invalid')
+    expect(await by(testRequest('GET', ROUTE, get, 'a body that was not signed'))).toBe('proof_invalid')
   })
 
   test.each([
@@ -274,7 +274,7 @@ describe('the host that was signed', () => {
 })
 
 describe('nonces', () => {
-  test('are asked of the store that was given; one that cannot tell lets nobody in', async () => {
+  test('are asked of the store that was given; one that cannot tell rejects every request', async () => {
     const uses: string[] = []
     let isBroken = false
     const nonceStore = {

@@ -50,7 +50,7 @@ test('it ends with the end of its credential, at the very millisecond', async ()
   expect(guard.isActive(session({ expiresAt: Date.UTC(2026, 10, 14, 13) }))).toMatchObject({ active: false, code: 'credential_expired' })
 })
 
-test('it is not active, and said to be stale, while nobody can know', async () => {
+test('it is not active, and said to be stale, while it cannot be known', async () => {
   await site.cutFeed()
   await site.advance(30_000)
   expect(guard.isActive(session())).toMatchObject({ active: true, stale: false })

@@ -35,7 +35,7 @@ describe('the signal of a running request', () => {
     ['the credential expires', () => site.advance(3_600_000), 'credential_expired'],
     ['nothing has been heard for too long', () => site.cutFeed().then(() => site.advance(30_001)), 'revocation_view_stale'],
     ['the guard is closed', () => guard.close(), 'revocation_view_stale'],
-    ['somebody else is revoked', () => site.revokeUser('bob'), 'still in'],
+    ['another user is revoked', () => site.revokeUser('bob'), 'still in'],
     ['nothing happens for an hour', () => site.advance(3_599_999), 'still in'],
     ['the feed is cut for a moment', () => site.cutFeed().then(() => site.advance(10_000)), 'still in'],
     ['the log turns out to be another one', () => site.restore().then(() => site.advance(5_000)), 'revocation_view_stale'],
@@ -79,7 +79,7 @@ describe('the signal of a running request', () => {
     expect(codeOf(second)).toBe('token_invalid')
   })
 
-  test('of somebody who is out already has fired', async () => {
+  test('of a user who was revoked before has fired', async () => {
     const verdict = await letIn()
     await site.revoke(credential)
     expect(codeOf(guard.signal(verdict))).toBe('credential_revoked')

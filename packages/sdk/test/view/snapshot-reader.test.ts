@@ -61,7 +61,7 @@ describe('a snapshot', () => {
     }
   })
 
-  test('whose lines were changed on the way does not hold', async () => {
+  test('whose lines were changed on the way is invalid', async () => {
     const changed = whole.slice()
     const at = new TextDecoder().decode(whole).indexOf('cred_00000001') + 12
     changed[at] = 0x32

@@ -18,7 +18,7 @@ function readCut(bytes: Uint8Array, cuts: readonly number[] = []): SseEvent[] {
   })
 }
 
-/** What somebody else's parser makes of the whole text. */
+/** What another parser makes of the whole text. */
 function oracle(text: string) {
   const events: { event: string; data: string; id: string | undefined }[] = []
   createParser({ onEvent: ({ event, data, id }) => events.push({ event: event || 'message', data, id }) }).feed(text)
@@ -104,7 +104,7 @@ describe('a stream of events', () => {
     expect(readCut(bytesOf('event: a\n\nid: 3\n\n: only a comment\n\n'))).toEqual([])
   })
 
-  test('joins several lines of data, and begins each event anew', () => {
+  test('joins several lines of data, and begins each event again', () => {
     expect(readCut(bytesOf('id: 1\nevent: a\ndata: 1\ndata: 2\n\ndata: 3\n\n'))).toEqual([
       { event: 'a', data: '1\n2', id: '1' },
       { event: 'message', data: '3', id: '1' },
@@ -127,7 +127,7 @@ describe('a stream of events', () => {
   test.each([
     ['in one line', 'data: ', 'x'],
     ['in many lines', '', 'data: x\n'],
-  ])('may not go on for ever %s', (_, first, more) => {
+  ])('may not go on without end %s', (_, first, more) => {
     const reader = createSseReader(1_000)
     reader.push(bytesOf(first))
     expect(() => {

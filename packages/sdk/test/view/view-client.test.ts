@@ -86,7 +86,7 @@ describe('what cannot be the log', () => {
     expect(await outcome(show(guard, credential))).toBe('allowed')
   })
 
-  test('the truth, as a control: nothing is loaded anew', async () => {
+  test('the truth, as a control: nothing is loaded again', async () => {
     const { guard, snapshotCount, arm } = await guardWithMeddling((text) => text)
     arm()
     await site.revoke(await site.issue())
@@ -261,7 +261,7 @@ describe('a heartbeat', () => {
 })
 
 describe('the connection', () => {
-  test('that breaks is made again where it ended: nothing is loaded anew', async () => {
+  test('that breaks is made again where it ended: nothing is loaded again', async () => {
     const { guard, snapshotCount } = await guardWithMeddling((text) => text)
     await site.cutFeed()
     await site.revoke(credential)
@@ -485,7 +485,7 @@ describe('the connection', () => {
 })
 
 describe('a snapshot', () => {
-  test('that is signed by nobody we know, or not whole, is not used', async () => {
+  test('that is signed by no key we know, or not whole, is not used', async () => {
     const stranger = await createTestSite({ startMs: site.clock.nowMs })
     for (const answer of [
       () => stranger.service.fetch(`https://countersign.test/api/sites/shop.example/snapshot`, { headers: { 'x-api-key': 'svc_sk_test' } }),

@@ -39,13 +39,13 @@ forEachSharedStore('the guard', (open) => {
       expect((await showing(({ node }) => node.revokeCredential('cred_somebodyelse'))).status).toBe(200)
     })
 
-    it('lets nobody in whose credential, parent or user has been revoked', async () => {
+    it('rejects a caller whose credential, parent or user has been revoked', async () => {
       expect((await showing(({ node, id }) => node.revokeCredential(id))).code).toBe('credential_revoked')
       expect((await showing(({ node, rootId }) => node.revokeCredential(rootId))).code).toBe('credential_revoked')
       expect((await showing(({ node, ppid }) => node.revokeUser(ppid))).code).toBe('credential_revoked')
     })
 
-    it('lets nobody in whose issuer is no longer trusted, or whose key is known to be stolen', async () => {
+    it('rejects a caller whose issuer is no longer trusted, or whose key is known to be stolen', async () => {
       const distrusted = await showing(async ({ store, A, issuer, node }) => {
         const changed = await store.changeIssuer(A, issuer.did, { status: 'distrusted' }, act)
         await node.deps.views.reached(changed?.position ?? 0)
@@ -57,7 +57,7 @@ forEachSharedStore('the guard', (open) => {
       expect([distrusted.code, stolen.code]).toEqual(['issuer_untrusted', 'issuer_untrusted'])
     })
 
-    it('lets nobody in when the knowledge has grown too old', async () => {
+    it('rejects every caller when the view is too old', async () => {
       const answer = await showing(async ({ node, store }) => {
         store.entriesAfter = () => Promise.reject(new StoreUnavailable('away'))
         node.clock.pass(2001)
@@ -79,7 +79,7 @@ forEachSharedStore('the guard', (open) => {
     expect((await node.bearer(token)).code).toBe('token_invalid')
   })
 
-  it('judges a site that does not exist like one that trusts nobody', async () => {
+  it('judges a site that does not exist like one that trusts no issuer', async () => {
     const { node, B, store } = await begin()
     const empty = `empty-${B}` as SiteId
     await store.createSite(
@@ -109,7 +109,7 @@ forEachSharedStore('the guard', (open) => {
     expect(told[0]).toMatchObject(['issuer_untrusted', expect.any(String)])
   })
 
-  it('counts verdicts by site, and makes no label of a site that somebody made up', async () => {
+  it('counts verdicts by site, and makes no label of a site that a caller made up', async () => {
     const { node, issued, A } = await begin()
     const counted: string[][] = []
     const meters = { verdict: (...labels: string[]) => counted.push(labels) } as unknown as Deps['meters']

@@ -48,7 +48,7 @@ forEachSharedStore('I-16: when the store fails', (open) => {
       expect((await ask(node, credential, token)).status).toBe(200)
     })
 
-    it('after it has done everything, so that nobody can know: 503, and asking again says what is', async () => {
+    it('after it has done everything, so that the outcome is unknown: 503, and asking again says what is', async () => {
       const { node, store, credential, token } = await begin()
       const original = (Object.getPrototypeOf(store) as Store)[verb] as (...args: unknown[]) => Promise<unknown>
       store[verb] = (async (...args: unknown[]) => {

@@ -66,7 +66,7 @@ describe('a key of a page', () => {
     for (const form of ['jwk', 'pkcs8'] as const) await expect(crypto.subtle.exportKey(form as 'pkcs8', privateKey)).rejects.toThrow()
   })
 
-  it('is written in base58 like everybody else’s', () => {
+  it('is written in base58 like any other', () => {
     fc.assert(fc.property(fc.uint8Array({ maxLength: 40 }), (bytes) => encodeBase58(bytes) === base58.encode(bytes)))
     expect(encodeBase58(new Uint8Array([0, 0, 1]))).toBe('112')
     expect(encodeBase58(new Uint8Array(3))).toBe('111')

@@ -120,7 +120,7 @@ describe('on PostgreSQL', () => {
       }),
     ])
   })
-  test('sees that nobody answers, without a word of the password', async () => {
+  test('sees that nothing answers, without a word of the password', async () => {
     const COUNTERSIGN_DATABASE_URL = `postgres://user:hunter2@127.0.0.1:${await freePort()}/x`
     const found = await problemsIn({ COUNTERSIGN_DATABASE_URL })
     expect(found).toEqual([expect.objectContaining({ check: 'store', level: 'problem' })])

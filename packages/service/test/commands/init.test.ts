@@ -42,7 +42,7 @@ describe('init', () => {
     expect(noted).toContain('is there already')
     expect(readFileSync(join(place, 'operator.key'), 'utf8')).toBe(before)
   })
-  test('makes nothing when the settings will not do', async () => {
+  test('makes nothing when the settings are invalid', async () => {
     const place = join(directory, 'never')
     for (const flags of [[], ['--base-url', 'http://id.example'], [...BASE, '--port', 'x'], [...BASE, '--config', 'x.json']])
       expect((await run(['init', place, ...flags], {})).code).toBe(2)

@@ -110,7 +110,7 @@ describe('backup and restore', () => {
     expect(await store.logPosition()).toBe(2)
     await store.close()
   })
-  test('a copy that does not hold is refused with 3, and nothing changes', async () => {
+  test('a copy that is not intact is rejected with 3, and nothing changes', async () => {
     const { store } = await revoking(2)
     const copy = join(folder, 'copy.db')
     await here('backup', copy)
@@ -123,7 +123,7 @@ describe('backup and restore', () => {
     expect(files()).toEqual(before)
     expect(await here('audit-log')).toMatchObject({ code: 0, said: expect.stringContaining('3 entries') })
   })
-  test('a log that does not hold is not copied', async () => {
+  test('a log that is not intact is not copied', async () => {
     const { store } = await revoking(2)
     await store.close()
     tamper(file, 'DELETE FROM entries WHERE position = 2')
@@ -154,7 +154,7 @@ describe('new-epoch', () => {
     expect((await again.auditRows(null, { after: undefined, limit: 1 }))[0]).toMatchObject({ action: 'log.begin_epoch' })
     await again.close()
   })
-  test('is refused while a service has the store open, and for a log that does not hold', async () => {
+  test('is refused while a service has the store open, and for a log that is not intact', async () => {
     const { store } = await revoking(2)
     expect(await here('new-epoch')).toMatchObject({ code: 1 })
     await store.close()

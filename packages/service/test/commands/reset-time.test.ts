@@ -50,7 +50,7 @@ const stores: readonly (readonly [string, () => Promise<House>])[] = [
   ],
 ]
 
-/** Does something with the store while nobody else has it. */
+/** Does something with the store while no other process has it. */
 async function at<T>({ open }: House, work: (store: Store) => Promise<T>): Promise<T> {
   const store = await open()
   try {

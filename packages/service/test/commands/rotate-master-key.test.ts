@@ -163,7 +163,7 @@ const publicOf = ({ issuerKeys, feedKeys }: ServiceKeys) => ({
 })
 
 describe.each(['SQLite', 'PostgreSQL'] as const)('rotate-master-key on %s', (kind) => {
-  test('seals everything anew: the new key opens what the old one did, and the old one opens nothing', {
+  test('seals everything again: the new key opens what the old one did, and the old one opens nothing', {
     timeout: TEST_MS_MAX,
   }, async () => {
     const { old, fresh, rotate, inside, at, command } = await house(kind)

@@ -113,7 +113,7 @@ describe('createDidWebFetcher', () => {
     expect(await fetcher.fetch(did, 'loud.example')).toHaveProperty('keys')
   })
 
-  it('does not take a certificate that nobody vouches for', async () => {
+  it('does not take a certificate that no authority vouches for', async () => {
     const { ca: _ca, ...strangers } = { ca: '', resolve: always('127.0.0.1') }
     expect(await fetchElsewhere(json, { ...strangers, ca: undefined as never })).toMatchObject({
       fault: 'the DID document could not be fetched',
@@ -210,7 +210,7 @@ describe('createDidWebFetcher', () => {
 })
 
 describe('where it will not knock', () => {
-  /** How often somebody connected to a port of this machine while a document was fetched from there. */
+  /** How often a client connected to a port of this machine while a document was fetched from there. */
   async function knocks(options: Partial<DidWebOptions>, host = 'issuer.test') {
     let connections = 0
     const port = await listen(

@@ -81,7 +81,7 @@ describe('the documents of the repository', () => {
     }
   })
 
-  test('are on the shelf of whoever needs them, once', () => {
+  test('are listed for the reader who needs them, once', () => {
     const shelved = shelves.flatMap(({ paths }) => paths)
     expect(new Set(shelved).size).toBe(shelved.length)
     expect(shelved.filter((path) => !existsSync(join(root, path)))).toEqual([])

@@ -246,7 +246,7 @@ onEachStore('the feed', (home) => {
     elsewhere.close()
   })
 
-  it('is cut when somebody sends another request into it, and when the reader leaves', async () => {
+  it('is cut when the client sends another request into it, and when the reader leaves', async () => {
     const node = await home().open()
     const site = await node.newSite()
     const { feeds } = node.service.deps

@@ -42,7 +42,7 @@ const stopAll = () => {
 }
 
 onEachStore('receipts', (home) => {
-  it('hold a revocation until everybody who is connected has applied it', { timeout: 20_000 }, async () => {
+  it('hold a revocation until every connected verifier has applied it', { timeout: 20_000 }, async () => {
     const node = await home().node()
     const site = await node.newSite()
     const names = ['one', 'two', undefined]
@@ -72,7 +72,7 @@ onEachStore('receipts', (home) => {
     for (const stream of [keen, lazy]) stream.close()
   })
 
-  it('do not wait for nobody, nor for somebody who leaves, nor when the wait cannot be applied', { timeout: 30_000 }, async () => {
+  it('do not wait without a verifier, nor for one that leaves, nor when the wait cannot be applied', { timeout: 30_000 }, async () => {
     const node = await home().node()
     const site = await node.newSite()
     const alone = await revoke(node, site, 20)
@@ -126,7 +126,7 @@ onEachStore('receipts', (home) => {
     stream.close()
   })
 
-  it('are not kept back because nobody can be asked how far it got: the revocation stands', async () => {
+  it('are not kept back because it is not known how far it got: the revocation stands', async () => {
     const node = await home().open()
     const site = await node.newSite()
     Object.assign(node.service.deps.verifiers, { receipt: () => Promise.reject(new StoreUnavailable('down')) })
@@ -175,7 +175,7 @@ onEachStore('an acknowledgement', (home) => {
     for (const [name, place] of [
       ['one', seq],
       ['one', seq - 1],
-      ['nobody', seq],
+      ['unknown', seq],
     ] as const)
       await ack(node, site, { epoch, seq: place }, name)
     await expect.poll(seqs).toEqual([['one', seq]])
@@ -221,7 +221,7 @@ onEachStore('an acknowledgement', (home) => {
 })
 
 onEachStore('the list of verifiers', (home) => {
-  it('shows who is connected, how far each has got, and nobody of another site', { timeout: 20_000 }, async () => {
+  it('shows who is connected, how far each has got, and none of another site', { timeout: 20_000 }, async () => {
     const node = await home().node()
     const [site, other] = [await node.newSite(), await node.newSite()]
     const { epoch, seq } = (await revoke(node, site)).json
@@ -260,7 +260,7 @@ onEachStore('the list of verifiers', (home) => {
 })
 
 onEachStore('a node that shuts down', (home) => {
-  it('answers at once whoever waits for an acknowledgement', { timeout: 20_000 }, async () => {
+  it('answers a request at once that waits for an acknowledgement', { timeout: 20_000 }, async () => {
     const node = await home().open()
     const site = await node.newSite()
     const stream = await listen(node, site, 'lazy')

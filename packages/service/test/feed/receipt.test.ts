@@ -274,7 +274,7 @@ describe('a receipt among several nodes', () => {
     ).toBe(70)
   })
 
-  it('states none before: a node that is behind may give an old head to a guard that nobody knows', () => {
+  it('states none before: a node that is behind may give an old head to a guard that is not known', () => {
     const behind = node([{ position: 39, atMs: AT + 100 }])
     expect(deniedAfter({ leases, nodes: [behind] })).toBe(70_000)
     expect(deniedAfter({ leases, nodes: [behind], nowMs: AT + 1999 })).toBe(70_000)

@@ -24,7 +24,7 @@ const headAt = (seq: number): LogHead => {
   return { epoch, seq, hash }
 }
 
-/** What somebody hears: numbers of entries, and `h` with the number that a heartbeat proves. */
+/** What a reader hears: numbers of entries, and `h` with the number that a heartbeat proves. */
 class Ear implements FeedReader {
   isOver = false
   unreadBytes = 0
@@ -81,7 +81,7 @@ class Log implements FeedSource {
   }
 }
 
-/** Without the protection: what is told while somebody reads what came before is not kept for them. */
+/** Without the protection: what is sent while a reader reads what came before is not kept for it. */
 class ForgetfulFeed extends SiteFeed {
   protected override readonly backlogs = new Map() as never
   constructor(...args: ConstructorParameters<typeof SiteFeed>) {
@@ -90,7 +90,7 @@ class ForgetfulFeed extends SiteFeed {
   }
 }
 
-/** Somebody joins at every possible moment, with every step of everybody in any order. True if all was well. */
+/** A reader joins at every possible moment, with the steps of all in any order. True if all was well. */
 async function hears(
   scheduler: fc.Scheduler,
   from: number | undefined,
@@ -146,7 +146,7 @@ async function hears(
 const numbersIn = ({ heard }: Ear) => heard.filter((each) => typeof each === 'number')
 const schedules = fc.tuple(fc.scheduler(), fc.nat(8), fc.array(fc.integer({ min: 1, max: 3 }), { maxLength: 8 }))
 
-describe('somebody who joins the feed of a site', () => {
+describe('a reader that joins the feed of a site', () => {
   it('hears every entry after its cursor once and in order, whatever is appended meanwhile (I-8, I-9)', { timeout: 60_000 }, async () => {
     await fc.assert(
       fc.asyncProperty(schedules, async ([scheduler, from, appends]) => {
@@ -272,7 +272,7 @@ describe('the feed of a site', () => {
     expect(ear.heard.slice(-4)).toEqual([2, 3, 'h3', 'h3'])
   })
 
-  it('tells nobody who has left, and nothing after its end', async () => {
+  it('sends nothing to a reader that has left, and nothing after its end', async () => {
     const log = new Log(1)
     const feed = new SiteFeed(SITE, headAt(1), log)
     const [one, two] = [new Ear(), new Ear()]

@@ -37,11 +37,11 @@ async function load(node: FeedNode, siteId: SiteId, text: string): Promise<SiteV
   }
   const signed = discovery.json.feed.keys.find(({ kid }: { kid: string }) => kid === end.kid)
   const key = parseMultikey(signed?.public_key_multibase)
-  if (key === undefined) throw new Error('nobody knows the key')
+  if (key === undefined) throw new Error('the key is not known')
   const before = text.slice(0, text.lastIndexOf('{"type":"end"'))
   const received = { lines: lines.length - 1, sha256: createHash('sha256').update(before).digest('hex') }
   const proof = await checkSnapshot(head, end, received, key)
-  if (proof === undefined) throw new Error('its signature does not hold')
+  if (proof === undefined) throw new Error('its signature is invalid')
   expect(loading.commit(proof)).toBe('loaded')
   return view
 }
@@ -257,11 +257,11 @@ onEachStore('the snapshot', (home) => {
     const blind = await node.newKey(site.siteId, ['tokens:revoke'])
     const operator = await node.newKey(null, [])
     const codes: Record<string, string | number> = {}
-    for (const [name, key] of Object.entries({ nobody: undefined, other: other.key, blind: blind.key, operator: operator.key })) {
+    for (const [name, key] of Object.entries({ none: undefined, other: other.key, blind: blind.key, operator: operator.key })) {
       const told = await node.call('GET', path(site.siteId), key === undefined ? {} : { key })
       codes[name] = told.json?.code ?? told.status
     }
-    expect(codes).toEqual({ nobody: 'api_key_missing', other: 'not_found', blind: 'api_key_forbidden', operator: 200 })
+    expect(codes).toEqual({ none: 'api_key_missing', other: 'not_found', blind: 'api_key_forbidden', operator: 200 })
     const nowhere = await node.call('GET', path('nowhere.example'), { key: operator.key })
     expect(nowhere.json.code).toBe('not_found')
   })
@@ -274,7 +274,7 @@ onEachStore('the snapshot', (home) => {
     expect(typesOf(told)).toEqual(['head', 'site', 'end'])
   })
 
-  it('is refused to whoever speaks another version of the feed', async () => {
+  it('is refused to a client with another version of the feed', async () => {
     const node = await home().node()
     const site = await node.newSite()
     const told = await node.call('GET', path(site.siteId), { key: site.key, headers: { 'feed-version': '2' } })

@@ -4,7 +4,7 @@ import { createParser, type EventSourceMessage } from 'eventsource-parser'
 import { expect } from 'vitest'
 import { checkContract } from '../contract-check.ts'
 
-/** A reader of a feed that knows nothing of ours: its parser is somebody else's. */
+/** A reader of a feed that knows nothing of ours: its parser is a library. */
 export interface SseClient {
   readonly status: number
   readonly headers: IncomingMessage['headers']

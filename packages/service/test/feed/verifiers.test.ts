@@ -101,7 +101,7 @@ forEachSharedStore('verifiers of several nodes', (open) => {
     await expect.poll(() => seen(two)).toEqual({ a: 4 })
   })
 
-  it('that are nobody are forgotten, and cost nothing', { timeout: 20_000 }, async () => {
+  it('that match no verifier are forgotten, and cost nothing', { timeout: 20_000 }, async () => {
     const { one, two, siteId, claim, seen, stores } = await begin()
     two.verifiers.acknowledge(claim(4, 'a'))
     let asked = 0
@@ -135,7 +135,7 @@ forEachSharedStore('verifiers of several nodes', (open) => {
     expect(await waiting).toMatchObject({ connected: 3, acknowledged: 3, laggards: [] })
   })
 
-  it('of a node that has gone without a word do not count for ever, nor when it comes back before them', async () => {
+  it('of a node that has gone without a word do not count permanently, nor when it comes back before them', async () => {
     const { clock, one, two, siteId, seen, stores } = await begin({ leaseMs: 10_000 })
     const stream = two.connect(siteId, 'b')
     one.connect(siteId, 'a')
@@ -206,7 +206,7 @@ forEachSharedStore('verifiers of several nodes', (open) => {
   })
 })
 
-describe('verifiers of a store that nobody shares', () => {
+describe('verifiers of a store that is not shared', () => {
   it('are never written down', async () => {
     const clock = new ClockDouble()
     const never = () => Promise.reject(new Error('asked the store'))

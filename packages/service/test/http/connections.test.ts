@@ -65,7 +65,7 @@ describe('closing (B3)', () => {
   test.each([
     ['a request that is never answered', '/healthz', { alive: () => new Promise(() => {}) }],
     [
-      'an answer that nobody reads',
+      'an answer that is not read',
       '/docs',
       { docs: async () => ({ status: 200, contentType: 'text/html', stream: { kind: 'pieces', pieces: withoutEnd() } }) },
     ],

@@ -86,7 +86,7 @@ describe('an idempotency key', () => {
     await send('a', { headers: { 'x-service-credential': one } })
     await send('a', { headers: { 'x-service-credential': other } })
     expect(work.done).toBe(4)
-    // Whoever has not the credential does not get its answer, even from the same address.
+    // A caller without the credential does not get its answer, even from the same address.
     expect((await send('a', { headers: {} })).json.code).toBe('api_key_missing')
     await send('a', { headers: { 'x-service-credential': one }, remoteAddress: '192.0.2.2' })
     expect(work.done).toBe(4)

@@ -133,7 +133,7 @@ describe('over a real connection', () => {
     const answer = await ask(['POST /nothing HTTP/1.1', HOST, 'Transfer-Encoding: chunked'], drip())
     expect([codeOf(answer), answer.headers.connection]).toEqual(['404 not_found', 'close'])
   })
-  test('a short body that nobody reads does not cost the connection', async () => {
+  test('a short body that is not read does not cost the connection', async () => {
     const refused = ['POST /nothing HTTP/1.1', HOST, 'Content-Length: 3', '', 'abc'].join('\r\n')
     const next = ['GET /healthz HTTP/1.1', HOST, CLOSE, '', ''].join('\r\n')
     expect(answersIn(await talk([refused + next])).map(({ status }) => status)).toEqual([404, 200])
@@ -272,7 +272,7 @@ test('a key that is deleted while the body is still coming does nothing any more
   await slow.app.close()
 })
 
-test('whoever asks and never reads is cut off, and what was to be sent is let go', async () => {
+test('a client that asks and never reads is cut off, and what was to be sent is let go', async () => {
   const { server } = double.app.fastify
   expect(server.timeout).toBeGreaterThan(30_000)
   const large = createAppDouble({

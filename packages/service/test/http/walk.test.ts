@@ -185,7 +185,7 @@ describe('who calls', () => {
         .code,
     ).toBe('api_key_missing')
   })
-  test('refuses every key that is nearly right (A151), and looks none of them up whose checksum does not hold', async () => {
+  test('refuses every key that is nearly right (A151), and looks none of them up whose checksum is wrong', async () => {
     let lookUps = 0
     open()
     const secret = double.key()
@@ -234,7 +234,7 @@ describe('who calls', () => {
     expect([answer.status, answer.json.code]).toEqual([403, 'api_key_forbidden'])
     expect(answer.json.detail).toContain('tokens:introspect')
   })
-  test('lets an operator through every door, and nobody else through the operator’s', async () => {
+  test('lets an operator through every door, and no other key through the operator’s', async () => {
     open()
     expect((await introspect(double.key({ siteId: null, permissions: [] }))).status).toBe(200)
     const create = (key: string) =>

@@ -106,7 +106,7 @@ describe('API keys', () => {
     await apiKeys.find(secret, 0)
     expect(apiKeys.wasGood(secret)).toBe(false)
   })
-  test('are not looked up when their checksum does not hold', async () => {
+  test('are not looked up when their checksum is wrong', async () => {
     const apiKeys = keys()
     for (const junk of ['', 'x', `svc_sk_${'A'.repeat(49)}`]) expect(await apiKeys.find(junk, 0)).toBeUndefined()
     expect(asked).toEqual([])

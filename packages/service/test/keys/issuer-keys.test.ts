@@ -68,7 +68,7 @@ describe('reading keys', () => {
     expect(readPinnedKeys([two.multikey, one.multikey], [active('key-1', one)])).toMatchObject([{ id: two.multikey }, { id: 'key-1' }])
   })
 
-  it('says which of several will not do', () => {
+  it('says which of several is not accepted', () => {
     expect(readPinnedKeys([one.multikey, 'z6MkNot'])).toMatchObject({ at: 1 })
   })
 

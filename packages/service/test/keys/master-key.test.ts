@@ -85,7 +85,7 @@ describe('readMasterKey', () => {
     expect(readdirSync(dataDir)).toEqual([])
   })
 
-  it('makes one in development that nobody else can read, and finds it again', () => {
+  it('makes one in development that no other user can read, and finds it again', () => {
     const dir = join(dataDir, 'data')
     const made = readMasterKey(sources({ mode: 'development', dataDir: dir }))
     expect(made).toHaveLength(32)

@@ -70,7 +70,7 @@ describe('createSealer', () => {
     expect(() => createSealer(randomBytes(31))).toThrow(TypeError)
   })
 
-  it('keeps the key it was given, should somebody write over it', () => {
+  it('keeps the key it was given, should other code write over it', () => {
     const given = Buffer.from(masterKey)
     const own = createSealer(given)
     given.fill(0)

@@ -96,7 +96,7 @@ describe('documents', () => {
     expect(document.assertionMethod).toEqual([keys.signer(NOW).verificationMethod])
   })
 
-  it('A058: whoever reads the document as an issuer finds no feed key in it', async () => {
+  it('A058: a verifier that reads the document as an issuer finds no feed key in it', async () => {
     const keys = await open(createSecrets())
     await keys.rotate('feed', NOW)
     const read = readDidDocument(JSON.parse(JSON.stringify(keys.didDocument())), keys.issuerDid)

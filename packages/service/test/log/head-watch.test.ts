@@ -97,7 +97,7 @@ async function fileWith(...heads: Heartbeat[]): Promise<string> {
 const keptSeq = (file: string) => Object.fromEntries([...(readHeadFile(file)?.heads ?? [])].map(([site, { seq }]) => [site, seq]))
 
 describe('the head file (B6)', () => {
-  it('has the signed head of every site, also of sites that nobody follows, and follows their changes', async () => {
+  it('has the signed head of every site, also of sites without followers, and follows their changes', async () => {
     const store = await Log.make(3)
     const { file, views } = await start(store)
     await expect.poll(() => keptSeq(file)).toEqual({ [A]: 3, [B]: 1 })

@@ -165,7 +165,7 @@ describe('the live views', () => {
       await expect.poll(() => views.age().ageMs).toBe(0)
     })
 
-    it('is infinite after a page that is not the end: nobody has said yet whether those entries are genuine (A271)', async () => {
+    it('is infinite after a page that is not the end: it is not known yet whether those entries are genuine (A271)', async () => {
       const store = new LogDouble()
       const clock = new ClockDouble()
       const views = await open(store, clock)
@@ -317,7 +317,7 @@ describe('the live views', () => {
     expect(views.view(A)?.issuer(issuer)?.keys.size).toBe(1)
   })
 
-  it('let nobody wait after they have been closed', async () => {
+  it('let no caller wait after they have been closed', async () => {
     const store = new LogDouble()
     const views = await open(store)
     const waiting = views.reached(7)

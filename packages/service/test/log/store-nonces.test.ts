@@ -30,7 +30,7 @@ describe('nonces in the store', () => {
     expect(await nonces.consume({ ...use, nonce: 'm'.repeat(22) })).toBe('fresh')
   })
 
-  it('are kept until the proof is too old on every node, and not for ever', async () => {
+  it('are kept until the proof is too old on every node, and not without end', async () => {
     const { used, useOnce } = store()
     await createStoreNonces({ useOnce }).consume(use)
     const [expiresAtMs = 0] = used.values()

@@ -5,14 +5,14 @@ const FOR_EVER_MS = 1_000_000
 const never = new AbortController().signal
 
 describe('a wake-up', () => {
-  it('rouses whoever sleeps', async () => {
+  it('wakes sleepers', async () => {
     const wake = createWake()
     const sleeping = [wake.sleep(wake.count, FOR_EVER_MS, never), wake.sleep(wake.count, FOR_EVER_MS, never)]
     wake.wake()
     await Promise.all(sleeping)
   })
 
-  it('lets nobody fall asleep over a call that came after they looked', async () => {
+  it('does not miss a call that came after the look', async () => {
     const wake = createWake()
     const { count } = wake
     wake.wake()

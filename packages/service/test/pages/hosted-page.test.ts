@@ -78,7 +78,7 @@ describe('a hosted page', () => {
 })
 
 describe('assets', () => {
-  it('are served under a name that changes with what they say, to be kept for ever', async () => {
+  it('are served under a name that changes with what they say, to be cached permanently', async () => {
     const { call } = createAppDouble()
     const path = assets().path('sign-in')
     expect(path).toMatch(/^\/assets\/[0-9a-f]{16}\/sign-in\.[jt]s$/)

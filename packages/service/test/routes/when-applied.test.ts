@@ -51,13 +51,13 @@ it('tells a key of the site who lags behind, and a holder only how many (I-20)',
   expect(byHolder?.body).toEqual({ success: true, propagation: { ...counts, laggards: [], verifiers: [], exceptions: [] } })
 })
 
-it('asks nobody when nobody wants to wait, or there is nothing to wait for', async () => {
-  const nobody = { log: quiet, verifiers: { receipt: () => Promise.reject(new Error('asked')) } } as unknown as Deps
+it('asks no verifier when the caller does not want to wait, or there is nothing to wait for', async () => {
+  const unasked = { log: quiet, verifiers: { receipt: () => Promise.reject(new Error('asked')) } } as unknown as Deps
   const plain = { status: 200, body: { success: true } }
   expect(
-    await whenApplied({ preferWaitSeconds: undefined, prefersDeniedEverywhere: false, caller: anybody }, nobody, SITE, entry, plain.body),
+    await whenApplied({ preferWaitSeconds: undefined, prefersDeniedEverywhere: false, caller: anybody }, unasked, SITE, entry, plain.body),
   ).toEqual(plain)
   expect(
-    await whenApplied({ preferWaitSeconds: 3, prefersDeniedEverywhere: false, caller: anybody }, nobody, SITE, undefined, plain.body),
+    await whenApplied({ preferWaitSeconds: 3, prefersDeniedEverywhere: false, caller: anybody }, unasked, SITE, undefined, plain.body),
   ).toEqual(plain)
 })

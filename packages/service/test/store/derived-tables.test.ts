@@ -27,7 +27,7 @@ forEachStoreWriter('tables made from the log (A273, B14)', (newWriter) => {
     const audit = () => auditStore(place, MASTER_KEY)
     expect(await audit()).toMatchObject({ ok: true })
 
-    const spoils: readonly (readonly [spoil: string, mend: string, found: object])[] = [
+    const spoils: readonly (readonly [spoil: string, repair: string, found: object])[] = [
       [
         `UPDATE users SET revoked = 0 WHERE ppid = '${revoked}'`,
         `UPDATE users SET revoked = 1 WHERE ppid = '${revoked}'`,
@@ -54,10 +54,10 @@ forEachStoreWriter('tables made from the log (A273, B14)', (newWriter) => {
         { fault: 'row_missing', row: { table: 'compromised_keys', key: `${siteId} ${issuer.issuer} key-1` } },
       ],
     ]
-    for (const [spoil, mend, found] of spoils) {
+    for (const [spoil, repair, found] of spoils) {
       await sql(spoil)
       expect(await audit()).toMatchObject({ ok: false, ...found })
-      await sql(mend)
+      await sql(repair)
       expect(await audit()).toMatchObject({ ok: true })
     }
     await sql(`DELETE FROM users WHERE ppid = '${revoked}'`)

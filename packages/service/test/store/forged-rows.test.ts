@@ -15,7 +15,7 @@ import { audit, forEachStoreWriter, openNode, type StoreWriter, withNode } from 
 
 const SEALED = createSealer(MASTER_KEY).seal('test', 'x')
 
-/** The control arm: with the MAC key, which nobody has without the master key, the same attack succeeds. */
+/** The control arm: with the MAC key, which needs the master key, the same attack succeeds. */
 async function writeMacs({ sql }: StoreWriter, tables: readonly MacTableName[]): Promise<void> {
   const [secret] = await sql(`SELECT sealed FROM secrets WHERE name = 'mac-key'`)
   const macs = createRowMacs(createSealer(MASTER_KEY).open('mac-key', String(secret?.sealed)))

@@ -298,7 +298,7 @@ describe('the epoch', () => {
     expect(await entriesOf(other, siteId)).toHaveLength(2)
   })
 
-  it('is not begun on top of a log that does not hold', async () => {
+  it('is not begun on top of a log that is not intact', async () => {
     const url = await server.createDatabase()
     const store = await open(url)
     const siteId = await withSite(store)

@@ -13,7 +13,7 @@ export interface PostgresServer {
   createDatabase(options?: { readonly port?: number }): Promise<string>
   /** Only for a server of our own. */
   restart(between?: () => Promise<void>): Promise<void>
-  /** Starts it again as a standby, which follows nobody and waits to be promoted. */
+  /** Starts it again as a standby, which follows no server and waits to be promoted. */
   restartAsStandby(): Promise<void>
   stop(): Promise<void>
 }

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { sealedColumns } from '../../src/store/sealed-columns.ts'
 import { migrate } from '../../src/store/sqlite/migrate.ts'
 
-test('every column of the schema that is sealed is sealed anew when the master key is changed', () => {
+test('every column of the schema that is sealed is sealed again when the master key is changed', () => {
   const db = new Database(':memory:')
   migrate(db)
   const columns = db

@@ -384,7 +384,7 @@ describe('a backup', () => {
     expect((await again.auditRows(null, { after: undefined, limit: 1 }))[0]).toMatchObject({ action: 'log.begin_epoch', target: epoch })
   })
 
-  it('is neither made nor restored when its log does not hold', async () => {
+  it('is neither made nor restored when its log is not intact', async () => {
     const file = newFile()
     const store = await open(file)
     await withUsers(store, 2)

@@ -117,7 +117,7 @@ export function administrationSuite(store: TheStore): void {
       const changed = await store().changeIssuer(site, issuer.issuer, { keys, scope: null, credentialTtlSecondsMax: 5 }, act())
       expect(changed).toMatchObject({ keys, scope: undefined, credentialTtlSecondsMax: 5, label: 'new' })
       expect(await lastEntryOf(store(), site)).toMatchObject({ seq: 3, body: { keys, scope: null, credential_ttl_seconds_max: 5 } })
-      expect(await store().changeIssuer(site, 'did:web:nobody.example', { label: null }, act())).toBeUndefined()
+      expect(await store().changeIssuer(site, 'did:web:unknown.example', { label: null }, act())).toBeUndefined()
     })
 
     it('writes nothing when a document that is fetched again has not changed', async () => {
@@ -144,7 +144,7 @@ export function administrationSuite(store: TheStore): void {
       expect(await store().addIssuer(three, act())).toMatchObject({ issuer: three.issuer })
     })
 
-    it('keeps what was said of a key while somebody else was making a list with it', async () => {
+    it('keeps what was said of a key while another node was making a list with it', async () => {
       const site = await madeSite()
       const issuer = await newIssuer(site, { fetched: true })
       await store().addIssuer(issuer, act())
@@ -326,7 +326,7 @@ export function administrationSuite(store: TheStore): void {
       expect(await store().confirmedTime()).toEqual({ atMs: base + 1003, resets })
     })
 
-    it('resets the time with an audit row, and takes no time from whoever has not heard of it', async () => {
+    it('resets the time with an audit row, and takes no time from a node that has not heard of it', async () => {
       const before = await store().confirmTime(NOW + 86_400_000, (await store().confirmedTime()).resets)
       await expect(store().resetTime(NOW + 5, failingAct())).rejects.toThrow()
       expect(await store().confirmedTime()).toEqual(before)

@@ -87,7 +87,7 @@ export function feedStreamSuite(store: TheStore): void {
       expect(await listed()).toEqual([one])
     })
 
-    it('never move back, whoever says so', async () => {
+    it('never move back', async () => {
       const one = stream(here)
       await report(here, [one])
       await report(here, [{ ...one, seq: 7, acks: [{ seq: 7, atMs: NOW }] }])

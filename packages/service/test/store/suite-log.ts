@@ -98,7 +98,7 @@ export function logSuite(store: TheStore): void {
       expect(followed).toEqual(log)
     })
 
-    it('wakes whoever listens after something was appended, until they have heard enough', async () => {
+    it('wakes listeners after something was appended, until they have heard enough', async () => {
       const siteId = await madeSite()
       let heard = 0
       const first = new Promise<void>((resolve) => {

@@ -41,7 +41,7 @@ export function onceSuite(store: TheStore): void {
       expect(states.filter((state) => state === 'running')).toHaveLength(TRIES - 1)
     })
 
-    it('gives the kept answer to whoever asks again, and only to the same request', async () => {
+    it('gives the kept answer to a repeated request, and only to the same request', async () => {
       const asked = key()
       await store().beginIdempotent(asked, NOW + DAY, NOW)
       await store().finishIdempotent(asked, { kind: 'answer', sealed: 'sealed answer' })

@@ -161,7 +161,7 @@ export function signInSuite(store: TheStore): void {
       expect(await store().openSignIn(stateSha256, { heldSha256: browserSha256, newSha256: sha256() }, expiresAtMs)).toBeUndefined()
     })
 
-    it('allows so many tries, whoever comes first', async () => {
+    it('allows so many tries', async () => {
       const { stateSha256, browserSha256 } = await bind()
       const tries = await Promise.all(Array.from({ length: 50 }, () => store().trySignIn(stateSha256, browserSha256, 10, NOW)))
       expect(tries.filter((answer) => answer !== undefined)).toHaveLength(10)
@@ -298,7 +298,7 @@ export function signInSuite(store: TheStore): void {
 
     const claimBy = (holderKey: string, { credentialId: id }: { readonly credentialId: string }) => ({ holderKey, credential: { id } })
 
-    it('comes back as it was made, with whoever made it', async () => {
+    it('comes back as it was made, with its maker', async () => {
       const { made } = await offer()
       expect(await store().offer(made.sha256)).toEqual({ ...made, actor: act().actor, isKilled: false, claim: undefined })
       expect(await store().offer(sha256())).toBeUndefined()

@@ -70,7 +70,7 @@ export function tokenSuite(store: TheStore): void {
       expect(await store().statuses([credential.credentialId], undefined)).toHaveLength(1)
     })
 
-    it('counts the live tokens of a credential, whoever asks at the same time', async () => {
+    it('counts the live tokens of a credential, also for concurrent requests', async () => {
       const credential = seen(await madeSite())
       expect(await store().createToken(newToken(credential, { expiresAtMs: NOW + 1 }), 3, NOW)).toBe('created')
       const answers = await Promise.all(Array.from({ length: 12 }, () => store().createToken(newToken(credential), 3, NOW + 1)))

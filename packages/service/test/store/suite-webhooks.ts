@@ -57,7 +57,7 @@ export function webhookSuite(store: TheStore): void {
       expect(await actions(made.siteId)).toEqual(['webhook.create', 'site.create'])
     })
 
-    it('makes at most as many as a site may have, whoever asks at the same time', async () => {
+    it('makes at most as many as a site may have, also for concurrent requests', async () => {
       const siteId = await madeSite()
       const make = (i: number) =>
         store().createWebhook({ webhookId: `wh_${siteId}_${i}`, siteId, url: 'x', kinds: undefined, secretSealed: 's' }, 3, act())
@@ -289,7 +289,7 @@ export function webhookSuite(store: TheStore): void {
       expect(await next(made.webhookId, NOW + LEASE_MS, undefined, 'two')).toBeUndefined()
     })
 
-    it('is given back by whoever leaves, with what has ended written down', async () => {
+    it('is given back by a node that leaves, with what has ended written down', async () => {
       const made = await madeWebhook()
       await revoke(made.siteId, 2)
       const due = await next(made.webhookId)
@@ -323,7 +323,7 @@ export function webhookSuite(store: TheStore): void {
       expect(await isDue(made.webhookId, NOW + 10)).toBe(true)
       const due = await next(made.webhookId, NOW + 10)
       expect(due).toMatchObject({ deliveryId: sent?.deliveryId, entry: sent?.entry })
-      // It fails, and nobody waits for it.
+      // It fails, and is not awaited.
       await next(made.webhookId, NOW + 10, ended(due, { againAtMs: NOW + DAY }))
       await revoke(made.siteId)
       expect((await drain(made.webhookId, NOW + 20)).map(({ seq }) => seq)).toEqual([3])

@@ -9,7 +9,7 @@ export interface TcpProxy {
   close(): Promise<void>
 }
 
-/** `target`: the port behind it, asked for anew with every connection when it is a function. */
+/** `target`: the port behind it, asked for again with every connection when it is a function. */
 export async function openProxy(target: number | (() => number)): Promise<TcpProxy> {
   const pairs = new Set<readonly [Socket, Socket]>()
   let isHeld = false

@@ -31,7 +31,7 @@ describe('afterAttempt', () => {
     expect([least, most]).toEqual([270_000, 330_000])
   })
 
-  it('waits for as long as the receiver asks, but not for ever, and not shorter than it would', () => {
+  it('waits for as long as the receiver asks, but not without end, and not shorter than it would', () => {
     const again = (retryAfterMs: number) => afterAttempt(due(), { status: 503, retryAfterMs }, NOW, 0.5).end
     expect([again(1), again(HOUR), again(1e12)]).toEqual([NOW + 5000, NOW + HOUR, NOW + 12 * HOUR].map((againAtMs) => ({ againAtMs })))
   })

@@ -65,7 +65,7 @@ const never = new AbortController().signal
 const post = async (url: string, options: Partial<PostOptions> = {}, fields: Partial<DueDelivery> = {}) =>
   postDelivery(await deliveryTo(url, fields), keys, NOW, never, { allowLoopback: false, ...options })
 
-/** A name server that answers one thing after the other, the last for ever. */
+/** A name server that answers one thing after the other, the last without end. */
 function answering(...answers: string[]): { resolve: typeof lookup; asked: () => number } {
   let asked = 0
   const resolve = ((_name: string, _options: object, callback: (error: null, found: object[]) => void) => {
@@ -145,7 +145,7 @@ describe('where a webhook is not sent', () => {
     expect(silent.connections()).toBe(0)
   })
 
-  it('to whoever has no good certificate for the name', async () => {
+  it('to a receiver without a good certificate for the name', async () => {
     const receiver = await openReceiver(200, { tls: true })
     const rules = { portsAllowed: [receiver.port], resolve: answering('127.0.0.1').resolve, isPublic: () => true }
     expect((await post(`https://issuer.test:${receiver.port}/`, rules)).status).toBeUndefined()

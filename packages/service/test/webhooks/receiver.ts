@@ -17,7 +17,7 @@ export interface Received {
 
 type AnswerOf = (request: IncomingMessage, response: ServerResponse, received: Received) => void
 
-/** Somebody who takes webhooks, on this machine. */
+/** A receiver of webhooks, on this machine. */
 export interface Receiver {
   readonly url: string
   readonly port: number

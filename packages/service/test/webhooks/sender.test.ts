@@ -67,7 +67,7 @@ forEachSharedStore('the sender of webhooks', (open) => {
       expect(holds(one, secret, `${one.body} `) || holds(one, other.secret, `${one.body} `)).toBe(false)
     })
 
-    it('is made of every entry, once and in order, also of those that came while nobody was sending', async () => {
+    it('is made of every entry, once and in order, also of those that came while no node was sending', async () => {
       const sending = await begin()
       const receiver = await openReceiver((_request, response) => setTimeout(() => response.writeHead(200).end('ok'), 2))
       const { webhookId } = await sending.webhook(receiver.url)
@@ -90,7 +90,7 @@ forEachSharedStore('the sender of webhooks', (open) => {
       await until(() => receiver.got.length).toBe(1)
     })
 
-    it('comes all the same when nobody is woken', async () => {
+    it('comes all the same without a wake-up', async () => {
       const sending = await begin()
       const receiver = await openReceiver()
       await sending.webhook(receiver.url)
@@ -112,7 +112,7 @@ forEachSharedStore('the sender of webhooks', (open) => {
   })
 
   describe('a replay', () => {
-    it('sends the same message once more, and keeps nobody waiting', async () => {
+    it('sends the same message once more, and keeps no other waiting', async () => {
       const sending = await begin()
       const receiver = await openReceiver()
       const { webhookId } = await sending.webhook(receiver.url)
@@ -158,7 +158,7 @@ forEachSharedStore('the sender of webhooks', (open) => {
   })
 
   describe('several nodes', () => {
-    it('send each entry once and in order, whoever of them does it', async () => {
+    it('send each entry once and in order, whichever of them does it', async () => {
       const sending = await begin()
       const receivers = await Promise.all(numbers(0, 6).map(() => openReceiver()))
       for (const { url } of receivers) await sending.webhook(url)
@@ -217,7 +217,7 @@ forEachSharedStore('the sender of webhooks', (open) => {
   })
 
   describe('bounds', () => {
-    it('sends to so many at a time, and lets everybody have a turn', async () => {
+    it('sends to so many at a time, and lets every receiver have a turn', async () => {
       const sending = await begin()
       let running = 0
       let most = 0
@@ -234,7 +234,7 @@ forEachSharedStore('the sender of webhooks', (open) => {
       sending.send({ runningMax: 3 })
       await until(() => slow.got.length).toBe(32)
       expect(most).toBe(3)
-      // Nobody had its last before everybody had its first.
+      // No receiver had its last before every one had its first.
       const firsts = made.map((_, i) => slow.got.findIndex(({ path }) => path === `/in/${i}`))
       const lasts = made.map((_, i) => slow.got.findLastIndex(({ path }) => path === `/in/${i}`))
       expect(Math.max(...firsts)).toBeLessThan(Math.min(...lasts))
@@ -321,7 +321,7 @@ forEachSharedStore('the sender of webhooks', (open) => {
       await until(() => receiver.seqs()).toEqual([2, 3, 4])
     })
 
-    it('cuts a receiver that does not answer, without counting it as tried, and whoever comes next sends it again', async () => {
+    it('cuts a receiver that does not answer, without counting it as tried, and the next node sends it again', async () => {
       const sending = await begin()
       const receiver = await openReceiver(() => {})
       const { webhookId } = await sending.webhook(receiver.url)

@@ -16,7 +16,7 @@ export const MINUTE = 60_000
 export const HOUR = 60 * MINUTE
 export const DAY = 24 * HOUR
 
-/** A site with webhooks, senders that look after them and nobody else's, and a clock that goes when it is told to. */
+/** A site with webhooks, senders that look after them only, and a clock that goes when it is told to. */
 export interface Sending {
   readonly store: Store
   readonly siteId: SiteId

@@ -51,7 +51,7 @@ forEachSharedStore('POST /auth/present', (open) => {
   })
 
   describe('400', () => {
-    it('A160: state_invalid without the cookie, with another sign-in’s, with two, and for a state that nobody has', async () => {
+    it('A160: state_invalid without the cookie, with another sign-in’s, with two, and for an unknown state', async () => {
       const { opened, issued, send, request } = await openHosted(open())
       const { document } = await issued()
       const one = await opened()
@@ -132,7 +132,7 @@ forEachSharedStore('POST /auth/present', (open) => {
     expect((await one.browser.present(one.state, document, { headers })).json.code).toBe('proof_replayed')
   })
 
-  it('an unbound credential will not do where the site wants holder proofs', async () => {
+  it('an unbound credential is not accepted where the site wants holder proofs', async () => {
     const { opened, issued } = await openHosted(open(), { holderProof: 'required' })
     const { browser, state } = await opened()
     expect((await browser.present(state, (await issued()).document)).json.code).toBe('proof_required')

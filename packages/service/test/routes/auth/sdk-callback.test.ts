@@ -15,7 +15,7 @@ forEachSharedStore('/auth/sdk-callback', (open) => {
       expect(code).toMatch(/^[A-Za-z0-9_-]{43}$/)
     })
 
-    it('A168: is not framed, not cached, tells nobody where it was, and takes the cookie back', async () => {
+    it('A168: is not framed, not cached, sends no referrer, and takes the cookie back', async () => {
       const { signedIn, issued } = await openHosted(open())
       const { back, browser } = await signedIn((await issued()).document)
       expect(back.headers['content-security-policy']).toContain("frame-ancestors 'none'")
@@ -71,7 +71,7 @@ forEachSharedStore('/auth/sdk-callback', (open) => {
       expect((await browser.get(callbackUrl, { cookie })).status).toBe(400)
     })
 
-    it('leads back with an error, and no code, for whoever lost access since presenting', async () => {
+    it('leads back with an error, and no code, for a user who lost access since presenting', async () => {
       const { presented, opened, issued, node, store, A, issuer } = await openHosted(open())
       const [one, two] = [await newParty(), await newParty()]
       const losses: [string, (made: Awaited<ReturnType<typeof issued>>) => Promise<unknown>][] = [

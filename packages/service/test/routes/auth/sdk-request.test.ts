@@ -89,7 +89,7 @@ forEachSharedStore('/auth/sdk-request', (open) => {
       await start()
     }, 60_000)
 
-    it('control: some of the hostile ones would be taken by whoever compares hosts or beginnings', () => {
+    it('control: some of the hostile ones would be accepted by code that compares hosts or beginnings', () => {
       const urls = hostileReturnUrls(RETURN_URL)
       const byHost = urls.filter((url) => URL.canParse(url) && new URL(url).host === 'shop.example')
       const byBeginning = urls.filter((url) => url.startsWith(RETURN_URL))
@@ -97,7 +97,7 @@ forEachSharedStore('/auth/sdk-request', (open) => {
     })
   })
 
-  it('422 for PKCE other than S256, for none, for no scope, and for members that nobody knows', async () => {
+  it('422 for PKCE other than S256, for none, for no scope, and for unknown members', async () => {
     const { send, request } = await openHosted(open())
     for (const more of [
       { code_challenge_method: 'plain' },

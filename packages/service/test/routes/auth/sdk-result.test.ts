@@ -37,7 +37,7 @@ forEachSharedStore('POST /auth/sdk-result', (open) => {
       ])
     })
 
-    it('is not spoilt by somebody who has seen the code and tries it without the verifier', async () => {
+    it('is not spoilt by an attacker who has seen the code and tries it without the verifier', async () => {
       const { signedIn, issued, redeem } = await openHosted(open())
       const { code } = await signedIn((await issued()).document)
       expect((await redeem(code, randomBytes(32).toString('base64url'))).json.code).toBe('code_invalid')

@@ -16,7 +16,7 @@ forEachSharedStore('GET /auth/sign-in', (open) => {
       expect((await opened({ requested_scope: undefined })).page.text).toContain('whatever your credential')
     })
 
-    it('lets nothing run in it but our own scripts, is not framed, not cached, and tells nobody where it was', async () => {
+    it('lets nothing run in it but our own scripts, is not framed, not cached, and sends no referrer', async () => {
       const { opened } = await openHosted(open())
       const { page, state } = await opened()
       const policy = page.headers['content-security-policy'] ?? ''
@@ -68,7 +68,7 @@ forEachSharedStore('GET /auth/sign-in', (open) => {
       expect(fresh.headers['set-cookie']).not.toContain(planted)
     })
 
-    it('shows the page again to the same browser, without binding anew', async () => {
+    it('shows the page again to the same browser, without binding again', async () => {
       const { opened } = await openHosted(open())
       const { browser, authUrl, page } = await opened()
       const again = await browser.get(authUrl)
@@ -142,7 +142,7 @@ forEachSharedStore('GET /auth/sign-in', (open) => {
         const page = await late.browser.get(`/auth/sdk-callback?state=${late.state}&${rest}`)
         expect([page.status, links(page.text)]).toEqual([400, expect.arrayContaining([back.href])])
       }
-      // Never to a URL that is not registered any more, and nowhere for a state that nobody knows.
+      // Never to a URL that is not registered any more, and nowhere for an unknown state.
       const unknown = await browser().get(`/auth/sign-in?state=${'A'.repeat(43)}`)
       await store.changeSite(A, { returnUrls: [`${RETURN_URL}/new`] }, { actor: 'operator', atMs: NOW, requestId: undefined })
       const { authUrl } = await start({ return_url: `${RETURN_URL}/new` })
@@ -170,7 +170,7 @@ forEachSharedStore('GET /auth/sign-in', (open) => {
       expect((await browser.get(callbackUrl)).status).toBe(303)
     })
 
-    it('is problem+json with the same status for whoever does not ask for a page', async () => {
+    it('is problem+json with the same status for a client that does not ask for a page', async () => {
       const { send } = await openHosted(open())
       for (const accept of [undefined, '*/*', 'application/json']) {
         const { status, json } = await send('GET', `/auth/sign-in?state=${'A'.repeat(43)}`, { headers: { accept } })

@@ -96,7 +96,7 @@ forEachSharedStore('offers', (open) => {
       clock.wallMs = NOW + 899_000
       const again = await claim(hosted, code, holder)
       expect([again.status, again.json]).toEqual([201, first.json])
-      // The claim is still the holder's: nobody gets the answer without a signature by that key.
+      // The claim is still the holder's: no caller gets the answer without a signature by that key.
       expect((await claim(hosted, code, holder, { signer: thief })).json.code).toBe('proof_invalid')
       const plain = await hosted.browser().post('/wallet/claim', { json: { offer: code, holder_key: holder.did } })
       expect(plain.json.code).toBe('proof_required')
@@ -179,7 +179,7 @@ forEachSharedStore('offers', (open) => {
       expect((await claim(hosted, codeOf(await offerOf(hosted)), await newParty())).status).toBe(201)
     })
 
-    it('401 without a signature by that very key, so that nobody binds a credential to somebody else’s', async () => {
+    it('401 without a signature by that very key, so that a caller cannot bind a credential to the key of another', async () => {
       const hosted = await openHosted(open())
       const [holder, other] = [await newParty(), await newParty()]
       const code = codeOf(await offerOf(hosted))
@@ -215,7 +215,7 @@ forEachSharedStore('offers', (open) => {
       expect((await claim(hosted, codeOf(await offerOf(hosted)), holder, { headers })).status).toBe(201)
     })
 
-    it('422 for a key that is none or too weak (A050), 422 for members that nobody knows', async () => {
+    it('422 for a key that is none or too weak (A050), 422 for unknown members', async () => {
       const hosted = await openHosted(open())
       const holder = await newParty()
       const code = codeOf(await offerOf(hosted))
@@ -295,7 +295,7 @@ forEachSharedStore('offers', (open) => {
     })
   })
 
-  it('GET /wallet is a page that runs nothing but its own script, for whoever comes', async () => {
+  it('GET /wallet is a page that runs nothing but its own script, for every visitor', async () => {
     const { browser } = await openHosted(open())
     const page = await browser().get('/wallet')
     expect([page.status, page.headers['content-type'], page.headers['set-cookie']]).toEqual([200, 'text/html; charset=utf-8', undefined])

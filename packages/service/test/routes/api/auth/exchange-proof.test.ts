@@ -172,7 +172,7 @@ forEachSharedStore('POST /api/auth/exchange-proof', (open) => {
     expect((await blind.exchange((await issued()).document)).code).toBe('revocation_view_stale')
   })
 
-  it('429 is not brought upon somebody by giving the id of their credential to a delegated one', async () => {
+  it('429 is not brought upon a user by giving the id of their credential to a delegated one', async () => {
     const { node, issued } = await begin()
     const [mallory, helper] = [await newParty(), await newParty()]
     const victim = await issued()

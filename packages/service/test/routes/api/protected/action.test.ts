@@ -196,7 +196,7 @@ forEachSharedStore('POST /api/protected/action', (open) => {
   })
 
   describe('503', () => {
-    it('I-3: refuses everybody while the store has not been heard of for two seconds, and nobody before', async () => {
+    it('I-3: rejects every caller while the store has not been heard of for two seconds, and none before', async () => {
       const { node, store, issued } = await begin()
       const { header, document } = await issued()
       const token = await node.tokenFor(document)

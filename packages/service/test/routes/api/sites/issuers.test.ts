@@ -203,7 +203,7 @@ forEachSharedStore('issuers', (open) => {
       }
     })
 
-    it('422: says which of several pinned keys will not do, and stores nothing', async () => {
+    it('422: says which of several pinned keys is not accepted, and stores nothing', async () => {
       const node = await begin()
       const { keyId } = await newParty()
       const told = await add(node, { issuer: WEB, keys: [keyId, multikeyOf(LOW_ORDER[0] as Buffer)] })
@@ -310,7 +310,7 @@ forEachSharedStore('issuers', (open) => {
       expect((await node.show(await webCredential(one, one.keyId))).code).toBe('issuer_untrusted')
     })
 
-    it('fetches a did:web anew before trusting it again', async () => {
+    it('fetches a did:web again before trusting it again', async () => {
       const node = await begin()
       const [one, two] = [await newParty(), await newParty()]
       node.documents.set(WEB, [{ id: 'key-1', key: one.key.publicKey }])
@@ -356,7 +356,7 @@ forEachSharedStore('issuers', (open) => {
       expect((await node.show(await webCredential(party, party.keyId, NOW + 6000))).status).toBe(200)
     })
 
-    it('compromised: counts for nothing, for ever', async () => {
+    it('compromised: counts for nothing, permanently', async () => {
       const node = await begin()
       const issuer = await newParty()
       await add(node, { issuer: issuer.did })

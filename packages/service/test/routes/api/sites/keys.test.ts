@@ -42,7 +42,7 @@ forEachSharedStore('API keys', (open) => {
       })
     })
 
-    it('201: whoever administers a site may give every permission of that site', async () => {
+    it('201: an administrator of a site may give every permission of that site', async () => {
       const node = await begin()
       expect((await create(node, { permissions })).body.permissions).toEqual(permissions)
     })

@@ -14,8 +14,8 @@ forEachSharedStore('GET /api/wallet/revocation-status', (open) => {
     for (const { document } of [active, revoked, ended]) await node.tokenFor(document)
     await node.revokeCredential(revoked.id, { reason: 'secret reason' })
     await node.later(3000)
-    const nobody = newCredentialId()
-    const { body } = await node.status([active.id, revoked.id, ended.id, nobody, active.id])
+    const unknown = newCredentialId()
+    const { body } = await node.status([active.id, revoked.id, ended.id, unknown, active.id])
     expect(body).toEqual({
       success: true,
       as_of: { epoch: store.epoch, time: '2026-11-14T12:00:03Z' },
@@ -23,7 +23,7 @@ forEachSharedStore('GET /api/wallet/revocation-status', (open) => {
         [active.id]: { status: 'active', revoked: false },
         [revoked.id]: { status: 'revoked', revoked: true, revoked_at: '2026-11-14T12:00:00Z' },
         [ended.id]: { status: 'expired', revoked: false },
-        [nobody]: UNKNOWN,
+        [unknown]: UNKNOWN,
       },
     })
   })

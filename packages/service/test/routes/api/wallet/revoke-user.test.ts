@@ -111,7 +111,7 @@ forEachSharedStore('POST /api/wallet/revoke-user', (open) => {
       expect((await node.revokeUser(ppid, { ...self(header), holder })).status).toBe(200)
     })
 
-    it('does not work for somebody else, elsewhere, or with a delegated credential', async () => {
+    it('does not work for another user, elsewhere, or with a delegated credential', async () => {
       const { node, store, B, issued } = await begin()
       const [one, two] = [await newParty(), await newParty()]
       const root = await issued({ holderKey: one.did, delegable: true })
@@ -208,7 +208,7 @@ forEachSharedStore('POST /api/wallet/revoke-user', (open) => {
     })
   })
 
-  it('I-1 across nodes: whoever is told "already revoked" by another node is denied there at once', async () => {
+  it('I-1 across nodes: a user who is "already revoked" by another node is denied there at once', async () => {
     const { node, store, A, issued } = await begin()
     const other = await openNode(store, A)
     for (let i = 0; i < 5; i++) {

@@ -55,7 +55,7 @@ forEachSharedStore('POST /api/wallet/revoke', (open) => {
       expect((await node.introspect(token)).body).toEqual({ active: false })
     })
 
-    it('A069: refuses every credential with that id, whoever issued it', async () => {
+    it('A069: refuses every credential with that id, of every issuer', async () => {
       const { node, store, A, issued } = await begin()
       const other = await newParty()
       await trust(store, A, other)
@@ -76,7 +76,7 @@ forEachSharedStore('POST /api/wallet/revoke', (open) => {
 
   describe('with the credential itself', () => {
     it.each(['shown before', 'exchanged before'])(
-      'does not reach the credential of somebody else whose id was given to a delegated one, %s',
+      'does not reach the credential of another user whose id was given to a delegated one, %s',
       async (how) => {
         const { node, store, A, issued } = await begin()
         const [mallory, helper] = [await newParty(), await newParty()]
@@ -116,7 +116,7 @@ forEachSharedStore('POST /api/wallet/revoke', (open) => {
     })
   })
 
-  it('refuses everybody else', async () => {
+  it('rejects every other caller', async () => {
     const { node, B } = await begin()
     expect((await node.revokeCredential(newCredentialId(), { caller: anybody })).code).toBe('api_key_missing')
     const there = await node.revokeCredential(newCredentialId(), { caller: keyOf(B) })
