@@ -54,7 +54,7 @@ async function benchCrowd(sample: Sample, clients: number, { directory, rounds =
   const listeners = await startListeners()
   try {
     const keys = await keysOf(ours, Math.ceil(clients / CONNECTIONS_PER_KEY))
-    // Before anybody else listens: the crowd takes all the connections a key may have.
+    // Before the others listen: the crowd takes all the connections a key may have.
     const chunk = await chunkOf(ours, must(keys[0]), SAMPLE)
     const connect = {
       ours: async (count: number) => {

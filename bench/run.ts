@@ -19,7 +19,7 @@
  *   "× bare" is against bare fastify answering the same body to the same request, in requests a second and in CPU time of the server. The
  *   sender must not be the slow one: compare with bare node:http. "Cold" costs a signature for every contender; how that compares with bare
  *   fastify says more about the machine than about the guard, so one raw verification behind fastify stands beside it. The answers under
- *   "durable" were given when they were on disk, and "append and fdatasync" says what that disk lets anybody do.
+ *   "durable" were given when they were on disk, and "append and fdatasync" says what that disk can do.
  * - "revoke → clients" is from the request that revokes to the bytes at each of so many clients, the commit on disk included. Plain sockets are the
  *   floor: the same bytes, written in one loop, without HTTP, store or anything to check. "KB each" is what the server's process has grown by.
  * - "guarded routes" are routes of a framework with the SDK's guard in front, for a credential that was seen before; "× bare" is against the same route

@@ -86,7 +86,7 @@ async function sustain(
   return rows
 }
 
-/** What the disk lets anybody do: one small append after the other, each synced. */
+/** What the disk can do: one small append after the other, each synced. */
 function bareAppend(directory: string): DurableRow {
   const file = openSync(join(directory, 'append'), 'w')
   const bytes = Buffer.alloc(512, 1)

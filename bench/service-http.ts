@@ -159,7 +159,7 @@ async function exchange(ours: Served, credential: unknown): Promise<string> {
   return must((answer as { access_token?: string }).access_token)
 }
 
-/** A server that would let in anything is fast, and no peer. */
+/** A server that would accept anything is fast, and no peer. */
 async function mustRefuse({ ready }: Served, header: string): Promise<void> {
   const [name = '', value = ''] = header.trim().split(': ')
   const { status } = await fetch(`http://127.0.0.1:${ready.port}/api/protected/action`, { method: 'POST', headers: { [name]: value } })

@@ -38,7 +38,7 @@ try {
   console.log(`${reset} resets, ${end} ends, ${silence} silences; ${report.entries} entries, ${report.followers} followers, seed ${seed}`)
   console.log(`  applied out of turn or not at all  ${report.misapplied.length}`)
   console.log(`  called younger than it was         ${report.flattering.length}`)
-  console.log(`  let in too late                    ${report.late.length}`)
+  console.log(`  accepted too late                  ${report.late.length}`)
   console.log(`  from acknowledgement to refusal    ${Math.round(report.deniedMsMax)} ms at most`)
   console.log(`  took                               ${Math.round((performance.now() - startedMs) / 1000)} s`)
   for (const fault of faults.slice(0, 20)) console.error(`  ${fault}`)

@@ -85,7 +85,7 @@ describe('npm start', () => {
   test.skipIf(!hasCurl)('prints commands that do what is written above them', () => {
     const { ppid, site_id } = first.dev
     const expected: Record<string, object> = {
-      'Let in with the demo credential': { status: 200, body: { allowed: true, presented: 'credential', subject: { ppid, site_id } } },
+      'Accepted with the demo credential': { status: 200, body: { allowed: true, presented: 'credential', subject: { ppid, site_id } } },
       'Ask what is known of a user’s credentials': { status: 200, body: { items: [{ ppid }, { ppid }] } },
       'Take the user’s access away': { status: 200, body: { success: true, revocation_type: 'user', already_revoked: false } },
       'Refused from now on': { status: 401, body: { code: 'credential_revoked' } },

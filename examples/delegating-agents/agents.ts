@@ -6,7 +6,7 @@ const origins = dev.base_url
 const action = `${dev.base_url}/api/protected/action`
 const tell = async (who: string, response: Response) => {
   const denial = await readDenial(response)
-  console.log(`${who}: ${denial === undefined ? 'let in' : `${denial.code}, needs ${denial.needs}`}`)
+  console.log(`${who}: ${denial === undefined ? 'accepted' : `${denial.code}, needs ${denial.needs}`}`)
 }
 
 // The planner has a credential for reading and writing orders.

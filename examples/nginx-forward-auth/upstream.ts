@@ -1,6 +1,6 @@
 import { createServer } from 'node:http'
 
-// It knows nothing of credentials: nginx lets through only those who may, and says who they are.
+// It knows nothing of credentials: nginx forwards only requests that are allowed, and says who the caller is.
 const server = createServer((request, response) => {
   const { 'x-service-subject': subject, 'x-service-scope': scope } = request.headers
   response.setHeader('Content-Type', 'application/json')

@@ -32,7 +32,7 @@ export async function openExample({ baseUrl, siteId, apiKey, origin, scope }: Ex
   /** Who this is, if the session still counts. */
   const visitorOf = (request: IncomingMessage): Visitor => {
     const session = sessions.get(cookieOf(request, SESSION))
-    if (session === undefined) return { kind: 'stranger' }
+    if (session === undefined) return { kind: 'anonymous' }
     const verdict = guard.isActive(session)
     if (verdict.active) return { kind: 'member', ppid: session.ppid, scope: session.scope, until: String(session.expiresAt) }
     // `revocation_view_stale` says nothing about the session: it may go on when there is news. The others are for good.

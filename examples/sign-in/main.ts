@@ -22,7 +22,7 @@ example.listen(port, 'localhost', () => {
   console.log(`listening on ${origin}`)
 })
 
-/** The return URL must be registered before anybody comes, so the port has to be known before it is listened on. */
+/** The return URL must be registered before the first visitor comes, so the port has to be known before it is listened on. */
 function freePort(): Promise<number> {
   return new Promise((resolve) => {
     const server = createServer().listen(0, 'localhost', () => {

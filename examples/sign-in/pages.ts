@@ -1,6 +1,6 @@
 /** Who looks at a page. */
 export type Visitor =
-  | { readonly kind: 'stranger' }
+  | { readonly kind: 'anonymous' }
   | { readonly kind: 'member'; readonly ppid: string; readonly scope: readonly string[]; readonly until: string }
   | { readonly kind: 'ended'; readonly code: string; readonly detail: string }
 

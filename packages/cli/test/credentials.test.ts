@@ -167,7 +167,7 @@ describe('verify', () => {
   test('decides as the service does, from a signed snapshot', async () => {
     const { code, out } = await home.run(['verify', '--scope', 'orders:read'])
     expect(code).toBe(0)
-    expect(out).toMatch(/^Let in at demo\.localhost\.$/m)
+    expect(out).toMatch(/^Accepted at demo\.localhost\.$/m)
     expect(out).toMatch(/^revocation +passed$/m)
   })
   test('refuses with 3 and the reason', async () => {

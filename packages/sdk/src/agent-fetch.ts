@@ -51,7 +51,7 @@ export interface HandOn {
   readonly ttlSeconds: number
   /** The next agent's key: the pair itself when it works in this process, else its public half as a `did:key`. */
   readonly holderKey: PrivateKey | string
-  /** Whether the next agent may hand on in turn. */
+  /** Whether the next agent may delegate in turn. */
   readonly delegable?: boolean
 }
 

@@ -38,7 +38,7 @@ import { createService, ServiceFault } from './view/service.ts'
 import { createViewClient, type ViewProblem } from './view/view-client.ts'
 
 /**
- * Protects the routes of one site. It knows what has been revoked because it follows the site's log, decides without asking anybody, and refuses
+ * Protects the routes of one site. It knows what has been revoked because it follows the site's log, decides without asking the service, and refuses
  * with 503 when it cannot know. Following begins with the first call of `ready`, `verify` or `isActive`.
  */
 export interface Guard {
@@ -56,7 +56,7 @@ export interface Guard {
   isActive(session: SignedInSession): SessionVerdict
   /**
    * Fires when what let this request in no longer would: revoked, expired, distrusted, or the knowledge too old. Its reason is an `AccessEnded`. Pass
-   * `done` to have it forgotten at the end of the request; otherwise it is kept until it fires. Throws a TypeError for what was not let in.
+   * `done` to have it forgotten at the end of the request; otherwise it is kept until it fires. Throws a TypeError for what was not accepted.
    */
   signal(of: GuardAllow | GuardRequest, done?: AbortSignal): AbortSignal
   state(): GuardState
@@ -324,7 +324,7 @@ export function createGuard(options: GuardOptions): Guard {
     },
     signal(of, done) {
       const admission = admissions.get(of)
-      if (admission === undefined) throw new TypeError('only what this guard has let in can be watched')
+      if (admission === undefined) throw new TypeError('only what this guard has accepted can be watched')
       const { allowed, demand } = admission
       const now = () => {
         const nowMs = client.nowMs()

@@ -60,7 +60,7 @@ export async function verifyWebhook(options: VerifyWebhookOptions): Promise<Webh
   const timestamp = headerOf(headers, 'webhook-timestamp')
   const signatures = headerOf(headers, 'webhook-signature')
   if (!TIMESTAMP.test(timestamp)) throw new WebhookError('headers_malformed', 'webhook-timestamp must be seconds since 1970')
-  // Asked positively: a clock that answers NaN lets nothing through.
+  // Asked positively: a clock that answers NaN accepts nothing.
   const isNow = Math.abs(nowMs / 1000 - Number(timestamp)) <= toleranceSeconds
   if (!isNow) throw new WebhookError('timestamp_out_of_range', `webhook-timestamp is more than ${toleranceSeconds} s from now`)
 

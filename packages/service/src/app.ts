@@ -66,7 +66,7 @@ export interface AppOptions {
 const DRAIN_MS_MAX = 5000
 
 /**
- * The system gives connections to the processes that share a port. Node's own way, in which the primary accepts and hands on, leaves a connection
+ * The system gives connections to the processes that share a port. Node's own way, in which the primary accepts and distributes, leaves a connection
  * hanging that was on its way to a worker when that died.
  */
 const CAN_REUSE_PORT = process.platform === 'linux'

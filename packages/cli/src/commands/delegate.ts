@@ -10,7 +10,7 @@ export const delegate: Verb = {
   options: [
     ['--scope <scope>', 'a part of what you have; may be repeated', 'list'],
     ['--ttl-seconds <n>', 'how long it lives, never longer than yours; default: 3600'],
-    ['--delegable', 'the next holder may hand it on in turn'],
+    ['--delegable', 'the next holder may delegate it in turn'],
     ['--out <file>', 'write the credential to a new file that only you can read'],
   ],
   examples: [
@@ -31,7 +31,7 @@ export const delegate: Verb = {
     ])
     if (given.text('credential') === undefined) at.note('Using the credential of data/dev.json')
     const { document, signed, holderKey } = await chooseCredential(given, readDevFile(at))
-    if (signed.credential.holderKey === undefined) throw new Misuse('This credential is not bound to a key, so it cannot be handed on.')
+    if (signed.credential.holderKey === undefined) throw new Misuse('This credential is not bound to a key, so it cannot be delegated.')
     const key = requireKey(holderKey)
     const to = given.word(0).startsWith('did:') ? given.word(0) : didKey((await readPrivateKey(given.word(0))).publicKey)
     // Nothing is sent: the origin only stands for all those that there are none of.

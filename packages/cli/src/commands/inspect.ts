@@ -47,7 +47,7 @@ export const inspect: Verb = {
     const document = objectOfHeader(header)
     const mark = isSigned
       ? `NOT VERIFIED: the signature is that of ${visible(root?.issuer ?? '')}, but no site was asked whether it trusts this issuer or has revoked anything.`
-      : 'UNVERIFIED: no signature vouches for what follows. Anybody can have written it.'
+      : 'UNVERIFIED: no signature vouches for what follows. Anyone can have written it.'
     at.result(
       {
         verified: false,

@@ -17,7 +17,7 @@ export const issue: Verb = {
     ['--ttl-seconds <n>', 'how long it lives; default: 30 days'],
     ['--holder-key <key>', 'binds it to this key: a did:key, or a file that keygen made'],
     ['--issuer-key <file>', 'sign here with this private key, without a call to the service; needs --ppid'],
-    ['--delegable', 'its holder may hand on a narrower one; with --issuer-key only'],
+    ['--delegable', 'its holder may delegate a narrower one; with --issuer-key only'],
     ['--out <file>', 'write the credential to a new file that only you can read'],
   ],
   examples: [
@@ -65,7 +65,7 @@ interface Issued {
 async function issueThere(given: Given, at: Terminal, scope: string[]): Promise<Issued> {
   const [userRef, ppid] = [given.text('user-ref'), given.text('ppid')]
   if ((userRef === undefined) === (ppid === undefined)) throw new Misuse('For whom? Give --user-ref or --ppid, one of them.')
-  if (given.has('delegable')) throw new Misuse('--delegable needs --issuer-key: the service issues none that can be handed on.')
+  if (given.has('delegable')) throw new Misuse('--delegable needs --issuer-key: the service issues none that can be delegated.')
   const { client, siteId } = await connect(given, at)
   const holder = await holderDid(given)
   return client.issueCredential({

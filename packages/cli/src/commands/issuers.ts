@@ -121,7 +121,7 @@ export const issuers: Group = {
       },
     },
     'change-key': {
-      summary: 'retire, revive or condemn a key of an issuer',
+      summary: 'retire or reactivate a key of an issuer, or mark it as compromised',
       words: [
         ['<issuer>', 'its DID'],
         ['<key>', 'the fragment of its verificationMethod'],

@@ -10,7 +10,7 @@ export const revoke: Verb = {
   options: [
     ['--reason <text>', 'why, for the audit; never sent to verifiers'],
     ['--wait [seconds]', `until every connected verifier has applied it, at most ${WAIT_SECONDS_MAX} seconds`],
-    ['--self', 'the credential revokes itself, without a key; also one that was handed on'],
+    ['--self', 'the credential revokes itself, without a key; also one that was delegated'],
   ],
   examples: [
     ['countersign revoke cred_01k… --reason "agent retired" --yes', 'one credential; the user keeps the others'],

@@ -13,7 +13,7 @@ export const verify: Verb = {
     ['--at <time>', 'decide as if it were this time, such as 2027-01-31T12:00:00Z'],
   ],
   examples: [
-    ['countersign verify --credential alice.json --site shop.example --scope orders:read', 'let in or not, and why'],
+    ['countersign verify --credential alice.json --site shop.example --scope orders:read', 'accepted or not, and why'],
     ['countersign verify --scope orders:read --at 2030-01-01T00:00:00Z', 'the demo credential, years from now'],
     ['countersign verify --credential a.json --scope a > /dev/null || echo refused', 'in a script'],
   ],
@@ -56,7 +56,7 @@ export const verify: Verb = {
       () =>
         [
           refused === undefined
-            ? at.paint('green', `Let in at ${siteId}${isUnproven ? ', if the request is signed by the holder' : ''}.`)
+            ? at.paint('green', `Accepted at ${siteId}${isUnproven ? ', if the request is signed by the holder' : ''}.`)
             : at.paint('red', `Refused at ${siteId}: ${refused.detail ?? refused.check} (${refused.code ?? refused.result}).`),
           '',
           claimsText(signed.credential, at),

@@ -60,7 +60,7 @@ export function claimsText(credential: Credential, at: Terminal): string {
     ['with key', credential.verificationMethod],
   ])
   if (credential.parent === undefined) return lines
-  return `${lines}\n${at.paint('dim', 'handed on from')}\n${claimsText(credential.parent, at).replaceAll(/^/gm, '  ')}`
+  return `${lines}\n${at.paint('dim', 'delegated from')}\n${claimsText(credential.parent, at).replaceAll(/^/gm, '  ')}`
 }
 
 /** The same for programs, with the names of the credential itself. */

@@ -111,11 +111,7 @@ export async function checkHeaders(target: Target): Promise<readonly Finding[]> 
   const findings: Finding[] = []
   if (lost.length > 0)
     findings.push(
-      warning(
-        'headers',
-        `answers come without ${lost.join(' and ')}`,
-        'The proxy in front takes headers of answers away: let them through',
-      ),
+      warning('headers', `answers come without ${lost.join(' and ')}`, 'The proxy in front removes headers of answers: pass them on'),
     )
   else if (echoed !== id)
     findings.push(

@@ -65,7 +65,7 @@ export interface EndpointFacts {
   readonly answers: Readonly<Record<number, Answer>>
   /** Besides those that follow from `auth` and `idempotency` and those of every endpoint. */
   readonly problems: readonly ProblemCode[]
-  /** Whether the answer must not be cached by anybody. */
+  /** Whether the answer must not be cached. */
   readonly noStore: boolean
   /** `proxy`: refusals have the status that `forwardAuthStatus` gives. `page`: a browser, which accepts text/html, is shown a page in place of JSON. */
   readonly refusals?: 'proxy' | 'page'

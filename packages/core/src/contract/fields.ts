@@ -17,7 +17,7 @@ import { limits } from './limits.ts'
 import { isLine } from './text.ts'
 import { coded, codedText } from './validation.ts'
 
-/** A text that its own parser lets in. The pattern is for readers of the documentation; a test keeps it equal to the parser. */
+/** A text that its own parser accepts. The pattern is for readers of the documentation; a test keeps it equal to the parser. */
 function parsed<T extends string>(
   parse: (value: unknown) => unknown,
   message: string,

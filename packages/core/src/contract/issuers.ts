@@ -107,7 +107,7 @@ export const issuerEndpoints = {
     ...administration,
     method: 'PATCH',
     path: '/api/sites/{site_id}/issuers/{issuer}/keys/{key}',
-    summary: 'Retire, revive or condemn a key of an issuer',
+    summary: 'Retire or reactivate a key of an issuer, or mark it as compromised',
     description: 'A change of a compromised key is validation_failed.',
     idempotency: 'replayed',
     request: {

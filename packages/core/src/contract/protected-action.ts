@@ -9,7 +9,7 @@ export const protectedActionRequestSchema = z.strictObject({
 })
 export type ProtectedActionRequest = z.input<typeof protectedActionRequestSchema>
 
-/** Who was let in, and with what. */
+/** Who was accepted, and with what. */
 export const subjectSchema = z
   .strictObject({
     ppid,
@@ -48,7 +48,7 @@ export const protectedEndpoints = {
     auth: 'credential',
     rateLimit: 'failed_presentation',
     request: { body: protectedActionRequestSchema, bodyOptional: true },
-    answers: { 200: { description: 'Let in.', body: protectedActionAnswerSchema } },
+    answers: { 200: { description: 'The request is accepted.', body: protectedActionAnswerSchema } },
     problems: [],
     noStore: true,
   }),

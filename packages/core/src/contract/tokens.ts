@@ -210,7 +210,7 @@ export const tokenEndpoints = {
     request: { query: forwardAuthQuerySchema, queryLists: ['scope'], headers: z.object(proxyHeaders) },
     answers: {
       200: {
-        description: 'Let in.',
+        description: 'The request is accepted.',
         headers: {
           'X-Service-Subject': 'The ppid.',
           'X-Service-Site': 'The site_id.',

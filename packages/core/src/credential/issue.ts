@@ -18,7 +18,7 @@ export interface Grant {
   readonly permissionId?: string
   /** The `did:key` of the holder. With it the credential works only together with a signature of each request by that key. */
   readonly holderKey?: string
-  /** Whether its holder may hand on a narrower credential. Needs a holder key. */
+  /** Whether its holder may delegate a narrower credential. Needs a holder key. */
   readonly delegable?: boolean
   readonly validFromMs: number
   readonly validUntilMs: number

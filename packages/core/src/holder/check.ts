@@ -96,7 +96,7 @@ function wrongTime(claimed: ClaimedProof, { nowMs }: ExpectedHolder): Refusal {
   if (createdMs === undefined) return deny('proof_invalid', 'created must be the time of signing in whole seconds')
   if (claimed.parameters.has('expires') && secondsAsMs(claimed, 'expires') === undefined)
     return deny('proof_invalid', 'expires must be a time in whole seconds')
-  // Asked positively: a clock that answers NaN lets nothing through.
+  // Asked positively: a clock that answers NaN accepts nothing.
   const isNow = createdMs - nowMs <= PROOF_AHEAD_MS_MAX && nowMs < usableUntilMs(claimed)
   return isNow
     ? undefined

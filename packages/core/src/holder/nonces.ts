@@ -55,7 +55,7 @@ interface Generation {
 }
 
 /**
- * Nonces in the memory of one process. No proof passes twice, whatever the clock does, and none that an earlier process may have let in: what
+ * Nonces in the memory of one process. No proof passes twice, whatever the clock does, and none that an earlier process may have accepted: what
  * was created up to `startedAtMs + aheadMsMax` is refused, and since `created` is in whole seconds, so is the second of the start. Over
  * capacity it forgets its oldest nonces and refuses every proof that was not created after all of them: the window gets shorter, it never
  * opens again. Throws a TypeError for options that make no sense.

@@ -1,6 +1,6 @@
 /**
  * Our profile of RFC 9421: what a holder's signature of a request must look like. Maker and checker both read it here. All lengths and
- * counts are limits on what a stranger may make us work on before anything is proven.
+ * counts are limits on what an unknown caller may make us work on before anything is proven.
  */
 export const PROOF_TAG = 'service-credential'
 

@@ -257,7 +257,7 @@ export class SiteView implements SiteKnowledge {
 
   /**
    * Why a snapshot does not follow from the proven head. Within an epoch a log only grows, and another epoch must be announced by signed
-   * statements. Entries that were received but never proven do not count: anybody on the way may have made them up.
+   * statements. Entries that were received but never proven do not count: a relay may have made them up.
    */
   #unlinked(head: SnapshotHead, { epochs = [], hasProvenEntry = false }: LoadEvidence): Exclude<Loaded, 'loaded'> | undefined {
     const proven = this.#proven.head

@@ -4,7 +4,7 @@ import type { CredentialId, PermissionId, Ppid, Scope, SiteId } from '../credent
 import type { PublicKey } from '../proof/keys.ts'
 import type { TokenFacts } from './token.ts'
 
-/** Who was let in, and with what. All of it comes from signed members, narrowed by what the site lets the issuer grant. */
+/** Who was accepted, and with what. All of it comes from signed members, narrowed by what the site lets the issuer grant. */
 export interface Subject {
   readonly ppid: Ppid
   readonly siteId: SiteId

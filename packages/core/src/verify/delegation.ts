@@ -4,7 +4,7 @@ import { checkProof } from '../proof/check.ts'
 import { didKeyMethod, parseDidKey } from '../proof/did.ts'
 import { suiteNamed } from '../proof/suites.ts'
 
-/** What is wrong with handing on what `parent` holds in the form of `child`; nothing, if the child gets no more than its parent has. */
+/** What is wrong with delegating `child` from `parent`; nothing, if the child gets no more than its parent has. */
 export function linkFault(parent: Credential, child: Credential): Deny | undefined {
   if (!parent.delegable) return invalid('its parent may not be delegated')
   if (parent.holderKey === undefined || child.holderKey === undefined) return invalid('every link of a chain must be holder-bound')

@@ -15,7 +15,7 @@ class Admission {
     this.#onDone = onDone
   }
 
-  /** Made when it is first asked for: most requests are over before anybody would. */
+  /** Made when it is first asked for: most requests are over before that. */
   get signal(): AbortSignal {
     if (this.#signal === undefined) {
       const done = new AbortController()
@@ -29,7 +29,7 @@ class Admission {
 const admissions = /* @__PURE__ */ createNotes<Admission>()
 
 /**
- * Notes who was let in with this request, or with whatever else the framework hands to its handlers. `onDone` is told, once a signal is wanted, to
+ * Notes who was accepted with this request, or with whatever else the framework hands to its handlers. `onDone` is told, once a signal is wanted, to
  * call back at the end of the request. Throws a TypeError when a body that the proof covers was not there to be compared.
  */
 export function admit(request: object, guard: Guard, credential: GuardAllow, onDone: (over: () => void) => void): void {

@@ -17,7 +17,7 @@ export type Middleware = (
 ) => void | Promise<void>
 
 /**
- * Lets requests through whose credential or token the guard accepts for this scope, and answers all others with problem+json. Handlers find the
+ * Passes on requests whose credential or token the guard accepts for this scope, and answers all others with problem+json. Handlers find the
  * verdict with `credentialOf(req)`.
  *
  * The body of a request with a bound credential is compared with its Content-Digest. So put this in front of body parsers, which can still read the

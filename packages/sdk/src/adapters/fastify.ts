@@ -28,7 +28,7 @@ export type PreParsingHook = <Payload>(
 ) => void
 
 /**
- * Lets requests through whose credential or token the guard accepts for this scope, and answers all others with problem+json. It is a `preParsing`
+ * Passes on requests whose credential or token the guard accepts for this scope, and answers all others with problem+json. It is a `preParsing`
  * hook, of a route (`{ preParsing: requireCredential(guard, { scope }) }`) or of a whole plugin (`addHook('preParsing', …)`): there the raw body has not
  * been touched. Handlers find the verdict with `credentialOf(request)`.
  *

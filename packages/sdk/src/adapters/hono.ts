@@ -18,7 +18,7 @@ export interface CredentialVariables {
 export type HonoMiddleware = MiddlewareHandler<{ Variables: CredentialVariables }>
 
 /**
- * Lets requests through whose credential or token the guard accepts for this scope, and answers all others with problem+json. Handlers find the
+ * Passes on requests whose credential or token the guard accepts for this scope, and answers all others with problem+json. Handlers find the
  * verdict with `c.get('credential')` or `credentialOf(c)`.
  *
  * The body of a request with a bound credential is compared with its Content-Digest and can be read afterwards. Put this in front of whatever reads the

@@ -50,7 +50,7 @@ export async function peekBody(stream: NodeStream, bytesMax: number): Promise<Ui
       ['error', leave],
       ['close', leave],
     ] as const
-    // What is all here already is not listened to: that would let an empty one end before anybody else listens.
+    // What is all here already is not listened to: that would let an empty one end before other code listens.
     if (isWhole(stream)) return take()
     for (const [event, listener] of listeners) stream.on(event, listener)
   })

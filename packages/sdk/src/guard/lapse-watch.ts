@@ -15,11 +15,11 @@ export class AccessEnded extends Error {
 /** A caller that was accepted. */
 interface Admission {
   readonly expiresAtMs: number
-  /** Why they would not be let in now. */
+  /** Why they would be rejected now. */
   lapse(): Deny | undefined
 }
 
-/** Keeps an eye on those who were let in and are still here. */
+/** Watches the accepted callers whose requests are still running. */
 export interface LapseWatch {
   /** When the first of them is over by itself, in milliseconds; infinite when none is watched. */
   readonly nextExpiryMs: number

@@ -1,7 +1,7 @@
 import type { Connection, LogFork, ViewProblem } from '../view/view-client.ts'
 
 export interface GuardState {
-  /** Whether a good credential would be let in now. */
+  /** Whether a valid credential would be accepted now. */
   readonly ready: boolean
   /** How old the knowledge may be at most; infinite while there is none. */
   readonly ageMs: number

@@ -4,7 +4,7 @@ import type { Allow, RefusalCode, ViewStamp } from '@countersign/core'
 export type GuardVerdict = GuardAllow | GuardDenial
 
 /**
- * Let in. `subject` says who and what for, `presented` with what, `view` how fresh the revocation knowledge behind it was. `holder` of a credential
+ * Accepted. `subject` says who and what for, `presented` with what, `view` how fresh the revocation knowledge behind it was. `holder` of a credential
  * is `proven_body_unseen` when the adapter could not show the body: then the body is not covered by anything.
  */
 export type GuardAllow = Allow & FailingOpen

@@ -50,7 +50,7 @@ export async function deleteApiKey(
   act: Act,
 ): Promise<void> {
   const deleted = await store.deleteApiKey(siteId, keyId, act)
-  // Whatever the store said: a memory of this key is of no use to anybody.
+  // Whatever the store said: a memory of this key is of no use.
   apiKeys.forget(keyId)
   feeds.dropKey(keyId)
   if (!deleted) throw new Problem('not_found')

@@ -50,7 +50,10 @@ async function keysAfter(
   return {}
 }
 
-/** Retires, revives or condemns one key. Throws `not_found` when there is none of that name, `validation_failed` when it is condemned already. */
+/**
+ * Retires or reactivates one key, or marks it as compromised. Throws `not_found` when there is none of that name,
+ * `validation_failed` when it is compromised already.
+ */
 export async function changeIssuerKey(
   deps: Pick<Deps, 'store' | 'views'>,
   key: { readonly siteId: SiteId; readonly issuer: string; readonly keyId: string },

@@ -39,7 +39,7 @@ export interface NewAccessToken extends Omit<NewToken, 'sha256'> {
 const TOO_MANY_RETRY_SECONDS = limits.token_ttl_seconds_min
 
 /**
- * Gives a short-lived token for a credential that would be let in now. Revocation is asked twice: of the view with everything else, and of the
+ * Gives a short-lived token for a credential that would be accepted now. Revocation is asked twice: of the view with everything else, and of the
  * store in the transaction that makes the token, so that none is born of a revoked credential whatever the timing.
  */
 export async function exchangeProof(deps: GuardDeps & Pick<Deps, 'store'>, exchange: Exchange): Promise<NewAccessToken> {

@@ -28,7 +28,7 @@ export interface Passage {
 }
 
 /**
- * The one guard of everything that takes a credential or a bearer token. Lets through or throws a Problem with the code of the refusal; a
+ * The one guard of everything that takes a credential or a bearer token. Accepts or throws a Problem with the code of the refusal; a
  * store that cannot be asked for a token or a nonce throws too. An accepted caller is not revoked in this node's view when this returns:
  * the core asks again after whatever it had to wait for.
  */
@@ -46,7 +46,7 @@ function pass(deps: GuardDeps, { siteId, scope, request }: Passage, shown: Prese
   const demand = { scope, nowMs: deps.clock.nowMs(), nonces: deps.nonces, ...(request === undefined ? {} : { request }) }
   return whenKnown(decide(shown, demand, knowledge), (verdict) => {
     if (deps.views.view(siteId) !== undefined) {
-      // Sites that do not exist must not become labels: anybody could make them up.
+      // Sites that do not exist must not become labels: a caller could make them up.
       deps.meters.verdict(siteId, 'token' in shown ? 'bearer' : 'credential', verdict.ok ? 'allowed' : verdict.code)
     }
     if (!verdict.ok) throw problemOf(mistake !== undefined && verdict.code === 'token_invalid' ? { ...verdict, detail: mistake } : verdict)

@@ -12,7 +12,7 @@ export interface ActiveToken {
 }
 
 /**
- * A token that would be let in at its site now, judged as there; undefined for every other. `siteId` narrows the question to one site. Throws
+ * A token that its site would accept now, judged as there; undefined for every other. `siteId` narrows the question to one site. Throws
  * when this node cannot know: "not active" is an answer, "I do not know" is none.
  */
 export function introspect(

@@ -113,7 +113,7 @@ export async function settleOrder(
   return { site, signer, ttlSeconds, ppid }
 }
 
-/** A holder key enters no registry, but a weak one would let anybody sign for the holder, as a weak issuer key would. */
+/** A holder key enters no registry, but with a weak one an attacker could sign for the holder, as a weak issuer key would. */
 export function checkHolderKey(holderKey: string): PublicKey {
   const key = parseDidKey(holderKey)
   const fault = key && keyFault(key)

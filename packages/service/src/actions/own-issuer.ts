@@ -9,7 +9,7 @@ const SITES_A_PAGE = 200
 /**
  * Makes sure that a site knows the service itself as an issuer, with every key that is published. A site gets it at its creation, after a
  * rotation, at every start and, should all that have failed, with the first credential issued for it. What the site has said since stands: an
- * issuer that it distrusts stays distrusted, a key that it has retired or condemned stays so. Doing it again changes nothing.
+ * issuer that it distrusts stays distrusted, a key that it has retired or marked as compromised stays so. Doing it again changes nothing.
  */
 export async function ensureOwnIssuer({ store, keys }: Pick<Deps, 'store' | 'keys'>, siteId: SiteId, act: Act): Promise<Placed<Issuer>> {
   const issuer = keys.issuerDid

@@ -6,7 +6,7 @@ import type { TokenRow } from '../store/store.ts'
 
 /**
  * What is to be said of a token in a list: that which introspection says. A token follows its credential, chain, user, issuer, key and site, so
- * one that would not be let in before its end counts as revoked. Throws when this node cannot know.
+ * one that would be rejected before its end counts as revoked. Throws when this node cannot know.
  */
 export async function tokenStatus({ views }: Pick<Deps, 'views'>, row: TokenRow, nowMs: number): Promise<'active' | 'revoked' | 'expired'> {
   if (row.revokedAtMs !== undefined) return 'revoked'

@@ -8,7 +8,7 @@ export function summaryOf({ dev, found, renewed }: Demo, dataDir: string): strin
   const json = `-H 'Content-Type: application/json'`
   const user = JSON.stringify({ ppid, site_id })
   const commands: [string, string][] = [
-    ['Let in with the demo credential', `curl -s -X POST ${url}/api/protected/action -H ${file('credential.header')}`],
+    ['Accepted with the demo credential', `curl -s -X POST ${url}/api/protected/action -H ${file('credential.header')}`],
     [
       'Ask what is known of a user’s credentials',
       `curl -s '${url}/api/sites/${site_id}/credentials?ppid=${ppid}' -H ${file('site-key.header')}`,

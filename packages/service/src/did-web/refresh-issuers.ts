@@ -16,7 +16,7 @@ const SITE_MS_MAX = 120_000
  * Fetches the documents of all trusted `did:web` issuers once, and tells the sites that trust them what has changed. Of a site whose issuers take
  * longer than `siteMsMax` together the rest has to wait for the next time; each time they come in another order.
  *
- * - A new key counts from now on; one that the site has retired or condemned stays so.
+ * - A new key counts from now on; one that the site has retired or marked as compromised stays so.
  * - A key that is no longer in the document counts for nothing any more, also for what it signed before: its owner may have taken it out because
  *   it leaked, and a thief can write any date. A site that knows better can pin it.
  * - A document that cannot be fetched or read changes nothing, and is logged. One that names no keys at all is a statement like any other.

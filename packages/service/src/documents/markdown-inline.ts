@@ -12,7 +12,7 @@ const PIECE =
 
 const ENTITIES: Readonly<Record<string, string>> = { lt: '<', gt: '>', amp: '&', quot: '"' }
 
-/** Emphasis in links in emphasis: deeper than anybody writes, the rest is text. */
+/** Emphasis in links in emphasis: deeper than this, the rest is text. */
 const DEPTH_MAX = 6
 
 /** Code, links, pictures, emphasis and `<a id="…"></a>` within a line. Everything else is text. A link without a target is its words. */

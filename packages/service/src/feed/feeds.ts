@@ -103,7 +103,7 @@ export function openFeeds(parts: FeedsParts, options: FeedsOptions = {}): Feeds 
 }
 
 interface KeyStreams {
-  /** Those that were let in, with a connection or not yet, and how many of them are observers. */
+  /** Those that were accepted, with a connection or not yet, and how many of them are observers. */
   count: number
   observers: number
   readonly streams: Set<FeedStream>

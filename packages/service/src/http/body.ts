@@ -31,7 +31,7 @@ export function bodyFormOf(raw: IncomingMessage, endpoint: MountedEndpoint): Bod
 }
 
 /**
- * The media type, when nothing else is said of it but that it is UTF-8. Taken apart at the semicolons: anybody can send 16 KiB of blanks here, over
+ * The media type, when nothing else is said of it but that it is UTF-8. Taken apart at the semicolons: any client can send 16 KiB of blanks here, over
  * which a pattern with blanks on both sides of an optional part goes as often as there are blanks.
  */
 function mediaTypeOf(contentType: string): string | undefined {
@@ -41,7 +41,7 @@ function mediaTypeOf(contentType: string): string | undefined {
 }
 
 /**
- * Whether more may be coming than anybody wants to read: then the connection has to be closed after a refusal. Of a short body Node throws the
+ * Whether more may be coming than is worth reading: then the connection has to be closed after a refusal. Of a short body Node throws the
  * rest away, and the connection lives on.
  */
 export function hasLongBody({ complete, headers }: IncomingMessage): boolean {

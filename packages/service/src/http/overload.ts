@@ -11,7 +11,7 @@ export interface LoadGauge {
   acceptDelayMs(): number
 }
 
-/** Lets requests in while there is room for them: verifications first lose theirs, then everything else. */
+/** Admits requests while there is room for them: verifications lose theirs first, then everything else. */
 export interface Admission {
   /** Throws `overloaded` when there is no room; otherwise the caller must `leave` when the answer is made. */
   enter(endpoint: LoadedEndpoint): void

@@ -41,7 +41,7 @@ export class WalkRequest implements RouteRequest {
     this.lines = incoming.lines
   }
 
-  /** To be called with the whole body before anybody asks for a part of it. */
+  /** To be called with the whole body before a part of it is asked for. */
   arrived(bytes: Uint8Array): void {
     this.bytes = bytes
   }

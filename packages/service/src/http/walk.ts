@@ -40,7 +40,7 @@ export type Walk = (incoming: Incoming, mounted: Mounted, rawParams: unknown) =>
  *
  *   fit at all → room for it → kind of body → pace and who → may they → presentation → body → shape → once → route
  *
- * Limits come before work, and who is asked before what: a stranger learns nothing about what a good request looks like. Each step answers
+ * Limits come before work, and who is asked before what: an unknown caller learns nothing about what a good request looks like. Each step answers
  * or throws; what is thrown leaves through the one exit.
  */
 export function createWalk(gates: WalkGates): Walk {
@@ -65,7 +65,7 @@ export function createWalk(gates: WalkGates): Walk {
         // Any number of bodies may have been held back until all of them had passed the check at the start.
         requirePace(incoming, endpoint, paces, monotonicMs())
       }
-      // Where the guard asks who it is, what was sent is looked at when the guard has let them in.
+      // Where the guard asks who it is, what was sent is looked at when the guard has accepted them.
       if (endpoint.auth !== 'credential') request.parts()
       const answering = () => {
         const isLate = performance.now() - knownAtMs > KEY_TRUSTED_MS

@@ -22,7 +22,7 @@ export function createSecretText(prefix: SecretPrefix, random: Uint8Array): stri
 }
 
 /**
- * The secret, when it has the shape of one and its checksum holds; undefined for everything else. Whether anybody was ever given it is another
+ * The secret, when it has the shape of one and its checksum is right; undefined for everything else. Whether it was ever given out is another
  * question: the checksum only saves looking up junk, and lets secret scanners be sure.
  */
 export function parseSecretText(prefix: SecretPrefix, text: string): string | undefined {

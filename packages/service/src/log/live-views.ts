@@ -33,7 +33,7 @@ export interface LiveViews {
   reached(position: number): Promise<void>
   /**
    * The same for a place in the log of one site: resolves when this node's view of it is at least that new. Rejects as soon as the store has said
-   * that the log does not go that far: anybody may ask for a place that does not exist, and must not have us wait for it.
+   * that the log does not go that far: a caller may ask for a position that does not exist, and must not have us wait for it.
    */
   reachedSeq(siteId: SiteId, cursor: { readonly epoch: string; readonly seq: number }): Promise<void>
   /** Tells a reader of everything that is applied from now on. The answer ends it. */

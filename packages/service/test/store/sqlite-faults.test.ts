@@ -126,7 +126,7 @@ describe('the file', () => {
     await expect(open(file)).rejects.toThrow(/can be read by others.*chmod 600/)
     chmodSync(file, 0o600)
     chmodSync(join(file, '..'), 0o777)
-    await expect(open(file)).rejects.toThrow(/anybody can replace/)
+    await expect(open(file)).rejects.toThrow(/every user can replace/)
     chmodSync(join(file, '..'), 0o700)
     await open(file)
   })

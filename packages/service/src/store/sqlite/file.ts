@@ -37,12 +37,12 @@ export function noStoreAt(path: string): string {
   )
 }
 
-/** Makes the directory where it is missing. Throws for one in which anybody could replace the files of others. */
+/** Makes the directory where it is missing. Throws for one in which every user could replace the files of others. */
 export function prepareDirectory(directory: string): void {
   mkdirSync(directory, { recursive: true, mode: DIRECTORY_MODE })
   const { mode } = statSync(directory)
   if ((mode & WORLD_WRITABLE) !== 0 && (mode & STICKY) === 0) {
-    throw new Error(`anybody can replace files in ${directory}: chmod o-w it, or choose another place`)
+    throw new Error(`every user can replace files in ${directory}: chmod o-w it, or choose another place`)
   }
 }
 

@@ -37,7 +37,7 @@ export async function openWriter(options: WriterClientOptions): Promise<Writer> 
   const isSource = import.meta.url.endsWith('.ts')
   const worker = new Worker(new URL(isSource ? './writer.ts' : './writer.js', import.meta.url), {
     workerData: { file, masterKey, mustExist } satisfies WriterOptions,
-    // From the sources, the other packages are read from theirs, whatever the process was told. Its own flags are not handed on: a thread refuses some.
+    // From the sources, the other packages are read from theirs, whatever the process was told. Its own flags are not passed on: a thread refuses some.
     ...(isSource && { execArgv: ['--conditions=countersign-source'] }),
   })
   const waiting = new Map<number, Waiting>()

@@ -1,0 +1,99 @@
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+
+/**
+ * Words that make text hard to read, and how often each may still occur in each area. A budget only falls: a test
+ * fails when a word occurs more often, and also when it occurs less often, so that the budget is lowered with it.
+ * What to write instead: "caller", "client", "holder", "operator" and so on for somebody, nobody and whoever;
+ * "again", "permanently", "fix", "valid", "accept", "delegate", "mark as compromised", "reactivate" for the others.
+ */
+const BUDGETS: Readonly<Record<string, readonly [pattern: RegExp, budget: Budget]>> = {
+  somebody: [/\bsomebody\b/gi, {}],
+  nobody: [/\bnobody\b/gi, {}],
+  everybody: [/\beverybody\b/gi, {}],
+  anybody: [/\banybody\b/gi, { tests: 30 }],
+  whoever: [/\bwhoever\b/gi, {}],
+  anew: [/\banew\b/gi, {}],
+  'for ever': [/\bfor ever\b/gi, {}],
+  mend: [/\bmend(?:s|ed|ing)?\b/gi, {}],
+  'will not do': [/\bwill not do\b/gi, {}],
+  'does not hold': [/\b(?:do|does|did) not hold\b/gi, {}],
+  'in the wrong way': [/\bin the wrong way\b/gi, {}],
+  'let in': [/\b(?:let|lets|letting) (?:\w+ )?in\b/gi, { tests: 53 }],
+  'let through': [/\b(?:let|lets|letting) (?:\w+ )?through\b/gi, { tests: 5 }],
+  'hand on': [/\b(?:hand|hands|handed|handing) (?:\w+ )?on\b/gi, { tests: 11 }],
+  condemn: [/\bcondemn\w*/gi, { tests: 4 }],
+  revive: [/\breviv\w*/gi, { tests: 3 }],
+  stranger: [/\bstrangers?\b/gi, { tests: 69 }],
+}
+
+type Area = 'docs' | 'strings' | 'comments' | 'tests'
+type Budget = Partial<Readonly<Record<Area, number>>>
+
+const root = join(import.meta.dirname, '..')
+
+const FILES: Readonly<Record<'docs' | 'sources' | 'tests', readonly string[]>> = {
+  docs: ['*.md', 'docs/**/*.{md,svg}', 'examples/**/*.{md,ts,conf}', 'deploy/*', 'packages/*/README.md'],
+  sources: ['packages/*/src/**/*.ts', 'scripts/*.ts', 'bench/**/*.ts', '.dependency-cruiser.cjs'],
+  tests: ['packages/*/test/**/*.ts', 'test/**/*.ts'],
+}
+/** In a language that names a word to avoid it. */
+const EXCEPTIONS = ['test/language.test.ts']
+
+const COMMENT = /\/\*[\s\S]*?\*\/|(?<=^|\s)\/\/.*$/gm
+
+function readAll(patterns: readonly string[]): readonly (readonly [file: string, text: string])[] {
+  const files = globSync([...patterns], { cwd: root }).filter((file) => !file.includes('node_modules') && !EXCEPTIONS.includes(file))
+  return files.sort().map((file) => [file, readFileSync(join(root, file), 'utf8')])
+}
+
+/** Keeps the line numbers of what is left. */
+const blank = (text: string) => text.replaceAll(/[^\n]/g, ' ')
+
+const sources = readAll(FILES.sources)
+const TEXTS: Readonly<Record<Area, ReturnType<typeof readAll>>> = {
+  docs: readAll(FILES.docs),
+  strings: sources.map(([file, text]) => [file, text.replaceAll(COMMENT, blank)]),
+  comments: sources.map(([file, text]) => [file, commentsOf(text)]),
+  tests: readAll(FILES.tests),
+}
+
+function commentsOf(text: string): string {
+  let end = 0
+  let comments = ''
+  for (const { 0: comment, index } of text.matchAll(COMMENT)) {
+    comments += blank(text.slice(end, index)) + comment
+    end = index + comment.length
+  }
+  return comments
+}
+
+/** `docs/errors.md:12`, for each occurrence. */
+function placesOf(pattern: RegExp, area: Area): readonly string[] {
+  return TEXTS[area].flatMap(([file, text]) =>
+    [...text.matchAll(pattern)].map(({ index }) => `${file}:${text.slice(0, index).split('\n').length}`),
+  )
+}
+
+describe.each(Object.entries(BUDGETS))('"%s"', (word, [pattern, budget]) => {
+  test.each(Object.keys(TEXTS) as Area[])('in %s occurs as often as its budget says', (area) => {
+    const places = placesOf(pattern, area)
+    const allowed = budget[area] ?? 0
+    const advice =
+      places.length > allowed
+        ? `"${word}" occurs ${places.length} times in ${area}, and ${allowed} are allowed. Write it in plain words:\n  ${places.join('\n  ')}`
+        : `"${word}" occurs only ${places.length} times in ${area}. Lower its budget in test/language.test.ts.`
+    expect(places.length, advice).toBe(allowed)
+  })
+})
+
+test('every area has texts', () => {
+  for (const texts of Object.values(TEXTS)) expect(texts.length).toBeGreaterThan(20)
+})
+
+test('comments and strings are told apart', () => {
+  const text = "const a = 'https://x.example' // one\n/** two\n * three */ const b = 'four'\n"
+  expect(commentsOf(text).replaceAll(/\s+/g, ' ').trim()).toBe('// one /** two * three */')
+  expect(text.replaceAll(COMMENT, blank).replaceAll(/\s+/g, ' ').trim()).toBe("const a = 'https://x.example' const b = 'four'")
+})
