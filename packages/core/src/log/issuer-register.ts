@@ -158,7 +158,7 @@ function methodOf(issuer: string, keyId: string): string {
   return `${issuer}#${keyId}`
 }
 
-/** Issuers are values: whoever holds one while it changes keeps what it was given. */
+/** Issuers are values: code that holds one while it changes keeps what it was given. */
 function replaceKey(known: Registered, key: TrustedKey): void {
   const keys = new Map(known.state.keys).set(methodOf(known.state.issuer, key.id), key)
   known.state = { ...known.state, keys }

@@ -52,7 +52,7 @@ export interface LoadEvidence {
   readonly hasProvenEntry?: boolean
 }
 
-/** A view of a site's log at its very beginning: it trusts nobody. */
+/** A view of a site's log at its very beginning: it trusts no issuer. */
 export function createSiteView(options: SiteViewOptions): SiteView {
   return new SiteView(options)
 }

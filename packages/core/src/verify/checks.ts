@@ -48,7 +48,7 @@ function readHeader(c: Case, header: string): Deny | undefined | Promise<Deny | 
   return typeof digest === 'string' ? recallAndNote(c, header, digest) : digest.then((d) => recallAndNote(c, header, d))
 }
 
-/** What only fails takes no place: whoever has been let in before is worth noting. */
+/** A header that only fails takes no place; one that was accepted before is noted. */
 function recallAndNote(c: Case, header: string, digest: string): Deny | undefined {
   const denial = recall(c, header, digest)
   if (c.remembered !== undefined) c.knowledge.signatures?.note(header, digest)

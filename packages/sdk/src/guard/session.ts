@@ -21,7 +21,7 @@ const DETAILS: Readonly<Record<SessionEnd, string>> = {
   revocation_view_stale: 'this verifier has not heard from the revocation log for too long; try again in a moment',
 }
 
-/** Throws a TypeError for a session that does not hold what a sign-in said: nobody can tell whether such a one was revoked. */
+/** Throws a TypeError for a session without the facts of a sign-in: it is not known whether such a session was revoked. */
 export function judgeSession(session: SignedInSession, knowledge: Knowledge, nowMs: number | undefined, ageMsMax: number): SessionVerdict {
   const ppid = parsePpid(session.ppid)
   const credentialId = parseCredentialId(session.credentialId)

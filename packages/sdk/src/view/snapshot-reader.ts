@@ -36,7 +36,7 @@ const SNAPSHOT_LIMITS = {
 
 /**
  * Reads a snapshot as it comes, line by line, and hands each line on at once, so that no more than a line is kept. Throws a SyntaxError for
- * anything that is not a whole snapshot, and a LogFault for one that is too large: then all that was handed on must be dropped.
+ * anything that is not a whole snapshot, and a LogFault for one that is too large: then all that was passed on must be dropped.
  */
 export async function readSnapshot<Load extends { add(line: SnapshotLine): void }>(
   chunks: AsyncIterable<Uint8Array>,

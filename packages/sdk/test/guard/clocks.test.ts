@@ -95,7 +95,7 @@ describe('the wall clock of the guard', () => {
     expect(await seenThere()).toBe('allowed')
   })
 
-  test('is a little off: nobody notices', async () => {
+  test('is a little off: no effect', async () => {
     for (offMs of [-4_000, 4_000]) {
       await site.advance(10_000)
       expect(await seen()).toBe('allowed')
