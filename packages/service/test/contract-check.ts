@@ -28,6 +28,7 @@ export function checkContract(answer: SeenAnswer): void {
   expect(headers['service-version'], where).toMatch(/^\d+\.\d+\.\d+/)
   expect(headers['x-powered-by'], where).toBeUndefined()
   const endpoint = endpointOf(answer)
+  // A189
   if (endpoint?.noStore) expect(headers['cache-control'], where).toMatch(/^no-store(?:, no-transform)?$/)
   if (status >= 400 && headers['content-type'] === 'text/html; charset=utf-8') checkProblemPage(answer, endpoint, where)
   else if (status >= 400) checkProblem(answer, endpoint, where)

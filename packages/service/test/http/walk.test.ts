@@ -77,7 +77,7 @@ describe('finding the endpoint', () => {
       expect((await double.call('GET', path)).json.code, path).toBe('not_found')
     }
   })
-  test('answers another method with method_not_allowed and what is allowed', async () => {
+  test('A146 answers another method with method_not_allowed and what is allowed', async () => {
     open()
     const answer = await double.call('GET', '/api/auth/introspect?token=x')
     expect([answer.status, answer.json.code, answer.headers.allow]).toEqual([405, 'method_not_allowed', 'POST'])
@@ -123,7 +123,7 @@ describe('request ids', () => {
 
 describe('the kind of body', () => {
   test.each(['text/plain', 'application/x-www-form-urlencoded', 'application/json; charset=latin1', 'application/jsonx', 'nonsense', ''])(
-    'refuses %j where JSON is wanted',
+    'A130 rejects %j where JSON is wanted',
     async (type) => {
       open()
       const answer = await double.call('POST', '/api/auth/exchange-proof', { headers: { 'content-type': type }, payload: '{}' })

@@ -8,7 +8,7 @@ const UNKNOWN = { status: 'unknown', revoked: null }
 forEachSharedStore('GET /api/wallet/revocation-status', (open) => {
   const begin = () => beginAt(open())
 
-  it('tells active, revoked, expired and unknown apart, without a key and without reasons', async () => {
+  it('A184 tells active, revoked, expired and unknown apart, without a key and without reasons', async () => {
     const { node, store, issued } = await begin()
     const [active, revoked, ended] = [await issued(), await issued(), await issued({ validUntilMs: NOW + 3000 })]
     for (const { document } of [active, revoked, ended]) await node.tokenFor(document)
