@@ -9,7 +9,8 @@ import { openService } from '../../packages/service/src/service.ts'
 import type { Revoked, Store } from '../../packages/service/src/store/store.ts'
 import { closeOnSignal } from '../../packages/service/src/until-signal.ts'
 
-const WRITTEN_AFTER_MS = 150
+/** Long beside the time between two revocations, and short beside the time that the control gives it. */
+const WRITTEN_AFTER_MS = 500
 
 const config = readConfig('production', { argv: process.argv.slice(2), env: process.env })
 const log = createLogger(config.logLevel)

@@ -4,7 +4,7 @@ import { pause } from './service-process.ts'
 
 /** Clients at work. */
 export interface Load {
-  /** Resolves at the first revocation that is acknowledged. */
+  /** Resolves when a revocation of each kind has been acknowledged, or something has gone wrong. */
   readonly begun: Promise<void>
   /** From now on the wire may break at any moment, and that is no fault. */
   expectEnd(): void
@@ -12,9 +12,11 @@ export interface Load {
   stop(): Promise<void>
 }
 
-const LIVES_ON = 0.2
+/** So many things are made for one that is not revoked. */
+const LIVES_ON_EVERY = 5
 /** As long as may be: what is left alone must still live at the end of a long run. */
 const TOKEN_SECONDS = 3600
+const KINDS = ['user', 'credential', 'token'] as const
 
 /**
  * Several clients at once: they get tokens, revoke users, credentials and tokens, revoke again what was revoked, and show it all the time. What
@@ -23,6 +25,7 @@ const TOKEN_SECONDS = 3600
 export function startLoad(client: Client, issuer: Issuer, ledger: Ledger): Load {
   let isStopping = false
   let mayBreak = false
+  const acknowledged = new Set<Thing['kind']>()
   let begin = () => {}
   const begun = new Promise<void>((resolve) => (begin = resolve))
   const unexpected = (what: string, status: number) => {
@@ -39,12 +42,13 @@ export function startLoad(client: Client, issuer: Issuer, ledger: Ledger): Load 
     if (exchanged.status !== 200) return unexpected('an exchange', exchanged.status)
     const thing: Thing = { kind, made, token: exchanged.body.access_token, state: 'living', place: undefined }
     ledger.things.push(thing)
-    if (Math.random() < LIVES_ON) return
+    if (ledger.things.length % LIVES_ON_EVERY === 0) return
     thing.state = 'doubtful'
     const told = await revoke(client, thing)
     if (told.status !== 200) return unexpected(`a revocation of a ${kind}`, told.status)
     ledger.acknowledge(thing, told)
-    begin()
+    acknowledged.add(kind)
+    if (acknowledged.size === KINDS.length) begin()
     const [shown, asBearer] = await Promise.all([client.show(made.header), client.bearer(thing.token)])
     if (kind !== 'token' && shown.status === 200) ledger.fault('accepted', `a ${kind} was let in right after its revocation`)
     if (asBearer.status === 200) ledger.fault('accepted', `a token was let in right after the revocation of its ${kind}`)
@@ -76,8 +80,7 @@ export function startLoad(client: Client, issuer: Issuer, ledger: Ledger): Load 
       }
     }
   }
-  const kinds = ['user', 'credential', 'token', 'user', 'credential', 'token'] as const
-  const clients = [...kinds.map((kind) => repeat(() => revokeOne(kind))), repeat(look), repeat(look)]
+  const clients = [...[...KINDS, ...KINDS].map((kind) => repeat(() => revokeOne(kind))), repeat(look), repeat(look)]
   return {
     begun,
     expectEnd() {

@@ -10,9 +10,9 @@ afterEach(cleanUp, 30_000)
 
 const lostIn = ({ faults }: KillReport) => faults.filter(({ kind }) => kind === 'lost').length
 
-/** Something of every kind was revoked, and some was let live: otherwise nothing was checked. */
+/** Something of every kind was revoked in every round, and some was let live: otherwise nothing was checked. */
 function expectWork({ rounds, acknowledged, living }: KillReport): void {
-  expect(Math.min(acknowledged.user, acknowledged.credential, acknowledged.token)).toBeGreaterThanOrEqual(rounds / 2)
+  expect(Math.min(acknowledged.user, acknowledged.credential, acknowledged.token)).toBeGreaterThanOrEqual(rounds)
   expect(living).toBeGreaterThan(0)
 }
 
@@ -58,7 +58,7 @@ describe('the checker', () => {
     async () => {
       const report = await killRounds({ rounds: 1, entry: HASTY, settleMs: 2000 })
       expect(lostIn(report)).toBe(0)
-      expect(report.entries).toBeGreaterThan(5)
+      expectWork(report)
     },
     RUN_MS_MAX,
   )

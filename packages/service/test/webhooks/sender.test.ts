@@ -221,17 +221,21 @@ forEachSharedStore('the sender of webhooks', (open) => {
       const sending = await begin()
       let running = 0
       let most = 0
+      const { promise: released, resolve: release } = Promise.withResolvers<void>()
       const slow = await openReceiver((_request, response) => {
         most = Math.max(most, ++running)
-        setTimeout(() => {
+        released.then(() => {
           running--
           response.writeHead(200).end()
-        }, 20)
+        })
       })
       const made = []
       for (let i = 0; i < 8; i++) made.push(await sending.webhook(`${slow.url}/${i}`))
       await sending.revoke(4)
       sending.send({ runningMax: 3 })
+      await until(() => running).toBe(3)
+      await aWhile()
+      release()
       await until(() => slow.got.length).toBe(32)
       expect(most).toBe(3)
       // No receiver had its last before every one had its first.
@@ -257,8 +261,10 @@ forEachSharedStore('the sender of webhooks', (open) => {
         },
       )
       await sending.revoke()
+      const complaints = () => sending.logged.filter((line) => line.includes('could not be asked')).length
+      await until(complaints).toBe(1)
       await aWhile()
-      expect(sending.logged.filter((line) => line.includes('could not be asked'))).toHaveLength(1)
+      expect(complaints()).toBe(1)
       isDown = false
       await until(() => receiver.got.length).toBe(1)
     })
@@ -309,12 +315,16 @@ forEachSharedStore('the sender of webhooks', (open) => {
   describe('closing', () => {
     it('lets what is under way end, and writes it down', async () => {
       const sending = await begin()
-      const receiver = await openReceiver((_request, response) => setTimeout(() => response.writeHead(200).end(), 100))
+      const { promise: held, resolve: hold } = Promise.withResolvers<ServerResponse>()
+      const receiver = await openReceiver((_request, response) => hold(response))
       const { webhookId } = await sending.webhook(receiver.url)
       const sender = sending.send()
       await sending.revoke(3)
-      await until(() => receiver.got.length).toBe(1)
-      await sender.close()
+      const response = await held
+      const closing = sender.close()
+      response.writeHead(200).end()
+      await closing
+      receiver.answer(200)
       expect(await sending.statuses(webhookId)).toEqual(['delivered', 'pending', 'pending'])
       // The lease was given back: the next one need not wait.
       sending.send()
