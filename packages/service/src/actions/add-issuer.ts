@@ -26,6 +26,7 @@ export async function addIssuer(deps: Pick<Deps, 'store' | 'views' | 'didWeb' | 
     { ...issuer, fetched, keys: keys.map(({ id, key }) => ({ id, key: key.multikey, status: 'active' })) },
     act,
     limits.issuers_per_site_max,
+    deps.views.lastEntryAbout(issuer.siteId, issuer.issuer),
   )
   if (added === 'exists') throw existsAlready()
   if (added === 'too_many') throw tooMany()

@@ -28,7 +28,8 @@ export async function changeIssuer(
   const before = await deps.store.issuer(siteId, issuer)
   if (before === undefined) throw new Problem('not_found')
   const { pinned, ...changes } = change
-  const changed = await deps.store.changeIssuer(siteId, issuer, { ...changes, ...(await keysAfter(deps, before, change)) }, act)
+  const all = { ...changes, ...(await keysAfter(deps, before, change)) }
+  const changed = await deps.store.changeIssuer(siteId, issuer, all, act, deps.views.lastEntryAbout(siteId, issuer))
   if (changed === undefined) throw new Problem('not_found')
   await untilKnownHere(deps, changed)
   return changed
@@ -60,7 +61,8 @@ export async function changeIssuerKey(
   status: KeyStatus,
   act: Act,
 ): Promise<ChangedIssuer> {
-  const changed = await deps.store.changeIssuerKey(key.siteId, key.issuer, key.keyId, status, act)
+  const knownSeq = deps.views.lastEntryAbout(key.siteId, key.issuer)
+  const changed = await deps.store.changeIssuerKey(key.siteId, key.issuer, key.keyId, status, act, knownSeq)
   if (changed === undefined) throw new Problem('not_found')
   if (changed !== 'final') {
     await untilKnownHere(deps, changed)

@@ -4,7 +4,7 @@ import { KEY_RELOAD_MS, type KeyUse } from '../keys/service-keys.ts'
 import { type Act, RowForged } from '../store/store.ts'
 import { ensureOwnIssuerEverywhere } from './own-issuer.ts'
 
-type KeyDeps = Pick<Deps, 'store' | 'keys' | 'clock' | 'log'>
+type KeyDeps = Pick<Deps, 'store' | 'keys' | 'views' | 'clock' | 'log'>
 
 /**
  * Brings a new key of the service into use, adds it at every site, and records it in the audit. The previous key stays published: an issuer key
@@ -37,15 +37,15 @@ export async function replaceCompromisedFeedKey({ store, keys }: Pick<Deps, 'sto
  * To be run once before the first request; it then goes on until it is closed: applies what other nodes have rotated, and makes sure that every site knows
  * the service's keys. Rejects when the store cannot be asked at the start; later failures are logged and tried again.
  */
-export async function openKeyUpkeep({ store, keys, clock, log }: KeyDeps): Promise<{ close(): Promise<void> }> {
+export async function openKeyUpkeep({ store, keys, views, clock, log }: KeyDeps): Promise<{ close(): Promise<void> }> {
   const act = (): Act => ({ actor: 'system', atMs: clock.nowMs(), requestId: undefined })
-  await ensureOwnIssuerEverywhere({ store, keys }, act()).catch((err: unknown) => {
+  await ensureOwnIssuerEverywhere({ store, keys, views }, act()).catch((err: unknown) => {
     // The node starts and is not ready: the log names the row, and an operator can look at it.
     if (!(err instanceof RowForged)) throw err
-    log.error({ err }, 'a row of the store has a wrong MAC; the keys of the service were not published to all sites')
+    log.error({ err }, 'a row of the store is not as this service wrote it; the keys of the service were not published to all sites')
   })
   const look = async () => {
-    if (await keys.reload(clock.nowMs())) await ensureOwnIssuerEverywhere({ store, keys }, act())
+    if (await keys.reload(clock.nowMs())) await ensureOwnIssuerEverywhere({ store, keys, views }, act())
   }
   let running: Promise<void> | undefined
   const timer = setInterval(() => {

@@ -1,9 +1,9 @@
 import type { DidKey, SiteId } from '@countersign/core'
 import type { Deps } from '../deps.ts'
 import { nextKeyStates, sameKeyStates } from '../keys/issuer-keys.ts'
-import type { Act, Issuer } from '../store/store.ts'
+import { type Act, type Issuer, RowForged } from '../store/store.ts'
 
-type RefreshDeps = Pick<Deps, 'store' | 'didWeb' | 'clock' | 'log'>
+type RefreshDeps = Pick<Deps, 'store' | 'views' | 'didWeb' | 'clock' | 'log'>
 
 const ROWS_A_PAGE = 200
 const EVERY_MS = 10 * 60_000
@@ -72,9 +72,15 @@ async function refreshSite(
     const asking = fetched.get(issuer) ?? keysOf(deps, issuer)
     fetched.set(issuer, asking)
     const keys = await asking
-    // Read after asking elsewhere: what the site has said meanwhile goes before.
-    const now = await store.issuer(siteId, issuer)
-    if (keys !== undefined && now !== undefined) await tellSite(deps, now, keys)
+    try {
+      // Read after asking elsewhere: what the site has said meanwhile goes before.
+      const now = await store.issuer(siteId, issuer)
+      if (keys !== undefined && now !== undefined) await tellSite(deps, now, keys)
+    } catch (err) {
+      // Such a row must not keep other issuers from their new keys.
+      if (!(err instanceof RowForged)) throw err
+      log.error({ err, site_id: siteId, issuer }, 'the row of an issuer is not as this service wrote it; its keys were not refreshed')
+    }
   }
 }
 
@@ -92,14 +98,15 @@ function shuffled<T>(list: readonly T[]): readonly T[] {
     .map(([, each]) => each)
 }
 
-async function tellSite({ store, clock, log }: RefreshDeps, issuer: Issuer, keys: readonly DidKey[]): Promise<void> {
+async function tellSite({ store, views, clock, log }: RefreshDeps, issuer: Issuer, keys: readonly DidKey[]): Promise<void> {
   if (issuer.status !== 'trusted' || !issuer.fetched) return
   const next = nextKeyStates(issuer.keys, keys)
   const about = { site_id: issuer.siteId, issuer: issuer.issuer }
   if (next === undefined) return log.warn(about, 'a DID document has too many keys, with the compromised ones; its old keys stay')
   if (sameKeyStates(issuer.keys, next)) return
   const act: Act = { actor: 'system', atMs: clock.nowMs(), requestId: undefined }
-  await store.changeIssuer(issuer.siteId, issuer.issuer, { keys: next, whileFetched: true }, act)
+  const knownSeq = views.lastEntryAbout(issuer.siteId, issuer.issuer)
+  await store.changeIssuer(issuer.siteId, issuer.issuer, { keys: next, whileFetched: true }, act, knownSeq)
   log.info({ ...about, keys: next.map(({ id, status }) => `${id} ${status}`) }, 'the keys of a did:web have changed')
 }
 

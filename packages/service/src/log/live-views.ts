@@ -40,6 +40,11 @@ export interface LiveViews {
   follow(reader: LogReader): () => void
   /** Where the log of each site ends. */
   heads(): Iterable<SiteHead>
+  /**
+   * The seq of the last applied entry about an issuer of a site, or about the settings of the site itself. 0 when there is none, and while the
+   * store is in another epoch than this view.
+   */
+  lastEntryAbout(siteId: SiteId, issuer?: string): number
   /** Rejects every decision from now on, until the log is in another epoch: a signed head has proven that entries are missing. */
   suspect(why: string): void
   /** Why the log is suspected to have lost entries, if it is. */
@@ -112,6 +117,8 @@ class FollowedLog implements LiveViews {
   private readonly waiters = new Set<Waiter>()
   private readonly readers = new Set<LogReader>()
   private views = new Map<SiteId, SiteView>()
+  /** By site, and by site and issuer. */
+  private statedAt = new Map<string, number>()
   private epoch = ''
   /** Of all entries that were applied. */
   private digest = EMPTY_DIGEST
@@ -217,6 +224,10 @@ class FollowedLog implements LiveViews {
     for (const [siteId, { head }] of this.views) if (head !== undefined) yield { siteId, ...head }
   }
 
+  lastEntryAbout(siteId: SiteId, issuer?: string): number {
+    return this.store.epoch === this.epoch ? (this.statedAt.get(rowName(siteId, issuer)) ?? 0) : 0
+  }
+
   suspect(why: string): void {
     this.suspected = why
   }
@@ -289,6 +300,7 @@ class FollowedLog implements LiveViews {
 
   private begin(): void {
     this.views = new Map()
+    this.statedAt = new Map()
     this.epoch = this.store.epoch
     this.position = 0
     this.digest = EMPTY_DIGEST
@@ -340,6 +352,8 @@ class FollowedLog implements LiveViews {
       const applied = entry.epoch === this.epoch ? view.apply(checked) : 'other_epoch'
       if (applied !== 'applied') throw new LogDamage(`entry ${position} does not continue the log of ${entry.site_id}: ${applied}`)
       this.position = position
+      if (entry.kind === 'site.changed') this.statedAt.set(rowName(entry.site_id), entry.seq)
+      else if ('issuer' in entry.body) this.statedAt.set(rowName(entry.site_id, entry.body.issuer), entry.seq)
     }
     if (this.isFailing) this.log.info({ position: this.position }, 'the log can be read again')
     this.isFailing = false
@@ -358,6 +372,11 @@ class FollowedLog implements LiveViews {
     for (const waiter of [...this.waiters]) waiter.end(tooOld())
     for (const reader of this.readers) reader.lost()
   }
+}
+
+/** No site and no issuer has a space in its name. */
+function rowName(siteId: SiteId, issuer?: string): string {
+  return issuer === undefined ? siteId : `${siteId} ${issuer}`
 }
 
 class LiveKnowledge implements Knowledge {

@@ -37,15 +37,25 @@ export interface Store {
 
   // Sites
   createSite(site: NewSite, act: Act): Promise<Placed<Site> | 'exists'>
-  changeSite(siteId: SiteId, changes: SiteChanges, act: Act): Promise<Placed<Site> | undefined>
+  /**
+   * `knownSeq`, here and below: the last entry about this row that the caller's view of the log has, see `LiveViews.lastEntryAbout`. A row that is
+   * older than that, or than the entries in the store, was put back by another program: a `RowForged`.
+   */
+  changeSite(siteId: SiteId, changes: SiteChanges, act: Act, knownSeq?: number): Promise<Placed<Site> | undefined>
   site(siteId: SiteId): Promise<Site | undefined>
   sites(page: Page): Promise<readonly Site[]>
 
   // Issuers
   /** `too_many`: the site knows `issuersMax` of them already, trusted or not. */
-  addIssuer(issuer: NewIssuer, act: Act, issuersMax?: number): Promise<Placed<Issuer> | 'exists' | 'too_many'>
+  addIssuer(issuer: NewIssuer, act: Act, issuersMax?: number, knownSeq?: number): Promise<Placed<Issuer> | 'exists' | 'too_many'>
   /** Replaces what is given; a change of status appends `issuer.trusted` or `issuer.distrusted`. A compromised key stays compromised. */
-  changeIssuer(siteId: SiteId, issuer: string, changes: IssuerChanges, act: Act): Promise<Placed<ChangedIssuer> | undefined>
+  changeIssuer(
+    siteId: SiteId,
+    issuer: string,
+    changes: IssuerChanges,
+    act: Act,
+    knownSeq?: number,
+  ): Promise<Placed<ChangedIssuer> | undefined>
   /** `final`: a compromised key never becomes anything else. */
   changeIssuerKey(
     siteId: SiteId,
@@ -53,6 +63,7 @@ export interface Store {
     keyId: string,
     status: KeyState['status'],
     act: Act,
+    knownSeq?: number,
   ): Promise<Placed<ChangedIssuer> | undefined | 'final'>
   issuer(siteId: SiteId, issuer: string): Promise<Issuer | undefined>
   issuers(siteId: SiteId, page: Page): Promise<readonly Issuer[]>
@@ -273,7 +284,7 @@ export class StoreUnavailable extends Error {
   override readonly name: string = 'StoreUnavailable'
 }
 
-/** A row that can grant was not written by the service, was changed since, or is missing although the log knows of it. Nothing may rest on it. */
+/** A row was not written by the service, was changed or put back since, or is missing although the log knows of it. Nothing may rest on it. */
 export class RowForged extends StoreUnavailable {
   override readonly name = 'RowForged'
   readonly table: string
@@ -281,7 +292,7 @@ export class RowForged extends StoreUnavailable {
 
   constructor(table: string, key: string) {
     super(
-      `The row ${key} of ${table} is not as this service wrote it: its MAC is wrong, or the row was removed. Run countersign audit-log, find out who writes to the store, and restore a backup.`,
+      `The row ${key} of ${table} is not as this service wrote it last: its MAC is wrong, it was put back as it was before, or it was removed. Run countersign audit-log, find out who writes to the store, and restore a backup.`,
     )
     this.table = table
     this.key = key

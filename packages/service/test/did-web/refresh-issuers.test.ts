@@ -37,6 +37,7 @@ async function open(fetch: (did: string, keys: readonly DidKey[]) => Promise<rea
         return { keys: await fetch(did, keys), leftOut: [] }
       },
     },
+    views: { lastEntryAbout: () => 0 },
     clock: { nowMs: () => 0 },
     log: createLogger('silent'),
   } as unknown as Parameters<typeof refreshIssuers>[0]

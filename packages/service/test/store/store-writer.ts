@@ -8,6 +8,7 @@ import { runCommand } from '../../src/commands/run-command.ts'
 import { type Config, readConfig } from '../../src/config.ts'
 import { createLogger } from '../../src/logger.ts'
 import { openService, type Service } from '../../src/service.ts'
+import { type MacTable, type MacTableName, macTables } from '../../src/store/mac-tables.ts'
 import { openStore } from '../../src/store/open.ts'
 import type { Row, SqlValue } from '../../src/store/program.ts'
 import type { Store } from '../../src/store/store.ts'
@@ -137,4 +138,20 @@ export async function audit({ place }: StoreWriter): Promise<{ code: number; sai
   }
   const words = place.kind === 'sqlite' ? [place.file] : []
   return { code: await runCommand(['audit-log', ...words], { env, say, note: say }), said }
+}
+
+/** Puts a row back as it was read before, MAC included, whether or not there is one now. */
+export async function putBack({ sql }: StoreWriter, table: MacTableName, old: Row | undefined): Promise<void> {
+  if (old === undefined) throw new Error('there was no such row')
+  const { key }: MacTable = macTables[table]
+  const isThis = key.map((column, i) => `${column} = $${i + 1}`).join(' AND ')
+  const keys = key.map((column) => old[column] as SqlValue)
+  const columns = Object.keys(old)
+  if ((await sql(`SELECT 1 AS one FROM ${table} WHERE ${isThis}`, ...keys)).length === 0) {
+    const values = columns.map((_, i) => `$${i + 1}`).join(', ')
+    await sql(`INSERT INTO ${table} (${columns.join(', ')}) VALUES (${values})`, ...Object.values(old))
+  } else {
+    const sets = columns.map((column, i) => `${column} = $${key.length + i + 1}`).join(', ')
+    await sql(`UPDATE ${table} SET ${sets} WHERE ${isThis}`, ...keys, ...Object.values(old))
+  }
 }

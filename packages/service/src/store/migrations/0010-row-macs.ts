@@ -1,5 +1,8 @@
 import type { Migration } from './migration.ts'
 
+/** Entries that state a row of `sites` or `issuers`. */
+export const KIND_STATES_ROW = `kind IN ('site.changed', 'issuer.trusted', 'issuer.distrusted', 'key.compromised', 'key.retired')`
+
 /**
  * A MAC in every row that can grant, and the digest of all entries in the log row. Rows from before have none and are not accepted: a store
  * without a MAC key must be empty.
@@ -11,6 +14,11 @@ export const rowMacs: Migration = {
     ...['log', 'heads', 'sites', 'issuers', 'api_keys', 'tokens', 'offers', 'sign_ins', 'sign_in_presentations'].map(
       (table) => `ALTER TABLE ${table} ADD COLUMN mac TEXT`,
     ),
+    // The seq of the last entry that states the row: a row that is put back as it was before names an earlier one.
+    `ALTER TABLE sites ADD COLUMN entry_seq BIGINT NOT NULL DEFAULT 0`,
+    `ALTER TABLE issuers ADD COLUMN entry_seq BIGINT NOT NULL DEFAULT 0`,
+    // Finds these entries among very many revocations. Statements name the kinds in the same words, or the index is not used.
+    `CREATE INDEX entries_that_state ON entries (epoch, site_id, seq) WHERE ${KIND_STATES_ROW}`,
   ],
   sqlite: [],
   postgres: [

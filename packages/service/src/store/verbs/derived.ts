@@ -20,8 +20,8 @@ interface Expected {
   /** Positions of their entries. */
   readonly credentials: Map<string, number>
   readonly tokens: Set<string>
-  readonly issuers: Map<string, { readonly isTrusted: boolean; readonly compromised: ReadonlySet<string> }>
-  readonly sites: Map<string, SiteState>
+  readonly issuers: Map<string, { readonly isTrusted: boolean; readonly compromised: ReadonlySet<string>; readonly seq: number }>
+  readonly sites: Map<string, SiteState & { readonly seq: number }>
 }
 
 /**
@@ -52,7 +52,7 @@ function* replay(epoch: string): Program<{ readonly expected: Expected; readonly
 }
 
 function replayEntry({ users, credentials, tokens, issuers, sites }: Expected, entry: Entry, position: number): void {
-  const { site_id: siteId, kind, body } = entry
+  const { site_id: siteId, seq, kind, body } = entry
   switch (kind) {
     case 'user.revoked':
       users.set(`${siteId} ${body.ppid}`, { revoked: 1, cutoff: users.get(`${siteId} ${body.ppid}`)?.cutoff ?? null, position })
@@ -78,11 +78,11 @@ function replayEntry({ users, credentials, tokens, issuers, sites }: Expected, e
       if (kind === 'key.compromised') compromised.add(body.key_id)
       if (kind === 'issuer.trusted') for (const { id, status } of body.keys) if (status === 'compromised') compromised.add(id)
       const isTrusted = kind === 'issuer.trusted' || (kind !== 'issuer.distrusted' && known?.isTrusted === true)
-      issuers.set(name, { isTrusted, compromised })
+      issuers.set(name, { isTrusted, compromised, seq })
       break
     }
     case 'site.changed':
-      sites.set(siteId, body)
+      sites.set(siteId, { ...body, seq })
       break
   }
 }
@@ -146,11 +146,11 @@ function* tokensFault({ tokens, users, credentials }: Expected, position: number
 }
 
 function* issuersFault({ issuers }: Expected, position: number): Program<DerivedFault | undefined> {
-  for (const [key, { isTrusted, compromised }] of issuers) {
+  for (const [key, { isTrusted, compromised, seq }] of issuers) {
     const [site = '', issuer = ''] = key.split(' ')
     const found = yield* row('SELECT * FROM issuers WHERE site_id = $1 AND issuer = $2', site, issuer)
     if (found === undefined) return { table: 'issuers', key, fault: 'row_missing' }
-    const isRight = (found.status === 'trusted') === isTrusted && hasCompromised(found, compromised)
+    const isRight = (found.status === 'trusted') === isTrusted && found.entry_seq === seq && hasCompromised(found, compromised)
     if (!isRight && !(yield* hasGrown(position))) return { table: 'issuers', key, fault: 'row_differs' }
     const marked = yield* rows('SELECT key_id FROM compromised_keys WHERE site_id = $1 AND issuer = $2', site, issuer)
     const names = new Set(marked.map((each) => text(each, 'key_id')))
@@ -165,11 +165,14 @@ function hasCompromised(found: Row, compromised: ReadonlySet<string>): boolean {
 }
 
 function* sitesFault({ sites }: Expected, position: number): Program<DerivedFault | undefined> {
-  for (const [key, { bearer, holder_proof, credential_ttl_seconds_max }] of sites) {
+  for (const [key, { bearer, holder_proof, credential_ttl_seconds_max, seq }] of sites) {
     const found = yield* row('SELECT * FROM sites WHERE site_id = $1', key)
     if (found === undefined) return { table: 'sites', key, fault: 'row_missing' }
     const isRight =
-      found.bearer === bearer && found.holder_proof === holder_proof && found.credential_ttl_seconds_max === credential_ttl_seconds_max
+      found.entry_seq === seq &&
+      found.bearer === bearer &&
+      found.holder_proof === holder_proof &&
+      found.credential_ttl_seconds_max === credential_ttl_seconds_max
     if (!isRight && !(yield* hasGrown(position))) return { table: 'sites', key, fault: 'row_differs' }
   }
   return undefined

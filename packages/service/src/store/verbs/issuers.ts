@@ -1,43 +1,48 @@
 import { formatTime, type IssuerState, type KeyState, type SiteId } from '@countersign/core'
 import { json, number, optionalNumber, optionalText, text } from '../columns.ts'
-import { type Appended, lock, type Program, type Row, reportForged, row, rows } from '../program.ts'
-import {
-  type Act,
-  type ChangedIssuer,
-  type EntryPlace,
-  type Issuer,
-  type IssuerChanges,
-  type NewIssuer,
-  type Page,
-  type Placed,
-  RowForged,
-} from '../store.ts'
+import { type Appended, lock, type Program, type Row, row, rows } from '../program.ts'
+import type { Act, ChangedIssuer, EntryPlace, Issuer, IssuerChanges, NewIssuer, Page, Placed } from '../store.ts'
 import { auditDone } from './audit.ts'
 import { settleCompromised } from './compromised-keys.ts'
 import { appendEntry } from './entries.ts'
 import { insertNewRow, requireIntact, updateRow } from './macs.ts'
+import { requireCurrentIssuer, requireNewIssuer } from './stated-rows.ts'
 
-export function* addIssuer(issuer: NewIssuer, act: Act, issuersMax?: number): Program<Placed<Issuer> | 'exists' | 'too_many'> {
+export function* addIssuer(
+  issuer: NewIssuer,
+  act: Act,
+  issuersMax?: number,
+  knownSeq = 0,
+): Program<Placed<Issuer> | 'exists' | 'too_many'> {
   const { siteId } = issuer
   yield* lock(issuersOf(siteId))
   if (issuersMax !== undefined) {
     const [counted] = yield* rows('SELECT COUNT(*) AS issuers FROM issuers WHERE site_id = $1', siteId)
     if (counted === undefined || number(counted, 'issuers') >= issuersMax) return 'too_many'
   }
-  const created = { site_id: siteId, issuer: issuer.issuer, distrusted_at: null, created_at: act.atMs }
+  const created = { site_id: siteId, issuer: issuer.issuer, distrusted_at: null, created_at: act.atMs, entry_seq: 0 }
   if (!(yield* insertNewRow('issuers', { ...created, ...settingsOf({ ...issuer, status: 'trusted' }) }))) return 'exists'
-  yield* requireNewToLog(siteId, issuer.issuer)
+  yield* requireNewIssuer(siteId, issuer.issuer, knownSeq)
   yield* settleCompromised(siteId, issuer.issuer, act.atMs)
-  const added = yield* required(siteId, issuer.issuer)
+  const addedRow = yield* requiredRow(siteId, issuer.issuer)
+  const added = issuerOf(addedRow)
   const { seq, position } = yield* appendEntry(siteId, 'issuer.trusted', stateOf(added), act.atMs)
+  yield* updateRow('issuers', addedRow, { entry_seq: seq })
   yield* auditDone({ siteId, action: 'issuer.add', target: issuer.issuer, outcome: 'done', seq, act })
   return { ...added, position }
 }
 
-export function* changeIssuer(siteId: SiteId, name: string, changes: IssuerChanges, act: Act): Program<Placed<ChangedIssuer> | undefined> {
+export function* changeIssuer(
+  siteId: SiteId,
+  name: string,
+  changes: IssuerChanges,
+  act: Act,
+  knownSeq = 0,
+): Program<Placed<ChangedIssuer> | undefined> {
   yield* lock(issuersOf(siteId))
   const found = yield* issuerRow(siteId, name)
   if (found === undefined) return undefined
+  yield* requireCurrentIssuer(found, knownSeq)
   const before = issuerOf(found)
   const { whileFetched = false, ...named } = changes
   if (whileFetched && !before.fetched) return { ...before, position: 0, entry: undefined }
@@ -55,8 +60,10 @@ export function* changeIssuer(siteId: SiteId, name: string, changes: IssuerChang
   const isDistrustedNow = status === 'distrusted' && before.status === 'trusted'
   yield* updateRow('issuers', found, { ...settingsOf(after), ...(isDistrustedNow && { distrusted_at: act.atMs }) })
   yield* settleCompromised(siteId, name, act.atMs)
-  const settled = yield* required(siteId, name)
+  const settledRow = yield* requiredRow(siteId, name)
+  const settled = issuerOf(settledRow)
   const appended = yield* tell(before, settled, act)
+  if (appended !== undefined) yield* updateRow('issuers', settledRow, { entry_seq: appended.seq })
   const isChanged = JSON.stringify(settled) !== JSON.stringify(before)
   // A document that is fetched every few minutes and has not changed is no news.
   if (isChanged || act.actor !== 'system') {
@@ -73,23 +80,28 @@ export function* changeIssuerKey(
   keyId: string,
   status: KeyState['status'],
   act: Act,
+  knownSeq = 0,
 ): Program<Placed<ChangedIssuer> | undefined | 'final'> {
   yield* lock(issuersOf(siteId))
   const found = yield* issuerRow(siteId, name)
-  const before = found && issuerOf(found)
-  const key = before?.keys.find(({ id }) => id === keyId)
-  if (before === undefined || key === undefined) return undefined
+  if (found === undefined) return undefined
+  yield* requireCurrentIssuer(found, knownSeq)
+  const before = issuerOf(found)
+  const key = before.keys.find(({ id }) => id === keyId)
+  if (key === undefined) return undefined
   if (key.status === 'compromised' && status !== 'compromised') return 'final'
   const isChanged = key.status !== status
   if (isChanged) {
     const next =
       status === 'retired' ? { id: keyId, key: key.key, status, retired_at: formatTime(act.atMs) } : { id: keyId, key: key.key, status }
     const keys = before.keys.map((other) => (other === key ? next : other))
-    yield* updateRow('issuers', found as Row, { keys: JSON.stringify(keys) })
+    yield* updateRow('issuers', found, { keys: JSON.stringify(keys) })
     yield* settleCompromised(siteId, name, act.atMs)
   }
-  const after = yield* required(siteId, name)
+  const afterRow = yield* requiredRow(siteId, name)
+  const after = issuerOf(afterRow)
   const appended = isChanged ? yield* tellKey(after, keyId, status, act) : undefined
+  if (appended !== undefined) yield* updateRow('issuers', afterRow, { entry_seq: appended.seq })
   const detail = { key_id: keyId, status }
   const outcome = isChanged ? 'done' : 'unchanged'
   yield* auditDone({ siteId, action: 'issuer_key.change', target: name, outcome, seq: appended?.seq, detail, act })
@@ -152,8 +164,8 @@ function entryPlace(siteId: SiteId, { epoch, seq }: Appended, { atMs }: Act): En
   return { siteId, epoch, seq, atMs }
 }
 
-function* required(siteId: SiteId, name: string): Program<Issuer> {
-  const found = yield* issuer(siteId, name)
+function* requiredRow(siteId: SiteId, name: string): Program<Row> {
+  const found = yield* issuerRow(siteId, name)
   if (found === undefined) throw new Error('an issuer that was just written is not there')
   return found
 }
@@ -167,22 +179,6 @@ function settingsOf(issuer: NewIssuer & Pick<Issuer, 'status'>): Row {
     label: issuer.label ?? null,
     fetched: issuer.fetched ? 1 : 0,
   }
-}
-
-/**
- * Issuers never vanish. Where the log knows one whose row is gone, another program removed it: trusting it now would undo what the site has said of
- * it since, so this throws a `RowForged`.
- */
-function* requireNewToLog(siteId: SiteId, name: string): Program<void> {
-  const told = yield* rows(
-    `SELECT e.body FROM entries e JOIN log ON log.epoch = e.epoch
-     WHERE log.one = 1 AND e.site_id = $1 AND e.kind IN ('issuer.trusted', 'issuer.distrusted')`,
-    siteId,
-  )
-  if (!told.some((entry) => json<{ readonly issuer: string }>(entry, 'body').issuer === name)) return
-  const key = `${siteId} ${name}`
-  yield* reportForged({ table: 'issuers', key })
-  throw new RowForged('issuers', key)
 }
 
 /** One lock for all issuers of a site: what is compromised at one may be listed by another. */

@@ -6,6 +6,7 @@ import { auditDone } from './audit.ts'
 import { appendEntry } from './entries.ts'
 import { insertNewRow, macOf, requireIntact, updateRow } from './macs.ts'
 import { requireMasterKey } from './master-key.ts'
+import { requireCurrentSite } from './stated-rows.ts'
 
 /** As the contract says; not read from there, because the writer's thread need not load it. */
 const STALENESS_SECONDS_DEFAULT = 60
@@ -17,6 +18,8 @@ export function* createSite(site: NewSite, act: Act): Program<Placed<Site> | 'ex
     ...settingsOf(site),
     pairwise_secret_sealed: site.pairwiseSecretSealed,
     created_at: act.atMs,
+    // Of the entry below, the first in the log of the site.
+    entry_seq: 1,
   }
   if (!(yield* insertNewRow('sites', created))) return 'exists'
   yield* requireMasterKey(site.pairwiseSecretSealed)
@@ -26,10 +29,11 @@ export function* createSite(site: NewSite, act: Act): Program<Placed<Site> | 'ex
   return { ...siteOf(created), position }
 }
 
-export function* changeSite(siteId: SiteId, changes: SiteChanges, act: Act): Program<Placed<Site> | undefined> {
+export function* changeSite(siteId: SiteId, changes: SiteChanges, act: Act, knownSeq = 0): Program<Placed<Site> | undefined> {
   yield* lock(`site ${siteId}`)
   const found = yield* siteRow(siteId)
   if (found === undefined) return undefined
+  yield* requireCurrentSite(found, knownSeq)
   const before = siteOf(found)
   const { name, hosts, credentialTtlSecondsMax: ttlMax, ...rest } = changes
   const after: Site = {
@@ -46,7 +50,7 @@ export function* changeSite(siteId: SiteId, changes: SiteChanges, act: Act): Pro
   const concernsVerifiers = isAgeChanged || JSON.stringify(state) !== JSON.stringify(stateOf(before))
   const appended = concernsVerifiers ? yield* appendEntry(siteId, 'site.changed', state, act.atMs) : undefined
   const stalenessBefore = isAgeChanged && appended ? stalenessBeforeOf(before, after, appended.seq) : before.stalenessBefore
-  yield* updateRow('sites', found, settingsOf({ ...after, stalenessBefore }))
+  yield* updateRow('sites', found, { ...settingsOf({ ...after, stalenessBefore }), ...(appended && { entry_seq: appended.seq }) })
   yield* auditDone({
     siteId,
     action: 'site.change',

@@ -1,0 +1,120 @@
+import type { SiteId } from '@countersign/core'
+import { expect, it } from 'vitest'
+import { changeIssuer, changeIssuerKey } from '../../src/actions/change-issuer.ts'
+import { changeSite } from '../../src/actions/change-site.ts'
+import { refreshIssuers } from '../../src/did-web/refresh-issuers.ts'
+import { createSealer } from '../../src/keys/seal.ts'
+import { RowForged } from '../../src/store/store.ts'
+import { newParty } from '../party.ts'
+import { act, MASTER_KEY, newIssuer, newSite } from './fixtures.ts'
+import { kindsOf, lastEntryOf } from './log-reading.ts'
+import { audit, forEachStoreWriter, putBack, type StoreWriter, withNode, withStore } from './store-writer.ts'
+
+const SEALED = createSealer(MASTER_KEY).seal('test', 'x')
+
+forEachStoreWriter('a row that is put back as it was before', (newWriter) => {
+  const rowOf = async ({ sql }: StoreWriter, table: string, siteId: SiteId, issuer = '%') =>
+    (await sql(`SELECT * FROM ${table} WHERE site_id = $1 ${table === 'issuers' ? `AND issuer LIKE '${issuer}'` : ''}`, siteId))[0]
+
+  it('does not make a distrusted issuer trusted again when its document is refreshed or it is changed (A273)', async () => {
+    const writer = await newWriter()
+    const { siteId } = newSite()
+    const trusted = await newIssuer(siteId, { fetched: true })
+    const other = await newIssuer(siteId, { fetched: true })
+    const { issuer } = trusted
+    const next = [{ id: 'key-2', key: (await newParty()).key.publicKey }]
+    await withNode(writer, async (store, { deps }, logged) => {
+      await store.createSite(newSite({ siteId, pairwiseSecretSealed: SEALED }), act())
+      await store.addIssuer(trusted, act())
+      await store.addIssuer(other, act())
+      const before = await rowOf(writer, 'issuers', siteId, issuer)
+      await changeIssuer(deps, siteId, issuer, { status: 'distrusted' }, act())
+      await putBack(writer, 'issuers', before)
+      expect(await store.issuer(siteId, issuer)).toMatchObject({ status: 'trusted' })
+      expect(await audit(writer)).toMatchObject({ code: 3, said: expect.stringContaining(`${siteId} ${issuer} of issuers`) })
+
+      const didWeb = { fetch: async () => ({ keys: next, leftOut: [] }) }
+      await refreshIssuers({ ...deps, didWeb } as typeof deps)
+      // The refresh went on with the other issuer.
+      expect(await lastEntryOf(store, siteId)).toMatchObject({ kind: 'issuer.trusted', body: { issuer: other.issuer } })
+      expect(deps.views.view(siteId)?.issuer(issuer)).toBeUndefined()
+      expect(logged.join('')).toContain('its keys were not refreshed')
+      const key = { siteId, issuer, keyId: 'key-1' }
+      for (const change of [
+        () => changeIssuer(deps, siteId, issuer, { label: 'x' }, act()),
+        () => changeIssuerKey(deps, key, 'retired', act()),
+        // The entries in the store say the same as the view of a node, for a command that has no view.
+        () => store.changeIssuer(siteId, issuer, { label: 'x' }, act()),
+      ]) {
+        await expect(change()).rejects.toBeInstanceOf(RowForged)
+      }
+      expect((await kindsOf(store, siteId)).filter((kind) => kind === 'issuer.trusted')).toHaveLength(3)
+      expect(await deps.meters.text()).toContain('countersign_store_rows_forged_total{table="issuers"} 4')
+    })
+  })
+
+  it('is found by what the node has read, even while the entries are hidden', async () => {
+    const writer = await newWriter()
+    const { siteId } = newSite()
+    const trusted = await newIssuer(siteId)
+    await withNode(writer, async (store, { deps }) => {
+      await store.createSite(newSite({ siteId, pairwiseSecretSealed: SEALED }), act())
+      await store.addIssuer(trusted, act())
+      const before = await rowOf(writer, 'issuers', siteId, trusted.issuer)
+      await changeIssuer(deps, siteId, trusted.issuer, { status: 'distrusted' }, act())
+      await putBack(writer, 'issuers', before)
+      const hide = (kind: string, to: string) => writer.sql('UPDATE entries SET kind = $1 WHERE kind = $2', to, kind)
+      // One more entry, since the node reads the last one again.
+      await store.createSite(newSite({ pairwiseSecretSealed: SEALED }), act())
+      await deps.views.reached(await store.logPosition())
+      await hide('issuer.distrusted', 'issuer.hidden')
+      const change = changeIssuer(deps, siteId, trusted.issuer, { label: 'x' }, act())
+      await expect(change).rejects.toBeInstanceOf(RowForged)
+      await hide('issuer.hidden', 'issuer.distrusted')
+    })
+  })
+
+  it('does not prevent that an issuer is distrusted once more', async () => {
+    const writer = await newWriter()
+    const { siteId } = newSite()
+    const trusted = await newIssuer(siteId)
+    await withStore(writer, async (store) => {
+      await store.createSite(newSite({ siteId, pairwiseSecretSealed: SEALED }), act())
+      await store.addIssuer(trusted, act())
+      await store.changeIssuer(siteId, trusted.issuer, { status: 'distrusted' }, act())
+      const distrusted = await rowOf(writer, 'issuers', siteId)
+      await store.changeIssuer(siteId, trusted.issuer, { status: 'trusted' }, act())
+      await putBack(writer, 'issuers', distrusted)
+      await expect(store.changeIssuer(siteId, trusted.issuer, { status: 'distrusted' }, act())).rejects.toBeInstanceOf(RowForged)
+    })
+  })
+
+  it('does not bring back earlier settings of a site with its next change', async () => {
+    const writer = await newWriter()
+    const { siteId } = newSite()
+    await withNode(writer, async (store, { deps }) => {
+      await store.createSite(newSite({ siteId, pairwiseSecretSealed: SEALED }), act())
+      const before = await rowOf(writer, 'sites', siteId)
+      await changeSite(deps, siteId, { holderProof: 'required' }, act())
+      expect(await audit(writer)).toMatchObject({ code: 0 })
+      await putBack(writer, 'sites', before)
+      expect(await audit(writer)).toMatchObject({ code: 3, said: expect.stringContaining(`${siteId} of sites`) })
+      await expect(changeSite(deps, siteId, { credentialTtlSecondsMax: 60 }, act())).rejects.toBeInstanceOf(RowForged)
+      await expect(store.changeSite(siteId, { credentialTtlSecondsMax: 60 }, act())).rejects.toBeInstanceOf(RowForged)
+      expect(deps.views.view(siteId)?.settings).toMatchObject({ holderProof: 'required' })
+    })
+  })
+
+  it('is told from the rows of issuers with similar names', async () => {
+    const writer = await newWriter()
+    const { siteId } = newSite()
+    await withStore(writer, async (store) => {
+      await store.createSite(newSite({ siteId, pairwiseSecretSealed: SEALED }), act())
+      for (const issuer of ['did:web:a.example%3A1:x', 'did:web:a.example%3A1', 'did:web:a.exampleZ3A1', 'did:web:a.example%3A1:X'])
+        expect(await store.addIssuer(await newIssuer(siteId, { issuer }), act())).toMatchObject({ issuer })
+      const first = 'did:web:a.example%3A1'
+      expect(await store.changeIssuer(siteId, first, { status: 'distrusted' }, act())).toMatchObject({ status: 'distrusted' })
+    })
+    expect(await audit(writer)).toMatchObject({ code: 0 })
+  })
+})
