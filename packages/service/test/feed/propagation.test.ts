@@ -51,7 +51,6 @@ onEachStore('receipts', (home) => {
     const told = await revoke(node, site, 10)
     expect(told.headers['preference-applied']).toBe('wait=10')
     expect(told.json.propagation).toMatchObject({ connected: 3, acknowledged: 3, laggards: [] })
-    expect(told.json.propagation.elapsed_ms).toBeLessThan(9000)
     const later = await receipt(node, site, told.json.seq)
     expect(later.json).toEqual({ epoch: told.json.epoch, seq: told.json.seq, ...told.json.propagation })
     stopAll()
