@@ -46,6 +46,17 @@ test('the Dockerfile and the guide install the command and every package of ours
   }
 })
 
+test('the commands of the guide have the flags that the command line has', () => {
+  const [, block = ''] = /^```sh not-run: needs the installation.*?\n(.*?)^```$/ms.exec(read('docs/guides/deployment.md')) ?? []
+  const commands = [...block.matchAll(/\bcountersign ([a-z-]+)(.*)$/gm)]
+  expect(commands).toHaveLength(4)
+  for (const [, name = '', rest = ''] of commands) {
+    const [, help = ''] = new RegExp(`^### ${name}\\n(.*?)(?=^##)`, 'ms').exec(read('docs/cli.md')) ?? []
+    expect(help).toContain(`countersign ${name}`)
+    for (const [flag] of rest.matchAll(/--[a-z-]+/g)) expect(help, name).toContain(`${flag} <`)
+  }
+})
+
 test.runIf(isInstalled('nginx'))('nginx can read its configuration', () => {
   const site = read('deploy/nginx.conf')
     .replace(/server node-\w+:8787/g, 'server 127.0.0.1:8787')
