@@ -122,7 +122,7 @@ test('the MCP client example calls the MCP server example, and prints what its R
   expect(await example('mcp-client/client.ts', url).ended).toMatch(pattern(block('mcp-client', 'text')))
 }, 60_000)
 
-test('the agents of the delegation example are let in and shut out as its README says', async () => {
+test('the agents of the delegation example are accepted and shut out as its README says', async () => {
   expect(await example('delegating-agents/agents.ts').ended).toBe(block('delegating-agents', 'text'))
 }, 60_000)
 
@@ -150,7 +150,7 @@ const whyNot = whyNoNginx()
 if (whyNot !== undefined) console.warn(`\nSKIPPED: the nginx example is not tested here: ${whyNot}.\n`)
 
 test.skipIf(whyNot !== undefined)(
-  'the nginx example lets those in who may, and its upstream never sees a credential',
+  'the nginx example accepts those who may, and its upstream never sees a credential',
   async () => {
     const upstream = await example('nginx-forward-auth/upstream.ts').listening
     const conf = readFileSync(join(root, 'examples/nginx-forward-auth/nginx.conf'), 'utf8')

@@ -20,12 +20,12 @@ const BUDGETS: Readonly<Record<string, readonly [pattern: RegExp, budget: Budget
   'will not do': [/\bwill not do\b/gi, {}],
   'does not hold': [/\b(?:do|does|did) not hold\b/gi, {}],
   'in the wrong way': [/\bin the wrong way\b/gi, {}],
-  'let in': [/\b(?:let|lets|letting) (?:\w+ )?in\b/gi, { tests: 53 }],
+  'let in': [/\b(?:let|lets|letting) (?:\w+ )?in\b/gi, {}],
   'let through': [/\b(?:let|lets|letting) (?:\w+ )?through\b/gi, { tests: 5 }],
-  'hand on': [/\b(?:hand|hands|handed|handing) (?:\w+ )?on\b/gi, { tests: 11 }],
-  condemn: [/\bcondemn\w*/gi, { tests: 4 }],
-  revive: [/\breviv\w*/gi, { tests: 3 }],
-  stranger: [/\bstrangers?\b/gi, { tests: 69 }],
+  'hand on': [/\b(?:hand|hands|handed|handing) (?:\w+ )?on\b/gi, {}],
+  condemn: [/\bcondemn\w*/gi, {}],
+  revive: [/\breviv\w*/gi, { tests: 1 }],
+  stranger: [/\bstrangers?\b/gi, { tests: 68 }],
 }
 
 type Area = 'docs' | 'strings' | 'comments' | 'tests'

@@ -40,7 +40,7 @@ describe('the tour', () => {
     expect(step(printed, title)[0]).toMatch(verdict)
   })
 
-  test('a delegated credential has only what was handed on', () => {
+  test('a delegated credential has only what was delegated', () => {
     expect(step(printed, 'The agent hands a narrower credential')[1]).toMatch(/^Allow +orders:read$/)
   })
 

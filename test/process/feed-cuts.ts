@@ -39,7 +39,7 @@ export interface FeedCutsReport {
   readonly misapplied: readonly string[]
   /** Moments at which a follower called its knowledge younger than an entry that it did not know yet. */
   readonly flattering: readonly string[]
-  /** Revoked users who were let in later than the bound allows. */
+  /** Revoked users who were accepted later than the bound allows. */
   readonly late: readonly string[]
   /** From the acknowledgement to the first refusal, at worst. */
   readonly deniedMsMax: number
@@ -58,7 +58,7 @@ interface Acknowledged {
 
 /**
  * Followers of one site's log behind a wire that cuts their connections in every way, while the log grows; and a guard that is shown credentials of
- * users who have just been revoked. Watches from outside: what each follower applied, how old it said its knowledge was, whom the guard let in.
+ * users who have just been revoked. Watches from outside: what each follower applied, how old it said its knowledge was, whom the guard accepted.
  */
 export async function feedCuts(options: FeedCutsOptions): Promise<FeedCutsReport> {
   const { port, dev, seed, followers = 10, silences = 2, drainMsMax = DRAIN_MS_MAX, onProgress = () => {} } = options
@@ -119,7 +119,7 @@ export async function feedCuts(options: FeedCutsOptions): Promise<FeedCutsReport
     if (told.status !== 200) throw new Error(`a revocation was answered with ${told.status}: ${JSON.stringify(told.body)}`)
     acknowledged.push({ seq: told.body.seq, atMs: performance.now() })
   }
-  /** One after the other: a credential that is let in, its user revoked, and how long it is let in after that. */
+  /** One after the other: a credential that is accepted, its user revoked, and how long it is accepted after that. */
   const challenge = async () => {
     while (!isOver && (written < options.entries || cutsLeft > 0)) {
       const { header, ppid } = await issuer.issue()
@@ -136,7 +136,7 @@ export async function feedCuts(options: FeedCutsOptions): Promise<FeedCutsReport
           break
         }
         if (askedMs - ackMs > STALENESS_SECONDS * 1000 + ROUNDING_MS) {
-          late.push(`${ppid} was let in ${Math.round(askedMs - ackMs)} ms after the acknowledgement`)
+          late.push(`${ppid} was accepted ${Math.round(askedMs - ackMs)} ms after the acknowledgement`)
           break
         }
         await pause(5)

@@ -16,7 +16,7 @@ export interface Thing {
   place: { readonly epoch: string; readonly seq: number } | undefined
 }
 
-/** `lost`: acknowledged, and not in the log. `accepted`: let in though revoked. `half`: the parts do not agree. */
+/** `lost`: acknowledged, and not in the log. `accepted`: accepted though revoked. `half`: the parts do not agree. */
 export interface Fault {
   readonly kind: 'lost' | 'accepted' | 'half' | 'log' | 'other'
   readonly text: string
@@ -75,7 +75,7 @@ export class Ledger {
   }
 
   /**
-   * Shows these things to a node: what was revoked is refused, the rest let in. What is in doubt must be wholly revoked or not at all; it is
+   * Shows these things to a node: what was revoked is refused, the rest accepted. What is in doubt must be wholly revoked or not at all; it is
    * revoked once more, after which there is no doubt left.
    */
   async checkNode(client: Client, log: OutsideLog, things: readonly Thing[] = this.things): Promise<void> {

@@ -50,8 +50,8 @@ export function startLoad(client: Client, issuer: Issuer, ledger: Ledger): Load 
     acknowledged.add(kind)
     if (acknowledged.size === KINDS.length) begin()
     const [shown, asBearer] = await Promise.all([client.show(made.header), client.bearer(thing.token)])
-    if (kind !== 'token' && shown.status === 200) ledger.fault('accepted', `a ${kind} was let in right after its revocation`)
-    if (asBearer.status === 200) ledger.fault('accepted', `a token was let in right after the revocation of its ${kind}`)
+    if (kind !== 'token' && shown.status === 200) ledger.fault('accepted', `a ${kind} was accepted right after its revocation`)
+    if (asBearer.status === 200) ledger.fault('accepted', `a token was accepted right after the revocation of its ${kind}`)
   }
 
   const look = async () => {
@@ -59,7 +59,7 @@ export function startLoad(client: Client, issuer: Issuer, ledger: Ledger): Load 
     if (thing === undefined) return pause(5)
     const { state, place } = thing
     const { status } = await client.bearer(thing.token)
-    if (state === 'revoked' && status === 200) ledger.fault('accepted', `the token of a revoked ${thing.kind} was let in`)
+    if (state === 'revoked' && status === 200) ledger.fault('accepted', `the token of a revoked ${thing.kind} was accepted`)
     if (thing.state === 'living' && status !== 200) unexpected('a living token', status)
     if (state !== 'revoked' || place === undefined) return
     const again = await revoke(client, thing)

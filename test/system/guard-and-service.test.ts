@@ -62,7 +62,7 @@ const borne = (guard: Guard, token: string) => codeOf(guard, { authorization: `B
 const waiting = { Prefer: 'wait=20' }
 
 describe('a guard that follows a real service', { timeout: SETUP_MS_MAX }, () => {
-  it('lets in what is good, and denies what was revoked as soon as the receipt says that it knows', async () => {
+  it('accepts what is good, and denies what was revoked as soon as the receipt says that it knows', async () => {
     const guard = await ready({ verifierId: 'checkout' })
     const [one, two] = [await issuer.issue(), await issuer.issue()]
     expect([await shown(guard, one.header), await shown(guard, two.header)]).toEqual(['allowed', 'allowed'])

@@ -58,7 +58,7 @@ describe('two applications behind guards, and one service', () => {
     expect(receipt.body).toMatchObject({ seq: body.seq, connected: 2, acknowledged: 2, laggards: [] })
   })
 
-  it('control: an application that is cut off lets it in, is the laggard of the receipt, and refuses everything in time (I-3)', {
+  it('control: an application that is cut off accepts it, is the laggard of the receipt, and refuses everything in time (I-3)', {
     timeout: TEST_MS_MAX,
   }, async () => {
     const near = await started(startApp({ baseUrl: home.baseUrl, dev, name: 'near' }))

@@ -95,7 +95,7 @@ describe('two nodes on one PostgreSQL', () => {
     expect((await two.introspect(token)).body).toEqual({ active: false })
   })
 
-  it('a node that is told how far it must know never lets in what was revoked there (A231, I-4)', { timeout: TEST_MS_MAX }, async () => {
+  it('a node that is told how far it must know never accepts what was revoked there (A231, I-4)', { timeout: TEST_MS_MAX }, async () => {
     const codes = new Set<string>()
     for (let i = 0; i < 15; i++) {
       const made = await issuer.issue()

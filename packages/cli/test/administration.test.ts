@@ -117,7 +117,7 @@ describe('issuers', () => {
     expectAnswer('change_issuer', changed.json())
     expect(changed.json()).toMatchObject({ status: 'distrusted' })
   })
-  test('their keys are retired, revived and condemned', async () => {
+  test('their keys are retired, reactivated and marked as compromised', async () => {
     const { out: did } = await home.run(['keygen', 'keyed.jwk'])
     const issuer = did.trim()
     const key = issuer.slice('did:key:'.length)
@@ -128,8 +128,8 @@ describe('issuers', () => {
     expect((await change('--status', 'retired', '--dry-run')).code).toBe(0)
     expect((await change('--status', 'retired', '--yes', '--json')).json().keys[0]).toMatchObject({ status: 'retired' })
     expect((await change('--status', 'active', '--json')).json().keys[0]).toMatchObject({ status: 'active' })
-    const condemned = await change('--status', 'compromised', '--yes', '--json')
-    expectAnswer('change_issuer_key', condemned.json())
+    const compromised = await change('--status', 'compromised', '--yes', '--json')
+    expectAnswer('change_issuer_key', compromised.json())
     expect((await change('--status', 'active')).code).toBe(1)
   })
 })

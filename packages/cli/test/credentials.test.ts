@@ -38,7 +38,7 @@ describe('keygen', () => {
 })
 
 describe('issue', () => {
-  test('prints the credential, which is let in', async () => {
+  test('prints the credential, which is accepted', async () => {
     const { code, out, err } = await home.run(['issue', '--user-ref', 'alice', '--scope', 'orders:read'])
     expect(code).toBe(0)
     expect(err).toContain('Using data/dev.json')
@@ -230,7 +230,7 @@ describe('present', () => {
 })
 
 describe('delegate', () => {
-  test('hands a narrower credential on, which is let in with its own key', async () => {
+  test('delegates a narrower credential, which is accepted with its own key', async () => {
     await home.run(['keygen', 'next.jwk'])
     const { code, err } = await home.run(['delegate', 'next.jwk', '--bound', '--scope', 'orders:read', '--out', 'next.json'])
     expect(code).toBe(0)

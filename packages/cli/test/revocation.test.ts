@@ -122,7 +122,7 @@ describe('revoke', () => {
     expect((await home.run(['status', one.credential_id])).code).toBe(3)
     expect((await home.run(['status', other.credential_id])).code).toBe(0)
   })
-  test('a credential that was handed on revokes itself, and not the one before it', async () => {
+  test('a credential that was delegated revokes itself, and not the one before it', async () => {
     await home.run(['keygen', 'next.jwk'])
     await home.run(['delegate', 'next.jwk', '--bound', '--scope', 'orders:read', '--out', 'next.json'])
     const argv = ['revoke', '--self', '--credential', 'next.json', '--holder-key', 'next.jwk', '--yes']

@@ -32,7 +32,7 @@ export async function newChain(
   return { links, holders }
 }
 
-/** A good link is made first, from a parent that may be handed on, and then hung onto the parent it is to have. */
+/** A good link is made first, from a parent that may be delegated, and then hung onto the parent it is to have. */
 async function goodChild(parent: JsonObject, signer: Party, holder: Party): Promise<JsonObject> {
   const spare = await issue(signer, { holderKey: signer.did, delegable: true })
   const child = await delegateCredential(

@@ -389,13 +389,13 @@ describe('with a service', () => {
   afterAll(() => service?.stop())
   const atService = (more: Partial<AgentFetchOptions> = {}) => boundAgent({ origins: service.dev.base_url, ...more })
 
-  test('a bound and a plain credential are let in', async () => {
+  test('a bound and a plain credential are accepted', async () => {
     expect(await (await atService()(action, act)).json()).toMatchObject({ allowed: true, presented: 'credential', action: 'list' })
     const answer = await agent({ origins: service.dev.base_url })(action, act)
     expect(await answer.json()).toMatchObject({ allowed: true })
   })
 
-  test('an agent hands on less, the next hands on less still, and the last is let in', async () => {
+  test('an agent delegates less, the next delegates less still, and the last is accepted', async () => {
     const [next, third] = [await generatePrivateKey('Ed25519'), await generatePrivateKey('P-256')]
     const second = await atService().delegate({ scope: ['orders:read', 'orders:write'], ttlSeconds: 600, holderKey: next, delegable: true })
     const last = await second.fetch.delegate({ scope: ['orders:read'], ttlSeconds: 60, holderKey: third })
@@ -422,7 +422,7 @@ describe('with a service', () => {
     expect((await there(action, act)).status).toBe(200)
   })
 
-  test('A109, A111, A115: what no verifier would accept is not handed on', async () => {
+  test('A109, A111, A115: what no verifier would accept is not delegated', async () => {
     const next = await generatePrivateKey('Ed25519')
     const give = { scope: ['orders:read'], ttlSeconds: 60, holderKey: next }
     await expect(atService().delegate({ ...give, scope: ['admin'] })).rejects.toThrow('does not have that scope')

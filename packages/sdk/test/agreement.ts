@@ -60,7 +60,7 @@ const REFUSED_MS = 5_000
 
 /**
  * Shows the same random things to a guard that follows a log over the feed, and to the core with what the service itself knows, while the log goes
- * on. Credentials must get the same answer, code for code. Of tokens the guard has only what introspection said: it may never let in what the
+ * on. Credentials must get the same answer, code for code. Of tokens the guard has only what introspection said: it may never accept what the
  * service would not, and may refuse more only while it has just been told otherwise.
  */
 export async function agree({ count, seed, perView = 100, onProgress, bend = (code) => code }: AgreementOptions): Promise<Agreement> {

@@ -22,7 +22,7 @@ afterEach(async () => {
 })
 
 describe('a good credential', () => {
-  test('is let in, and the verdict says who, what for, and how fresh the knowledge is', async () => {
+  test('is accepted, and the verdict says who, what for, and how fresh the knowledge is', async () => {
     const credential = await site.issue({ scope: ['orders:read', 'orders:write'] })
     await site.advance(1_000)
     expect(await show(guard, credential)).toMatchObject({
@@ -50,7 +50,7 @@ describe('a good credential', () => {
     expect(await outcome(show(guard, credential, ANY_CREDENTIAL))).toBe('allowed')
   })
 
-  test('is let in by a guard that was not waited for', async () => {
+  test('is accepted by a guard that was not waited for', async () => {
     const fresh = createGuard(site.guardOptions)
     expect(fresh.state()).toMatchObject({ ready: false, connection: 'idle', ageMs: Infinity })
     expect(await outcome(show(fresh, await site.issue()))).toBe('allowed')
@@ -76,7 +76,7 @@ describe('a good credential', () => {
 describe('a refusal', () => {
   const refused = async (request: GuardRequest, demand = { scope: 'orders:read' }) => {
     const verdict = await guard.verify(request, demand)
-    if (verdict.ok) throw new Error('it was let in')
+    if (verdict.ok) throw new Error('it was accepted')
     return verdict
   }
 
@@ -324,7 +324,7 @@ describe('misuse', () => {
     await expect(guard.verify(testRequest('GET', ROUTE), { anyScope: [] })).rejects.toThrow(TypeError)
   })
 
-  test('only what was let in can be watched', async () => {
+  test('only what was accepted can be watched', async () => {
     const request = testRequest('GET', ROUTE)
     await guard.verify(request)
     expect(() => guard.signal(request)).toThrow(TypeError)

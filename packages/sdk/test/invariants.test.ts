@@ -71,9 +71,9 @@ async function search(s: fc.Scheduler, actions: readonly Action[], options: Part
     if (!verdict.ok) return
     // I-24: what was acknowledged stays revoked, whatever the log has lost since.
     expect(carried.has(credential.credentialId), 'accepted after it was acknowledged as revoked').toBe(false)
-    // I-3: nothing is let in by knowledge that is too old.
+    // I-3: nothing is accepted by knowledge that is too old.
     expect(verdict.view.ageMs, 'accepted by old knowledge').toBeLessThanOrEqual(BOUND_SECONDS * 1000)
-    // I-2, I-5: nothing is let in later than the bound after its revocation, or that of what it stands on.
+    // I-2, I-5: nothing is accepted later than the bound after its revocation, or that of what it stands on.
     const sinceMs = revokedMs.get(credential.credentialId)
     if (sinceMs !== undefined) expect(now - sinceMs, 'accepted after the bound').toBeLessThanOrEqual(BOUND_SECONDS * 1000)
   }
@@ -189,7 +189,7 @@ const property = (options: Partial<GuardOptions> = {}) =>
 
 const RUNS = Number(process.env.SEARCH_RUNS ?? 100)
 
-test('I-1 to I-5, I-8, I-9, I-24: in no order of appending, reading, proving and verifying is anything let in after the bound', async () => {
+test('I-1 to I-5, I-8, I-9, I-24: in no order of appending, reading, proving and verifying is anything accepted after the bound', async () => {
   await fc.assert(property(), { numRuns: RUNS })
 }, 600_000)
 

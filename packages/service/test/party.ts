@@ -58,7 +58,7 @@ export async function issued(issuer: Party, changes: Partial<Grant> & { nowMs?: 
   return { document, header: credentialHeader(document), id, ppid }
 }
 
-/** What `from` hands on to `to`. */
+/** What `from` delegates to `to`. */
 export async function delegated(
   parent: Made,
   from: Party,

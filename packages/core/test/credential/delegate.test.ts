@@ -103,7 +103,7 @@ describe('a delegated credential', () => {
     expect(readCredentialObject(await delegateCredential(parent, delegation(changes), by(agent)))).toHaveProperty('credential')
   })
 
-  it('may be handed on up to three times', async () => {
+  it('may be delegated up to three times', async () => {
     let link = parent
     for (const [from, to] of [
       [agent, partner],

@@ -354,7 +354,7 @@ describe('a chain', () => {
     expect(read.parent.parent.parent.parent).toBeUndefined()
   })
 
-  it('hands on what the parent says on its own', () => {
+  it('delegates what the parent says on its own', () => {
     const read = readCredentialObject(chain[1] as JsonObject) as Editable
     expect(read.parent).toStrictEqual(readCredentialObject(bound))
     expect(read.credential.parent).toBe(read.parent.credential)

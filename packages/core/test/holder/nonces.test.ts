@@ -18,7 +18,7 @@ describe('nonces in memory', () => {
     expect(nonces.consume(use({ createdMs: START_MS + 59_500 }))).toBe('replayed')
   })
 
-  test('refuse everything that an earlier process may have let in, the second of the start included', () => {
+  test('refuse everything that an earlier process may have accepted, the second of the start included', () => {
     const created = (createdMs: number, options = {}) =>
       createMemoryNonces({ startedAtMs: START_MS, ...options }).consume(use({ createdMs, nowMs: Math.max(START_MS, createdMs) }))
     const startSecondMs = START_MS - 500

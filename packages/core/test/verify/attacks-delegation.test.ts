@@ -50,7 +50,7 @@ describe('group 9: delegation', () => {
     for (let i = 0; i <= 3; i++) expect(await judge(chain, knowing(site), i), `link ${i}`).toBe('allowed')
   })
 
-  test('hands on the user, and what scope is left', async () => {
+  test('passes the user on, and what scope is left', async () => {
     const chain = await spoiled(2, 2, (c) => (c.credentialSubject.scope = [READ]))
     const { presented, demand } = await showLink(chain)
     expect(await verify(presented, demand, knowing(site))).toMatchObject({
@@ -247,7 +247,7 @@ describe('group 9: delegation', () => {
 })
 
 describe('group 8: possession, through the whole decision', () => {
-  test('A096 A097 A101 without, with a stranger’s, and with a used proof', async () => {
+  test('A096 A097 A101 without, with another holder’s, and with a used proof', async () => {
     const chain = await newChain(issuer, 0)
     const { presented, demand } = await showLink(chain)
     const { request, ...unsigned } = demand

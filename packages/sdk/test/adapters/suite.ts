@@ -53,7 +53,7 @@ export function adapterSuite({ name, serve }: Framework): void {
     /** Headers for a request of the bound credential, signed as if sent to `url` with `body`. */
     const signed = (method: string, path: string, body?: string, origin = app.origin) => bound.headersFor(method, origin + path, body)
 
-    describe('lets in', () => {
+    describe('accepts', () => {
       test('a good credential, and tells the handler who it is', async () => {
         const answer = await ask({ headers: shown(plain) })
         expect(answer.status).toBe(200)
@@ -82,7 +82,7 @@ export function adapterSuite({ name, serve }: Framework): void {
     })
 
     describe('a bound credential', () => {
-      test('is let in with a proof, with its query in any spelling', async () => {
+      test('is accepted with a proof, with its query in any spelling', async () => {
         for (const path of ['/orders', '/orders?', '/orders?b=2&a=1', '/orders?a=%2F+x&a=', '/orders?%61=1']) {
           expect((await ask({ path, headers: await signed('GET', path) })).status, path).toBe(200)
         }
@@ -120,7 +120,7 @@ export function adapterSuite({ name, serve }: Framework): void {
         expect(refusal(await ask({ ...post, headers: { ...json, ...none } }))).toBe('proof_invalid')
       })
 
-      test.each([false, true])('with a body of 1,024 bytes is let in and with one more is not (chunked: %s)', async (chunked) => {
+      test.each([false, true])('with a body of 1,024 bytes is accepted and with one more is not (chunked: %s)', async (chunked) => {
         const fitting = JSON.stringify('x'.repeat(1022))
         const headersFor = async (body: string) => ({ ...json, ...(await signed('POST', '/orders', body)) })
         expect((await ask({ ...post, chunked, body: fitting, headers: await headersFor(fitting) })).status).toBe(200)
@@ -143,7 +143,7 @@ export function adapterSuite({ name, serve }: Framework): void {
         expect(refusal(await ask({ headers }))).toBe('proof_invalid')
       })
 
-      test('A116: hands on to another agent, until it is revoked', async () => {
+      test('A116: delegates to another agent, until it is revoked', async () => {
         const root = await site.issue({ scope: ['orders:read', 'orders:write'], delegable: true })
         const { credential, holderKey } = root
         if (holderKey === undefined) throw new Error('a delegable credential has a key')

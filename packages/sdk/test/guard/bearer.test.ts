@@ -44,7 +44,7 @@ const json =
     Response.json(body, { status })
 
 describe('a bearer token', () => {
-  test('is let in like its credential, and asked for once', async () => {
+  test('is accepted like its credential, and asked for once', async () => {
     for (let i = 0; i < 5; i++) {
       expect(await showToken(guard, token)).toMatchObject({
         ok: true,
@@ -113,7 +113,7 @@ describe('a bearer token', () => {
     expect(asked).toHaveLength(1)
   })
 
-  test.each(ends)('is not revived by an answer that was under way when %s', async (_, end, code) => {
+  test.each(ends)('does not become valid again by an answer that was under way when %s', async (_, end, code) => {
     answers.shut()
     const verdict = outcome(showToken(guard, token))
     await rest()
@@ -247,7 +247,7 @@ describe('a bearer token', () => {
     ['exp', undefined],
     ['iat', 1.5],
     ['permission_id', ''],
-  ])('that is described with a strange %s (%j) is not let in', async (member, value) => {
+  ])('that is described with a strange %s (%j) is not accepted', async (member, value) => {
     const good = await describedLike(token)
     instead = (init) => signedAnswer(site, init, JSON.parse(JSON.stringify({ ...good, [member]: value })))
     expect(await outcome(showToken(guard, token))).toBe('store_unavailable')

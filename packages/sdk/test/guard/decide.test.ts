@@ -57,7 +57,7 @@ describe('decide', () => {
     }
   })
 
-  test('refuses for another scope what it has just let in', async () => {
+  test('refuses for another scope what it has just accepted', async () => {
     await warmUp()
     expect(await guard.decide(await requestWith(), { scope: 'orders:write' })).toMatchObject({ ok: false, code: 'scope_insufficient' })
   })

@@ -36,7 +36,7 @@ const post = (headers: Record<string, string | string[]>, body: string | undefin
 const by = (request: GuardRequest, of = guard) => outcome(of.verify(request, { scope: 'orders:read' }))
 
 describe('a bound credential', () => {
-  test('is let in with a signature of this very request and body', async () => {
+  test('is accepted with a signature of this very request and body', async () => {
     expect(await guard.verify(post(await signed()))).toMatchObject({ ok: true, holder: 'proven' })
   })
 
@@ -45,7 +45,7 @@ describe('a bound credential', () => {
     expect(await guard.verify(request)).toMatchObject({ ok: true, holder: 'proven_body_unseen' })
   })
 
-  test('A096 is not let in without a signature, and its body is not even read', async () => {
+  test('A096 is not accepted without a signature, and its body is not even read', async () => {
     let reads = 0
     const unsigned = { ...post({ 'x-service-credential': bound.header }), body: () => (reads++, undefined) }
     expect(await by(unsigned)).toBe('proof_required')
@@ -65,7 +65,7 @@ describe('a bound credential', () => {
     expect(reads).toBe(1)
   })
 
-  test('A097 is not let in with the signature of another holder', async () => {
+  test('A097 is not accepted with the signature of another holder', async () => {
     const other = await site.issue({ bound: true })
     const { 'signature-input': input, signature } = await other.headersFor('POST', ROUTE, BODY)
     expect(await by(post({ ...(await signed()), 'signature-input': input ?? '', signature: signature ?? '' }))).toBe('proof_invalid')
@@ -78,7 +78,7 @@ describe('a bound credential', () => {
     ['@query', 'A098'],
     ['x-service-credential', 'A098'],
     ['content-digest', 'A098'],
-  ])('is not let in when the signature leaves %s out (%s)', async (component) => {
+  ])('is not accepted when the signature leaves %s out (%s)', async (component) => {
     const headers = await signed()
     headers['signature-input'] = (headers['signature-input'] ?? '')
       .replace(`"${component}"`, '')
@@ -89,7 +89,7 @@ describe('a bound credential', () => {
     expect(await by(post(headers))).toBe('proof_invalid')
   })
 
-  test('A098 is not let in with another body than was signed', async () => {
+  test('A098 is not accepted with another body than was signed', async () => {
     expect(await by(post(await signed(), '{"item":8}'))).toBe('proof_invalid')
     expect(await by(post(await signed(), ''))).toBe('proof_invalid')
     const get = await signed('GET', ROUTE, undefined)
@@ -106,14 +106,14 @@ describe('a bound credential', () => {
     expect(await by(await requestSigned({ nowMs: site.clock.nowMs + offsetMs }))).toBe(expected)
   })
 
-  test('A101 is not let in twice with one signature, not even at the same time', async () => {
+  test('A101 is not accepted twice with one signature, not even at the same time', async () => {
     const request = post(await signed())
     const outcomes = await Promise.all(Array.from({ length: 20 }, () => by(request)))
     expect(outcomes.filter((one) => one === 'allowed')).toHaveLength(1)
     expect(outcomes.filter((one) => one === 'proof_replayed')).toHaveLength(19)
   })
 
-  test('A104 is not let in with a proof for another method, host, path or query', async () => {
+  test('A104 is not accepted with a proof for another method, host, path or query', async () => {
     const url = 'https://shop.example/api/orders?a=1&b=2'
     const made = await bound.headersFor('POST', url, BODY)
     expect(await by(testRequest('PUT', url, made, BODY))).toBe('proof_invalid')
@@ -123,13 +123,13 @@ describe('a bound credential', () => {
     expect(await by(post(made, BODY, url))).toBe('allowed')
   })
 
-  test.each(['hmac-sha256', 'rsa-v1_5-sha256', 'ecdsa-p256-sha256'])('A105 is not let in with alg="%s"', async (alg) => {
+  test.each(['hmac-sha256', 'rsa-v1_5-sha256', 'ecdsa-p256-sha256'])('A105 is not accepted with alg="%s"', async (alg) => {
     const headers = await signed()
     headers['signature-input'] += `;alg="${alg}"`
     expect(await by(post(headers))).toBe('proof_invalid')
   })
 
-  test('A108 is not let in with a keyid that points elsewhere', async () => {
+  test('A108 is not accepted with a keyid that points elsewhere', async () => {
     const other = await generatePrivateKey('Ed25519')
     expect(await by(await requestSigned({ keyid: didKey(other.publicKey) }))).toBe('proof_invalid')
   })
@@ -376,12 +376,12 @@ describe('a delegated credential', () => {
     return testRequest('GET', ROUTE, { ...headers, ...(await signRequest(request, { key, nowMs: site.clock.nowMs })) })
   }
 
-  test('is let in, three links deep, with the scope of its last link', async () => {
+  test('is accepted, three links deep, with the scope of its last link', async () => {
     const leaf = await handOn(await handOn(await root()))
     expect(await guard.verify(await shownBy(leaf))).toMatchObject({ ok: true, subject: { scope: ['orders:read'] } })
   })
 
-  test('A109 A111 A112 A115 is not let in with more than its parent has', async () => {
+  test('A109 A111 A112 A115 is not accepted with more than its parent has', async () => {
     const parent = await root()
     const child = await handOn(parent)
     const spoilt = async (change: (copy: Record<string, never>) => void) => {
@@ -408,7 +408,7 @@ describe('a delegated credential', () => {
     }
   })
 
-  test('A114 is not let in when it is too deep, A119 nor when it is too long', async () => {
+  test('A114 is not accepted when it is too deep, A119 nor when it is too long', async () => {
     let link: Link = await root()
     for (let depth = 0; depth < 3; depth++) link = await handOn(link, { delegable: true })
     expect(await by(await shownBy(link))).toBe('allowed')

@@ -71,7 +71,7 @@ describe('the signal of a running request', () => {
     const token = await site.exchange(credential)
     const other = await site.exchange(credential)
     const [one, two] = [await showToken(guard, token), await showToken(guard, other)]
-    if (!one.ok || !two.ok) throw new Error('not let in')
+    if (!one.ok || !two.ok) throw new Error('not accepted')
     const [first, second] = [guard.signal(one), guard.signal(two)]
     await site.revokeToken(token)
     expect([codeOf(first), codeOf(second)]).toEqual(['token_invalid', 'still in'])

@@ -68,7 +68,7 @@ async function agree(node: TestNode, held: readonly Held[]): Promise<void> {
     const shown = await node.act(credential.header, holder ? { holder } : {})
     await node.deps.seen.flush()
     const { status } = (await node.status(credential.id)).body.statuses[credential.id]
-    // A credential that was revoked before it was ever let in is not known here, which is no contradiction.
+    // A credential that was revoked before it was ever accepted is not known here, which is no contradiction.
     if (status !== 'unknown') expect([credential.id, status]).toEqual([credential.id, shown.status === 200 ? 'active' : 'revoked'])
     if (status === 'unknown') expect(shown.code).toBe('credential_revoked')
     if (shown.status !== 200) expect(shown.code).toBe('credential_revoked')

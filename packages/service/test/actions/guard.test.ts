@@ -34,7 +34,7 @@ forEachSharedStore('the guard', (open) => {
       return node.act(child.header, { holder: two })
     }
 
-    it('lets in when nothing has happened, or something that does not matter', async () => {
+    it('accepts when nothing has happened, or something that does not matter', async () => {
       expect((await showing(async () => {})).status).toBe(200)
       expect((await showing(({ node }) => node.revokeCredential('cred_somebodyelse'))).status).toBe(200)
     })

@@ -55,7 +55,7 @@ forEachSharedStore('races', (open) => {
     expect(outcomes).toEqual(new Set(['token', 'credential_revoked']))
   }, 600_000)
 
-  it('I-1: once a revocation is acknowledged, nothing more is let in on that node, not even what was on its way', async () => {
+  it('I-1: once a revocation is acknowledged, nothing more is accepted on that node, not even what was on its way', async () => {
     const { node, issued } = await beginAt(open())
     let letIn = 0
     for (let round = 0; round < 20; round++) {

@@ -85,7 +85,7 @@ onEachStore('a crowd at the feed', (home) => {
     clearInterval(acking)
   })
 
-  it('that comes back all at once is let in, and hears what it missed once', { timeout: 120_000 }, async () => {
+  it('that comes back all at once is accepted, and hears what it missed once', { timeout: 120_000 }, async () => {
     const node = await home().open()
     const site = await node.newSite()
     const keys = [site, { siteId: site.siteId, ...(await node.newKey(site.siteId)) }]

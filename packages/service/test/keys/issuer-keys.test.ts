@@ -36,7 +36,7 @@ describe('nextKeyStates', () => {
     expect(nextKeyStates([compromised('a', one)], [named('b', two)])).toEqual([active('b', two), compromised('a', one)])
   })
 
-  it('lets nothing in under the name of a compromised key', () => {
+  it('accepts nothing under the name of a compromised key', () => {
     expect(nextKeyStates([compromised('a', one)], [named('a', two)])).toEqual([compromised('a', one)])
   })
 

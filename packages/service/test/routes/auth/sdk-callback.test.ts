@@ -77,7 +77,7 @@ forEachSharedStore('/auth/sdk-callback', (open) => {
       const losses: [string, (made: Awaited<ReturnType<typeof issued>>) => Promise<unknown>][] = [
         ['credential_revoked', ({ ppid }) => node.revokeUser(ppid)],
         ['credential_revoked', ({ id }) => node.revokeCredential(id)],
-        // A user who is let in again needs a new credential, and a new sign-in.
+        // A user who is accepted again needs a new credential, and a new sign-in.
         ['credential_revoked', async ({ ppid }) => [await node.revokeUser(ppid), await node.reinstate(ppid)]],
       ]
       for (const [error, lose] of losses) {

@@ -492,7 +492,7 @@ forEachSharedStore('issuers', (open) => {
       expect(await node.deps.store.logPosition()).toBe(position)
     })
 
-    it('does not bring back what the site has retired, condemned or distrusted', async () => {
+    it('does not bring back what the site has retired, marked as compromised or distrusted', async () => {
       const { node, one, two } = await fetchedIssuer()
       node.documents.set(WEB, [
         { id: 'key-1', key: one.key.publicKey },
