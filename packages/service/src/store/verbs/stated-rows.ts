@@ -19,7 +19,7 @@ export function* lastEntryAbout(siteId: SiteId, issuer?: string): Program<number
 
 /**
  * Throws a `RowForged` for a row that was put back as it was before a later entry. Its MAC is right, but a change would append what it says.
- * `knownSeq` is the last such entry that the caller has read: unlike the entries in the store, nobody can change that.
+ * `knownSeq` is the last such entry that the caller has read: unlike the entries in the store, it cannot be changed from outside.
  */
 export function* requireCurrentSite(found: Row, knownSeq: number): Program<void> {
   const siteId = text(found, 'site_id') as SiteId
