@@ -42,10 +42,10 @@ const run: fc.Arbitrary<Run> = fc.record({
 /** What a receipt states; undefined: nothing yet. */
 type State = (leases: readonly LeaseRow[], entry: CommittedEntry, nowMs: number) => number | undefined
 const byLeases: State = (leases, entry, nowMs) =>
-  receiptOf({ nodes: [], leases, streams: [], headReadersUntilMs: 0 }, entry, nowMs).deniedEverywhereAtMs
+  receiptOf({ readAtMs: nowMs, nodes: [], leases, streams: [], headReadersUntilMs: 0 }, entry, nowMs).deniedEverywhereAtMs
 /** What a receipt without leases can say: that every connected verifier has acknowledged. */
 const byConnections: State = (leases, entry, nowMs) => {
-  const { connected, acknowledged } = receiptOf({ nodes: [], leases, streams: [], headReadersUntilMs: 0 }, entry, nowMs)
+  const { connected, acknowledged } = receiptOf({ readAtMs: nowMs, nodes: [], leases, streams: [], headReadersUntilMs: 0 }, entry, nowMs)
   return connected === acknowledged ? nowMs : undefined
 }
 
@@ -97,6 +97,7 @@ async function lateAcceptances({ bounds, skews, steps }: Run, state: State): Pro
             boundMs: Number(headers.get('x-verifier-max-staleness')) * 1000,
             failsOpen: headers.has('x-verifier-fail-open'),
             openedAtMs: before?.openedAtMs ?? clock.nowMs,
+            declaredAtMs: clock.nowMs,
             nodeId: streamId === '' ? '' : 'node',
             streamId,
             nodeUntilMs: streamId === '' ? 0 : Infinity,
@@ -214,7 +215,8 @@ async function lateAcceptances({ bounds, skews, steps }: Run, state: State): Pro
       await clock.advance(1)
       const { epoch, seq } = site.log.head
       const atMs = clock.nowMs
-      const entry = { epoch, seq, atMs, position: seq, committedAtMs: atMs, headsDeadAtMs: atMs + MAX_AGE_MS, headAgeMsMax: MAX_AGE_MS }
+      const times = { atMs, committedAtMs: atMs, deniedHereAtMs: atMs, headsDeadAtMs: atMs + MAX_AGE_MS, headAgeMsMax: MAX_AGE_MS }
+      const entry = { epoch, seq, position: seq, ...times }
       revoked.push({ user: `user${i}`, header: credential.header, entry })
     } else {
       for (const { user, entry } of revoked) {

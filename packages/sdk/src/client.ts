@@ -119,6 +119,7 @@ export const calls = {
   listTokens: row('GET', '/api/sites/{site_id}/tokens', 'safe'),
   listAudit: row('GET', '/api/sites/{site_id}/audit', 'safe'),
   listVerifiers: row('GET', '/api/sites/{site_id}/verifiers', 'safe'),
+  dismissVerifier: row('DELETE', '/api/sites/{site_id}/verifiers/{instance_id}', 'keyed'),
   discovery: row('GET', '/.well-known/countersign', 'safe', { key: false }),
 } as const satisfies Record<string, CallRow>
 

@@ -1,18 +1,27 @@
-import type { Verb } from '../command.ts'
+import type { Client } from '@countersign/sdk'
+import type { ExitCode, Given, Verb } from '../command.ts'
+import { confirmRemoval } from '../confirm.ts'
 import { connect, requireSite } from '../connection.ts'
-import { listed, PAGE_OPTIONS, printList } from '../listed.ts'
+import { findListed, listed, PAGE_OPTIONS, printList } from '../listed.ts'
+import { type Terminal, visible } from '../output.ts'
 import { shortInstance } from '../propagation.ts'
 
 export const verifiers: Verb = {
-  options: PAGE_OPTIONS,
-  shares: ['site', 'service'],
-  examples: [['countersign verifiers --site shop.example', 'which verifiers follow the site, and how far behind the log']],
+  options: [...PAGE_OPTIONS, ['--dismiss <instance>', 'an instance that fails open and whose process has ended, or how it begins']],
+  shares: ['site', 'service', 'removal'],
+  examples: [
+    ['countersign verifiers --site shop.example', 'which verifiers follow the site, and how far behind the log'],
+    ['countersign verifiers --dismiss 5e1f20c3 --yes', 'receipts no longer count this instance'],
+  ],
   about: [
     'Each guard process is an instance; replicas may share a name. bound is how long an instance accepts without a newer signed head. A silent instance is connected and has not acknowledged anything for 15 seconds. Readers without an instance are other clients of the feed.',
+    'An instance that fails open and has gone without guard.close() is listed as not_connected: it may still accept, so receipts state no denied_everywhere_at. Dismiss it when its process has ended.',
   ],
   async run(given, at) {
     const { client, siteId } = await connect(given, at)
     const site_id = requireSite({ siteId })
+    const start = given.text('dismiss')
+    if (start !== undefined) return dismiss(given, at, client, site_id, start)
     const page = await listed(given, (part) => client.listVerifiers({ site_id, ...part }))
     const nowMs = Date.now()
     return printList(at, page, ['verifier', 'instance', 'state', 'applied', 'lag', 'bound', 'heard'], (each) => [
@@ -25,4 +34,22 @@ export const verifiers: Verb = {
       each.acknowledged_at === null ? null : `${Math.max(0, Math.round((nowMs - Date.parse(each.acknowledged_at)) / 1000))} s ago`,
     ])
   },
+}
+
+async function dismiss(given: Given, at: Terminal, client: Client, site_id: string, start: string): Promise<ExitCode> {
+  const found = await findListed(
+    (part) => client.listVerifiers({ site_id, ...part }),
+    'instance: only one that fails open and is not connected can be dismissed',
+    ({ state, instance_id }) => start !== '' && state === 'not_connected' && instance_id?.startsWith(start) === true,
+  )
+  const target = { site_id, instance_id: String(found.instance_id) }
+  const removal = {
+    act: `dismiss the verifier ${visible(found.verifier_id)}, instance ${target.instance_id}`,
+    plan: { action: 'verifiers dismiss', ...target },
+  }
+  const answer = await confirmRemoval(given, at, removal)
+  if (answer !== undefined) return answer
+  await client.dismissVerifier(target)
+  at.result({ instance_id: target.instance_id, dismissed: true }, () => `Dismissed ${target.instance_id}.`)
+  return 0
 }

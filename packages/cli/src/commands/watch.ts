@@ -101,7 +101,8 @@ function watchVerifiers(place: Place & { readonly client: Client }, at: Terminal
     at.progress([line, proof].filter((part) => part !== '').join(' · '))
   }
   const look = async () => {
-    const { items: others } = await place.client.listVerifiers({ site_id: requireSite(place), limit: 200 })
+    const { items } = await place.client.listVerifiers({ site_id: requireSite(place), limit: 200 })
+    const others = items.filter(({ state }) => state !== 'not_connected')
     const behind = others.filter(({ lag }) => lag > 0)
     const lagMax = Math.max(0, ...others.map(({ lag }) => lag))
     const text = `${others.length} ${others.length === 1 ? 'verifier' : 'verifiers'}, ${behind.length === 0 ? 'none behind' : `${behind.length} behind, the slowest by ${lagMax}`}`

@@ -77,6 +77,13 @@ export async function checkVerifierClocks(client: Client, site_id: string): Prom
 /** Verifiers that have not applied all of the log. */
 export async function checkVerifiers(client: Client, site_id: string): Promise<Finding> {
   const { items } = await client.listVerifiers({ site_id, limit: PAGE })
+  const gone = items.find(({ state }) => state === 'not_connected')
+  if (gone !== undefined)
+    return warning(
+      'verifiers',
+      `${gone.verifier_id} fails open and is gone without having closed, so receipts state no denied_everywhere_at`,
+      `If its process has ended: countersign verifiers --dismiss ${gone.instance_id}`,
+    )
   const behind = items.filter(({ lag }) => lag > 0)
   const [slowest] = [...behind].sort((one, other) => other.lag - one.lag)
   if (slowest === undefined) return ok('verifiers', `${items.length} connected, none behind`)

@@ -66,18 +66,18 @@ export const preferenceHeaders = {
   'Preference-Applied': 'wait=N, when a preference was applied; followed by denied-everywhere when that was awaited.',
 }
 
-const verifierName = z
+/** A name or an instance id. */
+export const verifierName = z
   .string()
   .regex(
     new RegExp(`^[A-Za-z0-9_-]{1,${limits.verifier_id_chars_max}}$`),
     `must be 1 to ${limits.verifier_id_chars_max} of A-Z a-z 0-9 _ -`,
   )
-  .optional()
 
 /** Which verifier is calling. */
 export const verifierHeaders = {
-  'x-verifier-id': verifierName.meta({ description: 'The configured name of the verifier. Several processes may share it.' }),
-  'x-verifier-instance': verifierName.meta({
+  'x-verifier-id': verifierName.optional().meta({ description: 'The configured name of the verifier. Several processes may share it.' }),
+  'x-verifier-instance': verifierName.optional().meta({
     description: 'A random id of this verifier process. Receipts count each instance, and an acknowledgement is for its own instance only.',
   }),
 }

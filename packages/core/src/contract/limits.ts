@@ -84,6 +84,7 @@ export const limits = Object.freeze({
   feed_connections_per_key_max: 1000,
   feed_observers_per_key_max: 20,
   feed_leases_per_key_max: 1000,
+  verifier_queries_per_key_max: 8,
   feed_heartbeat_seconds: 5,
   max_age_seconds_min: 5,
   max_age_seconds_default: 60,

@@ -43,6 +43,10 @@ export const propagationSchema = z
       description:
         'From this instant on no guard of the site accepts what the entry revoked, given clocks within 10 seconds. Null when a verifier fails open.',
     }),
+    denied_at_latest: time.meta({
+      description:
+        'The bound for every guard that does not fail open: it is true even if declarations or acknowledgements of verifiers were forged. denied_everywhere_at relies on them when it is earlier.',
+    }),
     elapsed_ms: z.number().min(0).meta({
       description: 'From at of the entry until the last of them acknowledged it; while some have not, until now.',
     }),

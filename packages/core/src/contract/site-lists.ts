@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { administration, siteParams } from './administration.ts'
 import { endpoint } from './endpoint.ts'
 import { credentialId, madeId, permissionId, ppid, scopeList, seq, time } from './fields.ts'
+import { idempotencyHeaders, verifierName } from './headers.ts'
 import { page, pageParameters } from './paging.ts'
 import { credentialStatuses, revocationTypes, tokenStatuses } from './vocabulary.ts'
 
@@ -64,10 +65,13 @@ export const verifierSchema = z
   .strictObject({
     verifier_id: z.string(),
     instance_id: z.string().nullable().meta({ description: 'Null for a reader that declares no instance.' }),
-    state: z.enum(['connected', 'silent']).meta({ description: 'silent: it has not acknowledged anything for 15 seconds.' }),
+    state: z.enum(['connected', 'silent', 'not_connected']).meta({
+      description:
+        'silent: it has not acknowledged anything for 15 seconds. not_connected: it fails open and has neither a stream nor closed, so it may still accept.',
+    }),
     max_staleness_seconds: z.int().nullable().meta({ description: 'Its own bound, as it declared it.' }),
     fails_open: z.boolean(),
-    connected_at: time,
+    connected_at: time.meta({ description: 'Of its last stream, when it is not connected.' }),
     seq: seq.meta({ description: 'Applied so far.' }),
     lag: z.int().min(0).meta({ description: 'Entries behind the head.' }),
     acknowledged_at: time.nullable(),
@@ -125,7 +129,20 @@ export const siteListEndpoints = {
     ...list,
     path: '/api/sites/{site_id}/verifiers',
     summary: 'List connected verifiers',
+    description: 'With those that fail open and are gone without having closed. At most about 100 ms old.',
     request: { params, query: z.strictObject(pageParameters) },
     answers: { 200: { description: 'A page of verifiers with what they have applied.', body: verifierPageSchema } },
+  }),
+  dismiss_verifier: endpoint({
+    ...administration,
+    method: 'DELETE',
+    path: '/api/sites/{site_id}/verifiers/{instance_id}',
+    summary: 'Dismiss a verifier that fails open and is gone',
+    description:
+      'Receipts state no denied_everywhere_at while a verifier that fails open may accept. Dismiss it when its process has ended: receipts trust you in that. One that is connected, or does not fail open, is not_found. A verifier that comes back counts again.',
+    idempotency: 'replayed',
+    request: { params: z.strictObject({ ...siteParams, instance_id: verifierName }), headers: z.object(idempotencyHeaders) },
+    answers: { 204: { description: 'Dismissed.' } },
+    problems: ['store_unavailable'],
   }),
 }

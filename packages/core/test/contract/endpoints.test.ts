@@ -56,6 +56,7 @@ GET /api/sites/{site_id}/credentials 200
 GET /api/sites/{site_id}/tokens 200
 GET /api/sites/{site_id}/audit 200
 GET /api/sites/{site_id}/verifiers 200
+DELETE /api/sites/{site_id}/verifiers/{instance_id} 204
 GET /.well-known/did.json 200
 GET /.well-known/jwks.json 200
 GET /.well-known/countersign 200

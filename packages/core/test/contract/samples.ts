@@ -164,6 +164,7 @@ const propagation = {
   elapsed_ms: 12.5,
   committed_at: AT,
   denied_everywhere_at: AT,
+  denied_at_latest: AT,
   laggards: [{ verifier_id: 'web', instance_id: 'c4a7', seq: 41 }],
   verifiers: [waiting, { ...waiting, instance_id: null, state: 'acknowledged', seq: 42, acknowledged_at: AT, rejects_from: null }],
   exceptions: [],

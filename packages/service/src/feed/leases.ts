@@ -14,9 +14,12 @@ export interface Leases {
   open(terms: LeaseTerms, streamId: string | undefined): Promise<void>
   /** The stream of an instance has ended. */
   endStream(name: LeaseName, streamId: string): void
-  /** An instance has acknowledged the log. It counts for that instance under that key only, never moves it back, and makes no lease. */
+  /**
+   * An instance has acknowledged the log. It counts for that instance under that key only, never moves it back, and makes no lease. One that acknowledges
+   * after it has closed is not closed.
+   */
   acknowledge(name: LeaseName, ack: LeaseAck): void
-  /** All leases of a site, those that ended within a day included. */
+  /** All leases of a site: live ones, and those that ended within a day. */
   ofSite(siteId: SiteId): Promise<readonly LeaseRow[]>
   /** When the store last heard of these instances through any node, by `nameOf`. */
   heard(names: readonly LeaseName[]): Promise<ReadonlyMap<string, number>>
@@ -87,7 +90,7 @@ class LeaseRegister implements Leases {
     if (opened === 'open') return
     throw new Problem(
       'rate_limited',
-      `This key has ${liveMax} verifiers whose revocation data may still be fresh. Close guards that end with guard.close(), or use another key.`,
+      `This key has ${liveMax} verifiers whose revocation data may still be fresh. Close guards that end with guard.close(), dismiss those that failed open and are gone, or use another key.`,
       { retryAfterSeconds: limits.feed_heartbeat_seconds, policy: { name: 'feed_leases', quota: liveMax, windowSeconds: 1 } },
     )
   }
@@ -106,7 +109,7 @@ class LeaseRegister implements Leases {
     if (heard.epoch !== epoch) Object.assign(heard, { epoch, acks: [] })
     if (seq > (heard.acks.at(-1)?.seq ?? -1)) heard.acks = [...heard.acks.slice(1 - ACKS_KEPT), { seq, atMs }]
     heard.heardAtMs = Math.max(heard.heardAtMs, Math.floor(atMs))
-    if (isClosing) heard.closedAtMs = Math.ceil(this.#parts.clock.clocks().wallMs)
+    heard.closedAtMs = isClosing ? Math.ceil(this.#parts.clock.clocks().wallMs) : stillClosed(heard.closedAtMs, heard.heardAtMs)
     this.#heard.set(nameOf(name), heard)
     this.#writeSoon()
   }
@@ -209,12 +212,17 @@ function withHeard(lease: LeaseRow, { epoch, acks, heardAtMs, closedAtMs }: Hear
     seq: news.at(-1)?.seq ?? before.seq,
     acks: [...before.acks, ...news],
     heardAtMs: Math.max(lease.heardAtMs, heardAtMs),
-    ...(closedAtMs === undefined ? {} : { closedAtMs, nodeId: '', streamId: '' }),
+    closedAtMs: closedAtMs !== undefined && closedAtMs >= lease.declaredAtMs ? closedAtMs : stillClosed(lease.closedAtMs, heardAtMs),
   }
+}
+
+/** An instance that acknowledges after it has closed is not closed. */
+function stillClosed(closedAtMs: number | undefined, heardAtMs: number): number | undefined {
+  return closedAtMs !== undefined && closedAtMs < heardAtMs ? undefined : closedAtMs
 }
 
 function merged(older: Heard, newer: Heard): Heard {
   const acks =
     older.epoch === newer.epoch ? [...older.acks, ...newer.acks.filter(({ seq }) => seq > (older.acks.at(-1)?.seq ?? -1))] : newer.acks
-  return { ...newer, acks: acks.slice(-ACKS_KEPT), closedAtMs: newer.closedAtMs ?? older.closedAtMs }
+  return { ...newer, acks: acks.slice(-ACKS_KEPT), closedAtMs: newer.closedAtMs ?? stillClosed(older.closedAtMs, newer.heardAtMs) }
 }

@@ -15,6 +15,8 @@ export interface StreamReader {
 
 /** Everything that may read the log of a site. `nodes` were read before `leases`, and those before `headReadersUntilMs`. */
 export interface SiteReaders {
+  /** Before any of it was read. */
+  readonly readAtMs: number
   /** Other nodes of the store. */
   readonly nodes: readonly FeedNodeRow[]
   readonly leases: readonly LeaseRow[]
@@ -30,6 +32,8 @@ export interface CommittedEntry {
   readonly atMs: number
   /** Of the log of all sites. */
   readonly position: number
+  /** When the view of the answering node had it, or could no longer be used without it. */
+  readonly deniedHereAtMs: number
   /** Read after the commit. */
   readonly committedAtMs: number
   /** When the last head without the entry is no longer valid, clocks aside. */
@@ -60,6 +64,8 @@ export interface Receipt {
   readonly committedAtMs: number
   /** Undefined when a verifier fails open. */
   readonly deniedEverywhereAtMs: number | undefined
+  /** The same for all guards that do not fail open, whatever was declared or acknowledged in their names. */
+  readonly deniedAtLatestMs: number
   /** Connected and not acknowledged, the furthest behind first. */
   readonly laggards: readonly VerifierReport[]
   /** Those that have not acknowledged come first. */
@@ -125,6 +131,7 @@ export function receiptOf(readers: SiteReaders, entry: CommittedEntry, nowMs: nu
     elapsedMs: Math.max(0, lastMs - entry.atMs),
     committedAtMs: entry.committedAtMs,
     deniedEverywhereAtMs: open.length > 0 ? undefined : deniedEverywhereAt(readers, holders, entry, nowMs),
+    deniedAtLatestMs: everyGuardDeniesAt(entry),
     laggards,
     verifiers: reports.sort((one, other) => order(one) - order(other) || one.seq - other.seq),
     exceptions: open.map(({ report }) => report),
@@ -139,26 +146,39 @@ const order = ({ state }: VerifierReport) => ['waiting', 'silent', 'not_connecte
  */
 function deniedEverywhereAt(readers: SiteReaders, holders: readonly Holder[], entry: CommittedEntry, nowMs: number): number {
   const { committedAtMs, headAgeMsMax } = entry
-  const everyGuardMs = entry.headsDeadAtMs + CLOCK_ALLOWANCE_MS
-  const nodesMs = nodesDenyAt(readers.nodes, entry, nowMs)
+  const everyGuardMs = everyGuardDeniesAt(entry)
+  // The bound for every guard says nothing about one that failed open until it closed.
+  const openMs = Math.max(-Infinity, ...holders.map(({ lease, deniesAtMs }) => (lease.failsOpen ? deniesAtMs : -Infinity)))
+  const nodesMs = nodesDenyAt(readers, entry, nowMs)
   const isKnown = readers.headReadersUntilMs < committedAtMs - headAgeMsMax - CLOCK_ALLOWANCE_MS
-  if (nodesMs === undefined || !isKnown || nowMs - committedAtMs > EARLY_MS_MAX) return everyGuardMs
+  if (nodesMs === undefined || !isKnown || nowMs - committedAtMs > EARLY_MS_MAX) return Math.max(everyGuardMs, openMs)
   // An instance that came after all nodes had the entry was never given a head without it.
   const appliedMs = nodesMs + (readers.nodes.length > 0 ? CLOCK_ALLOWANCE_MS : 0)
   const holding = holders.filter(({ lease }) => lease.openedAtMs <= appliedMs)
-  return Math.min(everyGuardMs, Math.max(committedAtMs, nodesMs, ...holding.map(({ deniesAtMs }) => deniesAtMs)))
+  return Math.max(openMs, Math.min(everyGuardMs, Math.max(committedAtMs, nodesMs, ...holding.map(({ deniesAtMs }) => deniesAtMs))))
+}
+
+/** When the last head without the entry is no longer valid anywhere. */
+function everyGuardDeniesAt({ headsDeadAtMs }: CommittedEntry): number {
+  return headsDeadAtMs + CLOCK_ALLOWANCE_MS
 }
 
 /**
- * When the last of the other nodes has applied the entry. A node that has not said so can neither decide nor give out heads without it once its view
+ * When the last node, this one included, has applied the entry. A node that has not said so can neither decide nor give out heads without it once its view
  * is too old, which it measures on a clock of its own. Undefined before that: it may give such a head to a guard that is not known yet.
  */
-function nodesDenyAt(nodes: readonly FeedNodeRow[], { epoch, position, committedAtMs }: CommittedEntry, nowMs: number): number | undefined {
-  let lastMs = committedAtMs
+function nodesDenyAt(
+  { nodes, readAtMs }: SiteReaders,
+  { epoch, position, committedAtMs, deniedHereAtMs }: CommittedEntry,
+  nowMs: number,
+): number | undefined {
+  if (deniedHereAtMs > nowMs) return undefined
+  let lastMs = Math.max(committedAtMs, deniedHereAtMs)
   for (const { view } of nodes) {
     const mark = view.epoch === epoch ? view.marks.find((each) => each.position >= position) : undefined
     const deniesAtMs = mark?.atMs ?? committedAtMs + view.ageMsMax
-    if (deniesAtMs > nowMs) return undefined
+    // Leases that it opened before its view was too old have to be among those that were read.
+    if (deniesAtMs > (mark === undefined ? readAtMs : nowMs)) return undefined
     lastMs = Math.max(lastMs, deniesAtMs)
   }
   return lastMs
@@ -176,11 +196,13 @@ interface Holder {
 function createHolder(lease: LeaseRow, entry: CommittedEntry, nowMs: number): Holder {
   const { committedAtMs, headAgeMsMax, headsDeadAtMs } = entry
   const isThere = isConnected(lease, nowMs)
-  const isClosed = lease.closedAtMs !== undefined
+  // While it has a stream, what was said about its end may be a mistake or a lie.
+  const isClosed = lease.closedAtMs !== undefined && !isThere
   // A node that vanished can have given it heads until it stopped counting as there.
   const servedAtMs = isThere ? nowMs : lease.nodeId === '' ? lease.servedAtMs : Math.max(lease.servedAtMs, lease.nodeUntilMs)
   const leaseMs = Math.min(lease.boundMs, headAgeMsMax) + CLOCK_ALLOWANCE_MS
-  const liveUntilMs = lease.closedAtMs ?? servedAtMs + leaseMs
+  const closedAtMs = isClosed ? Math.max(lease.closedAtMs ?? 0, servedAtMs) : Infinity
+  const liveUntilMs = isClosed ? closedAtMs : servedAtMs + leaseMs
   const acknowledgedAtMs = lease.epoch === entry.epoch ? lease.acks.find(({ seq }) => seq >= entry.seq)?.atMs : undefined
   const heads = Math.min(committedAtMs + lease.boundMs, headsDeadAtMs) + CLOCK_ALLOWANCE_MS
   const rejectsFromMs = isThere ? heads : Math.min(heads, liveUntilMs)
@@ -189,7 +211,8 @@ function createHolder(lease: LeaseRow, entry: CommittedEntry, nowMs: number): Ho
     lease,
     isConnected: isThere,
     isExpected: !isClosed && (lease.failsOpen || liveUntilMs > nowMs || (lease.isNamed && servedAtMs > nowMs - VANISHED_MS_MAX)),
-    deniesAtMs: liveUntilMs <= committedAtMs ? -Infinity : Math.min(acknowledgedAtMs ?? Infinity, heads, lease.closedAtMs ?? Infinity),
+    deniesAtMs:
+      liveUntilMs <= committedAtMs ? -Infinity : Math.min(acknowledgedAtMs ?? Infinity, lease.failsOpen ? Infinity : heads, closedAtMs),
     report: {
       verifierId: lease.verifierId,
       instanceId: lease.instanceId,

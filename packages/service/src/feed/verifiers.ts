@@ -7,22 +7,27 @@ import type { Clock } from '../log/clock.ts'
 import type { CommitTimes } from '../log/commit-times.ts'
 import { createWake, type Wake } from '../log/wake.ts'
 import { Problem } from '../problem.ts'
-import type { LeaseName, LeaseRow, Store } from '../store/store.ts'
+import type { Act, LeaseName, LeaseRow, Store } from '../store/store.ts'
 import type { FeedStream, StreamEnd, Verifier } from './feed-stream.ts'
 import type { StreamWatcher } from './feeds.ts'
 import { createHeadReaders, type HeadReaders } from './head-readers.ts'
 import { type Leases, nameOf, openLeases } from './leases.ts'
 import { type CommittedEntry, isConnected, type Receipt, receiptOf, type StreamReader } from './receipt.ts'
+import { createSiteReadings, type SiteReadings } from './site-readings.ts'
 import { createStreamRegister, type StreamRegister, type StreamRegisterOptions } from './stream-register.ts'
 
 /** Which verifiers follow the feeds of this store, on any node, and how far each has got. */
 export interface Verifiers extends StreamWatcher {
   /** A verifier has acknowledged the log; the caller has made sure that the log goes that far. */
   acknowledge(ack: VerifierAck): void
-  /** All that follow a site now. Rejects when the store cannot be asked. */
+  /** All that follow a site now, and those that fail open and have not closed. Rejects when the store cannot be asked. */
   connected(siteId: SiteId): Promise<ConnectedVerifiers>
   /** How far an entry has got. With a wait, resolves when that is over or so much later. */
   receipt(siteId: SiteId, entry: PlacedInTime, wait?: ReceiptWait): Promise<Receipt>
+  /** Closes an instance that fails open and has no stream: it is gone. Throws a Problem `not_found` when there is none. */
+  dismiss(siteId: SiteId, instanceId: string, act: Act): Promise<void>
+  /** Runs a query about verifiers for an API key. Throws a Problem `rate_limited` when that key has as many running as it may. */
+  query<Answer>(keyId: string, run: () => Promise<Answer>): Promise<Answer>
   /** This node has applied the log up to here. */
   applied(position: number): void
   /** How many entries the slowest on this node is behind. */
@@ -93,6 +98,8 @@ export interface VerifiersOptions extends StreamRegisterOptions {
 const ASK_MS = 100
 const LOOK_MS = 1000
 const GATHER_MS = 10
+/** A receipt of 1,000 leases takes about 2 ms. All callers that wait take a tenth of the event loop at most. */
+const LEASES_LOOKED_AT_PER_MS = 50
 /** On a store with one process acknowledgements are written for the time after a restart only. */
 const WRITE_MS = 1000
 const SHARED_WRITE_MS = 50
@@ -102,12 +109,20 @@ export async function openVerifiers(parts: VerifiersParts, options: VerifiersOpt
   const { store, clock, log, viewAgeMsMax } = parts
   const nodeId = `node_${randomBytes(12).toString('base64url')}`
   const wakes = new Map<SiteId, SiteWake>()
-  const onChange = (siteId: SiteId) => wakes.get(siteId)?.wake.wake()
+  const onChange = (siteId: SiteId) => {
+    readings?.changed(siteId)
+    wakes.get(siteId)?.wake.wake()
+  }
+  let readings: SiteReadings | undefined
   const streams = createStreamRegister({ store, clock, log, nodeId, viewAgeMsMax, onChange }, options)
   await streams.start()
   const writeMs = store.isShared ? (options.reportMs ?? SHARED_WRITE_MS) : WRITE_MS
   const leases = await openLeases({ store, clock, log, nodeId, writeMs })
-  return new VerifierBook({ ...parts, nodeId, wakes, streams, leases, readers: createHeadReaders(store, clock) }, options)
+  readings = createSiteReadings({ store, clock, nodeId, leases, streams })
+  return new VerifierBook(
+    { ...parts, nodeId, wakes, onChange, streams, leases, readings, readers: createHeadReaders(store, clock) },
+    options,
+  )
 }
 
 interface SiteWake {
@@ -120,7 +135,10 @@ interface BookParts extends VerifiersParts {
   readonly wakes: Map<SiteId, SiteWake>
   readonly streams: StreamRegister
   readonly leases: Leases
+  readonly readings: SiteReadings
   readonly readers: HeadReaders
+  /** Something about the readers of a site has changed. */
+  readonly onChange: (siteId: SiteId) => void
 }
 
 /** A stream of an instance on this node. */
@@ -129,6 +147,8 @@ interface LeasedStream {
   readonly streamId: string
   readonly stream: FeedStream
   seq: number
+  /** It has declared that it rejects everything from now on, and has not acknowledged since. */
+  isClosing: boolean
 }
 
 class VerifierBook implements Verifiers {
@@ -137,6 +157,8 @@ class VerifierBook implements Verifiers {
   /** All streams of this node that are counted, with their readers. */
   readonly #open = new Map<FeedStream, Verifier>()
   readonly #leased = new Map<string, LeasedStream>()
+  /** How many queries each API key has running. */
+  readonly #queries = new Map<string, number>()
   readonly #stop = new AbortController()
   readonly #timer: NodeJS.Timeout
   #checking: Promise<void> | undefined
@@ -182,7 +204,7 @@ class VerifierBook implements Verifiers {
     }
     const name = { siteId, keyId, instanceId: promise.instanceId }
     const before = this.#leased.get(nameOf(name))
-    this.#leased.set(nameOf(name), { name, streamId, stream, seq: 0 })
+    this.#leased.set(nameOf(name), { name, streamId, stream, seq: 0, isClosing: false })
     before?.stream.close('replaced')
     this.#wake(siteId)
   }
@@ -222,19 +244,17 @@ class VerifierBook implements Verifiers {
     leases.acknowledge(name, { epoch, seq, atMs, ...(isClosing === true && { isClosing }) })
     const leased = this.#leased.get(nameOf(name))
     leased?.stream.heard()
-    if (leased !== undefined) leased.seq = Math.max(leased.seq, seq)
+    if (leased !== undefined) Object.assign(leased, { seq: Math.max(leased.seq, seq), isClosing: isClosing === true })
     if (sentAtMs !== undefined) onClock?.(name, sentAtMs - atMs)
     this.#wake(siteId)
   }
 
   async connected(siteId: SiteId): Promise<ConnectedVerifiers> {
-    const { leases, streams, clock, store } = this.#parts
+    const { readings, clock, store } = this.#parts
+    const { leases, streams } = await readings.read(siteId, { isLatest: false })
     const nowMs = clock.clocks().wallMs
-    const found = (await leases.ofSite(siteId)).filter((lease) => lease.closedAtMs === undefined && isConnected(lease, nowMs))
-    return {
-      leases: found.map((lease) => (lease.epoch === store.epoch ? lease : { ...lease, seq: 0, acks: [] })),
-      streams: await streams.readers(siteId),
-    }
+    const found = leases.filter((lease) => isConnected(lease, nowMs) || (lease.failsOpen && lease.closedAtMs === undefined))
+    return { leases: found.map((lease) => (lease.epoch === store.epoch ? lease : { ...lease, seq: 0, acks: [] })), streams }
   }
 
   async receipt(
@@ -242,7 +262,7 @@ class VerifierBook implements Verifiers {
     placed: PlacedInTime,
     { ms: waitMs, until }: ReceiptWait = { ms: 0, until: 'acknowledged' },
   ): Promise<Receipt> {
-    const { store, clock, wakes } = this.#parts
+    const { store, clock, wakes, readings } = this.#parts
     const { signal } = this.#stop
     const untilMs = performance.now() + waitMs
     const leftMs = () => Math.max(0, untilMs - performance.now())
@@ -250,17 +270,21 @@ class VerifierBook implements Verifiers {
     wakes.set(siteId, site)
     site.waiting++
     try {
-      const entry = await this.#committed(siteId, placed)
+      let entry = await this.#committed(siteId, placed)
       for (;;) {
+        // This node may not have applied it when it was first asked.
+        if (entry.deniedHereAtMs > clock.clocks().wallMs) entry = await this.#committed(siteId, placed)
         const { count } = site.wake // Before the store is asked: what happens meanwhile must still wake us.
-        const receipt = await this.#look(siteId, entry)
+        const readers = await readings.read(siteId, { entry, isLatest: waitMs > 0 })
+        const receipt = receiptOf(readers, entry, clock.clocks().wallMs)
         const deniedInMs = (receipt.deniedEverywhereAtMs ?? Infinity) - clock.clocks().wallMs
         const isOver = until === 'denied' ? deniedInMs <= 0 : receipt.awaited === 0
         if (isOver || leftMs() === 0 || signal.aborted) return receipt
         const lookMs = Math.min(store.isShared ? ASK_MS : LOOK_MS, until === 'denied' ? deniedInMs : Infinity)
         await site.wake.sleep(count, Math.min(leftMs(), lookMs), signal)
-        // Many acknowledge at once, and one look for all of them is enough.
-        await sleep(Math.min(GATHER_MS, leftMs()))
+        // Many acknowledge at once, and one look for all of them is enough. The more callers wait, the less often each looks.
+        const gatherMs = GATHER_MS + (site.waiting * readers.leases.length) / LEASES_LOOKED_AT_PER_MS
+        await sleep(Math.min(gatherMs, leftMs()))
       }
     } finally {
       site.waiting--
@@ -268,21 +292,41 @@ class VerifierBook implements Verifiers {
     }
   }
 
-  /** Nodes are asked first: what a node gave out before it said that it has the entry is then among the leases. */
-  async #look(siteId: SiteId, entry: CommittedEntry): Promise<Receipt> {
-    const { store, clock, nodeId, leases, streams } = this.#parts
-    const nodes = store.isShared ? (await store.feedNodes()).filter((node) => node.nodeId !== nodeId) : []
-    const found = await leases.ofSite(siteId)
-    const headReadersUntilMs = await store.headReadersUntil(siteId)
-    const readers = { nodes, leases: found, streams: await streams.readers(siteId), headReadersUntilMs }
-    return receiptOf(readers, entry, clock.clocks().wallMs)
+  async dismiss(siteId: SiteId, instanceId: string, act: Act): Promise<void> {
+    const { leases, store, clock } = this.#parts
+    const { wallMs } = clock.clocks()
+    const own = (await leases.ofSite(siteId)).filter((lease) => lease.instanceId === instanceId && lease.failsOpen)
+    if (own.some((lease) => isConnected(lease, wallMs)))
+      throw new Problem('not_found', 'This verifier is connected. Only a verifier that fails open and is gone can be dismissed.')
+    const isDismissed = own.length > 0 && (await store.dismissLease(siteId, instanceId, Math.ceil(wallMs), act))
+    if (!isDismissed) throw new Problem('not_found', 'No verifier of this site that fails open has this instance id.')
+    this.#wake(siteId)
+  }
+
+  async query<Answer>(keyId: string, run: () => Promise<Answer>): Promise<Answer> {
+    const running = this.#queries.get(keyId) ?? 0
+    const quota = limits.verifier_queries_per_key_max
+    if (running >= quota)
+      throw new Problem('rate_limited', `This key has ${quota} queries about verifiers running on this node. Wait for their answers.`, {
+        retryAfterSeconds: 1,
+        policy: { name: 'verifier_queries', quota, windowSeconds: 1 },
+      })
+    this.#queries.set(keyId, running + 1)
+    try {
+      return await run()
+    } finally {
+      const left = (this.#queries.get(keyId) ?? 1) - 1
+      if (left > 0) this.#queries.set(keyId, left)
+      else this.#queries.delete(keyId)
+    }
   }
 
   async #committed(siteId: SiteId, { epoch, seq, atMs }: PlacedInTime): Promise<CommittedEntry> {
-    const { store, commits } = this.#parts
+    const { store, commits, viewAgeMsMax } = this.#parts
     const site = await store.site(siteId)
     if (site === undefined) throw new Problem('not_found')
-    const { position, committedAtMs } = await commits.find(siteId, seq)
+    const { position, committedAtMs, appliedAtMs } = await commits.find(siteId, seq)
+    const deniedHereAtMs = appliedAtMs ?? committedAtMs + viewAgeMsMax
     const ageMs = site.maxStalenessSecondsMax * 1000
     const before = site.stalenessBefore
     const headAgeMsMax = Math.max(ageMs, (before?.seconds ?? 0) * 1000)
@@ -292,10 +336,11 @@ class VerifierBook implements Verifiers {
       const lowered = await commits.find(siteId, before.seq)
       return Math.max(committedAtMs + ageMs, lowered.committedAtMs + before.seconds * 1000)
     }
-    return { epoch, seq, atMs, position, committedAtMs, headAgeMsMax, headsDeadAtMs: await headsDeadAtMs() }
+    return { epoch, seq, atMs, position, committedAtMs, deniedHereAtMs, headAgeMsMax, headsDeadAtMs: await headsDeadAtMs() }
   }
 
   applied(position: number): void {
+    this.#parts.readings.applied(position)
     this.#parts.streams.applied(position)
   }
 
@@ -317,9 +362,11 @@ class VerifierBook implements Verifiers {
     const { unheardBytesMax, silentMs, droppedMs } = this.#options
     const { store, clock, leases } = this.#parts
     const nowMs = performance.now()
+    const closing = new Set([...this.#leased.values()].filter(({ isClosing }) => isClosing).map(({ stream }) => stream))
     const isDue = (stream: FeedStream, { promise }: Verifier) => {
       const quietMs = nowMs - stream.heardAtMs
-      return quietMs > silentMs && (stream.unheardBytes > unheardBytesMax || (promise !== undefined && quietMs > droppedMs))
+      if (quietMs <= silentMs) return false
+      return stream.unheardBytes > unheardBytesMax || closing.has(stream) || (promise !== undefined && quietMs > droppedMs)
     }
     const due = [...this.#open].filter(([stream, verifier]) => isDue(stream, verifier))
     const names = due.flatMap(([, { siteId, keyId, promise }]) => (promise ? [{ siteId, keyId, instanceId: promise.instanceId }] : []))
@@ -333,7 +380,7 @@ class VerifierBook implements Verifiers {
   }
 
   #wake(siteId: SiteId): void {
-    this.#parts.wakes.get(siteId)?.wake.wake()
+    this.#parts.onChange(siteId)
   }
 
   close(): Promise<void> {

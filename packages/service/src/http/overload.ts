@@ -11,7 +11,7 @@ export interface LoadGauge {
   acceptDelayMs(): number
 }
 
-/** Admits requests while there is room for them: verifications lose theirs first, then everything else. */
+/** Admits requests while there is room: verifications and reports about verifiers lose theirs first, then everything else. */
 export interface Admission {
   /** Throws `overloaded` when there is no room; otherwise the caller must `leave` when the answer is made. */
   enter(endpoint: LoadedEndpoint): void
@@ -34,13 +34,15 @@ const VERIFICATIONS: ReadonlySet<EndpointId> = new Set([
   'introspect',
   'revocation_status',
 ])
+/** Reports about verifiers: they cost much, and nothing is decided by them. */
+const REPORTS: ReadonlySet<EndpointId> = new Set(['propagation_receipt', 'list_verifiers'])
 /** A revocation that is rejected leaves an intruder with access. */
 const REVOCATIONS: ReadonlySet<EndpointId> = new Set(['revoke_user', 'revoke_credential', 'revoke_token'])
 /** How much more load the rest may see. */
 const RESERVE = 4
 const RETRY_AFTER_SECONDS = 2
 
-/** Verifications are rejected first, the rest at four times the load, revocations and health never. */
+/** Verifications and reports about verifiers are rejected first, the rest at four times the load, revocations and health never. */
 export function createAdmission(limits: Config['overload'], gauge: LoadGauge): Admission {
   let inFlight = 0
   const isOver = (times: number) => inFlight >= limits.inFlightMax * times || gauge.eventLoopDelayMs() > limits.eventLoopDelayMsMax * times
@@ -50,7 +52,7 @@ export function createAdmission(limits: Config['overload'], gauge: LoadGauge): A
   const hasRoom = ({ id, tag }: LoadedEndpoint) => {
     // Health must be told the truth, most of all now.
     if (tag === 'health' || REVOCATIONS.has(id)) return true
-    return VERIFICATIONS.has(id) ? !isOver(1) && !isCrowded() : !isOver(RESERVE)
+    return VERIFICATIONS.has(id) || REPORTS.has(id) ? !isOver(1) && !isCrowded() : !isOver(RESERVE)
   }
   const requireRoom = (endpoint: LoadedEndpoint) => {
     if (!hasRoom(endpoint)) throw new Problem('overloaded', undefined, { retryAfterSeconds: RETRY_AFTER_SECONDS })

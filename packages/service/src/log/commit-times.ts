@@ -11,12 +11,16 @@ export interface CommitTimes {
   close(): Promise<void>
 }
 
-interface Committed {
+export interface Committed {
   readonly committedAtMs: number
   readonly position: number
+  /** When this node had applied it, by its own clock. Undefined while it has not. */
+  readonly appliedAtMs: number | undefined
 }
 
-interface Mark extends Committed {
+interface Mark {
+  readonly committedAtMs: number
+  readonly position: number
   readonly seq: number
 }
 
@@ -39,6 +43,8 @@ export function openCommitTimes({ store, views, clock, log }: CommitTimesParts, 
   /** The sites of all marks, oldest first. */
   let order: SiteId[] = []
   let notedPosition = -1
+  /** What this node had applied before it decided anything or gave out a head. */
+  let loadedPosition = views.position
 
   const add = (siteId: SiteId, mark: Mark) => {
     const own = marks.get(siteId)
@@ -64,12 +70,17 @@ export function openCommitTimes({ store, views, clock, log }: CommitTimesParts, 
       marks.clear()
       order = []
       notedPosition = -1
+      loadedPosition = -1
     },
   })
 
+  const wallMs = () => Math.ceil(clock.clocks().wallMs)
+  const ofMark = ({ committedAtMs, position }: Mark) => ({ committedAtMs, position, appliedAtMs: committedAtMs })
+  const unknown = () => ({ committedAtMs: wallMs(), position: Infinity, appliedAtMs: undefined })
+
   const note = async () => {
     const { position } = views
-    const committedAtMs = Math.ceil(clock.clocks().wallMs)
+    const committedAtMs = wallMs()
     if (position === notedPosition) return
     await store.noteLogTime(position, committedAtMs)
     notedPosition = position
@@ -92,10 +103,13 @@ export function openCommitTimes({ store, views, clock, log }: CommitTimesParts, 
       const at = own.findIndex((each) => each.seq >= seq)
       const mark = own[at]
       // The first mark of a site may be much later than an entry that was read before it.
-      if (mark !== undefined && at > 0) return mark
+      if (mark !== undefined && at > 0) return ofMark(mark)
       const noted = await store.committedBy(siteId, seq)
-      if (noted === undefined) return mark ?? { committedAtMs: Math.ceil(clock.clocks().wallMs), position: Infinity }
-      return { position: noted.position, committedAtMs: Math.min(noted.atMs, mark?.committedAtMs ?? Infinity) }
+      if (noted === undefined) return mark === undefined ? unknown() : ofMark(mark)
+      const { position } = noted
+      const committedAtMs = Math.min(noted.atMs, mark?.committedAtMs ?? Infinity)
+      const markedAtMs = mark?.committedAtMs ?? (position <= views.position ? wallMs() : undefined)
+      return { position, committedAtMs, appliedAtMs: position <= loadedPosition ? committedAtMs : markedAtMs }
     },
     async close() {
       unfollow()

@@ -15,7 +15,7 @@ import { propagationReceipt } from './api/sites/propagation.ts'
 import { changeSite, readSite } from './api/sites/site.ts'
 import { snapshot } from './api/sites/snapshot.ts'
 import { listTokens } from './api/sites/tokens.ts'
-import { listVerifiers } from './api/sites/verifiers.ts'
+import { dismissVerifier, listVerifiers } from './api/sites/verifiers.ts'
 import { createWebhook, deleteWebhook, listWebhooks, rotateWebhookSecret } from './api/sites/webhooks.ts'
 import { createSite, listSites } from './api/sites.ts'
 import { issueCredential } from './api/wallet/credentials.ts'
@@ -70,6 +70,7 @@ export const routes: Routes = {
   acknowledge,
   propagation_receipt: propagationReceipt,
   list_verifiers: listVerifiers,
+  dismiss_verifier: dismissVerifier,
   create_site: createSite,
   list_sites: listSites,
   read_site: readSite,

@@ -4,7 +4,7 @@ import type { Receipt, VerifierReport } from '../feed/receipt.ts'
 
 /** A receipt on the wire: of each list as many as fit. */
 export function propagationBody(receipt: Receipt): Propagation {
-  const { connected, acknowledged, expected, elapsedMs, committedAtMs, deniedEverywhereAtMs } = receipt
+  const { connected, acknowledged, expected, elapsedMs, committedAtMs, deniedEverywhereAtMs, deniedAtLatestMs } = receipt
   return {
     connected,
     acknowledged,
@@ -12,6 +12,7 @@ export function propagationBody(receipt: Receipt): Propagation {
     elapsed_ms: elapsedMs,
     committed_at: formatTime(committedAtMs),
     denied_everywhere_at: timeOf(deniedEverywhereAtMs),
+    denied_at_latest: formatTime(Math.ceil(deniedAtLatestMs)),
     laggards: listed(receipt.laggards, ({ seq }) => ({ seq })),
     verifiers: listed(receipt.verifiers, ({ state, seq, acknowledgedAtMs, rejectsFromMs }) => ({
       state,

@@ -232,9 +232,14 @@ export interface Store {
   endLeaseStreams(ends: readonly LeaseEnd[]): Promise<void>
   /** The streams of all other nodes have ended: for a store that one process has to itself. */
   endLeaseStreamsOfOthers(nodeId: string, nowMs: number): Promise<void>
-  /** Notes acknowledgements at the leases they are for. None moves back, and none makes a lease. */
+  /**
+   * Writes acknowledgements to the leases they are for. None moves back, and none makes a lease. An instance that acknowledges after it has closed is not
+   * closed, and neither is one that was opened again since.
+   */
   creditLeases(claims: readonly LeaseClaim[]): Promise<void>
-  /** The leases of a site by key and instance, ended ones of the last day included. */
+  /** Closes the leases of an instance that fails open. False when it has none that is not closed. */
+  dismissLease(siteId: SiteId, instanceId: string, nowMs: number, act: Act): Promise<boolean>
+  /** The leases of a site by key and instance: all live ones, and those that ended within the last day. */
   leases(siteId: SiteId, page: LeasePage): Promise<readonly LeaseRow[]>
   /** Readers without a lease may be given heads of these sites until then. */
   noteHeadReaders(siteIds: readonly SiteId[], untilMs: number): Promise<void>
@@ -755,6 +760,8 @@ export interface LeaseEnd extends LeaseName {
 export interface LeaseRow extends LeaseTerms {
   /** Before it was given its first signed head. */
   readonly openedAtMs: number
+  /** When it last asked for a stream or a snapshot. */
+  readonly declaredAtMs: number
   /** Empty while it has no stream. */
   readonly nodeId: string
   readonly streamId: string
@@ -768,6 +775,7 @@ export interface LeaseRow extends LeaseTerms {
   readonly acks: readonly Acknowledged[]
   /** Of its last acknowledgement; 0 before the first. */
   readonly heardAtMs: number
+  /** When it declared that it rejects everything from then on. Without effect while it has a stream. */
   readonly closedAtMs: number | undefined
 }
 /** What an instance has acknowledged, oldest first. */

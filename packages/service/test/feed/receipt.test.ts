@@ -30,6 +30,7 @@ const lease = (instanceId: string, fields: Partial<LeaseRow> = {}): LeaseRow => 
   boundMs: 30_000,
   failsOpen: false,
   openedAtMs: AT - 100_000,
+  declaredAtMs: AT - 100_000,
   nodeId: 'node',
   streamId: `node.${++made}`,
   nodeUntilMs: Infinity,
@@ -58,6 +59,7 @@ const ENTRY: CommittedEntry = {
   atMs: AT,
   position: 40,
   committedAtMs: AT,
+  deniedHereAtMs: AT,
   headsDeadAtMs: AT + 60_000,
   headAgeMsMax: 60_000,
 }
@@ -67,7 +69,11 @@ interface Given extends Partial<Omit<SiteReaders, 'streams'>> {
   readonly entry?: Partial<CommittedEntry>
 }
 const look = ({ streams = [], nowMs = AT + 500, entry, ...readers }: Given) =>
-  receiptOf({ nodes: [], leases: [], headReadersUntilMs: 0, ...readers, streams: readersOf(streams, EPOCH) }, { ...ENTRY, ...entry }, nowMs)
+  receiptOf(
+    { readAtMs: nowMs, nodes: [], leases: [], headReadersUntilMs: 0, ...readers, streams: readersOf(streams, EPOCH) },
+    { ...ENTRY, ...entry },
+    nowMs,
+  )
 const receipt = (streams: readonly FeedStreamRow[], seq: number, nowMs = AT + 500) => look({ streams, nowMs, entry: { seq } })
 /** When it is denied everywhere, since the commit. */
 const deniedAfter = (given: Given) => (look(given).deniedEverywhereAtMs ?? Number.NaN) - AT
@@ -221,6 +227,27 @@ describe('a receipt of instances', () => {
     expect(deniedAfter({ leases: [away('one', AT - 5, { closedAtMs: AT - 5 })] })).toBe(0)
   })
 
+  it('does not believe that one has closed while it has a stream', () => {
+    const closed = { closedAtMs: AT - 5 }
+    expect(look({ leases: [lease('one', closed)] })).toMatchObject({ connected: 1, expected: 1, awaited: 1 })
+    expect(deniedAfter({ leases: [lease('one', closed)] })).toBe(40_000)
+    // It was given heads until its stream ended, whatever was said before that.
+    expect(deniedAfter({ leases: [away('one', AT + 300, closed)] })).toBe(300)
+  })
+
+  it('states the bound for every guard beside it, whatever was acknowledged or declared', () => {
+    for (const leases of [[acked('one', AT + 20)], [lease('one', { failsOpen: true })], []])
+      expect(look({ leases }).deniedAtLatestMs).toBe(AT + 70_000)
+  })
+
+  it('counts one that failed open until it closed or had the entry, however long that took', () => {
+    const closed = { failsOpen: true, closedAtMs: AT + 600_000 }
+    expect(deniedAfter({ leases: [away('open', AT + 5, closed)], nowMs: AT + 700_000 })).toBe(600_000)
+    const knew = { ...closed, seq: 4, acks: [{ seq: 4, atMs: AT + 30 }] }
+    expect(deniedAfter({ leases: [away('open', AT + 5, knew)], nowMs: AT + 700_000 })).toBe(30)
+    expect(deniedAfter({ leases: [away('shut', AT + 5, { closedAtMs: AT + 600_000 })], nowMs: AT + 700_000 })).toBe(40_000)
+  })
+
   it('has no instant when one fails open, acknowledged or not, and lists it (I-22)', () => {
     for (const open of [lease('open', { failsOpen: true }), acked('open', AT + 5, { failsOpen: true })])
       expect(look({ leases: [acked('one', AT + 20), open] })).toMatchObject({
@@ -281,6 +308,18 @@ describe('a receipt among several nodes', () => {
     // From then on its view is too old to decide or to prove anything.
     expect(deniedAfter({ leases, nodes: [behind], nowMs: AT + 2000 })).toBe(2000)
     expect(deniedAfter({ leases, nodes: [node([{ position: 40, atMs: AT + 1 }], { epoch: 'epoch001' })] })).toBe(70_000)
+  })
+
+  it('counts the node that answers', () => {
+    const late = (deniedHereAtMs: number, nowMs?: number) =>
+      deniedAfter({ leases, entry: { deniedHereAtMs }, ...(nowMs === undefined ? {} : { nowMs }) })
+    expect([late(AT + 100), late(AT + 501), late(AT + 501, AT + 501)]).toEqual([100, 70_000, 501])
+  })
+
+  it('takes the view of a node for too old only if the leases were read after that', () => {
+    const behind = [node([{ position: 39, atMs: AT + 100 }])]
+    expect(deniedAfter({ leases, nodes: behind, nowMs: AT + 2050, readAtMs: AT + 1999 })).toBe(70_000)
+    expect(deniedAfter({ leases, nodes: behind, nowMs: AT + 2050, readAtMs: AT + 2000 })).toBe(2000)
   })
 
   it('allows for their clocks when an instance comes', () => {

@@ -1,15 +1,22 @@
 import { connect, type Socket } from 'node:net'
 import { afterEach, describe, expect, test } from 'vitest'
+import { receiptOf } from '../../src/feed/receipt.ts'
 import type { Routes } from '../../src/routes/all.ts'
+import { propagationBody } from '../../src/routes/propagation-body.ts'
 import { type AppDouble, createAppDouble, SITE } from './app-double.ts'
 
 const gate = { open: () => {}, waiting: Promise.resolve() as Promise<void> }
+const READERS = { readAtMs: 0, nodes: [], leases: [], streams: [], headReadersUntilMs: 0 }
+const TIMES = { atMs: 0, committedAtMs: 0, deniedHereAtMs: 0, headsDeadAtMs: 60_000, headAgeMsMax: 60_000 }
+const RECEIPT = receiptOf(READERS, { epoch: 'epoch000', seq: 1, position: 1, ...TIMES }, 0)
 const load = { delayMs: 0, acceptMs: 0 }
 const routes = {
   introspect: async () => {
     await gate.waiting
     return { status: 200, body: { active: false } }
   },
+  list_verifiers: async () => ({ status: 200, body: { items: [], next_cursor: null } }),
+  propagation_receipt: async () => ({ status: 200, body: { epoch: 'epoch000', seq: 1, ...propagationBody(RECEIPT) } }),
   list_keys: async () => ({ status: 200, body: { items: [], next_cursor: null } }),
   revoke_token: async () => ({ status: 200, body: { success: true, revoked: false } }),
   alive: async () => ({ status: 200, body: { status: 'alive' } }),
@@ -34,6 +41,8 @@ const post = (path: string) => {
 }
 const verify = () => post('/api/auth/introspect')
 const revoke = () => post('/api/auth/revoke')
+const report = (path: string) =>
+  double.call('GET', `/api/sites/${SITE}/${path}`, { headers: { 'x-api-key': double.key({ permissions: ['site:admin', 'feed:read'] }) } })
 const administer = () =>
   double.call('GET', `/api/sites/${SITE}/keys`, { headers: { 'x-api-key': double.key({ permissions: ['site:admin'] }) } })
 
@@ -58,6 +67,18 @@ describe('under load', () => {
     expect([(await revoke()).status, (await administer()).status]).toEqual([200, 200])
     load.delayMs = 10
     expect((await verify()).status).toBe(200)
+  })
+  test('receipts and the list of verifiers are rejected with the verifications', async () => {
+    open()
+    const both = async () => [(await report('propagation?seq=1')).status, (await report('verifiers')).status]
+    load.delayMs = 100
+    expect(await both()).toEqual([200, 200])
+    load.delayMs = 101
+    expect(await both()).toEqual([503, 503])
+    expect((await administer()).status).toBe(200)
+    load.delayMs = 11
+    load.acceptMs = 201
+    expect(await both()).toEqual([503, 503])
   })
   test('the rest is rejected at four times the load, but revocations and health never (B2)', async () => {
     open()

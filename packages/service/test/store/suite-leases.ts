@@ -56,6 +56,7 @@ export function leaseSuite(store: TheStore): void {
           boundMs: 5000,
           failsOpen: true,
           openedAtMs: NOW,
+          declaredAtMs: NOW,
           nodeId: asked.nodeId,
           streamId: asked.streamId,
           nodeUntilMs: 0,
@@ -118,12 +119,31 @@ export function leaseSuite(store: TheStore): void {
       expect(await only()).toMatchObject({ epoch: 'epoch001', seq: 2, acks: [{ seq: 2, atMs: NOW + 2 }] })
     })
 
-    it('end when the instance closes', async () => {
+    it('end when the instance closes, and keep a stream that is open', async () => {
+      const stream = order('one')
+      await store().openLease(stream)
+      await store().creditLeases([claim('one', 3, { closedAtMs: NOW + 50 })])
+      expect(await only()).toMatchObject({ closedAtMs: NOW + 50, streamId: stream.streamId, seq: 3 })
+      await store().openLease(order('one', { nowMs: NOW + 60 }))
+      expect(await only()).toMatchObject({ closedAtMs: undefined, declaredAtMs: NOW + 60 })
+    })
+
+    it('are not ended by a close from before they were opened again', async () => {
+      await store().openLease(order('one', { streamId: undefined }))
+      await store().openLease(order('one', { streamId: undefined, nowMs: NOW + 60 }))
+      await store().creditLeases([claim('one', 3, { closedAtMs: NOW + 59 })])
+      expect(await only()).toMatchObject({ closedAtMs: undefined, seq: 3 })
+      await store().creditLeases([claim('one', 3, { closedAtMs: NOW + 60 })])
+      expect(await only()).toMatchObject({ closedAtMs: NOW + 60 })
+    })
+
+    it('are not closed any more when the instance acknowledges again', async () => {
       await store().openLease(order('one'))
       await store().creditLeases([claim('one', 3, { closedAtMs: NOW + 50 })])
-      expect(await only()).toMatchObject({ closedAtMs: NOW + 50, nodeId: '', servedAtMs: NOW + 50, seq: 3 })
-      await store().openLease(order('one', { nowMs: NOW + 60 }))
-      expect(await only()).toMatchObject({ closedAtMs: undefined })
+      await store().creditLeases([claim('one', 3, { heardAtMs: NOW + 50 })])
+      expect(await only()).toMatchObject({ closedAtMs: NOW + 50 })
+      await store().creditLeases([claim('one', 3, { heardAtMs: NOW + 51 })])
+      expect(await only()).toMatchObject({ closedAtMs: undefined, heardAtMs: NOW + 51 })
     })
 
     it('are bounded for each key while they are live, and renewing one takes no place', async () => {
@@ -133,6 +153,56 @@ export function leaseSuite(store: TheStore): void {
       expect(await open('two')).toBe('open')
       expect(await open('three', NOW + 39_999)).toBe('full')
       expect(await open('three', NOW + 40_000)).toBe('open')
+    })
+
+    it('take a place again when they are opened again after their end', async () => {
+      const open = (instanceId: string, nowMs: number) => store().openLease(order(instanceId, { liveMax: 2, nowMs, streamId: undefined }))
+      for (const instanceId of ['one', 'two']) await open(instanceId, NOW)
+      const later = NOW + 40_000
+      expect([await open('three', later), await open('one', later), await open('two', later)]).toEqual(['open', 'open', 'full'])
+      // One that is live takes none, and neither does the next one after a close.
+      expect(await open('one', later)).toBe('open')
+      await store().creditLeases([claim('three', 1, { closedAtMs: later })])
+      expect([await open('two', later), await open('three', later)]).toEqual(['open', 'full'])
+    })
+
+    it('of instances that fail open stay live until they close, and are neither swept nor forgotten', { timeout: 60_000 }, async () => {
+      const open = (instanceId: string, fields: Partial<LeaseOrder>) =>
+        store().openLease(order(instanceId, { streamId: undefined, liveMax: 5000, ...fields }))
+      await open('open', { failsOpen: true })
+      await open('shut', { failsOpen: false })
+      const later = NOW + 2 * 86_400_000
+      await store().sweep(later)
+      expect((await all()).map(({ instanceId }) => instanceId)).toEqual(['open'])
+      expect(await open('one', { nowMs: later, liveMax: 1 })).toBe('full')
+      for (let i = 0; i < 1001; i += 100)
+        await Promise.all(Array.from({ length: Math.min(100, 1001 - i) }, (_, j) => open(`i${i + j}`, { nowMs: later + i + j })))
+      await open('next', { nowMs: later + 3_600_000 })
+      // The first of the others is gone, and the older one that fails open is not.
+      const kept = [...(await all()), ...(await store().leases(siteId, { after: (await all()).at(-1), limit: 1000 }))]
+      const names = kept.map(({ instanceId }) => instanceId)
+      expect([names.includes('i0'), names.includes('open')]).toEqual([false, true])
+      await store().creditLeases([claim('open', 1, { closedAtMs: later + 3_600_000 })])
+      await store().sweep(later + 4 * 86_400_000)
+      expect(await all()).toEqual([])
+    })
+
+    it('of instances that fail open can be dismissed, with an audit row', async () => {
+      const act = { actor: 'operator', atMs: NOW, requestId: undefined }
+      await store().openLease(order('open', { failsOpen: true, streamId: undefined }))
+      await store().openLease(order('open', { failsOpen: true, streamId: undefined, keyId: `${keyId}b`, verifierId: 'api' }))
+      await store().openLease(order('shut', { streamId: undefined }))
+      const dismiss = (instanceId: string, at = siteId) => store().dismissLease(at, instanceId, NOW + 70, act)
+      expect([await dismiss('shut'), await dismiss('other'), await dismiss('open', newSiteId())]).toEqual([false, false, false])
+      expect([await dismiss('open'), await dismiss('open')]).toEqual([true, false])
+      expect((await all()).map(({ instanceId, closedAtMs }) => [instanceId, closedAtMs])).toEqual([
+        ['open', NOW + 70],
+        ['shut', undefined],
+        ['open', NOW + 70],
+      ])
+      expect(await store().auditRows(siteId, { after: undefined, limit: 10 })).toMatchObject([
+        { action: 'verifier.dismiss', target: 'open', detail: { outcome: 'done', verifiers: ['api', 'web'] } },
+      ])
     })
 
     it('that ended are forgotten above a number, and then count like readers without a lease', { timeout: 60_000 }, async () => {

@@ -8,7 +8,16 @@ import { derivedFault } from './derived.ts'
 import { beginEpoch, beginLog, epochLinks, logState } from './epoch.ts'
 import { creditStreams, endFeedNode, feedNodes, feedStreams, reportStreams } from './feed-streams.ts'
 import { addIssuer, changeIssuer, changeIssuerKey, fetchedIssuers, issuer, issuers } from './issuers.ts'
-import { creditLeases, endLeaseStreams, endLeaseStreamsOfOthers, headReadersUntil, leases, noteHeadReaders, openLease } from './leases.ts'
+import {
+  creditLeases,
+  dismissLease,
+  endLeaseStreams,
+  endLeaseStreamsOfOthers,
+  headReadersUntil,
+  leases,
+  noteHeadReaders,
+  openLease,
+} from './leases.ts'
 import { entriesAfter, logPosition, siteEntriesAfter, siteHeads, siteRecordsAfter } from './log.ts'
 import { committedBy, noteLogTime } from './log-times.ts'
 import { requireIntactRows } from './macs.ts'
@@ -60,6 +69,7 @@ const writing = {
   endLeaseStreams,
   endLeaseStreamsOfOthers,
   creditLeases,
+  dismissLease,
   noteHeadReaders,
   noteLogTime,
   useOnce,

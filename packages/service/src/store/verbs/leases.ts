@@ -1,12 +1,15 @@
 import type { SiteId } from '@countersign/core'
 import { json, number, optionalNumber, text } from '../columns.ts'
 import { lock, type Program, type Row, row, rows, write } from '../program.ts'
-import type { LeaseClaim, LeaseEnd, LeaseOrder, LeasePage, LeaseRow } from '../store.ts'
+import type { Act, LeaseClaim, LeaseEnd, LeaseOrder, LeasePage, LeaseRow } from '../store.ts'
+import { auditDone } from './audit.ts'
 import { ACKS_KEPT, acksText } from './feed-streams.ts'
 
 /** Rows of ended leases kept for one key. Receipts of the last day use them. */
 const ENDED_PER_KEY_MAX = 1000
 const CLOCK_ALLOWANCE_MS = 10_000
+/** Whether the instance may still accept with the data it has, at the time `$2`. One that fails open may until it has closed. */
+const IS_LIVE = `(node_id <> '' OR (closed_at IS NULL AND (fails_open = 1 OR served_at + bound_ms + ${CLOCK_ALLOWANCE_MS} > $2)))`
 /** Few different statements, so that each is prepared once. */
 const CLAIMS_ASKED = 64
 
@@ -14,19 +17,17 @@ const CLAIMS_ASKED = 64
 export function* openLease(order: LeaseOrder): Program<'open' | 'full'> {
   const { siteId, keyId, instanceId, nowMs, nodeId, streamId } = order
   const before = yield* row(
-    'SELECT 1 AS one FROM leases WHERE site_id = $1 AND key_id = $2 AND instance_id = $3',
-    siteId,
+    `SELECT 1 AS one FROM leases WHERE key_id = $1 AND ${IS_LIVE} AND site_id = $3 AND instance_id = $4`,
     keyId,
+    nowMs,
+    siteId,
     instanceId,
   )
+  // An instance whose lease has ended takes a place again.
   if (before === undefined) {
     // Two at once must not both find the last free place.
     yield* lock(`leases ${keyId}`)
-    const live = yield* row(
-      `SELECT count(*) AS live FROM leases WHERE key_id = $1 AND closed_at IS NULL AND (node_id <> '' OR served_at + bound_ms + ${CLOCK_ALLOWANCE_MS} > $2)`,
-      keyId,
-      nowMs,
-    )
+    const live = yield* row(`SELECT count(*) AS live FROM leases WHERE key_id = $1 AND ${IS_LIVE}`, keyId, nowMs)
     if (number(live as Row, 'live') >= order.liveMax) return 'full'
     yield* forgetOldest(keyId, nowMs)
   }
@@ -34,12 +35,13 @@ export function* openLease(order: LeaseOrder): Program<'open' | 'full'> {
   const stream = ', node_id = excluded.node_id, stream_id = excluded.stream_id, connected_at = excluded.connected_at'
   yield* write(
     `INSERT INTO leases (site_id, key_id, instance_id, verifier_id, named, bound_ms, fails_open, opened_at, node_id, stream_id, connected_at, served_at, epoch,
-       seq, acks, heard_at, closed_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $10, $8, $9, $10, $10, $11, 0, '[]', 0, NULL)
+       seq, acks, heard_at, closed_at, declared_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $10, $8, $9, $10, $10, $11, 0, '[]', 0, NULL, $10)
      ON CONFLICT (site_id, key_id, instance_id) DO UPDATE SET verifier_id = excluded.verifier_id, named = excluded.named,
        bound_ms = CASE WHEN excluded.bound_ms > leases.bound_ms THEN excluded.bound_ms ELSE leases.bound_ms END,
        fails_open = CASE WHEN excluded.fails_open > leases.fails_open THEN excluded.fails_open ELSE leases.fails_open END,
        served_at = CASE WHEN excluded.served_at > leases.served_at THEN excluded.served_at ELSE leases.served_at END,
+       declared_at = CASE WHEN excluded.declared_at > leases.declared_at THEN excluded.declared_at ELSE leases.declared_at END,
        closed_at = NULL${streamId === undefined ? '' : stream}`,
     siteId,
     keyId,
@@ -62,8 +64,7 @@ export function* openLease(order: LeaseOrder): Program<'open' | 'full'> {
  */
 function* forgetOldest(keyId: string, nowMs: number): Program<void> {
   const gone = yield* rows(
-    `SELECT site_id, instance_id, served_at, bound_ms FROM leases WHERE key_id = $1 AND node_id = ''
-       AND (closed_at IS NOT NULL OR served_at + bound_ms + ${CLOCK_ALLOWANCE_MS} <= $2)
+    `SELECT site_id, instance_id, served_at, bound_ms FROM leases WHERE key_id = $1 AND NOT ${IS_LIVE}
      ORDER BY served_at DESC LIMIT 100 OFFSET ${ENDED_PER_KEY_MAX}`,
     keyId,
     nowMs,
@@ -95,7 +96,10 @@ export function* endLeaseStreamsOfOthers(nodeId: string, nowMs: number): Program
   yield* write(`UPDATE leases SET node_id = '', stream_id = '', served_at = $2 WHERE node_id <> '' AND node_id <> $1`, nodeId, nowMs)
 }
 
-/** Notes acknowledgements at the leases they are for. None moves back, and none makes a lease. */
+/**
+ * Writes acknowledgements to the leases they are for. None moves back, and none makes a lease. An instance that acknowledges after it has closed is not
+ * closed, and neither is one that was opened again since.
+ */
 export function* creditLeases(claims: readonly LeaseClaim[]): Program<void> {
   const sorted = [...claims].sort(byName)
   for (let from = 0; from < sorted.length; from += CLAIMS_ASKED) {
@@ -114,8 +118,9 @@ function* creditLease(lease: LeaseRow, { siteId, keyId, instanceId, epoch, acks,
   const kept = [...(isSame ? lease.acks : []), ...news].slice(-ACKS_KEPT)
   const seq = news.at(-1)?.seq ?? (isSame ? lease.seq : 0)
   yield* write(
-    `UPDATE leases SET epoch = $4, seq = $5, acks = $6, heard_at = CASE WHEN heard_at > $7 THEN heard_at ELSE $7 END WHERE site_id = $1 AND key_id = $2
-       AND instance_id = $3 AND (epoch <> $4 OR seq <= $5)`,
+    `UPDATE leases SET epoch = $4, seq = $5, acks = $6, heard_at = CASE WHEN heard_at > $7 THEN heard_at ELSE $7 END,
+       closed_at = CASE WHEN closed_at < $7 THEN NULL ELSE closed_at END
+     WHERE site_id = $1 AND key_id = $2 AND instance_id = $3 AND (epoch <> $4 OR seq <= $5)`,
     siteId,
     keyId,
     instanceId,
@@ -126,13 +131,26 @@ function* creditLease(lease: LeaseRow, { siteId, keyId, instanceId, epoch, acks,
   )
   if (closedAtMs === undefined) return
   yield* write(
-    `UPDATE leases SET closed_at = $4, node_id = '', stream_id = '', served_at = CASE WHEN node_id <> '' THEN $4 ELSE served_at END
-     WHERE site_id = $1 AND key_id = $2 AND instance_id = $3`,
+    'UPDATE leases SET closed_at = $4 WHERE site_id = $1 AND key_id = $2 AND instance_id = $3 AND declared_at <= $4',
     siteId,
     keyId,
     instanceId,
     closedAtMs,
   )
+}
+
+/** Closes the leases of an instance that fails open. False when it has none that is not closed. */
+export function* dismissLease(siteId: SiteId, instanceId: string, nowMs: number, act: Act): Program<boolean> {
+  const dismissed = yield* rows(
+    `UPDATE leases SET closed_at = $3 WHERE site_id = $1 AND instance_id = $2 AND fails_open = 1 AND closed_at IS NULL RETURNING verifier_id`,
+    siteId,
+    instanceId,
+    nowMs,
+  )
+  if (dismissed.length === 0) return false
+  const detail = { verifiers: dismissed.map((each) => text(each, 'verifier_id')).sort() }
+  yield* auditDone({ siteId, action: 'verifier.dismiss', target: instanceId, outcome: 'done', detail, act })
+  return true
 }
 
 function* leasesNamed(claims: readonly LeaseClaim[]): Program<ReadonlyMap<string, LeaseRow>> {
@@ -187,6 +205,7 @@ function leaseOf(found: Row): LeaseRow {
     boundMs: number(found, 'bound_ms'),
     failsOpen: number(found, 'fails_open') === 1,
     openedAtMs: number(found, 'opened_at'),
+    declaredAtMs: number(found, 'declared_at'),
     nodeId: text(found, 'node_id'),
     nodeUntilMs: number(found, 'node_until'),
     streamId: text(found, 'stream_id'),

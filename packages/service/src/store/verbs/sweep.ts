@@ -37,7 +37,7 @@ export function* sweep(nowMs: number): Program<boolean> {
        (SELECT 1 FROM feed_nodes n WHERE n.node_id = f.node_id AND n.expires_at > $1) LIMIT $2) RETURNING 1 AS one`,
     `DELETE FROM feed_nodes WHERE node_id IN (SELECT node_id FROM feed_nodes WHERE expires_at + ${NODES_KEPT_MS} <= $1 LIMIT $2) RETURNING 1 AS one`,
     `DELETE FROM leases WHERE (site_id, key_id, instance_id) IN (SELECT site_id, key_id, instance_id FROM leases
-       WHERE node_id = '' AND served_at + bound_ms + ${LEASES_KEPT_MS} <= $1 LIMIT $2) RETURNING 1 AS one`,
+       WHERE node_id = '' AND (fails_open = 0 OR closed_at IS NOT NULL) AND served_at + bound_ms + ${LEASES_KEPT_MS} <= $1 LIMIT $2) RETURNING 1 AS one`,
     `DELETE FROM head_readers WHERE site_id IN (SELECT site_id FROM head_readers WHERE until + ${LEASES_KEPT_MS * 2} <= $1 LIMIT $2) RETURNING 1 AS one`,
     `DELETE FROM log_times WHERE (epoch, position) IN (SELECT t.epoch, t.position FROM log_times t WHERE t.at + ${LEASES_KEPT_MS * 2} <= $1
        AND EXISTS (SELECT 1 FROM log_times o WHERE o.epoch = t.epoch AND o.position > t.position) LIMIT $2) RETURNING 1 AS one`,

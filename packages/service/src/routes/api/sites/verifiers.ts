@@ -1,11 +1,19 @@
 import { formatTime } from '@countersign/core'
 import type { Verifier, VerifierPage } from '@countersign/core/contract'
-import { isSilent } from '../../../feed/receipt.ts'
+import { isConnected, isSilent } from '../../../feed/receipt.ts'
 import type { VerifierClocks } from '../../../feed/verifier-clocks.ts'
 import type { ConnectedVerifiers } from '../../../feed/verifiers.ts'
+import { actOf } from '../../act.ts'
 import { listPage } from '../../cursor.ts'
+import { keyOf } from '../../key-of.ts'
 import type { Route } from '../../route.ts'
 import { siteInPath } from '../../site-in-path.ts'
+
+export const dismissVerifier: Route<'dismiss_verifier'> = async (request, deps) => {
+  const { siteId } = await siteInPath(request, deps)
+  await deps.verifiers.dismiss(siteId, request.params.instance_id, actOf(request, deps))
+  return { status: 204 }
+}
 
 /** The verifiers that are connected now, so each page is of its own moment. */
 export const listVerifiers: Route<'list_verifiers'> = async (request, deps) => {
@@ -16,7 +24,8 @@ export const listVerifiers: Route<'list_verifiers'> = async (request, deps) => {
     deps.keys,
     { list: `verifiers ${siteId}`, limit, cursor },
     async ({ after = '', limit: rows }) => {
-      const named = listed(await deps.verifiers.connected(siteId), headSeq, deps.clock.clocks().wallMs, deps.verifierClocks)
+      const found = await deps.verifiers.query(keyOf(request.caller), () => deps.verifiers.connected(siteId))
+      const named = listed(found, headSeq, deps.clock.clocks().wallMs, deps.verifierClocks)
       const rest = named.filter(({ name }) => name > after).sort((one, other) => (one.name < other.name ? -1 : 1))
       return rest.slice(0, rows)
     },
@@ -35,7 +44,7 @@ function listed({ leases, streams }: ConnectedVerifiers, headSeq: number, nowMs:
       verifier: {
         verifier_id: lease.verifierId,
         instance_id: lease.instanceId,
-        state: isSilent(lease, nowMs) ? 'silent' : 'connected',
+        state: !isConnected(lease, nowMs) ? 'not_connected' : isSilent(lease, nowMs) ? 'silent' : 'connected',
         max_staleness_seconds: lease.boundMs / 1000,
         fails_open: lease.failsOpen,
         connected_at: formatTime(lease.connectedAtMs),

@@ -1,0 +1,105 @@
+import type { SiteId } from '@countersign/core'
+import type { Clock } from '../log/clock.ts'
+import type { Store } from '../store/store.ts'
+import type { Leases } from './leases.ts'
+import type { CommittedEntry, SiteReaders } from './receipt.ts'
+import type { StreamRegister } from './stream-register.ts'
+
+/** Reads who may read the log of a site. Callers that ask at the same time share one reading. */
+export interface SiteReadings {
+  /** At most about 100 ms old. Rejects when the store cannot be asked. */
+  read(siteId: SiteId, need: ReadingNeed): Promise<SiteReaders>
+  /** This node has heard something about the readers of a site. */
+  changed(siteId: SiteId): void
+  /** This node has applied the log up to here. */
+  applied(position: number): void
+}
+
+export interface ReadingNeed {
+  /** The reading has to include every lease that was opened before this entry was committed. */
+  readonly entry?: Pick<CommittedEntry, 'epoch' | 'position'>
+  /** The reading has to include everything that this node has heard so far. */
+  readonly isLatest: boolean
+}
+
+export interface SiteReadingsParts {
+  readonly store: Pick<Store, 'isShared' | 'epoch' | 'feedNodes' | 'headReadersUntil'>
+  readonly clock: Pick<Clock, 'clocks'>
+  readonly nodeId: string
+  readonly leases: Pick<Leases, 'ofSite'>
+  readonly streams: Pick<StreamRegister, 'readers'>
+}
+
+/** A reading of 1,000 leases takes about 10 ms of the event loop, so it is used again for so long. */
+const REUSED_MS = 100
+
+interface Reading {
+  readonly readers: Promise<SiteReaders>
+  /** The position of this node's view when the reading began. */
+  readonly applied: { readonly epoch: string; readonly position: number }
+  readonly beganMs: number
+  endedMs: number | undefined
+  /** Something was heard after the reading began. */
+  isOutdated: boolean
+}
+
+export function createSiteReadings(parts: SiteReadingsParts, reusedMs = REUSED_MS): SiteReadings {
+  const { store, clock, nodeId, leases, streams } = parts
+  const readings = new Map<SiteId, Reading>()
+  let applied = { epoch: '', position: -1 }
+
+  /** Nodes are read first: what a node gave out before it reported the entry is then among the leases. */
+  const load = async (siteId: SiteId): Promise<SiteReaders> => {
+    const readAtMs = clock.clocks().wallMs
+    const nodes = store.isShared ? (await store.feedNodes()).filter((node) => node.nodeId !== nodeId) : []
+    const found = await leases.ofSite(siteId)
+    const headReadersUntilMs = await store.headReadersUntil(siteId)
+    return { readAtMs, nodes, leases: found, streams: await streams.readers(siteId), headReadersUntilMs }
+  }
+
+  const begin = (siteId: SiteId): Reading => {
+    const reading: Reading = {
+      readers: load(siteId),
+      applied,
+      beganMs: performance.now(),
+      endedMs: undefined,
+      isOutdated: false,
+    }
+    readings.set(siteId, reading)
+    const forget = () => {
+      if (readings.get(siteId) === reading) readings.delete(siteId)
+    }
+    reading.readers.then(() => {
+      reading.endedMs = performance.now()
+      setTimeout(forget, reusedMs).unref()
+    }, forget)
+    return reading
+  }
+
+  const isUsable = ({ applied: known, ...reading }: Reading, askedMs: number, { entry, isLatest }: ReadingNeed) => {
+    if (reading.beganMs >= askedMs) return true
+    if (performance.now() - (reading.endedMs ?? Infinity) >= reusedMs || (isLatest && reading.isOutdated)) return false
+    return entry === undefined || (known.epoch === entry.epoch && known.position >= entry.position)
+  }
+
+  return {
+    async read(siteId, need) {
+      const askedMs = performance.now()
+      for (;;) {
+        const last = readings.get(siteId)
+        if (last === undefined) return begin(siteId).readers
+        if (isUsable(last, askedMs, need)) return last.readers
+        if (last.endedMs !== undefined) return begin(siteId).readers
+        // One reading at a time: the next one begins when this one is over, and serves all that wait for it.
+        await last.readers.catch(() => undefined)
+      }
+    },
+    changed(siteId) {
+      const reading = readings.get(siteId)
+      if (reading !== undefined) reading.isOutdated = true
+    },
+    applied(position) {
+      applied = { epoch: store.epoch, position }
+    },
+  }
+}
