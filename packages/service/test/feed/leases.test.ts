@@ -144,6 +144,81 @@ onEachStore('instances', (home) => {
     await expect.poll(async () => deniedAfter(await receipt(node, site, next.seq)), { timeout: 5000 }).toBeLessThan(5000)
   })
 
+  it('that are said to close while their stream is open go on counting', { timeout: 40_000 }, async () => {
+    const node = await home().node()
+    const site = await node.newSite()
+    const stream = await listen(node, site, promise('one'))
+    const { epoch, seq } = (await revoke(node, site)).json
+    await ack(node, site, 'one', { epoch, seq, closed: true })
+    const next = (await revoke(node, site)).json
+    const counted = { connected: 1, acknowledged: 0, expected: 1, laggards: [{ instance_id: 'one' }] }
+    expect(await receipt(node, site, next.seq)).toMatchObject(counted)
+    await expect.poll(async () => deniedAfter(await receipt(node, site, next.seq)), { timeout: 5000 }).toBe(40_000)
+    // What was said is in the store by now, and the instance goes on reading.
+    const only = async () => (await node.service.deps.store.leases(site.siteId, { after: undefined, limit: 10 }))[0]
+    await expect.poll(async () => (await only())?.closedAtMs, { timeout: 10_000 }).toBeGreaterThan(0)
+    expect(await receipt(node, site, next.seq)).toMatchObject(counted)
+    // It acknowledges again, so it had not closed, and it counts when its stream is cut.
+    await ack(node, site, 'one', { epoch, seq })
+    await expect.poll(async () => (await only())?.closedAtMs, { timeout: 10_000 }).toBeUndefined()
+    stream.close()
+    await expect.poll(async () => (await receipt(node, site, next.seq)).connected).toBe(0)
+    const cut = await receipt(node, site, next.seq)
+    expect(cut).toMatchObject({ expected: 1, verifiers: [{ instance_id: 'one', state: 'not_connected' }] })
+    expect(deniedAfter(cut)).toBe(40_000)
+  })
+
+  it('that open again are not ended by what they said before', { timeout: 20_000 }, async () => {
+    const node = await home().node()
+    const site = await node.newSite()
+    const { verifiers, clock } = node.service.deps
+    const { epoch, seq } = (await revoke(node, site)).json
+    const name = { siteId: site.siteId, keyId: site.keyId, instanceId: 'one' }
+    const take = { key: site.key, headers: promise('one') }
+    expect((await node.call('GET', path(site.siteId, 'snapshot'), take)).status).toBe(200)
+    // Heard, and still to be written when the instance comes back a little later.
+    verifiers.acknowledge({ ...name, verifierId: 'web', epoch, seq, atMs: clock.clocks().wallMs, isClosing: true })
+    await sleep(3)
+    expect((await node.call('GET', path(site.siteId, 'snapshot'), take)).status).toBe(200)
+    const next = (await revoke(node, site)).json
+    const expected = async () => (await receipt(node, site, next.seq)).expected
+    expect(await expected()).toBe(1)
+    const only = async () => (await node.service.deps.store.leases(site.siteId, { after: undefined, limit: 10 }))[0]
+    await expect.poll(async () => (await only())?.seq, { timeout: 10_000 }).toBe(seq)
+    expect([(await only())?.closedAtMs, await expected()]).toEqual([undefined, 1])
+  })
+
+  it('that fail open and are gone are listed until an operator dismisses them', { timeout: 20_000 }, async () => {
+    const node = await home().node()
+    const site = await node.newSite()
+    const failing = promise('one', { 'x-verifier-fail-open': '1' })
+    const stream = await listen(node, site, failing)
+    const { seq } = (await revoke(node, site)).json
+    const dismiss = (instance: string, key = site.key) => node.call('DELETE', path(site.siteId, `verifiers/${instance}`), { key })
+    const states = async () =>
+      (await node.call('GET', path(site.siteId, 'verifiers'), { key: site.key })).json.items.map(
+        ({ instance_id, state }: Record<string, string>) => [instance_id, state],
+      )
+    expect(codeOf(await dismiss('one'))).toBe('not_found')
+    await expect.poll(states).toEqual([['one', 'connected']])
+    stream.close()
+    await expect.poll(states).toEqual([['one', 'not_connected']])
+    const other = await node.newKey(site.siteId, ['feed:read'])
+    expect(codeOf(await dismiss('one', other.key))).toBe('api_key_forbidden')
+    expect(codeOf(await dismiss('two'))).toBe('not_found')
+    expect((await receipt(node, site, seq)).denied_everywhere_at).toBeNull()
+    expect(codeOf(await dismiss('one'))).toBe(204)
+    await expect.poll(states).toEqual([])
+    await expect.poll(async () => (await receipt(node, site, seq)).denied_everywhere_at, { timeout: 5000 }).not.toBeNull()
+    const [audit] = (await node.call('GET', path(site.siteId, 'audit'), { key: site.key })).json.items
+    expect(audit).toMatchObject({ action: 'verifier.dismiss', target: 'one', outcome: 'done' })
+    expect(codeOf(await dismiss('one'))).toBe('not_found')
+    // It was not gone after all.
+    const back = await listen(node, site, failing)
+    await expect.poll(async () => (await receipt(node, site, seq)).denied_everywhere_at).toBeNull()
+    back.close()
+  })
+
   it('that fail open leave no instant, and are listed (I-22)', async () => {
     const node = await home().node()
     const site = await node.newSite()
@@ -218,6 +293,35 @@ onEachStore('readers without a lease', (home) => {
     const plain = await listen(node, site, {})
     expect(plain.status).toBe(200)
     for (const stream of [...streams, plain]) stream.close()
+  })
+})
+
+onEachStore('receipts and lists of verifiers', (home) => {
+  it('are 8 at a time for each key, and 429 for the next', async () => {
+    const node = await home().open()
+    const [site, other] = [await node.newSite(), await node.newSite()]
+    const [{ seq }, second] = [(await revoke(node, site)).json, (await revoke(node, other)).json]
+    const { store } = node.service.deps
+    const { headReadersUntil } = store
+    const held = Promise.withResolvers<number>()
+    let asked = 0
+    Object.assign(store, {
+      headReadersUntil: (siteId: FeedSite['siteId']) => {
+        if (siteId !== site.siteId) return headReadersUntil.call(store, siteId)
+        asked++
+        return held.promise
+      },
+    })
+    const ask = ({ siteId, key }: FeedSite, rest: string) => node.call('GET', path(siteId, rest), { key })
+    const running = Array.from({ length: 9 }, (_, i) => ask(site, i % 2 === 0 ? `propagation?seq=${seq}` : 'verifiers'))
+    // Of nine, one is answered before the others: that no more than eight may run.
+    expect(codeOf(await Promise.race(running))).toBe('rate_limited')
+    expect(codeOf(await ask(other, `propagation?seq=${second.seq}`))).toBe(200)
+    held.resolve(0)
+    const codes = (await Promise.all(running)).map(codeOf)
+    expect([codes.filter((code) => code === 200).length, codes.filter((code) => code === 'rate_limited').length]).toEqual([8, 1])
+    expect(asked).toBe(1)
+    expect(codeOf(await ask(site, 'verifiers'))).toBe(200)
   })
 })
 

@@ -206,7 +206,64 @@ forEachSharedStore('verifiers of several nodes', (open) => {
   })
 })
 
+forEachSharedStore('receipts of a node that is behind', (open) => {
+  it('state the bound for every guard until its view is too old, or has the entry', async () => {
+    const clock = new ClockDouble()
+    const store = Object.defineProperty(open(), 'isShared', { value: true }) as Store
+    const siteId = `v${++made}-${Date.now()}.example` as SiteId
+    const committedAtMs = clock.wallMs
+    let appliedAtMs: number | undefined
+    const commits = { find: async () => ({ committedAtMs, position: 0, appliedAtMs }) }
+    const site = async () => ({ maxStalenessSecondsMax: 60, stalenessBefore: undefined }) as Site
+    const parts = { store: Object.assign(store, { site, feedNodes: async () => [] }), clock, log: quiet, commits, viewAgeMsMax: 2000 }
+    const verifiers = await openVerifiers({ ...parts, onEnd: () => undefined }, QUICK)
+    const entry = { epoch: store.epoch, seq: 1, atMs: committedAtMs }
+    const deniedAfter = async () => ((await verifiers.receipt(siteId, entry)).deniedEverywhereAtMs ?? Number.NaN) - committedAtMs
+    expect(await deniedAfter()).toBe(70_000)
+    clock.pass(1999)
+    expect(await deniedAfter()).toBe(70_000)
+    clock.pass(1)
+    expect(await deniedAfter()).toBe(2000)
+    appliedAtMs = committedAtMs + 120
+    expect(await deniedAfter()).toBe(120)
+    await verifiers.close()
+  })
+})
+
 describe('verifiers of a store that is not shared', () => {
+  it('are dropped when they said that they close and are silent since', async () => {
+    const ends: string[] = []
+    const store = {
+      isShared: false,
+      epoch: 'epoch000',
+      openLease: async () => 'open',
+      creditLeases: async () => {},
+      endLeaseStreams: async () => {},
+      endLeaseStreamsOfOthers: async () => {},
+      leases: async () => [],
+    }
+    const options = { silenceCheckMs: 5, silentMs: 1000, droppedMs: Infinity }
+    const { verifiers } = await Node.open(store as unknown as Store, new ClockDouble(), options)
+    const siteId = 'a.example' as SiteId
+    const streams = ['closing', 'lying', 'silent'].map((instanceId, i) => {
+      const stream = { heardAtMs: performance.now(), unheardBytes: 0, heard: () => {}, close: () => void ends.push(instanceId) }
+      const promise = { instanceId, boundMs: 30_000, failsOpen: false }
+      const verifier = { siteId, keyId: 'key_1', verifierId: 'web', isNamed: true, promise, isObserver: false }
+      verifiers.opened(verifier, `stream_${i}`, 0, stream as unknown as FeedStream)
+      return stream
+    })
+    const ack = (instanceId: string, isClosing: boolean) =>
+      verifiers.acknowledge({ siteId, keyId: 'key_1', verifierId: 'web', instanceId, epoch: 'epoch000', seq: 1, atMs: 1, isClosing })
+    ack('closing', true)
+    // Another holder of the key said it for this one, which goes on acknowledging.
+    ack('lying', true)
+    ack('lying', false)
+    await sleep(50)
+    expect(ends).toEqual([])
+    for (const stream of streams) stream.heardAtMs = -Infinity
+    await expect.poll(() => new Set(ends)).toEqual(new Set(['closing']))
+  })
+
   it('are never written down', async () => {
     const clock = new ClockDouble()
     const never = () => Promise.reject(new Error('asked the store'))
