@@ -77,6 +77,31 @@ test('verifiers lists who follows the site, and how far behind', async () => {
   expectAnswer('list_verifiers', (await home.run(['verifiers', '--json'])).json())
 })
 
+test('verifiers --dismiss ends an instance that fails open and is gone', async () => {
+  const stop = new AbortController()
+  const headers = {
+    'x-api-key': home.dev.site_key,
+    'x-verifier-id': 'lost',
+    'x-verifier-instance': 'feedc0de0123456789',
+    'x-verifier-max-staleness': '30',
+    'x-verifier-fail-open': '1',
+  }
+  const url = `${home.dev.base_url}/api/sites/${home.dev.site_id}/feed`
+  const response = await fetch(url, { headers, signal: stop.signal })
+  void response.body?.pipeTo(new WritableStream()).catch(() => undefined)
+  const dismiss = (...more: string[]) => home.run(['verifiers', '--dismiss', 'feedc0de', ...more])
+  expect((await dismiss('--yes')).code).toBe(1)
+  stop.abort()
+  await expect.poll(async () => (await home.run(['verifiers'])).out, { timeout: 10_000 }).toMatch(/^lost +feedc0de +not_connected /m)
+  expect((await home.run(['revoke-user', newUser(), '--yes', '--wait', '1'])).out).toMatch(
+    /^denied everywhere +unknown: lost feedc0de fails open$/m,
+  )
+  expect((await dismiss()).code).toBe(2)
+  expect((await dismiss('--yes', '--json')).json()).toEqual({ instance_id: 'feedc0de0123456789', dismissed: true })
+  await expect.poll(async () => (await home.run(['verifiers'])).out, { timeout: 10_000 }).not.toContain('feedc0de')
+  expect((await dismiss('--yes')).code).toBe(1)
+})
+
 test('a receipt says from when on the user is denied everywhere, in 80 columns', async () => {
   const guard = await openGuard('guard-1')
   const [first, second] = [await home.run(['revoke-user', newUser(), '--yes', '--wait', '10']), await openGuard('guard-1')]

@@ -1,6 +1,6 @@
 import type { Client } from '@countersign/sdk'
 import { expect, test } from 'vitest'
-import { checkVerifierClocks } from '../src/doctor/site-checks.ts'
+import { checkVerifierClocks, checkVerifiers } from '../src/doctor/site-checks.ts'
 
 const look = (...differences: (number | undefined)[]) => {
   const items = differences.map((ms) => (ms === undefined ? {} : { clock_difference_ms: ms }))
@@ -20,4 +20,19 @@ test('one wrong clock among several, small differences and no verifiers are no p
   expect(await look(2000)).toMatchObject({ level: 'ok' })
   expect(await look(undefined)).toMatchObject({ level: 'skipped' })
   expect(await look()).toMatchObject({ level: 'skipped' })
+})
+
+test('doctor names a verifier that fails open and is gone, and how to dismiss it', async () => {
+  const items = [
+    { verifier_id: 'web', instance_id: 'aa11', state: 'connected', lag: 0 },
+    { verifier_id: 'lost', instance_id: 'bb22', state: 'not_connected', lag: 0 },
+  ]
+  const see = (shown: readonly object[]) =>
+    checkVerifiers({ listVerifiers: async () => ({ items: shown }) } as unknown as Client, 'shop.example')
+  expect(await see(items)).toMatchObject({
+    level: 'warning',
+    detail: expect.stringContaining('lost fails open'),
+    fix: expect.stringContaining('countersign verifiers --dismiss bb22'),
+  })
+  expect(await see(items.slice(0, 1))).toMatchObject({ level: 'ok' })
 })

@@ -281,7 +281,7 @@ const table = {
     status: 429,
     title: 'Too many requests',
     meaning:
-      'The caller has used up an allowance: requests, wrong keys, failed presentations, feed connections, verifier instances, snapshots at a time, live tokens, open sign-ins of the site, or deliveries to replay.',
+      'The caller has used up an allowance: requests, wrong keys, failed presentations, feed connections, verifier instances, queries about verifiers, snapshots at a time, live tokens, open sign-ins of the site, or deliveries to replay.',
     remedy: 'Wait for Retry-After seconds, then send fewer requests.',
     retryable: true,
   },
