@@ -15,6 +15,7 @@ const RECEIPT = {
   elapsedMs: 7,
   committedAtMs: 1000,
   deniedEverywhereAtMs: undefined,
+  deniedAtLatestMs: 71_000,
   laggards: [LAGGARD],
   verifiers: [LAGGARD],
   exceptions: [LAGGARD],
@@ -37,6 +38,7 @@ it('tells a key of the site who lags behind, and a holder only how many (I-20)',
     elapsed_ms: 7,
     committed_at: '1970-01-01T00:00:01Z',
     denied_everywhere_at: null,
+    denied_at_latest: '1970-01-01T00:01:11Z',
   }
   const named = { verifier_id: 'inner-host', instance_id: 'i1' }
   expect(byKey?.body).toEqual({
