@@ -2,10 +2,9 @@ import { cpSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { createGuard, type Guard } from '@countersign/sdk'
 import { testRequest } from '@countersign/sdk/testing'
-import postgres from 'postgres'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { DevFile } from '../../packages/service/src/development/demo.ts'
-import { startPostgres } from '../../packages/service/test/store/postgres-server.ts'
+import { runStatements, startPostgres } from '../../packages/service/test/store/postgres-server.ts'
 import { addIssuer, createClient } from '../process/client.ts'
 import { cleanUp, createHome, runCommand, type ServiceHome, startService } from '../process/service-process.ts'
 
@@ -47,14 +46,7 @@ async function onPostgres(): Promise<CopiedHome> {
   ends.push(() => server.stop())
   const databaseUrl = await server.createDatabase()
   const name = new URL(databaseUrl).pathname.slice(1)
-  const inDatabase = async (database: string, ...statements: string[]) => {
-    const sql = postgres(Object.assign(new URL(databaseUrl), { pathname: `/${database}` }).href, { max: 1, onnotice: () => undefined })
-    try {
-      for (const statement of statements) await sql.unsafe(statement)
-    } finally {
-      await sql.end()
-    }
-  }
+  const adminUrl = Object.assign(new URL(databaseUrl), { pathname: '/postgres' }).href
   const forEachTable = (statement: string) =>
     `DO $$ DECLARE t text; BEGIN
        FOR t IN SELECT tablename FROM pg_tables WHERE schemaname = 'public' LOOP EXECUTE format('${statement}', t); END LOOP;
@@ -62,18 +54,17 @@ async function onPostgres(): Promise<CopiedHome> {
   return {
     home: await createHome({ databaseUrl }),
     async copy() {
-      await inDatabase('postgres', `CREATE DATABASE ${name}_copy TEMPLATE ${name}`)
-      await inDatabase(name, 'CREATE SCHEMA copy', forEachTable('CREATE TABLE copy.%1$I AS TABLE public.%1$I'))
+      await runStatements(adminUrl, [`CREATE DATABASE ${name}_copy TEMPLATE ${name}`])
+      await runStatements(databaseUrl, ['CREATE SCHEMA copy', forEachTable('CREATE TABLE copy.%1$I AS TABLE public.%1$I')])
     },
     setBack: () =>
-      inDatabase(
-        name,
+      runStatements(databaseUrl, [
         'SET session_replication_role = replica',
         forEachTable('TRUNCATE public.%1$I CASCADE'),
         forEachTable('INSERT INTO public.%1$I OVERRIDING SYSTEM VALUE SELECT * FROM copy.%1$I'),
-      ),
+      ]),
     // As a dump is restored: a service that finds its log in another database begins a new epoch by itself.
-    beginEpoch: () => inDatabase('postgres', `DROP DATABASE ${name} WITH (FORCE)`, `CREATE DATABASE ${name} TEMPLATE ${name}_copy`),
+    beginEpoch: () => runStatements(adminUrl, [`DROP DATABASE ${name} WITH (FORCE)`, `CREATE DATABASE ${name} TEMPLATE ${name}_copy`]),
   }
 }
 

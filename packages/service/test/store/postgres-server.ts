@@ -95,9 +95,7 @@ async function untilReachable(url: string): Promise<void> {
 
 async function createDatabase(adminUrl: string, port?: number): Promise<string> {
   const name = `test_${randomBytes(8).toString('hex')}`
-  const sql = postgres(adminUrl, { max: 1, onnotice: () => {} })
-  await sql.unsafe(`CREATE DATABASE ${name}`)
-  await sql.end()
+  await runStatements(adminUrl, [`CREATE DATABASE ${name}`])
   const url = new URL(adminUrl)
   url.pathname = `/${name}`
   if (port !== undefined) {
@@ -105,6 +103,16 @@ async function createDatabase(adminUrl: string, port?: number): Promise<string> 
     url.port = String(port)
   }
   return url.href
+}
+
+/** Runs one statement after the other on one connection. */
+export async function runStatements(url: string, statements: readonly string[]): Promise<void> {
+  const sql = postgres(url, { max: 1, onnotice: () => {} })
+  try {
+    for (const statement of statements) await sql.unsafe(statement)
+  } finally {
+    await sql.end()
+  }
 }
 
 export function freePort(): Promise<number> {
