@@ -122,6 +122,7 @@ class FollowedLog implements LiveViews {
   private epoch = ''
   /** Of all entries that were applied. */
   private digest = EMPTY_DIGEST
+  private keysDeleted = 0
   /** The clocks before the last question to which the store's answer was the end of the log. */
   private provenAt: Clocks | undefined
   private damage: string | undefined
@@ -304,6 +305,7 @@ class FollowedLog implements LiveViews {
     this.epoch = this.store.epoch
     this.position = 0
     this.digest = EMPTY_DIGEST
+    this.keysDeleted = 0
     this.provenAt = undefined
     this.suspected = undefined
     for (const reader of this.readers) reader.lost()
@@ -331,6 +333,9 @@ class FollowedLog implements LiveViews {
   /** Compares the entries with the digest in the log row, whose MAC only this service can create. Throws a `LogDamage`. */
   private authenticate({ entries, isEnd, end }: TailPage): void {
     for (const { entry } of entries) this.digest = nextDigest(this.digest, entry.hash)
+    if (end.keysDeleted < this.keysDeleted)
+      throw new LogDamage(`the log row was put back: it counts ${end.keysDeleted} deleted API keys, and there were ${this.keysDeleted}`)
+    this.keysDeleted = end.keysDeleted
     if (!isEnd) return
     const position = entries.at(-1)?.position ?? this.position
     if (position !== end.position || this.digest !== end.digest)

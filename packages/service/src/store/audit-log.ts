@@ -23,6 +23,16 @@ export type LogAudit =
       readonly row?: ForgedRow
     }
 
+/** The log row was removed from a store that has rows. An empty log in its place would revoke nothing. */
+export const LOG_MISSING: LogAudit & { readonly ok: false } = {
+  ok: false,
+  fault: 'missing',
+  position: 0,
+  siteId: undefined,
+  seq: undefined,
+  row: { table: 'log', key: '1' },
+}
+
 export type AuditedStore = Pick<Store, 'epoch' | 'entriesAfter' | 'logPosition' | 'siteHeads' | 'requireIntactRows'>
 
 /** Either of the two below. */

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { LogHead } from '@countersign/core'
-import { auditLog, type LogAudit } from './audit-log.ts'
+import { auditLog, LOG_MISSING, type LogAudit } from './audit-log.ts'
 import { EpochChanged } from './store.ts'
 import { createStoreVerbs, type RunVerb } from './verbs/all.ts'
 
@@ -21,7 +21,7 @@ export async function settleEpoch(
     const lineage = await lineageNow()
     const state = await run('logState')
     if (state === undefined) {
-      await run('beginLog', createEpoch(), lineage)
+      if (!(await run('beginLog', createEpoch(), lineage))) throw new LogBroken(LOG_MISSING)
     } else if (state.lineage === lineage) {
       return state.epoch
     } else {

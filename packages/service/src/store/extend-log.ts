@@ -9,6 +9,7 @@ import { RowForged } from './store.ts'
 export interface LogBefore {
   readonly position: number
   readonly digest: string
+  readonly keysDeleted: number
   readonly logMac: SqlValue | undefined
   readonly seq: number
   readonly hash: string
@@ -30,7 +31,7 @@ export interface LogAfter {
  */
 export function extendLog({ macs, onForged }: RowSeal, entry: Omit<UnsealedEntry, 'seq' | 'prevHash'>, before: LogBefore): LogAfter {
   const { epoch, siteId } = entry
-  const logMacOf = (position: number, digest: string) => macs.create('log', [1, epoch, position, digest])
+  const logMacOf = (position: number, digest: string) => macs.create('log', [1, epoch, position, digest, before.keysDeleted])
   const headMacOf = (seq: number, hash: string) => macs.create('heads', [siteId, epoch, seq, hash])
   const refuse = (table: string, key: string) => {
     onForged({ table, key })

@@ -2,7 +2,7 @@
 export interface MacTable {
   /** The primary key; it is part of `columns`. */
   readonly key: readonly string[]
-  /** What the MAC covers, in this order. `epoch` of a head is that of the log. */
+  /** What the MAC covers, in this order. `epoch` of a head and `keys_deleted` of an API key are those of the log. */
   readonly columns: readonly string[]
   /** Columns that it does not cover, because they cannot grant anything, with the reason. */
   readonly uncovered: Readonly<Record<string, string>>
@@ -16,7 +16,7 @@ const SEALED = 'is sealed for this very row, and changes with the master key'
 export const macTables = {
   log: {
     key: ['one'],
-    columns: ['one', 'epoch', 'position', 'digest'],
+    columns: ['one', 'epoch', 'position', 'digest', 'keys_deleted'],
     uncovered: { lineage: 'can only cause a new epoch, which continues the same entries, or a refusal to start' },
   },
   heads: { key: ['site_id'], columns: ['site_id', 'epoch', 'seq', 'hash'], uncovered: {} },
@@ -62,7 +62,7 @@ export const macTables = {
   },
   api_keys: {
     key: ['key_id'],
-    columns: ['key_id', 'site_id', 'sha256', 'last4', 'permissions', 'label', 'expires_at', 'created_at'],
+    columns: ['key_id', 'site_id', 'sha256', 'last4', 'permissions', 'label', 'expires_at', 'created_at', 'keys_deleted'],
     uncovered: {},
   },
   tokens: {
@@ -128,7 +128,7 @@ export const tablesWithoutMac: Readonly<Record<string, string>> = {
   credential_links: 'a list of what was seen',
   token_links: 'finds the tokens to revoke; whether a token is valid is decided by its own row and the log',
   used_once: 'a row that is removed allows a captured proof to be replayed within its short life, and nothing else',
-  idempotency_keys: 'answers are sealed for the caller and the key',
+  idempotency_keys: 'answers are sealed for the caller, the key and the request',
   audit: 'a record, which decides nothing',
   secrets: 'each value is sealed under the master key for its name',
   confirmed_time: 'a time that is set back cannot make the clock of a node run back',

@@ -29,7 +29,9 @@ export const sealedColumns: readonly SealedColumn[] = [
     table: 'idempotency_keys',
     column: 'sealed',
     key: ['owner', 'sha256'],
-    purposeOf: (row) => answerPurpose({ owner: text(row, 'owner'), sha256: text(row, 'sha256') }),
+    also: ['request_sha256'],
+    purposeOf: (row) =>
+      answerPurpose({ owner: text(row, 'owner'), sha256: text(row, 'sha256'), requestSha256: text(row, 'request_sha256') }),
   },
   {
     table: 'webhooks',
@@ -56,9 +58,9 @@ export function pairwisePurpose(siteId: SiteId): string {
   return `pairwise:${siteId}`
 }
 
-/** For which the kept answer to a request is sealed. */
-export function answerPurpose({ owner, sha256 }: Pick<IdempotencyKey, 'owner' | 'sha256'>): string {
-  return `answer:${owner}:${sha256}`
+/** For which the kept answer to a request is sealed: it opens for that very request only. */
+export function answerPurpose({ owner, sha256, requestSha256 }: IdempotencyKey): string {
+  return `answer:${owner}:${sha256}:${requestSha256}`
 }
 
 /** For which a webhook's secrets are sealed: they open as no other webhook's, nor at another site. */

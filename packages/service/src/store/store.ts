@@ -578,10 +578,12 @@ export interface LogPage {
   readonly entries: readonly PlacedEntry[]
   readonly end: LogEnd
 }
-/** The last position, and the digest of all entries up to it: see `nextDigest`. The service has written both. */
+/** The last position, and the digest of all entries up to it: see `nextDigest`. The service has written all of it. */
 export interface LogEnd {
   readonly position: number
   readonly digest: string
+  /** How many API keys have ever been deleted; never less than before. */
+  readonly keysDeleted: number
 }
 
 /** A row of a table that is made from the log is missing, or does not say what the log says. */

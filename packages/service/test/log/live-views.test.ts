@@ -267,6 +267,16 @@ describe('the live views', () => {
       })
     }
 
+    it('stop saying yes when the log row counts fewer deleted API keys than before (A272)', async () => {
+      const store = new LogDouble()
+      await store.site(A)
+      store.endSaid = { ...store.end, keysDeleted: 2 }
+      const views = await open(store)
+      expect(views.readiness().ready).toBe(true)
+      store.endSaid = { ...store.end, keysDeleted: 1 }
+      await expect.poll(() => views.readiness()).toMatchObject({ ready: false, why: expect.stringContaining('deleted API keys') })
+    })
+
     it('stop saying yes when the log is cut while they follow it, and do not come back with what is left', async () => {
       const store = new LogDouble()
       await store.site(A)

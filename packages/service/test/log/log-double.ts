@@ -45,7 +45,7 @@ export class LogDouble {
 
   get end(): LogEnd {
     const digest = this.entries.reduce((before, { entry }) => nextDigest(before, entry.hash), EMPTY_DIGEST)
-    return this.endSaid ?? { position: this.entries.length, digest }
+    return this.endSaid ?? { position: this.entries.length, digest, keysDeleted: 0 }
   }
 
   async entriesAfter(position: number, limit: number): Promise<LogPage> {

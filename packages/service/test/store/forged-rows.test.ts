@@ -19,11 +19,11 @@ const SEALED = createSealer(MASTER_KEY).seal('test', 'x')
 async function writeMacs({ sql }: StoreWriter, tables: readonly MacTableName[]): Promise<void> {
   const [secret] = await sql(`SELECT sealed FROM secrets WHERE name = 'mac-key'`)
   const macs = createRowMacs(createSealer(MASTER_KEY).open('mac-key', String(secret?.sealed)))
-  const [log] = await sql('SELECT epoch FROM log')
+  const [log] = await sql('SELECT epoch, keys_deleted FROM log')
   for (const table of tables) {
     const { columns, key }: MacTable = macTables[table]
     for (const row of await sql(`SELECT * FROM ${table}`)) {
-      const values = columns.map((column) => (column === 'epoch' && table === 'heads' ? log?.epoch : row[column]) as SqlValue)
+      const values = columns.map((column) => (row[column] ?? log?.[column] ?? null) as SqlValue)
       const isThis = key.map((column, i) => `${column} = $${i + 2}`).join(' AND ')
       await sql(`UPDATE ${table} SET mac = $1 WHERE ${isThis}`, macs.create(table, values), ...key.map((column) => row[column] as SqlValue))
     }
@@ -317,5 +317,36 @@ forEachStoreWriter('a store writer', (newWriter) => {
     await writer.sql(`DELETE FROM secrets WHERE name = 'mac-key'`)
     await expect(openNode(writer)).rejects.toThrow(/no MAC key/)
     expect(await audit(writer)).toMatchObject({ code: 1, said: expect.stringContaining('no MAC key') })
+  })
+
+  it('who removes the log row does not get an empty log that revokes nothing (A271)', async () => {
+    const writer = await newWriter()
+    await revokedSite(writer)
+    await writer.sql('DELETE FROM log')
+    await expect(openNode(writer)).rejects.toMatchObject({ name: 'LogBroken', audit: { fault: 'missing', row: { table: 'log' } } })
+    expect(await audit(writer)).toMatchObject({ code: 3, said: expect.stringMatching(/bad row: 1 of log\n {2}fault: missing/) })
+    expect(await writer.sql('SELECT * FROM log')).toEqual([])
+  })
+
+  it('who gives a kept answer to another request gets no answer from it (S10)', async () => {
+    const writer = await newWriter()
+    const { siteId } = newSite()
+    await withNode(writer, async (store, { app }) => {
+      await store.createSite(newSite({ siteId, pairwiseSecretSealed: SEALED }), act())
+      const order = { siteId, permissions: ['credentials:revoke'], label: undefined, expiresInSeconds: undefined } as const
+      const { secret } = await createApiKey({ store }, order, act(Date.now()))
+      const [first, second] = [ppid(), ppid()].map((user) => JSON.stringify({ ppid: user, site_id: siteId })) as [string, string]
+      const revoke = (payload: string) =>
+        app.inject({
+          method: 'POST',
+          url: '/api/wallet/revoke-user',
+          headers: { 'x-api-key': secret, 'idempotency-key': 'once', 'content-type': 'application/json' },
+          payload,
+        })
+      expect([(await revoke(first)).statusCode, (await revoke(first)).statusCode]).toEqual([200, 200])
+      expect((await revoke(second)).json()).toMatchObject({ code: 'idempotency_conflict' })
+      await writer.sql('UPDATE idempotency_keys SET request_sha256 = $1', sha256(`\n${second}`))
+      expect((await revoke(second)).json()).toMatchObject({ code: 'internal_error' })
+    })
   })
 })

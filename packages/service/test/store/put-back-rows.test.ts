@@ -1,5 +1,6 @@
 import type { SiteId } from '@countersign/core'
 import { expect, it } from 'vitest'
+import { createApiKey, deleteApiKey } from '../../src/actions/api-keys.ts'
 import { changeIssuer, changeIssuerKey } from '../../src/actions/change-issuer.ts'
 import { changeSite } from '../../src/actions/change-site.ts'
 import { refreshIssuers } from '../../src/did-web/refresh-issuers.ts'
@@ -116,5 +117,39 @@ forEachStoreWriter('a row that is put back as it was before', (newWriter) => {
       expect(await store.changeIssuer(siteId, first, { status: 'distrusted' }, act())).toMatchObject({ status: 'distrusted' })
     })
     expect(await audit(writer)).toMatchObject({ code: 0 })
+  })
+
+  it('does not make a deleted API key valid again, and the other keys stay valid (A272)', async () => {
+    const writer = await newWriter()
+    const order = { siteId: null, permissions: [], label: undefined, expiresInSeconds: undefined }
+    const keyRow = async (keyId: string) => (await writer.sql('SELECT * FROM api_keys WHERE key_id = $1', keyId))[0]
+    const { kept, gone, old } = await withNode(writer, async (store, { app, deps }) => {
+      const [kept, gone] = [await createApiKey({ store }, order, act()), await createApiKey({ store }, order, act())]
+      const ask = async ({ secret }: typeof kept) => (await app.inject({ url: '/api/sites', headers: { 'x-api-key': secret } })).statusCode
+      expect([await ask(kept), await ask(gone)]).toEqual([200, 200])
+      const old = await keyRow(gone.key.keyId)
+      await deleteApiKey(deps, null, gone.key.keyId, act())
+      await putBack(writer, 'api_keys', old)
+      expect(await ask(gone)).toBe(401)
+      expect(await store.apiKeysById([gone.key.keyId, kept.key.keyId])).toMatchObject([{ keyId: kept.key.keyId }])
+      expect(await store.apiKeys(null, { after: undefined, limit: 9 })).toMatchObject([{ keyId: kept.key.keyId }])
+      const later = await createApiKey({ store }, order, act())
+      expect([await ask(kept), await ask(later)]).toEqual([200, 200])
+      expect(await deps.meters.text()).toMatch(/countersign_store_rows_forged_total\{table="api_keys"\} [1-9]/)
+      return { kept, gone, old }
+    })
+    expect(await audit(writer)).toMatchObject({ code: 3, said: expect.stringContaining(`${gone.key.keyId} of api_keys`) })
+    await withNode(writer, async (store, { deps }) => {
+      const find = ({ key }: typeof kept) => store.apiKeyBySha256(key.sha256)
+      expect([await find(kept), await find(gone)]).toMatchObject([{ keyId: kept.key.keyId }, undefined])
+      // It can be deleted once more, and so can others while it is there.
+      expect(await store.deleteApiKey(null, gone.key.keyId, act())).toBe(true)
+      await putBack(writer, 'api_keys', old)
+      expect([await find(kept), await find(gone)]).toMatchObject([{ keyId: kept.key.keyId }, undefined])
+      // A number that is set back has a wrong MAC itself.
+      await writer.sql('UPDATE log SET keys_deleted = 0')
+      expect(await find(gone)).toBeUndefined()
+      await expect.poll(() => deps.views.readiness().ready, { timeout: 10_000 }).toBe(false)
+    })
   })
 })

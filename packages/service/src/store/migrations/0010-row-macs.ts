@@ -14,6 +14,8 @@ export const rowMacs: Migration = {
     ...['log', 'heads', 'sites', 'issuers', 'api_keys', 'tokens', 'offers', 'sign_ins', 'sign_in_presentations'].map(
       (table) => `ALTER TABLE ${table} ADD COLUMN mac TEXT`,
     ),
+    // How many API keys have ever been deleted. The MAC of every API key covers it, so that one which is put back has a wrong MAC.
+    `ALTER TABLE log ADD COLUMN keys_deleted BIGINT NOT NULL DEFAULT 0`,
     // The seq of the last entry that states the row: a row that is put back as it was before names an earlier one.
     `ALTER TABLE sites ADD COLUMN entry_seq BIGINT NOT NULL DEFAULT 0`,
     `ALTER TABLE issuers ADD COLUMN entry_seq BIGINT NOT NULL DEFAULT 0`,
@@ -26,7 +28,8 @@ export const rowMacs: Migration = {
     'DROP FUNCTION append_entry(TEXT, TEXT, TEXT, TEXT, TEXT)',
     // As before; it also returns what the service must check before it extends it: the head and the log row as they were, with their MACs.
     `CREATE FUNCTION append_entry(in_epoch TEXT, in_site_id TEXT, in_kind TEXT, in_body TEXT, in_at TEXT)
-      RETURNS TABLE (out_seq BIGINT, out_position BIGINT, out_hash TEXT, out_prev_hash TEXT, out_head_mac TEXT, out_digest TEXT, out_log_mac TEXT)
+      RETURNS TABLE (out_seq BIGINT, out_position BIGINT, out_hash TEXT, out_prev_hash TEXT, out_head_mac TEXT, out_digest TEXT, out_keys_deleted BIGINT,
+        out_log_mac TEXT)
       LANGUAGE plpgsql VOLATILE AS $$
     DECLARE
       the_log log%ROWTYPE;
@@ -52,7 +55,7 @@ export const rowMacs: Migration = {
         VALUES (in_epoch, the_log.position, in_site_id, head.seq + 1, in_kind, in_body, in_at, head.hash, new_hash);
       UPDATE heads SET seq = head.seq + 1, hash = new_hash WHERE site_id = in_site_id;
       PERFORM pg_notify('countersign_log', '');
-      RETURN QUERY SELECT head.seq + 1, the_log.position, new_hash, head.hash, head.mac, the_log.digest, the_log.mac;
+      RETURN QUERY SELECT head.seq + 1, the_log.position, new_hash, head.hash, head.mac, the_log.digest, the_log.keys_deleted, the_log.mac;
     END
     $$`,
   ],

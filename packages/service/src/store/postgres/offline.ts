@@ -1,6 +1,6 @@
 import { createRowMacs } from '../../keys/row-macs.ts'
 import { createSealer } from '../../keys/seal.ts'
-import { type Audit, auditLog, auditWhole, type LogAudit, type OnPage } from '../audit-log.ts'
+import { type Audit, auditLog, auditWhole, LOG_MISSING, type LogAudit, type OnPage } from '../audit-log.ts'
 import { text } from '../columns.ts'
 import { createEpoch, LogBroken } from '../epoch.ts'
 import type { Program } from '../program.ts'
@@ -91,7 +91,7 @@ export async function resealDatabase(url: string, change: Reseal): Promise<numbe
 
 async function auditWith(run: RunVerb, onPage?: OnPage, audit: Audit = auditLog): Promise<LogAudit> {
   const state = await run('logState')
-  if (state === undefined) return { ok: true, position: 0, sites: 0 }
+  if (state === undefined) return (await run('tableWithRows')) === undefined ? { ok: true, position: 0, sites: 0 } : LOG_MISSING
   return audit({ ...createStoreVerbs(run, () => state.epoch), epoch: state.epoch }, onPage)
 }
 

@@ -77,6 +77,7 @@ async function append(
   const before = {
     position: number(row, 'out_position') - 1,
     digest: text(row, 'out_digest'),
+    keysDeleted: number(row, 'out_keys_deleted'),
     logMac: row.out_log_mac,
     seq: number(row, 'out_seq') - 1,
     hash: text(row, 'out_prev_hash'),

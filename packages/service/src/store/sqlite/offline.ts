@@ -1,7 +1,7 @@
 import type Database from 'better-sqlite3'
 import { createRowMacs } from '../../keys/row-macs.ts'
 import { createSealer, type Sealer } from '../../keys/seal.ts'
-import { type Audit, auditLog, auditWhole, type LogAudit, type OnPage } from '../audit-log.ts'
+import { type Audit, auditLog, auditWhole, LOG_MISSING, type LogAudit, type OnPage } from '../audit-log.ts'
 import type { Program } from '../program.ts'
 import { createStoreVerbs, type RunVerb, readingVerbs, type StoreVerbs, writingVerbs } from '../verbs/all.ts'
 import { openMacKey, readMacKey } from '../verbs/macs.ts'
@@ -68,6 +68,6 @@ export function openReading(file: string, masterKey: Uint8Array | undefined): Sq
 export async function auditSession(session: SqliteSession, onPage?: OnPage, audit: Audit = auditLog): Promise<LogAudit> {
   const run = runOffline(session)
   const state = await run('logState')
-  if (state === undefined) return { ok: true, position: 0, sites: 0 }
+  if (state === undefined) return (await run('tableWithRows')) === undefined ? { ok: true, position: 0, sites: 0 } : LOG_MISSING
   return audit({ ...createStoreVerbs(run, () => state.epoch), epoch: state.epoch }, onPage)
 }

@@ -73,6 +73,7 @@ export class SqliteSession {
     const before = {
       position: number(log, 'position'),
       digest: text(log, 'digest'),
+      keysDeleted: number(log, 'keys_deleted'),
       logMac: log.mac,
       seq: number(head, 'seq'),
       hash: text(head, 'hash'),

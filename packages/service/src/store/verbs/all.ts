@@ -5,7 +5,7 @@ import { audit, auditRows } from './audit.ts'
 import { credentials, learnCredentials, statuses } from './credentials.ts'
 import { deliveries, dueWebhooks, nextDelivery, replayDelivery, webhookLoad } from './deliveries.ts'
 import { derivedFault } from './derived.ts'
-import { beginEpoch, beginLog, epochLinks, logState } from './epoch.ts'
+import { beginEpoch, beginLog, epochLinks, logState, tableWithRows } from './epoch.ts'
 import { creditStreams, endFeedNode, feedNodes, feedStreams, reportStreams } from './feed-streams.ts'
 import { addIssuer, changeIssuer, changeIssuerKey, fetchedIssuers, issuer, issuers } from './issuers.ts'
 import {
@@ -125,7 +125,7 @@ const reading = {
 /** All that a store can be asked to do in a transaction, with what only stores ask of themselves. */
 export const writingVerbs = { ...writing, beginLog, beginEpoch, probeWrite }
 /** All that a store can be asked without one. */
-export const readingVerbs = { ...reading, logState }
+export const readingVerbs = { ...reading, logState, tableWithRows }
 
 type Verbs = typeof writingVerbs & typeof readingVerbs
 export type VerbName = keyof Verbs

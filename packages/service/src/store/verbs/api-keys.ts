@@ -1,13 +1,24 @@
 import type { SiteId } from '@countersign/core'
 import { json, number, optionalNumber, optionalText, text } from '../columns.ts'
-import { type Program, type Row, row, rows } from '../program.ts'
+import { lock, type Program, type Row, row, rows, write } from '../program.ts'
 import type { Act, ApiKey, NewApiKey, Page } from '../store.ts'
 import { auditDone } from './audit.ts'
-import { insertRow, intact, intactPage, isIntact } from './macs.ts'
+import { joinedLog } from './log.ts'
+import { intactPage, isIntact, macOf, requireIntact, updateRow } from './macs.ts'
+
+/**
+ * The MAC of every API key covers how many keys have been deleted. A deletion gives all others a new MAC, so a deleted key that is put back as
+ * it was has a wrong one. One lock for both: a key that is created meanwhile must get the new number.
+ */
+const LOCK = 'api_keys'
+const KEY_AND_LOG = `SELECT k.*, log.keys_deleted, log.epoch AS log_epoch, log.position AS log_position, log.digest AS log_digest,
+    log.keys_deleted AS log_keys_deleted, log.mac AS log_mac FROM api_keys k JOIN log ON log.one = 1`
 
 /** Throws when there is no such site, or a key of that name or secret already. */
 export function* createApiKey(key: NewApiKey, act: Act): Program<ApiKey> {
-  yield* insertRow('api_keys', {
+  yield* lock(LOCK)
+  const log = yield* logRow('SELECT * FROM log WHERE one = 1')
+  const created: Row = {
     key_id: key.keyId,
     site_id: key.siteId,
     sha256: key.sha256,
@@ -16,26 +27,66 @@ export function* createApiKey(key: NewApiKey, act: Act): Program<ApiKey> {
     label: key.label ?? null,
     expires_at: key.expiresAtMs ?? null,
     created_at: act.atMs,
-  })
+  }
+  const mac = yield* macOf('api_keys', { ...created, keys_deleted: number(log, 'keys_deleted') })
+  yield* write(
+    `INSERT INTO api_keys (key_id, site_id, sha256, last4, permissions, label, expires_at, created_at, mac)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+    ...Object.values(created),
+    mac,
+  )
   const detail = { permissions: key.permissions }
   yield* auditDone({ siteId: key.siteId, action: 'api_key.create', target: key.keyId, outcome: 'done', detail, act })
   return { ...key, createdAtMs: act.atMs }
 }
 
 export function* deleteApiKey(siteId: SiteId | null, keyId: string, act: Act): Program<boolean> {
+  yield* lock(LOCK)
   const gone =
     siteId === null
       ? yield* row('DELETE FROM api_keys WHERE key_id = $1 AND site_id IS NULL RETURNING key_id', keyId)
       : yield* row('DELETE FROM api_keys WHERE key_id = $1 AND site_id = $2 RETURNING key_id', keyId, siteId)
   if (gone === undefined) return false
+  yield* renewMacs()
   yield* auditDone({ siteId, action: 'api_key.delete', target: keyId, outcome: 'done', act })
   return true
 }
 
-/** A key that the service did not write does not exist, here and below. */
+const RENEWED_A_PAGE = 500
+
+/** Counts a deletion, and gives every key that the service wrote the MAC that goes with it. */
+function* renewMacs(): Program<void> {
+  for (let after = ''; ; ) {
+    const page = yield* rows(`${KEY_AND_LOG} WHERE k.key_id > $1 ORDER BY k.key_id LIMIT $2`, after, RENEWED_A_PAGE)
+    for (const found of page) {
+      after = text(found, 'key_id')
+      if (!(yield* isIntact('api_keys', found))) continue
+      const mac = yield* macOf('api_keys', { ...found, keys_deleted: number(found, 'keys_deleted') + 1 })
+      yield* write('UPDATE api_keys SET mac = $2 WHERE key_id = $1', after, mac)
+    }
+    if (page.length < RENEWED_A_PAGE) break
+  }
+  // Last, because it holds off every append until the end of the transaction.
+  const log = yield* logRow('UPDATE log SET keys_deleted = keys_deleted WHERE one = 1 RETURNING *')
+  yield* updateRow('log', log, { keys_deleted: number(log, 'keys_deleted') + 1 })
+}
+
+/** Throws a `RowForged` for a log row that the service did not write. */
+function* logRow(sql: string): Program<Row> {
+  const log = yield* row(sql)
+  if (log === undefined) throw new Error('there is no log')
+  return yield* requireIntact('log', log)
+}
+
+/** A key that the service did not write, or has deleted, does not exist, here and below. */
 export function* apiKeyBySha256(sha256: string): Program<ApiKey | undefined> {
-  const found = yield* intact('api_keys', yield* row('SELECT * FROM api_keys WHERE sha256 = $1', sha256))
-  return found && apiKeyOf(found)
+  const found = yield* row(`${KEY_AND_LOG} WHERE k.sha256 = $1`, sha256)
+  return found && (yield* isLive(found)) ? apiKeyOf(found) : undefined
+}
+
+/** The number of deletions counts only if the service wrote it. */
+function* isLive(found: Row): Program<boolean> {
+  return (yield* isIntact('log', joinedLog(found))) && (yield* isIntact('api_keys', found))
 }
 
 export function* apiKeysById(keyIds: readonly string[]): Program<readonly ApiKey[]> {
@@ -43,9 +94,9 @@ export function* apiKeysById(keyIds: readonly string[]): Program<readonly ApiKey
   if (last === undefined) return []
   // Few different statements, so that each is prepared once: the last one is asked for as often as it takes.
   const asked = [...keyIds, ...Array<string>(4 ** Math.ceil(Math.log(keyIds.length) / Math.log(4)) - keyIds.length).fill(last)]
-  const found = yield* rows(`SELECT * FROM api_keys WHERE key_id IN (${asked.map((_, i) => `$${i + 1}`).join(', ')})`, ...asked)
+  const found = yield* rows(`${KEY_AND_LOG} WHERE k.key_id IN (${asked.map((_, i) => `$${i + 1}`).join(', ')})`, ...asked)
   const keys: ApiKey[] = []
-  for (const each of found) if (yield* isIntact('api_keys', each)) keys.push(apiKeyOf(each))
+  for (const each of found) if (yield* isLive(each)) keys.push(apiKeyOf(each))
   return keys
 }
 
@@ -53,8 +104,8 @@ export function* apiKeysById(keyIds: readonly string[]): Program<readonly ApiKey
 export function* apiKeys(siteId: SiteId | null, page: Page): Program<readonly ApiKey[]> {
   const read = (after: string, limit: number) =>
     siteId === null
-      ? rows('SELECT * FROM api_keys WHERE site_id IS NULL AND key_id > $1 ORDER BY key_id LIMIT $2', after, limit)
-      : rows('SELECT * FROM api_keys WHERE site_id = $3 AND key_id > $1 ORDER BY key_id LIMIT $2', after, limit, siteId)
+      ? rows(`${KEY_AND_LOG} WHERE k.site_id IS NULL AND k.key_id > $1 ORDER BY k.key_id LIMIT $2`, after, limit)
+      : rows(`${KEY_AND_LOG} WHERE k.site_id = $3 AND k.key_id > $1 ORDER BY k.key_id LIMIT $2`, after, limit, siteId)
   return (yield* intactPage('api_keys', page, read, (found) => text(found, 'key_id'))).map(apiKeyOf)
 }
 

@@ -1,6 +1,7 @@
 import { GENESIS_HASH, type LogHead, type SiteId } from '@countersign/core'
 import { number, text } from '../columns.ts'
 import { EMPTY_DIGEST, nextDigest } from '../log-digest.ts'
+import { macTables } from '../mac-tables.ts'
 import { lock, type Program, type Row, row, rows, type SqlValue, write } from '../program.ts'
 import { sealOf } from '../seal.ts'
 import { type Act, type EpochLink, LogDamaged } from '../store.ts'
@@ -31,9 +32,21 @@ function stateOf(found: Row): LogState {
   }
 }
 
-/** Makes the log unless there is one. */
-export function* beginLog(epoch: string, lineage: string): Program<void> {
-  yield* insertNewRow('log', { one: 1, epoch, position: 0, digest: EMPTY_DIGEST, lineage })
+/** The first table with rows that only a store with a log can have; undefined for an empty store. */
+export function* tableWithRows(): Program<string | undefined> {
+  for (const table of ['entries', ...Object.keys(macTables)]) {
+    if ((yield* row(`SELECT 1 AS one FROM ${table} LIMIT 1`)) !== undefined) return table
+  }
+  return undefined
+}
+
+/** Makes the log unless there is one. False, and nothing is written, where the log row is missing from a store that is not empty. */
+export function* beginLog(epoch: string, lineage: string): Program<boolean> {
+  yield* lock('log')
+  if ((yield* logState()) !== undefined) return true
+  if ((yield* tableWithRows()) !== undefined) return false
+  yield* insertNewRow('log', { one: 1, epoch, position: 0, digest: EMPTY_DIGEST, keys_deleted: 0, lineage })
+  return true
 }
 
 /**

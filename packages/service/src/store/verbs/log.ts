@@ -11,7 +11,8 @@ import { requireIntact } from './macs.ts'
  */
 export function* entriesAfter(epoch: string, position: number, limit: number): Program<LogPage> {
   const found = yield* rows(
-    `SELECT log.epoch AS log_epoch, log.position AS log_position, log.digest AS log_digest, log.mac AS log_mac, e.* FROM log
+    `SELECT log.epoch AS log_epoch, log.position AS log_position, log.digest AS log_digest,
+       log.keys_deleted AS log_keys_deleted, log.mac AS log_mac, e.* FROM log
        LEFT JOIN (SELECT * FROM entries WHERE epoch = $1 AND position > $2 ORDER BY position LIMIT $3) e ON e.epoch = log.epoch
      WHERE log.one = 1 ORDER BY e.position`,
     epoch,
@@ -19,12 +20,17 @@ export function* entriesAfter(epoch: string, position: number, limit: number): P
     limit,
   )
   const entries = inEpoch(found, epoch)
-  const { log_position = null, log_digest = null, log_mac = null } = found[0] ?? {}
-  const end = yield* requireIntact('log', { one: 1, epoch, position: log_position, digest: log_digest, mac: log_mac })
+  const end = yield* requireIntact('log', joinedLog(found[0] ?? {}))
   return {
     entries: entries.map((row) => ({ position: number(row, 'position'), entry: entryOf(row) })),
-    end: { position: number(end, 'position'), digest: text(end, 'digest') },
+    end: { position: number(end, 'position'), digest: text(end, 'digest'), keysDeleted: number(end, 'keys_deleted') },
   }
+}
+
+/** The log row from a statement that joins it to others, with `log_` before its columns. */
+export function joinedLog(found: Row): Row {
+  const { log_epoch = null, log_position = null, log_digest = null, log_keys_deleted = null, log_mac = null } = found
+  return { one: 1, epoch: log_epoch, position: log_position, digest: log_digest, keys_deleted: log_keys_deleted, mac: log_mac }
 }
 
 export function* siteEntriesAfter(epoch: string, siteId: SiteId, seq: number, limit: number): Program<readonly Entry[]> {

@@ -132,6 +132,8 @@ function keyOf(name: MacTableName, found: Row): string {
 }
 
 const CHECK_PAGE = 500
+/** For the MACs of API keys. */
+const KEYS_DELETED = '(SELECT keys_deleted FROM log WHERE one = 1) AS keys_deleted'
 
 /** Reads whole tables, and throws a `RowForged` for the first row that the service did not write. Heads and the log are checked where they are read. */
 export function* requireIntactRows(tables: readonly CheckedTable[]): Program<void> {
@@ -140,7 +142,7 @@ export function* requireIntactRows(tables: readonly CheckedTable[]): Program<voi
     const keys = key.join(', ')
     for (let last: readonly SqlValue[] = []; ; ) {
       const after = last.length === 0 ? '' : `WHERE (${keys}) > (${last.map((_, i) => `$${i + 1}`).join(', ')})`
-      const page = yield* rows(`SELECT * FROM ${name} ${after} ORDER BY ${keys} LIMIT ${CHECK_PAGE}`, ...last)
+      const page = yield* rows(`SELECT t.*, ${KEYS_DELETED} FROM ${name} t ${after} ORDER BY ${keys} LIMIT ${CHECK_PAGE}`, ...last)
       for (const found of page) yield* requireIntact(name, found)
       if (page.length < CHECK_PAGE) break
       last = key.map((column) => page.at(-1)?.[column] as SqlValue)
