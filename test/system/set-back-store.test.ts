@@ -25,19 +25,27 @@ interface CopiedHome {
   setBack(): Promise<void>
   /** Begins a new epoch, from the copy or from what there is. */
   beginEpoch(): Promise<void>
+  /** Puts the copy in place as an operator does, which begins another epoch. */
+  restore?(): Promise<void>
 }
 
 async function onSqlite(): Promise<CopiedHome> {
   const home = await createHome()
   const copy = join(home.dataDir, '..', 'copy')
+  const backup = join(home.dataDir, '..', 'backup')
+  const run = async (...argv: string[]) => expect(await runCommand(home, argv)).toMatchObject({ code: 0 })
   return {
     home,
-    copy: async () => cpSync(home.dataDir, copy, { recursive: true }),
+    async copy() {
+      cpSync(home.dataDir, copy, { recursive: true })
+      await run('backup', backup)
+    },
     async setBack() {
       rmSync(home.dataDir, { recursive: true })
       cpSync(copy, home.dataDir, { recursive: true })
     },
-    beginEpoch: async () => expect(await runCommand(home, ['accept-rollback', '--yes'])).toMatchObject({ code: 0 }),
+    beginEpoch: () => run('accept-rollback', '--yes'),
+    restore: () => run('restore', backup),
   }
 }
 
@@ -75,7 +83,7 @@ describe.each([
   it('ends the readiness of the service when a guard shows its proof, and the guard denies; a new epoch ends it', {
     timeout: TEST_MS_MAX,
   }, async () => {
-    const { home, copy, setBack, beginEpoch } = await open()
+    const { home, copy, setBack, beginEpoch, restore } = await open()
     let node = await startService(home, { entry: 'dev.ts' })
     const dev = JSON.parse(readFileSync(join(home.dataDir, 'dev.json'), 'utf8')) as DevFile
     const client = createClient(home.baseUrl, dev)
@@ -126,7 +134,7 @@ describe.each([
     await node.stop()
 
     await beginEpoch()
-    await startService(home)
+    node = await startService(home)
     await expect.poll(() => guard.state().ready, SOON).toBe(true)
     expect(guard.state().epoch).not.toBe(epoch)
     expect(guard.state().carriedRevocations).toBe(1)
@@ -135,6 +143,13 @@ describe.each([
     await client.revokeUser(revoked.ppid)
     await expect.poll(() => guard.state().carriedRevocations, SOON).toBeUndefined()
     expect(await shown(guard, revoked)).toBe('credential_revoked')
+
+    if (restore === undefined) return
+    await node.stop()
+    await restore()
+    await startService(home)
+    await expect.poll(() => guard.state(), SOON).toMatchObject({ ready: true, carriedRevocations: 1 + others.length })
+    expect([await shown(guard, revoked), await shown(guard, living)]).toEqual(['credential_revoked', 'allowed'])
   })
 })
 
