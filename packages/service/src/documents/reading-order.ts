@@ -14,5 +14,5 @@ export const shelves: readonly Shelf[] = [
   { name: 'Operators', paths: [...guides('deployment'), 'docs/operating.md', ...guides('monitoring'), 'bench/README.md'] },
   { name: 'Security people', paths: [...guides('security-model', 'revocation', 'trust-and-keys'), 'SECURITY.md'] },
   { name: 'End users', paths: guides('for-users') },
-  { name: 'Contributors', paths: ['ARCHITECTURE.md', 'CONTRIBUTING.md', 'CHANGELOG.md'] },
+  { name: 'Contributors', paths: ['ARCHITECTURE.md', 'CONTRIBUTING.md', 'docs/attacks.md', 'CHANGELOG.md'] },
 ]
