@@ -175,6 +175,8 @@ class FeedHub implements Feeds, FeedSource {
       const losses = this.#losses
       await freshView(this.#parts, siteId)
       const page = cursor === undefined ? undefined : await this.#pageAfter(siteId, cursor)
+      // Read before the stream begins: a stream that had to wait for it could miss the entries of that time.
+      await this.#parts.ages.seconds(siteId)
       const verifier = verifierOf(order)
       const streamId = await this.#parts.watcher.admit(verifier, 'stream')
       const letGo = () => {

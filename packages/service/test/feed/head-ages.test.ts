@@ -65,20 +65,51 @@ it('a lagging node that knows the age goes on with it until it has applied the c
   expect(await ages.seconds(SITE)).toBe(300)
 })
 
-it('an age that was waited for is not given to the head of before', async () => {
+/** Feeds of a node that has yet to read the age. */
+async function openFeedsWaiting() {
   const key = await generatePrivateKey('Ed25519')
   const { promise: reading, resolve: finish } = Promise.withResolvers<number>()
   let age: number | Promise<number> = reading
-  const watcher = { admit: async () => '', abandoned: () => {}, opened: () => {}, closed: () => {}, mayProve: () => true }
-  const store = {} as Parameters<typeof openFeeds>[0]['store']
+  const admitted: string[] = []
+  const watcher = {
+    admit: async ({ siteId }: { siteId: SiteId }) => {
+      admitted.push(siteId)
+      return ''
+    },
+    abandoned: () => {},
+    opened: () => {},
+    closed: () => {},
+    mayProve: () => true,
+  }
+  const store = { logPosition: () => log.logPosition() } as Parameters<typeof openFeeds>[0]['store']
   const keys = { feedKey: () => ({ kid: 'feed', key }) }
   const feeds = openFeeds({ store, views, clock, keys, ages: { seconds: () => age }, watcher, log: quiet })
+  const know = (seconds: number) => {
+    age = seconds
+    finish(seconds)
+  }
+  return { feeds, admitted, know }
+}
+
+it('a stream begins when the age is known, so that it misses nothing while the age is read', async () => {
+  const { feeds, admitted, know } = await openFeedsWaiting()
+  const verifier = { verifierId: undefined, promise: undefined, isObserver: false }
+  const opening = feeds.open({ siteId: SITE, keyId: 'one', cursor: undefined, verifier, isProxied: false })
+  for (let i = 0; i < 20; i++) await nextTurn()
+  expect(admitted).toEqual([])
+  know(60)
+  ;(await opening).letGo()
+  expect(admitted).toEqual([SITE])
+  await feeds.close()
+})
+
+it('an age that was waited for is not given to the head of before', async () => {
+  const { feeds, know } = await openFeedsWaiting()
   const prove = (head: LogHead) => (feeds as unknown as FeedSource).prove(SITE, head, true)
 
   const proof = prove(headOf())
   await views.reached(await revokeAndChange(300))
-  age = 300
-  finish(300)
+  know(300)
   expect(await proof).toBeUndefined()
   expect(await prove(headOf())).toMatch(/"seq":3,.*"max_age_seconds":300/)
   await feeds.close()
