@@ -46,7 +46,7 @@ export function forEachStoreWriter(name: string, tests: (newWriter: () => Promis
   describe.each(kinds)(`${name} on %s`, (_kind, newWriter) => tests(newWriter))
 }
 
-export async function newSqlite(): Promise<StoreWriter & { readonly place: { readonly kind: 'sqlite' } }> {
+async function newSqlite(): Promise<StoreWriter & { readonly place: { readonly kind: 'sqlite' } }> {
   const file = newFile()
   return {
     place: { kind: 'sqlite', file },

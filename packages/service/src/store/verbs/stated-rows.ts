@@ -5,7 +5,7 @@ import { type Program, type Row, reportForged, row } from '../program.ts'
 import { RowForged } from '../store.ts'
 
 /** The seq of the last entry about an issuer, or about the settings of the site itself; 0 when there is none. */
-export function* lastEntryAbout(siteId: SiteId, issuer?: string): Program<number> {
+function* lastEntryAbout(siteId: SiteId, issuer?: string): Program<number> {
   // `replace` finds a text in both stores, without wildcards and with case. Bodies are canonical JSON, and no DID has a quote in it.
   const about = issuer === undefined ? `e.kind = $2` : `e.kind <> 'site.changed' AND replace(e.body, $2, '') <> e.body`
   const found = yield* row(
