@@ -20,6 +20,7 @@ const NO_RECEIPT = {
   elapsedMs: 0,
   committedAtMs: 0,
   deniedEverywhereAtMs: 0,
+  deniedAtLatestMs: 0,
   laggards: [],
   verifiers: [],
   exceptions: [],
