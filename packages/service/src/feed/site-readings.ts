@@ -9,13 +9,15 @@ import type { StreamRegister } from './stream-register.ts'
 export interface SiteReadings {
   /** At most about 100 ms old. Rejects when the store cannot be asked. */
   read(siteId: SiteId, need: ReadingNeed): Promise<SiteReaders>
+  /** How many leases the last reading of a site found, while it is still in use. */
+  leases(siteId: SiteId): number
   /** This node has heard something about the readers of a site. */
   changed(siteId: SiteId): void
   /** This node has applied the log up to here. */
   applied(position: number): void
 }
 
-export interface ReadingNeed {
+interface ReadingNeed {
   /** The reading has to include every lease that was opened before this entry was committed. */
   readonly entry?: Pick<CommittedEntry, 'epoch' | 'position'>
   /** The reading has to include everything that this node has heard so far. */
@@ -39,6 +41,7 @@ interface Reading {
   readonly applied: { readonly epoch: string; readonly position: number }
   readonly beganMs: number
   endedMs: number | undefined
+  leases: number
   /** Something was heard after the reading began. */
   isOutdated: boolean
 }
@@ -63,14 +66,16 @@ export function createSiteReadings(parts: SiteReadingsParts, reusedMs = REUSED_M
       applied,
       beganMs: performance.now(),
       endedMs: undefined,
+      leases: 0,
       isOutdated: false,
     }
     readings.set(siteId, reading)
     const forget = () => {
       if (readings.get(siteId) === reading) readings.delete(siteId)
     }
-    reading.readers.then(() => {
+    reading.readers.then((readers) => {
       reading.endedMs = performance.now()
+      reading.leases = readers.leases.length
       setTimeout(forget, reusedMs).unref()
     }, forget)
     return reading
@@ -94,6 +99,7 @@ export function createSiteReadings(parts: SiteReadingsParts, reusedMs = REUSED_M
         await last.readers.catch(() => undefined)
       }
     },
+    leases: (siteId) => readings.get(siteId)?.leases ?? 0,
     changed(siteId) {
       const reading = readings.get(siteId)
       if (reading !== undefined) reading.isOutdated = true

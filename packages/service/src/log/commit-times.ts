@@ -11,7 +11,7 @@ export interface CommitTimes {
   close(): Promise<void>
 }
 
-export interface Committed {
+interface Committed {
   readonly committedAtMs: number
   readonly position: number
   /** When this node had applied it, by its own clock. Undefined while it has not. */

@@ -231,6 +231,22 @@ forEachSharedStore('receipts of a node that is behind', (open) => {
 })
 
 describe('verifiers of a store that is not shared', () => {
+  it('are looked up for a key 8 times at once, and each counts longer the more leases there are', async () => {
+    const withLeases = async (count: number) => {
+      const leases = Array.from({ length: count }, (_, i) => ({ instanceId: `i${i}`, nodeId: '', acks: [] }))
+      const unwritten = { endLeaseStreamsOfOthers: async () => {}, headReadersUntil: async () => 0 }
+      const store = { isShared: false, epoch: 'epoch000', ...unwritten, leases: async () => leases } as unknown as Store
+      const { verifiers } = await Node.open(store, new ClockDouble(), { queryRestMsPerLease: 1_000_000 })
+      const siteId = 'a.example' as SiteId
+      const ask = (keyId: string) => verifiers.query(keyId, siteId, () => verifiers.connected(siteId)).then(() => 'answered')
+      for (let i = 0; i < 8; i++) await ask('key_1')
+      const ninth = await ask('key_1').catch(({ code }: { code: string }) => code)
+      return [ninth, await ask('key_2')]
+    }
+    expect(await withLeases(1)).toEqual(['rate_limited', 'answered'])
+    expect(await withLeases(0)).toEqual(['answered', 'answered'])
+  })
+
   it('are dropped when they said that they close and are silent since', async () => {
     const ends: string[] = []
     const store = {

@@ -8,7 +8,7 @@ import { siteInPath } from '../../site-in-path.ts'
 export const propagationReceipt: Route<'propagation_receipt'> = async (request, deps) => {
   const { siteId } = await siteInPath(request, deps)
   const read = () => propagationOf(deps, siteId, request.query.seq)
-  const { entry, receipt } = await deps.verifiers.query(keyOf(request.caller), read)
+  const { entry, receipt } = await deps.verifiers.query(keyOf(request.caller), siteId, read)
   const body: PropagationReceipt = { epoch: entry.epoch, seq: entry.seq, ...propagationBody(receipt) }
   return { status: 200, body }
 }

@@ -24,7 +24,7 @@ export const listVerifiers: Route<'list_verifiers'> = async (request, deps) => {
     deps.keys,
     { list: `verifiers ${siteId}`, limit, cursor },
     async ({ after = '', limit: rows }) => {
-      const found = await deps.verifiers.query(keyOf(request.caller), () => deps.verifiers.connected(siteId))
+      const found = await deps.verifiers.query(keyOf(request.caller), siteId, () => deps.verifiers.connected(siteId))
       const named = listed(found, headSeq, deps.clock.clocks().wallMs, deps.verifierClocks)
       const rest = named.filter(({ name }) => name > after).sort((one, other) => (one.name < other.name ? -1 : 1))
       return rest.slice(0, rows)
