@@ -172,13 +172,15 @@ function nodesDenyAt(
   { epoch, position, committedAtMs, deniedHereAtMs }: CommittedEntry,
   nowMs: number,
 ): number | undefined {
-  if (deniedHereAtMs > nowMs) return undefined
+  // Times of applying are rounded up.
+  const untilMs = Math.ceil(nowMs)
+  if (deniedHereAtMs > untilMs) return undefined
   let lastMs = Math.max(committedAtMs, deniedHereAtMs)
   for (const { view } of nodes) {
     const mark = view.epoch === epoch ? view.marks.find((each) => each.position >= position) : undefined
     const deniesAtMs = mark?.atMs ?? committedAtMs + view.ageMsMax
     // Leases that it opened before its view was too old have to be among those that were read.
-    if (deniesAtMs > (mark === undefined ? readAtMs : nowMs)) return undefined
+    if (deniesAtMs > (mark === undefined ? readAtMs : untilMs)) return undefined
     lastMs = Math.max(lastMs, deniesAtMs)
   }
   return lastMs

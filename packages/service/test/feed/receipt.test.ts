@@ -314,6 +314,8 @@ describe('a receipt among several nodes', () => {
     const late = (deniedHereAtMs: number, nowMs?: number) =>
       deniedAfter({ leases, entry: { deniedHereAtMs }, ...(nowMs === undefined ? {} : { nowMs }) })
     expect([late(AT + 100), late(AT + 501), late(AT + 501, AT + 501)]).toEqual([100, 70_000, 501])
+    // Applied within this millisecond, and rounded up.
+    expect(late(AT + 501, AT + 500.2)).toBe(501)
   })
 
   it('takes the view of a node for too old only if the leases were read after that', () => {
