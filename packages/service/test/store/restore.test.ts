@@ -83,6 +83,23 @@ describe('restore (B9)', () => {
     expect(view.userRevocation(revoked, NOW - 1000)).toBeUndefined()
   })
 
+  it('keeps revocations in spite of rows in the backup that call them made already (A273)', async () => {
+    const { siteId, backup, revoked, id } = await takenAwaySinceBackup()
+    const db = new Database(backup)
+    db.prepare(
+      `INSERT INTO users (site_id, ppid, revoked, first_at, revoked_at, credential_ids, tokens_revoked, revoked_seq, revoked_position)
+       VALUES (?, ?, 1, 1, 1, '[]', 0, 1, 1)`,
+    ).run(siteId, revoked)
+    db.prepare(
+      `INSERT INTO credential_revocations (site_id, credential_id, type, at, tokens_revoked, seq, position) VALUES (?, ?, 'credential', 1, 0, 1, 1)`,
+    ).run(siteId, id)
+    db.close()
+    expect(await here('restore', backup, '--keep-revocations')).toMatchObject({ code: 0 })
+    const view = await viewOf(await open(), siteId)
+    expect(view.userRevocation(revoked, NOW + 60_000)).toBeDefined()
+    expect(view.credentialRevocation(id)).toBeDefined()
+  })
+
   it('takes away in the new epoch what the replaced store had taken away (--keep-revocations)', async () => {
     const { siteId, backup, revoked, reinstated, id, token, issuer, distrusted } = await takenAwaySinceBackup()
     const ran = await here('restore', backup, '--keep-revocations', '--json')
