@@ -52,7 +52,8 @@ module.exports = {
     ...arrows('sdk', SDK_FLOORS),
     {
       name: 'sdk-runs-everywhere',
-      comment: 'The SDK runs in browsers and on the edge: no builtins, no contract (it loads zod), no frameworks.',
+      comment:
+        'The SDK runs in browsers and on the edge: no builtins, no contract (it loads zod), no frameworks.',
       severity: 'error',
       from: { path: '^packages/sdk/src/' },
       to: { path: ['^packages/core/src/contract/', 'node_modules/'], dependencyTypesNot: ['type-only'] },
@@ -79,7 +80,8 @@ module.exports = {
     },
     {
       name: 'core-is-pure',
-      comment: 'The core runs in browsers and on the edge. It asks for node:crypto at run time and imports no builtin.',
+      comment:
+        'The core runs in browsers and on the edge. It asks for node:crypto at run time and imports no builtin.',
       severity: 'error',
       from: { path: '^packages/core/src/' },
       to: { dependencyTypes: ['core'] },
@@ -172,11 +174,15 @@ module.exports = {
     },
     {
       name: 'only-open-knows-stores',
-      comment: 'open.ts is for the service, maintenance.ts for the command line; all other code uses the port, store/store.ts.',
+      comment:
+        'open.ts is for the service, maintenance.ts for the command line; all other code uses the port, store/store.ts.',
       severity: 'error',
       from: {
         path: '^packages/service/src/',
-        pathNot: ['^packages/service/src/store/(?:open|maintenance)\\.ts$', '^packages/service/src/store/[^/]+/'],
+        pathNot: [
+          '^packages/service/src/store/(?:open|maintenance)\\.ts$',
+          '^packages/service/src/store/[^/]+/',
+        ],
       },
       // The verbs and the migrations are what the stores have in common.
       to: { path: '^packages/service/src/store/(?!verbs/|migrations/)[^/]+/' },

@@ -19,14 +19,20 @@ module.exports = [
   },
   {
     name: 'a guard with one adapter, the core included',
-    import: { 'packages/sdk/src/index.ts': '{ createGuard }', 'packages/sdk/src/adapters/express.ts': '{ requireCredential }' },
+    import: {
+      'packages/sdk/src/index.ts': '{ createGuard }',
+      'packages/sdk/src/adapters/express.ts': '{ requireCredential }',
+    },
     gzip: true,
     limit: '43 kB',
     modifyEsbuildConfig: fromSources,
   },
   {
     name: 'a guard with one adapter, without the core',
-    import: { 'packages/sdk/src/index.ts': '{ createGuard }', 'packages/sdk/src/adapters/express.ts': '{ requireCredential }' },
+    import: {
+      'packages/sdk/src/index.ts': '{ createGuard }',
+      'packages/sdk/src/adapters/express.ts': '{ requireCredential }',
+    },
     gzip: true,
     limit: '16.75 kB',
     ignore: ['@countersign/core'],

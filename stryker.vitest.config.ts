@@ -1,6 +1,9 @@
 import { defineConfig } from 'vitest/config'
 
-/** Mutants are hunted with the tests of the folders that are mutated; vectors, fuzzing and other folders are too slow for thousands of runs. */
+/**
+ * Mutants are hunted with the tests of the folders that are mutated; vectors, fuzzing and other
+ * folders are too slow for thousands of runs.
+ */
 export default defineConfig({
   test: {
     include: ['packages/core/test/{verify,credential}/**/*.test.ts'],

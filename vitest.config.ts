@@ -4,7 +4,10 @@ import { PlainSummary } from './scripts/plain-summary.ts'
 // Workspace packages are tested from their sources, without a build.
 const conditions = ['countersign-source', 'module', 'node', 'development|production']
 
-/** The tests that prove the WebCrypto path: every backend and vector, all that signs or hashes, every decision. */
+/**
+ * The tests that prove the WebCrypto path: every backend and vector, all that signs or hashes,
+ * every decision.
+ */
 const WEB_RUNTIME = [
   'web-runtime',
   'proof/*',
@@ -21,7 +24,8 @@ export default defineConfig({
     pool: 'threads',
     // Most of them wait for processes, disks and clocks: one at a time would leave a core idle.
     maxWorkers: 3,
-    // No test asserts how long something takes; these only end what hangs, also on a machine that has much else to do.
+    // No test asserts how long something takes; these only end what hangs, also on a machine that
+    // has much else to do.
     testTimeout: 30_000,
     hookTimeout: 60_000,
     reporters: ['default', new PlainSummary()],
@@ -70,13 +74,19 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'sdk-web',
-          include: ['guard', 'guard/*', 'view/{view-client,snapshot-reader}'].map((files) => `packages/sdk/test/${files}.test.ts`),
+          include: ['guard', 'guard/*', 'view/{view-client,snapshot-reader}'].map(
+            (files) => `packages/sdk/test/${files}.test.ts`,
+          ),
           setupFiles: ['packages/core/test/web-runtime.setup.ts'],
         },
       },
       {
         extends: true,
-        test: { name: 'repository', include: ['test/**/*.test.ts'], exclude: ['test/system/**', 'test/browser/**'] },
+        test: {
+          name: 'repository',
+          include: ['test/**/*.test.ts'],
+          exclude: ['test/system/**', 'test/browser/**'],
+        },
       },
       {
         extends: true,

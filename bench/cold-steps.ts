@@ -9,8 +9,9 @@ import type { Contestant, Measured } from './measure.ts'
 import { inTurn, must, type Sample } from './sample.ts'
 
 /**
- * Our cold way from the header on, each contestant one step longer than the one before: what a step costs is the difference. Timing each
- * step by itself would lie, since a text that is put together lazily is paid for by the step that reads it first.
+ * Our cold way from the header on, each contestant one step longer than the one before: what a step
+ * costs is the difference. Timing each step by itself would lie, since a text that is put together
+ * lazily is paid for by the step that reads it first.
  */
 export function coldSteps(sample: Sample, headers: readonly string[]): Contestant[] {
   const prefix = (name: string, work: (header: string) => unknown): Contestant => {
@@ -18,7 +19,8 @@ export function coldSteps(sample: Sample, headers: readonly string[]): Contestan
     return {
       name,
       run(times) {
-        for (let i = 0; i < times; i++) if (work(next()) === undefined) throw new Error(`${name}: a good header was refused`)
+        for (let i = 0; i < times; i++)
+          if (work(next()) === undefined) throw new Error(`${name}: a good header was refused`)
       },
     }
   }
@@ -34,7 +36,9 @@ export function coldSteps(sample: Sample, headers: readonly string[]): Contestan
     }),
     prefix('signature', (header) => {
       const credential = shaped(header)
-      return crypto.verify(sample.key.publicKey, hashed(credential), signatureOf(credential)) === true || undefined
+      return (
+        crypto.verify(sample.key.publicKey, hashed(credential), signatureOf(credential)) === true || undefined
+      )
     }),
   ]
 }
@@ -45,12 +49,21 @@ export interface Step {
   readonly quietRatio: number
 }
 
-/** The cost of each step by itself, at quiet moments; the last one is what the whole decision takes beyond the steps. */
+/**
+ * The cost of each step by itself, at quiet moments; the last one is what the whole decision takes
+ * beyond the steps.
+ */
 export function stepCosts(prefixes: readonly Measured[], whole: Measured): Step[] {
-  return [...prefixes, { ...whole, name: 'all other checks' }].map(({ name, quietUs, quietRatio }, i, all) => {
-    const shorter = all[i - 1]
-    return { name, quietUs: quietUs - (shorter?.quietUs ?? 0), quietRatio: quietRatio - (shorter?.quietRatio ?? 0) }
-  })
+  return [...prefixes, { ...whole, name: 'all other checks' }].map(
+    ({ name, quietUs, quietRatio }, i, all) => {
+      const shorter = all[i - 1]
+      return {
+        name,
+        quietUs: quietUs - (shorter?.quietUs ?? 0),
+        quietRatio: quietRatio - (shorter?.quietRatio ?? 0),
+      }
+    },
+  )
 }
 
 function decoded(header: string): string {

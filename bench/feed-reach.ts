@@ -33,10 +33,14 @@ const WARM_UP_CLIENTS = 200
 const SAMPLE = 'sample'
 
 /**
- * From the request that revokes, with its commit on disk, to the bytes at the last of so many clients; beside it the floor: the same bytes written to
- * as many plain sockets when one of them says so. The two take turns, and one process listens to both.
+ * From the request that revokes, with its commit on disk, to the bytes at the last of so many
+ * clients; beside it the floor: the same bytes written to as many plain sockets when one of them
+ * says so. The two take turns, and one process listens to both.
  */
-export async function benchReach(sample: Sample, options: BenchReachOptions): Promise<{ rows: ReachRow[]; verdicts: Verdict[] }> {
+export async function benchReach(
+  sample: Sample,
+  options: BenchReachOptions,
+): Promise<{ rows: ReachRow[]; verdicts: Verdict[] }> {
   const { crowds = CROWDS, onProgress } = options
   const rows: ReachRow[] = []
   for (const [index, clients] of crowds.entries()) {
@@ -48,8 +52,15 @@ export async function benchReach(sample: Sample, options: BenchReachOptions): Pr
 }
 
 /** In processes of their own: what a smaller crowd left behind would be counted as saved. */
-async function benchCrowd(sample: Sample, clients: number, { directory, rounds = ROUNDS }: BenchReachOptions): Promise<ReachRow[]> {
-  const ours = await startContender('ours', { dataDir: join(directory, `reach-${clients}`), issuer: issuerOf(sample) })
+async function benchCrowd(
+  sample: Sample,
+  clients: number,
+  { directory, rounds = ROUNDS }: BenchReachOptions,
+): Promise<ReachRow[]> {
+  const ours = await startContender('ours', {
+    dataDir: join(directory, `reach-${clients}`),
+    issuer: issuerOf(sample),
+  })
   const plain = await startContender('sockets', {})
   const listeners = await startListeners()
   try {
@@ -58,11 +69,17 @@ async function benchCrowd(sample: Sample, clients: number, { directory, rounds =
     const chunk = await chunkOf(ours, must(keys[0]), SAMPLE)
     const connect = {
       ours: async (count: number) => {
-        const openings = Array.from({ length: count }, (_, n) => feedRequest(ours, must(keys[Math.floor(n / CONNECTIONS_PER_KEY)]), n))
+        const openings = Array.from({ length: count }, (_, n) =>
+          feedRequest(ours, must(keys[Math.floor(n / CONNECTIONS_PER_KEY)]), n),
+        )
         await listeners.listen('ours', { port: ours.ready.port, openings, greeting: 'event: heartbeat' })
       },
       plain: async (count: number) =>
-        listeners.listen('plain', { port: plain.ready.port, openings: Array<string>(count).fill('L'), greeting: 'listening' }),
+        listeners.listen('plain', {
+          port: plain.ready.port,
+          openings: Array<string>(count).fill('L'),
+          greeting: 'listening',
+        }),
     }
     for (const group of ['ours', 'plain'] as const) {
       await connect[group](WARM_UP_CLIENTS)
@@ -72,7 +89,10 @@ async function benchCrowd(sample: Sample, clients: number, { directory, rounds =
     const ofOurs = await bytesEach(ours, clients, connect.ours)
     const ofPlain = await bytesEach(plain, clients, connect.plain)
     const heard = await takeTurns(ours, plain, listeners, must(keys[0]), { clients, rounds, chunk })
-    return [rowOf('ours, revoke → heard', clients, heard.ours, ofOurs), rowOf('plain sockets', clients, heard.plain, ofPlain)]
+    return [
+      rowOf('ours, revoke → heard', clients, heard.ours, ofOurs),
+      rowOf('plain sockets', clients, heard.plain, ofPlain),
+    ]
   } finally {
     await listeners.stop()
     await plain.stop()
@@ -90,9 +110,18 @@ async function takeTurns(
   const heard = { ours: [] as number[], plain: [] as number[] }
   for (let round = 0; round <= rounds; round++) {
     const mark = markOf(`${clients}x${round}`)
-    const text = post(ours, '/api/wallet/revoke-user', `X-API-Key: ${key}\r\n`, JSON.stringify({ ppid: mark, site_id: SITE }))
+    const text = post(
+      ours,
+      '/api/wallet/revoke-user',
+      `X-API-Key: ${key}\r\n`,
+      JSON.stringify({ ppid: mark, site_id: SITE }),
+    )
     const ofOurs = await listeners.tell('ours', { port: ours.ready.port, text, mark })
-    const ofPlain = await listeners.tell('plain', { port: plain.ready.port, text: chunk.replace(markOf(SAMPLE), mark), mark })
+    const ofPlain = await listeners.tell('plain', {
+      port: plain.ready.port,
+      text: chunk.replace(markOf(SAMPLE), mark),
+      mark,
+    })
     // The first is to warm up.
     if (round > 0) {
       heard.ours.push(...ofOurs)
@@ -119,7 +148,8 @@ async function chunkOf(ours: Contender<'ours'>, key: string, name: string): Prom
     headers: { 'x-api-key': key, 'content-type': 'application/json' },
     body: JSON.stringify({ ppid: markOf(name), site_id: SITE }),
   })
-  if (answer.status !== 200) throw new Error(`a revocation was answered with ${answer.status}: ${await answer.text()}`)
+  if (answer.status !== 200)
+    throw new Error(`a revocation was answered with ${answer.status}: ${await answer.text()}`)
   await until(() => read.includes(markOf(name)))
   await pause(100)
   socket.destroy()
@@ -149,7 +179,11 @@ async function keysOf(ours: Contender<'ours'>, count: number): Promise<string[]>
 }
 
 /** What the server has grown by, for each of so many. Too few would only show what else it does. */
-async function bytesEach(server: Contender, clients: number, connect: (count: number) => Promise<void>): Promise<number | undefined> {
+async function bytesEach(
+  server: Contender,
+  clients: number,
+  connect: (count: number) => Promise<void>,
+): Promise<number | undefined> {
   const before = (await server.usage('collected')).rssBytes
   await connect(clients)
   await pause(SETTLE_MS)
@@ -157,19 +191,33 @@ async function bytesEach(server: Contender, clients: number, connect: (count: nu
   return clients >= 1000 ? grownBy / clients : undefined
 }
 
-function rowOf(name: string, clients: number, heardMs: readonly number[], bytesPerClient: number | undefined): ReachRow {
+function rowOf(
+  name: string,
+  clients: number,
+  heardMs: readonly number[],
+  bytesPerClient: number | undefined,
+): ReachRow {
   const [p50Ms, p99Ms, maxMs] = [0.5, 0.99, 1].map((part) => quantile(heardMs, part))
   return { name, clients, p50Ms: must(p50Ms), p99Ms: must(p99Ms), maxMs: must(maxMs), bytesPerClient }
 }
 
 function verdictsOn(rows: readonly ReachRow[]): Verdict[] {
-  const found = (name: string, clients: number) => rows.find((row) => row.name === name && row.clients === clients)
+  const found = (name: string, clients: number) =>
+    rows.find((row) => row.name === name && row.clients === clients)
   return [1000, 5000].flatMap((clients) => {
     const [ours, plain] = [found('ours, revoke → heard', clients), found('plain sockets', clients)]
     if (ours === undefined || plain === undefined) return []
     return [
-      atMost(`${clients} clients hear of a revocation, p99 ≤ 1.2 × plain sockets`, 1.2, ours.p99Ms / plain.p99Ms),
-      atMost(`${clients} clients, ≤ 16 KB each on the server`, 16, (ours.bytesPerClient ?? Number.NaN) / 1000),
+      atMost(
+        `${clients} clients hear of a revocation, p99 ≤ 1.2 × plain sockets`,
+        1.2,
+        ours.p99Ms / plain.p99Ms,
+      ),
+      atMost(
+        `${clients} clients, ≤ 16 KB each on the server`,
+        16,
+        (ours.bytesPerClient ?? Number.NaN) / 1000,
+      ),
     ]
   })
 }

@@ -1,6 +1,7 @@
 /**
- * A process that listens on many connections and tells on one: plain sockets, so that it costs the same for every contender. From the moment a
- * telling is sent to the moment each listener has read it, on one clock.
+ * A process that listens on many connections and tells on one: plain sockets, so that it costs the
+ * same for every contender. From the moment a telling is sent to the moment each listener has read
+ * it, on one clock.
  */
 import { createConnection, type Socket } from 'node:net'
 
@@ -12,7 +13,13 @@ export type ListenOrder =
       readonly openings: readonly string[]
       readonly greeting: string
     }
-  | { readonly kind: 'tell'; readonly group: string; readonly port: number; readonly text: string; readonly mark: string }
+  | {
+      readonly kind: 'tell'
+      readonly group: string
+      readonly port: number
+      readonly text: string
+      readonly mark: string
+    }
   | { readonly kind: 'leave'; readonly group: string }
 
 /** Milliseconds from telling to hearing, of each listener. */
@@ -72,7 +79,9 @@ async function obey(order: ListenOrder): Promise<readonly number[]> {
   if (order.kind === 'listen') {
     const all: Listener[] = []
     for (let i = 0; i < order.openings.length; i += OPENED_AT_ONCE) {
-      const some = order.openings.slice(i, i + OPENED_AT_ONCE).map((opening) => new Listener(order.port, opening, order.greeting))
+      const some = order.openings
+        .slice(i, i + OPENED_AT_ONCE)
+        .map((opening) => new Listener(order.port, opening, order.greeting))
       await Promise.all(some.map(({ open }) => open))
       all.push(...some)
     }
@@ -104,7 +113,8 @@ async function openTeller(port: number): Promise<Socket> {
 process.on('message', (order: ListenOrder) => {
   obey(order).then(
     (heardMs) => process.send?.({ heardMs } satisfies ListenReply),
-    (fault: unknown) => process.send?.({ fault: fault instanceof Error ? fault.message : String(fault) } satisfies ListenReply),
+    (fault: unknown) =>
+      process.send?.({ fault: fault instanceof Error ? fault.message : String(fault) } satisfies ListenReply),
   )
 })
 

@@ -1,6 +1,7 @@
 /**
- * A process that sends requests and counts answers: plain sockets, kept open, one request under way on each. It knows as much HTTP as it needs
- * and no more, so that it is never what is being measured.
+ * A process that sends requests and counts answers: plain sockets, kept open, one request under way
+ * on each. It knows as much HTTP as it needs and no more, so that it is never what is being
+ * measured.
  */
 import { createConnection, type Socket } from 'node:net'
 import { quantile } from './measure.ts'
@@ -58,7 +59,8 @@ class Target {
   }
 
   async #lane(): Promise<Lane> {
-    for (let lane = this.#idle.pop(); lane !== undefined; lane = this.#idle.pop()) if (lane.isOpen) return lane
+    for (let lane = this.#idle.pop(); lane !== undefined; lane = this.#idle.pop())
+      if (lane.isOpen) return lane
     const lane = new Lane(this.#target.port, this.#target.status ?? 200)
     await lane.open
     return lane
@@ -87,7 +89,9 @@ class Lane {
     this.open = new Promise((resolve, reject) => this.#socket.once('connect', resolve).once('error', reject))
     this.#socket.on('data', (chunk) => this.#receive(chunk))
     this.#socket.on('error', (fault) => this.#onAnswer(fault))
-    this.#socket.on('close', () => this.#onAnswer(new Error('the server closed a connection that was in use')))
+    this.#socket.on('close', () =>
+      this.#onAnswer(new Error('the server closed a connection that was in use')),
+    )
   }
 
   get isOpen(): boolean {
@@ -156,6 +160,7 @@ async function obey(order: LoadOrder): Promise<LoadOutcome | undefined> {
 process.on('message', (order: LoadOrder) => {
   obey(order).then(
     (outcome) => process.send?.({ outcome } satisfies LoadReply),
-    (fault: unknown) => process.send?.({ fault: fault instanceof Error ? fault.message : String(fault) } satisfies LoadReply),
+    (fault: unknown) =>
+      process.send?.({ fault: fault instanceof Error ? fault.message : String(fault) } satisfies LoadReply),
   )
 })

@@ -2,7 +2,10 @@
 export interface Contestant {
   readonly name: string
   readonly note?: string
-  /** Does its work `times` times over, one after the other. Throws when the work comes to a wrong result. */
+  /**
+   * Does its work `times` times over, one after the other. Throws when the work comes to a wrong
+   * result.
+   */
   run(times: number): void | Promise<void>
 }
 
@@ -15,7 +18,10 @@ export interface Measured {
   readonly ratio: number
   /** How far apart the middle half of the ratios lies, as a part of their median. */
   readonly spread: number
-  /** What the quickest tenth of the rounds stays below: nearly what the work takes when nothing else is going on. */
+  /**
+   * What the quickest tenth of the rounds stays below: nearly what the work takes when nothing else
+   * is going on.
+   */
   readonly quietUs: number
   /** `quietUs` of this one to that of the unit. */
   readonly quietRatio: number
@@ -23,22 +29,32 @@ export interface Measured {
 
 export interface MeasureOptions {
   readonly rounds?: number
-  /** How long one contestant is timed in one round, about. Not much longer than what a scheduler gives at a time: many slices stay whole. */
+  /**
+   * How long one contestant is timed in one round, about. Not much longer than what a scheduler
+   * gives at a time: many slices stay whole.
+   */
   readonly sliceMs?: number
   readonly warmUpMs?: number
   readonly onRound?: (done: number, all: number) => void
 }
 
 /**
- * Times contestants side by side: in every round each of them gets a slice, in an order of its own, and between any two slices the unit
- * runs for a moment. So whatever else the machine does meets them all alike, and each is compared with the unit at the very same time.
+ * Times contestants side by side: in every round each of them gets a slice, in an order of its own,
+ * and between any two slices the unit runs for a moment. So whatever else the machine does meets
+ * them all alike, and each is compared with the unit at the very same time.
  */
-export async function measure(unit: Contestant, contestants: readonly Contestant[], options: MeasureOptions = {}): Promise<Measured[]> {
+export async function measure(
+  unit: Contestant,
+  contestants: readonly Contestant[],
+  options: MeasureOptions = {},
+): Promise<Measured[]> {
   const { rounds = 201, sliceMs = 4, warmUpMs = 400, onRound } = options
-  const timesIn = async (contestant: Contestant) => Math.max(1, Math.round((sliceMs * 1000) / (await warmUp(contestant, warmUpMs))))
+  const timesIn = async (contestant: Contestant) =>
+    Math.max(1, Math.round((sliceMs * 1000) / (await warmUp(contestant, warmUpMs))))
   const unitTimes = await timesIn(unit)
   const entries: { contestant: Contestant; times: number; slices: Slice[] }[] = []
-  for (const contestant of contestants) entries.push({ contestant, times: await timesIn(contestant), slices: [] })
+  for (const contestant of contestants)
+    entries.push({ contestant, times: await timesIn(contestant), slices: [] })
 
   const random = createRandom(1)
   let unitBeforeUs = await timeSlice(unit, unitTimes)
@@ -53,7 +69,11 @@ export async function measure(unit: Contestant, contestants: readonly Contestant
   }
   onRound?.(rounds, rounds)
   const unitUs = entries.flatMap(({ slices }) => slices.map(({ unitAfterUs }) => unitAfterUs))
-  return entries.map(({ contestant: { name, note = '' }, slices }) => ({ name, note, ...summary(slices, unitUs) }))
+  return entries.map(({ contestant: { name, note = '' }, slices }) => ({
+    name,
+    note,
+    ...summary(slices, unitUs),
+  }))
 }
 
 /** What one contestant took in one round, and the unit on either side of it. */
@@ -64,9 +84,13 @@ export interface Slice {
 }
 
 /** `unitUs`: every slice of the unit in the whole run. */
-export function summary(slices: readonly Slice[], unitUs: readonly number[]): Omit<Measured, 'name' | 'note'> {
+export function summary(
+  slices: readonly Slice[],
+  unitUs: readonly number[],
+): Omit<Measured, 'name' | 'note'> {
   const us = slices.map((slice) => slice.us)
-  // Two ratios each. Against the mean of both neighbours the unit would be interrupted twice as often as the contestant, and look slower.
+  // Two ratios each. Against the mean of both neighbours the unit would be interrupted twice as
+  // often as the contestant, and look slower.
   const ratios = slices.flatMap((slice) => [slice.us / slice.unitBeforeUs, slice.us / slice.unitAfterUs])
   const ratio = median(ratios)
   const quietUs = quantile(us, QUIET)
@@ -95,7 +119,10 @@ export function quantile(values: readonly number[], part: number): number {
   return below + (above - below) * (place - Math.floor(place))
 }
 
-/** Works until the time is over, in growing portions, so that the code is compiled; gives what one time took in the last portion. */
+/**
+ * Works until the time is over, in growing portions, so that the code is compiled; gives what one
+ * time took in the last portion.
+ */
 async function warmUp(contestant: Contestant, warmUpMs: number): Promise<number> {
   const end = performance.now() + warmUpMs
   let us = 0
@@ -106,7 +133,10 @@ async function warmUp(contestant: Contestant, warmUpMs: number): Promise<number>
   }
 }
 
-/** The first part of a slice is not timed: it brings code and data back into the caches that the others have used in between. */
+/**
+ * The first part of a slice is not timed: it brings code and data back into the caches that the
+ * others have used in between.
+ */
 async function timeSlice(contestant: Contestant, times: number): Promise<number> {
   await contestant.run(Math.ceil(times / 2))
   return timeOnce(contestant, times)
@@ -131,7 +161,10 @@ function shuffled<T>(values: readonly T[], random: () => number): T[] {
   return copy
 }
 
-/** The same numbers in every run: the order of the slices shall not be one more thing that differs between two runs. */
+/**
+ * The same numbers in every run: the order of the slices shall not be one more thing that differs
+ * between two runs.
+ */
 export function createRandom(seed: number): () => number {
   let state = seed | 0
   return () => {

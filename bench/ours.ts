@@ -6,8 +6,15 @@ import { inTurn, lengthOf, READ, type Sample } from './sample.ts'
 const VIEW_AGE_MS_MAX = 86_400_000
 const demandScope = [READ]
 
-/** One decision as a guard makes it: both clocks are read, the age of the view is asked for, all checks are done. */
-export async function decide(header: string, view: SiteView, signatures: SignatureMemory | undefined): Promise<void> {
+/**
+ * One decision as a guard makes it: both clocks are read, the age of the view is asked for, all
+ * checks are done.
+ */
+export async function decide(
+  header: string,
+  view: SiteView,
+  signatures: SignatureMemory | undefined,
+): Promise<void> {
   const nowMs = Date.now()
   const ageMs = view.ageMs({ wallMs: nowMs, monotonicMs: performance.now() })
   const knowledge =
@@ -40,7 +47,8 @@ export function coldWithMemory({ view }: Sample, headers: readonly string[]): Co
     async run(times) {
       for (let i = 0; i < times; i++) {
         if (at === headers.length) {
-          if (memory.size < headers.length * 0.99) throw new Error('headers that should have been new were not')
+          if (memory.size < headers.length * 0.99)
+            throw new Error('headers that should have been new were not')
           memory = createSignatureMemory()
           at = 0
         }
@@ -51,10 +59,15 @@ export function coldWithMemory({ view }: Sample, headers: readonly string[]): Co
 }
 
 /** Headers that were all seen before, one after the other. */
-export async function warm({ view }: Sample, headers: readonly string[], capacity: number): Promise<Contestant> {
+export async function warm(
+  { view }: Sample,
+  headers: readonly string[],
+  capacity: number,
+): Promise<Contestant> {
   const memory = createSignatureMemory({ capacity })
   for (const header of headers) await decide(header, view, memory)
-  if (memory.size < headers.length * 0.999) throw new Error(`only ${memory.size} of ${headers.length} headers were remembered`)
+  if (memory.size < headers.length * 0.999)
+    throw new Error(`only ${memory.size} of ${headers.length} headers were remembered`)
   const next = inTurn(headers)
   return {
     name: `ours, warm, ${headers.length.toLocaleString('en')} ${headers.length === 1 ? 'header' : 'headers'}`,
@@ -66,14 +79,20 @@ export async function warm({ view }: Sample, headers: readonly string[], capacit
 }
 
 /**
- * What one remembered header costs in memory, the table included. The headers are alive before and after, so they do not count. Undefined
- * when the garbage collector cannot be called (`--expose-gc`).
+ * What one remembered header costs in memory, the table included. The headers are alive before and
+ * after, so they do not count. Undefined when the garbage collector cannot be called
+ * (`--expose-gc`).
  */
-export async function bytesPerEntry({ view }: Sample, headers: readonly string[], capacity: number): Promise<number | undefined> {
+export async function bytesPerEntry(
+  { view }: Sample,
+  headers: readonly string[],
+  capacity: number,
+): Promise<number | undefined> {
   const { gc } = globalThis as { gc?: () => void }
   if (gc === undefined) return undefined
   // Once before, so that code compiled on the way does not count either.
-  for (const header of headers.slice(0, 2000)) await decide(header, view, createSignatureMemory({ capacity: 8 }))
+  for (const header of headers.slice(0, 2000))
+    await decide(header, view, createSignatureMemory({ capacity: 8 }))
   const before = usedBytes(gc)
   const memory = createSignatureMemory({ capacity })
   for (const header of headers) await decide(header, view, memory)

@@ -26,7 +26,10 @@ export interface Target {
 }
 
 /** Starts one server. Rejects when it ends before it is ready. */
-export async function startContender<Name extends ContenderName>(name: Name, options: ContenderOptions[Name]): Promise<Contender<Name>> {
+export async function startContender<Name extends ContenderName>(
+  name: Name,
+  options: ContenderOptions[Name],
+): Promise<Contender<Name>> {
   const startedMs = performance.now()
   const child = start('./serve.ts', [name, JSON.stringify(options)])
   const first = (await reply(child)) as ContenderReply<Name>
@@ -67,9 +70,15 @@ export async function startLoad(): Promise<Load> {
 
 /** Many who listen, and one who tells, in a process of their own. */
 export interface Listeners {
-  listen(group: string, target: { readonly port: number; readonly openings: readonly string[]; readonly greeting: string }): Promise<void>
+  listen(
+    group: string,
+    target: { readonly port: number; readonly openings: readonly string[]; readonly greeting: string },
+  ): Promise<void>
   /** Tells it once, and says how long each of the group took to hear of it, in milliseconds. */
-  tell(group: string, telling: { readonly port: number; readonly text: string; readonly mark: string }): Promise<readonly number[]>
+  tell(
+    group: string,
+    telling: { readonly port: number; readonly text: string; readonly mark: string },
+  ): Promise<readonly number[]>
   leave(group: string): Promise<void>
   stop(): Promise<void>
 }
@@ -90,10 +99,14 @@ export async function startListeners(): Promise<Listeners> {
   }
 }
 
-/** What these processes write matters only when they fail: their output goes nowhere, their complaints to ours. */
+/**
+ * What these processes write matters only when they fail: their output goes nowhere, their
+ * complaints to ours.
+ */
 function start(file: string, args: readonly string[]): ChildProcess {
   return fork(new URL(file, import.meta.url), args, {
-    // Who idles while others are measured would lose a third of its speed to V8's saving of memory, and win it back only slowly.
+    // Who idles while others are measured would lose a third of its speed to V8's saving of memory,
+    // and win it back only slowly.
     execArgv: ['--conditions=countersign-source', '--no-memory-reducer'],
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     serialization: 'advanced',

@@ -3,8 +3,9 @@ import type { Contestant } from './measure.ts'
 import { inTurn, type Sample } from './sample.ts'
 
 /**
- * The unit of all other figures: one Ed25519 signature over 64 bytes, with a key that is ready. No verifier can be faster.
- * Signatures differ from call to call, as they do in life: a processor learns its way through a single one, and is some 4 % faster at it.
+ * The unit of all other figures: one Ed25519 signature over 64 bytes, with a key that is ready. No
+ * verifier can be faster. Signatures differ from call to call, as they do in life: a processor
+ * learns its way through a single one, and is some 4 % faster at it.
  */
 export function rawVerify({ publicKey, privateKey }: Pick<Sample, 'publicKey' | 'privateKey'>): Contestant {
   const next = inTurn(

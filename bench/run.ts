@@ -1,30 +1,41 @@
 /**
- * `npm run bench [-- --only verify,view,service,sdk] [--json file]`: our figures beside those of our peers, all from one run.
+ * `npm run bench [-- --only verify,view,service,sdk] [--json file]`: our figures beside those of
+ * our peers, all from one run.
  *
  * How to read the tables
- * - The machine does not matter much; ratios do. "× raw" is how many bare Ed25519 verifications (`crypto.verify`, 64 bytes, key ready) one
- *   time costs. In each round everyone gets a slice of a few milliseconds, in a shuffled order, and between any two slices the bare
- *   verification runs: each is compared with the bare one just before and just after it. The figure is the median of these ratios.
- * - "spread" is how far apart the middle half of the ratios lies. That of the raw verification against itself shows how quiet the machine
- *   was: above 10 %, run again before you believe a small difference, and do not compare µs with another run.
- * - "quiet" is what the quickest tenth of the slices stayed below: nearly what the work takes when nothing disturbs it. Code that touches
- *   much memory suffers more from a busy neighbour than bare arithmetic does, so on a busy machine the quiet ratios are often the lower ones.
- * - "cold" starts from the text of the header and ends with a decision, every check included, against a real view of a log with 1,000
- *   revocations. "warm" is the same for a header seen before: only the signature is not checked again. Both read the clocks on every call.
- * - Peers verify a token or credential of the same content and, as far as their format lets them, length. Each was shown a spoiled one first
- *   and had to refuse it. The cache of a peer remembers a verdict and looks at its times only; ours asks trust, site, scope and revocation
- *   again.
- * - "cold, step by step" is the difference between ever longer beginnings of the same way; "signature" should come to one raw verification.
- * - "service" is the whole thing over HTTP on loopback: each server alone in its process, one sender for all of them, 64 connections kept open.
- *   "× bare" is against bare fastify answering the same body to the same request, in requests a second and in CPU time of the server. The
- *   sender must not be the slow one: compare with bare node:http. "Cold" costs a signature for every contender; how that compares with bare
- *   fastify says more about the machine than about the guard, so one raw verification behind fastify stands beside it. The answers under
- *   "durable" were given when they were on disk, and "append and fdatasync" says what that disk can do.
- * - "revoke → clients" is from the request that revokes to the bytes at each of so many clients, the commit on disk included. Plain sockets are the
- *   floor: the same bytes, written in one loop, without HTTP, store or anything to check. "KB each" is what the server's process has grown by.
- * - "guarded routes" are routes of a framework with the SDK's guard in front, for a credential that was seen before; "× bare" is against the same route
- *   without it.
- * - "of the promises" says which of our goals held in this run. Nothing here fails: times are measured, never asserted.
+ * - The machine does not matter much; ratios do. "× raw" is how many bare Ed25519 verifications
+ *   (`crypto.verify`, 64 bytes, key ready) one time costs. In each round everyone gets a slice of a
+ *   few milliseconds, in a shuffled order, and between any two slices the bare verification runs:
+ *   each is compared with the bare one just before and just after it. The figure is the median of
+ *   these ratios.
+ * - "spread" is how far apart the middle half of the ratios lies. That of the raw verification
+ *   against itself shows how quiet the machine was: above 10 %, run again before you believe a
+ *   small difference, and do not compare µs with another run.
+ * - "quiet" is what the quickest tenth of the slices stayed below: nearly what the work takes when
+ *   nothing disturbs it. Code that touches much memory suffers more from a busy neighbour than bare
+ *   arithmetic does, so on a busy machine the quiet ratios are often the lower ones.
+ * - "cold" starts from the text of the header and ends with a decision, every check included,
+ *   against a real view of a log with 1,000 revocations. "warm" is the same for a header seen
+ *   before: only the signature is not checked again. Both read the clocks on every call.
+ * - Peers verify a token or credential of the same content and, as far as their format lets them,
+ *   length. Each was shown a spoiled one first and had to refuse it. The cache of a peer remembers
+ *   a verdict and looks at its times only; ours asks trust, site, scope and revocation again.
+ * - "cold, step by step" is the difference between ever longer beginnings of the same way;
+ *   "signature" should come to one raw verification.
+ * - "service" is the whole thing over HTTP on loopback: each server alone in its process, one
+ *   sender for all of them, 64 connections kept open. "× bare" is against bare fastify answering
+ *   the same body to the same request, in requests a second and in CPU time of the server. The
+ *   sender must not be the slow one: compare with bare node:http. "Cold" costs a signature for
+ *   every contender; how that compares with bare fastify says more about the machine than about the
+ *   guard, so one raw verification behind fastify stands beside it. The answers under "durable"
+ *   were given when they were on disk, and "append and fdatasync" says what that disk can do.
+ * - "revoke → clients" is from the request that revokes to the bytes at each of so many clients,
+ *   the commit on disk included. Plain sockets are the floor: the same bytes, written in one loop,
+ *   without HTTP, store or anything to check. "KB each" is what the server's process has grown by.
+ * - "guarded routes" are routes of a framework with the SDK's guard in front, for a credential that
+ *   was seen before; "× bare" is against the same route without it.
+ * - "of the promises" says which of our goals held in this run. Nothing here fails: times are
+ *   measured, never asserted.
  */
 import { mkdir, writeFile } from 'node:fs/promises'
 import { arch, cpus, loadavg } from 'node:os'
@@ -105,7 +116,8 @@ async function reportSdk(): Promise<Report> {
 
 /** On a terminal only, and never where the tables go. */
 function showProgress(what: string, done: number, all: number): void {
-  if (process.stderr.isTTY) process.stderr.write(`\r\u001b[K${what}: ${done.toLocaleString('en')} of ${all.toLocaleString('en')}`)
+  if (process.stderr.isTTY)
+    process.stderr.write(`\r\u001b[K${what}: ${done.toLocaleString('en')} of ${all.toLocaleString('en')}`)
 }
 
 function clearProgress(): void {
@@ -116,7 +128,8 @@ function readSections(only: string | undefined): readonly Section[] {
   if (only === undefined) return SECTIONS
   const names = only.split(',').map((name) => name.trim())
   const unknown = names.filter((name) => !SECTIONS.includes(name as Section))
-  if (unknown.length > 0) throw new TypeError(`--only knows ${SECTIONS.join(', ')}; not ${unknown.join(', ')}`)
+  if (unknown.length > 0)
+    throw new TypeError(`--only knows ${SECTIONS.join(', ')}; not ${unknown.join(', ')}`)
   return names as Section[]
 }
 
@@ -133,8 +146,16 @@ function readOptions(): Options {
 async function main({ sections, json }: Options): Promise<void> {
   const startedAt = new Date().toISOString()
   const cores = cpus()
-  const machine = { node: process.version, arch: arch(), cpu: cores[0]?.model, cores: cores.length, loadAtStart: loadavg()[0] }
-  console.log(`Node ${machine.node}, ${machine.arch}, ${machine.cores} cores, load ${formatNumber(machine.loadAtStart ?? 0)}\n`)
+  const machine = {
+    node: process.version,
+    arch: arch(),
+    cpu: cores[0]?.model,
+    cores: cores.length,
+    loadAtStart: loadavg()[0],
+  }
+  console.log(
+    `Node ${machine.node}, ${machine.arch}, ${machine.cores} cores, load ${formatNumber(machine.loadAtStart ?? 0)}\n`,
+  )
   const results: Partial<Record<Section, unknown>> = {}
   const verdicts: Verdict[] = []
   for (const section of sections) {
@@ -148,7 +169,10 @@ async function main({ sections, json }: Options): Promise<void> {
 
   const file = json ?? new URL(`results/${startedAt.replaceAll(':', '-')}.json`, import.meta.url).pathname
   await mkdir(dirname(file), { recursive: true })
-  await writeFile(file, `${JSON.stringify({ startedAt, machine: { ...machine, loadAtEnd: loadavg()[0] }, results, verdicts }, null, 2)}\n`)
+  await writeFile(
+    file,
+    `${JSON.stringify({ startedAt, machine: { ...machine, loadAtEnd: loadavg()[0] }, results, verdicts }, null, 2)}\n`,
+  )
 }
 
 let options: Options | undefined

@@ -41,7 +41,10 @@ export interface Sample {
   /** A whole second, a minute ago; everything is valid from then on for 30 days. */
   readonly validFromMs: number
   readonly validUntilMs: number
-  /** Follows a log with 1,000 revocations, half of them of users. Its head was proven when the sample was made. */
+  /**
+   * Follows a log with 1,000 revocations, half of them of users. Its head was proven when the
+   * sample was made.
+   */
   readonly view: SiteView
   /** The n-th signed credential. Equal numbers give credentials of equal content. */
   credential(n: number): Promise<JsonObject>
@@ -77,12 +80,16 @@ export async function createSample(nowMs: number): Promise<Sample> {
     validUntilMs,
     view: await createView(key, validFromMs, nowMs),
     credential,
-    // Text that came in with a request is one flat piece; text fresh from a concatenation might not be.
+    // Text that came in with a request is one flat piece; text fresh from a concatenation might not
+    // be.
     header: async (n) => Buffer.from(credentialHeader(await credential(n)), 'latin1').toString('latin1'),
   }
 }
 
-/** The n-th credential's content as the claims of a JWT: the registered claims, and the whole unsigned credential beside them. */
+/**
+ * The n-th credential's content as the claims of a JWT: the registered claims, and the whole
+ * unsigned credential beside them.
+ */
 export async function jwtClaims(sample: Sample, n: number): Promise<JsonObject> {
   const { proof: _, ...vc } = await sample.credential(n)
   const { validFromMs, validUntilMs } = sample
@@ -110,7 +117,12 @@ async function createView(key: PrivateKey, atMs: number, nowMs: number): Promise
   }
   await append('site.changed', { bearer: 'on', holder_proof: 'optional', credential_ttl_seconds_max: null })
   const keys = [{ id: 'key-1', key: key.publicKey.multikey, status: 'active' }] as const
-  await append('issuer.trusted', { issuer: ISSUER, keys, scope: [READ, WRITE], credential_ttl_seconds_max: null })
+  await append('issuer.trusted', {
+    issuer: ISSUER,
+    keys,
+    scope: [READ, WRITE],
+    credential_ttl_seconds_max: null,
+  })
   for (let i = 1; i <= REVOCATIONS; i++) {
     // Negative numbers: none of the credentials that are shown.
     if (i % 2 === 0) await append('user.revoked', { ppid: ppidOf(-i), revoked_at: at })
@@ -131,7 +143,11 @@ function credentialIdOf(n: number) {
 
 /** As long as those of a service: 52 characters of base32 for 256 bits. */
 function ppidOf(n: number) {
-  return must(parsePpid(`did:service:ppid_${[1, 2, 3, 4, 5, 6, 7].map((salt) => spread(n ^ (salt * 0x1f123bb5), 7)).join('')}abc`))
+  return must(
+    parsePpid(
+      `did:service:ppid_${[1, 2, 3, 4, 5, 6, 7].map((salt) => spread(n ^ (salt * 0x1f123bb5), 7)).join('')}abc`,
+    ),
+  )
 }
 
 /** Digits of base32 that look random and differ for different numbers. */

@@ -14,13 +14,30 @@ export interface BenchAdaptersOptions extends StageOptions {
   readonly directory: string
 }
 
-/** What a guard costs a route of each framework when the credential has been seen before; beside it what a common middleware for JWTs costs. */
-export async function benchAdapters(sample: Sample, options: BenchAdaptersOptions): Promise<{ rows: HttpRow[]; verdicts: Verdict[] }> {
-  const stage = new Stage(await startLoad(), { ...options, measure: { rounds: 21, sliceMs: 200, warmUpMs: 3000, ...options.measure } })
+/**
+ * What a guard costs a route of each framework when the credential has been seen before; beside it
+ * what a common middleware for JWTs costs.
+ */
+export async function benchAdapters(
+  sample: Sample,
+  options: BenchAdaptersOptions,
+): Promise<{ rows: HttpRow[]; verdicts: Verdict[] }> {
+  const stage = new Stage(await startLoad(), {
+    ...options,
+    measure: { rounds: 21, sliceMs: 200, warmUpMs: 3000, ...options.measure },
+  })
   try {
-    const ours = await stage.start('ours', { dataDir: join(options.directory, 'adapters'), issuer: issuerOf(sample) })
+    const ours = await stage.start('ours', {
+      dataDir: join(options.directory, 'adapters'),
+      issuer: issuerOf(sample),
+    })
     const neighbour = `http://127.0.0.1:${ours.ready.port}/readyz`
-    const guarded = { baseUrl: `http://127.0.0.1:${ours.ready.port}`, siteId: SITE, apiKey: ours.ready.apiKey, scope: READ }
+    const guarded = {
+      baseUrl: `http://127.0.0.1:${ours.ready.port}`,
+      siteId: SITE,
+      apiKey: ours.ready.apiKey,
+      scope: READ,
+    }
     const body = { orders: [{ id: 'order-1', total: 42, currency: 'EUR' }] }
     const shown = `X-Service-Credential: ${await sample.header(0)}\r\n`
     const rows: HttpRow[] = []
@@ -28,7 +45,14 @@ export async function benchAdapters(sample: Sample, options: BenchAdaptersOption
       const bare = await stage.start('framework', { framework, body, neighbour })
       const behindGuard = await stage.start('framework', { framework, body, neighbour, guarded })
       await mustRefuse(behindGuard.ready.port)
-      const contestants = [await stage.contestant(`${framework} + guard`, behindGuard, [post(behindGuard, ROUTE, shown)], 'warm')]
+      const contestants = [
+        await stage.contestant(
+          `${framework} + guard`,
+          behindGuard,
+          [post(behindGuard, ROUTE, shown)],
+          'warm',
+        ),
+      ]
       if (framework === 'express') {
         const secret = 'a secret of the benchmark, 32 bytes or more'
         const jwt = { issuer: `https://${SITE}/`, audience: ISSUER, secret }
@@ -36,10 +60,20 @@ export async function benchAdapters(sample: Sample, options: BenchAdaptersOption
         await mustRefuse(peer.ready.port)
         const bearer = `Authorization: Bearer ${await token(jwt)}\r\n`
         contestants.push(
-          await stage.contestant('express + express-oauth2-jwt-bearer', peer, [post(peer, ROUTE, bearer)], 'HS256, no revocation'),
+          await stage.contestant(
+            'express + express-oauth2-jwt-bearer',
+            peer,
+            [post(peer, ROUTE, bearer)],
+            'HS256, no revocation',
+          ),
         )
       }
-      rows.push(...(await stage.compare(await stage.contestant(`${framework}, bare`, bare, [post(bare, ROUTE, shown)]), contestants)))
+      rows.push(
+        ...(await stage.compare(
+          await stage.contestant(`${framework}, bare`, bare, [post(bare, ROUTE, shown)]),
+          contestants,
+        )),
+      )
     }
     return { rows, verdicts: FRAMEWORKS.map((framework) => verdictOn(framework, rows)) }
   } finally {
@@ -49,10 +83,23 @@ export async function benchAdapters(sample: Sample, options: BenchAdaptersOption
 
 function verdictOn(framework: FrameworkName, rows: readonly HttpRow[]): Verdict {
   const { ratio, cpuRatio } = must(rows.find(({ name }) => name === `${framework} + guard`))
-  return atLeast(`a route of ${framework} behind the guard ≥ 0.90 of the bare one`, 0.9, 1 / ratio, 1 / cpuRatio)
+  return atLeast(
+    `a route of ${framework} behind the guard ≥ 0.90 of the bare one`,
+    0.9,
+    1 / ratio,
+    1 / cpuRatio,
+  )
 }
 
-function token({ issuer, audience, secret }: { issuer: string; audience: string; secret: string }): Promise<string> {
+function token({
+  issuer,
+  audience,
+  secret,
+}: {
+  issuer: string
+  audience: string
+  secret: string
+}): Promise<string> {
   return new SignJWT({ scope: READ })
     .setProtectedHeader({ alg: 'HS256', typ: 'at+jwt' })
     .setIssuer(issuer)

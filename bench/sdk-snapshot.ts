@@ -25,8 +25,14 @@ export interface BenchSnapshotOptions {
 const STARTS = 21
 const MB = 1e6
 
-/** How soon a guard is ready on loopback: at a site where nothing was ever revoked, and at one with a million revocations. */
-export async function benchSnapshot(sample: Sample, options: BenchSnapshotOptions): Promise<{ rows: SnapshotRow[]; verdicts: Verdict[] }> {
+/**
+ * How soon a guard is ready on loopback: at a site where nothing was ever revoked, and at one with
+ * a million revocations.
+ */
+export async function benchSnapshot(
+  sample: Sample,
+  options: BenchSnapshotOptions,
+): Promise<{ rows: SnapshotRow[]; verdicts: Verdict[] }> {
   const { directory, onProgress, revocations = 1_000_000 } = options
   const dataDir = join(directory, 'snapshot')
   const issuer = issuerOf(sample)
@@ -45,7 +51,11 @@ export async function benchSnapshot(sample: Sample, options: BenchSnapshotOption
     const rows = [
       // The first start also loads the code.
       { name: 'guard ready, no revocations', seconds: quantile(starts.slice(1), 0.5), wireMb: emptyMb },
-      { name: `guard ready, ${revocations.toLocaleString('en')} revocations`, seconds: quantile(loads, 0.5), wireMb: fullMb },
+      {
+        name: `guard ready, ${revocations.toLocaleString('en')} revocations`,
+        seconds: quantile(loads, 0.5),
+        wireMb: fullMb,
+      },
     ]
     return {
       rows,
@@ -77,7 +87,11 @@ function wireMb({ ready }: Contender<'ours'>): Promise<number> {
       answer.on('data', (chunk: Buffer) => {
         bytes += chunk.length
       })
-      answer.on('end', () => (answer.statusCode === 200 ? resolve(bytes / MB) : reject(new Error(`the snapshot: ${answer.statusCode}`))))
+      answer.on('end', () =>
+        answer.statusCode === 200
+          ? resolve(bytes / MB)
+          : reject(new Error(`the snapshot: ${answer.statusCode}`)),
+      )
     }).on('error', reject)
   })
 }

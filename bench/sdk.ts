@@ -26,15 +26,25 @@ export interface BenchSdkOptions {
   readonly onProgress?: (what: string, done: number, all: number) => void
 }
 
-/** Verifiers away from the service: how soon they hear of a revocation, what they cost a route, how soon they are ready. */
-export async function benchSdk({ parts = PARTS, onProgress = () => {} }: BenchSdkOptions = {}): Promise<SdkResult> {
+/**
+ * Verifiers away from the service: how soon they hear of a revocation, what they cost a route, how
+ * soon they are ready.
+ */
+export async function benchSdk({
+  parts = PARTS,
+  onProgress = () => {},
+}: BenchSdkOptions = {}): Promise<SdkResult> {
   const sample = await createSample(Date.now())
   const directory = await mkdtemp(join(tmpdir(), 'countersign-bench-'))
   try {
     const nothing = { rows: [], verdicts: [] }
     const reach = parts.includes('reach') ? await benchReach(sample, { directory, onProgress }) : nothing
-    const adapters = parts.includes('adapters') ? await benchAdapters(sample, { directory, onProgress }) : nothing
-    const snapshot = parts.includes('snapshot') ? await benchSnapshot(sample, { directory, onProgress }) : nothing
+    const adapters = parts.includes('adapters')
+      ? await benchAdapters(sample, { directory, onProgress })
+      : nothing
+    const snapshot = parts.includes('snapshot')
+      ? await benchSnapshot(sample, { directory, onProgress })
+      : nothing
     return {
       reach: reach.rows,
       adapters: adapters.rows,
@@ -55,7 +65,11 @@ export function formatSdk({ reach, adapters, snapshot }: SdkResult): string {
       { title: 'p50 ms', align: 'right', text: ({ p50Ms }) => formatNumber(p50Ms) },
       { title: 'p99 ms', align: 'right', text: ({ p99Ms }) => formatNumber(p99Ms) },
       { title: 'max ms', align: 'right', text: ({ maxMs }) => formatNumber(maxMs) },
-      { title: 'KB each', align: 'right', text: ({ bytesPerClient }) => (bytesPerClient ? formatNumber(bytesPerClient / 1000) : '') },
+      {
+        title: 'KB each',
+        align: 'right',
+        text: ({ bytesPerClient }) => (bytesPerClient ? formatNumber(bytesPerClient / 1000) : ''),
+      },
     ])
   const ofSnapshot = () =>
     formatTable(snapshot, [

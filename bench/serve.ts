@@ -1,9 +1,14 @@
-/** One server of the comparison, alone in its process: `serve.ts <name> <options as JSON>`. Says when it is ready, and what it has used. */
+/**
+ * One server of the comparison, alone in its process: `serve.ts <name> <options as JSON>`. Says
+ * when it is ready, and what it has used.
+ */
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import type { ContenderName, ContenderOptions, Ready, Running, Usage } from './contenders/contender.ts'
 
-const contenders: { readonly [Name in ContenderName]: (options: ContenderOptions[Name]) => Promise<Running<Ready<Name>>> } = {
+const contenders: {
+  readonly [Name in ContenderName]: (options: ContenderOptions[Name]) => Promise<Running<Ready<Name>>>
+} = {
   http: async (options) => (await import('./contenders/bare.ts')).serveHttp(options),
   fastify: async (options) => (await import('./contenders/bare.ts')).serveFastify(options),
   verify: async (options) => (await import('./contenders/bare.ts')).serveVerifying(options),
@@ -19,14 +24,19 @@ const collectGarbage = runInNewContext('gc') as () => void
 
 function usage(): Usage {
   const { user, system } = process.cpuUsage()
-  return { cpuUs: user + system, rssBytes: process.memoryUsage.rss(), rssBytesMax: process.resourceUsage().maxRSS * 1024 }
+  return {
+    cpuUs: user + system,
+    rssBytes: process.memoryUsage.rss(),
+    rssBytesMax: process.resourceUsage().maxRSS * 1024,
+  }
 }
 
 const [name, options] = process.argv.slice(2)
 const serve = contenders[name as ContenderName] as (options: unknown) => Promise<Running>
 const { ready, close } = await serve(JSON.parse(options ?? ''))
 process.on('message', (message) => {
-  // Before memory is compared: what only waits to be collected would say more about when it was asked.
+  // Before memory is compared: what only waits to be collected would say more about when it was
+  // asked.
   if (message === 'usage, collected') collectGarbage()
   process.send?.(usage())
 })

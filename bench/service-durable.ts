@@ -27,19 +27,31 @@ const CREDENTIALS = 4000
 const USERS = 200_000
 const SYNCS = 500
 
-/** Exchanges and revocations a second, sustained, each answered only when it is on disk; and what a bare append with a sync takes there. */
-export async function benchDurable(sample: Sample, options: BenchDurableOptions): Promise<{ rows: DurableRow[]; verdicts: Verdict[] }> {
+/**
+ * Exchanges and revocations a second, sustained, each answered only when it is on disk; and what a
+ * bare append with a sync takes there.
+ */
+export async function benchDurable(
+  sample: Sample,
+  options: BenchDurableOptions,
+): Promise<{ rows: DurableRow[]; verdicts: Verdict[] }> {
   const { directory, onProgress } = options
   const load = await startLoad()
   const postgres = await startPostgres()
   try {
-    const bodies = await several(CREDENTIALS, async (n) => JSON.stringify({ credential: await sample.credential(n), ttl_seconds: 3600 }))
+    const bodies = await several(CREDENTIALS, async (n) =>
+      JSON.stringify({ credential: await sample.credential(n), ttl_seconds: 3600 }),
+    )
     const issuer = issuerOf(sample)
     const rows: DurableRow[] = [bareAppend(directory)]
     for (const [i, store] of (['SQLite', 'PostgreSQL'] as const).entries()) {
       onProgress(`exchanges and revocations, ${store}`, i, 2)
       const database = store === 'SQLite' ? {} : { databaseUrl: await postgres.createDatabase() }
-      const ours = await startContender('ours', { dataDir: join(directory, `durable-${i}`), issuer, ...database })
+      const ours = await startContender('ours', {
+        dataDir: join(directory, `durable-${i}`),
+        issuer,
+        ...database,
+      })
       try {
         rows.push(...(await sustain(store, ours, load, bodies, options)))
       } finally {
@@ -109,7 +121,8 @@ function bareAppend(directory: string): DurableRow {
 }
 
 function verdictsOn(rows: readonly DurableRow[]): Verdict[] {
-  const rate = (name: string) => must(rows.find((row) => row.name === name && row.connections === CONNECTIONS)).perSecond
+  const rate = (name: string) =>
+    must(rows.find((row) => row.name === name && row.connections === CONNECTIONS)).perSecond
   return ['SQLite', 'PostgreSQL'].flatMap((store) => [
     atLeast(`exchange ≥ 300/s on ${store}, every commit synced`, 300, rate(`exchange, ${store}`)),
     atLeast(`revoke ≥ 200/s on ${store}, every commit synced`, 200, rate(`revoke user, ${store}`)),

@@ -15,8 +15,14 @@ export interface ServiceHttpOptions {
   readonly measure?: Omit<MeasureOptions, 'onRound'>
 }
 
-/** Requests a second beside bare fastify, each server alone in a process, all behind the same sender. */
-export async function benchServiceHttp(sample: Sample, options: ServiceHttpOptions): Promise<{ rows: HttpRow[]; verdicts: Verdict[] }> {
+/**
+ * Requests a second beside bare fastify, each server alone in a process, all behind the same
+ * sender.
+ */
+export async function benchServiceHttp(
+  sample: Sample,
+  options: ServiceHttpOptions,
+): Promise<{ rows: HttpRow[]; verdicts: Verdict[] }> {
   const stage = new Stage(await startLoad(), options)
   try {
     return await compare(sample, stage, options)
@@ -28,9 +34,14 @@ export async function benchServiceHttp(sample: Sample, options: ServiceHttpOptio
 async function compare(sample: Sample, stage: Stage, { directory, onProgress }: ServiceHttpOptions) {
   const issuer = issuerOf(sample)
   const ours = await stage.start('ours', { dataDir: join(directory, 'http'), issuer })
-  // Credentials that are new are written down in the background; nothing else shall be measured meanwhile.
+  // Credentials that are new are written down in the background; nothing else shall be measured
+  // meanwhile.
   const oursCold = await stage.start('ours', { dataDir: join(directory, 'http-cold'), issuer })
-  const oursLogging = await stage.start('ours', { dataDir: join(directory, 'http-log'), issuer, logLevel: 'info' })
+  const oursLogging = await stage.start('ours', {
+    dataDir: join(directory, 'http-log'),
+    issuer,
+    logLevel: 'info',
+  })
   const headers: string[] = []
   for (let n = 0; n < COLD; n++) {
     if (n % 1000 === 0) onProgress?.('signing credentials', n, COLD)
@@ -57,40 +68,72 @@ async function compare(sample: Sample, stage: Stage, { directory, onProgress }: 
   const oidc = await stage.start('oidc', { port: 0 })
   const jwts = await several(JWTS, (n) => jwt(sample, n))
   await mustRefuse(jose, `Authorization: Bearer ${jwts[0]?.slice(0, -8)}AAAAAAAA\r\n`)
-  await mustRefuse(ours, shown(credentialHeader({ ...(await sample.credential(0)), validUntil: '2099-01-01T00:00:00Z' })))
+  await mustRefuse(
+    ours,
+    shown(credentialHeader({ ...(await sample.credential(0)), validUntil: '2099-01-01T00:00:00Z' })),
+  )
 
   const act = '/api/protected/action'
   const ask1 = '/api/auth/introspect'
   const oidcBody = new URLSearchParams({ token: oidc.ready.token }).toString()
   const rows = [
-    ...(await stage.compare(await stage.contestant('bare fastify', fastify, [post(fastify, act, warmHeader)]), [
-      await stage.contestant('bare node:http', http, [post(http, act, warmHeader)]),
-      await stage.contestant('ours, warm', ours, [post(ours, act, warmHeader)], 'the same credential again, all checks but the signature'),
-    ])),
-    ...(await stage.compare(await stage.contestant('bare fastify, once more', fastify, [post(fastify, act, warmHeader)]), [
-      await stage.contestant(
-        'ours, cold',
-        oursCold,
-        headers.map((header) => post(oursCold, act, shown(header))),
-        'credentials never seen before',
-        true,
-      ),
-      await stage.contestant(
-        'fastify + jose',
-        jose,
-        jwts.map((text) => post(jose, act, `Authorization: Bearer ${text}\r\n`)),
-        'jwtVerify',
-      ),
-      await stage.contestant('fastify + one raw verification', verifying, [post(verifying, act, warmHeader)], 'the floor of cold'),
-    ])),
-    ...(await stage.compare(await stage.contestant('bare fastify, bearer', fastify, [post(fastify, act, bearer)]), [
-      await stage.contestant('ours, bearer', ours, [post(ours, act, bearer)], 'looked up, all checks'),
-    ])),
-    ...(await stage.compare(await stage.contestant('bare fastify, logging', fastifyLogging, [post(fastifyLogging, act, warmHeader)]), [
-      await stage.contestant('ours, warm, logging', oursLogging, [post(oursLogging, act, warmHeader)], 'one line for each request'),
-    ])),
     ...(await stage.compare(
-      await stage.contestant('bare fastify, introspection', fastifyIntrospection, [post(fastifyIntrospection, ask1, apiKey, tokenBody)]),
+      await stage.contestant('bare fastify', fastify, [post(fastify, act, warmHeader)]),
+      [
+        await stage.contestant('bare node:http', http, [post(http, act, warmHeader)]),
+        await stage.contestant(
+          'ours, warm',
+          ours,
+          [post(ours, act, warmHeader)],
+          'the same credential again, all checks but the signature',
+        ),
+      ],
+    )),
+    ...(await stage.compare(
+      await stage.contestant('bare fastify, once more', fastify, [post(fastify, act, warmHeader)]),
+      [
+        await stage.contestant(
+          'ours, cold',
+          oursCold,
+          headers.map((header) => post(oursCold, act, shown(header))),
+          'credentials never seen before',
+          true,
+        ),
+        await stage.contestant(
+          'fastify + jose',
+          jose,
+          jwts.map((text) => post(jose, act, `Authorization: Bearer ${text}\r\n`)),
+          'jwtVerify',
+        ),
+        await stage.contestant(
+          'fastify + one raw verification',
+          verifying,
+          [post(verifying, act, warmHeader)],
+          'the floor of cold',
+        ),
+      ],
+    )),
+    ...(await stage.compare(
+      await stage.contestant('bare fastify, bearer', fastify, [post(fastify, act, bearer)]),
+      [await stage.contestant('ours, bearer', ours, [post(ours, act, bearer)], 'looked up, all checks')],
+    )),
+    ...(await stage.compare(
+      await stage.contestant('bare fastify, logging', fastifyLogging, [
+        post(fastifyLogging, act, warmHeader),
+      ]),
+      [
+        await stage.contestant(
+          'ours, warm, logging',
+          oursLogging,
+          [post(oursLogging, act, warmHeader)],
+          'one line for each request',
+        ),
+      ],
+    )),
+    ...(await stage.compare(
+      await stage.contestant('bare fastify, introspection', fastifyIntrospection, [
+        post(fastifyIntrospection, ask1, apiKey, tokenBody),
+      ]),
       [
         await stage.contestant('ours, introspection', ours, [post(ours, ask1, apiKey, tokenBody)], 'SQLite'),
         await stage.contestant(
@@ -138,7 +181,13 @@ export function issuerOf({ key }: Sample) {
 type Served = Pick<Contender, 'ready'>
 
 /** A request as it goes over the wire. */
-export function post({ ready }: Served, path: string, headers: string, body = '', type = 'application/json'): string {
+export function post(
+  { ready }: Served,
+  path: string,
+  headers: string,
+  body = '',
+  type = 'application/json',
+): string {
   const ofBody = body === '' ? '' : `Content-Type: ${type}\r\n`
   return `POST ${path} HTTP/1.1\r\nHost: 127.0.0.1:${ready.port}\r\n${headers}${ofBody}Content-Length: ${body.length}\r\n\r\n${body}`
 }
@@ -155,13 +204,21 @@ async function ask({ ready }: Served, path: string, header: string, body?: strin
 }
 
 async function exchange(ours: Served, credential: unknown): Promise<string> {
-  const answer = await ask(ours, '/api/auth/exchange-proof', 'X-Bench: 1', JSON.stringify({ credential, ttl_seconds: 3600 }))
+  const answer = await ask(
+    ours,
+    '/api/auth/exchange-proof',
+    'X-Bench: 1',
+    JSON.stringify({ credential, ttl_seconds: 3600 }),
+  )
   return must((answer as { access_token?: string }).access_token)
 }
 
 /** A server that would accept anything is fast, and no peer. */
 async function mustRefuse({ ready }: Served, header: string): Promise<void> {
   const [name = '', value = ''] = header.trim().split(': ')
-  const { status } = await fetch(`http://127.0.0.1:${ready.port}/api/protected/action`, { method: 'POST', headers: { [name]: value } })
+  const { status } = await fetch(`http://127.0.0.1:${ready.port}/api/protected/action`, {
+    method: 'POST',
+    headers: { [name]: value },
+  })
   if (status !== 401) throw new Error(`a spoiled credential was answered with ${status}`)
 }

@@ -24,8 +24,14 @@ export interface BenchStartUpOptions {
   readonly revocations?: number
 }
 
-/** From the start of the process to a service that is ready, with nothing in its log and with a million revocations. */
-export async function benchStartUp(sample: Sample, options: BenchStartUpOptions): Promise<{ rows: StartUpRow[]; verdicts: Verdict[] }> {
+/**
+ * From the start of the process to a service that is ready, with nothing in its log and with a
+ * million revocations.
+ */
+export async function benchStartUp(
+  sample: Sample,
+  options: BenchStartUpOptions,
+): Promise<{ rows: StartUpRow[]; verdicts: Verdict[] }> {
   const { directory, onProgress, revocations = 1_000_000 } = options
   const dataDir = join(directory, 'start-up')
   const issuer = issuerOf(sample)
@@ -33,32 +39,51 @@ export async function benchStartUp(sample: Sample, options: BenchStartUpOptions)
     const ours = await startContender('ours', { dataDir, issuer })
     const { cpuUs, rssBytes, rssBytesMax } = await ours.usage()
     await ours.stop()
-    return { name, seconds: ours.startMs / 1000, cpuSeconds: cpuUs / 1e6, rssMb: rssBytes / 2 ** 20, rssMbMax: rssBytesMax / 2 ** 20 }
+    return {
+      name,
+      seconds: ours.startMs / 1000,
+      cpuSeconds: cpuUs / 1e6,
+      rssMb: rssBytes / 2 ** 20,
+      rssMbMax: rssBytesMax / 2 ** 20,
+    }
   }
   await start('first') // Makes the file.
   const empty = await start('start-up, no revocations')
   onProgress('writing revocations', 0, revocations)
   revokeMany(join(dataDir, 'countersign.db'), revocations)
   const full = await start(`start-up, ${revocations.toLocaleString('en')} revocations, SQLite`)
-  return { rows: [empty, full], verdicts: [atMost('start-up with a million revocations ≤ 15 s', 15, full.seconds)] }
+  return {
+    rows: [empty, full],
+    verdicts: [atMost('start-up with a million revocations ≤ 15 s', 15, full.seconds)],
+  }
 }
 
 function base32(bytes: Buffer): string {
   let bits = ''
   for (const byte of bytes) bits += byte.toString(2).padStart(8, '0')
-  return (bits.match(/.{1,5}/g) ?? []).map((five) => 'abcdefghijklmnopqrstuvwxyz234567'[Number.parseInt(five.padEnd(5, '0'), 2)]).join('')
+  return (bits.match(/.{1,5}/g) ?? [])
+    .map((five) => 'abcdefghijklmnopqrstuvwxyz234567'[Number.parseInt(five.padEnd(5, '0'), 2)])
+    .join('')
 }
 
-/** What as many revocations would have left behind, written in one transaction: the log with its chain, and the state of each. */
+/**
+ * What as many revocations would have left behind, written in one transaction: the log with its
+ * chain, and the state of each.
+ */
 export function revokeMany(file: string, count: number): void {
   const session = new SqliteSession(openForWriting(file))
   const log = session.rows('SELECT epoch, position FROM log')[0] as { epoch: string; position: number }
-  const head = session.rows('SELECT seq, hash FROM heads WHERE site_id = $1', SITE)[0] as { seq: number; hash: string }
+  const head = session.rows('SELECT seq, hash FROM heads WHERE site_id = $1', SITE)[0] as {
+    seq: number
+    hash: string
+  }
   const nowMs = Date.now()
   let prevHash = head.hash
   session.rows('BEGIN IMMEDIATE')
   const entry = session.db.prepare('INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)')
-  const credential = session.db.prepare('INSERT INTO credential_revocations VALUES (?, ?, ?, ?, NULL, 0, ?, ?)')
+  const credential = session.db.prepare(
+    'INSERT INTO credential_revocations VALUES (?, ?, ?, ?, NULL, 0, ?, ?)',
+  )
   const user = session.db.prepare(
     `INSERT INTO users (site_id, ppid, revoked, first_at, revoked_at, credential_ids, tokens_revoked, revoked_seq, revoked_position)
      VALUES (?, ?, 1, ?, ?, '[]', 0, ?, ?)`,

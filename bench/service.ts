@@ -21,16 +21,26 @@ export interface BenchServiceOptions {
   readonly onProgress?: (what: string, done: number, all: number) => void
 }
 
-/** The running service: requests beside bare servers, writes with every commit synced, and the way back after a million revocations. */
-export async function benchService({ parts = PARTS, onProgress = () => {} }: BenchServiceOptions = {}): Promise<ServiceResult> {
+/**
+ * The running service: requests beside bare servers, writes with every commit synced, and the way
+ * back after a million revocations.
+ */
+export async function benchService({
+  parts = PARTS,
+  onProgress = () => {},
+}: BenchServiceOptions = {}): Promise<ServiceResult> {
   const sample = await createSample(Date.now())
   // In a place where a sync reaches a disk: what is in memory cannot be synced, and would flatter.
   const directory = await mkdtemp(join(tmpdir(), 'countersign-bench-'))
   try {
     const nothing = { rows: [], verdicts: [] }
     const http = parts.includes('http') ? await benchServiceHttp(sample, { directory, onProgress }) : nothing
-    const durable = parts.includes('durable') ? await benchDurable(sample, { directory, onProgress }) : nothing
-    const startUp = parts.includes('start-up') ? await benchStartUp(sample, { directory, onProgress }) : nothing
+    const durable = parts.includes('durable')
+      ? await benchDurable(sample, { directory, onProgress })
+      : nothing
+    const startUp = parts.includes('start-up')
+      ? await benchStartUp(sample, { directory, onProgress })
+      : nothing
     return {
       http: http.rows,
       durable: durable.rows,

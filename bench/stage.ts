@@ -7,7 +7,10 @@ const CONNECTIONS = 64
 export interface HttpRow extends Measured {
   /** Against what its ratio stands. */
   readonly unit: string
-  /** Of the server's process with all its threads, for one request: what the quickest tenth of the rounds stays below. */
+  /**
+   * Of the server's process with all its threads, for one request: what the quickest tenth of the
+   * rounds stays below.
+   */
   readonly cpuUs: number
   /** Of that what the unit needs: least at the mercy of what else the machine does. */
   readonly cpuRatio: number
@@ -41,8 +44,19 @@ export class Stage {
     return contender
   }
 
-  async contestant(name: string, server: Contender, requests: readonly string[], note = '', once = false): Promise<CountedContestant> {
-    const target = await this.#load.target({ port: server.ready.port, connections: CONNECTIONS, requests, once })
+  async contestant(
+    name: string,
+    server: Contender,
+    requests: readonly string[],
+    note = '',
+    once = false,
+  ): Promise<CountedContestant> {
+    const target = await this.#load.target({
+      port: server.ready.port,
+      connections: CONNECTIONS,
+      requests,
+      once,
+    })
     const cpuUs: number[] = []
     return {
       name,
@@ -64,7 +78,13 @@ export class Stage {
       if (done === 0) for (const { cpuUs } of all) cpuUs.length = 0
       onProgress?.(`requests beside ${unit.name}, round`, done, rounds)
     }
-    const measured = await measure(unit, all, { rounds: 15, sliceMs: 120, warmUpMs: 1200, ...options, onRound })
+    const measured = await measure(unit, all, {
+      rounds: 15,
+      sliceMs: 120,
+      warmUpMs: 1200,
+      ...options,
+      onRound,
+    })
     const cpuUsOf = ({ cpuUs }: CountedContestant) => quantile(cpuUs, QUIET)
     return measured.map((row, i) => {
       const cpuUs = cpuUsOf(must(all[i]))

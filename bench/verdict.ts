@@ -1,6 +1,9 @@
 import { formatNumber } from './table.ts'
 
-/** One of our promises beside what came out in this run. Reported and never asserted: a time is no test. */
+/**
+ * One of our promises beside what came out in this run. Reported and never asserted: a time is no
+ * test.
+ */
 export interface Verdict {
   readonly promise: string
   /** By `value`; at quiet moments it may have been otherwise. */

@@ -26,13 +26,17 @@ export interface BenchVerifyOptions {
 }
 
 /** Verification of one credential, cold and warm, beside its peers and in parts. */
-export async function benchVerify({ onProgress, measure: options }: BenchVerifyOptions = {}): Promise<VerifyResult> {
+export async function benchVerify({
+  onProgress,
+  measure: options,
+}: BenchVerifyOptions = {}): Promise<VerifyResult> {
   const sample = await createSample(Date.now())
   const headers = await makeHeaders(sample, (done) => onProgress?.('signing credentials', done, MANY))
   const coldHeaders = headers.slice(0, COLD_SET)
   const bytes = await bytesPerEntry(sample, headers, MANY_CAPACITY)
 
-  // Made for this run, as the tokens of the peers are: a thousand out of the fifty thousand would lie scattered over all of their memory.
+  // Made for this run, as the tokens of the peers are: a thousand out of the fifty thousand would
+  // lie scattered over all of their memory.
   const thousand = await several(1000, sample.header)
   const raw = rawVerify(sample)
   const contestants: Contestant[] = [
@@ -71,7 +75,12 @@ function verdictsOn(named: (name: string) => Measured, bytes: number | undefined
     atMost('cold ≤ 1.25 × raw', 1.25, cold.ratio, cold.quietRatio),
     atMost('cold ≤ 0.75 of jose', 0.75, cold.ratio / jose.ratio, cold.quietRatio / jose.quietRatio),
     atMost('warm ≤ 0.025 × raw', 0.025, warm.ratio, warm.quietRatio),
-    atLeast("warm ≥ 2.3 × as fast as fast-jwt's cache", 2.3, fastJwt.ratio / warm.ratio, fastJwt.quietRatio / warm.quietRatio),
+    atLeast(
+      "warm ≥ 2.3 × as fast as fast-jwt's cache",
+      2.3,
+      fastJwt.ratio / warm.ratio,
+      fastJwt.quietRatio / warm.quietRatio,
+    ),
     atMost('warm ≤ 5 µs at 50,000', 5, many.us, many.quietUs),
     ...(bytes === undefined ? [] : [atMost('≤ 400 bytes per remembered entry', 400, bytes)]),
   ]

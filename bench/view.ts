@@ -14,11 +14,20 @@ export interface Row {
 }
 
 const AT = '2026-11-14T12:00:00Z'
-const AS_OF = { type: 'head', epoch: 'bench0000', hash: GENESIS_HASH, as_of: AT, max_age_seconds: 60 } as const
+const AS_OF = {
+  type: 'head',
+  epoch: 'bench0000',
+  hash: GENESIS_HASH,
+  as_of: AT,
+  max_age_seconds: 60,
+} as const
 const PROBES = 4096
 const ROUNDS = 60
 
-/** Memory per revocation, look-ups of what is and what is not revoked beside a `Set` of ids, and a million entries from text to applied. */
+/**
+ * Memory per revocation, look-ups of what is and what is not revoked beside a `Set` of ids, and a
+ * million entries from text to applied.
+ */
 export async function benchView({ sizes = [1e3, 1e4, 1e5, 1e6, 1e7], entries = 1e6 } = {}): Promise<Row[]> {
   const rows: Row[] = []
   for (const size of sizes) rows.push(...benchSize(size))
@@ -39,7 +48,12 @@ function benchSize(size: number): Row[] {
     load.add(line)
     longestMs = Math.max(longestMs, performance.now() - start)
   }
-  const { site_id: _, as_of: __, max_age_seconds: maxAgeSeconds, ...head } = { ...AS_OF, site_id: siteId, seq: size }
+  const {
+    site_id: _,
+    as_of: __,
+    max_age_seconds: maxAgeSeconds,
+    ...head
+  } = { ...AS_OF, site_id: siteId, seq: size }
   load.commit({ ...head, siteId, asOfMs: 0, maxAgeSeconds })
   const bytes = memoryBytes() - before
   const name = (what: string) => `view of ${size.toLocaleString('en')}: ${what}`
@@ -47,7 +61,11 @@ function benchSize(size: number): Row[] {
   const unknown = probes((i) => size + i)
   const rows: Row[] = [
     { name: name('memory per revocation'), value: bytes / size, unit: 'B' },
-    { name: name('look-up, revoked'), value: lookUpNs(known, (id) => view.credentialRevocation(id) !== undefined, true), unit: 'ns' },
+    {
+      name: name('look-up, revoked'),
+      value: lookUpNs(known, (id) => view.credentialRevocation(id) !== undefined, true),
+      unit: 'ns',
+    },
     {
       name: name('look-up, not revoked'),
       value: lookUpNs(unknown, (id) => view.credentialRevocation(id) !== undefined, false),
@@ -63,12 +81,19 @@ function benchSize(size: number): Row[] {
   rows.push(
     { name: name('Set: memory per revocation'), value: setBytes / size, unit: 'B' },
     { name: name('Set: look-up, revoked'), value: lookUpNs(known, (id) => set.has(id), true), unit: 'ns' },
-    { name: name('Set: look-up, not revoked'), value: lookUpNs(unknown, (id) => set.has(id), false), unit: 'ns' },
+    {
+      name: name('Set: look-up, not revoked'),
+      value: lookUpNs(unknown, (id) => set.has(id), false),
+      unit: 'ns',
+    },
   )
   return rows
 }
 
-/** Every round asks with strings that were not hashed yet, as ids out of a request are; V8 would remember the hash of a string for `Set`. */
+/**
+ * Every round asks with strings that were not hashed yet, as ids out of a request are; V8 would
+ * remember the hash of a string for `Set`.
+ */
 function lookUpNs(ids: readonly string[], ask: (id: CredentialId) => boolean, expected: boolean): number {
   let best = Infinity
   for (let round = 0; round < ROUNDS; round++) {
@@ -85,7 +110,8 @@ async function benchApply(count: number): Promise<Row[]> {
   const texts: string[] = []
   let head: LogHead = { epoch: 'bench0000', seq: 0, hash: GENESIS_HASH }
   for (let i = 0; i < count; i++) {
-    // Each entry at a time of its own: a reader that remembers the last time it read must not look better than it is.
+    // Each entry at a time of its own: a reader that remembers the last time it read must not look
+    // better than it is.
     const at = formatTime(must(parseTime(AT)) + i * 37)
     const body = { credential_id: credentialId(i), revoked_at: at }
     const entry = await sealEntry({ siteId, kind: 'credential.revoked', body, at }, head)
@@ -100,7 +126,9 @@ async function benchApply(count: number): Promise<Row[]> {
   }
   const seconds = (performance.now() - start) / 1000
   if (view.revocationCount !== count) throw new Error('not all entries were applied')
-  return [{ name: `${count.toLocaleString('en')} entries parsed, hashed and applied`, value: seconds, unit: 's' }]
+  return [
+    { name: `${count.toLocaleString('en')} entries parsed, hashed and applied`, value: seconds, unit: 's' },
+  ]
 }
 
 function applyOrThrow(view: SiteView, entry: CheckedEntry): void {
@@ -111,7 +139,11 @@ function applyOrThrow(view: SiteView, entry: CheckedEntry): void {
 /** 31 characters, like those of a service: `cred_` and 26 of base32. */
 function credentialId(i: number): CredentialId {
   const digits = Math.imul(i + 1, 0x9e3779b1) >>> 0
-  return must(parseCredentialId(`cred_01k9x3v0h2e8${i.toString(32).padStart(7, '0')}${digits.toString(32).padStart(7, '0')}`))
+  return must(
+    parseCredentialId(
+      `cred_01k9x3v0h2e8${i.toString(32).padStart(7, '0')}${digits.toString(32).padStart(7, '0')}`,
+    ),
+  )
 }
 
 function probes(index: (i: number) => number): string[] {

@@ -2,7 +2,13 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 
 const ROOT = join(import.meta.dirname, '..')
-const FOLDERS = ['packages/core/test', 'packages/service/test', 'packages/sdk/test', 'packages/cli/test', 'test']
+const FOLDERS = [
+  'packages/core/test',
+  'packages/service/test',
+  'packages/sdk/test',
+  'packages/cli/test',
+  'test',
+]
 /** `A132` is an attack, `I-7` an invariant. */
 const NUMBER = /\b(?:A\d{3}|I-\d{1,2})\b/g
 const STRING = /'((?:[^'\\\n]|\\.)*)'|`((?:[^`\\\n]|\\.)*)`|"((?:[^"\\\n]|\\.)*)"/g
@@ -13,7 +19,10 @@ interface Covered {
   readonly file: string
 }
 
-/** The page `docs/attacks.md`, made from the names of the tests: which attack and invariant is tested where. */
+/**
+ * The page `docs/attacks.md`, made from the names of the tests: which attack and invariant is
+ * tested where.
+ */
 export function attackPageText(): string {
   const covered = FOLDERS.flatMap((folder) => listTests(join(ROOT, folder)).flatMap(readTest))
   const rows = new Map<string, Map<string, string>>()
@@ -27,7 +36,9 @@ export function attackPageText(): string {
       .filter(([number]) => number.startsWith(prefix))
       .sort(([a], [b]) => a.localeCompare(b, 'en', { numeric: true }))
       .flatMap(([number, files]) =>
-        [...files].map(([file, title], i) => `| ${i === 0 ? number : ''} | ${title} | [\`${file}\`](../${file}) |`),
+        [...files].map(
+          ([file, title], i) => `| ${i === 0 ? number : ''} | ${title} | [\`${file}\`](../${file}) |`,
+        ),
       )
       .join('\n')
   return `# Attacks and invariants

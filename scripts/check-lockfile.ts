@@ -7,4 +7,6 @@ const lockfile = readJson('package-lock.json')
 const faults = lockfileFaults(lockfile, readJson('package.json'))
 for (const fault of faults) console.error(`package-lock.json: ${fault}`)
 if (faults.length > 0) process.exit(1)
-console.log(`package-lock.json: ${Object.keys(lockfile.packages).length} packages, all with integrity, all install scripts named`)
+console.log(
+  `package-lock.json: ${Object.keys(lockfile.packages).length} packages, all with integrity, all install scripts named`,
+)

@@ -6,18 +6,30 @@ import { fileURLToPath } from 'node:url'
 import { endpointList } from '@countersign/core/contract'
 import { openapiOf } from '../packages/service/src/openapi.ts'
 
-/** Lints the document that the service serves as /openapi.json, without a service and without the network. */
+/**
+ * Lints the document that the service serves as /openapi.json, without a service and without the
+ * network.
+ */
 const root = join(import.meta.dirname, '..')
 const scratch = mkdtempSync(join(tmpdir(), 'countersign-openapi-'))
 try {
   const file = join(scratch, 'openapi.json')
   writeFileSync(file, JSON.stringify(openapiOf(endpointList, 'https://id.example'), null, 2))
   const redocly = join(fileURLToPath(import.meta.resolve('@redocly/cli/package.json')), '../bin/cli.js')
-  const { status, stdout, stderr } = spawnSync(process.execPath, [redocly, 'lint', file, '--config', join(root, 'redocly.yaml')], {
-    encoding: 'utf8',
-    // It would ask the registry for newer versions, and tell its makers what was linted.
-    env: { ...process.env, NO_COLOR: '1', REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' },
-  })
+  const { status, stdout, stderr } = spawnSync(
+    process.execPath,
+    [redocly, 'lint', file, '--config', join(root, 'redocly.yaml')],
+    {
+      encoding: 'utf8',
+      // It would ask the registry for newer versions, and tell its makers what was linted.
+      env: {
+        ...process.env,
+        NO_COLOR: '1',
+        REDOCLY_TELEMETRY: 'off',
+        REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true',
+      },
+    },
+  )
   if (status !== 0) {
     console.error(`${stdout}${stderr}`)
     process.exitCode = 1

@@ -1,12 +1,22 @@
 import { execFileSync } from 'node:child_process'
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { publishedFaults } from './published-files.ts'
 
 /**
- * Checks a built package as a user who installs it would: lists what npm would publish, unpacks exactly that into an empty project, and uses it
- * there with plain Node and with a plain TypeScript configuration. Leaves nothing behind; ends with an error at the first thing that fails.
+ * Checks a built package as a user who installs it would: lists what npm would publish, unpacks
+ * exactly that into an empty project, and uses it there with plain Node and with a plain TypeScript
+ * configuration. Leaves nothing behind; ends with an error at the first thing that fails.
  */
 const root = join(import.meta.dirname, '..')
 
@@ -135,10 +145,12 @@ export function checkPackage({ folder, text, skipLibCheck, program }: Use): void
       program,
     ),
   ]
-  if (manifest.publishConfig?.provenance !== true) faults.push('package.json does not ask for provenance (publishConfig)')
+  if (manifest.publishConfig?.provenance !== true)
+    faults.push('package.json does not ask for provenance (publishConfig)')
   if (readFileSync(join(packageRoot, 'LICENSE'), 'utf8') !== readFileSync(join(root, 'LICENSE'), 'utf8'))
     faults.push('LICENSE differs from the one of the repository')
-  if (faults.length > 0) throw new Error(`${manifest.name} must not be published so:\n  ${faults.join('\n  ')}`)
+  if (faults.length > 0)
+    throw new Error(`${manifest.name} must not be published so:\n  ${faults.join('\n  ')}`)
 
   const project = mkdtempSync(join(tmpdir(), 'countersign-package-'))
   try {
@@ -148,14 +160,19 @@ export function checkPackage({ folder, text, skipLibCheck, program }: Use): void
     writeFileSync(join(project, 'package.json'), '{ "type": "module" }')
     writeFileSync(
       join(project, 'tsconfig.json'),
-      JSON.stringify({ ...TSCONFIG, compilerOptions: { ...TSCONFIG.compilerOptions, skipLibCheck, types: [] } }),
+      JSON.stringify({
+        ...TSCONFIG,
+        compilerOptions: { ...TSCONFIG.compilerOptions, skipLibCheck, types: [] },
+      }),
     )
     const runtimes = nodes(manifest).map((node) => {
       execFileSync(node, ['use.mjs'], { cwd: project, stdio: 'inherit' })
       return execFileSync(node, ['--version'], { encoding: 'utf8' }).trim()
     })
     if (program === undefined)
-      execFileSync(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', project], { stdio: 'inherit' })
+      execFileSync(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', project], {
+        stdio: 'inherit',
+      })
     const done = program === undefined ? 'imported by' : 'run by'
     console.log(
       `${manifest.name}: ${paths.length} files, ${done} Node ${runtimes.join(' and ')}${program === undefined ? ', types read by tsc' : ''}`,
@@ -178,7 +195,10 @@ function packedPaths(packageRoot: string): readonly string[] {
   return files.map(({ path }) => path)
 }
 
-/** The files that would be published and the dependencies that are declared, and nothing else that the repository has. */
+/**
+ * The files that would be published and the dependencies that are declared, and nothing else that
+ * the repository has.
+ */
 function install(
   { name, dependencies = {}, peerDependencies = {} }: Manifest,
   from: string,
@@ -197,7 +217,10 @@ function install(
   }
 }
 
-/** Our own Node, and the one that the machine has outside of this repository, if it has one that the package is made for. */
+/**
+ * Our own Node, and the one that the machine has outside of this repository, if it has one that the
+ * package is made for.
+ */
 function nodes({ engines }: Manifest): readonly string[] {
   const [majorMin = 0, minorMin = 0] = engines.node.replace('>=', '').split('.').map(Number)
   const others = (process.env.PATH ?? '')
@@ -206,7 +229,9 @@ function nodes({ engines }: Manifest): readonly string[] {
     .map((folder) => join(folder, 'node'))
     .filter((node) => existsSync(node))
     .filter((node) => {
-      const [major = 0, minor = 0] = execFileSync(node, ['-p', 'process.versions.node'], { encoding: 'utf8' }).split('.').map(Number)
+      const [major = 0, minor = 0] = execFileSync(node, ['-p', 'process.versions.node'], { encoding: 'utf8' })
+        .split('.')
+        .map(Number)
       return major > majorMin || (major === majorMin && minor >= minorMin)
     })
   return [process.execPath, ...others.slice(0, 1)]

@@ -55,7 +55,10 @@ export async function cliDocText(): Promise<string> {
 async function helpOf(...words: readonly string[]): Promise<string> {
   const stdout = new PassThrough()
   const streams = { stdin: process.stdin, stdout: stdout as never, stderr: new PassThrough() as never }
-  const code = await run([...words, '--help'], createTerminal({ env: {}, ...streams, isJson: false, hasColor: false, hasInput: false }))
+  const code = await run(
+    [...words, '--help'],
+    createTerminal({ env: {}, ...streams, isJson: false, hasColor: false, hasInput: false }),
+  )
   stdout.end()
   if (code !== 0) throw new Error(`countersign ${words.join(' ')} has no help`)
   return text(stdout)

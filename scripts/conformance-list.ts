@@ -20,7 +20,10 @@ export interface Judgement {
   readonly unknown: readonly string[]
 }
 
-/** Excluded cases by id, each with its reason. Throws a TypeError when a line has no reason, or an id comes twice. */
+/**
+ * Excluded cases by id, each with its reason. Throws a TypeError when a line has no reason, or an
+ * id comes twice.
+ */
 export function readExcluded(text: string): ReadonlyMap<string, string> {
   const excluded = new Map<string, string>()
   for (const line of text.split('\n')) {
@@ -33,7 +36,10 @@ export function readExcluded(text: string): ReadonlyMap<string, string> {
   return excluded
 }
 
-/** A case that fails and is not excluded fails the run; an excluded one is only counted, so that the list can shrink. */
+/**
+ * A case that fails and is not excluded fails the run; an excluded one is only counted, so that the
+ * list can shrink.
+ */
 export function judge(results: readonly CaseResult[], excluded: ReadonlyMap<string, string>): Judgement {
   const required = results.filter(({ id }) => !excluded.has(id))
   const others = results.filter(({ id }) => excluded.has(id))

@@ -23,15 +23,29 @@ export interface DevStart {
 }
 
 const ROOT = join(import.meta.dirname, '..')
-const START: readonly [string, ...string[]] = [process.execPath, '--conditions=countersign-source', 'packages/service/src/dev.ts']
+const START: readonly [string, ...string[]] = [
+  process.execPath,
+  '--conditions=countersign-source',
+  'packages/service/src/dev.ts',
+]
 const READY = 'Stop with Ctrl-C.'
 const STOP_MS_MAX = 20_000
 
 /** A machine that has much else to do is not an overloaded service. */
-const UNHURRIED = { COUNTERSIGN_OVERLOAD_EVENT_LOOP_DELAY_MS_MAX: '60000', COUNTERSIGN_OVERLOAD_ACCEPT_DELAY_MS_MAX: '60000' }
+const UNHURRIED = {
+  COUNTERSIGN_OVERLOAD_EVENT_LOOP_DELAY_MS_MAX: '60000',
+  COUNTERSIGN_OVERLOAD_ACCEPT_DELAY_MS_MAX: '60000',
+}
 
-/** Starts it and waits until it serves. Rejects with what it printed when it ends before that. It ends with its caller at the latest. */
-export async function startDevProcess({ dataDir, databaseUrl, command = START }: DevStart = {}): Promise<DevProcess> {
+/**
+ * Starts it and waits until it serves. Rejects with what it printed when it ends before that. It
+ * ends with its caller at the latest.
+ */
+export async function startDevProcess({
+  dataDir,
+  databaseUrl,
+  command = START,
+}: DevStart = {}): Promise<DevProcess> {
   const scratch = dataDir === undefined ? mkdtempSync(join(tmpdir(), 'countersign-dev-')) : undefined
   const data = dataDir ?? join(String(scratch), 'data')
   const [program, ...flags] = command
@@ -39,7 +53,11 @@ export async function startDevProcess({ dataDir, databaseUrl, command = START }:
   const isGroup = command !== START
   const child = spawn(program, [...flags, '--port', '0', '--data', data], {
     cwd: ROOT,
-    env: { ...ordinaryEnvironment(), ...UNHURRIED, ...(databaseUrl === undefined ? {} : { COUNTERSIGN_DATABASE_URL: databaseUrl }) },
+    env: {
+      ...ordinaryEnvironment(),
+      ...UNHURRIED,
+      ...(databaseUrl === undefined ? {} : { COUNTERSIGN_DATABASE_URL: databaseUrl }),
+    },
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: isGroup,
   })
@@ -85,10 +103,16 @@ export async function startDevProcess({ dataDir, databaseUrl, command = START }:
   }
 }
 
-/** Without what this process was told about itself: settings of a service, npm's own variables, colours. */
+/**
+ * Without what this process was told about itself: settings of a service, npm's own variables,
+ * colours.
+ */
 function ordinaryEnvironment(): NodeJS.ProcessEnv {
   const told = /^(?:COUNTERSIGN_|npm_|VITEST|NODE_OPTIONS$|PORT$|FORCE_COLOR$)/
-  return { ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !told.test(name))), NO_COLOR: '1' }
+  return {
+    ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !told.test(name))),
+    NO_COLOR: '1',
+  }
 }
 
 function signalGroup({ pid }: ChildProcess, signal: NodeJS.Signals): void {

@@ -15,10 +15,12 @@ const FEED_FAULT_TESTS = [
 ]
 
 /**
- * `npm run feed-faults [-- <cuts> <entries> <seed>]`: the long run of what the suite does in short. Cuts the connections of verifiers of one log 1,000
- * times while it grows by 10,000 entries, then puts a relay that forges between a guard and the service, and repeats the suite's tests of
- * receipts. Exits with 1 when an entry was applied out of order or not at all, when a view reported too low an age, when a revoked
- * user was accepted later than the bound allows, when a forgery was accepted, or when a control arm saw no fault.
+ * `npm run feed-faults [-- <cuts> <entries> <seed>]`: the long run of what the suite does in short.
+ * Cuts the connections of verifiers of one log 1,000 times while it grows by 10,000 entries, then
+ * puts a relay that forges between a guard and the service, and repeats the suite's tests of
+ * receipts. Exits with 1 when an entry was applied out of order or not at all, when a view reported
+ * too low an age, when a revoked user was accepted later than the bound allows, when a forgery was
+ * accepted, or when a control arm saw no fault.
  */
 const [cuts = 1000, entries = 10_000, seed = 1] = process.argv.slice(2).map(Number)
 if (![cuts, entries, seed].every((number) => Number.isSafeInteger(number) && number > 0)) {
@@ -32,10 +34,21 @@ try {
   await startService(home)
   const startedMs = performance.now()
   const onProgress = (text: string) => console.log(`  ${text}`)
-  const report = await feedCuts({ port: home.port, dev, seed, cuts, entries, followers: 40, silences: Math.ceil(cuts / 50), onProgress })
+  const report = await feedCuts({
+    port: home.port,
+    dev,
+    seed,
+    cuts,
+    entries,
+    followers: 40,
+    silences: Math.ceil(cuts / 50),
+    onProgress,
+  })
   const { reset, end, silence } = report.cuts
   const faults = [...report.misapplied, ...report.flattering, ...report.late]
-  console.log(`${reset} resets, ${end} ends, ${silence} silences; ${report.entries} entries, ${report.followers} followers, seed ${seed}`)
+  console.log(
+    `${reset} resets, ${end} ends, ${silence} silences; ${report.entries} entries, ${report.followers} followers, seed ${seed}`,
+  )
   console.log(`  applied out of turn or not at all  ${report.misapplied.length}`)
   console.log(`  called younger than it was         ${report.flattering.length}`)
   console.log(`  accepted too late                  ${report.late.length}`)
@@ -47,7 +60,9 @@ try {
   const issuer = await addIssuer(createClient(home.baseUrl, dev), dev)
   for (const scenario of relayScenarios({ url: home.baseUrl, dev, issuer, attackMs: ATTACK_MS })) {
     const seen = await playScenario(scenario)
-    console.log(`${scenario.finding}: ${scenario.name}: ${seen.length === 0 ? 'nothing accepted, control arm accepted' : 'FAILED'}`)
+    console.log(
+      `${scenario.finding}: ${scenario.name}: ${seen.length === 0 ? 'nothing accepted, control arm accepted' : 'FAILED'}`,
+    )
     for (const fault of seen) console.error(`  ${fault}`)
     if (seen.length > 0) process.exitCode = 1
   }

@@ -1,11 +1,17 @@
 import { parseArgs } from 'node:util'
 import { fuzz } from '../packages/core/test/fuzz/fuzz.ts'
 
-/** `npm run fuzz`: a million mutated credentials. The same seed and count make the same mutants of new keys. */
-const { values } = parseArgs({ options: { count: { type: 'string', default: '1000000' }, seed: { type: 'string' } } })
+/**
+ * `npm run fuzz`: a million mutated credentials. The same seed and count make the same mutants of
+ * new keys.
+ */
+const { values } = parseArgs({
+  options: { count: { type: 'string', default: '1000000' }, seed: { type: 'string' } },
+})
 const count = Number(values.count)
 const seed = Number(values.seed ?? Math.floor(Math.random() * 2 ** 31))
-if (!Number.isSafeInteger(count) || count < 1 || !Number.isSafeInteger(seed)) throw new TypeError('--count and --seed take whole numbers')
+if (!Number.isSafeInteger(count) || count < 1 || !Number.isSafeInteger(seed))
+  throw new TypeError('--count and --seed take whole numbers')
 
 const number = new Intl.NumberFormat('en')
 console.log(`${number.format(count)} mutants, seed ${seed}`)
@@ -24,6 +30,8 @@ for (const [code, times] of Object.entries(answers).sort(([, a], [, b]) => b - a
 }
 console.log(`  ${'(another spelling, same meaning)'.padEnd(32)} ${number.format(unchanged).padStart(9)}`)
 for (const fault of faults.slice(0, 20))
-  console.error(`fault: ${fault.what} after ${fault.mutation}, seed ${fault.seed}: ${fault.text.slice(0, 400)}`)
+  console.error(
+    `fault: ${fault.what} after ${fault.mutation}, seed ${fault.seed}: ${fault.text.slice(0, 400)}`,
+  )
 console.log(`\n${number.format(tried)} tried, ${number.format(faults.length)} faults`)
 if (faults.length > 0) process.exitCode = 1

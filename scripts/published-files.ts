@@ -18,7 +18,11 @@ const EXPECTED = [
 const REQUIRED = ['package.json', 'README.md', 'LICENSE']
 
 /** Private keys in PEM and JWK, access tokens and API keys of ours. */
-const SECRETS = [/-----BEGIN [A-Z ]*PRIVATE KEY-----/, /"d"\s*:\s*"[A-Za-z0-9_-]{40,}"/, /\bsvc_(?:at|sk)_[0-9A-Za-z]{40,}/]
+const SECRETS = [
+  /-----BEGIN [A-Z ]*PRIVATE KEY-----/,
+  /"d"\s*:\s*"[A-Za-z0-9_-]{40,}"/,
+  /\bsvc_(?:at|sk)_[0-9A-Za-z]{40,}/,
+]
 
 interface SourceMap {
   readonly sources: readonly string[]
@@ -27,10 +31,15 @@ interface SourceMap {
 }
 
 /**
- * Everything wrong with the files that a package would publish: a file that is unexpected or missing, a source map that carries
- * text of its own or points outside of the package, something that looks like a secret, the name of the folder in which it was built.
+ * Everything wrong with the files that a package would publish: a file that is unexpected or
+ * missing, a source map that carries text of its own or points outside of the package, something
+ * that looks like a secret, the name of the folder in which it was built.
  */
-export function publishedFaults(files: readonly PublishedFile[], builtIn: string, entry = 'dist/index.js'): readonly string[] {
+export function publishedFaults(
+  files: readonly PublishedFile[],
+  builtIn: string,
+  entry = 'dist/index.js',
+): readonly string[] {
   const paths = new Set(files.map(({ path }) => path))
   const faults = REQUIRED.filter((path) => !paths.has(path)).map((path) => `${path} is missing`)
   if (!paths.has(entry)) faults.push('the package has not been built')
@@ -43,7 +52,11 @@ export function publishedFaults(files: readonly PublishedFile[], builtIn: string
   return faults
 }
 
-function mapFaults(path: string, { sources, sourcesContent, sourceRoot }: SourceMap, paths: ReadonlySet<string>): string[] {
+function mapFaults(
+  path: string,
+  { sources, sourcesContent, sourceRoot }: SourceMap,
+  paths: ReadonlySet<string>,
+): string[] {
   const faults: string[] = []
   if (sourcesContent !== undefined) faults.push(`${path} carries the text of its sources`)
   for (const source of sources) {

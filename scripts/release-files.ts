@@ -11,7 +11,9 @@ export interface PreparedRelease {
   readonly removed: readonly string[]
 }
 
-/** The files of a release, without writing any. Throws when the version or a change file is invalid. */
+/**
+ * The files of a release, without writing any. Throws when the version or a change file is invalid.
+ */
 export function prepareRelease(root: string, version: string, date: string): PreparedRelease {
   const read = (path: string) => readFileSync(join(root, path), 'utf8')
   const now = (JSON.parse(read('package.json')) as { version: string }).version
@@ -52,9 +54,11 @@ export function readChanges(root: string): Change[] {
   return names.sort().map((name) => {
     const path = join('changes', name)
     const kind = KINDS.find((known) => name.startsWith(`${known.toLowerCase()}-`) && name.endsWith('.md'))
-    if (kind === undefined) throw new Error(`${path}: the name must be <kind>-<words>.md, such as fixed-two-tabs.md`)
+    if (kind === undefined)
+      throw new Error(`${path}: the name must be <kind>-<words>.md, such as fixed-two-tabs.md`)
     const text = readFileSync(join(root, path), 'utf8').trim()
-    if (text === '' || /^[-*#]/.test(text)) throw new Error(`${path}: write one entry, without a bullet or a heading`)
+    if (text === '' || /^[-*#]/.test(text))
+      throw new Error(`${path}: write one entry, without a bullet or a heading`)
     return { path, kind, text }
   })
 }
@@ -76,14 +80,17 @@ function releaseChangelog(text: string, changes: readonly Change[], version: str
     const indented = entry.replaceAll('\n', '\n  ')
     sections.set(kind, [...(sections.get(kind) ?? []), `- ${indented}`])
   }
-  const order = [...KINDS, ...sections.keys()].filter((kind, i, all) => sections.has(kind) && all.indexOf(kind) === i)
+  const order = [...KINDS, ...sections.keys()].filter(
+    (kind, i, all) => sections.has(kind) && all.indexOf(kind) === i,
+  )
   const released = order.map((kind) => `### ${kind}\n\n${(sections.get(kind) ?? []).join('\n')}\n`).join('\n')
   return `${text.slice(0, start)}${UNRELEASED}\n\n## [${version}] - ${date}\n\n${released}${rest}`
 }
 
 function replaceVersions(text: string, from: string, to: string): string {
-  return text.replaceAll(/("(?:version|@countersign\/[a-z]+)": )"([^"]+)"/g, (whole, name: string, version: string) =>
-    version === from ? `${name}"${to}"` : whole,
+  return text.replaceAll(
+    /("(?:version|@countersign\/[a-z]+)": )"([^"]+)"/g,
+    (whole, name: string, version: string) => (version === from ? `${name}"${to}"` : whole),
   )
 }
 
@@ -98,7 +105,8 @@ function replaceLockVersions(text: string, version: string): string {
     if (entry === undefined) throw new Error(`package-lock.json does not list ${folder}`)
     entry.version = version
     for (const name of Object.keys(entry.dependencies ?? {})) {
-      if (name.startsWith('@countersign/') && entry.dependencies !== undefined) entry.dependencies[name] = version
+      if (name.startsWith('@countersign/') && entry.dependencies !== undefined)
+        entry.dependencies[name] = version
     }
   }
   return `${JSON.stringify(lock, undefined, 2)}\n`

@@ -32,7 +32,10 @@ import {
   verify,
 } from '@countersign/core'
 
-/** `npm start`: what the core does, step by step, in one process. Nothing is stored or sent, and no key and no credential is printed. */
+/**
+ * `npm start`: what the core does, step by step, in one process. Nothing is stored or sent, and no
+ * key and no credential is printed.
+ */
 
 const HOUR_MS = 3_600_000
 const ORDERS = 'https://shop.example/api/orders'
@@ -75,21 +78,32 @@ function showExplanation({ checks, allowed }: Explanation): void {
   show('altogether', allowed ? 'allowed' : 'refused')
 }
 
-/** The parse functions answer undefined for what does not follow the grammar; all that is written here does. */
+/**
+ * The parse functions answer undefined for what does not follow the grammar; all that is written
+ * here does.
+ */
 function sure<Value>(value: Value | undefined): Value {
   if (value === undefined) throw new Error('this tour has a mistake in it')
   return value
 }
 
-/** What the service will do with its store: seal an entry, append it, and let every view apply it. */
-async function append<Kind extends EntryKind>(view: SiteView, kind: Kind, body: EntryBodies[Kind]): Promise<void> {
+/**
+ * What the service will do with its store: seal an entry, append it, and let every view apply it.
+ */
+async function append<Kind extends EntryKind>(
+  view: SiteView,
+  kind: Kind,
+  body: EntryBodies[Kind],
+): Promise<void> {
   const head = view.head.epoch === '' ? { ...view.head, epoch: newId() } : view.head
   const entry = await sealEntry({ siteId: view.siteId, kind, body, at: formatTime(nowMs) }, head)
   const applied = view.apply(sure(await checkEntry(entry as Entry)))
   show('log', `${entry.seq}  ${kind.padEnd(18)}  ${applied}`)
 }
 
-/** A holder's request: the credential in its header, and a signature of it all by the holder key. */
+/**
+ * A holder's request: the credential in its header, and a signature of it all by the holder key.
+ */
 async function signedRequest(header: string, key: PrivateKey): Promise<HolderRequest> {
   const proof = await signRequest(plainRequest(header), { key, nowMs })
   return plainRequest(header, { ...proof })
@@ -99,7 +113,9 @@ function plainRequest(header: string, fields: Record<string, string> = {}): Hold
   return holderRequestFrom('GET', ORDERS, new Headers({ 'x-service-credential': header, ...fields }), 'none')
 }
 
-console.log('Countersign, a tour of the core. All of it happens in this process; the keys are forgotten when it ends.')
+console.log(
+  'Countersign, a tour of the core. All of it happens in this process; the keys are forgotten when it ends.',
+)
 
 step('An issuer and an agent make keys')
 const issuerKey = await generatePrivateKey('Ed25519')
@@ -111,7 +127,11 @@ show('agent', `P-256    ${didKey(agentKey.publicKey)}`)
 step('The site shop.example writes down whom it trusts')
 const siteId = sure(parseSiteId('shop.example'))
 const view = createSiteView({ siteId, entriesAreProven: true })
-await append(view, 'site.changed', { bearer: 'off', holder_proof: 'optional', credential_ttl_seconds_max: null })
+await append(view, 'site.changed', {
+  bearer: 'off',
+  holder_proof: 'optional',
+  credential_ttl_seconds_max: null,
+})
 const { multikey } = issuerKey.publicKey
 const keys = [{ id: multikey, key: multikey, status: 'active' }] as const
 await append(view, 'issuer.trusted', { issuer, keys, scope: null, credential_ttl_seconds_max: null })
@@ -131,7 +151,12 @@ const issue = (changes: Partial<Grant> = {}) =>
       validUntilMs: nowMs + HOUR_MS,
       ...changes,
     },
-    { issuer, verificationMethod: didKeyMethod(issuerKey.publicKey), key: issuerKey, createdMs: nowMs - HOUR_MS },
+    {
+      issuer,
+      verificationMethod: didKeyMethod(issuerKey.publicKey),
+      key: issuerKey,
+      createdMs: nowMs - HOUR_MS,
+    },
   )
 
 step('The issuer signs a credential for a user')
@@ -145,15 +170,21 @@ step('The site verifies it')
 showVerdict(await verify({ header }, demand, knowledge()))
 
 step('A credential for another site')
-showVerdict(await verify({ header: credentialHeader(await issue({ siteId: 'bank.example' })) }, demand, knowledge()))
+showVerdict(
+  await verify({ header: credentialHeader(await issue({ siteId: 'bank.example' })) }, demand, knowledge()),
+)
 
 step('A credential that has expired, at the very millisecond of its end')
-showVerdict(await verify({ header: credentialHeader(await issue({ validUntilMs: nowMs })) }, demand, knowledge()))
+showVerdict(
+  await verify({ header: credentialHeader(await issue({ validUntilMs: nowMs })) }, demand, knowledge()),
+)
 
 step('A credential bound to the key of the agent, copied by a thief')
 const bound = await issue({ holderKey: didKey(agentKey.publicKey), delegable: true })
 const boundHeader = credentialHeader(bound)
-showVerdict(await verify({ header: boundHeader }, { ...demand, request: plainRequest(boundHeader) }, knowledge()))
+showVerdict(
+  await verify({ header: boundHeader }, { ...demand, request: plainRequest(boundHeader) }, knowledge()),
+)
 
 step('The same from the agent, who signs the request')
 const request = await signedRequest(boundHeader, agentKey)

@@ -10,16 +10,27 @@ const root = join(import.meta.dirname, '..')
 const config = join(root, '.dependency-cruiser.cjs')
 const { forbidden } = createRequire(import.meta.url)(config) as { forbidden: { name: string }[] }
 
-/** A house in which every rule is broken once. Each file breaks the rule that it is listed under. */
+/**
+ * A house in which every rule is broken once. Each file breaks the rule that it is listed under.
+ */
 const BROKEN: Readonly<Record<string, readonly [path: string, text: string]>> = {
   'no-circles': ['packages/core/src/proof/one.ts', "import './two.ts'"],
   'no-orphans': ['packages/core/src/proof/orphan.ts', 'export const a = 1'],
   'no-unresolvable': ['packages/core/src/proof/lost.ts', "import './nowhere.ts'"],
   'core-verify-is-below-log': ['packages/core/src/verify/a.ts', "import type { A } from '../log/base.ts'"],
   'core-holder-is-below-verify': ['packages/core/src/holder/a.ts', "export { a } from '../verify/base.ts'"],
-  'core-credential-is-below-holder': ['packages/core/src/credential/a.ts', "import { a } from '../holder/base.ts'"],
-  'core-proof-is-below-credential': ['packages/core/src/proof/a.ts', "export type { A } from '../credential/base.ts'"],
-  'core-encoding-is-below-proof': ['packages/core/src/encoding/a.ts', "export const a = await import('../proof/base.ts')"],
+  'core-credential-is-below-holder': [
+    'packages/core/src/credential/a.ts',
+    "import { a } from '../holder/base.ts'",
+  ],
+  'core-proof-is-below-credential': [
+    'packages/core/src/proof/a.ts',
+    "export type { A } from '../credential/base.ts'",
+  ],
+  'core-encoding-is-below-proof': [
+    'packages/core/src/encoding/a.ts',
+    "export const a = await import('../proof/base.ts')",
+  ],
   'no-import-of-contract': ['packages/core/src/log/b.ts', "import type { A } from '../contract/base.ts'"],
   'core-folders-do-not-use-the-front-door': ['packages/core/src/log/c.ts', "import '../index.ts'"],
   'core-is-pure': ['packages/core/src/log/d.ts', "import type { Stats } from 'node:fs'"],
@@ -55,7 +66,9 @@ const BROKEN: Readonly<Record<string, readonly [path: string, text: string]>> = 
 }
 
 const FOLDERS = [
-  ...['log', 'verify', 'holder', 'credential', 'proof', 'encoding', 'contract'].map((folder) => `packages/core/src/${folder}`),
+  ...['log', 'verify', 'holder', 'credential', 'proof', 'encoding', 'contract'].map(
+    (folder) => `packages/core/src/${folder}`,
+  ),
   ...['browser', 'commands', 'routes', 'actions', 'feed', 'log', 'store/sqlite', 'store/verbs'].map(
     (folder) => `packages/service/src/${folder}`,
   ),
@@ -89,7 +102,10 @@ beforeAll(() => {
     put(`${folder}/good.ts`, "import './base.ts'")
   }
   put('packages/core/src/index.ts', "import './log/base.ts'")
-  put('packages/core/src/log/good.ts', "import type { A } from '../verify/base.ts'\nimport '../encoding/base.ts'")
+  put(
+    'packages/core/src/log/good.ts',
+    "import type { A } from '../verify/base.ts'\nimport '../encoding/base.ts'",
+  )
   put('packages/core/src/contract/good.ts', "import '../log/base.ts'\nimport 'zod'")
   put('packages/core/src/proof/two.ts', "import './one.ts'")
   put('packages/service/src/main.ts', "import './routes/base.ts'")
@@ -102,10 +118,14 @@ beforeAll(() => {
   }
 
   const cruiser = join(root, 'node_modules/.bin/depcruise')
-  const report = execFileSync(process.execPath, [cruiser, '--config', config, '--output-type', 'json', 'packages'], {
-    cwd: house,
-    encoding: 'utf8',
-  })
+  const report = execFileSync(
+    process.execPath,
+    [cruiser, '--config', config, '--output-type', 'json', 'packages'],
+    {
+      cwd: house,
+      encoding: 'utf8',
+    },
+  )
   violations = (JSON.parse(report) as { summary: { violations: Violation[] } }).summary.violations
 })
 afterAll(() => rmSync(house, { recursive: true, force: true }))
@@ -115,7 +135,9 @@ test('every rule is broken here once', () => {
 })
 
 test.each(Object.entries(BROKEN))('%s fires', (name, [path]) => {
-  expect(violations.filter((violation) => violation.rule.name === name).map(({ from }) => from)).toContain(path)
+  expect(violations.filter((violation) => violation.rule.name === name).map(({ from }) => from)).toContain(
+    path,
+  )
 })
 
 test('good files break no rule', () => {
@@ -123,7 +145,8 @@ test('good files break no rule', () => {
 })
 
 test('ARCHITECTURE.md draws the checks of a credential in their order', () => {
-  const [, walk = ''] = /```\n( X-Service-Credential.*?)```/s.exec(readFileSync(join(root, 'ARCHITECTURE.md'), 'utf8')) ?? []
+  const [, walk = ''] =
+    /```\n( X-Service-Credential.*?)```/s.exec(readFileSync(join(root, 'ARCHITECTURE.md'), 'utf8')) ?? []
   const drawn = [...walk.matchAll(/^ +([a-z_]+) ─/gm)].map(([, name]) => name)
   expect(drawn).toEqual(credentialChecks.map(([name]) => name))
 })

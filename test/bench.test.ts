@@ -48,7 +48,10 @@ describe('the summary of a contestant', () => {
   it('takes the quickest tenth of both for quiet', () => {
     const us = (n: number) => ({ us: n, unitBeforeUs: 1, unitAfterUs: 1 })
     const eleven = Array.from({ length: 11 }, (_, n) => us(100 + n))
-    expect(summary(eleven, [50, 50.5, 60, 70, 80, 90, 91, 92, 93, 94, 95])).toMatchObject({ quietUs: 101, quietRatio: 2 })
+    expect(summary(eleven, [50, 50.5, 60, 70, 80, 90, 91, 92, 93, 94, 95])).toMatchObject({
+      quietUs: 101,
+      quietRatio: 2,
+    })
   })
 
   it('tells how far apart the middle half of the ratios lies', () => {
@@ -79,7 +82,8 @@ describe('measuring side by side', () => {
     // What one slice runs twice, once untimed, counts once here. The three warm-ups come before.
     const turns = log.filter((name, i) => i === 0 || name !== log[i - 1]).slice(3)
     expect(turns.filter((_, i) => i % 2 === 0)).toEqual(Array(9).fill('unit'))
-    for (let round = 0; round < 4; round++) expect([turns[round * 4 + 1], turns[round * 4 + 3]].toSorted()).toEqual(['a', 'b'])
+    for (let round = 0; round < 4; round++)
+      expect([turns[round * 4 + 1], turns[round * 4 + 3]].toSorted()).toEqual(['a', 'b'])
   })
 
   it('waits for contestants that answer later, one after the other', async () => {
@@ -98,7 +102,9 @@ describe('measuring side by side', () => {
 
   it('lets a contestant that comes to a wrong result end the run', async () => {
     const wrong: Contestant = { name: 'wrong', run: () => Promise.reject(new Error('refused')) }
-    await expect(measure({ name: 'unit', run: () => {} }, [wrong], { rounds: 1, warmUpMs: 0 })).rejects.toThrow('refused')
+    await expect(
+      measure({ name: 'unit', run: () => {} }, [wrong], { rounds: 1, warmUpMs: 0 }),
+    ).rejects.toThrow('refused')
   })
 })
 
@@ -138,18 +144,22 @@ describe('the table', () => {
   })
 
   it('writes parts as percent', () => {
-    expect([formatPercent(0.123), formatPercent(1.5), formatPercent(Number.NaN)]).toEqual(['12 %', '150 %', '–'])
+    expect([formatPercent(0.123), formatPercent(1.5), formatPercent(Number.NaN)]).toEqual([
+      '12 %',
+      '150 %',
+      '–',
+    ])
   })
 })
 
 describe('a verdict', () => {
   it('is kept at the very limit and not beyond it', () => {
-    expect([atMost('p', 2, 2).kept, atMost('p', 2, 2.01).kept, atLeast('p', 2, 2).kept, atLeast('p', 2, 1.99).kept]).toEqual([
-      true,
-      false,
-      true,
-      false,
-    ])
+    expect([
+      atMost('p', 2, 2).kept,
+      atMost('p', 2, 2.01).kept,
+      atLeast('p', 2, 2).kept,
+      atLeast('p', 2, 1.99).kept,
+    ]).toEqual([true, false, true, false])
   })
 
   it('is not kept where nothing was measured', () => {
@@ -157,7 +167,9 @@ describe('a verdict', () => {
   })
 
   it('says what came out', () => {
-    expect(formatVerdict(atMost('cold ≤ 1.25 × raw', 1.25, 1.221, 1.2))).toBe('cold ≤ 1.25 × raw: yes (1.22; 1.20 when quiet)')
+    expect(formatVerdict(atMost('cold ≤ 1.25 × raw', 1.25, 1.221, 1.2))).toBe(
+      'cold ≤ 1.25 × raw: yes (1.22; 1.20 when quiet)',
+    )
     expect(formatVerdict(atMost('cold ≤ 1.25 × raw', 1.25, 1.3))).toBe('cold ≤ 1.25 × raw: NO (1.30)')
   })
 })

@@ -12,23 +12,39 @@ interface Block {
   readonly body: string
 }
 
-const documents = ['README.md', ...globSync('docs/{*,guides/*}.md', { cwd: root })].map((file) => file.replaceAll('\\', '/')).sort()
+const documents = ['README.md', ...globSync('docs/{*,guides/*}.md', { cwd: root })]
+  .map((file) => file.replaceAll('\\', '/'))
+  .sort()
 const blocks: readonly Block[] = documents.flatMap((file) =>
-  [...read(file).matchAll(/^```((?:sh|bash|js|ts|javascript|typescript|mjs)\b[^\n]*)\n(.*?)^```$/gms)].map(([, kind = '', body = '']) => ({
-    file,
-    kind,
-    body,
-  })),
+  [...read(file).matchAll(/^```((?:sh|bash|js|ts|javascript|typescript|mjs)\b[^\n]*)\n(.*?)^```$/gms)].map(
+    ([, kind = '', body = '']) => ({
+      file,
+      kind,
+      body,
+    }),
+  ),
 )
 
-/** Which test runs which blocks; `one` when it takes the first of that kind and would miss a second. */
-const runs: readonly { readonly file: string; readonly kinds: readonly string[]; readonly by: string; readonly picks: 'all' | 'one' }[] = [
+/**
+ * Which test runs which blocks; `one` when it takes the first of that kind and would miss a second.
+ */
+const runs: readonly {
+  readonly file: string
+  readonly kinds: readonly string[]
+  readonly by: string
+  readonly picks: 'all' | 'one'
+}[] = [
   { file: 'README.md', kinds: ['sh two-commands'], by: 'test/terminal.test.ts', picks: 'one' },
   { file: 'README.md', kinds: ['sh'], by: 'test/quickstart.test.ts', picks: 'all' },
   { file: 'docs/guides/quickstart.md', kinds: ['sh'], by: 'test/quickstart.test.ts', picks: 'all' },
   { file: 'docs/guides/core.md', kinds: ['js'], by: 'test/readme.test.ts', picks: 'one' },
   { file: 'docs/guides/agents.md', kinds: ['js'], by: 'test/guides.test.ts', picks: 'all' },
-  { file: 'docs/guides/protect-a-route.md', kinds: ['js', 'js testing'], by: 'test/guides.test.ts', picks: 'all' },
+  {
+    file: 'docs/guides/protect-a-route.md',
+    kinds: ['js', 'js testing'],
+    by: 'test/guides.test.ts',
+    picks: 'all',
+  },
   {
     file: 'docs/guides/frameworks.md',
     kinds: ['js express', 'js fastify', 'js hono', 'js fetch', 'js mcp', 'js plain', 'js stream'],
@@ -43,7 +59,10 @@ const runs: readonly { readonly file: string; readonly kinds: readonly string[];
   { file: 'docs/operating.md', kinds: ['sh'], by: 'test/operating-commands.test.ts', picks: 'all' },
 ]
 
-/** What is not run, by its first words. The reason stands in the fence, for readers of the document too. */
+/**
+ * What is not run, by its first words. The reason stands in the fence, for readers of the document
+ * too.
+ */
 const notRun: Readonly<Record<string, readonly string[]>> = {
   'docs/guides/webhooks.md': ['WEBHOOK_SECRETS=$(node -p'],
   'docs/guides/frameworks.md': ['createGuard({ baseUrl'],
@@ -53,7 +72,9 @@ const notRun: Readonly<Record<string, readonly string[]>> = {
 }
 
 /** Not run as they stand there, but word for word elsewhere. */
-const sameAs: Readonly<Record<string, string>> = { 'docs/guides/quickstart.md sh start': 'README.md sh two-commands' }
+const sameAs: Readonly<Record<string, string>> = {
+  'docs/guides/quickstart.md sh start': 'README.md sh two-commands',
+}
 
 /** Lines of blocks of which the others are run, one by one. */
 const linesNotRun = ['npm ci && npm run build', 'alias countersign=']
@@ -62,25 +83,34 @@ const ruleOf = ({ file, kind }: Block) => runs.find((rule) => rule.file === file
 const isMarked = ({ kind }: Block) => /^\w+ not-run: \S.{10,}$/.test(kind)
 
 describe('every program and command of the documents', () => {
-  test.each(blocks.map((block) => [`${block.file}, ${block.kind}: ${block.body.split('\n')[0]?.slice(0, 60)}`, block] as const))(
-    'is run or says why not: %s',
-    (_, block) => {
-      const same = sameAs[`${block.file} ${block.kind}`]
-      if (same !== undefined) {
-        const other = blocks.find(({ file, kind }) => `${file} ${kind}` === same)
-        return expect(other?.body.startsWith(block.body.trimEnd())).toBe(true)
-      }
-      if (isMarked(block)) return expect(notRun[block.file]?.some((begin) => block.body.startsWith(begin))).toBe(true)
-      const rule = ruleOf(block)
-      expect(rule, 'no test runs this block: run it, or mark it as not-run with a reason and list it here').toBeDefined()
-      if (rule?.picks === 'one') expect(blocks.filter(({ file, kind }) => file === block.file && kind === block.kind)).toHaveLength(1)
-    },
-  )
+  test.each(
+    blocks.map(
+      (block) => [`${block.file}, ${block.kind}: ${block.body.split('\n')[0]?.slice(0, 60)}`, block] as const,
+    ),
+  )('is run or says why not: %s', (_, block) => {
+    const same = sameAs[`${block.file} ${block.kind}`]
+    if (same !== undefined) {
+      const other = blocks.find(({ file, kind }) => `${file} ${kind}` === same)
+      return expect(other?.body.startsWith(block.body.trimEnd())).toBe(true)
+    }
+    if (isMarked(block))
+      return expect(notRun[block.file]?.some((begin) => block.body.startsWith(begin))).toBe(true)
+    const rule = ruleOf(block)
+    expect(
+      rule,
+      'no test runs this block: run it, or mark it as not-run with a reason and list it here',
+    ).toBeDefined()
+    if (rule?.picks === 'one')
+      expect(blocks.filter(({ file, kind }) => file === block.file && kind === block.kind)).toHaveLength(1)
+  })
 
   test('that is listed here is there', () => {
     for (const { file, kinds } of runs)
       for (const kind of kinds)
-        expect(blocks.filter((block) => block.file === file && block.kind === kind).length, `${file} ${kind}`).toBeGreaterThan(0)
+        expect(
+          blocks.filter((block) => block.file === file && block.kind === kind).length,
+          `${file} ${kind}`,
+        ).toBeGreaterThan(0)
     const marked = blocks.filter(isMarked)
     expect(marked).toHaveLength(Object.values(notRun).flat().length)
   })
@@ -94,10 +124,14 @@ describe('every program and command of the documents', () => {
     const lines = blocks
       .filter((block) => block.file === 'docs/operating.md' && !isMarked(block))
       .flatMap(({ body }) => body.trim().split('\n'))
-    const [, listed = ''] = /for \(const begin of \[(.*)\]\)/.exec(source) ?? []
-    const begins = [...source.matchAll(/lineOf\((['"])(.+?)\1\)/g), ...listed.matchAll(/(')(.+?)'/g)].map(([, , text = '']) => text)
+    const [, listed = ''] = /for \(const begin of \[([^\]]*)\]\)/.exec(source) ?? []
+    const begins = [...source.matchAll(/lineOf\((['"])(.+?)\1\)/g), ...listed.matchAll(/(')(.+?)'/g)].map(
+      ([, , text = '']) => text,
+    )
     expect(begins.length).toBeGreaterThan(6)
-    const missed = lines.filter((line) => ![...begins, ...linesNotRun].some((begin) => line.startsWith(begin)))
+    const missed = lines.filter(
+      (line) => ![...begins, ...linesNotRun].some((begin) => line.startsWith(begin)),
+    )
     expect(missed).toEqual([])
   })
 })

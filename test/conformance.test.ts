@@ -18,12 +18,20 @@ describe('the list of excluded cases', () => {
     expect(() => readExcluded(text)).toThrow(TypeError)
   })
   test('can be read as it stands', () => {
-    expect(() => readExcluded(readFileSync(join(import.meta.dirname, 'conformance-excluded.txt'), 'utf8'))).not.toThrow()
+    expect(() =>
+      readExcluded(readFileSync(join(import.meta.dirname, 'conformance-excluded.txt'), 'utf8')),
+    ).not.toThrow()
   })
 })
 
 test('a case counts unless it is excluded, and an exclusion without need is named', () => {
-  const results = [row('A1', 'pass'), row('A2', 'fail'), row('A3', 'skip'), row('A4', 'pass'), row('A5', 'fail')]
+  const results = [
+    row('A1', 'pass'),
+    row('A2', 'fail'),
+    row('A3', 'skip'),
+    row('A4', 'pass'),
+    row('A5', 'fail'),
+  ]
   const excluded = readExcluded('A4 reason\nA5 reason\nA6 reason')
   expect(judge(results, excluded)).toEqual({
     passed: 1,
@@ -71,7 +79,10 @@ process.exitCode = 1\n`,
     const said = 'the closing line\nof what is built so far: 1 of 1 passed; 0 excluded cases did not pass\n'
     const unknown = 'Excluded, but the client has no such case: A4 A5\n'
     expect([status, stdout]).toEqual([0, `on SQLite:\n${unknown}${said}on PostgreSQL:\n${unknown}${said}`])
-    expect(run([], '--store', 'mysql')).toMatchObject({ status: 2, stderr: '--store must be sqlite, postgres or all\n' })
+    expect(run([], '--store', 'mysql')).toMatchObject({
+      status: 2,
+      stderr: '--store must be sqlite, postgres or all\n',
+    })
   }, 60_000)
   test('fails when any other case fails', () => {
     const { status, stdout } = run([row('A1', 'pass'), row('A2', 'fail'), row('A5', 'fail')])

@@ -7,7 +7,9 @@ const read = (file: string) => readFileSync(join(ROOT, file), 'utf8')
 
 test('CONTRIBUTING lists every script of package.json, and no other', () => {
   const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> }
-  const listed = [...read('CONTRIBUTING.md').matchAll(/^\| `(?:npm run (?:-s )?|npm )([a-z-]+)/gm)].map(([, name]) => name)
+  const listed = [...read('CONTRIBUTING.md').matchAll(/^\| `(?:npm run (?:-s )?|npm )([a-z-]+)/gm)].map(
+    ([, name]) => name,
+  )
   expect([...new Set(listed)].sort()).toEqual(Object.keys(scripts).sort())
 })
 

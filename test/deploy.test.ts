@@ -13,7 +13,9 @@ const read = (file: string) => readFileSync(join(root, file), 'utf8')
 const isInstalled = (program: string) => spawnSync('sh', ['-c', `command -v ${program}`]).status === 0
 
 test('every setting that a file of deploy/ names is one', () => {
-  const known = new Set([...read('docs/operating.md').matchAll(/`(COUNTERSIGN_[A-Z_]+)`/g)].map(([, name]) => name))
+  const known = new Set(
+    [...read('docs/operating.md').matchAll(/`(COUNTERSIGN_[A-Z_]+)`/g)].map(([, name]) => name),
+  )
   for (const file of globSync('deploy/*', { cwd: root })) {
     const named = [...read(file).matchAll(/\b(COUNTERSIGN_[A-Z_]+)\b/g)].map(([, name]) => name)
     expect(
@@ -26,7 +28,12 @@ test('every setting that a file of deploy/ names is one', () => {
 test('what the Dockerfile and the unit start is what a build makes', () => {
   const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> }
   expect(scripts).toHaveProperty('build')
-  for (const file of ['deploy/Dockerfile', 'deploy/countersign.service', 'docs/operating.md', 'docs/guides/deployment.md']) {
+  for (const file of [
+    'deploy/Dockerfile',
+    'deploy/countersign.service',
+    'docs/operating.md',
+    'docs/guides/deployment.md',
+  ]) {
     const programs = [...read(file).matchAll(/packages\/\S+\/dist\/main\.js/g)].map(([program]) => program)
     expect(new Set(programs), file).toEqual(new Set(['packages/cli/dist/main.js']))
   }
@@ -35,9 +42,13 @@ test('what the Dockerfile and the unit start is what a build makes', () => {
 
 test('the Dockerfile and the guide install the command and every package of ours that it depends on', () => {
   const manifest = (name: string) =>
-    JSON.parse(read(`packages/${name}/package.json`)) as { readonly dependencies?: Readonly<Record<string, string>> }
+    JSON.parse(read(`packages/${name}/package.json`)) as {
+      readonly dependencies?: Readonly<Record<string, string>>
+    }
   const own = (name: string): readonly string[] => {
-    const needed = Object.keys(manifest(name).dependencies ?? {}).filter((each) => each.startsWith('@countersign/'))
+    const needed = Object.keys(manifest(name).dependencies ?? {}).filter((each) =>
+      each.startsWith('@countersign/'),
+    )
     return [`packages/${name}`, ...needed.flatMap((each) => own(each.replace('@countersign/', '')))]
   }
   for (const file of ['deploy/Dockerfile', 'docs/guides/deployment.md']) {
@@ -47,7 +58,8 @@ test('the Dockerfile and the guide install the command and every package of ours
 })
 
 test('the commands of the guide have the flags that the command line has', () => {
-  const [, block = ''] = /^```sh not-run: needs the installation.*?\n(.*?)^```$/ms.exec(read('docs/guides/deployment.md')) ?? []
+  const [, block = ''] =
+    /^```sh not-run: needs the installation.*?\n(.*?)^```$/ms.exec(read('docs/guides/deployment.md')) ?? []
   const commands = [...block.matchAll(/\bcountersign ([a-z-]+)(.*)$/gm)]
   expect(commands).toHaveLength(4)
   for (const [, name = '', rest = ''] of commands) {
@@ -63,7 +75,9 @@ test.runIf(isInstalled('nginx'))('nginx can read its configuration', () => {
     .replace('listen 8080', 'listen 127.0.0.1:18080')
   const whole = `pid ${scratch}/nginx.pid;\nerror_log stderr;\nevents {}\nhttp {\n  access_log off;\n  client_body_temp_path ${scratch};\n${site}\n}\n`
   writeFileSync(join(scratch, 'nginx.conf'), whole)
-  const { status, stderr } = spawnSync('nginx', ['-t', '-c', join(scratch, 'nginx.conf')], { encoding: 'utf8' })
+  const { status, stderr } = spawnSync('nginx', ['-t', '-c', join(scratch, 'nginx.conf')], {
+    encoding: 'utf8',
+  })
   expect(stderr).toContain('test is successful')
   expect(status).toBe(0)
 })
@@ -71,7 +85,10 @@ test.runIf(isInstalled('nginx'))('nginx can read its configuration', () => {
 test.runIf(isInstalled('systemd-analyze'))('systemd can read the unit', () => {
   const unit = join(scratch, 'countersign.service')
   // What it starts need not be installed here.
-  writeFileSync(unit, read('deploy/countersign.service').replace(/^ExecStart=\S+/m, `ExecStart=${process.execPath}`))
+  writeFileSync(
+    unit,
+    read('deploy/countersign.service').replace(/^ExecStart=\S+/m, `ExecStart=${process.execPath}`),
+  )
   const { stderr } = spawnSync('systemd-analyze', ['verify', '--man=no', unit], { encoding: 'utf8' })
   expect(stderr.split('\n').filter((line) => line.includes('countersign.service'))).toEqual([])
 })
@@ -94,10 +111,15 @@ test('every secret of the compose file is made by the commands in its header, an
 
 test('the commands in the header of the compose file make secrets that the service reads', () => {
   const header = read('deploy/compose.yaml').split(/^services:/m)[0] ?? ''
-  const commands = [...header.matchAll(/^# {3}((?:umask|openssl|printf) .*)$/gm)].map(([, command]) => command)
+  const commands = [...header.matchAll(/^# {3}((?:umask|openssl|printf) .*)$/gm)].map(
+    ([, command]) => command,
+  )
   expect(commands).toHaveLength(4)
   const place = mkdtempSync(join(scratch, 'secrets-'))
-  expect(spawnSync('sh', ['-ec', commands.join('\n')], { cwd: place, encoding: 'utf8' })).toMatchObject({ status: 0, stderr: '' })
+  expect(spawnSync('sh', ['-ec', commands.join('\n')], { cwd: place, encoding: 'utf8' })).toMatchObject({
+    status: 0,
+    stderr: '',
+  })
   const env = {
     COUNTERSIGN_BASE_URL: 'https://id.example',
     COUNTERSIGN_MASTER_KEY_FILE: join(place, 'master.key'),
@@ -111,7 +133,8 @@ test('the commands in the header of the compose file make secrets that the servi
 })
 
 test('the command of the guide runs with the user, the state and the master key of the unit', () => {
-  const [, command = ''] = /^ {3}```sh systemd\n(.*?)^ {3}```$/ms.exec(read('docs/guides/deployment.md')) ?? []
+  const [, command = ''] =
+    /^ {3}```sh systemd\n(.*?)^ {3}```$/ms.exec(read('docs/guides/deployment.md')) ?? []
   const unit = read('deploy/countersign.service')
   const properties = [...command.matchAll(/ -p (\S+)/g)].map(([, property]) => property)
   expect(properties).toHaveLength(7)

@@ -30,11 +30,15 @@ afterAll(async () => {
 
 /** The example as its README starts it, on a free port. */
 function example(path: string, ...args: string[]) {
-  const child = spawn(process.execPath, ['--conditions=countersign-source', join('examples', path), ...args], {
-    cwd: root,
-    env: { ...process.env, COUNTERSIGN_DEV: join(directory, 'data', 'dev.json'), PORT: '0', NO_COLOR: '1' },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
+  const child = spawn(
+    process.execPath,
+    ['--conditions=countersign-source', join('examples', path), ...args],
+    {
+      cwd: root,
+      env: { ...process.env, COUNTERSIGN_DEV: join(directory, 'data', 'dev.json'), PORT: '0', NO_COLOR: '1' },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    },
+  )
   running.add(child)
   let text = ''
   const ended = new Promise<string>((resolve, reject) => {
@@ -63,9 +67,18 @@ async function newcomer(scope = ['orders:read', 'orders:write']) {
   const holderKey = await generatePrivateKey('Ed25519')
   const { site_id } = service.dev
   const user_ref = `example-${crypto.randomUUID()}`
-  const { credential, ppid } = await client.issueCredential({ site_id, user_ref, scope, holder_key: didKey(holderKey.publicKey) })
+  const { credential, ppid } = await client.issueCredential({
+    site_id,
+    user_ref,
+    scope,
+    holder_key: didKey(holderKey.publicKey),
+  })
   const revoke = () => client.revokeUser({ site_id, ppid }, { waitSeconds: 10 })
-  return { ppid, revoke, fetchFor: (url: string) => agentFetch({ credential, holderKey, origins: new URL(url).origin }) }
+  return {
+    ppid,
+    revoke,
+    fetchFor: (url: string) => agentFetch({ credential, holderKey, origins: new URL(url).origin }),
+  }
 }
 
 /** The first block of that language in the README of an example. */
@@ -84,8 +97,15 @@ describe.each(['express', 'fastify', 'hono'])('the %s example', (name) => {
     const url = await example(`${name}/server.ts`).listening
     const { ppid, revoke, fetchFor } = await newcomer()
     const fetch = fetchFor(url)
-    expect(await (await fetch(`${url}/orders`)).json()).toEqual({ orders: [{ id: 1, item: 'tea' }], caller: ppid })
-    const json = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"item":"coffee"}' }
+    expect(await (await fetch(`${url}/orders`)).json()).toEqual({
+      orders: [{ id: 1, item: 'tea' }],
+      caller: ppid,
+    })
+    const json = {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: '{"item":"coffee"}',
+    }
     const placed = await fetch(`${url}/orders`, json)
     expect([placed.status, await placed.json()]).toEqual([201, { id: 2, item: 'coffee' }])
 
@@ -94,7 +114,10 @@ describe.each(['express', 'fastify', 'hono'])('the %s example', (name) => {
       code: 'scope_insufficient',
       needs: 'scope',
     })
-    expect(await readDenial(await globalThis.fetch(`${url}/orders`))).toMatchObject({ code: 'credential_missing', status: 401 })
+    expect(await readDenial(await globalThis.fetch(`${url}/orders`))).toMatchObject({
+      code: 'credential_missing',
+      status: 401,
+    })
 
     const live = await fetch(`${url}/orders/live`)
     const words = live.body?.pipeThrough(new TextDecoderStream()).getReader()
@@ -106,13 +129,17 @@ describe.each(['express', 'fastify', 'hono'])('the %s example', (name) => {
     expect((await client.listVerifiers({ site_id })).items).toMatchObject([{ seq, lag: 0 }])
     let rest = ''
     try {
-      for (let part = await words?.read(); part?.done === false; part = await words?.read()) rest += part.value
+      for (let part = await words?.read(); part?.done === false; part = await words?.read())
+        rest += part.value
     } catch {
       rest = 'broken off'
     }
     // With Hono the adapter ends the stream itself, as if it were finished.
     expect(rest).toMatch(name === 'hono' ? /^$/ : /^event: ended\ndata: credential_revoked\n\n$/)
-    expect(await readDenial(await fetch(`${url}/orders`))).toMatchObject({ code: 'credential_revoked', needs: 'nothing' })
+    expect(await readDenial(await fetch(`${url}/orders`))).toMatchObject({
+      code: 'credential_revoked',
+      needs: 'nothing',
+    })
     expect((await reader.fetchFor(url)(`${url}/orders`)).status).toBe(200)
   }, 60_000)
 })
@@ -133,7 +160,11 @@ test('the legacy runtime presents bearer tokens, as its README says', async () =
 test('the sign-in example learns the ppid, and ends the session when access is revoked', async () => {
   const url = await example('sign-in/main.ts').listening
   const { site_id } = service.dev
-  const { credential, ppid } = await client.issueCredential({ site_id, user_ref: 'example-reader', scope: ['orders:read'] })
+  const { credential, ppid } = await client.issueCredential({
+    site_id,
+    user_ref: 'example-reader',
+    scope: ['orders:read'],
+  })
   const browser = new Browserless()
   const { status, text } = await browser.signIn(`${url}/sign-in`, credential)
   expect([status, text.includes(ppid)]).toEqual([200, true])
@@ -164,8 +195,14 @@ test.skipIf(whyNot !== undefined)(
     try {
       const { ppid, revoke, fetchFor } = await newcomer()
       const fetch = fetchFor(nginx.url)
-      const answer = await fetch(`${nginx.url}/a?b=c`, { headers: { 'X-Service-Subject': 'did:service:ppid_somebodyelse' } })
-      expect(await answer.json()).toEqual({ subject: ppid, scope: 'orders:read orders:write', sawCredential: false })
+      const answer = await fetch(`${nginx.url}/a?b=c`, {
+        headers: { 'X-Service-Subject': 'did:service:ppid_somebodyelse' },
+      })
+      expect(await answer.json()).toEqual({
+        subject: ppid,
+        scope: 'orders:read orders:write',
+        sawCredential: false,
+      })
       expect(JSON.parse(block('nginx-forward-auth', 'json'))).toMatchObject({ sawCredential: false })
       expect((await globalThis.fetch(nginx.url)).status).toBe(401)
       await revoke()

@@ -12,23 +12,38 @@ const dataDir = join(directory, 'data')
 const npmStart = (data = dataDir) => startDevProcess({ dataDir: data, command: ['npm', 'start', '--'] })
 
 const hasCurl = spawnSync('curl', ['--version']).status === 0
-if (!hasCurl) console.warn('\nSKIPPED: the commands that npm start prints are not tested here, for curl is not installed.\n')
+if (!hasCurl)
+  console.warn(
+    '\nSKIPPED: the commands that npm start prints are not tested here, for curl is not installed.\n',
+  )
 
 const printedCommands = (text: string) =>
   [...text.matchAll(/^ {2}# (.+)\n {2}(curl .+)$/gm)].map(([, title, command]) => ({ title, command }))
 
-/** Runs a command as printed, in the folder where it was printed; only where curl puts the headers is added. */
+/**
+ * Runs a command as printed, in the folder where it was printed; only where curl puts the headers
+ * is added.
+ */
 // biome-ignore lint/suspicious/noExplicitAny: whatever the service answers.
 function paste(command = ''): { status: number; body: any } {
   const headerFile = join(directory, 'headers')
   const text = execFileSync('sh', ['-c', `${command} -D '${headerFile}'`], { cwd: root, encoding: 'utf8' })
   const [first = '', ...lines] = readFileSync(headerFile, 'latin1').trim().split('\r\n')
   const headers = Object.fromEntries(
-    lines.map((line) => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 1).trim()]),
+    lines.map((line) => [
+      line.slice(0, line.indexOf(':')).toLowerCase(),
+      line.slice(line.indexOf(':') + 1).trim(),
+    ]),
   )
   const { pathname, search } = new URL(/http:\/\/[^\s']+/.exec(command)?.[0] ?? '')
   const status = Number(first.split(' ')[1])
-  checkContract({ method: /-X (\w+)/.exec(command)?.[1] ?? 'GET', path: pathname + search, status, headers, text })
+  checkContract({
+    method: /-X (\w+)/.exec(command)?.[1] ?? 'GET',
+    path: pathname + search,
+    status,
+    headers,
+    text,
+  })
   return { status, body: JSON.parse(text) }
 }
 
@@ -66,7 +81,10 @@ describe('npm start', () => {
       operator_key: expect.stringMatching(/^svc_sk_/),
       site_key: expect.stringMatching(/^svc_sk_/),
       credential: { issuer: first.dev.issuer },
-      bound: { credential: { issuer: first.dev.issuer }, holder_private_jwk: { kty: 'OKP', d: expect.any(String) } },
+      bound: {
+        credential: { issuer: first.dev.issuer },
+        holder_private_jwk: { kty: 'OKP', d: expect.any(String) },
+      },
       protected_scope: [expect.any(String)],
       webhook_loopback: true,
     })
@@ -77,7 +95,11 @@ describe('npm start', () => {
     expect(text).toContain(`Countersign is running at ${first.dev.base_url}`)
     expect(text).toContain(`Made a site, an issuer, keys and credentials in ${dataDir}`)
     expect(text.split('\n').length).toBeLessThan(40)
-    for (const secret of [first.dev.operator_key, first.dev.site_key, String(first.dev.bound.holder_private_jwk.d)]) {
+    for (const secret of [
+      first.dev.operator_key,
+      first.dev.site_key,
+      String(first.dev.bound.holder_private_jwk.d),
+    ]) {
       expect(text).not.toContain(secret)
     }
   })
@@ -85,14 +107,21 @@ describe('npm start', () => {
   test.skipIf(!hasCurl)('prints commands that do what is written above them', () => {
     const { ppid, site_id } = first.dev
     const expected: Record<string, object> = {
-      'Accepted with the demo credential': { status: 200, body: { allowed: true, presented: 'credential', subject: { ppid, site_id } } },
+      'Accepted with the demo credential': {
+        status: 200,
+        body: { allowed: true, presented: 'credential', subject: { ppid, site_id } },
+      },
       'Ask what is known of a user’s credentials': { status: 200, body: { items: [{ ppid }, { ppid }] } },
-      'Take the user’s access away': { status: 200, body: { success: true, revocation_type: 'user', already_revoked: false } },
+      'Take the user’s access away': {
+        status: 200,
+        body: { success: true, revocation_type: 'user', already_revoked: false },
+      },
       'Refused from now on': { status: 401, body: { code: 'credential_revoked' } },
     }
     const commands = printedCommands(first.output())
     expect(commands.map(({ title }) => title)).toEqual(Object.keys(expected))
-    for (const { title, command } of commands) expect(paste(command), command).toMatchObject(expected[String(title)] ?? {})
+    for (const { title, command } of commands)
+      expect(paste(command), command).toMatchObject(expected[String(title)] ?? {})
   })
 
   test('finds the same data at the second start, and says so', async () => {
@@ -104,8 +133,16 @@ describe('npm start', () => {
     try {
       expect(after.output()).toContain(`Found the data of an earlier start in ${kept}`)
       expect(after.output()).not.toContain('Note:')
-      expect(after.dev).toEqual({ ...before.dev, base_url: expect.any(String), admin_url: expect.any(String) })
-      if (hasCurl) expect(paste(printedCommands(after.output())[0]?.command)).toMatchObject({ status: 200, body: { allowed: true } })
+      expect(after.dev).toEqual({
+        ...before.dev,
+        base_url: expect.any(String),
+        admin_url: expect.any(String),
+      })
+      if (hasCurl)
+        expect(paste(printedCommands(after.output())[0]?.command)).toMatchObject({
+          status: 200,
+          body: { allowed: true },
+        })
     } finally {
       await after.stop()
     }

@@ -47,7 +47,8 @@ test('a request, a running request, a token, a sign-in and a status give the sam
         const code = checkGrounds(toGrounds(credential), site, nowMs)?.code
         seen.add(String(code))
 
-        // A new request: its holder proof is only valid now, so it is the last check and comes after the grounds.
+        // A new request: its holder proof is only valid now, so it is the last check and comes
+        // after the grounds.
         const { presented, demand } = await showLink(chain)
         const verdict = await verify(presented, { ...demand, nowMs }, knowing(site))
         if (verdict.ok) expect(code).toBeUndefined()
@@ -57,18 +58,42 @@ test('a request, a running request, a token, a sign-in and a status give the sam
         expect(lapse(before, asking({ nowMs }), knowing(site))?.code).toBe(code)
 
         // A bearer token of this credential that ends with it.
-        const common = { siteId: SITE, ppid: credential.ppid, scope: credential.scope, chain: listChain(credential) }
+        const common = {
+          siteId: SITE,
+          ppid: credential.ppid,
+          scope: credential.scope,
+          chain: listChain(credential),
+        }
         const origin = { issuer: root.issuer, issuerKey: root.verificationMethod }
-        const row = { ...common, ...origin, sha256: 'a'.repeat(64), issuedAtMs: NOW, expiresAtMs: credential.validUntilMs }
-        const token = await verify({ token: tokenFacts(row as unknown as TokenRow) }, asking({ nowMs }), knowing(site))
+        const row = {
+          ...common,
+          ...origin,
+          sha256: 'a'.repeat(64),
+          issuedAtMs: NOW,
+          expiresAtMs: credential.validUntilMs,
+        }
+        const token = await verify(
+          { token: tokenFacts(row as unknown as TokenRow) },
+          asking({ nowMs }),
+          knowing(site),
+        )
         expect(token.ok ? undefined : token.code).toBe(code && 'token_invalid')
 
         // A sign-in that is completed now.
-        const presentation = { ...common, ...origin, credentialEndsAtMs: credential.validUntilMs, isKilled: false }
+        const presentation = {
+          ...common,
+          ...origin,
+          credentialEndsAtMs: credential.validUntilMs,
+          isKilled: false,
+        }
         expect(recheckPresentation(presentation as unknown as SignInPresentation, site, nowMs)).toBe(code)
 
         // The status of the credential, which says nothing of its issuer.
-        const stored = { ...common, validUntilMs: credential.validUntilMs, revocation: undefined } as unknown as CredentialRow
+        const stored = {
+          ...common,
+          validUntilMs: credential.validUntilMs,
+          revocation: undefined,
+        } as unknown as CredentialRow
         const views = { view: () => site } as unknown as Parameters<typeof credentialState>[0]['views']
         const { status } = credentialState({ views }, stored, nowMs)
         if (code === undefined) expect(status).toBe('active')
@@ -81,7 +106,13 @@ test('a request, a running request, a token, a sign-in and a status give the sam
   )
   // Control: the histories reach every answer.
   expect([...seen].sort()).toEqual(
-    ['credential_expired', 'credential_revoked', 'credential_signature_invalid', 'issuer_untrusted', 'undefined'].sort(),
+    [
+      'credential_expired',
+      'credential_revoked',
+      'credential_signature_invalid',
+      'issuer_untrusted',
+      'undefined',
+    ].sort(),
   )
 })
 

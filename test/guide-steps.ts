@@ -10,10 +10,15 @@ export interface GuideStep {
   readonly answer: string
 }
 
-/** Every command that is followed by its answer, in the order of the text. Blocks with a second word behind their language are something else. */
+/**
+ * Every command that is followed by its answer, in the order of the text. Blocks with a second word
+ * behind their language are something else.
+ */
 export function guideSteps(file: string): readonly GuideStep[] {
   const text = readFileSync(join(root, file), 'utf8')
-  const blocks = [...text.matchAll(/^```(\w+)( \w+)?\n(.*?)^```$/gms)].map(([, language, note, body = '']) => ({ language, note, body }))
+  const blocks = [...text.matchAll(/^```(\w+)( \w+)?\n(.*?)^```$/gms)].map(
+    ([, language, note, body = '']) => ({ language, note, body }),
+  )
   return blocks.flatMap(({ language, note, body }, i) => {
     const next = blocks[i + 1]
     if (language !== 'sh' || note !== undefined) return []
@@ -21,13 +26,20 @@ export function guideSteps(file: string): readonly GuideStep[] {
   })
 }
 
-/** What an answer must be like: `…` stands for anything, and so does the age of what a decision rests on. */
+/**
+ * What an answer must be like: `…` stands for anything, and so does the age of what a decision
+ * rests on.
+ */
 export function answerPattern(value: unknown, key = ''): unknown {
   if (key === 'age_ms') return expect.any(Number)
   if (typeof value === 'string' && value.includes('…')) {
-    return expect.stringMatching(new RegExp(`^${value.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&').replaceAll('…', '.+')}$`))
+    return expect.stringMatching(
+      new RegExp(`^${value.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&').replaceAll('…', '.+')}$`),
+    )
   }
   if (Array.isArray(value)) return value.map((item) => answerPattern(item))
   if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, answerPattern(member, name)]))
+  return Object.fromEntries(
+    Object.entries(value).map(([name, member]) => [name, answerPattern(member, name)]),
+  )
 }

@@ -47,7 +47,9 @@ test('the guide to protecting a route explains every problem code of a guard', (
   const codes = sources.flatMap((text) => [
     ...[...text.matchAll(/new (?:Log|Service)Fault\(\s*'(\w+)'/g)].map(([, code]) => code),
     ...[...text.matchAll(/: ViewProblem = \{\s*code: '(\w+)'/g)].map(([, code]) => code),
-    ...[...text.matchAll(/^const LASTING_CODES.*?\]\)/gms)].flatMap(([list]) => list.match(/(?<=')\w+(?=')/g) ?? []),
+    ...[...text.matchAll(/^const LASTING_CODES.*?\]\)/gms)].flatMap(
+      ([list]) => list.match(/(?<=')\w+(?=')/g) ?? [],
+    ),
     ...[...text.matchAll(/(?:#problem = \{ |return \{\s*)code: '(\w+)'/g)].map(([, code]) => code),
   ])
   expect(codes.length).toBeGreaterThan(20)
@@ -58,7 +60,9 @@ test('the guide to protecting a route explains every problem code of a guard', (
 test.each(['', ' testing'])(
   'the guide to protecting a route prints what it says (%s)',
   async (kind) => {
-    expect(await run(blocks('protect-a-route.md', `js${kind}`).join('\n'))).toBe(blocks('protect-a-route.md', `text${kind}`).join(''))
+    expect(await run(blocks('protect-a-route.md', `js${kind}`).join('\n'))).toBe(
+      blocks('protect-a-route.md', `text${kind}`).join(''),
+    )
   },
   60_000,
 )

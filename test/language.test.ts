@@ -3,10 +3,11 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 
 /**
- * Words that make text hard to read, and how often each may still occur in each area. A budget only falls: a test
- * fails when a word occurs more often, and also when it occurs less often, so that the budget is lowered with it.
- * What to write instead: "caller", "client", "holder", "operator" and so on for somebody, nobody and whoever;
- * "again", "permanently", "fix", "valid", "accept", "delegate", "mark as compromised", "reactivate" for the others.
+ * Words that make text hard to read, and how often each may still occur in each area. A budget only
+ * falls: a test fails when a word occurs more often, and also when it occurs less often, so that
+ * the budget is lowered with it. What to write instead: "caller", "client", "holder", "operator"
+ * and so on for somebody, nobody and whoever; "again", "permanently", "fix", "valid", "accept",
+ * "delegate", "mark as compromised", "reactivate" for the others.
  */
 const BUDGETS: Readonly<Record<string, readonly [pattern: RegExp, budget: Budget]>> = {
   somebody: [/\bsomebody\b/gi, {}],
@@ -44,7 +45,9 @@ const EXCEPTIONS = ['test/language.test.ts']
 const COMMENT = /\/\*[\s\S]*?\*\/|(?<=^|\s)\/\/.*$/gm
 
 function readAll(patterns: readonly string[]): readonly (readonly [file: string, text: string])[] {
-  const files = globSync([...patterns], { cwd: root }).filter((file) => !file.includes('node_modules') && !EXCEPTIONS.includes(file))
+  const files = globSync([...patterns], { cwd: root }).filter(
+    (file) => !file.includes('node_modules') && !EXCEPTIONS.includes(file),
+  )
   return files.sort().map((file) => [file, readFileSync(join(root, file), 'utf8')])
 }
 
@@ -95,5 +98,7 @@ test('every area has texts', () => {
 test('comments and strings are told apart', () => {
   const text = "const a = 'https://x.example' // one\n/** two\n * three */ const b = 'four'\n"
   expect(commentsOf(text).replaceAll(/\s+/g, ' ').trim()).toBe('// one /** two * three */')
-  expect(text.replaceAll(COMMENT, blank).replaceAll(/\s+/g, ' ').trim()).toBe("const a = 'https://x.example' const b = 'four'")
+  expect(text.replaceAll(COMMENT, blank).replaceAll(/\s+/g, ' ').trim()).toBe(
+    "const a = 'https://x.example' const b = 'four'",
+  )
 })

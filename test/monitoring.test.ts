@@ -14,7 +14,12 @@ async function metricsOfANode(): Promise<ReadonlyMap<string, ReadonlySet<string>
   const meters = createMeters()
   meters.watchView(() => ({ ageMs: 0, position: 0 }))
   meters.watchFeeds(() => ({ streams: 0, lag: 0, silent: 0 }))
-  meters.watchAlarms(() => ({ isWritable: true, isRolledBack: false, isHeadFileFailing: false, clockDifferenceMs: 0 }))
+  meters.watchAlarms(() => ({
+    isWritable: true,
+    isRolledBack: false,
+    isHeadFileFailing: false,
+    clockDifferenceMs: 0,
+  }))
   meters.cursorAhead()
   meters.watchWebhooks(async () => ({ pending: 0, failed: 0, disabled: 0, oldestPendingSeconds: 0 }))
   meters.request('ready', 200, 0.001)
@@ -24,7 +29,9 @@ async function metricsOfANode(): Promise<ReadonlyMap<string, ReadonlySet<string>
   meters.webhookAttempt('delivered')
   meters.rowForged('tokens')
   const found = new Map<string, Set<string>>()
-  for (const [, name = '', labels = ''] of (await meters.text()).matchAll(/^(countersign_\w+)(?:\{(.*)\})? /gm)) {
+  for (const [, name = '', labels = ''] of (await meters.text()).matchAll(
+    /^(countersign_\w+)(?:\{(.*)\})? /gm,
+  )) {
     const known = found.get(name) ?? found.set(name, new Set()).get(name)
     for (const [, label = ''] of labels.matchAll(/(\w+)="/g)) known?.add(label)
   }
@@ -56,12 +63,19 @@ interface Panel {
   readonly gridPos: { readonly h: number; readonly w: number; readonly x: number; readonly y: number }
   readonly targets?: readonly { readonly expr: string; readonly refId: string }[]
 }
-const dashboard = JSON.parse(read('deploy/grafana-dashboard.json')) as { title: string; schemaVersion: number; panels: readonly Panel[] }
+const dashboard = JSON.parse(read('deploy/grafana-dashboard.json')) as {
+  title: string
+  schemaVersion: number
+  panels: readonly Panel[]
+}
 const alerts = read('deploy/alerts.yaml')
   .split(/^ {6}- alert: /m)
   .slice(1)
   .map((text) => ({ name: text.split('\n')[0] ?? '', text, expr: / expr: (.+)/.exec(text)?.[1] ?? '' }))
-const expressions = [...dashboard.panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr)), ...alerts.map(({ expr }) => expr)]
+const expressions = [
+  ...dashboard.panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr)),
+  ...alerts.map(({ expr }) => expr),
+]
 
 test.each(expressions)('%s names metrics, labels and values that are there', async (expr) => {
   const metrics = await metricsOfANode()
@@ -71,20 +85,23 @@ test.each(expressions)('%s names metrics, labels and values that are there', asy
     expect([...metrics.keys(), ...OF_OTHERS]).toContain(name)
     for (const [, label = '', value = ''] of selector.matchAll(/(\w+)=~?"([^"]*)"/g)) {
       expect([...(metrics.get(name) ?? []), ...ADDED_LABELS], name).toContain(label)
-      if (!value.startsWith('$') && label in VALUES) for (const one of value.split('|')) expect(VALUES[label]).toContain(one)
+      if (!value.startsWith('$') && label in VALUES)
+        for (const one of value.split('|')) expect(VALUES[label]).toContain(one)
     }
     for (const [, labels = ''] of expr.matchAll(/\bby \(([^)]+)\)/g))
       for (const label of labels.split(', '))
         expect([...[...metrics.values()].flatMap((each) => [...each]), ...ADDED_LABELS]).toContain(label)
   }
   // As many brackets closed as opened.
-  for (const [open, close] of ['()', '{}', '[]']) expect(expr.split(String(open)).length).toBe(expr.split(String(close)).length)
+  for (const [open, close] of ['()', '{}', '[]'])
+    expect(expr.split(String(open)).length).toBe(expr.split(String(close)).length)
 })
 
 describe('the dashboard', () => {
   test('shows every metric', async () => {
     const shown = dashboard.panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr)).join('\n')
-    for (const name of (await metricsOfANode()).keys()) expect(shown).toContain(name.replace(/_(?:sum|count)$/, '_bucket'))
+    for (const name of (await metricsOfANode()).keys())
+      expect(shown).toContain(name.replace(/_(?:sum|count)$/, '_bucket'))
   })
 
   test('has panels that do not lie upon each other', () => {
@@ -111,18 +128,22 @@ describe('the alerts', () => {
   })
 
   test('are explained in the guide, and no others', () => {
-    const named = [...read('docs/guides/monitoring.md').matchAll(/`(Countersign[A-Z]\w+)`/g)].map(([, name]) => String(name))
+    const named = [...read('docs/guides/monitoring.md').matchAll(/`(Countersign[A-Z]\w+)`/g)].map(
+      ([, name]) => String(name),
+    )
     expect(named.sort()).toEqual(alerts.map(({ name }) => name).sort())
   })
 })
 
 test('the guide names every metric', async () => {
   const guide = read('docs/guides/monitoring.md')
-  for (const name of (await metricsOfANode()).keys()) expect(guide).toContain(name.replace(/_(?:bucket|sum|count)$/, ''))
+  for (const name of (await metricsOfANode()).keys())
+    expect(guide).toContain(name.replace(/_(?:bucket|sum|count)$/, ''))
 })
 
 const hasCurl = spawnSync('curl', ['--version']).status === 0
-if (!hasCurl) console.warn('\nSKIPPED: the command of the guide is not tested here, for curl is not installed.\n')
+if (!hasCurl)
+  console.warn('\nSKIPPED: the command of the guide is not tested here, for curl is not installed.\n')
 
 test.skipIf(!hasCurl)('the command of the guide shows what it says', { timeout: 60_000 }, async () => {
   const guide = read('docs/guides/monitoring.md')
@@ -131,7 +152,9 @@ test.skipIf(!hasCurl)('the command of the guide shows what it says', { timeout: 
   const dev = ['--conditions=countersign-source', 'packages/service/src/dev.ts', '--admin-port', String(port)]
   const service = await startDevProcess({ command: [process.execPath, ...dev] })
   try {
-    const printed = execFileSync('sh', ['-c', block('sh metrics').replace('8788', String(port))], { encoding: 'utf8' })
+    const printed = execFileSync('sh', ['-c', block('sh metrics').replace('8788', String(port))], {
+      encoding: 'utf8',
+    })
     const names = (text: string) => text.match(/^\w+(?= )/gm)?.sort()
     expect(names(printed)).toEqual(names(block('text metrics')))
     expect(printed).toMatch(/^countersign_log_position [1-9]/m)

@@ -36,7 +36,11 @@ const here = (line: string) =>
     .replaceAll('/srv/countersign', home)
     .replaceAll('/etc/countersign', join(home, 'data'))
     .replaceAll('127.0.0.1:8787', `127.0.0.1:${port}`)
-const env = { PATH: process.env.PATH, COUNTERSIGN_PORT: String(0), COUNTERSIGN_CONFIG: join(home, 'countersign.json') }
+const env = {
+  PATH: process.env.PATH,
+  COUNTERSIGN_PORT: String(0),
+  COUNTERSIGN_CONFIG: join(home, 'countersign.json'),
+}
 
 /** Runs one line, as a person who pastes it. */
 async function paste(line: string): Promise<Ran> {
@@ -63,7 +67,11 @@ async function serving(work: () => Promise<void>): Promise<number | null> {
   })
   const ended = new Promise<number | null>((resolve) => child.once('close', resolve))
   try {
-    await expect.poll(() => fetch(`http://127.0.0.1:${port}/readyz`).then(({ status }) => status, String), { timeout: 30_000 }).toBe(200)
+    await expect
+      .poll(() => fetch(`http://127.0.0.1:${port}/readyz`).then(({ status }) => status, String), {
+        timeout: 30_000,
+      })
+      .toBe(200)
     await work()
   } finally {
     child.kill('SIGTERM')
@@ -71,22 +79,41 @@ async function serving(work: () => Promise<void>): Promise<number | null> {
   return ended
 }
 
-test('the commands of docs/operating.md do what is written there, one after the other', { timeout: 300_000 }, async () => {
+test('the commands of docs/operating.md do what is written there, one after the other', {
+  timeout: 300_000,
+}, async () => {
   const { COUNTERSIGN_CONFIG: _, ...first } = env
-  const made = await promisify(execFile)('bash', ['-c', `${COUNTERSIGN}\n${here(lineOf('countersign init'))}`], {
-    cwd: directory,
-    env: first,
-  })
+  const made = await promisify(execFile)(
+    'bash',
+    ['-c', `${COUNTERSIGN}\n${here(lineOf('countersign init'))}`],
+    {
+      cwd: directory,
+      env: first,
+    },
+  )
   expect(made.stdout).toContain('countersign serve --config')
-  for (const file of ['countersign.json', 'operator.key', 'data/master.key']) expect(statSync(join(home, file)).mode & 0o777).toBe(0o600)
+  for (const file of ['countersign.json', 'operator.key', 'data/master.key'])
+    expect(statSync(join(home, file)).mode & 0o777).toBe(0o600)
 
   const code = await serving(async () => {
     expect(await paste(lineOf("(umask 077; sed 's/^/X-API-Key"))).toMatchObject({ code: 0 })
-    expect(JSON.parse((await paste(lineOf('curl -s -X POST'))).said)).toMatchObject({ site_id: 'shop.example', bearer: 'on' })
+    expect(JSON.parse((await paste(lineOf('curl -s -X POST'))).said)).toMatchObject({
+      site_id: 'shop.example',
+      bearer: 'on',
+    })
     expect((await paste('countersign operator-keys')).said).toMatch(/^key_\S+ {2}…\w{4}/)
-    expect(await paste('countersign backup monday.db')).toMatchObject({ code: 0, said: expect.stringContaining('2 entries of 1 site') })
-    expect(await paste('countersign audit-log monday.db')).toMatchObject({ code: 0, said: expect.stringContaining('The log is intact') })
-    expect(await paste('countersign restore monday.db --yes')).toMatchObject({ code: 1, noted: expect.stringContaining('stop it first') })
+    expect(await paste('countersign backup monday.db')).toMatchObject({
+      code: 0,
+      said: expect.stringContaining('2 entries of 1 site'),
+    })
+    expect(await paste('countersign audit-log monday.db')).toMatchObject({
+      code: 0,
+      said: expect.stringContaining('The log is intact'),
+    })
+    expect(await paste('countersign restore monday.db --yes')).toMatchObject({
+      code: 1,
+      noted: expect.stringContaining('stop it first'),
+    })
   })
   expect(code).toBe(0)
 
@@ -99,20 +126,31 @@ test('the commands of docs/operating.md do what is written there, one after the 
     code: 2,
     said: expect.stringContaining('is missing from the store'),
   })
-  expect(await paste(lineOf('countersign accept-rollback --yes'))).toMatchObject({ code: 0, said: expect.stringContaining('new epoch') })
-  expect(await paste('countersign rotate-issuer-key')).toMatchObject({ code: 0, said: expect.stringContaining('signing in 60 seconds') })
+  expect(await paste(lineOf('countersign accept-rollback --yes'))).toMatchObject({
+    code: 0,
+    said: expect.stringContaining('new epoch'),
+  })
+  expect(await paste('countersign rotate-issuer-key')).toMatchObject({
+    code: 0,
+    said: expect.stringContaining('signing in 60 seconds'),
+  })
   expect(await paste('countersign restore monday.db --yes')).toMatchObject({
     code: 0,
     said: expect.stringContaining('2 entries of 1 site'),
   })
 
   const old = readFileSync(join(home, 'data/master.key'), 'utf8')
-  for (const begin of ['(umask 077; openssl rand -hex 32 > new.key)', 'COUNTERSIGN_MASTER_KEY_NEW_FILE=', 'mv new.key']) {
+  for (const begin of [
+    '(umask 077; openssl rand -hex 32 > new.key)',
+    'COUNTERSIGN_MASTER_KEY_NEW_FILE=',
+    'mv new.key',
+  ]) {
     expect(await paste(lineOf(begin))).toMatchObject({ code: 0 })
   }
   expect(existsSync(join(directory, 'new.key'))).toBe(false)
   expect(readFileSync(join(home, 'data/master.key'), 'utf8')).not.toBe(old)
   expect(await serving(async () => {})).toBe(0)
   const audit = (await paste('countersign operator-audit')).said
-  for (const action of ['api_key.create', 'log.begin_epoch', 'master_key.rotate']) expect(audit).toContain(`"action":"${action}"`)
+  for (const action of ['api_key.create', 'log.begin_epoch', 'master_key.rotate'])
+    expect(audit).toContain(`"action":"${action}"`)
 })

@@ -17,32 +17,42 @@ afterAll(() => rmSync(dataDir, { recursive: true, force: true }))
 
 const SECRETS = ['database_url', 'master_key']
 const bare = (cell = '') => cell.replace(/^`|`$/g, '')
-const good = { COUNTERSIGN_BASE_URL: 'https://id.example', COUNTERSIGN_MASTER_KEY: '0123456789abcdef'.repeat(4) }
+const good = {
+  COUNTERSIGN_BASE_URL: 'https://id.example',
+  COUNTERSIGN_MASTER_KEY: '0123456789abcdef'.repeat(4),
+}
 
 test('operating.md lists every setting, in the order of the code', () => {
   expect(rows.map(([name]) => bare(name))).toEqual([...settingNames])
 })
 
-describe.each(rows.map((cells) => [bare(cells[0]), cells] as const))('the row of %s', (name, [, variable, flag, standard, wrong, says]) => {
-  const ofSetting = `COUNTERSIGN_${name.toUpperCase()}`
-  const isFile = name === 'master_key_file'
+describe.each(rows.map((cells) => [bare(cells[0]), cells] as const))(
+  'the row of %s',
+  (name, [, variable, flag, standard, wrong, says]) => {
+    const ofSetting = `COUNTERSIGN_${name.toUpperCase()}`
+    const isFile = name === 'master_key_file'
 
-  test('names its variable and its flag', () => {
-    expect(variable?.split(', ')[0]).toBe(`\`${ofSetting}\``)
-    expect(flag).toBe(SECRETS.includes(name) ? 'none' : `\`--${name.replaceAll('_', '-')}\``)
-    if (SECRETS.includes(name)) expect(() => readConfig('production', { argv: [flag ?? '', 'x'], env: good })).toThrow()
-  })
-  test('quotes what is said of a wrong value', () => {
-    const { COUNTERSIGN_MASTER_KEY: _, ...others } = good
-    const env = { ...(isFile ? others : good), [ofSetting]: wrong === '(nothing)' ? '' : bare(wrong) }
-    expect(() => readConfig('production', { argv: [], env })).toThrow(new TypeError(`These settings are invalid:\n  - ${says}`))
-  })
-  test('tells its default', () => {
-    if (!/^`[^`]+`$/.test(standard ?? '')) return expect(standard).toMatch(/^(?:none|must be set|`.+` in `data_dir`)$/)
-    const given = readConfig('production', { argv: [], env: { ...good, [ofSetting]: bare(standard) } })
-    expect(given).toEqual(readConfig('production', { argv: [], env: good }))
-  })
-})
+    test('names its variable and its flag', () => {
+      expect(variable?.split(', ')[0]).toBe(`\`${ofSetting}\``)
+      expect(flag).toBe(SECRETS.includes(name) ? 'none' : `\`--${name.replaceAll('_', '-')}\``)
+      if (SECRETS.includes(name))
+        expect(() => readConfig('production', { argv: [flag ?? '', 'x'], env: good })).toThrow()
+    })
+    test('quotes what is said of a wrong value', () => {
+      const { COUNTERSIGN_MASTER_KEY: _, ...others } = good
+      const env = { ...(isFile ? others : good), [ofSetting]: wrong === '(nothing)' ? '' : bare(wrong) }
+      expect(() => readConfig('production', { argv: [], env })).toThrow(
+        new TypeError(`These settings are invalid:\n  - ${says}`),
+      )
+    })
+    test('tells its default', () => {
+      if (!/^`[^`]+`$/.test(standard ?? ''))
+        return expect(standard).toMatch(/^(?:none|must be set|`.+` in `data_dir`)$/)
+      const given = readConfig('production', { argv: [], env: { ...good, [ofSetting]: bare(standard) } })
+      expect(given).toEqual(readConfig('production', { argv: [], env: good }))
+    })
+  },
+)
 
 test('operating.md names every command and every metric', async () => {
   for (const name of Object.keys(commands)) expect(text).toContain(name)

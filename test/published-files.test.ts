@@ -29,12 +29,28 @@ describe('A244: what a package publishes', () => {
     ['a source in dist', having('dist/index.ts', ''), 'dist/index.ts is not expected'],
     ['no licence', good.filter(({ path }) => path !== 'LICENSE'), 'LICENSE is missing'],
     ['no build', good.filter(({ path }) => path !== 'dist/index.js'), 'has not been built'],
-    ['a map with texts', having('dist/index.js.map', '{"sources":["../src/index.ts"],"sourcesContent":["x"]}'), 'carries the text'],
-    ['a map to elsewhere', having('dist/index.js.map', '{"sources":["../../service/src/key.ts"]}'), 'not in the package'],
+    [
+      'a map with texts',
+      having('dist/index.js.map', '{"sources":["../src/index.ts"],"sourcesContent":["x"]}'),
+      'carries the text',
+    ],
+    [
+      'a map to elsewhere',
+      having('dist/index.js.map', '{"sources":["../../service/src/key.ts"]}'),
+      'not in the package',
+    ],
     ['an absolute map', having('dist/index.js.map', '{"sources":["/etc/key.ts"]}'), 'not in the package'],
-    ['a path of the building machine', having('dist/index.js', '// /home/me/countersign/key.ts'), 'the folder in which it was built'],
+    [
+      'a path of the building machine',
+      having('dist/index.js', '// /home/me/countersign/key.ts'),
+      'the folder in which it was built',
+    ],
     ['a private key', having('src/index.ts', `-----BEGIN ${'PRIVATE'} KEY-----`), 'looks like a secret'],
-    ['a private JWK', having('src/index.ts', `{"kty":"OKP","d": "${'a'.repeat(43)}"}`), 'looks like a secret'],
+    [
+      'a private JWK',
+      having('src/index.ts', `{"kty":"OKP","d": "${'a'.repeat(43)}"}`),
+      'looks like a secret',
+    ],
     ['an API key', having('README.md', `svc_sk_${'a'.repeat(49)}`), 'looks like a secret'],
   ])('is refused with %s', (_, files, fault) => {
     expect(publishedFaults(files, '/home/me/countersign').join('\n')).toContain(fault)

@@ -8,7 +8,8 @@ import { answerPattern, guideSteps } from './guide-steps.ts'
 
 const directory = mkdtempSync(join(tmpdir(), 'countersign-quickstart-'))
 const hasCurl = spawnSync('curl', ['--version']).status === 0
-if (!hasCurl) console.warn('\nSKIPPED: the commands of the guides are not tested here, for curl is not installed.\n')
+if (!hasCurl)
+  console.warn('\nSKIPPED: the commands of the guides are not tested here, for curl is not installed.\n')
 
 describe.skipIf(!hasCurl).each(['docs/guides/quickstart.md', 'README.md'])('the commands of %s', (file) => {
   let service: DevProcess

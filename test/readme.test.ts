@@ -8,7 +8,9 @@ const root = join(import.meta.dirname, '..')
 
 /** The text of the first code block of that kind. */
 function block(file: string, kind: string): string {
-  const found = new RegExp(`^\`\`\`${kind}\\n(.*?)^\`\`\`$`, 'ms').exec(readFileSync(join(root, file), 'utf8'))?.[1]
+  const found = new RegExp(`^\`\`\`${kind}\\n(.*?)^\`\`\`$`, 'ms').exec(
+    readFileSync(join(root, file), 'utf8'),
+  )?.[1]
   if (found === undefined) throw new Error(`${file} has no ${kind} block`)
   return found
 }
@@ -23,7 +25,9 @@ test('the example of the core prints what the guide says', () => {
 })
 
 test('every script that the README names is there', () => {
-  const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { scripts: Record<string, string> }
+  const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+    scripts: Record<string, string>
+  }
   const named = [...block('README.md', 'sh two-commands').matchAll(/npm (?:run )?(\w+)/g)]
     .map(([, name]) => name)
     .filter((name) => name !== 'ci')
@@ -38,7 +42,9 @@ const documents = [
 
 test.each(documents)('every link of %s into the repository leads somewhere', (file) => {
   const text = readFileSync(join(root, file), 'utf8')
-  const targets = [...text.matchAll(/\]\((?!https?:|#)([^)#]+)(?:#[^)]*)?\)/g)].map(([, target]) => String(target))
+  const targets = [...text.matchAll(/\]\((?!https?:|#)([^)#]+)(?:#[^)]*)?\)/g)].map(([, target]) =>
+    String(target),
+  )
   expect(targets.filter((target) => !existsSync(join(root, dirname(file), target)))).toEqual([])
 })
 

@@ -5,7 +5,11 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { checkRelease, prepareRelease, readChanges } from '../scripts/release-files.ts'
 
 const ROOT = join(import.meta.dirname, '..')
-const FILES = ['package.json', 'package-lock.json', ...['core', 'sdk', 'service', 'cli'].map((name) => `packages/${name}/package.json`)]
+const FILES = [
+  'package.json',
+  'package-lock.json',
+  ...['core', 'sdk', 'service', 'cli'].map((name) => `packages/${name}/package.json`),
+]
 let root: string
 
 beforeEach(() => {
@@ -30,7 +34,9 @@ describe('npm run release', () => {
     expect(removed).toEqual(['changes/added-drill.md', 'changes/fixed-two-tabs.md'])
     const cli = JSON.parse(files.get('packages/cli/package.json') as string)
     expect([cli.version, cli.dependencies['@countersign/service']]).toEqual(['9.0.0', '9.0.0'])
-    expect(JSON.parse(files.get('package-lock.json') as string).packages['packages/sdk'].version).toBe('9.0.0')
+    expect(JSON.parse(files.get('package-lock.json') as string).packages['packages/sdk'].version).toBe(
+      '9.0.0',
+    )
 
     expect(checkRelease(root, 'v9.0.0')).toContain('CHANGELOG.md has no section for 9.0.0')
     for (const [path, text] of files) writeFileSync(join(root, path), text)

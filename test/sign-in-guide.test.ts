@@ -14,7 +14,8 @@ const root = join(import.meta.dirname, '..')
 const home = mkdtempSync(join(tmpdir(), 'countersign-sign-in-'))
 const [, program = ''] = /^```js\n(.*?)^```$/ms.exec(readFileSync(join(root, GUIDE), 'utf8')) ?? []
 const hasCurl = spawnSync('curl', ['--version']).status === 0
-if (!hasCurl) console.warn('\nSKIPPED: the commands of the guides are not tested here, for curl is not installed.\n')
+if (!hasCurl)
+  console.warn('\nSKIPPED: the commands of the guides are not tested here, for curl is not installed.\n')
 
 describe.skipIf(!hasCurl)(`what ${GUIDE} says`, { timeout: 60_000 }, () => {
   let service: DevProcess
@@ -22,7 +23,9 @@ describe.skipIf(!hasCurl)(`what ${GUIDE} says`, { timeout: 60_000 }, () => {
   let origin: string
   let site: ChildProcess
   const here = (words: string) =>
-    words.replaceAll('http://127.0.0.1:8787', service.dev.base_url).replaceAll('http://localhost:3000', origin)
+    words
+      .replaceAll('http://127.0.0.1:8787', service.dev.base_url)
+      .replaceAll('http://localhost:3000', origin)
 
   beforeAll(async () => {
     service = await startDevProcess({ dataDir: join(home, 'data') })
@@ -52,7 +55,11 @@ describe.skipIf(!hasCurl)(`what ${GUIDE} says`, { timeout: 60_000 }, () => {
     site.stdin?.end(program)
     await listening
     const { site_id } = service.dev
-    const { credential, ppid } = await client.issueCredential({ site_id, user_ref: 'guide', scope: ['orders:read'] })
+    const { credential, ppid } = await client.issueCredential({
+      site_id,
+      user_ref: 'guide',
+      scope: ['orders:read'],
+    })
     const browser = new Browserless()
     expect((await browser.open(origin)).status).toBe(401)
     const { status, text } = await browser.signIn(`${origin}/sign-in`, credential)
@@ -62,7 +69,9 @@ describe.skipIf(!hasCurl)(`what ${GUIDE} says`, { timeout: 60_000 }, () => {
     const page = await other.open(`${origin}/sign-in`)
     const cancel = /href="([^"]*sdk-callback[^"]*)"/.exec(page.text)?.[1]?.replaceAll('&#38;', '&') ?? ''
     expect(await other.open(cancel)).toMatchObject({ status: 400, text: 'denied\n' })
-    expect((await new Browserless().open(`${origin}/callback?code=x&state=y&iss=z`)).text).toBe('state_mismatch\n')
+    expect((await new Browserless().open(`${origin}/callback?code=x&state=y&iss=z`)).text).toBe(
+      'state_mismatch\n',
+    )
 
     await client.revokeUser({ site_id, ppid }, { waitSeconds: 10 })
     expect(await browser.open(origin)).toMatchObject({ status: 401, text: 'credential_revoked\n' })

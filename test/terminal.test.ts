@@ -14,7 +14,12 @@ const terminal = findTerminal()
 const hasCurl = spawnSync('curl', ['--version']).status === 0
 const canWalk = terminal !== undefined && isClone && hasCurl
 if (!canWalk) {
-  const why = terminal === undefined ? 'neither tmux nor script is installed' : isClone ? 'curl is not installed' : 'this is no clone'
+  const why =
+    terminal === undefined
+      ? 'neither tmux nor script is installed'
+      : isClone
+        ? 'curl is not installed'
+        : 'this is no clone'
   console.error(`\n*** SKIPPED: the README is not walked at a terminal, for ${why}. ***\n`)
 }
 
@@ -30,7 +35,10 @@ afterAll(() => {
   rmSync(directory, { recursive: true, force: true })
 })
 
-/** The `npm` of this machine, but for `npm ci`: the packages are there already, and there may be no network. */
+/**
+ * The `npm` of this machine, but for `npm ci`: the packages are there already, and there may be no
+ * network.
+ */
 function npmWithoutNetwork(): string {
   const folder = join(directory, 'bin')
   const path = [
@@ -45,23 +53,37 @@ function npmWithoutNetwork(): string {
 }
 
 describe.skipIf(!canWalk)(`at a terminal (${terminal?.name})`, () => {
-  test('a newcomer gets from a fresh clone to a refused request with what the README says', { timeout: 120_000 }, async () => {
+  test('a newcomer gets from a fresh clone to a refused request with what the README says', {
+    timeout: 120_000,
+  }, async () => {
     const home = join(directory, 'home')
     const cwd = join(directory, 'countersign')
     mkdirSync(home)
     makeFreshClone(cwd)
     const port = await freePort()
-    const env = { PATH: npmWithoutNetwork(), HOME: home, PS1: PROMPT, PORT: String(port), TERM: 'xterm', LANG: 'C.UTF-8', NO_COLOR: '1' }
+    const env = {
+      PATH: npmWithoutNetwork(),
+      HOME: home,
+      PS1: PROMPT,
+      PORT: String(port),
+      TERM: 'xterm',
+      LANG: 'C.UTF-8',
+      NO_COLOR: '1',
+    }
     const open = () => {
       const one = terminal?.open({ cwd, env }) as Terminal
       opened.push(one)
       return one
     }
-    const shows = (one: Terminal, what: string) => expect.poll(() => one.text(), { timeout: 60_000, interval: 100 }).toContain(what)
-    const isBack = (one: Terminal) => expect.poll(() => one.text().trimEnd(), { timeout: 30_000, interval: 100 }).toMatch(/newcomer\$$/)
+    const shows = (one: Terminal, what: string) =>
+      expect.poll(() => one.text(), { timeout: 60_000, interval: 100 }).toContain(what)
+    const isBack = (one: Terminal) =>
+      expect.poll(() => one.text().trimEnd(), { timeout: 30_000, interval: 100 }).toMatch(/newcomer\$$/)
 
     const first = open()
-    const [start = '', ...others] = (/^```sh two-commands\n(.*?)^```$/ms.exec(readme)?.[1] ?? '').trim().split('\n')
+    const [start = '', ...others] = (/^```sh two-commands\n(.*?)^```$/ms.exec(readme)?.[1] ?? '')
+      .trim()
+      .split('\n')
     expect(start).toMatch(/^npm ci && npm start\b/)
     // The other is the one that runs this test.
     expect(others.map((line) => line.replace(/\s*#.*/, ''))).toEqual(['npm ci && npm test'])
@@ -77,12 +99,18 @@ describe.skipIf(!canWalk)(`at a terminal (${terminal?.name})`, () => {
       let before = 0
       for (const line of lines) {
         // As a person does: not before the shell asks for it.
-        await expect.poll(() => second.text().trimEnd(), { timeout: 30_000, interval: 50 }).toMatch(/(?:newcomer\$|\n>)$/)
+        await expect
+          .poll(() => second.text().trimEnd(), { timeout: 30_000, interval: 50 })
+          .toMatch(/(?:newcomer\$|\n>)$/)
         before = second.text().trimEnd().length
         second.type(line)
-        await expect.poll(() => second.text().slice(before), { timeout: 30_000, interval: 50 }).toContain(line.trim())
+        await expect
+          .poll(() => second.text().slice(before), { timeout: 30_000, interval: 50 })
+          .toContain(line.trim())
       }
-      await expect.poll(() => second.text().trimEnd(), { timeout: 30_000, interval: 50 }).toMatch(/\}newcomer\$$/)
+      await expect
+        .poll(() => second.text().trimEnd(), { timeout: 30_000, interval: 50 })
+        .toMatch(/\}newcomer\$$/)
       const [json = ''] = /^\{.*\}(?=newcomer)/ms.exec(second.text().slice(before)) ?? []
       expect(JSON.parse(json), command).toEqual(answerPattern(JSON.parse(here(answer))))
     }
@@ -90,7 +118,9 @@ describe.skipIf(!canWalk)(`at a terminal (${terminal?.name})`, () => {
     first.type('^C')
     await isBack(first)
     mkdirSync(TRANSCRIPTS, { recursive: true })
-    const kept = [first, second].map((one, i) => `--- terminal ${i + 1} (${terminal?.name})\n${one.text().trimEnd()}\n`).join('\n')
+    const kept = [first, second]
+      .map((one, i) => `--- terminal ${i + 1} (${terminal?.name})\n${one.text().trimEnd()}\n`)
+      .join('\n')
     writeFileSync(join(TRANSCRIPTS, 'readme.txt'), kept)
     expect(kept).toContain('"code":"credential_revoked"')
   })

@@ -54,7 +54,9 @@ describe('the tour', () => {
     const rows = step(printed, 'Why?')
     const columns = rows.map((row) => row.search(/(?:passed|refused|unreached|allowed)/))
     expect(new Set(columns).size).toBe(1)
-    expect(rows.filter((row) => / refused /.test(row))).toEqual([expect.stringMatching(/^revocation +refused +credential_revoked$/)])
+    expect(rows.filter((row) => / refused /.test(row))).toEqual([
+      expect.stringMatching(/^revocation +refused +credential_revoked$/),
+    ])
   })
 
   test('no credential and no private key is printed', () => {

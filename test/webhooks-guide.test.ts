@@ -14,7 +14,8 @@ const root = join(import.meta.dirname, '..')
 const home = mkdtempSync(join(tmpdir(), 'countersign-webhooks-'))
 const text = readFileSync(join(root, GUIDE), 'utf8')
 const hasCurl = spawnSync('curl', ['--version']).status === 0
-if (!hasCurl) console.warn('\nSKIPPED: the commands of the guides are not tested here, for curl is not installed.\n')
+if (!hasCurl)
+  console.warn('\nSKIPPED: the commands of the guides are not tested here, for curl is not installed.\n')
 
 function block(kind: string): string {
   const [, body] = new RegExp(`^\`\`\`${kind}\\n(.*?)^\`\`\`$`, 'ms').exec(text) ?? []
@@ -38,17 +39,23 @@ describe.skipIf(!hasCurl)(`what ${GUIDE} says`, () => {
   })
 
   const here = (words: string) =>
-    words.replaceAll('http://127.0.0.1:8787', service.dev.base_url).replaceAll('127.0.0.1:3000', `127.0.0.1:${port}`)
+    words
+      .replaceAll('http://127.0.0.1:8787', service.dev.base_url)
+      .replaceAll('127.0.0.1:3000', `127.0.0.1:${port}`)
   const run = async (command: string) => {
     const env = { ...process.env, PATH: [dirname(process.execPath), process.env.PATH].join(delimiter) }
     return JSON.parse((await promisify(execFile)('sh', ['-ec', here(command)], { cwd: home, env })).stdout)
   }
   /** The program of the guide, as a process of its own. */
   const startReceiver = (secrets: string) => {
-    receiver = spawn(process.execPath, ['--conditions=countersign-source', '--no-warnings', '--input-type=module'], {
-      cwd: root,
-      env: { PATH: process.env.PATH, WEBHOOK_SECRETS: secrets, PORT: String(port) },
-    })
+    receiver = spawn(
+      process.execPath,
+      ['--conditions=countersign-source', '--no-warnings', '--input-type=module'],
+      {
+        cwd: root,
+        env: { PATH: process.env.PATH, WEBHOOK_SECRETS: secrets, PORT: String(port) },
+      },
+    )
     receiver.stdout?.on('data', (bytes: Buffer) => (printed += bytes))
     receiver.stderr?.on('data', (bytes: Buffer) => (printed += bytes))
     receiver.stdin?.end(block('js'))
@@ -77,9 +84,13 @@ describe.skipIf(!hasCurl)(`what ${GUIDE} says`, () => {
       .toBe(400)
     await step(revoke)
     await expect.poll(() => printed, { timeout: 20_000 }).toBe(`end the sessions of ${service.dev.ppid}\n`)
-    await expect.poll(() => run(list?.command ?? ''), { timeout: 20_000 }).toEqual(answerPattern(JSON.parse(list?.answer ?? '')))
+    await expect
+      .poll(() => run(list?.command ?? ''), { timeout: 20_000 })
+      .toEqual(answerPattern(JSON.parse(list?.answer ?? '')))
     await step(replay)
-    await expect.poll(async () => (await run(list?.command ?? '')).items[0].status, { timeout: 20_000 }).toBe('delivered')
+    await expect
+      .poll(async () => (await run(list?.command ?? '')).items[0].status, { timeout: 20_000 })
+      .toBe('delivered')
     // It came twice and was handled once.
     expect(printed).toBe(`end the sessions of ${service.dev.ppid}\n`)
 
@@ -87,7 +98,9 @@ describe.skipIf(!hasCurl)(`what ${GUIDE} says`, () => {
     const { secret: next } = await step(rotate)
     const isDelivered = async () => {
       await step(replay)
-      await expect.poll(async () => (await run(list?.command ?? '')).items[0].attempts, { timeout: 20_000 }).toBe(1)
+      await expect
+        .poll(async () => (await run(list?.command ?? '')).items[0].attempts, { timeout: 20_000 })
+        .toBe(1)
       return (await run(list?.command ?? '')).items[0].last_status === 204
     }
     expect(await isDelivered()).toBe(true)
@@ -118,9 +131,13 @@ describe.skipIf(!hasCurl)(`what ${GUIDE} says`, () => {
         headers: { 'X-API-Key': site_key, 'Content-Type': 'application/json' },
         body: JSON.stringify(body),
       })
-    expect((await ask(`/api/sites/${site_id}/webhooks`, { url: other.url, kinds: ['user.revoked'] })).status).toBe(201)
+    expect(
+      (await ask(`/api/sites/${site_id}/webhooks`, { url: other.url, kinds: ['user.revoked'] })).status,
+    ).toBe(201)
     expect(user_ref).toBeDefined()
-    expect((await ask('/api/wallet/revoke-user', { site_id, ppid: 'did:service:ppid_somebody-else' })).status).toBe(200)
+    expect(
+      (await ask('/api/wallet/revoke-user', { site_id, ppid: 'did:service:ppid_somebody-else' })).status,
+    ).toBe(200)
     await expect.poll(() => other.got.length, { timeout: 20_000 }).toBe(1)
     const shown = JSON.parse(block('json message'))
     const sent = JSON.parse(other.got[0]?.body ?? '')

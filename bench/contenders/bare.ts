@@ -8,7 +8,10 @@ import type { ContenderOptions, Running } from './contender.ts'
 /** Longer than any pause between two turns. */
 export const KEEP_ALIVE_MS = 600_000
 
-/** Node alone: the most that any server in JavaScript can do here, and the proof that the sender can do more. */
+/**
+ * Node alone: the most that any server in JavaScript can do here, and the proof that the sender can
+ * do more.
+ */
 export async function serveHttp({ body }: ContenderOptions['http']): Promise<Running> {
   const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, (request, response) => {
     request.resume()
@@ -26,12 +29,21 @@ export async function serveHttp({ body }: ContenderOptions['http']): Promise<Run
   }
 }
 
-/** Fastify answering the same body to every request. It reads a body that is sent, as any route would. */
+/**
+ * Fastify answering the same body to every request. It reads a body that is sent, as any route
+ * would.
+ */
 export function serveFastify({ body, log = false }: ContenderOptions['fastify']): Promise<Running> {
-  return listen(Fastify({ keepAliveTimeout: KEEP_ALIVE_MS, forceCloseConnections: true, logger: log }), async () => body)
+  return listen(
+    Fastify({ keepAliveTimeout: KEEP_ALIVE_MS, forceCloseConnections: true, logger: log }),
+    async () => body,
+  )
 }
 
-/** The least that a guard can do who looks at a signature: one bare verification for each request, and no other check. */
+/**
+ * The least that a guard can do who looks at a signature: one bare verification for each request,
+ * and no other check.
+ */
 export async function serveVerifying({ body }: ContenderOptions['verify']): Promise<Running> {
   const signature = rawVerify(generateKeyPairSync('ed25519'))
   return listen(Fastify({ keepAliveTimeout: KEEP_ALIVE_MS, forceCloseConnections: true }), async () => {

@@ -6,7 +6,12 @@ export interface ContenderOptions {
   readonly fastify: { readonly body: unknown; readonly log?: boolean }
   readonly verify: { readonly body: unknown }
   readonly sockets: Record<string, never>
-  readonly jose: { readonly body: unknown; readonly publicJwk: JsonWebKey; readonly issuer: string; readonly audience: string }
+  readonly jose: {
+    readonly body: unknown
+    readonly publicJwk: JsonWebKey
+    readonly issuer: string
+    readonly audience: string
+  }
   readonly framework: FrameworkOptions
   readonly oidc: { readonly port: number }
   readonly ours: OursOptions
@@ -17,11 +22,17 @@ interface FrameworkOptions {
   readonly framework: FrameworkName
   readonly body: object
   /**
-   * Called once before anything else, as every application calls some other server: from then on Node's streams have met sockets of two kinds, and
-   * take about a tenth longer for each. That is not what a guard costs.
+   * Called once before anything else, as every application calls some other server: from then on
+   * Node's streams have met sockets of two kinds, and take about a tenth longer for each. That is
+   * not what a guard costs.
    */
   readonly neighbour: string
-  readonly guarded?: { readonly baseUrl: string; readonly siteId: string; readonly apiKey: string; readonly scope: string }
+  readonly guarded?: {
+    readonly baseUrl: string
+    readonly siteId: string
+    readonly apiKey: string
+    readonly scope: string
+  }
   /** A peer in place of the guard, on Express. */
   readonly jwt?: { readonly issuer: string; readonly audience: string; readonly secret: string }
 }

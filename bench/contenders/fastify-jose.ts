@@ -4,8 +4,16 @@ import { importJWK, type JWK, jwtVerify } from 'jose'
 import { KEEP_ALIVE_MS } from './bare.ts'
 import type { ContenderOptions, Running } from './contender.ts'
 
-/** A route as many are guarded today: `jwtVerify` on the bearer token, with a key that was imported once. Nothing can be revoked here. */
-export async function serveJose({ body, publicJwk, issuer, audience }: ContenderOptions['jose']): Promise<Running> {
+/**
+ * A route as many are guarded today: `jwtVerify` on the bearer token, with a key that was imported
+ * once. Nothing can be revoked here.
+ */
+export async function serveJose({
+  body,
+  publicJwk,
+  issuer,
+  audience,
+}: ContenderOptions['jose']): Promise<Running> {
   const key = await importJWK({ ...publicJwk, alg: 'EdDSA' } as JWK)
   const fastify = Fastify({ keepAliveTimeout: KEEP_ALIVE_MS, forceCloseConnections: true })
   fastify.addHook('onRequest', async (request, reply) => {

@@ -12,7 +12,13 @@ import { KEEP_ALIVE_MS } from './bare.ts'
 import type { ContenderOptions, FrameworkName, Running } from './contender.ts'
 
 /** A web framework answering the same body to every request, or to those that the guard accepts. */
-export async function serveFramework({ framework, body, neighbour, guarded, jwt }: ContenderOptions['framework']): Promise<Running> {
+export async function serveFramework({
+  framework,
+  body,
+  neighbour,
+  guarded,
+  jwt,
+}: ContenderOptions['framework']): Promise<Running> {
   await (await fetch(neighbour)).text()
   const guard = guarded && createGuard(guarded)
   await guard?.ready()

@@ -8,7 +8,10 @@ import type { ContenderOptions, Ready, Running } from './contender.ts'
 const CLIENT = { id: 'bench', secret: 'only-for-the-benchmark' }
 const authorization = `Basic ${Buffer.from(`${CLIENT.id}:${CLIENT.secret}`).toString('base64')}`
 
-/** Introspection of an opaque token by `oidc-provider` with its own adapter, which keeps everything in memory and nothing on disk. */
+/**
+ * Introspection of an opaque token by `oidc-provider` with its own adapter, which keeps everything
+ * in memory and nothing on disk.
+ */
 export async function serveOidc({ port: wanted }: ContenderOptions['oidc']): Promise<Running<Ready<'oidc'>>> {
   console.warn = () => {} // That nothing is kept is why it is here.
   const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS })
@@ -16,9 +19,19 @@ export async function serveOidc({ port: wanted }: ContenderOptions['oidc']): Pro
   const { port } = server.address() as AddressInfo
   const provider = new Provider(`http://127.0.0.1:${port}`, {
     clients: [
-      { client_id: CLIENT.id, client_secret: CLIENT.secret, grant_types: ['client_credentials'], redirect_uris: [], response_types: [] },
+      {
+        client_id: CLIENT.id,
+        client_secret: CLIENT.secret,
+        grant_types: ['client_credentials'],
+        redirect_uris: [],
+        response_types: [],
+      },
     ],
-    features: { devInteractions: { enabled: false }, clientCredentials: { enabled: true }, introspection: { enabled: true } },
+    features: {
+      devInteractions: { enabled: false },
+      clientCredentials: { enabled: true },
+      introspection: { enabled: true },
+    },
     scopes: ['orders:read', 'orders:write'],
   })
   server.on('request', provider.callback())

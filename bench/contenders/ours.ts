@@ -9,10 +9,15 @@ import { READ, SITE } from '../sample.ts'
 import type { OursOptions, OursReady, Running } from './contender.ts'
 
 /**
- * The whole service as it stands, with one site. Limits on pace are out of the way, and so is the refusal of work on a busy machine: that would
- * only show how busy it is.
+ * The whole service as it stands, with one site. Limits on pace are out of the way, and so is the
+ * refusal of work on a busy machine: that would only show how busy it is.
  */
-export async function serveOurs({ dataDir, databaseUrl, logLevel = 'warn', issuer }: OursOptions): Promise<Running<OursReady>> {
+export async function serveOurs({
+  dataDir,
+  databaseUrl,
+  logLevel = 'warn',
+  issuer,
+}: OursOptions): Promise<Running<OursReady>> {
   const port = await freePort()
   const env = {
     COUNTERSIGN_DATA_DIR: dataDir,
@@ -44,7 +49,14 @@ async function prepare({ deps }: Service, { did, keyId, multikey }: OursOptions[
   if (deps.views.view(SITE) === undefined) {
     await createSite(
       deps,
-      { siteId: SITE, name: 'Bench', returnUrls: [], bearer: 'on', holderProof: 'optional', credentialTtlSecondsMax: undefined },
+      {
+        siteId: SITE,
+        name: 'Bench',
+        returnUrls: [],
+        bearer: 'on',
+        holderProof: 'optional',
+        credentialTtlSecondsMax: undefined,
+      },
       act,
     )
     const keys = [{ id: keyId, key: multikey, status: 'active' }] as const
@@ -52,7 +64,11 @@ async function prepare({ deps }: Service, { did, keyId, multikey }: OursOptions[
     const added = await deps.store.addIssuer({ siteId: SITE, issuer: did, keys, ...bounds }, act)
     if (typeof added === 'object') await deps.views.reached(added.position)
   }
-  const { secret } = await createApiKey(deps, { siteId: SITE, permissions, label: 'bench', expiresInSeconds: undefined }, act)
+  const { secret } = await createApiKey(
+    deps,
+    { siteId: SITE, permissions, label: 'bench', expiresInSeconds: undefined },
+    act,
+  )
   return secret
 }
 

@@ -2,8 +2,9 @@ import { type AddressInfo, createServer, type Socket } from 'node:net'
 import type { Running } from './contender.ts'
 
 /**
- * The floor of a broadcast: on a line from the one who tells, the line goes to all who listen, as it is, in one loop. No HTTP, no
- * store, nothing checked. A connection that first sends `L` listens; the others tell.
+ * The floor of a broadcast: on a line from the one who tells, the line goes to all who listen, as
+ * it is, in one loop. No HTTP, no store, nothing checked. A connection that first sends `L`
+ * listens; the others tell.
  */
 export async function servePlainSockets(): Promise<Running> {
   const listeners = new Set<Socket>()

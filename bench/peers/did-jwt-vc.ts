@@ -21,7 +21,10 @@ export async function didJwtVcContestant(sample: Sample): Promise<Contestant> {
   }
 }
 
-/** The library moves what has a registered claim out of the credential, and knows only the first version of the data model. */
+/**
+ * The library moves what has a registered claim out of the credential, and knows only the first
+ * version of the data model.
+ */
 async function tokenOf(sample: Sample, n: number): Promise<string> {
   const { '@context': context, type, id, credentialSubject } = await sample.credential(n)
   const signer = EdDSASigner(Buffer.from(sample.privateJwk.d, 'base64url'))
@@ -40,10 +43,20 @@ async function tokenOf(sample: Sample, n: number): Promise<string> {
 }
 
 function resolution({ key }: Sample): DIDResolutionResult {
-  const method = { id: METHOD, type: 'Ed25519VerificationKey2020', controller: ISSUER, publicKeyMultibase: key.publicKey.multikey }
+  const method = {
+    id: METHOD,
+    type: 'Ed25519VerificationKey2020',
+    controller: ISSUER,
+    publicKeyMultibase: key.publicKey.multikey,
+  }
   return {
     didResolutionMetadata: {},
     didDocumentMetadata: {},
-    didDocument: { id: ISSUER, verificationMethod: [method], assertionMethod: [METHOD], authentication: [METHOD] },
+    didDocument: {
+      id: ISSUER,
+      verificationMethod: [method],
+      assertionMethod: [METHOD],
+      authentication: [METHOD],
+    },
   }
 }

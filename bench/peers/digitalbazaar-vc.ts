@@ -14,10 +14,17 @@ import type { Contestant } from '../measure.ts'
 import { ISSUER, inTurn, lengthOf, METHOD, type Sample, several } from '../sample.ts'
 import { proveHonest } from './prove-honest.ts'
 
-/** `verifyCredential` of the very headers that we verify, and of the same credentials signed over RDF. Every document comes from memory. */
+/**
+ * `verifyCredential` of the very headers that we verify, and of the same credentials signed over
+ * RDF. Every document comes from memory.
+ */
 export async function digitalbazaarContestants(sample: Sample): Promise<Contestant[]> {
   const documentLoader = loaderFor(sample)
-  const contestant = async (name: string, headers: readonly string[], cryptosuite: unknown): Promise<Contestant> => {
+  const contestant = async (
+    name: string,
+    headers: readonly string[],
+    cryptosuite: unknown,
+  ): Promise<Contestant> => {
     const suite = new DataIntegrityProof({ cryptosuite })
     const accepts = async (header: string): Promise<boolean> => {
       const credential = JSON.parse(Buffer.from(header, 'base64url').toString())
@@ -35,7 +42,11 @@ export async function digitalbazaarContestants(sample: Sample): Promise<Contesta
   }
   const overRdf = (n: number) => headerOverRdf(sample, n, documentLoader)
   return [
-    await contestant('@digitalbazaar/vc, eddsa-jcs-2022', await several(1000, sample.header), createVerifyCryptosuite()),
+    await contestant(
+      '@digitalbazaar/vc, eddsa-jcs-2022',
+      await several(1000, sample.header),
+      createVerifyCryptosuite(),
+    ),
     await contestant('@digitalbazaar/vc, eddsa-rdfc-2022', await several(100, overRdf), rdfcSuite),
   ]
 }
@@ -49,21 +60,45 @@ type Loader = (url: string) => Promise<{ contextUrl: null; documentUrl: string; 
 
 async function headerOverRdf(sample: Sample, n: number, documentLoader: Loader): Promise<string> {
   const { proof: _, ...credential } = await sample.credential(n)
-  const key = await Ed25519Multikey.fromJwk({ jwk: sample.privateJwk, secretKey: true, id: METHOD, controller: ISSUER })
-  const suite = new DataIntegrityProof({ signer: key.signer(), date: new Date(sample.validFromMs), cryptosuite: rdfcSuite })
+  const key = await Ed25519Multikey.fromJwk({
+    jwk: sample.privateJwk,
+    secretKey: true,
+    id: METHOD,
+    controller: ISSUER,
+  })
+  const suite = new DataIntegrityProof({
+    signer: key.signer(),
+    date: new Date(sample.validFromMs),
+    cryptosuite: rdfcSuite,
+  })
   return credentialHeader(await vc.issue({ credential, suite, documentLoader }))
 }
 
 function loaderFor({ key }: Sample): Loader {
-  const method = { id: METHOD, type: 'Multikey', controller: ISSUER, publicKeyMultibase: key.publicKey.multikey }
+  const method = {
+    id: METHOD,
+    type: 'Multikey',
+    controller: ISSUER,
+    publicKeyMultibase: key.publicKey.multikey,
+  }
   const documents = new Map<string, unknown>([
     [CREDENTIAL_CONTEXT[1], accessContext],
     [METHOD, { '@context': 'https://w3id.org/security/multikey/v1', ...method }],
-    [ISSUER, { '@context': 'https://www.w3.org/ns/did/v1', id: ISSUER, verificationMethod: [method], assertionMethod: [METHOD] }],
+    [
+      ISSUER,
+      {
+        '@context': 'https://www.w3.org/ns/did/v1',
+        id: ISSUER,
+        verificationMethod: [method],
+        assertionMethod: [METHOD],
+      },
+    ],
   ])
   return async (url) => {
     const document = documents.get(url)
-    return document === undefined ? vc.defaultDocumentLoader(url) : { contextUrl: null, documentUrl: url, document }
+    return document === undefined
+      ? vc.defaultDocumentLoader(url)
+      : { contextUrl: null, documentUrl: url, document }
   }
 }
 

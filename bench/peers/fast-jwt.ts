@@ -5,13 +5,27 @@ import { proveHonest, spoiledJwt } from './prove-honest.ts'
 
 const DAY_MS = 86_400_000
 
-/** Without its cache, and with it for one token and for a thousand. A hit of its cache checks `nbf` and `exp` and nothing else. */
+/**
+ * Without its cache, and with it for one token and for a thousand. A hit of its cache checks `nbf`
+ * and `exp` and nothing else.
+ */
 export async function fastJwtContestants(sample: Sample): Promise<Contestant[]> {
   const key = sample.publicKey.export({ format: 'pem', type: 'spki' }) as string
   const tokens = await several(1000, (n) => jwt(sample, n))
-  const contestant = async (name: string, shown: readonly string[], cache: number | false): Promise<Contestant> => {
+  const contestant = async (
+    name: string,
+    shown: readonly string[],
+    cache: number | false,
+  ): Promise<Contestant> => {
     // It shall forget nothing while the benchmark runs: hits are what is measured.
-    const verify = createVerifier({ key, algorithms: ['EdDSA'], allowedIss: ISSUER, allowedAud: SITE, cache, cacheTTL: DAY_MS })
+    const verify = createVerifier({
+      key,
+      algorithms: ['EdDSA'],
+      allowedIss: ISSUER,
+      allowedAud: SITE,
+      cache,
+      cacheTTL: DAY_MS,
+    })
     const accepts = (text: string) => (verify(text) as { iss: string }).iss === ISSUER
     await proveHonest(name, shown[0], spoiledJwt, accepts)
     for (const token of shown) accepts(token)

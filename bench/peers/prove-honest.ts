@@ -1,4 +1,7 @@
-/** Throws unless the peer accepts the good text and refuses it spoiled, by its answer or by a throw. Who does not verify cannot compete. */
+/**
+ * Throws unless the peer accepts the good text and refuses it spoiled, by its answer or by a throw.
+ * Who does not verify cannot compete.
+ */
 export async function proveHonest(
   name: string,
   good: string | undefined,

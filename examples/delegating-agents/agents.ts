@@ -1,5 +1,12 @@
 import { readFileSync } from 'node:fs'
-import { agentFetch, createClient, didKey, generatePrivateKey, importPrivateKey, readDenial } from '@countersign/sdk'
+import {
+  agentFetch,
+  createClient,
+  didKey,
+  generatePrivateKey,
+  importPrivateKey,
+  readDenial,
+} from '@countersign/sdk'
 
 const dev = JSON.parse(readFileSync(process.env.COUNTERSIGN_DEV ?? 'data/dev.json', 'utf8'))
 const origins = dev.base_url
@@ -17,7 +24,8 @@ const planner = agentFetch({
 })
 await tell('planner', await planner(action, { method: 'POST' }))
 
-// The reader makes a key of its own and shows the public half of it. It gets an hour, and reading only.
+// The reader makes a key of its own and shows the public half of it. It gets an hour, and reading
+// only.
 const readerKey = await generatePrivateKey('Ed25519')
 const handedOn = await planner.delegate({
   scope: ['orders:read'],
@@ -34,11 +42,19 @@ await reader
   .catch((error) => console.log(`reader: ${error.message}`))
 
 // A clerk of the reader, for five minutes, in the same process.
-const clerk = await reader.delegate({ scope: ['orders:read'], ttlSeconds: 300, holderKey: await generatePrivateKey('Ed25519') })
+const clerk = await reader.delegate({
+  scope: ['orders:read'],
+  ttlSeconds: 300,
+  holderKey: await generatePrivateKey('Ed25519'),
+})
 await tell('clerk', await clerk.fetch(action, { method: 'POST' }))
 
 // Taking the reader's credential away takes the clerk's away too, and leaves the planner alone.
 const client = createClient({ baseUrl: dev.base_url, apiKey: dev.site_key })
-await client.revokeCredential({ credential_id: reader.credentialId, site_id: dev.site_id, reason: 'done with it' })
+await client.revokeCredential({
+  credential_id: reader.credentialId,
+  site_id: dev.site_id,
+  reason: 'done with it',
+})
 await tell('clerk after the reader was revoked', await clerk.fetch(action, { method: 'POST' }))
 await tell('planner after the reader was revoked', await planner(action, { method: 'POST' }))

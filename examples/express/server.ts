@@ -14,11 +14,16 @@ app.get('/orders', requireCredential(guard, { scope: 'orders:read' }), (request,
 })
 
 // The guard first: then it sees the bytes that were signed, and the parser can still read them.
-app.post('/orders', requireCredential(guard, { scope: 'orders:write' }), express.json(), (request, response) => {
-  const order = { id: orders.length + 1, item: String(request.body.item) }
-  orders.push(order)
-  response.status(201).json(order)
-})
+app.post(
+  '/orders',
+  requireCredential(guard, { scope: 'orders:write' }),
+  express.json(),
+  (request, response) => {
+    const order = { id: orders.length + 1, item: String(request.body.item) }
+    orders.push(order)
+    response.status(201).json(order)
+  },
+)
 
 app.get('/orders/live', requireCredential(guard, { scope: 'orders:read' }), (request, response) => {
   const ended = signalOf(request)

@@ -5,7 +5,8 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 const dev = JSON.parse(readFileSync(process.env.COUNTERSIGN_DEV ?? 'data/dev.json', 'utf8'))
 const url = new URL(process.argv[2] ?? 'http://127.0.0.1:3004/mcp')
 
-// Signs each request with the key that the credential is bound to. A copy of the credential is useless without that key.
+// Signs each request with the key that the credential is bound to. A copy of the credential is
+// useless without that key.
 const fetch = agentFetch({
   credential: dev.bound.credential,
   holderKey: await importPrivateKey(dev.bound.holder_private_jwk),

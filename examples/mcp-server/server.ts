@@ -11,9 +11,15 @@ const orders = ['tea']
 function ordersServer(): McpServer {
   const server = new McpServer({ name: 'orders', version: '1.0.0' })
   server.registerTool('list_orders', { description: 'All orders.' }, async (context) => ({
-    content: [{ type: 'text', text: `${orders.join(', ')} (asked by ${credentialOf(context).subject.ppid})` }],
+    content: [
+      { type: 'text', text: `${orders.join(', ')} (asked by ${credentialOf(context).subject.ppid})` },
+    ],
   }))
-  const order = fromJsonSchema<{ item: string }>({ type: 'object', properties: { item: { type: 'string' } }, required: ['item'] })
+  const order = fromJsonSchema<{ item: string }>({
+    type: 'object',
+    properties: { item: { type: 'string' } },
+    required: ['item'],
+  })
   server.registerTool(
     'place_order',
     { description: 'Orders an item. Needs the scope orders:write.', inputSchema: order },

@@ -1,6 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import { createGuard, createSignInCookies, finishSignIn, type SignedInSession, SignInError, startSignIn } from '@countersign/sdk'
+import {
+  createGuard,
+  createSignInCookies,
+  finishSignIn,
+  type SignedInSession,
+  SignInError,
+  startSignIn,
+} from '@countersign/sdk'
 import { homePage, problemPage, type Visitor } from './pages.ts'
 
 export interface ExampleOptions {
@@ -9,7 +16,10 @@ export interface ExampleOptions {
   readonly siteId: string
   /** An API key of the site with `feed:read`: the guard follows the site's log with it. */
   readonly apiKey: string
-  /** Under which browsers reach this example; `${origin}/callback` is registered as a return URL of the site. */
+  /**
+   * Under which browsers reach this example; `${origin}/callback` is registered as a return URL of
+   * the site.
+   */
   readonly origin: string
   readonly scope: readonly string[]
 }
@@ -19,10 +29,16 @@ interface Session extends SignedInSession {
 }
 
 /**
- * A small site that people sign in to. It keeps no passwords and learns no names: a session is what the service said at the sign-in, and the guard
- * says before every answer whether it still counts.
+ * A small site that people sign in to. It keeps no passwords and learns no names: a session is what
+ * the service said at the sign-in, and the guard says before every answer whether it still counts.
  */
-export async function openExample({ baseUrl, siteId, apiKey, origin, scope }: ExampleOptions): Promise<Server> {
+export async function openExample({
+  baseUrl,
+  siteId,
+  apiKey,
+  origin,
+  scope,
+}: ExampleOptions): Promise<Server> {
   const guard = createGuard({ baseUrl, siteId, apiKey })
   await guard.ready()
   // Several tabs may sign in at the same time: each pending sign-in is a cookie of its own.
@@ -34,12 +50,16 @@ export async function openExample({ baseUrl, siteId, apiKey, origin, scope }: Ex
     const session = sessions.get(cookieOf(request, SESSION))
     if (session === undefined) return { kind: 'anonymous' }
     const verdict = guard.isActive(session)
-    if (verdict.active) return { kind: 'member', ppid: session.ppid, scope: session.scope, until: String(session.expiresAt) }
-    // `revocation_view_stale` says nothing about the session: it may go on when there is news. The others are for good.
+    if (verdict.active)
+      return { kind: 'member', ppid: session.ppid, scope: session.scope, until: String(session.expiresAt) }
+    // `revocation_view_stale` says nothing about the session: it may go on when there is news. The
+    // others are for good.
     return { kind: 'ended', code: verdict.code, detail: verdict.detail }
   }
 
-  const routes: Readonly<Record<string, (request: IncomingMessage, response: ServerResponse, url: URL) => Promise<void> | void>> = {
+  const routes: Readonly<
+    Record<string, (request: IncomingMessage, response: ServerResponse, url: URL) => Promise<void> | void>
+  > = {
     'GET /': (request, response) => send(response, 200, homePage(siteId, visitorOf(request))),
 
     // What the open page asks again and again, and what every protected route would ask.
@@ -49,7 +69,12 @@ export async function openExample({ baseUrl, siteId, apiKey, origin, scope }: Ex
     },
 
     'GET /sign-in': async (request, response) => {
-      const { authUrl, pending } = await startSignIn({ baseUrl, siteId, returnUrl: `${origin}/callback`, scope })
+      const { authUrl, pending } = await startSignIn({
+        baseUrl,
+        siteId,
+        returnUrl: `${origin}/callback`,
+        scope,
+      })
       redirect(response, authUrl, await signIns.keep(pending, request.headers.cookie))
     },
 
@@ -73,7 +98,8 @@ export async function openExample({ baseUrl, siteId, apiKey, origin, scope }: Ex
       redirect(response, '/', [cookie(SESSION, '', 0)])
     },
 
-    'GET /page.js': (_request, response) => send(response, 200, PAGE_SCRIPT, 'text/javascript; charset=utf-8'),
+    'GET /page.js': (_request, response) =>
+      send(response, 200, PAGE_SCRIPT, 'text/javascript; charset=utf-8'),
   }
 
   const server = createServer(async (request, response) => {
@@ -86,7 +112,11 @@ export async function openExample({ baseUrl, siteId, apiKey, origin, scope }: Ex
       // Cancelled, too late, not from this browser: all of it means to start again.
       const isOver = error instanceof SignInError
       if (!isOver) console.error(error)
-      send(response, isOver ? 400 : 502, problemPage(isOver ? error.message : 'Signing in does not work just now.'))
+      send(
+        response,
+        isOver ? 400 : 502,
+        problemPage(isOver ? error.message : 'Signing in does not work just now.'),
+      )
     }
   })
   server.on('close', () => void guard.close())
@@ -102,7 +132,10 @@ const PAGE_SCRIPT = `setInterval(async () => {
 }, 1000)
 `
 
-/** What belongs to a browser, by an id that only that browser has. The oldest go when there are too many. */
+/**
+ * What belongs to a browser, by an id that only that browser has. The oldest go when there are too
+ * many.
+ */
 class Memory<T> {
   private readonly kept = new Map<string, T>()
 
@@ -121,7 +154,10 @@ class Memory<T> {
   }
 }
 
-/** Behind https, add Secure and the prefix __Host-. Lax, because the browser comes back from another site. */
+/**
+ * Behind https, add Secure and the prefix __Host-. Lax, because the browser comes back from another
+ * site.
+ */
 function cookie(name: string, value: string, seconds: number): string {
   return `${name}=${value}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Lax`
 }
@@ -137,7 +173,12 @@ const HEADERS = {
   'x-content-type-options': 'nosniff',
 }
 
-function send(response: ServerResponse, status: number, body: string, type = 'text/html; charset=utf-8'): void {
+function send(
+  response: ServerResponse,
+  status: number,
+  body: string,
+  type = 'text/html; charset=utf-8',
+): void {
   response.writeHead(status, { ...HEADERS, 'content-type': type }).end(body)
 }
 

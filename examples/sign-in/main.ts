@@ -3,7 +3,10 @@ import { type AddressInfo, createServer } from 'node:net'
 import { createClient } from '@countersign/sdk'
 import { openExample } from './app.ts'
 
-/** Registers its own return URL at the development site, and makes a claim link with which a visitor can sign in. */
+/**
+ * Registers its own return URL at the development site, and makes a claim link with which a visitor
+ * can sign in.
+ */
 const dev = JSON.parse(readFileSync(process.env.COUNTERSIGN_DEV ?? 'data/dev.json', 'utf8'))
 const client = createClient({ baseUrl: dev.base_url, apiKey: dev.site_key })
 const site = { site_id: dev.site_id }
@@ -13,16 +16,29 @@ const origin = `http://localhost:${port}`
 const { return_urls: known } = await client.readSite(site)
 const returnUrls = new Set([...known, `${origin}/callback`])
 await client.changeSite({ ...site, name: 'The example', return_urls: [...returnUrls] })
-const { offer_url } = await client.createOffer({ ...site, user_ref: dev.user_ref, scope: ['orders:read', 'orders:write'] })
+const { offer_url } = await client.createOffer({
+  ...site,
+  user_ref: dev.user_ref,
+  scope: ['orders:read', 'orders:write'],
+})
 
-const options = { baseUrl: dev.base_url, siteId: dev.site_id, apiKey: dev.site_key, origin, scope: ['orders:read'] }
+const options = {
+  baseUrl: dev.base_url,
+  siteId: dev.site_id,
+  apiKey: dev.site_key,
+  origin,
+  scope: ['orders:read'],
+}
 const example = await openExample(options)
 example.listen(port, 'localhost', () => {
   console.log(`first, in your browser, get a credential: ${offer_url}`)
   console.log(`listening on ${origin}`)
 })
 
-/** The return URL must be registered before the first visitor comes, so the port has to be known before it is listened on. */
+/**
+ * The return URL must be registered before the first visitor comes, so the port has to be known
+ * before it is listened on.
+ */
 function freePort(): Promise<number> {
   return new Promise((resolve) => {
     const server = createServer().listen(0, 'localhost', () => {

@@ -1,7 +1,12 @@
 /** Who looks at a page. */
 export type Visitor =
   | { readonly kind: 'anonymous' }
-  | { readonly kind: 'member'; readonly ppid: string; readonly scope: readonly string[]; readonly until: string }
+  | {
+      readonly kind: 'member'
+      readonly ppid: string
+      readonly scope: readonly string[]
+      readonly until: string
+    }
   | { readonly kind: 'ended'; readonly code: string; readonly detail: string }
 
 /** The one page of the site: in, out, or out again. */
@@ -15,7 +20,10 @@ export function homePage(siteId: string, visitor: Visitor): string {
 <script type="module" src="/page.js"></script>`,
     )
   }
-  const why = visitor.kind === 'ended' ? `<p id="ended" role="alert">Your access has ended: <code>${text(visitor.code)}</code></p>` : ''
+  const why =
+    visitor.kind === 'ended'
+      ? `<p id="ended" role="alert">Your access has ended: <code>${text(visitor.code)}</code></p>`
+      : ''
   return page(
     'Orders',
     `${why}<p>This part is for people who can show a credential for ${text(siteId)}.</p><p><a href="/sign-in">Sign in</a></p>`,

@@ -100,30 +100,35 @@ const states: Readonly<Record<string, (town: Town, visitor: Visitor) => Promise<
 }
 
 export function accessibility(town: () => Town): void {
-  it.each(Object.keys(states))('%s has no fault that axe finds, light and dark, and fits a phone in either direction', async (name) => {
-    // Axe is put into the page, which lets no foreign script in.
-    const visitor = await town().visitor({ viewport: DESKTOP, bypassCSP: true })
-    const { page } = visitor
-    await states[name]?.(town(), visitor)
-    for (const colorScheme of ['light', 'dark'] as const) {
-      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
-      await page.setViewportSize(DESKTOP)
-      const axe = new AxeBuilder({ page })
-      // What else axe looks at does not depend on the colours.
-      const { violations } = await (colorScheme === 'light'
-        ? axe.withTags(RULES)
-        : axe.withRules(['color-contrast', 'link-in-text-block'])
-      ).analyze()
-      expect(violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`)).toEqual([])
-      await screenshot(page, `${name}-${colorScheme}`)
-    }
-    await page.setViewportSize(PHONE)
-    expect(await overflow(page)).toBe(0)
-    await screenshot(page, `${name}-dark-phone`)
-    await page.evaluate('document.documentElement.dir = "rtl"')
-    expect(await overflow(page)).toBe(0)
-    await screenshot(page, `${name}-rtl-phone`)
-  })
+  it.each(Object.keys(states))(
+    '%s has no fault that axe finds, light and dark, and fits a phone in either direction',
+    async (name) => {
+      // Axe is put into the page, which lets no foreign script in.
+      const visitor = await town().visitor({ viewport: DESKTOP, bypassCSP: true })
+      const { page } = visitor
+      await states[name]?.(town(), visitor)
+      for (const colorScheme of ['light', 'dark'] as const) {
+        await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+        await page.setViewportSize(DESKTOP)
+        const axe = new AxeBuilder({ page })
+        // What else axe looks at does not depend on the colours.
+        const { violations } = await (colorScheme === 'light'
+          ? axe.withTags(RULES)
+          : axe.withRules(['color-contrast', 'link-in-text-block'])
+        ).analyze()
+        expect(
+          violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`),
+        ).toEqual([])
+        await screenshot(page, `${name}-${colorScheme}`)
+      }
+      await page.setViewportSize(PHONE)
+      expect(await overflow(page)).toBe(0)
+      await screenshot(page, `${name}-dark-phone`)
+      await page.evaluate('document.documentElement.dir = "rtl"')
+      expect(await overflow(page)).toBe(0)
+      await screenshot(page, `${name}-rtl-phone`)
+    },
+  )
 }
 
 function overflow(page: Page): Promise<number> {

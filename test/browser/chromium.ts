@@ -4,8 +4,9 @@ import { delimiter, join } from 'node:path'
 import { type Browser, chromium } from 'playwright-core'
 
 /**
- * A real Chromium: the one that CHROMIUM_PATH names, the one of this machine, or, where we are root on Debian, one that is installed now. Undefined
- * when there is none, said so loudly that skipped tests are not taken for passed ones.
+ * A real Chromium: the one that CHROMIUM_PATH names, the one of this machine, or, where we are root
+ * on Debian, one that is installed now. Undefined when there is none, said so loudly that skipped
+ * tests are not taken for passed ones.
  */
 export function findChromium(): string | undefined {
   const found = named() ?? onPath() ?? installed()
@@ -25,13 +26,16 @@ export async function openChromium(executablePath: string): Promise<Browser> {
 
 function named(): string | undefined {
   const { CHROMIUM_PATH: path } = process.env
-  if (path !== undefined && !isProgram(path)) throw new TypeError(`CHROMIUM_PATH is ${path}, where no program is`)
+  if (path !== undefined && !isProgram(path))
+    throw new TypeError(`CHROMIUM_PATH is ${path}, where no program is`)
   return path
 }
 
 function onPath(): string | undefined {
   const folders = (process.env.PATH ?? '').split(delimiter)
-  const places = ['chromium', 'chromium-browser', 'google-chrome'].flatMap((name) => folders.map((folder) => join(folder, name)))
+  const places = ['chromium', 'chromium-browser', 'google-chrome'].flatMap((name) =>
+    folders.map((folder) => join(folder, name)),
+  )
   return places.find(isProgram)
 }
 

@@ -48,7 +48,10 @@ export function signIn(town: () => Town): void {
   it('explains a wrong credential before anything is sent, and takes the right one', async () => {
     const { page } = await town().visitor()
     const sent: string[] = []
-    page.on('request', (request) => void (request.url().endsWith('/auth/present') && sent.push(request.postData() ?? '')))
+    page.on(
+      'request',
+      (request) => void (request.url().endsWith('/auth/present') && sent.push(request.postData() ?? '')),
+    )
     const { credential, ppid } = await town().credential('chooser')
     const changed = (subject: object, more: object = {}) => ({
       ...credential,
@@ -61,7 +64,10 @@ export function signIn(town: () => Town): void {
       ['not a credential', /not a credential that can be read/],
       [changed({ site_id: 'other.example' }), /is for other\.example, not for Blue Door Orders/],
       [changed({}, { validUntil: '2020-01-01T00:00:00Z' }), /This credential expired January 1, 2020/],
-      [changed({}, { validFrom: '2100-01-01T00:00:00Z', validUntil: '2101-01-01T00:00:00Z' }), /not valid before January 1, 2100/],
+      [
+        changed({}, { validFrom: '2100-01-01T00:00:00Z', validUntil: '2101-01-01T00:00:00Z' }),
+        /not valid before January 1, 2100/,
+      ],
       [changed({ scope: ['orders:write'] }), /does not allow you to: View orders/],
       [
         changed({ holder_key: 'did:key:z6MkpTHR8VNsBxYAAWHut2Geadd9jSwuBV8xRoAnwWsdvktH' }),
@@ -102,7 +108,10 @@ export function signIn(town: () => Town): void {
     await page.getByRole('button', { name: 'Sign out' }).click()
     await askToSignIn(town(), page)
     await ready(page)
-    await paste(page, Buffer.from(JSON.stringify(credential)).toString('base64url').replaceAll(/.{76}/g, '$&\n'))
+    await paste(
+      page,
+      Buffer.from(JSON.stringify(credential)).toString('base64url').replaceAll(/.{76}/g, '$&\n'),
+    )
     await submit(page)
     expect(await isIn(town(), page)).toBe(ppid)
   })
@@ -148,7 +157,10 @@ export function signIn(town: () => Town): void {
   it('is one sign-in however often the button is pressed', async () => {
     const { page } = await town().visitor()
     const presented: string[] = []
-    page.on('request', (request) => void (request.url().endsWith('/auth/present') && presented.push(request.url())))
+    page.on(
+      'request',
+      (request) => void (request.url().endsWith('/auth/present') && presented.push(request.url())),
+    )
     await askToSignIn(town(), page)
     await ready(page)
     await paste(page, (await town().credential('hasty')).credential)
@@ -226,7 +238,13 @@ export function signIn(town: () => Town): void {
       await page.keyboard.press('Tab')
       reached.push(await page.evaluate('document.activeElement.innerText || document.activeElement.name'))
     }
-    expect(reached).toEqual(['Skip to content', 'kept', 'Use another credential', 'Continue', 'Cancel and go back'])
+    expect(reached).toEqual([
+      'Skip to content',
+      'kept',
+      'Use another credential',
+      'Continue',
+      'Cancel and go back',
+    ])
     await page.keyboard.press('Shift+Tab')
     await page.keyboard.press('Enter')
     await isIn(town(), page)
@@ -242,7 +260,11 @@ export function signIn(town: () => Town): void {
     await askToSignIn(town(), page)
     await ready(page)
     const [good, revoked] = [page.getByRole('radio').nth(0), page.getByRole('radio').nth(1)]
-    expect([await good.isChecked(), await good.isEnabled(), await revoked.isEnabled()]).toEqual([true, true, false])
+    expect([await good.isChecked(), await good.isEnabled(), await revoked.isEnabled()]).toEqual([
+      true,
+      true,
+      false,
+    ])
     await page.getByText('This credential was revoked.').waitFor()
     await screenshot(page, 'sign-in-one-revoked-light')
 
@@ -276,7 +298,10 @@ export function signIn(town: () => Town): void {
     const { page } = visitor
     await claim(town(), visitor, 'impatient')
     const posts: string[] = []
-    page.on('request', (request) => void (request.method() === 'POST' && posts.push(new URL(request.url()).pathname)))
+    page.on(
+      'request',
+      (request) => void (request.method() === 'POST' && posts.push(new URL(request.url()).pathname)),
+    )
     let release: () => void = () => {}
     const held = new Promise<void>((resolve) => {
       release = resolve
@@ -341,7 +366,10 @@ export function signIn(town: () => Town): void {
     await submit(page)
     const back = page.getByRole('link', { name: 'Back to Blue Door Orders' })
     await back.waitFor()
-    expect([await focused(page), await page.getByRole('button', { name: 'Continue' }).isVisible()]).toEqual(['problem', false])
+    expect([await focused(page), await page.getByRole('button', { name: 'Continue' }).isVisible()]).toEqual([
+      'problem',
+      false,
+    ])
     await page.reload()
     await isRefused(page, 'state_invalid')
     await back.click()

@@ -24,7 +24,10 @@ export interface Town {
   /** A claim link for that user. */
   offer(userRef: string, scope?: readonly string[]): Promise<string>
   /** A credential that is bound to no key. */
-  credential(userRef: string, more?: object): Promise<{ readonly credential: object; readonly ppid: string; readonly id: string }>
+  credential(
+    userRef: string,
+    more?: object,
+  ): Promise<{ readonly credential: object; readonly ppid: string; readonly id: string }>
   /** Ends all sign-ins that are on their way, as ten minutes would. */
   expireSignIns(): void
   close(): Promise<void>
@@ -49,7 +52,13 @@ export async function openTown(executablePath: string): Promise<Town> {
   const site = `http://localhost:${port}`
   const siteId = dev.site_id
   await client.changeSite({ site_id: siteId, name: 'Blue Door Orders', return_urls: [`${site}/callback`] })
-  const example = await openExample({ baseUrl: home.baseUrl, siteId, apiKey: dev.site_key, origin: site, scope: ['orders:read'] })
+  const example = await openExample({
+    baseUrl: home.baseUrl,
+    siteId,
+    apiKey: dev.site_key,
+    origin: site,
+    scope: ['orders:read'],
+  })
   await new Promise<void>((resolve) => example.listen({ port, host: 'localhost' }, resolve))
   const browser = await openChromium(executablePath)
   mkdirSync(SCREENSHOTS, { recursive: true })
@@ -78,7 +87,12 @@ export async function openTown(executablePath: string): Promise<Town> {
       return (await client.createOffer({ site_id: siteId, user_ref: userRef, scope: [...scope] })).offer_url
     },
     async credential(userRef, more = {}) {
-      const issued = await client.issueCredential({ site_id: siteId, user_ref: userRef, scope: ['orders:read'], ...more })
+      const issued = await client.issueCredential({
+        site_id: siteId,
+        user_ref: userRef,
+        scope: ['orders:read'],
+        ...more,
+      })
       return { credential: issued.credential, ppid: issued.ppid, id: issued.credential_id }
     },
     expireSignIns() {

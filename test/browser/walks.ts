@@ -13,7 +13,12 @@ export function focused(page: Page): Promise<string> {
 }
 
 /** Opens a claim link and accepts. */
-export async function claim(town: Town, { page }: Visitor, userRef: string, scope?: readonly string[]): Promise<void> {
+export async function claim(
+  town: Town,
+  { page }: Visitor,
+  userRef: string,
+  scope?: readonly string[],
+): Promise<void> {
   await page.goto(await town.offer(userRef, scope))
   await ready(page)
   await page.getByRole('button', { name: 'Accept' }).click()

@@ -29,14 +29,24 @@ export function wallet(town: () => Town): void {
   it('A4: shows who offers what before anything is accepted, and uses nothing up', async () => {
     const { page } = await town().visitor()
     const asked: string[] = []
-    page.on('request', (request) => void (request.method() === 'POST' && asked.push(request.url().replace(town().dev.base_url, ''))))
+    page.on(
+      'request',
+      (request) =>
+        void (request.method() === 'POST' && asked.push(request.url().replace(town().dev.base_url, ''))),
+    )
     const link = await town().offer('reader')
     for (let i = 0; i < 2; i++) {
       await page.goto('about:blank')
       await page.goto(link)
       await page.getByRole('heading', { name: 'Blue Door Orders is inviting you' }).waitFor()
       const text = await page.locator('#offer').innerText()
-      for (const words of [town().siteId, 'View orders', 'Change orders', '30 days', new URL(town().dev.base_url).host])
+      for (const words of [
+        town().siteId,
+        'View orders',
+        'Change orders',
+        '30 days',
+        new URL(town().dev.base_url).host,
+      ])
         expect(text).toContain(words)
     }
     expect(asked).toEqual(['/wallet/offer', '/wallet/offer'])
@@ -69,7 +79,8 @@ export function wallet(town: () => Town): void {
       await route.abort()
     })
     const { ppid } = await town().credential('train')
-    const count = async () => (await town().client.listCredentials({ site_id: town().siteId, ppid })).items.length
+    const count = async () =>
+      (await town().client.listCredentials({ site_id: town().siteId, ppid })).items.length
     const before = await count()
     await page.getByRole('button', { name: 'Accept' }).click()
     await page.getByText('The service did not answer.').waitFor()
@@ -111,7 +122,10 @@ export function wallet(town: () => Town): void {
     await page.goto(await town().offer('full-disk'))
     await ready(page)
     const claims: string[] = []
-    page.on('request', (request) => void (request.url().endsWith('/wallet/claim') && claims.push(request.url())))
+    page.on(
+      'request',
+      (request) => void (request.url().endsWith('/wallet/claim') && claims.push(request.url())),
+    )
     await page.evaluate(FULL_DISK)
     await page.getByRole('button', { name: 'Accept' }).click()
     await page.getByText('This browser could not save the new key.').waitFor()
@@ -196,7 +210,9 @@ export function wallet(town: () => Town): void {
     for (let i = 0; i < 3; i++) await claim(town(), visitor, `focus-${Math.min(i, 1)}`, ['orders:read'])
     const names = await page
       .locator('#credentials button')
-      .evaluateAll((buttons) => buttons.map((button) => (button as unknown as { ariaLabel: string }).ariaLabel))
+      .evaluateAll((buttons) =>
+        buttons.map((button) => (button as unknown as { ariaLabel: string }).ariaLabel),
+      )
     expect([names.length, new Set(names).size]).toEqual([6, 6])
     expect(names.every((name) => name.includes(town().siteId))).toBe(true)
 
@@ -210,13 +226,17 @@ export function wallet(town: () => Town): void {
     await page.getByText('has been deleted from this browser').waitFor()
     expect(await focused(page)).toBe('notice')
 
-    // Revoked by this person: one calm notice, also when it takes a second credential of the user along.
+    // Revoked by this person: one calm notice, also when it takes a second credential of the user
+    // along.
     await page.locator('.status.active').nth(1).waitFor()
     await page.getByRole('button', { name: 'Revoke my access' }).first().click()
     await page.getByRole('dialog').getByRole('button', { name: 'Revoke my access' }).click()
     await page.locator('.notice.good').getByText('has been revoked').waitFor()
     expect(await focused(page)).toBe('notice')
-    expect([await page.locator('.status.revoked').count(), await page.locator('.notice.bad').count()]).toEqual([2, 0])
+    expect([
+      await page.locator('.status.revoked').count(),
+      await page.locator('.notice.bad').count(),
+    ]).toEqual([2, 0])
   })
 
   it('C27: a button that goes away while it has the focus passes it on to its card', async () => {

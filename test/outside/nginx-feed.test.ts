@@ -9,15 +9,26 @@ import { type NginxProcess, startNginx, whyNoNginx } from './nginx-process.ts'
 const DEPLOYED = readFileSync(join(import.meta.dirname, '../../deploy/nginx.conf'), 'utf8')
 
 const whyNot = whyNoNginx()
-if (whyNot !== undefined) console.warn(`\nSKIPPED: the feed through nginx is not tested here, for ${whyNot}.\n`)
+if (whyNot !== undefined)
+  console.warn(`\nSKIPPED: the feed through nginx is not tested here, for ${whyNot}.\n`)
 
-/** As it is deployed, and as configured without feeds in mind: buffering is on, and HTTP/1.0 is spoken with the service. */
+/**
+ * As it is deployed, and as configured without feeds in mind: buffering is on, and HTTP/1.0 is
+ * spoken with the service.
+ */
 const configurations: [string, (port: number, service: string) => string][] = [
   [
     'configured as in deploy/',
-    (port, service) => DEPLOYED.replaceAll(/server node-\w+:8787/g, `server ${service}`).replace('listen 8080', `listen 127.0.0.1:${port}`),
+    (port, service) =>
+      DEPLOYED.replaceAll(/server node-\w+:8787/g, `server ${service}`).replace(
+        'listen 8080',
+        `listen 127.0.0.1:${port}`,
+      ),
   ],
-  ['that knows nothing of feeds', (port, service) => `server { listen 127.0.0.1:${port}; location / { proxy_pass http://${service}; } }`],
+  [
+    'that knows nothing of feeds',
+    (port, service) => `server { listen 127.0.0.1:${port}; location / { proxy_pass http://${service}; } }`,
+  ],
 ]
 
 describe.skipIf(whyNot !== undefined).each(configurations)('an nginx %s', (_, configuration) => {
@@ -48,7 +59,10 @@ describe.skipIf(whyNot !== undefined).each(configurations)('an nginx %s', (_, co
     return (await answer.json()) as { epoch: string; seq: number }
   }
   const listen = (after?: string): Promise<SseClient> =>
-    follow(port, service.dev.site_id, { key: service.dev.site_key, headers: after === undefined ? {} : { 'last-event-id': after } })
+    follow(port, service.dev.site_id, {
+      key: service.dev.site_key,
+      headers: after === undefined ? {} : { 'last-event-id': after },
+    })
 
   test('passes a feed on as it comes', async () => {
     const stream = await listen()
@@ -63,7 +77,9 @@ describe.skipIf(whyNot !== undefined).each(configurations)('an nginx %s', (_, co
 
   test('passes a snapshot and the place after it on', async () => {
     const { site_id, site_key } = service.dev
-    const answer = await fetch(`${nginx.url}/api/sites/${site_id}/snapshot`, { headers: { 'x-api-key': site_key } })
+    const answer = await fetch(`${nginx.url}/api/sites/${site_id}/snapshot`, {
+      headers: { 'x-api-key': site_key },
+    })
     const lines = (await answer.text()).trimEnd().split('\n')
     const [head, end] = [JSON.parse(lines[0] ?? ''), JSON.parse(lines.at(-1) ?? '')]
     expect([head.type, end.type, end.lines]).toEqual(['head', 'end', lines.length - 1])

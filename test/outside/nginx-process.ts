@@ -21,8 +21,9 @@ export function whyNoNginx(): string | undefined {
 }
 
 /**
- * Starts one nginx process in that directory, without rights or files outside of it. `http` is what stands in the http block, given the
- * free port on loopback that it is to listen on. Rejects with its complaint when it does not start.
+ * Starts one nginx process in that directory, without rights or files outside of it. `http` is what
+ * stands in the http block, given the free port on loopback that it is to listen on. Rejects with
+ * its complaint when it does not start.
  */
 export async function startNginx(directory: string, http: (port: number) => string): Promise<NginxProcess> {
   const port = await freePort()
@@ -68,7 +69,9 @@ function builtWith(): string | undefined {
 
 function configuration(http: string, pidFile: string): string {
   const built = builtWith() ?? ''
-  const modules = ['proxy', 'fastcgi', 'uwsgi', 'scgi'].filter((name) => !built.includes(`without-http_${name}_module`))
+  const modules = ['proxy', 'fastcgi', 'uwsgi', 'scgi'].filter(
+    (name) => !built.includes(`without-http_${name}_module`),
+  )
   return [
     'daemon off;',
     'master_process off;',

@@ -3,16 +3,27 @@ import { createServer, type IncomingHttpHeaders, request, type Server } from 'no
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { CREDENTIAL_HEADER, credentialHeader, importPrivateKey, type JsonObject, signRequest } from '@countersign/core'
+import {
+  CREDENTIAL_HEADER,
+  credentialHeader,
+  importPrivateKey,
+  type JsonObject,
+  signRequest,
+} from '@countersign/core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type DevProcess, startDevProcess } from '../../scripts/dev-process.ts'
 import { type NginxProcess, startNginx, whyNoNginx } from './nginx-process.ts'
 import { type Asking, askingOf } from './seen-fetch.ts'
 
 const guide = readFileSync(join(import.meta.dirname, '../../docs/guides/forward-auth.md'), 'utf8')
-const [SERVER, QUESTION] = [...guide.matchAll(/^```nginx\n(.*?)^```$/gms)].map(([, block]) => String(block)) as [string, string]
+const [SERVER, QUESTION] = [...guide.matchAll(/^```nginx\n(.*?)^```$/gms)].map(([, block]) =>
+  String(block),
+) as [string, string]
 
-/** Puts our address, port or path in the place of one that the guide has. Throws when the guide has it no more. */
+/**
+ * Puts our address, port or path in the place of one that the guide has. Throws when the guide has
+ * it no more.
+ */
 function adapted(block: string, changes: Readonly<Record<string, string>>): string {
   return Object.entries(changes).reduce((text, [theirs, ours]) => {
     if (text.split(theirs).length !== 2) throw new Error(`the guide does not have ${theirs} exactly once`)
@@ -21,7 +32,8 @@ function adapted(block: string, changes: Readonly<Record<string, string>>): stri
 }
 
 const whyNot = whyNoNginx()
-if (whyNot !== undefined) console.warn(`\nSKIPPED: forward-auth through nginx is not tested here, for ${whyNot}.\n`)
+if (whyNot !== undefined)
+  console.warn(`\nSKIPPED: forward-auth through nginx is not tested here, for ${whyNot}.\n`)
 
 describe.skipIf(whyNot !== undefined)('nginx, configured as the guide says', () => {
   let directory: string
@@ -80,15 +92,26 @@ describe.skipIf(whyNot !== undefined)('nginx, configured as the guide says', () 
 
   test('lets a credential and a bearer token to the file', async () => {
     const { credential } = await asking.issue({ scope: ['orders:read'] })
-    expect(await get('/files/report.txt', shown(credential))).toMatchObject({ status: 200, text: 'a protected file' })
+    expect(await get('/files/report.txt', shown(credential))).toMatchObject({
+      status: 200,
+      text: 'a protected file',
+    })
     const token = await asking.tokenFor(credential)
-    expect(await get('/files/report.txt', { authorization: `Bearer ${token}` })).toMatchObject({ status: 200, text: 'a protected file' })
+    expect(await get('/files/report.txt', { authorization: `Bearer ${token}` })).toMatchObject({
+      status: 200,
+      text: 'a protected file',
+    })
   })
 
   test('denies the file to a caller that shows nothing, or something forged', async () => {
     const { credential } = await asking.issue({ scope: ['orders:read'] })
     const forged = { ...credential, validUntil: '2099-01-01T00:00:00Z' }
-    for (const headers of [{}, shown(forged), { authorization: 'Bearer svc_at_nothing' }, { [CREDENTIAL_HEADER]: 'x' }]) {
+    for (const headers of [
+      {},
+      shown(forged),
+      { authorization: 'Bearer svc_at_nothing' },
+      { [CREDENTIAL_HEADER]: 'x' },
+    ]) {
       const { status, headers: answered, text } = await get('/files/report.txt', headers)
       expect(status).toBe(401)
       expect(answered.get('www-authenticate')).toMatch(/\S/)
@@ -141,12 +164,18 @@ describe.skipIf(whyNot !== undefined)('nginx, configured as the guide says', () 
     expect(reached?.headers).not.toHaveProperty('x-service-body')
     expect(reached?.headers['x-service-credential-id']).not.toBe(lies['x-service-credential-id'])
     expect((await get('/files/report.txt', { 'x-api-key': service.dev.site_key })).status).toBe(401)
-    expect((await get('/files/report.txt', { ...shown(credential), 'x-api-key': 'svc_sk_nothing' })).status).toBe(200)
+    expect(
+      (await get('/files/report.txt', { ...shown(credential), 'x-api-key': 'svc_sk_nothing' })).status,
+    ).toBe(200)
     expect((await get('/_countersign/files', shown(credential))).status).toBe(404)
   })
 
   describe('with a credential that is bound to a key', () => {
-    const proven = async (method: string, path: string, { body, authority }: { body?: string; authority?: string } = {}) => {
+    const proven = async (
+      method: string,
+      path: string,
+      { body, authority }: { body?: string; authority?: string } = {},
+    ) => {
       const { credential, holder_private_jwk } = service.dev.bound
       const header = credentialHeader(credential)
       const [plain = '', query] = path.split('?')
@@ -184,7 +213,9 @@ describe.skipIf(whyNot !== undefined)('nginx, configured as the guide says', () 
       expect((await get('/files/report.txt', await proven('POST', '/files/report.txt'))).status).toBe(401)
       // The guide sets these itself.
       const told = { 'x-forwarded-uri': '/files/other.txt', 'x-original-uri': '/files/other.txt' }
-      expect((await get('/files/report.txt', { ...(await proven('GET', '/files/other.txt')), ...told })).status).toBe(401)
+      expect(
+        (await get('/files/report.txt', { ...(await proven('GET', '/files/other.txt')), ...told })).status,
+      ).toBe(401)
     })
 
     test('refuses a proof that was made for another host, however that name gets in', async () => {
@@ -192,7 +223,9 @@ describe.skipIf(whyNot !== undefined)('nginx, configured as the guide says', () 
       const sent = async (target: string, authority: string) => {
         const headers = { ...(await proven('GET', '/files/report.txt', { authority })), host: authority }
         return new Promise<number | undefined>((resolve, reject) => {
-          request({ host: '127.0.0.1', port, path: target, headers }, (answer) => resolve(answer.resume().statusCode))
+          request({ host: '127.0.0.1', port, path: target, headers }, (answer) =>
+            resolve(answer.resume().statusCode),
+          )
             .once('error', reject)
             .end()
         })
@@ -210,7 +243,10 @@ describe.skipIf(whyNot !== undefined)('nginx, configured as the guide says', () 
     const blind = await nginxAsking('127.0.0.1:1', nginx.url)
     try {
       const answer = await fetch(`${blind.url}/files/report.txt`, { headers: shown(credential) })
-      expect([answer.status, await answer.text()]).toEqual([500, expect.not.stringContaining('a protected file')])
+      expect([answer.status, await answer.text()]).toEqual([
+        500,
+        expect.not.stringContaining('a protected file'),
+      ])
     } finally {
       await blind.stop()
     }

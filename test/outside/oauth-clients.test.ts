@@ -22,7 +22,11 @@ interface OAuthClient {
 
 const server = () => {
   const { base_url: issuer } = service.dev
-  return { issuer, introspection_endpoint: `${issuer}/api/auth/introspect`, revocation_endpoint: `${issuer}/api/auth/revoke` }
+  return {
+    issuer,
+    introspection_endpoint: `${issuer}/api/auth/introspect`,
+    revocation_endpoint: `${issuer}/api/auth/revoke`,
+  }
 }
 const action = () => new URL('/api/protected/action', service.dev.base_url)
 const CLIENT_ID = 'outside-client'
@@ -44,7 +48,8 @@ function oauth4webapi(key: string): OAuthClient {
         await oauth.revocationRequest(server(), client, withKey, token, { ...options, additionalParameters }),
       )
     },
-    act: async (token) => (await oauth.protectedResourceRequest(token, 'POST', action(), undefined, undefined, options)).status,
+    act: async (token) =>
+      (await oauth.protectedResourceRequest(token, 'POST', action(), undefined, undefined, options)).status,
   }
 }
 
@@ -59,7 +64,8 @@ function openidClient(key: string): OAuthClient {
   return {
     introspect: async (token) => ({ ...(await openid.tokenIntrospection(configuration, token)) }),
     revoke: (token) => openid.tokenRevocation(configuration, token, { token_type_hint: 'access_token' }),
-    act: async (token) => (await openid.fetchProtectedResource(configuration, token, action(), 'POST')).status,
+    act: async (token) =>
+      (await openid.fetchProtectedResource(configuration, token, action(), 'POST')).status,
   }
 }
 
@@ -69,7 +75,11 @@ describe.each([
 ] as const)('%s', (_name, clientWith) => {
   const begin = async (): Promise<Issued & { client: OAuthClient; token: string }> => {
     const issued = await asking.issue({ scope: ['orders:read', 'orders:write'] })
-    return { ...issued, client: clientWith(service.dev.site_key), token: await asking.tokenFor(issued.credential) }
+    return {
+      ...issued,
+      client: clientWith(service.dev.site_key),
+      token: await asking.tokenFor(issued.credential),
+    }
   }
 
   test('introspects a token', async () => {
@@ -137,10 +147,20 @@ describe.each([
 
 test('a refused token is told to OAuth clients in the words of RFC 6750', async () => {
   const options = { [oauth.allowInsecureRequests]: true, [oauth.customFetch]: seenFetch }
-  const call = oauth.protectedResourceRequest('svc_at_nothing', 'POST', action(), undefined, undefined, options)
+  const call = oauth.protectedResourceRequest(
+    'svc_at_nothing',
+    'POST',
+    action(),
+    undefined,
+    undefined,
+    options,
+  )
   await expect(call).rejects.toMatchObject({
     cause: expect.arrayContaining([
-      expect.objectContaining({ scheme: 'bearer', parameters: expect.objectContaining({ error: 'invalid_token' }) }),
+      expect.objectContaining({
+        scheme: 'bearer',
+        parameters: expect.objectContaining({ error: 'invalid_token' }),
+      }),
     ]),
   })
 })

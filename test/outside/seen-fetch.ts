@@ -3,7 +3,10 @@ import { expect } from 'vitest'
 import type { DevFile } from '../../packages/service/src/development/demo.ts'
 import { checkContract } from '../../packages/service/test/contract-check.ts'
 
-/** `fetch`, for tests against a running service: every answer that passes through it has to be one that the contract knows. */
+/**
+ * `fetch`, for tests against a running service: every answer that passes through it has to be one
+ * that the contract knows.
+ */
 export async function seenFetch(url: string | URL, init: SeenRequest = {}): Promise<Response> {
   const response = await fetch(url, init as RequestInit)
   const { pathname, search } = new URL(url)
@@ -40,15 +43,20 @@ let users = 0
 
 export function askingOf({ base_url, site_id, site_key }: DevFile): Asking {
   const post = async <T>(path: string, body: object, status: number): Promise<T> => {
-    const headers = { 'Content-Type': 'application/json', ...(path.endsWith('/exchange-proof') ? {} : { 'X-API-Key': site_key }) }
+    const headers = {
+      'Content-Type': 'application/json',
+      ...(path.endsWith('/exchange-proof') ? {} : { 'X-API-Key': site_key }),
+    }
     const answer = await seenFetch(base_url + path, { method: 'POST', headers, body: JSON.stringify(body) })
     expect(answer.status, path).toBe(status)
     return (await answer.json()) as T
   }
   return {
     issue: (more) => post('/api/wallet/credentials', { site_id, user_ref: `user-${++users}`, ...more }, 201),
-    tokenFor: async (credential) => (await post<{ access_token: string }>('/api/auth/exchange-proof', { credential }, 200)).access_token,
+    tokenFor: async (credential) =>
+      (await post<{ access_token: string }>('/api/auth/exchange-proof', { credential }, 200)).access_token,
     revoke: (credential_id) => post('/api/wallet/revoke', { credential_id, site_id }, 200),
-    keyFor: async (...permissions) => (await post<{ api_key: string }>(`/api/sites/${site_id}/keys`, { permissions }, 201)).api_key,
+    keyFor: async (...permissions) =>
+      (await post<{ api_key: string }>(`/api/sites/${site_id}/keys`, { permissions }, 201)).api_key,
   }
 }

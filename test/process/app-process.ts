@@ -25,7 +25,13 @@ process.once('exit', () => {
 })
 
 /** Starts it, and waits until it would let a good credential in. */
-export async function startApp({ baseUrl, dev, name, stalenessSeconds = 30, failsOpen = false }: AppOptions): Promise<AppProcess> {
+export async function startApp({
+  baseUrl,
+  dev,
+  name,
+  stalenessSeconds = 30,
+  failsOpen = false,
+}: AppOptions): Promise<AppProcess> {
   const child = fork(new URL('./guarded-app.ts', import.meta.url), {
     execArgv: ['--conditions=countersign-source', '--no-warnings'],
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
@@ -45,7 +51,10 @@ export async function startApp({ baseUrl, dev, name, stalenessSeconds = 30, fail
     child.once('exit', (code) => reject(new Error(`the application ended with ${code}`)))
   })
   const ask = (path: string, header?: string) =>
-    fetch(`http://127.0.0.1:${port}${path}`, header === undefined ? {} : { headers: { 'X-Service-Credential': header } })
+    fetch(
+      `http://127.0.0.1:${port}${path}`,
+      header === undefined ? {} : { headers: { 'X-Service-Credential': header } },
+    )
   return {
     async orders(header) {
       const answer = await ask('/orders', header)

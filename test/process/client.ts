@@ -10,7 +10,10 @@ export interface Told {
   readonly body: any
 }
 
-/** What an integration does with a node, in plain HTTP. Every call rejects when the wire breaks before the answer is whole. */
+/**
+ * What an integration does with a node, in plain HTTP. Every call rejects when the wire breaks
+ * before the answer is whole.
+ */
 export interface Client {
   ask(method: string, path: string, options?: AskOptions): Promise<Told>
   show(header: string): Promise<Told>
@@ -35,7 +38,11 @@ interface AskOptions {
 const ANSWER_MS_MAX = 30_000
 
 export function createClient(url: string, dev: DevFile): Client {
-  const ask = async (method: string, path: string, { key, headers = {}, body }: AskOptions = {}): Promise<Told> => {
+  const ask = async (
+    method: string,
+    path: string,
+    { key, headers = {}, body }: AskOptions = {},
+  ): Promise<Told> => {
     const response = await fetch(url + path, {
       method,
       headers: {
@@ -53,12 +60,18 @@ export function createClient(url: string, dev: DevFile): Client {
   return {
     ask,
     show: (header) => ask('POST', '/api/protected/action', { headers: { 'X-Service-Credential': header } }),
-    bearer: (token) => ask('POST', '/api/protected/action', { headers: { Authorization: `Bearer ${token}` } }),
+    bearer: (token) =>
+      ask('POST', '/api/protected/action', { headers: { Authorization: `Bearer ${token}` } }),
     verify: (header, minSeq) =>
-      ask('GET', `/api/auth/verify?scope=orders:read&min_seq=${minSeq}`, { key, headers: { 'X-Service-Credential': header } }),
-    exchange: (credential, more = {}) => ask('POST', '/api/auth/exchange-proof', { body: { credential, ...more } }),
+      ask('GET', `/api/auth/verify?scope=orders:read&min_seq=${minSeq}`, {
+        key,
+        headers: { 'X-Service-Credential': header },
+      }),
+    exchange: (credential, more = {}) =>
+      ask('POST', '/api/auth/exchange-proof', { body: { credential, ...more } }),
     introspect: (token) => ask('POST', '/api/auth/introspect', { key, body: { token } }),
-    revokeUser: (ppid, headers = {}) => ask('POST', '/api/wallet/revoke-user', { key, headers, body: { ppid, site_id } }),
+    revokeUser: (ppid, headers = {}) =>
+      ask('POST', '/api/wallet/revoke-user', { key, headers, body: { ppid, site_id } }),
     revokeCredential: (credential_id, headers = {}) =>
       ask('POST', '/api/wallet/revoke', { key, headers, body: { credential_id, site_id } }),
     revokeToken: (token) => ask('POST', '/api/auth/revoke', { key, body: { token } }),

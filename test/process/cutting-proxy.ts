@@ -1,13 +1,19 @@
 import { connect, createServer, type Socket } from 'node:net'
 
-/** How a connection ends, and when: after so many bytes towards the client, or so many milliseconds, whichever comes first. */
+/**
+ * How a connection ends, and when: after so many bytes towards the client, or so many milliseconds,
+ * whichever comes first.
+ */
 export interface Cut {
   readonly how: 'reset' | 'end' | 'silence'
   readonly afterBytes: number
   readonly afterMs: number
 }
 
-/** A wire on which connections end badly. `silence`: nothing more comes through, and neither side is told. */
+/**
+ * A wire on which connections end badly. `silence`: nothing more comes through, and neither side is
+ * told.
+ */
 export interface CuttingProxy {
   readonly port: number
   /** Of each kind so far. */
@@ -18,8 +24,14 @@ export interface CuttingProxy {
 /** Other requests are let through: a verifier that never gets its snapshot follows nothing. */
 const ASKS_FOR_FEED = /^GET \/api\/sites\/[^/ ]+\/feed[ ?]/m
 
-/** `nextCut` is asked for every connection on which the feed is asked for, at that moment; undefined leaves it alone. */
-export async function openCuttingProxy(targetPort: number, nextCut: () => Cut | undefined): Promise<CuttingProxy> {
+/**
+ * `nextCut` is asked for every connection on which the feed is asked for, at that moment; undefined
+ * leaves it alone.
+ */
+export async function openCuttingProxy(
+  targetPort: number,
+  nextCut: () => Cut | undefined,
+): Promise<CuttingProxy> {
   const sockets = new Set<Socket>()
   const made = { reset: 0, end: 0, silence: 0 }
 

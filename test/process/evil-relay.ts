@@ -23,13 +23,23 @@ export interface Forger {
   /** An issuer of the attacker that no site trusts. */
   readonly issuer: Party
   readonly kid: string
-  /** The attacker's own feed key. A guard that pins it believes everything that the forger signs: the control arm. */
+  /**
+   * The attacker's own feed key. A guard that pins it believes everything that the forger signs:
+   * the control arm.
+   */
   readonly feedKey: PrivateKey
   /** The text of an entry that continues `head`, with a correct hash, and the head after it. */
-  entry<Kind extends EntryKind>(head: LogHead, kind: Kind, body: EntryBodies[Kind]): Promise<{ text: string; head: LogHead }>
+  entry<Kind extends EntryKind>(
+    head: LogHead,
+    kind: Kind,
+    body: EntryBodies[Kind],
+  ): Promise<{ text: string; head: LogHead }>
   /** A heartbeat for `head`, signed with the attacker's key. */
   heartbeat(head: LogHead): Promise<string>
-  /** A snapshot with the same site but nothing revoked and the attacker's issuer trusted, in another epoch. */
+  /**
+   * A snapshot with the same site but nothing revoked and the attacker's issuer trusted, in another
+   * epoch.
+   */
   snapshot(lines: readonly string[]): Promise<readonly string[]>
   /** The feed keys of discovery, as a service would list them whose only key is the attacker's. */
   readonly feed: { readonly version: 1; readonly keys: readonly object[]; readonly chain: readonly object[] }
@@ -50,8 +60,18 @@ export async function createForger(siteId: SiteId): Promise<Forger> {
   const kid = feedKey.publicKey.multikey
   const listed = { kid, public_key_multibase: feedKey.publicKey.multikey }
   const next_sha256 = createHash('sha256').update('the next key').digest('hex')
-  const first = { ...listed, next_sha256, previous_kid: null, previous_compromised: false, at: formatTime(Date.now()) }
-  const feed = { version: 1 as const, keys: [listed], chain: [await signFeedKeyStatement(first, feedKey, undefined)] }
+  const first = {
+    ...listed,
+    next_sha256,
+    previous_kid: null,
+    previous_compromised: false,
+    at: formatTime(Date.now()),
+  }
+  const feed = {
+    version: 1 as const,
+    keys: [listed],
+    chain: [await signFeedKeyStatement(first, feedKey, undefined)],
+  }
   let snapshotHead: LogHead = { epoch: FORGED_EPOCH, seq: 0, hash: '0'.repeat(64) }
   const now = () => formatTime(Date.now())
 
@@ -75,7 +95,15 @@ export async function createForger(siteId: SiteId): Promise<Forger> {
       return { text: eventText(kind, entry), head: { epoch, seq, hash } }
     },
     async heartbeat({ epoch, seq, hash }) {
-      const fields = { site_id: siteId, epoch, seq, hash, as_of: now(), max_age_seconds: MAX_AGE_SECONDS, kid }
+      const fields = {
+        site_id: siteId,
+        epoch,
+        seq,
+        hash,
+        as_of: now(),
+        max_age_seconds: MAX_AGE_SECONDS,
+        kid,
+      }
       return eventText('heartbeat', await signHeartbeat(fields, feedKey))
     },
     async snapshot(lines) {
@@ -87,7 +115,10 @@ export async function createForger(siteId: SiteId): Promise<Forger> {
       const sha256 = createHash('sha256')
         .update(`${forged.join('\n')}\n`)
         .digest('hex')
-      return [...forged, JSON.stringify(await signSnapshot(head, { lines: forged.length, sha256 }, kid, feedKey))]
+      return [
+        ...forged,
+        JSON.stringify(await signSnapshot(head, { lines: forged.length, sha256 }, kid, feedKey)),
+      ]
     },
     async introspection(facts, { nonce, token }, head) {
       const token_sha256 = createHash('sha256').update(token).digest('hex')

@@ -1,6 +1,6 @@
 /**
- * One fault from outside, with what must be true all the same. The suite runs each scenario once; `npm run faults` and
- * `npm run feed-faults` run them as often as they are told to.
+ * One fault from outside, with what must be true all the same. The suite runs each scenario once;
+ * `npm run faults` and `npm run feed-faults` run them as often as they are told to.
  */
 export interface FaultScenario {
   /** The finding or attack that the scenario repeats, such as `B6`. */
@@ -8,11 +8,16 @@ export interface FaultScenario {
   readonly name: string
   /** What went wrong, in sentences. Empty when the protection worked. */
   run(): Promise<readonly string[]>
-  /** The same fault without the protection: at least one sentence, or the scenario proves nothing. */
+  /**
+   * The same fault without the protection: at least one sentence, or the scenario proves nothing.
+   */
   control(): Promise<readonly string[]>
 }
 
-/** Runs one scenario and its control arm. Returns what went wrong, empty when both arms did what they should. */
+/**
+ * Runs one scenario and its control arm. Returns what went wrong, empty when both arms did what
+ * they should.
+ */
 export async function playScenario({ run, control }: FaultScenario): Promise<readonly string[]> {
   const faults = await run()
   const seen = await control()

@@ -37,7 +37,10 @@ export interface FeedCutsReport {
   readonly followers: number
   /** Entries that a follower applied out of their turn, or not at all. */
   readonly misapplied: readonly string[]
-  /** Moments at which a follower called its knowledge younger than an entry that it did not know yet. */
+  /**
+   * Moments at which a follower called its knowledge younger than an entry that it did not know
+   * yet.
+   */
   readonly flattering: readonly string[]
   /** Revoked users who were accepted later than the bound allows. */
   readonly late: readonly string[]
@@ -57,11 +60,20 @@ interface Acknowledged {
 }
 
 /**
- * Followers of one site's log behind a wire that cuts their connections in every way, while the log grows; and a guard that is shown credentials of
- * users who have just been revoked. Watches from outside: what each follower applied, how old it said its knowledge was, whom the guard accepted.
+ * Followers of one site's log behind a wire that cuts their connections in every way, while the log
+ * grows; and a guard that is shown credentials of users who have just been revoked. Watches from
+ * outside: what each follower applied, how old it said its knowledge was, whom the guard accepted.
  */
 export async function feedCuts(options: FeedCutsOptions): Promise<FeedCutsReport> {
-  const { port, dev, seed, followers = 10, silences = 2, drainMsMax = DRAIN_MS_MAX, onProgress = () => {} } = options
+  const {
+    port,
+    dev,
+    seed,
+    followers = 10,
+    silences = 2,
+    drainMsMax = DRAIN_MS_MAX,
+    onProgress = () => {},
+  } = options
   const random = createRandom(seed)
   let cutsLeft = options.cuts
   let silencesLeft = silences
@@ -116,15 +128,23 @@ export async function feedCuts(options: FeedCutsOptions): Promise<FeedCutsReport
   }
   const revoke = async (ppid: string) => {
     const told = await client.revokeUser(ppid)
-    if (told.status !== 200) throw new Error(`a revocation was answered with ${told.status}: ${JSON.stringify(told.body)}`)
+    if (told.status !== 200)
+      throw new Error(`a revocation was answered with ${told.status}: ${JSON.stringify(told.body)}`)
     acknowledged.push({ seq: told.body.seq, atMs: performance.now() })
   }
-  /** One after the other: a credential that is accepted, its user revoked, and how long it is accepted after that. */
+  /**
+   * One after the other: a credential that is accepted, its user revoked, and how long it is
+   * accepted after that.
+   */
   const challenge = async () => {
     while (!isOver && (written < options.entries || cutsLeft > 0)) {
       const { header, ppid } = await issuer.issue()
       const show = () =>
-        guard.verify({ method: 'GET', url: `https://${dev.site_id}/`, header: (name) => (name === 'x-service-credential' ? [header] : []) })
+        guard.verify({
+          method: 'GET',
+          url: `https://${dev.site_id}/`,
+          header: (name) => (name === 'x-service-credential' ? [header] : []),
+        })
       await show()
       await revoke(ppid)
       const ackMs = performance.now()
@@ -149,7 +169,11 @@ export async function feedCuts(options: FeedCutsOptions): Promise<FeedCutsReport
     await Promise.all([...Array.from({ length: WRITERS }, write), challenge()])
     const lastSeq = Math.max(...acknowledged.map(({ seq }) => seq))
     const drainedMs = performance.now() + drainMsMax
-    while (watched.some(({ client: follower }) => follower.view.head.seq < lastSeq) && performance.now() < drainedMs) await pause(50)
+    while (
+      watched.some(({ client: follower }) => follower.view.head.seq < lastSeq) &&
+      performance.now() < drainedMs
+    )
+      await pause(50)
     return {
       cuts: proxy.made,
       entries: written,
@@ -177,7 +201,11 @@ interface Watched {
   readonly applied: number[]
 }
 
-function follow(name: string, port: number, { dev, forgetsCursor = false, trustsBytes = false }: FeedCutsOptions): Watched {
+function follow(
+  name: string,
+  port: number,
+  { dev, forgetsCursor = false, trustsBytes = false }: FeedCutsOptions,
+): Watched {
   let byteMs = Number.NEGATIVE_INFINITY
   const service = createService({
     baseUrl: `http://127.0.0.1:${port}`,
@@ -196,7 +224,13 @@ function follow(name: string, port: number, { dev, forgetsCursor = false, trusts
   const onChange = () => {
     byteMs = performance.now()
   }
-  const client = createViewClient({ siteId: dev.site_id as never, service, keys, clock: systemClock, onChange })
+  const client = createViewClient({
+    siteId: dev.site_id as never,
+    service,
+    keys,
+    clock: systemClock,
+    onChange,
+  })
   const applied: number[] = []
   const { view } = client
   const apply = view.apply.bind(view)
@@ -208,7 +242,12 @@ function follow(name: string, port: number, { dev, forgetsCursor = false, trusts
     return outcome
   }
   client.start()
-  return { name, client, ageMs: trustsBytes ? () => performance.now() - byteMs : () => client.ageMs(), applied }
+  return {
+    name,
+    client,
+    ageMs: trustsBytes ? () => performance.now() - byteMs : () => client.ageMs(),
+    applied,
+  }
 }
 
 function faultsIn({ name, applied, client }: Watched, lastSeq: number): string[] {
@@ -218,7 +257,8 @@ function faultsIn({ name, applied, client }: Watched, lastSeq: number): string[]
   })
   if (client.view.head.seq < lastSeq) faults.push(`${name} is at ${client.view.head.seq} of ${lastSeq}`)
   // Knows it all, but from a snapshot: entries were missed on the way.
-  else if ((applied.at(-1) ?? lastSeq) < lastSeq) faults.push(`${name} applied nothing after ${applied.at(-1)}`)
+  else if ((applied.at(-1) ?? lastSeq) < lastSeq)
+    faults.push(`${name} applied nothing after ${applied.at(-1)}`)
   return faults
 }
 

@@ -17,15 +17,19 @@ export interface Forgery {
   /** Gives the text that the verifier gets in place of an event. */
   event?(event: RelayedEvent, write: (text: string) => void): string
   /**
-   * Serves a feed itself: `refuse` answers 409 as if the cursor belonged to another log, a function makes the text of a heartbeat that the
-   * relay sends every second. Undefined passes the request on.
+   * Serves a feed itself: `refuse` answers 409 as if the cursor belonged to another log, a function
+   * makes the text of a heartbeat that the relay sends every second. Undefined passes the request
+   * on.
    */
   feed?(cursor: string): 'refuse' | (() => Promise<string>) | undefined
   /** Gives the lines that the verifier gets in place of a snapshot's. */
   snapshot?(lines: readonly string[]): readonly string[] | Promise<readonly string[]>
 }
 
-/** A relay between a verifier and the service that is past TLS: it reads everything and can change everything except signatures. */
+/**
+ * A relay between a verifier and the service that is past TLS: it reads everything and can change
+ * everything except signatures.
+ */
 export interface ForgingRelay {
   readonly url: string
   /** The relay forges from now on; without an argument it becomes honest. */
@@ -39,7 +43,12 @@ export async function openForgingRelay(target: string, first: Forgery = {}): Pro
   let forgery = first
   const feeds = new Set<ServerResponse>()
 
-  const pass = (incoming: IncomingMessage, body: Buffer, answer: (upstream: IncomingMessage) => void, failed: () => void) => {
+  const pass = (
+    incoming: IncomingMessage,
+    body: Buffer,
+    answer: (upstream: IncomingMessage) => void,
+    failed: () => void,
+  ) => {
     // Uncompressed, so that the relay can read what passes.
     const { host: _host, 'accept-encoding': _encoding, ...headers } = incoming.headers
     const upstream = request(`${target}${incoming.url}`, { method: incoming.method, headers }, answer)
@@ -62,14 +71,21 @@ export async function openForgingRelay(target: string, first: Forgery = {}): Pro
     upstream.on('close', () => response.destroy())
   }
 
-  const relayWhole = async (upstream: IncomingMessage, incoming: IncomingMessage, body: Buffer, response: ServerResponse) => {
+  const relayWhole = async (
+    upstream: IncomingMessage,
+    incoming: IncomingMessage,
+    body: Buffer,
+    response: ServerResponse,
+  ) => {
     const text = (await read(upstream)).toString('utf8')
     const path = (incoming.url ?? '').split('?')[0] ?? ''
     const { 'content-length': _length, 'transfer-encoding': _coding, ...headers } = upstream.headers
     const isSnapshot = path.endsWith('/snapshot') && upstream.statusCode === 200
     let sent = text
-    if (isSnapshot && forgery.snapshot !== undefined) sent = `${(await forgery.snapshot(text.trimEnd().split('\n'))).join('\n')}\n`
-    else if (!isSnapshot && forgery.answer !== undefined) sent = await forgedAnswer(path, text, body.toString('utf8'), forgery.answer)
+    if (isSnapshot && forgery.snapshot !== undefined)
+      sent = `${(await forgery.snapshot(text.trimEnd().split('\n'))).join('\n')}\n`
+    else if (!isSnapshot && forgery.answer !== undefined)
+      sent = await forgedAnswer(path, text, body.toString('utf8'), forgery.answer)
     response.writeHead(upstream.statusCode ?? 502, headers).end(sent)
   }
 
@@ -107,7 +123,11 @@ export async function openForgingRelay(target: string, first: Forgery = {}): Pro
   }
 }
 
-function serveFeed(own: 'refuse' | (() => Promise<string>), response: ServerResponse, feeds: Set<ServerResponse>): void {
+function serveFeed(
+  own: 'refuse' | (() => Promise<string>),
+  response: ServerResponse,
+  feeds: Set<ServerResponse>,
+): void {
   if (own === 'refuse') {
     response.writeHead(409, { 'content-type': 'application/problem+json' }).end('{"code":"cursor_ahead"}')
     return
@@ -136,7 +156,12 @@ function forgedEvent(text: string, { event }: Forgery, write: (text: string) => 
   return event({ kind, data: JSON.parse(data), text }, write)
 }
 
-async function forgedAnswer(path: string, answered: string, sent: string, answer: NonNullable<Forgery['answer']>): Promise<string> {
+async function forgedAnswer(
+  path: string,
+  answered: string,
+  sent: string,
+  answer: NonNullable<Forgery['answer']>,
+): Promise<string> {
   try {
     const forged = await answer(path, JSON.parse(answered), sent === '' ? undefined : JSON.parse(sent))
     return forged === undefined ? answered : JSON.stringify(forged)

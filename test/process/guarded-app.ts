@@ -1,12 +1,19 @@
 /**
- * An application, alone in its process: a route and a stream behind the SDK's guard. Takes what it needs from the environment, says on
- * which port it listens, and ends when it is told to.
+ * An application, alone in its process: a route and a stream behind the SDK's guard. Takes what it
+ * needs from the environment, says on which port it listens, and ends when it is told to.
  */
 import { createGuard, FAIL_OPEN } from '@countersign/sdk'
 import { credentialOf, requireCredential, signalOf } from '@countersign/sdk/express'
 import express, { type RequestHandler } from 'express'
 
-const { BASE_URL = '', SITE_ID = '', API_KEY = '', VERIFIER_ID = '', STALENESS_SECONDS = '30', FAILS_OPEN } = process.env
+const {
+  BASE_URL = '',
+  SITE_ID = '',
+  API_KEY = '',
+  VERIFIER_ID = '',
+  STALENESS_SECONDS = '30',
+  FAILS_OPEN,
+} = process.env
 const TICK_MS = 50
 
 const guard = createGuard({

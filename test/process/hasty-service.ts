@@ -1,6 +1,7 @@
 /**
- * The service with its promise taken out: it acknowledges a revocation from memory and writes it a moment later. For control arms only: a client that
- * checks that nothing acknowledged is lost must see what this one loses.
+ * The service with its promise taken out: it acknowledges a revocation from memory and writes it a
+ * moment later. For control arms only: a client that checks that nothing acknowledged is lost must
+ * see what this one loses.
  */
 import type { SiteId } from '@countersign/core'
 import { readConfig } from '../../packages/service/src/config.ts'
@@ -9,7 +10,10 @@ import { openService } from '../../packages/service/src/service.ts'
 import type { Revoked, Store } from '../../packages/service/src/store/store.ts'
 import { closeOnSignal } from '../../packages/service/src/until-signal.ts'
 
-/** Long beside the time between two revocations, and short beside the time that the control gives it. */
+/**
+ * Long beside the time between two revocations, and short beside the time that the control gives
+ * it.
+ */
 const WRITTEN_AFTER_MS = 500
 
 const config = readConfig('production', { argv: process.argv.slice(2), env: process.env })
@@ -41,13 +45,24 @@ function acknowledge(name: string, write: () => Promise<unknown>, tell: (seq: nu
 }
 
 const revoked = (atMs: number) => (seq: number) =>
-  ({ credentialId: null, credentialIds: [], revokedAtMs: atMs, tokensRevoked: 0, epoch: store.epoch, seq }) satisfies Partial<Revoked>
+  ({
+    credentialId: null,
+    credentialIds: [],
+    revokedAtMs: atMs,
+    tokensRevoked: 0,
+    epoch: store.epoch,
+    seq,
+  }) satisfies Partial<Revoked>
 
 Object.assign(store, {
   revokeUser: async (...[user, act]: Parameters<Store['revokeUser']>) =>
     acknowledge(`user ${user.ppid}`, () => before.revokeUser(user, act), revoked(act.atMs)),
   revokeCredential: async (...[credential, act]: Parameters<Store['revokeCredential']>) =>
-    acknowledge(`credential ${credential.credentialId}`, () => before.revokeCredential(credential, act), revoked(act.atMs)),
+    acknowledge(
+      `credential ${credential.credentialId}`,
+      () => before.revokeCredential(credential, act),
+      revoked(act.atMs),
+    ),
   revokeToken: async (...[token, act]: Parameters<Store['revokeToken']>) =>
     acknowledge(
       `token ${token.sha256}`,

@@ -1,7 +1,12 @@
 import { connect, type Socket } from 'node:net'
 
 /** What a client can leave open: each is a way to keep a server waiting. */
-export const heldKinds = ['a silent connection', 'half a header', 'half a body', 'a reader that does not read'] as const
+export const heldKinds = [
+  'a silent connection',
+  'half a header',
+  'half a body',
+  'a reader that does not read',
+] as const
 export type HeldKind = (typeof heldKinds)[number]
 
 const HOST = 'Host: id.example'
@@ -26,7 +31,9 @@ export async function holdConnection(url: string, kind: HeldKind): Promise<Socke
   })
   // Without a listener for data nothing is read.
   if (SENT[kind] !== '') socket.write(SENT[kind])
-  // Connections are accepted in order, so an answer on a later one means that this one has been accepted.
-  for (let i = 0; i < 2; i++) await (await fetch(`${url}/healthz`, { headers: { Connection: 'close' } })).text()
+  // Connections are accepted in order, so an answer on a later one means that this one has been
+  // accepted.
+  for (let i = 0; i < 2; i++)
+    await (await fetch(`${url}/healthz`, { headers: { Connection: 'close' } })).text()
   return socket
 }

@@ -9,7 +9,10 @@ export interface KillRounds {
   /** Undefined: SQLite. */
   readonly databaseUrl?: string
   readonly entry?: StartOptions['entry']
-  /** Lets the clients finish, and waits so long before each kill: then nothing is under way that could be lost. */
+  /**
+   * Lets the clients finish, and waits so long before each kill: then nothing is under way that
+   * could be lost.
+   */
   readonly settleMs?: number
   readonly onRound?: (round: number, ledger: Ledger) => void
 }
@@ -30,8 +33,8 @@ export interface KillReport {
 const LOAD_MS_MAX = 400
 
 /**
- * Kills a service under load again and again, at random moments and without warning, and holds what it acknowledged against what is in its
- * database and what it answers after the next start.
+ * Kills a service under load again and again, at random moments and without warning, and holds what
+ * it acknowledged against what is in its database and what it answers after the next start.
  */
 export async function killRounds(options: KillRounds): Promise<KillReport> {
   const { rounds, databaseUrl, entry, settleMs, onRound } = options
@@ -71,5 +74,13 @@ export async function killRounds(options: KillRounds): Promise<KillReport> {
   if (code !== 0) ledger.fault('other', `the service ended with ${code}:\n${node.output()}`)
   const acknowledged = { user: 0, credential: 0, token: 0 }
   for (const { kind, state } of ledger.things) if (state === 'revoked') acknowledged[kind]++
-  return { rounds, acknowledged, doubtful, living: ledger.count('living'), entries: log.entries.length, faults: ledger.faults, readyMs }
+  return {
+    rounds,
+    acknowledged,
+    doubtful,
+    living: ledger.count('living'),
+    entries: log.entries.length,
+    faults: ledger.faults,
+    readyMs,
+  }
 }

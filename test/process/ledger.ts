@@ -4,8 +4,8 @@ import type { LoggedEntry, OutsideLog } from './outside-log.ts'
 import { pause } from './service-process.ts'
 
 /**
- * What a client knows of a user, a credential or a token that it made. `doubtful`: a revocation was sent, and no answer has come; it may have
- * happened or not, but not by half.
+ * What a client knows of a user, a credential or a token that it made. `doubtful`: a revocation was
+ * sent, and no answer has come; it may have happened or not, but not by half.
  */
 export interface Thing {
   readonly kind: 'user' | 'credential' | 'token'
@@ -16,16 +16,26 @@ export interface Thing {
   place: { readonly epoch: string; readonly seq: number } | undefined
 }
 
-/** `lost`: acknowledged, and not in the log. `accepted`: accepted though revoked. `half`: the parts do not agree. */
+/**
+ * `lost`: acknowledged, and not in the log. `accepted`: accepted though revoked. `half`: the parts
+ * do not agree.
+ */
 export interface Fault {
   readonly kind: 'lost' | 'accepted' | 'half' | 'log' | 'other'
   readonly text: string
 }
 
-const ENTRY_KINDS = { user: 'user.revoked', credential: 'credential.revoked', token: 'token.revoked' } as const
+const ENTRY_KINDS = {
+  user: 'user.revoked',
+  credential: 'credential.revoked',
+  token: 'token.revoked',
+} as const
 const AT_ONCE = 16
 
-/** Keeps, outside the service, what the service has acknowledged, and holds it against what is there later. */
+/**
+ * Keeps, outside the service, what the service has acknowledged, and holds it against what is there
+ * later.
+ */
 export class Ledger {
   readonly things: Thing[] = []
   readonly faults: Fault[] = []
@@ -39,7 +49,8 @@ export class Ledger {
 
   acknowledge(thing: Thing, { body }: Told): void {
     if (thing.kind !== 'token') thing.place = { epoch: body.epoch, seq: body.seq }
-    else if (body.revoked !== true) this.fault('other', `a living token was not revoked: ${JSON.stringify(body)}`)
+    else if (body.revoked !== true)
+      this.fault('other', `a living token was not revoked: ${JSON.stringify(body)}`)
     thing.state = 'revoked'
   }
 
@@ -54,7 +65,10 @@ export class Ledger {
     this.fault('lost', `${nameOf(thing)} ${text}`)
   }
 
-  /** Everything acknowledged is in the log, once, where it was said to be; nothing else is; what was there before is there still. */
+  /**
+   * Everything acknowledged is in the log, once, where it was said to be; nothing else is; what was
+   * there before is there still.
+   */
   checkLog(log: OutsideLog): void {
     for (const text of log.faults) this.fault('log', text)
     this.#hashes.forEach((hash, i) => {
@@ -65,18 +79,28 @@ export class Ledger {
     for (const thing of this.things) {
       const [entry, ...more] = found.get(nameOf(thing)) ?? []
       if (more.length > 0) this.fault('log', `${nameOf(thing)} is in the log ${more.length + 1} times`)
-      if (thing.state === 'revoked' && entry === undefined) this.#lose(thing, 'was acknowledged and is not in the log')
-      if (thing.state === 'living' && entry !== undefined) this.fault('log', `${nameOf(thing)} is in the log and was not revoked`)
+      if (thing.state === 'revoked' && entry === undefined)
+        this.#lose(thing, 'was acknowledged and is not in the log')
+      if (thing.state === 'living' && entry !== undefined)
+        this.fault('log', `${nameOf(thing)} is in the log and was not revoked`)
       const { place } = thing
-      if (entry !== undefined && place !== undefined && (place.epoch !== entry.epoch || place.seq !== entry.seq)) {
-        this.#lose(thing, `was acknowledged as ${place.epoch}.${place.seq} and is ${entry.epoch}.${entry.seq}`)
+      if (
+        entry !== undefined &&
+        place !== undefined &&
+        (place.epoch !== entry.epoch || place.seq !== entry.seq)
+      ) {
+        this.#lose(
+          thing,
+          `was acknowledged as ${place.epoch}.${place.seq} and is ${entry.epoch}.${entry.seq}`,
+        )
       }
     }
   }
 
   /**
-   * Shows these things to a node: what was revoked is refused, the rest accepted. What is in doubt must be wholly revoked or not at all; it is
-   * revoked once more, after which there is no doubt left.
+   * Shows these things to a node: what was revoked is refused, the rest accepted. What is in doubt
+   * must be wholly revoked or not at all; it is revoked once more, after which there is no doubt
+   * left.
    */
   async checkNode(client: Client, log: OutsideLog, things: readonly Thing[] = this.things): Promise<void> {
     const found = byName(log.entries)
@@ -84,7 +108,11 @@ export class Ledger {
     const work = async () => {
       for (let thing = left.pop(); thing !== undefined; thing = left.pop()) {
         const isLogged = found.has(nameOf(thing))
-        await this.#checkThing(client, thing, thing.state === 'doubtful' ? isLogged : thing.state === 'revoked')
+        await this.#checkThing(
+          client,
+          thing,
+          thing.state === 'doubtful' ? isLogged : thing.state === 'revoked',
+        )
         if (thing.state === 'doubtful') await this.#settle(client, thing, isLogged)
       }
     }
@@ -101,7 +129,9 @@ export class Ledger {
     const expected = isRevoked ? [kind === 'token' ? 200 : 401, 401, false] : [200, 200, true]
     const answered = [shown.status, asBearer.status, told.body.active]
     if (String(answered) === String(expected)) return
-    const isLetIn = isRevoked && ((kind !== 'token' && shown.status === 200) || asBearer.status === 200 || told.body.active !== false)
+    const isLetIn =
+      isRevoked &&
+      ((kind !== 'token' && shown.status === 200) || asBearer.status === 200 || told.body.active !== false)
     this.fault(
       isLetIn && state === 'revoked' ? 'accepted' : 'half',
       `a ${state} ${kind} (logged or revoked: ${isRevoked}) was answered ${answered}`,
@@ -110,9 +140,13 @@ export class Ledger {
 
   async #settle(client: Client, thing: Thing, isLogged: boolean): Promise<void> {
     const again = await whenNotBusy(() => revoke(client, thing))
-    const wasRevoked = thing.kind === 'token' ? again.body.revoked === false : again.body.already_revoked === true
+    const wasRevoked =
+      thing.kind === 'token' ? again.body.revoked === false : again.body.already_revoked === true
     if (again.status !== 200 || wasRevoked !== isLogged) {
-      this.fault('half', `${nameOf(thing)} in the log: ${isLogged}; revoked again: ${JSON.stringify(again.body)}`)
+      this.fault(
+        'half',
+        `${nameOf(thing)} in the log: ${isLogged}; revoked again: ${JSON.stringify(again.body)}`,
+      )
     }
     if (thing.kind !== 'token') thing.place = { epoch: again.body.epoch, seq: again.body.seq }
     thing.state = 'revoked'

@@ -19,8 +19,9 @@ const TOKEN_SECONDS = 3600
 const KINDS = ['user', 'credential', 'token'] as const
 
 /**
- * Several clients at once: they get tokens, revoke users, credentials and tokens, revoke again what was revoked, and show it all the time. What
- * was acknowledged goes into the ledger the moment the answer is there; so does every answer that breaks a promise of the same node (I-1).
+ * Several clients at once: they get tokens, revoke users, credentials and tokens, revoke again what
+ * was revoked, and show it all the time. What was acknowledged goes into the ledger the moment the
+ * answer is there; so does every answer that breaks a promise of the same node (I-1).
  */
 export function startLoad(client: Client, issuer: Issuer, ledger: Ledger): Load {
   let isStopping = false
@@ -50,8 +51,10 @@ export function startLoad(client: Client, issuer: Issuer, ledger: Ledger): Load 
     acknowledged.add(kind)
     if (acknowledged.size === KINDS.length) begin()
     const [shown, asBearer] = await Promise.all([client.show(made.header), client.bearer(thing.token)])
-    if (kind !== 'token' && shown.status === 200) ledger.fault('accepted', `a ${kind} was accepted right after its revocation`)
-    if (asBearer.status === 200) ledger.fault('accepted', `a token was accepted right after the revocation of its ${kind}`)
+    if (kind !== 'token' && shown.status === 200)
+      ledger.fault('accepted', `a ${kind} was accepted right after its revocation`)
+    if (asBearer.status === 200)
+      ledger.fault('accepted', `a token was accepted right after the revocation of its ${kind}`)
   }
 
   const look = async () => {
@@ -59,7 +62,8 @@ export function startLoad(client: Client, issuer: Issuer, ledger: Ledger): Load 
     if (thing === undefined) return pause(5)
     const { state, place } = thing
     const { status } = await client.bearer(thing.token)
-    if (state === 'revoked' && status === 200) ledger.fault('accepted', `the token of a revoked ${thing.kind} was accepted`)
+    if (state === 'revoked' && status === 200)
+      ledger.fault('accepted', `the token of a revoked ${thing.kind} was accepted`)
     if (thing.state === 'living' && status !== 200) unexpected('a living token', status)
     if (state !== 'revoked' || place === undefined) return
     const again = await revoke(client, thing)
@@ -80,7 +84,11 @@ export function startLoad(client: Client, issuer: Issuer, ledger: Ledger): Load 
       }
     }
   }
-  const clients = [...[...KINDS, ...KINDS].map((kind) => repeat(() => revokeOne(kind))), repeat(look), repeat(look)]
+  const clients = [
+    ...[...KINDS, ...KINDS].map((kind) => repeat(() => revokeOne(kind))),
+    repeat(look),
+    repeat(look),
+  ]
   return {
     begun,
     expectEnd() {

@@ -26,18 +26,27 @@ export interface OutsideLog {
 const TABLES = {
   log: 'SELECT epoch, position FROM log',
   heads: 'SELECT site_id, seq, hash FROM heads',
-  entries: 'SELECT epoch, position, site_id, seq, kind, body, at, prev_hash, hash FROM entries ORDER BY epoch, position',
+  entries:
+    'SELECT epoch, position, site_id, seq, kind, body, at, prev_hash, hash FROM entries ORDER BY epoch, position',
 }
 
 type Ask = (sql: string) => Promise<readonly Row[]>
 
-/** Reads the log out of the database itself, past the service, and recomputes its chain with tools that are not the service's own. */
+/**
+ * Reads the log out of the database itself, past the service, and recomputes its chain with tools
+ * that are not the service's own.
+ */
 export async function readOutside(home: Pick<ServiceHome, 'file' | 'databaseUrl'>): Promise<OutsideLog> {
-  return withDatabase(home, async (ask) => audited(await ask(TABLES.log), await ask(TABLES.heads), await ask(TABLES.entries)))
+  return withDatabase(home, async (ask) =>
+    audited(await ask(TABLES.log), await ask(TABLES.heads), await ask(TABLES.entries)),
+  )
 }
 
 /** Asks the database itself. */
-export async function withDatabase<T>(home: Pick<ServiceHome, 'file' | 'databaseUrl'>, work: (ask: Ask) => Promise<T>): Promise<T> {
+export async function withDatabase<T>(
+  home: Pick<ServiceHome, 'file' | 'databaseUrl'>,
+  work: (ask: Ask) => Promise<T>,
+): Promise<T> {
   if (home.databaseUrl !== undefined) {
     const sql = connect({ url: home.databaseUrl, max: 1 })
     try {
@@ -55,7 +64,10 @@ export async function withDatabase<T>(home: Pick<ServiceHome, 'file' | 'database
 }
 
 /** Does to the database itself what must not be done. The embedded one must not be in use. */
-export async function changeDatabase(home: Pick<ServiceHome, 'file' | 'databaseUrl'>, statement: string): Promise<void> {
+export async function changeDatabase(
+  home: Pick<ServiceHome, 'file' | 'databaseUrl'>,
+  statement: string,
+): Promise<void> {
   if (home.databaseUrl !== undefined) {
     await withDatabase(home, (ask) => ask(statement))
     return
@@ -82,7 +94,8 @@ function audited(log: readonly Row[], heads: readonly Row[], rows: readonly Row[
     if (seq !== before.seq + 1) faults.push(`entry ${position} has seq ${seq} after ${before.seq}`)
     if (prev_hash !== before.hash) faults.push(`entry ${position} does not continue the chain`)
     const canonical = canonicalize({ epoch: ofEntry, seq, site_id, kind, body, at, prev_hash }) ?? ''
-    if (createHash('sha256').update(canonical).digest('hex') !== hash) faults.push(`entry ${position} has another hash`)
+    if (createHash('sha256').update(canonical).digest('hex') !== hash)
+      faults.push(`entry ${position} has another hash`)
     ends.set(String(site_id), { seq: Number(seq), hash: String(hash) })
     return {
       epoch: String(ofEntry),
@@ -94,7 +107,8 @@ function audited(log: readonly Row[], heads: readonly Row[], rows: readonly Row[
       hash: String(hash),
     }
   })
-  if (log[0]?.position !== rows.length) faults.push(`the log says it has ${log[0]?.position} entries, and has ${rows.length}`)
+  if (log[0]?.position !== rows.length)
+    faults.push(`the log says it has ${log[0]?.position} entries, and has ${rows.length}`)
   if (heads.length !== ends.size) faults.push(`there are ${heads.length} heads for ${ends.size} sites`)
   for (const { site_id, seq, hash } of heads) {
     const end = ends.get(String(site_id))

@@ -4,13 +4,19 @@ import { addIssuer, createClient } from './client.ts'
 import { createHome, furnish, pause, type ServiceHome, startService } from './service-process.ts'
 import { startVerificationLoad } from './verification-load.ts'
 
-/** How long new connections waited for an answer while verifications saturated the main port. `undefined`: no answer before the load ended. */
+/**
+ * How long new connections waited for an answer while verifications saturated the main port.
+ * `undefined`: no answer before the load ended.
+ */
 export interface ReachReport {
   /** Of every `GET /healthz` on the admin port, one after the other. */
   readonly adminMs: readonly (number | undefined)[]
   /** Of a revocation through the admin port. */
   readonly revokedMs: number | undefined
-  /** The control: of the first `GET /healthz` on the main port, asked at the same time as the first on the admin port. */
+  /**
+   * The control: of the first `GET /healthz` on the main port, asked at the same time as the first
+   * on the admin port.
+   */
   readonly mainMs: number | undefined
   /** Answers to the load, by status. 503: rejected because of the load. */
   readonly answers: Readonly<Record<number, number>>
@@ -22,8 +28,15 @@ export interface ReachOptions {
   readonly loadMs?: number
 }
 
-/** Starts a service, floods its main port with verifications over new connections, and asks for health and a revocation meanwhile (B2). */
-export async function reachUnderLoad({ home: given, connections = 300, loadMs = 10_000 }: ReachOptions = {}): Promise<ReachReport> {
+/**
+ * Starts a service, floods its main port with verifications over new connections, and asks for
+ * health and a revocation meanwhile (B2).
+ */
+export async function reachUnderLoad({
+  home: given,
+  connections = 300,
+  loadMs = 10_000,
+}: ReachOptions = {}): Promise<ReachReport> {
   const home = given ?? (await createHome())
   const dev = await furnish(home)
   const adminPort = await freePort()

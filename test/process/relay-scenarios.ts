@@ -15,7 +15,10 @@ export interface RelayScenarioOptions {
   /** Where the service runs, with the file of its development start. */
   readonly url: string
   readonly dev: DevFile
-  /** An issuer that the site trusts. Nothing else may be appended to the site's log during an attack: it would expose the forgery. */
+  /**
+   * An issuer that the site trusts. Nothing else may be appended to the site's log during an
+   * attack: it would expose the forgery.
+   */
   readonly issuer: Issuer
   /** How long each attack goes on. */
   readonly attackMs: number
@@ -28,7 +31,12 @@ const RECOVERY_MS_MAX = 60_000
 
 /** Attacks by a relay past TLS that forges what the service does not sign (S1, S2, S3, S5). */
 export function relayScenarios(options: RelayScenarioOptions): readonly FaultScenario[] {
-  return [introspectionScenario(options), grantScenario(options), keySwapScenario(options), lockOutScenario(options)]
+  return [
+    introspectionScenario(options),
+    grantScenario(options),
+    keySwapScenario(options),
+    lockOutScenario(options),
+  ]
 }
 
 interface Stage {
@@ -37,7 +45,10 @@ interface Stage {
   readonly guard: Guard
 }
 
-/** `pins`: the keys that the guard pins, or none. `believes` adds the attacker's key to the pins: the control arm. */
+/**
+ * `pins`: the keys that the guard pins, or none. `believes` adds the attacker's key to the pins:
+ * the control arm.
+ */
 async function onStage<T>(
   { url, dev }: RelayScenarioOptions,
   { pins, believes = false }: { readonly pins: boolean; readonly believes?: boolean },
@@ -70,16 +81,24 @@ const show = (guard: Guard, dev: DevFile, header: string) =>
   guard.verify(testRequest('GET', `http://${dev.site_id}/`, { 'X-Service-Credential': header }))
 
 /** Asks again and again for so long; the sentence of the first acceptance, or nothing. */
-async function firstAcceptance(ask: () => Promise<{ readonly ok: boolean }>, forMs: number, what: string): Promise<readonly string[]> {
+async function firstAcceptance(
+  ask: () => Promise<{ readonly ok: boolean }>,
+  forMs: number,
+  what: string,
+): Promise<readonly string[]> {
   const startedMs = performance.now()
   while (performance.now() - startedMs < forMs) {
-    if ((await ask()).ok) return [`the guard accepted ${what} after ${Math.round(performance.now() - startedMs)} ms`]
+    if ((await ask()).ok)
+      return [`the guard accepted ${what} after ${Math.round(performance.now() - startedMs)} ms`]
     await pause(ASK_MS)
   }
   return []
 }
 
-async function acceptedWithin(ask: () => Promise<{ readonly ok: boolean }>, withinMs: number): Promise<boolean> {
+async function acceptedWithin(
+  ask: () => Promise<{ readonly ok: boolean }>,
+  withinMs: number,
+): Promise<boolean> {
   return (await firstAcceptance(ask, withinMs, '')).length > 0
 }
 
@@ -126,11 +145,17 @@ function introspectionScenario(options: RelayScenarioOptions): FaultScenario {
   const attack = (believes: boolean, isSigned: boolean, lifeSeconds: number) =>
     onStage(options, { pins: true, believes }, async ({ relay, forger, guard }) => {
       await guard.ready()
-      const head = (): LogHead => ({ epoch: guard.state().epoch, seq: guard.state().seq, hash: '0'.repeat(64) })
+      const head = (): LogHead => ({
+        epoch: guard.state().epoch,
+        seq: guard.state().seq,
+        hash: '0'.repeat(64),
+      })
       relay.become(lies(head, forger, isSigned, lifeSeconds))
       const ask = () => {
         const token = createSecretText('svc_at_', randomBytes(32))
-        return guard.verify(testRequest('GET', `http://${dev.site_id}/`, { Authorization: `Bearer ${token}` }))
+        return guard.verify(
+          testRequest('GET', `http://${dev.site_id}/`, { Authorization: `Bearer ${token}` }),
+        )
       }
       return firstAcceptance(ask, Math.min(2000, options.attackMs), 'a made-up token')
     })
@@ -147,7 +172,10 @@ function introspectionScenario(options: RelayScenarioOptions): FaultScenario {
   }
 }
 
-/** S2, A252: a made-up grant with a correct hash, while heartbeats are held back and released in turns. */
+/**
+ * S2, A252: a made-up grant with a correct hash, while heartbeats are held back and released in
+ * turns.
+ */
 function grantScenario(options: RelayScenarioOptions): FaultScenario {
   const { dev, attackMs } = options
   const attack = (believes: boolean) =>
@@ -173,7 +201,11 @@ function grantScenario(options: RelayScenarioOptions): FaultScenario {
       })
       relay.cut()
       const header = await forgedCredential(forger, dev)
-      return firstAcceptance(() => show(guard, dev, header), attackMs, 'a credential by an issuer that is not trusted')
+      return firstAcceptance(
+        () => show(guard, dev, header),
+        attackMs,
+        'a credential by an issuer that is not trusted',
+      )
     })
   return {
     finding: 'S2',
@@ -192,7 +224,8 @@ function keySwapScenario(options: RelayScenarioOptions): FaultScenario {
       return { ...(answered as object), feed: forger.feed }
     },
     snapshot: (lines) => forger.snapshot(lines),
-    feed: (cursor) => (cursor.startsWith(`${FORGED_EPOCH}.`) ? () => forger.heartbeat(forger.snapshotHead()) : 'refuse'),
+    feed: (cursor) =>
+      cursor.startsWith(`${FORGED_EPOCH}.`) ? () => forger.heartbeat(forger.snapshotHead()) : 'refuse',
   })
   const attack = (isHonestFirst: boolean) =>
     onStage(options, { pins: false }, async ({ relay, forger, guard }) => {
@@ -203,7 +236,11 @@ function keySwapScenario(options: RelayScenarioOptions): FaultScenario {
         relay.become(swapped(forger))
         relay.cut()
       }
-      return firstAcceptance(() => show(guard, dev, header), attackMs, 'a credential by an issuer that is not trusted')
+      return firstAcceptance(
+        () => show(guard, dev, header),
+        attackMs,
+        'a credential by an issuer that is not trusted',
+      )
     })
   return {
     finding: 'S3',
@@ -221,7 +258,8 @@ function lockOutScenario(options: RelayScenarioOptions): FaultScenario {
     onStage(options, { pins: true, believes }, async ({ relay, forger, guard }) => {
       await guard.ready()
       const { header } = await issuer.issue()
-      if (!(await acceptedWithin(() => show(guard, dev, header), RECOVERY_MS_MAX))) return ['the guard accepted nothing to begin with']
+      if (!(await acceptedWithin(() => show(guard, dev, header), RECOVERY_MS_MAX)))
+        return ['the guard accepted nothing to begin with']
       let hasForged = false
       relay.become({
         event({ kind, data, text }, write) {

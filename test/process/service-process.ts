@@ -7,7 +7,10 @@ import type { Readable } from 'node:stream'
 import type { DevFile } from '../../packages/service/src/development/demo.ts'
 import { freePort } from '../../packages/service/test/store/postgres-server.ts'
 
-/** A place where a service lives: its data, its database and its keys. It outlives the processes that run in it. */
+/**
+ * A place where a service lives: its data, its database and its keys. It outlives the processes
+ * that run in it.
+ */
 export interface ServiceHome {
   readonly dataDir: string
   /** The file of the store, when it is SQLite. */
@@ -47,7 +50,11 @@ process.once('exit', () => {
 })
 
 /** A home of its own on SQLite, or on the database of that URL. */
-export async function createHome({ databaseUrl }: { readonly databaseUrl?: string } = {}): Promise<ServiceHome> {
+export async function createHome({
+  databaseUrl,
+}: {
+  readonly databaseUrl?: string
+} = {}): Promise<ServiceHome> {
   const directory = mkdtempSync(join(tmpdir(), 'countersign-system-'))
   homes.add(directory)
   const dataDir = join(directory, 'data')
@@ -62,7 +69,10 @@ export async function createHome({ databaseUrl }: { readonly databaseUrl?: strin
   }
 }
 
-/** Lets the development start make a site, an issuer and keys in an empty home, stops it, and gives what it wrote down. */
+/**
+ * Lets the development start make a site, an issuer and keys in an empty home, stops it, and gives
+ * what it wrote down.
+ */
 export async function furnish(home: ServiceHome): Promise<DevFile> {
   const node = await startService(home, { entry: 'dev.ts' })
   await node.stop()
@@ -82,12 +92,20 @@ export interface StartOptions {
 }
 
 /**
- * Starts a real process of the service and waits until it is ready. Rejects with all it has printed when it ends before that. A home without an
- * embedded store gets one first, as `serve` does not create it.
+ * Starts a real process of the service and waits until it is ready. Rejects with all it has printed
+ * when it ends before that. A home without an embedded store gets one first, as `serve` does not
+ * create it.
  */
 export async function startService(home: ServiceHome, options: StartOptions = {}): Promise<ServiceProcess> {
-  const { port = home.port, databaseUrl = home.databaseUrl, entry = 'main.ts', readyOrNot = false, env = {} } = options
-  if (entry === 'main.ts' && databaseUrl === undefined && !existsSync(home.file)) await runCommand(home, ['migrate'])
+  const {
+    port = home.port,
+    databaseUrl = home.databaseUrl,
+    entry = 'main.ts',
+    readyOrNot = false,
+    env = {},
+  } = options
+  if (entry === 'main.ts' && databaseUrl === undefined && !existsSync(home.file))
+    await runCommand(home, ['migrate'])
   const script = typeof entry === 'string' ? new URL(entry, SOURCES) : entry
   const startedMs = performance.now()
   const child = spawnNode(script, entry === 'main.ts' ? ['serve'] : [], {
@@ -155,8 +173,15 @@ export interface RanCommand {
   readonly noted: string
 }
 
-/** Runs `countersign` with the settings of the home, as an operator would in a shell, and waits for its end. */
-export function runCommand(home: ServiceHome, argv: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<RanCommand> {
+/**
+ * Runs `countersign` with the settings of the home, as an operator would in a shell, and waits for
+ * its end.
+ */
+export function runCommand(
+  home: ServiceHome,
+  argv: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<RanCommand> {
   const child = spawnNode(new URL('main.ts', SOURCES), argv, { ...placeOf(home), ...env })
   let [said, noted] = ['', '']
   child.stdout.on('data', (bytes: Buffer) => (said += bytes))
@@ -183,10 +208,14 @@ function spawnNode(
   argv: readonly string[],
   env: Readonly<Record<string, string>>,
 ): ChildProcessByStdio<null, Readable, Readable> {
-  const child = spawn(process.execPath, ['--conditions=countersign-source', '--no-warnings', script.pathname, ...argv], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-    env: { PATH: process.env.PATH, ...env },
-  })
+  const child = spawn(
+    process.execPath,
+    ['--conditions=countersign-source', '--no-warnings', script.pathname, ...argv],
+    {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { PATH: process.env.PATH, ...env },
+    },
+  )
   running.add(child)
   return child
 }

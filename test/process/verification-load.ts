@@ -10,10 +10,15 @@ export interface VerificationLoad {
 }
 
 /**
- * Posts credentials that the service has never seen to the protected route, over so many kept connections, in a closed loop. Each needs a
- * signature check, and fails it. The connections all begin at once, so that they fill the accept queue.
+ * Posts credentials that the service has never seen to the protected route, over so many kept
+ * connections, in a closed loop. Each needs a signature check, and fails it. The connections all
+ * begin at once, so that they fill the accept queue.
  */
-export function startVerificationLoad(url: string, credential: JsonObject, connections: number): VerificationLoad {
+export function startVerificationLoad(
+  url: string,
+  credential: JsonObject,
+  connections: number,
+): VerificationLoad {
   const { hostname, port } = new URL(url)
   const text = JSON.stringify(credential)
   const id = String(credential.id)

@@ -26,7 +26,9 @@ describe('a feed whose connections are cut in every way', () => {
     expect(Math.min(...Object.values(report.cuts))).toBeGreaterThan(0)
   })
 
-  it('control: entries are missed by a reader that forgets the cursor', { timeout: TEST_MS_MAX }, async () => {
+  it('control: entries are missed by a reader that forgets the cursor', {
+    timeout: TEST_MS_MAX,
+  }, async () => {
     const { misapplied } = await feedCuts({
       port: home.port,
       dev,
@@ -41,7 +43,9 @@ describe('a feed whose connections are cut in every way', () => {
     expect(misapplied.length).toBeGreaterThan(0)
   })
 
-  it('control: knowledge looks younger than it is to a reader that counts from the last byte', { timeout: TEST_MS_MAX }, async () => {
+  it('control: knowledge looks younger than it is to a reader that counts from the last byte', {
+    timeout: TEST_MS_MAX,
+  }, async () => {
     const { flattering } = await feedCuts({
       port: home.port,
       dev,

@@ -2,10 +2,22 @@ import { auditChain, type Entry } from '@countersign/core'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { DevFile } from '../../packages/service/src/development/demo.ts'
 import { follow, type SseClient } from '../../packages/service/test/feed/sse-client.ts'
-import { freePort, type PostgresServer, startPostgres } from '../../packages/service/test/store/postgres-server.ts'
+import {
+  freePort,
+  type PostgresServer,
+  startPostgres,
+} from '../../packages/service/test/store/postgres-server.ts'
 import { openProxy, type TcpProxy } from '../../packages/service/test/store/tcp-proxy.ts'
 import { type Client, createClient } from '../process/client.ts'
-import { cleanUp, createHome, furnish, pause, type ServiceHome, type ServiceProcess, startService } from '../process/service-process.ts'
+import {
+  cleanUp,
+  createHome,
+  furnish,
+  pause,
+  type ServiceHome,
+  type ServiceProcess,
+  startService,
+} from '../process/service-process.ts'
 
 /** B_node of the contract, and the lease of a node: bounds of correctness, not of speed. */
 const NODE_BOUND_MS = 2000
@@ -53,7 +65,12 @@ async function startSecond(): Promise<void> {
   two = createClient(second.url, dev)
 }
 
-async function listen(node: ServiceProcess, name: string, after?: string, key = dev.site_key): Promise<SseClient> {
+async function listen(
+  node: ServiceProcess,
+  name: string,
+  after?: string,
+  key = dev.site_key,
+): Promise<SseClient> {
   const headers = { 'x-verifier-id': name, ...(after === undefined ? {} : { 'last-event-id': after }) }
   const stream = await follow(Number(new URL(node.url).port), dev.site_id, { key, headers })
   streams.add(stream)
@@ -62,9 +79,14 @@ async function listen(node: ServiceProcess, name: string, after?: string, key = 
 
 let made = 0
 const newPpid = () => `did:service:ppid_${String(++made).padStart(12, '0')}${Date.now()}`
-const revoke = (wait?: number) => one.revokeUser(newPpid(), wait === undefined ? {} : { prefer: `wait=${wait}` })
+const revoke = (wait?: number) =>
+  one.revokeUser(newPpid(), wait === undefined ? {} : { prefer: `wait=${wait}` })
 const ack = (node: Client, { epoch, seq }: Pick<Entry, 'epoch' | 'seq'>, name: string) =>
-  node.ask('POST', `/api/sites/${dev.site_id}/feed/ack`, { key: dev.site_key, headers: { 'x-verifier-id': name }, body: { epoch, seq } })
+  node.ask('POST', `/api/sites/${dev.site_id}/feed/ack`, {
+    key: dev.site_key,
+    headers: { 'x-verifier-id': name },
+    body: { epoch, seq },
+  })
 const verifiers = async (node: Client) =>
   (await node.ask('GET', `/api/sites/${dev.site_id}/verifiers`, { key: dev.site_key })).body.items.map(
     ({ verifier_id }: { verifier_id: string }) => verifier_id,
@@ -81,8 +103,13 @@ describe('a verifier on another node than the one that revokes', () => {
       const entry = stream.entries.at(-1) as Entry
       expect((await ack(node, entry, 'elsewhere')).status).toBe(204)
       const { body } = await pending
-      expect(body).toMatchObject({ seq: entry.seq, propagation: { connected: 1, acknowledged: 1, laggards: [] } })
-      const receipt = await two.ask('GET', `/api/sites/${dev.site_id}/propagation?seq=${entry.seq}`, { key: dev.site_key })
+      expect(body).toMatchObject({
+        seq: entry.seq,
+        propagation: { connected: 1, acknowledged: 1, laggards: [] },
+      })
+      const receipt = await two.ask('GET', `/api/sites/${dev.site_id}/propagation?seq=${entry.seq}`, {
+        key: dev.site_key,
+      })
       expect(receipt.body).toMatchObject({ epoch: entry.epoch, connected: 1, acknowledged: 1 })
     }
   })
@@ -99,10 +126,18 @@ describe('a verifier on another node than the one that revokes', () => {
     expect(there.entries.at(-1)?.seq).toBe(here.entries.at(-1)?.seq)
   })
 
-  it('is cut off within two seconds when its key is deleted here (A195)', { timeout: TEST_MS_MAX }, async () => {
+  it('is cut off within two seconds when its key is deleted here (A195)', {
+    timeout: TEST_MS_MAX,
+  }, async () => {
     const keys = `/api/sites/${dev.site_id}/keys`
-    const { body } = await one.ask('POST', keys, { key: dev.operator_key, body: { permissions: ['feed:read'] } })
-    const [doomed, other] = [await listen(second, 'doomed', undefined, body.api_key), await listen(second, 'other')]
+    const { body } = await one.ask('POST', keys, {
+      key: dev.operator_key,
+      body: { permissions: ['feed:read'] },
+    })
+    const [doomed, other] = [
+      await listen(second, 'doomed', undefined, body.api_key),
+      await listen(second, 'other'),
+    ]
     expect((await one.ask('DELETE', `${keys}/${body.key_id}`, { key: dev.operator_key })).status).toBe(204)
     await doomed.untilClosed(NODE_BOUND_MS)
     expect(other.isClosed).toBe(false)
@@ -110,7 +145,9 @@ describe('a verifier on another node than the one that revokes', () => {
 })
 
 describe('a node that is killed', () => {
-  it('leaves its verifiers to the other, which goes on for them without a hole (I-8, I-9, I-21)', { timeout: TEST_MS_MAX }, async () => {
+  it('leaves its verifiers to the other, which goes on for them without a hole (I-8, I-9, I-21)', {
+    timeout: TEST_MS_MAX,
+  }, async () => {
     const before = await listen(second, 'mover')
     await listen(second, 'lost')
     await before.until(({ event }) => event === 'heartbeat')
@@ -126,20 +163,27 @@ describe('a node that is killed', () => {
     const told = await revoke()
     await after.until(({ id }) => id === `${told.body.epoch}.${told.body.seq}`)
     const all = [...before.entries, ...after.entries]
-    expect(all.map(({ seq }) => seq)).toEqual(Array.from({ length: told.body.seq - begun + 1 }, (_, i) => begun + i))
+    expect(all.map(({ seq }) => seq)).toEqual(
+      Array.from({ length: told.body.seq - begun + 1 }, (_, i) => begun + i),
+    )
     expect(await auditChain(all.slice(1), { head: all[0] as Entry })).toMatchObject({ ok: true })
 
-    // It has moved, so it is one; the other counts until the lease of its node has run out, and not a day longer.
+    // It has moved, so it is one; the other counts until the lease of its node has run out, and not
+    // a day longer.
     await ack(one, after.entries.at(-1) as Entry, 'mover')
     await expect.poll(() => verifiers(one), { timeout: 2 * LEASE_MS }).toEqual(['mover'])
-    const receipt = await one.ask('GET', `/api/sites/${dev.site_id}/propagation?seq=${told.body.seq}`, { key: dev.site_key })
+    const receipt = await one.ask('GET', `/api/sites/${dev.site_id}/propagation?seq=${told.body.seq}`, {
+      key: dev.site_key,
+    })
     expect(receipt.body).toMatchObject({ connected: 1, acknowledged: 1 })
     await startSecond()
   })
 })
 
 describe('a node that is cut off from its database', () => {
-  it('goes on for its verifiers by itself when the database is back in time (I-21)', { timeout: TEST_MS_MAX }, async () => {
+  it('goes on for its verifiers by itself when the database is back in time (I-21)', {
+    timeout: TEST_MS_MAX,
+  }, async () => {
     const stream = await listen(second, 'patient')
     await stream.until(({ event }) => event === 'heartbeat')
     proxy.hold()
@@ -153,7 +197,9 @@ describe('a node that is cut off from its database', () => {
     expect(stream.isClosed).toBe(false)
   })
 
-  it('proves nothing from two seconds on, and sends its verifiers elsewhere (A197, I-3)', { timeout: TEST_MS_MAX }, async () => {
+  it('proves nothing from two seconds on, and sends its verifiers elsewhere (A197, I-3)', {
+    timeout: TEST_MS_MAX,
+  }, async () => {
     const stream = await listen(second, 'stranded')
     await expect.poll(() => stream.heartbeats.length, { timeout: 10_000 }).toBeGreaterThan(1)
     proxy.hold()

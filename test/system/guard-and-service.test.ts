@@ -70,7 +70,10 @@ describe('a guard that follows a real service', { timeout: SETUP_MS_MAX }, () =>
     const { body } = await client.revokeUser(one.ppid, waiting)
     expect(body.propagation).toMatchObject({ acknowledged: body.propagation.connected, laggards: [] })
     expect(guard.state().seq).toBeGreaterThanOrEqual(body.seq)
-    expect([await shown(guard, one.header), await shown(guard, two.header)]).toEqual(['credential_revoked', 'allowed'])
+    expect([await shown(guard, one.header), await shown(guard, two.header)]).toEqual([
+      'credential_revoked',
+      'allowed',
+    ])
     expect(signal.aborted).toBe(false)
     await client.revokeCredential(two.id, waiting)
     expect(await shown(guard, two.header)).toBe('credential_revoked')
@@ -88,7 +91,9 @@ describe('a guard that follows a real service', { timeout: SETUP_MS_MAX }, () =>
   it('takes bearer tokens, and kills them with what they stand on', async () => {
     const guard = await ready()
     const made = await Promise.all([1, 2, 3].map(() => issuer.issue()))
-    const tokens = await Promise.all(made.map(async ({ document }) => (await client.exchange(document)).body.access_token as string))
+    const tokens = await Promise.all(
+      made.map(async ({ document }) => (await client.exchange(document)).body.access_token as string),
+    )
     for (const token of tokens) expect(await borne(guard, token)).toBe('allowed')
     await client.revokeToken(tokens[0] ?? '')
     await client.revokeCredential(made[1]?.id ?? '', waiting)
@@ -123,7 +128,8 @@ describe('a guard that follows a real service', { timeout: SETUP_MS_MAX }, () =>
       good.header.slice(0, -4),
       `${good.header}AAAA`,
     ]
-    for (let i = 0; i < good.header.length; i += 41) headers.push(`${good.header.slice(0, i)}A${good.header.slice(i + 1)}`)
+    for (let i = 0; i < good.header.length; i += 41)
+      headers.push(`${good.header.slice(0, i)}A${good.header.slice(i + 1)}`)
     for (const header of headers) {
       const { status, body } = await client.show(header)
       expect(await shown(guard, header), header).toBe(status === 200 ? 'allowed' : body.code)
@@ -139,7 +145,10 @@ describe('a guard that follows a real service', { timeout: SETUP_MS_MAX }, () =>
 
   it('A195 loses the feed when its key is deleted', async () => {
     const keys = `/api/sites/${dev.site_id}/keys`
-    const { body } = await client.ask('POST', keys, { key: dev.operator_key, body: { permissions: ['feed:read'] } })
+    const { body } = await client.ask('POST', keys, {
+      key: dev.operator_key,
+      body: { permissions: ['feed:read'] },
+    })
     const guard = await ready({ apiKey: body.api_key })
     await client.ask('DELETE', `${keys}/${body.key_id}`, { key: dev.operator_key })
     await expect.poll(() => guard.state().problem?.code, SOON).toBe('api_key_invalid')
@@ -148,10 +157,15 @@ describe('a guard that follows a real service', { timeout: SETUP_MS_MAX }, () =>
   it('believes only the feed keys that are pinned', async () => {
     const discovery = (await client.ask('GET', '/.well-known/countersign')).body
     const pins = Object.fromEntries(
-      discovery.feed.keys.map((key: { kid: string; public_key_multibase: string }) => [key.kid, key.public_key_multibase]),
+      discovery.feed.keys.map((key: { kid: string; public_key_multibase: string }) => [
+        key.kid,
+        key.public_key_multibase,
+      ]),
     )
     expect((await ready({ feedKeys: pins })).state().ready).toBe(true)
-    const others = { [Object.keys(pins)[0] ?? '']: String((await issuer.issue()).document.issuer).slice('did:key:'.length) }
+    const others = {
+      [Object.keys(pins)[0] ?? '']: String((await issuer.issue()).document.issuer).slice('did:key:'.length),
+    }
     const guard = make({ feedKeys: others })
     guard.ready().catch(() => undefined)
     await expect.poll(() => guard.state().problem?.code, SOON).toBe('snapshot_unsigned')
@@ -161,7 +175,10 @@ describe('a guard that follows a real service', { timeout: SETUP_MS_MAX }, () =>
   it('S3 S6 follows rotations of the feed key by itself, with pins and without, and drops a compromised key', async () => {
     const { feed } = (await client.ask('GET', '/.well-known/countersign')).body
     const [{ kid, public_key_multibase, next_sha256 }] = feed.chain.slice(-1)
-    const guards = [await ready(), await ready({ feedKeys: { [kid]: public_key_multibase, next: `sha256:${next_sha256}` } })]
+    const guards = [
+      await ready(),
+      await ready({ feedKeys: { [kid]: public_key_multibase, next: `sha256:${next_sha256}` } }),
+    ]
     const { header } = await issuer.issue()
     for (const flag of ['--compromised', '--now']) {
       await service.stop()
@@ -175,7 +192,10 @@ describe('a guard that follows a real service', { timeout: SETUP_MS_MAX }, () =>
     }
     const { keys, chain } = (await client.ask('GET', '/.well-known/countersign')).body.feed
     expect(keys.map((key: { kid: string }) => key.kid)).not.toContain(kid)
-    expect(chain.slice(-2)).toMatchObject([{ previous_kid: kid, previous_compromised: true }, { previous_compromised: false }])
+    expect(chain.slice(-2)).toMatchObject([
+      { previous_kid: kid, previous_compromised: true },
+      { previous_compromised: false },
+    ])
   })
 
   it('survives a restart of the service, and begins again in a new epoch', async () => {
@@ -203,12 +223,16 @@ describe('a guard that follows a real service', { timeout: SETUP_MS_MAX }, () =>
       console.log(guard.state().connection !== 'idle')
       await guard.close()
     `
-    const printed = execFileSync(process.execPath, ['--conditions=countersign-source', '--no-warnings', '--input-type=module'], {
-      input: program,
-      cwd: new URL('../..', import.meta.url),
-      encoding: 'utf8',
-      timeout: 60_000,
-    })
+    const printed = execFileSync(
+      process.execPath,
+      ['--conditions=countersign-source', '--no-warnings', '--input-type=module'],
+      {
+        input: program,
+        cwd: new URL('../..', import.meta.url),
+        encoding: 'utf8',
+        timeout: 60_000,
+      },
+    )
     expect(printed).toBe('true\n')
   })
 })

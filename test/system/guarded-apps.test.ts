@@ -1,10 +1,22 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { DevFile } from '../../packages/service/src/development/demo.ts'
-import { freePort, type PostgresServer, startPostgres } from '../../packages/service/test/store/postgres-server.ts'
+import {
+  freePort,
+  type PostgresServer,
+  startPostgres,
+} from '../../packages/service/test/store/postgres-server.ts'
 import { openProxy, type TcpProxy } from '../../packages/service/test/store/tcp-proxy.ts'
 import { type AppProcess, startApp } from '../process/app-process.ts'
 import { addIssuer, type Client, createClient, type Issuer } from '../process/client.ts'
-import { cleanUp, createHome, furnish, pause, type ServiceHome, type ServiceProcess, startService } from '../process/service-process.ts'
+import {
+  cleanUp,
+  createHome,
+  furnish,
+  pause,
+  type ServiceHome,
+  type ServiceProcess,
+  startService,
+} from '../process/service-process.ts'
 
 const SETUP_MS_MAX = 120_000
 const TEST_MS_MAX = 60_000
@@ -43,7 +55,9 @@ describe('two applications behind guards, and one service', () => {
   }, SETUP_MS_MAX)
   afterAll(() => proxy?.close())
 
-  it('both deny what is revoked, the receipt says two of two, and an open stream ends', { timeout: TEST_MS_MAX }, async () => {
+  it('both deny what is revoked, the receipt says two of two, and an open stream ends', {
+    timeout: TEST_MS_MAX,
+  }, async () => {
     const one = await started(startApp({ baseUrl: home.baseUrl, dev, name: 'one' }))
     const two = await started(startApp({ baseUrl: home.baseUrl, dev, name: 'two' }))
     const { header, ppid } = await issuer.issue()
@@ -54,7 +68,9 @@ describe('two applications behind guards, and one service', () => {
     expect(body.propagation).toMatchObject({ connected: 2, acknowledged: 2, laggards: [] })
     expect([await one.orders(header), await two.orders(header)]).toEqual([401, 401])
     expect(await all).toMatch(/^(?:tick\n)+ended\n$/)
-    const receipt = await client.ask('GET', `/api/sites/${dev.site_id}/propagation?seq=${body.seq}`, { key: dev.site_key })
+    const receipt = await client.ask('GET', `/api/sites/${dev.site_id}/propagation?seq=${body.seq}`, {
+      key: dev.site_key,
+    })
     expect(receipt.body).toMatchObject({ seq: body.seq, connected: 2, acknowledged: 2, laggards: [] })
   })
 
@@ -63,7 +79,12 @@ describe('two applications behind guards, and one service', () => {
   }, async () => {
     const near = await started(startApp({ baseUrl: home.baseUrl, dev, name: 'near' }))
     const far = await started(
-      startApp({ baseUrl: `http://127.0.0.1:${proxy.port}`, dev, name: 'far', stalenessSeconds: STALENESS_SECONDS }),
+      startApp({
+        baseUrl: `http://127.0.0.1:${proxy.port}`,
+        dev,
+        name: 'far',
+        stalenessSeconds: STALENESS_SECONDS,
+      }),
     )
     const { header, ppid } = await issuer.issue()
     expect([await near.orders(header), await far.orders(header)]).toEqual([200, 200])
@@ -84,8 +105,18 @@ describe('two applications behind guards, and one service', () => {
   it('with the service gone everything is refused in time, and is well again by itself; control: not by a guard that fails open', {
     timeout: TEST_MS_MAX,
   }, async () => {
-    const one = await started(startApp({ baseUrl: home.baseUrl, dev, name: 'one', stalenessSeconds: STALENESS_SECONDS }))
-    const open = await started(startApp({ baseUrl: home.baseUrl, dev, name: 'open', stalenessSeconds: STALENESS_SECONDS, failsOpen: true }))
+    const one = await started(
+      startApp({ baseUrl: home.baseUrl, dev, name: 'one', stalenessSeconds: STALENESS_SECONDS }),
+    )
+    const open = await started(
+      startApp({
+        baseUrl: home.baseUrl,
+        dev,
+        name: 'open',
+        stalenessSeconds: STALENESS_SECONDS,
+        failsOpen: true,
+      }),
+    )
     const { header } = await issuer.issue()
     expect([await one.orders(header), await open.orders(header)]).toEqual([200, 200])
     await service.kill('SIGKILL')
@@ -114,7 +145,9 @@ describe('two applications behind guards, and two nodes on PostgreSQL', () => {
       const one = await started(startApp({ baseUrl: first.url, dev, name: 'one' }))
       const two = await started(startApp({ baseUrl: `http://127.0.0.1:${balancer.port}`, dev, name: 'two' }))
       const { header, ppid } = await issuer.issue()
-      await expect.poll(async () => [await one.orders(header), await two.orders(header)], { timeout: 20_000 }).toEqual([200, 200])
+      await expect
+        .poll(async () => [await one.orders(header), await two.orders(header)], { timeout: 20_000 })
+        .toEqual([200, 200])
       const { body } = await client.revokeUser(ppid, waiting)
       expect(body.propagation).toMatchObject({ connected: 2, acknowledged: 2 })
       expect([await one.orders(header), await two.orders(header)]).toEqual([401, 401])
@@ -125,12 +158,18 @@ describe('two applications behind guards, and two nodes on PostgreSQL', () => {
       await second.kill('SIGKILL')
       const { body: after } = await client.revokeUser(later.ppid)
       await expect.poll(() => two.orders(later.header), { timeout: 20_000 }).toBe(401)
-      await expect.poll(async () => (await two.state()).seq, { timeout: 20_000 }).toBeGreaterThanOrEqual(after.seq)
+      await expect
+        .poll(async () => (await two.state()).seq, { timeout: 20_000 })
+        .toBeGreaterThanOrEqual(after.seq)
       expect(await two.orders(header)).toBe(401)
       await expect
-        .poll(async () => (await client.revokeUser((await issuer.issue()).ppid, { Prefer: 'wait=2' })).body.propagation, {
-          timeout: 60_000,
-        })
+        .poll(
+          async () =>
+            (await client.revokeUser((await issuer.issue()).ppid, { Prefer: 'wait=2' })).body.propagation,
+          {
+            timeout: 60_000,
+          },
+        )
         .toMatchObject({ connected: 2, acknowledged: 2 })
       await balancer.close()
     } finally {

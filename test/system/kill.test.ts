@@ -10,9 +10,14 @@ afterEach(cleanUp, 30_000)
 
 const lostIn = ({ faults }: KillReport) => faults.filter(({ kind }) => kind === 'lost').length
 
-/** Something of every kind was revoked in every round, and some was let live: otherwise nothing was checked. */
+/**
+ * Something of every kind was revoked in every round, and some was let live: otherwise nothing was
+ * checked.
+ */
 function expectWork({ rounds, acknowledged, living }: KillReport): void {
-  expect(Math.min(acknowledged.user, acknowledged.credential, acknowledged.token)).toBeGreaterThanOrEqual(rounds)
+  expect(Math.min(acknowledged.user, acknowledged.credential, acknowledged.token)).toBeGreaterThanOrEqual(
+    rounds,
+  )
   expect(living).toBeGreaterThan(0)
 }
 

@@ -8,8 +8,10 @@ import { type CommittedEntry, receiptOf } from '../../packages/service/src/feed/
 import type { LeaseRow } from '../../packages/service/src/store/store.ts'
 
 /**
- * Real guards with random bounds and clocks follow a site through networks that are cut, frozen and thawed, and are restarted. The leases are written as the
- * service writes them, and the receipts are those of the service. Once a receipt has stated an instant, no guard may accept after it (I-22).
+ * Real guards with random bounds and clocks follow a site through networks that are cut, frozen and
+ * thawed, and are restarted. The leases are written as the service writes them, and the receipts
+ * are those of the service. Once a receipt has stated an instant, no guard may accept after it
+ * (I-22).
  */
 type Step =
   | { readonly kind: 'wait'; readonly ms: number }
@@ -27,9 +29,21 @@ interface Run {
 const GUARDS = 3
 const guardIndex = fc.nat({ max: GUARDS - 1 })
 const step: fc.Arbitrary<Step> = fc.oneof(
-  { weight: 4, arbitrary: fc.record({ kind: fc.constant('wait' as const), ms: fc.integer({ min: 100, max: 20_000 }) }) },
-  { weight: 4, arbitrary: fc.record({ kind: fc.constantFrom('cut' as const, 'freeze' as const, 'thaw' as const), guard: guardIndex }) },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constantFrom('restart' as const, 'close' as const), guard: guardIndex }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({ kind: fc.constant('wait' as const), ms: fc.integer({ min: 100, max: 20_000 }) }),
+  },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      kind: fc.constantFrom('cut' as const, 'freeze' as const, 'thaw' as const),
+      guard: guardIndex,
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({ kind: fc.constantFrom('restart' as const, 'close' as const), guard: guardIndex }),
+  },
   { weight: 2, arbitrary: fc.constant({ kind: 'revoke' as const }) },
   { weight: 3, arbitrary: fc.constant({ kind: 'receipt' as const }) },
 )
@@ -42,10 +56,15 @@ const run: fc.Arbitrary<Run> = fc.record({
 /** What a receipt states; undefined: nothing yet. */
 type State = (leases: readonly LeaseRow[], entry: CommittedEntry, nowMs: number) => number | undefined
 const byLeases: State = (leases, entry, nowMs) =>
-  receiptOf({ readAtMs: nowMs, nodes: [], leases, streams: [], headReadersUntilMs: 0 }, entry, nowMs).deniedEverywhereAtMs
+  receiptOf({ readAtMs: nowMs, nodes: [], leases, streams: [], headReadersUntilMs: 0 }, entry, nowMs)
+    .deniedEverywhereAtMs
 /** What a receipt without leases can say: that every connected verifier has acknowledged. */
 const byConnections: State = (leases, entry, nowMs) => {
-  const { connected, acknowledged } = receiptOf({ readAtMs: nowMs, nodes: [], leases, streams: [], headReadersUntilMs: 0 }, entry, nowMs)
+  const { connected, acknowledged } = receiptOf(
+    { readAtMs: nowMs, nodes: [], leases, streams: [], headReadersUntilMs: 0 },
+    entry,
+    nowMs,
+  )
   return connected === acknowledged ? nowMs : undefined
 }
 
@@ -61,7 +80,10 @@ async function lateAcceptances({ bounds, skews, steps }: Run, state: State): Pro
   const revoked: { readonly user: string; readonly header: string; readonly entry: CommittedEntry }[] = []
   let made = 0
 
-  /** A network of one guard: cut, or frozen with all that was under way, which arrives when it is thawed. */
+  /**
+   * A network of one guard: cut, or frozen with all that was under way, which arrives when it is
+   * thawed.
+   */
   const createNetwork = () => {
     let condition: 'well' | 'cut' | 'frozen' = 'well'
     let thawed: (() => void)[] = []
@@ -111,12 +133,19 @@ async function lateAcceptances({ bounds, skews, steps }: Run, state: State): Pro
           })
           const response = await site.service.fetch(url, init)
           if (!isFeed || response.body === null) return response
-          // The service sees the end of the stream when the network is cut, and knows nothing of a freeze.
+          // The service sees the end of the stream when the network is cut, and knows nothing of a
+          // freeze.
           const reader = response.body.getReader()
           const end = () => {
             const lease = leases.get(instanceId)
             if (lease?.streamId === streamId)
-              leases.set(instanceId, { ...lease, nodeId: '', streamId: '', nodeUntilMs: 0, servedAtMs: clock.nowMs })
+              leases.set(instanceId, {
+                ...lease,
+                nodeId: '',
+                streamId: '',
+                nodeUntilMs: 0,
+                servedAtMs: clock.nowMs,
+              })
             reader.cancel().catch(() => undefined)
           }
           const body = new ReadableStream<Uint8Array>({
@@ -141,12 +170,23 @@ async function lateAcceptances({ bounds, skews, steps }: Run, state: State): Pro
           return new Response(body, { headers: response.headers })
         }
         if (pathname.endsWith('/feed/ack')) {
-          const { epoch, seq, closed } = JSON.parse(String(init.body)) as { epoch: string; seq: number; closed?: true }
+          const { epoch, seq, closed } = JSON.parse(String(init.body)) as {
+            epoch: string
+            seq: number
+            closed?: true
+          }
           const lease = leases.get(instanceId)
           if (lease !== undefined && epoch === site.log.head.epoch) {
             const acks = seq > lease.seq ? [...lease.acks, { seq, atMs: clock.nowMs }] : lease.acks
-            const end = closed === true ? { closedAtMs: clock.nowMs, nodeId: '', streamId: '', nodeUntilMs: 0 } : {}
-            leases.set(instanceId, { ...lease, acks, seq: Math.max(seq, lease.seq), heardAtMs: clock.nowMs, ...end })
+            const end =
+              closed === true ? { closedAtMs: clock.nowMs, nodeId: '', streamId: '', nodeUntilMs: 0 } : {}
+            leases.set(instanceId, {
+              ...lease,
+              acks,
+              seq: Math.max(seq, lease.seq),
+              heardAtMs: clock.nowMs,
+              ...end,
+            })
           }
         }
         return site.service.fetch(url, init)
@@ -157,7 +197,11 @@ async function lateAcceptances({ bounds, skews, steps }: Run, state: State): Pro
   const networks = bounds.map(createNetwork)
   const skewed = (i: number): GuardClock => {
     const skewMs = skews[i] ?? 0
-    return { ...clock, read: () => ({ wallMs: clock.nowMs + skewMs, monotonicMs: clock.read().monotonicMs }), after: clock.after }
+    return {
+      ...clock,
+      read: () => ({ wallMs: clock.nowMs + skewMs, monotonicMs: clock.read().monotonicMs }),
+      after: clock.after,
+    }
   }
   // A guard whose clock is ahead by more than its bound never becomes ready, and that is right.
   const startGuard = async (i: number): Promise<Guard> => {
@@ -179,7 +223,8 @@ async function lateAcceptances({ bounds, skews, steps }: Run, state: State): Pro
       const instants = stated.filter((each) => each.user === user && each.atMs <= clock.nowMs)
       if (instants.length === 0) continue
       for (const [i, guard] of guards.entries()) {
-        // It rejects everything. One that has just started would wait for its first data, on a clock that stands still here.
+        // It rejects everything. One that has just started would wait for its first data, on a
+        // clock that stands still here.
         if (!guard.state().ready) continue
         const asked = {
           method: 'GET',
@@ -187,11 +232,16 @@ async function lateAcceptances({ bounds, skews, steps }: Run, state: State): Pro
           header: (name: string) => (name === 'x-service-credential' ? [header] : []),
         }
         const verdict = await guard.verify(asked as never)
-        if (verdict.ok) late.push(`guard ${i} accepts ${user} ${clock.nowMs - Math.min(...instants.map(({ atMs }) => atMs))} ms late`)
+        if (verdict.ok)
+          late.push(
+            `guard ${i} accepts ${user} ${clock.nowMs - Math.min(...instants.map(({ atMs }) => atMs))} ms late`,
+          )
       }
     }
   }
-  const credentials = await Promise.all(steps.map((_, i) => site.issue({ user: `user${i}`, ttlSeconds: 360_000 })))
+  const credentials = await Promise.all(
+    steps.map((_, i) => site.issue({ user: `user${i}`, ttlSeconds: 360_000 })),
+  )
 
   for (const [i, each] of steps.entries()) {
     const network = 'guard' in each ? networks[each.guard] : undefined
@@ -215,7 +265,13 @@ async function lateAcceptances({ bounds, skews, steps }: Run, state: State): Pro
       await clock.advance(1)
       const { epoch, seq } = site.log.head
       const atMs = clock.nowMs
-      const times = { atMs, committedAtMs: atMs, deniedHereAtMs: atMs, headsDeadAtMs: atMs + MAX_AGE_MS, headAgeMsMax: MAX_AGE_MS }
+      const times = {
+        atMs,
+        committedAtMs: atMs,
+        deniedHereAtMs: atMs,
+        headsDeadAtMs: atMs + MAX_AGE_MS,
+        headAgeMsMax: MAX_AGE_MS,
+      }
       const entry = { epoch, seq, position: seq, ...times }
       revoked.push({ user: `user${i}`, header: credential.header, entry })
     } else {
@@ -234,7 +290,9 @@ async function lateAcceptances({ bounds, skews, steps }: Run, state: State): Pro
 
 const RUNS = 60
 
-test('after denied_everywhere_at no guard accepts, whatever is cut, frozen or restarted (I-22)', { timeout: 120_000 }, async () => {
+test('after denied_everywhere_at no guard accepts, whatever is cut, frozen or restarted (I-22)', {
+  timeout: 120_000,
+}, async () => {
   await fc.assert(
     fc.asyncProperty(run, async (random) => {
       expect(await lateAcceptances(random, byLeases)).toEqual([])
@@ -243,7 +301,9 @@ test('after denied_everywhere_at no guard accepts, whatever is cut, frozen or re
   )
 })
 
-test('control: that all connected verifiers have acknowledged says no such thing', { timeout: 120_000 }, async () => {
+test('control: that all connected verifiers have acknowledged says no such thing', {
+  timeout: 120_000,
+}, async () => {
   const steps: Step[] = [
     { kind: 'cut', guard: 0 },
     { kind: 'revoke' },

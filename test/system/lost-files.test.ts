@@ -17,12 +17,16 @@ async function begin() {
   return { home, node, client, issuer: await addIssuer(client, dev) }
 }
 
-const serve = (home: Parameters<typeof runCommand>[0]) => runCommand(home, ['serve', '--admin-port', 'off', '--port', '0'])
+const serve = (home: Parameters<typeof runCommand>[0]) =>
+  runCommand(home, ['serve', '--admin-port', 'off', '--port', '0'])
 
 describe('B7: the files of an embedded store that runs', () => {
   it.each([
     ['removed', (file: string) => rmSync(file)],
-    ['replaced by another file', (file: string) => (renameSync(file, `${file}.old`), writeFileSync(file, '', { mode: 0o600 }))],
+    [
+      'replaced by another file',
+      (file: string) => (renameSync(file, `${file}.old`), writeFileSync(file, '', { mode: 0o600 })),
+    ],
   ])('the database, %s, ends the process with 70', { timeout: TEST_MS_MAX }, async (_, harm) => {
     const { home, node } = await begin()
     harm(home.file)
@@ -30,7 +34,9 @@ describe('B7: the files of an embedded store that runs', () => {
     expect(node.output()).toMatch(/countersign\.db is (?:missing|another file).*countersign restore/)
   })
 
-  it('the write-ahead log, removed, ends the process with 70, and no acknowledged change is lost', { timeout: TEST_MS_MAX }, async () => {
+  it('the write-ahead log, removed, ends the process with 70, and no acknowledged change is lost', {
+    timeout: TEST_MS_MAX,
+  }, async () => {
     const { home, node, client, issuer } = await begin()
     const [before, after] = [await issuer.issue(), await issuer.issue()]
     expect((await client.revokeUser(before.ppid)).status).toBe(200)
@@ -39,7 +45,8 @@ describe('B7: the files of an embedded store that runs', () => {
     expect(await node.ended).toBe(70)
     expect(node.output()).toContain('countersign.db-wal is missing')
     await startService(home)
-    for (const { header } of [before, after]) expect((await client.show(header)).body.code).toBe('credential_revoked')
+    for (const { header } of [before, after])
+      expect((await client.show(header)).body.code).toBe('credential_revoked')
     expect((await readOutside(home)).faults).toEqual([])
   })
 
@@ -62,14 +69,24 @@ describe('B7: serve creates no embedded store', () => {
     const { home, node } = await begin()
     expect(await node.stop()).toBe(0)
     const empty = await createHome()
-    expect(await serve(empty)).toMatchObject({ code: 1, said: expect.stringMatching(/there is no store at .*countersign init.*restore/) })
+    expect(await serve(empty)).toMatchObject({
+      code: 1,
+      said: expect.stringMatching(/there is no store at .*countersign init.*restore/),
+    })
     expect(existsSync(empty.file)).toBe(false)
     mkdirSync(empty.dataDir, { mode: 0o700 })
     writeFileSync(empty.file, '', { mode: 0o600 })
-    expect(await serve(empty)).toMatchObject({ code: 1, said: expect.stringContaining('there is no store at') })
+    expect(await serve(empty)).toMatchObject({
+      code: 1,
+      said: expect.stringContaining('there is no store at'),
+    })
 
-    for (const name of readdirSync(home.dataDir)) if (name.startsWith('countersign.db')) rmSync(join(home.dataDir, name))
-    expect(await serve(home)).toMatchObject({ code: 1, said: expect.stringContaining('there is no store at') })
+    for (const name of readdirSync(home.dataDir))
+      if (name.startsWith('countersign.db')) rmSync(join(home.dataDir, name))
+    expect(await serve(home)).toMatchObject({
+      code: 1,
+      said: expect.stringContaining('there is no store at'),
+    })
     expect(existsSync(home.file)).toBe(false)
   })
 

@@ -2,13 +2,28 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { DevFile } from '../../packages/service/src/development/demo.ts'
 import type { Made } from '../../packages/service/test/party.ts'
-import { freePort, type PostgresServer, startPostgres } from '../../packages/service/test/store/postgres-server.ts'
+import {
+  freePort,
+  type PostgresServer,
+  startPostgres,
+} from '../../packages/service/test/store/postgres-server.ts'
 import { openProxy, type TcpProxy } from '../../packages/service/test/store/tcp-proxy.ts'
 import { addIssuer, type Client, createClient, type Issuer, type Told } from '../process/client.ts'
 import { readOutside, withDatabase } from '../process/outside-log.ts'
-import { cleanUp, createHome, furnish, pause, type ServiceHome, type ServiceProcess, startService } from '../process/service-process.ts'
+import {
+  cleanUp,
+  createHome,
+  furnish,
+  pause,
+  type ServiceHome,
+  type ServiceProcess,
+  startService,
+} from '../process/service-process.ts'
 
-/** B_node of the contract: how long a revocation may take to every node. A bound of correctness, not of speed. */
+/**
+ * B_node of the contract: how long a revocation may take to every node. A bound of correctness, not
+ * of speed.
+ */
 const NODE_BOUND_MS = 2000
 const SETUP_MS_MAX = 120_000
 const TEST_MS_MAX = 60_000
@@ -17,7 +32,9 @@ let server: PostgresServer
 let home: ServiceHome
 let dev: DevFile
 let proxy: TcpProxy
-/** The second node reaches the database through a wire that can be cut; the first does not use it. */
+/**
+ * The second node reaches the database through a wire that can be cut; the first does not use it.
+ */
 let nodes: readonly ServiceProcess[] = []
 let one: Client
 let two: Client
@@ -65,7 +82,11 @@ async function tokenFor({ document }: Made): Promise<string> {
 }
 
 /** The answers until it is over, the first of which was asked for at once. */
-async function askUntil(ask: () => Promise<Told>, isOver: (told: Told) => boolean, msMax: number): Promise<Told> {
+async function askUntil(
+  ask: () => Promise<Told>,
+  isOver: (told: Told) => boolean,
+  msMax: number,
+): Promise<Told> {
   const untilMs = performance.now() + msMax
   for (;;) {
     // A question counts when it is asked in time, whenever its answer comes.
@@ -77,12 +98,20 @@ async function askUntil(ask: () => Promise<Told>, isOver: (told: Told) => boolea
 }
 
 describe('two nodes on one PostgreSQL', () => {
-  it('what is revoked on one is refused by the other within two seconds (I-2)', { timeout: TEST_MS_MAX }, async () => {
+  it('what is revoked on one is refused by the other within two seconds (I-2)', {
+    timeout: TEST_MS_MAX,
+  }, async () => {
     const [user, single, holder] = [await issuer.issue(), await issuer.issue(), await issuer.issue()]
     const [token, derived] = [await tokenFor(holder), await tokenFor(user)]
-    expect(await Promise.all([user, single].map(async ({ header }) => (await two.show(header)).status))).toEqual([200, 200])
+    expect(
+      await Promise.all([user, single].map(async ({ header }) => (await two.show(header)).status)),
+    ).toEqual([200, 200])
     expect([outcome(await two.bearer(token)), outcome(await two.bearer(derived))]).toEqual([200, 200])
-    const acknowledged = await Promise.all([one.revokeUser(user.ppid), one.revokeCredential(single.id), one.revokeToken(token)])
+    const acknowledged = await Promise.all([
+      one.revokeUser(user.ppid),
+      one.revokeCredential(single.id),
+      one.revokeToken(token),
+    ])
     expect(acknowledged.map(outcome)).toEqual([200, 200, 200])
     const refused = ({ status }: Told) => status === 401
     const last = await Promise.all([
@@ -91,29 +120,43 @@ describe('two nodes on one PostgreSQL', () => {
       askUntil(() => two.bearer(token), refused, NODE_BOUND_MS),
       askUntil(() => two.bearer(derived), refused, NODE_BOUND_MS),
     ])
-    expect(last.map(({ body }) => body.code)).toEqual(['credential_revoked', 'credential_revoked', 'token_invalid', 'token_invalid'])
+    expect(last.map(({ body }) => body.code)).toEqual([
+      'credential_revoked',
+      'credential_revoked',
+      'token_invalid',
+      'token_invalid',
+    ])
     expect((await two.introspect(token)).body).toEqual({ active: false })
   })
 
-  it('a node that is told how far it must know never accepts what was revoked there (A231, I-4)', { timeout: TEST_MS_MAX }, async () => {
+  it('a node that is told how far it must know never accepts what was revoked there (A231, I-4)', {
+    timeout: TEST_MS_MAX,
+  }, async () => {
     const codes = new Set<string>()
     for (let i = 0; i < 15; i++) {
       const made = await issuer.issue()
       const { body } = await one.revokeUser(made.ppid)
       const [verified, status] = await Promise.all([
         two.verify(made.header, `${body.epoch}.${body.seq}`),
-        two.ask('GET', `/api/wallet/revocation-status?credential_ids=${made.id}&site_id=${dev.site_id}&min_seq=${body.epoch}.${body.seq}`),
+        two.ask(
+          'GET',
+          `/api/wallet/revocation-status?credential_ids=${made.id}&site_id=${dev.site_id}&min_seq=${body.epoch}.${body.seq}`,
+        ),
       ])
       codes.add(verified.body.code)
       expect(status.status === 503 || status.body.as_of.seq >= body.seq).toBe(true)
     }
-    expect([...codes].filter((code) => !['credential_revoked', 'revocation_view_stale'].includes(code))).toEqual([])
+    expect(
+      [...codes].filter((code) => !['credential_revoked', 'revocation_view_stale'].includes(code)),
+    ).toEqual([])
     const { body } = await one.revokeUser((await issuer.issue()).ppid)
     const ahead = await two.verify((await issuer.issue()).header, `${body.epoch}.${body.seq + 1000}`)
     expect(ahead.body.code).toBe('revocation_view_stale')
   })
 
-  it('one Idempotency-Key on both nodes at once is one revocation and one answer (A235, I-17)', { timeout: TEST_MS_MAX }, async () => {
+  it('one Idempotency-Key on both nodes at once is one revocation and one answer (A235, I-17)', {
+    timeout: TEST_MS_MAX,
+  }, async () => {
     for (let i = 0; i < 5; i++) {
       const { ppid } = await issuer.issue()
       const headers = { 'Idempotency-Key': randomUUID() }
@@ -125,14 +168,24 @@ describe('two nodes on one PostgreSQL', () => {
     }
   })
 
-  it('an API key that is deleted on one is dead on the other within two seconds (A148)', { timeout: TEST_MS_MAX }, async () => {
+  it('an API key that is deleted on one is dead on the other within two seconds (A148)', {
+    timeout: TEST_MS_MAX,
+  }, async () => {
     const keys = `/api/sites/${dev.site_id}/keys`
-    const made = await one.ask('POST', keys, { key: dev.operator_key, body: { permissions: ['tokens:introspect'] } })
+    const made = await one.ask('POST', keys, {
+      key: dev.operator_key,
+      body: { permissions: ['tokens:introspect'] },
+    })
     expect(outcome(made)).toBe(201)
-    const use = () => two.ask('POST', '/api/auth/introspect', { key: made.body.api_key, body: { token: 'svc_at_none' } })
+    const use = () =>
+      two.ask('POST', '/api/auth/introspect', { key: made.body.api_key, body: { token: 'svc_at_none' } })
     expect(outcome(await use())).toBe(200)
-    expect((await one.ask('DELETE', `${keys}/${made.body.key_id}`, { key: dev.operator_key })).status).toBe(204)
-    expect((await askUntil(use, ({ status }) => status === 401, NODE_BOUND_MS)).body.code).toBe('api_key_invalid')
+    expect((await one.ask('DELETE', `${keys}/${made.body.key_id}`, { key: dev.operator_key })).status).toBe(
+      204,
+    )
+    expect((await askUntil(use, ({ status }) => status === 401, NODE_BOUND_MS)).body.code).toBe(
+      'api_key_invalid',
+    )
   })
 })
 
@@ -150,7 +203,8 @@ describe('a node that is cut off from its database', () => {
       const before = (await readOutside(home)).entries.length
 
       cut()
-      // Sent while it still believes in its database: may be written or not, but must not be acknowledged.
+      // Sent while it still believes in its database: may be written or not, but must not be
+      // acknowledged.
       const [byUser, byToken] = await Promise.all([two.revokeUser(here.ppid), two.revokeToken(doomed)])
       expect([byUser.status, byToken.status]).toEqual([503, 503])
       // By now the view is older than it may be, and no caller is accepted because of it.
@@ -204,7 +258,9 @@ describe('a node that is cut off from its database', () => {
 })
 
 describe('starting', () => {
-  it('two nodes at once on an empty database: the schema is made once, and both serve (A233)', { timeout: TEST_MS_MAX }, async () => {
+  it('two nodes at once on an empty database: the schema is made once, and both serve (A233)', {
+    timeout: TEST_MS_MAX,
+  }, async () => {
     const empty = await createHome({ databaseUrl: await server.createDatabase() })
     const both = await Promise.all([startService(empty), startService(empty, { port: await freePort() })])
     expect(await Promise.all(both.map(({ url }) => createClient(url, dev).ready()))).toEqual([true, true])

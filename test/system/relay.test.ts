@@ -27,7 +27,9 @@ describe('a relay past TLS that forges whatever the service does not sign', () =
     '%s: gets nothing accepted and locks nothing out',
     { timeout: TEST_MS_MAX },
     async (finding) => {
-      const scenario = relayScenarios({ url, dev, issuer, attackMs: ATTACK_MS }).find((each) => each.finding === finding)
+      const scenario = relayScenarios({ url, dev, issuer, attackMs: ATTACK_MS }).find(
+        (each) => each.finding === finding,
+      )
       expect(scenario && (await playScenario(scenario))).toEqual([])
     },
   )

@@ -20,7 +20,9 @@ async function begin() {
 }
 
 describe('after a restart', () => {
-  it('what was revoked stays revoked, and a holder proof that was used stays used', { timeout: TEST_MS_MAX }, async () => {
+  it('what was revoked stays revoked, and a holder proof that was used stays used', {
+    timeout: TEST_MS_MAX,
+  }, async () => {
     const { home, dev, node, client, issuer } = await begin()
     const [user, one, living] = [await issuer.issue(), await issuer.issue(), await issuer.issue()]
     const [kept, dead] = [
@@ -28,7 +30,11 @@ describe('after a restart', () => {
       (await client.exchange(living.document)).body.access_token,
     ]
     const first = await client.revokeUser(user.ppid)
-    expect([first.status, (await client.revokeCredential(one.id)).status, (await client.revokeToken(dead)).status]).toEqual([200, 200, 200])
+    expect([
+      first.status,
+      (await client.revokeCredential(one.id)).status,
+      (await client.revokeToken(dead)).status,
+    ]).toEqual([200, 200, 200])
     const header = credentialHeader(dev.bound.credential)
     const proof = await signRequest(
       {
@@ -42,13 +48,22 @@ describe('after a restart', () => {
       },
       { key: await importPrivateKey(dev.bound.holder_private_jwk), nowMs: Date.now() },
     )
-    const prove = () => client.ask('POST', '/api/protected/action', { headers: { 'X-Service-Credential': header, ...proof } })
+    const prove = () =>
+      client.ask('POST', '/api/protected/action', { headers: { 'X-Service-Credential': header, ...proof } })
     expect((await prove()).status).toBe(200)
     expect(await node.stop()).toBe(0)
 
     await startService(home)
-    const answers = await Promise.all([client.show(user.header), client.show(one.header), client.show(living.header)])
-    expect(answers.map(({ status, body }) => body.code ?? status)).toEqual(['credential_revoked', 'credential_revoked', 200])
+    const answers = await Promise.all([
+      client.show(user.header),
+      client.show(one.header),
+      client.show(living.header),
+    ])
+    expect(answers.map(({ status, body }) => body.code ?? status)).toEqual([
+      'credential_revoked',
+      'credential_revoked',
+      200,
+    ])
     expect([(await client.bearer(kept)).status, (await client.bearer(dead)).status]).toEqual([200, 401])
     expect((await prove()).body.code).toBe('proof_replayed')
     expect((await client.revokeUser(user.ppid)).body).toEqual({ ...first.body, already_revoked: true })
@@ -57,15 +72,22 @@ describe('after a restart', () => {
 })
 
 describe('the files of the embedded store', () => {
-  it('are for their owner only, and belong to one process at a time (A229)', { timeout: TEST_MS_MAX }, async () => {
+  it('are for their owner only, and belong to one process at a time (A229)', {
+    timeout: TEST_MS_MAX,
+  }, async () => {
     const { home, node, client, issuer } = await begin()
     const files = readdirSync(home.dataDir)
-    expect(files).toEqual(expect.arrayContaining(['countersign.db', 'countersign.db-wal', 'countersign.db.lock']))
-    for (const file of files) expect([file, statSync(join(home.dataDir, file)).mode & 0o777]).toEqual([file, 0o600])
+    expect(files).toEqual(
+      expect.arrayContaining(['countersign.db', 'countersign.db-wal', 'countersign.db.lock']),
+    )
+    for (const file of files)
+      expect([file, statSync(join(home.dataDir, file)).mode & 0o777]).toEqual([file, 0o600])
     expect(statSync(home.dataDir).mode & 0o777).toBe(0o700)
 
     const { port } = await createHome()
-    await expect(startService(home, { port })).rejects.toThrow(`belongs to another process (process ${node.pid})`)
+    await expect(startService(home, { port })).rejects.toThrow(
+      `belongs to another process (process ${node.pid})`,
+    )
     const made = await issuer.issue()
     expect((await client.revokeUser(made.ppid)).status).toBe(200)
     expect((await client.show(made.header)).body.code).toBe('credential_revoked')
@@ -74,7 +96,10 @@ describe('the files of the embedded store', () => {
 
 describe('a log that was edited while the service was stopped (A182)', () => {
   const edits = [
-    ['another user in the body of an entry', `UPDATE entries SET body = replace(body, 'ppid_a', 'ppid_b') WHERE kind = 'user.revoked'`],
+    [
+      'another user in the body of an entry',
+      `UPDATE entries SET body = replace(body, 'ppid_a', 'ppid_b') WHERE kind = 'user.revoked'`,
+    ],
     ['the last entry deleted', 'DELETE FROM entries WHERE position = (SELECT MAX(position) FROM entries)'],
     [
       'the last entry deleted, and the end of the log set back',
@@ -83,7 +108,9 @@ describe('a log that was edited while the service was stopped (A182)', () => {
     ['an entry deleted in the middle', `DELETE FROM entries WHERE position = 2`],
   ] as const
 
-  it('leaves a service that is not ready, accepts no caller and acknowledges nothing', { timeout: TEST_MS_MAX }, async () => {
+  it('leaves a service that is not ready, accepts no caller and acknowledges nothing', {
+    timeout: TEST_MS_MAX,
+  }, async () => {
     const { home, node, client, issuer } = await begin()
     const [revoked, living] = [await issuer.issue(), await issuer.issue()]
     const token = (await client.exchange(living.document)).body.access_token

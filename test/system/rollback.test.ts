@@ -4,7 +4,14 @@ import type { SiteId } from '@countersign/core'
 import { afterEach, describe, expect, it } from 'vitest'
 import { readHeadFile } from '../../packages/service/src/log/head-file.ts'
 import { addIssuer, createClient } from '../process/client.ts'
-import { cleanUp, createHome, furnish, runCommand, type ServiceHome, startService } from '../process/service-process.ts'
+import {
+  cleanUp,
+  createHome,
+  furnish,
+  runCommand,
+  type ServiceHome,
+  startService,
+} from '../process/service-process.ts'
 
 const TEST_MS_MAX = 600_000
 const SITE = 'demo.localhost' as SiteId
@@ -31,20 +38,27 @@ async function cutShort() {
 }
 
 describe('B6: a write-ahead log that has lost its end (A274)', () => {
-  it('is noticed at the start: not ready, nothing decided, until an operator accepts it', { timeout: TEST_MS_MAX }, async () => {
+  it('is noticed at the start: not ready, nothing decided, until an operator accepts it', {
+    timeout: TEST_MS_MAX,
+  }, async () => {
     const { home, client, lastUser, seq } = await cutShort()
     for (let start = 0; start < 2; start++) {
       const node = await startService(home, { readyOrNot: true })
       expect(await client.ready()).toBe(false)
       expect((await client.show(lastUser.header)).body.code).toBe('revocation_view_stale')
-      expect(node.output()).toMatch(/proves entry \d+ of demo\.localhost, and the log of the site ends at \d+: \d+ entries are lost/)
+      expect(node.output()).toMatch(
+        /proves entry \d+ of demo\.localhost, and the log of the site ends at \d+: \d+ entries are lost/,
+      )
       expect(node.output()).toContain('countersign accept-rollback')
       expect(await node.stop()).toBe(0)
     }
     expect(await runCommand(home, ['audit-log'])).toMatchObject({ code: 0 })
 
     const looked = await runCommand(home, ['accept-rollback'])
-    expect(looked).toMatchObject({ code: 2, said: expect.stringContaining(`demo.localhost: entry ${seq} of epoch`) })
+    expect(looked).toMatchObject({
+      code: 2,
+      said: expect.stringContaining(`demo.localhost: entry ${seq} of epoch`),
+    })
     const accepted = await runCommand(home, ['accept-rollback', '--yes', '--json'])
     expect(accepted.code).toBe(0)
     expect(JSON.parse(accepted.said)).toMatchObject({ changed: true, lost: [{ site_id: SITE, seq }] })
@@ -56,7 +70,9 @@ describe('B6: a write-ahead log that has lost its end (A274)', () => {
     expect(await client.ready()).toBe(true)
     expect((await client.show(lastUser.header)).status).toBe(200)
     expect((await client.revokeUser(lastUser.ppid)).status).toBe(200)
-    await expect.poll(() => readHeadFile(headFile(home))?.heads.get(SITE)?.epoch, { timeout: 20_000 }).toBe(JSON.parse(accepted.said).epoch)
+    await expect
+      .poll(() => readHeadFile(headFile(home))?.heads.get(SITE)?.epoch, { timeout: 20_000 })
+      .toBe(JSON.parse(accepted.said).epoch)
   })
 
   it('goes unnoticed without the head file: control arm', { timeout: TEST_MS_MAX }, async () => {
@@ -90,7 +106,9 @@ describe('the head file', () => {
     }
   })
 
-  it('does not let a raw copy of the store from before take its place (A274)', { timeout: TEST_MS_MAX }, async () => {
+  it('does not let a raw copy of the store from before take its place (A274)', {
+    timeout: TEST_MS_MAX,
+  }, async () => {
     const home = await createHome()
     const dev = await furnish(home)
     const copy = `${home.file}.copy`

@@ -3,7 +3,14 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { DevFile } from '../../packages/service/src/development/demo.ts'
 import { type PostgresServer, startPostgres } from '../../packages/service/test/store/postgres-server.ts'
 import { type Client, createClient } from '../process/client.ts'
-import { cleanUp, createHome, furnish, runCommand, type ServiceHome, startService } from '../process/service-process.ts'
+import {
+  cleanUp,
+  createHome,
+  furnish,
+  runCommand,
+  type ServiceHome,
+  startService,
+} from '../process/service-process.ts'
 
 const TEST_MS_MAX = 90_000
 
@@ -14,7 +21,10 @@ beforeAll(async () => {
 afterEach(cleanUp, 30_000)
 afterAll(() => server?.stop())
 
-/** Issues a credential here: needs a key of the service to sign with, and the pairwise secret of the site for the ppid. */
+/**
+ * Issues a credential here: needs a key of the service to sign with, and the pairwise secret of the
+ * site for the ppid.
+ */
 const issue = (client: Client, dev: DevFile, headers: Readonly<Record<string, string>> = {}) =>
   client.ask('POST', '/api/wallet/credentials', {
     key: dev.site_key,
@@ -22,10 +32,13 @@ const issue = (client: Client, dev: DevFile, headers: Readonly<Record<string, st
     body: { site_id: dev.site_id, user_ref: 'user-7', scope: ['orders:read'] },
   })
 
-const rotate = (home: ServiceHome, masterKey: string) => runCommand(home, ['rotate-master-key'], { COUNTERSIGN_MASTER_KEY_NEW: masterKey })
+const rotate = (home: ServiceHome, masterKey: string) =>
+  runCommand(home, ['rotate-master-key'], { COUNTERSIGN_MASTER_KEY_NEW: masterKey })
 
 describe('after the master key was changed', () => {
-  it('the service starts with the new key and knows all it knew, and not with the old one (SQLite)', { timeout: TEST_MS_MAX }, async () => {
+  it('the service starts with the new key and knows all it knew, and not with the old one (SQLite)', {
+    timeout: TEST_MS_MAX,
+  }, async () => {
     const home = await createHome()
     const dev = await furnish(home)
     const before = await startService(home)
@@ -34,11 +47,19 @@ describe('after the master key was changed', () => {
     expect(issued.status).toBe(201)
     const did = await client.ask('GET', '/.well-known/did.json')
     const masterKey = randomBytes(32).toString('hex')
-    expect(await rotate(home, masterKey)).toMatchObject({ code: 1, noted: expect.stringContaining('stop it first') })
+    expect(await rotate(home, masterKey)).toMatchObject({
+      code: 1,
+      noted: expect.stringContaining('stop it first'),
+    })
     await before.stop()
-    expect(await rotate(home, masterKey)).toMatchObject({ code: 0, said: expect.stringMatching(/^Sealed again/) })
+    expect(await rotate(home, masterKey)).toMatchObject({
+      code: 0,
+      said: expect.stringMatching(/^Sealed again/),
+    })
 
-    await expect(startService(home)).rejects.toThrow(/sealed under another master key.*COUNTERSIGN_MASTER_KEY_FILE/)
+    await expect(startService(home)).rejects.toThrow(
+      /sealed under another master key.*COUNTERSIGN_MASTER_KEY_FILE/,
+    )
     await startService({ ...home, masterKey })
     expect((await issue(client, dev, { 'Idempotency-Key': 'the-same' })).body).toEqual(issued.body)
     expect((await issue(client, dev)).body.ppid).toBe(issued.body.ppid)
@@ -55,7 +76,10 @@ describe('after the master key was changed', () => {
     const issued = await issue(client, dev, { 'Idempotency-Key': 'the-same' })
     expect(issued.status).toBe(201)
     const masterKey = randomBytes(32).toString('hex')
-    expect(await rotate(home, masterKey)).toMatchObject({ code: 0, noted: expect.stringContaining('restart every node') })
+    expect(await rotate(home, masterKey)).toMatchObject({
+      code: 0,
+      noted: expect.stringContaining('restart every node'),
+    })
 
     const header = Buffer.from(JSON.stringify(issued.body.credential)).toString('base64url')
     expect((await client.show(header)).status).toBe(200)
@@ -64,7 +88,9 @@ describe('after the master key was changed', () => {
       await issue(client, dev, { 'Idempotency-Key': 'the-same' }),
       await client.ask('POST', '/api/sites', { key: dev.operator_key, body: { site_id: 'new.example' } }),
     ]
-    expect(refused.map(({ status, body }) => [status, body.code])).toEqual(Array(3).fill([503, 'store_unavailable']))
+    expect(refused.map(({ status, body }) => [status, body.code])).toEqual(
+      Array(3).fill([503, 'store_unavailable']),
+    )
     expect(await client.ready()).toBe(true)
     expect((await client.revokeUser(issued.body.ppid)).status).toBe(200)
     expect((await client.show(header)).body.code).toBe('credential_revoked')
@@ -77,6 +103,9 @@ describe('after the master key was changed', () => {
     await startService({ ...home, masterKey })
     expect((await issue(client, dev, { 'Idempotency-Key': 'the-same' })).body).toEqual(issued.body)
     expect((await client.show(header)).body.code).toBe('credential_revoked')
-    expect((await client.ask('POST', '/api/sites', { key: dev.operator_key, body: { site_id: 'new.example' } })).status).toBe(201)
+    expect(
+      (await client.ask('POST', '/api/sites', { key: dev.operator_key, body: { site_id: 'new.example' } }))
+        .status,
+    ).toBe(201)
   })
 })

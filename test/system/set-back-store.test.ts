@@ -6,7 +6,13 @@ import { afterEach, describe, expect, it } from 'vitest'
 import type { DevFile } from '../../packages/service/src/development/demo.ts'
 import { runStatements, startPostgres } from '../../packages/service/test/store/postgres-server.ts'
 import { addIssuer, createClient } from '../process/client.ts'
-import { cleanUp, createHome, runCommand, type ServiceHome, startService } from '../process/service-process.ts'
+import {
+  cleanUp,
+  createHome,
+  runCommand,
+  type ServiceHome,
+  startService,
+} from '../process/service-process.ts'
 
 const TEST_MS_MAX = 300_000
 const SOON = { timeout: 60_000, interval: 50 }
@@ -63,7 +69,10 @@ async function onPostgres(): Promise<CopiedHome> {
     home: await createHome({ databaseUrl }),
     async copy() {
       await runStatements(adminUrl, [`CREATE DATABASE ${name}_copy TEMPLATE ${name}`])
-      await runStatements(databaseUrl, ['CREATE SCHEMA copy', forEachTable('CREATE TABLE copy.%1$I AS TABLE public.%1$I')])
+      await runStatements(databaseUrl, [
+        'CREATE SCHEMA copy',
+        forEachTable('CREATE TABLE copy.%1$I AS TABLE public.%1$I'),
+      ])
     },
     setBack: () =>
       runStatements(databaseUrl, [
@@ -71,8 +80,13 @@ async function onPostgres(): Promise<CopiedHome> {
         forEachTable('TRUNCATE public.%1$I CASCADE'),
         forEachTable('INSERT INTO public.%1$I OVERRIDING SYSTEM VALUE SELECT * FROM copy.%1$I'),
       ]),
-    // As a dump is restored: a service that finds its log in another database begins a new epoch by itself.
-    beginEpoch: () => runStatements(adminUrl, [`DROP DATABASE ${name} WITH (FORCE)`, `CREATE DATABASE ${name} TEMPLATE ${name}_copy`]),
+    // As a dump is restored: a service that finds its log in another database begins a new epoch by
+    // itself.
+    beginEpoch: () =>
+      runStatements(adminUrl, [
+        `DROP DATABASE ${name} WITH (FORCE)`,
+        `CREATE DATABASE ${name} TEMPLATE ${name}_copy`,
+      ]),
   }
 }
 
@@ -124,11 +138,15 @@ describe.each([
     expect(node.output()).toContain('countersign accept-rollback')
     await expect.poll(() => guard.state().ready, SOON).toBe(false)
     expect((await client.show(revoked.header)).body.code).toBe('revocation_view_stale')
-    // Longer than what the guard has proof of, in the same epoch: still denied, by the guard and by the service.
+    // Longer than what the guard has proof of, in the same epoch: still denied, by the guard and by
+    // the service.
     for (const other of others) expect((await client.revokeUser(other.ppid)).status).toBe(200)
     const before = tries
     await expect.poll(() => tries, SOON).toBeGreaterThan(before + 1)
-    expect([await shown(guard, revoked), await shown(guard, living)]).toEqual(['revocation_view_stale', 'revocation_view_stale'])
+    expect([await shown(guard, revoked), await shown(guard, living)]).toEqual([
+      'revocation_view_stale',
+      'revocation_view_stale',
+    ])
     expect(guard.state()).toMatchObject({ ready: false, epoch, seq })
     expect(await client.ready()).toBe(false)
     await node.stop()
@@ -138,7 +156,10 @@ describe.each([
     await expect.poll(() => guard.state().ready, SOON).toBe(true)
     expect(guard.state().epoch).not.toBe(epoch)
     expect(guard.state().carriedRevocations).toBe(1)
-    expect([await shown(guard, revoked), await shown(guard, living)]).toEqual(['credential_revoked', 'allowed'])
+    expect([await shown(guard, revoked), await shown(guard, living)]).toEqual([
+      'credential_revoked',
+      'allowed',
+    ])
     // Revoked again, it is carried no longer.
     await client.revokeUser(revoked.ppid)
     await expect.poll(() => guard.state().carriedRevocations, SOON).toBeUndefined()
@@ -148,8 +169,13 @@ describe.each([
     await node.stop()
     await restore()
     await startService(home)
-    await expect.poll(() => guard.state(), SOON).toMatchObject({ ready: true, carriedRevocations: 1 + others.length })
-    expect([await shown(guard, revoked), await shown(guard, living)]).toEqual(['credential_revoked', 'allowed'])
+    await expect
+      .poll(() => guard.state(), SOON)
+      .toMatchObject({ ready: true, carriedRevocations: 1 + others.length })
+    expect([await shown(guard, revoked), await shown(guard, living)]).toEqual([
+      'credential_revoked',
+      'allowed',
+    ])
   })
 })
 

@@ -7,7 +7,14 @@ import type { DevFile } from '../../packages/service/src/development/demo.ts'
 import { addIssuer, createClient, type Issuer } from '../process/client.ts'
 import { heldKinds, holdConnection } from '../process/held-connections.ts'
 import { withDatabase } from '../process/outside-log.ts'
-import { cleanUp, createHome, furnish, type ServiceHome, type ServiceProcess, startService } from '../process/service-process.ts'
+import {
+  cleanUp,
+  createHome,
+  furnish,
+  type ServiceHome,
+  type ServiceProcess,
+  startService,
+} from '../process/service-process.ts'
 
 const TEST_MS_MAX = 90_000
 
@@ -26,7 +33,11 @@ afterEach(() => {
 afterAll(cleanUp, TEST_MS_MAX)
 
 const isKnown = (credentialId: string) =>
-  withDatabase(home, async (ask) => (await ask(`SELECT 1 FROM credentials WHERE credential_id = '${credentialId}'`)).length === 1)
+  withDatabase(
+    home,
+    async (ask) =>
+      (await ask(`SELECT 1 FROM credentials WHERE credential_id = '${credentialId}'`)).length === 1,
+  )
 
 describe('SIGTERM ends the process with 0 and writes what waits, while a client holds open (B3)', () => {
   it.each(heldKinds)('%s', { timeout: TEST_MS_MAX }, async (kind) => {
@@ -43,7 +54,12 @@ describe('SIGTERM ends the process with 0 and writes what waits, while a client 
   it('what a guard leaves behind when it is closed', { timeout: TEST_MS_MAX }, async () => {
     service = await startService(home)
     const guards = Array.from({ length: 4 }, () =>
-      createGuard({ baseUrl: home.baseUrl, siteId: dev.site_id, apiKey: dev.site_key, onStateChange: () => undefined }),
+      createGuard({
+        baseUrl: home.baseUrl,
+        siteId: dev.site_id,
+        apiKey: dev.site_key,
+        onStateChange: () => undefined,
+      }),
     )
     for (const guard of guards) await guard.ready()
     for (const guard of guards) await guard.close()

@@ -4,14 +4,27 @@ import { join } from 'node:path'
 import { Webhook as Verifier } from 'standardwebhooks'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { DevFile } from '../../packages/service/src/development/demo.ts'
-import { freePort, type PostgresServer, startPostgres } from '../../packages/service/test/store/postgres-server.ts'
+import {
+  freePort,
+  type PostgresServer,
+  startPostgres,
+} from '../../packages/service/test/store/postgres-server.ts'
 import { closeReceivers, openReceiver, type Receiver } from '../../packages/service/test/webhooks/receiver.ts'
 import { createClient } from '../process/client.ts'
-import { cleanUp, createHome, pause, type ServiceHome, type ServiceProcess, startService } from '../process/service-process.ts'
+import {
+  cleanUp,
+  createHome,
+  pause,
+  type ServiceHome,
+  type ServiceProcess,
+  startService,
+} from '../process/service-process.ts'
 
 const SETUP_MS_MAX = 120_000
 const TEST_MS_MAX = 240_000
-/** How long the lease of a node that died keeps others waiting, and some time for the work itself. */
+/**
+ * How long the lease of a node that died keeps others waiting, and some time for the work itself.
+ */
 const TAKEN_OVER_MS_MAX = 60_000
 
 let server: PostgresServer
@@ -32,24 +45,34 @@ const homes: readonly [string, () => Promise<ServiceHome>][] = [
 /** The development start: no other service sends to this machine. */
 const start = (home: ServiceHome, port = home.port) => startService(home, { entry: 'dev.ts', port })
 
-/** Makes a webhook at the demo site, and revokes users there. What the answers were is for the caller to judge. */
+/**
+ * Makes a webhook at the demo site, and revokes users there. What the answers were is for the
+ * caller to judge.
+ */
 function integration({ dataDir }: ServiceHome, { url }: ServiceProcess) {
   const dev = JSON.parse(readFileSync(join(dataDir, 'dev.json'), 'utf8')) as DevFile
   const client = createClient(url, dev)
   const webhooks = `/api/sites/${dev.site_id}/webhooks`
   return {
     async webhook(to: string): Promise<{ webhook_id: string; secret: string }> {
-      const told = await client.ask('POST', webhooks, { key: dev.site_key, body: { url: to, kinds: ['user.revoked'] } })
+      const told = await client.ask('POST', webhooks, {
+        key: dev.site_key,
+        body: { url: to, kinds: ['user.revoked'] },
+      })
       expect(told.status).toBe(201)
       return told.body
     },
     /** The seq of the entry; undefined when no verifier has acknowledged it. */
     async revoke(): Promise<number | undefined> {
-      const told = await client.revokeUser(`did:service:ppid_${randomBytes(12).toString('hex')}`).catch(() => undefined)
+      const told = await client
+        .revokeUser(`did:service:ppid_${randomBytes(12).toString('hex')}`)
+        .catch(() => undefined)
       return told?.status === 200 ? told.body.seq : undefined
     },
     async statuses(webhookId: string): Promise<readonly string[]> {
-      const { body } = await client.ask('GET', `${webhooks}/${webhookId}/deliveries?limit=200`, { key: dev.site_key })
+      const { body } = await client.ask('GET', `${webhooks}/${webhookId}/deliveries?limit=200`, {
+        key: dev.site_key,
+      })
       return body.items.map(({ status }: { status: string }) => status)
     },
   }
@@ -80,9 +103,12 @@ describe.concurrent.each(homes)('on %s', (_name, homeOf) => {
     await expect.poll(() => firsts(receiver), { timeout: TAKEN_OVER_MS_MAX }).toEqual(acknowledged)
     expect(receiver.seqs()).toEqual([acknowledged[0], ...acknowledged])
     expect([receiver.got[1]?.id, receiver.got[1]?.body]).toEqual([receiver.got[0]?.id, receiver.got[0]?.body])
-    for (const { body, headers } of receiver.got) expect(new Verifier(secret).verify(body, headers)).toBeDefined()
+    for (const { body, headers } of receiver.got)
+      expect(new Verifier(secret).verify(body, headers)).toBeDefined()
     const after = integration(home, node)
-    await expect.poll(() => after.statuses(webhook_id), { timeout: 10_000 }).toEqual(Array(5).fill('delivered'))
+    await expect
+      .poll(() => after.statuses(webhook_id), { timeout: 10_000 })
+      .toEqual(Array(5).fill('delivered'))
 
     // Control: what was written down does not come again.
     await node.kill('SIGKILL')
@@ -96,7 +122,9 @@ describe.concurrent.each(homes)('on %s', (_name, homeOf) => {
     timeout: TEST_MS_MAX,
   }, async ({ expect }) => {
     const home = await homeOf()
-    const receiver = await openReceiver((_request, response) => setTimeout(() => response.writeHead(200).end(), 3))
+    const receiver = await openReceiver((_request, response) =>
+      setTimeout(() => response.writeHead(200).end(), 3),
+    )
     const acknowledged: number[] = []
     let node = await start(home)
     await integration(home, node).webhook(receiver.url)
@@ -110,7 +138,9 @@ describe.concurrent.each(homes)('on %s', (_name, homeOf) => {
           if (seq !== undefined) acknowledged.push(seq)
         }
       })
-      await expect.poll(() => acknowledged.length - before, { timeout: TAKEN_OVER_MS_MAX }).toBeGreaterThanOrEqual(4)
+      await expect
+        .poll(() => acknowledged.length - before, { timeout: TAKEN_OVER_MS_MAX })
+        .toBeGreaterThanOrEqual(4)
       await pause(Math.random() * 500)
       await node.kill('SIGKILL')
       isOver = true
@@ -124,9 +154,9 @@ describe.concurrent.each(homes)('on %s', (_name, homeOf) => {
 })
 
 describe.concurrent('two nodes on PostgreSQL', () => {
-  it('one takes over when the other is killed while it sends; when it is stopped, at once', { timeout: TEST_MS_MAX }, async ({
-    expect,
-  }) => {
+  it('one takes over when the other is killed while it sends; when it is stopped, at once', {
+    timeout: TEST_MS_MAX,
+  }, async ({ expect }) => {
     const home = await createHome({ databaseUrl: await server.createDatabase() })
     const one = await start(home)
     const { webhook, revoke } = integration(home, one)

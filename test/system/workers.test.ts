@@ -30,7 +30,10 @@ beforeAll(async () => {
 afterEach(cleanUp, 30_000)
 afterAll(() => server?.stop())
 
-/** A service of two workers. Every call of its client is a connection of its own, which the system gives to one of the workers. */
+/**
+ * A service of two workers. Every call of its client is a connection of its own, which the system
+ * gives to one of the workers.
+ */
 interface Workers {
   readonly primary: ServiceProcess
   readonly issuer: Issuer
@@ -44,14 +47,23 @@ interface Workers {
 
 async function startWorkers(): Promise<Workers> {
   const adminPort = await twoFreePorts()
-  const env = { COUNTERSIGN_WORKERS: '2', COUNTERSIGN_ADMIN_PORT: String(adminPort), COUNTERSIGN_LOG_LEVEL: 'info' }
+  const env = {
+    COUNTERSIGN_WORKERS: '2',
+    COUNTERSIGN_ADMIN_PORT: String(adminPort),
+    COUNTERSIGN_LOG_LEVEL: 'info',
+  }
   const primary = await startService(home, { env })
-  const pids = () => [...primary.output().matchAll(/"pid":(\d+)[^\n]*"serving"/g)].map(([, pid]) => Number(pid))
+  const pids = () =>
+    [...primary.output().matchAll(/"pid":(\d+)[^\n]*"serving"/g)].map(([, pid]) => Number(pid))
   await expect.poll(() => pids().length, { timeout: 20_000 }).toBe(2)
   const client = createClient(primary.url, dev)
   const close = { Connection: 'close' }
   const show: Workers['show'] = async (header) =>
-    (await client.ask('POST', '/api/protected/action', { headers: { ...close, 'X-Service-Credential': header } })).status
+    (
+      await client.ask('POST', '/api/protected/action', {
+        headers: { ...close, 'X-Service-Credential': header },
+      })
+    ).status
   const issuer = await addIssuer(client, dev)
   const { header } = await issuer.issue()
   // Until all of them have heard of the issuer.
@@ -64,7 +76,9 @@ async function startWorkers(): Promise<Workers> {
     counted: (metric) =>
       Promise.all(
         [0, 1].map(async (place) => {
-          const text = await (await fetch(`http://127.0.0.1:${adminPort + place}/metrics`, { headers: close })).text()
+          const text = await (
+            await fetch(`http://127.0.0.1:${adminPort + place}/metrics`, { headers: close })
+          ).text()
           return Number(
             text
               .split('\n')
@@ -106,10 +120,13 @@ function isAlive(pid: number): boolean {
   }
 }
 
-const gone = (pids: readonly number[]) => expect.poll(() => pids.filter(isAlive), { timeout: 20_000 }).toEqual([])
+const gone = (pids: readonly number[]) =>
+  expect.poll(() => pids.filter(isAlive), { timeout: 20_000 }).toEqual([])
 
 describe('two workers on one port', () => {
-  it('both serve, and what one has revoked the other refuses within two seconds (I-2)', { timeout: TEST_MS_MAX }, async () => {
+  it('both serve, and what one has revoked the other refuses within two seconds (I-2)', {
+    timeout: TEST_MS_MAX,
+  }, async () => {
     const { issuer, show, counted, revokeUser } = await startWorkers()
     const { header, ppid } = await issuer.issue()
     for (const count of await counted(SHOWN)) expect(count).toBeGreaterThan(0)
@@ -126,7 +143,9 @@ describe('two workers on one port', () => {
     for (let i = 0; i < 10; i++) expect(await show(header)).toBe(401)
   })
 
-  it('one that is killed is replaced, and the other goes on meanwhile', { timeout: TEST_MS_MAX }, async () => {
+  it('one that is killed is replaced, and the other goes on meanwhile', {
+    timeout: TEST_MS_MAX,
+  }, async () => {
     const { primary, issuer, pids, show, counted, revokeUser } = await startWorkers()
     const [living, revoked] = [await issuer.issue(), await issuer.issue()]
     const [first = 0, second = 0] = pids()
@@ -144,31 +163,51 @@ describe('two workers on one port', () => {
     expect([...answers]).toEqual([200])
     expect(cutOff).toBeLessThan(5)
     expect(await revokeUser(revoked.ppid)).toBe(200)
-    expect(primary.output()).toMatch(new RegExp(`"pid":${first}.*"signal":"SIGKILL".*a worker has ended; starting another`))
+    expect(primary.output()).toMatch(
+      new RegExp(`"pid":${first}.*"signal":"SIGKILL".*a worker has ended; starting another`),
+    )
     expect([isAlive(second), isAlive(pids()[2] ?? 0)]).toEqual([true, true])
     // The new one took the place of the old one, and its port for metrics.
-    await expect.poll(async () => (await show(living.header), Math.min(...(await counted(SHOWN))))).toBeGreaterThan(0)
+    await expect
+      .poll(async () => (await show(living.header), Math.min(...(await counted(SHOWN)))))
+      .toBeGreaterThan(0)
     expect((await readOutside(home)).faults).toEqual([])
   })
 
   it.each([
     ['the primary alone is told', () => []],
     ['all are told, as supervisors and terminals do', (pids: readonly number[]) => pids],
-  ])('end with 0 after what was running has been answered, when %s', { timeout: TEST_MS_MAX }, async (_, also) => {
-    const { primary, issuer, pids, show } = await startWorkers()
-    const { header } = await issuer.issue()
-    const answers = [...Array(20)].map(() => show(header).catch(() => 'refused'))
-    await Promise.race(answers)
-    for (const pid of [...also(pids()), primary.pid, ...also(pids())]) process.kill(pid, 'SIGTERM')
-    expect(await primary.ended).toBe(0)
-    await gone(pids())
-    expect((await Promise.all(answers)).filter((answer) => answer !== 200 && answer !== 'refused')).toEqual([])
-    expect(primary.output().match(/"stopped"/g)).toHaveLength(2)
-  })
+  ])(
+    'end with 0 after what was running has been answered, when %s',
+    { timeout: TEST_MS_MAX },
+    async (_, also) => {
+      const { primary, issuer, pids, show } = await startWorkers()
+      const { header } = await issuer.issue()
+      const answers = [...Array(20)].map(() => show(header).catch(() => 'refused'))
+      await Promise.race(answers)
+      for (const pid of [...also(pids()), primary.pid, ...also(pids())]) process.kill(pid, 'SIGTERM')
+      expect(await primary.ended).toBe(0)
+      await gone(pids())
+      expect((await Promise.all(answers)).filter((answer) => answer !== 200 && answer !== 'refused')).toEqual(
+        [],
+      )
+      expect(primary.output().match(/"stopped"/g)).toHaveLength(2)
+    },
+  )
 
-  it('do not share their port with another service, and do not outlive their primary', { timeout: TEST_MS_MAX }, async () => {
+  it('do not share their port with another service, and do not outlive their primary', {
+    timeout: TEST_MS_MAX,
+  }, async () => {
     const { primary, pids } = await startWorkers()
-    const second = await runCommand(home, ['serve', '--workers', '2', '--admin-port', 'off', '--port', String(home.port)])
+    const second = await runCommand(home, [
+      'serve',
+      '--workers',
+      '2',
+      '--admin-port',
+      'off',
+      '--port',
+      String(home.port),
+    ])
     expect([second.code, second.said]).toEqual([1, expect.stringContaining('EADDRINUSE')])
     await primary.kill('SIGKILL')
     await gone(pids())
@@ -178,12 +217,25 @@ describe('two workers on one port', () => {
 describe('workers that cannot be', () => {
   it('are refused on SQLite, before anything is made', { timeout: TEST_MS_MAX }, async () => {
     const { code, noted } = await runCommand(await createHome(), ['serve', '--workers', '2'])
-    expect([code, noted.trim()]).toEqual([2, 'These settings are invalid:\n  - workers above 1 need PostgreSQL: set database_url'])
+    expect([code, noted.trim()]).toEqual([
+      2,
+      'These settings are invalid:\n  - workers above 1 need PostgreSQL: set database_url',
+    ])
   })
 
-  it('end the service with 1 when none can start, instead of trying without end', { timeout: TEST_MS_MAX }, async () => {
+  it('end the service with 1 when none can start, instead of trying without end', {
+    timeout: TEST_MS_MAX,
+  }, async () => {
     const other = { ...home, masterKey: 'ab'.repeat(16) + 'cd'.repeat(16) }
-    const { code, said } = await runCommand(other, ['serve', '--workers', '2', '--admin-port', 'off', '--port', String(home.port)])
+    const { code, said } = await runCommand(other, [
+      'serve',
+      '--workers',
+      '2',
+      '--admin-port',
+      'off',
+      '--port',
+      String(home.port),
+    ])
     expect(code).toBe(1)
     expect(said).toContain('sealed under another master key')
     expect(said).toContain('a worker could not start')

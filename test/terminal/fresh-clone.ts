@@ -3,14 +3,16 @@ import { cpSync, mkdirSync, readdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 
 const root = join(import.meta.dirname, '../..')
-const git = (...argv: string[]) => execFileSync('git', argv, { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] })
+const git = (...argv: string[]) =>
+  execFileSync('git', argv, { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] })
 
 /** Whether this is a clone at all: an unpacked archive is not. */
-export const isClone = spawnSync('git', ['rev-parse', '--git-dir'], { cwd: root, stdio: 'ignore' }).status === 0
+export const isClone =
+  spawnSync('git', ['rev-parse', '--git-dir'], { cwd: root, stdio: 'ignore' }).status === 0
 
 /**
- * A clone of this repository with what has been changed in it and not been committed, and with its packages, so that no network is needed. Nothing that
- * git does not know comes along.
+ * A clone of this repository with what has been changed in it and not been committed, and with its
+ * packages, so that no network is needed. Nothing that git does not know comes along.
  */
 export function makeFreshClone(folder: string): void {
   git('clone', '--quiet', '--depth', '1', `file://${root}`, folder)
@@ -22,5 +24,8 @@ export function makeFreshClone(folder: string): void {
   mkdirSync(packages, { recursive: true })
   for (const name of readdirSync(join(root, 'node_modules')).filter((one) => one !== '@countersign'))
     symlinkSync(join(root, 'node_modules', name), join(packages, name))
-  cpSync(join(root, 'node_modules/@countersign'), join(packages, '@countersign'), { recursive: true, verbatimSymlinks: true })
+  cpSync(join(root, 'node_modules/@countersign'), join(packages, '@countersign'), {
+    recursive: true,
+    verbatimSymlinks: true,
+  })
 }

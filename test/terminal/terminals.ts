@@ -1,7 +1,10 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 
-/** A shell at a terminal, as a person has it: what is typed is echoed, and programs see that they are at one. */
+/**
+ * A shell at a terminal, as a person has it: what is typed is echoed, and programs see that they
+ * are at one.
+ */
 export interface Terminal {
   /** Types a line and Enter; `^C` is the key. */
   type(line: string): void
@@ -23,7 +26,8 @@ const isInstalled = (program: string) => spawnSync('sh', ['-c', `command -v ${pr
 export function findTerminal(): { readonly name: string; readonly open: OpenTerminal } | undefined {
   if (isInstalled('tmux')) return { name: 'tmux', open: openTmux }
   // The one of util-linux; others have other flags.
-  if (spawnSync('script', ['-qec', 'true', '/dev/null']).status === 0) return { name: 'script', open: openScript }
+  if (spawnSync('script', ['-qec', 'true', '/dev/null']).status === 0)
+    return { name: 'script', open: openScript }
   return undefined
 }
 
@@ -37,7 +41,8 @@ const COLUMNS = 240
 
 const openTmux: OpenTerminal = ({ cwd, env }) => {
   const socket = join(env.HOME ?? cwd, `tmux-${count++}`)
-  const tmux = (...argv: string[]) => execFileSync('tmux', ['-S', socket, '-f', '/dev/null', ...argv], { env, encoding: 'utf8' })
+  const tmux = (...argv: string[]) =>
+    execFileSync('tmux', ['-S', socket, '-f', '/dev/null', ...argv], { env, encoding: 'utf8' })
   tmux('new-session', '-d', '-x', String(COLUMNS), '-y', '60', '-c', cwd, shellOf(env))
   return {
     type(line) {
@@ -51,7 +56,11 @@ const openTmux: OpenTerminal = ({ cwd, env }) => {
 }
 
 const openScript: OpenTerminal = ({ cwd, env }) => {
-  const child = spawn('script', ['-qfec', shellOf(env), '/dev/null'], { cwd, env, stdio: ['pipe', 'pipe', 'ignore'] })
+  const child = spawn('script', ['-qfec', shellOf(env), '/dev/null'], {
+    cwd,
+    env,
+    stdio: ['pipe', 'pipe', 'ignore'],
+  })
   let text = ''
   child.stdout.on('data', (bytes: Buffer) => (text += bytes))
   return {

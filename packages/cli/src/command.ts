@@ -6,18 +6,22 @@ import type { Terminal } from './output.ts'
  */
 export type ExitCode = 0 | 1 | 2 | 3 | 4 | 5
 
-/** Flags as they stand in the help, what they mean, and `list` for one that may be given several times. */
+/**
+ * Flags as they stand in the help, what they mean, and `list` for one that may be given several
+ * times.
+ */
 export type Option = readonly [flags: string, what: string, kind?: 'list']
 
 /**
- * Options that several commands share. `service`: where to call, and with which key. `site`: which site it is about. `credential`: which credential to show.
- * `removal`: it takes access away, so it asks first.
+ * Options that several commands share. `service`: where to call, and with which key. `site`: which
+ * site it is about. `credential`: which credential to show. `removal`: it takes access away, so it
+ * asks first.
  */
 export type Shared = 'service' | 'site' | 'credential' | 'removal'
 
 /**
- * One operation of the command line. Its file imports nothing heavy at the top: help has to be there at once, and a call of the service must
- * not wait for what only others need.
+ * One operation of the command line. Its file imports nothing heavy at the top: help has to be
+ * there at once, and a call of the service must not wait for what only others need.
  */
 export interface Verb {
   /** In order; those in square brackets may be left out, and the last may go on with `...`. */
@@ -37,7 +41,10 @@ export interface Group {
   readonly verbs: Readonly<Record<string, Verb & { readonly summary: string }>>
 }
 
-/** What a command was given. Asking for an option that it does not have is a TypeError: a mistake of ours. */
+/**
+ * What a command was given. Asking for an option that it does not have is a TypeError: a mistake of
+ * ours.
+ */
 export interface Given {
   /** A missing one is an empty text: those that must be there are. */
   word(index: number): string

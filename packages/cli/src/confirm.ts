@@ -11,10 +11,14 @@ export interface Removal {
 }
 
 /**
- * Asks before access is taken away. Undefined: go on. A code: do not, and end with it. Throws a `Misuse` when there is no terminal to ask and
- * `--yes` was not given.
+ * Asks before access is taken away. Undefined: go on. A code: do not, and end with it. Throws a
+ * `Misuse` when there is no terminal to ask and `--yes` was not given.
  */
-export async function confirmRemoval(given: Given, at: Terminal, { act, plan, details = [] }: Removal): Promise<ExitCode | undefined> {
+export async function confirmRemoval(
+  given: Given,
+  at: Terminal,
+  { act, plan, details = [] }: Removal,
+): Promise<ExitCode | undefined> {
   if (given.has('dry-run')) {
     at.result({ dry_run: true, ...plan }, () => [`Would ${act}.`, ...details].join('\n'))
     at.note('Nothing was changed.')
@@ -22,7 +26,9 @@ export async function confirmRemoval(given: Given, at: Terminal, { act, plan, de
   }
   if (given.has('yes')) return undefined
   if (!at.canAsk)
-    throw new Misuse(`About to ${act}. That takes access away, so it has to be confirmed: add --yes, or look first with --dry-run.`)
+    throw new Misuse(
+      `About to ${act}. That takes access away, so it has to be confirmed: add --yes, or look first with --dry-run.`,
+    )
   for (const detail of details) at.note(detail)
   if (await at.ask(`Really ${act}?`)) return undefined
   at.note('Nothing was changed.')

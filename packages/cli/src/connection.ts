@@ -11,7 +11,10 @@ export interface DevFile {
   readonly operator_key: string
   readonly site_key: string
   readonly credential: Readonly<Record<string, unknown>>
-  readonly bound: { readonly credential: Readonly<Record<string, unknown>>; readonly holder_private_jwk: unknown }
+  readonly bound: {
+    readonly credential: Readonly<Record<string, unknown>>
+    readonly holder_private_jwk: unknown
+  }
 }
 
 /** Where the service is, and what was found for calling it. */
@@ -24,16 +27,16 @@ export interface Place {
 }
 
 /**
- * Who has to call: with a key of the `site`, as `operator`, or `anyone`, with a key if there is one. Only the development file has several keys to
- * choose from.
+ * Who has to call: with a key of the `site`, as `operator`, or `anyone`, with a key if there is
+ * one. Only the development file has several keys to choose from.
  */
 export type Caller = 'site' | 'operator' | 'anyone'
 
 const DEV_FILE = 'data/dev.json'
 
 /**
- * Finds the service: flags, then variables, then the development file of this directory. Throws a `Misuse` when there is none. `named` is the site, when
- * the command has a word for it.
+ * Finds the service: flags, then variables, then the development file of this directory. Throws a
+ * `Misuse` when there is none. `named` is the site, when the command has a word for it.
  */
 export async function findPlace(given: Given, at: Terminal, caller: Caller, named?: string): Promise<Place> {
   const { env } = at
@@ -42,12 +45,16 @@ export async function findPlace(given: Given, at: Terminal, caller: Caller, name
   const isDev = dev !== undefined && (url === undefined || url.replace(/\/+$/, '') === dev.base_url)
   const baseUrl = url ?? dev?.base_url
   if (baseUrl === undefined)
-    throw new Misuse('Where is the service? Give --url, set COUNTERSIGN_URL, or start one for development here: countersign dev')
+    throw new Misuse(
+      'Where is the service? Give --url, set COUNTERSIGN_URL, or start one for development here: countersign dev',
+    )
   const siteId = named ?? siteOf(given, env) ?? (isDev ? dev.site_id : undefined)
   const own = await readApiKey(given, env)
   const devKey = isDev ? devKeyOf(dev, caller, siteId) : undefined
   if (isDev && (url === undefined || own === undefined))
-    at.note(`Using ${DEV_FILE}: ${dev.base_url}, site ${siteId}${own === undefined ? `, ${devKey?.name} key` : ''}`)
+    at.note(
+      `Using ${DEV_FILE}: ${dev.base_url}, site ${siteId}${own === undefined ? `, ${devKey?.name} key` : ''}`,
+    )
   return { baseUrl, siteId, apiKey: own ?? devKey?.secret, dev: isDev ? dev : undefined }
 }
 
@@ -61,7 +68,10 @@ export async function connect(
   const place = await findPlace(given, at, caller, named)
   const { createClient } = await import('@countersign/sdk/client')
   const { baseUrl, apiKey } = place
-  return { ...place, client: orMisuse(() => createClient({ baseUrl, ...(apiKey === undefined ? {} : { apiKey }) })) }
+  return {
+    ...place,
+    client: orMisuse(() => createClient({ baseUrl, ...(apiKey === undefined ? {} : { apiKey }) })),
+  }
 }
 
 /** The site that a command is about. Throws a `Misuse` when none was given. */
@@ -70,12 +80,16 @@ export function requireSite({ siteId }: Pick<Place, 'siteId'>): string {
   return siteId
 }
 
-/** What an SDK or core function calls a mistake in its arguments came from the command line here. */
+/**
+ * What an SDK or core function calls a mistake in its arguments came from the command line here.
+ */
 export function orMisuse<T>(make: () => T): T {
   try {
     return make()
   } catch (fault) {
-    throw fault instanceof TypeError || fault instanceof RangeError ? new Misuse(fault.message, { cause: fault }) : fault
+    throw fault instanceof TypeError || fault instanceof RangeError
+      ? new Misuse(fault.message, { cause: fault })
+      : fault
   }
 }
 
@@ -83,7 +97,10 @@ function siteOf(given: Given, env: Terminal['env']): string | undefined {
   return given.text('site') ?? env.COUNTERSIGN_SITE
 }
 
-async function readApiKey(given: Given, { COUNTERSIGN_API_KEY: key, COUNTERSIGN_API_KEY_FILE: keyFile }: Terminal['env']) {
+async function readApiKey(
+  given: Given,
+  { COUNTERSIGN_API_KEY: key, COUNTERSIGN_API_KEY_FILE: keyFile }: Terminal['env'],
+) {
   const file = given.text('api-key-file')
   if (file !== undefined) return readSecretFrom(file, 'the API key')
   if (key !== undefined && keyFile !== undefined)
@@ -93,14 +110,18 @@ async function readApiKey(given: Given, { COUNTERSIGN_API_KEY: key, COUNTERSIGN_
 }
 
 /** A key of the demo site where that will do, so that a mistake reaches no further than it. */
-function devKeyOf(dev: DevFile, caller: Caller, siteId: string | undefined): { readonly name: string; readonly secret: string } {
+function devKeyOf(
+  dev: DevFile,
+  caller: Caller,
+  siteId: string | undefined,
+): { readonly name: string; readonly secret: string } {
   const isOperator = caller === 'operator' || siteId !== dev.site_id
   return isOperator ? { name: 'operator', secret: dev.operator_key } : { name: 'site', secret: dev.site_key }
 }
 
 /**
- * The development file of this directory, if there is one. It counts only for a service on this machine: a foreign
- * directory must not send keys and credentials to a foreign service.
+ * The development file of this directory, if there is one. It counts only for a service on this
+ * machine: a foreign directory must not send keys and credentials to a foreign service.
  */
 export function readDevFile(at: Terminal): DevFile | undefined {
   let dev: Partial<DevFile>
@@ -109,7 +130,8 @@ export function readDevFile(at: Terminal): DevFile | undefined {
   } catch {
     return undefined
   }
-  if (/^http:\/\/(?:127\.0\.0\.1|localhost|\[::1\]):\d{1,5}$/.test(String(dev.base_url))) return dev as DevFile
+  if (/^http:\/\/(?:127\.0\.0\.1|localhost|\[::1\]):\d{1,5}$/.test(String(dev.base_url)))
+    return dev as DevFile
   at.note(`${DEV_FILE} is not used: its service is not on this machine.`)
   return undefined
 }

@@ -15,26 +15,44 @@ interface ServiceError extends Error {
   readonly code: string
   readonly status: number | undefined
   readonly requestId: string | undefined
-  readonly denial?: { readonly detail: string; readonly errors?: readonly { readonly path: string; readonly message: string }[] }
+  readonly denial?: {
+    readonly detail: string
+    readonly errors?: readonly { readonly path: string; readonly message: string }[]
+  }
 }
 
 const UNREACHABLE: ReadonlySet<string> = new Set(['no_answer', 'timed_out'])
-const NOT_LET_IN: ReadonlySet<string> = new Set(['api_key_missing', 'api_key_invalid', 'api_key_forbidden', 'revocation_forbidden'])
+const NOT_LET_IN: ReadonlySet<string> = new Set([
+  'api_key_missing',
+  'api_key_invalid',
+  'api_key_forbidden',
+  'revocation_forbidden',
+])
 
 /** What to do about it, where the service cannot know. */
 const NEXT: Readonly<Record<string, string>> = {
-  no_answer: 'Is it running, and is the address right? For development: countersign dev. To look closer: countersign doctor',
+  no_answer:
+    'Is it running, and is the address right? For development: countersign dev. To look closer: countersign doctor',
   timed_out: 'Try again; if it stays so: countersign doctor',
   answer_unknown: 'Something else answers at this address. Look closer: countersign doctor',
   api_key_missing: 'Set COUNTERSIGN_API_KEY or COUNTERSIGN_API_KEY_FILE.',
   api_key_invalid:
     'Look at COUNTERSIGN_API_KEY or the file of COUNTERSIGN_API_KEY_FILE: the key may be deleted, expired, or of another service.',
-  api_key_forbidden: 'Use a key that may do this: countersign keys create --permissions …, with a key that has site:admin.',
+  api_key_forbidden:
+    'Use a key that may do this: countersign keys create --permissions …, with a key that has site:admin.',
 }
 
-/** Turns whatever was thrown into words and a code. What is not one of ours is a fault of this program, and says so. */
+/**
+ * Turns whatever was thrown into words and a code. What is not one of ours is a fault of this
+ * program, and says so.
+ */
 export function failureWords(fault: unknown): FailureWords {
-  const words = (exit: ExitCode, code: string, lines: readonly string[], requestId?: string): FailureWords => ({
+  const words = (
+    exit: ExitCode,
+    code: string,
+    lines: readonly string[],
+    requestId?: string,
+  ): FailureWords => ({
     exit,
     code,
     lines,

@@ -1,4 +1,7 @@
-/** What has to be known before a command is looked for: how its refusal is to be written, for example. */
+/**
+ * What has to be known before a command is looked for: how its refusal is to be written, for
+ * example.
+ */
 export interface GeneralFlags {
   readonly isJson: boolean
   readonly hasColor: boolean

@@ -1,8 +1,13 @@
-/** How often something took how long. Each bucket is a fifth wider than the one before, so that a microsecond and a minute fit into few of them. */
+/**
+ * How often something took how long. Each bucket is a fifth wider than the one before, so that a
+ * microsecond and a minute fit into few of them.
+ */
 export interface Histogram {
   add(ms: number): void
   readonly count: number
-  /** The upper bound of the bucket in which this part of all lies: 0.99 for the slowest hundredth. */
+  /**
+   * The upper bound of the bucket in which this part of all lies: 0.99 for the slowest hundredth.
+   */
   quantile(part: number): number
   readonly min: number
   readonly max: number
@@ -47,7 +52,8 @@ export function createHistogram(): Histogram {
       }
       return max
     },
-    buckets: () => counts.flatMap((each, bucket) => (each === undefined ? [] : [{ msMax: boundOf(bucket), count: each }])),
+    buckets: () =>
+      counts.flatMap((each, bucket) => (each === undefined ? [] : [{ msMax: boundOf(bucket), count: each }])),
   }
 }
 

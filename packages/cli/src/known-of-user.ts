@@ -10,7 +10,11 @@ interface Known {
 const SHOWN_MAX = 200
 
 /** What of a user would end. A key that may revoke may not always list; then nothing is told. */
-export async function knownOf(client: Pick<Client, 'listCredentials' | 'listTokens'>, site_id: string, ppid: string): Promise<Known> {
+export async function knownOf(
+  client: Pick<Client, 'listCredentials' | 'listTokens'>,
+  site_id: string,
+  ppid: string,
+): Promise<Known> {
   try {
     const [credentials, tokens] = await Promise.all([
       client.listCredentials({ site_id, ppid, status: 'active', limit: SHOWN_MAX }),

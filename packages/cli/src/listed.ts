@@ -17,9 +17,20 @@ export const PAGE_OPTIONS: readonly Option[] = [
 
 type List<Item> = (page: { readonly limit: number; readonly cursor?: string }) => Promise<Page<Item>>
 
-/** What a list command was asked for: page after page, up to `--limit`. Its `next_cursor` is null when that was all of it. */
-export function listed<Item>(given: Given, list: List<Item>, limitDefault = Number.MAX_SAFE_INTEGER): Promise<Page<Item>> {
-  return pagesOf(list, given.integer('limit', { min: 1, max: 1_000_000_000 }) ?? limitDefault, given.text('cursor') ?? null)
+/**
+ * What a list command was asked for: page after page, up to `--limit`. Its `next_cursor` is null
+ * when that was all of it.
+ */
+export function listed<Item>(
+  given: Given,
+  list: List<Item>,
+  limitDefault = Number.MAX_SAFE_INTEGER,
+): Promise<Page<Item>> {
+  return pagesOf(
+    list,
+    given.integer('limit', { min: 1, max: 1_000_000_000 }) ?? limitDefault,
+    given.text('cursor') ?? null,
+  )
 }
 
 async function pagesOf<Item>(list: List<Item>, limit: number, from: string | null): Promise<Page<Item>> {
@@ -27,7 +38,10 @@ async function pagesOf<Item>(list: List<Item>, limit: number, from: string | nul
   const seen = new Set<string>()
   let cursor = from
   do {
-    const page = await list({ limit: Math.min(limit - items.length, PAGE_ITEMS_MAX), ...(cursor === null ? {} : { cursor }) })
+    const page = await list({
+      limit: Math.min(limit - items.length, PAGE_ITEMS_MAX),
+      ...(cursor === null ? {} : { cursor }),
+    })
     items.push(...page.items)
     cursor = page.next_cursor
     if (cursor !== null && seen.has(cursor)) throw new Error('the list leads in a circle')
@@ -45,12 +59,20 @@ export function printList<Item>(
 ): 0 {
   at.result(page, () => table(headings, page.items.map(row)))
   if (page.items.length === 0 && !at.isJson) at.note('There are none.')
-  if (page.next_cursor !== null && !at.isJson) at.note(`There are more: --limit ${page.items.length * 2}, or --cursor ${page.next_cursor}`)
+  if (page.next_cursor !== null && !at.isJson)
+    at.note(`There are more: --limit ${page.items.length * 2}, or --cursor ${page.next_cursor}`)
   return 0
 }
 
-/** The one item of a list that is it: for things that the service only lists. Throws a `Failure` when there is none. */
-export async function findListed<Item>(list: List<Item>, what: string, isIt: (item: Item) => boolean): Promise<Item> {
+/**
+ * The one item of a list that is it: for things that the service only lists. Throws a `Failure`
+ * when there is none.
+ */
+export async function findListed<Item>(
+  list: List<Item>,
+  what: string,
+  isIt: (item: Item) => boolean,
+): Promise<Item> {
   const { items } = await pagesOf(list, Number.MAX_SAFE_INTEGER, null)
   const found = items.find(isIt)
   if (found === undefined) throw new Failure('not_found', `There is no such ${what}.`)

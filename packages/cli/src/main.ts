@@ -5,8 +5,10 @@ requireNode()
 // Loaded only now: an older Node does not have it, and would report that instead of its version.
 const { enableCompileCache } = await import('node:module')
 
-// From its sources, type-stripping is most of a start; what was stripped is kept with the other things that tools keep of a clone.
-if (import.meta.url.endsWith('.ts')) enableCompileCache(`${import.meta.dirname}/../../../node_modules/.cache/countersign`)
+// From its sources, type-stripping is most of a start; what was stripped is kept with the other
+// things that tools keep of a clone.
+if (import.meta.url.endsWith('.ts'))
+  enableCompileCache(`${import.meta.dirname}/../../../node_modules/.cache/countersign`)
 
 const [{ run }, { createTerminal }, { readGeneralFlags }] = await Promise.all([
   import('./run.ts'),
@@ -19,4 +21,7 @@ const { argv, env, stdin, stdout, stderr } = process
 stdout.on('error', (fault: NodeJS.ErrnoException) => process.exit(fault.code === 'EPIPE' ? 0 : 1))
 
 const words = argv.slice(2)
-process.exitCode = await run(words, createTerminal({ env, stdin, stdout, stderr, ...readGeneralFlags(words, env) }))
+process.exitCode = await run(
+  words,
+  createTerminal({ env, stdin, stdout, stderr, ...readGeneralFlags(words, env) }),
+)

@@ -1,14 +1,21 @@
 import { type Given, Misuse } from './command.ts'
 
 /** Throws a `Misuse` for a value that is none of them. */
-export function oneOf<const Value extends string>(flag: string, text: string, values: readonly Value[]): Value {
+export function oneOf<const Value extends string>(
+  flag: string,
+  text: string,
+  values: readonly Value[],
+): Value {
   const found = values.find((value) => value === text)
   if (found === undefined) throw new Misuse(`--${flag} must be ${values.join(' or ')}`)
   return found
 }
 
 /** Members that are set to nothing by `--clear`. */
-export function clearedOf<const Name extends string>(given: Given, names: readonly Name[]): Partial<Record<Name, null>> {
+export function clearedOf<const Name extends string>(
+  given: Given,
+  names: readonly Name[],
+): Partial<Record<Name, null>> {
   const wanted = given.list('clear').map((name) => name.replaceAll('-', '_'))
   const unknown = wanted.find((name) => !(names as readonly string[]).includes(name))
   if (unknown !== undefined) throw new Misuse(`--clear takes ${names.join(', ')}`)

@@ -22,7 +22,9 @@ export interface Terminal {
   raw(bytes: Uint8Array): void
   /** What is worth knowing beside the result. */
   note(text: string): void
-  /** A line that the next one is drawn over; nothing without a terminal. `undefined` takes it away. */
+  /**
+   * A line that the next one is drawn over; nothing without a terminal. `undefined` takes it away.
+   */
   progress(text: string | undefined): void
   /** Colours for a terminal, of a result or of a note: the two may go to different places. */
   paint(style: Style, text: string, where?: 'result' | 'note'): string
@@ -76,11 +78,13 @@ export function createTerminal(options: TerminalOptions): Terminal {
       if (!canRedraw) return
       clear()
       if (text === undefined) return
-      // A line that wraps could not be drawn over. Some terminals say that they have no width at all.
+      // A line that wraps could not be drawn over. Some terminals say that they have no width at
+      // all.
       stderr.write(stripVTControlCharacters(text).slice(0, (stderr.columns || COLUMNS_DEFAULT) - 1))
       isDrawn = true
     },
-    paint: (style, text, where = 'result') => (hasColor ? styleText(style, text, { stream: where === 'result' ? stdout : stderr }) : text),
+    paint: (style, text, where = 'result') =>
+      hasColor ? styleText(style, text, { stream: where === 'result' ? stdout : stderr }) : text,
     async ask(question) {
       clear()
       const reader = createInterface({ input: stdin, output: stderr })
@@ -94,15 +98,16 @@ export function createTerminal(options: TerminalOptions): Terminal {
 }
 
 /**
- * Text that others wrote, made fit for a terminal: what would move the cursor, change colours or turn the direction of writing is shown as an
- * escape. Line breaks are kept with `lines`.
+ * Text that others wrote, made fit for a terminal: what would move the cursor, change colours or
+ * turn the direction of writing is shown as an escape. Line breaks are kept with `lines`.
  */
 export function visible(text: string, { lines = false } = {}): string {
   return text.replaceAll(lines ? UNSAFE_BUT_LINES : UNSAFE, escapeOf)
 }
 
 const UNSAFE = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g
-const UNSAFE_BUT_LINES = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g
+const UNSAFE_BUT_LINES =
+  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g
 
 function escapeOf(char: string): string {
   return `\\u${(char.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`
@@ -114,15 +119,24 @@ export function barText(part: number, width = 20): string {
   return `[${'█'.repeat(filled)}${'·'.repeat(width - filled)}]`
 }
 
-/** JSON that is safe to print: the same value, with the same characters escaped that `visible` escapes. */
+/**
+ * JSON that is safe to print: the same value, with the same characters escaped that `visible`
+ * escapes.
+ */
 export function jsonText(value: unknown, indent?: number): string {
   return JSON.stringify(value, null, indent).replaceAll(UNSAFE_BUT_LINES, escapeOf)
 }
 
 /** Rows under their headings, aligned. Empty when there is no row. */
-export function table(headings: readonly string[], rows: readonly (readonly (string | number | null | undefined)[])[]): string {
+export function table(
+  headings: readonly string[],
+  rows: readonly (readonly (string | number | null | undefined)[])[],
+): string {
   if (rows.length === 0) return ''
-  const cells = [headings.map((heading) => heading.toUpperCase()), ...rows.map((row) => row.map((cell) => visible(String(cell ?? '-'))))]
+  const cells = [
+    headings.map((heading) => heading.toUpperCase()),
+    ...rows.map((row) => row.map((cell) => visible(String(cell ?? '-')))),
+  ]
   const widths = headings.map((_, i) => Math.max(...cells.map((row) => widthOf(row[i] ?? ''))))
   return cells
     .map((row) =>
@@ -143,7 +157,8 @@ export function facts(pairs: readonly (readonly [name: string, value: unknown])[
 
 function factText(value: unknown): string {
   if (value === null) return '-'
-  if (Array.isArray(value)) return value.length === 0 ? '-' : value.map((one) => visible(String(one))).join(' ')
+  if (Array.isArray(value))
+    return value.length === 0 ? '-' : value.map((one) => visible(String(one))).join(' ')
   return visible(typeof value === 'object' ? JSON.stringify(value) : String(value))
 }
 

@@ -16,7 +16,11 @@ export function overview(): string {
     '',
     'Usage: countersign <command> [options]',
     '',
-    ...sections.flatMap(([title, rows]) => [title, ...rows.map(([name, summary]) => `  ${name.padEnd(width)}  ${summary}`), '']),
+    ...sections.flatMap(([title, rows]) => [
+      title,
+      ...rows.map(([name, summary]) => `  ${name.padEnd(width)}  ${summary}`),
+      '',
+    ]),
     'More: countersign <command> --help',
     '',
     ...NOTES,

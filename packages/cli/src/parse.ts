@@ -16,7 +16,10 @@ const SHARED: Readonly<Record<Shared, readonly Option[]>> = {
   ],
   site: [['--site <site_id>', 'which site; default: COUNTERSIGN_SITE, or that of data/dev.json']],
   credential: [
-    ['--credential <file>', 'a file with the signed credential, - for the standard input; default: that of data/dev.json'],
+    [
+      '--credential <file>',
+      'a file with the signed credential, - for the standard input; default: that of data/dev.json',
+    ],
     ['--holder-key <file>', 'a file with the private JWK that it is bound to'],
     ['--bound', 'the bound credential of data/dev.json, with its key'],
   ],
@@ -50,8 +53,13 @@ export function parse(name: string, command: Verb | Group, summary: string, argv
     if (!(fault instanceof CommanderError)) throw fault
     if (help !== '' && fault.exitCode === 0) return { help: help.trimEnd() }
     // Of a noun alone, commander complains with its help.
-    const words = complaint.startsWith('error: ') ? sentence(complaint) : `Which one?\n\n${complaint.trimEnd()}`
-    throw new Misuse(complaint.startsWith('error: ') ? `${words}\nMore: ${invoked(name, command, argv)} --help` : words, { cause: fault })
+    const words = complaint.startsWith('error: ')
+      ? sentence(complaint)
+      : `Which one?\n\n${complaint.trimEnd()}`
+    throw new Misuse(
+      complaint.startsWith('error: ') ? `${words}\nMore: ${invoked(name, command, argv)} --help` : words,
+      { cause: fault },
+    )
   }
   if (found === undefined) throw new Misuse(`Which one?\n\n${program.helpInformation().trimEnd()}`)
   return found
@@ -73,10 +81,19 @@ function prepare(command: Command): Command {
     .exitOverride()
     .helpOption('-h, --help', 'print this')
     .allowExcessArguments(false)
-    .configureHelp({ helpWidth: COLUMNS, styleTitle: (title) => (title === 'Usage:' ? title : title.replace(/:$/, '')) })
+    .configureHelp({
+      helpWidth: COLUMNS,
+      styleTitle: (title) => (title === 'Usage:' ? title : title.replace(/:$/, '')),
+    })
 }
 
-function addVerbs(program: Command, name: string, { verbs }: Group, summary: string, take: (verb: Verb, made: Command) => void): void {
+function addVerbs(
+  program: Command,
+  name: string,
+  { verbs }: Group,
+  summary: string,
+  take: (verb: Verb, made: Command) => void,
+): void {
   const examples = Object.values(verbs).flatMap((verb) => verb.examples.slice(0, 1))
   program
     .description(sentence(`${summary}.`))
@@ -90,13 +107,22 @@ function addVerbs(program: Command, name: string, { verbs }: Group, summary: str
   program.addHelpText('after', `\nMore: countersign ${name} <command> --help`)
 }
 
-function addVerb(command: Command, verb: Verb, summary: string, take: (verb: Verb, made: Command) => void): void {
+function addVerb(
+  command: Command,
+  verb: Verb,
+  summary: string,
+  take: (verb: Verb, made: Command) => void,
+): void {
   command.description([sentence(`${summary}.`), ...(verb.about ?? [])].join('\n\n'))
   command.addHelpText('before', examplesText(verb.examples))
   for (const [word, what] of verb.words ?? []) command.argument(word, what)
   const shared = (verb.shares ?? []).flatMap((name) => SHARED[name])
   for (const [flags, what, kind] of [...(verb.options ?? []), ...shared, ...GENERAL]) {
-    if (kind === 'list') command.option(flags, what, (value: string, before: readonly string[] | undefined) => [...(before ?? []), value])
+    if (kind === 'list')
+      command.option(flags, what, (value: string, before: readonly string[] | undefined) => [
+        ...(before ?? []),
+        value,
+      ])
     else command.option(flags, what)
   }
   command.action(() => take(verb, command))
@@ -112,7 +138,8 @@ function givenOf(command: Command): Given {
   const chosen = (name: string): unknown => {
     const attribute = known.get(name)
     // An option that another command has is simply not given here.
-    if (attribute === undefined && !SHARED_NAMES.has(name)) throw new TypeError(`${command.name()} has no option --${name}`)
+    if (attribute === undefined && !SHARED_NAMES.has(name))
+      throw new TypeError(`${command.name()} has no option --${name}`)
     return attribute === undefined ? undefined : values[attribute]
   }
   const text = (name: string) => chosen(name) as string | undefined

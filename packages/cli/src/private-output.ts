@@ -1,7 +1,10 @@
 import { closeSync, openSync, writeFileSync } from 'node:fs'
 import { Misuse } from './command.ts'
 
-/** Writes a new file that only its owner can read. Throws a `Misuse` when there is one already: a key that is overwritten is gone. */
+/**
+ * Writes a new file that only its owner can read. Throws a `Misuse` when there is one already: a
+ * key that is overwritten is gone.
+ */
 export function writeNewPrivate(file: string, text: string): void {
   let handle: number
   try {
@@ -9,7 +12,9 @@ export function writeNewPrivate(file: string, text: string): void {
   } catch (fault) {
     const { code } = fault as NodeJS.ErrnoException
     throw new Misuse(
-      code === 'EEXIST' ? `${file} is there already; choose another name` : `${file} cannot be written (${code ?? 'unknown reason'})`,
+      code === 'EEXIST'
+        ? `${file} is there already; choose another name`
+        : `${file} cannot be written (${code ?? 'unknown reason'})`,
     )
   }
   try {

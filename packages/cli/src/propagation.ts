@@ -13,7 +13,11 @@ interface Propagation {
   readonly committed_at: string
   readonly denied_everywhere_at: string | null
   readonly laggards: readonly (Named & { readonly seq: number })[]
-  readonly verifiers: readonly (Named & { readonly state: string; readonly seq: number; readonly rejects_from: string | null })[]
+  readonly verifiers: readonly (Named & {
+    readonly state: string
+    readonly seq: number
+    readonly rejects_from: string | null
+  })[]
   readonly exceptions: readonly Named[]
 }
 
@@ -45,7 +49,10 @@ export function waitSecondsOf(given: Given): number | undefined {
   throw new Misuse(`--wait must be seconds from 0 to ${WAIT_SECONDS_MAX}`)
 }
 
-/** How the call is made: with a key, or by the holder. Who has no key cannot ask for the receipt, so the service waits for them. */
+/**
+ * How the call is made: with a key, or by the holder. Who has no key cannot ask for the receipt, so
+ * the service waits for them.
+ */
 export function optionsOf(own: Speaker | undefined, waitSeconds: number | undefined): CallOptions {
   return own === undefined ? {} : { ...own.options, ...(waitSeconds === undefined ? {} : { waitSeconds }) }
 }
@@ -58,8 +65,9 @@ interface Wait {
 }
 
 /**
- * The revocation with its receipt, if that is to be waited for; how far it has got is shown meanwhile. A receipt that cannot be had is no failure of the
- * revocation: that has been done, and this says so.
+ * The revocation with its receipt, if that is to be waited for; how far it has got is shown
+ * meanwhile. A receipt that cannot be had is no failure of the revocation: that has been done, and
+ * this says so.
  */
 export async function withReceipt<Answer extends Revoked>(
   client: Pick<Client, 'propagationReceipt'>,
@@ -68,7 +76,10 @@ export async function withReceipt<Answer extends Revoked>(
 ): Promise<Answer> {
   if (own !== undefined || waitSeconds === undefined) return done
   try {
-    return { ...done, propagation: await watchPropagation(client, { site_id, seq: done.seq }, waitSeconds, at) }
+    return {
+      ...done,
+      propagation: await watchPropagation(client, { site_id, seq: done.seq }, waitSeconds, at),
+    }
   } catch (fault) {
     at.progress(undefined)
     at.note(`It is revoked, but who has applied it could not be learned: ${failureWords(fault).lines[0]}`)
@@ -76,7 +87,10 @@ export async function withReceipt<Answer extends Revoked>(
   }
 }
 
-/** Reads the receipt until every connected verifier that is not silent has acknowledged the entry, or the time is over. Returns the last one. */
+/**
+ * Reads the receipt until every connected verifier that is not silent has acknowledged the entry,
+ * or the time is over. Returns the last one.
+ */
 async function watchPropagation(
   client: Pick<Client, 'propagationReceipt'>,
   { site_id, seq }: { readonly site_id: string; readonly seq: number },
@@ -86,7 +100,9 @@ async function watchPropagation(
   const endMs = performance.now() + waitSeconds * 1000
   for (;;) {
     const { epoch: _, seq: __, ...receipt } = await client.propagationReceipt({ site_id, seq })
-    at.progress(`${receipt.acknowledged} of ${receipt.connected} verifiers, ${Math.round(receipt.elapsed_ms)} ms`)
+    at.progress(
+      `${receipt.acknowledged} of ${receipt.connected} verifiers, ${Math.round(receipt.elapsed_ms)} ms`,
+    )
     const isAwaited = receipt.verifiers.some(({ state }) => state === 'waiting')
     if (!isAwaited || performance.now() >= endMs) {
       at.progress(undefined)
@@ -102,7 +118,10 @@ export function revokedText(what: string, revoked: Revoked): string {
   return facts([
     [already_revoked ? 'revoked before' : 'revoked', what],
     ['at', revoked_at],
-    ['credentials', credential_ids.length === 0 ? 'none known; those never seen are refused too' : credential_ids],
+    [
+      'credentials',
+      credential_ids.length === 0 ? 'none known; those never seen are refused too' : credential_ids,
+    ],
     ['tokens', tokens_revoked],
     ['log', `${epoch}.${seq}`],
     ['applied by', propagation && receiptText(propagation)],
@@ -123,11 +142,16 @@ function missingFacts({ verifiers }: Propagation): [string, string][] {
     .map((verifier) => [STATES[verifier.state] ?? verifier.state, missingText(verifier)])
 }
 
-const STATES: Readonly<Record<string, string>> = { waiting: 'waiting for', silent: 'silent', not_connected: 'not connected' }
+const STATES: Readonly<Record<string, string>> = {
+  waiting: 'waiting for',
+  silent: 'silent',
+  not_connected: 'not connected',
+}
 
 function missingText(verifier: Propagation['verifiers'][number]): string {
   const { seq, rejects_from, state } = verifier
-  if (state === 'not_connected') return `${nameText(verifier)}, rejects all from ${rejects_from ?? 'an unknown time'}`
+  if (state === 'not_connected')
+    return `${nameText(verifier)}, rejects all from ${rejects_from ?? 'an unknown time'}`
   const rejects = rejects_from === null ? '' : `, rejects from ${rejects_from}`
   return `${nameText(verifier)} at ${seq}${rejects}`
 }
@@ -149,7 +173,10 @@ function deniedText({ denied_everywhere_at, exceptions }: Propagation): string {
   return inSeconds <= 0 ? `since ${denied_everywhere_at}` : `from ${denied_everywhere_at}, in ${inSeconds} s`
 }
 
-/** 3 when the caller waited and a connected verifier has not acknowledged. The revocation is in force all the same. */
+/**
+ * 3 when the caller waited and a connected verifier has not acknowledged. The revocation is in
+ * force all the same.
+ */
 export function propagationExit({ propagation }: Revoked, waitSeconds: number | undefined): ExitCode {
   if (waitSeconds === undefined) return 0
   return propagation !== undefined && propagation.acknowledged >= propagation.connected ? 0 : 3

@@ -6,19 +6,27 @@ import { overview } from './overview.ts'
 
 const isHelp = (word: string | undefined) => word === '--help' || word === '-h' || word === 'help'
 
-/** Does what a command line asks for. Never throws: everything that goes wrong becomes words and a code. */
+/**
+ * Does what a command line asks for. Never throws: everything that goes wrong becomes words and a
+ * code.
+ */
 export async function run(argv: readonly string[], at: Terminal): Promise<ExitCode> {
   try {
     return await dispatch(argv, at)
   } catch (fault) {
     const { exit, code, lines, requestId } = failureWords(fault)
     at.progress(undefined)
-    if (at.isJson) at.note(jsonText({ error: { code, message: lines.join('\n'), request_id: requestId }, exit_code: exit }))
+    if (at.isJson)
+      at.note(
+        jsonText({ error: { code, message: lines.join('\n'), request_id: requestId }, exit_code: exit }),
+      )
     else
       at.note(
-        [at.paint('red', lines[0] ?? '', 'note'), ...lines.slice(1), ...(requestId === undefined ? [] : [`request ${requestId}`])].join(
-          '\n',
-        ),
+        [
+          at.paint('red', lines[0] ?? '', 'note'),
+          ...lines.slice(1),
+          ...(requestId === undefined ? [] : [`request ${requestId}`]),
+        ].join('\n'),
       )
     return exit
   }
@@ -38,7 +46,10 @@ async function dispatch(argv: readonly string[], at: Terminal): Promise<ExitCode
   const row = name === undefined ? undefined : rowOf(name)
   const { Misuse } = await import('./command.ts')
   if (name === undefined) throw new Misuse(overview())
-  if (row === undefined) throw new Misuse(`There is no command ${JSON.stringify(name)}.${likely(name)} All of them: countersign --help`)
+  if (row === undefined)
+    throw new Misuse(
+      `There is no command ${JSON.stringify(name)}.${likely(name)} All of them: countersign --help`,
+    )
   const [, summary, load] = row
   if (load === undefined) return (await import('./service-command.ts')).runServiceCommand(name, rest, at)
   const [{ parse }, command] = await Promise.all([import('./parse.ts'), load()])
@@ -53,7 +64,9 @@ async function dispatch(argv: readonly string[], at: Terminal): Promise<ExitCode
 /** ` Did you mean revoke-user?`, or nothing. */
 function likely(name: string): string {
   const names = sections.flatMap(([, rows]) => rows.map(([each]) => each))
-  const [best] = names.map((each) => [each, distance(name, each)] as const).sort(([, one], [, other]) => one - other)
+  const [best] = names
+    .map((each) => [each, distance(name, each)] as const)
+    .sort(([, one], [, other]) => one - other)
   return best !== undefined && best[1] <= Math.max(2, name.length / 4) ? ` Did you mean ${best[0]}?` : ''
 }
 

@@ -4,10 +4,15 @@ import { Failure, Misuse } from './command.ts'
 
 /** Larger than anything that is read here. */
 const BYTES_MAX = 1024 * 1024
-/** As strict as the service is with its own files: a group may read what is mounted into containers, other users may not. */
+/**
+ * As strict as the service is with its own files: a group may read what is mounted into containers,
+ * other users may not.
+ */
 const OTHERS = 0o037
 
-/** The text of a file, or of the standard input for `-`. Throws a `Misuse` when it cannot be read. */
+/**
+ * The text of a file, or of the standard input for `-`. Throws a `Misuse` when it cannot be read.
+ */
 export async function readTextFrom(file: string, what: string): Promise<string> {
   if (file === '-') return readStdin(what)
   refuseInline(file, what)
@@ -22,11 +27,16 @@ export async function readTextFrom(file: string, what: string): Promise<string> 
   } catch (fault) {
     throw fault instanceof Misuse
       ? fault
-      : new Misuse(`${what} cannot be read from ${file} (${(fault as NodeJS.ErrnoException).code ?? 'unknown reason'})`)
+      : new Misuse(
+          `${what} cannot be read from ${file} (${(fault as NodeJS.ErrnoException).code ?? 'unknown reason'})`,
+        )
   }
 }
 
-/** The same for what must stay secret: a file that others can read is refused, since that may have happened already. */
+/**
+ * The same for what must stay secret: a file that others can read is refused, since that may have
+ * happened already.
+ */
 export async function readSecretFrom(file: string, what: string): Promise<string> {
   if (file !== '-') {
     refuseInline(file, what)
@@ -45,13 +55,21 @@ function requirePrivate(file: string, what: string): void {
     return // Reading it says why it cannot be read.
   }
   if (process.platform !== 'win32' && (mode & OTHERS) !== 0)
-    throw new Failure('file_mode', `${file} holds ${what}, and others can read it (mode ${(mode & 0o777).toString(8)}): chmod 600 it`)
+    throw new Failure(
+      'file_mode',
+      `${file} holds ${what}, and others can read it (mode ${(mode & 0o777).toString(8)}): chmod 600 it`,
+    )
 }
 
-/** Every user of a machine can read command lines, and shells keep them. The words do not repeat the secret. */
+/**
+ * Every user of a machine can read command lines, and shells keep them. The words do not repeat the
+ * secret.
+ */
 function refuseInline(given: string, what: string): void {
   if (/^\s*(?:svc_(?:at|sk)_|whsec_|\{|eyJ)/.test(given))
-    throw new Misuse(`${what} must not stand on the command line, where others can read it: name a file, or - for the standard input`)
+    throw new Misuse(
+      `${what} must not stand on the command line, where others can read it: name a file, or - for the standard input`,
+    )
 }
 
 async function readStdin(what: string): Promise<string> {

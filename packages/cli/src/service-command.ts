@@ -16,8 +16,15 @@ const OWN_FLAGS: ReadonlySet<string> = new Set(['--no-input', '--no-color', '--d
 
 type RunCommand = typeof import('@countersign/service').runCommand
 
-/** Runs one of the service's own commands. Loads the service, which takes a moment: only these need it. */
-export async function runServiceCommand(name: string, argv: readonly string[], at: Terminal): Promise<ExitCode> {
+/**
+ * Runs one of the service's own commands. Loads the service, which takes a moment: only these need
+ * it.
+ */
+export async function runServiceCommand(
+  name: string,
+  argv: readonly string[],
+  at: Terminal,
+): Promise<ExitCode> {
   const { runCommand } = await import('@countersign/service')
   const removal = REMOVALS[name]
   const isHelp = argv.some((word) => ['--help', '-h', 'help'].includes(word))
@@ -27,7 +34,11 @@ export async function runServiceCommand(name: string, argv: readonly string[], a
     return code
   }
   if (removal === undefined || isHelp)
-    return runThere(runCommand, [name, ...argv.filter((word) => !['--no-input', '--no-color'].includes(word))], at)
+    return runThere(
+      runCommand,
+      [name, ...argv.filter((word) => !['--no-input', '--no-color'].includes(word))],
+      at,
+    )
   const rest = argv.filter((word) => !OWN_FLAGS.has(word))
   const [word = ''] = rest.filter((each) => !each.startsWith('-'))
   if (argv.includes('--dry-run') && word !== '') return rehearse(runCommand, name, word, rest, at)
@@ -37,7 +48,13 @@ export async function runServiceCommand(name: string, argv: readonly string[], a
 }
 
 /** What can be told beforehand: whether the backup holds, or whether there is such a key. */
-async function rehearse(runCommand: RunCommand, name: string, word: string, rest: readonly string[], at: Terminal): Promise<ExitCode> {
+async function rehearse(
+  runCommand: RunCommand,
+  name: string,
+  word: string,
+  rest: readonly string[],
+  at: Terminal,
+): Promise<ExitCode> {
   const others = rest.filter((each) => each !== word)
   if (name === 'restore') {
     const code = await runThere(runCommand, ['restore', word, '--dry-run', ...others], at)
@@ -46,12 +63,21 @@ async function rehearse(runCommand: RunCommand, name: string, word: string, rest
   }
   let text = ''
   const terminal = { env: at.env, say: (said: string) => (text += said), note: at.note }
-  const code = await runCommand(['operator-keys', '--json', ...others.filter((each) => each !== '--json')], terminal)
+  const code = await runCommand(
+    ['operator-keys', '--json', ...others.filter((each) => each !== '--json')],
+    terminal,
+  )
   if (code !== 0) return code
-  const { items } = JSON.parse(text) as { readonly items: readonly { readonly key_id: string; readonly label: string | null }[] }
+  const { items } = JSON.parse(text) as {
+    readonly items: readonly { readonly key_id: string; readonly label: string | null }[]
+  }
   const key = items.find(({ key_id }) => key_id === word)
-  if (key === undefined) throw new Misuse(`There is no operator key ${word}. All of them: countersign operator-keys`)
-  at.result({ dry_run: true, key_id: word }, () => `Would delete the operator key ${word}${key.label === null ? '' : ` (${key.label})`}.`)
+  if (key === undefined)
+    throw new Misuse(`There is no operator key ${word}. All of them: countersign operator-keys`)
+  at.result(
+    { dry_run: true, key_id: word },
+    () => `Would delete the operator key ${word}${key.label === null ? '' : ` (${key.label})`}.`,
+  )
   at.note('Nothing was changed.')
   return 0
 }
@@ -60,11 +86,17 @@ async function rehearse(runCommand: RunCommand, name: string, word: string, rest
 async function runThere(runCommand: RunCommand, argv: readonly string[], at: Terminal): Promise<ExitCode> {
   const notes: string[] = []
   const note = at.isJson ? (text: string) => void notes.push(text) : at.note
-  const progress = (done: number, total: number) => at.progress(`${barText(done / Math.max(total, 1))} ${done} of ${total} entries`)
+  const progress = (done: number, total: number) =>
+    at.progress(`${barText(done / Math.max(total, 1))} ${done} of ${total} entries`)
   const code = await runCommand(argv, { env: at.env, say: at.line, note, progress })
   at.progress(undefined)
   if (code !== 0 && notes.length > 0)
-    at.note(jsonText({ error: { code: code === 2 ? 'usage' : 'failed', message: notes.join('\n') }, exit_code: code }))
+    at.note(
+      jsonText({
+        error: { code: code === 2 ? 'usage' : 'failed', message: notes.join('\n') },
+        exit_code: code,
+      }),
+    )
   else for (const text of notes) at.note(text)
   return code
 }

@@ -2,7 +2,10 @@ import type { CallOptions } from '@countersign/sdk'
 import type { Given } from './command.ts'
 import type { DevFile } from './connection.ts'
 
-/** A holder who revokes its own credential: its claims, and how a call is made with it in place of a key. */
+/**
+ * A holder who revokes its own credential: its claims, and how a call is made with it in place of a
+ * key.
+ */
 export interface Speaker {
   readonly siteId: string
   readonly ppid: string
@@ -16,5 +19,10 @@ export async function speakerOf(given: Given, dev: DevFile | undefined): Promise
   const { chooseCredential } = await import('./credential/read-credential.ts')
   const { document, signed, holderKey } = await chooseCredential(given, dev)
   const { site, ppid, id } = signed.credential
-  return { siteId: site, ppid, credentialId: id, options: { credential: document, ...(holderKey === undefined ? {} : { holderKey }) } }
+  return {
+    siteId: site,
+    ppid,
+    credentialId: id,
+    options: { credential: document, ...(holderKey === undefined ? {} : { holderKey }) },
+  }
 }

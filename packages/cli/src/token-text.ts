@@ -1,7 +1,10 @@
 import { Misuse } from './command.ts'
 import { readTextFrom } from './secret-source.ts'
 
-/** A bearer token from a file or the standard input: alone, or as the answer that it came in. Throws a `Misuse` when there is none. */
+/**
+ * A bearer token from a file or the standard input: alone, or as the answer that it came in. Throws
+ * a `Misuse` when there is none.
+ */
 export async function readToken(file: string | undefined): Promise<string> {
   const text = (await readTextFrom(file ?? '-', 'the token')).trim()
   const token = text.startsWith('{') ? memberOf(text) : text

@@ -10,7 +10,16 @@ afterAll(() => home?.close())
 
 describe('sites', () => {
   test('are created with the operator key, listed, shown and changed', async () => {
-    const argv = ['sites', 'create', 'shop.example', '--name', 'Shop', '--return-urls', 'https://shop.example/back', '--json']
+    const argv = [
+      'sites',
+      'create',
+      'shop.example',
+      '--name',
+      'Shop',
+      '--return-urls',
+      'https://shop.example/back',
+      '--json',
+    ]
     const created = await home.run(argv)
     expect(created.code).toBe(0)
     expect(created.err).toContain('operator key')
@@ -23,7 +32,10 @@ describe('sites', () => {
     expectAnswer('list_sites', asJson.json())
     expect(asJson.json().items).toHaveLength(2)
     const shown = await home.run(['sites', 'show', 'shop.example'])
-    expect(shown).toMatchObject({ code: 0, out: expect.stringMatching(/^return_urls +https:\/\/shop\.example\/back$/m) })
+    expect(shown).toMatchObject({
+      code: 0,
+      out: expect.stringMatching(/^return_urls +https:\/\/shop\.example\/back$/m),
+    })
     const changed = await home.run([
       'sites',
       'change',
@@ -43,7 +55,16 @@ describe('sites', () => {
     expect(changed.code).toBe(0)
     const hosts = ['shop.example', 'api.shop.example:8443']
     expect(changed.json()).toMatchObject({ name: null, credential_ttl_seconds_max: 86_400, hosts })
-    const cleared = await home.run(['sites', 'change', 'shop.example', '--site', 'shop.example', '--clear', 'hosts', '--json'])
+    const cleared = await home.run([
+      'sites',
+      'change',
+      'shop.example',
+      '--site',
+      'shop.example',
+      '--clear',
+      'hosts',
+      '--json',
+    ])
     expect(cleared.json()).toMatchObject({ hosts: null })
   })
   test('ask before they take access away', async () => {
@@ -51,10 +72,17 @@ describe('sites', () => {
     const refused = await home.run(argv)
     expect(refused).toMatchObject({
       code: 2,
-      err: expect.stringContaining('end all bearer tokens and reject bearer tokens and credentials without a holder key'),
+      err: expect.stringContaining(
+        'end all bearer tokens and reject bearer tokens and credentials without a holder key',
+      ),
     })
     const rehearsed = await home.run([...argv, '--dry-run', '--json'])
-    expect(rehearsed.json()).toMatchObject({ dry_run: true, site_id: 'demo.localhost', bearer: 'off', holder_proof: 'required' })
+    expect(rehearsed.json()).toMatchObject({
+      dry_run: true,
+      site_id: 'demo.localhost',
+      bearer: 'off',
+      holder_proof: 'required',
+    })
     expect((await home.run(['sites', 'show', '--json'])).json()).toMatchObject({ bearer: 'on' })
     const done = await home.run([...argv, '--yes', '--json'])
     expectAnswer('change_site', done.json())
@@ -80,7 +108,10 @@ describe('sites', () => {
     expect(err.toLowerCase()).toContain(words.toLowerCase())
   })
   test('say that there is one already, or none', async () => {
-    expect(await home.run(['sites', 'create', 'demo.localhost'])).toMatchObject({ code: 1, err: expect.stringContaining('already_exists') })
+    expect(await home.run(['sites', 'create', 'demo.localhost'])).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('already_exists'),
+    })
     expect(await home.run(['sites', 'show', 'unknown.example', '--site', 'unknown.example'])).toMatchObject({
       code: 1,
       err: expect.stringContaining('not_found'),
@@ -92,10 +123,22 @@ describe('issuers', () => {
   test('are added with a cap, shown with their keys, and distrusted after a yes', async () => {
     const { out: did } = await home.run(['keygen', 'issuer.jwk'])
     const issuer = did.trim()
-    const added = await home.run(['issuers', 'add', issuer, '--scope', 'orders:read', '--label', 'test', '--json'])
+    const added = await home.run([
+      'issuers',
+      'add',
+      issuer,
+      '--scope',
+      'orders:read',
+      '--label',
+      'test',
+      '--json',
+    ])
     expect(added.code).toBe(0)
     expectAnswer('add_issuer', added.json())
-    expect(await home.run(['issuers', 'add', issuer])).toMatchObject({ code: 1, err: expect.stringContaining('already_exists') })
+    expect(await home.run(['issuers', 'add', issuer])).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('already_exists'),
+    })
     const listed = await home.run(['issuers', 'list'])
     expect(listed.out).toMatch(new RegExp(`^${issuer} +trusted +1 +orders:read +test$`, 'm'))
     expectAnswer('list_issuers', (await home.run(['issuers', 'list', '--json'])).json())
@@ -106,13 +149,19 @@ describe('issuers', () => {
       err: expect.stringContaining('no such issuer'),
     })
 
-    expect((await home.run(['issuers', 'change', issuer, '--clear', 'scope', '--label', 'other', '--json'])).json()).toMatchObject({
+    expect(
+      (
+        await home.run(['issuers', 'change', issuer, '--clear', 'scope', '--label', 'other', '--json'])
+      ).json(),
+    ).toMatchObject({
       scope: null,
       label: 'other',
     })
     expect((await home.run(['issuers', 'change', issuer, '--scope', 'orders:read'])).code).toBe(2)
     expect((await home.run(['issuers', 'change', issuer, '--status', 'distrusted'])).code).toBe(2)
-    expect((await home.run(['issuers', 'change', issuer, '--status', 'distrusted', '--dry-run'])).out).toContain(`Would distrust ${issuer}`)
+    expect(
+      (await home.run(['issuers', 'change', issuer, '--status', 'distrusted', '--dry-run'])).out,
+    ).toContain(`Would distrust ${issuer}`)
     const changed = await home.run(['issuers', 'change', issuer, '--status', 'distrusted', '--yes', '--json'])
     expectAnswer('change_issuer', changed.json())
     expect(changed.json()).toMatchObject({ status: 'distrusted' })
@@ -126,7 +175,9 @@ describe('issuers', () => {
     expect((await change()).code).toBe(2)
     expect((await change('--status', 'retired')).code).toBe(2)
     expect((await change('--status', 'retired', '--dry-run')).code).toBe(0)
-    expect((await change('--status', 'retired', '--yes', '--json')).json().keys[0]).toMatchObject({ status: 'retired' })
+    expect((await change('--status', 'retired', '--yes', '--json')).json().keys[0]).toMatchObject({
+      status: 'retired',
+    })
     expect((await change('--status', 'active', '--json')).json().keys[0]).toMatchObject({ status: 'active' })
     const compromised = await change('--status', 'compromised', '--yes', '--json')
     expectAnswer('change_issuer_key', compromised.json())
@@ -136,15 +187,40 @@ describe('issuers', () => {
 
 describe('keys', () => {
   test('are shown once, written where only their owner reads them, listed without the secret, and deleted after a yes', async () => {
-    const printed = await home.run(['keys', 'create', '--permissions', 'tokens:introspect,feed:read', '--label', 'guard'])
+    const printed = await home.run([
+      'keys',
+      'create',
+      '--permissions',
+      'tokens:introspect,feed:read',
+      '--label',
+      'guard',
+    ])
     expect(printed.code).toBe(0)
     expect(printed.out).toMatch(/^svc_sk_\w{49}\n$/)
     expect(printed.err).not.toContain(printed.out.trim())
     expectAnswer(
       'create_key',
-      (await home.run(['keys', 'create', '--permissions', 'feed:read', '--expires-in-seconds', '60', '--json'])).json(),
+      (
+        await home.run([
+          'keys',
+          'create',
+          '--permissions',
+          'feed:read',
+          '--expires-in-seconds',
+          '60',
+          '--json',
+        ])
+      ).json(),
     )
-    const written = await home.run(['keys', 'create', '--permissions', 'feed:read', '--out', 'feed.key', '--json'])
+    const written = await home.run([
+      'keys',
+      'create',
+      '--permissions',
+      'feed:read',
+      '--out',
+      'feed.key',
+      '--json',
+    ])
     expect(written.json()).toMatchObject({ file: 'feed.key', permissions: ['feed:read'] })
     expect(written.json()).not.toHaveProperty('api_key')
     expect(statSync(home.file('feed.key')).mode & 0o777).toBe(0o600)
@@ -159,8 +235,13 @@ describe('keys', () => {
     expect((await home.run(['keys', 'show', 'key_none'])).code).toBe(1)
 
     expect((await home.run(['keys', 'delete', keyId])).code).toBe(2)
-    expect((await home.run(['keys', 'delete', keyId, '--dry-run'])).out).toContain(`Would delete the key ${keyId}`)
-    expect((await home.run(['keys', 'delete', keyId, '--yes', '--json'])).json()).toEqual({ key_id: keyId, deleted: true })
+    expect((await home.run(['keys', 'delete', keyId, '--dry-run'])).out).toContain(
+      `Would delete the key ${keyId}`,
+    )
+    expect((await home.run(['keys', 'delete', keyId, '--yes', '--json'])).json()).toEqual({
+      key_id: keyId,
+      deleted: true,
+    })
     expect((await home.run(['keys', 'delete', keyId, '--yes'])).code).toBe(1)
     expect((await home.run(['sites', 'show', '--api-key-file', 'feed.key'])).code).toBe(4)
     expect((await home.run(['keys', 'create'])).code).toBe(2)
@@ -174,19 +255,36 @@ describe('webhooks', () => {
     expect(printed.code).toBe(0)
     expect(printed.out).toMatch(/^whsec_/)
     expectAnswer('create_webhook', (await home.run(['webhooks', 'create', url, '--json'])).json())
-    const written = await home.run(['webhooks', 'create', url, '--kinds', 'site.changed', '--out', 'hook.secret', '--json'])
+    const written = await home.run([
+      'webhooks',
+      'create',
+      url,
+      '--kinds',
+      'site.changed',
+      '--out',
+      'hook.secret',
+      '--json',
+    ])
     const id = written.json().webhook_id
     expect(statSync(home.file('hook.secret')).mode & 0o777).toBe(0o600)
-    expect((await home.run(['webhooks', 'list'])).out).toMatch(new RegExp(`^${id} +on +${url} +site\\.changed`, 'm'))
+    expect((await home.run(['webhooks', 'list'])).out).toMatch(
+      new RegExp(`^${id} +on +${url} +site\\.changed`, 'm'),
+    )
     expectAnswer('list_webhooks', (await home.run(['webhooks', 'list', '--json'])).json())
-    expect((await home.run(['webhooks', 'show', id, '--json'])).json()).toMatchObject({ webhook_id: id, kinds: ['site.changed'] })
+    expect((await home.run(['webhooks', 'show', id, '--json'])).json()).toMatchObject({
+      webhook_id: id,
+      kinds: ['site.changed'],
+    })
     const rotated = await home.run(['webhooks', 'rotate-secret', id, '--json'])
     expectAnswer('rotate_webhook_secret', rotated.json())
     expect((await home.run(['webhooks', 'rotate-secret', id])).out).toMatch(/^whsec_/)
     const deliveries = await home.run(['webhooks', 'deliveries', id])
     expect(deliveries).toMatchObject({ code: 0, err: expect.stringContaining('There are none.') })
     expectAnswer('list_deliveries', (await home.run(['webhooks', 'deliveries', id, '--json'])).json())
-    expect(await home.run(['webhooks', 'replay', 'dlv_00000000'])).toMatchObject({ code: 1, err: expect.stringContaining('not_found') })
+    expect(await home.run(['webhooks', 'replay', 'dlv_00000000'])).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('not_found'),
+    })
     expect((await home.run(['webhooks', 'delete', id])).code).toBe(2)
     expect((await home.run(['webhooks', 'delete', id, '--yes'])).code).toBe(0)
     expect((await home.run(['webhooks', 'show', id])).code).toBe(1)

@@ -50,14 +50,21 @@ describe('where the service is', () => {
       response.writeHead(404).end()
     }).listen(0, '127.0.0.1')
     await once(server, 'listening')
-    const { code } = await home.run([...show, '--url', `http://127.0.0.1:${(server.address() as AddressInfo).port}`])
+    const { code } = await home.run([
+      ...show,
+      '--url',
+      `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    ])
     server.close()
     expect(code).toBe(1)
     expect(seen).toEqual([undefined])
   })
   test('a development file that leads to another machine is not used', async () => {
     mkdirSync(join(elsewhere, 'trap/data'), { recursive: true })
-    writeFileSync(join(elsewhere, 'trap/data/dev.json'), JSON.stringify({ ...home.dev, base_url: 'https://trap.example' }))
+    writeFileSync(
+      join(elsewhere, 'trap/data/dev.json'),
+      JSON.stringify({ ...home.dev, base_url: 'https://trap.example' }),
+    )
     const { code, err } = await countersign(show, { cwd: join(elsewhere, 'trap') })
     expect(code).toBe(2)
     expect(err).toContain('is not on this machine')
@@ -78,7 +85,10 @@ describe('who calls', () => {
     ['no key', {}, 'api_key_missing'],
     ['a wrong key', { COUNTERSIGN_API_KEY: `svc_sk_${'0'.repeat(49)}` }, 'api_key_invalid'],
   ])('with %s it ends with 4, and says what to do', async (_, env, problem) => {
-    const { code, out, err } = await countersign(show, { cwd: elsewhere, env: { ...url(), ...env } as Record<string, string> })
+    const { code, out, err } = await countersign(show, {
+      cwd: elsewhere,
+      env: { ...url(), ...env } as Record<string, string>,
+    })
     expect(code).toBe(4)
     expect(out).toBe('')
     expect(err).toContain(problem)
@@ -87,9 +97,21 @@ describe('who calls', () => {
   test('a key comes from a file that only its owner reads, or from the standard input', async () => {
     const file = join(elsewhere, 'site.key')
     writeFileSync(file, `${home.dev.site_key}\n`, { mode: 0o600 })
-    expect((await countersign(show, { cwd: elsewhere, env: { ...url(), COUNTERSIGN_API_KEY_FILE: file } })).code).toBe(0)
-    expect((await countersign([...show, '--api-key-file', file], { cwd: elsewhere, env: url() })).code).toBe(0)
-    expect((await countersign([...show, '--api-key-file', '-'], { cwd: elsewhere, env: url(), input: home.dev.site_key })).code).toBe(0)
+    expect(
+      (await countersign(show, { cwd: elsewhere, env: { ...url(), COUNTERSIGN_API_KEY_FILE: file } })).code,
+    ).toBe(0)
+    expect((await countersign([...show, '--api-key-file', file], { cwd: elsewhere, env: url() })).code).toBe(
+      0,
+    )
+    expect(
+      (
+        await countersign([...show, '--api-key-file', '-'], {
+          cwd: elsewhere,
+          env: url(),
+          input: home.dev.site_key,
+        })
+      ).code,
+    ).toBe(0)
     chmodSync(file, 0o644)
     const { code, err } = await countersign([...show, '--api-key-file', file], { cwd: elsewhere, env: url() })
     expect(code).toBe(1)
@@ -98,15 +120,25 @@ describe('who calls', () => {
   test('two keys at once, a file that is not there, and a key on the command line are refused', async () => {
     const both = { ...url(), COUNTERSIGN_API_KEY: 'x', COUNTERSIGN_API_KEY_FILE: 'y' }
     expect((await countersign(show, { cwd: elsewhere, env: both })).code).toBe(2)
-    expect((await countersign([...show, '--api-key-file', 'nowhere'], { cwd: elsewhere, env: url() })).code).toBe(2)
-    const inline = await countersign([...show, '--api-key-file', home.dev.site_key], { cwd: elsewhere, env: url() })
+    expect(
+      (await countersign([...show, '--api-key-file', 'nowhere'], { cwd: elsewhere, env: url() })).code,
+    ).toBe(2)
+    const inline = await countersign([...show, '--api-key-file', home.dev.site_key], {
+      cwd: elsewhere,
+      env: url(),
+    })
     expect(inline.code).toBe(2)
     expect(inline.err).not.toContain(home.dev.site_key)
-    expect((await countersign([...show, '--api-key', home.dev.site_key], { cwd: elsewhere, env: url() })).code).toBe(2)
+    expect(
+      (await countersign([...show, '--api-key', home.dev.site_key], { cwd: elsewhere, env: url() })).code,
+    ).toBe(2)
   })
   test('a site of another owner looks like none', async () => {
     const env = { ...url(), COUNTERSIGN_API_KEY: home.dev.site_key }
-    const { code, err } = await countersign(['sites', 'show', '--site', 'shop.example'], { cwd: elsewhere, env })
+    const { code, err } = await countersign(['sites', 'show', '--site', 'shop.example'], {
+      cwd: elsewhere,
+      env,
+    })
     expect(code).toBe(1)
     expect(err).toContain('not_found')
   })
@@ -143,9 +175,12 @@ describe('what went wrong', () => {
       response.writeHead(403, { 'content-type': 'application/problem+json' }).end(JSON.stringify(body))
     }).listen(0, '127.0.0.1')
     await once(server, 'listening')
-    const { code, err } = await countersign([...show, '--url', `http://127.0.0.1:${(server.address() as AddressInfo).port}`], {
-      cwd: elsewhere,
-    })
+    const { code, err } = await countersign(
+      [...show, '--url', `http://127.0.0.1:${(server.address() as AddressInfo).port}`],
+      {
+        cwd: elsewhere,
+      },
+    )
     server.close()
     expect(code).toBe(4)
     expect(err).toContain('no\\u001b]0;owned\\u0007\\u000areally')

@@ -20,7 +20,9 @@ export interface RunOptions {
 
 export interface Running {
   readonly ended: Promise<Ended>
-  /** Resolves once this has been printed, on either stream. Rejects when the process ends before. */
+  /**
+   * Resolves once this has been printed, on either stream. Rejects when the process ends before.
+   */
   until(words: string): Promise<void>
   kill(signal: NodeJS.Signals): void
 }
@@ -29,11 +31,18 @@ export const main = join(import.meta.dirname, '../src/main.ts')
 const FLAGS = ['--conditions=countersign-source', main]
 
 /** Starts the command as a process of its own, with nothing of this one's environment. */
-export function start(argv: readonly string[], { cwd = import.meta.dirname, env = {}, input }: RunOptions = {}): Running {
-  const child: ChildProcessByStdio<Writable, Readable, Readable> = spawn(process.execPath, [...FLAGS, ...argv], {
-    cwd,
-    env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', ...env },
-  })
+export function start(
+  argv: readonly string[],
+  { cwd = import.meta.dirname, env = {}, input }: RunOptions = {},
+): Running {
+  const child: ChildProcessByStdio<Writable, Readable, Readable> = spawn(
+    process.execPath,
+    [...FLAGS, ...argv],
+    {
+      cwd,
+      env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', ...env },
+    },
+  )
   child.stdin.on('error', () => undefined)
   child.stdin.end(input)
   const seen = { out: '', err: '' }
@@ -60,7 +69,9 @@ export function start(argv: readonly string[], { cwd = import.meta.dirname, env 
       const look = () => (seen.out + seen.err).includes(words) && resolve()
       listeners.add(look)
       look()
-      void ended.then(({ code, out, err }) => reject(new Error(`ended with ${code} before it printed ${words}: ${out}${err}`)))
+      void ended.then(({ code, out, err }) =>
+        reject(new Error(`ended with ${code} before it printed ${words}: ${out}${err}`)),
+      )
     })
   return { ended, until, kill: (signal) => void child.kill(signal) }
 }

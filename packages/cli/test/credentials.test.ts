@@ -32,7 +32,10 @@ describe('keygen', () => {
   test('makes P-256 keys, and prints one when it is told to', async () => {
     const { code, json } = await home.run(['keygen', '-', '--algorithm', 'P-256', '--json'])
     expect(code).toBe(0)
-    expect(json()).toMatchObject({ did: expect.stringMatching(/^did:key:zDn/), private_jwk: { crv: 'P-256', d: expect.any(String) } })
+    expect(json()).toMatchObject({
+      did: expect.stringMatching(/^did:key:zDn/),
+      private_jwk: { crv: 'P-256', d: expect.any(String) },
+    })
     expect((await home.run(['keygen', '-', '--algorithm', 'RSA'])).code).toBe(2)
   })
 })
@@ -48,7 +51,14 @@ describe('issue', () => {
     expect(shown.json()).toMatchObject({ allowed: true, subject: { scope: ['orders:read'] } })
   })
   test('answers with --json as the service does', async () => {
-    const { code, json } = await home.run(['issue', '--user-ref', 'alice', '--scope', 'orders:read orders:write', '--json'])
+    const { code, json } = await home.run([
+      'issue',
+      '--user-ref',
+      'alice',
+      '--scope',
+      'orders:read orders:write',
+      '--json',
+    ])
     expect(code).toBe(0)
     expectAnswer('issue_credential', json())
     expect(json().credential.credentialSubject.scope).toEqual(['orders:read', 'orders:write'])
@@ -74,10 +84,25 @@ describe('issue', () => {
   test('signs here with an issuer key, and the site does not trust it until it is told to', async () => {
     const { out: issuer } = await home.run(['keygen', 'issuer.jwk'])
     const { ppid } = home.dev
-    const argv = ['issue', '--issuer-key', 'issuer.jwk', '--ppid', ppid, '--scope', 'orders:read', '--out', 'signed-here.json', '--json']
+    const argv = [
+      'issue',
+      '--issuer-key',
+      'issuer.jwk',
+      '--ppid',
+      ppid,
+      '--scope',
+      'orders:read',
+      '--out',
+      'signed-here.json',
+      '--json',
+    ]
     const { code, json } = await home.run(argv)
     expect(code).toBe(0)
-    expect(json()).toMatchObject({ ppid, credential_id: expect.stringMatching(/^cred_/), file: 'signed-here.json' })
+    expect(json()).toMatchObject({
+      ppid,
+      credential_id: expect.stringMatching(/^cred_/),
+      file: 'signed-here.json',
+    })
     const present = ['present', '/api/protected/action', '--credential', 'signed-here.json']
     const refused = await home.run(present)
     expect(refused).toMatchObject({ code: 3, err: expect.stringContaining('issuer_untrusted') })
@@ -89,7 +114,10 @@ describe('issue', () => {
     [['issue', '--scope', 'a'], 'For whom'],
     [['issue', '--scope', 'a', '--user-ref', 'a', '--ppid', 'b'], 'For whom'],
     [['issue', '--scope', 'a', '--user-ref', 'a', '--delegable'], '--delegable needs --issuer-key'],
-    [['issue', '--scope', 'a', '--user-ref', 'a', '--ttl-seconds', 'long'], '--ttl-seconds must be a whole number'],
+    [
+      ['issue', '--scope', 'a', '--user-ref', 'a', '--ttl-seconds', 'long'],
+      '--ttl-seconds must be a whole number',
+    ],
     [['issue', '--scope', 'A B', '--ppid', 'x', '--issuer-key', 'holder.jwk'], 'scope must be'],
   ])('refuses %j with how it is meant', async (argv, words) => {
     const { code, out, err } = await home.run(argv)
@@ -108,11 +136,23 @@ describe('issue', () => {
 
 describe('inspect', () => {
   test('reads a credential, marks it as not verified, and explains every check', async () => {
-    const { code, out } = await home.run(['inspect', 'data/credential.header', '--site', 'demo.localhost', '--scope', 'orders:read'])
+    const { code, out } = await home.run([
+      'inspect',
+      'data/credential.header',
+      '--site',
+      'demo.localhost',
+      '--scope',
+      'orders:read',
+    ])
     expect(code).toBe(0)
     expect(out).toMatch(/^NOT VERIFIED: the signature is that of did:key/)
     expect(out).toContain(home.dev.ppid)
-    for (const words of [/^signature +passed/m, /^revocation +not checked/m, /^scope +passed/m, /^issuer +not checked/m])
+    for (const words of [
+      /^signature +passed/m,
+      /^revocation +not checked/m,
+      /^scope +passed/m,
+      /^issuer +not checked/m,
+    ])
       expect(out).toMatch(words)
   })
   test('works without a service', async () => {
@@ -120,7 +160,11 @@ describe('inspect', () => {
       env: { COUNTERSIGN_URL: await nowhere() },
     })
     expect(code).toBe(0)
-    expect(json()).toMatchObject({ verified: false, signature: 'holds', claims: { ppid: home.dev.ppid, site_id: 'demo.localhost' } })
+    expect(json()).toMatchObject({
+      verified: false,
+      signature: 'holds',
+      claims: { ppid: home.dev.ppid, site_id: 'demo.localhost' },
+    })
     expect(json().checks).toHaveLength(12)
   })
   test('takes the development credential when none is named, and says so', async () => {
@@ -129,7 +173,9 @@ describe('inspect', () => {
     expect(err).toContain('data/dev.json')
   })
   test('says that no issuer vouches for a credential that was changed, and ends with 3', async () => {
-    const forged = structuredClone(home.dev.credential) as unknown as { credentialSubject: { scope: string[] } }
+    const forged = structuredClone(home.dev.credential) as unknown as {
+      credentialSubject: { scope: string[] }
+    }
     forged.credentialSubject.scope = ['orders:admin']
     const { code, out } = await home.run(['inspect', '-'], { input: JSON.stringify(forged) })
     expect(code).toBe(3)
@@ -173,7 +219,11 @@ describe('verify', () => {
   test('refuses with 3 and the reason', async () => {
     const { code, json } = await home.run(['verify', '--scope', 'orders:admin', '--json'])
     expect(code).toBe(3)
-    expect(json()).toMatchObject({ allowed: false, code: 'scope_insufficient', view: { seq: expect.any(Number) } })
+    expect(json()).toMatchObject({
+      allowed: false,
+      code: 'scope_insufficient',
+      view: { seq: expect.any(Number) },
+    })
     const late = await home.run(['verify', '--at', '2090-01-01T00:00:00Z'])
     expect(late).toMatchObject({ code: 3, out: expect.stringContaining('credential_expired') })
   })
@@ -198,16 +248,32 @@ describe('verify', () => {
 
 describe('present', () => {
   test('signs the request for a bound credential, body and all', async () => {
-    const { code, json } = await home.run(['present', '/api/protected/action', '--bound', '-d', '{"action":"ship"}'])
+    const { code, json } = await home.run([
+      'present',
+      '/api/protected/action',
+      '--bound',
+      '-d',
+      '{"action":"ship"}',
+    ])
     expect(code).toBe(0)
     expectAnswer('protected_action', json())
     expect(json()).toMatchObject({ allowed: true, action: 'ship' })
   })
   test('shows status and headers when asked, and all of it as JSON', async () => {
-    const included = await home.run(['present', '/api/protected/action', '-i', '-H', 'X-Request-Id: from-the-test'])
+    const included = await home.run([
+      'present',
+      '/api/protected/action',
+      '-i',
+      '-H',
+      'X-Request-Id: from-the-test',
+    ])
     expect(included.out).toMatch(/^HTTP 200\n(?:.+\n)*x-request-id: from-the-test\n/)
     const { json } = await home.run(['present', '/api/protected/action', '--json'])
-    expect(json()).toMatchObject({ status: 200, headers: { 'content-type': 'application/json' }, body: { allowed: true } })
+    expect(json()).toMatchObject({
+      status: 200,
+      headers: { 'content-type': 'application/json' },
+      body: { allowed: true },
+    })
   })
   test('says that a bound credential needs its key', async () => {
     const { code, err } = await home.run(['present', '/api/protected/action', '--credential', 'bound.json'])
@@ -232,14 +298,32 @@ describe('present', () => {
 describe('delegate', () => {
   test('delegates a narrower credential, which is accepted with its own key', async () => {
     await home.run(['keygen', 'next.jwk'])
-    const { code, err } = await home.run(['delegate', 'next.jwk', '--bound', '--scope', 'orders:read', '--out', 'next.json'])
+    const { code, err } = await home.run([
+      'delegate',
+      'next.jwk',
+      '--bound',
+      '--scope',
+      'orders:read',
+      '--out',
+      'next.json',
+    ])
     expect(code).toBe(0)
     expect(err).toContain('expires')
-    const shown = await home.run(['present', '/api/protected/action', '--credential', 'next.json', '--holder-key', 'next.jwk'])
+    const shown = await home.run([
+      'present',
+      '/api/protected/action',
+      '--credential',
+      'next.json',
+      '--holder-key',
+      'next.jwk',
+    ])
     expect(shown.code).toBe(0)
     expect(shown.json().subject.scope).toEqual(['orders:read'])
     const inspected = await home.run(['inspect', 'next.json', '--json'])
-    expect(inspected.json()).toMatchObject({ signature: 'holds', claims: { parent: { credential_id: expect.any(String) } } })
+    expect(inspected.json()).toMatchObject({
+      signature: 'holds',
+      claims: { parent: { credential_id: expect.any(String) } },
+    })
   })
   test.each([
     [['--bound', '--scope', 'orders:admin'], 'does not have that scope'],
@@ -254,7 +338,10 @@ describe('delegate', () => {
   })
   test('answers with JSON', async () => {
     const { json } = await home.run(['delegate', 'next.jwk', '--bound', '--scope', 'orders:read', '--json'])
-    expect(json()).toMatchObject({ credential: { parent: expect.any(Object) }, credential_id: expect.stringMatching(/^cred_/) })
+    expect(json()).toMatchObject({
+      credential: { parent: expect.any(Object) },
+      credential_id: expect.stringMatching(/^cred_/),
+    })
   })
 })
 

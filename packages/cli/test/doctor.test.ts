@@ -18,10 +18,16 @@ interface Finding {
 }
 
 /** What the doctor finds through a proxy with these faults, as a client elsewhere would. */
-async function through(faults: Faults): Promise<{ readonly code: number | null; readonly findings: readonly Finding[] }> {
+async function through(
+  faults: Faults,
+): Promise<{ readonly code: number | null; readonly findings: readonly Finding[] }> {
   const proxy = await openFaultProxy(home.dev.base_url, faults)
   try {
-    const env = { COUNTERSIGN_URL: proxy.url, COUNTERSIGN_API_KEY: home.dev.site_key, COUNTERSIGN_SITE: home.dev.site_id }
+    const env = {
+      COUNTERSIGN_URL: proxy.url,
+      COUNTERSIGN_API_KEY: home.dev.site_key,
+      COUNTERSIGN_SITE: home.dev.site_id,
+    }
     const { code, json } = await home.run(['doctor', '--no-local', '--json'], { env })
     return { code, findings: json().findings }
   } finally {
@@ -29,7 +35,8 @@ async function through(faults: Faults): Promise<{ readonly code: number | null; 
   }
 }
 
-const wrongIn = (findings: readonly Finding[]) => findings.filter(({ level }) => level === 'problem' || level === 'warning')
+const wrongIn = (findings: readonly Finding[]) =>
+  findings.filter(({ level }) => level === 'problem' || level === 'warning')
 
 describe('a sound installation', () => {
   test('has nothing wrong with it, here and over HTTP', async () => {
@@ -74,7 +81,11 @@ describe('a sound installation', () => {
     const { code, findings } = await through({})
     expect(code).toBe(0)
     expect(wrongIn(findings)).toEqual([
-      expect.objectContaining({ check: 'address', level: 'warning', detail: expect.stringContaining(home.dev.base_url) }),
+      expect.objectContaining({
+        check: 'address',
+        level: 'warning',
+        detail: expect.stringContaining(home.dev.base_url),
+      }),
     ])
   })
 })
@@ -83,10 +94,25 @@ describe('a sound installation', () => {
 describe.concurrent('each fault is found, with what to do about it', () => {
   test.each<[string, Faults, string, RegExp]>([
     ['a proxy that holds the feed back', { buffers: 'all' }, 'feed', /proxy_buffering off/],
-    ['a proxy that lets only the beginning of the feed through', { buffers: 'first' }, 'feed', /proxy_buffering off/],
+    [
+      'a proxy that lets only the beginning of the feed through',
+      { buffers: 'first' },
+      'feed',
+      /proxy_buffering off/,
+    ],
     ['a proxy that cuts long headers', { headerCharsMax: 4096 }, 'headers', /large_client_header_buffers/],
-    ['a proxy that drops the credential', { dropsFromRequest: ['x-service-credential'] }, 'headers', /drops it/],
-    ['a proxy that drops headers of answers', { dropsFromAnswer: ['service-version'] }, 'headers', /let them through/],
+    [
+      'a proxy that drops the credential',
+      { dropsFromRequest: ['x-service-credential'] },
+      'headers',
+      /drops it/,
+    ],
+    [
+      'a proxy that drops headers of answers',
+      { dropsFromAnswer: ['service-version'] },
+      'headers',
+      /let them through/,
+    ],
     ['a proxy that replaces request ids', { setsRequestId: 'mine' }, 'headers', /X-Request-Id/],
     ['a clock that is ahead', { dateAheadMs: 60_000 }, 'clock', /NTP/],
     ['a clock that is behind', { dateAheadMs: -60_000 }, 'clock', /NTP/],
@@ -103,11 +129,17 @@ describe.concurrent('each fault is found, with what to do about it', () => {
   test('a proxy that changes what was signed', async () => {
     const proxy = await openFaultProxy(home.dev.base_url, { dropsFromRequest: ['signature'] })
     mkdirSync(home.file('behind/data'), { recursive: true })
-    writeFileSync(home.file('behind/data/dev.json'), JSON.stringify({ ...home.dev, base_url: proxy.url }), { mode: 0o600 })
+    writeFileSync(home.file('behind/data/dev.json'), JSON.stringify({ ...home.dev, base_url: proxy.url }), {
+      mode: 0o600,
+    })
     const { json } = await home.run(['doctor', '--json', '--no-local'], { cwd: home.file('behind') })
     proxy.close()
     expect(json().findings).toContainEqual(
-      expect.objectContaining({ check: 'holder proof', level: 'problem', fix: expect.stringContaining('Signature-Input') }),
+      expect.objectContaining({
+        check: 'holder proof',
+        level: 'problem',
+        fix: expect.stringContaining('Signature-Input'),
+      }),
     )
   })
 })
@@ -117,7 +149,8 @@ describe('what is wrong with the installation itself is found', () => {
     const made = await home.run(['webhooks', 'create', `${await nowhere()}/hook`, '--json'])
     const id = made.json().webhook_id
     await home.run(['revoke-user', 'did:service:ppid_for-the-webhook', '--yes'])
-    const failing = async () => (await home.run(['webhooks', 'deliveries', id, '--json'])).json().items[0]?.attempts > 0
+    const failing = async () =>
+      (await home.run(['webhooks', 'deliveries', id, '--json'])).json().items[0]?.attempts > 0
     await expect.poll(failing, { timeout: 15_000 }).toBe(true)
     const { code, out } = await home.run(['doctor', '--no-local'])
     expect(code).toBe(3)
@@ -144,10 +177,15 @@ describe('what cannot be looked at', () => {
   test('something else answers: 5', async () => {
     const { code, findings } = await through({ answers: { '/healthz': 200 } })
     expect(code).toBe(5)
-    expect(findings).toEqual([expect.objectContaining({ check: 'reach', detail: expect.stringContaining('is not the service') })])
+    expect(findings).toEqual([
+      expect.objectContaining({ check: 'reach', detail: expect.stringContaining('is not the service') }),
+    ])
   })
   test('without a key the site is left out, and that is said', async () => {
-    const { code, out } = await home.run(['doctor', '--no-local'], { cwd: '/', env: { COUNTERSIGN_URL: home.dev.base_url } })
+    const { code, out } = await home.run(['doctor', '--no-local'], {
+      cwd: '/',
+      env: { COUNTERSIGN_URL: home.dev.base_url },
+    })
     expect(code).toBe(0)
     expect(out).toMatch(/^skip +site +give --site and a key/m)
     expect(out).toMatch(/^skip +holder proof/m)
@@ -161,6 +199,9 @@ describe('what cannot be looked at', () => {
     expect(out).not.toMatch(/^\w+ +webhooks/m)
   })
   test('nothing here and no address is a question', async () => {
-    expect(await home.run(['doctor'], { cwd: '/' })).toMatchObject({ code: 2, err: expect.stringContaining('COUNTERSIGN_URL') })
+    expect(await home.run(['doctor'], { cwd: '/' })).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('COUNTERSIGN_URL'),
+    })
   })
 })

@@ -36,22 +36,26 @@ export async function openFaultProxy(target: string, faults: Faults): Promise<Fa
       ...(faults.setsRequestId === undefined ? {} : { 'x-request-id': faults.setsRequestId }),
     }
     for (const name of faults.dropsFromRequest ?? []) delete headers[name]
-    const passed = send({ hostname, port, method: incoming.method, path: incoming.url, headers }, (answer) => {
-      const shown = { ...answer.headers }
-      for (const name of faults.dropsFromAnswer ?? []) delete shown[name]
-      if (faults.dateAheadMs !== undefined) shown.date = new Date(Date.now() + faults.dateAheadMs).toUTCString()
-      outgoing.writeHead(answer.statusCode ?? 502, shown)
-      outgoing.flushHeaders()
-      const isStream = String(shown['content-type']).startsWith('text/event-stream')
-      if (isStream && faults.buffers === 'first') answer.once('data', (piece) => outgoing.write(piece))
-      if (isStream && faults.buffers !== undefined)
-        void buffer(answer).then(
-          (all) => outgoing.end(all),
-          () => outgoing.destroy(),
-        )
-      else answer.pipe(outgoing)
-      answer.on('error', () => outgoing.destroy())
-    })
+    const passed = send(
+      { hostname, port, method: incoming.method, path: incoming.url, headers },
+      (answer) => {
+        const shown = { ...answer.headers }
+        for (const name of faults.dropsFromAnswer ?? []) delete shown[name]
+        if (faults.dateAheadMs !== undefined)
+          shown.date = new Date(Date.now() + faults.dateAheadMs).toUTCString()
+        outgoing.writeHead(answer.statusCode ?? 502, shown)
+        outgoing.flushHeaders()
+        const isStream = String(shown['content-type']).startsWith('text/event-stream')
+        if (isStream && faults.buffers === 'first') answer.once('data', (piece) => outgoing.write(piece))
+        if (isStream && faults.buffers !== undefined)
+          void buffer(answer).then(
+            (all) => outgoing.end(all),
+            () => outgoing.destroy(),
+          )
+        else answer.pipe(outgoing)
+        answer.on('error', () => outgoing.destroy())
+      },
+    )
     passed.on('error', () => outgoing.destroy())
     outgoing.on('close', () => passed.destroy())
     incoming.pipe(passed)
@@ -66,7 +70,10 @@ export async function openFaultProxy(target: string, faults: Faults): Promise<Fa
   }
 }
 
-function pageInstead({ url = '/', headers }: IncomingMessage, { answers = {}, headerCharsMax = Number.POSITIVE_INFINITY }: Faults) {
+function pageInstead(
+  { url = '/', headers }: IncomingMessage,
+  { answers = {}, headerCharsMax = Number.POSITIVE_INFINITY }: Faults,
+) {
   if (Object.values(headers).some((value) => String(value).length > headerCharsMax)) return 400
   return answers[url.split('?')[0] ?? '']
 }

@@ -20,14 +20,19 @@ describe('help', () => {
     expect(err).toBe('')
     expect(out).toMatch(/^Examples\n {2}countersign /)
     for (const [name, summary] of rows)
-      expect(out).toMatch(new RegExp(`^  ${name} +${summary.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')}$`, 'm'))
+      expect(out).toMatch(
+        new RegExp(`^  ${name} +${summary.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')}$`, 'm'),
+      )
     for (const argv of [['help'], ['-h']]) expect((await countersign(argv)).out).toBe(out)
   })
   test('of a command is the same, asked either way', async () => {
     const one = await countersign(['revoke-user', '--help'])
     expect(one.code).toBe(0)
     expect(await countersign(['help', 'revoke-user'])).toMatchObject({ code: 0, out: one.out })
-    expect(await countersign(['help', 'sites', 'create'])).toMatchObject({ code: 0, out: expect.stringContaining('sites create') })
+    expect(await countersign(['help', 'sites', 'create'])).toMatchObject({
+      code: 0,
+      out: expect.stringContaining('sites create'),
+    })
   })
   test('is where docs/cli.md comes from', async () => {
     const written = readFileSync(join(import.meta.dirname, '../../../docs/cli.md'), 'utf8')
@@ -35,24 +40,30 @@ describe('help', () => {
   })
   test('describes what the service can do by itself in its own words', () => {
     const own = rows.filter(([, , load]) => load === undefined).map(([name, summary]) => [name, summary])
-    expect(Object.fromEntries(own)).toEqual(Object.fromEntries(Object.entries(ofService).map(([name, { summary }]) => [name, summary])))
+    expect(Object.fromEntries(own)).toEqual(
+      Object.fromEntries(Object.entries(ofService).map(([name, { summary }]) => [name, summary])),
+    )
   })
-  test.each(loaded)('of $name opens with examples of itself that have only options it has', async ({ name, load }) => {
-    const command = await load()
-    const verbs = 'verbs' in command ? Object.entries(command.verbs) : [['', command] as const]
-    for (const [verb, spec] of verbs) {
-      const words = verb === '' ? [name] : [name, verb]
-      const { out } = await countersign([...words, '--help'])
-      expect(out.split('\n')[0]).toBe('Examples')
-      for (const [line] of spec.examples) {
-        expect(line).toContain(`countersign ${words.join(' ')}`)
-        const [, flags = ''] = line.split(`countersign ${words.join(' ')}`)
-        const own = flags.split(/[|;<>]|&& /)[0] ?? ''
-        for (const [flag] of own.matchAll(/(?<=\s)--[a-z-]+/g)) expect(out, line).toContain(flag)
+  test.each(loaded)(
+    'of $name opens with examples of itself that have only options it has',
+    async ({ name, load }) => {
+      const command = await load()
+      const verbs = 'verbs' in command ? Object.entries(command.verbs) : [['', command] as const]
+      for (const [verb, spec] of verbs) {
+        const words = verb === '' ? [name] : [name, verb]
+        const { out } = await countersign([...words, '--help'])
+        expect(out.split('\n')[0]).toBe('Examples')
+        for (const [line] of spec.examples) {
+          expect(line).toContain(`countersign ${words.join(' ')}`)
+          const [, flags = ''] = line.split(`countersign ${words.join(' ')}`)
+          const own = flags.split(/[|;<>]|&& /)[0] ?? ''
+          for (const [flag] of own.matchAll(/(?<=\s)--[a-z-]+/g)) expect(out, line).toContain(flag)
+        }
+        for (const line of out.split('\n').filter((each) => !each.startsWith('  ')))
+          expect(line.length).toBeLessThanOrEqual(104)
       }
-      for (const line of out.split('\n').filter((each) => !each.startsWith('  '))) expect(line.length).toBeLessThanOrEqual(104)
-    }
-  })
+    },
+  )
 })
 
 describe('a command line that does not fit', () => {
@@ -92,9 +103,9 @@ describe('what is loaded', () => {
   const preload = join(import.meta.dirname, 'loaded-modules.mjs')
   const loadedBy = async (...argv: string[]): Promise<readonly string[]> => {
     const flags = ['--conditions=countersign-source', '--import', preload, main, ...argv]
-    const { stderr } = await promisify(execFile)(process.execPath, flags, { env: { PATH: process.env.PATH } }).catch(
-      (ended: { stderr: string }) => ended,
-    )
+    const { stderr } = await promisify(execFile)(process.execPath, flags, {
+      env: { PATH: process.env.PATH },
+    }).catch((ended: { stderr: string }) => ended)
     return JSON.parse(/^LOADED (.*)$/m.exec(stderr)?.[1] ?? '[]')
   }
   const packagesIn = (urls: readonly string[]) =>
@@ -102,7 +113,9 @@ describe('what is loaded', () => {
       ...new Set(
         urls.flatMap(
           (url) =>
-            /\/(?:packages|node_modules)\/((?:@[^/]+\/)?[^/]+)\//.exec(url.replace(/.*\/node_modules\//, '/node_modules/'))?.[1] ?? [],
+            /\/(?:packages|node_modules)\/((?:@[^/]+\/)?[^/]+)\//.exec(
+              url.replace(/.*\/node_modules\//, '/node_modules/'),
+            )?.[1] ?? [],
         ),
       ),
     ].sort()

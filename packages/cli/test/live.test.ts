@@ -49,7 +49,13 @@ describe('watch', () => {
     expect(code).toBe(0)
     const entries = lines(out).filter(({ event }) => event !== 'verifiers')
     expect(entries).toEqual([
-      expect.objectContaining({ event: 'site.changed', kind: 'site.changed', seq: 1, epoch, lag_ms: expect.any(Number) }),
+      expect.objectContaining({
+        event: 'site.changed',
+        kind: 'site.changed',
+        seq: 1,
+        epoch,
+        lag_ms: expect.any(Number),
+      }),
       expect.objectContaining({ event: 'issuer.trusted', seq: 2, prev_hash: entries[0].hash }),
     ])
   })
@@ -73,7 +79,11 @@ describe('watch', () => {
     })
     const unanswered = await home.run(['watch', '--url', await nowhere(), '--site', 'demo.localhost'])
     expect(unanswered).toMatchObject({ code: 4, err: expect.stringContaining('COUNTERSIGN_API_KEY') })
-    const env = { COUNTERSIGN_API_KEY: home.dev.site_key, COUNTERSIGN_URL: await nowhere(), COUNTERSIGN_SITE: 'demo.localhost' }
+    const env = {
+      COUNTERSIGN_API_KEY: home.dev.site_key,
+      COUNTERSIGN_URL: await nowhere(),
+      COUNTERSIGN_SITE: 'demo.localhost',
+    }
     expect((await home.run(['watch'], { env })).code).toBe(5)
   })
 })
@@ -92,13 +102,27 @@ describe('listen', () => {
       })
     }).listen(0, '127.0.0.1')
     await once(server, 'listening')
-    return { received, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hooks`, close: () => server.close() }
+    return {
+      received,
+      url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hooks`,
+      close: () => server.close(),
+    }
   }
   const webhooks = async () => (await home.run(['webhooks', 'list', '--json'])).json().items
 
   test('passes deliveries on as they came, signature and all, and deletes its webhook at the end', async () => {
     const to = await receiver(204)
-    const argv = ['listen', '--forward', to.url, '--kinds', 'user.revoked', '--count', '1', '--out', 'hook.secret']
+    const argv = [
+      'listen',
+      '--forward',
+      to.url,
+      '--kinds',
+      'user.revoked',
+      '--count',
+      '1',
+      '--out',
+      'hook.secret',
+    ]
     const listening = start(argv, { cwd: home.directory })
     await listening.until('Listening for demo.localhost')
     expect(await webhooks()).toHaveLength(1)
@@ -113,11 +137,16 @@ describe('listen', () => {
     expect(statSync(home.file('hook.secret')).mode & 0o777).toBe(0o600)
     expect(out + err).not.toContain(secret)
     const [{ headers, body } = { headers: {}, body: new Uint8Array() }] = to.received
-    expect(await verifyWebhook({ secret, headers, body })).toMatchObject({ type: 'user.revoked', data: { body: { ppid } } })
+    expect(await verifyWebhook({ secret, headers, body })).toMatchObject({
+      type: 'user.revoked',
+      data: { body: { ppid } },
+    })
     new Webhook(secret).verify(Buffer.from(body), headers as Record<string, string>)
   })
   test('shows them as JSON, with what the receiver answered', async () => {
-    const listening = start(['listen', '--forward', `${await nowhere()}/x`, '--count', '1', '--json'], { cwd: home.directory })
+    const listening = start(['listen', '--forward', `${await nowhere()}/x`, '--count', '1', '--json'], {
+      cwd: home.directory,
+    })
     await listening.until('"listening"')
     await revokeSomebody()
     const { code, out } = await listening.ended
@@ -169,7 +198,15 @@ describe('bench', () => {
     expect(out).toMatch(/^answers +\d+ × 200$/m)
   })
   test('answers with figures for programs, and signs each request of a bound credential', async () => {
-    const { code, json } = await home.run(['bench', '--seconds', '1', '--connections', '2', '--bound', '--json'])
+    const { code, json } = await home.run([
+      'bench',
+      '--seconds',
+      '1',
+      '--connections',
+      '2',
+      '--bound',
+      '--json',
+    ])
     expect(code).toBe(0)
     const { requests, statuses, latency_ms, histogram, refused } = json()
     expect(statuses).toEqual({ 200: requests })
@@ -178,9 +215,14 @@ describe('bench', () => {
     expect(histogram.reduce((sum: number, { count }: { count: number }) => sum + count, 0)).toBe(requests)
   })
   test('ends with 3 when anything is refused, 5 when no service answers, 2 when it is not this machine', async () => {
-    expect((await home.run(['bench', '--seconds', '1', '--connections', '1', '--path', '/nothing'])).code).toBe(3)
+    expect(
+      (await home.run(['bench', '--seconds', '1', '--connections', '1', '--path', '/nothing'])).code,
+    ).toBe(3)
     expect((await home.run(['bench', '--seconds', '1', '--url', await nowhere()])).code).toBe(5)
-    expect(await home.run(['bench', '--url', 'https://id.example'])).toMatchObject({ code: 2, err: expect.stringContaining('--elsewhere') })
+    expect(await home.run(['bench', '--url', 'https://id.example'])).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('--elsewhere'),
+    })
     expect((await home.run(['bench', '--connections', '0'])).code).toBe(2)
   })
 })

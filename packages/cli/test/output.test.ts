@@ -4,7 +4,9 @@ import { facts, jsonText, table, visible } from '../src/output.ts'
 
 describe('text that others wrote', () => {
   test('cannot move the cursor, change colours or turn the direction of writing', () => {
-    expect(visible('a\u001b[31mb\r\n\u009bc\u202ed\u2066e\u2028')).toBe('a\\u001b[31mb\\u000d\\u000a\\u009bc\\u202ed\\u2066e\\u2028')
+    expect(visible('a\u001b[31mb\r\n\u009bc\u202ed\u2066e\u2028')).toBe(
+      'a\\u001b[31mb\\u000d\\u000a\\u009bc\\u202ed\\u2066e\\u2028',
+    )
     expect(visible('Zoë 漢字 👍')).toBe('Zoë 漢字 👍')
   })
   test('keeps its lines when asked to, and nothing else', () => {

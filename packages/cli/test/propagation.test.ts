@@ -28,7 +28,10 @@ async function openSilent(verifierId: string): Promise<void> {
   const stop = new AbortController()
   open.add({ close: () => stop.abort() })
   const headers = { 'x-api-key': home.dev.site_key, 'x-verifier-id': verifierId }
-  const response = await fetch(`${home.dev.base_url}/api/sites/${home.dev.site_id}/feed`, { headers, signal: stop.signal })
+  const response = await fetch(`${home.dev.base_url}/api/sites/${home.dev.site_id}/feed`, {
+    headers,
+    signal: stop.signal,
+  })
   expect(response.status).toBe(200)
   void response.body?.pipeTo(new WritableStream()).catch(() => undefined)
 }
@@ -55,7 +58,9 @@ test('one that does not confirm is named, and the command ends with 3; the revoc
   expect(code).toBe(3)
   expect(out).toMatch(/^applied by +1 of 2 verifiers, \d+ ms$/m)
   expect(out).toMatch(/^waiting for +silent at \d+$/m)
-  expect((await home.run(['revoke-user', ppid, '--yes', '--json'])).json()).toMatchObject({ already_revoked: true })
+  expect((await home.run(['revoke-user', ppid, '--yes', '--json'])).json()).toMatchObject({
+    already_revoked: true,
+  })
 })
 
 test('without a connected verifier there is nothing to wait for', async () => {
@@ -92,19 +97,29 @@ test('verifiers --dismiss ends an instance that fails open and is gone', async (
   const dismiss = (...more: string[]) => home.run(['verifiers', '--dismiss', 'feedc0de', ...more])
   expect((await dismiss('--yes')).code).toBe(1)
   stop.abort()
-  await expect.poll(async () => (await home.run(['verifiers'])).out, { timeout: 10_000 }).toMatch(/^lost +feedc0de +not_connected /m)
+  await expect
+    .poll(async () => (await home.run(['verifiers'])).out, { timeout: 10_000 })
+    .toMatch(/^lost +feedc0de +not_connected /m)
   expect((await home.run(['revoke-user', newUser(), '--yes', '--wait', '1'])).out).toMatch(
     /^denied everywhere +unknown: lost feedc0de fails open$/m,
   )
   expect((await dismiss()).code).toBe(2)
-  expect((await dismiss('--yes', '--json')).json()).toEqual({ instance_id: 'feedc0de0123456789', dismissed: true })
-  await expect.poll(async () => (await home.run(['verifiers'])).out, { timeout: 10_000 }).not.toContain('feedc0de')
+  expect((await dismiss('--yes', '--json')).json()).toEqual({
+    instance_id: 'feedc0de0123456789',
+    dismissed: true,
+  })
+  await expect
+    .poll(async () => (await home.run(['verifiers'])).out, { timeout: 10_000 })
+    .not.toContain('feedc0de')
   expect((await dismiss('--yes')).code).toBe(1)
 })
 
 test('a receipt says from when on the user is denied everywhere, in 80 columns', async () => {
   const guard = await openGuard('guard-1')
-  const [first, second] = [await home.run(['revoke-user', newUser(), '--yes', '--wait', '10']), await openGuard('guard-1')]
+  const [first, second] = [
+    await home.run(['revoke-user', newUser(), '--yes', '--wait', '10']),
+    await openGuard('guard-1'),
+  ]
   expect(first.out).toMatch(/^denied everywhere +(since \S+Z|from \S+Z, in \d+ s)$/m)
   await second.close()
   await guard.close()

@@ -6,7 +6,8 @@ const source = (file: string) => new URL(`../src/${file}`, import.meta.url)
 
 test('an older Node is rejected with its version and what to do', () => {
   const script = `import(${JSON.stringify(source('require-node.ts').href)}).then(({ requireNode }) => requireNode(process.argv[1]))`
-  const start = (version: string) => spawnSync(process.execPath, ['-e', script, version], { encoding: 'utf8' })
+  const start = (version: string) =>
+    spawnSync(process.execPath, ['-e', script, version], { encoding: 'utf8' })
   expect(start('20.20.2')).toMatchObject({
     status: 2,
     stderr: expect.stringMatching(/needs Node 22 or later, and this is 20\.20\.2.*npx/),
@@ -15,6 +16,8 @@ test('an older Node is rejected with its version and what to do', () => {
 })
 
 test('the program imports nothing else before it has looked at the version', () => {
-  const imports = [...readFileSync(source('main.ts'), 'utf8').matchAll(/^import .* from '(.*)'$/gm)].map(([, from]) => from)
+  const imports = [...readFileSync(source('main.ts'), 'utf8').matchAll(/^import .* from '(.*)'$/gm)].map(
+    ([, from]) => from,
+  )
   expect(imports).toEqual(['./require-node.ts'])
 })

@@ -8,14 +8,27 @@ beforeAll(async () => {
 })
 afterAll(() => home?.close())
 
-async function issued(userRef: string, ...more: string[]): Promise<{ credential: object; credential_id: string; ppid: string }> {
-  const { json } = await home.run(['issue', '--user-ref', userRef, '--scope', 'orders:read', '--json', ...more])
+async function issued(
+  userRef: string,
+  ...more: string[]
+): Promise<{ credential: object; credential_id: string; ppid: string }> {
+  const { json } = await home.run([
+    'issue',
+    '--user-ref',
+    userRef,
+    '--scope',
+    'orders:read',
+    '--json',
+    ...more,
+  ])
   return json()
 }
 
 const auditOf = async (action: string, target: string) => {
   const { json } = await home.run(['audit', '--limit', '50', '--json'])
-  return json().items.filter((row: { action: string; target: string }) => row.action === action && row.target === target)
+  return json().items.filter(
+    (row: { action: string; target: string }) => row.action === action && row.target === target,
+  )
 }
 
 describe('revoke-user', () => {
@@ -57,9 +70,15 @@ describe('revoke-user', () => {
     const again = await home.run(['revoke-user', ppid, '--yes', '--json'])
     expectAnswer('revoke_user', again.json())
     expect(again.json()).toMatchObject({ already_revoked: true, credential_ids: [credential_id] })
-    expect(await auditOf('user.revoke', ppid)).toContainEqual(expect.objectContaining({ reason: 'lost laptop' }))
+    expect(await auditOf('user.revoke', ppid)).toContainEqual(
+      expect.objectContaining({ reason: 'lost laptop' }),
+    )
     const status = await home.run(['status', credential_id, '--json'])
-    expect(status.json().statuses[credential_id]).toMatchObject({ status: 'revoked', revocation_type: 'user', reason: 'lost laptop' })
+    expect(status.json().statuses[credential_id]).toMatchObject({
+      status: 'revoked',
+      revocation_type: 'user',
+      reason: 'lost laptop',
+    })
 
     const back = await home.run(['reinstate', ppid, '--json'])
     expect(back.code).toBe(0)
@@ -101,11 +120,29 @@ describe('revoke-user', () => {
   })
   test('a key that may not revoke is told so, with 4', async () => {
     await home.run(['keys', 'create', '--permissions', 'feed:read', '--out', 'reader.key'])
-    const { code, err } = await home.run(['revoke-user', home.dev.ppid, '--yes', '--api-key-file', 'reader.key'])
+    const { code, err } = await home.run([
+      'revoke-user',
+      home.dev.ppid,
+      '--yes',
+      '--api-key-file',
+      'reader.key',
+    ])
     expect(code).toBe(4)
     expect(err).toContain('api_key_forbidden')
-    const dry = await home.run(['revoke-user', home.dev.ppid, '--dry-run', '--api-key-file', 'reader.key', '--json'])
-    expect(dry.json()).toEqual({ dry_run: true, action: 'revoke-user', ppid: home.dev.ppid, site_id: 'demo.localhost' })
+    const dry = await home.run([
+      'revoke-user',
+      home.dev.ppid,
+      '--dry-run',
+      '--api-key-file',
+      'reader.key',
+      '--json',
+    ])
+    expect(dry.json()).toEqual({
+      dry_run: true,
+      action: 'revoke-user',
+      ppid: home.dev.ppid,
+      site_id: 'demo.localhost',
+    })
   })
 })
 
@@ -114,8 +151,19 @@ describe('revoke', () => {
     const [one, other] = [await issued('two'), await issued('two')]
     expect((await home.run(['revoke', one.credential_id])).code).toBe(2)
     const rehearsed = await home.run(['revoke', one.credential_id, '--dry-run'])
-    expect(rehearsed).toMatchObject({ code: 0, out: expect.stringContaining(`Would revoke ${one.credential_id}`) })
-    const { code, json } = await home.run(['revoke', one.credential_id, '--yes', '--reason', 'agent retired', '--wait', '--json'])
+    expect(rehearsed).toMatchObject({
+      code: 0,
+      out: expect.stringContaining(`Would revoke ${one.credential_id}`),
+    })
+    const { code, json } = await home.run([
+      'revoke',
+      one.credential_id,
+      '--yes',
+      '--reason',
+      'agent retired',
+      '--wait',
+      '--json',
+    ])
     expect(code).toBe(0)
     expectAnswer('revoke_credential', json())
     expect(json()).toMatchObject({ revocation_type: 'credential', propagation: { connected: 0 } })
@@ -128,7 +176,9 @@ describe('revoke', () => {
     const argv = ['revoke', '--self', '--credential', 'next.json', '--holder-key', 'next.jwk', '--yes']
     expect((await home.run(argv, { env: { COUNTERSIGN_URL: home.dev.base_url } })).code).toBe(0)
     const present = ['present', '/api/protected/action']
-    expect((await home.run([...present, '--credential', 'next.json', '--holder-key', 'next.jwk'])).code).toBe(3)
+    expect((await home.run([...present, '--credential', 'next.json', '--holder-key', 'next.jwk'])).code).toBe(
+      3,
+    )
     expect((await home.run([...present, '--bound'])).code).toBe(0)
     expect((await home.run(['revoke', '--yes'])).code).toBe(2)
   })

@@ -8,7 +8,8 @@ import { countersign, main, start } from './countersign.ts'
 
 const directory = mkdtempSync(join(tmpdir(), 'countersign-operator-'))
 afterAll(() => rmSync(directory, { recursive: true, force: true }))
-const run = (argv: readonly string[], env: Readonly<Record<string, string>> = {}) => countersign(argv, { cwd: directory, env })
+const run = (argv: readonly string[], env: Readonly<Record<string, string>> = {}) =>
+  countersign(argv, { cwd: directory, env })
 
 describe('dev', () => {
   test('is what npm start runs', () => {
@@ -21,12 +22,18 @@ describe('dev', () => {
   })
   test('serves until Ctrl-C, with everything that a first request needs', async () => {
     const dataDir = join(directory, 'dev/data')
-    const service = await startDevProcess({ dataDir, command: [process.execPath, '--conditions=countersign-source', main, 'dev'] })
+    const service = await startDevProcess({
+      dataDir,
+      command: [process.execPath, '--conditions=countersign-source', main, 'dev'],
+    })
     const { code } = await countersign(['present', '/api/protected/action'], { cwd: join(directory, 'dev') })
     expect(code).toBe(0)
-    const taken = await countersign(['dev', '--port', new URL(service.dev.base_url).port, '--data-dir', join(directory, 'other')], {
-      cwd: directory,
-    })
+    const taken = await countersign(
+      ['dev', '--port', new URL(service.dev.base_url).port, '--data-dir', join(directory, 'other')],
+      {
+        cwd: directory,
+      },
+    )
     expect(taken).toMatchObject({ code: 1, err: expect.stringContaining('is taken') })
     expect(await service.stop()).toBe(0)
   })
@@ -46,9 +53,23 @@ describe('init, then serve, then administration', () => {
   beforeAll(async () => {
     port = await freePort()
     url = `http://127.0.0.1:${port}`
-    const { code, json } = await run(['init', place, '--base-url', url, '--port', String(port), '--admin-port', 'off', '--json'])
+    const { code, json } = await run([
+      'init',
+      place,
+      '--base-url',
+      url,
+      '--port',
+      String(port),
+      '--admin-port',
+      'off',
+      '--json',
+    ])
     expect(code).toBe(0)
-    expect(json()).toMatchObject({ directory: place, operator_key_file: join(place, 'operator.key'), key_id: expect.any(String) })
+    expect(json()).toMatchObject({
+      directory: place,
+      operator_key_file: join(place, 'operator.key'),
+      key_id: expect.any(String),
+    })
   })
 
   test('serves with what init wrote, and the operator key makes a site', async () => {
@@ -56,7 +77,9 @@ describe('init, then serve, then administration', () => {
     await serving.until('"serving"')
     const env = { COUNTERSIGN_URL: url, COUNTERSIGN_API_KEY_FILE: join(place, 'operator.key') }
     expect((await run(['sites', 'create', 'shop.example'], env)).code).toBe(0)
-    expect((await run(['issue', '--site', 'shop.example', '--user-ref', 'a', '--scope', 'a'], env)).code).toBe(0)
+    expect(
+      (await run(['issue', '--site', 'shop.example', '--user-ref', 'a', '--scope', 'a'], env)).code,
+    ).toBe(0)
     const doctor = await run(['doctor', ...config, '--site', 'shop.example'], env)
     expect(doctor.out).toMatch(/^ok +store +SQLite/m)
     expect(doctor.out).toMatch(/^ok +ready/m)
@@ -69,14 +92,30 @@ describe('init, then serve, then administration', () => {
     expect(code).toBe(0)
     expect(json()).toMatchObject({ baseUrl: url, masterKey: '(hidden)' })
     expect(await run(['config', '--json'])).toMatchObject({ code: 2 })
-    expect(JSON.parse((await run(['config', '--json'])).err)).toMatchObject({ error: { code: 'usage' }, exit_code: 2 })
+    expect(JSON.parse((await run(['config', '--json'])).err)).toMatchObject({
+      error: { code: 'usage' },
+      exit_code: 2,
+    })
   })
   test('migrate, audit-log and operator-audit say what they found, for people and for programs', async () => {
-    expect(await run(['migrate', ...config])).toMatchObject({ code: 0, out: expect.stringContaining('up to date') })
-    expect((await run(['migrate', ...config, '--json'])).json()).toEqual({ store: 'sqlite', epoch: expect.any(String) })
+    expect(await run(['migrate', ...config])).toMatchObject({
+      code: 0,
+      out: expect.stringContaining('up to date'),
+    })
+    expect((await run(['migrate', ...config, '--json'])).json()).toEqual({
+      store: 'sqlite',
+      epoch: expect.any(String),
+    })
     expect((await run(['audit-log', ...config])).out).toMatch(/^The log is intact/)
-    expect((await run(['audit-log', ...config, '--json'])).json()).toMatchObject({ ok: true, entries: expect.any(Number), sites: 1 })
-    expect(await run(['audit-log', 'nothing.db'])).toMatchObject({ code: 1, err: expect.stringContaining('there is no file') })
+    expect((await run(['audit-log', ...config, '--json'])).json()).toMatchObject({
+      ok: true,
+      entries: expect.any(Number),
+      sites: 1,
+    })
+    expect(await run(['audit-log', 'nothing.db'])).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('there is no file'),
+    })
     expect((await run(['operator-audit', ...config, '--json'])).out).toContain('"api_key.create"')
   })
   test('a backup is restored after a yes, and rehearsed without', async () => {
@@ -108,18 +147,31 @@ describe('init, then serve, then administration', () => {
       `Would delete the operator key ${key_id} (second).`,
     )
     expect((await run(['delete-operator-key', 'key_none', ...config, '--dry-run'])).code).toBe(2)
-    expect((await run(['delete-operator-key', key_id, ...config, '--yes', '--json'])).json()).toEqual({ key_id, deleted: true })
+    expect((await run(['delete-operator-key', key_id, ...config, '--yes', '--json'])).json()).toEqual({
+      key_id,
+      deleted: true,
+    })
     expect((await run(['delete-operator-key', key_id, ...config, '--yes'])).code).toBe(1)
   })
   test('keys of the service are rotated, epochs begun and the time shown', async () => {
-    expect((await run(['rotate-issuer-key', ...config, '--json'])).json()).toMatchObject({ use: 'issuer', signs_in_seconds: 60 })
-    expect((await run(['rotate-feed-key', ...config, '--now', '--json'])).json()).toMatchObject({ use: 'feed', signs_in_seconds: 0 })
-    expect((await run(['new-epoch', ...config, '--json'])).json()).toMatchObject({ epoch: expect.any(String) })
+    expect((await run(['rotate-issuer-key', ...config, '--json'])).json()).toMatchObject({
+      use: 'issuer',
+      signs_in_seconds: 60,
+    })
+    expect((await run(['rotate-feed-key', ...config, '--now', '--json'])).json()).toMatchObject({
+      use: 'feed',
+      signs_in_seconds: 0,
+    })
+    expect((await run(['new-epoch', ...config, '--json'])).json()).toMatchObject({
+      epoch: expect.any(String),
+    })
     const shown = await run(['reset-time', ...config, '--json'])
     expect(shown.code).toBe(2)
     expect(shown.json()).toMatchObject({ changed: false })
     expect((await run(['reset-time', ...config, '--yes', '--json'])).json()).toMatchObject({ changed: true })
-    const rotated = await run(['rotate-master-key', ...config, '--json'], { COUNTERSIGN_MASTER_KEY_NEW: '0123456789abcdef'.repeat(4) })
+    const rotated = await run(['rotate-master-key', ...config, '--json'], {
+      COUNTERSIGN_MASTER_KEY_NEW: '0123456789abcdef'.repeat(4),
+    })
     expect(rotated.json()).toMatchObject({ texts: expect.any(Number) })
   })
 })

@@ -6,7 +6,9 @@ import { type Home, openHome } from './home.ts'
 
 const hasTerminal = process.platform === 'linux' && spawnSync('script', ['--version']).status === 0
 if (!hasTerminal)
-  console.warn('\nSKIPPED: what the command does on a terminal is not tested here, for script (util-linux) is not installed.\n')
+  console.warn(
+    '\nSKIPPED: what the command does on a terminal is not tested here, for script (util-linux) is not installed.\n',
+  )
 
 let home: Home
 beforeAll(async () => {
@@ -23,7 +25,10 @@ interface Seen {
 const quoted = (word: string) => `'${word.replaceAll("'", "'\\''")}'`
 
 /** Runs the command on a terminal of its own. `answer` is typed when a question is asked. */
-function onTerminal(argv: readonly string[], { answer, env = {} }: { answer?: string; env?: Record<string, string> } = {}): Promise<Seen> {
+function onTerminal(
+  argv: readonly string[],
+  { answer, env = {} }: { answer?: string; env?: Record<string, string> } = {},
+): Promise<Seen> {
   const command = [process.execPath, '--conditions=countersign-source', main, ...argv].map(quoted).join(' ')
   const child = spawn('script', ['-qefc', command, '/dev/null'], {
     cwd: home.directory,
@@ -44,7 +49,8 @@ const CLEAR_LINE = '\r\u001b[K'
 describe.skipIf(!hasTerminal)('on a terminal', () => {
   let users = 0
   const newUser = () => `did:service:ppid_terminal-${++users}`
-  const isRevoked = async (ppid: string) => (await home.run(['reinstate', ppid, '--json'])).json().already_active === false
+  const isRevoked = async (ppid: string) =>
+    (await home.run(['reinstate', ppid, '--json'])).json().already_active === false
 
   test('what takes access away is asked for, and not done after a no, or nothing', async () => {
     for (const answer of ['n', '', 'yess']) {
@@ -70,7 +76,9 @@ describe.skipIf(!hasTerminal)('on a terminal', () => {
   })
   test('the receipt is drawn as it grows, over itself', async () => {
     const { base_url, site_id, site_key } = home.dev
-    const guards = ['one', 'two'].map((verifierId) => createGuard({ baseUrl: base_url, siteId: site_id, apiKey: site_key, verifierId }))
+    const guards = ['one', 'two'].map((verifierId) =>
+      createGuard({ baseUrl: base_url, siteId: site_id, apiKey: site_key, verifierId }),
+    )
     await Promise.all(guards.map((guard) => guard.ready()))
     const { code, text } = await onTerminal(['revoke-user', newUser(), '--yes', '--wait', '10'])
     await Promise.all(guards.map((guard) => guard.close()))
@@ -84,7 +92,9 @@ describe.skipIf(!hasTerminal)('on a terminal', () => {
     const { out, err } = await home.run(argv)
     expect(out + err).not.toContain(CLEAR_LINE)
     expect((await onTerminal([...argv, '--json'])).text).not.toContain(CLEAR_LINE)
-    expect((await onTerminal(['audit-log'])).text).toMatch(/\[█+\] \d+ of \d+ entries\r\u001b\[KThe log is intact/)
+    expect((await onTerminal(['audit-log'])).text).toMatch(
+      /\[█+\] \d+ of \d+ entries\r\u001b\[KThe log is intact/,
+    )
     expect((await home.run(['audit-log'])).err).toBe('')
   })
   test('colours are shown, unless they are not wanted', async () => {

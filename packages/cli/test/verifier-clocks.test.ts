@@ -10,9 +10,13 @@ const look = (...differences: (number | undefined)[]) => {
 test('B8: doctor names both possibilities when most verifiers disagree with the service', async () => {
   expect(await look(20_100, 20_000, 5, undefined)).toMatchObject({
     level: 'problem',
-    detail: expect.stringMatching(/clock of the service is ahead by 20\.0 s, or the clocks of its verifiers are behind/),
+    detail: expect.stringMatching(
+      /clock of the service is ahead by 20\.0 s, or the clocks of its verifiers are behind/,
+    ),
   })
-  expect((await look(-3000)).detail).toMatch(/clock of the service is behind by 3\.0 s, or the clocks of its verifiers are ahead/)
+  expect((await look(-3000)).detail).toMatch(
+    /clock of the service is behind by 3\.0 s, or the clocks of its verifiers are ahead/,
+  )
 })
 
 test('one wrong clock among several, small differences and no verifiers are no problem (control arm)', async () => {

@@ -1,6 +1,7 @@
 /**
- * `@countersign/core`: make, sign, carry, delegate and verify access credentials, and know what has been revoked. No I/O, no clock, no
- * environment. What is not listed here may change without notice; the shapes of the HTTP interface are in `@countersign/core/contract`.
+ * `@countersign/core`: make, sign, carry, delegate and verify access credentials, and know what has
+ * been revoked. No I/O, no clock, no environment. What is not listed here may change without
+ * notice; the shapes of the HTTP interface are in `@countersign/core/contract`.
  */
 
 export { type BodyFault, type CredentialBody, parseCredentialBody } from './credential/body.ts'
@@ -35,7 +36,14 @@ export {
 export { type Grant, issueCredential, type Signer } from './credential/issue.ts'
 export { findBearerMistake, findPresentation, type Presentation } from './credential/presentation.ts'
 export { readCredentialHeader, readCredentialObject } from './credential/read.ts'
-export { bearerChallenge, credentialChallenge, problemType, type Refusal, type RefusalCode, refusals } from './credential/refusal.ts'
+export {
+  bearerChallenge,
+  credentialChallenge,
+  problemType,
+  type Refusal,
+  type RefusalCode,
+  refusals,
+} from './credential/refusal.ts'
 
 export { decodeBase64url, encodeBase64url } from './encoding/base64url.ts'
 export { canonicalJson } from './encoding/jcs.ts'
@@ -52,7 +60,13 @@ export { formatTime, parseTime } from './encoding/rfc3339.ts'
 
 export { checkHolderProof, type ExpectedHolder, type HolderProof, WRONG_SIGNATURE } from './holder/check.ts'
 export { consumeHolderProof } from './holder/consume.ts'
-export { createMemoryNonces, type MemoryNoncesOptions, type NonceAnswer, type NonceStore, type NonceUse } from './holder/nonces.ts'
+export {
+  createMemoryNonces,
+  type MemoryNoncesOptions,
+  type NonceAnswer,
+  type NonceStore,
+  type NonceUse,
+} from './holder/nonces.ts'
 export { type HolderRequest, holderRequestFrom } from './holder/request.ts'
 export { type ProofFields, type SignRequestOptions, signRequest } from './holder/sign.ts'
 export { isLoopbackHost, isSiteHost, parseSiteHost } from './holder/site-host.ts'
@@ -147,7 +161,15 @@ export {
 } from './log/view.ts'
 
 export type { Sha256 } from './proof/crypto-port.ts'
-export { type DidKey, didKey, didKeyMethod, keysOfDid, parseDidJwk, parseDidKey, parseDidWeb } from './proof/did.ts'
+export {
+  type DidKey,
+  didKey,
+  didKeyMethod,
+  keysOfDid,
+  parseDidJwk,
+  parseDidKey,
+  parseDidWeb,
+} from './proof/did.ts'
 export { type DidDocumentKeys, readDidDocument } from './proof/did-document.ts'
 export { createSha256, sha256Hex } from './proof/digest.ts'
 export {
@@ -162,9 +184,22 @@ export {
   publicKeyFromJwk,
   publicKeyToJwk,
 } from './proof/keys.ts'
-export { exportPrivateJwk, generatePrivateKey, importPrivateKey, privateKeyFromCryptoKey } from './proof/private-key.ts'
+export {
+  exportPrivateJwk,
+  generatePrivateKey,
+  importPrivateKey,
+  privateKeyFromCryptoKey,
+} from './proof/private-key.ts'
 
-export type { Allow, AllowBearer, AllowCredential, Denied, Subject, Verdict, ViewStamp } from './verify/decision.ts'
+export type {
+  Allow,
+  AllowBearer,
+  AllowCredential,
+  Denied,
+  Subject,
+  Verdict,
+  ViewStamp,
+} from './verify/decision.ts'
 export type { Demand, Presented } from './verify/demand.ts'
 export { type ExplainedCheck, type Explanation, explain } from './verify/explain.ts'
 export { checkGrounds, findRevocation, type Grounds, toChainGrounds, toGrounds } from './verify/grounds.ts'

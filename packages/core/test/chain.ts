@@ -1,7 +1,19 @@
 import { delegateCredential } from '../src/credential/delegate.ts'
 import type { JsonObject } from '../src/encoding/json.ts'
 import { signDocument } from '../src/proof/sign.ts'
-import { type Editable, edited, heldBy, issue, NOW, newCredentialId, newParty, type Party, READ, shown, WRITE } from './sample.ts'
+import {
+  type Editable,
+  edited,
+  heldBy,
+  issue,
+  NOW,
+  newCredentialId,
+  newParty,
+  type Party,
+  READ,
+  shown,
+  WRITE,
+} from './sample.ts'
 
 /** A root signed by an issuer and `depth` delegations below it, with the key of every holder. */
 export interface Chain {
@@ -10,8 +22,8 @@ export interface Chain {
 }
 
 /**
- * `spoil(i, unsigned)` may change link i before it is signed (0 is the root), and may name another signer than the parent's holder.
- * The links below hang on what comes out of it.
+ * `spoil(i, unsigned)` may change link i before it is signed (0 is the root), and may name another
+ * signer than the parent's holder. The links below hang on what comes out of it.
  */
 export async function newChain(
   issuer: Party,
@@ -32,7 +44,10 @@ export async function newChain(
   return { links, holders }
 }
 
-/** A good link is made first, from a parent that may be delegated, and then hung onto the parent it is to have. */
+/**
+ * A good link is made first, from a parent that may be delegated, and then hung onto the parent it
+ * is to have.
+ */
 async function goodChild(parent: JsonObject, signer: Party, holder: Party): Promise<JsonObject> {
   const spare = await issue(signer, { holderKey: signer.did, delegable: true })
   const child = await delegateCredential(
@@ -53,7 +68,11 @@ async function goodChild(parent: JsonObject, signer: Party, holder: Party): Prom
   })
 }
 
-async function resign(document: JsonObject, signer: Party, spoil: (unsigned: Editable) => Party | undefined | void): Promise<JsonObject> {
+async function resign(
+  document: JsonObject,
+  signer: Party,
+  spoil: (unsigned: Editable) => Party | undefined | void,
+): Promise<JsonObject> {
   const { proof: _, ...unsigned } = structuredClone(document)
   const other = spoil(unsigned) ?? signer
   return signDocument(unsigned, { key: other.key, verificationMethod: other.method, createdMs: NOW - 1000 })

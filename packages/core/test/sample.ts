@@ -11,11 +11,17 @@ import type { KeyAlgorithm, PrivateKey, PublicKey } from '../src/proof/keys.ts'
 import { generatePrivateKey } from '../src/proof/private-key.ts'
 import { signDocument } from '../src/proof/sign.ts'
 import type { Demand } from '../src/verify/demand.ts'
-import type { Knowledge, SiteKnowledge, SiteSettings, TrustedIssuer, TrustedKey } from '../src/verify/trust.ts'
+import type {
+  Knowledge,
+  SiteKnowledge,
+  SiteSettings,
+  TrustedIssuer,
+  TrustedKey,
+} from '../src/verify/trust.ts'
 
 /**
- * A good credential at a site that trusts its issuer, and the means to spoil exactly one thing of it. Everything happens at one fixed moment;
- * nothing here reads a clock.
+ * A good credential at a site that trusts its issuer, and the means to spoil exactly one thing of
+ * it. Everything happens at one fixed moment; nothing here reads a clock.
  */
 export const NOW = Date.UTC(2026, 10, 14, 12, 0, 0)
 export const SITE = 'shop.example' as SiteId
@@ -73,7 +79,10 @@ export function edited(document: JsonObject, edit: (copy: Editable) => void): Js
 // biome-ignore lint/suspicious/noExplicitAny: spoiling a document means doing what its type forbids.
 export type Editable = any
 
-/** Puts a value where the path leads, such as `credentialSubject/scope`; `undefined` takes away what is there. */
+/**
+ * Puts a value where the path leads, such as `credentialSubject/scope`; `undefined` takes away what
+ * is there.
+ */
 export function put(copy: Editable, path: string, value: JsonValue | undefined): void {
   const names = path.split('/')
   const last = names.pop() as string
@@ -82,14 +91,23 @@ export function put(copy: Editable, path: string, value: JsonValue | undefined):
   else owner[last] = value
 }
 
-/** The credential with a further member, so that its JSON takes exactly so many bytes. `filler` is one character, of one or more bytes. */
+/**
+ * The credential with a further member, so that its JSON takes exactly so many bytes. `filler` is
+ * one character, of one or more bytes.
+ */
 export function weighing(document: JsonObject, bytes: number, filler = 'x'): JsonObject {
   const free = bytes - Buffer.byteLength(JSON.stringify({ ...document, padding: '' }))
   const fillerBytes = Buffer.byteLength(filler)
-  return { ...document, padding: filler.repeat(Math.floor(free / fillerBytes)) + 'x'.repeat(free % fillerBytes) }
+  return {
+    ...document,
+    padding: filler.repeat(Math.floor(free / fillerBytes)) + 'x'.repeat(free % fillerBytes),
+  }
 }
 
-/** Changes a credential before it is signed, so that the signature holds and only the content is wrong. */
+/**
+ * Changes a credential before it is signed, so that the signature holds and only the content is
+ * wrong.
+ */
 export async function signedWith(
   issuer: Party,
   edit: (copy: Editable) => void,
@@ -97,14 +115,22 @@ export async function signedWith(
 ) {
   const { proof: _, ...unsecured } = await issue(issuer)
   const { createdMs = NOW - 1000, ...rest } = options
-  return signDocument(edited(unsecured, edit), { key: issuer.key, verificationMethod: issuer.method, createdMs, ...rest })
+  return signDocument(edited(unsecured, edit), {
+    key: issuer.key,
+    verificationMethod: issuer.method,
+    createdMs,
+    ...rest,
+  })
 }
 
 export function trustedKey(key: PublicKey, changes: Partial<TrustedKey> = {}): TrustedKey {
   return { id: key.multikey, key, status: 'active', changedAtMs: undefined, ...changes }
 }
 
-export function trusted(party: Party, changes: Partial<TrustedIssuer> & { key?: Partial<TrustedKey> } = {}): TrustedIssuer {
+export function trusted(
+  party: Party,
+  changes: Partial<TrustedIssuer> & { key?: Partial<TrustedKey> } = {},
+): TrustedIssuer {
   const { key: keyChanges, ...rest } = changes
   return {
     issuer: party.did,
@@ -131,9 +157,12 @@ export class PlainSite implements SiteKnowledge {
   }
 
   issuer = (issuer: string) => this.issuers.get(issuer)
-  credentialRevocation = (id: CredentialId) => (this.credentials.has(id) ? ({ by: 'credential', sinceMs: NOW } as const) : undefined)
-  userRevocation = (ppid: Ppid) => (this.users.has(ppid) ? ({ by: 'user', sinceMs: NOW } as const) : undefined)
-  tokenRevocation = (hash: string) => (this.tokens.has(hash) ? ({ by: 'token', sinceMs: NOW } as const) : undefined)
+  credentialRevocation = (id: CredentialId) =>
+    this.credentials.has(id) ? ({ by: 'credential', sinceMs: NOW } as const) : undefined
+  userRevocation = (ppid: Ppid) =>
+    this.users.has(ppid) ? ({ by: 'user', sinceMs: NOW } as const) : undefined
+  tokenRevocation = (hash: string) =>
+    this.tokens.has(hash) ? ({ by: 'token', sinceMs: NOW } as const) : undefined
 }
 
 export function knowing(site: SiteKnowledge, changes: Partial<Knowledge> = {}): Knowledge {
@@ -145,13 +174,24 @@ export function asking(changes: Partial<Demand> = {}): Demand {
 }
 
 export const shown = (document: JsonValue) => ({ header: credentialHeader(document as JsonObject) })
-export const rawHeader = (content: string | Uint8Array) => ({ header: Buffer.from(content).toString('base64url') })
+export const rawHeader = (content: string | Uint8Array) => ({
+  header: Buffer.from(content).toString('base64url'),
+})
 
 const REQUEST_URL = 'https://shop.example/api/orders?page=2'
 
 /** What a holder sends along: a signed request, and a store that has seen none of its nonces. */
-export async function heldBy(holder: Party, { header }: { header: string }, changes: Partial<Demand> = {}): Promise<Demand> {
-  const plain = holderRequestFrom('POST', REQUEST_URL, new Headers({ 'x-service-credential': header }), 'none')
+export async function heldBy(
+  holder: Party,
+  { header }: { header: string },
+  changes: Partial<Demand> = {},
+): Promise<Demand> {
+  const plain = holderRequestFrom(
+    'POST',
+    REQUEST_URL,
+    new Headers({ 'x-service-credential': header }),
+    'none',
+  )
   const fields = await signRequest(plain, { key: holder.key, nowMs: NOW })
   const headers = new Headers({ 'x-service-credential': header, ...fields })
   return asking({

@@ -19,31 +19,50 @@ export interface AccessTokens {
   drop(token: string): void
 }
 
-/** Ends earlier than the service says, for the time that a request takes and for clocks that run apart. */
+/**
+ * Ends earlier than the service says, for the time that a request takes and for clocks that run
+ * apart.
+ */
 const MARGIN_MS = 15_000
 const MARGIN_PART = 0.1
 
-/** Bearer tokens for one credential, exchanged when they are needed and kept in memory until shortly before they end. */
-export function createAccessTokens(options: ExchangeOptions, credential: JsonObject, holderKey: PrivateKey | undefined): AccessTokens {
-  requireOptions<ExchangeOptions>('exchange', options, { ...CONNECTION_KINDS, scope: 'list', ttlSeconds: 'number' })
+/**
+ * Bearer tokens for one credential, exchanged when they are needed and kept in memory until shortly
+ * before they end.
+ */
+export function createAccessTokens(
+  options: ExchangeOptions,
+  credential: JsonObject,
+  holderKey: PrivateKey | undefined,
+): AccessTokens {
+  requireOptions<ExchangeOptions>('exchange', options, {
+    ...CONNECTION_KINDS,
+    scope: 'list',
+    ttlSeconds: 'number',
+  })
   const { scope, ttlSeconds } = options
   const connection = connectionOf(options)
   const input = { credential, requested_scope: scope, ttl_seconds: ttlSeconds }
   let kept: { readonly token: string; readonly usableUntilMs: number } | undefined
   let running: Promise<string> | undefined
 
-  const exchangeOnce = async () => (await call(connection, calls.exchangeProof, input, holderKey && { holderKey })) as AccessToken
+  const exchangeOnce = async () =>
+    (await call(connection, calls.exchangeProof, input, holderKey && { holderKey })) as AccessToken
 
   const exchange = async (): Promise<string> => {
     // Before the answer: the life that it speaks of began earlier than it came.
     const askedMs = connection.nowMs()
     const answer = await exchangeOnce().catch((error: unknown) => {
-      // A token was made and lost on the way. It ends by itself; another one is made under a new key.
+      // A token was made and lost on the way. It ends by itself; another one is made under a new
+      // key.
       if (error instanceof CountersignError && error.code === 'idempotency_conflict') return exchangeOnce()
       throw error
     })
     const lifeMs = answer.expires_in * 1000
-    kept = { token: answer.access_token, usableUntilMs: askedMs + lifeMs - Math.min(MARGIN_MS, lifeMs * MARGIN_PART) }
+    kept = {
+      token: answer.access_token,
+      usableUntilMs: askedMs + lifeMs - Math.min(MARGIN_MS, lifeMs * MARGIN_PART),
+    }
     return kept.token
   }
 

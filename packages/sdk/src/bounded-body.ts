@@ -1,10 +1,18 @@
 /** What a web-standard body gives; both `Request` and `Response` have it. */
 export type BodyStream = {
-  getReader(): { read(): Promise<{ done: boolean; value?: Uint8Array | undefined }>; cancel(reason?: unknown): Promise<unknown> }
+  getReader(): {
+    read(): Promise<{ done: boolean; value?: Uint8Array | undefined }>
+    cancel(reason?: unknown): Promise<unknown>
+  }
 }
 
-/** Reads a body to its end. Undefined, and the rest is not read, when it has more than `bytesMax`. */
-export async function readBoundedBody(stream: BodyStream | null, bytesMax: number): Promise<Uint8Array<ArrayBuffer> | undefined> {
+/**
+ * Reads a body to its end. Undefined, and the rest is not read, when it has more than `bytesMax`.
+ */
+export async function readBoundedBody(
+  stream: BodyStream | null,
+  bytesMax: number,
+): Promise<Uint8Array<ArrayBuffer> | undefined> {
   if (stream === null) return new Uint8Array()
   const reader = stream.getReader()
   const parts: Uint8Array[] = []
@@ -15,7 +23,8 @@ export async function readBoundedBody(stream: BodyStream | null, bytesMax: numbe
     if (value === undefined) continue
     length += value.length
     if (length > bytesMax) {
-      // Not waited for: of a body that was cloned, it comes about only when the other one is done with too.
+      // Not waited for: of a body that was cloned, it comes about only when the other one is done
+      // with too.
       reader.cancel().catch(() => undefined)
       return undefined
     }

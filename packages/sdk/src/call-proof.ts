@@ -1,4 +1,11 @@
-import { CREDENTIAL_HEADER, credentialHeader, holderRequestFrom, type JsonObject, type PrivateKey, signRequest } from '@countersign/core'
+import {
+  CREDENTIAL_HEADER,
+  credentialHeader,
+  holderRequestFrom,
+  type JsonObject,
+  type PrivateKey,
+  signRequest,
+} from '@countersign/core'
 
 /** The field with which a caller speaks as the holder of a credential. */
 export function credentialField(credential: Readonly<Record<string, unknown>>): Record<string, string> {

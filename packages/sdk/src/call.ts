@@ -6,12 +6,16 @@ import { readDenial } from './read-denial.ts'
 import { type OptionKinds, requireOptions } from './require-options.ts'
 
 /**
- * Whether a call may be sent again when its answer is lost. `safe`: it changes nothing. `keyed`: an Idempotency-Key makes it count once.
- * `secret`: likewise, but its answer is shown only once. `once`: it can be used up, so only a call that was never looked at is sent again.
+ * Whether a call may be sent again when its answer is lost. `safe`: it changes nothing. `keyed`: an
+ * Idempotency-Key makes it count once. `secret`: likewise, but its answer is shown only once.
+ * `once`: it can be used up, so only a call that was never looked at is sent again.
  */
 export type Repeat = 'safe' | 'keyed' | 'secret' | 'once'
 
-/** One endpoint, as far as a caller must know it. Names in braces in the path come from the input; the rest is the query or the body. */
+/**
+ * One endpoint, as far as a caller must know it. Names in braces in the path come from the input;
+ * the rest is the query or the body.
+ */
 export interface CallRow {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   readonly path: string
@@ -36,9 +40,15 @@ export interface Connection {
 export type CredentialObject = Readonly<Record<string, unknown>>
 
 export interface CallOptions {
-  /** For calls that change something. Default: a new one for each call, the same for each of its tries. */
+  /**
+   * For calls that change something. Default: a new one for each call, the same for each of its
+   * tries.
+   */
   readonly idempotencyKey?: string
-  /** For revocations of any kind: how long to wait for every connected verifier to apply it. The answer then has `propagation`. At most 30. */
+  /**
+   * For revocations of any kind: how long to wait for every connected verifier to apply it. The
+   * answer then has `propagation`. At most 30.
+   */
   readonly waitSeconds?: number
   /** Speaks with this credential and not with the API key: a user who revokes their own. */
   readonly credential?: CredentialObject
@@ -61,10 +71,16 @@ const CALL_KINDS: OptionKinds<CallOptions> = {
 export type CallInput = Readonly<Record<string, unknown>>
 
 /**
- * Calls the service and answers with the body of its answer. Throws a `CountersignError` when the service refused or could not be reached, after
- * as many tries as make sense, and the reason of `signal` when that fires. Redirects are not followed, so no other server gets the key.
+ * Calls the service and answers with the body of its answer. Throws a `CountersignError` when the
+ * service refused or could not be reached, after as many tries as make sense, and the reason of
+ * `signal` when that fires. Redirects are not followed, so no other server gets the key.
  */
-export async function call(connection: Connection, row: CallRow, input: CallInput = {}, options: CallOptions = {}): Promise<unknown> {
+export async function call(
+  connection: Connection,
+  row: CallRow,
+  input: CallInput = {},
+  options: CallOptions = {},
+): Promise<unknown> {
   requireOptions('a call', options, CALL_KINDS)
   const request = await requestOf(connection, row, input, options)
   for (let tries = 1; ; tries++) {
@@ -93,7 +109,12 @@ interface WireRequest {
   readonly timeoutMs: number
 }
 
-async function requestOf(connection: Connection, row: CallRow, input: CallInput, options: CallOptions): Promise<WireRequest> {
+async function requestOf(
+  connection: Connection,
+  row: CallRow,
+  input: CallInput,
+  options: CallOptions,
+): Promise<WireRequest> {
   const { credential, waitSeconds } = options
   const rest = new Map(Object.entries(input).filter(([, value]) => value !== undefined))
   const path = row.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
@@ -111,7 +132,8 @@ async function requestOf(connection: Connection, row: CallRow, input: CallInput,
   else if (options.idempotencyKey !== undefined) throw new TypeError('this call takes no idempotencyKey')
   if (waitSeconds !== undefined) {
     if (!row.wait) throw new TypeError('this call takes no waitSeconds')
-    if (!Number.isInteger(waitSeconds) || waitSeconds < 0 || waitSeconds > 30) throw new TypeError('waitSeconds must be from 0 to 30')
+    if (!Number.isInteger(waitSeconds) || waitSeconds < 0 || waitSeconds > 30)
+      throw new TypeError('waitSeconds must be from 0 to 30')
     headers.prefer = `wait=${waitSeconds}`
   }
   const timeoutMs = (options.timeoutMs ?? connection.timeoutMs) + (waitSeconds ?? 0) * 1000
@@ -127,7 +149,8 @@ async function requestOf(connection: Connection, row: CallRow, input: CallInput,
 
 function queryOf(input: ReadonlyMap<string, unknown>): string {
   const query = new URLSearchParams()
-  for (const [name, value] of input) for (const one of Array.isArray(value) ? value : [value]) query.append(name, String(one))
+  for (const [name, value] of input)
+    for (const one of Array.isArray(value) ? value : [value]) query.append(name, String(one))
   return query.size > 0 ? `?${query}` : ''
 }
 
@@ -138,7 +161,9 @@ async function tryOnce(
 ): Promise<{ readonly body: unknown }> {
   signal?.throwIfAborted()
   // A new signature for each try: its nonce works once.
-  const proof = holderKey && (await (await proofs()).proofFields({ method, url, headers, body }, holderKey, connection.nowMs()))
+  const proof =
+    holderKey &&
+    (await (await proofs()).proofFields({ method, url, headers, body }, holderKey, connection.nowMs()))
   const timeout = AbortSignal.timeout(timeoutMs)
   try {
     const fetch = connection.fetch ?? globalThis.fetch
@@ -154,13 +179,19 @@ async function tryOnce(
     if (error instanceof CountersignError) throw error
     if (signal?.aborted) throw signal.reason
     const address = describeAddress(url)
-    if (timeout.aborted) throw new CountersignError('timed_out', `no answer of ${address} within ${timeoutMs} ms`, { retryable: true })
+    if (timeout.aborted)
+      throw new CountersignError('timed_out', `no answer of ${address} within ${timeoutMs} ms`, {
+        retryable: true,
+      })
     const detail = `${address} could not be reached: ${describeCause(error)}`
     throw new CountersignError('no_answer', detail, { retryable: true, cause: error })
   }
 }
 
-/** Loaded when it is needed: most callers have a key. By way of a file of ours, so that a bundle takes in what that uses and not the whole core. */
+/**
+ * Loaded when it is needed: most callers have a key. By way of a file of ours, so that a bundle
+ * takes in what that uses and not the whole core.
+ */
 const proofs = () => import('./call-proof.ts')
 
 async function answerOf(response: Response, url: string): Promise<unknown> {
@@ -171,7 +202,11 @@ async function answerOf(response: Response, url: string): Promise<unknown> {
     const bytes = await readBoundedBody(response.body, ANSWER_BYTES_MAX)
     const parsed = bytes && parsedJson(bytes)
     if (parsed !== undefined) return parsed.value
-    throw new CountersignError('answer_unknown', `the answer of ${describeAddress(url)} is not JSON, or too long`, { status })
+    throw new CountersignError(
+      'answer_unknown',
+      `the answer of ${describeAddress(url)} is not JSON, or too long`,
+      { status },
+    )
   }
   const denial = await readDenial(response)
   if (denial !== undefined) throw new CountersignError(denial.code, denial.detail, { denial })
@@ -195,13 +230,22 @@ function mayRepeat(repeat: Repeat, error: CountersignError): boolean {
 }
 
 function waitMsBefore(tries: number, { retryAfterSeconds }: CountersignError): number | undefined {
-  if (retryAfterSeconds !== undefined) return retryAfterSeconds > RETRY_AFTER_SECONDS_MAX ? undefined : retryAfterSeconds * 1000
+  if (retryAfterSeconds !== undefined)
+    return retryAfterSeconds > RETRY_AFTER_SECONDS_MAX ? undefined : retryAfterSeconds * 1000
   return BACKOFF_MS * 2 ** (tries - 1) * (0.5 + Math.random() / 2)
 }
 
-/** A conflict after our own repetition is no mistake of the caller, who must be told what happened. */
+/**
+ * A conflict after our own repetition is no mistake of the caller, who must be told what happened.
+ */
 function explained(error: CountersignError, { repeat }: CallRow, tries: number): CountersignError {
-  if (error.code !== 'idempotency_conflict' || repeat !== 'secret' || tries === 1 || error.denial === undefined) return error
+  if (
+    error.code !== 'idempotency_conflict' ||
+    repeat !== 'secret' ||
+    tries === 1 ||
+    error.denial === undefined
+  )
+    return error
   const detail =
     'An earlier try of this call was carried out, but its answer was lost, and it held a secret that is shown only once. ' +
     'Find what it made and delete it, then call again.'

@@ -2,8 +2,9 @@ const DEPTH_MAX = 8
 const CHARS_MAX = 300
 
 /**
- * What went wrong in the end, for a person: `fetch` reports "fetch failed" and keeps the reason (connection refused, unknown host, certificate) in its
- * `cause`, or in the `errors` of an AggregateError.
+ * What went wrong in the end, for a person: `fetch` reports "fetch failed" and keeps the reason
+ * (connection refused, unknown host, certificate) in its `cause`, or in the `errors` of an
+ * AggregateError.
  */
 export function describeCause(error: unknown): string {
   let inner: unknown = error

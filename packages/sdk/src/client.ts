@@ -16,16 +16,22 @@ export interface ClientOptions extends BaseUrlOptions {
   readonly nowMs?: () => number
 }
 
-/** One method for each endpoint that a program calls: members of path, query and body stand together in its first argument. */
+/**
+ * One method for each endpoint that a program calls: members of path, query and body stand together
+ * in its first argument.
+ */
 export type Client = {
   readonly [Name in CallName]: (
-    ...args: object extends InputOf<Name> ? [input?: InputOf<Name>, options?: CallOptions] : [input: InputOf<Name>, options?: CallOptions]
+    ...args: object extends InputOf<Name>
+      ? [input?: InputOf<Name>, options?: CallOptions]
+      : [input: InputOf<Name>, options?: CallOptions]
   ) => Promise<AnswerOf<Name>>
 }
 
 /**
- * A client of one service. Makes no call yet. Its methods throw a `CountersignError` when the service refuses or cannot be reached. Throws a
- * TypeError for an address or key that cannot be one; its message does not repeat the key.
+ * A client of one service. Makes no call yet. Its methods throw a `CountersignError` when the
+ * service refuses or cannot be reached. Throws a TypeError for an address or key that cannot be
+ * one; its message does not repeat the key.
  */
 export function createClient(options: ClientOptions): Client {
   requireOptions<ClientOptions>('createClient', options, { ...CONNECTION_KINDS, apiKey: 'string' })
@@ -37,7 +43,9 @@ export function createClient(options: ClientOptions): Client {
   const client = Object.fromEntries(methods) as Client
   // The key lives in a closure, so this is for readers of logs, not for secrecy.
   return Object.freeze(
-    Object.defineProperty(client, Symbol.for('nodejs.util.inspect.custom'), { value: () => `Client { ${connection.baseUrl} }` }),
+    Object.defineProperty(client, Symbol.for('nodejs.util.inspect.custom'), {
+      value: () => `Client { ${connection.baseUrl} }`,
+    }),
   )
 }
 
@@ -54,18 +62,22 @@ export const CONNECTION_KINDS: OptionKinds<Omit<ClientOptions, 'apiKey'>> = {
 export function connectionOf(options: ClientOptions): Connection {
   const { apiKey, fetch, timeoutMs = 10_000, retriesMax = 2, nowMs = Date.now } = options
   // Checked here because fetch would quote a header that it refuses.
-  if (apiKey !== undefined && !/^svc_sk_[\x21-\x7e]{1,256}$/.test(apiKey)) throw new TypeError('apiKey must be svc_sk_… as it was shown')
+  if (apiKey !== undefined && !/^svc_sk_[\x21-\x7e]{1,256}$/.test(apiKey))
+    throw new TypeError('apiKey must be svc_sk_… as it was shown')
   if (!(timeoutMs > 0)) throw new TypeError('timeoutMs must be more than 0')
-  if (!Number.isInteger(retriesMax) || retriesMax < 0) throw new TypeError('retriesMax must be a whole number from 0')
+  if (!Number.isInteger(retriesMax) || retriesMax < 0)
+    throw new TypeError('retriesMax must be a whole number from 0')
   return { baseUrl: readBaseUrl(options.baseUrl, options), apiKey, fetch, timeoutMs, retriesMax, nowMs }
 }
 
 /**
- * Every item of a paged list, page after page: `for await (const key of allItems(client.listKeys, { site_id }))`. Throws what the call throws, and
- * an Error for a list that leads in a circle.
+ * Every item of a paged list, page after page: `for await (const key of allItems(client.listKeys, {
+ * site_id }))`. Throws what the call throws, and an Error for a list that leads in a circle.
  */
 export async function* allItems<Input extends object, Item>(
-  list: (input: Input & { cursor?: string }) => Promise<{ readonly items: readonly Item[]; readonly next_cursor: string | null }>,
+  list: (
+    input: Input & { cursor?: string },
+  ) => Promise<{ readonly items: readonly Item[]; readonly next_cursor: string | null }>,
   input: Input,
 ): AsyncGenerator<Item, void, undefined> {
   let page = await list(input)
@@ -80,11 +92,19 @@ export async function* allItems<Input extends object, Item>(
   }
 }
 
-function row(method: CallRow['method'], path: string, repeat: Repeat, { key = true, wait = false } = {}): CallRow {
+function row(
+  method: CallRow['method'],
+  path: string,
+  repeat: Repeat,
+  { key = true, wait = false } = {},
+): CallRow {
   return { method, path, repeat, key, wait }
 }
 
-/** The endpoints that a program calls, by their ids in camel case. A test keeps them equal to the contract. */
+/**
+ * The endpoints that a program calls, by their ids in camel case. A test keeps them equal to the
+ * contract.
+ */
 export const calls = {
   exchangeProof: row('POST', '/api/auth/exchange-proof', 'secret', { key: false }),
   introspect: row('POST', '/api/auth/introspect', 'safe'),
@@ -125,12 +145,16 @@ export const calls = {
 
 type CallName = keyof typeof calls
 type Contract = typeof endpoints
-type Camel<Text extends string> = Text extends `${infer Head}_${infer Tail}` ? `${Head}${Capitalize<Camel<Tail>>}` : Text
+type Camel<Text extends string> = Text extends `${infer Head}_${infer Tail}`
+  ? `${Head}${Capitalize<Camel<Tail>>}`
+  : Text
 type IdOf<Name extends CallName> = { [Id in EndpointId as Camel<Id>]: Id }[Name]
 
 type WireInput<Schema> = Schema extends { readonly _zod: { readonly input: infer Input } } ? Input : unknown
 type Parsed<Schema> = Schema extends { readonly _zod: { readonly output: infer Output } } ? Output : unknown
-type Part<Name extends CallName, Key extends string> = Contract[IdOf<Name>]['request'] extends { readonly [Member in Key]: infer Schema }
+type Part<Name extends CallName, Key extends string> = Contract[IdOf<Name>]['request'] extends {
+  readonly [Member in Key]: infer Schema
+}
   ? Schema
   : undefined
 /** A number in a query may be given as one; on the wire it is text. */
@@ -144,8 +168,17 @@ type QueryInput<Input, Output> = {
 
 type InputOf<Name extends CallName> = WireInput<Part<Name, 'params'>> &
   WireInput<Part<Name, 'body'>> &
-  (Part<Name, 'query'> extends undefined ? unknown : QueryInput<WireInput<Part<Name, 'query'>>, Parsed<Part<Name, 'query'>>>)
+  (Part<Name, 'query'> extends undefined
+    ? unknown
+    : QueryInput<WireInput<Part<Name, 'query'>>, Parsed<Part<Name, 'query'>>>)
 
-type Success<Answers> = Answers extends { readonly 200: infer A } | { readonly 201: infer A } | { readonly 202: infer A } ? A : undefined
+type Success<Answers> = Answers extends
+  | { readonly 200: infer A }
+  | { readonly 201: infer A }
+  | { readonly 202: infer A }
+  ? A
+  : undefined
 type AnswerOf<Name extends CallName> =
-  Success<Contract[IdOf<Name>]['answers']> extends { readonly body: infer Schema } ? WireInput<Schema> : undefined
+  Success<Contract[IdOf<Name>]['answers']> extends { readonly body: infer Schema }
+    ? WireInput<Schema>
+    : undefined

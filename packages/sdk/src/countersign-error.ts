@@ -1,10 +1,16 @@
 import type { ProblemCode } from '@countersign/core/contract'
 import type { Denial } from './read-denial.ts'
 
-/** A code of the service; or `no_answer`, `timed_out`, and `answer_unknown` for an answer that is not of this service. */
+/**
+ * A code of the service; or `no_answer`, `timed_out`, and `answer_unknown` for an answer that is
+ * not of this service.
+ */
 export type CountersignErrorCode = ProblemCode | 'no_answer' | 'timed_out' | 'answer_unknown' | (string & {})
 
-/** A call of the service that did not do what was asked. Neither its message nor its members hold a key, token or credential. */
+/**
+ * A call of the service that did not do what was asked. Neither its message nor its members hold a
+ * key, token or credential.
+ */
 export class CountersignError extends Error {
   override readonly name = 'CountersignError'
   readonly code: CountersignErrorCode
@@ -23,7 +29,10 @@ export class CountersignError extends Error {
     detail: string,
     more: Partial<Pick<CountersignError, 'status' | 'retryable' | 'denial' | 'cause'>> = {},
   ) {
-    super(`${code}: ${detail}${describeErrors(more.denial)}`, more.cause === undefined ? undefined : { cause: more.cause })
+    super(
+      `${code}: ${detail}${describeErrors(more.denial)}`,
+      more.cause === undefined ? undefined : { cause: more.cause },
+    )
     const { denial } = more
     this.code = code
     this.status = denial?.status ?? more.status
@@ -34,7 +43,10 @@ export class CountersignError extends Error {
   }
 }
 
-/** On `validation_failed`: the members that are wrong, so that a log of the message alone says what to correct. */
+/**
+ * On `validation_failed`: the members that are wrong, so that a log of the message alone says what
+ * to correct.
+ */
 function describeErrors(denial: Denial | undefined): string {
   const errors = denial?.errors ?? []
   return errors.length === 0 ? '' : ` (${errors.map(({ path, message }) => `${path} ${message}`).join('; ')})`

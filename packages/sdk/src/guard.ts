@@ -38,40 +38,55 @@ import { createService, ServiceFault } from './view/service.ts'
 import { createViewClient, type ViewProblem } from './view/view-client.ts'
 
 /**
- * Protects the routes of one site. It knows what has been revoked because it follows the site's log, decides without asking the service, and refuses
- * with 503 when it cannot know. Following begins with the first call of `ready`, `verify` or `isActive`.
+ * Protects the routes of one site. It knows what has been revoked because it follows the site's
+ * log, decides without asking the service, and refuses with 503 when it cannot know. Following
+ * begins with the first call of `ready`, `verify` or `isActive`.
  */
 export interface Guard {
   /**
-   * Decides about one request. Never rejects because of what a caller sent, except with what `request.body` throws. Right after the start it waits for
-   * the first knowledge, a few seconds at most; later only for the introspection of a new bearer token, for a body and for the nonce store.
+   * Decides about one request. Never rejects because of what a caller sent, except with what
+   * `request.body` throws. Right after the start it waits for the first knowledge, a few seconds at
+   * most; later only for the introspection of a new bearer token, for a body and for the nonce
+   * store.
    */
   verify(request: GuardRequest, demand?: GuardDemand): Promise<GuardVerdict>
-  /** The same for callers in a hurry: the verdict is there at once unless something has to be waited for. Then it also throws at once. */
+  /**
+   * The same for callers in a hurry: the verdict is there at once unless something has to be waited
+   * for. Then it also throws at once.
+   */
   decide(request: GuardRequest, demand?: GuardDemand): GuardVerdict | Promise<GuardVerdict>
   /**
-   * Whether a session that began with a hosted sign-in may go on. Sees the revocation of its credential and of its user; not of an issuer or a parent
-   * credential, of which the sign-in says nothing. Throws a TypeError for a session without what a sign-in said.
+   * Whether a session that began with a hosted sign-in may go on. Sees the revocation of its
+   * credential and of its user; not of an issuer or a parent credential, of which the sign-in says
+   * nothing. Throws a TypeError for a session without what a sign-in said.
    */
   isActive(session: SignedInSession): SessionVerdict
   /**
-   * Fires when what let this request in no longer would: revoked, expired, distrusted, or the knowledge too old. Its reason is an `AccessEnded`. Pass
-   * `done` to have it forgotten at the end of the request; otherwise it is kept until it fires. Throws a TypeError for what was not accepted.
+   * Fires when what let this request in no longer would: revoked, expired, distrusted, or the
+   * knowledge too old. Its reason is an `AccessEnded`. Pass `done` to have it forgotten at the end
+   * of the request; otherwise it is kept until it fires. Throws a TypeError for what was not
+   * accepted.
    */
   signal(of: GuardAllow | GuardRequest, done?: AbortSignal): AbortSignal
   state(): GuardState
   /**
-   * Resolves when a valid credential would be accepted. Rejects when the guard is closed before, and with `timeoutMs` with a `GuardNotReady` that says
-   * what is wrong and whether waiting can help. Without `timeoutMs` it waits as long as it takes.
+   * Resolves when a valid credential would be accepted. Rejects when the guard is closed before,
+   * and with `timeoutMs` with a `GuardNotReady` that says what is wrong and whether waiting can
+   * help. Without `timeoutMs` it waits as long as it takes.
    */
   ready(options?: ReadyOptions): Promise<void>
   /** Ends everything: the feed, timers, signals. Afterwards everything is refused. */
   close(): Promise<void>
 }
 
-/** How long the first requests after a start wait for the first knowledge before they are refused. */
+/**
+ * How long the first requests after a start wait for the first knowledge before they are refused.
+ */
 const FIRST_WAIT_MS = 5_000
-/** What the memory of one process can do: see `createMemoryNonces`. The wider it is, the longer the silence after a start. */
+/**
+ * What the memory of one process can do: see `createMemoryNonces`. The wider it is, the longer the
+ * silence after a start.
+ */
 const NONCE_AHEAD_MS_MAX = 2_000
 const TIMER_MS_MAX = 3_600_000
 
@@ -81,15 +96,32 @@ class NonceFault extends Error {
 }
 
 /**
- * Creates a guard; no I/O happens before its first use. Throws a TypeError that names every option that is wrong, and an Error in a runtime in which a guard
- * cannot work.
+ * Creates a guard; no I/O happens before its first use. Throws a TypeError that names every option
+ * that is wrong, and an Error in a runtime in which a guard cannot work.
  */
 export function createGuard(options: GuardOptions): Guard {
   requireLongLivedRuntime()
-  const { baseUrl, siteId, ageMsMax, failsOpen, verifierId, instanceId, nonceStore, feedKeys, onStateChange, ...rest } =
-    readGuardOptions(options)
+  const {
+    baseUrl,
+    siteId,
+    ageMsMax,
+    failsOpen,
+    verifierId,
+    instanceId,
+    nonceStore,
+    feedKeys,
+    onStateChange,
+    ...rest
+  } = readGuardOptions(options)
   const clock = createTurnClock(rest.clock)
-  const service = createService({ ...rest, baseUrl, siteId, verifierId, instance: { instanceId, ageMsMax, failsOpen }, clock })
+  const service = createService({
+    ...rest,
+    baseUrl,
+    siteId,
+    verifierId,
+    instance: { instanceId, ageMsMax, failsOpen },
+    clock,
+  })
   const keys = createFeedKeys({ pinned: feedKeys, discovery: service.discovery, clock })
   const client = createViewClient({ siteId, service, keys, clock, onChange: () => settle() })
   const closing = new AbortController()
@@ -131,8 +163,13 @@ export function createGuard(options: GuardOptions): Guard {
   const bound = () => Math.min(ageMsMax, client.view.maxAgeMs)
   const isKnown = () => Number.isFinite(knowledge.ageMs) && knowledge.ageMs <= knowledge.ageMsMax
   const isFresh = () => knowledge.ageMs <= bound() && client.nowMs() !== undefined
-  const stamp = (): ViewStamp => ({ epoch: client.view.head.epoch, seq: client.view.head.seq, ageMs: knowledge.ageMs })
-  const openness = () => (failsOpen ? { failOpen: isFresh() ? ('armed' as const) : ('used' as const) } : undefined)
+  const stamp = (): ViewStamp => ({
+    epoch: client.view.head.epoch,
+    seq: client.view.head.seq,
+    ageMs: knowledge.ageMs,
+  })
+  const openness = () =>
+    failsOpen ? { failOpen: isFresh() ? ('armed' as const) : ('used' as const) } : undefined
   const denial = (reason: Reason, request?: GuardRequest, view = stamp()): GuardDenial => ({
     ...denialOf(reason, baseUrl, view, request),
     ...openness(),
@@ -154,7 +191,8 @@ export function createGuard(options: GuardOptions): Guard {
   const ready = async (options: ReadyOptions = {}): Promise<void> => {
     const { timeoutMs } = readReadyOptions(options)
     start()
-    // The guard's own timers keep no process alive. A caller that waits here wants the answer, so the process must not end before it.
+    // The guard's own timers keep no process alive. A caller that waits here wants the answer, so
+    // the process must not end before it.
     const alive = setInterval(() => {}, TIMER_MS_MAX)
     await waitUntilReady(timeoutMs).finally(() => clearInterval(alive))
   }
@@ -210,7 +248,10 @@ export function createGuard(options: GuardOptions): Guard {
     }
   }
 
-  /** Once for each guard: only the operator can correct it, and callers must not be able to fill the log. */
+  /**
+   * Once for each guard: only the operator can correct it, and callers must not be able to fill the
+   * log.
+   */
   const reportHost = (detail: string) => {
     if (isHostReported || onStateChange !== undefined) return
     isHostReported = true
@@ -221,20 +262,29 @@ export function createGuard(options: GuardOptions): Guard {
     cancelTimer()
     if (closing.signal.aborted) return
     const nowMs = client.nowMs() ?? Infinity
-    const ms = Math.min(...[bound() - knowledge.ageMs + 1, watch.nextExpiryMs - nowMs].filter((left) => left > 0), TIMER_MS_MAX)
+    const ms = Math.min(
+      ...[bound() - knowledge.ageMs + 1, watch.nextExpiryMs - nowMs].filter((left) => left > 0),
+      TIMER_MS_MAX,
+    )
     cancelTimer = clock.after(ms, settle)
   }
 
   const state = (): GuardState => {
     const { epoch, seq, ageMs } = stamp()
-    const problem = keys.problem ?? client.problem ?? tokenProblem ?? (isStarted && client.nowMs() === undefined ? CLOCK_JUMPED : undefined)
+    const problem =
+      keys.problem ??
+      client.problem ??
+      tokenProblem ??
+      (isStarted && client.nowMs() === undefined ? CLOCK_JUMPED : undefined)
     return {
       ready: isFresh(),
       ageMs,
       epoch,
       seq,
       revocations: client.view.revocationCount,
-      ...(client.view.carriedRevocationCount > 0 && { carriedRevocations: client.view.carriedRevocationCount }),
+      ...(client.view.carriedRevocationCount > 0 && {
+        carriedRevocations: client.view.carriedRevocationCount,
+      }),
       ...(client.fork && { fork: client.fork }),
       connection: client.connection,
       ...(problem && { problem }),
@@ -249,12 +299,21 @@ export function createGuard(options: GuardOptions): Guard {
     const nowMs = client.nowMs()
     if (nowMs === undefined) return denial(STALE, request)
     if ('bearer' in presentation) return judgeBearer(presentation.bearer, request, asked)
-    const verdict = decideByCore(presentation, demandOf(asked, nowMs, unsigned(presentation.header), NO_NONCES), knowledge)
-    if (verdict instanceof Promise) return verdict.then((made) => judgeHolder(made, presentation, request, asked))
+    const verdict = decideByCore(
+      presentation,
+      demandOf(asked, nowMs, unsigned(presentation.header), NO_NONCES),
+      knowledge,
+    )
+    if (verdict instanceof Promise)
+      return verdict.then((made) => judgeHolder(made, presentation, request, asked))
     return judgeHolder(verdict, presentation, request, asked)
   }
 
-  const judgeBearer = async (bearer: string, request: GuardRequest, asked: ReadDemand): Promise<GuardVerdict> => {
+  const judgeBearer = async (
+    bearer: string,
+    request: GuardRequest,
+    asked: ReadDemand,
+  ): Promise<GuardVerdict> => {
     if (!isKnown()) return denial(STALE, request)
     const fault = findBearerFault(client.view)
     if (fault !== undefined) return denial(fault, request)
@@ -262,19 +321,35 @@ export function createGuard(options: GuardOptions): Guard {
     const token = await tokens.find(bearer, client.nowMs() ?? Infinity, isOn)
     tokenProblem = undefined
     if (token === undefined)
-      return denial(isOn ? { ...NO_TOKEN, detail: findBearerMistake(bearer) ?? NO_TOKEN.detail } : BEARER_OFF, request)
+      return denial(
+        isOn ? { ...NO_TOKEN, detail: findBearerMistake(bearer) ?? NO_TOKEN.detail } : BEARER_OFF,
+        request,
+      )
     const nowMs = client.nowMs()
     if (nowMs === undefined) return denial(STALE, request)
     return conclude(await decideByCore({ token }, demandOf(asked, nowMs), knowledge), request, asked)
   }
 
-  /** The request was judged as if it were not signed. When a signature is all that is missing, it is worth reading the body. */
-  const judgeHolder = (verdict: Verdict, presentation: Presented, request: GuardRequest, asked: ReadDemand) => {
-    const isMissing = !verdict.ok && verdict.code === 'proof_required' && request.header('signature-input').length > 0
+  /**
+   * The request was judged as if it were not signed. When a signature is all that is missing, it is
+   * worth reading the body.
+   */
+  const judgeHolder = (
+    verdict: Verdict,
+    presentation: Presented,
+    request: GuardRequest,
+    asked: ReadDemand,
+  ) => {
+    const isMissing =
+      !verdict.ok && verdict.code === 'proof_required' && request.header('signature-input').length > 0
     return isMissing ? judgeSigned(presentation, request, asked) : conclude(verdict, request, asked)
   }
 
-  const judgeSigned = async (presentation: Presented, request: GuardRequest, asked: ReadDemand): Promise<GuardVerdict> => {
+  const judgeSigned = async (
+    presentation: Presented,
+    request: GuardRequest,
+    asked: ReadDemand,
+  ): Promise<GuardVerdict> => {
     const signed = holderRequests.read(request, await request.body?.())
     if (isDeny(signed)) {
       if (signed.code === 'proof_invalid') reportHost(signed.detail)
@@ -307,12 +382,18 @@ export function createGuard(options: GuardOptions): Guard {
     return denial(error.code === 'overloaded' ? OVERLOADED : TOKENS_UNKNOWN, request)
   }
 
-  const decide = (request: GuardRequest, ...rest: readonly [demand?: GuardDemand]): GuardVerdict | Promise<GuardVerdict> => {
+  const decide = (
+    request: GuardRequest,
+    ...rest: readonly [demand?: GuardDemand]
+  ): GuardVerdict | Promise<GuardVerdict> => {
     requireGuardRequest(request)
     const asked = readDemand(...rest)
     start()
-    const verdict = first === undefined ? clock.turn(() => judge(request, asked)) : first.then(() => judge(request, asked))
-    return verdict instanceof Promise ? verdict.catch((error: unknown) => refusalFor(error, request)) : verdict
+    const verdict =
+      first === undefined ? clock.turn(() => judge(request, asked)) : first.then(() => judge(request, asked))
+    return verdict instanceof Promise
+      ? verdict.catch((error: unknown) => refusalFor(error, request))
+      : verdict
   }
 
   return {
@@ -346,29 +427,59 @@ export function createGuard(options: GuardOptions): Guard {
   }
 }
 
-const STALE: Deny = deny('revocation_view_stale', 'this verifier has not heard from the revocation log for too long; try again in a moment')
-const NO_TOKEN: Deny = deny('token_invalid', 'this bearer token is not valid here; exchange the credential for a new one')
-const BEARER_OFF: Deny = deny('bearer_disabled', 'this site takes no bearer tokens any more; send the credential itself')
-const TOKENS_UNKNOWN: Reason = { code: 'store_unavailable', detail: 'bearer tokens cannot be looked up at the moment; try again soon' }
+const STALE: Deny = deny(
+  'revocation_view_stale',
+  'this verifier has not heard from the revocation log for too long; try again in a moment',
+)
+const NO_TOKEN: Deny = deny(
+  'token_invalid',
+  'this bearer token is not valid here; exchange the credential for a new one',
+)
+const BEARER_OFF: Deny = deny(
+  'bearer_disabled',
+  'this site takes no bearer tokens any more; send the credential itself',
+)
+const TOKENS_UNKNOWN: Reason = {
+  code: 'store_unavailable',
+  detail: 'bearer tokens cannot be looked up at the moment; try again soon',
+}
 const NONCES_UNKNOWN: Reason = {
   code: 'store_unavailable',
   detail: 'holder proofs cannot be taken at the moment; sign the request again soon',
 }
-const OVERLOADED: Reason = { code: 'overloaded', detail: 'too many new bearer tokens at once; try again in a moment' }
+const OVERLOADED: Reason = {
+  code: 'overloaded',
+  detail: 'too many new bearer tokens at once; try again in a moment',
+}
 const CLOCK_JUMPED: ViewProblem = {
   code: 'clock_jumped',
-  detail: 'the clock of this machine has jumped ahead; waiting for a heartbeat of the service that explains it',
+  detail:
+    'the clock of this machine has jumped ahead; waiting for a heartbeat of the service that explains it',
 }
 
 function carriedDetail(epoch: string, count: number): string {
   return `epoch ${epoch} of the log lacks ${count} revocations that this guard has proof of; they stay in effect here. Revoke them again on the service.`
 }
 
-function demandOf({ scope, anyScope }: ReadDemand, nowMs: number, request?: HolderRequest, nonces?: NonceStore): Demand {
-  return { scope, nowMs, ...(anyScope && { anyScope }), ...(request && { request }), ...(nonces && { nonces }) }
+function demandOf(
+  { scope, anyScope }: ReadDemand,
+  nowMs: number,
+  request?: HolderRequest,
+  nonces?: NonceStore,
+): Demand {
+  return {
+    scope,
+    nowMs,
+    ...(anyScope && { anyScope }),
+    ...(request && { request }),
+    ...(nonces && { nonces }),
+  }
 }
 
-/** The request as if it were not signed: says whether a signature is all that is missing, and uses nothing up. */
+/**
+ * The request as if it were not signed: says whether a signature is all that is missing, and uses
+ * nothing up.
+ */
 function unsigned(credential: string): HolderRequest {
   const header = (name: string) => (name === CREDENTIAL_HEADER ? [credential] : undefined)
   return { method: '', authority: '', path: '', query: '', header, body: 'none' }

@@ -1,11 +1,24 @@
 /**
- * `@countersign/sdk`: guards for routes, a fetch for agents and a typed client. Runs on Node, on the edge and in browsers; takes nothing but the
- * core along. Adapters for web frameworks and the testing kit are subpaths of their own.
+ * `@countersign/sdk`: guards for routes, a fetch for agents and a typed client. Runs on Node, on
+ * the edge and in browsers; takes nothing but the core along. Adapters for web frameworks and the
+ * testing kit are subpaths of their own.
  */
 /** What an agent needs of the core to have a key. */
-export { didKey, generatePrivateKey, importPrivateKey, type PrivateKey, privateKeyFromCryptoKey } from '@countersign/core'
+export {
+  didKey,
+  generatePrivateKey,
+  importPrivateKey,
+  type PrivateKey,
+  privateKeyFromCryptoKey,
+} from '@countersign/core'
 export type { ExchangeOptions } from './access-tokens.ts'
-export { type AgentFetch, type AgentFetchOptions, agentFetch, type Delegated, type HandOn } from './agent-fetch.ts'
+export {
+  type AgentFetch,
+  type AgentFetchOptions,
+  agentFetch,
+  type Delegated,
+  type HandOn,
+} from './agent-fetch.ts'
 export { PLAIN_HTTP } from './base-url.ts'
 export type { CallOptions, CredentialObject } from './call.ts'
 export { allItems, type Client, type ClientOptions, createClient } from './client.ts'
@@ -17,7 +30,14 @@ export { GuardNotReady, type ReadyOptions } from './guard/ready.ts'
 export type { GuardBody, GuardRequest } from './guard/request.ts'
 export type { SessionEnd, SessionVerdict, SignedInSession } from './guard/session.ts'
 export type { GuardState } from './guard/state.ts'
-export type { FailingOpen, GuardAllow, GuardDenial, GuardProblem, GuardVerdict, Need } from './guard/verdict.ts'
+export type {
+  FailingOpen,
+  GuardAllow,
+  GuardDenial,
+  GuardProblem,
+  GuardVerdict,
+  Need,
+} from './guard/verdict.ts'
 export { createGuard, type Guard } from './guard.ts'
 export { type Denial, readDenial } from './read-denial.ts'
 export {
@@ -30,7 +50,12 @@ export {
   type StartSignInOptions,
   startSignIn,
 } from './sign-in.ts'
-export { createSignInCookies, type SignInCookies, type SignInCookiesOptions, type TakenSignIn } from './sign-in-cookies.ts'
+export {
+  createSignInCookies,
+  type SignInCookies,
+  type SignInCookiesOptions,
+  type TakenSignIn,
+} from './sign-in-cookies.ts'
 export {
   type VerifyWebhookOptions,
   verifyWebhook,

@@ -13,8 +13,9 @@ class Given {
 }
 
 /**
- * Like a WeakMap, which the collector would have to sweep: with one entry for each request that was half of all the time a busy server had. A note is
- * a private field of the object, so other code cannot read, list, print, copy or inherit it.
+ * Like a WeakMap, which the collector would have to sweep: with one entry for each request that was
+ * half of all the time a busy server had. A note is a private field of the object, so other code
+ * cannot read, list, print, copy or inherit it.
  */
 export function createNotes<Value>(): Notes<Value> {
   class Note extends Given {

@@ -26,12 +26,13 @@ export interface Denial {
 const PROBLEM_BYTES_MAX = 65_536
 
 /**
- * Reads the refusal in an answer. Undefined when the answer is none, or not in the form of this service (RFC 9457 with a `code`). The body of
- * `response` can still be read afterwards.
+ * Reads the refusal in an answer. Undefined when the answer is none, or not in the form of this
+ * service (RFC 9457 with a `code`). The body of `response` can still be read afterwards.
  */
 export async function readDenial(response: Response): Promise<Denial | undefined> {
   const type = response.headers.get('content-type') ?? ''
-  if (response.status < 400 || !/^application\/problem\+json\b/i.test(type) || response.bodyUsed) return undefined
+  if (response.status < 400 || !/^application\/problem\+json\b/i.test(type) || response.bodyUsed)
+    return undefined
   const bytes = await readBoundedBody(response.clone().body, PROBLEM_BYTES_MAX)
   return bytes && denialOf(parseObject(bytes), response)
 }
@@ -45,11 +46,23 @@ function parseObject(bytes: Uint8Array): Readonly<Record<string, unknown>> {
   }
 }
 
-function denialOf(body: Readonly<Record<string, unknown>>, { status, headers }: Response): Denial | undefined {
-  const { code, title, detail, request_id: requestId, required_scope: requiredScope, retry_after: retryAfter, errors } = body
+function denialOf(
+  body: Readonly<Record<string, unknown>>,
+  { status, headers }: Response,
+): Denial | undefined {
+  const {
+    code,
+    title,
+    detail,
+    request_id: requestId,
+    required_scope: requiredScope,
+    retry_after: retryAfter,
+    errors,
+  } = body
   if (typeof code !== 'string') return undefined
   const needs = needFor(code, status)
-  const seconds = parseSeconds(headers.get('retry-after')) ?? (typeof retryAfter === 'number' ? retryAfter : undefined)
+  const seconds =
+    parseSeconds(headers.get('retry-after')) ?? (typeof retryAfter === 'number' ? retryAfter : undefined)
   return {
     code,
     status,
@@ -74,5 +87,8 @@ function isTexts(value: unknown): value is readonly string[] {
 }
 
 function isFieldErrors(value: unknown): value is readonly { path: string; message: string }[] {
-  return Array.isArray(value) && value.every((item) => typeof item?.path === 'string' && typeof item.message === 'string')
+  return (
+    Array.isArray(value) &&
+    value.every((item) => typeof item?.path === 'string' && typeof item.message === 'string')
+  )
 }

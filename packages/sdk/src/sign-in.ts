@@ -11,13 +11,17 @@ export interface StartSignInOptions extends Omit<ClientOptions, 'apiKey'> {
   readonly returnUrl: string
   /** Default: all that the user's credential gives. */
   readonly scope?: readonly string[]
-  /** What the service calls itself, where that differs from `baseUrl`: when a backend reaches it under another name than browsers do. */
+  /**
+   * What the service calls itself, where that differs from `baseUrl`: when a backend reaches it
+   * under another name than browsers do.
+   */
   readonly issuer?: string
 }
 
 /**
- * What must be kept until the browser comes back, for this browser only and by its `state`, because a browser can have several sign-ins pending at
- * once: `createSignInCookies` does that. Plain JSON. `verifier` is a secret.
+ * What must be kept until the browser comes back, for this browser only and by its `state`, because
+ * a browser can have several sign-ins pending at once: `createSignInCookies` does that. Plain JSON.
+ * `verifier` is a secret.
  */
 export interface PendingSignIn {
   readonly state: string
@@ -35,11 +39,18 @@ export interface StartedSignIn {
 }
 
 /**
- * `callback_malformed`: not a way back from a sign-in. `issuer_mismatch`: from another service, or it does not say from which. `state_mismatch`: of
- * another sign-in, perhaps of another person. `expired`: too late. `denied`: the user cancelled or was refused. `result_mismatch`: the service
+ * `callback_malformed`: not a way back from a sign-in. `issuer_mismatch`: from another service, or
+ * it does not say from which. `state_mismatch`: of another sign-in, perhaps of another person.
+ * `expired`: too late. `denied`: the user cancelled or was refused. `result_mismatch`: the service
  * answered for another site or without the scope that was asked for.
  */
-export type SignInErrorCode = 'callback_malformed' | 'issuer_mismatch' | 'state_mismatch' | 'expired' | 'denied' | 'result_mismatch'
+export type SignInErrorCode =
+  | 'callback_malformed'
+  | 'issuer_mismatch'
+  | 'state_mismatch'
+  | 'expired'
+  | 'denied'
+  | 'result_mismatch'
 
 /** A sign-in that must not count. Let the user start again. */
 export class SignInError extends Error {
@@ -56,8 +67,9 @@ export class SignInError extends Error {
 }
 
 /**
- * Starts a hosted sign-in (RFC 7636 with S256). Keep `pending` for this browser and send it to `authUrl`. Throws a `CountersignError` when the
- * service refuses, for example `redirect_not_allowed`.
+ * Starts a hosted sign-in (RFC 7636 with S256). Keep `pending` for this browser and send it to
+ * `authUrl`. Throws a `CountersignError` when the service refuses, for example
+ * `redirect_not_allowed`.
  */
 export async function startSignIn(options: StartSignInOptions): Promise<StartedSignIn> {
   requireOptions<StartSignInOptions>('startSignIn', options, {
@@ -83,31 +95,49 @@ export async function startSignIn(options: StartSignInOptions): Promise<StartedS
   })) as { readonly auth_url: string; readonly expires_in: number }
   // Besides its own life the state needs the minute in which its code can be redeemed.
   const expiresAtMs = connection.nowMs() + started.expires_in * 1000 + CODE_MS
-  return { authUrl: started.auth_url, pending: { state, verifier, issuer, siteId, scope: scope ?? null, expiresAtMs } }
+  return {
+    authUrl: started.auth_url,
+    pending: { state, verifier, issuer, siteId, scope: scope ?? null, expiresAtMs },
+  }
 }
 
 export interface FinishSignInOptions extends Omit<ClientOptions, 'apiKey'> {
   /** The URL at which the browser came back, or its parameters. */
   readonly callback: string | URL | URLSearchParams
-  /** What `startSignIn` gave for this browser; undefined when nothing was kept, which is refused. Forget it, whatever comes out. */
+  /**
+   * What `startSignIn` gave for this browser; undefined when nothing was kept, which is refused.
+   * Forget it, whatever comes out.
+   */
   readonly pending: PendingSignIn | undefined
 }
 
 /**
- * Finishes a hosted sign-in: who it is, and for how long. Refuses with a `SignInError` what did not come from that service (`iss`, RFC 9207), does
- * not belong to this browser (`state`), or is too late; with a `CountersignError` what the service refuses, such as a code that was used.
+ * Finishes a hosted sign-in: who it is, and for how long. Refuses with a `SignInError` what did not
+ * come from that service (`iss`, RFC 9207), does not belong to this browser (`state`), or is too
+ * late; with a `CountersignError` what the service refuses, such as a code that was used.
  */
 export async function finishSignIn(options: FinishSignInOptions): Promise<SignInResult> {
-  requireOptions<FinishSignInOptions>('finishSignIn', options, { ...CONNECTION_KINDS, callback: 'any', pending: 'any' })
+  requireOptions<FinishSignInOptions>('finishSignIn', options, {
+    ...CONNECTION_KINDS,
+    callback: 'any',
+    pending: 'any',
+  })
   const { pending } = options
   const connection = connectionOf(options)
   const found = parametersOf(options.callback)
   if (pending === undefined) throw new SignInError('state_mismatch', 'no sign-in was started in this browser')
-  if (found.iss !== pending.issuer) throw new SignInError('issuer_mismatch', 'iss is missing, or of another service')
-  if (!isSameText(found.state ?? '', pending.state)) throw new SignInError('state_mismatch', 'state is missing, or of another sign-in')
-  if (!(connection.nowMs() < pending.expiresAtMs)) throw new SignInError('expired', 'the sign-in took too long')
+  if (found.iss !== pending.issuer)
+    throw new SignInError('issuer_mismatch', 'iss is missing, or of another service')
+  if (!isSameText(found.state ?? '', pending.state))
+    throw new SignInError('state_mismatch', 'state is missing, or of another sign-in')
+  if (!(connection.nowMs() < pending.expiresAtMs))
+    throw new SignInError('expired', 'the sign-in took too long')
   if (found.error !== undefined)
-    throw new SignInError('denied', found.error_description ?? 'the user cancelled, or was refused', found.error)
+    throw new SignInError(
+      'denied',
+      found.error_description ?? 'the user cancelled, or was refused',
+      found.error,
+    )
   if (found.code === undefined) throw new SignInError('callback_malformed', 'code is missing')
 
   const input = { code: found.code, code_verifier: pending.verifier }
@@ -126,9 +156,15 @@ function randomText(): string {
   return encodeBase64url(globalThis.crypto.getRandomValues(new Uint8Array(RANDOM_BYTES)))
 }
 
-/** Other parameters may be the integration's own; of ours each stands once, so that no two readers can disagree. */
-function parametersOf(callback: string | URL | URLSearchParams): Partial<Record<(typeof PARAMETERS)[number], string>> {
-  const parameters = callback instanceof URLSearchParams ? callback : new URL(callback, 'http://relative.invalid').searchParams
+/**
+ * Other parameters may be the integration's own; of ours each stands once, so that no two readers
+ * can disagree.
+ */
+function parametersOf(
+  callback: string | URL | URLSearchParams,
+): Partial<Record<(typeof PARAMETERS)[number], string>> {
+  const parameters =
+    callback instanceof URLSearchParams ? callback : new URL(callback, 'http://relative.invalid').searchParams
   const found: Partial<Record<(typeof PARAMETERS)[number], string>> = {}
   for (const name of PARAMETERS) {
     const [value, more] = parameters.getAll(name)

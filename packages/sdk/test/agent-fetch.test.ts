@@ -69,7 +69,10 @@ beforeEach(() => {
   answers = {}
 })
 
-async function proofIn({ method = '', url = '', headers, headersDistinct }: IncomingMessage, body: Buffer): Promise<Seen['proof']> {
+async function proofIn(
+  { method = '', url = '', headers, headersDistinct }: IncomingMessage,
+  body: Buffer,
+): Promise<Seen['proof']> {
   if (headers['signature-input'] === undefined) return undefined
   const [path = '', ...query] = url.split('?')
   const checked = await checkHolderProof(
@@ -81,15 +84,22 @@ async function proofIn({ method = '', url = '', headers, headersDistinct }: Inco
       header: (name) => headersDistinct[name],
       body: body.length > 0 ? new Uint8Array(body) : 'none',
     },
-    { holderKey: holder.publicKey, holderDid: didKey(holder.publicKey), nowMs: Date.now(), credentialHeaderSent: true },
+    {
+      holderKey: holder.publicKey,
+      holderDid: didKey(holder.publicKey),
+      nowMs: Date.now(),
+      credentialHeaderSent: true,
+    },
   )
   return isDeny(checked) ? checked.detail : checked
 }
 
 const redirect = (status: number, location: string) => (response: ServerResponse) =>
   void response.writeHead(status, { location }).end('moved')
-const agent = (more: Partial<AgentFetchOptions> = {}) => agentFetch({ credential: plain, origins: home.origin, ...more })
-const boundAgent = (more: Partial<AgentFetchOptions> = {}) => agent({ credential: bound, holderKey: holder, ...more })
+const agent = (more: Partial<AgentFetchOptions> = {}) =>
+  agentFetch({ credential: plain, origins: home.origin, ...more })
+const boundAgent = (more: Partial<AgentFetchOptions> = {}) =>
+  agent({ credential: bound, holderKey: holder, ...more })
 const last = () => seen.at(-1) as Seen
 
 describe('at an allowed origin', () => {
@@ -105,7 +115,11 @@ describe('at an allowed origin', () => {
     ['a GET with a query in an odd order', '/a?z=1&a=2&a=%20+', {}],
     ['a GET with an empty query', '/a?', {}],
     ['a path with escapes', '/a%2Fb/%C3%A9/~x', {}],
-    ['a POST with JSON', '/a', { method: 'POST', body: '{"a":1}', headers: { 'content-type': 'application/json' } }],
+    [
+      'a POST with JSON',
+      '/a',
+      { method: 'POST', body: '{"a":1}', headers: { 'content-type': 'application/json' } },
+    ],
     ['a POST with bytes', '/a', { method: 'POST', body: new Uint8Array([0, 255, 10]) }],
     ['a POST with a form', '/a', { method: 'POST', body: new URLSearchParams({ a: 'b c' }) }],
     ['a POST without a body', '/a', { method: 'POST' }],
@@ -127,8 +141,15 @@ describe('at an allowed origin', () => {
     const stream = new Blob(['streamed']).stream()
     await boundAgent()(`${home.origin}/a`, { method: 'POST', body: stream, duplex: 'half' } as RequestInit)
     expect(last()).toMatchObject({ proof: { ok: true }, body: Buffer.from('streamed') })
-    await boundAgent()(new Request(`${home.origin}/a#part`, { method: 'PUT', body: 'x', headers: { 'x-mine': '2' } }))
-    expect(last()).toMatchObject({ method: 'PUT', url: '/a', proof: { ok: true }, headers: { 'x-mine': '2' } })
+    await boundAgent()(
+      new Request(`${home.origin}/a#part`, { method: 'PUT', body: 'x', headers: { 'x-mine': '2' } }),
+    )
+    expect(last()).toMatchObject({
+      method: 'PUT',
+      url: '/a',
+      proof: { ok: true },
+      headers: { 'x-mine': '2' },
+    })
   })
 
   test('each request has a nonce of its own', async () => {
@@ -141,7 +162,9 @@ describe('at an allowed origin', () => {
     for (const name of [CREDENTIAL_HEADER, 'Signature', 'Signature-Input', 'Content-Digest']) {
       await expect(agent()(`${home.origin}/a`, { headers: { [name]: 'x' } })).rejects.toThrow(TypeError)
     }
-    await expect(agent()(`${home.origin}/a`, { headers: { authorization: 'Bearer x' } })).rejects.toThrow(TypeError)
+    await expect(agent()(`${home.origin}/a`, { headers: { authorization: 'Bearer x' } })).rejects.toThrow(
+      TypeError,
+    )
     await agent()(`${home.origin}/a`, { headers: { authorization: 'Basic x' } })
     expect(seen).toHaveLength(1)
   })
@@ -165,7 +188,8 @@ describe('an origin that is not listed', () => {
     response.writeHead(401, { 'content-type': 'application/problem+json' })
     response.end(JSON.stringify({ code, title: code, status: 401, detail: code }))
   }
-  const agent = (more: Partial<AgentFetchOptions> = {}) => agentFetch({ credential: plain, origins: home.origin, ...more })
+  const agent = (more: Partial<AgentFetchOptions> = {}) =>
+    agentFetch({ credential: plain, origins: home.origin, ...more })
 
   test('is told to onUnlisted for every request, and the console stays quiet', async () => {
     const warned = vi.spyOn(console, 'warn').mockImplementation(() => undefined)
@@ -187,9 +211,14 @@ describe('an origin that is not listed', () => {
     await fetch(`${elsewhere.origin}/x`)
     await fetch(`${elsewhere.origin}/other`)
     expect(warned).not.toHaveBeenCalled()
-    for (let i = 0; i < 2; i++) expect(await (await fetch(`${elsewhere.origin}/in`)).json()).toMatchObject({ code: 'credential_missing' })
+    for (let i = 0; i < 2; i++)
+      expect(await (await fetch(`${elsewhere.origin}/in`)).json()).toMatchObject({
+        code: 'credential_missing',
+      })
     expect(warned.mock.calls).toEqual([
-      [`agentFetch sent no credential to ${elsewhere.origin}, which asks for one: origins lists ${home.origin}`],
+      [
+        `agentFetch sent no credential to ${elsewhere.origin}, which asks for one: origins lists ${home.origin}`,
+      ],
     ])
     warned.mockRestore()
   })
@@ -204,7 +233,11 @@ describe('elsewhere', () => {
       `${elsewhere.origin}/${home.origin}`,
       `${elsewhere.origin}/?x=${home.origin}`,
     ]) {
-      await boundAgent()(url, { method: 'POST', body: new Blob(['x']).stream(), duplex: 'half' } as RequestInit)
+      await boundAgent()(url, {
+        method: 'POST',
+        body: new Blob(['x']).stream(),
+        duplex: 'half',
+      } as RequestInit)
       expect(last().body.toString()).toBe('x')
       expect(bare(last())).toBe(true)
     }
@@ -219,22 +252,33 @@ describe('elsewhere', () => {
 })
 
 function bare({ headers }: Seen): boolean {
-  const credentialFields = [CREDENTIAL_HEADER, 'signature', 'signature-input', 'content-digest', 'authorization', 'cookie']
+  const credentialFields = [
+    CREDENTIAL_HEADER,
+    'signature',
+    'signature-input',
+    'content-digest',
+    'authorization',
+    'cookie',
+  ]
   return (
-    credentialFields.every((name) => headers[name] === undefined) && !JSON.stringify(headers).includes(credentialHeader(bound).slice(0, 99))
+    credentialFields.every((name) => headers[name] === undefined) &&
+    !JSON.stringify(headers).includes(credentialHeader(bound).slice(0, 99))
   )
 }
 
 describe('redirects', () => {
-  test.each([301, 302, 303, 307, 308])('a %i within the origin is followed with the credential, signed again', async (status) => {
-    answers['/from'] = redirect(status, '/to?x=1')
-    const response = await boundAgent()(`${home.origin}/from`)
-    expect(await response.text()).toBe('fine')
-    expect(seen.map(({ url }) => url)).toEqual(['/from', '/to?x=1'])
-    const [first, second] = seen.map(({ proof }) => proof as HolderProof)
-    expect([first?.ok, second?.ok]).toEqual([true, true])
-    expect(first?.nonce).not.toBe(second?.nonce)
-  })
+  test.each([301, 302, 303, 307, 308])(
+    'a %i within the origin is followed with the credential, signed again',
+    async (status) => {
+      answers['/from'] = redirect(status, '/to?x=1')
+      const response = await boundAgent()(`${home.origin}/from`)
+      expect(await response.text()).toBe('fine')
+      expect(seen.map(({ url }) => url)).toEqual(['/from', '/to?x=1'])
+      const [first, second] = seen.map(({ proof }) => proof as HolderProof)
+      expect([first?.ok, second?.ok]).toEqual([true, true])
+      expect(first?.nonce).not.toBe(second?.nonce)
+    },
+  )
 
   test.each([
     [301, 'GET', ''],
@@ -244,7 +288,11 @@ describe('redirects', () => {
     [308, 'POST', '{"a":1}'],
   ])('after a %i a POST becomes a %s', async (status, method, body) => {
     answers['/from'] = redirect(status, '/to')
-    await boundAgent()(`${home.origin}/from`, { method: 'POST', body: '{"a":1}', headers: { 'content-type': 'application/json' } })
+    await boundAgent()(`${home.origin}/from`, {
+      method: 'POST',
+      body: '{"a":1}',
+      headers: { 'content-type': 'application/json' },
+    })
     expect(last()).toMatchObject({ method, proof: { ok: true } })
     expect(last().body.toString()).toBe(body)
     expect(last().headers['content-type']).toBe(body === '' ? undefined : 'application/json')
@@ -281,7 +329,11 @@ describe('redirects', () => {
   test.each([307, 308])('a %i of a POST to elsewhere is handed back: its body stays here', async (status) => {
     answers['/from'] = redirect(status, `${elsewhere.origin}/to`)
     const response = await boundAgent()(`${home.origin}/from`, { method: 'POST', body: 'secret' })
-    expect([response.status, response.headers.get('location'), await response.text()]).toEqual([status, `${elsewhere.origin}/to`, 'moved'])
+    expect([response.status, response.headers.get('location'), await response.text()]).toEqual([
+      status,
+      `${elsewhere.origin}/to`,
+      'moved',
+    ])
     expect(seen).toHaveLength(1)
   })
 
@@ -310,7 +362,10 @@ describe('redirects', () => {
 
 describe('a proof that is refused', () => {
   const refusedWith = (code: string) =>
-    Response.json({ code, detail: code }, { status: 401, headers: { 'content-type': 'application/problem+json' } })
+    Response.json(
+      { code, detail: code },
+      { status: 401, headers: { 'content-type': 'application/problem+json' } },
+    )
 
   /** A verifier that refuses so often, and what it saw. */
   async function asked(code: string, refusals: number, options: Partial<AgentFetchOptions> = {}) {
@@ -321,7 +376,10 @@ describe('a proof that is refused', () => {
       return inputs.length <= refusals ? refusedWith(code) : new Response('fine')
     }
     try {
-      const answer = boundAgent({ ...options, fetch: fetch as typeof globalThis.fetch })(`${home.origin}/a`, { method: 'POST', body: 'x' })
+      const answer = boundAgent({ ...options, fetch: fetch as typeof globalThis.fetch })(`${home.origin}/a`, {
+        method: 'POST',
+        body: 'x',
+      })
       for (let i = 0; i < 20; i++) await vi.advanceTimersByTimeAsync(500)
       return { response: await answer, inputs }
     } finally {
@@ -329,18 +387,23 @@ describe('a proof that is refused', () => {
     }
   }
 
-  test.each(['proof_invalid', 'proof_replayed'])('as %s is made again, twice, since a verifier may have just started', async (code) => {
-    const late = await asked(code, 2)
-    expect(await late.response.text()).toBe('fine')
-    expect(new Set(late.inputs).size).toBe(3)
-    const never = await asked(code, 9)
-    expect(await readDenial(never.response)).toMatchObject({ code, needs: 'holder_proof' })
-    expect(never.inputs).toHaveLength(3)
-  })
+  test.each(['proof_invalid', 'proof_replayed'])(
+    'as %s is made again, twice, since a verifier may have just started',
+    async (code) => {
+      const late = await asked(code, 2)
+      expect(await late.response.text()).toBe('fine')
+      expect(new Set(late.inputs).size).toBe(3)
+      const never = await asked(code, 9)
+      expect(await readDenial(never.response)).toMatchObject({ code, needs: 'holder_proof' })
+      expect(never.inputs).toHaveLength(3)
+    },
+  )
 
   test('is the only thing that is sent again', async () => {
     expect((await asked('credential_revoked', 9)).inputs).toHaveLength(1)
-    expect((await asked('proof_invalid', 9, { credential: plain, holderKey: undefined as never })).inputs).toHaveLength(1)
+    expect(
+      (await asked('proof_invalid', 9, { credential: plain, holderKey: undefined as never })).inputs,
+    ).toHaveLength(1)
   })
 })
 
@@ -354,7 +417,15 @@ describe('what cannot work is told at once', () => {
   })
 
   test('origins that are none, and http beyond loopback', () => {
-    for (const origins of ['', 'shop.example', 'https://shop.example/path', 'https://a:b@shop.example', 'ftp://shop.example', '*', []]) {
+    for (const origins of [
+      '',
+      'shop.example',
+      'https://shop.example/path',
+      'https://a:b@shop.example',
+      'ftp://shop.example',
+      '*',
+      [],
+    ]) {
       expect(() => agent({ origins })).toThrow(TypeError)
     }
     expect(() => agent({ origins: 'http://shop.example' })).toThrow(TypeError)
@@ -367,10 +438,15 @@ test('neither the agent nor an error shows the credential or the key', async () 
   const fetch = boundAgent()
   const gone = await listening(() => undefined)
   await gone.close()
-  const error = await boundAgent({ origins: gone.origin })(`${gone.origin}/a`).catch((thrown: unknown) => thrown)
+  const error = await boundAgent({ origins: gone.origin })(`${gone.origin}/a`).catch(
+    (thrown: unknown) => thrown,
+  )
   const text = [fetch, error].map((thing) => inspect(thing, { depth: 9, showHidden: true })).join()
   expect(text).toContain(fetch.credentialId)
-  for (const part of [credentialHeader(bound).slice(20, 60), (bound.proof as JsonObject).proofValue as string])
+  for (const part of [
+    credentialHeader(bound).slice(20, 60),
+    (bound.proof as JsonObject).proofValue as string,
+  ])
     expect(text).not.toContain(part)
 })
 
@@ -387,17 +463,27 @@ describe('with a service', () => {
     action = `${base_url}/api/protected/action`
   }, 60_000)
   afterAll(() => service?.stop())
-  const atService = (more: Partial<AgentFetchOptions> = {}) => boundAgent({ origins: service.dev.base_url, ...more })
+  const atService = (more: Partial<AgentFetchOptions> = {}) =>
+    boundAgent({ origins: service.dev.base_url, ...more })
 
   test('a bound and a plain credential are accepted', async () => {
-    expect(await (await atService()(action, act)).json()).toMatchObject({ allowed: true, presented: 'credential', action: 'list' })
+    expect(await (await atService()(action, act)).json()).toMatchObject({
+      allowed: true,
+      presented: 'credential',
+      action: 'list',
+    })
     const answer = await agent({ origins: service.dev.base_url })(action, act)
     expect(await answer.json()).toMatchObject({ allowed: true })
   })
 
   test('an agent delegates less, the next delegates less still, and the last is accepted', async () => {
     const [next, third] = [await generatePrivateKey('Ed25519'), await generatePrivateKey('P-256')]
-    const second = await atService().delegate({ scope: ['orders:read', 'orders:write'], ttlSeconds: 600, holderKey: next, delegable: true })
+    const second = await atService().delegate({
+      scope: ['orders:read', 'orders:write'],
+      ttlSeconds: 600,
+      holderKey: next,
+      delegable: true,
+    })
     const last = await second.fetch.delegate({ scope: ['orders:read'], ttlSeconds: 60, holderKey: third })
     const answer = await last.fetch(action, act)
     expect(await answer.json()).toMatchObject({
@@ -416,7 +502,11 @@ describe('with a service', () => {
 
   test('to an agent elsewhere only its public key is needed', async () => {
     const next = await generatePrivateKey('Ed25519')
-    const { credential, fetch } = await atService().delegate({ scope: ['orders:read'], ttlSeconds: 60, holderKey: didKey(next.publicKey) })
+    const { credential, fetch } = await atService().delegate({
+      scope: ['orders:read'],
+      ttlSeconds: 60,
+      holderKey: didKey(next.publicKey),
+    })
     expect(fetch).toBeUndefined()
     const there = agentFetch({ credential, holderKey: next, origins: service.dev.base_url })
     expect((await there(action, act)).status).toBe(200)
@@ -425,8 +515,12 @@ describe('with a service', () => {
   test('A109, A111, A115: what no verifier would accept is not delegated', async () => {
     const next = await generatePrivateKey('Ed25519')
     const give = { scope: ['orders:read'], ttlSeconds: 60, holderKey: next }
-    await expect(atService().delegate({ ...give, scope: ['admin'] })).rejects.toThrow('does not have that scope')
-    await expect(atService().delegate({ ...give, ttlSeconds: 86_400 })).rejects.toThrow('does not live that long')
+    await expect(atService().delegate({ ...give, scope: ['admin'] })).rejects.toThrow(
+      'does not have that scope',
+    )
+    await expect(atService().delegate({ ...give, ttlSeconds: 86_400 })).rejects.toThrow(
+      'does not live that long',
+    )
     await expect(atService().delegate({ ...give, ttlSeconds: 0 })).rejects.toThrow(TypeError)
     const child = await atService().delegate(give)
     await expect(child.fetch.delegate(give)).rejects.toThrow('not delegable')
@@ -463,13 +557,21 @@ describe('with a service', () => {
     await atService({ fetch })(action, act)
     expect([exchanges, tokens.at(-1)]).toEqual([3, 'none'])
     // A bound credential is proven at the exchange; there is no other way to a token.
-    expect(await (await atService({ fetch, exchange })(action, act)).json()).toMatchObject({ presented: 'bearer' })
+    expect(await (await atService({ fetch, exchange })(action, act)).json()).toMatchObject({
+      presented: 'bearer',
+    })
   })
 
   test('a refused exchange is told, and the route is not asked', async () => {
     const spent = await issuer.issue({ nowMs: Date.now() - 7_200_000, lifeMs: 3_600_000 })
-    const legacy = agent({ credential: spent, origins: home.origin, exchange: { baseUrl: service.dev.base_url } })
-    await expect(legacy(`${home.origin}/a`)).rejects.toThrow(expect.objectContaining({ code: 'credential_expired' }))
+    const legacy = agent({
+      credential: spent,
+      origins: home.origin,
+      exchange: { baseUrl: service.dev.base_url },
+    })
+    await expect(legacy(`${home.origin}/a`)).rejects.toThrow(
+      expect.objectContaining({ code: 'credential_expired' }),
+    )
     expect(seen).toHaveLength(0)
   })
 })

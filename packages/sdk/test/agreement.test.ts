@@ -34,7 +34,8 @@ test('control: one answer in a thousand that is another is seen', async () => {
   const { disagreements } = await agree({
     count: 5_000,
     seed: 7,
-    bend: (code, random) => (random.oneIn(1_000) ? (code === 'allowed' ? 'credential_revoked' : 'allowed') : code),
+    bend: (code, random) =>
+      random.oneIn(1_000) ? (code === 'allowed' ? 'credential_revoked' : 'allowed') : code,
   })
   expect(disagreements.length).toBeGreaterThan(0)
 }, 60_000)

@@ -37,7 +37,10 @@ export interface Agreement {
   readonly compared: number
   /** How often each answer was given by both. */
   readonly codes: Readonly<Record<string, number>>
-  /** Tokens that the guard refused and the service would have taken: it has just been told otherwise, or remembers a narrower scope. */
+  /**
+   * Tokens that the guard refused and the service would have taken: it has just been told
+   * otherwise, or remembers a narrower scope.
+   */
   readonly lags: number
   readonly disagreements: readonly Disagreement[]
 }
@@ -59,11 +62,18 @@ const ROUTE = 'https://shop.example/api/orders?page=2'
 const REFUSED_MS = 5_000
 
 /**
- * Shows the same random things to a guard that follows a log over the feed, and to the core with what the service itself knows, while the log goes
- * on. Credentials must get the same answer, code for code. Of tokens the guard has only what introspection said: it may never accept what the
+ * Shows the same random things to a guard that follows a log over the feed, and to the core with
+ * what the service itself knows, while the log goes on. Credentials must get the same answer, code
+ * for code. Of tokens the guard has only what introspection said: it may never accept what the
  * service would not, and may refuse more only while it has just been told otherwise.
  */
-export async function agree({ count, seed, perView = 100, onProgress, bend = (code) => code }: AgreementOptions): Promise<Agreement> {
+export async function agree({
+  count,
+  seed,
+  perView = 100,
+  onProgress,
+  bend = (code) => code,
+}: AgreementOptions): Promise<Agreement> {
   const random = createRandom(seed)
   const world = await createWorld(random)
   const codes: Record<string, number> = {}
@@ -74,10 +84,14 @@ export async function agree({ count, seed, perView = 100, onProgress, bend = (co
     const { what, headers, isToken } = await world.something()
     const scope = random.oneIn(4) ? [] : [random.pick(SCOPES)]
     const service = await world.byService(headers, scope)
-    const verdict = await world.guard.verify(testRequest('GET', ROUTE, headers), scope.length === 0 ? ANY_CREDENTIAL : { scope })
+    const verdict = await world.guard.verify(
+      testRequest('GET', ROUTE, headers),
+      scope.length === 0 ? ANY_CREDENTIAL : { scope },
+    )
     const told = bend(verdict.ok ? 'allowed' : verdict.code, random)
     if (told === service) codes[told] = (codes[told] ?? 0) + 1
-    else if (isToken && told !== 'allowed' && service !== 'allowed') codes.another_refusal = (codes.another_refusal ?? 0) + 1
+    else if (isToken && told !== 'allowed' && service !== 'allowed')
+      codes.another_refusal = (codes.another_refusal ?? 0) + 1
     else if (isToken && told !== 'allowed' && world.mayLag()) lags++
     else disagreements.push({ at, seed, what, service, guard: told })
     onProgress?.(at + 1)
@@ -98,8 +112,10 @@ type Lines = Readonly<Record<string, string | readonly string[]>>
 async function createWorld(random: Random) {
   const startMs = Date.UTC(2026, 10, 14, 12)
   const site = await createTestSite({ startMs })
-  const abroad = await createTestSite({ startMs }) // Another issuer for the same site, trusted now and then.
-  const elsewhere = await createTestSite({ startMs, siteId: 'other.example' }) // An issuer that we trust, of a site that is not ours.
+  // Another issuer for the same site, trusted now and then.
+  const abroad = await createTestSite({ startMs })
+  // An issuer that we trust, of a site that is not ours.
+  const elsewhere = await createTestSite({ startMs, siteId: 'other.example' })
   const guard: Guard = await site.guard()
   const signatures = createSignatureMemory()
   const nonces = createMemoryNonces({ startedAtMs: Number.NEGATIVE_INFINITY })
@@ -136,9 +152,10 @@ async function createWorld(random: Random) {
       validFromMs: at.clock.nowMs,
       validUntilMs: at.clock.nowMs + 60_000,
     }
-    const child = await delegateCredential(parent.credential, delegation, { key: parent.key, createdMs: at.clock.nowMs }).catch(
-      () => undefined,
-    )
+    const child = await delegateCredential(parent.credential, delegation, {
+      key: parent.key,
+      createdMs: at.clock.nowMs,
+    }).catch(() => undefined)
     if (child !== undefined) hold('delegated', child, key)
   }
   const issue = async () => {
@@ -184,7 +201,10 @@ async function createWorld(random: Random) {
     },
     () => advance(1_000 * (1 + random.int(60))),
     () => advance(1_000 * (1 + random.int(5))),
-    () => (random.oneIn(2) ? site.append('issuer.trusted', foreign) : site.append('issuer.distrusted', { issuer: foreign.issuer })),
+    () =>
+      random.oneIn(2)
+        ? site.append('issuer.trusted', foreign)
+        : site.append('issuer.distrusted', { issuer: foreign.issuer }),
     async () => {
       changedMs = site.clock.nowMs
       await site.distrustIssuer()
@@ -205,7 +225,10 @@ async function createWorld(random: Random) {
         credential_ttl_seconds_max: random.oneIn(6) ? 3_600 : null,
       })
     },
-    () => site.append('issuer.distrusted', { issuer: strange.issuer }).then(() => site.append('issuer.trusted', strange)),
+    () =>
+      site
+        .append('issuer.distrusted', { issuer: strange.issuer })
+        .then(() => site.append('issuer.trusted', strange)),
   ]
 
   const signedBy = async ({ header, key }: Holding): Promise<Record<string, string>> => {
@@ -223,19 +246,27 @@ async function createWorld(random: Random) {
     switch (random.int(14)) {
       case 0: {
         const at = random.int(holding.header.length)
-        const changed = holding.header.slice(0, at) + random.pick([...'Aa0-_=+ ']) + holding.header.slice(at + 1)
+        const changed =
+          holding.header.slice(0, at) + random.pick([...'Aa0-_=+ ']) + holding.header.slice(at + 1)
         return { what: `${holding.what}, changed`, headers: { 'x-service-credential': changed } }
       }
       case 1:
         return { what: 'nothing', headers: random.oneIn(2) ? {} : { 'x-service-credential': ' ' } }
       case 2:
-        return { what: 'two at once', headers: { 'x-service-credential': [holding.header, random.pick(holdings).header] } }
+        return {
+          what: 'two at once',
+          headers: { 'x-service-credential': [holding.header, random.pick(holdings).header] },
+        }
       case 3:
-        return { what: 'both', headers: { 'x-service-credential': holding.header, authorization: `Bearer ${random.pick(tokens)}` } }
+        return {
+          what: 'both',
+          headers: { 'x-service-credential': holding.header, authorization: `Bearer ${random.pick(tokens)}` },
+        }
       case 4:
         return { what: `${holding.what}, unsigned`, headers: { 'x-service-credential': holding.header } }
       case 5:
-        if (!random.oneIn(5)) return { what: holding.what, headers: { 'x-service-credential': holding.header } }
+        if (!random.oneIn(5))
+          return { what: holding.what, headers: { 'x-service-credential': holding.header } }
         if (holding.key !== undefined && random.oneIn(4)) {
           lastSigned = await signedBy(holding)
           return { what: `${holding.what}, signed`, headers: lastSigned }
@@ -244,14 +275,25 @@ async function createWorld(random: Random) {
       case 6:
       case 7:
       case 8: {
-        const token = random.oneIn(10) ? `svc_at_${'z'.repeat(49)}` : random.oneIn(12) ? 'svc_at_short' : random.pick(tokens)
-        return { what: `token ${tokens.indexOf(token)}`, headers: { authorization: `Bearer ${token}` }, isToken: true }
+        const token = random.oneIn(10)
+          ? `svc_at_${'z'.repeat(49)}`
+          : random.oneIn(12)
+            ? 'svc_at_short'
+            : random.pick(tokens)
+        return {
+          what: `token ${tokens.indexOf(token)}`,
+          headers: { authorization: `Bearer ${token}` },
+          isToken: true,
+        }
       }
       default:
         // Signing takes its time, so mostly something that needs none.
         return {
           what: holding.what,
-          headers: holding.key === undefined || random.oneIn(12) ? await signedBy(holding) : { 'x-service-credential': holding.header },
+          headers:
+            holding.key === undefined || random.oneIn(12)
+              ? await signedBy(holding)
+              : { 'x-service-credential': holding.header },
         }
     }
   }
@@ -262,7 +304,9 @@ async function createWorld(random: Random) {
     const presentation = findPresentation(lines)
     if (isDeny(presentation)) return presentation.code
     const presented: Presented =
-      'bearer' in presentation ? { token: (await site.tokenFacts(presentation.bearer)) ?? NO_TOKEN } : presentation
+      'bearer' in presentation
+        ? { token: (await site.tokenFacts(presentation.bearer)) ?? NO_TOKEN }
+        : presentation
     const request = holderRequestFrom('GET', ROUTE, { get: (name) => lines(name)[0] ?? null }, 'none')
     const demand = { scope: parseScopeList(scope) ?? [], nowMs: site.clock.nowMs, request, nonces }
     const { site: known, ageMs, ageMsMax } = site.knowledge

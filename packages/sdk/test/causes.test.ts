@@ -24,8 +24,13 @@ const guardAt = (baseUrl: string) => {
 
 describe('a guard that cannot begin', () => {
   test('prints nothing that a relay could forge log lines with', async () => {
-    const body = JSON.stringify({ code: 'x\n[31mfake', detail: `one\r\ntwo \u001b[31mred ${'y'.repeat(1000)}` })
-    const server = createServer((_request, response) => response.writeHead(403, { 'content-type': 'application/problem+json' }).end(body))
+    const body = JSON.stringify({
+      code: 'x\n[31mfake',
+      detail: `one\r\ntwo \u001b[31mred ${'y'.repeat(1000)}`,
+    })
+    const server = createServer((_request, response) =>
+      response.writeHead(403, { 'content-type': 'application/problem+json' }).end(body),
+    )
     const { origin, close } = await listening(server)
     await guardAt(origin)
       .ready({ timeoutMs: 300 })
@@ -40,7 +45,11 @@ describe('a guard that cannot begin', () => {
   test('names the address and the innermost cause', async () => {
     const origin = await closedOrigin()
     const failed = guardAt(origin).ready({ timeoutMs: 1_500 })
-    await expect(failed).rejects.toMatchObject({ name: 'GuardNotReady', retryable: true, problem: { code: 'unreachable' } })
+    await expect(failed).rejects.toMatchObject({
+      name: 'GuardNotReady',
+      retryable: true,
+      problem: { code: 'unreachable' },
+    })
     const detail = guard?.state().problem?.detail ?? ''
     expect(detail).toContain(`${origin}/api/sites/shop.example/snapshot could not be reached: `)
     expect(detail).toContain('ECONNREFUSED')
@@ -65,7 +74,9 @@ describe('a guard that cannot begin', () => {
   })
 
   test('says so when another web server answers', async () => {
-    const server = await listening((_request, response) => void response.setHeader('content-type', 'text/html').end('<html>'))
+    const server = await listening(
+      (_request, response) => void response.setHeader('content-type', 'text/html').end('<html>'),
+    )
     await expect(guardAt(server.origin).ready({ timeoutMs: 1_500 })).rejects.toThrow(
       /answer_unknown: the answer of http.*snapshot is not application\/x-ndjson; check baseUrl\. Waiting does not correct this/,
     )
@@ -105,7 +116,9 @@ describe('an error of the client', () => {
     const origin = await closedOrigin()
     const client = createClient({ baseUrl: origin, apiKey: KEY, retriesMax: 0 })
     const failed = client.listSites({ cursor: 'abc' })
-    await expect(failed).rejects.toThrow(new RegExp(`^no_answer: ${origin}/api/sites could not be reached: .*ECONNREFUSED`))
+    await expect(failed).rejects.toThrow(
+      new RegExp(`^no_answer: ${origin}/api/sites could not be reached: .*ECONNREFUSED`),
+    )
     await expect(failed).rejects.not.toThrow(/cursor|svc_sk/)
   })
 
@@ -114,8 +127,17 @@ describe('an error of the client', () => {
       { path: 'ppid', message: 'must be a string' },
       { path: 'user_ref', message: 'is not known here' },
     ]
-    const body = JSON.stringify({ code: 'validation_failed', title: 'x', status: 422, detail: 'Correct what errors names.', errors })
-    const answer = new Response(body, { status: 422, headers: { 'content-type': 'application/problem+json' } })
+    const body = JSON.stringify({
+      code: 'validation_failed',
+      title: 'x',
+      status: 422,
+      detail: 'Correct what errors names.',
+      errors,
+    })
+    const answer = new Response(body, {
+      status: 422,
+      headers: { 'content-type': 'application/problem+json' },
+    })
     const client = createClient({ baseUrl: 'https://auth.example', fetch: async () => answer })
     await expect(client.listSites()).rejects.toThrow(
       'validation_failed: Correct what errors names. (ppid must be a string; user_ref is not known here)',
@@ -125,9 +147,13 @@ describe('an error of the client', () => {
 
 test('the innermost cause is found behind cause and errors, however deep, and in circles', () => {
   const refused = Object.assign(new Error('connect ECONNREFUSED ::1:1'), { code: 'ECONNREFUSED' })
-  expect(describeCause(new TypeError('fetch failed', { cause: new AggregateError([refused]) }))).toBe('connect ECONNREFUSED ::1:1')
+  expect(describeCause(new TypeError('fetch failed', { cause: new AggregateError([refused]) }))).toBe(
+    'connect ECONNREFUSED ::1:1',
+  )
   const tls = Object.assign(new Error('self-signed certificate'), { code: 'DEPTH_ZERO_SELF_SIGNED_CERT' })
-  expect(describeCause(new TypeError('fetch failed', { cause: tls }))).toBe('DEPTH_ZERO_SELF_SIGNED_CERT: self-signed certificate')
+  expect(describeCause(new TypeError('fetch failed', { cause: tls }))).toBe(
+    'DEPTH_ZERO_SELF_SIGNED_CERT: self-signed certificate',
+  )
   const circle = new Error('round')
   circle.cause = circle
   expect(describeCause(circle)).toBe('round')

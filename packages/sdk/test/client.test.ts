@@ -11,9 +11,18 @@ const KEY = `svc_sk_${'a'.repeat(49)}`
 const BASE = 'https://auth.example'
 
 describe('the table of calls', () => {
-  /** Not for programs that call: what a browser is sent through, streams that a guard follows, what proxies ask, what tools read. */
+  /**
+   * Not for programs that call: what a browser is sent through, streams that a guard follows, what
+   * proxies ask, what tools read.
+   */
   const LEFT_OUT = [
-    ...['protected_action', 'forward_auth', 'start_sign_in_by_link', 'sign_in_callback', 'sign_in_callback_by_form'],
+    ...[
+      'protected_action',
+      'forward_auth',
+      'start_sign_in_by_link',
+      'sign_in_callback',
+      'sign_in_callback_by_form',
+    ],
     ...['snapshot', 'feed', 'acknowledge'],
     ...['did_document', 'jwks', 'context', 'openapi', 'alive', 'ready', 'metrics'],
   ]
@@ -33,7 +42,8 @@ describe('the table of calls', () => {
     const { method, path, idempotency, auth, request } = endpoints[id] as Endpoint
     const row = calls[name]
     expect([row.method, row.path]).toEqual([method, path])
-    if (idempotency !== undefined) expect(row.repeat).toBe({ replayed: 'keyed', secret: 'secret' }[idempotency])
+    if (idempotency !== undefined)
+      expect(row.repeat).toBe({ replayed: 'keyed', secret: 'secret' }[idempotency])
     else expect(['safe', 'once']).toContain(row.repeat)
     expect(row.key).toBe(auth !== 'none' && auth !== 'credential_in_body')
     expect(row.wait).toBe('prefer' in shapeOf(request.headers))
@@ -67,56 +77,86 @@ describe('against a service', () => {
     const issued = await client.issueCredential({ site_id, user_ref: 'client-1', scope: ['orders:read'] })
     const token = await client.exchangeProof({ credential: issued.credential, ttl_seconds: 60 })
     expect(token).toMatchObject({ token_type: 'Bearer', site_id, scope: ['orders:read'] })
-    expect(await client.introspect({ token: token.access_token })).toMatchObject({ active: true, sub: issued.ppid })
+    expect(await client.introspect({ token: token.access_token })).toMatchObject({
+      active: true,
+      sub: issued.ppid,
+    })
     expect(await client.revokeToken({ token: token.access_token })).toEqual({ success: true, revoked: true })
     expect(await client.introspect({ token: token.access_token })).toEqual({ active: false })
 
     const other = await client.issueCredential({ site_id, ppid: issued.ppid, scope: ['orders:read'] })
     const ids = [issued.credential_id, other.credential_id]
-    expect((await client.revocationStatus({ credential_ids: ids })).statuses[ids[0] as string]).toMatchObject({ status: 'active' })
-    expect(await client.revokeCredential({ site_id, credential_id: ids[0] as string })).toMatchObject({ revocation_type: 'credential' })
+    expect((await client.revocationStatus({ credential_ids: ids })).statuses[ids[0] as string]).toMatchObject(
+      { status: 'active' },
+    )
+    expect(await client.revokeCredential({ site_id, credential_id: ids[0] as string })).toMatchObject({
+      revocation_type: 'credential',
+    })
     const revoked = await client.revokeUser({ site_id, ppid: issued.ppid, reason: 'left' })
     expect(revoked).toMatchObject({ already_revoked: false, credential_ids: expect.arrayContaining(ids) })
-    expect((await client.revocationStatus({ credential_ids: ids })).statuses[ids[1] as string]).toMatchObject({ reason: 'left' })
-    expect(await client.reinstateUser({ site_id, ppid: issued.ppid })).toMatchObject({ already_active: false })
+    expect((await client.revocationStatus({ credential_ids: ids })).statuses[ids[1] as string]).toMatchObject(
+      { reason: 'left' },
+    )
+    expect(await client.reinstateUser({ site_id, ppid: issued.ppid })).toMatchObject({
+      already_active: false,
+    })
   })
 
   test('the same idempotency key gets the same answer, and with another body is refused', async () => {
     const { site_id } = service.dev
     const key = { idempotencyKey: 'client-test-1' }
     const first = await client.issueCredential({ site_id, user_ref: 'once', scope: ['orders:read'] }, key)
-    expect(await client.issueCredential({ site_id, user_ref: 'once', scope: ['orders:read'] }, key)).toEqual(first)
+    expect(await client.issueCredential({ site_id, user_ref: 'once', scope: ['orders:read'] }, key)).toEqual(
+      first,
+    )
     const other = client.issueCredential({ site_id, user_ref: 'twice', scope: ['orders:read'] }, key)
-    await expect(other).rejects.toThrow(expect.objectContaining({ code: 'idempotency_conflict', status: 409, retryable: false }))
+    await expect(other).rejects.toThrow(
+      expect.objectContaining({ code: 'idempotency_conflict', status: 409, retryable: false }),
+    )
   })
 
   test('a user revokes their own access with their credential, which the key does not accompany', async () => {
     const { site_id } = service.dev
-    const { credential, ppid } = await client.issueCredential({ site_id, user_ref: 'self', scope: ['orders:read'] })
+    const { credential, ppid } = await client.issueCredential({
+      site_id,
+      user_ref: 'self',
+      scope: ['orders:read'],
+    })
     expect(await client.revokeUser({ site_id, ppid }, { credential })).toMatchObject({ success: true })
   })
 
   test('administers sites, issuers and keys, and walks lists to their end', async () => {
     const site = await operator.createSite({ site_id: 'client.example', name: 'Client' })
     expect(await operator.readSite({ site_id: site.site_id })).toEqual(site)
-    expect(await operator.changeSite({ site_id: site.site_id, bearer: 'off' })).toMatchObject({ bearer: 'off' })
+    expect(await operator.changeSite({ site_id: site.site_id, bearer: 'off' })).toMatchObject({
+      bearer: 'off',
+    })
     const issuer = 'did:key:z6MktwupdmLXVVqTzCw4i46r4uGyosGXRnR3XjN4Zq7oMMsw'
     await operator.addIssuer({ site_id: site.site_id, issuer, label: 'one' })
-    expect(await operator.changeIssuer({ site_id: site.site_id, issuer, status: 'distrusted' })).toMatchObject({ status: 'distrusted' })
+    expect(
+      await operator.changeIssuer({ site_id: site.site_id, issuer, status: 'distrusted' }),
+    ).toMatchObject({ status: 'distrusted' })
 
     const labels = ['a', 'b', 'c', 'd', 'e']
-    for (const label of labels) await operator.createKey({ site_id: site.site_id, permissions: ['feed:read'], label })
+    for (const label of labels)
+      await operator.createKey({ site_id: site.site_id, permissions: ['feed:read'], label })
     const keys = []
     for await (const key of allItems(operator.listKeys, { site_id: site.site_id, limit: 2 })) keys.push(key)
     expect(keys.map(({ label }) => label).toSorted()).toEqual(labels)
-    expect(await operator.deleteKey({ site_id: site.site_id, key_id: String(keys[0]?.key_id) })).toBeUndefined()
+    expect(
+      await operator.deleteKey({ site_id: site.site_id, key_id: String(keys[0]?.key_id) }),
+    ).toBeUndefined()
     expect((await operator.listKeys({ site_id: site.site_id })).items).toHaveLength(4)
-    expect((await operator.listSites({ limit: 200 })).items).toContainEqual(await operator.readSite({ site_id: site.site_id }))
+    expect((await operator.listSites({ limit: 200 })).items).toContainEqual(
+      await operator.readSite({ site_id: site.site_id }),
+    )
   })
 
   test('a refusal says what is wrong, for programs', async () => {
     const unknown = createClient({ baseUrl: service.dev.base_url, apiKey: KEY })
-    await expect(unknown.listSites()).rejects.toThrow(expect.objectContaining({ code: 'api_key_invalid', status: 401, retryable: false }))
+    await expect(unknown.listSites()).rejects.toThrow(
+      expect.objectContaining({ code: 'api_key_invalid', status: 401, retryable: false }),
+    )
     const error = await client
       .issueCredential({ site_id: service.dev.site_id, user_ref: 'x', scope: ['NOT A SCOPE'] })
       .catch((e: unknown) => e)
@@ -129,7 +169,9 @@ describe('against a service', () => {
 })
 
 describe('when the service does not answer well', () => {
-  /** A service that answers so, one after the other; each answer may be an Error for none at all. */
+  /**
+   * A service that answers so, one after the other; each answer may be an Error for none at all.
+   */
   function scripted(...answers: (Response | Error)[]) {
     const seen: { url: string; init: RequestInit & { headers: Record<string, string> } }[] = []
     const fetch = async (url: unknown, init: unknown) => {
@@ -151,7 +193,11 @@ describe('when the service does not answer well', () => {
   test('it is asked again with the same idempotency key, and as late as it says', async () => {
     vi.useFakeTimers()
     try {
-      const { client, seen } = scripted(problem(503, 'store_unavailable', { 'retry-after': '7' }), new Error('reset'), good())
+      const { client, seen } = scripted(
+        problem(503, 'store_unavailable', { 'retry-after': '7' }),
+        new Error('reset'),
+        good(),
+      )
       const answer = client.revokeToken({ token: 't' })
       await vi.advanceTimersByTimeAsync(6999)
       expect(seen).toHaveLength(1)
@@ -184,7 +230,9 @@ describe('when the service does not answer well', () => {
   })
 
   test('it gives up after two repetitions', async () => {
-    const { client, seen } = scripted(...Array.from({ length: 9 }, () => problem(503, 'overloaded', { 'retry-after': '0' })))
+    const { client, seen } = scripted(
+      ...Array.from({ length: 9 }, () => problem(503, 'overloaded', { 'retry-after': '0' })),
+    )
     await expect(client.listSites()).rejects.toThrow(expect.objectContaining({ code: 'overloaded' }))
     expect(seen).toHaveLength(3)
   })
@@ -192,10 +240,14 @@ describe('when the service does not answer well', () => {
   test('a secret whose answer was lost is explained', async () => {
     const { client, seen } = scripted(new Error('reset'), problem(409, 'idempotency_conflict'))
     const call = client.createKey({ site_id: 'shop.example', permissions: ['feed:read'] })
-    await expect(call).rejects.toThrow(/idempotency_conflict: An earlier try of this call was carried out, but its answer was lost/)
+    await expect(call).rejects.toThrow(
+      /idempotency_conflict: An earlier try of this call was carried out, but its answer was lost/,
+    )
     expect(seen[0]?.init.headers['idempotency-key']).toBe(seen[1]?.init.headers['idempotency-key'])
     const fresh = scripted(problem(409, 'idempotency_conflict')).client
-    await expect(fresh.createKey({ site_id: 'shop.example', permissions: ['feed:read'] })).rejects.toThrow(/idempotency_conflict: because/)
+    await expect(fresh.createKey({ site_id: 'shop.example', permissions: ['feed:read'] })).rejects.toThrow(
+      /idempotency_conflict: because/,
+    )
   })
 
   test('what can be used up is sent again only when it was never looked at', async () => {
@@ -209,8 +261,12 @@ describe('when the service does not answer well', () => {
   })
 
   test('a redirect is not followed and takes no key elsewhere', async () => {
-    const { client, seen } = scripted(new Response(null, { status: 307, headers: { location: 'https://evil.example/' } }))
-    await expect(client.listSites()).rejects.toThrow(expect.objectContaining({ code: 'answer_unknown', status: 307 }))
+    const { client, seen } = scripted(
+      new Response(null, { status: 307, headers: { location: 'https://evil.example/' } }),
+    )
+    await expect(client.listSites()).rejects.toThrow(
+      expect.objectContaining({ code: 'answer_unknown', status: 307 }),
+    )
     expect(seen.map(({ url, init }) => [url, init.redirect])).toEqual([[`${BASE}/api/sites`, 'manual']])
   })
 
@@ -219,18 +275,29 @@ describe('when the service does not answer well', () => {
       new Response('<html>', { status: 200 }),
       new Response('{', { headers: { 'content-type': 'application/json' } }),
     ]) {
-      await expect(scripted(answer).client.listSites()).rejects.toThrow(expect.objectContaining({ code: 'answer_unknown' }))
+      await expect(scripted(answer).client.listSites()).rejects.toThrow(
+        expect.objectContaining({ code: 'answer_unknown' }),
+      )
     }
-    const gateway = scripted(new Response('bad gateway', { status: 502 }), Response.json({ items: [], next_cursor: null }))
+    const gateway = scripted(
+      new Response('bad gateway', { status: 502 }),
+      Response.json({ items: [], next_cursor: null }),
+    )
     expect(await gateway.client.listSites()).toEqual({ items: [], next_cursor: null })
   })
 
   test('a time-out is told from a wish to stop', async () => {
     const never = ((_: unknown, { signal }: RequestInit) =>
-      new Promise((_resolve, reject) => signal?.addEventListener('abort', () => reject(signal.reason)))) as typeof fetch
+      new Promise((_resolve, reject) =>
+        signal?.addEventListener('abort', () => reject(signal.reason)),
+      )) as typeof fetch
     const client = createClient({ baseUrl: BASE, fetch: never, timeoutMs: 20, retriesMax: 0 })
-    await expect(client.discovery()).rejects.toThrow(expect.objectContaining({ code: 'timed_out', retryable: true }))
-    await expect(client.discovery({}, { signal: AbortSignal.abort('enough'), timeoutMs: 1000 })).rejects.toBe('enough')
+    await expect(client.discovery()).rejects.toThrow(
+      expect.objectContaining({ code: 'timed_out', retryable: true }),
+    )
+    await expect(client.discovery({}, { signal: AbortSignal.abort('enough'), timeoutMs: 1000 })).rejects.toBe(
+      'enough',
+    )
     const stop = new AbortController()
     const call = client.discovery({}, { signal: stop.signal, timeoutMs: 10_000 })
     stop.abort('enough')
@@ -248,7 +315,9 @@ describe('when the service does not answer well', () => {
       `${BASE}/api/sites/shop.example/deliveries/d%2F..%2Fe/replay`,
     ])
     expect(seen.map(({ init }) => init.body)).toEqual(['{"label":"x"}', undefined, undefined])
-    await expect(client.readSite({ site_id: undefined as never })).rejects.toThrow(new TypeError('site_id must be a text'))
+    await expect(client.readSite({ site_id: undefined as never })).rejects.toThrow(
+      new TypeError('site_id must be a text'),
+    )
   })
 
   test('wait goes to revocations only', async () => {
@@ -256,7 +325,9 @@ describe('when the service does not answer well', () => {
     await client.revokeUser({ ppid: 'p', site_id: 's' }, { waitSeconds: 5 })
     expect(seen[0]?.init.headers.prefer).toBe('wait=5')
     await expect(client.listSites({}, { waitSeconds: 5 })).rejects.toThrow(TypeError)
-    await expect(client.revokeUser({ ppid: 'p', site_id: 's' }, { waitSeconds: 31 })).rejects.toThrow(TypeError)
+    await expect(client.revokeUser({ ppid: 'p', site_id: 's' }, { waitSeconds: 31 })).rejects.toThrow(
+      TypeError,
+    )
     await expect(client.listSites({}, { idempotencyKey: 'k' })).rejects.toThrow(TypeError)
   })
 })
@@ -273,7 +344,8 @@ test('neither the client nor its errors show the key', async () => {
   const fetch = (() => Promise.reject(new Error('reset'))) as never
   const client = createClient({ baseUrl: BASE, apiKey: KEY, fetch, retriesMax: 0 })
   const error = await client.listSites().catch((thrown: unknown) => thrown)
-  for (const thing of [client, error]) expect(inspect(thing, { depth: 9, showHidden: true }) + JSON.stringify(thing)).not.toContain(KEY)
+  for (const thing of [client, error])
+    expect(inspect(thing, { depth: 9, showHidden: true }) + JSON.stringify(thing)).not.toContain(KEY)
   expect(inspect(client)).toBe('Client { https://auth.example }')
 })
 
@@ -289,11 +361,19 @@ test('misuse is told at once, without the key', () => {
   ]) {
     expect(() => createClient({ baseUrl }), baseUrl).toThrow(TypeError)
   }
-  for (const baseUrl of ['http://127.0.0.1:1', 'http://[::1]:1', 'http://localhost:1', 'http://demo.localhost:1', 'https://a.example/x/']) {
+  for (const baseUrl of [
+    'http://127.0.0.1:1',
+    'http://[::1]:1',
+    'http://localhost:1',
+    'http://demo.localhost:1',
+    'https://a.example/x/',
+  ]) {
     expect(() => createClient({ baseUrl }), baseUrl).not.toThrow()
   }
   expect(() => createClient({ baseUrl: 'http://auth.internal', [PLAIN_HTTP]: true })).not.toThrow()
-  expect(() => createClient({ baseUrl: BASE, apiKey: `${KEY}\n` })).toThrow(new TypeError('apiKey must be svc_sk_… as it was shown'))
+  expect(() => createClient({ baseUrl: BASE, apiKey: `${KEY}\n` })).toThrow(
+    new TypeError('apiKey must be svc_sk_… as it was shown'),
+  )
   expect(() => createClient({ baseUrl: BASE, timeoutMs: 0 })).toThrow(TypeError)
   expect(() => createClient({ baseUrl: BASE, retriesMax: -1 })).toThrow(TypeError)
 })

@@ -29,7 +29,9 @@ test('a guard declares its instance, bound and name before it is given a signed 
   for (const path of ['/snapshot', '/feed']) {
     const [{ headers }] = of(path) as unknown as [{ headers: Headers }]
     expect(
-      ['x-verifier-instance', 'x-verifier-id', 'x-verifier-max-staleness', 'x-verifier-fail-open'].map((name) => headers.get(name)),
+      ['x-verifier-instance', 'x-verifier-id', 'x-verifier-max-staleness', 'x-verifier-fail-open'].map(
+        (name) => headers.get(name),
+      ),
     ).toEqual([instanceId, 'web', '8', null])
   }
 })
@@ -51,6 +53,9 @@ test('every heartbeat is acknowledged with the wall clock, and the end once (B11
   const acks = of('/feed/ack')
   expect(acks.length).toBeGreaterThanOrEqual(4)
   expect(acks.every(({ headers }) => headers.get('x-verifier-instance') === instanceId)).toBe(true)
-  expect(acks.map(({ body }) => (body as { closed?: true }).closed)).toEqual([...acks.slice(1).map(() => undefined), true])
+  expect(acks.map(({ body }) => (body as { closed?: true }).closed)).toEqual([
+    ...acks.slice(1).map(() => undefined),
+    true,
+  ])
   expect(acks[0]?.body).toMatchObject({ seq: 2, sent_at: expect.stringMatching(/^\d{4}-.*Z$/) })
 })

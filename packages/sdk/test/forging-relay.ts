@@ -1,15 +1,31 @@
-import { type Entry, type EntryBodies, type EntryKind, formatTime, type Heartbeat, type LogHead, sealEntry } from '@countersign/core'
+import {
+  type Entry,
+  type EntryBodies,
+  type EntryKind,
+  formatTime,
+  type Heartbeat,
+  type LogHead,
+  sealEntry,
+} from '@countersign/core'
 import type { TestSite } from '../src/testing/test-site.ts'
 import { meddled } from './network.ts'
 
 type Forged = { readonly [Kind in EntryKind]: readonly [kind: Kind, body: EntryBodies[Kind]] }[EntryKind]
 
-/** A relay past TLS: it can add entries with correct hashes to the feed and hold heartbeats back, but it has no feed key. */
+/**
+ * A relay past TLS: it can add entries with correct hashes to the feed and hold heartbeats back,
+ * but it has no feed key.
+ */
 export interface ForgingRelay {
   readonly fetch: (url: string, init: RequestInit) => Promise<Response>
-  /** Adds these after the next heartbeat that passes, and holds back the heartbeats after that one. */
+  /**
+   * Adds these after the next heartbeat that passes, and holds back the heartbeats after that one.
+   */
   forge(...entries: readonly Forged[]): void
-  /** Lets everything pass. With `again` the entries of the last `forge` are added once more after the next heartbeat. */
+  /**
+   * Lets everything pass. With `again` the entries of the last `forge` are added once more after
+   * the next heartbeat.
+   */
   release(options?: { readonly again?: boolean }): void
   /** Holds back every heartbeat from now on. */
   withhold(): void
@@ -67,7 +83,10 @@ export function forgingRelay(site: TestSite): ForgingRelay {
       const signals = [broken.signal, ...(init.signal ? [init.signal] : [])]
       const response = await relayed(url, { ...init, signal: AbortSignal.any(signals) })
       if (response.body === null) return response
-      return new Response(response.body.pipeThrough(new TransformStream(), { signal: AbortSignal.any(signals) }), response)
+      return new Response(
+        response.body.pipeThrough(new TransformStream(), { signal: AbortSignal.any(signals) }),
+        response,
+      )
     },
     forge(...entries) {
       armed = entries

@@ -1,4 +1,11 @@
-import { type CredentialId, credentialHeader, delegateCredential, didKey, generatePrivateKey, type Scope } from '@countersign/core'
+import {
+  type CredentialId,
+  credentialHeader,
+  delegateCredential,
+  didKey,
+  generatePrivateKey,
+  type Scope,
+} from '@countersign/core'
 import { problems } from '@countersign/core/contract'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { ANY_CREDENTIAL } from '../src/guard/demand.ts'
@@ -44,7 +51,9 @@ describe('a good credential', () => {
   test('needs all of scope and one of anyScope', async () => {
     const credential = await site.issue({ scope: ['orders:read', 'orders:write'] })
     expect(await outcome(show(guard, credential, { scope: ['orders:read', 'orders:write'] }))).toBe('allowed')
-    expect(await outcome(show(guard, credential, { scope: ['orders:read', 'admin'] }))).toBe('scope_insufficient')
+    expect(await outcome(show(guard, credential, { scope: ['orders:read', 'admin'] }))).toBe(
+      'scope_insufficient',
+    )
     expect(await outcome(show(guard, credential, { anyScope: ['admin', 'orders:read'] }))).toBe('allowed')
     expect(await outcome(show(guard, credential, { anyScope: ['admin'] }))).toBe('scope_insufficient')
     expect(await outcome(show(guard, credential, ANY_CREDENTIAL))).toBe('allowed')
@@ -58,10 +67,18 @@ describe('a good credential', () => {
   })
 
   test('is judged by a guard that came when much had been revoked already', async () => {
-    const [good, bad, gone] = [await site.issue({ user: 'a' }), await site.issue({ user: 'b' }), await site.issue({ user: 'c' })]
+    const [good, bad, gone] = [
+      await site.issue({ user: 'a' }),
+      await site.issue({ user: 'b' }),
+      await site.issue({ user: 'c' }),
+    ]
     for (let i = 0; i < 1_500; i++) {
       const credential_id = `cred_other${String(i).padStart(8, '0')}` as CredentialId
-      await site.log.append('credential.revoked', { credential_id, revoked_at: '2026-11-14T12:00:00Z' }, site.clock.nowMs)
+      await site.log.append(
+        'credential.revoked',
+        { credential_id, revoked_at: '2026-11-14T12:00:00Z' },
+        site.clock.nowMs,
+      )
     }
     await site.revoke(bad)
     await site.revokeUser('c')
@@ -108,7 +125,9 @@ describe('a refusal', () => {
   test('of a caller without anything names both ways in', async () => {
     const { status, code, headers, needs } = await refused(testRequest('GET', ROUTE))
     expect({ status, code, needs }).toEqual({ status: 401, code: 'credential_missing', needs: 'credential' })
-    expect(headers['www-authenticate']).toBe('ServiceCredential realm="countersign", Bearer realm="countersign"')
+    expect(headers['www-authenticate']).toBe(
+      'ServiceCredential realm="countersign", Bearer realm="countersign"',
+    )
   })
 
   test('while the knowledge is too old says when to come back', async () => {
@@ -136,14 +155,20 @@ describe('a refusal', () => {
     expect(get.headers['accept-signature']).toBe(
       'sig1=("@method" "@authority" "@path" "@query" "x-service-credential");created;keyid;tag="service-credential"',
     )
-    const post = await refused(testRequest('POST', ROUTE, { 'x-service-credential': credential.header }, '{}'))
+    const post = await refused(
+      testRequest('POST', ROUTE, { 'x-service-credential': credential.header }, '{}'),
+    )
     expect(post.headers['accept-signature']).toContain('"content-digest"')
-    expect(post.headers['www-authenticate']).toBe('ServiceCredential realm="countersign", error="proof_required"')
+    expect(post.headers['www-authenticate']).toBe(
+      'ServiceCredential realm="countersign", error="proof_required"',
+    )
   })
 
   test('echoes no request id that is not sane, or not one', async () => {
     for (const id of ['a b', 'x'.repeat(129), '', ['a', 'b']]) {
-      expect((await refused(testRequest('GET', ROUTE, { 'x-request-id': id }))).problem).not.toHaveProperty('request_id')
+      expect((await refused(testRequest('GET', ROUTE, { 'x-request-id': id }))).problem).not.toHaveProperty(
+        'request_id',
+      )
     }
   })
 
@@ -165,7 +190,11 @@ describe('a refusal', () => {
       'credential_signature_invalid',
       async () => {
         const { credential } = await site.issue()
-        return [testRequest('GET', ROUTE, { 'x-service-credential': credentialHeader({ ...credential, added: 1 }) })]
+        return [
+          testRequest('GET', ROUTE, {
+            'x-service-credential': credentialHeader({ ...credential, added: 1 }),
+          }),
+        ]
       },
     ],
     [
@@ -194,7 +223,12 @@ describe('a refusal', () => {
       },
     ],
     ['scope_insufficient', async () => [await of(await site.issue()), 'orders:write']],
-    ['proof_required', async () => [testRequest('GET', ROUTE, { 'x-service-credential': (await site.issue({ bound: true })).header })]],
+    [
+      'proof_required',
+      async () => [
+        testRequest('GET', ROUTE, { 'x-service-credential': (await site.issue({ bound: true })).header }),
+      ],
+    ],
     [
       'proof_invalid',
       async () => {
@@ -211,7 +245,10 @@ describe('a refusal', () => {
       },
     ],
     ['delegation_invalid', async () => [await delegated({ scope: ['orders:read', 'admin'] as Scope[] })]],
-    ['token_invalid', () => [testRequest('GET', ROUTE, { authorization: `Bearer svc_at_${'0'.repeat(49)}` })]],
+    [
+      'token_invalid',
+      () => [testRequest('GET', ROUTE, { authorization: `Bearer svc_at_${'0'.repeat(49)}` })],
+    ],
     [
       'bearer_disabled',
       async () => {
@@ -242,11 +279,17 @@ describe('a refusal', () => {
     const [request, scope = 'orders:read'] = await make()
     const verdict = await refused(request, { scope })
     const { status, title, challenge } = problems[code as keyof typeof problems]
-    expect(verdict).toMatchObject({ code, status, retryable: status === 503, problem: { code, status, title, detail: verdict.detail } })
+    expect(verdict).toMatchObject({
+      code,
+      status,
+      retryable: status === 503,
+      problem: { code, status, title, detail: verdict.detail },
+    })
     expect(verdict.headers['www-authenticate'] === undefined).toBe(challenge === undefined)
   })
 
-  const of = async (credential: TestCredential) => testRequest('GET', ROUTE, await credential.headersFor('GET', ROUTE))
+  const of = async (credential: TestCredential) =>
+    testRequest('GET', ROUTE, await credential.headersFor('GET', ROUTE))
   const trust = async (other: TestSite) => {
     const [state] = other.issuers
     if (state !== undefined) await site.append('issuer.trusted', state)
@@ -273,12 +316,15 @@ describe('a refusal', () => {
       },
       { key: parent.holderKey, createdMs: site.clock.nowMs },
     )
-    return testRequest('GET', ROUTE, { 'x-service-credential': credentialHeader({ ...child, parent: narrow.credential }) })
+    return testRequest('GET', ROUTE, {
+      'x-service-credential': credentialHeader({ ...child, parent: narrow.credential }),
+    })
   }
 })
 
 describe('where a credential may come from', () => {
-  const by = (headers: Record<string, string | string[]>, url = ROUTE) => outcome(guard.verify(testRequest('GET', url, headers)))
+  const by = (headers: Record<string, string | string[]>, url = ROUTE) =>
+    outcome(guard.verify(testRequest('GET', url, headers)))
 
   test('A001 A002 A014 A015 from its header only', async () => {
     const { header } = await site.issue()
@@ -298,7 +344,12 @@ describe('where a credential may come from', () => {
 
   test('A003 A004 A010 A057 in its one spelling', async () => {
     const { header } = await site.issue()
-    for (const wrong of [`${header}=`, `+${header.slice(1)}`, Buffer.from(header).toString('base64url'), 'eyJhbGciOiJub25lIn0.e30.']) {
+    for (const wrong of [
+      `${header}=`,
+      `+${header.slice(1)}`,
+      Buffer.from(header).toString('base64url'),
+      'eyJhbGciOiJub25lIn0.e30.',
+    ]) {
       expect(await by({ 'x-service-credential': wrong })).toBe('credential_malformed')
     }
   })
@@ -315,7 +366,9 @@ describe('misuse', () => {
       publicOrigin: 'ftp://x',
     }
     expect(() => createGuard(wrong)).toThrow(TypeError)
-    expect(() => createGuard(wrong)).toThrow(/baseUrl.*siteId.*apiKey.*maxStalenessSeconds.*verifierId.*publicOrigin/)
+    expect(() => createGuard(wrong)).toThrow(
+      /baseUrl.*siteId.*apiKey.*maxStalenessSeconds.*verifierId.*publicOrigin/,
+    )
     expect(() => createGuard(wrong)).not.toThrow(/secret/)
   })
 
@@ -350,13 +403,27 @@ describe('failing open', () => {
     const revoked = await site.issue()
     await site.revoke(revoked)
     expect(await show(open, credential)).toMatchObject({ ok: true, failOpen: 'armed' })
-    expect(await show(open, revoked)).toMatchObject({ ok: false, code: 'credential_revoked', failOpen: 'armed' })
+    expect(await show(open, revoked)).toMatchObject({
+      ok: false,
+      code: 'credential_revoked',
+      failOpen: 'armed',
+    })
     await site.cutFeed()
     await site.advance(31_000)
     expect(open.state()).toMatchObject({ ready: false })
     expect(await show(open, credential)).toMatchObject({ ok: true, failOpen: 'used' })
-    expect(await show(open, revoked)).toMatchObject({ ok: false, code: 'credential_revoked', failOpen: 'used' })
-    expect(open.isActive({ ppid: credential.ppid, credentialId: credential.credentialId, verifiedAt: site.clock.nowMs })).toMatchObject({
+    expect(await show(open, revoked)).toMatchObject({
+      ok: false,
+      code: 'credential_revoked',
+      failOpen: 'used',
+    })
+    expect(
+      open.isActive({
+        ppid: credential.ppid,
+        credentialId: credential.credentialId,
+        verifiedAt: site.clock.nowMs,
+      }),
+    ).toMatchObject({
       active: true,
       stale: true,
     })
@@ -371,7 +438,9 @@ describe('failing open', () => {
     expect(await waiting).toMatchObject({ ok: false, code: 'revocation_view_stale', failOpen: 'used' })
     await blind.close()
     await site.mendFeed()
-    const fetch = meddled(site.service.fetch, { feedText: (text) => text.replace('credential.revoked', 'credential.revived') })
+    const fetch = meddled(site.service.fetch, {
+      feedText: (text) => text.replace('credential.revoked', 'credential.revived'),
+    })
     const lied = await site.guard({ fetch, [FAIL_OPEN]: true })
     site.service.become('well')
     await site.revoke(await site.issue())

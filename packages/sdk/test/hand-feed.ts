@@ -73,8 +73,18 @@ export const entryBytes = (entry: Entry) =>
 
 export async function heartbeatBytes({ log, clock, feedKey }: TestSite): Promise<Uint8Array> {
   const { epoch, seq, hash } = log.head
-  const fields = { site_id: log.view.siteId, epoch, seq, hash, as_of: formatTime(clock.nowMs), max_age_seconds: 60, kid: feedKey.kid }
-  return encoder.encode(`event: heartbeat\ndata: ${JSON.stringify(await signHeartbeat(fields, feedKey.key))}\n\n`)
+  const fields = {
+    site_id: log.view.siteId,
+    epoch,
+    seq,
+    hash,
+    as_of: formatTime(clock.nowMs),
+    max_age_seconds: 60,
+    kid: feedKey.kid,
+  }
+  return encoder.encode(
+    `event: heartbeat\ndata: ${JSON.stringify(await signHeartbeat(fields, feedKey.key))}\n\n`,
+  )
 }
 
 export function joined(...parts: readonly Uint8Array[]): Uint8Array {

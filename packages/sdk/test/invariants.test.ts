@@ -21,17 +21,36 @@ const user = fc.constantFrom(0 as const, 1 as const)
 const kind = fc.constantFrom(0 as const, 1 as const, 2 as const)
 const action: fc.Arbitrary<Action> = fc.oneof(
   { weight: 3, arbitrary: fc.record({ do: fc.constant('revoke' as const), user, kind }) },
-  { weight: 6, arbitrary: fc.record({ do: fc.constantFrom('verify' as const, 'present token' as const), user, kind }) },
-  { weight: 5, arbitrary: fc.record({ do: fc.constant('advance' as const), ms: fc.constantFrom(1, 400, 1_500, 3_000, 6_000) }) },
-  { weight: 4, arbitrary: fc.record({ do: fc.constantFrom('cut' as const, 'repair' as const, 'silence' as const, 'heartbeat' as const) }) },
+  {
+    weight: 6,
+    arbitrary: fc.record({ do: fc.constantFrom('verify' as const, 'present token' as const), user, kind }),
+  },
+  {
+    weight: 5,
+    arbitrary: fc.record({
+      do: fc.constant('advance' as const),
+      ms: fc.constantFrom(1, 400, 1_500, 3_000, 6_000),
+    }),
+  },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      do: fc.constantFrom('cut' as const, 'repair' as const, 'silence' as const, 'heartbeat' as const),
+    }),
+  },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('restore' as const) }) },
 )
 
 /**
- * One guard, and a service whose every answer, piece of the feed, introspection and nonce arrives when the scheduler says so. Actions happen in
- * their order, everything else in between as it comes. Throws when an invariant is broken.
+ * One guard, and a service whose every answer, piece of the feed, introspection and nonce arrives
+ * when the scheduler says so. Actions happen in their order, everything else in between as it
+ * comes. Throws when an invariant is broken.
  */
-async function search(s: fc.Scheduler, actions: readonly Action[], options: Partial<GuardOptions>): Promise<void> {
+async function search(
+  s: fc.Scheduler,
+  actions: readonly Action[],
+  options: Partial<GuardOptions>,
+): Promise<void> {
   const site = await createTestSite({ startMs: Date.UTC(2026, 10, 14, 12) })
   const later = <Value>(value: Value, label: string) => s.schedule(Promise.resolve(value), label)
   const guard = createGuard({
@@ -43,9 +62,13 @@ async function search(s: fc.Scheduler, actions: readonly Action[], options: Part
   })
   guard.ready().catch(() => undefined)
 
-  // For each user: one credential that is bound, so that its verification waits, one that is not, and a token of that one.
+  // For each user: one credential that is bound, so that its verification waits, one that is not,
+  // and a token of that one.
   const held = await Promise.all(
-    USERS.map(async (name) => ({ bound: await site.issue({ user: name, bound: true }), plain: await site.issue({ user: name }) })),
+    USERS.map(async (name) => ({
+      bound: await site.issue({ user: name, bound: true }),
+      plain: await site.issue({ user: name }),
+    })),
   )
   const tokens = await Promise.all(held.map(({ plain }) => site.exchange(plain)))
   /** When the revocation of it was acknowledged, by credential id. */
@@ -73,9 +96,11 @@ async function search(s: fc.Scheduler, actions: readonly Action[], options: Part
     expect(carried.has(credential.credentialId), 'accepted after it was acknowledged as revoked').toBe(false)
     // I-3: nothing is accepted by knowledge that is too old.
     expect(verdict.view.ageMs, 'accepted by old knowledge').toBeLessThanOrEqual(BOUND_SECONDS * 1000)
-    // I-2, I-5: nothing is accepted later than the bound after its revocation, or that of what it stands on.
+    // I-2, I-5: nothing is accepted later than the bound after its revocation, or that of what it
+    // stands on.
     const sinceMs = revokedMs.get(credential.credentialId)
-    if (sinceMs !== undefined) expect(now - sinceMs, 'accepted after the bound').toBeLessThanOrEqual(BOUND_SECONDS * 1000)
+    if (sinceMs !== undefined)
+      expect(now - sinceMs, 'accepted after the bound').toBeLessThanOrEqual(BOUND_SECONDS * 1000)
   }
 
   const run = async (step: Action) => {
@@ -130,12 +155,15 @@ async function search(s: fc.Scheduler, actions: readonly Action[], options: Part
   }
 
   try {
-    const sequence = s.scheduleSequence(actions.map((step) => ({ label: JSON.stringify(step), builder: () => run(step) })))
+    const sequence = s.scheduleSequence(
+      actions.map((step) => ({ label: JSON.stringify(step), builder: () => run(step) })),
+    )
     await s.waitFor(sequence.task)
     // Then all faults stop, and everything that is under way arrives (I-21).
     site.service.become('well')
     const { head } = site.log
-    const isAtHead = ({ ready, epoch, seq }: ReturnType<Guard['state']>) => ready && epoch === head.epoch && seq === head.seq
+    const isAtHead = ({ ready, epoch, seq }: ReturnType<Guard['state']>) =>
+      ready && epoch === head.epoch && seq === head.seq
     let isAnswered = false
     const answered = Promise.all(pending).finally(() => (isAnswered = true))
     answered.catch(() => undefined)
@@ -185,7 +213,9 @@ function scheduled(site: TestSite, later: <Value>(value: Value, label: string) =
 }
 
 const property = (options: Partial<GuardOptions> = {}) =>
-  fc.asyncProperty(fc.scheduler(), fc.array(action, { minLength: 5, maxLength: 25 }), (s, actions) => search(s, actions, options))
+  fc.asyncProperty(fc.scheduler(), fc.array(action, { minLength: 5, maxLength: 25 }), (s, actions) =>
+    search(s, actions, options),
+  )
 
 const RUNS = Number(process.env.SEARCH_RUNS ?? 100)
 

@@ -2,7 +2,10 @@ import type { GuardOptions } from '../src/guard/options.ts'
 
 type Fetch = NonNullable<GuardOptions['fetch']>
 
-/** What may happen to an answer on its way. Each is asked with the path, and leaves alone what it has nothing to do with. */
+/**
+ * What may happen to an answer on its way. Each is asked with the path, and leaves alone what it
+ * has nothing to do with.
+ */
 export interface Meddling {
   /** The text of a piece of the feed, as it is passed on; undefined keeps it back. */
   readonly feedText?: (text: string) => string | undefined

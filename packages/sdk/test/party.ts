@@ -1,4 +1,11 @@
-import { didKey, didKeyMethod, generatePrivateKey, issueCredential, type JsonObject, type PrivateKey } from '@countersign/core'
+import {
+  didKey,
+  didKeyMethod,
+  generatePrivateKey,
+  issueCredential,
+  type JsonObject,
+  type PrivateKey,
+} from '@countersign/core'
 
 const SITE = 'demo.localhost'
 

@@ -7,7 +7,11 @@ import type { TestCredential } from '../src/testing/test-site.ts'
 export const ROUTE = 'https://shop.example/api/orders?page=2'
 
 /** Shows a credential to a guard. */
-export async function show(guard: Guard, credential: TestCredential, demand: GuardDemand = { scope: 'orders:read' }) {
+export async function show(
+  guard: Guard,
+  credential: TestCredential,
+  demand: GuardDemand = { scope: 'orders:read' },
+) {
   return guard.verify(testRequest('GET', ROUTE, await credential.headersFor('GET', ROUTE)), demand)
 }
 

@@ -23,10 +23,22 @@ describe('options', () => {
       agentFetch: { right: { credential, holderKey, origins: 'https://shop.example' }, run: agentFetch },
       exchange: {
         right: BASE,
-        run: (exchange) => agentFetch({ credential, holderKey: holderKey as never, origins: 'https://shop.example', exchange }),
+        run: (exchange) =>
+          agentFetch({
+            credential,
+            holderKey: holderKey as never,
+            origins: 'https://shop.example',
+            exchange,
+          }),
       },
-      delegate: { right: { scope: 'orders:read', ttlSeconds: 60, holderKey: await generatePrivateKey('Ed25519') }, run: agent.delegate },
-      startSignIn: { right: { ...BASE, siteId: 'shop.example', returnUrl: 'https://shop.example/back' }, run: startSignIn },
+      delegate: {
+        right: { scope: 'orders:read', ttlSeconds: 60, holderKey: await generatePrivateKey('Ed25519') },
+        run: agent.delegate,
+      },
+      startSignIn: {
+        right: { ...BASE, siteId: 'shop.example', returnUrl: 'https://shop.example/back' },
+        run: startSignIn,
+      },
       finishSignIn: { right: { ...BASE, callback: '/back', pending: undefined }, run: finishSignIn },
       verifyWebhook: { right: { secret: SECRET, headers: {}, body: '' }, run: verifyWebhook },
       'a call': { right: {}, run: (options) => createClient(BASE).listSites({}, options) },
@@ -67,17 +79,22 @@ describe('options', () => {
     expect(message).toMatch(/maxStaleness is not an option of .+, which has: /)
   })
 
-  test.each(names.filter((name) => name !== 'site.guard'))('%s says so when it gets no object', async (name) => {
-    for (const wrong of [null, 'text', ['list'], 5]) expect(await faultOf(name, wrong)).toContain('must be an object')
-  })
-
-  test.each(names.filter((name) => !['exchange', 'a call', 'createTestSite', 'site.guard', 'site.issue'].includes(name)))(
-    '%s says so when it gets nothing',
+  test.each(names.filter((name) => name !== 'site.guard'))(
+    '%s says so when it gets no object',
     async (name) => {
-      expect(await faultOf(name, undefined)).toContain('must be an object')
-      expect(await faultOf(name, {})).not.toMatch(/Cannot (?:read|destructure)|is not a function/)
+      for (const wrong of [null, 'text', ['list'], 5])
+        expect(await faultOf(name, wrong)).toContain('must be an object')
     },
   )
+
+  test.each(
+    names.filter(
+      (name) => !['exchange', 'a call', 'createTestSite', 'site.guard', 'site.issue'].includes(name),
+    ),
+  )('%s says so when it gets nothing', async (name) => {
+    expect(await faultOf(name, undefined)).toContain('must be an object')
+    expect(await faultOf(name, {})).not.toMatch(/Cannot (?:read|destructure)|is not a function/)
+  })
 
   test.each([
     ['createGuard', { maxStalenessSeconds: '5' }, 'maxStalenessSeconds must be a number'],
@@ -109,7 +126,9 @@ describe('options', () => {
   })
 
   test('an option that is undefined is one that was left out, and one scope can be delegated as a string', async () => {
-    expect(await faultOf('createGuard', { ...calls.createGuard?.right, publicOrigin: undefined })).toBe('accepted')
+    expect(await faultOf('createGuard', { ...calls.createGuard?.right, publicOrigin: undefined })).toBe(
+      'accepted',
+    )
     expect(await faultOf('delegate', calls.delegate?.right)).toBe('accepted')
   })
 })

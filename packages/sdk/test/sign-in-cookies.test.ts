@@ -38,7 +38,8 @@ class Jar {
   }
 }
 
-const callbackOf = ({ state }: PendingSignIn) => `https://shop.example/callback?code=c&state=${state}&iss=https%3A%2F%2Fauth.example`
+const callbackOf = ({ state }: PendingSignIn) =>
+  `https://shop.example/callback?code=c&state=${state}&iss=https%3A%2F%2Fauth.example`
 
 describe('pending sign-ins in cookies', () => {
   test('A1: two that are pending at once both come back, each once', async () => {
@@ -58,7 +59,9 @@ describe('pending sign-ins in cookies', () => {
   test('are for this browser only, last as long as the sign-in, and show nothing of the verifier', async () => {
     const pending = pendingSignIn()
     const [line = ''] = await cookies.keep(pending, undefined)
-    expect(line).toMatch(/^__Host-countersign-pending-[\w-]{43}=[\w-]+; Path=\/; Max-Age=6[56]\d; HttpOnly; SameSite=Lax; Secure$/)
+    expect(line).toMatch(
+      /^__Host-countersign-pending-[\w-]{43}=[\w-]+; Path=\/; Max-Age=6[56]\d; HttpOnly; SameSite=Lax; Secure$/,
+    )
     const [, value = ''] = /=([\w-]+)/.exec(line) ?? []
     expect(line + Buffer.from(value, 'base64url').toString('latin1')).not.toContain(pending.verifier)
     const [plain = ''] = await createSignInCookies({ secret: SECRET, secure: false }).keep(pending, null)
@@ -68,15 +71,21 @@ describe('pending sign-ins in cookies', () => {
 
   test('of another browser, another state, another secret or a changed cookie are not taken', async () => {
     const [pending, other] = [pendingSignIn(), pendingSignIn()]
-    const jar = new Jar().store(await cookies.keep(pending, undefined)).store(await cookies.keep(other, undefined))
-    const taken = async (callback: string, header: string | undefined, by = cookies) => (await by.take(callback, header)).pending
+    const jar = new Jar()
+      .store(await cookies.keep(pending, undefined))
+      .store(await cookies.keep(other, undefined))
+    const taken = async (callback: string, header: string | undefined, by = cookies) =>
+      (await by.take(callback, header)).pending
     expect(await taken(callbackOf(pending), jar.header)).toEqual(pending)
     expect(await taken(callbackOf(pending), undefined)).toBeUndefined()
     expect(await taken(callbackOf(pendingSignIn()), jar.header)).toBeUndefined()
     expect(await taken('https://shop.example/callback?code=c', jar.header)).toBeUndefined()
     expect(await taken(`${callbackOf(pending)}&state=${other.state}`, jar.header)).toBeUndefined()
-    expect(await taken(callbackOf(pending), jar.header, createSignInCookies({ secret: `${SECRET}!` }))).toBeUndefined()
-    // A scope that was not asked for must not be slipped in, nor the value of one cookie be used as another.
+    expect(
+      await taken(callbackOf(pending), jar.header, createSignInCookies({ secret: `${SECRET}!` })),
+    ).toBeUndefined()
+    // A scope that was not asked for must not be slipped in, nor the value of one cookie be used as
+    // another.
     const values = jar.header.split('; ').map((pair) => pair.split('='))
     const [[name = '', value = ''] = [], [, second = ''] = []] = values
     expect(await taken(callbackOf(pending), `${name}=${second}`)).toBeUndefined()
@@ -92,7 +101,9 @@ describe('pending sign-ins in cookies', () => {
     const all = Array.from({ length: 8 }, () => pendingSignIn())
     for (const pending of all) jar.store(await cookies.keep(pending, `theme=dark; ${jar.header}`))
     expect(jar.size).toBe(5)
-    const taken = await Promise.all(all.map(async (pending) => (await cookies.take(callbackOf(pending), jar.header)).pending))
+    const taken = await Promise.all(
+      all.map(async (pending) => (await cookies.take(callbackOf(pending), jar.header)).pending),
+    )
     expect(taken.map((one) => one !== undefined)).toEqual([false, false, false, true, true, true, true, true])
   })
 
@@ -111,8 +122,11 @@ describe('pending sign-ins in cookies', () => {
   })
 
   test('need a secret that deserves the name', () => {
-    for (const secret of ['short', '', undefined]) expect(() => createSignInCookies({ secret } as never)).toThrow(/at least 32/)
+    for (const secret of ['short', '', undefined])
+      expect(() => createSignInCookies({ secret } as never)).toThrow(/at least 32/)
     expect(() => createSignInCookies({ secret: SECRET, secure: 'no' } as never)).toThrow(/secure must be/)
-    expect(() => createSignInCookies({ secret: SECRET, secrue: false } as never)).toThrow(/secrue is not an option/)
+    expect(() => createSignInCookies({ secret: SECRET, secrue: false } as never)).toThrow(
+      /secrue is not an option/,
+    )
   })
 })

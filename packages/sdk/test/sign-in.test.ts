@@ -1,5 +1,10 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { signInRequestSchema, signInResultRequestSchema, signInResultSchema, signInStartedSchema } from '@countersign/core/contract'
+import {
+  signInRequestSchema,
+  signInResultRequestSchema,
+  signInResultSchema,
+  signInStartedSchema,
+} from '@countersign/core/contract'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type DevProcess, startDevProcess } from '../../../scripts/dev-process.ts'
 import { createClient } from '../src/client.ts'
@@ -10,26 +15,37 @@ const SITE = 'shop.example'
 const RETURN_URL = 'https://shop.example/back'
 const NOW = Date.UTC(2026, 10, 14, 12, 0, 0)
 
-/** The service's side of a sign-in, as the contract has it: what is asked is checked with its schemas, the code works once. */
+/**
+ * The service's side of a sign-in, as the contract has it: what is asked is checked with its
+ * schemas, the code works once.
+ */
 function signInService({ site = SITE, scope = ['orders:read', 'orders:write'] } = {}) {
   const codes = new Map<string, string>()
   let started: ReturnType<typeof signInRequestSchema.parse> | undefined
   const problem = (code: string) =>
-    Response.json({ code, title: code, detail: code }, { status: 400, headers: { 'content-type': 'application/problem+json' } })
+    Response.json(
+      { code, title: code, detail: code },
+      { status: 400, headers: { 'content-type': 'application/problem+json' } },
+    )
   const fetch = async (url: string, init: RequestInit) => {
     expect(new Headers(init.headers).has('x-api-key')).toBe(false)
     const body: unknown = JSON.parse(String(init.body))
     if (url === `${BASE}/auth/sdk-request`) {
       started = signInRequestSchema.parse(body)
       const state = randomBytes(32).toString('base64url')
-      const answer = signInStartedSchema.parse({ state, auth_url: `${BASE}/sign-in/${state}`, expires_in: 600 })
+      const answer = signInStartedSchema.parse({
+        state,
+        auth_url: `${BASE}/sign-in/${state}`,
+        expires_in: 600,
+      })
       return Response.json(answer, { status: 201 })
     }
     expect(url).toBe(`${BASE}/auth/sdk-result`)
     const { code, code_verifier } = signInResultRequestSchema.parse(body)
     const challenge = codes.get(code)
     codes.delete(code)
-    if (createHash('sha256').update(code_verifier).digest('base64url') !== challenge) return problem('code_invalid')
+    if (createHash('sha256').update(code_verifier).digest('base64url') !== challenge)
+      return problem('code_invalid')
     return Response.json(
       signInResultSchema.parse({
         ppid: 'did:service:ppid_4xk2p7q9d3m6w8zn',
@@ -50,7 +66,12 @@ function signInService({ site = SITE, scope = ['orders:read', 'orders:write'] } 
       const code = randomBytes(32).toString('base64url')
       codes.set(code, String(started?.code_challenge))
       const url = new URL(RETURN_URL)
-      for (const [name, value] of Object.entries({ code, state: started?.client_state, iss: BASE, ...changes })) {
+      for (const [name, value] of Object.entries({
+        code,
+        state: started?.client_state,
+        iss: BASE,
+        ...changes,
+      })) {
         if (value !== undefined) url.searchParams.set(name, value)
       }
       return url.href
@@ -79,7 +100,11 @@ const refused = (code: string) => expect.objectContaining({ name: 'SignInError',
 test('a sign-in ends with who it is', async () => {
   const { service, authUrl, pending, finish } = await begun({ scope: ['orders:read'] })
   expect(authUrl).toMatch(`${BASE}/sign-in/`)
-  expect(service.asked()).toMatchObject({ site_id: SITE, return_url: RETURN_URL, requested_scope: ['orders:read'] })
+  expect(service.asked()).toMatchObject({
+    site_id: SITE,
+    return_url: RETURN_URL,
+    requested_scope: ['orders:read'],
+  })
   expect(JSON.parse(JSON.stringify(pending))).toEqual(pending)
   expect(await finish(service.callback())).toMatchObject({ site_id: SITE, scope: ['orders:read'] })
 })
@@ -91,19 +116,29 @@ test('the way back may be a URL, a path with a query, or parameters, with others
     (url: string) => url.replace('https://shop.example', ''),
     (url: string) => new URL(url).searchParams,
   ]
-  for (const form of forms) expect(await finish(form(`${service.callback()}&lang=en`))).toMatchObject({ site_id: SITE })
+  for (const form of forms)
+    expect(await finish(form(`${service.callback()}&lang=en`))).toMatchObject({ site_id: SITE })
 })
 
 test('what is secret differs each time and the verifier never leaves before the end', async () => {
   const [one, two] = [await begun(), await begun()]
   expect(one.pending.verifier).toMatch(/^[A-Za-z0-9_-]{43}$/)
-  expect(new Set([one.pending.verifier, two.pending.verifier, one.pending.state, two.pending.state]).size).toBe(4)
+  expect(
+    new Set([one.pending.verifier, two.pending.verifier, one.pending.state, two.pending.state]).size,
+  ).toBe(4)
   expect(JSON.stringify(one.service.asked())).not.toContain(one.pending.verifier)
 })
 
 describe('A166', () => {
   test('a result without iss is refused, and so is one with another', async () => {
-    for (const iss of [undefined, '', 'https://evil.example', `${BASE}/`, 'http://auth.example', BASE.toUpperCase()]) {
+    for (const iss of [
+      undefined,
+      '',
+      'https://evil.example',
+      `${BASE}/`,
+      'http://auth.example',
+      BASE.toUpperCase(),
+    ]) {
       const { service, finish } = await begun()
       await expect(finish(service.callback({ iss })), iss).rejects.toThrow(refused('issuer_mismatch'))
     }
@@ -114,9 +149,9 @@ describe('A166', () => {
 
   test('iss is checked before anything else is believed, also of a refusal', async () => {
     const { service, finish } = await begun()
-    await expect(finish(service.callback({ iss: 'https://evil.example', error: 'access_denied' }))).rejects.toThrow(
-      refused('issuer_mismatch'),
-    )
+    await expect(
+      finish(service.callback({ iss: 'https://evil.example', error: 'access_denied' })),
+    ).rejects.toThrow(refused('issuer_mismatch'))
   })
 
   test('a service that browsers know by another name says that name', async () => {
@@ -129,7 +164,9 @@ describe('A166', () => {
       fetch: service.fetch,
     })
     const ask = { baseUrl: BASE, fetch: service.fetch, pending: started.pending }
-    await expect(finishSignIn({ ...ask, callback: service.callback() })).rejects.toThrow(refused('issuer_mismatch'))
+    await expect(finishSignIn({ ...ask, callback: service.callback() })).rejects.toThrow(
+      refused('issuer_mismatch'),
+    )
     await finishSignIn({ ...ask, callback: service.callback({ iss: 'https://public.example' }) })
   })
 })
@@ -155,7 +192,11 @@ test('a parameter that stands twice is refused', async () => {
 
 test('a user who cancels, or is refused, is told so', async () => {
   const { service, finish } = await begun()
-  const callback = service.callback({ code: undefined, error: 'access_denied', error_description: 'The user cancelled.' })
+  const callback = service.callback({
+    code: undefined,
+    error: 'access_denied',
+    error_description: 'The user cancelled.',
+  })
   await expect(finish(callback)).rejects.toThrow(
     expect.objectContaining({ code: 'denied', reason: 'access_denied', message: 'The user cancelled.' }),
   )
@@ -172,15 +213,23 @@ test('a code works once, and with its verifier only', async () => {
   const { service, finish, pending } = await begun()
   const callback = service.callback()
   await finish(callback)
-  await expect(finish(callback)).rejects.toThrow(expect.objectContaining({ name: 'CountersignError', code: 'code_invalid' }))
+  await expect(finish(callback)).rejects.toThrow(
+    expect.objectContaining({ name: 'CountersignError', code: 'code_invalid' }),
+  )
   const stolen: PendingSignIn = { ...pending, verifier: 'x'.repeat(43) }
-  await expect(finish(service.callback(), { pending: stolen })).rejects.toThrow(expect.objectContaining({ code: 'code_invalid' }))
+  await expect(finish(service.callback(), { pending: stolen })).rejects.toThrow(
+    expect.objectContaining({ code: 'code_invalid' }),
+  )
 })
 
 test('an answer for another site, or with less scope, is refused', async () => {
   const { service, finish, pending } = await begun()
-  await expect(finish(service.callback(), { pending: { ...pending, siteId: 'other.example' } })).rejects.toThrow(refused('result_mismatch'))
-  await expect(finish(service.callback(), { pending: { ...pending, scope: ['admin'] } })).rejects.toThrow(refused('result_mismatch'))
+  await expect(
+    finish(service.callback(), { pending: { ...pending, siteId: 'other.example' } }),
+  ).rejects.toThrow(refused('result_mismatch'))
+  await expect(finish(service.callback(), { pending: { ...pending, scope: ['admin'] } })).rejects.toThrow(
+    refused('result_mismatch'),
+  )
 })
 
 describe('with a service', () => {
@@ -192,14 +241,21 @@ describe('with a service', () => {
   }, 60_000)
   afterAll(() => dev?.stop())
 
-  /** What a browser does between the two halves: opens the page, shows the credential, and goes where it is sent. */
+  /**
+   * What a browser does between the two halves: opens the page, shows the credential, and goes
+   * where it is sent.
+   */
   async function browse(authUrl: string): Promise<string> {
     const { base_url, credential } = dev.dev
     const page = await fetch(authUrl)
     const cookie = String(page.headers.get('set-cookie')).split(';')[0] as string
     const headers = { cookie, origin: base_url, 'content-type': 'application/json' }
     const state = new URL(authUrl).searchParams.get('state')
-    const presented = await fetch(`${base_url}/auth/present`, { method: 'POST', headers, body: JSON.stringify({ state, credential }) })
+    const presented = await fetch(`${base_url}/auth/present`, {
+      method: 'POST',
+      headers,
+      body: JSON.stringify({ state, credential }),
+    })
     const { callback_url } = (await presented.json()) as { callback_url: string }
     const back = await fetch(callback_url, { headers: { cookie }, redirect: 'manual' })
     return String(back.headers.get('location'))
@@ -207,17 +263,32 @@ describe('with a service', () => {
 
   test('a sign-in begins here, goes through its pages and ends here', async () => {
     const { base_url: baseUrl, site_id: siteId, ppid } = dev.dev
-    const { authUrl, pending } = await startSignIn({ baseUrl, siteId, returnUrl: RETURN_URL, scope: ['orders:read'] })
+    const { authUrl, pending } = await startSignIn({
+      baseUrl,
+      siteId,
+      returnUrl: RETURN_URL,
+      scope: ['orders:read'],
+    })
     const callback = await browse(authUrl)
     expect(callback.startsWith(`${RETURN_URL}?`)).toBe(true)
-    await expect(finishSignIn({ baseUrl, callback: callback.replace('iss=', 'isn='), pending })).rejects.toThrow(refused('issuer_mismatch'))
-    expect(await finishSignIn({ baseUrl, callback, pending })).toMatchObject({ ppid, site_id: siteId, scope: ['orders:read'] })
-    await expect(finishSignIn({ baseUrl, callback, pending })).rejects.toThrow(expect.objectContaining({ code: 'code_invalid' }))
+    await expect(
+      finishSignIn({ baseUrl, callback: callback.replace('iss=', 'isn='), pending }),
+    ).rejects.toThrow(refused('issuer_mismatch'))
+    expect(await finishSignIn({ baseUrl, callback, pending })).toMatchObject({
+      ppid,
+      site_id: siteId,
+      scope: ['orders:read'],
+    })
+    await expect(finishSignIn({ baseUrl, callback, pending })).rejects.toThrow(
+      expect.objectContaining({ code: 'code_invalid' }),
+    )
   })
 
   test('an address that is not registered is refused when it begins', async () => {
     const { base_url: baseUrl, site_id: siteId } = dev.dev
     const start = startSignIn({ baseUrl, siteId, returnUrl: `${RETURN_URL}/x` })
-    await expect(start).rejects.toThrow(expect.objectContaining({ code: 'redirect_not_allowed', status: 400 }))
+    await expect(start).rejects.toThrow(
+      expect.objectContaining({ code: 'redirect_not_allowed', status: 400 }),
+    )
   })
 })

@@ -21,8 +21,16 @@ export interface Forgery {
   readonly isUnsigned?: boolean
 }
 
-/** The answer to a request for introspection with these facts, signed as the service of the site would. */
-export async function signedAnswer(site: TestSite, init: RequestInit, facts: JsonObject, forgery: Forgery = {}): Promise<Response> {
+/**
+ * The answer to a request for introspection with these facts, signed as the service of the site
+ * would.
+ */
+export async function signedAnswer(
+  site: TestSite,
+  init: RequestInit,
+  facts: JsonObject,
+  forgery: Forgery = {},
+): Promise<Response> {
   const { token, nonce } = JSON.parse(String(init.body)) as { token: string; nonce: string }
   const { epoch, seq, hash } = site.log.head
   const fields: IntrospectionProofFields = {
@@ -34,6 +42,9 @@ export async function signedAnswer(site: TestSite, init: RequestInit, facts: Jso
     kid: site.feedKey.kid,
     ...forgery.fields,
   }
-  const proof = { ...(await signIntrospection(facts, fields, forgery.key ?? site.feedKey.key)), ...forgery.after }
+  const proof = {
+    ...(await signIntrospection(facts, fields, forgery.key ?? site.feedKey.key)),
+    ...forgery.after,
+  }
   return Response.json(forgery.isUnsigned ? facts : { ...facts, proof })
 }

@@ -25,7 +25,11 @@ const ID = 'shop.example.0123456789abcdef.1'
 /** A delivery, signed by the library that receivers elsewhere would use. */
 function delivery({ body = BODY, secret = SECRET, sentAtMs = NOW, id = ID } = {}) {
   const signature = new Webhook(secret).sign(id, new Date(sentAtMs), body)
-  const headers = { 'webhook-id': id, 'webhook-timestamp': String(Math.floor(sentAtMs / 1000)), 'webhook-signature': signature }
+  const headers = {
+    'webhook-id': id,
+    'webhook-timestamp': String(Math.floor(sentAtMs / 1000)),
+    'webhook-signature': signature,
+  }
   return { secret: SECRET, headers, body, nowMs: NOW } satisfies VerifyWebhookOptions
 }
 
@@ -41,8 +45,11 @@ describe('a good delivery', () => {
   test('may come as bytes, with Headers or with the headers of Node in any case', async () => {
     const { headers, ...rest } = delivery()
     const body = new TextEncoder().encode(BODY)
-    const upper = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toUpperCase(), value]))
-    for (const form of [new Headers(headers), headers, upper]) expect((await verifyWebhook({ ...rest, body, headers: form })).id).toBe(ID)
+    const upper = Object.fromEntries(
+      Object.entries(headers).map(([name, value]) => [name.toUpperCase(), value]),
+    )
+    for (const form of [new Headers(headers), headers, upper])
+      expect((await verifyWebhook({ ...rest, body, headers: form })).id).toBe(ID)
   })
 
   test('is accepted with a secret without its prefix', async () => {
@@ -50,9 +57,12 @@ describe('a good delivery', () => {
   })
 
   test('is accepted up to five minutes after and before its time, and no further', async () => {
-    for (const seconds of [0, 299, 300, -300]) await verifyWebhook({ ...delivery(), nowMs: NOW + seconds * 1000 })
+    for (const seconds of [0, 299, 300, -300])
+      await verifyWebhook({ ...delivery(), nowMs: NOW + seconds * 1000 })
     for (const seconds of [301, -301]) {
-      await expect(verifyWebhook({ ...delivery(), nowMs: NOW + seconds * 1000 })).rejects.toThrow(refused('timestamp_out_of_range'))
+      await expect(verifyWebhook({ ...delivery(), nowMs: NOW + seconds * 1000 })).rejects.toThrow(
+        refused('timestamp_out_of_range'),
+      )
     }
   })
 })
@@ -69,7 +79,9 @@ describe('A209', () => {
     const { headers, ...rest } = delivery()
     const nowMs = NOW + 600_000
     const fresh = { ...headers, 'webhook-timestamp': String(nowMs / 1000) }
-    await expect(verifyWebhook({ ...rest, headers: fresh, nowMs })).rejects.toThrow(refused('signature_invalid'))
+    await expect(verifyWebhook({ ...rest, headers: fresh, nowMs })).rejects.toThrow(
+      refused('signature_invalid'),
+    )
   })
 
   test('the secret of another endpoint is refused', async () => {
@@ -80,11 +92,20 @@ describe('A209', () => {
   test('a truncated, extended or empty signature is refused at every length', async () => {
     const { headers, ...rest } = delivery()
     const whole = headers['webhook-signature']
-    const spoiled = Array.from({ length: whole.length }, (_, length) => whole.slice(0, length)).filter((text) => text !== '')
-    for (const signature of [...spoiled, `${whole}=`, `${whole}A`, whole.replace('v1,', 'v2,'), whole.slice(3), `v1${whole}`]) {
-      await expect(verifyWebhook({ ...rest, headers: { ...headers, 'webhook-signature': signature } })).rejects.toThrow(
-        refused('signature_invalid'),
-      )
+    const spoiled = Array.from({ length: whole.length }, (_, length) => whole.slice(0, length)).filter(
+      (text) => text !== '',
+    )
+    for (const signature of [
+      ...spoiled,
+      `${whole}=`,
+      `${whole}A`,
+      whole.replace('v1,', 'v2,'),
+      whole.slice(3),
+      `v1${whole}`,
+    ]) {
+      await expect(
+        verifyWebhook({ ...rest, headers: { ...headers, 'webhook-signature': signature } }),
+      ).rejects.toThrow(refused('signature_invalid'))
     }
   })
 
@@ -95,23 +116,31 @@ describe('A209', () => {
     await verifyWebhook({ ...rest, headers: both })
     await verifyWebhook({ ...rest, headers: both, secret: OTHER })
     await verifyWebhook({ ...rest, headers: { ...headers, 'webhook-signature': other }, secrets: [OTHER] })
-    await expect(verifyWebhook({ ...rest, headers: { ...headers, 'webhook-signature': `${other} ${other}` } })).rejects.toThrow(
-      refused('signature_invalid'),
-    )
+    await expect(
+      verifyWebhook({ ...rest, headers: { ...headers, 'webhook-signature': `${other} ${other}` } }),
+    ).rejects.toThrow(refused('signature_invalid'))
   })
 
   test('a changed body or id is refused', async () => {
     const { headers, ...rest } = delivery()
-    await expect(verifyWebhook({ ...rest, headers, body: BODY.replace('shop', 'shoq') })).rejects.toThrow(refused('signature_invalid'))
-    await expect(verifyWebhook({ ...rest, headers, body: `${BODY} ` })).rejects.toThrow(refused('signature_invalid'))
-    await expect(verifyWebhook({ ...rest, headers: { ...headers, 'webhook-id': `${ID}1` } })).rejects.toThrow(refused('signature_invalid'))
+    await expect(verifyWebhook({ ...rest, headers, body: BODY.replace('shop', 'shoq') })).rejects.toThrow(
+      refused('signature_invalid'),
+    )
+    await expect(verifyWebhook({ ...rest, headers, body: `${BODY} ` })).rejects.toThrow(
+      refused('signature_invalid'),
+    )
+    await expect(verifyWebhook({ ...rest, headers: { ...headers, 'webhook-id': `${ID}1` } })).rejects.toThrow(
+      refused('signature_invalid'),
+    )
   })
 
   test('a header that is missing, doubled or unreadable is refused', async () => {
     const { headers, ...rest } = delivery()
     for (const name of Object.keys(headers) as (keyof typeof headers)[]) {
       for (const value of [undefined, '', [], [headers[name], headers[name]]]) {
-        await expect(verifyWebhook({ ...rest, headers: { ...headers, [name]: value } })).rejects.toThrow(refused('headers_malformed'))
+        await expect(verifyWebhook({ ...rest, headers: { ...headers, [name]: value } })).rejects.toThrow(
+          refused('headers_malformed'),
+        )
       }
     }
     for (const time of ['now', '1.5', '-1', '0x10', `${NOW / 1000}, ${NOW / 1000}`]) {
@@ -122,7 +151,11 @@ describe('A209', () => {
 })
 
 test('a signed body that is no entry of this version is told from a forged one', async () => {
-  const unknown = JSON.stringify({ type: 'site.sold', timestamp: entry.at, data: { ...entry, kind: 'site.sold' } })
+  const unknown = JSON.stringify({
+    type: 'site.sold',
+    timestamp: entry.at,
+    data: { ...entry, kind: 'site.sold' },
+  })
   const contradicting = JSON.stringify({ type: 'user.revoked', timestamp: entry.at, data: entry })
   for (const body of ['', '[]', 'null', '{', unknown, contradicting, `${BODY}x`]) {
     await expect(verifyWebhook(delivery({ body }))).rejects.toThrow(refused('body_unknown'))
@@ -132,7 +165,9 @@ test('a signed body that is no entry of this version is told from a forged one',
 test('misuse is a TypeError that does not repeat the secret', async () => {
   const good = delivery()
   for (const secret of ['', 'whsec_', 'whsec_short', 'whsec_%%%%']) {
-    await expect(verifyWebhook({ ...good, secret })).rejects.toThrow(new TypeError('the secret must be whsec_… as it was shown'))
+    await expect(verifyWebhook({ ...good, secret })).rejects.toThrow(
+      new TypeError('the secret must be whsec_… as it was shown'),
+    )
   }
   await expect(verifyWebhook({ headers: good.headers, body: BODY })).rejects.toThrow(TypeError)
   await expect(verifyWebhook({ ...good, body: JSON.parse(BODY) })).rejects.toThrow(/raw body/)
@@ -141,7 +176,11 @@ test('misuse is a TypeError that does not repeat the secret', async () => {
 
 test('agrees with standardwebhooks on any id, body, secret and signature list, both ways', async () => {
   const now = Math.floor(Date.now() / 1000) * 1000
-  const line = fc.string({ minLength: 1, maxLength: 40, unit: fc.integer({ min: 0x21, max: 0x7e }).map((c) => String.fromCharCode(c)) })
+  const line = fc.string({
+    minLength: 1,
+    maxLength: 40,
+    unit: fc.integer({ min: 0x21, max: 0x7e }).map((c) => String.fromCharCode(c)),
+  })
   await fc.assert(
     fc.asyncProperty(
       fc.record({
@@ -165,7 +204,9 @@ test('agrees with standardwebhooks on any id, body, secret and signature list, b
         } catch {
           theirs = false
         }
-        const ours = await verifyWebhook({ secret: secretOfReceiver, headers, body, nowMs: now }).catch((error: unknown) => error)
+        const ours = await verifyWebhook({ secret: secretOfReceiver, headers, body, nowMs: now }).catch(
+          (error: unknown) => error,
+        )
         // Ours goes on to read the body, which is nonsense here.
         expect(ours).toMatchObject({ code: theirs ? 'body_unknown' : 'signature_invalid' })
       },

@@ -1,6 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { endpointList } from '@countersign/core/contract'
-import type { FastifyInstance, FastifyReply, FastifyRequest, InjectOptions, LightMyRequestResponse } from 'fastify'
+import type {
+  FastifyInstance,
+  FastifyReply,
+  FastifyRequest,
+  InjectOptions,
+  LightMyRequestResponse,
+} from 'fastify'
 import type { Deps } from './deps.ts'
 import { openAcceptProbe } from './http/accept-probe.ts'
 import { createAccessLog } from './http/access-log.ts'
@@ -37,8 +43,8 @@ export interface App {
   /** A port of 0 is a free one. Rejects when the port is taken. */
   listen(): Promise<{ readonly port: number }>
   /**
-   * Stops accepting, destroys connections without a complete request, lets running requests finish for a few seconds, and resolves when the
-   * last connection is closed.
+   * Stops accepting, destroys connections without a complete request, lets running requests finish
+   * for a few seconds, and resolves when the last connection is closed.
    */
   close(): Promise<void>
   /** For tests and benchmarks that need the server itself. */
@@ -59,19 +65,25 @@ export interface AppOptions {
   readonly sharesPort?: boolean
   /** A clock that never runs back, for paces and durations. */
   readonly monotonicMs?: () => number
-  /** How long running requests may take when the app closes; then their connections are destroyed. */
+  /**
+   * How long running requests may take when the app closes; then their connections are destroyed.
+   */
   readonly drainMsMax?: number
 }
 
 const DRAIN_MS_MAX = 5000
 
 /**
- * The system gives connections to the processes that share a port. Node's own way, in which the primary accepts and distributes, leaves a connection
- * hanging that was on its way to a worker when that died.
+ * The system gives connections to the processes that share a port. Node's own way, in which the
+ * primary accepts and distributes, leaves a connection hanging that was on its way to a worker when
+ * that died.
  */
 const CAN_REUSE_PORT = process.platform === 'linux'
 
-/** Mounts every endpoint of the contract that has a route. What has none is not there: 404 `not_found`. */
+/**
+ * Mounts every endpoint of the contract that has a route. What has none is not there: 404
+ * `not_found`.
+ */
 export function createApp(
   deps: Deps,
   {
@@ -105,11 +117,17 @@ export function createApp(
   }
 
   let isClosing = false
-  const finish = (incoming: Incoming, endpoint: MountedEndpoint | undefined, response: ServerResponse, outgoing: Outgoing) => {
+  const finish = (
+    incoming: Incoming,
+    endpoint: MountedEndpoint | undefined,
+    response: ServerResponse,
+    outgoing: Outgoing,
+  ) => {
     // A connection that was kept alive now would be waited for.
     if (isClosing) response.setHeader('connection', 'close')
     accessLog.request(incoming, endpoint, outgoing, monotonicMs() - incoming.startedMs)
-    // A header that cannot be written, or a stream that failed. What is sent instead must not look like an answer.
+    // A header that cannot be written, or a stream that failed. What is sent instead must not look
+    // like an answer.
     const failed = (fault: unknown) => {
       accessLog.fault(fault, endpoint, incoming.requestId)
       response.destroy()
@@ -128,10 +146,16 @@ export function createApp(
     response: ServerResponse,
     answering: () => RouteAnswer | Promise<RouteAnswer>,
   ) => {
-    const answered = (answer: RouteAnswer) => finish(incoming, endpoint, response, exit.answer(answer, endpoint, incoming.requestId))
+    const answered = (answer: RouteAnswer) =>
+      finish(incoming, endpoint, response, exit.answer(answer, endpoint, incoming.requestId))
     const refused = (thrown: unknown) => {
       if (hasLongBody(incoming.raw)) response.setHeader('connection', 'close')
-      finish(incoming, endpoint, response, exit.refusal(thrown, endpoint, incoming.requestId, pageWanted(incoming, endpoint)))
+      finish(
+        incoming,
+        endpoint,
+        response,
+        exit.refusal(thrown, endpoint, incoming.requestId, pageWanted(incoming, endpoint)),
+      )
     }
     try {
       const answer = answering()
@@ -141,7 +165,11 @@ export function createApp(
       refused(thrown)
     }
   }
-  const refuse = (request: FastifyRequest, reply: FastifyReply, problemOf: (incoming: Incoming) => unknown) => {
+  const refuse = (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    problemOf: (incoming: Incoming) => unknown,
+  ) => {
     const incoming = incomingOf(request.raw)
     serve(incoming, undefined, reply.hijack().raw, () => {
       refuseUnfit(incoming)
@@ -153,12 +181,20 @@ export function createApp(
   const { host } = new URL(config.baseUrl)
   const mounted = mount(routes)
   const plain = mounted.filter(({ endpoint }) => !endpoint.path.includes('{'))
-  const atOnce = new Map(plain.map(({ endpoint }) => [endpoint.path as string, plain.filter((one) => one.endpoint.path === endpoint.path)]))
+  const atOnce = new Map(
+    plain.map(({ endpoint }) => [
+      endpoint.path as string,
+      plain.filter((one) => one.endpoint.path === endpoint.path),
+    ]),
+  )
   const fastify = createServer({
     onRequest(request, response) {
       if (!toOriginForm(request, host)) {
         serve(incomingOf(request), undefined, response, () => {
-          throw new Problem('request_malformed', `The request target names another host. This service is ${host}.`)
+          throw new Problem(
+            'request_malformed',
+            `The request target names another host. This service is ${host}.`,
+          )
         })
         return true
       }
@@ -189,7 +225,9 @@ export function createApp(
     fastify.get('/docs/*', (request, reply) => {
       const incoming = incomingOf(request.raw)
       const { endpoint } = docs
-      serve(incoming, endpoint, reply.hijack().raw, () => walk(incoming, { endpoint, route: () => documentAt(incoming.path) }, NO_PARAMS))
+      serve(incoming, endpoint, reply.hijack().raw, () =>
+        walk(incoming, { endpoint, route: () => documentAt(incoming.path) }, NO_PARAMS),
+      )
     })
   }
   fastify.get('/', (request, reply) => {
@@ -200,7 +238,9 @@ export function createApp(
     const incoming = incomingOf(request.raw)
     serve(incoming, undefined, reply.hijack().raw, () => problemsPage(incoming))
   })
-  fastify.get(STYLE_PATH, (request, reply) => serve(incomingOf(request.raw), undefined, reply.hijack().raw, () => style))
+  fastify.get(STYLE_PATH, (request, reply) =>
+    serve(incomingOf(request.raw), undefined, reply.hijack().raw, () => style),
+  )
   fastify.get('/assets/*', (request, reply) => {
     const incoming = incomingOf(request.raw)
     serve(incoming, undefined, reply.hijack().raw, () => {
@@ -210,7 +250,9 @@ export function createApp(
     })
   })
   const methodsOf = createPathTable(mounted.map(({ endpoint }) => endpoint))
-  fastify.setNotFoundHandler((request, reply) => refuse(request, reply, (incoming) => nothingThere(methodsOf(incoming.path), notFound)))
+  fastify.setNotFoundHandler((request, reply) =>
+    refuse(request, reply, (incoming) => nothingThere(methodsOf(incoming.path), notFound)),
+  )
   fastify.setErrorHandler((error, request, reply) => refuse(request, reply, () => serverProblem(error)))
 
   return {
@@ -228,7 +270,8 @@ export function createApp(
       isClosing = true
       accepting?.close()
       loop?.close()
-      // Feeds send their last words before the connections are sorted out, and waiting receipts are answered.
+      // Feeds send their last words before the connections are sorted out, and waiting receipts are
+      // answered.
       const ending = [deps.feeds.close(), deps.verifiers.close()]
       await Promise.all([...ending, fastify.close(), connections.drain(drainMsMax)])
       await refusals.settled()
@@ -248,7 +291,10 @@ function send({ status, headers, body = '' }: Outgoing, response: ServerResponse
 const NO_PARAMS = Object.freeze({})
 
 /** Whether a refusal is for a person: a browser, outside of what only programs call. */
-function pageWanted({ path, lines, raw }: Incoming, endpoint: MountedEndpoint | undefined): { readonly isRepeatable: boolean } | undefined {
+function pageWanted(
+  { path, lines, raw }: Incoming,
+  endpoint: MountedEndpoint | undefined,
+): { readonly isRepeatable: boolean } | undefined {
   const isWithPages =
     endpoint === undefined
       ? !/^\/(?:api|\.well-known)(?:\/|$)/.test(path)
@@ -263,7 +309,10 @@ function mount(routes: Routes): readonly Mounted[] {
   })
 }
 
-/** Says more than the `not_found` of a site or another resource, so that a wrong base URL can be told from a wrong site. */
+/**
+ * Says more than the `not_found` of a site or another resource, so that a wrong base URL can be
+ * told from a wrong site.
+ */
 const NO_ENDPOINT = 'This service has no endpoint at this path. Check the base URL and the path.'
 
 function nothingThere(methods: readonly string[], notFound: string | undefined): Problem {

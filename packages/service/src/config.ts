@@ -5,19 +5,32 @@ import { createClientAddress } from './http/client-address.ts'
 import { readMasterKey } from './keys/master-key.ts'
 import { readSettings, type SettingSources } from './settings.ts'
 
-/** The settings of one node, read once and frozen. Where each comes from and what it may be stands in docs/operating.md. */
+/**
+ * The settings of one node, read once and frozen. Where each comes from and what it may be stands
+ * in docs/operating.md.
+ */
 export interface Config {
   readonly mode: 'development' | 'production'
-  /** Under which clients reach the service; ids, documents and `iss` are made of it. No slash at the end. */
+  /**
+   * Under which clients reach the service; ids, documents and `iss` are made of it. No slash at the
+   * end.
+   */
   readonly baseUrl: string
   readonly host: string
   readonly port: number
-  /** The listener for health, metrics, administration and revocation; without a port there is none. */
+  /**
+   * The listener for health, metrics, administration and revocation; without a port there is none.
+   */
   readonly adminHost: string
   readonly adminPort: number | undefined
-  readonly store: { readonly kind: 'sqlite'; readonly file: string } | { readonly kind: 'postgres'; readonly url: string }
+  readonly store:
+    | { readonly kind: 'sqlite'; readonly file: string }
+    | { readonly kind: 'postgres'; readonly url: string }
   readonly dataDir: string
-  /** Where this node keeps the last signed head of each site, outside the store; undefined switches it off. */
+  /**
+   * Where this node keeps the last signed head of each site, outside the store; undefined switches
+   * it off.
+   */
   readonly headFile: string | undefined
   /** Secrets at rest are sealed under it: 32 bytes. */
   readonly masterKey: Uint8Array
@@ -33,8 +46,14 @@ export interface Config {
   readonly rateLimits: RateLimits
   /** How many sign-ins of one site may be open at once, on all nodes together. */
   readonly openSignInsMax: number
-  /** From which load on verifications are refused with 503, so that revocations still get through. */
-  readonly overload: { readonly eventLoopDelayMsMax: number; readonly acceptDelayMsMax: number; readonly inFlightMax: number }
+  /**
+   * From which load on verifications are refused with 503, so that revocations still get through.
+   */
+  readonly overload: {
+    readonly eventLoopDelayMsMax: number
+    readonly acceptDelayMsMax: number
+    readonly inFlightMax: number
+  }
 }
 
 /** The limits of the contract, with the operator's own numbers. */
@@ -49,7 +68,10 @@ const STORE_WANTED = 'postgres://… or sqlite:<file>'
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const
 const RATE_LIMIT_NAMES = Object.keys(rateLimits) as (keyof RateLimits)[]
 
-/** Every setting by its name in the file; COUNTERSIGN_<NAME> in the environment, --<name> with dashes on the command line. */
+/**
+ * Every setting by its name in the file; COUNTERSIGN_<NAME> in the environment, --<name> with
+ * dashes on the command line.
+ */
 export const settingNames = [
   'base_url',
   'host',
@@ -75,17 +97,25 @@ export const settingNames = [
 ] as const
 type SettingName = (typeof settingNames)[number]
 
-/** These may also come from a file that NAME_FILE names, and never from the command line, which every user of the machine can read. */
+/**
+ * These may also come from a file that NAME_FILE names, and never from the command line, which
+ * every user of the machine can read.
+ */
 const SECRETS: readonly SettingName[] = ['database_url', 'master_key']
 
 /**
- * Reads the settings: defaults, then the file, then the environment, then flags. Throws a TypeError that names every mistake at once, in the
- * operator's words and without the values of secrets.
+ * Reads the settings: defaults, then the file, then the environment, then flags. Throws a TypeError
+ * that names every mistake at once, in the operator's words and without the values of secrets.
  */
 export function readConfig(mode: Mode, sources: SettingSources): Config {
   const mistakes: string[] = []
   const settings = readSettings(settingNames, SECRETS, sources, mistakes)
-  const read = <T>(name: SettingName, standard: T, parse: (text: string) => T | undefined, wanted: string): T => {
+  const read = <T>(
+    name: SettingName,
+    standard: T,
+    parse: (text: string) => T | undefined,
+    wanted: string,
+  ): T => {
     const text = settings.get(name)
     const value = text === undefined ? standard : parse(text)
     if (value !== undefined || text === undefined) return value as T
@@ -99,29 +129,50 @@ export function readConfig(mode: Mode, sources: SettingSources): Config {
 
   const port = count('port', 8787, 0, PORT_MAX)
   const hostOr = (name: SettingName, standard: string) =>
-    read(name, standard, (text) => (/^[0-9A-Za-z.:-]+$/.test(text) ? text : undefined), 'an address or a host name')
+    read(
+      name,
+      standard,
+      (text) => (/^[0-9A-Za-z.:-]+$/.test(text) ? text : undefined),
+      'an address or a host name',
+    )
   const host = hostOr('host', LOOPBACK)
   const adminHost = hostOr('admin_host', LOOPBACK)
-  const admin = read('admin_port', port === 0 ? 0 : Math.min(port + 1, PORT_MAX), parseAdminPort, 'a port, or off')
-  const baseUrl = read('base_url', `http://127.0.0.1:${port}`, parseBaseUrl, 'an origin such as https://id.example, without a path')
-  const dataDir = resolve(read('data_dir', DATA_DIR, (text) => (text === '' ? undefined : text), 'a directory'))
+  const admin = read(
+    'admin_port',
+    port === 0 ? 0 : Math.min(port + 1, PORT_MAX),
+    parseAdminPort,
+    'a port, or off',
+  )
+  const baseUrl = read(
+    'base_url',
+    `http://127.0.0.1:${port}`,
+    parseBaseUrl,
+    'an origin such as https://id.example, without a path',
+  )
+  const dataDir = resolve(
+    read('data_dir', DATA_DIR, (text) => (text === '' ? undefined : text), 'a directory'),
+  )
   const store = read('database_url', embeddedStore(dataDir), parseStore, STORE_WANTED)
   const workers = count('workers', 1, 1, 64)
 
   if (mode === 'production') {
-    if (!settings.has('base_url')) mistakes.push('base_url must be set: the address under which clients reach the service')
-    else if (baseUrl.startsWith('http:') && !isLoopback(new URL(baseUrl))) mistakes.push('base_url must be https, unless it is on loopback')
+    if (!settings.has('base_url'))
+      mistakes.push('base_url must be set: the address under which clients reach the service')
+    else if (baseUrl.startsWith('http:') && !isLoopback(new URL(baseUrl)))
+      mistakes.push('base_url must be https, unless it is on loopback')
   } else {
     for (const [name, value] of Object.entries({ host, admin_host: adminHost })) {
       if (['127.0.0.1', '::1', 'localhost'].includes(value)) continue
       mistakes.push(`${name} must be on loopback in development; use the production start to serve others`)
     }
   }
-  if (workers > 1 && store.kind === 'sqlite') mistakes.push('workers above 1 need PostgreSQL: set database_url')
+  if (workers > 1 && store.kind === 'sqlite')
+    mistakes.push('workers above 1 need PostgreSQL: set database_url')
   if (admin !== 'off' && admin !== 0 && admin + workers - 1 > PORT_MAX) {
     mistakes.push(`admin_port must leave room for ${workers} ports, one for each worker`)
   }
-  if (workers > 1 && port === 0) mistakes.push('workers above 1 need a port of their own: 0 would give each another one')
+  if (workers > 1 && port === 0)
+    mistakes.push('workers above 1 need a port of their own: 0 would give each another one')
   const config: Config = {
     mode,
     baseUrl,
@@ -133,9 +184,24 @@ export function readConfig(mode: Mode, sources: SettingSources): Config {
     dataDir,
     headFile: headFileOf(settings, store, mistakes),
     masterKey: masterKeyOf(settings, mode, dataDir, mistakes),
-    protectedSite: read('protected_site', undefined as SiteId | undefined, parseSiteId, 'a lower-case host name'),
-    protectedScope: read('protected_scope', [] as readonly Scope[], (text) => parseScopeList(words(text)), 'scopes, separated by spaces'),
-    trustedProxies: read('trusted_proxies', [] as readonly string[], parseProxies, 'addresses or CIDR ranges, separated by spaces'),
+    protectedSite: read(
+      'protected_site',
+      undefined as SiteId | undefined,
+      parseSiteId,
+      'a lower-case host name',
+    ),
+    protectedScope: read(
+      'protected_scope',
+      [] as readonly Scope[],
+      (text) => parseScopeList(words(text)),
+      'scopes, separated by spaces',
+    ),
+    trustedProxies: read(
+      'trusted_proxies',
+      [] as readonly string[],
+      parseProxies,
+      'addresses or CIDR ranges, separated by spaces',
+    ),
     workers,
     logLevel: read(
       'log_level',
@@ -171,48 +237,81 @@ function refusalOf(mistakes: readonly string[]): string {
 }
 
 /**
- * Only where the store is, for commands that need nothing else. Throws like `readConfig` for settings that are unknown or of no use to it; the
- * others are not looked at.
+ * Only where the store is, for commands that need nothing else. Throws like `readConfig` for
+ * settings that are unknown or of no use to it; the others are not looked at.
  */
 export function readStoreConfig(sources: SettingSources): Config['store'] {
   const mistakes: string[] = []
   const settings = readSettings(settingNames, SECRETS, sources, mistakes)
   const text = settings.get('database_url')
-  const store = text === undefined ? embeddedStore(resolve(settings.get('data_dir') ?? DATA_DIR)) : parseStore(text)
+  const store =
+    text === undefined ? embeddedStore(resolve(settings.get('data_dir') ?? DATA_DIR)) : parseStore(text)
   if (store === undefined) mistakes.push(`database_url must be ${STORE_WANTED}`)
   if (store === undefined || mistakes.length > 0) throw new TypeError(refusalOf(mistakes))
   return store
 }
 
-/** Only where the store is and which file keeps its heads, for commands that need nothing else. Throws like `readStoreConfig`. */
+/**
+ * Only where the store is and which file keeps its heads, for commands that need nothing else.
+ * Throws like `readStoreConfig`.
+ */
 export function readHeadFileConfig(sources: SettingSources): Config['headFile'] {
   const mistakes: string[] = []
-  const headFile = headFileOf(readSettings(settingNames, SECRETS, sources, mistakes), readStoreConfig(sources), mistakes)
+  const headFile = headFileOf(
+    readSettings(settingNames, SECRETS, sources, mistakes),
+    readStoreConfig(sources),
+    mistakes,
+  )
   if (mistakes.length > 0) throw new TypeError(refusalOf(mistakes))
   return headFile
 }
 
-/** Only the master key, for a command that needs nothing else. Throws like `readConfig`; the other settings are not looked at. */
+/**
+ * Only the master key, for a command that needs nothing else. Throws like `readConfig`; the other
+ * settings are not looked at.
+ */
 export function readMasterKeyConfig(sources: SettingSources): Uint8Array {
   const mistakes: string[] = []
   const settings = readSettings(settingNames, SECRETS, sources, mistakes)
-  const masterKey = masterKeyOf(settings, 'production', resolve(settings.get('data_dir') ?? DATA_DIR), mistakes)
+  const masterKey = masterKeyOf(
+    settings,
+    'production',
+    resolve(settings.get('data_dir') ?? DATA_DIR),
+    mistakes,
+  )
   if (mistakes.length > 0) throw new TypeError(refusalOf(mistakes))
   return masterKey
 }
 
 /** The effective settings for people to look at; what is secret is not in it. */
 export function shownConfig({ masterKey: _secret, store, ...rest }: Config): Record<string, unknown> {
-  return { ...rest, masterKey: '(hidden)', store: store.kind === 'sqlite' ? store : { kind: store.kind, url: '(hidden)' } }
+  return {
+    ...rest,
+    masterKey: '(hidden)',
+    store: store.kind === 'sqlite' ? store : { kind: store.kind, url: '(hidden)' },
+  }
 }
 
-function masterKeyOf(settings: ReadonlyMap<SettingName, string>, mode: Mode, dataDir: string, mistakes: string[]): Uint8Array {
+function masterKeyOf(
+  settings: ReadonlyMap<SettingName, string>,
+  mode: Mode,
+  dataDir: string,
+  mistakes: string[],
+): Uint8Array {
   try {
-    return readMasterKey({ text: settings.get('master_key'), file: settings.get('master_key_file'), dataDir, mode })
+    return readMasterKey({
+      text: settings.get('master_key'),
+      file: settings.get('master_key_file'),
+      dataDir,
+      mode,
+    })
   } catch (error) {
     const { path = 'its file' } = error as NodeJS.ErrnoException
-    const advice = codeOf(error) === 'ENOENT' ? `; to make one: (umask 077; openssl rand -hex 32 > ${path})` : ''
-    mistakes.push(`master_key: ${error instanceof TypeError ? error.message : `${path} cannot be read (${codeOf(error)})${advice}`}`)
+    const advice =
+      codeOf(error) === 'ENOENT' ? `; to make one: (umask 077; openssl rand -hex 32 > ${path})` : ''
+    mistakes.push(
+      `master_key: ${error instanceof TypeError ? error.message : `${path} cannot be read (${codeOf(error)})${advice}`}`,
+    )
     return new Uint8Array()
   }
 }
@@ -225,15 +324,26 @@ const words = (text: string) => text.split(/[\s,]+/).filter((word) => word !== '
 
 function parseBaseUrl(text: string): string | undefined {
   const url = URL.canParse(text) ? new URL(text) : undefined
-  return url !== undefined && /^https?:$/.test(url.protocol) && (text === url.origin || text === `${url.origin}/`) ? url.origin : undefined
+  return url !== undefined &&
+    /^https?:$/.test(url.protocol) &&
+    (text === url.origin || text === `${url.origin}/`)
+    ? url.origin
+    : undefined
 }
 
 function embeddedStore(dataDir: string): Config['store'] {
   return { kind: 'sqlite', file: resolve(dataDir, 'countersign.db') }
 }
 
-/** Beside an embedded store by default; with PostgreSQL only if it is set, since nodes need not have a disk. */
-function headFileOf(settings: ReadonlyMap<SettingName, string>, store: Config['store'], mistakes: string[]): Config['headFile'] {
+/**
+ * Beside an embedded store by default; with PostgreSQL only if it is set, since nodes need not have
+ * a disk.
+ */
+function headFileOf(
+  settings: ReadonlyMap<SettingName, string>,
+  store: Config['store'],
+  mistakes: string[],
+): Config['headFile'] {
   const text = settings.get('head_file')
   if (text === '') mistakes.push('head_file must be a file, or off')
   if (text !== undefined) return text === 'off' || text === '' ? undefined : resolve(text)
@@ -261,6 +371,7 @@ function parseProxies(text: string): readonly string[] | undefined {
 
 function parsePace(text: string, standard: RateLimit): RateLimit | undefined {
   const [, requests, seconds] = /^(\d{1,9})\/(\d{1,5})$/.exec(text) ?? []
-  if (requests === undefined || seconds === undefined || Number(requests) < 1 || Number(seconds) < 1) return undefined
+  if (requests === undefined || seconds === undefined || Number(requests) < 1 || Number(seconds) < 1)
+    return undefined
   return { ...standard, requests: Number(requests), window_seconds: Number(seconds) }
 }

@@ -1,6 +1,9 @@
 import { Counter, Gauge, type Metric, Registry } from 'prom-client'
 
-/** What is counted, for Prometheus. Labels are endpoint ids, codes and site ids: never anything that a caller can make up at will. */
+/**
+ * What is counted, for Prometheus. Labels are endpoint ids, codes and site ids: never anything that
+ * a caller can make up at will.
+ */
 export interface Meters {
   request(endpoint: string, status: number, seconds: number): void
   /** A refusal, wherever it came from. */
@@ -13,11 +16,17 @@ export interface Meters {
   watchView(ask: () => { readonly ageMs: number; readonly position: number }): void
   /** An attempt to send something to a webhook. */
   webhookAttempt(outcome: 'delivered' | 'again' | 'failed'): void
-  /** What is to be sent to webhooks and what could not be, on all nodes together; asked whenever metrics are read. */
+  /**
+   * What is to be sent to webhooks and what could not be, on all nodes together; asked whenever
+   * metrics are read.
+   */
   watchWebhooks(ask: () => Promise<WebhookGauges>): void
   /** A connection that followed a feed is over. */
   streamEnded(why: string): void
-  /** A verifier asked for entries of this epoch beyond the end of the log, and had no proof that they exist. */
+  /**
+   * A verifier asked for entries of this epoch beyond the end of the log, and had no proof that
+   * they exist.
+   */
   cursorAhead(): void
   /** Who follows the feeds of this node; asked whenever metrics are read. */
   watchFeeds(ask: () => { readonly streams: number; readonly lag: number; readonly silent: number }): void
@@ -48,16 +57,38 @@ interface WebhookGauges {
 
 export function createMeters(): Meters {
   const registry = new Registry()
-  const requests = openTally(registry, 'countersign_requests_total', 'Requests by endpoint and status.', ['endpoint', 'status'])
-  const problems = openTally(registry, 'countersign_problems_total', 'Refusals by endpoint and code.', ['endpoint', 'code'])
-  const verdictHelp = 'Decisions about what was presented, by site. presented="bearer" shows who still uses tokens.'
-  const verdicts = openTally(registry, 'countersign_verdicts_total', verdictHelp, ['site_id', 'presented', 'outcome'])
-  const seconds = openTimings(registry, 'countersign_request_seconds', 'Time from the request to its answer, by endpoint.', 'endpoint')
-  const attempts = openTally(registry, 'countersign_webhook_attempts_total', 'Attempts to send to webhooks, by outcome.', ['outcome'])
+  const requests = openTally(registry, 'countersign_requests_total', 'Requests by endpoint and status.', [
+    'endpoint',
+    'status',
+  ])
+  const problems = openTally(registry, 'countersign_problems_total', 'Refusals by endpoint and code.', [
+    'endpoint',
+    'code',
+  ])
+  const verdictHelp =
+    'Decisions about what was presented, by site. presented="bearer" shows who still uses tokens.'
+  const verdicts = openTally(registry, 'countersign_verdicts_total', verdictHelp, [
+    'site_id',
+    'presented',
+    'outcome',
+  ])
+  const seconds = openTimings(
+    registry,
+    'countersign_request_seconds',
+    'Time from the request to its answer, by endpoint.',
+    'endpoint',
+  )
+  const attempts = openTally(
+    registry,
+    'countersign_webhook_attempts_total',
+    'Attempts to send to webhooks, by outcome.',
+    ['outcome'],
+  )
   const endHelp =
     'Connections to feeds that are over, by reason: slow ones were dropped for not reading, silent ones for not acknowledging.'
   const streamEnds = openTally(registry, 'countersign_feed_streams_ended_total', endHelp, ['reason'])
-  const aheadHelp = 'Verifiers that asked for entries beyond the end of the log, without a signed head that proves them.'
+  const aheadHelp =
+    'Verifiers that asked for entries beyond the end of the log, without a signed head that proves them.'
   const cursorsAhead = openTally(registry, 'countersign_feed_cursors_ahead_total', aheadHelp, [])
   const forgedHelp =
     'Rows of the store that were found with a missing or wrong MAC, or that contradict the log, by table. Anything but 0 is an alarm.'
@@ -81,32 +112,63 @@ export function createMeters(): Meters {
     problem: (endpoint, code) => problems(endpoint, code),
     verdict: (siteId, presented, outcome) => verdicts(siteId, `${presented} ${outcome}`),
     watchView(ask) {
-      gauge('countersign_view_age_seconds', 'Age of the revocation knowledge of this node.', () => ask().ageMs / 1000)
-      gauge('countersign_log_position', 'How far this node has applied the log of all sites.', () => ask().position)
+      gauge(
+        'countersign_view_age_seconds',
+        'Age of the revocation knowledge of this node.',
+        () => ask().ageMs / 1000,
+      )
+      gauge(
+        'countersign_log_position',
+        'How far this node has applied the log of all sites.',
+        () => ask().position,
+      )
     },
     cursorAhead: () => cursorsAhead('', ''),
     rowForged: (table) => forged(table, ''),
     streamEnded: (why) => streamEnds(why, ''),
     watchFeeds(ask) {
       gauge('countersign_feed_streams', 'Connections of this node that follow a feed.', () => ask().streams)
-      gauge('countersign_feed_lag_entries', 'How many entries the slowest verifier of this node has not acknowledged.', () => ask().lag)
-      const silentHelp = 'Verifiers with a stream on this node that have not acknowledged anything for 15 seconds.'
+      gauge(
+        'countersign_feed_lag_entries',
+        'How many entries the slowest verifier of this node has not acknowledged.',
+        () => ask().lag,
+      )
+      const silentHelp =
+        'Verifiers with a stream on this node that have not acknowledged anything for 15 seconds.'
       gauge('countersign_feed_silent_verifiers', silentHelp, () => ask().silent)
     },
     watchAlarms(ask) {
       const flag = (is: boolean) => (is ? 1 : 0)
-      gauge('countersign_store_writable', '1 while the store can be written, 0 while it cannot.', () => flag(ask().isWritable))
-      const rolledBackHelp = '1 when a signed head proves that the log has lost entries: run countersign accept-rollback after a look.'
+      gauge('countersign_store_writable', '1 while the store can be written, 0 while it cannot.', () =>
+        flag(ask().isWritable),
+      )
+      const rolledBackHelp =
+        '1 when a signed head proves that the log has lost entries: run countersign accept-rollback after a look.'
       gauge('countersign_log_rolled_back', rolledBackHelp, () => flag(ask().isRolledBack))
-      gauge('countersign_head_file_failing', '1 while the file of signed heads cannot be written.', () => flag(ask().isHeadFileFailing))
-      const differenceHelp = 'The clock of this node minus the median clock of its verifiers; 0 when none has reported.'
-      gauge('countersign_verifier_clock_difference_seconds', differenceHelp, () => ask().clockDifferenceMs / 1000)
+      gauge('countersign_head_file_failing', '1 while the file of signed heads cannot be written.', () =>
+        flag(ask().isHeadFileFailing),
+      )
+      const differenceHelp =
+        'The clock of this node minus the median clock of its verifiers; 0 when none has reported.'
+      gauge(
+        'countersign_verifier_clock_difference_seconds',
+        differenceHelp,
+        () => ask().clockDifferenceMs / 1000,
+      )
     },
     webhookAttempt: (outcome) => attempts(outcome, ''),
     watchWebhooks(ask) {
-      const plain = (name: string, help: string, labelNames: string[] = []) => new Gauge({ name, help, labelNames, registers: [registry] })
-      const deliveries = plain('countersign_webhook_deliveries', 'Deliveries that wait or have failed, of all nodes.', ['status'])
-      const oldest = plain('countersign_webhook_oldest_pending_seconds', 'Age of the oldest delivery that waits; 0 when none does.')
+      const plain = (name: string, help: string, labelNames: string[] = []) =>
+        new Gauge({ name, help, labelNames, registers: [registry] })
+      const deliveries = plain(
+        'countersign_webhook_deliveries',
+        'Deliveries that wait or have failed, of all nodes.',
+        ['status'],
+      )
+      const oldest = plain(
+        'countersign_webhook_oldest_pending_seconds',
+        'Age of the oldest delivery that waits; 0 when none does.',
+      )
       const disabled = plain('countersign_webhooks_disabled', 'Webhooks that nothing is sent to any more.')
       refreshing.push(async () => {
         // A store that does not answer must not hide the other metrics.
@@ -125,8 +187,16 @@ export function createMeters(): Meters {
   }
 }
 
-/** A counter that is written in a few nanoseconds and handed over when metrics are read. `more` has the labels after the first, as words. */
-function openTally(registry: Registry, name: string, help: string, labelNames: string[]): (first: string, more: string | number) => void {
+/**
+ * A counter that is written in a few nanoseconds and handed over when metrics are read. `more` has
+ * the labels after the first, as words.
+ */
+function openTally(
+  registry: Registry,
+  name: string,
+  help: string,
+  labelNames: string[],
+): (first: string, more: string | number) => void {
   const counts = new Map<string, Map<string | number, number>>()
   new Counter({
     name,
@@ -153,10 +223,21 @@ function openTally(registry: Registry, name: string, help: string, labelNames: s
 const BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5]
 
 /** The same for times: how many were at most so long. */
-function openTimings(registry: Registry, name: string, help: string, label: string): (value: string, seconds: number) => void {
+function openTimings(
+  registry: Registry,
+  name: string,
+  help: string,
+  label: string,
+): (value: string, seconds: number) => void {
   const all = new Map<string, { counts: number[]; sum: number; count: number }>()
-  const valuesOf = ([value, { counts, sum, count }]: [string, { counts: number[]; sum: number; count: number }]) => {
-    const upTo = BUCKETS.map((le, i) => ({ le: String(le), value: counts.slice(0, i + 1).reduce((before, more) => before + more, 0) }))
+  const valuesOf = ([value, { counts, sum, count }]: [
+    string,
+    { counts: number[]; sum: number; count: number },
+  ]) => {
+    const upTo = BUCKETS.map((le, i) => ({
+      le: String(le),
+      value: counts.slice(0, i + 1).reduce((before, more) => before + more, 0),
+    }))
     return [
       ...[...upTo, { le: '+Inf', value: count }].map((bucket) => ({
         metricName: `${name}_bucket`,
@@ -167,7 +248,16 @@ function openTimings(registry: Registry, name: string, help: string, label: stri
       { metricName: `${name}_count`, labels: { [label]: value }, value: count },
     ]
   }
-  const metric = { name, get: async () => ({ name, help, type: 'histogram', aggregator: 'sum', values: [...all].flatMap(valuesOf) }) }
+  const metric = {
+    name,
+    get: async () => ({
+      name,
+      help,
+      type: 'histogram',
+      aggregator: 'sum',
+      values: [...all].flatMap(valuesOf),
+    }),
+  }
   registry.registerMetric(metric as unknown as Metric)
 
   return (value, seconds) => {

@@ -20,14 +20,18 @@ type Json = Record<string, unknown>
 type Described = Endpoint & { readonly id: EndpointId }
 
 /**
- * The interface as OpenAPI 3.1, made from the very table that mounts and validates it. Schemas with an id are written once under components; a
- * schema that looks different as input and as output has two names.
+ * The interface as OpenAPI 3.1, made from the very table that mounts and validates it. Schemas with
+ * an id are written once under components; a schema that looks different as input and as output has
+ * two names.
  */
 export function openapiOf(endpoints: readonly Described[], baseUrl: string): Json {
   const components = createComponents()
   const paths: Record<string, Json> = {}
   for (const endpoint of endpoints) {
-    paths[endpoint.path] = { ...paths[endpoint.path], [endpoint.method.toLowerCase()]: operationOf(endpoint, components) }
+    paths[endpoint.path] = {
+      ...paths[endpoint.path],
+      [endpoint.method.toLowerCase()]: operationOf(endpoint, components),
+    }
   }
   return {
     openapi: '3.1.1',
@@ -35,14 +39,19 @@ export function openapiOf(endpoints: readonly Described[], baseUrl: string): Jso
       title: 'Countersign',
       version: SERVICE_VERSION,
       summary: 'Credential authentication and revocation',
-      description: 'Refusals are problem details (RFC 9457). Times are RFC 3339 in UTC, durations integer seconds.',
+      description:
+        'Refusals are problem details (RFC 9457). Times are RFC 3339 in UTC, durations integer seconds.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: baseUrl }],
     tags: tags.map((name) => ({ name, description: tagTexts[name] })),
     paths,
     webhooks: { entry: { post: deliveryOf(components) } },
-    components: { schemas: components.schemas(), headers: headersOf({ ...commonAnswerHeaders, ...refusalHeaderTexts }), securitySchemes },
+    components: {
+      schemas: components.schemas(),
+      headers: headersOf({ ...commonAnswerHeaders, ...refusalHeaderTexts }),
+      securitySchemes,
+    },
   }
 }
 
@@ -58,12 +67,18 @@ const tagTexts: Record<(typeof tags)[number], string> = {
 }
 
 const securitySchemes = {
-  api_key: { type: 'apiKey', in: 'header', name: 'X-API-Key', description: 'svc_sk_…, with the permission that the endpoint names.' },
+  api_key: {
+    type: 'apiKey',
+    in: 'header',
+    name: 'X-API-Key',
+    description: 'svc_sk_…, with the permission that the endpoint names.',
+  },
   credential: {
     type: 'apiKey',
     in: 'header',
     name: 'X-Service-Credential',
-    description: 'The signed credential in base64url; with a holder key also an RFC 9421 signature of the request.',
+    description:
+      'The signed credential in base64url; with a holder key also an RFC 9421 signature of the request.',
   },
   bearer: { type: 'http', scheme: 'bearer', description: 'svc_at_…, for compatibility.' },
 }
@@ -87,7 +102,11 @@ const security: Record<Auth, readonly Json[]> = {
 function operationOf(endpoint: Described, components: Components): Json {
   const { id, summary, description, tag, auth, permissions = [], request } = endpoint
   const needs =
-    auth === 'operator_key' ? 'Needs an operator key.' : permissions.length > 0 ? `Permission: ${permissions.join(' or ')}.` : undefined
+    auth === 'operator_key'
+      ? 'Needs an operator key.'
+      : permissions.length > 0
+        ? `Permission: ${permissions.join(' or ')}.`
+        : undefined
   const parameters = [
     ...parametersOf(request.params, 'path', components),
     ...parametersOf(request.query, 'query', components),
@@ -111,11 +130,15 @@ function deliveryOf(components: Components): Json {
   return {
     operationId: 'webhook_entry',
     summary: 'An entry of the log, sent to a webhook',
-    description: 'Signed in the way of Standard Webhooks, at least once, in the order of the log. Redirects are not followed.',
+    description:
+      'Signed in the way of Standard Webhooks, at least once, in the order of the log. Redirects are not followed.',
     tags: ['administration'],
     security: [NOTHING],
     parameters: parametersOf(webhookHeadersSchema, 'header', components),
-    requestBody: { required: true, content: { 'application/json': { schema: components.of(webhookBodySchema, 'output') } } },
+    requestBody: {
+      required: true,
+      content: { 'application/json': { schema: components.of(webhookBodySchema, 'output') } },
+    },
     responses: {
       '2XX': { description: 'Delivered.' },
       '410': { description: 'Send nothing more: the webhook is disabled.' },
@@ -125,9 +148,17 @@ function deliveryOf(components: Components): Json {
 }
 
 /** Headers that OpenAPI 3.1 §4.8.12.2 says are described by other means. */
-const DESCRIBED_ELSEWHERE: ReadonlySet<string> = new Set([headerNames.bearer, headerNames.apiKey, headerNames.credential])
+const DESCRIBED_ELSEWHERE: ReadonlySet<string> = new Set([
+  headerNames.bearer,
+  headerNames.apiKey,
+  headerNames.credential,
+])
 
-function parametersOf(schema: z.ZodType | undefined, place: 'path' | 'query' | 'header', components: Components): Json[] {
+function parametersOf(
+  schema: z.ZodType | undefined,
+  place: 'path' | 'query' | 'header',
+  components: Components,
+): Json[] {
   if (schema === undefined) return []
   const { properties = {}, required = [] } = components.inline(schema, 'input') as {
     properties?: Record<string, Json>
@@ -162,13 +193,18 @@ function answersOf({ answers }: Described, components: Components): Json {
     Object.entries(answers).map(([status, { description, body, mediaType, headers }]: [string, Answer]) => {
       const schema = body ? components.of(body, 'output') : { type: 'string' }
       const content = body || mediaType ? { content: { [mediaType ?? 'application/json']: { schema } } } : {}
-      return [status, { description, headers: { ...COMMON_HEADERS, ...headersOf(headers ?? {}) }, ...content }]
+      return [
+        status,
+        { description, headers: { ...COMMON_HEADERS, ...headersOf(headers ?? {}) }, ...content },
+      ]
     }),
   )
 }
 
 function headersOf(headers: Readonly<Record<string, string>>): Json {
-  return Object.fromEntries(Object.entries(headers).map(([name, description]) => [name, { description, schema: { type: 'string' } }]))
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, description]) => [name, { description, schema: { type: 'string' } }]),
+  )
 }
 
 /** One answer for each status, with the codes that it may have. */
@@ -176,7 +212,8 @@ function refusalsOf(endpoint: Described, components: Components): Json {
   const byStatus = new Map<number, ProblemCode[]>()
   for (const code of new Set<ProblemCode>([...endpoint.problems, ...generalProblems])) {
     const { status } = problems[code]
-    const sent = endpoint.refusals === 'proxy' && status !== 403 && status !== 429 && status < 500 ? 401 : status
+    const sent =
+      endpoint.refusals === 'proxy' && status !== 403 && status !== 429 && status < 500 ? 401 : status
     byStatus.set(sent, [...(byStatus.get(sent) ?? []), code])
   }
   const schema = components.of(problemDetailsSchema, 'output')
@@ -195,7 +232,8 @@ function refusalsOf(endpoint: Described, components: Components): Json {
   )
 }
 
-const named = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
+const named = (names: readonly string[]) =>
+  Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
 const COMMON_HEADERS = named(Object.keys(commonAnswerHeaders))
 
 const refusalHeaderTexts = {
@@ -207,7 +245,12 @@ const refusalHeaderTexts = {
 }
 
 function refusalHeaders(status: number): Json {
-  const [challenge, allow, retryAfter, ...pace] = Object.keys(refusalHeaderTexts) as [string, string, string, ...string[]]
+  const [challenge, allow, retryAfter, ...pace] = Object.keys(refusalHeaderTexts) as [
+    string,
+    string,
+    string,
+    ...string[],
+  ]
   if (status === 401) return named([challenge])
   if (status === 405) return named([allow])
   if (status === 429) return named([retryAfter, ...pace])
@@ -227,17 +270,40 @@ type Io = 'input' | 'output'
 function createComponents(): Components {
   const named = new Map<string, Json>()
 
-  /** Moves the named parts of one schema to the components. Two schemas of one name are one thing, or get two names. */
-  const hoist = ({ $defs = {}, $schema: _dialect, ...rest }: Json & { $defs?: Record<string, Json> }, io: Io): Json => {
-    const plain = new Map(Object.entries($defs).map(([name, { id: _id, ...definition }]) => [name, definition]))
+  /**
+   * Moves the named parts of one schema to the components. Two schemas of one name are one thing,
+   * or get two names.
+   */
+  const hoist = (
+    { $defs = {}, $schema: _dialect, ...rest }: Json & { $defs?: Record<string, Json> },
+    io: Io,
+  ): Json => {
+    const plain = new Map(
+      Object.entries($defs).map(([name, { id: _id, ...definition }]) => [name, definition]),
+    )
     const isTaken = (name: string) =>
-      named.has(name) && JSON.stringify(named.get(name)) !== JSON.stringify(pointed(plain.get(name), new Map()))
-    const names = new Map([...plain.keys()].map((name) => [name, isTaken(name) ? `${name}${io === 'input' ? 'Input' : 'Output'}` : name]))
-    for (const [name, definition] of plain) named.set(names.get(name) ?? name, pointed(definition, names) as Json)
+      named.has(name) &&
+      JSON.stringify(named.get(name)) !== JSON.stringify(pointed(plain.get(name), new Map()))
+    const names = new Map(
+      [...plain.keys()].map((name) => [
+        name,
+        isTaken(name) ? `${name}${io === 'input' ? 'Input' : 'Output'}` : name,
+      ]),
+    )
+    for (const [name, definition] of plain)
+      named.set(names.get(name) ?? name, pointed(definition, names) as Json)
     return pointed(rest, names) as Json
   }
   const convert = (schema: z.ZodType, io: Io) =>
-    hoist(z.toJSONSchema(schema, { io, unrepresentable: 'any', target: 'draft-2020-12', override: spellOut }) as Json, io)
+    hoist(
+      z.toJSONSchema(schema, {
+        io,
+        unrepresentable: 'any',
+        target: 'draft-2020-12',
+        override: spellOut,
+      }) as Json,
+      io,
+    )
 
   return {
     inline: convert,
@@ -247,7 +313,10 @@ function createComponents(): Components {
   }
 }
 
-/** Writes a record with a fixed set of keys as the object that it is, so that readers see its members. */
+/**
+ * Writes a record with a fixed set of keys as the object that it is, so that readers see its
+ * members.
+ */
 function spellOut({ jsonSchema }: { jsonSchema: z.core.JSONSchema.BaseSchema }): void {
   const { propertyNames, additionalProperties, required } = jsonSchema
   const names = typeof propertyNames === 'object' ? propertyNames.enum : undefined

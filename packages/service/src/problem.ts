@@ -24,8 +24,9 @@ export interface ProblemFacts {
 }
 
 /**
- * This request is rejected. Thrown anywhere below the one exit, which turns it into problem+json. `detail` is read by the caller: it says
- * what to do next, and holds no secret. Anything else that is thrown is a fault of ours, or the store's.
+ * This request is rejected. Thrown anywhere below the one exit, which turns it into problem+json.
+ * `detail` is read by the caller: it says what to do next, and holds no secret. Anything else that
+ * is thrown is a fault of ours, or the store's.
  */
 export class Problem extends Error {
   override readonly name = 'Problem'

@@ -35,7 +35,10 @@ export interface Service {
   readonly admin: App | undefined
   /** Accepts requests. Rejects when a port is taken. */
   listen(): Promise<{ readonly port: number; readonly adminPort: number | undefined }>
-  /** Stops accepting, lets what runs finish, writes down what waits, and closes the store last. Calling it twice is the same as once. */
+  /**
+   * Stops accepting, lets what runs finish, writes down what waits, and closes the store last.
+   * Calling it twice is the same as once.
+   */
   close(): Promise<void>
 }
 
@@ -50,8 +53,8 @@ export interface OpenServiceOptions {
 }
 
 /**
- * Opens the store, reads the log, and makes a node of it all. Rejects, with everything closed again, when any part cannot be opened. It accepts
- * nothing before `listen`.
+ * Opens the store, reads the log, and makes a node of it all. Rejects, with everything closed
+ * again, when any part cannot be opened. It accepts nothing before `listen`.
  */
 export async function openService(config: Config, options: OpenServiceOptions): Promise<Service> {
   const { log, onFatal, sharesPort = false, storeMustExist = false } = options
@@ -69,11 +72,18 @@ export async function openService(config: Config, options: OpenServiceOptions): 
     const meters = createMeters()
     const { masterKey } = config
     const onForged = ({ table }: { readonly table: string }) => meters.rowForged(table)
-    const store = keep(await openStore(config.store, { masterKey, onFatal, onForged, log, mustExist: storeMustExist }))
+    const store = keep(
+      await openStore(config.store, { masterKey, onFatal, onForged, log, mustExist: storeMustExist }),
+    )
     const clock = keep(await openClock(store, log))
     const keys = await openServiceKeys(store, config.masterKey, config.baseUrl, clock.nowMs())
     const heads = createHeadWatch({ file: config.headFile, store, keys, clock, log })
-    const views = keep(await openLiveViews(store, clock, log, { viewAgeMsMax: config.viewAgeMsMax, examine: heads.compare.bind(heads) }))
+    const views = keep(
+      await openLiveViews(store, clock, log, {
+        viewAgeMsMax: config.viewAgeMsMax,
+        examine: heads.compare.bind(heads),
+      }),
+    )
     keep(heads).follow(views)
     const signatures = createSignatureMemory()
     views.follow({ applied: () => signatures.forgetTexts(), lost: () => signatures.forgetTexts() })
@@ -87,15 +97,22 @@ export async function openService(config: Config, options: OpenServiceOptions): 
     }))
     meters.watchWebhooks(async () => {
       const { oldestPendingAtMs, ...load } = await store.webhookLoad()
-      return { ...load, oldestPendingSeconds: oldestPendingAtMs === undefined ? 0 : (clock.nowMs() - oldestPendingAtMs) / 1000 }
+      return {
+        ...load,
+        oldestPendingSeconds:
+          oldestPendingAtMs === undefined ? 0 : (clock.nowMs() - oldestPendingAtMs) / 1000,
+      }
     })
     const commits = keep(openCommitTimes({ store, views, clock, log }))
     const { viewAgeMsMax } = config
     const ages = createHeadAges(store, views)
     const onClock = verifierClocks.heard
-    const verifiers = keep(await openVerifiers({ store, clock, log, commits, viewAgeMsMax, onEnd: meters.streamEnded, onClock }))
+    const verifiers = keep(
+      await openVerifiers({ store, clock, log, commits, viewAgeMsMax, onEnd: meters.streamEnded, onClock }),
+    )
     views.follow({ applied: () => verifiers.applied(views.position), lost: () => undefined })
-    // Receipts of other nodes count this one from now on, so it must not give out heads that are older than that.
+    // Receipts of other nodes count this one from now on, so it must not give out heads that are
+    // older than that.
     if (views.readiness().ready) await views.reached(await store.logPosition())
     verifiers.applied(views.position)
     const deps: Deps = {
@@ -128,7 +145,8 @@ export async function openService(config: Config, options: OpenServiceOptions): 
     keep(startSweeping(deps))
     keep(startWebhookSender(deps, { allowLoopback: config.mode === 'development' }))
     const paces = createPaces(config.rateLimits)
-    const admin = config.adminPort === undefined ? undefined : keep(createAdminApp(deps, config.adminPort, paces))
+    const admin =
+      config.adminPort === undefined ? undefined : keep(createAdminApp(deps, config.adminPort, paces))
     const app = keep(createApp(deps, { sharesPort, paces }))
     let closing: Promise<void> | undefined
     return {
@@ -153,7 +171,8 @@ function createAdminApp(deps: Deps, port: number, paces: Paces): App {
     routes: adminRoutes,
     address: { host: deps.config.adminHost, port, exclusive: true },
     paces,
-    notFound: 'The admin listener serves administration, revocation, health and metrics. Everything is on the main port, except metrics.',
+    notFound:
+      'The admin listener serves administration, revocation, health and metrics. Everything is on the main port, except metrics.',
     gauge: { eventLoopDelayMs: () => 0, acceptDelayMs: () => 0 },
   })
 }

@@ -22,8 +22,9 @@ const NOT_SETTINGS = new Set([
 ])
 
 /**
- * The raw texts of all settings that were given, by name: the file first, then the environment, then flags, each winning over the one before.
- * Whatever is unknown, doubled or unreadable is added to `mistakes`. A secret that was sent on the command line is refused and not repeated.
+ * The raw texts of all settings that were given, by name: the file first, then the environment,
+ * then flags, each winning over the one before. Whatever is unknown, doubled or unreadable is added
+ * to `mistakes`. A secret that was sent on the command line is refused and not repeated.
  */
 export function readSettings<Name extends string>(
   names: readonly Name[],
@@ -38,7 +39,9 @@ export function readSettings<Name extends string>(
     try {
       return readText(file)
     } catch (error) {
-      mistakes.push(`${what}: ${file} cannot be read (${(error as NodeJS.ErrnoException).code ?? 'unknown reason'})`)
+      mistakes.push(
+        `${what}: ${file} cannot be read (${(error as NodeJS.ErrnoException).code ?? 'unknown reason'})`,
+      )
       return undefined
     }
   }
@@ -69,7 +72,9 @@ export function readSettings<Name extends string>(
     const name = flag.replaceAll('-', '_') as Name
     if (!known.has(name)) mistakes.push(`--${flag} is not a setting`)
     else if (secrets.includes(name))
-      mistakes.push(`--${flag} would show a secret to every user of this machine; use ${PREFIX}${name.toUpperCase()} or its _FILE form`)
+      mistakes.push(
+        `--${flag} would show a secret to every user of this machine; use ${PREFIX}${name.toUpperCase()} or its _FILE form`,
+      )
     else found.set(name, value)
   }
   return found
@@ -107,7 +112,8 @@ function membersOf(text: string | undefined, mistakes: string[]): [string, strin
   }
   return Object.entries(parsed).flatMap(([name, value]): [string, string][] => {
     if (['string', 'number', 'boolean'].includes(typeof value)) return [[name, String(value)]]
-    if (Array.isArray(value) && value.every((item) => typeof item === 'string')) return [[name, value.join(' ')]]
+    if (Array.isArray(value) && value.every((item) => typeof item === 'string'))
+      return [[name, value.join(' ')]]
     mistakes.push(`${name} in the configuration file must be a text, a number or a list of texts`)
     return []
   })

@@ -24,7 +24,10 @@ interface AdminAsk {
   readonly body?: unknown
 }
 
-/** A node with all that administration needs: keys of its own, API keys, and DID documents that the test decides on. */
+/**
+ * A node with all that administration needs: keys of its own, API keys, and DID documents that the
+ * test decides on.
+ */
 export interface AdminNode extends TestNode {
   readonly documents: Map<string, readonly DidKey[] | string>
   /** How often each document was fetched. */
@@ -70,7 +73,11 @@ export async function openAdminNode(store: Store, home: SiteId): Promise<AdminNo
   }
 }
 
-async function admin(deps: Deps, id: EndpointId, { caller = operator, params, query = '', body }: AdminAsk = {}): Promise<Told> {
+async function admin(
+  deps: Deps,
+  id: EndpointId,
+  { caller = operator, params, query = '', body }: AdminAsk = {},
+): Promise<Told> {
   const {
     request,
     answers,
@@ -87,7 +94,11 @@ async function admin(deps: Deps, id: EndpointId, { caller = operator, params, qu
       body: fit(request.body, body, 'body'),
     }
     const route = routes[id] as unknown as (request: RouteRequest, deps: Deps) => Promise<RouteAnswer>
-    const { status, body: answer, headers = {} } = await route({ ...parts, caller, requestId: 'req_1' } as unknown as RouteRequest, deps)
+    const {
+      status,
+      body: answer,
+      headers = {},
+    } = await route({ ...parts, caller, requestId: 'req_1' } as unknown as RouteRequest, deps)
     expect(answers[status], `${id} does not promise ${status}`).toBeDefined()
     // As it will be on the wire.
     const sent = answer === undefined ? undefined : JSON.parse(JSON.stringify(answer))
@@ -96,11 +107,20 @@ async function admin(deps: Deps, id: EndpointId, { caller = operator, params, qu
     else expect(schema.safeParse(sent).error).toBeUndefined()
     return { status, body: sent, headers }
   } catch (thrown) {
-    if (thrown instanceof StoreUnavailable) return { status: 503, code: 'store_unavailable', body: undefined, headers: {} }
+    if (thrown instanceof StoreUnavailable)
+      return { status: 503, code: 'store_unavailable', body: undefined, headers: {} }
     if (!(thrown instanceof Problem)) throw thrown
-    expect([...promised, 'validation_failed', 'not_found', 'request_malformed', 'rate_limited']).toContain(thrown.code)
+    expect([...promised, 'validation_failed', 'not_found', 'request_malformed', 'rate_limited']).toContain(
+      thrown.code,
+    )
     const { code, detail, facts } = thrown
-    return { status: problems[code].status, code, body: { code, detail, errors: facts.errors }, headers: {}, problem: thrown }
+    return {
+      status: problems[code].status,
+      code,
+      body: { code, detail, errors: facts.errors },
+      headers: {},
+      problem: thrown,
+    }
   }
 }
 

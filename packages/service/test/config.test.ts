@@ -10,7 +10,12 @@ afterAll(() => rmSync(dataDir, { recursive: true }))
 
 const KEY = '0123456789abcdef'.repeat(4)
 const good = { COUNTERSIGN_BASE_URL: 'https://id.example', COUNTERSIGN_MASTER_KEY: KEY }
-const read = (env: Record<string, string> = good, argv: string[] = [], files: Record<string, string> = {}, mode: Mode = 'production') =>
+const read = (
+  env: Record<string, string> = good,
+  argv: string[] = [],
+  files: Record<string, string> = {},
+  mode: Mode = 'production',
+) =>
   readConfig(mode, {
     argv,
     env: { COUNTERSIGN_DATA_DIR: dataDir, ...env },
@@ -53,13 +58,20 @@ describe('settings', () => {
     expect(Object.isFrozen(read())).toBe(true)
   })
   test('come from the file, then from the environment, then from flags', () => {
-    const files = { 'c.json': '{"port": 1, "host": "10.0.0.1", "log_level": "debug", "protected_scope": ["a:b", "c:d"]}' }
+    const files = {
+      'c.json': '{"port": 1, "host": "10.0.0.1", "log_level": "debug", "protected_scope": ["a:b", "c:d"]}',
+    }
     const config = read(
       { ...good, COUNTERSIGN_HOST: '10.0.0.2', COUNTERSIGN_LOG_LEVEL: 'error' },
       ['--config', 'c.json', '--log-level=warn'],
       files,
     )
-    expect(config).toMatchObject({ port: 1, host: '10.0.0.2', logLevel: 'warn', protectedScope: ['a:b', 'c:d'] })
+    expect(config).toMatchObject({
+      port: 1,
+      host: '10.0.0.2',
+      logLevel: 'warn',
+      protectedScope: ['a:b', 'c:d'],
+    })
     expect(read({ ...good, COUNTERSIGN_CONFIG: 'c.json' }, [], files).port).toBe(1)
   })
   test('take secrets from files, and from no command line', () => {
@@ -71,9 +83,13 @@ describe('settings', () => {
     const [mistake = ''] = mistakesOf(good, ['--database-url', 'postgres://u:canary@db/x'])
     expect(mistake).toContain('COUNTERSIGN_DATABASE_URL')
     expect(mistake).not.toContain('canary')
-    expect(mistakesOf({ ...good, COUNTERSIGN_DATABASE_URL: 'sqlite:x', COUNTERSIGN_DATABASE_URL_FILE: '/run/db' }, [], files)).toHaveLength(
-      1,
-    )
+    expect(
+      mistakesOf(
+        { ...good, COUNTERSIGN_DATABASE_URL: 'sqlite:x', COUNTERSIGN_DATABASE_URL_FILE: '/run/db' },
+        [],
+        files,
+      ),
+    ).toHaveLength(1)
   })
   test.each([
     ['port', 'x'],
@@ -105,17 +121,31 @@ describe('settings', () => {
     expect(mistakes[0]).toContain(name)
   })
   test('refuse workers that would each have another port', () => {
-    const env = { ...good, COUNTERSIGN_WORKERS: '2', COUNTERSIGN_PORT: '0', COUNTERSIGN_DATABASE_URL: 'postgres://db/x' }
+    const env = {
+      ...good,
+      COUNTERSIGN_WORKERS: '2',
+      COUNTERSIGN_PORT: '0',
+      COUNTERSIGN_DATABASE_URL: 'postgres://db/x',
+    }
     expect(mistakesOf(env)).toEqual([expect.stringContaining('0 would give each another one')])
     expect(mistakesOf({ ...env, COUNTERSIGN_PORT: '8787' })).toEqual([])
   })
   test('refuse an admin port that leaves no room for every worker', () => {
-    const env = { ...good, COUNTERSIGN_WORKERS: '3', COUNTERSIGN_DATABASE_URL: 'postgres://db/x', COUNTERSIGN_ADMIN_PORT: '65534' }
+    const env = {
+      ...good,
+      COUNTERSIGN_WORKERS: '3',
+      COUNTERSIGN_DATABASE_URL: 'postgres://db/x',
+      COUNTERSIGN_ADMIN_PORT: '65534',
+    }
     expect(mistakesOf(env)).toEqual(['admin_port must leave room for 3 ports, one for each worker'])
     expect(mistakesOf({ ...env, COUNTERSIGN_ADMIN_PORT: '65533' })).toEqual([])
   })
   test('report all mistakes together', () => {
-    const mistakes = mistakesOf({ ...good, COUNTERSIGN_PORT: 'x', COUNTERSIGN_COLOUR: 'red' }, ['--nonsense', '1', 'stray', '--host'], {})
+    const mistakes = mistakesOf(
+      { ...good, COUNTERSIGN_PORT: 'x', COUNTERSIGN_COLOUR: 'red' },
+      ['--nonsense', '1', 'stray', '--host'],
+      {},
+    )
     expect(mistakes).toHaveLength(5)
     for (const words of [
       'port must be',
@@ -136,8 +166,12 @@ describe('settings', () => {
     expect(mistakesOf(good, ['--config=c'], { c: text }).join()).toContain(words)
   })
   test('say when a file cannot be read', () => {
-    expect(mistakesOf(good, ['--config', 'nowhere'])).toEqual(['the configuration file: nowhere cannot be read (ENOENT)'])
-    expect(mistakesOf({ ...good, COUNTERSIGN_DATABASE_URL_FILE: '/nowhere' }).join()).toContain('COUNTERSIGN_DATABASE_URL_FILE')
+    expect(mistakesOf(good, ['--config', 'nowhere'])).toEqual([
+      'the configuration file: nowhere cannot be read (ENOENT)',
+    ])
+    expect(mistakesOf({ ...good, COUNTERSIGN_DATABASE_URL_FILE: '/nowhere' }).join()).toContain(
+      'COUNTERSIGN_DATABASE_URL_FILE',
+    )
   })
   test('change paces', () => {
     const config = read({ ...good, COUNTERSIGN_RATE_LIMIT_KEYLESS: '5/60' })
@@ -156,12 +190,21 @@ describe('settings', () => {
     expect(mistakes.join()).toContain('COUNTERSIGN_MASTER_KEY')
   })
   test('of development stay on loopback', () => {
-    expect(mistakesOf({ COUNTERSIGN_HOST: '0.0.0.0' }, [], {}, 'development').join()).toContain('host must be on loopback')
-    expect(mistakesOf({ COUNTERSIGN_ADMIN_HOST: '0.0.0.0' }, [], {}, 'development').join()).toContain('admin_host must be on loopback')
-    expect(read({}, [], {}, 'development')).toMatchObject({ baseUrl: 'http://127.0.0.1:8787', adminPort: 8788 })
+    expect(mistakesOf({ COUNTERSIGN_HOST: '0.0.0.0' }, [], {}, 'development').join()).toContain(
+      'host must be on loopback',
+    )
+    expect(mistakesOf({ COUNTERSIGN_ADMIN_HOST: '0.0.0.0' }, [], {}, 'development').join()).toContain(
+      'admin_host must be on loopback',
+    )
+    expect(read({}, [], {}, 'development')).toMatchObject({
+      baseUrl: 'http://127.0.0.1:8787',
+      adminPort: 8788,
+    })
   })
   test('are shown without secrets', () => {
-    const shown = JSON.stringify(shownConfig(read({ ...good, COUNTERSIGN_DATABASE_URL: 'postgres://u:canary@db/x' })))
+    const shown = JSON.stringify(
+      shownConfig(read({ ...good, COUNTERSIGN_DATABASE_URL: 'postgres://u:canary@db/x' })),
+    )
     expect(shown).not.toMatch(/canary|0123456789abcdef/)
     expect(shown).toContain('"port":8787')
   })

@@ -20,7 +20,10 @@ export interface SeenAnswer {
   readonly text: string
 }
 
-/** Fails unless the answer is one that the contract knows: status, headers, media type and every member of the body. */
+/**
+ * Fails unless the answer is one that the contract knows: status, headers, media type and every
+ * member of the body.
+ */
 export function checkContract(answer: SeenAnswer): void {
   const { status, headers } = answer
   const where = `${answer.method} ${answer.path} → ${status} ${answer.text.slice(0, 300)}`
@@ -30,7 +33,8 @@ export function checkContract(answer: SeenAnswer): void {
   const endpoint = endpointOf(answer)
   // A189
   if (endpoint?.noStore) expect(headers['cache-control'], where).toMatch(/^no-store(?:, no-transform)?$/)
-  if (status >= 400 && headers['content-type'] === 'text/html; charset=utf-8') checkProblemPage(answer, endpoint, where)
+  if (status >= 400 && headers['content-type'] === 'text/html; charset=utf-8')
+    checkProblemPage(answer, endpoint, where)
   else if (status >= 400) checkProblem(answer, endpoint, where)
   else if (endpoint !== undefined) checkAnswer(answer, endpoint, where)
 }
@@ -40,12 +44,17 @@ function endpointOf({ method, path }: SeenAnswer): (Endpoint & { id: EndpointId 
   const asked = method === 'HEAD' ? 'GET' : method
   return endpointList.find(
     (endpoint) =>
-      endpoint.method === asked && new RegExp(`^${endpoint.path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(plain),
+      endpoint.method === asked &&
+      new RegExp(`^${endpoint.path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(plain),
   )
 }
 
 /** A refusal as a browser is shown it. */
-function checkProblemPage({ status, headers }: SeenAnswer, endpoint: Endpoint | undefined, where: string): void {
+function checkProblemPage(
+  { status, headers }: SeenAnswer,
+  endpoint: Endpoint | undefined,
+  where: string,
+): void {
   expect(endpoint?.refusals ?? 'page', where).toBe('page')
   expect(headers['content-security-policy'], where).toMatch(/^default-src 'none';.* frame-ancestors 'none'$/)
   expect(headers['content-security-policy'], where).not.toContain('unsafe')
@@ -55,18 +64,26 @@ function checkProblemPage({ status, headers }: SeenAnswer, endpoint: Endpoint | 
   expect(headers['retry-after'] !== undefined, where).toBe(status === 429 || status === 503)
 }
 
-function checkProblem({ status, headers, text }: SeenAnswer, endpoint: Endpoint | undefined, where: string): void {
+function checkProblem(
+  { status, headers, text }: SeenAnswer,
+  endpoint: Endpoint | undefined,
+  where: string,
+): void {
   expect(headers['content-type'], where).toBe('application/problem+json')
   if (text === '') return // HEAD
   const body = problemDetailsSchema.parse(JSON.parse(text))
   expect(body.status, where).toBe(status)
   expect(body.request_id, where).toBe(headers['x-request-id'])
   expect(body.type, where).toMatch(new RegExp(`^https?://[^/]+/problems/${body.code}$`))
-  expect(status, where).toBe(endpoint?.refusals === 'proxy' ? forwardAuthStatus(body.code) : problems[body.code].status)
-  if (endpoint !== undefined) expect([...endpoint.problems, ...(generalProblems as readonly ProblemCode[])], where).toContain(body.code)
+  expect(status, where).toBe(
+    endpoint?.refusals === 'proxy' ? forwardAuthStatus(body.code) : problems[body.code].status,
+  )
+  if (endpoint !== undefined)
+    expect([...endpoint.problems, ...(generalProblems as readonly ProblemCode[])], where).toContain(body.code)
   expect(headers['www-authenticate'] !== undefined, where).toBe(status === 401)
   expect(headers['retry-after'] !== undefined, where).toBe(status === 429 || status === 503)
-  if (headers['retry-after'] !== undefined) expect(body.retry_after, where).toBe(Number(headers['retry-after']))
+  if (headers['retry-after'] !== undefined)
+    expect(body.retry_after, where).toBe(Number(headers['retry-after']))
   if (status === 429) {
     expect(headers['ratelimit-policy'], where).toMatch(/^"[a-z_]+";q=\d+;w=\d+$/)
     expect(headers.ratelimit, where).toMatch(/^"[a-z_]+";r=0;t=\d+$/)
@@ -83,13 +100,15 @@ function checkAnswer({ method, status, headers, text }: SeenAnswer, endpoint: En
     return
   }
   expect(headers['content-type'], where).toBe(described.mediaType ?? 'application/json')
-  for (const value of valuesIn(text, described.mediaType)) expect(described.body.safeParse(value).error, where).toBeUndefined()
+  for (const value of valuesIn(text, described.mediaType))
+    expect(described.body.safeParse(value).error, where).toBeUndefined()
 }
 
 /** What the schema of an answer speaks of: the whole of it, or each line or event. */
 function valuesIn(text: string, mediaType: string | undefined): readonly unknown[] {
   const lines = text.split('\n').filter((line) => line !== '')
   if (mediaType === 'application/x-ndjson') return lines.map((line) => JSON.parse(line))
-  if (mediaType === 'text/event-stream') return lines.flatMap((line) => (line.startsWith('data: ') ? [JSON.parse(line.slice(6))] : []))
+  if (mediaType === 'text/event-stream')
+    return lines.flatMap((line) => (line.startsWith('data: ') ? [JSON.parse(line.slice(6))] : []))
   return [JSON.parse(text)]
 }

@@ -17,12 +17,19 @@ interface Started {
 /** Starts the service as a process of its own, and waits for what it prints. */
 function start(data = dataDir, ...flags: string[]): Promise<Started> {
   // A machine that has much else to do is not an overloaded service.
-  const unhurried = { COUNTERSIGN_OVERLOAD_EVENT_LOOP_DELAY_MS_MAX: '60000', COUNTERSIGN_OVERLOAD_ACCEPT_DELAY_MS_MAX: '60000' }
+  const unhurried = {
+    COUNTERSIGN_OVERLOAD_EVENT_LOOP_DELAY_MS_MAX: '60000',
+    COUNTERSIGN_OVERLOAD_ACCEPT_DELAY_MS_MAX: '60000',
+  }
   const env = { PATH: process.env.PATH, NO_COLOR: '1', ...unhurried }
-  const child = spawn(process.execPath, ['--conditions=countersign-source', source, '--port', '0', '--data', data, ...flags], {
-    cwd: directory,
-    env,
-  })
+  const child = spawn(
+    process.execPath,
+    ['--conditions=countersign-source', source, '--port', '0', '--data', data, ...flags],
+    {
+      cwd: directory,
+      env,
+    },
+  )
   const ended = new Promise<number | null>((resolve) => child.on('exit', resolve))
   let text = ''
   return new Promise((resolve, reject) => {
@@ -39,7 +46,8 @@ function start(data = dataDir, ...flags: string[]): Promise<Started> {
 function paste(command: string): any {
   return JSON.parse(execFileSync('sh', ['-c', command], { cwd: directory, encoding: 'utf8' }))
 }
-const commandsIn = (text: string) => text.split('\n').flatMap((line) => (line.startsWith('  curl ') ? [line.trim()] : []))
+const commandsIn = (text: string) =>
+  text.split('\n').flatMap((line) => (line.startsWith('  curl ') ? [line.trim()] : []))
 const devFile = () => JSON.parse(readFileSync(join(dataDir, 'dev.json'), 'utf8'))
 
 describe('the development start', () => {
@@ -87,15 +95,31 @@ describe('the development start', () => {
     const commands = commandsIn(first.text)
     expect(commands).toHaveLength(4)
     const [allowed, listed, revoked, refused] = commands.map(paste)
-    expect(allowed).toMatchObject({ allowed: true, subject: { ppid: dev.ppid, scope: ['orders:read', 'orders:write'] } })
+    expect(allowed).toMatchObject({
+      allowed: true,
+      subject: { ppid: dev.ppid, scope: ['orders:read', 'orders:write'] },
+    })
     expect(listed.items).toHaveLength(2)
     expect(revoked).toMatchObject({ success: true, revocation_type: 'user' })
     expect(refused).toMatchObject({ status: 401, code: 'credential_revoked' })
   })
   test('answers as the contract says', async () => {
-    for (const path of ['/healthz', '/readyz', '/.well-known/countersign', '/.well-known/did.json', '/openapi.json', '/nothing']) {
+    for (const path of [
+      '/healthz',
+      '/readyz',
+      '/.well-known/countersign',
+      '/.well-known/did.json',
+      '/openapi.json',
+      '/nothing',
+    ]) {
       const answer = await fetch(dev.base_url + path)
-      checkContract({ method: 'GET', path, status: answer.status, headers: Object.fromEntries(answer.headers), text: await answer.text() })
+      checkContract({
+        method: 'GET',
+        path,
+        status: answer.status,
+        headers: Object.fromEntries(answer.headers),
+        text: await answer.text(),
+      })
     }
   })
   test('has an admin listener, on a free port when the one that was wished for is taken', async () => {
@@ -112,7 +136,8 @@ describe('the development start', () => {
     const again = devFile()
     expect(second.text).toContain('Found the data of an earlier start')
     expect(second.text).toContain('has been reinstated')
-    for (const name of ['operator_key', 'site_key', 'issuer', 'ppid'] as const) expect(again[name], name).toBe(dev[name])
+    for (const name of ['operator_key', 'site_key', 'issuer', 'ppid'] as const)
+      expect(again[name], name).toBe(dev[name])
     expect(again.bound.holder_private_jwk).toEqual(dev.bound.holder_private_jwk)
     expect(again.credential.id).not.toBe(dev.credential.id)
     expect(paste(commandsIn(second.text)[0] ?? '')).toMatchObject({ allowed: true })

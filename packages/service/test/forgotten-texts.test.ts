@@ -7,7 +7,12 @@ onEachStore('what a node keeps of credentials', (home) => {
     const { deps } = (await home().node()).service
     deps.signatures.note('the text of a credential', 'its digest')
     expect(deps.signatures.notedDigest('the text of a credential')).toBe('its digest')
-    for (let tries = 0; tries < 200 && deps.signatures.notedDigest('the text of a credential') !== undefined; tries++) await sleep(25)
+    for (
+      let tries = 0;
+      tries < 200 && deps.signatures.notedDigest('the text of a credential') !== undefined;
+      tries++
+    )
+      await sleep(25)
     expect(deps.signatures.notedDigest('the text of a credential')).toBeUndefined()
   })
 })

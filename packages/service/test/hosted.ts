@@ -36,13 +36,19 @@ interface Sending {
 }
 
 /** A node with its whole http layer on a real store, and a site of its own to sign in to. */
-export async function openHosted(store: Store, changes: Partial<Parameters<Store['createSite']>[0]> = {}, baseUrl = BASE) {
+export async function openHosted(
+  store: Store,
+  changes: Partial<Parameters<Store['createSite']>[0]> = {},
+  baseUrl = BASE,
+) {
   const name = randomBytes(5).toString('hex')
   const A = `a-${name}.example` as SiteId
   const B = `b-${name}.example` as SiteId
   const issuer = await newParty()
   const keys = await openServiceKeys(createSecrets(), randomBytes(32), baseUrl, NOW)
-  const pairwise = (siteId: SiteId) => ({ pairwiseSecretSealed: keys.seal(pairwisePurpose(siteId), randomBytes(32).toString('base64url')) })
+  const pairwise = (siteId: SiteId) => ({
+    pairwiseSecretSealed: keys.seal(pairwisePurpose(siteId), randomBytes(32).toString('base64url')),
+  })
   await createSite(store, A, [issuer], { returnUrls: [RETURN_URL], ...pairwise(A), ...changes })
   await createSite(store, B, [issuer], { returnUrls: ['https://other.example/cb'], ...pairwise(B) })
   const logged: string[] = []
@@ -63,7 +69,13 @@ export async function openHosted(store: Store, changes: Partial<Parameters<Store
   const send = senderOf(node.deps as Deps, baseUrl)
   const verifier = randomBytes(32).toString('base64url')
   const pkce = { code_challenge: hash('sha256', verifier, 'base64url'), code_challenge_method: 'S256' }
-  const request = { site_id: A, return_url: RETURN_URL, client_state: 'cs-1', requested_scope: ['orders:read'], ...pkce }
+  const request = {
+    site_id: A,
+    return_url: RETURN_URL,
+    client_state: 'cs-1',
+    requested_scope: ['orders:read'],
+    ...pkce,
+  }
 
   const hosted = {
     store,
@@ -80,7 +92,8 @@ export async function openHosted(store: Store, changes: Partial<Parameters<Store
     pkce,
     request,
     send,
-    issued: (grant: Parameters<typeof issuedBy>[1] = {}, by: Party = issuer) => issuedBy(by, { siteId: A, ...grant }),
+    issued: (grant: Parameters<typeof issuedBy>[1] = {}, by: Party = issuer) =>
+      issuedBy(by, { siteId: A, ...grant }),
     /** A browser of one person. */
     browser: () => new TestBrowser(send, baseUrl, () => node.clock.wallMs),
     async start(more: object = {}): Promise<{ state: string; authUrl: string }> {
@@ -111,7 +124,8 @@ export async function openHosted(store: Store, changes: Partial<Parameters<Store
       expect(back.status).toBe(303)
       return { ...flow, back, code: back.to.searchParams.get('code') ?? '' }
     },
-    redeem: (code: string, code_verifier: string = verifier) => send('POST', '/auth/sdk-result', { json: { code, code_verifier } }),
+    redeem: (code: string, code_verifier: string = verifier) =>
+      send('POST', '/auth/sdk-result', { json: { code, code_verifier } }),
   }
   return hosted
 }
@@ -129,8 +143,15 @@ function senderOf(deps: Deps, baseUrl: string) {
   const app = createApp(deps, { gauge: { eventLoopDelayMs: () => 0, acceptDelayMs: () => 0 } })
   return async (method: string, url: string, { headers = {}, json, form }: Sending = {}): Promise<Seen> => {
     const path = url.startsWith(baseUrl) ? url.slice(baseUrl.length) : url
-    const given = Object.fromEntries(Object.entries(headers).filter(([, value]) => value !== undefined)) as Record<string, string>
-    const type = json !== undefined ? 'application/json' : form !== undefined ? 'application/x-www-form-urlencoded' : undefined
+    const given = Object.fromEntries(
+      Object.entries(headers).filter(([, value]) => value !== undefined),
+    ) as Record<string, string>
+    const type =
+      json !== undefined
+        ? 'application/json'
+        : form !== undefined
+          ? 'application/x-www-form-urlencoded'
+          : undefined
     const payload = json !== undefined ? JSON.stringify(json) : form && new URLSearchParams(form).toString()
     const answer = await app.inject({
       method: method as 'GET',
@@ -152,7 +173,9 @@ function senderOf(deps: Deps, baseUrl: string) {
   }
 }
 
-const QUICK = Object.fromEntries(Object.entries(rateLimits).map(([name, limit]) => [name, { ...limit, requests: 1e9 }]))
+const QUICK = Object.fromEntries(
+  Object.entries(rateLimits).map(([name, limit]) => [name, { ...limit, requests: 1e9 }]),
+)
 
 /** Keeps cookies and sends what browsers send. */
 class TestBrowser {
@@ -168,11 +191,15 @@ class TestBrowser {
   }
 
   get cookie(): string | undefined {
-    return this.jar.size === 0 ? undefined : [...this.jar].map(([name, value]) => `${name}=${value}`).join('; ')
+    return this.jar.size === 0
+      ? undefined
+      : [...this.jar].map(([name, value]) => `${name}=${value}`).join('; ')
   }
 
   async get(url: string, headers: Sending['headers'] = {}): Promise<Seen> {
-    return this.keep(await this.send('GET', url, { headers: { cookie: this.cookie, accept: 'text/html', ...headers } }))
+    return this.keep(
+      await this.send('GET', url, { headers: { cookie: this.cookie, accept: 'text/html', ...headers } }),
+    )
   }
 
   async post(url: string, sending: Sending): Promise<Seen> {
@@ -181,14 +208,23 @@ class TestBrowser {
   }
 
   /** What the script of the page sends, signed by a holder where there is one. */
-  async present(state: string, credential: unknown, { holder, ...more }: { holder?: Party } & Sending = {}): Promise<Seen> {
+  async present(
+    state: string,
+    credential: unknown,
+    { holder, ...more }: { holder?: Party } & Sending = {},
+  ): Promise<Seen> {
     const json = { state, credential }
     const proof = holder === undefined ? {} : await this.proof('/auth/present', json, holder)
     return this.post('/auth/present', { json, headers: { ...proof, ...more.headers } })
   }
 
   /** What a page without script sends. */
-  presentForm(state: string, credential: string, csrf_token: string, headers: Sending['headers'] = {}): Promise<Seen> {
+  presentForm(
+    state: string,
+    credential: string,
+    csrf_token: string,
+    headers: Sending['headers'] = {},
+  ): Promise<Seen> {
     return this.post('/auth/present', {
       form: { state, credential, csrf_token },
       headers: { accept: 'text/html', origin: 'null', ...headers },
@@ -198,7 +234,14 @@ class TestBrowser {
   async proof(path: string, json: unknown, holder: Party): Promise<Record<string, string>> {
     const { host } = new URL(this.baseUrl)
     const body = new TextEncoder().encode(JSON.stringify(json))
-    const plain: HolderRequest = { method: 'POST', authority: host, path, query: '', header: () => undefined, body }
+    const plain: HolderRequest = {
+      method: 'POST',
+      authority: host,
+      path,
+      query: '',
+      header: () => undefined,
+      body,
+    }
     return { ...(await signRequest(plain, { key: holder.key, nowMs: this.nowMs() })) }
   }
 

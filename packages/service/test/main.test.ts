@@ -54,13 +54,16 @@ function freePort(): Promise<number> {
 
 describe('the production start', { timeout: 30_000 }, () => {
   test('refuses insecure and missing settings out loud, and makes nothing', async () => {
-    const { code, text } = await run(['serve', '--port', 'x'], { COUNTERSIGN_BASE_URL: 'http://id.example' }).ended
+    const { code, text } = await run(['serve', '--port', 'x'], { COUNTERSIGN_BASE_URL: 'http://id.example' })
+      .ended
     expect(code).toBe(2)
-    for (const words of ['port must be', 'base_url must be https', 'there is no master key']) expect(text).toContain(words)
+    for (const words of ['port must be', 'base_url must be https', 'there is no master key'])
+      expect(text).toContain(words)
   })
   test('says where it starts from an older Node, before it stumbles over anything newer', () => {
     const script = `import(${JSON.stringify(new URL('../src/require-node.ts', import.meta.url).href)}).then(({ requireNode }) => requireNode(process.argv[1]))`
-    const start = (version: string) => spawnSync(process.execPath, ['-e', script, version], { encoding: 'utf8' })
+    const start = (version: string) =>
+      spawnSync(process.execPath, ['-e', script, version], { encoding: 'utf8' })
     expect(start('20.20.2')).toMatchObject({
       status: 2,
       stderr: expect.stringMatching(/needs Node 22 or later, and this is 20\.20\.2.*npx/),
@@ -87,7 +90,10 @@ describe('the production start', { timeout: 30_000 }, () => {
     expect(await run([], {}).ended).toMatchObject({ code: 2, text: expect.stringContaining('serve') })
   })
   test('shows its settings without its secrets', async () => {
-    const { code, text } = await run(['config'], { COUNTERSIGN_BASE_URL: 'https://id.example', COUNTERSIGN_MASTER_KEY: MASTER_KEY }).ended
+    const { code, text } = await run(['config'], {
+      COUNTERSIGN_BASE_URL: 'https://id.example',
+      COUNTERSIGN_MASTER_KEY: MASTER_KEY,
+    }).ended
     expect(code).toBe(0)
     expect(JSON.parse(text)).toMatchObject({ baseUrl: 'https://id.example', masterKey: '(hidden)' })
     expect(text).not.toContain(MASTER_KEY)
@@ -114,7 +120,9 @@ describe('the production start', { timeout: 30_000 }, () => {
       .trim()
       .split('\n')
       .map((line) => JSON.parse(line))
-    expect(lines.map(({ msg }) => msg)).toEqual(expect.arrayContaining(['serving', 'request', 'stopping', 'stopped']))
+    expect(lines.map(({ msg }) => msg)).toEqual(
+      expect.arrayContaining(['serving', 'request', 'stopping', 'stopped']),
+    )
     expect(text).not.toContain(MASTER_KEY)
   })
 })

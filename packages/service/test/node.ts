@@ -81,8 +81,14 @@ export interface Ask {
 }
 
 /** An answer, or the problem in its place. */
-// biome-ignore lint/suspicious/noExplicitAny: an answer is looked into, whatever it is.
-export type Told = { status: number; code?: ProblemCode; body: any; headers: Readonly<Record<string, string>>; problem?: Problem }
+export type Told = {
+  status: number
+  code?: ProblemCode
+  // biome-ignore lint/suspicious/noExplicitAny: an answer is looked into, whatever it is.
+  body: any
+  headers: Readonly<Record<string, string>>
+  problem?: Problem
+}
 
 /** One node of the service without sockets: a store, its views, and the routes. */
 export interface TestNode {
@@ -159,12 +165,25 @@ export async function openNode(
       if (promised?.body !== undefined) expect(promised.body.safeParse(body).error).toBeUndefined()
       return { status, body, headers }
     } catch (thrown) {
-      if (thrown instanceof StoreUnavailable) return { status: 503, code: 'store_unavailable', body: undefined, headers: {} }
+      if (thrown instanceof StoreUnavailable)
+        return { status: 503, code: 'store_unavailable', body: undefined, headers: {} }
       if (!(thrown instanceof Problem)) throw thrown
-      const general: readonly string[] = ['validation_failed', 'request_malformed', 'rate_limited', 'not_found', 'store_unavailable']
+      const general: readonly string[] = [
+        'validation_failed',
+        'request_malformed',
+        'rate_limited',
+        'not_found',
+        'store_unavailable',
+      ]
       expect([...endpoints[id].problems, ...general]).toContain(thrown.code)
       const { code, detail, facts } = thrown
-      return { status: problems[code].status, code, body: { code, detail, ...facts }, headers: {}, problem: thrown }
+      return {
+        status: problems[code].status,
+        code,
+        body: { code, detail, ...facts },
+        headers: {},
+        problem: thrown,
+      }
     }
   }
   const node: TestNode = {
@@ -173,23 +192,30 @@ export async function openNode(
     home,
     ask,
     act: (header, more) => ask('protected_action', { fields: { 'x-service-credential': header }, ...more }),
-    bearer: (token, more) => ask('protected_action', { fields: { authorization: `Bearer ${token}` }, ...more }),
+    bearer: (token, more) =>
+      ask('protected_action', { fields: { authorization: `Bearer ${token}` }, ...more }),
     exchange: (credential, body, more) => ask('exchange_proof', { body: { credential, ...body }, ...more }),
     async tokenFor(credential, body, more) {
       const { status, body: answer } = await node.exchange(credential, body, more)
       expect(status).toBe(200)
       return answer.access_token
     },
-    introspect: (token, caller = keyOf(home), more = {}) => ask('introspect', { caller, body: { token, ...more } }),
+    introspect: (token, caller = keyOf(home), more = {}) =>
+      ask('introspect', { caller, body: { token, ...more } }),
     revokeUser: (ppid, { siteId = home, reason, ...more } = {}) =>
-      ask('revoke_user', { caller: keyOf(home), body: { ppid, site_id: siteId, ...(reason === undefined ? {} : { reason }) }, ...more }),
+      ask('revoke_user', {
+        caller: keyOf(home),
+        body: { ppid, site_id: siteId, ...(reason === undefined ? {} : { reason }) },
+        ...more,
+      }),
     revokeCredential: (credential_id, { siteId = home, reason, ...more } = {}) =>
       ask('revoke_credential', {
         caller: keyOf(home),
         body: { credential_id, site_id: siteId, ...(reason === undefined ? {} : { reason }) },
         ...more,
       }),
-    revokeToken: (token, caller = keyOf(home), more = {}) => ask('revoke_token', { caller, body: { token, ...more } }),
+    revokeToken: (token, caller = keyOf(home), more = {}) =>
+      ask('revoke_token', { caller, body: { token, ...more } }),
     reinstate: (ppid, { siteId = home, ...more } = {}) =>
       ask('reinstate_user', { caller: keyOf(home), body: { ppid, site_id: siteId }, ...more }),
     status: (ids, caller = anybody, more = '') => {
@@ -229,12 +255,30 @@ async function requestOf(
   }
   const bytes = body === undefined ? undefined : new TextEncoder().encode(JSON.stringify(body))
   const lines = (name: string) => (fields[name] === undefined ? undefined : [fields[name] as string])
-  const plain: HolderRequest = { method, authority: ORIGIN, scheme: 'https', path, query, header: lines, body: bytes ?? 'none' }
+  const plain: HolderRequest = {
+    method,
+    authority: ORIGIN,
+    scheme: 'https',
+    path,
+    query,
+    header: lines,
+    body: bytes ?? 'none',
+  }
   const proof: Record<string, string> =
-    holder === undefined ? {} : { ...(await signRequest(plain, { key: holder.key, nowMs, ...(nonce === undefined ? {} : { nonce }) })) }
-  const all = (name: string) => lines(name) ?? (proof[name] === undefined ? undefined : [proof[name] as string])
+    holder === undefined
+      ? {}
+      : {
+          ...(await signRequest(plain, {
+            key: holder.key,
+            nowMs,
+            ...(nonce === undefined ? {} : { nonce }),
+          })),
+        }
+  const all = (name: string) =>
+    lines(name) ?? (proof[name] === undefined ? undefined : [proof[name] as string])
   const credentialBody = bytes === undefined ? undefined : parseCredentialBody(bytes)
-  if (credentialBody !== undefined && 'code' in credentialBody) throw new Problem(credentialBody.code, credentialBody.detail)
+  if (credentialBody !== undefined && 'code' in credentialBody)
+    throw new Problem(credentialBody.code, credentialBody.detail)
   return {
     params: undefined,
     query: fit(request.query, parseParameters(new URLSearchParams(query), request.queryLists), 'query'),
@@ -305,7 +349,10 @@ export async function trust(
   )
 }
 
-/** Two sites of its own for each test, an issuer that both trust, and a node whose home is the first. */
+/**
+ * Two sites of its own for each test, an issuer that both trust, and a node whose home is the
+ * first.
+ */
 export async function begin(store: Store) {
   const name = Math.random().toString(36).slice(2, 10)
   const A = `a-${name}.example` as SiteId
@@ -315,6 +362,7 @@ export async function begin(store: Store) {
   await createSite(store, B, [issuer])
   const node = await openNode(store, A)
   /** A good credential at the first site, by the issuer that it trusts. */
-  const issued = (changes: Parameters<typeof issuedBy>[1] = {}, by: Party = issuer) => issuedBy(by, { siteId: A, ...changes })
+  const issued = (changes: Parameters<typeof issuedBy>[1] = {}, by: Party = issuer) =>
+    issuedBy(by, { siteId: A, ...changes })
   return { store, A, B, issuer, node, issued }
 }

@@ -7,13 +7,18 @@ const document = openapiOf(endpointList, 'https://id.example') as any
 
 function* walk(value: unknown, path = '#'): Generator<[string, unknown]> {
   yield [path, value]
-  if (typeof value === 'object' && value !== null) for (const [key, member] of Object.entries(value)) yield* walk(member, `${path}/${key}`)
+  if (typeof value === 'object' && value !== null)
+    for (const [key, member] of Object.entries(value)) yield* walk(member, `${path}/${key}`)
 }
 
 describe('the OpenAPI description', () => {
   test('has every endpoint of the contract, once', () => {
-    for (const { id, path, method } of endpointList) expect(document.paths[path][method.toLowerCase()].operationId).toBe(id)
-    const count = Object.values(document.paths).reduce((sum: number, methods) => sum + Object.keys(methods as object).length, 0)
+    for (const { id, path, method } of endpointList)
+      expect(document.paths[path][method.toLowerCase()].operationId).toBe(id)
+    const count = Object.values(document.paths).reduce(
+      (sum: number, methods) => sum + Object.keys(methods as object).length,
+      0,
+    )
     expect(count).toBe(endpointList.length)
   })
   test('refers only to what is there', () => {
@@ -29,7 +34,9 @@ describe('the OpenAPI description', () => {
   test('describes every parameter of a path', () => {
     for (const { path, method } of endpointList) {
       const { parameters = [] } = document.paths[path][method.toLowerCase()]
-      const named = parameters.filter((parameter: { in: string }) => parameter.in === 'path').map(({ name }: { name: string }) => name)
+      const named = parameters
+        .filter((parameter: { in: string }) => parameter.in === 'path')
+        .map(({ name }: { name: string }) => name)
       expect(named, path).toEqual([...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name))
     }
   })
@@ -42,24 +49,36 @@ describe('the OpenAPI description', () => {
   })
   test('describes bodies as they are sent, and answers as they come', () => {
     const { requestBody, responses } = document.paths['/api/wallet/revoke-user'].post
-    expect(requestBody.content['application/json'].schema).toMatchObject({ required: ['ppid', 'site_id'], additionalProperties: false })
-    expect(responses['200'].content['application/json'].schema).toEqual({ $ref: '#/components/schemas/Revocation' })
+    expect(requestBody.content['application/json'].schema).toMatchObject({
+      required: ['ppid', 'site_id'],
+      additionalProperties: false,
+    })
+    expect(responses['200'].content['application/json'].schema).toEqual({
+      $ref: '#/components/schemas/Revocation',
+    })
     expect(responses['401'].headers).toHaveProperty('WWW-Authenticate')
     expect(Object.keys(document.paths['/api/auth/introspect'].post.requestBody.content)).toEqual([
       'application/json',
       'application/x-www-form-urlencoded',
     ])
     expect(document.paths['/api/protected/action'].post.requestBody.required).toBe(false)
-    expect(Object.keys(document.paths['/api/auth/verify'].get.responses)).toEqual(['200', '401', '403', '429', '500', '503'])
+    expect(Object.keys(document.paths['/api/auth/verify'].get.responses)).toEqual([
+      '200',
+      '401',
+      '403',
+      '429',
+      '500',
+      '503',
+    ])
   })
   test('describes what a webhook is sent', () => {
     const { parameters, requestBody, responses } = document.webhooks.entry.post
-    expect(parameters.map(({ name, in: place }: { name: string; in: string }) => `${place} ${name}`)).toEqual([
-      'header webhook-id',
-      'header webhook-timestamp',
-      'header webhook-signature',
-    ])
-    expect(requestBody.content['application/json'].schema).toEqual({ $ref: '#/components/schemas/WebhookBody' })
+    expect(parameters.map(({ name, in: place }: { name: string; in: string }) => `${place} ${name}`)).toEqual(
+      ['header webhook-id', 'header webhook-timestamp', 'header webhook-signature'],
+    )
+    expect(requestBody.content['application/json'].schema).toEqual({
+      $ref: '#/components/schemas/WebhookBody',
+    })
     expect(Object.keys(responses)).toEqual(['410', '2XX', 'default'])
   })
   test('tells of a good end for every operation', () => {
@@ -73,7 +92,8 @@ describe('the OpenAPI description', () => {
   })
   test('names every member of an object that has fixed ones', () => {
     const { limits, rate_limits, endpoints } = document.components.schemas.Discovery.properties
-    for (const { properties, required } of [limits, rate_limits]) expect(Object.keys(properties)).toEqual(required)
+    for (const { properties, required } of [limits, rate_limits])
+      expect(Object.keys(properties)).toEqual(required)
     expect(limits.properties.credential_bytes_max).toEqual({ type: 'number' })
     expect(endpoints).not.toHaveProperty('properties')
   })

@@ -40,7 +40,10 @@ export interface Made {
 }
 
 /** A good credential, valid around `nowMs`. */
-export async function issued(issuer: Party, changes: Partial<Grant> & { nowMs?: number; createdMs?: number } = {}): Promise<Made> {
+export async function issued(
+  issuer: Party,
+  changes: Partial<Grant> & { nowMs?: number; createdMs?: number } = {},
+): Promise<Made> {
   const { nowMs = NOW, createdMs = nowMs - 1000, ...grant } = changes
   const id = grant.credentialId ?? newCredentialId()
   const ppid = grant.ppid ?? newPpid()
@@ -54,7 +57,12 @@ export async function issued(issuer: Party, changes: Partial<Grant> & { nowMs?: 
     credentialId: id,
     ppid,
   }
-  const document = await issueCredential(full, { issuer: issuer.did, verificationMethod: issuer.method, key: issuer.key, createdMs })
+  const document = await issueCredential(full, {
+    issuer: issuer.did,
+    verificationMethod: issuer.method,
+    key: issuer.key,
+    createdMs,
+  })
   return { document, header: credentialHeader(document), id, ppid }
 }
 
@@ -65,10 +73,22 @@ export async function delegated(
   to: Party,
   changes: { credentialId?: string; scope?: string[]; delegable?: boolean; nowMs?: number } = {},
 ): Promise<Made> {
-  const { credentialId: id = newCredentialId(), scope = ['orders:read'], delegable = false, nowMs = NOW } = changes
+  const {
+    credentialId: id = newCredentialId(),
+    scope = ['orders:read'],
+    delegable = false,
+    nowMs = NOW,
+  } = changes
   const document = await delegateCredential(
     parent.document,
-    { credentialId: id, scope, holderKey: to.did, delegable, validFromMs: nowMs - 60_000, validUntilMs: nowMs + 1_800_000 },
+    {
+      credentialId: id,
+      scope,
+      holderKey: to.did,
+      delegable,
+      validFromMs: nowMs - 60_000,
+      validUntilMs: nowMs + 1_800_000,
+    },
     { key: from.key, createdMs: nowMs - 500 },
   )
   return { document, header: credentialHeader(document), id, ppid: parent.ppid }

@@ -1,11 +1,14 @@
 import type { Group, Verb } from '../command.ts'
 
-/** One command: its name, a few words for the list, and where it is; without a place it is one of the service's own. */
+/**
+ * One command: its name, a few words for the list, and where it is; without a place it is one of
+ * the service's own.
+ */
 export type Row = readonly [name: string, summary: string, load?: () => Promise<Verb | Group>]
 
 /**
- * Every command, in the order of the help. A new one is added here and nowhere else. What the service can do by itself is described there; a test
- * keeps the two equal.
+ * Every command, in the order of the help. A new one is added here and nowhere else. What the
+ * service can do by itself is described there; a test keeps the two equal.
  */
 export const sections: readonly (readonly [title: string, rows: readonly Row[]])[] = [
   [
@@ -15,7 +18,11 @@ export const sections: readonly (readonly [title: string, rows: readonly Row[]])
       ['serve', 'run the service'],
       ['init', 'prepare a directory for production: settings, master key, store, operator key'],
       ['config', 'print the effective settings, with secrets hidden'],
-      ['doctor', 'find what is wrong with an installation, and say how to fix it', () => import('./doctor.ts').then((file) => file.doctor)],
+      [
+        'doctor',
+        'find what is wrong with an installation, and say how to fix it',
+        () => import('./doctor.ts').then((file) => file.doctor),
+      ],
       ['migrate', 'bring the schema of the store up to date, without serving'],
       ['backup', 'copy the embedded store to a new file, also while it is in use'],
       ['restore', 'put a backup in the place of the embedded store, in a new epoch'],
@@ -35,54 +42,130 @@ export const sections: readonly (readonly [title: string, rows: readonly Row[]])
   [
     'Credentials and tokens',
     [
-      ['keygen', 'make a key pair for a holder or an issuer', () => import('./keygen.ts').then((file) => file.keygen)],
+      [
+        'keygen',
+        'make a key pair for a holder or an issuer',
+        () => import('./keygen.ts').then((file) => file.keygen),
+      ],
       ['issue', 'issue a credential to a user', () => import('./issue.ts').then((file) => file.issue)],
-      ['offer', 'make a one-time link with which a browser claims a credential', () => import('./offer.ts').then((file) => file.offer)],
-      ['inspect', 'read a credential and explain every check, offline', () => import('./inspect.ts').then((file) => file.inspect)],
-      ['verify', 'decide whether a site accepts a credential', () => import('./verify.ts').then((file) => file.verify)],
-      ['present', 'send a request with a credential and its holder proof', () => import('./present.ts').then((file) => file.present)],
-      ['delegate', 'delegate a narrower credential to another holder', () => import('./delegate.ts').then((file) => file.delegate)],
-      ['exchange', 'trade a credential for a short-lived bearer token', () => import('./exchange.ts').then((file) => file.exchange)],
-      ['introspect', 'ask whether a bearer token is active', () => import('./introspect.ts').then((file) => file.introspect)],
-      ['status', 'ask for the revocation status of credentials', () => import('./status.ts').then((file) => file.status)],
+      [
+        'offer',
+        'make a one-time link with which a browser claims a credential',
+        () => import('./offer.ts').then((file) => file.offer),
+      ],
+      [
+        'inspect',
+        'read a credential and explain every check, offline',
+        () => import('./inspect.ts').then((file) => file.inspect),
+      ],
+      [
+        'verify',
+        'decide whether a site accepts a credential',
+        () => import('./verify.ts').then((file) => file.verify),
+      ],
+      [
+        'present',
+        'send a request with a credential and its holder proof',
+        () => import('./present.ts').then((file) => file.present),
+      ],
+      [
+        'delegate',
+        'delegate a narrower credential to another holder',
+        () => import('./delegate.ts').then((file) => file.delegate),
+      ],
+      [
+        'exchange',
+        'trade a credential for a short-lived bearer token',
+        () => import('./exchange.ts').then((file) => file.exchange),
+      ],
+      [
+        'introspect',
+        'ask whether a bearer token is active',
+        () => import('./introspect.ts').then((file) => file.introspect),
+      ],
+      [
+        'status',
+        'ask for the revocation status of credentials',
+        () => import('./status.ts').then((file) => file.status),
+      ],
     ],
   ],
   [
     'Take access away, and give it back',
     [
-      ['revoke-user', 'take the access of a user at a site away', () => import('./revoke-user.ts').then((file) => file.revokeUser)],
+      [
+        'revoke-user',
+        'take the access of a user at a site away',
+        () => import('./revoke-user.ts').then((file) => file.revokeUser),
+      ],
       ['revoke', 'revoke one credential', () => import('./revoke.ts').then((file) => file.revoke)],
-      ['revoke-token', 'revoke a bearer token', () => import('./revoke-token.ts').then((file) => file.revokeToken)],
-      ['reinstate', 'let newer credentials of a revoked user count', () => import('./reinstate.ts').then((file) => file.reinstate)],
+      [
+        'revoke-token',
+        'revoke a bearer token',
+        () => import('./revoke-token.ts').then((file) => file.revokeToken),
+      ],
+      [
+        'reinstate',
+        'let newer credentials of a revoked user count',
+        () => import('./reinstate.ts').then((file) => file.reinstate),
+      ],
     ],
   ],
   [
     'Administer',
     [
       ['sites', 'list, show, create and change sites', () => import('./sites.ts').then((file) => file.sites)],
-      ['issuers', 'list, show, add and change issuers, and their keys', () => import('./issuers.ts').then((file) => file.issuers)],
-      ['keys', 'list, show, create and delete API keys of a site', () => import('./keys.ts').then((file) => file.keys)],
+      [
+        'issuers',
+        'list, show, add and change issuers, and their keys',
+        () => import('./issuers.ts').then((file) => file.issuers),
+      ],
+      [
+        'keys',
+        'list, show, create and delete API keys of a site',
+        () => import('./keys.ts').then((file) => file.keys),
+      ],
       [
         'webhooks',
         'list, show, create and delete webhooks, and what was sent',
         () => import('./webhooks.ts').then((file) => file.webhooks),
       ],
-      ['credentials', 'list the credentials that a site knows', () => import('./credentials.ts').then((file) => file.credentials)],
+      [
+        'credentials',
+        'list the credentials that a site knows',
+        () => import('./credentials.ts').then((file) => file.credentials),
+      ],
       ['tokens', 'list the bearer tokens of a site', () => import('./tokens.ts').then((file) => file.tokens)],
-      ['audit', 'list what was done at a site, and by whom', () => import('./audit.ts').then((file) => file.audit)],
-      ['verifiers', 'list the verifiers that follow a site', () => import('./verifiers.ts').then((file) => file.verifiers)],
+      [
+        'audit',
+        'list what was done at a site, and by whom',
+        () => import('./audit.ts').then((file) => file.audit),
+      ],
+      [
+        'verifiers',
+        'list the verifiers that follow a site',
+        () => import('./verifiers.ts').then((file) => file.verifiers),
+      ],
     ],
   ],
   [
     'Watch and try',
     [
-      ['watch', 'follow the log of a site as it grows', () => import('./watch.ts').then((file) => file.watch)],
+      [
+        'watch',
+        'follow the log of a site as it grows',
+        () => import('./watch.ts').then((file) => file.watch),
+      ],
       [
         'listen',
         'receive the webhooks of a site on this machine and pass them on',
         () => import('./listen.ts').then((file) => file.listen),
       ],
-      ['bench', 'load a running service and draw its latencies', () => import('./bench.ts').then((file) => file.bench)],
+      [
+        'bench',
+        'load a running service and draw its latencies',
+        () => import('./bench.ts').then((file) => file.bench),
+      ],
     ],
   ],
 ]

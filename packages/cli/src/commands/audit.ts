@@ -11,7 +11,9 @@ export const audit: Verb = {
     ['countersign audit --limit 20', 'the last twenty acts, the newest first'],
     ['countersign audit --limit 1000 --json', 'for a program'],
   ],
-  about: [`Lists ${LIMIT_DEFAULT} unless --limit says otherwise. What concerns no site is in countersign operator-audit.`],
+  about: [
+    `Lists ${LIMIT_DEFAULT} unless --limit says otherwise. What concerns no site is in countersign operator-audit.`,
+  ],
   async run(given, at) {
     const { client, siteId } = await connect(given, at)
     const site_id = requireSite({ siteId })

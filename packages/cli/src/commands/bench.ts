@@ -18,8 +18,14 @@ export const bench: Verb = {
   ],
   examples: [
     ['countersign bench', 'the demo credential at the protected route, for five seconds'],
-    ['countersign bench --path /healthz --connections 64 --seconds 10', 'the floor: nothing is decided there'],
-    ['countersign bench --bound', 'with a new signature for each request; this program is then the slower one'],
+    [
+      'countersign bench --path /healthz --connections 64 --seconds 10',
+      'the floor: nothing is decided there',
+    ],
+    [
+      'countersign bench --bound',
+      'with a new signature for each request; this program is then the slower one',
+    ],
   ],
   about: [
     'Sends the next request as soon as the answer to the last is there, on each connection. Load and service share this machine, so the figures are good for comparing two runs and not for more. Ends with 3 when anything was refused.',
@@ -39,9 +45,12 @@ export const bench: Verb = {
     const headersOf = await presentationOf(given, place.dev, method, url.href)
     const outcome = await load(url, method, headersOf, { connections, seconds, at })
     const { histogram, statuses, elapsedMs, faults } = outcome
-    if (histogram.count === 0) throw new Failure('no_answer', `Nothing answers at ${url.origin} (${faults[0] ?? 'no answer'}).`, 5)
+    if (histogram.count === 0)
+      throw new Failure('no_answer', `Nothing answers at ${url.origin} (${faults[0] ?? 'no answer'}).`, 5)
     const perSecond = Math.round((histogram.count / elapsedMs) * 1000)
-    const refused = [...statuses].filter(([status]) => status >= 400).reduce((sum, [, count]) => sum + count, 0)
+    const refused = [...statuses]
+      .filter(([status]) => status >= 400)
+      .reduce((sum, [, count]) => sum + count, 0)
     const latency = {
       min: histogram.min,
       mean: histogram.mean,
@@ -60,8 +69,12 @@ export const bench: Verb = {
         refused,
         failed: faults.length,
         statuses: Object.fromEntries(statuses),
-        latency_ms: Object.fromEntries(Object.entries(latency).map(([name, ms]) => [name, Math.round(ms * 1000) / 1000])),
-        histogram: histogram.buckets().map(({ msMax, count }) => ({ le_ms: Math.round(msMax * 1000) / 1000, count })),
+        latency_ms: Object.fromEntries(
+          Object.entries(latency).map(([name, ms]) => [name, Math.round(ms * 1000) / 1000]),
+        ),
+        histogram: histogram
+          .buckets()
+          .map(({ msMax, count }) => ({ le_ms: Math.round(msMax * 1000) / 1000, count })),
       },
       () =>
         [
@@ -87,20 +100,29 @@ export const bench: Verb = {
 
 type HeadersOf = () => Promise<Readonly<Record<string, string>>>
 
-/** The headers of each request: always the same, or signed for each request with a bound credential. Without a credential at hand, none. */
-async function presentationOf(given: Parameters<Verb['run']>[0], dev: unknown, method: string, url: string): Promise<HeadersOf> {
+/**
+ * The headers of each request: always the same, or signed for each request with a bound credential.
+ * Without a credential at hand, none.
+ */
+async function presentationOf(
+  given: Parameters<Verb['run']>[0],
+  dev: unknown,
+  method: string,
+  url: string,
+): Promise<HeadersOf> {
   if (dev === undefined && given.text('credential') === undefined) return async () => ({})
-  const [{ CREDENTIAL_HEADER, holderRequestFrom, signRequest }, { chooseCredential, requireKey }] = await Promise.all([
-    import('@countersign/core'),
-    import('../credential/read-credential.ts'),
-  ])
+  const [{ CREDENTIAL_HEADER, holderRequestFrom, signRequest }, { chooseCredential, requireKey }] =
+    await Promise.all([import('@countersign/core'), import('../credential/read-credential.ts')])
   const { header, signed, holderKey } = await chooseCredential(given, dev as never)
   const own = { [CREDENTIAL_HEADER]: header }
   if (signed.credential.holderKey === undefined) return async () => own
   const key = requireKey(holderKey)
   return async () => ({
     ...own,
-    ...(await signRequest(holderRequestFrom(method, url, new Headers(own), 'none'), { key, nowMs: Date.now() })),
+    ...(await signRequest(holderRequestFrom(method, url, new Headers(own), 'none'), {
+      key,
+      nowMs: Date.now(),
+    })),
   })
 }
 
@@ -119,7 +141,12 @@ interface Outcome {
 
 const FAULTS_MAX = 1000
 
-async function load(url: URL, method: string, headersOf: HeadersOf, { connections, seconds, at }: LoadOptions): Promise<Outcome> {
+async function load(
+  url: URL,
+  method: string,
+  headersOf: HeadersOf,
+  { connections, seconds, at }: LoadOptions,
+): Promise<Outcome> {
   const [send, agent] =
     url.protocol === 'https:'
       ? [httpsRequest, new SecureAgent({ keepAlive: true, maxSockets: connections })]

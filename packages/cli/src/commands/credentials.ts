@@ -4,27 +4,43 @@ import { listed, PAGE_OPTIONS, printList } from '../listed.ts'
 import { oneOf } from '../members.ts'
 
 export const credentials: Verb = {
-  options: [['--ppid <ppid>', 'only those of this user'], ['--status <status>', 'active, revoked or expired'], ...PAGE_OPTIONS],
+  options: [
+    ['--ppid <ppid>', 'only those of this user'],
+    ['--status <status>', 'active, revoked or expired'],
+    ...PAGE_OPTIONS,
+  ],
   shares: ['site', 'service'],
   examples: [
     ['countersign credentials --ppid did:service:ppid_…', 'what is known of a user'],
     ['countersign credentials --status revoked --json', 'for a program'],
   ],
-  about: ['A credential is known when it was issued here, exchanged, used in a sign-in or shown to a protected route of the service.'],
+  about: [
+    'A credential is known when it was issued here, exchanged, used in a sign-in or shown to a protected route of the service.',
+  ],
   async run(given, at) {
     const status = given.text('status')
-    const filter = status === undefined ? {} : { status: oneOf('status', status, ['active', 'revoked', 'expired'] as const) }
+    const filter =
+      status === undefined
+        ? {}
+        : { status: oneOf('status', status, ['active', 'revoked', 'expired'] as const) }
     const { client, siteId } = await connect(given, at)
     const site_id = requireSite({ siteId })
-    const page = await listed(given, (part) => client.listCredentials({ site_id, ppid: given.text('ppid'), ...filter, ...part }))
-    return printList(at, page, ['credential', 'status', 'user', 'scope', 'bound', 'expires', 'reason'], (each) => [
-      each.credential_id,
-      each.status,
-      each.ppid,
-      each.scope.join(' '),
-      each.holder_bound ? 'yes' : 'no',
-      each.expires_at,
-      each.reason,
-    ])
+    const page = await listed(given, (part) =>
+      client.listCredentials({ site_id, ppid: given.text('ppid'), ...filter, ...part }),
+    )
+    return printList(
+      at,
+      page,
+      ['credential', 'status', 'user', 'scope', 'bound', 'expires', 'reason'],
+      (each) => [
+        each.credential_id,
+        each.status,
+        each.ppid,
+        each.scope.join(' '),
+        each.holder_bound ? 'yes' : 'no',
+        each.expires_at,
+        each.reason,
+      ],
+    )
   },
 }

@@ -14,8 +14,14 @@ export const delegate: Verb = {
     ['--out <file>', 'write the credential to a new file that only you can read'],
   ],
   examples: [
-    ['countersign delegate did:key:z6Mk… --credential mine.json --holder-key mine.jwk --scope orders:read', 'for an hour'],
-    ['countersign delegate helper.jwk --bound --scope orders:read --out helper.json', 'from the demo credential'],
+    [
+      'countersign delegate did:key:z6Mk… --credential mine.json --holder-key mine.jwk --scope orders:read',
+      'for an hour',
+    ],
+    [
+      'countersign delegate helper.jwk --bound --scope orders:read --out helper.json',
+      'from the demo credential',
+    ],
   ],
   about: [
     'Works offline: the credential that you hold vouches for the next. It has to be bound to your key and delegable. Revoking yours ends all that came from it.',
@@ -31,15 +37,22 @@ export const delegate: Verb = {
     ])
     if (given.text('credential') === undefined) at.note('Using the credential of data/dev.json')
     const { document, signed, holderKey } = await chooseCredential(given, readDevFile(at))
-    if (signed.credential.holderKey === undefined) throw new Misuse('This credential is not bound to a key, so it cannot be delegated.')
+    if (signed.credential.holderKey === undefined)
+      throw new Misuse('This credential is not bound to a key, so it cannot be delegated.')
     const key = requireKey(holderKey)
-    const to = given.word(0).startsWith('did:') ? given.word(0) : didKey((await readPrivateKey(given.word(0))).publicKey)
+    const to = given.word(0).startsWith('did:')
+      ? given.word(0)
+      : didKey((await readPrivateKey(given.word(0))).publicKey)
     // Nothing is sent: the origin only stands for all those that there are none of.
-    const agent = orMisuse(() => agentFetch({ credential: document, holderKey: key, origins: 'https://nowhere.invalid' }))
+    const agent = orMisuse(() =>
+      agentFetch({ credential: document, holderKey: key, origins: 'https://nowhere.invalid' }),
+    )
     const delegable = given.has('delegable')
-    const { credential } = await agent.delegate({ scope, ttlSeconds, holderKey: to, delegable }).catch((fault: unknown) => {
-      throw fault instanceof TypeError ? new Misuse(fault.message, { cause: fault }) : fault
-    })
+    const { credential } = await agent
+      .delegate({ scope, ttlSeconds, holderKey: to, delegable })
+      .catch((fault: unknown) => {
+        throw fault instanceof TypeError ? new Misuse(fault.message, { cause: fault }) : fault
+      })
     const out = given.text('out')
     if (out !== undefined) writeNewPrivate(out, `${jsonText(credential, 2)}\n`)
     const id = String(credential.id).replace('did:service:', '')

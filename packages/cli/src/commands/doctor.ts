@@ -8,12 +8,18 @@ export const doctor: Verb = {
   shares: ['site', 'service'],
   options: [
     ['--config <file>', 'also look at the installation with this settings file, on this machine'],
-    ['--data-dir <directory>', 'also look at the installation with its data there; default: ./data, if there is one'],
+    [
+      '--data-dir <directory>',
+      'also look at the installation with its data there; default: ./data, if there is one',
+    ],
     ['--no-local', 'only look at the service that answers'],
   ],
   examples: [
     ['countersign doctor', 'the development start of this directory, or the service of COUNTERSIGN_URL'],
-    ['countersign doctor --url https://id.example --site shop.example', 'as a client sees it, through every proxy'],
+    [
+      'countersign doctor --url https://id.example --site shop.example',
+      'as a client sees it, through every proxy',
+    ],
     ['countersign doctor --config /srv/countersign/countersign.json', 'the machine that it runs on as well'],
   ],
   about: [
@@ -29,7 +35,9 @@ export const doctor: Verb = {
     at.progress(undefined)
     const findings = [...local, ...remote.findings]
     const problems = findings.filter(({ level }) => level === 'problem')
-    at.result({ ok: problems.length === 0, findings }, () => findings.map((finding) => findingText(finding, at)).join('\n'))
+    at.result({ ok: problems.length === 0, findings }, () =>
+      findings.map((finding) => findingText(finding, at)).join('\n'),
+    )
     if (!at.isJson)
       at.note(
         problems.length === 0
@@ -41,7 +49,12 @@ export const doctor: Verb = {
   },
 }
 
-const MARKS = { ok: ['ok', 'green'], warning: ['warn', 'yellow'], problem: ['FAIL', 'red'], skipped: ['skip', 'dim'] } as const
+const MARKS = {
+  ok: ['ok', 'green'],
+  warning: ['warn', 'yellow'],
+  problem: ['FAIL', 'red'],
+  skipped: ['skip', 'dim'],
+} as const
 
 function findingText({ check, level, detail, fix }: Finding, at: Terminal): string {
   const [mark, style] = MARKS[level]
@@ -59,9 +72,12 @@ function isLocal(given: Given, { env }: Terminal): boolean {
   return (
     given.text('config') !== undefined ||
     given.text('data-dir') !== undefined ||
-    ['COUNTERSIGN_CONFIG', 'COUNTERSIGN_DATA_DIR', 'COUNTERSIGN_DATABASE_URL', 'COUNTERSIGN_DATABASE_URL_FILE'].some(
-      (name) => env[name] !== undefined,
-    ) ||
+    [
+      'COUNTERSIGN_CONFIG',
+      'COUNTERSIGN_DATA_DIR',
+      'COUNTERSIGN_DATABASE_URL',
+      'COUNTERSIGN_DATABASE_URL_FILE',
+    ].some((name) => env[name] !== undefined) ||
     existsSync('data/countersign.db')
   )
 }
@@ -76,7 +92,10 @@ async function lookHere(given: Given, at: Terminal): Promise<readonly Finding[]>
   return checkInstallation({ argv: flags, env: at.env })
 }
 
-async function lookThere(place: Place, at: Terminal): Promise<{ readonly findings: readonly Finding[]; readonly isReached: boolean }> {
+async function lookThere(
+  place: Place,
+  at: Terminal,
+): Promise<{ readonly findings: readonly Finding[]; readonly isReached: boolean }> {
   const { checkAddress, checkHeaders, checkReach, checkReady } = await import('../doctor/http-checks.ts')
   const { PLAIN_HTTP, createClient } = await import('@countersign/sdk')
   const target = { ...place, baseUrl: place.baseUrl.replace(/\/+$/, '') }
@@ -106,7 +125,9 @@ async function lookThere(place: Place, at: Terminal): Promise<{ readonly finding
       })
     }
   }
-  const { checkHolderProof, checkKey, checkVerifierClocks, checkVerifiers, checkWebhooks } = await import('../doctor/site-checks.ts')
+  const { checkHolderProof, checkKey, checkVerifierClocks, checkVerifiers, checkWebhooks } = await import(
+    '../doctor/site-checks.ts'
+  )
   const { checkFeed } = await import('../doctor/feed-check.ts')
   const { checkPins } = await import('../doctor/pin-check.ts')
   await look('ready', () => checkReady(target))
@@ -116,7 +137,11 @@ async function lookThere(place: Place, at: Terminal): Promise<{ readonly finding
   await look('holder proof', () => checkHolderProof(target.baseUrl, place.dev))
   const { siteId } = place
   if (siteId === undefined || place.apiKey === undefined) {
-    findings.push({ check: 'site', level: 'skipped', detail: 'give --site and a key to have its feed, webhooks and verifiers looked at' })
+    findings.push({
+      check: 'site',
+      level: 'skipped',
+      detail: 'give --site and a key to have its feed, webhooks and verifiers looked at',
+    })
     return { findings, isReached }
   }
   await look('key', () => checkKey(client, siteId))

@@ -11,7 +11,10 @@ export const exchange: Verb = {
   ],
   examples: [
     ['countersign exchange > token', 'the demo credential, for a token of fifteen minutes'],
-    ['countersign exchange --credential bot.json --holder-key bot.jwk --scope orders:read --json', 'all that the service says of it'],
+    [
+      'countersign exchange --credential bot.json --holder-key bot.jwk --scope orders:read --json',
+      'all that the service says of it',
+    ],
   ],
   about: [
     'For programs that cannot send a credential. Anyone who has a bearer token can use it. It ends with its credential, its user and its issuer.',

@@ -8,13 +8,19 @@ import { timeOf } from '../time.ts'
 
 export const inspect: Verb = {
   words: [
-    ['[file]', 'the credential: signed JSON, an answer with it, or the header; - for the standard input; default: that of data/dev.json'],
+    [
+      '[file]',
+      'the credential: signed JSON, an answer with it, or the header; - for the standard input; default: that of data/dev.json',
+    ],
   ],
   options: [
     ['--site <site_id>', 'also check that it is for this site'],
     ['--scope <scope>', 'also check that it has this scope; may be repeated', 'list'],
     ['--at <time>', 'check as if it were this time, such as 2027-01-31T12:00:00Z'],
-    ['--did-document <file>', 'the DID document of its issuer, for one whose DID does not carry its key (did:web)'],
+    [
+      '--did-document <file>',
+      'the DID document of its issuer, for one whose DID does not carry its key (did:web)',
+    ],
     ['--document', 'print the signed object as well'],
   ],
   examples: [
@@ -43,7 +49,9 @@ export const inspect: Verb = {
     const isKeyKnown = root !== undefined && site.issuer(root.issuer) !== undefined
     const checks = shownChecks(explanation, notCheckedOf(given, credential?.holderKey, isKeyKnown))
     const isRefused = checks.some(({ result }) => result === 'refused')
-    const isSigned = checks.every(({ check, result }) => (check !== 'signature' && check !== 'delegation') || result === 'passed')
+    const isSigned = checks.every(
+      ({ check, result }) => (check !== 'signature' && check !== 'delegation') || result === 'passed',
+    )
     const document = objectOfHeader(header)
     const mark = isSigned
       ? `NOT VERIFIED: the signature is that of ${visible(root?.issuer ?? '')}, but no site was asked whether it trusts this issuer or has revoked anything.`
@@ -65,7 +73,9 @@ export const inspect: Verb = {
           at.paint(isSigned ? 'yellow' : 'red', mark),
           '',
           ...(credential === undefined ? [] : [claimsText(credential, at), '']),
-          ...((credential === undefined || given.has('document')) && document !== undefined ? [jsonText(document, 2), ''] : []),
+          ...((credential === undefined || given.has('document')) && document !== undefined
+            ? [jsonText(document, 2), '']
+            : []),
           checksText(checks),
         ].join('\n'),
     )
@@ -96,10 +106,14 @@ function notCheckedOf(given: Given, holderKey: string | undefined, isKeyKnown: b
   return {
     freshness: 'no service was asked',
     revocation: 'no service was asked',
-    issuer: isKeyKnown ? 'whether a site trusts it is for the site to say' : 'its DID carries no key: give --did-document',
+    issuer: isKeyKnown
+      ? 'whether a site trusts it is for the site to say'
+      : 'its DID carries no key: give --did-document',
     issuer_limits: 'a site may allow its issuer less',
     ...(given.text('site') === undefined ? { site: 'give --site' } : {}),
     ...(given.list('scope').length === 0 ? { scope: 'give --scope' } : {}),
-    ...(holderKey === undefined ? {} : { holder: 'every request has to be signed by the key that it is bound to' }),
+    ...(holderKey === undefined
+      ? {}
+      : { holder: 'every request has to be signed by the key that it is bound to' }),
   }
 }

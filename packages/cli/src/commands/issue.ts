@@ -22,7 +22,10 @@ export const issue: Verb = {
   ],
   examples: [
     ['countersign issue --user-ref alice --scope orders:read > alice.json', 'signed by the service'],
-    ['countersign issue --user-ref bot --scope orders:read --holder-key bot.jwk --out bot.json', 'bound to the key of an agent'],
+    [
+      'countersign issue --user-ref bot --scope orders:read --holder-key bot.jwk --out bot.json',
+      'bound to the key of an agent',
+    ],
     [
       'countersign issue --issuer-key issuer.jwk --ppid did:service:ppid_… --site shop.example --scope a',
       'signed here, by an issuer whom the site trusts',
@@ -34,13 +37,23 @@ export const issue: Verb = {
   async run(given, at) {
     const scope = scopesOf(given)
     if (scope === undefined) throw new Misuse('What does it allow? Give --scope, once for each.')
-    const issued = given.text('issuer-key') === undefined ? await issueThere(given, at, scope) : await issueHere(given, at, scope)
+    const issued =
+      given.text('issuer-key') === undefined
+        ? await issueThere(given, at, scope)
+        : await issueHere(given, at, scope)
     const { credential, credential_id, ppid, expires_at, user_revoked } = issued
     const out = given.text('out')
     if (out !== undefined) writeNewPrivate(out, `${jsonText(credential, 2)}\n`)
     if (out === undefined) at.result(issued, () => jsonText(credential, 2))
-    else at.result({ credential_id, ppid, expires_at, ...(user_revoked && { user_revoked }), file: out }, () => credential_id)
-    if (user_revoked) at.note('This user is revoked: the credential is rejected everywhere. Reinstate the user, then issue another one.')
+    else
+      at.result(
+        { credential_id, ppid, expires_at, ...(user_revoked && { user_revoked }), file: out },
+        () => credential_id,
+      )
+    if (user_revoked)
+      at.note(
+        'This user is revoked: the credential is rejected everywhere. Reinstate the user, then issue another one.',
+      )
     if (!at.isJson)
       at.note(
         facts([
@@ -64,8 +77,10 @@ interface Issued {
 
 async function issueThere(given: Given, at: Terminal, scope: string[]): Promise<Issued> {
   const [userRef, ppid] = [given.text('user-ref'), given.text('ppid')]
-  if ((userRef === undefined) === (ppid === undefined)) throw new Misuse('For whom? Give --user-ref or --ppid, one of them.')
-  if (given.has('delegable')) throw new Misuse('--delegable needs --issuer-key: the service issues none that can be delegated.')
+  if ((userRef === undefined) === (ppid === undefined))
+    throw new Misuse('For whom? Give --user-ref or --ppid, one of them.')
+  if (given.has('delegable'))
+    throw new Misuse('--delegable needs --issuer-key: the service issues none that can be delegated.')
   const { client, siteId } = await connect(given, at)
   const holder = await holderDid(given)
   return client.issueCredential({
@@ -80,9 +95,13 @@ async function issueThere(given: Given, at: Terminal, scope: string[]): Promise<
 
 async function issueHere(given: Given, at: Terminal, scope: string[]): Promise<Issued> {
   const ppid = given.text('ppid')
-  if (ppid === undefined || given.text('user-ref') !== undefined) throw new Misuse('With --issuer-key the user is named by --ppid.')
-  const siteId = given.text('site') ?? at.env.COUNTERSIGN_SITE ?? (await findPlace(given, at, 'anyone')).siteId
-  const { didKey, didKeyMethod, encodeBase64url, formatTime, issueCredential } = await import('@countersign/core')
+  if (ppid === undefined || given.text('user-ref') !== undefined)
+    throw new Misuse('With --issuer-key the user is named by --ppid.')
+  const siteId =
+    given.text('site') ?? at.env.COUNTERSIGN_SITE ?? (await findPlace(given, at, 'anyone')).siteId
+  const { didKey, didKeyMethod, encodeBase64url, formatTime, issueCredential } = await import(
+    '@countersign/core'
+  )
   const { readPrivateKey } = await import('../credential/read-credential.ts')
   const key = await readPrivateKey(given.text('issuer-key') ?? '')
   const holder = await holderDid(given)
@@ -101,7 +120,12 @@ async function issueHere(given: Given, at: Terminal, scope: string[]): Promise<I
     validFromMs: nowMs,
     validUntilMs,
   }
-  const signer = { issuer: didKey(key.publicKey), verificationMethod: didKeyMethod(key.publicKey), key, createdMs: nowMs }
+  const signer = {
+    issuer: didKey(key.publicKey),
+    verificationMethod: didKeyMethod(key.publicKey),
+    key,
+    createdMs: nowMs,
+  }
   const credential = await issueCredential(grant, signer).catch((fault: unknown) => {
     throw fault instanceof TypeError ? new Misuse(fault.message, { cause: fault }) : fault
   })

@@ -7,7 +7,11 @@ import { facts, table } from '../output.ts'
 import { scopesOf } from '../scopes.ts'
 
 const MEMBERS: readonly Option[] = [
-  ['--keys <multikey>', 'pins a key, z6Mk…, so that nothing is fetched; for did:web only; may be repeated; replaces all', 'list'],
+  [
+    '--keys <multikey>',
+    'pins a key, z6Mk…, so that nothing is fetched; for did:web only; may be repeated; replaces all',
+    'list',
+  ],
   ['--scope <scope>', 'the most that it may grant; may be repeated; default: no cap', 'list'],
   ['--credential-ttl-seconds-max <n>', 'the longest life that it may give'],
   ['--label <text>', 'for people'],
@@ -20,7 +24,12 @@ interface Issuer {
   readonly credential_ttl_seconds_max: number | null
   readonly label: string | null
   readonly created_at: string
-  readonly keys: readonly { readonly id: string; readonly key: string; readonly status: string; readonly retired_at?: string | undefined }[]
+  readonly keys: readonly {
+    readonly id: string
+    readonly key: string
+    readonly status: string
+    readonly retired_at?: string | undefined
+  }[]
 }
 
 function issuerText({ keys, ...issuer }: Issuer): string {
@@ -39,13 +48,12 @@ export const issuers: Group = {
         const { client, siteId } = await connect(given, at)
         const site_id = requireSite({ siteId })
         const page = await listed(given, (part) => client.listIssuers({ site_id, ...part }))
-        return printList(at, page, ['issuer', 'status', 'keys', 'scope', 'label'], ({ issuer, status, keys, scope, label }) => [
-          issuer,
-          status,
-          keys.length,
-          scope?.join(' '),
-          label,
-        ])
+        return printList(
+          at,
+          page,
+          ['issuer', 'status', 'keys', 'scope', 'label'],
+          ({ issuer, status, keys, scope, label }) => [issuer, status, keys.length, scope?.join(' '), label],
+        )
       },
     },
     show: {
@@ -71,13 +79,20 @@ export const issuers: Group = {
       options: MEMBERS,
       shares: ['site', 'service'],
       examples: [
-        ['countersign issuers add did:web:issuer.example --scope orders:read', 'up to orders:read; its keys are fetched and refreshed'],
+        [
+          'countersign issuers add did:web:issuer.example --scope orders:read',
+          'up to orders:read; its keys are fetched and refreshed',
+        ],
         ['countersign issuers add did:key:z6Mk… --label "our signer"', 'one key, no cap'],
       ],
       async run(given, at) {
         const members = membersOf(given)
         const { client, siteId } = await connect(given, at)
-        const issuer = await client.addIssuer({ site_id: requireSite({ siteId }), issuer: given.word(0), ...members })
+        const issuer = await client.addIssuer({
+          site_id: requireSite({ siteId }),
+          issuer: given.word(0),
+          ...members,
+        })
         at.result(issuer, () => issuerText(issuer))
         return 0
       },
@@ -92,27 +107,41 @@ export const issuers: Group = {
       ],
       shares: ['site', 'service', 'removal'],
       examples: [
-        ['countersign issuers change did:web:issuer.example --status distrusted', 'nothing that it signed counts any more'],
+        [
+          'countersign issuers change did:web:issuer.example --status distrusted',
+          'nothing that it signed counts any more',
+        ],
         ['countersign issuers change did:web:issuer.example --clear scope', 'lifts the cap'],
       ],
       about: ['Distrusting an issuer, and lowering its cap, take access away: they are asked for first.'],
       async run(given, at) {
         const status = given.text('status')
         const members = {
-          ...(status === undefined ? {} : { status: oneOf('status', status, ['trusted', 'distrusted'] as const) }),
+          ...(status === undefined
+            ? {}
+            : { status: oneOf('status', status, ['trusted', 'distrusted'] as const) }),
           ...membersOf(given),
           ...clearedOf(given, ['scope', 'credential_ttl_seconds_max', 'label']),
         }
-        if (Object.keys(members).length === 0) throw new Misuse('What shall change? See countersign issuers change --help')
+        if (Object.keys(members).length === 0)
+          throw new Misuse('What shall change? See countersign issuers change --help')
         const { client, siteId } = await connect(given, at)
         const target = { site_id: requireSite({ siteId }), issuer: given.word(0) }
         const takes = [
-          members.status === 'distrusted' && `distrust ${target.issuer} at ${target.site_id}, with all that it signed`,
-          Array.isArray(members.scope) && `let ${target.issuer} grant no more than ${members.scope.join(' ')} at ${target.site_id}`,
+          members.status === 'distrusted' &&
+            `distrust ${target.issuer} at ${target.site_id}, with all that it signed`,
+          Array.isArray(members.scope) &&
+            `let ${target.issuer} grant no more than ${members.scope.join(' ')} at ${target.site_id}`,
         ].filter((words) => words !== false)
         if (takes.length > 0 || given.has('dry-run')) {
-          const act = takes.length > 0 ? takes.join(' and ') : `change ${Object.keys(members).join(', ')} of ${target.issuer}`
-          const answer = await confirmRemoval(given, at, { act, plan: { action: 'issuers change', ...target, ...members } })
+          const act =
+            takes.length > 0
+              ? takes.join(' and ')
+              : `change ${Object.keys(members).join(', ')} of ${target.issuer}`
+          const answer = await confirmRemoval(given, at, {
+            act,
+            plan: { action: 'issuers change', ...target, ...members },
+          })
           if (answer !== undefined) return answer
         }
         const issuer = await client.changeIssuer({ ...target, ...members })
@@ -129,16 +158,29 @@ export const issuers: Group = {
       options: [['--status <status>', 'active, retired, or compromised, which is permanent']],
       shares: ['site', 'service', 'removal'],
       examples: [
-        ['countersign issuers change-key did:web:issuer.example key-1 --status retired', 'what it signed before still counts'],
-        ['countersign issuers change-key did:web:issuer.example key-1 --status compromised', 'nothing that it ever signed counts'],
+        [
+          'countersign issuers change-key did:web:issuer.example key-1 --status retired',
+          'what it signed before still counts',
+        ],
+        [
+          'countersign issuers change-key did:web:issuer.example key-1 --status compromised',
+          'nothing that it ever signed counts',
+        ],
       ],
       async run(given, at) {
-        const status = oneOf('status', given.text('status') ?? '', ['active', 'retired', 'compromised'] as const)
+        const status = oneOf('status', given.text('status') ?? '', [
+          'active',
+          'retired',
+          'compromised',
+        ] as const)
         const { client, siteId } = await connect(given, at)
         const target = { site_id: requireSite({ siteId }), issuer: given.word(0), key: given.word(1) }
         if (status !== 'active' || given.has('dry-run')) {
           const act = `set the key ${target.key} of ${target.issuer} to ${status}${status === 'compromised' ? ', permanently' : ''}`
-          const answer = await confirmRemoval(given, at, { act, plan: { action: 'issuers change-key', ...target, status } })
+          const answer = await confirmRemoval(given, at, {
+            act,
+            plan: { action: 'issuers change-key', ...target, status },
+          })
           if (answer !== undefined) return answer
         }
         const issuer = await client.changeIssuerKey({ ...target, status })

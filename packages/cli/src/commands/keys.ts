@@ -6,7 +6,8 @@ import { facts } from '../output.ts'
 import { writeNewPrivate } from '../private-output.ts'
 import { scopesOf } from '../scopes.ts'
 
-const PERMISSIONS = 'tokens:introspect, tokens:revoke, credentials:issue, credentials:revoke, credentials:reinstate, feed:read, site:admin'
+const PERMISSIONS =
+  'tokens:introspect, tokens:revoke, credentials:issue, credentials:revoke, credentials:reinstate, feed:read, site:admin'
 
 export const keys: Group = {
   verbs: {
@@ -14,19 +15,26 @@ export const keys: Group = {
       summary: 'list the API keys of a site',
       options: PAGE_OPTIONS,
       shares: ['site', 'service'],
-      examples: [['countersign keys list --site shop.example', 'without their secrets, which are not stored']],
+      examples: [
+        ['countersign keys list --site shop.example', 'without their secrets, which are not stored'],
+      ],
       async run(given, at) {
         const { client, siteId } = await connect(given, at)
         const site_id = requireSite({ siteId })
         const page = await listed(given, (part) => client.listKeys({ site_id, ...part }))
-        return printList(at, page, ['key', 'ends with', 'permissions', 'label', 'created', 'expires'], (key) => [
-          key.key_id,
-          key.last4,
-          key.permissions.join(' '),
-          key.label,
-          key.created_at,
-          key.expires_at,
-        ])
+        return printList(
+          at,
+          page,
+          ['key', 'ends with', 'permissions', 'label', 'created', 'expires'],
+          (key) => [
+            key.key_id,
+            key.last4,
+            key.permissions.join(' '),
+            key.label,
+            key.created_at,
+            key.expires_at,
+          ],
+        )
       },
     },
     show: {
@@ -56,8 +64,14 @@ export const keys: Group = {
       ],
       shares: ['site', 'service'],
       examples: [
-        ['countersign keys create --permissions feed:read,tokens:introspect --label guard --out guard.key', 'for a guard'],
-        ['countersign keys create --permissions credentials:revoke --expires-in-seconds 3600', 'printed, for an hour'],
+        [
+          'countersign keys create --permissions feed:read,tokens:introspect --label guard --out guard.key',
+          'for a guard',
+        ],
+        [
+          'countersign keys create --permissions credentials:revoke --expires-in-seconds 3600',
+          'printed, for an hour',
+        ],
       ],
       async run(given, at) {
         const permissions = scopesOf(given, 'permissions')
@@ -84,11 +98,16 @@ export const keys: Group = {
       summary: 'delete an API key',
       words: [['<key_id>', 'key_…']],
       shares: ['site', 'service', 'removal'],
-      examples: [['countersign keys delete key_01k… --yes', 'it stops working at once, and its streams are closed']],
+      examples: [
+        ['countersign keys delete key_01k… --yes', 'it stops working at once, and its streams are closed'],
+      ],
       async run(given, at) {
         const { client, siteId } = await connect(given, at)
         const target = { site_id: requireSite({ siteId }), key_id: given.word(0) }
-        const removal = { act: `delete the key ${target.key_id} of ${target.site_id}`, plan: { action: 'keys delete', ...target } }
+        const removal = {
+          act: `delete the key ${target.key_id} of ${target.site_id}`,
+          plan: { action: 'keys delete', ...target },
+        }
         const answer = await confirmRemoval(given, at, removal)
         if (answer !== undefined) return answer
         await client.deleteKey(target)

@@ -14,7 +14,10 @@ const PASSED_ON = ['content-type', 'webhook-id', 'webhook-timestamp', 'webhook-s
 export const listen: Verb = {
   shares: ['site', 'service'],
   options: [
-    ['--forward <url>', 'where to pass them on to, such as http://localhost:3000/hooks; without it they are only shown'],
+    [
+      '--forward <url>',
+      'where to pass them on to, such as http://localhost:3000/hooks; without it they are only shown',
+    ],
     ['--kinds <kinds>', 'only these, such as user.revoked; may be repeated; default: all', 'list'],
     ['--count <n>', 'end after so many deliveries'],
     ['--out <file>', 'write the secret to a new file that only you can read; otherwise it is shown'],
@@ -46,14 +49,22 @@ export const listen: Verb = {
           if (count >= countMax) stop.abort()
         },
         (fault: unknown) => {
-          at.note(visible(`A delivery could not be handled: ${fault instanceof Error ? fault.message : String(fault)}`))
+          at.note(
+            visible(
+              `A delivery could not be handled: ${fault instanceof Error ? fault.message : String(fault)}`,
+            ),
+          )
           response.writeHead(500).end()
         },
       )
     })
     const receive = async (request: IncomingMessage): Promise<number> => {
       const body = new Uint8Array(await buffer(request))
-      const event = await verifyWebhook({ secret: await signedWith.promise, headers: request.headers, body }).catch((fault: Error) => fault)
+      const event = await verifyWebhook({
+        secret: await signedWith.promise,
+        headers: request.headers,
+        body,
+      }).catch((fault: Error) => fault)
       if (event instanceof Error) {
         at.note(visible(`Refused a delivery: ${event.message}`))
         return 400
@@ -71,10 +82,18 @@ export const listen: Verb = {
     await new Promise<void>((resolve, reject) => server.once('error', reject).listen(0, '127.0.0.1', resolve))
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
     try {
-      const made = await client.createWebhook({ site_id, url, ...(kinds && { kinds: kinds as never }) }).catch(refused)
+      const made = await client
+        .createWebhook({ site_id, url, ...(kinds && { kinds: kinds as never }) })
+        .catch(refused)
       signedWith.resolve(made.secret)
       try {
-        announce(at, given.text('out'), { url, webhook_id: made.webhook_id, secret: made.secret, site_id, forward })
+        announce(at, given.text('out'), {
+          url,
+          webhook_id: made.webhook_id,
+          secret: made.secret,
+          site_id,
+          forward,
+        })
         await new Promise<void>((resolve) => {
           if (stop.signal.aborted) resolve()
           stop.signal.addEventListener('abort', () => resolve())
@@ -99,18 +118,26 @@ interface Listening {
   readonly forward: string | undefined
 }
 
-function announce(at: Terminal, out: string | undefined, { url, webhook_id, secret, site_id, forward }: Listening): void {
+function announce(
+  at: Terminal,
+  out: string | undefined,
+  { url, webhook_id, secret, site_id, forward }: Listening,
+): void {
   if (out !== undefined) writeNewPrivate(out, `${secret}\n`)
   const shown = out === undefined ? { secret } : { file: out }
   if (at.isJson) at.item({ event: 'listening', webhook_id, url, ...shown }, () => '')
   else {
-    at.note(`Listening for ${site_id}${forward === undefined ? '' : `, passing on to ${forward}`}. Stop with Ctrl-C.`)
+    at.note(
+      `Listening for ${site_id}${forward === undefined ? '' : `, passing on to ${forward}`}. Stop with Ctrl-C.`,
+    )
     at.note(out === undefined ? `secret  ${secret}` : `The secret is in ${out}.`)
   }
 }
 
 async function passOn(url: string, { headers }: IncomingMessage, body: Uint8Array<ArrayBuffer>) {
-  const kept = PASSED_ON.flatMap((name) => (typeof headers[name] === 'string' ? [[name, headers[name]] as const] : []))
+  const kept = PASSED_ON.flatMap((name) =>
+    typeof headers[name] === 'string' ? [[name, headers[name]] as const] : [],
+  )
   const startMs = performance.now()
   try {
     const response = await fetch(url, {

@@ -11,13 +11,21 @@ export const offer: Verb = {
     ['--permission-id <id>', 'a label of the site’s own'],
     ['--ttl-seconds <n>', 'how long the credential will live; default: 30 days'],
   ],
-  examples: [['countersign offer --user-ref alice --scope orders:read', 'a link to send to alice, good for 15 minutes and one use']],
-  about: ['The wallet page of the service claims the credential and binds it to a key that never leaves the browser.'],
+  examples: [
+    [
+      'countersign offer --user-ref alice --scope orders:read',
+      'a link to send to alice, good for 15 minutes and one use',
+    ],
+  ],
+  about: [
+    'The wallet page of the service claims the credential and binds it to a key that never leaves the browser.',
+  ],
   async run(given, at) {
     const scope = scopesOf(given)
     const [userRef, ppid] = [given.text('user-ref'), given.text('ppid')]
     if (scope === undefined) throw new Misuse('What will it allow? Give --scope, once for each.')
-    if ((userRef === undefined) === (ppid === undefined)) throw new Misuse('For whom? Give --user-ref or --ppid, one of them.')
+    if ((userRef === undefined) === (ppid === undefined))
+      throw new Misuse('For whom? Give --user-ref or --ppid, one of them.')
     const { client, siteId } = await connect(given, at)
     const made = await client.createOffer({
       site_id: requireSite({ siteId }),

@@ -7,16 +7,32 @@ export const present: Verb = {
   words: [['<url>', 'where to; a path is one of the service itself']],
   shares: ['credential', 'service'],
   options: [
-    ['-X, --request <method>', 'the method; default: POST for the protected route and with --data, otherwise GET'],
-    ['-H, --header <line>', 'one more header, Name: value, or @file with such lines; may be repeated', 'list'],
+    [
+      '-X, --request <method>',
+      'the method; default: POST for the protected route and with --data, otherwise GET',
+    ],
+    [
+      '-H, --header <line>',
+      'one more header, Name: value, or @file with such lines; may be repeated',
+      'list',
+    ],
     ['-d, --data <text>', 'a body; @file or @- reads it'],
     ['-i, --include', 'print status and headers too'],
-    ['--exchange', 'send a short-lived bearer token in place of the credential, for routes that know nothing else'],
+    [
+      '--exchange',
+      'send a short-lived bearer token in place of the credential, for routes that know nothing else',
+    ],
   ],
   examples: [
     ['countersign present /api/protected/action', 'the demo credential at the reference route'],
-    ['countersign present https://api.example/orders --credential bot.json --holder-key bot.jwk', 'signed by its holder'],
-    [`countersign present /api/protected/action --bound -d '{"action":"ship"}'`, 'with a body, which the signature covers'],
+    [
+      'countersign present https://api.example/orders --credential bot.json --holder-key bot.jwk',
+      'signed by its holder',
+    ],
+    [
+      `countersign present /api/protected/action --bound -d '{"action":"ship"}'`,
+      'with a body, which the signature covers',
+    ],
   ],
   about: [
     'Like curl, with the credential in X-Service-Credential and, for a bound one, a signature of the request (RFC 9421). Prints the body of the answer as it came. The credential goes to the origin of the URL and nowhere else, whatever it redirects to; plain http only on this machine. Ends with 3 when the credential was refused, with 1 for any other status above 399.',
@@ -24,15 +40,19 @@ export const present: Verb = {
   async run(given, at) {
     const target = given.word(0)
     const isPath = target.startsWith('/')
-    if (!isPath && !URL.canParse(target)) throw new Misuse('Give a URL, or a path of the service such as /api/protected/action')
-    const place = isPath || given.text('credential') === undefined ? await findPlace(given, at, 'anyone') : undefined
+    if (!isPath && !URL.canParse(target))
+      throw new Misuse('Give a URL, or a path of the service such as /api/protected/action')
+    const place =
+      isPath || given.text('credential') === undefined ? await findPlace(given, at, 'anyone') : undefined
     const url = isPath ? new URL(target, place?.baseUrl).href : target
     const [{ agentFetch, readDenial }, { chooseCredential }] = await Promise.all([
       import('@countersign/sdk'),
       import('../credential/read-credential.ts'),
     ])
     const { document, holderKey } = await chooseCredential(given, place?.dev)
-    const baseUrl = given.has('exchange') ? (place ?? (await findPlace(given, at, 'anyone'))).baseUrl : undefined
+    const baseUrl = given.has('exchange')
+      ? (place ?? (await findPlace(given, at, 'anyone'))).baseUrl
+      : undefined
     const send = orMisuse(() =>
       agentFetch({
         credential: document,
@@ -42,10 +62,13 @@ export const present: Verb = {
       }),
     )
     const body = await bodyOf(given)
-    const method = given.text('request') ?? (body !== undefined || url.endsWith('/api/protected/action') ? 'POST' : 'GET')
+    const method =
+      given.text('request') ?? (body !== undefined || url.endsWith('/api/protected/action') ? 'POST' : 'GET')
     const headers = await headersOf(given)
     if (body !== undefined && !headers.has('content-type')) headers.set('content-type', 'application/json')
-    const response = await send(url, { method, headers, ...(body === undefined ? {} : { body }) }).catch(unreachable)
+    const response = await send(url, { method, headers, ...(body === undefined ? {} : { body }) }).catch(
+      unreachable,
+    )
     const denial = await readDenial(response)
     await print(response, given, at)
     if (denial === undefined) return response.status < 400 ? 0 : 1
@@ -63,7 +86,13 @@ async function print(response: Response, given: Given, at: Terminal): Promise<vo
     return
   }
   if (given.has('include')) {
-    at.line([`HTTP ${response.status}`, ...Object.entries(headers).map(([name, value]) => visible(`${name}: ${value}`)), ''].join('\n'))
+    at.line(
+      [
+        `HTTP ${response.status}`,
+        ...Object.entries(headers).map(([name, value]) => visible(`${name}: ${value}`)),
+        '',
+      ].join('\n'),
+    )
   } else at.note(`${response.status} ${response.statusText}`)
   // For a pipe as it came; for eyes, so that it cannot write over what stands there.
   if (process.stdout.isTTY) at.line(visible(new TextDecoder().decode(bytes), { lines: true }))

@@ -6,11 +6,17 @@ export const reinstate: Verb = {
   words: [['<ppid>', 'the user, did:service:ppid_…']],
   shares: ['site', 'service'],
   options: [['--reason <text>', 'why, for the audit']],
-  examples: [['countersign reinstate did:service:ppid_… --reason "laptop found"', 'then issue a new credential']],
+  examples: [
+    ['countersign reinstate did:service:ppid_… --reason "laptop found"', 'then issue a new credential'],
+  ],
   about: ['Credentials that are signed from now on are valid again. Older ones stay revoked permanently.'],
   async run(given, at) {
     const { client, siteId } = await connect(given, at)
-    const done = await client.reinstateUser({ ppid: given.word(0), site_id: requireSite({ siteId }), reason: given.text('reason') })
+    const done = await client.reinstateUser({
+      ppid: given.word(0),
+      site_id: requireSite({ siteId }),
+      reason: given.text('reason'),
+    })
     at.result(done, () =>
       facts([
         [done.already_active ? 'was not revoked' : 'reinstated', done.ppid],

@@ -18,10 +18,17 @@ export const revokeToken: Verb = {
     const token = await readToken(given.words[0])
     const { client } = await connect(given, at)
     const shown = `…${token.slice(-6)}`
-    const answer = await confirmRemoval(given, at, { act: `revoke the token ${shown}`, plan: { action: 'revoke-token', token: shown } })
+    const answer = await confirmRemoval(given, at, {
+      act: `revoke the token ${shown}`,
+      plan: { action: 'revoke-token', token: shown },
+    })
     if (answer !== undefined) return answer
     const done = await client.revokeToken({ token, reason: given.text('reason') })
-    at.result(done, () => (done.revoked ? `revoked  ${shown}` : 'There was nothing to revoke: unknown here, ended, or revoked before.'))
+    at.result(done, () =>
+      done.revoked
+        ? `revoked  ${shown}`
+        : 'There was nothing to revoke: unknown here, ended, or revoked before.',
+    )
     return done.revoked ? 0 : 3
   },
 }

@@ -2,7 +2,14 @@ import { Misuse, type Verb } from '../command.ts'
 import { confirmRemoval } from '../confirm.ts'
 import { connect, requireSite } from '../connection.ts'
 import { knownOf } from '../known-of-user.ts'
-import { optionsOf, propagationExit, revokedText, WAIT_SECONDS_MAX, waitSecondsOf, withReceipt } from '../propagation.ts'
+import {
+  optionsOf,
+  propagationExit,
+  revokedText,
+  WAIT_SECONDS_MAX,
+  waitSecondsOf,
+  withReceipt,
+} from '../propagation.ts'
 import { speakerOf } from '../speaker.ts'
 
 export const revokeUser: Verb = {
@@ -10,26 +17,34 @@ export const revokeUser: Verb = {
   shares: ['site', 'service', 'removal', 'credential'],
   options: [
     ['--reason <text>', 'why, for the audit; never sent to verifiers'],
-    ['--wait [seconds]', `until every connected verifier has applied it, at most ${WAIT_SECONDS_MAX} seconds`],
+    [
+      '--wait [seconds]',
+      `until every connected verifier has applied it, at most ${WAIT_SECONDS_MAX} seconds`,
+    ],
     ['--self', 'revoke yourself, with your own credential and no key'],
   ],
   examples: [
     ['countersign revoke-user did:service:ppid_… --reason "lost laptop" --wait 5', 'and see it arrive'],
     ['countersign revoke-user did:service:ppid_… --dry-run', 'which credentials and tokens would end'],
-    ['countersign revoke-user --self --credential mine.json --holder-key mine.jwk --yes', 'when your own credential is lost'],
+    [
+      'countersign revoke-user --self --credential mine.json --holder-key mine.jwk --yes',
+      'when your own credential is lost',
+    ],
   ],
   about: [
     'Ends all credentials of the user at the site: those known, those never seen, and new ones, until the user is reinstated. When it returns, the revocation is on disk and the answering node refuses. With --wait it ends with 3 when a connected verifier has not confirmed in time; the revocation stands all the same.',
   ],
   async run(given, at) {
     const isSelf = given.has('self')
-    if (isSelf === (given.words[0] !== undefined)) throw new Misuse('Whom? Give the ppid of a user, or --self.')
+    if (isSelf === (given.words[0] !== undefined))
+      throw new Misuse('Whom? Give the ppid of a user, or --self.')
     const waitSeconds = waitSecondsOf(given)
     const { client, dev, siteId: chosen } = await connect(given, at)
     const own = await speakerOf(given, dev)
     const site_id = own === undefined ? requireSite({ siteId: chosen }) : own.siteId
     const ppid = own === undefined ? given.word(0) : own.ppid
-    const { details, plan } = isSelf || given.has('yes') ? { details: [], plan: {} } : await knownOf(client, site_id, ppid)
+    const { details, plan } =
+      isSelf || given.has('yes') ? { details: [], plan: {} } : await knownOf(client, site_id, ppid)
     const removal = {
       act: `take the access of ${ppid} at ${site_id} away`,
       plan: { action: 'revoke-user', ppid, site_id, ...plan },
@@ -37,7 +52,10 @@ export const revokeUser: Verb = {
     }
     const answer = await confirmRemoval(given, at, removal)
     if (answer !== undefined) return answer
-    const done = await client.revokeUser({ ppid, site_id, reason: given.text('reason') }, optionsOf(own, waitSeconds))
+    const done = await client.revokeUser(
+      { ppid, site_id, reason: given.text('reason') },
+      optionsOf(own, waitSeconds),
+    )
     const revoked = await withReceipt(client, done, { site_id, waitSeconds, own, at })
     at.result(revoked, () => revokedText(ppid, revoked))
     return propagationExit(revoked, waitSeconds)

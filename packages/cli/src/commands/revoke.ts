@@ -1,7 +1,14 @@
 import { Misuse, type Verb } from '../command.ts'
 import { confirmRemoval } from '../confirm.ts'
 import { connect, requireSite } from '../connection.ts'
-import { optionsOf, propagationExit, revokedText, WAIT_SECONDS_MAX, waitSecondsOf, withReceipt } from '../propagation.ts'
+import {
+  optionsOf,
+  propagationExit,
+  revokedText,
+  WAIT_SECONDS_MAX,
+  waitSecondsOf,
+  withReceipt,
+} from '../propagation.ts'
 import { speakerOf } from '../speaker.ts'
 
 export const revoke: Verb = {
@@ -9,28 +16,44 @@ export const revoke: Verb = {
   shares: ['site', 'service', 'removal', 'credential'],
   options: [
     ['--reason <text>', 'why, for the audit; never sent to verifiers'],
-    ['--wait [seconds]', `until every connected verifier has applied it, at most ${WAIT_SECONDS_MAX} seconds`],
+    [
+      '--wait [seconds]',
+      `until every connected verifier has applied it, at most ${WAIT_SECONDS_MAX} seconds`,
+    ],
     ['--self', 'the credential revokes itself, without a key; also one that was delegated'],
   ],
   examples: [
-    ['countersign revoke cred_01k… --reason "agent retired" --yes', 'one credential; the user keeps the others'],
-    ['countersign revoke --self --credential helper.json --holder-key helper.jwk --yes', 'what you no longer need'],
+    [
+      'countersign revoke cred_01k… --reason "agent retired" --yes',
+      'one credential; the user keeps the others',
+    ],
+    [
+      'countersign revoke --self --credential helper.json --holder-key helper.jwk --yes',
+      'what you no longer need',
+    ],
   ],
   about: [
     'Permanent: a revoked credential is never valid again, nor is any that was delegated from it. With --wait it ends with 3 when a connected verifier has not confirmed in time.',
   ],
   async run(given, at) {
     const isSelf = given.has('self')
-    if (isSelf === (given.words[0] !== undefined)) throw new Misuse('Which one? Give the id of a credential, or --self.')
+    if (isSelf === (given.words[0] !== undefined))
+      throw new Misuse('Which one? Give the id of a credential, or --self.')
     const waitSeconds = waitSecondsOf(given)
     const { client, dev, siteId: chosen } = await connect(given, at)
     const own = await speakerOf(given, dev)
     const site_id = own === undefined ? requireSite({ siteId: chosen }) : own.siteId
     const credential_id = own === undefined ? given.word(0) : own.credentialId
     const plan = { action: 'revoke', credential_id, site_id }
-    const answer = await confirmRemoval(given, at, { act: `revoke ${credential_id} at ${site_id}, permanently`, plan })
+    const answer = await confirmRemoval(given, at, {
+      act: `revoke ${credential_id} at ${site_id}, permanently`,
+      plan,
+    })
     if (answer !== undefined) return answer
-    const done = await client.revokeCredential({ credential_id, site_id, reason: given.text('reason') }, optionsOf(own, waitSeconds))
+    const done = await client.revokeCredential(
+      { credential_id, site_id, reason: given.text('reason') },
+      optionsOf(own, waitSeconds),
+    )
     const revoked = await withReceipt(client, done, { site_id, waitSeconds, own, at })
     at.result(revoked, () => revokedText(credential_id, revoked))
     return propagationExit(revoked, waitSeconds)

@@ -18,7 +18,10 @@ const MEMBERS: readonly Option[] = [
   ['--bearer <mode>', 'on or off: whether bearer tokens are taken'],
   ['--holder-proof <mode>', 'optional or required: whether every request needs a holder proof'],
   ['--credential-ttl-seconds-max <n>', 'the longest life that a credential may have here'],
-  ['--max-staleness-seconds-max <n>', 'the longest that a guard accepts without a newer signed head, 5 to 3600'],
+  [
+    '--max-staleness-seconds-max <n>',
+    'the longest that a guard accepts without a newer signed head, 5 to 3600',
+  ],
 ]
 
 interface Site {
@@ -72,30 +75,50 @@ export const sites: Group = {
       options: MEMBERS,
       shares: ['service'],
       examples: [
-        ['countersign sites create shop.example --name Shop --return-urls https://shop.example/back', 'then: issuers add, keys create'],
+        [
+          'countersign sites create shop.example --name Shop --return-urls https://shop.example/back',
+          'then: issuers add, keys create',
+        ],
       ],
       async run(given, at) {
         const { client } = await connect(given, at, 'operator')
         const site = await client.createSite({ site_id: given.word(0), ...membersOf(given) })
         at.result(site, () => siteText(site))
-        at.note(`Next: countersign keys create --site ${site.site_id} --permissions credentials:issue,credentials:revoke,feed:read`)
+        at.note(
+          `Next: countersign keys create --site ${site.site_id} --permissions credentials:issue,credentials:revoke,feed:read`,
+        )
         return 0
       },
     },
     change: {
       summary: 'change a site; what is not named stays',
       words: [['[site_id]', 'default: that of --site']],
-      options: [...MEMBERS, ['--clear <member>', 'take away name, hosts or credential_ttl_seconds_max; may be repeated', 'list']],
+      options: [
+        ...MEMBERS,
+        ['--clear <member>', 'take away name, hosts or credential_ttl_seconds_max; may be repeated', 'list'],
+      ],
       shares: ['site', 'service', 'removal'],
       examples: [
-        ['countersign sites change shop.example --bearer off', 'when no client needs tokens any more; those that are out end at once'],
-        ['countersign sites change shop.example --hosts shop.example --hosts api.shop.example', 'both names are behind forward-auth'],
+        [
+          'countersign sites change shop.example --bearer off',
+          'when no client needs tokens any more; those that are out end at once',
+        ],
+        [
+          'countersign sites change shop.example --hosts shop.example --hosts api.shop.example',
+          'both names are behind forward-auth',
+        ],
         ['countersign sites change shop.example --clear name', 'without a name'],
       ],
-      about: ['Switching bearer off, or asking every credential for a holder key, takes access away: it is asked for first.'],
+      about: [
+        'Switching bearer off, or asking every credential for a holder key, takes access away: it is asked for first.',
+      ],
       async run(given, at) {
-        const members = { ...membersOf(given), ...clearedOf(given, ['name', 'hosts', 'credential_ttl_seconds_max']) }
-        if (Object.keys(members).length === 0) throw new Misuse('What shall change? See countersign sites change --help')
+        const members = {
+          ...membersOf(given),
+          ...clearedOf(given, ['name', 'hosts', 'credential_ttl_seconds_max']),
+        }
+        if (Object.keys(members).length === 0)
+          throw new Misuse('What shall change? See countersign sites change --help')
         const { client, siteId } = await connect(given, at, 'site', given.words[0])
         const site_id = requireSite({ siteId })
         const takes = [
@@ -103,8 +126,14 @@ export const sites: Group = {
           members.holder_proof === 'required' && 'reject bearer tokens and credentials without a holder key',
         ].filter((words) => words !== false)
         if (takes.length > 0 || given.has('dry-run')) {
-          const act = takes.length > 0 ? `${takes.join(' and ')} at ${site_id}` : `change ${Object.keys(members).join(', ')} of ${site_id}`
-          const answer = await confirmRemoval(given, at, { act, plan: { action: 'sites change', site_id, ...members } })
+          const act =
+            takes.length > 0
+              ? `${takes.join(' and ')} at ${site_id}`
+              : `change ${Object.keys(members).join(', ')} of ${site_id}`
+          const answer = await confirmRemoval(given, at, {
+            act,
+            plan: { action: 'sites change', site_id, ...members },
+          })
           if (answer !== undefined) return answer
         }
         const site = await client.changeSite({ site_id, ...members })
@@ -126,7 +155,9 @@ function membersOf(given: Given) {
     ...(urls.length === 0 ? {} : { return_urls: [...urls] }),
     ...(hosts.length === 0 ? {} : { hosts: [...hosts] }),
     ...(bearer === undefined ? {} : { bearer: oneOf('bearer', bearer, ['on', 'off'] as const) }),
-    ...(holderProof === undefined ? {} : { holder_proof: oneOf('holder-proof', holderProof, ['optional', 'required'] as const) }),
+    ...(holderProof === undefined
+      ? {}
+      : { holder_proof: oneOf('holder-proof', holderProof, ['optional', 'required'] as const) }),
     ...(ttl === undefined ? {} : { credential_ttl_seconds_max: ttl }),
     ...(staleness === undefined ? {} : { max_staleness_seconds_max: staleness }),
   }

@@ -12,19 +12,31 @@ export const status: Verb = {
     ['countersign status cred_01k…', 'active, revoked, expired or unknown'],
     ['countersign status cred_01k… cred_01m… --json', 'several at once'],
   ],
-  about: ['Works without a key; with a key of the site it also says why and how it was revoked. Ends with 3 unless all are active.'],
+  about: [
+    'Works without a key; with a key of the site it also says why and how it was revoked. Ends with 3 unless all are active.',
+  ],
   async run(given, at) {
     if (given.words.length > IDS_MAX) throw new Misuse(`At most ${IDS_MAX} at a time.`)
     const { client } = await connect(given, at, 'anyone')
     const minSeq = given.text('min-seq')
     const siteId = given.text('site')
     if (minSeq !== undefined && siteId === undefined) throw new Misuse('--min-seq needs --site')
-    const answer = await client.revocationStatus({ credential_ids: [...given.words], site_id: siteId, min_seq: minSeq })
+    const answer = await client.revocationStatus({
+      credential_ids: [...given.words],
+      site_id: siteId,
+      min_seq: minSeq,
+    })
     const rows = Object.entries(answer.statuses)
     at.result(answer, () =>
       table(
         ['credential', 'status', 'since', 'how', 'reason'],
-        rows.map(([id, { status: state, revoked_at, revocation_type, reason }]) => [id, state, revoked_at, revocation_type, reason]),
+        rows.map(([id, { status: state, revoked_at, revocation_type, reason }]) => [
+          id,
+          state,
+          revoked_at,
+          revocation_type,
+          reason,
+        ]),
       ),
     )
     return rows.every(([, { status: state }]) => state === 'active') ? 0 : 3

@@ -10,15 +10,22 @@ export const tokens: Verb = {
   async run(given, at) {
     const { client, siteId } = await connect(given, at)
     const site_id = requireSite({ siteId })
-    const page = await listed(given, (part) => client.listTokens({ site_id, ppid: given.text('ppid'), ...part }))
-    return printList(at, page, ['token', 'status', 'user', 'credential', 'scope', 'issued', 'expires'], (each) => [
-      each.token_id,
-      each.status,
-      each.ppid,
-      each.credential_id,
-      each.scope.join(' '),
-      each.issued_at,
-      each.expires_at,
-    ])
+    const page = await listed(given, (part) =>
+      client.listTokens({ site_id, ppid: given.text('ppid'), ...part }),
+    )
+    return printList(
+      at,
+      page,
+      ['token', 'status', 'user', 'credential', 'scope', 'issued', 'expires'],
+      (each) => [
+        each.token_id,
+        each.status,
+        each.ppid,
+        each.credential_id,
+        each.scope.join(' '),
+        each.issued_at,
+        each.expires_at,
+      ],
+    )
   },
 }

@@ -7,10 +7,16 @@ import { type Terminal, visible } from '../output.ts'
 import { shortInstance } from '../propagation.ts'
 
 export const verifiers: Verb = {
-  options: [...PAGE_OPTIONS, ['--dismiss <instance>', 'an instance that fails open and whose process has ended, or how it begins']],
+  options: [
+    ...PAGE_OPTIONS,
+    ['--dismiss <instance>', 'an instance that fails open and whose process has ended, or how it begins'],
+  ],
   shares: ['site', 'service', 'removal'],
   examples: [
-    ['countersign verifiers --site shop.example', 'which verifiers follow the site, and how far behind the log'],
+    [
+      'countersign verifiers --site shop.example',
+      'which verifiers follow the site, and how far behind the log',
+    ],
     ['countersign verifiers --dismiss 5e1f20c3 --yes', 'receipts no longer count this instance'],
   ],
   about: [
@@ -24,23 +30,41 @@ export const verifiers: Verb = {
     if (start !== undefined) return dismiss(given, at, client, site_id, start)
     const page = await listed(given, (part) => client.listVerifiers({ site_id, ...part }))
     const nowMs = Date.now()
-    return printList(at, page, ['verifier', 'instance', 'state', 'applied', 'lag', 'bound', 'heard'], (each) => [
-      each.verifier_id === each.instance_id ? '-' : each.verifier_id,
-      shortInstance(each.instance_id),
-      each.state,
-      each.seq,
-      each.lag,
-      each.fails_open ? 'fails open' : each.max_staleness_seconds === null ? null : `${each.max_staleness_seconds} s`,
-      each.acknowledged_at === null ? null : `${Math.max(0, Math.round((nowMs - Date.parse(each.acknowledged_at)) / 1000))} s ago`,
-    ])
+    return printList(
+      at,
+      page,
+      ['verifier', 'instance', 'state', 'applied', 'lag', 'bound', 'heard'],
+      (each) => [
+        each.verifier_id === each.instance_id ? '-' : each.verifier_id,
+        shortInstance(each.instance_id),
+        each.state,
+        each.seq,
+        each.lag,
+        each.fails_open
+          ? 'fails open'
+          : each.max_staleness_seconds === null
+            ? null
+            : `${each.max_staleness_seconds} s`,
+        each.acknowledged_at === null
+          ? null
+          : `${Math.max(0, Math.round((nowMs - Date.parse(each.acknowledged_at)) / 1000))} s ago`,
+      ],
+    )
   },
 }
 
-async function dismiss(given: Given, at: Terminal, client: Client, site_id: string, start: string): Promise<ExitCode> {
+async function dismiss(
+  given: Given,
+  at: Terminal,
+  client: Client,
+  site_id: string,
+  start: string,
+): Promise<ExitCode> {
   const found = await findListed(
     (part) => client.listVerifiers({ site_id, ...part }),
     'instance: only one that fails open and is not connected can be dismissed',
-    ({ state, instance_id }) => start !== '' && state === 'not_connected' && instance_id?.startsWith(start) === true,
+    ({ state, instance_id }) =>
+      start !== '' && state === 'not_connected' && instance_id?.startsWith(start) === true,
   )
   const target = { site_id, instance_id: String(found.instance_id) }
   const removal = {

@@ -13,8 +13,14 @@ export const verify: Verb = {
     ['--at <time>', 'decide as if it were this time, such as 2027-01-31T12:00:00Z'],
   ],
   examples: [
-    ['countersign verify --credential alice.json --site shop.example --scope orders:read', 'accepted or not, and why'],
-    ['countersign verify --scope orders:read --at 2030-01-01T00:00:00Z', 'the demo credential, years from now'],
+    [
+      'countersign verify --credential alice.json --site shop.example --scope orders:read',
+      'accepted or not, and why',
+    ],
+    [
+      'countersign verify --scope orders:read --at 2030-01-01T00:00:00Z',
+      'the demo credential, years from now',
+    ],
     ['countersign verify --credential a.json --scope a > /dev/null || echo refused', 'in a script'],
   ],
   about: [
@@ -34,12 +40,17 @@ export const verify: Verb = {
     const view = await loadSite(place)
     const ageMs = view.ageMs({ wallMs: Date.now(), monotonicMs: performance.now() })
     const request =
-      holderKey === undefined ? undefined : await (await import('../credential/own-request.ts')).ownRequest(header, holderKey, nowMs)
+      holderKey === undefined
+        ? undefined
+        : await (await import('../credential/own-request.ts')).ownRequest(header, holderKey, nowMs)
     const nonces = createMemoryNonces({ startedAtMs: Number.NEGATIVE_INFINITY })
     const demand = { scope, nowMs, ...(request === undefined ? {} : { request, nonces }) }
     const explanation = await explain({ header }, demand, { site: view, ageMs, ageMsMax: STALENESS_MS_MAX })
     const isUnproven = signed.credential.holderKey !== undefined && holderKey === undefined
-    const checks = shownChecks(explanation, isUnproven ? { holder: 'every request has to be signed by the key that it is bound to' } : {})
+    const checks = shownChecks(
+      explanation,
+      isUnproven ? { holder: 'every request has to be signed by the key that it is bound to' } : {},
+    )
     const refused = checks.find(({ result }) => result === 'refused' || result === 'unreached')
     const { epoch, seq } = view.head
     at.result(
@@ -56,8 +67,14 @@ export const verify: Verb = {
       () =>
         [
           refused === undefined
-            ? at.paint('green', `Accepted at ${siteId}${isUnproven ? ', if the request is signed by the holder' : ''}.`)
-            : at.paint('red', `Refused at ${siteId}: ${refused.detail ?? refused.check} (${refused.code ?? refused.result}).`),
+            ? at.paint(
+                'green',
+                `Accepted at ${siteId}${isUnproven ? ', if the request is signed by the holder' : ''}.`,
+              )
+            : at.paint(
+                'red',
+                `Refused at ${siteId}: ${refused.detail ?? refused.check} (${refused.code ?? refused.result}).`,
+              ),
           '',
           claimsText(signed.credential, at),
           '',

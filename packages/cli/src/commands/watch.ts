@@ -43,8 +43,11 @@ export const watch: Verb = {
           crowd.draw()
           if (++count >= countMax) break
         } else if (news.kind === 'connected')
-          at.note(`Following ${requireSite(place)} after ${from.epoch}.${from.seq + count}. Stop with Ctrl-C.`)
-        else if (news.kind === 'lost') at.note(`${visible(news.why)}; trying again in ${Math.round(news.waitMs / 100) / 10} s`)
+          at.note(
+            `Following ${requireSite(place)} after ${from.epoch}.${from.seq + count}. Stop with Ctrl-C.`,
+          )
+        else if (news.kind === 'lost')
+          at.note(`${visible(news.why)}; trying again in ${Math.round(news.waitMs / 100) / 10} s`)
         else crowd.proven(news.seq)
       }
     } catch (fault) {
@@ -63,7 +66,8 @@ function cursorOf(given: Given): Cursor | undefined {
   const text = given.text('after')
   if (text === undefined) return undefined
   const [, epoch, seq] = /^([0-9a-z]{8,32})\.(\d{1,15})$/.exec(text) ?? []
-  if (epoch === undefined || seq === undefined) throw new Misuse('--after must be epoch.seq, as the log of a revocation has it')
+  if (epoch === undefined || seq === undefined)
+    throw new Misuse('--after must be epoch.seq, as the log of a revocation has it')
   return { epoch, seq: Number(seq), hash: undefined }
 }
 
@@ -78,8 +82,15 @@ interface Shown {
 const REMOVES = /revoked|distrusted|retired|compromised/
 
 function entryText({ kind, seq, at: time, body }: Shown, lagMs: number, at: Terminal): string {
-  const { ppid, credential_id, token_sha256, issuer, key_id } = body as Readonly<Record<string, string | undefined>>
-  const target = ppid ?? credential_id ?? token_sha256 ?? (issuer && [issuer, key_id].filter(Boolean).join(' ')) ?? settingsText(body)
+  const { ppid, credential_id, token_sha256, issuer, key_id } = body as Readonly<
+    Record<string, string | undefined>
+  >
+  const target =
+    ppid ??
+    credential_id ??
+    token_sha256 ??
+    (issuer && [issuer, key_id].filter(Boolean).join(' ')) ??
+    settingsText(body)
   const painted = at.paint(REMOVES.test(kind) ? 'red' : 'green', kind.padEnd(18))
   return `${time}  ${String(seq).padStart(5)}  ${painted}  ${visible(target)}  ${at.paint('dim', `+${lagMs} ms`)}`
 }
@@ -90,14 +101,18 @@ function settingsText(body: object): string {
     .join(' ')
 }
 
-/** The line below the entries: who follows the site, and how far. Silent for a key that may not ask. */
+/**
+ * The line below the entries: who follows the site, and how far. Silent for a key that may not ask.
+ */
 function watchVerifiers(place: Place & { readonly client: Client }, at: Terminal, signal: AbortSignal) {
   let line = ''
   let provenAtMs: number | undefined
   let provenSeq = 0
   const draw = () => {
     const proof =
-      provenAtMs === undefined ? '' : `log at ${provenSeq}, proven ${((performance.now() - provenAtMs) / 1000).toFixed(1)} s ago`
+      provenAtMs === undefined
+        ? ''
+        : `log at ${provenSeq}, proven ${((performance.now() - provenAtMs) / 1000).toFixed(1)} s ago`
     at.progress([line, proof].filter((part) => part !== '').join(' · '))
   }
   const look = async () => {
@@ -108,7 +123,11 @@ function watchVerifiers(place: Place & { readonly client: Client }, at: Terminal
     const text = `${others.length} ${others.length === 1 ? 'verifier' : 'verifiers'}, ${behind.length === 0 ? 'none behind' : `${behind.length} behind, the slowest by ${lagMax}`}`
     if (text === line) return
     line = text
-    if (at.isJson) at.item({ event: 'verifiers', connected: others.length, behind: behind.length, lag_max: lagMax }, () => '')
+    if (at.isJson)
+      at.item(
+        { event: 'verifiers', connected: others.length, behind: behind.length, lag_max: lagMax },
+        () => '',
+      )
     else if (!at.canRedraw) at.note(text)
   }
   const run = async () => {
@@ -117,7 +136,8 @@ function watchVerifiers(place: Place & { readonly client: Client }, at: Terminal
         await look()
       } catch (fault) {
         // It may follow and not list.
-        if (fault instanceof Error && 'status' in fault && (fault.status === 403 || fault.status === 404)) return
+        if (fault instanceof Error && 'status' in fault && (fault.status === 403 || fault.status === 404))
+          return
       }
       if (!signal.aborted) draw()
       await pause(VERIFIERS_MS, signal)

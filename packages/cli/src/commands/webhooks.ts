@@ -52,7 +52,10 @@ export const webhooks: Group = {
       ],
       shares: ['site', 'service'],
       examples: [
-        ['countersign webhooks create https://hooks.example/countersign --kinds user.revoked --out webhook.secret', 'revoked users only'],
+        [
+          'countersign webhooks create https://hooks.example/countersign --kinds user.revoked --out webhook.secret',
+          'revoked users only',
+        ],
       ],
       about: ['To receive them on this machine while developing: countersign listen'],
       async run(given, at) {
@@ -77,11 +80,16 @@ export const webhooks: Group = {
       summary: 'delete a webhook',
       words: [['<webhook_id>', 'as webhooks list has it']],
       shares: ['site', 'service', 'removal'],
-      examples: [['countersign webhooks delete wh_01k… --yes', 'what was not delivered yet is not sent any more']],
+      examples: [
+        ['countersign webhooks delete wh_01k… --yes', 'what was not delivered yet is not sent any more'],
+      ],
       async run(given, at) {
         const { client, siteId } = await connect(given, at)
         const target = { site_id: requireSite({ siteId }), webhook_id: given.word(0) }
-        const removal = { act: `delete the webhook ${target.webhook_id}`, plan: { action: 'webhooks delete', ...target } }
+        const removal = {
+          act: `delete the webhook ${target.webhook_id}`,
+          plan: { action: 'webhooks delete', ...target },
+        }
         const answer = await confirmRemoval(given, at, removal)
         if (answer !== undefined) return answer
         await client.deleteWebhook(target)
@@ -94,10 +102,18 @@ export const webhooks: Group = {
       words: [['<webhook_id>', 'as webhooks list has it']],
       options: [['--out <file>', 'write the secret to a new file that only you can read']],
       shares: ['site', 'service'],
-      examples: [['countersign webhooks rotate-secret wh_01k… --out webhook.secret', 'for a day deliveries are signed under both']],
+      examples: [
+        [
+          'countersign webhooks rotate-secret wh_01k… --out webhook.secret',
+          'for a day deliveries are signed under both',
+        ],
+      ],
       async run(given, at) {
         const { client, siteId } = await connect(given, at)
-        const made = await client.rotateWebhookSecret({ site_id: requireSite({ siteId }), webhook_id: given.word(0) })
+        const made = await client.rotateWebhookSecret({
+          site_id: requireSite({ siteId }),
+          webhook_id: given.word(0),
+        })
         const out = given.text('out')
         if (out === undefined) at.result(made, () => made.secret)
         else {
@@ -105,7 +121,8 @@ export const webhooks: Group = {
           writeNewPrivate(out, `${secret}\n`)
           at.result({ ...rest, file: out }, () => made.webhook_id)
         }
-        if (!at.isJson) at.note(`The secret is shown only now. The one before is good until ${made.previous_valid_until}.`)
+        if (!at.isJson)
+          at.note(`The secret is shown only now. The one before is good until ${made.previous_valid_until}.`)
         return 0
       },
     },
@@ -114,20 +131,27 @@ export const webhooks: Group = {
       words: [['<webhook_id>', 'as webhooks list has it']],
       options: PAGE_OPTIONS,
       shares: ['site', 'service'],
-      examples: [['countersign webhooks deliveries wh_01k… --limit 20', 'what arrived, what waits, what failed']],
+      examples: [
+        ['countersign webhooks deliveries wh_01k… --limit 20', 'what arrived, what waits, what failed'],
+      ],
       async run(given, at) {
         const { client, siteId } = await connect(given, at)
         const target = { site_id: requireSite({ siteId }), webhook_id: given.word(0) }
         const page = await listed(given, (part) => client.listDeliveries({ ...target, ...part }), 50)
-        return printList(at, page, ['delivery', 'seq', 'kind', 'status', 'attempts', 'answer', 'next attempt'], (delivery) => [
-          delivery.delivery_id,
-          delivery.seq,
-          delivery.kind,
-          delivery.status,
-          delivery.attempts,
-          delivery.last_status,
-          delivery.next_attempt_at,
-        ])
+        return printList(
+          at,
+          page,
+          ['delivery', 'seq', 'kind', 'status', 'attempts', 'answer', 'next attempt'],
+          (delivery) => [
+            delivery.delivery_id,
+            delivery.seq,
+            delivery.kind,
+            delivery.status,
+            delivery.attempts,
+            delivery.last_status,
+            delivery.next_attempt_at,
+          ],
+        )
       },
     },
     replay: {
@@ -137,7 +161,10 @@ export const webhooks: Group = {
       examples: [['countersign webhooks replay dlv_01k…', 'after the receiver was fixed']],
       async run(given, at) {
         const { client, siteId } = await connect(given, at)
-        const delivery = await client.replayDelivery({ site_id: requireSite({ siteId }), delivery_id: given.word(0) })
+        const delivery = await client.replayDelivery({
+          site_id: requireSite({ siteId }),
+          delivery_id: given.word(0),
+        })
         at.result(delivery, () => facts(Object.entries(delivery)))
         return 0
       },

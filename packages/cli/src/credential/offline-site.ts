@@ -12,14 +12,21 @@ import {
 import { Misuse } from '../command.ts'
 
 /**
- * A site without a service: it believes the issuer about the issuer's keys and knows of no revocation. Only good for seeing whether a
- * credential is sound in itself.
+ * A site without a service: it believes the issuer about the issuer's keys and knows of no
+ * revocation. Only good for seeing whether a credential is sound in itself.
  */
-export function offlineSite(credential: Credential | undefined, siteId: string | undefined, didDocument: unknown): SiteKnowledge {
+export function offlineSite(
+  credential: Credential | undefined,
+  siteId: string | undefined,
+  didDocument: unknown,
+): SiteKnowledge {
   const root = credential && findRoot(credential)
   const trusted = root && issuerOf(root.issuer, didDocument)
   return {
-    siteId: siteId === undefined ? ((parseSiteId(credential?.site) ?? 'unknown.invalid') as SiteId) : readSite(siteId),
+    siteId:
+      siteId === undefined
+        ? ((parseSiteId(credential?.site) ?? 'unknown.invalid') as SiteId)
+        : readSite(siteId),
     trusted: true,
     settings: { bearer: 'on', holderProof: 'optional', credentialTtlSecondsMax: undefined },
     head: { epoch: '', seq: 0, hash: GENESIS_HASH },
@@ -32,15 +39,24 @@ export function offlineSite(credential: Credential | undefined, siteId: string |
 
 function readSite(text: string): SiteId {
   const siteId = parseSiteId(text)
-  if (siteId === undefined) throw new Misuse(`${JSON.stringify(text)} is not a site: a lower-case host name such as shop.example`)
+  if (siteId === undefined)
+    throw new Misuse(`${JSON.stringify(text)} is not a site: a lower-case host name such as shop.example`)
   return siteId
 }
 
-/** With the keys that its DID carries, or that the document given for it lists; undefined when there are none. */
+/**
+ * With the keys that its DID carries, or that the document given for it lists; undefined when there
+ * are none.
+ */
 function issuerOf(issuer: string, didDocument: unknown): TrustedIssuer | undefined {
   const listed = didDocument === undefined ? keysOfDid(issuer) : documentKeys(didDocument, issuer)
   if (listed === undefined || listed.length === 0) return undefined
-  const keys = new Map(listed.map(({ id, key }) => [`${issuer}#${id}`, { id, key, status: 'active' as const, changedAtMs: undefined }]))
+  const keys = new Map(
+    listed.map(({ id, key }) => [
+      `${issuer}#${id}`,
+      { id, key, status: 'active' as const, changedAtMs: undefined },
+    ]),
+  )
   return { issuer, keys, scope: undefined, credentialTtlSecondsMax: undefined }
 }
 

@@ -1,4 +1,10 @@
-import { CREDENTIAL_HEADER, type HolderRequest, holderRequestFrom, type PrivateKey, signRequest } from '@countersign/core'
+import {
+  CREDENTIAL_HEADER,
+  type HolderRequest,
+  holderRequestFrom,
+  type PrivateKey,
+  signRequest,
+} from '@countersign/core'
 
 /** A request that goes nowhere, signed by the holder: it proves that the key is there. */
 export async function ownRequest(header: string, key: PrivateKey, nowMs: number): Promise<HolderRequest> {

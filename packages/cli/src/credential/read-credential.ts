@@ -26,26 +26,34 @@ export interface GivenCredential {
 const DEPTH_MAX = 32
 
 /**
- * The header that carries the credential in a text: the signed object, an answer with a member `credential`, a header line, or its value alone.
- * What is wrong inside is left for the checks to find. Throws a `Misuse` for a text that holds none of these.
+ * The header that carries the credential in a text: the signed object, an answer with a member
+ * `credential`, a header line, or its value alone. What is wrong inside is left for the checks to
+ * find. Throws a `Misuse` for a text that holds none of these.
  */
 export function headerOfText(text: string): string {
   const bare = text.trim().replace(new RegExp(`^${CREDENTIAL_HEADER}:\\s*`, 'i'), '')
   if (!bare.startsWith('{')) {
     if (bare === '' || /\s/.test(bare))
-      throw new Misuse('This is not a credential: give the signed object as JSON, or the value of its header.')
+      throw new Misuse(
+        'This is not a credential: give the signed object as JSON, or the value of its header.',
+      )
     return bare
   }
   const parsed = parseJson(bare, { depthMax: DEPTH_MAX })
   const inner = 'fault' in parsed || !isJsonObject(parsed.value) ? undefined : parsed.value.credential
   // Byte for byte where it can be, so that nothing is tidied up before it is judged.
-  return encodeBase64url(new TextEncoder().encode(inner !== undefined && isJsonObject(inner) ? JSON.stringify(inner) : bare))
+  return encodeBase64url(
+    new TextEncoder().encode(inner !== undefined && isJsonObject(inner) ? JSON.stringify(inner) : bare),
+  )
 }
 
 /** Reads it as a verifier would. Throws a `Misuse` for what no verifier could read. */
 function readGiven(header: string): GivenCredential {
   const signed = readCredentialHeader(header)
-  if (isDeny(signed)) throw new Misuse(`This credential cannot be read: ${signed.detail} (${signed.code}). More: countersign inspect`)
+  if (isDeny(signed))
+    throw new Misuse(
+      `This credential cannot be read: ${signed.detail} (${signed.code}). More: countersign inspect`,
+    )
   return { header, document: signed.document, signed }
 }
 
@@ -57,42 +65,65 @@ export function objectOfHeader(header: string): JsonObject | undefined {
   return 'fault' in parsed || !isJsonObject(parsed.value) ? undefined : parsed.value
 }
 
-/** The credential that a command shows, with its key where it is bound: from `--credential`, else the development one. */
+/**
+ * The credential that a command shows, with its key where it is bound: from `--credential`, else
+ * the development one.
+ */
 export async function chooseCredential(
   given: Given,
   dev: DevFile | undefined,
 ): Promise<GivenCredential & { readonly holderKey: PrivateKey | undefined }> {
   const file = given.text('credential')
   const keyFile = given.text('holder-key')
-  if (file !== undefined && given.has('bound')) throw new Misuse('--bound is the credential of data/dev.json; leave --credential out')
-  if (file === '-' && keyFile === '-') throw new Misuse('only one of --credential and --holder-key can come from the standard input')
+  if (file !== undefined && given.has('bound'))
+    throw new Misuse('--bound is the credential of data/dev.json; leave --credential out')
+  if (file === '-' && keyFile === '-')
+    throw new Misuse('only one of --credential and --holder-key can come from the standard input')
   if (file === undefined && dev === undefined)
-    throw new Misuse('Which credential? Give --credential <file>; without it only the development start has one, in data/dev.json.')
-  const chosen = file === undefined ? devHeader(dev, given.has('bound')) : headerOfText(await readTextFrom(file, 'the credential'))
+    throw new Misuse(
+      'Which credential? Give --credential <file>; without it only the development start has one, in data/dev.json.',
+    )
+  const chosen =
+    file === undefined
+      ? devHeader(dev, given.has('bound'))
+      : headerOfText(await readTextFrom(file, 'the credential'))
   const credential = readGiven(chosen)
-  return { ...credential, holderKey: await chooseKey(credential, keyFile, given.has('bound') ? dev : undefined) }
+  return {
+    ...credential,
+    holderKey: await chooseKey(credential, keyFile, given.has('bound') ? dev : undefined),
+  }
 }
 
 function devHeader(dev: DevFile | undefined, isBound: boolean): string {
   return headerOfText(JSON.stringify(isBound ? dev?.bound.credential : dev?.credential))
 }
 
-async function chooseKey({ signed }: GivenCredential, file: string | undefined, dev: DevFile | undefined): Promise<PrivateKey | undefined> {
+async function chooseKey(
+  { signed }: GivenCredential,
+  file: string | undefined,
+  dev: DevFile | undefined,
+): Promise<PrivateKey | undefined> {
   const isBound = signed.credential.holderKey !== undefined
-  if (file !== undefined && !isBound) throw new Misuse('This credential is not bound to a key; leave --holder-key out.')
+  if (file !== undefined && !isBound)
+    throw new Misuse('This credential is not bound to a key; leave --holder-key out.')
   if (file !== undefined) return readPrivateKey(file)
   if (dev !== undefined) return importPrivateKey(dev.bound.holder_private_jwk)
   return undefined
 }
 
-/** A private JWK from a file that only its owner can read. Throws a `Misuse` for anything else, without a word of the key. */
+/**
+ * A private JWK from a file that only its owner can read. Throws a `Misuse` for anything else,
+ * without a word of the key.
+ */
 export async function readPrivateKey(file: string): Promise<PrivateKey> {
   const text = await readSecretFrom(file, 'the private key')
   try {
     return await importPrivateKey(JSON.parse(text))
   } catch (fault) {
     const why = fault instanceof TypeError ? fault.message : 'it is not JSON'
-    throw new Misuse(`${file === '-' ? 'The standard input' : file} is not a private key as countersign keygen makes it: ${why}`)
+    throw new Misuse(
+      `${file === '-' ? 'The standard input' : file} is not a private key as countersign keygen makes it: ${why}`,
+    )
   }
 }
 

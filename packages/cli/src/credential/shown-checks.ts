@@ -21,7 +21,12 @@ export function shownChecks({ checks }: Explanation, notChecked: NotChecked): re
     // Nothing can be passed that could not be asked; but what is refused all the same is refused.
     if (why !== undefined && (result !== 'refused' || ALWAYS_REFUSED_OFFLINE.has(check)))
       return { check, result: 'not_checked', detail: why, trustworthy }
-    return { check, result, trustworthy, ...(denial === undefined ? {} : { code: denial.code, detail: denial.detail }) }
+    return {
+      check,
+      result,
+      trustworthy,
+      ...(denial === undefined ? {} : { code: denial.code, detail: denial.detail }),
+    }
   })
 }
 
@@ -38,13 +43,18 @@ const MARKS: Readonly<Record<ShownCheck['result'], string>> = {
 export function checksText(checks: readonly ShownCheck[]): string {
   return table(
     ['check', 'result', 'why'],
-    checks.map(({ check, result, code, detail }) => [check, MARKS[result], [detail, code && `(${code})`].filter(Boolean).join(' ')]),
+    checks.map(({ check, result, code, detail }) => [
+      check,
+      MARKS[result],
+      [detail, code && `(${code})`].filter(Boolean).join(' '),
+    ]),
   ).replaceAll(/ -$/gm, '')
 }
 
 /** What a credential says of itself, for people. */
 export function claimsText(credential: Credential, at: Terminal): string {
-  const time = (ms: number) => (Number.isFinite(ms) ? new Date(ms).toISOString().replace('.000Z', 'Z') : undefined)
+  const time = (ms: number) =>
+    Number.isFinite(ms) ? new Date(ms).toISOString().replace('.000Z', 'Z') : undefined
   const lines = facts([
     ['credential', credential.id],
     ['user', credential.ppid],

@@ -12,9 +12,13 @@ const AGE_MS_MAX = 10_000
 const BUFFERED =
   'Something on the way keeps the stream back: nginx proxy_buffering off and no gzip for text/event-stream; Caddy flush_interval -1; Apache SetEnv proxy-sendchunked 1; a CDN has to be told not to cache or transform it'
 
-/** Whether the feed comes through as it is sent, is signed, and is of now. Two heartbeats have to come by themselves. */
+/**
+ * Whether the feed comes through as it is sent, is signed, and is of now. Two heartbeats have to
+ * come by themselves.
+ */
 export async function checkFeed({ baseUrl, apiKey, siteId }: Target): Promise<readonly Finding[]> {
-  if (apiKey === undefined || siteId === undefined) return [skipped('feed', 'give a key with feed:read and a site')]
+  if (apiKey === undefined || siteId === undefined)
+    return [skipped('feed', 'give a key with feed:read and a site')]
   const stop = new AbortController()
   const timer = setTimeout(() => stop.abort(), HEARTBEATS_MS_MAX)
   const heard: { readonly value: unknown; readonly atMs: number }[] = []
@@ -39,14 +43,27 @@ export async function checkFeed({ baseUrl, apiKey, siteId }: Target): Promise<re
     }
   } catch (fault) {
     if (!stop.signal.aborted)
-      return [problem('feed', `the stream broke off: ${fault instanceof Error ? fault.message : String(fault)}`, BUFFERED)]
+      return [
+        problem(
+          'feed',
+          `the stream broke off: ${fault instanceof Error ? fault.message : String(fault)}`,
+          BUFFERED,
+        ),
+      ]
   } finally {
     clearTimeout(timer)
     stop.abort()
   }
   if (heard.length < HEARTBEATS) {
-    const words = heard.length === 0 ? 'nothing comes through' : 'the stream begins, and then nothing comes through'
-    return [problem('feed', `${words} within ${HEARTBEATS_MS_MAX / 1000} s, though a heartbeat is sent every 5 s`, BUFFERED)]
+    const words =
+      heard.length === 0 ? 'nothing comes through' : 'the stream begins, and then nothing comes through'
+    return [
+      problem(
+        'feed',
+        `${words} within ${HEARTBEATS_MS_MAX / 1000} s, though a heartbeat is sent every 5 s`,
+        BUFFERED,
+      ),
+    ]
   }
   return [ok('feed', 'comes through as it is sent'), await checkSigned(baseUrl, heard[0])]
 }
@@ -54,10 +71,16 @@ export async function checkFeed({ baseUrl, apiKey, siteId }: Target): Promise<re
 async function refusalOf(response: Response): Promise<Finding | undefined> {
   if (response.status === 200 && response.headers.get('content-type')?.startsWith('text/event-stream')) {
     const encoding = response.headers.get('content-encoding')
-    return encoding === null ? undefined : problem('feed', `the stream is compressed (${encoding}) on the way`, BUFFERED)
+    return encoding === null
+      ? undefined
+      : problem('feed', `the stream is compressed (${encoding}) on the way`, BUFFERED)
   }
-  const { code, detail } = ((await response.json().catch(() => undefined)) ?? {}) as { code?: unknown; detail?: unknown }
-  if (code === 'api_key_forbidden' || code === 'not_found') return skipped('feed', 'this key may not follow the site: it needs feed:read')
+  const { code, detail } = ((await response.json().catch(() => undefined)) ?? {}) as {
+    code?: unknown
+    detail?: unknown
+  }
+  if (code === 'api_key_forbidden' || code === 'not_found')
+    return skipped('feed', 'this key may not follow the site: it needs feed:read')
   if (response.status === 200) return problem('feed', 'the answer is not a stream of events', BUFFERED)
   return problem(
     'feed',
@@ -66,8 +89,12 @@ async function refusalOf(response: Response): Promise<Finding | undefined> {
   )
 }
 
-async function checkSigned(baseUrl: string, heard: { readonly value: unknown; readonly atMs: number } | undefined): Promise<Finding> {
-  const discovery = async () => (await fetch(`${baseUrl}/.well-known/countersign`, { redirect: 'manual' })).json()
+async function checkSigned(
+  baseUrl: string,
+  heard: { readonly value: unknown; readonly atMs: number } | undefined,
+): Promise<Finding> {
+  const discovery = async () =>
+    (await fetch(`${baseUrl}/.well-known/countersign`, { redirect: 'manual' })).json()
   const keys = createFeedKeys({ pinned: undefined, discovery, clock: systemClock })
   const heartbeat = parseHeartbeat(heard?.value)
   const key = heartbeat && (await keys.find(heartbeat.kid, new AbortController().signal))
@@ -85,5 +112,8 @@ async function checkSigned(baseUrl: string, heard: { readonly value: unknown; re
       `what the service knows is ${Math.round(ageMs / 1000)} s old`,
       'Its store does not answer, or the clocks are apart: look at both',
     )
-  return ok('view', `log at ${proof.epoch}.${proof.seq}, proven ${Math.max(Math.round(ageMs), 0)} ms before it came here`)
+  return ok(
+    'view',
+    `log at ${proof.epoch}.${proof.seq}, proven ${Math.max(Math.round(ageMs), 0)} ms before it came here`,
+  )
 }

@@ -10,6 +10,16 @@ export interface Finding {
 }
 
 export const ok = (check: string, detail: string): Finding => ({ check, level: 'ok', detail })
-export const warning = (check: string, detail: string, fix: string): Finding => ({ check, level: 'warning', detail, fix })
-export const problem = (check: string, detail: string, fix: string): Finding => ({ check, level: 'problem', detail, fix })
+export const warning = (check: string, detail: string, fix: string): Finding => ({
+  check,
+  level: 'warning',
+  detail,
+  fix,
+})
+export const problem = (check: string, detail: string, fix: string): Finding => ({
+  check,
+  level: 'problem',
+  detail,
+  fix,
+})
 export const skipped = (check: string, detail: string): Finding => ({ check, level: 'skipped', detail })

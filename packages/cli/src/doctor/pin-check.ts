@@ -5,8 +5,9 @@ import { ask, type Target } from './http-checks.ts'
 const FIX = 'Check the address, and that service and command have the same version'
 
 /**
- * Pins for guards: the feed key that signs now, and the hash of the one that follows. Both come from the signed chain of discovery, so they are as
- * good as this connection: run it on the machine of the service, or through TLS.
+ * Pins for guards: the feed key that signs now, and the hash of the one that follows. Both come
+ * from the signed chain of discovery, so they are as good as this connection: run it on the machine
+ * of the service, or through TLS.
  */
 export async function checkPins(target: Target, nowMs = Date.now()): Promise<Finding> {
   const body = (await (await ask(target, '/.well-known/countersign')).json().catch(() => undefined)) as
@@ -15,14 +16,18 @@ export async function checkPins(target: Target, nowMs = Date.now()): Promise<Fin
   const listed = body?.feed?.chain
   const chain = Array.isArray(listed) ? listed.map(parseFeedKeyStatement) : []
   // A key is listed a minute before it signs.
-  const index = chain.findLastIndex((statement) => statement !== undefined && (parseTime(statement.at) ?? Infinity) <= nowMs)
+  const index = chain.findLastIndex(
+    (statement) => statement !== undefined && (parseTime(statement.at) ?? Infinity) <= nowMs,
+  )
   const current = chain[index] ?? chain[0]
   if (current === undefined) return problem('pins', 'discovery lists no chain of feed keys', FIX)
   const previous = current === chain[index] ? parseFeedKey(chain[index - 1]?.public_key_multibase) : undefined
   if ((await checkFeedKeyStatement(current, previous)) === undefined)
     return problem('pins', `the statement of feed key ${current.kid} is not signed by its keys`, FIX)
   const pins = { [current.kid]: current.public_key_multibase, next: `sha256:${current.next_sha256}` }
-  const lines = Object.entries(pins).map(([name, pin]) => `  ${name === 'next' ? name : `'${name}'`}: '${pin}',`)
+  const lines = Object.entries(pins).map(
+    ([name, pin]) => `  ${name === 'next' ? name : `'${name}'`}: '${pin}',`,
+  )
   return {
     check: 'pins',
     level: 'ok',

@@ -5,7 +5,10 @@ import { type Finding, ok, problem, skipped, warning } from './finding.ts'
 const PAGE = 200
 const DELIVERIES_LOOKED_AT = 20
 
-/** Whether the key works, and is one of this site. Without an answer to that the other checks of the site are left out. */
+/**
+ * Whether the key works, and is one of this site. Without an answer to that the other checks of the
+ * site are left out.
+ */
 export async function checkKey(client: Client, siteId: string): Promise<Finding> {
   try {
     await client.readSite({ site_id: siteId })
@@ -18,8 +21,10 @@ export async function checkKey(client: Client, siteId: string): Promise<Finding>
         'it works, but may not administer the site',
         'Use a key with site:admin to have webhooks and verifiers looked at too',
       )
-    if (code === 'api_key_missing') return skipped('key', 'there is none: set COUNTERSIGN_API_KEY or COUNTERSIGN_API_KEY_FILE')
-    if (code === 'not_found') return problem('key', `there is no site ${siteId} for this key`, 'Look at --site and at the key')
+    if (code === 'api_key_missing')
+      return skipped('key', 'there is none: set COUNTERSIGN_API_KEY or COUNTERSIGN_API_KEY_FILE')
+    if (code === 'not_found')
+      return problem('key', `there is no site ${siteId} for this key`, 'Look at --site and at the key')
     return problem('key', message, 'Is the key deleted, expired, or of another service?')
   }
 }
@@ -39,14 +44,24 @@ export async function checkWebhooks(client: Client, site_id: string): Promise<re
       )
       continue
     }
-    const { items: deliveries } = await client.listDeliveries({ site_id, webhook_id, limit: DELIVERIES_LOOKED_AT })
-    const failing = deliveries.filter((each) => each.status === 'failed' || (each.status === 'pending' && each.attempts > 0))
+    const { items: deliveries } = await client.listDeliveries({
+      site_id,
+      webhook_id,
+      limit: DELIVERIES_LOOKED_AT,
+    })
+    const failing = deliveries.filter(
+      (each) => each.status === 'failed' || (each.status === 'pending' && each.attempts > 0),
+    )
     const [worst] = failing
     if (worst !== undefined) {
       const answer = worst.last_status === null ? 'no answer' : `status ${worst.last_status}`
       const words = `${webhook_id} (${url}): ${failing.length} of the last ${deliveries.length} are not delivered, ${answer}`
       findings.push(
-        problem('webhooks', words, `Look at the receiver; then countersign webhooks deliveries ${webhook_id}, and replay what failed`),
+        problem(
+          'webhooks',
+          words,
+          `Look at the receiver; then countersign webhooks deliveries ${webhook_id}, and replay what failed`,
+        ),
       )
     }
   }
@@ -57,10 +72,15 @@ export async function checkWebhooks(client: Client, site_id: string): Promise<re
 /** Verifiers reject heads from more than 5 s ahead of their own clock. */
 const CLOCK_DIFFERENCE_MS_MAX = 2000
 
-/** Whether the clock of the node agrees with those of its verifiers, as their acknowledgements show it. */
+/**
+ * Whether the clock of the node agrees with those of its verifiers, as their acknowledgements show
+ * it.
+ */
 export async function checkVerifierClocks(client: Client, site_id: string): Promise<Finding> {
   const { items } = await client.listVerifiers({ site_id, limit: PAGE })
-  const known = items.flatMap(({ clock_difference_ms: ms }) => (ms === undefined ? [] : [ms])).sort((one, other) => one - other)
+  const known = items
+    .flatMap(({ clock_difference_ms: ms }) => (ms === undefined ? [] : [ms]))
+    .sort((one, other) => one - other)
   const median = known[Math.floor(known.length / 2)]
   if (median === undefined) return skipped('clocks', 'no verifier has reported its time to this node')
   const seconds = Math.abs(median / 1000).toFixed(1)
@@ -95,16 +115,32 @@ export async function checkVerifiers(client: Client, site_id: string): Promise<F
   )
 }
 
-/** Whether a signed request arrives as it was signed: the only way to see what a proxy does to path, host, body and signature fields. */
+/**
+ * Whether a signed request arrives as it was signed: the only way to see what a proxy does to path,
+ * host, body and signature fields.
+ */
 export async function checkHolderProof(baseUrl: string, dev: DevFile | undefined): Promise<Finding> {
-  if (dev === undefined) return skipped('holder proof', 'needs a bound credential of this service, which only data/dev.json has')
-  const [{ agentFetch, readDenial }, { importPrivateKey }] = await Promise.all([import('@countersign/sdk'), import('@countersign/core')])
+  if (dev === undefined)
+    return skipped('holder proof', 'needs a bound credential of this service, which only data/dev.json has')
+  const [{ agentFetch, readDenial }, { importPrivateKey }] = await Promise.all([
+    import('@countersign/sdk'),
+    import('@countersign/core'),
+  ])
   const holderKey = await importPrivateKey(dev.bound.holder_private_jwk)
-  const send = agentFetch({ credential: dev.bound.credential as CredentialObject, holderKey, origins: baseUrl })
+  const send = agentFetch({
+    credential: dev.bound.credential as CredentialObject,
+    holderKey,
+    origins: baseUrl,
+  })
   const headers = { 'content-type': 'application/json' }
-  const response = await send(`${baseUrl}/api/protected/action?from=doctor`, { method: 'POST', headers, body: '{"action":"doctor"}' })
+  const response = await send(`${baseUrl}/api/protected/action?from=doctor`, {
+    method: 'POST',
+    headers,
+    body: '{"action":"doctor"}',
+  })
   const denial = await readDenial(response)
-  if (denial === undefined || !denial.code.startsWith('proof_')) return ok('holder proof', 'a signed request arrives as it was signed')
+  if (denial === undefined || !denial.code.startsWith('proof_'))
+    return ok('holder proof', 'a signed request arrives as it was signed')
   const fix =
     'The proxy has to pass on Host, path, query, body, Signature, Signature-Input and Content-Digest unchanged, and base_url has to be the address that clients use'
   return problem('holder proof', `${denial.detail} (${denial.code})`, fix)

@@ -1,6 +1,12 @@
 import { checkEntry, checkHeartbeat, type Entry, parseEntry, parseHeartbeat } from '@countersign/core'
 import { systemClock } from '@countersign/sdk'
-import { createFeedKeys, createSseReader, type Service, ServiceFault, type SseEvent } from '@countersign/sdk/feed'
+import {
+  createFeedKeys,
+  createSseReader,
+  type Service,
+  ServiceFault,
+  type SseEvent,
+} from '@countersign/sdk/feed'
 import { pause } from '../pause.ts'
 
 /** How far the log has been read. The hash is unknown when the caller says where to begin. */
@@ -10,7 +16,10 @@ export interface Cursor {
   readonly hash: string | undefined
 }
 
-/** `proven`: the service has signed that this is the end of the log. `lost`: the connection ended, and is made again after a while. */
+/**
+ * `proven`: the service has signed that this is the end of the log. `lost`: the connection ended,
+ * and is made again after a while.
+ */
 export type News =
   | { readonly kind: 'connected' }
   | { readonly kind: 'entry'; readonly entry: Entry }
@@ -26,10 +35,15 @@ const WAIT_MS = 1000
 const WAIT_MS_MAX = 10_000
 
 /**
- * Follows the log of a site from a position until `signal` fires, over as many connections as that takes. Every entry is checked against the one
- * before it. Throws a `NotTheLog` when it does not fit, and a `ServiceFault` when the service refuses.
+ * Follows the log of a site from a position until `signal` fires, over as many connections as that
+ * takes. Every entry is checked against the one before it. Throws a `NotTheLog` when it does not
+ * fit, and a `ServiceFault` when the service refuses.
  */
-export async function* followFeed(service: Service, from: Cursor, signal: AbortSignal): AsyncGenerator<News, void> {
+export async function* followFeed(
+  service: Service,
+  from: Cursor,
+  signal: AbortSignal,
+): AsyncGenerator<News, void> {
   const keys = createFeedKeys({ pinned: undefined, discovery: service.discovery, clock: systemClock })
   let cursor = from
   let failures = 0
@@ -67,7 +81,9 @@ export async function* followFeed(service: Service, from: Cursor, signal: AbortS
     if (proof === undefined) return undefined
     const { epoch, seq, hash } = cursor
     if (proof.epoch !== epoch || (proof.seq === seq && hash !== undefined && proof.hash !== hash))
-      throw new NotTheLog(`the service signs ${proof.epoch}.${proof.seq}, which is not the log that was followed to ${epoch}.${seq}`)
+      throw new NotTheLog(
+        `the service signs ${proof.epoch}.${proof.seq}, which is not the log that was followed to ${epoch}.${seq}`,
+      )
     return { kind: 'proven', seq: proof.seq }
   }
 }
@@ -79,11 +95,14 @@ function isFinal({ status }: ServiceFault): boolean {
 
 async function entryOf({ event, data }: SseEvent, cursor: Cursor): Promise<News | undefined> {
   const entry = parseEntry(JSON.parse(data))
-  if (entry?.kind !== event) throw new NotTheLog('the service sent an entry that this version cannot read; update it')
+  if (entry?.kind !== event)
+    throw new NotTheLog('the service sent an entry that this version cannot read; update it')
   if (entry.epoch === cursor.epoch && entry.seq <= cursor.seq) return undefined
   const isNext = entry.epoch === cursor.epoch && entry.seq === cursor.seq + 1
   const isContinued = cursor.hash === undefined || entry.prev_hash === cursor.hash
   if (!isNext || !isContinued || (await checkEntry(entry)) === undefined)
-    throw new NotTheLog(`entry ${entry.epoch}.${entry.seq} does not continue the log after ${cursor.epoch}.${cursor.seq}`)
+    throw new NotTheLog(
+      `entry ${entry.epoch}.${entry.seq} does not continue the log after ${cursor.epoch}.${cursor.seq}`,
+    )
   return { kind: 'entry', entry }
 }

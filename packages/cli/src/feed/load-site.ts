@@ -1,10 +1,19 @@
 import { checkSnapshot, createSiteView, parseSiteId, type SiteView } from '@countersign/core'
 import { systemClock } from '@countersign/sdk'
-import { createFeedKeys, createService, readSnapshot, type Service, ServiceFault } from '@countersign/sdk/feed'
+import {
+  createFeedKeys,
+  createService,
+  readSnapshot,
+  type Service,
+  ServiceFault,
+} from '@countersign/sdk/feed'
 import { type ExitCode, Failure, Misuse } from '../command.ts'
 import { type Place, requireSite } from '../connection.ts'
 
-/** All that a verifier of the site knows at this moment, from a signed snapshot. Throws a `Failure` when it cannot be had or is not signed. */
+/**
+ * All that a verifier of the site knows at this moment, from a signed snapshot. Throws a `Failure`
+ * when it cannot be had or is not signed.
+ */
 export async function loadSite(place: Place): Promise<SiteView> {
   const view = createSiteView({ siteId: readSiteId(requireSite(place)) })
   const service = feedService(place)
@@ -12,11 +21,19 @@ export async function loadSite(place: Place): Promise<SiteView> {
   const { signal } = new AbortController()
   const received = systemClock.read()
   try {
-    const { head, end, received: read, load } = await readSnapshot(await service.snapshot(signal), (first) => view.beginLoad(first))
+    const {
+      head,
+      end,
+      received: read,
+      load,
+    } = await readSnapshot(await service.snapshot(signal), (first) => view.beginLoad(first))
     const key = await keys.find(end.kid, signal)
     const proof = key && (await checkSnapshot(head, end, read, key))
     if (proof === undefined || load.commit(proof) !== 'loaded')
-      throw new Failure('snapshot_unsigned', 'What the service sent is not signed by any of its feed keys; nothing of it was used.')
+      throw new Failure(
+        'snapshot_unsigned',
+        'What the service sent is not signed by any of its feed keys; nothing of it was used.',
+      )
     view.proveHead(proof, { ...systemClock.read(), monotonicMs: received.monotonicMs })
     return view
   } catch (fault) {
@@ -24,11 +41,18 @@ export async function loadSite(place: Place): Promise<SiteView> {
   }
 }
 
-/** The calls of a tool that observes the log of a site, so that receipts do not count it. Throws a `Failure` without a key. */
+/**
+ * The calls of a tool that observes the log of a site, so that receipts do not count it. Throws a
+ * `Failure` without a key.
+ */
 export function feedService(place: Place): Service {
   const { baseUrl, apiKey } = place
   if (apiKey === undefined)
-    throw new Failure('api_key_missing', 'Set COUNTERSIGN_API_KEY or COUNTERSIGN_API_KEY_FILE, to a key with feed:read.', 4)
+    throw new Failure(
+      'api_key_missing',
+      'Set COUNTERSIGN_API_KEY or COUNTERSIGN_API_KEY_FILE, to a key with feed:read.',
+      4,
+    )
   return createService({
     baseUrl: baseUrl.replace(/\/+$/, ''),
     siteId: requireSite(place),
@@ -41,13 +65,15 @@ export function feedService(place: Place): Service {
 
 function readSiteId(text: string) {
   const siteId = parseSiteId(text)
-  if (siteId === undefined) throw new Misuse(`${JSON.stringify(text)} is not a site: a lower-case host name such as shop.example`)
+  if (siteId === undefined)
+    throw new Misuse(`${JSON.stringify(text)} is not a site: a lower-case host name such as shop.example`)
   return siteId
 }
 
 /** What the calls of the feed throw, in words of this program. */
 export function asFailure(fault: unknown): unknown {
-  if (!(fault instanceof ServiceFault)) return fault instanceof SyntaxError ? new Failure('answer_unknown', fault.message) : fault
+  if (!(fault instanceof ServiceFault))
+    return fault instanceof SyntaxError ? new Failure('answer_unknown', fault.message) : fault
   const exit: ExitCode = fault.status === 0 ? 5 : fault.status === 401 || fault.status === 403 ? 4 : 1
   return new Failure(fault.code, `${fault.message} (${fault.code})`, exit)
 }

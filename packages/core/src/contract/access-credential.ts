@@ -10,7 +10,9 @@ const [VC_TYPE, ACCESS_TYPE] = CREDENTIAL_TYPE
 const proof = z
   .looseObject({
     type: z.literal('DataIntegrityProof'),
-    cryptosuite: z.string().meta({ description: 'One of the suites that discovery lists.', examples: ['eddsa-jcs-2022'] }),
+    cryptosuite: z
+      .string()
+      .meta({ description: 'One of the suites that discovery lists.', examples: ['eddsa-jcs-2022'] }),
     proofPurpose: z.literal('assertionMethod'),
     created: time,
     verificationMethod: z.string().meta({ examples: ['did:web:issuer.example#key-1'] }),
@@ -23,26 +25,38 @@ const credentialSubject = z.looseObject({
   site_id: z.string().meta({ description: 'The site the credential is for; compared byte for byte.' }),
   scope: scopeList,
   permission_id: permissionId.optional(),
-  holder_key: holderKey.optional().meta({ description: 'With it, every request must be signed by this key (RFC 9421).' }),
-  delegable: z.boolean().optional().meta({ description: 'Whether the holder may delegate narrower credentials. Default false.' }),
+  holder_key: holderKey
+    .optional()
+    .meta({ description: 'With it, every request must be signed by this key (RFC 9421).' }),
+  delegable: z
+    .boolean()
+    .optional()
+    .meta({ description: 'Whether the holder may delegate narrower credentials. Default false.' }),
 })
 
 /**
- * The signed credential for readers of the documentation: a W3C Verifiable Credential 2.0 with a Data Integrity proof. It is never the judge of
- * one; the core's own reader is. Unknown members are allowed where the signature covers them, and never acted on.
+ * The signed credential for readers of the documentation: a W3C Verifiable Credential 2.0 with a
+ * Data Integrity proof. It is never the judge of one; the core's own reader is. Unknown members are
+ * allowed where the signature covers them, and never acted on.
  */
 export const accessCredentialSchema = z
   .looseObject({
     '@context': z.tuple([z.literal(VC_CONTEXT), z.literal(ACCESS_CONTEXT)]),
-    id: z.templateLiteral(['did:service:', z.string()]).meta({ description: 'did:service: and the credential_id.' }),
+    id: z
+      .templateLiteral(['did:service:', z.string()])
+      .meta({ description: 'did:service: and the credential_id.' }),
     type: z.tuple([z.literal(VC_TYPE), z.literal(ACCESS_TYPE)]),
-    issuer: z.string().meta({ description: 'The DID of the issuer; of a delegated credential, the holder_key of its parent.' }),
+    issuer: z.string().meta({
+      description: 'The DID of the issuer; of a delegated credential, the holder_key of its parent.',
+    }),
     validFrom: time,
     validUntil: time.meta({ description: 'The first moment at which the credential is no longer valid.' }),
     credentialSubject,
     proof,
     get parent(): z.ZodOptional<z.ZodType> {
-      return z.optional(accessCredentialSchema).meta({ description: 'The credential this one was delegated from, in full.' })
+      return z
+        .optional(accessCredentialSchema)
+        .meta({ description: 'The credential this one was delegated from, in full.' })
     },
   })
   .meta({ id: 'AccessCredential', description: 'A signed access credential.' })
@@ -51,8 +65,8 @@ export const accessCredentialSchema = z
 export type AccessCredential = z.input<typeof accessCredentialSchema>
 
 /**
- * The `credential` member of a request: an object, and nothing is said here about what is in it. Anything else is `credential_malformed`; the
- * core's reader goes on from there.
+ * The `credential` member of a request: an object, and nothing is said here about what is in it.
+ * Anything else is `credential_malformed`; the core's reader goes on from there.
  */
 export const presentedCredentialSchema = coded<Record<string, unknown>>(
   'credential_malformed',

@@ -18,7 +18,12 @@ const somePermissions = z
 export const createKeyRequestSchema = z.strictObject({
   permissions: somePermissions,
   label: label.optional(),
-  expires_in_seconds: z.int().min(1).max(limits.api_key_lifetime_seconds_max).optional().meta({ description: 'Absent: until deleted.' }),
+  expires_in_seconds: z
+    .int()
+    .min(1)
+    .max(limits.api_key_lifetime_seconds_max)
+    .optional()
+    .meta({ description: 'Absent: until deleted.' }),
 })
 export type CreateKeyRequest = z.input<typeof createKeyRequestSchema>
 
@@ -75,7 +80,10 @@ export const apiKeyEndpoints = {
     summary: 'Delete an API key',
     description: 'It stops working at once, and its streams are closed.',
     idempotency: 'replayed',
-    request: { params: z.strictObject({ ...siteParams, key_id: madeId }), headers: z.object(idempotencyHeaders) },
+    request: {
+      params: z.strictObject({ ...siteParams, key_id: madeId }),
+      headers: z.object(idempotencyHeaders),
+    },
     answers: { 204: { description: 'Deleted.' } },
     problems: ['store_unavailable'],
   }),

@@ -19,13 +19,20 @@ export const feedKeySchema = z.strictObject({ kid: feedKid, public_key_multibase
 
 export const feedKeyStatementSchema = feedKeySchema
   .extend({
-    next_sha256: sha256Hex.meta({ description: 'The commitment to the next key: SHA-256 of its Multikey. Only that key may follow.' }),
-    previous_kid: feedKid.nullable().meta({ description: 'The key that this one follows; null for the first.' }),
-    previous_compromised: z
-      .boolean()
-      .meta({ description: 'True: the previous key and all keys before it are withdrawn at once. False: one hour after at.' }),
+    next_sha256: sha256Hex.meta({
+      description: 'The commitment to the next key: SHA-256 of its Multikey. Only that key may follow.',
+    }),
+    previous_kid: feedKid
+      .nullable()
+      .meta({ description: 'The key that this one follows; null for the first.' }),
+    previous_compromised: z.boolean().meta({
+      description:
+        'True: the previous key and all keys before it are withdrawn at once. False: one hour after at.',
+    }),
     at: time.meta({ description: 'When the key begins to sign.' }),
-    previous_signature: feedSignature.nullable().meta({ description: 'By the previous key, over the same text; null for the first key.' }),
+    previous_signature: feedSignature
+      .nullable()
+      .meta({ description: 'By the previous key, over the same text; null for the first key.' }),
     signature: feedSignature.meta({
       description:
         'By the key itself, over "countersign-feed-key\\n" and the canonical JSON (RFC 8785) of all members but the two signatures.',
@@ -46,9 +53,13 @@ export const discoverySchema = z
     did_methods: z.array(z.string()).min(1),
     feed: z.strictObject({
       version: z.literal(1),
-      keys: z.array(feedKeySchema).min(1).meta({ description: 'The keys that sign now or did within the last hour, oldest first.' }),
+      keys: z
+        .array(feedKeySchema)
+        .min(1)
+        .meta({ description: 'The keys that sign now or did within the last hour, oldest first.' }),
       chain: z.array(feedKeyStatementSchema).min(1).max(FEED_KEY_STATEMENTS_MAX).meta({
-        description: 'How the keys followed each other, oldest first. A verifier accepts a new key only along this chain.',
+        description:
+          'How the keys followed each other, oldest first. A verifier accepts a new key only along this chain.',
       }),
     }),
   })
@@ -98,7 +109,9 @@ export const discoveryEndpoints = {
     ...published,
     path: '/.well-known/did.json',
     summary: 'The service’s own keys as a DID document',
-    answers: { 200: { description: 'The document.', body: didDocumentSchema, mediaType: 'application/did+json' } },
+    answers: {
+      200: { description: 'The document.', body: didDocumentSchema, mediaType: 'application/did+json' },
+    },
   }),
   jwks: endpoint({
     ...published,

@@ -4,9 +4,11 @@ import { type ProblemCode, problemCodes } from './problems.ts'
 import type { Permission } from './vocabulary.ts'
 
 /**
- * Who may call. `credential`: a credential or, for compatibility, a bearer token in its header. `credential_in_body`: a credential in the member of
- * that name. `api_key_or_credential`: one of them, never both. `api_key_and_credential`: the key is the proxy's, the credential its caller's.
- * `page`: the service's own page, in the browser that the flow is bound to. `operator_key`: an API key without a site.
+ * Who may call. `credential`: a credential or, for compatibility, a bearer token in its header.
+ * `credential_in_body`: a credential in the member of that name. `api_key_or_credential`: one of
+ * them, never both. `api_key_and_credential`: the key is the proxy's, the credential its caller's.
+ * `page`: the service's own page, in the browser that the flow is bound to. `operator_key`: an API
+ * key without a site.
  */
 export type Auth =
   | 'none'
@@ -19,7 +21,16 @@ export type Auth =
   | 'api_key_and_credential'
   | 'operator_key'
 
-export const tags = ['protected', 'tokens', 'wallet', 'sign-in', 'feed', 'administration', 'discovery', 'health'] as const
+export const tags = [
+  'protected',
+  'tokens',
+  'wallet',
+  'sign-in',
+  'feed',
+  'administration',
+  'discovery',
+  'health',
+] as const
 
 export interface RequestParts {
   /** What does not fit is `not_found`. */
@@ -57,7 +68,10 @@ export interface EndpointFacts {
   /** Any one of these will do. */
   readonly permissions?: readonly Permission[]
   readonly rateLimit: RateClass
-  /** Takes `Idempotency-Key`. `secret`: the answer holds a secret, so a repetition is refused and not answered again. */
+  /**
+   * Takes `Idempotency-Key`. `secret`: the answer holds a secret, so a repetition is refused and
+   * not answered again.
+   */
   readonly idempotency?: 'replayed' | 'secret'
   readonly request: RequestParts
   /** Default: `request_body_bytes_usual_max`. Most of a body is read before its caller is known. */
@@ -67,11 +81,16 @@ export interface EndpointFacts {
   readonly problems: readonly ProblemCode[]
   /** Whether the answer must not be cached. */
   readonly noStore: boolean
-  /** `proxy`: refusals have the status that `forwardAuthStatus` gives. `page`: a browser, which accepts text/html, is shown a page in place of JSON. */
+  /**
+   * `proxy`: refusals have the status that `forwardAuthStatus` gives. `page`: a browser, which
+   * accepts text/html, is shown a page in place of JSON.
+   */
   readonly refusals?: 'proxy' | 'page'
 }
 
-/** One endpoint of the contract: the service mounts it, OpenAPI and the documentation describe it. */
+/**
+ * One endpoint of the contract: the service mounts it, OpenAPI and the documentation describe it.
+ */
 export type Endpoint<Facts extends EndpointFacts = EndpointFacts> = Facts & {
   /** The media types of a body; none where no body is taken. */
   readonly bodyTypes: readonly string[]
@@ -96,7 +115,11 @@ export const generalProblems = [
 ] as const satisfies readonly ProblemCode[]
 
 /** Codes of the web console, whose pages are no part of this contract. */
-export const consoleProblems = ['session_required', 'csrf_invalid', 'origin_forbidden'] as const satisfies readonly ProblemCode[]
+export const consoleProblems = [
+  'session_required',
+  'csrf_invalid',
+  'origin_forbidden',
+] as const satisfies readonly ProblemCode[]
 
 /** Codes with which a presented credential may be refused, wherever it travels. */
 export const presentationProblems = [
@@ -117,8 +140,19 @@ export const presentationProblems = [
   'revocation_view_stale',
 ] as const satisfies readonly ProblemCode[]
 
-const keyProblems = ['auth_ambiguous', 'api_key_missing', 'api_key_invalid', 'api_key_forbidden'] as const satisfies readonly ProblemCode[]
-const headerProblems = ['auth_ambiguous', 'credential_missing', 'token_invalid', 'bearer_disabled', ...presentationProblems] as const
+const keyProblems = [
+  'auth_ambiguous',
+  'api_key_missing',
+  'api_key_invalid',
+  'api_key_forbidden',
+] as const satisfies readonly ProblemCode[]
+const headerProblems = [
+  'auth_ambiguous',
+  'credential_missing',
+  'token_invalid',
+  'bearer_disabled',
+  ...presentationProblems,
+] as const
 
 const authProblems: Record<Auth, readonly ProblemCode[]> = {
   none: [],
@@ -143,7 +177,12 @@ export function endpoint<const Facts extends EndpointFacts>(facts: Facts): Endpo
   return {
     ...facts,
     bodyBytesMax: facts.bodyBytesMax ?? limits.request_body_bytes_usual_max,
-    bodyTypes: [...(body ? ['application/json'] : []), ...(form ? ['application/x-www-form-urlencoded'] : [])],
-    problems: problemCodes.filter((code) => given.has(code) && !(generalProblems as readonly ProblemCode[]).includes(code)),
+    bodyTypes: [
+      ...(body ? ['application/json'] : []),
+      ...(form ? ['application/x-www-form-urlencoded'] : []),
+    ],
+    problems: problemCodes.filter(
+      (code) => given.has(code) && !(generalProblems as readonly ProblemCode[]).includes(code),
+    ),
   }
 }

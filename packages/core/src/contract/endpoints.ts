@@ -13,8 +13,8 @@ import { tokenEndpoints } from './tokens.ts'
 import { webhookEndpoints } from './webhooks.ts'
 
 /**
- * Every endpoint of the contract by its id. The service mounts it, validates with it and answers with it; OpenAPI, discovery and the
- * documentation are made from it.
+ * Every endpoint of the contract by its id. The service mounts it, validates with it and answers
+ * with it; OpenAPI, discovery and the documentation are made from it.
  */
 export const endpoints = Object.freeze({
   ...protectedEndpoints,

@@ -17,7 +17,9 @@ import {
 import { limits } from './limits.ts'
 import { bearerModes, holderProofModes, issuerKeyStatuses, issuerStatuses } from './vocabulary.ts'
 
-/** Every kind of log entry; the `event` of the feed and the `type` of a webhook are one of these. */
+/**
+ * Every kind of log entry; the `event` of the feed and the `type` of a webhook are one of these.
+ */
 export const entryKinds = [
   'user.revoked',
   'user.reinstated',
@@ -68,7 +70,11 @@ const issuerState = {
   credential_ttl_seconds_max: ttlMax,
 }
 
-const siteState = { bearer: z.enum(bearerModes), holder_proof: z.enum(holderProofModes), credential_ttl_seconds_max: ttlMax }
+const siteState = {
+  bearer: z.enum(bearerModes),
+  holder_proof: z.enum(holderProofModes),
+  credential_ttl_seconds_max: ttlMax,
+}
 const userRevoked = { ppid, revoked_at: time }
 const credentialRevoked = { credential_id: credentialId, revoked_at: time }
 const tokenRevoked = { token_sha256: sha256Hex, revoked_at: time }
@@ -96,13 +102,15 @@ function entryOf<const Kind extends EntryKind>(kind: Kind) {
     body: entryBodySchemas[kind],
     at: time,
     prev_hash: sha256Hex.meta({ description: 'The hash of the entry before; 64 zeros in the first.' }),
-    hash: sha256Hex.meta({ description: 'SHA-256 of the canonical JSON (RFC 8785) of the entry without this member.' }),
+    hash: sha256Hex.meta({
+      description: 'SHA-256 of the canonical JSON (RFC 8785) of the entry without this member.',
+    }),
   })
 }
 
 /**
- * One entry of a site's log, for documentation and for checks of answers. A verifier reads entries with the core's `parseEntry`, which also checks
- * the keys in them.
+ * One entry of a site's log, for documentation and for checks of answers. A verifier reads entries
+ * with the core's `parseEntry`, which also checks the keys in them.
  */
 export const logEntrySchema = z
   .discriminatedUnion('kind', [
@@ -125,23 +133,29 @@ const head = {
   seq,
   hash: sha256Hex,
   as_of: time,
-  max_age_seconds: z
-    .int()
-    .min(1)
-    .max(limits.max_age_seconds_max)
-    .meta({ description: 'A verifier rejects everything once its last proven head is older than this, or than its own setting.' }),
+  max_age_seconds: z.int().min(1).max(limits.max_age_seconds_max).meta({
+    description:
+      'A verifier rejects everything once its last proven head is older than this, or than its own setting.',
+  }),
 }
 
-/** Proof of the head of the log, signed over `"countersign-heartbeat\n"` and the canonical JSON of the other members. */
+/**
+ * Proof of the head of the log, signed over `"countersign-heartbeat\n"` and the canonical JSON of
+ * the other members.
+ */
 export const heartbeatSchema = z.strictObject({ ...head, kid, signature }).meta({ id: 'Heartbeat' })
 export type Heartbeat = z.input<typeof heartbeatSchema>
 
 /** The `data` of one event of the feed. */
 export const feedEventDataSchema = z.union([logEntrySchema, heartbeatSchema]).meta({
-  description: 'data of one event: a log entry, whose kind is the name of the event and whose epoch.seq is its id, or a heartbeat.',
+  description:
+    'data of one event: a log entry, whose kind is the name of the event and whose epoch.seq is its id, or a heartbeat.',
 })
 
-/** How an epoch of the log began, signed over `"countersign-epoch\n"` and the canonical JSON of the other members. */
+/**
+ * How an epoch of the log began, signed over `"countersign-epoch\n"` and the canonical JSON of the
+ * other members.
+ */
 const epochStatement = {
   site_id: siteId,
   epoch,
@@ -155,7 +169,10 @@ const epochStatement = {
 
 const epochLine = z
   .strictObject({ type: z.literal('epoch'), ...epochStatement })
-  .refine((line) => line.epoch !== line.previous.epoch, { path: ['previous', 'epoch'], message: 'must be another epoch' })
+  .refine((line) => line.epoch !== line.previous.epoch, {
+    path: ['previous', 'epoch'],
+    message: 'must be another epoch',
+  })
   .meta({ description: 'How an epoch of the log began. At most 16, right after the head, oldest first.' })
 
 const compromisedKey = z.strictObject({
@@ -169,7 +186,10 @@ const issuerLine = z
     type: z.literal('issuer'),
     ...issuerState,
     status: z.enum(issuerStatuses),
-    distrusted_at: time.nullable().optional().meta({ description: 'There when the status is distrusted, and only then.' }),
+    distrusted_at: time
+      .nullable()
+      .optional()
+      .meta({ description: 'There when the status is distrusted, and only then.' }),
     compromised: z
       .array(compromisedKey)
       .max(limits.compromised_keys_max)
@@ -186,14 +206,18 @@ const userLine = z
     ppid,
     revoked_at: time.meta({ description: 'When the user was first revoked.' }),
     reinstated_at: time.optional().meta({ description: 'The latest reinstatement.' }),
-    revoked_again_at: time.optional().meta({ description: 'When the user was revoked again after that, if revoked now.' }),
+    revoked_again_at: time
+      .optional()
+      .meta({ description: 'When the user was revoked again after that, if revoked now.' }),
   })
   .refine((line) => line.revoked_again_at === undefined || line.reinstated_at !== undefined, {
     path: ['revoked_again_at'],
     message: 'goes with reinstated_at',
   })
 
-/** One line of a snapshot. The first is `head`, the last `end`; the state of the site lies between. */
+/**
+ * One line of a snapshot. The first is `head`, the last `end`; the state of the site lies between.
+ */
 export const snapshotLineSchema = z
   .discriminatedUnion('type', [
     z.strictObject({ type: z.literal('head'), ...head }),
@@ -208,7 +232,9 @@ export const snapshotLineSchema = z
       lines: z.int().min(0).meta({ description: 'How many lines came before this one.' }),
       sha256: sha256Hex.meta({ description: 'Of all bytes before this line.' }),
       kid,
-      signature: signature.meta({ description: 'Over "countersign-snapshot\\n" and the canonical JSON of head and digest.' }),
+      signature: signature.meta({
+        description: 'Over "countersign-snapshot\\n" and the canonical JSON of head and digest.',
+      }),
     }),
   ])
   .meta({ id: 'SnapshotLine' })
@@ -216,12 +242,22 @@ export type SnapshotLine = z.input<typeof snapshotLineSchema>
 
 /** What is posted to a webhook, in the way of Standard Webhooks. */
 export const webhookBodySchema = z
-  .strictObject({ type: z.enum(entryKinds), timestamp: time.meta({ description: 'at of the entry.' }), data: logEntrySchema })
-  .refine(({ type, data }) => type === data.kind, { path: ['type'], message: 'must be the kind of the entry' })
+  .strictObject({
+    type: z.enum(entryKinds),
+    timestamp: time.meta({ description: 'at of the entry.' }),
+    data: logEntrySchema,
+  })
+  .refine(({ type, data }) => type === data.kind, {
+    path: ['type'],
+    message: 'must be the kind of the entry',
+  })
   .meta({ id: 'WebhookBody' })
 export type WebhookBody = z.input<typeof webhookBodySchema>
 
-/** The headers a webhook comes with. During a change of secret there are two signatures, separated by a space. */
+/**
+ * The headers a webhook comes with. During a change of secret there are two signatures, separated
+ * by a space.
+ */
 export const webhookHeadersSchema = z.object({
   'webhook-id': z.string().meta({ description: '<site_id>.<epoch>.<seq>: the same for every attempt.' }),
   'webhook-timestamp': z.string().regex(/^\d{1,12}$/),

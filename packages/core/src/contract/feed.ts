@@ -2,18 +2,26 @@ import * as z from 'zod'
 import { endpoint } from './endpoint.ts'
 import { feedEventDataSchema, snapshotLineSchema } from './events.ts'
 import { epoch, feedCursor, integerParameter, seq, siteId, time } from './fields.ts'
-import { feedVersionHeaders, lastEventHeaders, verifierHeaders, verifierHeadHeaders, verifierPromiseHeaders } from './headers.ts'
+import {
+  feedVersionHeaders,
+  lastEventHeaders,
+  verifierHeaders,
+  verifierHeadHeaders,
+  verifierPromiseHeaders,
+} from './headers.ts'
 import { propagationSchema } from './revocation.ts'
 
 const params = z.strictObject({ site_id: siteId })
 
-const observe = z
-  .literal('1')
-  .optional()
-  .meta({ description: 'The caller decides nothing by what it reads, so receipts do not count it. At most 20 streams per key.' })
+const observe = z.literal('1').optional().meta({
+  description:
+    'The caller decides nothing by what it reads, so receipts do not count it. At most 20 streams per key.',
+})
 
 export const feedQuerySchema = z.strictObject({
-  after: feedCursor.optional().meta({ description: 'epoch.seq of the last entry applied. Default: the head.' }),
+  after: feedCursor
+    .optional()
+    .meta({ description: 'epoch.seq of the last entry applied. Default: the head.' }),
   observe,
 })
 
@@ -22,15 +30,22 @@ export const snapshotQuerySchema = z.strictObject({ observe })
 export const feedAckRequestSchema = z.strictObject({
   epoch,
   seq: seq.meta({ description: 'The last head that the verifier has proven.' }),
-  sent_at: time.optional().meta({ description: 'The wall clock of the verifier. The service reports clocks that disagree.' }),
-  closed: z.literal(true).optional().meta({ description: 'The instance rejects everything from now on: its lease ends.' }),
+  sent_at: time
+    .optional()
+    .meta({ description: 'The wall clock of the verifier. The service reports clocks that disagree.' }),
+  closed: z
+    .literal(true)
+    .optional()
+    .meta({ description: 'The instance rejects everything from now on: its lease ends.' }),
 })
 export type FeedAckRequest = z.input<typeof feedAckRequestSchema>
 
 export const propagationQuerySchema = z.strictObject({ seq: integerParameter(1, Number.MAX_SAFE_INTEGER) })
 
 /** Who has applied an entry, and how soon. */
-export const propagationReceiptSchema = z.strictObject({ epoch, seq, ...propagationSchema.shape }).meta({ id: 'PropagationReceipt' })
+export const propagationReceiptSchema = z
+  .strictObject({ epoch, seq, ...propagationSchema.shape })
+  .meta({ id: 'PropagationReceipt' })
 export type PropagationReceipt = z.input<typeof propagationReceiptSchema>
 
 export const feedEndpoints = {
@@ -48,7 +63,9 @@ export const feedEndpoints = {
       query: snapshotQuerySchema,
       headers: z.object({ ...verifierHeaders, ...verifierPromiseHeaders, ...feedVersionHeaders }),
     },
-    answers: { 200: { description: 'The lines.', body: snapshotLineSchema, mediaType: 'application/x-ndjson' } },
+    answers: {
+      200: { description: 'The lines.', body: snapshotLineSchema, mediaType: 'application/x-ndjson' },
+    },
     problems: ['revocation_view_stale', 'store_unavailable'],
     noStore: true,
   }),
@@ -84,7 +101,13 @@ export const feedEndpoints = {
         },
       },
     },
-    problems: ['cursor_malformed', 'cursor_ahead', 'cursor_expired', 'revocation_view_stale', 'store_unavailable'],
+    problems: [
+      'cursor_malformed',
+      'cursor_ahead',
+      'cursor_expired',
+      'revocation_view_stale',
+      'store_unavailable',
+    ],
     noStore: true,
   }),
   acknowledge: endpoint({
@@ -111,7 +134,12 @@ export const feedEndpoints = {
     permissions: ['feed:read', 'credentials:revoke'],
     rateLimit: 'caller',
     request: { params, query: propagationQuerySchema },
-    answers: { 200: { description: 'The receipt. An entry that does not exist yet is not_found.', body: propagationReceiptSchema } },
+    answers: {
+      200: {
+        description: 'The receipt. An entry that does not exist yet is not_found.',
+        body: propagationReceiptSchema,
+      },
+    },
     problems: ['store_unavailable'],
     noStore: true,
   }),

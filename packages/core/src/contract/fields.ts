@@ -17,7 +17,10 @@ import { limits } from './limits.ts'
 import { isLine } from './text.ts'
 import { coded, codedText } from './validation.ts'
 
-/** A text that its own parser accepts. The pattern is for readers of the documentation; a test keeps it equal to the parser. */
+/**
+ * A text that its own parser accepts. The pattern is for readers of the documentation; a test keeps
+ * it equal to the parser.
+ */
 function parsed<T extends string>(
   parse: (value: unknown) => unknown,
   message: string,
@@ -32,12 +35,17 @@ function parsed<T extends string>(
 const PORT = '(?:[1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])'
 const LABEL = '[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?'
 
-export const siteHost = parsed<string>(parseSiteHost, 'must be a lower-case host name, with a port if it has another than 80 and 443', {
-  pattern: `^(?:${LABEL}\\.)*${LABEL}(?::${PORT})?$`,
-  maxLength: 253,
-  description: 'A host that holders sign in their requests, with its port. The ports 80 and 443 may be left out.',
-  examples: ['api.shop.example', 'api.shop.example:8443'],
-})
+export const siteHost = parsed<string>(
+  parseSiteHost,
+  'must be a lower-case host name, with a port if it has another than 80 and 443',
+  {
+    pattern: `^(?:${LABEL}\\.)*${LABEL}(?::${PORT})?$`,
+    maxLength: 253,
+    description:
+      'A host that holders sign in their requests, with its port. The ports 80 and 443 may be left out.',
+    examples: ['api.shop.example', 'api.shop.example:8443'],
+  },
+)
 
 export const siteId = parsed<SiteId>(parseSiteId, 'must be a lower-case host name such as shop.example', {
   pattern: `^(?:${LABEL}\\.)*${LABEL}$`,
@@ -58,11 +66,16 @@ export const credentialId = parsed<CredentialId>(parseCredentialId, 'must have t
   examples: ['cred_01k9x3v0h2e8y6q4b7d5m1n8ra'],
 })
 
-export const permissionId = parsed<PermissionId>(parsePermissionId, 'must be 1 to 64 of A-Z a-z 0-9 _ . : -', {
-  pattern: '^[A-Za-z0-9_.:-]{1,64}$',
-  description: 'The permission behind a credential, in the words of the site; perm_default where a credential names none.',
-  examples: ['perm_orders'],
-})
+export const permissionId = parsed<PermissionId>(
+  parsePermissionId,
+  'must be 1 to 64 of A-Z a-z 0-9 _ . : -',
+  {
+    pattern: '^[A-Za-z0-9_.:-]{1,64}$',
+    description:
+      'The permission behind a credential, in the words of the site; perm_default where a credential names none.',
+    examples: ['perm_orders'],
+  },
+)
 
 export const scope = parsed<Scope>(parseScope, 'must be 1 to 128 of a-z 0-9 _ . : / -', {
   pattern: '^[a-z0-9_.:/-]{1,128}$',
@@ -93,7 +106,10 @@ export const time = parsed<string>(parseTime, 'must be an RFC 3339 time in UTC w
   examples: ['2026-11-14T12:00:00Z'],
 })
 
-/** One printable line: no control characters, line separators, lone surrogates or bidirectional overrides. Counted in code points. */
+/**
+ * One printable line: no control characters, line separators, lone surrogates or bidirectional
+ * overrides. Counted in code points.
+ */
 export function line(charsMax: number, description: string, charsMin = 0) {
   return z
     .string()
@@ -104,8 +120,15 @@ export function line(charsMax: number, description: string, charsMin = 0) {
     .meta({ ...(charsMin > 0 ? { minLength: charsMin } : {}), maxLength: charsMax, description })
 }
 
-export const reason = line(limits.reason_chars_max, 'Why, in the words of the caller. Kept and shown to the site, never sent on the feed.')
-export const userRef = line(limits.user_ref_chars_max, 'The site’s own name of the user; the ppid is derived from it. It is not kept.', 1)
+export const reason = line(
+  limits.reason_chars_max,
+  'Why, in the words of the caller. Kept and shown to the site, never sent on the feed.',
+)
+export const userRef = line(
+  limits.user_ref_chars_max,
+  'The site’s own name of the user; the ppid is derived from it. It is not kept.',
+  1,
+)
 export const siteName = line(limits.name_chars_max, 'A name for people.')
 export const label = line(limits.label_chars_max, 'A name for people.')
 
@@ -115,7 +138,12 @@ export function ttlSeconds(min: number, max: number, standard: number) {
     'ttl_out_of_range',
     (value) => Number.isInteger(value) && (value as number) >= min && (value as number) <= max,
     `must be an integer from ${min} to ${max}`,
-    { type: 'integer', minimum: min, maximum: max, description: `Lifetime in seconds; ${standard} when absent.` },
+    {
+      type: 'integer',
+      minimum: min,
+      maximum: max,
+      description: `Lifetime in seconds; ${standard} when absent.`,
+    },
   )
 }
 
@@ -127,7 +155,10 @@ export const credentialTtlSecondsMax = z
 
 const DID = /^did:(?:key:z[1-9A-HJ-NP-Za-km-z]+|jwk:[A-Za-z0-9_-]+|web:[A-Za-z0-9.%:_-]+)$/
 
-/** A DID of a method that can issue: did:key, did:jwk or did:web. Whether its key is any good is for the core to say. */
+/**
+ * A DID of a method that can issue: did:key, did:jwk or did:web. Whether its key is any good is for
+ * the core to say.
+ */
 export const issuerDid = z
   .string()
   .max(limits.did_chars_max)
@@ -189,16 +220,23 @@ const SEQ = '(?:0|[1-9][0-9]{0,15})'
 const POSITION = new RegExp(`^([0-9a-z]{8,32})\\.(${SEQ})$`)
 
 /** A place in a site’s log, written `epoch.seq`. Undefined for anything else. */
-export function parseFeedCursor(value: unknown): { readonly epoch: string; readonly seq: number } | undefined {
+export function parseFeedCursor(
+  value: unknown,
+): { readonly epoch: string; readonly seq: number } | undefined {
   const [, inEpoch, digits] = (typeof value === 'string' && POSITION.exec(value)) || []
   if (inEpoch === undefined || digits === undefined || !Number.isSafeInteger(Number(digits))) return undefined
   return { epoch: inEpoch, seq: Number(digits) }
 }
 
-export const feedCursor = codedText('cursor_malformed', (value) => parseFeedCursor(value) !== undefined, 'must have the form epoch.seq', {
-  pattern: POSITION.source,
-  examples: ['m3x9q2k7v5t1.42'],
-})
+export const feedCursor = codedText(
+  'cursor_malformed',
+  (value) => parseFeedCursor(value) !== undefined,
+  'must have the form epoch.seq',
+  {
+    pattern: POSITION.source,
+    examples: ['m3x9q2k7v5t1.42'],
+  },
+)
 
 /** A query parameter that is a whole number. In: its digits. Out: the number. */
 export function integerParameter(min: number, max: number) {

@@ -3,7 +3,9 @@ import { HEAD_HEADER_CHARS_MAX } from '../log/head-header.ts'
 import { feedCursor } from './fields.ts'
 import { limits } from './limits.ts'
 
-/** Every header of the contract by what it carries, as Node and fetch spell names: in lower case. */
+/**
+ * Every header of the contract by what it carries, as Node and fetch spell names: in lower case.
+ */
 export const headerNames = Object.freeze({
   credential: 'x-service-credential',
   apiKey: 'x-api-key',
@@ -25,11 +27,15 @@ export const headerNames = Object.freeze({
   rateLimitPolicy: 'ratelimit-policy',
 })
 
-/** Headers that any request may have. The three that authenticate are judged by the guard, not by a schema: a bad one is 401, not 422. */
+/**
+ * Headers that any request may have. The three that authenticate are judged by the guard, not by a
+ * schema: a bad one is 401, not 422.
+ */
 export const commonRequestHeaders: Readonly<Record<string, string>> = Object.freeze({
   'X-Request-Id': `1 to ${limits.request_id_chars_max} of A-Z a-z 0-9 . _ -, echoed; anything else is replaced.`,
   'X-API-Key': 'An API key, svc_sk_…, where the endpoint takes one. Never in the URL.',
-  'X-Service-Credential': 'The whole signed credential in base64url without padding, where the endpoint takes one.',
+  'X-Service-Credential':
+    'The whole signed credential in base64url without padding, where the endpoint takes one.',
   Authorization: 'Bearer svc_at_…, for compatibility, where the endpoint takes one.',
 })
 
@@ -48,7 +54,10 @@ export const idempotencyHeaders = {
       `must be 1 to ${limits.idempotency_key_chars_max} visible ASCII characters`,
     )
     .optional()
-    .meta({ description: 'The same key again within a day gets the same answer; with another body 409 idempotency_conflict.' }),
+    .meta({
+      description:
+        'The same key again within a day gets the same answer; with another body 409 idempotency_conflict.',
+    }),
 }
 
 /** For revocations. What cannot be read or exceeds the limit is not applied, and no error. */
@@ -63,7 +72,8 @@ export const preferHeaders = {
 
 /** Of the answer to a revocation. */
 export const preferenceHeaders = {
-  'Preference-Applied': 'wait=N, when a preference was applied; followed by denied-everywhere when that was awaited.',
+  'Preference-Applied':
+    'wait=N, when a preference was applied; followed by denied-everywhere when that was awaited.',
 }
 
 /** A name or an instance id. */
@@ -76,26 +86,35 @@ export const verifierName = z
 
 /** Which verifier is calling. */
 export const verifierHeaders = {
-  'x-verifier-id': verifierName.optional().meta({ description: 'The configured name of the verifier. Several processes may share it.' }),
+  'x-verifier-id': verifierName
+    .optional()
+    .meta({ description: 'The configured name of the verifier. Several processes may share it.' }),
   'x-verifier-instance': verifierName.optional().meta({
-    description: 'A random id of this verifier process. Receipts count each instance, and an acknowledgement is for its own instance only.',
+    description:
+      'A random id of this verifier process. Receipts count each instance, and an acknowledgement is for its own instance only.',
   }),
 }
 
-/** What a verifier promises when it asks for a signed head. Both need X-Verifier-Instance, and an instance needs the first. */
+/**
+ * What a verifier promises when it asks for a signed head. Both need X-Verifier-Instance, and an
+ * instance needs the first.
+ */
 export const verifierPromiseHeaders = {
   'x-verifier-max-staleness': z
     .string()
     .regex(/^[1-9][0-9]{0,3}$/, 'must be whole seconds')
-    .refine((text) => Number(text) <= limits.verifier_staleness_seconds_max, `must be at most ${limits.verifier_staleness_seconds_max}`)
+    .refine(
+      (text) => Number(text) <= limits.verifier_staleness_seconds_max,
+      `must be at most ${limits.verifier_staleness_seconds_max}`,
+    )
     .optional()
     .meta({
       description: `Seconds after which the verifier rejects everything without a newer signed head, ${limits.verifier_staleness_seconds_min} to ${limits.verifier_staleness_seconds_max}.`,
     }),
-  'x-verifier-fail-open': z
-    .literal('1')
-    .optional()
-    .meta({ description: 'The verifier goes on accepting with stale revocation data. Receipts then state no denied_everywhere_at.' }),
+  'x-verifier-fail-open': z.literal('1').optional().meta({
+    description:
+      'The verifier goes on accepting with stale revocation data. Receipts then state no denied_everywhere_at.',
+  }),
 }
 
 /** What cannot be read or proven has no effect. */
@@ -107,16 +126,24 @@ export const verifierHeadHeaders = {
 }
 
 export const feedVersionHeaders = {
-  'feed-version': z.literal('1').optional().meta({ description: 'The version of the feed that the verifier speaks. Default: 1.' }),
+  'feed-version': z
+    .literal('1')
+    .optional()
+    .meta({ description: 'The version of the feed that the verifier speaks. Default: 1.' }),
 }
 
 export const lastEventHeaders = {
-  'last-event-id': feedCursor.optional().meta({ description: 'epoch.seq of the last entry applied. Wins over the parameter after.' }),
+  'last-event-id': feedCursor
+    .optional()
+    .meta({ description: 'epoch.seq of the last entry applied. Wins over the parameter after.' }),
 }
 
 const forwarded = z.string().max(limits.url_bytes_max).optional()
 
-/** What a reverse proxy says of the request it asks about. Believed only because its API key comes along. */
+/**
+ * What a reverse proxy says of the request it asks about. Believed only because its API key comes
+ * along.
+ */
 export const proxyHeaders = {
   'x-original-method': forwarded,
   'x-original-host': forwarded,

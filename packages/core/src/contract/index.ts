@@ -1,11 +1,20 @@
 /**
- * The wire contract: what requests and answers look like, which codes refuse them, which limits hold. Schemas of answers are strict so that the
- * service cannot say more than it promises; a client should read what it knows and pass over the rest.
+ * The wire contract: what requests and answers look like, which codes refuse them, which limits
+ * hold. Schemas of answers are strict so that the service cannot say more than it promises; a
+ * client should read what it knows and pass over the rest.
  */
 export * from './access-credential.ts'
 export * from './api-keys.ts'
 export * from './discovery.ts'
-export { type Answer, type Auth, consoleProblems, type Endpoint, generalProblems, type RequestParts, tags } from './endpoint.ts'
+export {
+  type Answer,
+  type Auth,
+  consoleProblems,
+  type Endpoint,
+  generalProblems,
+  type RequestParts,
+  tags,
+} from './endpoint.ts'
 export * from './endpoints.ts'
 export * from './events.ts'
 export * from './feed.ts'

@@ -2,7 +2,15 @@ import * as z from 'zod'
 import { administration, siteParams } from './administration.ts'
 import { endpoint } from './endpoint.ts'
 import { entryBodySchemas } from './events.ts'
-import { credentialTtlSecondsMax, issuerDid, issuerKeyId, label, multikey, someScopes, time } from './fields.ts'
+import {
+  credentialTtlSecondsMax,
+  issuerDid,
+  issuerKeyId,
+  label,
+  multikey,
+  someScopes,
+  time,
+} from './fields.ts'
 import { idempotencyHeaders, preferenceHeaders, preferHeaders } from './headers.ts'
 import { limits } from './limits.ts'
 import { page, pageParameters } from './paging.ts'
@@ -16,7 +24,8 @@ const keys = z
   .refine((list) => new Set(list).size === list.length, 'must not name a key twice')
   .meta({
     uniqueItems: true,
-    description: 'Pins the keys of a did:web: nothing is fetched. Other DIDs carry theirs, and naming keys is refused.',
+    description:
+      'Pins the keys of a did:web: nothing is fetched. Other DIDs carry theirs, and naming keys is refused.',
   })
 
 export const addIssuerRequestSchema = z
@@ -37,7 +46,10 @@ export const changeIssuerRequestSchema = z.strictObject({
   status: z.enum(issuerStatuses).optional(),
   keys: keys.optional(),
   scope: someScopes.nullable().optional().meta({ description: 'Null lifts the cap.' }),
-  credential_ttl_seconds_max: credentialTtlSecondsMax.nullable().optional().meta({ description: 'Null lifts the issuer’s own maximum.' }),
+  credential_ttl_seconds_max: credentialTtlSecondsMax
+    .nullable()
+    .optional()
+    .meta({ description: 'Null lifts the issuer’s own maximum.' }),
   label: label.nullable().optional(),
 })
 export type ChangeIssuerRequest = z.input<typeof changeIssuerRequestSchema>
@@ -48,14 +60,21 @@ export const changeIssuerKeyRequestSchema = z.strictObject({
 export type ChangeIssuerKeyRequest = z.input<typeof changeIssuerKeyRequestSchema>
 
 export const issuerSchema = z
-  .strictObject({ ...entryBodySchemas['issuer.trusted'].shape, status: z.enum(issuerStatuses), label: label.nullable(), created_at: time })
+  .strictObject({
+    ...entryBodySchemas['issuer.trusted'].shape,
+    status: z.enum(issuerStatuses),
+    label: label.nullable(),
+    created_at: time,
+  })
   .meta({ id: 'Issuer' })
 export type Issuer = z.input<typeof issuerSchema>
 
 /** The answer to a change, which may have taken something away. */
 export const changedIssuerSchema = issuerSchema
   .extend({
-    propagation: propagationSchema.optional().meta({ description: 'With Prefer: wait only, when verifiers were told something new.' }),
+    propagation: propagationSchema
+      .optional()
+      .meta({ description: 'With Prefer: wait only, when verifiers were told something new.' }),
   })
   .meta({ id: 'ChangedIssuer' })
 export type ChangedIssuer = z.input<typeof changedIssuerSchema>
@@ -71,7 +90,8 @@ export const issuerEndpoints = {
     method: 'POST',
     path: '/api/sites/{site_id}/issuers',
     summary: 'Trust an issuer',
-    description: 'A did:web without keys is fetched now and refreshed in the background; if it cannot be fetched, nothing is stored.',
+    description:
+      'A did:web without keys is fetched now and refreshed in the background; if it cannot be fetched, nothing is stored.',
     idempotency: 'replayed',
     request: { params, body: addIssuerRequestSchema, headers: z.object(idempotencyHeaders) },
     bodyBytesMax: limits.request_body_bytes_max,
@@ -100,7 +120,9 @@ export const issuerEndpoints = {
       body: changeIssuerRequestSchema,
       headers: z.object({ ...idempotencyHeaders, ...preferHeaders }),
     },
-    answers: { 200: { description: 'The issuer as it is now.', body: changedIssuerSchema, headers: preferenceHeaders } },
+    answers: {
+      200: { description: 'The issuer as it is now.', body: changedIssuerSchema, headers: preferenceHeaders },
+    },
     problems: ['key_rejected', 'store_unavailable'],
   }),
   change_issuer_key: endpoint({
@@ -115,7 +137,9 @@ export const issuerEndpoints = {
       body: changeIssuerKeyRequestSchema,
       headers: z.object({ ...idempotencyHeaders, ...preferHeaders }),
     },
-    answers: { 200: { description: 'The issuer as it is now.', body: changedIssuerSchema, headers: preferenceHeaders } },
+    answers: {
+      200: { description: 'The issuer as it is now.', body: changedIssuerSchema, headers: preferenceHeaders },
+    },
     problems: ['store_unavailable'],
   }),
 }

@@ -32,8 +32,13 @@ const grant = {
   ).optional(),
 }
 
-const namesOneUser = ({ user_ref, ppid: given }: { user_ref?: string | undefined; ppid?: string | undefined }) =>
-  (user_ref === undefined) !== (given === undefined)
+const namesOneUser = ({
+  user_ref,
+  ppid: given,
+}: {
+  user_ref?: string | undefined
+  ppid?: string | undefined
+}) => (user_ref === undefined) !== (given === undefined)
 const oneUser = { path: ['user_ref'], message: 'must be given, or ppid, and not both' }
 const documentedOneUser = { oneOf: [{ required: ['user_ref'] }, { required: ['ppid'] }] }
 
@@ -61,7 +66,10 @@ export const offerRequestSchema = z.strictObject(grant).refine(namesOneUser, one
 export type OfferRequest = z.input<typeof offerRequestSchema>
 
 export const offerSchema = z
-  .strictObject({ offer_url: z.string().meta({ format: 'uri' }), expires_in: z.literal(limits.offer_seconds) })
+  .strictObject({
+    offer_url: z.string().meta({ format: 'uri' }),
+    expires_in: z.literal(limits.offer_seconds),
+  })
   .meta({ id: 'Offer' })
 export type Offer = z.input<typeof offerSchema>
 
@@ -78,7 +86,10 @@ export const offerDetailsSchema = z
     site_id: siteId,
     name: z.string().nullable().meta({ description: 'The name that the site has chosen for itself.' }),
     scope: scopeList,
-    ttl_seconds: z.int().positive().meta({ description: 'How long the credential will be valid, from the claim on.' }),
+    ttl_seconds: z
+      .int()
+      .positive()
+      .meta({ description: 'How long the credential will be valid, from the claim on.' }),
     issuer: z.string().meta({ description: 'The DID of the issuer that will sign the credential.' }),
     expires_at: time.meta({ description: 'Until when the offer can be claimed.' }),
   })
@@ -88,7 +99,9 @@ export type OfferDetails = z.input<typeof offerDetailsSchema>
 export const claimRequestSchema = z.strictObject({ offer: offerCode, holder_key: holderKey })
 export type ClaimRequest = z.input<typeof claimRequestSchema>
 
-export const claimedCredentialSchema = z.strictObject({ credential: accessCredentialSchema }).meta({ id: 'ClaimedCredential' })
+export const claimedCredentialSchema = z
+  .strictObject({ credential: accessCredentialSchema })
+  .meta({ id: 'ClaimedCredential' })
 export type ClaimedCredential = z.input<typeof claimedCredentialSchema>
 
 export const issuingEndpoints = {

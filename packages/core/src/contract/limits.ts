@@ -18,8 +18,9 @@ const DAY = 86_400
 const KIB = 1024
 
 /**
- * Every limit of the wire, in one place: schemas are made from it, the service obeys it, discovery prints it as it stands. `chars` are
- * Unicode code points for text and characters for ASCII grammars.
+ * Every limit of the wire, in one place: schemas are made from it, the service obeys it, discovery
+ * prints it as it stands. `chars` are Unicode code points for text and characters for ASCII
+ * grammars.
  */
 export const limits = Object.freeze({
   credential_header_chars_max: CREDENTIAL_HEADER_CHARS_MAX,
@@ -129,7 +130,7 @@ export const rateLimits = Object.freeze({
 } as const satisfies Record<string, RateLimit>)
 
 /**
- * How an endpoint is paced. `caller`: `key` with an API key, else `keyless`. `sign_in_start` and `failed_presentation`: the limit of that
- * name. `none`: not limited.
+ * How an endpoint is paced. `caller`: `key` with an API key, else `keyless`. `sign_in_start` and
+ * `failed_presentation`: the limit of that name. `none`: not limited.
  */
 export type RateClass = 'caller' | 'sign_in_start' | 'failed_presentation' | 'none'

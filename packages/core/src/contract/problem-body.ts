@@ -1,7 +1,10 @@
 import { bearerChallenge, credentialChallenge, problemType } from '../credential/refusal.ts'
 import { type Challenge, type ProblemCode, problems } from './problems.ts'
 
-/** One thing that is wrong with a request: where, and what should stand there. Never what stood there. */
+/**
+ * One thing that is wrong with a request: where, and what should stand there. Never what stood
+ * there.
+ */
 export interface FieldError {
   readonly path: string
   readonly message: string
@@ -68,8 +71,8 @@ const challenges: Record<Challenge, (code: ProblemCode) => string> = {
 }
 
 /**
- * The `WWW-Authenticate` of an answer, or undefined where none belongs. Every 401 has one, also a refusal that became 401 for a proxy; pass
- * the status that is really sent.
+ * The `WWW-Authenticate` of an answer, or undefined where none belongs. Every 401 has one, also a
+ * refusal that became 401 for a proxy; pass the status that is really sent.
  */
 export function challengeOf(code: ProblemCode, status: number = problems[code].status): string | undefined {
   return status === 401 ? challenges[problems[code].challenge ?? 'credential'](code) : undefined

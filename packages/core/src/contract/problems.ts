@@ -4,7 +4,10 @@ import { type Refusal, refusals } from '../credential/refusal.ts'
 /** Which challenge a 401 with this code sends in `WWW-Authenticate`. */
 export type Challenge = NonNullable<Refusal['challenge']> | 'api_key' | 'session'
 
-/** One code: what it means and what its receiver should do next. Codes are never reused for something else. */
+/**
+ * One code: what it means and what its receiver should do next. Codes are never reused for
+ * something else.
+ */
 export interface Problem {
   readonly status: number
   readonly title: string
@@ -21,17 +24,21 @@ const table = {
     title: 'Malformed request',
     meaning:
       'The request cannot be read: the body is not strict JSON or ended early, a form is not UTF-8, a parameter was sent twice, there are too many parameters, Host is missing, doubled or foreign, Transfer-Encoding is not chunked, or the request arrived too slowly.',
-    remedy: 'Send one complete HTTP/1.1 request with one well-formed JSON object, without duplicate members, and each parameter once.',
+    remedy:
+      'Send one complete HTTP/1.1 request with one well-formed JSON object, without duplicate members, and each parameter once.',
   },
   credential_malformed: {
     ...refusals.credential_malformed,
-    meaning: 'What was sent as a credential cannot be read as one: encoding, JSON, a missing member, a bad time or identifier.',
-    remedy: 'Send the signed object exactly as it was issued, as unpadded base64url in the header or as a JSON object in the body.',
+    meaning:
+      'What was sent as a credential cannot be read as one: encoding, JSON, a missing member, a bad time or identifier.',
+    remedy:
+      'Send the signed object exactly as it was issued, as unpadded base64url in the header or as a JSON object in the body.',
   },
   credential_unsupported: {
     ...refusals.credential_unsupported,
     meaning: 'The credential has another context, type, proof type or cryptosuite than this service checks.',
-    remedy: 'Present an AccessCredential with exactly one Data Integrity proof of a suite that discovery lists.',
+    remedy:
+      'Present an AccessCredential with exactly one Data Integrity proof of a suite that discovery lists.',
   },
   auth_ambiguous: {
     ...refusals.auth_ambiguous,
@@ -53,7 +60,8 @@ const table = {
     status: 400,
     title: 'Return URL not allowed',
     meaning: 'The return URL is not registered for the site, byte for byte, or cannot be registered.',
-    remedy: 'Use a registered URL: https, or http on loopback, without user name or fragment, in its canonical spelling.',
+    remedy:
+      'Use a registered URL: https, or http on loopback, without user name or fragment, in its canonical spelling.',
   },
   site_unknown: {
     status: 400,
@@ -70,13 +78,15 @@ const table = {
   callback_invalid: {
     status: 400,
     title: 'Callback not accepted',
-    meaning: 'The payload of the sign-in callback is expired, used, or does not belong to this state, site and browser.',
+    meaning:
+      'The payload of the sign-in callback is expired, used, or does not belong to this state, site and browser.',
     remedy: 'Start the sign-in again.',
   },
   code_invalid: {
     status: 400,
     title: 'One-time code not accepted',
-    meaning: 'The code or offer is unknown, expired or used, or the code_verifier does not fit its challenge.',
+    meaning:
+      'The code or offer is unknown, expired or used, or the code_verifier does not fit its challenge.',
     remedy: 'Start again: a code works once and only with the verifier whose challenge began the sign-in.',
   },
 
@@ -92,7 +102,8 @@ const table = {
   },
   credential_signature_invalid: {
     ...refusals.credential_signature_invalid,
-    meaning: 'The signature of the credential is invalid: the credential was changed after signing, or signed with another key.',
+    meaning:
+      'The signature of the credential is invalid: the credential was changed after signing, or signed with another key.',
     remedy: 'Present the credential exactly as it was issued, or get a new one.',
   },
   credential_not_yet_valid: {
@@ -112,20 +123,24 @@ const table = {
   },
   delegation_invalid: {
     ...refusals.delegation_invalid,
-    meaning: 'A link of the delegation chain breaks a rule: scope, end, site, subject, signer, holder key or permission to delegate.',
-    remedy: 'Delegate again: never more than the parent has, signed with its holder key, from a delegable parent.',
+    meaning:
+      'A link of the delegation chain breaks a rule: scope, end, site, subject, signer, holder key or permission to delegate.',
+    remedy:
+      'Delegate again: never more than the parent has, signed with its holder key, from a delegable parent.',
   },
   proof_required: {
     ...refusals.proof_required,
     meaning:
       'The credential is bound to a holder key, or the site requires a holder proof, and the request is not signed with that key. A bearer token carries no holder proof.',
-    remedy: 'Send the credential itself and sign the request (RFC 9421, tag "service-credential") with the holder key.',
+    remedy:
+      'Send the credential itself and sign the request (RFC 9421, tag "service-credential") with the holder key.',
   },
   proof_invalid: {
     ...refusals.proof_invalid,
     meaning:
       'The request signature is invalid, too old, from the future, made with another key or for another host, does not cover what it must, or Content-Digest does not match the body. A verifier that has just started answers this for up to three seconds.',
-    remedy: 'Sign this request again, with the holder key and a correct clock, and cover all required components.',
+    remedy:
+      'Sign this request again, with the holder key and a correct clock, and cover all required components.',
   },
   proof_replayed: {
     ...refusals.proof_replayed,
@@ -203,7 +218,8 @@ const table = {
   not_found: {
     status: 404,
     title: 'Not found',
-    meaning: 'There is no such endpoint, page, site or other resource, or it does not belong to the site of the API key.',
+    meaning:
+      'There is no such endpoint, page, site or other resource, or it does not belong to the site of the API key.',
     remedy: 'Check the base URL, the path and the ids in it, and that the API key belongs to that site.',
   },
   method_not_allowed: {
@@ -221,7 +237,8 @@ const table = {
   cursor_ahead: {
     status: 409,
     title: 'Cursor of another log',
-    meaning: 'The cursor lies ahead of the log or belongs to another epoch, so what was applied may not be what happened.',
+    meaning:
+      'The cursor lies ahead of the log or belongs to another epoch, so what was applied may not be what happened.',
     remedy: 'Drop what was applied and take a new snapshot.',
   },
   already_exists: {
@@ -274,7 +291,8 @@ const table = {
   key_rejected: {
     status: 422,
     title: 'Key not accepted',
-    meaning: 'The public key is malformed, weak or of a kind that is not supported, or its document could not be fetched.',
+    meaning:
+      'The public key is malformed, weak or of a kind that is not supported, or its document could not be fetched.',
     remedy: 'Use an Ed25519 or P-256 key in its Multikey form.',
   },
   rate_limited: {
@@ -317,7 +335,9 @@ const table = {
 
 export type ProblemCode = keyof typeof table
 
-/** The one table of codes: status, title, meaning and remedy of each, in the order of their status. */
+/**
+ * The one table of codes: status, title, meaning and remedy of each, in the order of their status.
+ */
 export const problems: Readonly<Record<ProblemCode, Problem>> = Object.freeze(table)
 
 export const problemCodes = Object.freeze(Object.keys(table)) as readonly ProblemCode[]
@@ -327,7 +347,10 @@ export function parseProblemCode(value: unknown): ProblemCode | undefined {
   return typeof value === 'string' && Object.hasOwn(table, value) ? (value as ProblemCode) : undefined
 }
 
-/** What a reverse proxy is told: it takes 401 and 403 only, so every other refusal of the caller becomes 401. 429, 500 and 503 stay. */
+/**
+ * What a reverse proxy is told: it takes 401 and 403 only, so every other refusal of the caller
+ * becomes 401. 429, 500 and 503 stay.
+ */
 export function forwardAuthStatus(code: ProblemCode): number {
   const { status } = problems[code]
   return status >= 500 || status === 403 || status === 429 ? status : 401

@@ -23,7 +23,9 @@ export const subjectSchema = z
 export type SubjectBody = z.input<typeof subjectSchema>
 
 /** How fresh the revocation knowledge behind a decision was. */
-export const viewStampSchema = z.strictObject({ epoch, seq, age_ms: z.number().min(0) }).meta({ id: 'ViewStamp' })
+export const viewStampSchema = z
+  .strictObject({ epoch, seq, age_ms: z.number().min(0) })
+  .meta({ id: 'ViewStamp' })
 
 export const protectedActionAnswerSchema = z
   .strictObject({

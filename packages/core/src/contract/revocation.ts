@@ -10,10 +10,17 @@ const revocationHeaders = z.object({ ...idempotencyHeaders, ...preferHeaders })
 export const revokeUserRequestSchema = z.strictObject({ ppid, site_id: siteId, reason: reason.optional() })
 export type RevokeUserRequest = z.input<typeof revokeUserRequestSchema>
 
-export const revokeCredentialRequestSchema = z.strictObject({ credential_id: credentialId, site_id: siteId, reason: reason.optional() })
+export const revokeCredentialRequestSchema = z.strictObject({
+  credential_id: credentialId,
+  site_id: siteId,
+  reason: reason.optional(),
+})
 export type RevokeCredentialRequest = z.input<typeof revokeCredentialRequestSchema>
 
-const instance_id = z.string().nullable().meta({ description: 'Null for a reader that declares no instance.' })
+const instance_id = z
+  .string()
+  .nullable()
+  .meta({ description: 'Null for a reader that declares no instance.' })
 
 const verifierStateSchema = z
   .strictObject({
@@ -21,7 +28,9 @@ const verifierStateSchema = z
     instance_id,
     state: z.enum(verifierStates),
     seq: seq.meta({ description: 'What it has acknowledged.' }),
-    acknowledged_at: time.nullable().meta({ description: 'When it first acknowledged this entry or a later one.' }),
+    acknowledged_at: time
+      .nullable()
+      .meta({ description: 'When it first acknowledged this entry or a later one.' }),
     rejects_from: time.nullable().meta({
       description:
         'While it has not acknowledged the entry: from when on it rejects everything unless it has received the entry. Null when that is unknown: it fails open or declares no instance.',
@@ -48,14 +57,19 @@ export const propagationSchema = z
         'The bound for every guard that does not fail open: it is true even if declarations or acknowledgements of verifiers were forged. denied_everywhere_at relies on them when it is earlier.',
     }),
     elapsed_ms: z.number().min(0).meta({
-      description: 'From at of the entry until the last of them acknowledged it; while some have not, until now.',
+      description:
+        'From at of the entry until the last of them acknowledged it; while some have not, until now.',
     }),
     laggards: z
       .array(
-        z.strictObject({ verifier_id: z.string(), instance_id, seq }).meta({ description: 'A verifier and what it has acknowledged.' }),
+        z
+          .strictObject({ verifier_id: z.string(), instance_id, seq })
+          .meta({ description: 'A verifier and what it has acknowledged.' }),
       )
       .max(limits.laggards_listed_max)
-      .meta({ description: 'Connected verifiers that have not acknowledged the entry, the furthest behind first.' }),
+      .meta({
+        description: 'Connected verifiers that have not acknowledged the entry, the furthest behind first.',
+      }),
     verifiers: z
       .array(verifierStateSchema)
       .max(limits.laggards_listed_max)
@@ -71,10 +85,14 @@ export type Propagation = z.input<typeof propagationSchema>
 export const revocationSchema = z
   .strictObject({
     success: z.literal(true),
-    credential_id: credentialId.nullable().meta({ description: 'The newest known credential; null when none has ever been seen.' }),
+    credential_id: credentialId
+      .nullable()
+      .meta({ description: 'The newest known credential; null when none has ever been seen.' }),
     revocation_type: z.enum(revocationTypes),
     credential_ids: z.array(credentialId).meta({ description: 'All credentials known to be touched.' }),
-    already_revoked: z.boolean().meta({ description: 'True: nothing new was written, and this is the first answer again.' }),
+    already_revoked: z
+      .boolean()
+      .meta({ description: 'True: nothing new was written, and this is the first answer again.' }),
     revoked_at: time,
     tokens_revoked: z.int().min(0),
     epoch,
@@ -105,9 +123,15 @@ export type Reinstatement = z.input<typeof reinstatementSchema>
 
 export const revocationStatusQuerySchema = z
   .strictObject({
-    credential_ids: z.array(credentialId).min(1).max(limits.status_ids_max).meta({ description: 'Repeated once per credential.' }),
+    credential_ids: z
+      .array(credentialId)
+      .min(1)
+      .max(limits.status_ids_max)
+      .meta({ description: 'Repeated once per credential.' }),
     site_id: siteId.optional(),
-    min_seq: feedCursor.optional().meta({ description: 'Answer from a view of site_id at least this new, or 503.' }),
+    min_seq: feedCursor
+      .optional()
+      .meta({ description: 'Answer from a view of site_id at least this new, or 503.' }),
   })
   .refine(({ site_id, min_seq }) => min_seq === undefined || site_id !== undefined, {
     path: ['site_id'],
@@ -118,7 +142,10 @@ export const revocationStatusQuerySchema = z
 export const revocationStateSchema = z
   .strictObject({
     status: z.enum(credentialStatuses),
-    revoked: z.boolean().nullable().meta({ description: 'Null when the credential is unknown, which is not the same as not revoked.' }),
+    revoked: z
+      .boolean()
+      .nullable()
+      .meta({ description: 'Null when the credential is unknown, which is not the same as not revoked.' }),
     revoked_at: time.optional(),
     revocation_type: z.enum(revocationTypes).optional().meta({ description: 'For a key of the site only.' }),
     reason: z.string().optional().meta({ description: 'For a key of the site only.' }),
@@ -133,7 +160,11 @@ export type RevocationState = z.input<typeof revocationStateSchema>
 export const revocationStatusSchema = z
   .strictObject({
     success: z.literal(true),
-    as_of: z.strictObject({ epoch, time, seq: seq.optional().meta({ description: 'Of the site asked for with site_id.' }) }),
+    as_of: z.strictObject({
+      epoch,
+      time,
+      seq: seq.optional().meta({ description: 'Of the site asked for with site_id.' }),
+    }),
     statuses: z.record(credentialId, revocationStateSchema),
   })
   .meta({ id: 'RevocationStatus' })
@@ -153,7 +184,9 @@ export const revocationEndpoints = {
     rateLimit: 'caller',
     idempotency: 'replayed',
     request: { body: revokeUserRequestSchema, headers: revocationHeaders },
-    answers: { 200: { description: 'Revoked, on disk.', body: revocationSchema, headers: preferenceHeaders } },
+    answers: {
+      200: { description: 'Revoked, on disk.', body: revocationSchema, headers: preferenceHeaders },
+    },
     problems: ['revocation_forbidden', 'site_unknown', 'store_unavailable'],
     noStore: true,
   }),
@@ -169,7 +202,9 @@ export const revocationEndpoints = {
     rateLimit: 'caller',
     idempotency: 'replayed',
     request: { body: revokeCredentialRequestSchema, headers: revocationHeaders },
-    answers: { 200: { description: 'Revoked, on disk.', body: revocationSchema, headers: preferenceHeaders } },
+    answers: {
+      200: { description: 'Revoked, on disk.', body: revocationSchema, headers: preferenceHeaders },
+    },
     problems: ['revocation_forbidden', 'site_unknown', 'store_unavailable'],
     noStore: true,
   }),
@@ -177,7 +212,8 @@ export const revocationEndpoints = {
     method: 'POST',
     path: '/api/wallet/reinstate-user',
     summary: 'Let newer credentials of a revoked user count',
-    description: 'Credentials signed after the reinstatement are valid again. Older ones stay revoked permanently.',
+    description:
+      'Credentials signed after the reinstatement are valid again. Older ones stay revoked permanently.',
     tag: 'wallet',
     auth: 'api_key',
     permissions: ['credentials:reinstate'],

@@ -1,7 +1,18 @@
 import * as z from 'zod'
 import { presentedCredentialSchema } from './access-credential.ts'
 import { endpoint, presentationProblems } from './endpoint.ts'
-import { credentialId, isRandom256, line, permissionId, ppid, RANDOM_256, scopeList, siteId, someScopes, time } from './fields.ts'
+import {
+  credentialId,
+  isRandom256,
+  line,
+  permissionId,
+  ppid,
+  RANDOM_256,
+  scopeList,
+  siteId,
+  someScopes,
+  time,
+} from './fields.ts'
 import { limits } from './limits.ts'
 import { parseReturnUrl } from './urls.ts'
 import { codedText } from './validation.ts'
@@ -13,7 +24,9 @@ export const returnUrlSchema = codedText(
   { format: 'uri', maxLength: limits.return_url_chars_max, examples: ['https://app.example/callback'] },
 )
 
-const state = codedText('state_invalid', isRandom256, 'must be the state of a sign-in', { pattern: RANDOM_256 })
+const state = codedText('state_invalid', isRandom256, 'must be the state of a sign-in', {
+  pattern: RANDOM_256,
+})
 
 const signInMembers = {
   site_id: siteId,
@@ -23,7 +36,10 @@ const signInMembers = {
   code_challenge_method: z.literal('S256'),
 }
 
-export const signInRequestSchema = z.strictObject({ ...signInMembers, requested_scope: someScopes.optional() })
+export const signInRequestSchema = z.strictObject({
+  ...signInMembers,
+  requested_scope: someScopes.optional(),
+})
 export type SignInRequest = z.input<typeof signInRequestSchema>
 
 export const signInQuerySchema = z.strictObject({
@@ -37,7 +53,11 @@ export const signInQuerySchema = z.strictObject({
 })
 
 export const signInStartedSchema = z
-  .strictObject({ state, auth_url: z.string().meta({ format: 'uri' }), expires_in: z.literal(limits.sign_in_state_seconds) })
+  .strictObject({
+    state,
+    auth_url: z.string().meta({ format: 'uri' }),
+    expires_in: z.literal(limits.sign_in_state_seconds),
+  })
   .meta({ id: 'SignInStarted' })
 export type SignInStarted = z.input<typeof signInStartedSchema>
 
@@ -52,7 +72,9 @@ export const presentFormSchema = z.strictObject({
 })
 
 export const presentedSchema = z
-  .strictObject({ callback_url: z.string().meta({ format: 'uri', description: 'Where the page goes next.' }) })
+  .strictObject({
+    callback_url: z.string().meta({ format: 'uri', description: 'Where the page goes next.' }),
+  })
   .meta({ id: 'Presented' })
 export type Presented = z.input<typeof presentedSchema>
 
@@ -71,9 +93,14 @@ export const callbackParametersSchema = z
 
 export const signInResultRequestSchema = z.strictObject({
   code: codedText('code_invalid', isRandom256, 'must be the code of a sign-in', { pattern: RANDOM_256 }),
-  code_verifier: codedText('code_invalid', (value) => /^[A-Za-z0-9._~-]{43,128}$/.test(value), 'must be a code verifier (RFC 7636)', {
-    pattern: '^[A-Za-z0-9._~-]{43,128}$',
-  }),
+  code_verifier: codedText(
+    'code_invalid',
+    (value) => /^[A-Za-z0-9._~-]{43,128}$/.test(value),
+    'must be a code verifier (RFC 7636)',
+    {
+      pattern: '^[A-Za-z0-9._~-]{43,128}$',
+    },
+  ),
 })
 export type SignInResultRequest = z.input<typeof signInResultRequestSchema>
 
@@ -102,10 +129,20 @@ const callback = {
   answers: {
     303: {
       description: 'To return_url with code, state and iss; or with error, error_description, state and iss.',
-      headers: { Location: 'The way back.', 'Referrer-Policy': 'no-referrer', 'Content-Security-Policy': 'With frame-ancestors none.' },
+      headers: {
+        Location: 'The way back.',
+        'Referrer-Policy': 'no-referrer',
+        'Content-Security-Policy': 'With frame-ancestors none.',
+      },
     },
   },
-  problems: ['state_invalid', 'callback_invalid', 'redirect_not_allowed', 'revocation_view_stale', 'store_unavailable'],
+  problems: [
+    'state_invalid',
+    'callback_invalid',
+    'redirect_not_allowed',
+    'revocation_view_stale',
+    'store_unavailable',
+  ],
   noStore: true,
   refusals: 'page',
 } as const
@@ -141,7 +178,8 @@ export const signInEndpoints = {
     method: 'GET',
     path: '/auth/sign-in',
     summary: 'The sign-in page, to which auth_url leads',
-    description: 'The first browser that opens it is bound to the sign-in by a cookie; for any other it is state_invalid.',
+    description:
+      'The first browser that opens it is bound to the sign-in by a cookie; for any other it is state_invalid.',
     tag: 'sign-in',
     auth: 'none',
     rateLimit: 'caller',

@@ -30,7 +30,9 @@ export type KnownCredential = z.input<typeof knownCredentialSchema>
 
 export const issuedTokenSchema = z
   .strictObject({
-    token_id: madeId.meta({ description: 'jti of the introspection. The token itself is never shown again.' }),
+    token_id: madeId.meta({
+      description: 'jti of the introspection. The token itself is never shown again.',
+    }),
     ppid,
     credential_id: credentialId,
     scope: scopeList,
@@ -52,7 +54,10 @@ export const auditRowSchema = z
       id: z.string().nullable().meta({ description: 'key_id or credential_id; never a secret.' }),
     }),
     action: z.string().meta({ examples: ['user.revoke'] }),
-    target: z.string().nullable().meta({ description: 'What it was done to: a ppid, credential_id, issuer, key_id.' }),
+    target: z
+      .string()
+      .nullable()
+      .meta({ description: 'What it was done to: a ppid, credential_id, issuer, key_id.' }),
     outcome: z.enum(['done', 'unchanged', 'refused']),
     reason: z.string().nullable(),
     seq: seq.nullable().meta({ description: 'The log entry it made.' }),
@@ -76,7 +81,8 @@ export const verifierSchema = z
     lag: z.int().min(0).meta({ description: 'Entries behind the head.' }),
     acknowledged_at: time.nullable(),
     clock_difference_ms: z.int().optional().meta({
-      description: 'The clock of the node that answers minus that of the verifier, if the verifier has acknowledged to this node lately.',
+      description:
+        'The clock of the node that answers minus that of the verifier, if the verifier has acknowledged to this node lately.',
     }),
   })
   .meta({ id: 'Verifier' })
@@ -99,7 +105,11 @@ export const credentialListQuerySchema = z.strictObject({
 export const tokenListQuerySchema = z.strictObject({ ...pageParameters, ppid: ppid.optional() })
 
 const params = z.strictObject(siteParams)
-const list = { ...administration, method: 'GET', problems: ['cursor_malformed', 'store_unavailable'] } as const
+const list = {
+  ...administration,
+  method: 'GET',
+  problems: ['cursor_malformed', 'store_unavailable'],
+} as const
 
 export const siteListEndpoints = {
   list_credentials: endpoint({
@@ -131,7 +141,9 @@ export const siteListEndpoints = {
     summary: 'List connected verifiers',
     description: 'With those that fail open and are gone without having closed. At most about 100 ms old.',
     request: { params, query: z.strictObject(pageParameters) },
-    answers: { 200: { description: 'A page of verifiers with what they have applied.', body: verifierPageSchema } },
+    answers: {
+      200: { description: 'A page of verifiers with what they have applied.', body: verifierPageSchema },
+    },
   }),
   dismiss_verifier: endpoint({
     ...administration,
@@ -141,7 +153,10 @@ export const siteListEndpoints = {
     description:
       'Receipts state no denied_everywhere_at while a verifier that fails open may accept. Dismiss it when its process has ended: receipts trust you in that. One that is connected, or does not fail open, is not_found. A verifier that comes back counts again.',
     idempotency: 'replayed',
-    request: { params: z.strictObject({ ...siteParams, instance_id: verifierName }), headers: z.object(idempotencyHeaders) },
+    request: {
+      params: z.strictObject({ ...siteParams, instance_id: verifierName }),
+      headers: z.object(idempotencyHeaders),
+    },
     answers: { 204: { description: 'Dismissed.' } },
     problems: ['store_unavailable'],
   }),

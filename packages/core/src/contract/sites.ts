@@ -12,7 +12,10 @@ const returnUrls = z
   .array(returnUrlSchema)
   .max(limits.return_urls_max)
   .refine((urls) => new Set(urls).size === urls.length, 'must not name a URL twice')
-  .meta({ uniqueItems: true, description: 'Where hosted sign-ins may return to. All of them: a change replaces the list.' })
+  .meta({
+    uniqueItems: true,
+    description: 'Where hosted sign-ins may return to. All of them: a change replaces the list.',
+  })
 const hosts = z
   .array(siteHost)
   .min(1)
@@ -55,7 +58,10 @@ export const changeSiteRequestSchema = z.strictObject({
   hosts: hosts.nullable().optional().meta({ description: 'Null: the name of the site only.' }),
   bearer: bearer.optional(),
   holder_proof: holderProof.optional(),
-  credential_ttl_seconds_max: credentialTtlSecondsMax.nullable().optional().meta({ description: 'Null lifts the site’s own maximum.' }),
+  credential_ttl_seconds_max: credentialTtlSecondsMax
+    .nullable()
+    .optional()
+    .meta({ description: 'Null lifts the site’s own maximum.' }),
   max_staleness_seconds_max: maxStalenessSecondsMax.optional(),
 })
 export type ChangeSiteRequest = z.input<typeof changeSiteRequestSchema>
@@ -65,7 +71,9 @@ export const siteSchema = z
     site_id: siteId,
     name: siteName.nullable(),
     return_urls: z.array(z.string()).max(limits.return_urls_max),
-    hosts: hosts.nullable().meta({ description: 'The hosts of holder proofs at forward-auth. Null: the name of the site only.' }),
+    hosts: hosts
+      .nullable()
+      .meta({ description: 'The hosts of holder proofs at forward-auth. Null: the name of the site only.' }),
     bearer,
     holder_proof: holderProof,
     credential_ttl_seconds_max: credentialTtlSecondsMax.nullable(),
@@ -118,7 +126,11 @@ export const siteEndpoints = {
     summary: 'Change a site',
     description: 'What is not named stays. bearer "off" ends all tokens at once.',
     idempotency: 'replayed',
-    request: { params: z.strictObject(siteParams), body: changeSiteRequestSchema, headers: z.object(idempotencyHeaders) },
+    request: {
+      params: z.strictObject(siteParams),
+      body: changeSiteRequestSchema,
+      headers: z.object(idempotencyHeaders),
+    },
     bodyBytesMax: limits.request_body_bytes_max,
     answers: { 200: { description: 'The site as it is now.', body: siteSchema } },
     problems: ['redirect_not_allowed', 'store_unavailable'],

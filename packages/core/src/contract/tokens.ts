@@ -31,9 +31,17 @@ export const API_KEY_PATTERN = '^svc_sk_[0-9A-Za-z]{49}$'
 
 export const exchangeProofRequestSchema = z.strictObject({
   credential: presentedCredentialSchema,
-  site_id: siteId.optional().meta({ description: 'Default: the site of the credential. Another one is site_mismatch.' }),
-  requested_scope: someScopes.optional().meta({ description: 'A part of the scope of the credential. Default: all of it.' }),
-  ttl_seconds: ttlSeconds(limits.token_ttl_seconds_min, limits.token_ttl_seconds_max, limits.token_ttl_seconds_default).optional(),
+  site_id: siteId
+    .optional()
+    .meta({ description: 'Default: the site of the credential. Another one is site_mismatch.' }),
+  requested_scope: someScopes
+    .optional()
+    .meta({ description: 'A part of the scope of the credential. Default: all of it.' }),
+  ttl_seconds: ttlSeconds(
+    limits.token_ttl_seconds_min,
+    limits.token_ttl_seconds_max,
+    limits.token_ttl_seconds_default,
+  ).optional(),
 })
 export type ExchangeProofRequest = z.input<typeof exchangeProofRequestSchema>
 
@@ -41,7 +49,11 @@ export const accessTokenSchema = z
   .strictObject({
     access_token: z.string().regex(new RegExp(ACCESS_TOKEN_PATTERN)),
     token_type: z.literal('Bearer'),
-    expires_in: z.int().min(0).max(limits.token_ttl_seconds_max).meta({ description: 'Seconds; never past the end of the credential.' }),
+    expires_in: z
+      .int()
+      .min(0)
+      .max(limits.token_ttl_seconds_max)
+      .meta({ description: 'Seconds; never past the end of the credential.' }),
     site_id: siteId,
     scope: scopeList,
     permission_id: permissionId,
@@ -49,9 +61,18 @@ export const accessTokenSchema = z
   .meta({ id: 'AccessToken' })
 export type AccessToken = z.input<typeof accessTokenSchema>
 
-/** Any text: what is no token is simply not active. RFC 6749 §3.1: a parameter without a value counts as absent. */
-const token = z.string().min(1).meta({ description: 'The token. What does not look like one is treated as unknown.' })
-const tokenTypeHint = z.string().optional().meta({ description: 'Taken for the sake of OAuth clients and not used.' })
+/**
+ * Any text: what is no token is simply not active. RFC 6749 §3.1: a parameter without a value
+ * counts as absent.
+ */
+const token = z
+  .string()
+  .min(1)
+  .meta({ description: 'The token. What does not look like one is treated as unknown.' })
+const tokenTypeHint = z
+  .string()
+  .optional()
+  .meta({ description: 'Taken for the sake of OAuth clients and not used.' })
 
 const nonce = z
   .string()
@@ -63,17 +84,27 @@ const nonce = z
       'An operator key gives site_id as well.',
     examples: ['q83vEjRWeJCrze8SNFZ4kA'],
   })
-const introspectMembers = { token, token_type_hint: tokenTypeHint, site_id: siteId.optional(), nonce: nonce.optional() }
+const introspectMembers = {
+  token,
+  token_type_hint: tokenTypeHint,
+  site_id: siteId.optional(),
+  nonce: nonce.optional(),
+}
 export const introspectRequestSchema = z.strictObject(introspectMembers)
 export type IntrospectRequest = z.input<typeof introspectRequestSchema>
 
-/** Signed over `"countersign-introspection\n"` and the canonical JSON of all other members, with the rest of the answer as `facts`. */
+/**
+ * Signed over `"countersign-introspection\n"` and the canonical JSON of all other members, with the
+ * rest of the answer as `facts`.
+ */
 export const introspectionProofSchema = z
   .strictObject({
     nonce: nonce.meta({ description: 'The one of the request.' }),
     site_id: siteId,
     token_sha256: sha256Hex.meta({ description: 'Of the token of the request.' }),
-    head: z.strictObject({ epoch, seq, hash: sha256Hex }).meta({ description: 'The head of the log that the answer was judged by.' }),
+    head: z
+      .strictObject({ epoch, seq, hash: sha256Hex })
+      .meta({ description: 'The head of the log that the answer was judged by.' }),
     as_of: time.meta({ description: 'A time before the store was asked for that head.' }),
     kid: feedKid,
     signature: feedSignature.meta({
@@ -83,7 +114,9 @@ export const introspectionProofSchema = z
     }),
   })
   .meta({ id: 'IntrospectionProof' })
-const proof = introspectionProofSchema.optional().meta({ description: 'There when the request had a nonce, and only then.' })
+const proof = introspectionProofSchema
+  .optional()
+  .meta({ description: 'There when the request had a nonce, and only then.' })
 
 const seconds = z.int().min(0).meta({ description: 'Seconds since 1970.' })
 
@@ -110,15 +143,20 @@ export const activeTokenSchema = z.strictObject({
     .meta({ description: 'The credential and those it was delegated from, the root last.' }),
   issuer: z.string().meta({ description: 'The DID that signed the root.' }),
   issuer_key: issuerKeyId,
-  root_created_at: time.meta({ description: 'When the root of the chain was signed. A key that was retired before then gives nothing.' }),
+  root_created_at: time.meta({
+    description: 'When the root of the chain was signed. A key that was retired before then gives nothing.',
+  }),
   oldest_created_at: time.meta({
-    description: 'When the oldest credential of the chain was signed. A user reinstated after then needs a new one.',
+    description:
+      'When the oldest credential of the chain was signed. A user reinstated after then needs a new one.',
   }),
   proof,
 })
 export const inactiveTokenSchema = z.strictObject({ active: z.literal(false), proof })
 
-export const introspectionSchema = z.discriminatedUnion('active', [activeTokenSchema, inactiveTokenSchema]).meta({ id: 'Introspection' })
+export const introspectionSchema = z
+  .discriminatedUnion('active', [activeTokenSchema, inactiveTokenSchema])
+  .meta({ id: 'Introspection' })
 export type Introspection = z.input<typeof introspectionSchema>
 
 const revokeTokenMembers = { token, token_type_hint: tokenTypeHint, reason: reason.optional() }
@@ -128,8 +166,12 @@ export type RevokeTokenRequest = z.input<typeof revokeTokenRequestSchema>
 export const tokenRevokedSchema = z
   .strictObject({
     success: z.literal(true),
-    revoked: z.boolean().meta({ description: 'False when there was nothing to revoke: unknown, foreign, ended or revoked before.' }),
-    propagation: propagationSchema.optional().meta({ description: 'With Prefer: wait only, when something was revoked.' }),
+    revoked: z.boolean().meta({
+      description: 'False when there was nothing to revoke: unknown, foreign, ended or revoked before.',
+    }),
+    propagation: propagationSchema
+      .optional()
+      .meta({ description: 'With Prefer: wait only, when something was revoked.' }),
   })
   .meta({ id: 'TokenRevoked' })
 export type TokenRevoked = z.input<typeof tokenRevokedSchema>
@@ -173,7 +215,12 @@ export const tokenEndpoints = {
     permissions: ['tokens:introspect'],
     rateLimit: 'caller',
     request: { body: introspectRequestSchema, form: z.object(introspectMembers) },
-    answers: { 200: { description: 'The token, or that it is not active and nothing else.', body: introspectionSchema } },
+    answers: {
+      200: {
+        description: 'The token, or that it is not active and nothing else.',
+        body: introspectionSchema,
+      },
+    },
     problems: ['revocation_view_stale', 'store_unavailable'],
     noStore: true,
   }),
@@ -181,7 +228,8 @@ export const tokenEndpoints = {
     method: 'POST',
     path: '/api/auth/revoke',
     summary: 'Revoke a token (RFC 7009)',
-    description: 'Unknown members of a JSON body are refused; unknown form parameters are ignored, because OAuth clients send some.',
+    description:
+      'Unknown members of a JSON body are refused; unknown form parameters are ignored, because OAuth clients send some.',
     tag: 'tokens',
     auth: 'api_key',
     permissions: ['tokens:revoke'],
@@ -192,7 +240,13 @@ export const tokenEndpoints = {
       form: z.object(revokeTokenMembers),
       headers: z.object({ ...idempotencyHeaders, ...preferHeaders }),
     },
-    answers: { 200: { description: 'Revoked, or there was nothing to revoke.', body: tokenRevokedSchema, headers: preferenceHeaders } },
+    answers: {
+      200: {
+        description: 'Revoked, or there was nothing to revoke.',
+        body: tokenRevokedSchema,
+        headers: preferenceHeaders,
+      },
+    },
     problems: ['store_unavailable'],
     noStore: true,
   }),
@@ -216,7 +270,8 @@ export const tokenEndpoints = {
           'X-Service-Site': 'The site_id.',
           'X-Service-Scope': 'The scopes, separated by spaces.',
           'X-Service-Credential-Id': 'The credential_id.',
-          'X-Service-Body': 'unchecked: the holder proof covers the digest of a body that this endpoint has not seen.',
+          'X-Service-Body':
+            'unchecked: the holder proof covers the digest of a body that this endpoint has not seen.',
         },
       },
     },

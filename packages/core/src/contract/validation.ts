@@ -14,8 +14,9 @@ export interface Refusal {
 }
 
 /**
- * The problem behind a failed validation. A path that fits no grammar is `not_found`, as if nothing were there. Otherwise a fault with a 400 of
- * its own goes first, then the one code that all faults share, then `validation_failed`. Values that were sent are never repeated.
+ * The problem behind a failed validation. A path that fits no grammar is `not_found`, as if nothing
+ * were there. Otherwise a fault with a 400 of its own goes first, then the one code that all faults
+ * share, then `validation_failed`. Values that were sent are never repeated.
  */
 export function refusalOf(error: z.ZodError, part: RequestPart): Refusal {
   if (part === 'params') return { code: 'not_found', errors: [] }
@@ -42,10 +43,14 @@ function fieldErrors(issue: z.core.$ZodIssue): FieldError[] {
 }
 
 function messageOf(issue: z.core.$ZodIssue): string {
-  if (issue.code === 'invalid_type') return `must be ${/^[aio]/.test(issue.expected) ? 'an' : 'a'} ${issue.expected}`
-  if (issue.code === 'invalid_value') return `must be ${issue.values.map((value) => JSON.stringify(value)).join(' or ')}`
-  if (issue.code === 'too_small') return `must ${issue.origin === 'number' ? 'be' : 'have'} at least ${issue.minimum}`
-  if (issue.code === 'too_big') return `must ${issue.origin === 'number' ? 'be' : 'have'} at most ${issue.maximum}`
+  if (issue.code === 'invalid_type')
+    return `must be ${/^[aio]/.test(issue.expected) ? 'an' : 'a'} ${issue.expected}`
+  if (issue.code === 'invalid_value')
+    return `must be ${issue.values.map((value) => JSON.stringify(value)).join(' or ')}`
+  if (issue.code === 'too_small')
+    return `must ${issue.origin === 'number' ? 'be' : 'have'} at least ${issue.minimum}`
+  if (issue.code === 'too_big')
+    return `must ${issue.origin === 'number' ? 'be' : 'have'} at most ${issue.maximum}`
   return issue.message
 }
 
@@ -60,8 +65,8 @@ function pathOf(path: readonly PropertyKey[]): string {
 type JsonSchema = z.core.GlobalMeta & Record<string, unknown>
 
 /**
- * A schema whose every failure, of type or of value, carries a code of its own; only a missing member is the ordinary `validation_failed`.
- * `documented` is what JSON Schema says of it.
+ * A schema whose every failure, of type or of value, carries a code of its own; only a missing
+ * member is the ordinary `validation_failed`. `documented` is what JSON Schema says of it.
  */
 export function coded<T>(
   code: ProblemCode | ((value: unknown) => ProblemCode),
@@ -72,12 +77,20 @@ export function coded<T>(
   const schema = z.unknown().check(({ value, issues }) => {
     if (holds(value)) return
     const own = typeof code === 'function' ? code(value) : code
-    issues.push({ code: 'custom', input: value, message, params: { code: value === undefined ? 'validation_failed' : own } })
+    issues.push({
+      code: 'custom',
+      input: value,
+      message,
+      params: { code: value === undefined ? 'validation_failed' : own },
+    })
   })
   return schema.meta(documented) as z.ZodType as z.ZodType<T, T>
 }
 
-/** For texts whose bad spelling has a code of its own, while anything but a text is simply not valid. */
+/**
+ * For texts whose bad spelling has a code of its own, while anything but a text is simply not
+ * valid.
+ */
 export function codedText<T extends string = string>(
   code: ProblemCode,
   holds: (value: string) => boolean,
@@ -86,7 +99,10 @@ export function codedText<T extends string = string>(
 ): z.ZodType<T, string> {
   const fits = (value: unknown) => typeof value === 'string' && holds(value)
   const codeFor = (value: unknown) => (typeof value === 'string' ? code : 'validation_failed')
-  return coded<string>(codeFor, fits, message, { type: 'string', ...documented }) as z.ZodType as z.ZodType<T, string>
+  return coded<string>(codeFor, fits, message, { type: 'string', ...documented }) as z.ZodType as z.ZodType<
+    T,
+    string
+  >
 }
 
 /** RFC 9457 problem details, as every refusal is answered. */
@@ -104,11 +120,8 @@ export const problemDetailsSchema = z
       .optional(),
     required_scope: z.array(z.string()).max(limits.scope_list_max).optional(),
     retry_after: z.int().min(0).optional().meta({ description: 'Seconds; the same as Retry-After.' }),
-    tries_left: z
-      .int()
-      .min(0)
-      .max(limits.sign_in_tries_max)
-      .optional()
-      .meta({ description: 'Only at /auth/present: how many credentials can still be presented for this sign-in.' }),
+    tries_left: z.int().min(0).max(limits.sign_in_tries_max).optional().meta({
+      description: 'Only at /auth/present: how many credentials can still be presented for this sign-in.',
+    }),
   })
   .meta({ id: 'Problem' })

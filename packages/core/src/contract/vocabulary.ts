@@ -1,4 +1,7 @@
-/** What an API key of a site may be allowed to do. An operator key, which has no site, may do all of it everywhere. */
+/**
+ * What an API key of a site may be allowed to do. An operator key, which has no site, may do all of
+ * it everywhere.
+ */
 export const permissions = [
   'tokens:introspect',
   'tokens:revoke',
@@ -14,7 +17,10 @@ export type Permission = (typeof permissions)[number]
 export const revocationTypes = ['user', 'credential'] as const
 export type RevocationType = (typeof revocationTypes)[number]
 
-/** `active` → `revoked` (permanently) or `expired`. `unknown`: this service has never seen it, which is no promise of anything. */
+/**
+ * `active` → `revoked` (permanently) or `expired`. `unknown`: this service has never seen it, which
+ * is no promise of anything.
+ */
 export const credentialStatuses = ['active', 'revoked', 'expired', 'unknown'] as const
 export type CredentialStatus = (typeof credentialStatuses)[number]
 
@@ -22,7 +28,9 @@ export type CredentialStatus = (typeof credentialStatuses)[number]
 export const userStatuses = ['active', 'revoked'] as const
 export type UserStatus = (typeof userStatuses)[number]
 
-/** `active` → `revoked` or `expired`. A token follows its credential, chain, user, issuer and key. */
+/**
+ * `active` → `revoked` or `expired`. A token follows its credential, chain, user, issuer and key.
+ */
 export const tokenStatuses = ['active', 'revoked', 'expired'] as const
 export type TokenStatus = (typeof tokenStatuses)[number]
 
@@ -51,8 +59,9 @@ export const webhookStatuses = ['on', 'disabled'] as const
 export type WebhookStatus = (typeof webhookStatuses)[number]
 
 /**
- * What a receipt says of a verifier. `waiting`: it has not acknowledged the entry yet. `silent`: it is connected and has not acknowledged anything for
- * 15 seconds. `not_connected`: it has no stream, and rejects everything when its lease has ended.
+ * What a receipt says of a verifier. `waiting`: it has not acknowledged the entry yet. `silent`: it
+ * is connected and has not acknowledged anything for 15 seconds. `not_connected`: it has no stream,
+ * and rejects everything when its lease has ended.
  */
 export const verifierStates = ['acknowledged', 'waiting', 'silent', 'not_connected'] as const
 export type VerifierState = (typeof verifierStates)[number]

@@ -35,20 +35,30 @@ const secret = z
   .regex(/^whsec_[A-Za-z0-9+/]{32,88}={0,2}$/)
   .meta({ description: 'Shown this once.' })
 
-export const createdWebhookSchema = z.strictObject({ webhook_id: madeId, secret }).meta({ id: 'CreatedWebhook' })
+export const createdWebhookSchema = z
+  .strictObject({ webhook_id: madeId, secret })
+  .meta({ id: 'CreatedWebhook' })
 export type CreatedWebhook = z.input<typeof createdWebhookSchema>
 
 export const rotatedSecretSchema = z
   .strictObject({
     webhook_id: madeId,
     secret,
-    previous_valid_until: time.meta({ description: 'Until then each delivery also has a signature under the secret before.' }),
+    previous_valid_until: time.meta({
+      description: 'Until then each delivery also has a signature under the secret before.',
+    }),
   })
   .meta({ id: 'RotatedSecret' })
 export type RotatedSecret = z.input<typeof rotatedSecretSchema>
 
 export const webhookSchema = z
-  .strictObject({ webhook_id: madeId, url: z.string(), kinds: kinds.nullable(), status: z.enum(webhookStatuses), created_at: time })
+  .strictObject({
+    webhook_id: madeId,
+    url: z.string(),
+    kinds: kinds.nullable(),
+    status: z.enum(webhookStatuses),
+    created_at: time,
+  })
   .meta({ id: 'Webhook' })
 export type Webhook = z.input<typeof webhookSchema>
 
@@ -65,9 +75,16 @@ export const deliverySchema = z
     status: z.enum(deliveryStatuses),
     attempts: z.int().min(0),
     created_at: time,
-    next_attempt_at: time.nullable().meta({ description: 'Not before then, and not before the deliveries in front of it have ended.' }),
+    next_attempt_at: time
+      .nullable()
+      .meta({ description: 'Not before then, and not before the deliveries in front of it have ended.' }),
     delivered_at: time.nullable(),
-    last_status: z.int().min(100).max(599).nullable().meta({ description: 'What the receiver last answered; null when it did not.' }),
+    last_status: z
+      .int()
+      .min(100)
+      .max(599)
+      .nullable()
+      .meta({ description: 'What the receiver last answered; null when it did not.' }),
   })
   .meta({ id: 'Delivery' })
 export type Delivery = z.input<typeof deliverySchema>
@@ -87,7 +104,9 @@ export const webhookEndpoints = {
     description: 'Public addresses only; loopback and http in development only.',
     idempotency: 'secret',
     request: { params, body: createWebhookRequestSchema, headers: z.object(idempotencyHeaders) },
-    answers: { 201: { description: 'The webhook and its secret, shown this once.', body: createdWebhookSchema } },
+    answers: {
+      201: { description: 'The webhook and its secret, shown this once.', body: createdWebhookSchema },
+    },
     problems: ['webhook_url_forbidden', 'store_unavailable'],
   }),
   list_webhooks: endpoint({
@@ -134,9 +153,13 @@ export const webhookEndpoints = {
     method: 'POST',
     path: '/api/sites/{site_id}/deliveries/{delivery_id}/replay',
     summary: 'Send a delivery once more',
-    description: 'One that has ended is sent beside the others, which do not wait for it. One that is pending is due at once.',
+    description:
+      'One that has ended is sent beside the others, which do not wait for it. One that is pending is due at once.',
     idempotency: 'replayed',
-    request: { params: z.strictObject({ ...siteParams, delivery_id: madeId }), headers: z.object(idempotencyHeaders) },
+    request: {
+      params: z.strictObject({ ...siteParams, delivery_id: madeId }),
+      headers: z.object(idempotencyHeaders),
+    },
     answers: { 202: { description: 'Pending again.', body: deliverySchema } },
     problems: ['store_unavailable'],
   }),

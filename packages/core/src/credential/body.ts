@@ -5,7 +5,10 @@ import type { Deny } from './denial.ts'
 import { BODY_MEMBERS_MAX, CREDENTIAL_BYTES_MAX, CREDENTIAL_MEMBERS_MAX, JSON_DEPTH_MAX } from './limits.ts'
 import { readCredentialObject } from './read.ts'
 
-/** A request body, read; `credential` is what its member of that name turned out to be, when it has one. */
+/**
+ * A request body, read; `credential` is what its member of that name turned out to be, when it has
+ * one.
+ */
 export interface CredentialBody {
   readonly members: JsonObject
   readonly credential: SignedCredential | Deny | undefined
@@ -17,8 +20,9 @@ export interface BodyFault {
 }
 
 /**
- * Reads a JSON request body that may carry a signed credential in its member `credential`, with the same strict reader as the header. A JSON
- * fault inside that member is blamed on the credential, anywhere else on the request; a credential over its size limit is refused unread.
+ * Reads a JSON request body that may carry a signed credential in its member `credential`, with the
+ * same strict reader as the header. A JSON fault inside that member is blamed on the credential,
+ * anywhere else on the request; a credential over its size limit is refused unread.
  */
 export function parseCredentialBody(bytes: Uint8Array): CredentialBody | BodyFault {
   const text = decodeUtf8(bytes)
@@ -44,7 +48,8 @@ export function parseCredentialBody(bytes: Uint8Array): CredentialBody | BodyFau
 }
 
 function byteLength(text: string, { start, end }: { start: number; end: number }): number {
-  // A character takes at least one byte, so a long text need not be encoded to know that it is too long.
+  // A character takes at least one byte, so a long text need not be encoded to know that it is too
+  // long.
   const characters = end - start
   return characters > CREDENTIAL_BYTES_MAX ? characters : encodeUtf8(text.slice(start, end)).length
 }

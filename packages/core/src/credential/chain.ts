@@ -16,7 +16,10 @@ export function listChain(credential: Credential): readonly ChainLink[] {
   return chain
 }
 
-/** The credential of the chain that the issuer signed: the credential itself if it was not delegated. */
+/**
+ * The credential of the chain that the issuer signed: the credential itself if it was not
+ * delegated.
+ */
 export function findRoot(credential: Credential): Credential {
   let root = credential
   while (root.parent !== undefined) root = root.parent

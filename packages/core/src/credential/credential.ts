@@ -2,14 +2,18 @@ import type { JsonObject } from '../encoding/json.ts'
 import type { CredentialId, PermissionId, Ppid, Scope } from './ids.ts'
 
 /** The only context a credential may have. It is compared, never fetched. */
-export const CREDENTIAL_CONTEXT = ['https://www.w3.org/ns/credentials/v2', 'https://w3id.org/countersign/access/v1'] as const
+export const CREDENTIAL_CONTEXT = [
+  'https://www.w3.org/ns/credentials/v2',
+  'https://w3id.org/countersign/access/v1',
+] as const
 export const CREDENTIAL_TYPE = ['VerifiableCredential', 'AccessCredential'] as const
 /** Stands in answers where a credential names no permission. */
 export const DEFAULT_PERMISSION_ID = 'perm_default' as PermissionId
 
 /**
- * What a credential says, read strictly. Reading is not believing: until `verify` has allowed it, every member is a claim of the sender.
- * Its texts may be pieces of the text it was read from and keep that alive; copy what you want to keep for long.
+ * What a credential says, read strictly. Reading is not believing: until `verify` has allowed it,
+ * every member is a claim of the sender. Its texts may be pieces of the text it was read from and
+ * keep that alive; copy what you want to keep for long.
  */
 export interface Credential {
   readonly id: CredentialId
@@ -31,7 +35,10 @@ export interface Credential {
   readonly parent: Credential | undefined
 }
 
-/** A credential together with the signed object itself, which is needed only until its signatures have been checked. */
+/**
+ * A credential together with the signed object itself, which is needed only until its signatures
+ * have been checked.
+ */
 export interface SignedCredential {
   readonly credential: Credential
   readonly document: JsonObject
@@ -46,7 +53,10 @@ export interface ProofClaims {
   readonly proofValue: string
 }
 
-/** The permission that a credential is for: its own word, else that of the credential it was delegated from, else the default. */
+/**
+ * The permission that a credential is for: its own word, else that of the credential it was
+ * delegated from, else the default.
+ */
 export function permissionOf({ permissionId, parent }: Credential): PermissionId {
   return permissionId ?? (parent === undefined ? DEFAULT_PERMISSION_ID : permissionOf(parent))
 }

@@ -5,7 +5,10 @@ import { signCredential } from './issue.ts'
 import { DELEGATION_DEPTH_MAX } from './limits.ts'
 import { readCredentialObject } from './read.ts'
 
-/** What the next holder gets. Everything else, user and site above all, is taken over from the parent. */
+/**
+ * What the next holder gets. Everything else, user and site above all, is taken over from the
+ * parent.
+ */
 export interface Delegation {
   readonly credentialId: string
   readonly scope: readonly string[]
@@ -16,8 +19,9 @@ export interface Delegation {
 }
 
 /**
- * Hands a narrower credential on, without asking anyone. `key` is the holder key of `parent`. Throws a TypeError for what no verifier would
- * accept: more scope, a longer life, a parent that may not be delegated, another key.
+ * Hands a narrower credential on, without asking anyone. `key` is the holder key of `parent`.
+ * Throws a TypeError for what no verifier would accept: more scope, a longer life, a parent that
+ * may not be delegated, another key.
  */
 export async function delegateCredential(
   parent: JsonObject,
@@ -40,12 +44,14 @@ export async function delegateCredential(
     credential.holderKey !== issuer && 'the key is not its holder key',
     depth > DELEGATION_DEPTH_MAX && `it has been delegated ${DELEGATION_DEPTH_MAX} times already`,
     delegation.holderKey === undefined && 'the next holder needs a key',
-    !delegation.scope.every((scope) => (credential.scope as readonly string[]).includes(scope)) && 'it does not have that scope itself',
+    !delegation.scope.every((scope) => (credential.scope as readonly string[]).includes(scope)) &&
+      'it does not have that scope itself',
     !(delegation.validUntilMs <= credential.validUntilMs) && 'it does not live that long itself',
   ]
   const found = mistakes.filter((mistake) => mistake !== false)
   if (found.length > 0) throw new TypeError(`cannot delegate this credential: ${found.join('; ')}`)
-  // Member by member: a delegation from untyped code may hold more than its type says, and must not reach past its parent with it.
+  // Member by member: a delegation from untyped code may hold more than its type says, and must not
+  // reach past its parent with it.
   const grant = {
     credentialId: delegation.credentialId,
     scope: delegation.scope,
@@ -57,5 +63,9 @@ export async function delegateCredential(
     siteId: credential.site,
     ...(credential.permissionId === undefined ? {} : { permissionId: credential.permissionId }),
   }
-  return signCredential(grant, { issuer, verificationMethod: didKeyMethod(key.publicKey), key, createdMs }, parent)
+  return signCredential(
+    grant,
+    { issuer, verificationMethod: didKeyMethod(key.publicKey), key, createdMs },
+    parent,
+  )
 }

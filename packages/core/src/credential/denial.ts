@@ -1,6 +1,9 @@
 import type { Scope } from './ids.ts'
 
-/** Every reason for which a presentation can be refused. Status and title of each stand in `contract/problems.ts`. */
+/**
+ * Every reason for which a presentation can be refused. Status and title of each stand in
+ * `contract/problems.ts`.
+ */
 export type DenialCode =
   | 'auth_ambiguous'
   | 'credential_missing'
@@ -24,11 +27,17 @@ export type DenialCode =
   | 'bearer_disabled'
   | 'revocation_view_stale'
 
-/** A refusal. It carries words for the caller and nothing of the credential, so a caller who forgets to look at `ok` has nothing to use. */
+/**
+ * A refusal. It carries words for the caller and nothing of the credential, so a caller who forgets
+ * to look at `ok` has nothing to use.
+ */
 export interface Deny {
   readonly ok: false
   readonly code: DenialCode
-  /** What is wrong and what to do next. Safe to send to the caller: no secret, and no claim of a credential with an invalid signature. */
+  /**
+   * What is wrong and what to do next. Safe to send to the caller: no secret, and no claim of a
+   * credential with an invalid signature.
+   */
   readonly detail: string
   /** What the route asked for, on `scope_insufficient` only. */
   readonly requiredScope?: readonly Scope[]

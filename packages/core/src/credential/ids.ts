@@ -1,6 +1,7 @@
 /**
- * The names of things, each with one grammar and one door. A string becomes an id only through its `parse`; everything behind that door
- * may rely on the grammar. Ids are compared byte for byte, never folded or normalised.
+ * The names of things, each with one grammar and one door. A string becomes an id only through its
+ * `parse`; everything behind that door may rely on the grammar. Ids are compared byte for byte,
+ * never folded or normalised.
  */
 declare const brand: unique symbol
 type Branded<Name extends string> = string & { readonly [brand]: Name }
@@ -13,7 +14,9 @@ export type Ppid = Branded<'Ppid'>
 export type CredentialId = Branded<'CredentialId'>
 /** What the site calls the permission behind a credential: `perm_…` or a label of its own. */
 export type PermissionId = Branded<'PermissionId'>
-/** One scope value. There are no wildcards and no hierarchy: a scope equals itself and nothing else. */
+/**
+ * One scope value. There are no wildcards and no hierarchy: a scope equals itself and nothing else.
+ */
 export type Scope = Branded<'Scope'>
 
 const SITE_LABEL = '[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?'
@@ -28,9 +31,14 @@ const CREDENTIAL_DID_PREFIX = 'did:service:'
 export const SCOPE_LIST_MAX = 32
 const SITE_ID_CHARS_MAX = 253
 
-/** Undefined for anything but a lower-case DNS name (or an IPv4 literal, which has the same shape): no port, scheme, wildcard or final dot. */
+/**
+ * Undefined for anything but a lower-case DNS name (or an IPv4 literal, which has the same shape):
+ * no port, scheme, wildcard or final dot.
+ */
 export function parseSiteId(value: unknown): SiteId | undefined {
-  return typeof value === 'string' && value.length <= SITE_ID_CHARS_MAX && SITE_ID.test(value) ? (value as SiteId) : undefined
+  return typeof value === 'string' && value.length <= SITE_ID_CHARS_MAX && SITE_ID.test(value)
+    ? (value as SiteId)
+    : undefined
 }
 
 export function parsePpid(value: unknown): Ppid | undefined {
@@ -59,7 +67,10 @@ export function parseScope(value: unknown): Scope | undefined {
   return typeof value === 'string' && SCOPE.test(value) ? (value as Scope) : undefined
 }
 
-/** A list of scopes: at most 32, none twice. An empty list is a list; whether it will do is for the caller to say. */
+/**
+ * A list of scopes: at most 32, none twice. An empty list is a list; whether it will do is for the
+ * caller to say.
+ */
 export function parseScopeList(value: unknown): readonly Scope[] | undefined {
   if (!Array.isArray(value) || value.length > SCOPE_LIST_MAX) return undefined
   for (let i = 0; i < value.length; i++) {

@@ -5,18 +5,31 @@ import { parseDidKey } from '../proof/did.ts'
 import type { PrivateKey } from '../proof/keys.ts'
 import { signDocument } from '../proof/sign.ts'
 import { CREDENTIAL_CONTEXT, CREDENTIAL_TYPE } from './credential.ts'
-import { credentialDid, parseCredentialId, parsePermissionId, parsePpid, parseScopeList, parseSiteId } from './ids.ts'
+import {
+  credentialDid,
+  parseCredentialId,
+  parsePermissionId,
+  parsePpid,
+  parseScopeList,
+  parseSiteId,
+} from './ids.ts'
 import { CREDENTIAL_BYTES_MAX } from './limits.ts'
 import { readCredentialObject } from './read.ts'
 
-/** Who gets what, from when to when. Ids are plain strings here and are checked against their grammars. */
+/**
+ * Who gets what, from when to when. Ids are plain strings here and are checked against their
+ * grammars.
+ */
 export interface Grant {
   readonly credentialId: string
   readonly ppid: string
   readonly siteId: string
   readonly scope: readonly string[]
   readonly permissionId?: string
-  /** The `did:key` of the holder. With it the credential works only together with a signature of each request by that key. */
+  /**
+   * The `did:key` of the holder. With it the credential works only together with a signature of
+   * each request by that key.
+   */
   readonly holderKey?: string
   /** Whether its holder may delegate a narrower credential. Needs a holder key. */
   readonly delegable?: boolean
@@ -32,13 +45,23 @@ export interface Signer {
   readonly createdMs: number
 }
 
-/** Signs an access credential. Throws a TypeError that names every mistake in the grant at once; what it returns can be read back. */
+/**
+ * Signs an access credential. Throws a TypeError that names every mistake in the grant at once;
+ * what it returns can be read back.
+ */
 export async function issueCredential(grant: Grant, signer: Signer): Promise<JsonObject> {
   return signCredential(grant, signer, undefined)
 }
 
-/** The common way of roots and delegated credentials; `parent` is the signed credential that this one hangs on. */
-export async function signCredential(grant: Grant, signer: Signer, parent: JsonObject | undefined): Promise<JsonObject> {
+/**
+ * The common way of roots and delegated credentials; `parent` is the signed credential that this
+ * one hangs on.
+ */
+export async function signCredential(
+  grant: Grant,
+  signer: Signer,
+  parent: JsonObject | undefined,
+): Promise<JsonObject> {
   const mistakes = mistakesIn(grant, signer)
   if (mistakes.length > 0) throw new TypeError(`cannot issue this credential: ${mistakes.join('; ')}`)
   const { issuer, verificationMethod, key, createdMs } = signer
@@ -47,25 +70,34 @@ export async function signCredential(grant: Grant, signer: Signer, parent: JsonO
   if ('ok' in read) throw new TypeError(`cannot issue this credential: ${read.detail}`)
   const bytes = encodeUtf8(JSON.stringify(signed)).length
   if (bytes > CREDENTIAL_BYTES_MAX)
-    throw new TypeError(`cannot issue this credential: it takes ${bytes} bytes of at most ${CREDENTIAL_BYTES_MAX}`)
+    throw new TypeError(
+      `cannot issue this credential: it takes ${bytes} bytes of at most ${CREDENTIAL_BYTES_MAX}`,
+    )
   return signed
 }
 
 function mistakesIn(grant: Grant, signer: Signer): string[] {
-  const { credentialId, ppid, siteId, scope, permissionId, holderKey, delegable, validFromMs, validUntilMs } = grant
+  const { credentialId, ppid, siteId, scope, permissionId, holderKey, delegable, validFromMs, validUntilMs } =
+    grant
   const mistakes: (string | false)[] = [
-    parseCredentialId(credentialId) === undefined && 'credentialId must be cred_ and 8 to 64 letters, digits, - or _',
+    parseCredentialId(credentialId) === undefined &&
+      'credentialId must be cred_ and 8 to 64 letters, digits, - or _',
     parsePpid(ppid) === undefined && 'ppid must be did:service:ppid_ and 8 to 128 letters, digits, - or _',
     parseSiteId(siteId) === undefined && 'siteId must be a lower-case host name',
     parseScopeList(scope) === undefined && 'scope must be a list of at most 32 different scopes',
-    permissionId !== undefined && parsePermissionId(permissionId) === undefined && 'permissionId must be 1 to 64 letters, digits or _.:-',
-    holderKey !== undefined && parseDidKey(holderKey) === undefined && 'holderKey must be a did:key with a sound key',
+    permissionId !== undefined &&
+      parsePermissionId(permissionId) === undefined &&
+      'permissionId must be 1 to 64 letters, digits or _.:-',
+    holderKey !== undefined &&
+      parseDidKey(holderKey) === undefined &&
+      'holderKey must be a did:key with a sound key',
     delegable === true && holderKey === undefined && 'only a credential with a holderKey can be delegable',
     !isWritableTime(validFromMs) && 'validFromMs must be milliseconds since 1970, in the years 0 to 9999',
     !isWritableTime(validUntilMs) && 'validUntilMs must be milliseconds since 1970, in the years 0 to 9999',
     !(validFromMs < validUntilMs) && 'validUntilMs must be later than validFromMs',
     !isWritableTime(signer.createdMs) && 'createdMs must be milliseconds since 1970, in the years 0 to 9999',
-    !signer.verificationMethod.startsWith(`${signer.issuer}#`) && 'verificationMethod must be a key of the issuer',
+    !signer.verificationMethod.startsWith(`${signer.issuer}#`) &&
+      'verificationMethod must be a key of the issuer',
   ]
   return mistakes.filter((mistake) => mistake !== false)
 }

@@ -9,7 +9,10 @@ export const CREDENTIAL_MEMBERS_MAX = 256
 export const BODY_MEMBERS_MAX = 64
 /** Counted in `parent` links: a root alone is 0, so at most four signatures are checked. */
 export const DELEGATION_DEPTH_MAX = 3
-/** How far `validFrom` and `proof.created` may lie ahead of our clock. There is no leeway at the end of a life. */
+/**
+ * How far `validFrom` and `proof.created` may lie ahead of our clock. There is no leeway at the end
+ * of a life.
+ */
 export const VALID_FROM_LEEWAY_MS = 10_000
 /** No site can allow a longer life than this. */
 export const CREDENTIAL_LIFETIME_SECONDS_MAX = 366 * 86_400

@@ -7,12 +7,18 @@ import { suiteNamed } from '../proof/suites.ts'
 import { CREDENTIAL_CONTEXT, CREDENTIAL_TYPE, type ProofClaims, type SignedCredential } from './credential.ts'
 import { type Deny, deny } from './denial.ts'
 import { parseCredentialDid, parsePermissionId, parsePpid, parseScopeList, type Scope } from './ids.ts'
-import { CREDENTIAL_HEADER_CHARS_MAX, CREDENTIAL_MEMBERS_MAX, DELEGATION_DEPTH_MAX, JSON_DEPTH_MAX } from './limits.ts'
+import {
+  CREDENTIAL_HEADER_CHARS_MAX,
+  CREDENTIAL_MEMBERS_MAX,
+  DELEGATION_DEPTH_MAX,
+  JSON_DEPTH_MAX,
+} from './limits.ts'
 import { findCredentialMistake } from './presentation.ts'
 
 /**
- * Reads the value of `X-Service-Credential`: base64url of the UTF-8 JSON of the whole signed object. Every step is strict, and what comes
- * out is what will be verified and used: nothing is ever read from the text a second time.
+ * Reads the value of `X-Service-Credential`: base64url of the UTF-8 JSON of the whole signed
+ * object. Every step is strict, and what comes out is what will be verified and used: nothing is
+ * ever read from the text a second time.
  */
 export function readCredentialHeader(header: string): SignedCredential | Deny {
   if (header.length > CREDENTIAL_HEADER_CHARS_MAX) {
@@ -21,20 +27,28 @@ export function readCredentialHeader(header: string): SignedCredential | Deny {
       `the credential header has more than ${CREDENTIAL_HEADER_CHARS_MAX} characters; send a smaller credential`,
     )
   }
-  if (header.trim() === '') return deny('credential_missing', 'send a signed credential in X-Service-Credential')
+  if (header.trim() === '')
+    return deny('credential_missing', 'send a signed credential in X-Service-Credential')
   const bytes = decodeBase64url(header)
-  if (bytes === undefined) return malformed(findCredentialMistake(header) ?? 'X-Service-Credential is not base64url without padding')
+  if (bytes === undefined)
+    return malformed(findCredentialMistake(header) ?? 'X-Service-Credential is not base64url without padding')
   const text = decodeUtf8(bytes)
   if (text === undefined) return malformed(findCredentialMistake(header) ?? 'the credential is not UTF-8')
   const parsed = parseJson(text, { depthMax: JSON_DEPTH_MAX, membersMax: CREDENTIAL_MEMBERS_MAX })
   if ('fault' in parsed)
-    return malformed(findCredentialMistake(header) ?? `the credential is not strict JSON: ${parsed.fault} near offset ${parsed.offset}`)
-  return isJsonObject(parsed.value) ? readLink(parsed.value, 0) : malformed('the credential is not a JSON object')
+    return malformed(
+      findCredentialMistake(header) ??
+        `the credential is not strict JSON: ${parsed.fault} near offset ${parsed.offset}`,
+    )
+  return isJsonObject(parsed.value)
+    ? readLink(parsed.value, 0)
+    : malformed('the credential is not a JSON object')
 }
 
 /**
- * Reads a signed credential out of a value that `parseJson` has made. Values from elsewhere are read as well, but are not checked for
- * members that stood there twice: encode such an object and read the header instead.
+ * Reads a signed credential out of a value that `parseJson` has made. Values from elsewhere are
+ * read as well, but are not checked for members that stood there twice: encode such an object and
+ * read the header instead.
  */
 export function readCredentialObject(value: JsonValue): SignedCredential | Deny {
   if (!isJsonObject(value)) return malformed('the credential is not a JSON object')
@@ -45,7 +59,10 @@ export function readCredentialObject(value: JsonValue): SignedCredential | Deny 
 
 const readHere = new WeakSet<object>()
 
-/** Whether this very object came out of `readCredentialObject`. An object that only looks like it may claim one thing and carry the signature of another. */
+/**
+ * Whether this very object came out of `readCredentialObject`. An object that only looks like it
+ * may claim one thing and carry the signature of another.
+ */
 export function isReadCredential(signed: SignedCredential): boolean {
   return readHere.has(signed)
 }
@@ -58,7 +75,10 @@ function unsupported(detail: string): Deny {
   return deny('credential_unsupported', detail)
 }
 
-/** One credential of a chain; `depth` counts the children already passed on the way down to the root. */
+/**
+ * One credential of a chain; `depth` counts the children already passed on the way down to the
+ * root.
+ */
 function readLink(document: JsonObject, depth: number): SignedCredential | Deny {
   if (depth > DELEGATION_DEPTH_MAX) {
     return deny('delegation_too_deep', `a credential may be delegated at most ${DELEGATION_DEPTH_MAX} times`)
@@ -74,20 +94,28 @@ function readLink(document: JsonObject, depth: number): SignedCredential | Deny 
   if (id === undefined) return malformed('id is not did:service:cred_… with 8 to 64 letters, digits, - or _')
   if (typeof issuer !== 'string' || issuer === '') return malformed('issuer is not a string')
   const validFromMs = parseTime(document.validFrom)
-  if (validFromMs === undefined) return malformed('validFrom is missing or not an RFC 3339 time in UTC with Z')
+  if (validFromMs === undefined)
+    return malformed('validFrom is missing or not an RFC 3339 time in UTC with Z')
   const validUntilMs = parseTime(document.validUntil)
-  if (validUntilMs === undefined) return malformed('validUntil is missing or not an RFC 3339 time in UTC with Z')
+  if (validUntilMs === undefined)
+    return malformed('validUntil is missing or not an RFC 3339 time in UTC with Z')
   if (validUntilMs < validFromMs) return malformed('validUntil lies before validFrom')
 
   const ppid = parsePpid(subject.id)
-  if (ppid === undefined) return malformed('credentialSubject.id is not did:service:ppid_… with 8 to 128 letters, digits, - or _')
-  if (typeof subject.site_id !== 'string') return malformed('credentialSubject.site_id is missing or not a string')
+  if (ppid === undefined)
+    return malformed('credentialSubject.id is not did:service:ppid_… with 8 to 128 letters, digits, - or _')
+  if (typeof subject.site_id !== 'string')
+    return malformed('credentialSubject.site_id is missing or not a string')
   const scope = parseScopeList(subject.scope)
-  if (scope === undefined) return malformed('credentialSubject.scope is not a list of at most 32 different scopes')
-  const permissionId = subject.permission_id === undefined ? undefined : parsePermissionId(subject.permission_id)
-  if (permissionId === undefined && subject.permission_id !== undefined) return malformed('credentialSubject.permission_id is malformed')
+  if (scope === undefined)
+    return malformed('credentialSubject.scope is not a list of at most 32 different scopes')
+  const permissionId =
+    subject.permission_id === undefined ? undefined : parsePermissionId(subject.permission_id)
+  if (permissionId === undefined && subject.permission_id !== undefined)
+    return malformed('credentialSubject.permission_id is malformed')
   const { holder_key: holderKey, delegable = false } = subject
-  if (holderKey !== undefined && !isHolderKey(holderKey)) return malformed('credentialSubject.holder_key is not a did:key with a sound key')
+  if (holderKey !== undefined && !isHolderKey(holderKey))
+    return malformed('credentialSubject.holder_key is not a did:key with a sound key')
   if (typeof delegable !== 'boolean') return malformed('credentialSubject.delegable is not true or false')
 
   const parent = readParent(document, depth)
@@ -121,22 +149,31 @@ function isHolderKey(value: JsonValue): value is string {
 
 function readParent(document: JsonObject, depth: number): SignedCredential | Deny | undefined {
   if (document.parent === undefined) return undefined
-  return isJsonObject(document.parent) ? readLink(document.parent, depth + 1) : malformed('parent is not a signed credential')
+  return isJsonObject(document.parent)
+    ? readLink(document.parent, depth + 1)
+    : malformed('parent is not a signed credential')
 }
 
 function faultOfEnvelope(document: JsonObject): Deny | undefined {
   const { '@context': context, type } = document
   if (context === undefined) return malformed('@context is missing')
-  if (!equalsList(context, CREDENTIAL_CONTEXT)) return unsupported('@context is not exactly the two entries of an access credential')
+  if (!equalsList(context, CREDENTIAL_CONTEXT))
+    return unsupported('@context is not exactly the two entries of an access credential')
   if (type === undefined) return malformed('type is missing')
-  if (!equalsList(type, CREDENTIAL_TYPE)) return unsupported('type is not exactly VerifiableCredential, AccessCredential')
+  if (!equalsList(type, CREDENTIAL_TYPE))
+    return unsupported('type is not exactly VerifiableCredential, AccessCredential')
   // Ignoring it would hide an issuer's own revocation.
-  if (document.credentialStatus !== undefined) return unsupported('credentialStatus is not supported; revoke through this service')
+  if (document.credentialStatus !== undefined)
+    return unsupported('credentialStatus is not supported; revoke through this service')
   return undefined
 }
 
 function equalsList(value: JsonValue, expected: readonly string[]): boolean {
-  return Array.isArray(value) && value.length === expected.length && expected.every((entry, i) => value[i] === entry)
+  return (
+    Array.isArray(value) &&
+    value.length === expected.length &&
+    expected.every((entry, i) => value[i] === entry)
+  )
 }
 
 interface ReadProof extends ProofClaims {
@@ -146,21 +183,27 @@ interface ReadProof extends ProofClaims {
   readonly verificationMethod: string
 }
 
-/** More characters than any signature we know needs; decoding base58 takes quadratic time, so the length is checked first. */
+/**
+ * More characters than any signature we know needs; decoding base58 takes quadratic time, so the
+ * length is checked first.
+ */
 const PROOF_VALUE = /^z[1-9A-HJ-NP-Za-km-z]{1,128}$/
 
 function readProof({ proof, '@context': context }: JsonObject): ReadProof | Deny {
-  if (Array.isArray(proof) && proof.length > 0) return unsupported('a credential has exactly one proof, and it is an object')
+  if (Array.isArray(proof) && proof.length > 0)
+    return unsupported('a credential has exactly one proof, and it is an object')
   if (!isJsonObject(proof)) return malformed('proof is missing or not an object')
   const { type, cryptosuite, proofPurpose, proofValue, verificationMethod } = proof
   if (typeof type !== 'string') return malformed('proof.type is missing')
   if (type !== 'DataIntegrityProof') return unsupported('proof.type is not DataIntegrityProof')
   if (typeof cryptosuite !== 'string') return malformed('proof.cryptosuite is missing')
-  if (suiteNamed(cryptosuite) === undefined) return unsupported('proof.cryptosuite is not one of the suites we check')
+  if (suiteNamed(cryptosuite) === undefined)
+    return unsupported('proof.cryptosuite is not one of the suites we check')
   if (typeof proofPurpose !== 'string') return malformed('proof.proofPurpose is missing')
   if (typeof verificationMethod !== 'string') return malformed('proof.verificationMethod is missing')
   const createdMs = parseTime(proof.created)
-  if (createdMs === undefined) return malformed('proof.created is missing or not an RFC 3339 time in UTC with Z')
+  if (createdMs === undefined)
+    return malformed('proof.created is missing or not an RFC 3339 time in UTC with Z')
   const expiresMs = proof.expires === undefined ? Number.POSITIVE_INFINITY : parseTime(proof.expires)
   if (expiresMs === undefined) return malformed('proof.expires is not an RFC 3339 time in UTC with Z')
   if (typeof proofValue !== 'string' || !PROOF_VALUE.test(proofValue))

@@ -1,6 +1,9 @@
 import type { DenialCode } from './denial.ts'
 
-/** A code that a guard answers with: a denial, or that what it must ask (nonces, tokens) cannot be asked now. */
+/**
+ * A code that a guard answers with: a denial, or that what it must ask (nonces, tokens) cannot be
+ * asked now.
+ */
 export type RefusalCode = DenialCode | 'store_unavailable' | 'overloaded'
 
 export interface Refusal {
@@ -12,7 +15,10 @@ export interface Refusal {
   readonly retryable?: true
 }
 
-/** Status and title of every refusal of a guard. `contract/problems.ts` has the same rows with meaning and remedy; this one loads nothing. */
+/**
+ * Status and title of every refusal of a guard. `contract/problems.ts` has the same rows with
+ * meaning and remedy; this one loads nothing.
+ */
 export const refusals = {
   credential_malformed: { status: 400, title: 'Malformed credential' },
   credential_unsupported: { status: 400, title: 'Unsupported credential' },
@@ -43,8 +49,11 @@ const REALM = 'realm="countersign"'
 
 /** The `WWW-Authenticate` of a 401 to a caller that presented a credential, or should have. */
 export function credentialChallenge(code: string): string {
-  // RFC 9110 §11.6.1 lets one field list several challenges; a caller with nothing at all learns of both ways in.
-  return code === 'credential_missing' ? `ServiceCredential ${REALM}, Bearer ${REALM}` : `ServiceCredential ${REALM}, error="${code}"`
+  // RFC 9110 §11.6.1 lets one field list several challenges; a caller with nothing at all learns of
+  // both ways in.
+  return code === 'credential_missing'
+    ? `ServiceCredential ${REALM}, Bearer ${REALM}`
+    : `ServiceCredential ${REALM}, error="${code}"`
 }
 
 /** The `WWW-Authenticate` of a 401 to a caller that presented a bearer token (RFC 6750 §3.1). */
@@ -52,7 +61,10 @@ export function bearerChallenge(): string {
   return `Bearer ${REALM}, error="invalid_token"`
 }
 
-/** The address of the page that explains a code. `baseUrl` is that of the service, without a slash at its end. */
+/**
+ * The address of the page that explains a code. `baseUrl` is that of the service, without a slash
+ * at its end.
+ */
 export function problemType(baseUrl: string, code: string): string {
   return `${baseUrl}/problems/${code}`
 }

@@ -1,10 +1,14 @@
 const ALPHABET = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'
 
-/** The longest text that is decoded. Keys and signatures need fewer than 100 characters, and the cost grows with the square. */
+/**
+ * The longest text that is decoded. Keys and signatures need fewer than 100 characters, and the
+ * cost grows with the square.
+ */
 export const BASE58_CHARS_MAX = 256
 const BYTES_MAX = 186
 
-// Several digits are worked on at once. 58^4 times 2^24, plus a carry, stays far below 2^53, so plain numbers are exact.
+// Several digits are worked on at once. 58^4 times 2^24, plus a carry, stays far below 2^53, so
+// plain numbers are exact.
 const DIGITS_PER_GROUP = 4
 const GROUP = 58 ** DIGITS_PER_GROUP
 const LIMB = 2 ** 24
@@ -13,7 +17,8 @@ const BYTES_PER_LIMB = 3
 /** 58^1 to 58^4, for a last group that is not full. */
 const POWERS_OF_58 = [1, 58, 58 ** 2, 58 ** 3, GROUP] as const
 
-// One place to work in for all calls: it halves the time, and nothing here waits. 256 digits fill 63 limbs, 186 bytes fill 64 groups.
+// One place to work in for all calls: it halves the time, and nothing here waits. 256 digits fill
+// 63 limbs, 186 bytes fill 64 groups.
 const scratch = /* @__PURE__ */ new Float64Array(64)
 
 const NOT_A_DIGIT = 255
@@ -24,8 +29,8 @@ const digitOf = /* @__PURE__ */ (() => {
 })()
 
 /**
- * Undefined for a character outside the Bitcoin alphabet or for more than 256 characters. Every text that is accepted is the one spelling of its
- * bytes: `encodeBase58` gives it back.
+ * Undefined for a character outside the Bitcoin alphabet or for more than 256 characters. Every
+ * text that is accepted is the one spelling of its bytes: `encodeBase58` gives it back.
  */
 export function decodeBase58(text: string): Uint8Array | undefined {
   const { length } = text

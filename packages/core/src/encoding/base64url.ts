@@ -1,4 +1,7 @@
-/** The part of Node's Buffer that is used when it is there; it is several times faster than anything written in JavaScript. */
+/**
+ * The part of Node's Buffer that is used when it is there; it is several times faster than anything
+ * written in JavaScript.
+ */
 interface BufferLike {
   from(text: string, encoding: 'base64url'): Uint8Array
   from(buffer: ArrayBufferLike, offset: number, length: number): { toString(encoding: 'base64url'): string }
@@ -13,8 +16,9 @@ export function encodeBase64url(bytes: Uint8Array): string {
 }
 
 /**
- * Undefined unless the text is the one base64url spelling of some bytes: the right alphabet, no padding, no unused bits set. Node's decoder
- * skips what it does not know, hence the way back and the comparison.
+ * Undefined unless the text is the one base64url spelling of some bytes: the right alphabet, no
+ * padding, no unused bits set. Node's decoder skips what it does not know, hence the way back and
+ * the comparison.
  */
 export function decodeBase64url(text: string): Uint8Array | undefined {
   if (buffer === undefined) return decodeWithoutBuffer(text)
@@ -31,7 +35,9 @@ function encodeWithoutBuffer(bytes: Uint8Array): string {
 /** `atob` forgives spaces, padding and unused bits; the comparison with the way back does not. */
 function decodeWithoutBuffer(text: string): Uint8Array | undefined {
   try {
-    const bytes = Uint8Array.from(atob(text.replaceAll('-', '+').replaceAll('_', '/')), (character) => character.charCodeAt(0))
+    const bytes = Uint8Array.from(atob(text.replaceAll('-', '+').replaceAll('_', '/')), (character) =>
+      character.charCodeAt(0),
+    )
     return encodeWithoutBuffer(bytes) === text ? bytes : undefined
   } catch {
     return undefined

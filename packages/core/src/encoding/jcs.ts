@@ -1,14 +1,21 @@
 import type { JsonObject, JsonValue } from './json.ts'
 
-/** Deeper values than anything we read or write; a caller's cyclic object ends here instead of in a stack overflow. */
+/**
+ * Deeper values than anything we read or write; a caller's cyclic object ends here instead of in a
+ * stack overflow.
+ */
 const DEPTH_MAX = 64
 
-/** Characters that RFC 8785 §3.2.2.2 wants escaped, and surrogates, which must be looked at in pairs. */
+/**
+ * Characters that RFC 8785 §3.2.2.2 wants escaped, and surrogates, which must be looked at in
+ * pairs.
+ */
 const NEEDS_CARE = /[\u0000-\u001f"\\\ud800-\udfff]/
 
 /**
- * The canonical text of a JSON value (RFC 8785). `skipMember` leaves that member of the outermost object out, which spares the proof code a
- * copy of the document. Throws a TypeError for what has no JSON form: lone surrogates, infinities, undefined, functions.
+ * The canonical text of a JSON value (RFC 8785). `skipMember` leaves that member of the outermost
+ * object out, which spares the proof code a copy of the document. Throws a TypeError for what has
+ * no JSON form: lone surrogates, infinities, undefined, functions.
  */
 export function canonicalJson(value: JsonValue, skipMember?: string): string {
   return isPlainObject(value) ? objectText(value, skipMember, 1) : valueText(value, 1)
@@ -21,10 +28,12 @@ function isPlainObject(value: JsonValue): value is JsonObject {
 function valueText(value: JsonValue, depth: number): string {
   if (typeof value === 'string') return stringText(value)
   if (value === null) return 'null'
-  if (typeof value === 'object') return Array.isArray(value) ? arrayText(value, depth) : objectText(value, undefined, depth)
+  if (typeof value === 'object')
+    return Array.isArray(value) ? arrayText(value, depth) : objectText(value, undefined, depth)
   if (value === true) return 'true'
   if (value === false) return 'false'
-  // ECMAScript's own spelling of numbers is the one that RFC 8785 §3.2.2.3 prescribes, and it writes -0 as 0.
+  // ECMAScript's own spelling of numbers is the one that RFC 8785 §3.2.2.3 prescribes, and it
+  // writes -0 as 0.
   if (typeof value === 'number' && Number.isFinite(value)) return String(value)
   throw new TypeError(`canonical JSON: ${typeof value} has no JSON form`)
 }
@@ -57,7 +66,10 @@ function objectText(object: JsonObject, skipMember: string | undefined, depth: n
   return `${text}}`
 }
 
-/** By UTF-16 code units, RFC 8785 §3.2.3, which is how `<` and the default sort compare. Few names are sorted faster by insertion. */
+/**
+ * By UTF-16 code units, RFC 8785 §3.2.3, which is how `<` and the default sort compare. Few names
+ * are sorted faster by insertion.
+ */
 function sortNames(names: string[]): string[] {
   if (names.length > 16) return names.sort()
   for (let i = 1; i < names.length; i++) {

@@ -21,19 +21,26 @@ export interface JsonOptions {
   readonly depthMax: number
   /** How many members one object may have. Default: 256. */
   readonly membersMax?: number
-  /** The name of a member of the outermost object whose place in the text the caller wants to know. */
+  /**
+   * The name of a member of the outermost object whose place in the text the caller wants to know.
+   */
   readonly watch?: string
   /** How many members an object inside of the watched member may have. Default: `membersMax`. */
   readonly watchedMembersMax?: number
 }
 
-/** More than any document that is read here needs. Each member costs a look-up, and again as much when it is unknown. */
+/**
+ * More than any document that is read here needs. Each member costs a look-up, and again as much
+ * when it is unknown.
+ */
 const MEMBERS_MAX = 256
 
 /**
- * Reads one JSON text, more strictly than `JSON.parse`: two members of one name (also when one is spelled with escapes), lone surrogates,
- * numbers that a double cannot hold exactly, `__proto__`, too many members, too much depth and anything after the end are faults. There is one reader for
- * credentials in headers, credentials in bodies and everything else, so no two parts of the system can read a text differently.
+ * Reads one JSON text, more strictly than `JSON.parse`: two members of one name (also when one is
+ * spelled with escapes), lone surrogates, numbers that a double cannot hold exactly, `__proto__`,
+ * too many members, too much depth and anything after the end are faults. There is one reader for
+ * credentials in headers, credentials in bodies and everything else, so no two parts of the system
+ * can read a text differently.
  */
 export function parseJson(text: string, options: JsonOptions): ParsedJson | JsonFault {
   return new Reader(text, options).read()
@@ -57,15 +64,30 @@ const CLOSE_OBJECT = 0x7d
 
 const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y
 const FOUR_HEX = /^[0-9a-fA-F]{4}$/
-const ESCAPED: Readonly<Record<string, string>> = { '"': '"', '\\': '\\', '/': '/', b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' }
+const ESCAPED: Readonly<Record<string, string>> = {
+  '"': '"',
+  '\\': '\\',
+  '/': '/',
+  b: '\b',
+  f: '\f',
+  n: '\n',
+  r: '\r',
+  t: '\t',
+}
 
-/** How many numbers of one text may be written in another way than JavaScript would write them, such as 1.0 or 1e2. */
+/**
+ * How many numbers of one text may be written in another way than JavaScript would write them, such
+ * as 1.0 or 1e2.
+ */
 const RESPELLED_NUMBERS_MAX = 256
 
 /** Up to this many digits an integer is exact and can be summed up digit by digit. */
 const PLAIN_DIGITS_MAX = 15
 
-/** Recursive, but never deeper than `depthMax`. Inside, `undefined` means "a fault has been noted": JSON has no such value. */
+/**
+ * Recursive, but never deeper than `depthMax`. Inside, `undefined` means "a fault has been noted":
+ * JSON has no such value.
+ */
 class Reader {
   private readonly text: string
   private readonly depthMax: number
@@ -79,7 +101,10 @@ class Reader {
   private watched: ParsedJson['watched']
   private respelledLeft = RESPELLED_NUMBERS_MAX
 
-  constructor(text: string, { depthMax, membersMax = MEMBERS_MAX, watch, watchedMembersMax = membersMax }: JsonOptions) {
+  constructor(
+    text: string,
+    { depthMax, membersMax = MEMBERS_MAX, watch, watchedMembersMax = membersMax }: JsonOptions,
+  ) {
     this.text = text
     this.depthMax = depthMax
     this.membersMax = membersMax
@@ -287,24 +312,33 @@ class Reader {
     if (token === undefined) return this.note('not a number')
     const end = this.at + token.length
     const after = this.text.charCodeAt(end)
-    // A leading zero ends the token early; so does "1." or "1e". What follows then is no delimiter, and would be reported as a missing comma.
-    if ((after >= ZERO && after <= NINE) || after === 0x2e || (after | 0x20) === 0x65) return this.note('not a number')
+    // A leading zero ends the token early; so does "1." or "1e". What follows then is no delimiter,
+    // and would be reported as a missing comma.
+    if ((after >= ZERO && after <= NINE) || after === 0x2e || (after | 0x20) === 0x65)
+      return this.note('not a number')
     const value = Number(token)
     if (!this.isExact(token, value)) return this.note('a number that cannot be held exactly')
     this.at = end
     return value === 0 ? 0 : value
   }
 
-  /** A double stands for a number text only if its own shortest spelling means the same number, and integers stay within ±(2^53 − 1). */
+  /**
+   * A double stands for a number text only if its own shortest spelling means the same number, and
+   * integers stay within ±(2^53 − 1).
+   */
   private isExact(token: string, value: number): boolean {
     if (!Number.isFinite(value) || Math.abs(value) > Number.MAX_SAFE_INTEGER) return false
     const shortest = String(value)
-    // Comparing two spellings costs a hundred times as much as reading one, so a text may ask for it only a few times.
+    // Comparing two spellings costs a hundred times as much as reading one, so a text may ask for
+    // it only a few times.
     return token === shortest || (this.respelledLeft-- > 0 && decimalOf(token) === decimalOf(shortest))
   }
 }
 
-/** One spelling per decimal number: significant digits without outer zeros, and the power of ten they are multiplied with. */
+/**
+ * One spelling per decimal number: significant digits without outer zeros, and the power of ten
+ * they are multiplied with.
+ */
 function decimalOf(token: string): string {
   const [mantissa = '', exponent = '0'] = token.replace(/^-/, '').toLowerCase().split('e')
   const [whole = '', fraction = ''] = mantissa.split('.')

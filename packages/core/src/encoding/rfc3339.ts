@@ -6,30 +6,46 @@ const YEAR_10000_MS = 253_402_300_800_000
 const DAYS_IN_MONTH = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] as const
 
 /**
- * Milliseconds since 1970 of an RFC 3339 time in UTC, spelled with capital `T` and `Z`, on a day that exists. Undefined for everything else,
- * so that an unreadable time can never be taken for "no end". Fractions finer than a millisecond are cut off; leap seconds are refused.
+ * Milliseconds since 1970 of an RFC 3339 time in UTC, spelled with capital `T` and `Z`, on a day
+ * that exists. Undefined for everything else, so that an unreadable time can never be taken for "no
+ * end". Fractions finer than a millisecond are cut off; leap seconds are refused.
  */
 export function parseTime(value: unknown): number | undefined {
   if (typeof value !== 'string') return undefined
   if (!TIME.test(value)) return undefined
-  // Every credential and every log entry has such times, and cutting texts out of a text costs more than reading the digits in place.
+  // Every credential and every log entry has such times, and cutting texts out of a text costs more
+  // than reading the digits in place.
   const year = twoDigits(value, 0) * 100 + twoDigits(value, 2)
   const month = twoDigits(value, 5)
   const day = twoDigits(value, 8)
   const hour = twoDigits(value, 11)
   const minute = twoDigits(value, 14)
   const second = twoDigits(value, 17)
-  if (month < 1 || month > 12 || day < 1 || day > daysIn(year, month) || hour > 23 || minute > 59 || second > 59) return undefined
-  const fractionMs = value.length === WHOLE_SECONDS ? 0 : Number(value.slice(WHOLE_SECONDS, -1).padEnd(3, '0').slice(0, 3))
+  if (
+    month < 1 ||
+    month > 12 ||
+    day < 1 ||
+    day > daysIn(year, month) ||
+    hour > 23 ||
+    minute > 59 ||
+    second > 59
+  )
+    return undefined
+  const fractionMs =
+    value.length === WHOLE_SECONDS ? 0 : Number(value.slice(WHOLE_SECONDS, -1).padEnd(3, '0').slice(0, 3))
   return ((daysSince1970(year, month, day) * 24 + hour) * 60 + minute) * 60_000 + second * 1000 + fractionMs
 }
 
-/** RFC 3339 in UTC; whole seconds are written without a fraction. Throws a RangeError outside the years 0–9999. */
+/**
+ * RFC 3339 in UTC; whole seconds are written without a fraction. Throws a RangeError outside the
+ * years 0–9999.
+ */
 export function formatTime(ms: number): string {
   if (!isWritableTime(ms)) throw new RangeError('a time outside the years 0 to 9999 cannot be written')
   const whole = Math.floor(ms)
   const day = Math.floor(whole / DAY_MS)
-  // Nearly all times that are written one after the other are of the same day, and its name is most of the work.
+  // Nearly all times that are written one after the other are of the same day, and its name is most
+  // of the work.
   if (day !== namedDay) {
     nameOfDay = new Date(day * DAY_MS).toISOString().slice(0, 11)
     namedDay = day

@@ -1,7 +1,10 @@
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 const encoder = new TextEncoder()
 
-/** Undefined for anything but well-formed UTF-8. A byte order mark is kept, so that the JSON reader refuses it. */
+/**
+ * Undefined for anything but well-formed UTF-8. A byte order mark is kept, so that the JSON reader
+ * refuses it.
+ */
 export function decodeUtf8(bytes: Uint8Array): string | undefined {
   try {
     return decoder.decode(bytes)

@@ -27,23 +27,32 @@ export interface ExpectedHolder {
   readonly credentialHeaderSent: boolean
 }
 
-/** A signature of this very request by the holder. It says nothing yet about whether it was used before: see `NonceStore`. */
+/**
+ * A signature of this very request by the holder. It says nothing yet about whether it was used
+ * before: see `NonceStore`.
+ */
 export interface HolderProof {
   readonly ok: true
   readonly nonce: string
   readonly createdMs: number
   /** The first moment at which the proof is too old. */
   readonly usableUntilMs: number
-  /** False when the body was not there to be checked. The code that has it must compare it with `Content-Digest`, or take it for unsigned. */
+  /**
+   * False when the body was not there to be checked. The code that has it must compare it with
+   * `Content-Digest`, or take it for unsigned.
+   */
   readonly bodyChecked: boolean
 }
 
 /**
- * Checks that the holder signed this request, just now and all of it. `proof_required` when it carries no signature with our tag,
- * `proof_invalid` when the signature is invalid. No input makes it throw. It does not look whether the nonce was used before; that is
- * the caller's last step.
+ * Checks that the holder signed this request, just now and all of it. `proof_required` when it
+ * carries no signature with our tag, `proof_invalid` when the signature is invalid. No input makes
+ * it throw. It does not look whether the nonce was used before; that is the caller's last step.
  */
-export async function checkHolderProof(request: HolderRequest, expected: ExpectedHolder): Promise<HolderProof | Deny> {
+export async function checkHolderProof(
+  request: HolderRequest,
+  expected: ExpectedHolder,
+): Promise<HolderProof | Deny> {
   const claimed = findClaimedProof(request)
   if (isDeny(claimed)) return claimed
   const refusal =
@@ -63,21 +72,29 @@ type Refusal = Deny | undefined
 
 function unknownParameter({ parameters }: ClaimedProof): Refusal {
   for (const name of parameters.keys()) {
-    if (!KNOWN_PARAMETERS.has(name)) return deny('proof_invalid', `use no signature parameters but ${[...KNOWN_PARAMETERS].join(', ')}`)
+    if (!KNOWN_PARAMETERS.has(name))
+      return deny('proof_invalid', `use no signature parameters but ${[...KNOWN_PARAMETERS].join(', ')}`)
   }
   return undefined
 }
 
 function wrongKeyid({ parameters }: ClaimedProof, { holderDid }: ExpectedHolder): Refusal {
-  return parameters.get('keyid') === holderDid ? undefined : deny('proof_invalid', 'keyid must be the holder_key of the credential')
+  return parameters.get('keyid') === holderDid
+    ? undefined
+    : deny('proof_invalid', 'keyid must be the holder_key of the credential')
 }
 
 /** RFC 9421 §6.2.2. The algorithm follows from the key; `alg` can only repeat it. */
-const ALGORITHM_NAMES: Readonly<Record<KeyAlgorithm, string>> = { Ed25519: 'ed25519', 'P-256': 'ecdsa-p256-sha256' }
+const ALGORITHM_NAMES: Readonly<Record<KeyAlgorithm, string>> = {
+  Ed25519: 'ed25519',
+  'P-256': 'ecdsa-p256-sha256',
+}
 
 function wrongAlgorithm({ parameters }: ClaimedProof, { holderKey }: ExpectedHolder): Refusal {
   const name = ALGORITHM_NAMES[holderKey.algorithm]
-  return !parameters.has('alg') || parameters.get('alg') === name ? undefined : deny('proof_invalid', `leave alg out or make it "${name}"`)
+  return !parameters.has('alg') || parameters.get('alg') === name
+    ? undefined
+    : deny('proof_invalid', `leave alg out or make it "${name}"`)
 }
 
 function wrongNonce(claimed: ClaimedProof): Refusal {
@@ -93,7 +110,8 @@ function nonceOf({ parameters }: ClaimedProof): string {
 
 function wrongTime(claimed: ClaimedProof, { nowMs }: ExpectedHolder): Refusal {
   const createdMs = secondsAsMs(claimed, 'created')
-  if (createdMs === undefined) return deny('proof_invalid', 'created must be the time of signing in whole seconds')
+  if (createdMs === undefined)
+    return deny('proof_invalid', 'created must be the time of signing in whole seconds')
   if (claimed.parameters.has('expires') && secondsAsMs(claimed, 'expires') === undefined)
     return deny('proof_invalid', 'expires must be a time in whole seconds')
   // Asked positively: a clock that answers NaN accepts nothing.
@@ -117,16 +135,26 @@ function usableUntilMs(claimed: ClaimedProof): number {
   return Math.min(createdMs + PROOF_AGE_MS_MAX + 1, secondsAsMs(claimed, 'expires') ?? Infinity)
 }
 
-function uncoveredComponent({ components }: ClaimedProof, request: HolderRequest, expected: ExpectedHolder): Refusal {
+function uncoveredComponent(
+  { components }: ClaimedProof,
+  request: HolderRequest,
+  expected: ExpectedHolder,
+): Refusal {
   const required: string[] = [...REQUIRED_COMPONENTS]
-  if (expected.credentialHeaderSent || request.header(CREDENTIAL_FIELD) !== undefined) required.push(CREDENTIAL_FIELD)
+  if (expected.credentialHeaderSent || request.header(CREDENTIAL_FIELD) !== undefined)
+    required.push(CREDENTIAL_FIELD)
   // A credential that is not in its header is in the body, and must be part of what was signed.
   if (showsBody(request) || !expected.credentialHeaderSent) required.push(CONTENT_DIGEST_FIELD)
   const uncovered = required.filter((name) => !components.includes(name))
-  return uncovered.length === 0 ? undefined : deny('proof_invalid', `the signature must also cover ${uncovered.join(', ')}`)
+  return uncovered.length === 0
+    ? undefined
+    : deny('proof_invalid', `the signature must also cover ${uncovered.join(', ')}`)
 }
 
-/** Of a body that we do not see the fields tell, but proxies take Content-Length away and HTTP/2 needs none: in doubt there is one. */
+/**
+ * Of a body that we do not see the fields tell, but proxies take Content-Length away and HTTP/2
+ * needs none: in doubt there is one.
+ */
 function showsBody({ body, method, header }: HolderRequest): boolean {
   if (body !== 'unseen') return body !== 'none' && body.length > 0
   if (!BODILESS_METHODS.has(method)) return true
@@ -134,27 +162,42 @@ function showsBody({ body, method, header }: HolderRequest): boolean {
   return header('content-length')?.some((length) => length.trim() !== '0') ?? false
 }
 
-/** The one denial that another host than the expected one can cause. Guards recognise it by its detail and add which host they expect. */
+/**
+ * The one denial that another host than the expected one can cause. Guards recognise it by its
+ * detail and add which host they expect.
+ */
 export const WRONG_SIGNATURE: Deny = deny(
   'proof_invalid',
   'the signature is not one of this request by the holder_key; sign exactly the method, host, path, query and fields sent',
 )
 
-async function wrongSignature(claimed: ClaimedProof, request: HolderRequest, { holderKey }: ExpectedHolder): Promise<Refusal> {
+async function wrongSignature(
+  claimed: ClaimedProof,
+  request: HolderRequest,
+  { holderKey }: ExpectedHolder,
+): Promise<Refusal> {
   const base = signatureBase(request, claimed.components, claimed.signatureParams)
   if (typeof base !== 'string')
-    return deny('proof_invalid', 'the signature covers a component that this request does not have, or that cannot be covered here')
+    return deny(
+      'proof_invalid',
+      'the signature covers a component that this request does not have, or that cannot be covered here',
+    )
   return (await crypto.verify(holderKey, encodeUtf8(base), claimed.signature)) ? undefined : WRONG_SIGNATURE
 }
 
-/** After the signature, so that only a holder can make us hash. A digest that is covered must be right even where none was asked for. */
+/**
+ * After the signature, so that only a holder can make us hash. A digest that is covered must be
+ * right even where none was asked for.
+ */
 async function wrongBody({ components }: ClaimedProof, request: HolderRequest): Promise<Refusal> {
   if (!components.includes(CONTENT_DIGEST_FIELD)) return undefined
   const digest = parseContentDigest(request.header(CONTENT_DIGEST_FIELD) ?? [])
   if (digest === undefined) return deny('proof_invalid', 'Content-Digest must hold one sha-256 (RFC 9530)')
   if (request.body === 'unseen') return undefined
   const body = request.body === 'none' ? new Uint8Array() : request.body
-  return (await isDigestOf(digest, body)) ? undefined : deny('proof_invalid', 'Content-Digest does not match the body')
+  return (await isDigestOf(digest, body))
+    ? undefined
+    : deny('proof_invalid', 'Content-Digest does not match the body')
 }
 
 function proofOf(claimed: ClaimedProof, { body }: HolderRequest): HolderProof {

@@ -4,8 +4,8 @@ import type { NonceStore } from './nonces.ts'
 import type { HolderRequest } from './request.ts'
 
 /**
- * Checks that the holder signed this request and uses the nonce up, so that the same signature is rejected the next time. Throws what the nonce store
- * throws.
+ * Checks that the holder signed this request and uses the nonce up, so that the same signature is
+ * rejected the next time. Throws what the nonce store throws.
  */
 export async function consumeHolderProof(
   request: HolderRequest,
@@ -15,9 +15,22 @@ export async function consumeHolderProof(
   const proof = await checkHolderProof(request, expected)
   if (!proof.ok) return proof
   const { nonce, createdMs, usableUntilMs } = proof
-  const use = await nonces.consume({ holderKey: expected.holderDid, nonce, createdMs, usableUntilMs, nowMs: expected.nowMs })
+  const use = await nonces.consume({
+    holderKey: expected.holderDid,
+    nonce,
+    createdMs,
+    usableUntilMs,
+    nowMs: expected.nowMs,
+  })
   if (use === 'replayed')
-    return deny('proof_replayed', 'this request signature has been used before; sign each request again, with a new nonce')
-  if (use !== 'fresh') return deny('proof_invalid', 'this request signature is too old to be told from a replay; sign the request again')
+    return deny(
+      'proof_replayed',
+      'this request signature has been used before; sign each request again, with a new nonce',
+    )
+  if (use !== 'fresh')
+    return deny(
+      'proof_invalid',
+      'this request signature is too old to be told from a replay; sign the request again',
+    )
   return proof
 }

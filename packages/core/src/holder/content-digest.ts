@@ -10,12 +10,15 @@ export async function contentDigest(body: Uint8Array): Promise<string> {
 }
 
 /**
- * The SHA-256 that a `Content-Digest` field states. Undefined when it states none or is malformed. Other algorithms may stand beside it; they
- * are not looked at, since the one that is looked at decides alone.
+ * The SHA-256 that a `Content-Digest` field states. Undefined when it states none or is malformed.
+ * Other algorithms may stand beside it; they are not looked at, since the one that is looked at
+ * decides alone.
  */
 export function parseContentDigest(lines: readonly string[]): Uint8Array | undefined {
   const [digest, parameters] = parseStrictDictionary(lines)?.get(ALGORITHM) ?? []
-  return digest instanceof Uint8Array && digest.length === SHA256_BYTES && parameters?.size === 0 ? new Uint8Array(digest) : undefined
+  return digest instanceof Uint8Array && digest.length === SHA256_BYTES && parameters?.size === 0
+    ? new Uint8Array(digest)
+    : undefined
 }
 
 /** Whether these bytes have that SHA-256. Takes equally long wherever the difference is. */

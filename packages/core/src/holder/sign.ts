@@ -3,10 +3,22 @@ import { encodeUtf8 } from '../encoding/utf8.ts'
 import { didKey } from '../proof/did.ts'
 import type { PrivateKey } from '../proof/keys.ts'
 import { contentDigest } from './content-digest.ts'
-import { BODILESS_METHODS, CONTENT_DIGEST_FIELD, CREDENTIAL_FIELD, NONCE, PROOF_TAG, REQUIRED_COMPONENTS } from './profile.ts'
+import {
+  BODILESS_METHODS,
+  CONTENT_DIGEST_FIELD,
+  CREDENTIAL_FIELD,
+  NONCE,
+  PROOF_TAG,
+  REQUIRED_COMPONENTS,
+} from './profile.ts'
 import type { HolderRequest } from './request.ts'
 import { signatureBase } from './signature-base.ts'
-import { type InnerList, serializeBytes, serializeDictionary, serializeInnerList } from './structured-field.ts'
+import {
+  type InnerList,
+  serializeBytes,
+  serializeDictionary,
+  serializeInnerList,
+} from './structured-field.ts'
 
 export interface SignRequestOptions {
   readonly key: PrivateKey
@@ -19,7 +31,10 @@ export interface SignRequestOptions {
   readonly label?: string
 }
 
-/** Fields to add to the request. `content-digest` is there unless the request is a GET or HEAD without a body. */
+/**
+ * Fields to add to the request. `content-digest` is there unless the request is a GET or HEAD
+ * without a body.
+ */
 export interface ProofFields {
   readonly 'signature-input': string
   readonly signature: string
@@ -27,22 +42,26 @@ export interface ProofFields {
 }
 
 /**
- * Signs a request as the holder of a credential: method, authority, path, query, the credential field if the request has it, and the body.
- * The request must be sent exactly so, and within a minute. Throws a TypeError for a request that cannot be signed: a body unseen, a
- * `Content-Digest` already there, or parts that are not plain ASCII.
+ * Signs a request as the holder of a credential: method, authority, path, query, the credential
+ * field if the request has it, and the body. The request must be sent exactly so, and within a
+ * minute. Throws a TypeError for a request that cannot be signed: a body unseen, a `Content-Digest`
+ * already there, or parts that are not plain ASCII.
  */
 export async function signRequest(request: HolderRequest, options: SignRequestOptions): Promise<ProofFields> {
   const { key, keyid = didKey(key.publicKey), nowMs, nonce = randomNonce(), label = 'sig1' } = options
   if (request.body === 'unseen') throw new TypeError('a request can only be signed together with its body')
-  if (request.header(CONTENT_DIGEST_FIELD) !== undefined) throw new TypeError('leave Content-Digest out, signing adds it')
+  if (request.header(CONTENT_DIGEST_FIELD) !== undefined)
+    throw new TypeError('leave Content-Digest out, signing adds it')
   if (!NONCE.test(nonce)) throw new TypeError('nonce must be 22 to 128 characters of base64url')
   if (!LABEL.test(label)) throw new TypeError('label must be a lower-case key (RFC 9651 §3.1.2)')
   if (!KEYID.test(keyid)) throw new TypeError('keyid must be plain ASCII')
   if (!Number.isSafeInteger(Math.floor(nowMs))) throw new TypeError('nowMs must be a time in milliseconds')
 
   const body = request.body === 'none' ? new Uint8Array() : request.body
-  // An empty body is signed too where there might be one: a verifier behind a proxy may not see that there is none.
-  const digest = body.length === 0 && BODILESS_METHODS.has(request.method) ? undefined : await contentDigest(body)
+  // An empty body is signed too where there might be one: a verifier behind a proxy may not see
+  // that there is none.
+  const digest =
+    body.length === 0 && BODILESS_METHODS.has(request.method) ? undefined : await contentDigest(body)
   const components: string[] = [...REQUIRED_COMPONENTS]
   if (request.header(CREDENTIAL_FIELD) !== undefined) components.push(CREDENTIAL_FIELD)
   if (digest !== undefined) components.push(CONTENT_DIGEST_FIELD)
@@ -54,7 +73,8 @@ export async function signRequest(request: HolderRequest, options: SignRequestOp
     ['tag', PROOF_TAG],
   ])
   const input: InnerList = [components.map((name) => [name, new Map()]), parameters]
-  const header = (name: string) => (name === CONTENT_DIGEST_FIELD && digest !== undefined ? [digest] : request.header(name))
+  const header = (name: string) =>
+    name === CONTENT_DIGEST_FIELD && digest !== undefined ? [digest] : request.header(name)
   const base = signatureBase({ ...request, header }, components, serializeInnerList(input))
   if (typeof base !== 'string') throw new TypeError(`the request has no valid ${base.missing}`)
   const signature = await key.sign(encodeUtf8(base))

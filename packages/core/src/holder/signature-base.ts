@@ -6,10 +6,15 @@ export interface MissingComponent {
 }
 
 /**
- * The text that is signed (RFC 9421 §2.5), or the first component that has no value. `signatureParams` is the serialised inner list of the
- * components with the parameters. Every value is a single line of ASCII, so no value can pose as a line of its own.
+ * The text that is signed (RFC 9421 §2.5), or the first component that has no value.
+ * `signatureParams` is the serialised inner list of the components with the parameters. Every value
+ * is a single line of ASCII, so no value can pose as a line of its own.
  */
-export function signatureBase(request: HolderRequest, components: readonly string[], signatureParams: string): string | MissingComponent {
+export function signatureBase(
+  request: HolderRequest,
+  components: readonly string[],
+  signatureParams: string,
+): string | MissingComponent {
   let base = ''
   for (const name of components) {
     const value = componentValue(request, name)
@@ -19,7 +24,10 @@ export function signatureBase(request: HolderRequest, components: readonly strin
   return `${base}"@signature-params": ${signatureParams}`
 }
 
-/** Undefined for what this request does not have. `@request-target` is left out: its form depends on the HTTP version of a hop we may not see. */
+/**
+ * Undefined for what this request does not have. `@request-target` is left out: its form depends on
+ * the HTTP version of a hop we may not see.
+ */
 function componentValue(request: HolderRequest, name: string): string | undefined {
   switch (name) {
     case '@method':
@@ -40,11 +48,17 @@ function componentValue(request: HolderRequest, name: string): string | undefine
 }
 
 const METHOD = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
-/** RFC 9421 §2.1: in lower case only. `@` is no letter of a field name, so derived components that we do not know end here. */
+/**
+ * RFC 9421 §2.1: in lower case only. `@` is no letter of a field name, so derived components that
+ * we do not know end here.
+ */
 const FIELD_NAME = /^[!#$%&'*+.^_`|~0-9a-z-]+$/
 const FIELD_VALUE = /^[\t\x20-\x7e]*$/
 
-/** RFC 9421 §2.1: unfold, trim, join. What cannot be unfolded keeps its line break and is refused with the rest that is not plain ASCII. */
+/**
+ * RFC 9421 §2.1: unfold, trim, join. What cannot be unfolded keeps its line break and is refused
+ * with the rest that is not plain ASCII.
+ */
 function fieldValue(request: HolderRequest, name: string): string | undefined {
   const lines = request.header(name)
   if (lines === undefined || lines.length === 0) return undefined
@@ -74,8 +88,9 @@ const AUTHORITY = /^(\[[0-9a-f:.]+\]|[a-z0-9._~%!$&'()*+;=-]+)(?::([0-9]*))?$/i
 const DEFAULT_PORTS = { http: ['80'], https: ['443'], unknown: ['80', '443'] }
 
 /**
- * RFC 9421 §2.2.3: lower case, without the default port. Not knowing the scheme makes `http://host:443` and `https://host` one; without
- * `@scheme` a proof for `http://host` is good at `https://host` anyway.
+ * RFC 9421 §2.2.3: lower case, without the default port. Not knowing the scheme makes
+ * `http://host:443` and `https://host` one; without `@scheme` a proof for `http://host` is good at
+ * `https://host` anyway.
  */
 function normalAuthority(request: HolderRequest): string | undefined {
   const [, host, port] = AUTHORITY.exec(request.authority) ?? []
@@ -101,6 +116,12 @@ function normalQuery({ query }: HolderRequest): string | undefined {
 function targetUri(request: HolderRequest): string | undefined {
   const authority = normalAuthority(request)
   const path = normalPath(request)
-  if (request.scheme === undefined || authority === undefined || path === undefined || normalQuery(request) === undefined) return undefined
+  if (
+    request.scheme === undefined ||
+    authority === undefined ||
+    path === undefined ||
+    normalQuery(request) === undefined
+  )
+    return undefined
   return `${request.scheme}://${authority}${path}${request.query}`
 }

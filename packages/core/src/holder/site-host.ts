@@ -1,8 +1,9 @@
 import { parseSiteId, type SiteId } from '../credential/ids.ts'
 
 /**
- * Whether a holder proof for this authority (host and port) may be used at the site. `hosts` lists the authorities that the site has configured; without
- * such a list only the site's own name on a default port is valid. A site whose name is a loopback name accepts every loopback authority, for
+ * Whether a holder proof for this authority (host and port) may be used at the site. `hosts` lists
+ * the authorities that the site has configured; without such a list only the site's own name on a
+ * default port is valid. A site whose name is a loopback name accepts every loopback authority, for
  * development. The same rule applies in the service (forward-auth) and in the guards of the SDK.
  */
 export function isSiteHost(authority: string, siteId: SiteId, hosts?: readonly string[]): boolean {
@@ -11,7 +12,10 @@ export function isSiteHost(authority: string, siteId: SiteId, hosts?: readonly s
   return hosts === undefined && isLoopbackHost(siteId) && isLoopbackHost(wanted.replace(PORT, ''))
 }
 
-/** Undefined for anything but a lower-case host name, with or without a port: `shop.example`, `api.shop.example:8443`. */
+/**
+ * Undefined for anything but a lower-case host name, with or without a port: `shop.example`,
+ * `api.shop.example:8443`.
+ */
 export function parseSiteHost(value: unknown): string | undefined {
   if (typeof value !== 'string' || value.length > HOST_CHARS_MAX) return undefined
   const [name, port, more] = value.split(':')

@@ -13,18 +13,24 @@ export type Dictionary = ReadonlyMap<string, Item | InnerList>
 const OPTIONAL_WHITESPACE = /[ \t]+/g
 
 /**
- * Reads a Dictionary (RFC 9651 §4.2.2) from all lines of a field. Undefined unless the text is the one serialisation of what it means, but
- * for optional whitespace. RFC 9651 lets the last of two equal keys win and forgives unused bits in base64; both let a text be changed
- * without changing its meaning. Decimals, dates and display strings are not read: no field that we know has them.
+ * Reads a Dictionary (RFC 9651 §4.2.2) from all lines of a field. Undefined unless the text is the
+ * one serialisation of what it means, but for optional whitespace. RFC 9651 lets the last of two
+ * equal keys win and forgives unused bits in base64; both let a text be changed without changing
+ * its meaning. Decimals, dates and display strings are not read: no field that we know has them.
  */
 export function parseStrictDictionary(lines: readonly string[]): Dictionary | undefined {
   const text = lines.join(', ')
   const dictionary = new Reader(text).dictionary()
   if (dictionary === undefined) return undefined
-  return withoutWhitespace(serializeDictionary(dictionary)) === withoutWhitespace(text) ? dictionary : undefined
+  return withoutWhitespace(serializeDictionary(dictionary)) === withoutWhitespace(text)
+    ? dictionary
+    : undefined
 }
 
-/** Strings lose their spaces too, but both sides come from the same meaning, so they lose the same ones. */
+/**
+ * Strings lose their spaces too, but both sides come from the same meaning, so they lose the same
+ * ones.
+ */
 function withoutWhitespace(text: string): string {
   return text.replace(OPTIONAL_WHITESPACE, '')
 }
@@ -69,11 +75,15 @@ function bareText(value: BareItem): string {
 
 const KEY = /[a-z*][a-z0-9_.*-]*/y
 /** In this order: string, byte sequence, boolean, integer, token. */
-const BARE_ITEM = /"((?:[ !#-[\]-~]|\\["\\])*)"|:([A-Za-z0-9+/]*={0,2}):|\?([01])|(-?[0-9]{1,15})|([A-Za-z*][!#$%&'*+.^_`|~0-9A-Za-z:/-]*)/y
+const BARE_ITEM =
+  /"((?:[ !#-[\]-~]|\\["\\])*)"|:([A-Za-z0-9+/]*={0,2}):|\?([01])|(-?[0-9]{1,15})|([A-Za-z*][!#$%&'*+.^_`|~0-9A-Za-z:/-]*)/y
 const SPACES = / */y
 const BLANKS = /[ \t]*/y
 
-/** Undefined means that the text is malformed. What is merely not the one serialisation is seen by comparing. */
+/**
+ * Undefined means that the text is malformed. What is merely not the one serialisation is seen by
+ * comparing.
+ */
 class Reader {
   private readonly text: string
   private at = 0
@@ -101,7 +111,9 @@ class Reader {
   private member(): Item | InnerList | undefined {
     const value = this.skip('=') ? (this.skip('(') ? this.innerList() : this.bareItem()) : true
     const parameters = this.parameters()
-    return value === undefined || parameters === undefined ? undefined : ([value, parameters] as Item | InnerList)
+    return value === undefined || parameters === undefined
+      ? undefined
+      : ([value, parameters] as Item | InnerList)
   }
 
   private innerList(): readonly Item[] | undefined {
@@ -131,7 +143,8 @@ class Reader {
   private bareItem(): BareItem | undefined {
     const [, string, base64, bit, digits, token] = this.match(BARE_ITEM) ?? []
     if (string !== undefined) return string.replace(/\\(.)/g, '$1')
-    if (base64 !== undefined) return decodeBase64url(base64.replace(/=+$/, '').replaceAll('+', '-').replaceAll('/', '_'))
+    if (base64 !== undefined)
+      return decodeBase64url(base64.replace(/=+$/, '').replaceAll('+', '-').replaceAll('/', '_'))
     if (bit !== undefined) return bit === '1'
     if (digits !== undefined) return Number(digits)
     return token === undefined ? undefined : { token }

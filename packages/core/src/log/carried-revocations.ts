@@ -6,19 +6,25 @@ import { TOKEN_REVOCATIONS_KEPT_MS } from './snapshot.ts'
 
 /** A view that would have to carry more than this does not follow the new epoch. */
 export const CARRIED_REVOCATIONS_MAX = 1_000_000
-/** After this long every credential that was revoked has expired, and so has every session that began with one. */
+/**
+ * After this long every credential that was revoked has expired, and so has every session that
+ * began with one.
+ */
 const CARRIED_MS = (CREDENTIAL_LIFETIME_SECONDS_MAX + 30 * 86_400) * 1000
 
 /**
- * Revocations that were proven and that the log does not have any more: its current epoch began from an older backup, or the store was set
- * back within its epoch. They stay revoked here.
+ * Revocations that were proven and that the log does not have any more: its current epoch began
+ * from an older backup, or the store was set back within its epoch. They stay revoked here.
  */
 export interface CarriedRevocations {
   readonly revocations: Revocations
   readonly untilMs: number
 }
 
-/** What a view has to carry when it replaces `proven` by the contents of a snapshot; undefined when nothing is missing there. */
+/**
+ * What a view has to carry when it replaces `proven` by the contents of a snapshot; undefined when
+ * nothing is missing there.
+ */
 export function carryOver(
   proven: SiteContents,
   carried: CarriedRevocations | undefined,
@@ -32,7 +38,10 @@ export function carryOver(
   return { revocations, untilMs: asOfMs + CARRIED_MS }
 }
 
-/** Whether an entry may settle a carried revocation. Comparing all of them with the log is worth it only then. */
+/**
+ * Whether an entry may settle a carried revocation. Comparing all of them with the log is worth it
+ * only then.
+ */
 export function concernsCarried({ revocations }: CarriedRevocations, { kind, body }: CheckedEntry): boolean {
   switch (kind) {
     case 'credential.revoked':
@@ -47,7 +56,10 @@ export function concernsCarried({ revocations }: CarriedRevocations, { kind, bod
   }
 }
 
-/** What is left of them after the log has gone on to `current`: it may have revoked them again, or have reinstated users. */
+/**
+ * What is left of them after the log has gone on to `current`: it may have revoked them again, or
+ * have reinstated users.
+ */
 export function stillMissing(
   carried: CarriedRevocations | undefined,
   current: SiteContents,

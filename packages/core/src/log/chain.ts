@@ -11,12 +11,21 @@ declare const checked: unique symbol
 export type CheckedEntry = Entry & { readonly [checked]: true }
 
 /**
- * SHA-256 of the canonical JSON of an entry without its `hash`, in lower-case hex; at once where the crypto backend answers at once. The entry
- * comes from `parseEntry`; the hash of one with its members in another order will not be the right one.
+ * SHA-256 of the canonical JSON of an entry without its `hash`, in lower-case hex; at once where
+ * the crypto backend answers at once. The entry comes from `parseEntry`; the hash of one with its
+ * members in another order will not be the right one.
  */
-export function entryHash({ at, body, epoch, kind, prev_hash, seq, site_id }: Entry): string | Promise<string> {
-  // The same text as canonical JSON, five times as fast: `parseEntry` has put the members of the body in order, and lets no string pass that the
-  // two would write differently (a lone surrogate).
+export function entryHash({
+  at,
+  body,
+  epoch,
+  kind,
+  prev_hash,
+  seq,
+  site_id,
+}: Entry): string | Promise<string> {
+  // The same text as canonical JSON, five times as fast: `parseEntry` has put the members of the
+  // body in order, and lets no string pass that the two would write differently (a lone surrogate).
   return crypto.sha256Hex(JSON.stringify({ at, body, epoch, kind, prev_hash, seq, site_id }))
 }
 
@@ -38,14 +47,27 @@ export interface NewEntry<Kind extends EntryKind = EntryKind> {
 }
 
 /**
- * The next entry of a log. Throws a TypeError for fields that `parseEntry` would refuse: an entry that no reader can take must never get
- * into a log, because no reader would get past it.
+ * The next entry of a log. Throws a TypeError for fields that `parseEntry` would refuse: an entry
+ * that no reader can take must never get into a log, because no reader would get past it.
  */
-export function sealEntry<Kind extends EntryKind>(fields: NewEntry<Kind>, prev: LogHead): EntryOf<Kind> | Promise<EntryOf<Kind>> {
+export function sealEntry<Kind extends EntryKind>(
+  fields: NewEntry<Kind>,
+  prev: LogHead,
+): EntryOf<Kind> | Promise<EntryOf<Kind>> {
   const { siteId, kind, body, at } = fields
-  const draft = { epoch: prev.epoch, seq: prev.seq + 1, site_id: siteId, kind, body, at, prev_hash: prev.hash, hash: GENESIS_HASH }
+  const draft = {
+    epoch: prev.epoch,
+    seq: prev.seq + 1,
+    site_id: siteId,
+    kind,
+    body,
+    at,
+    prev_hash: prev.hash,
+    hash: GENESIS_HASH,
+  }
   const entry = parseEntry(draft)
-  if (entry === undefined) throw new TypeError(`a log entry of kind ${String(kind)} does not follow its grammar`)
+  if (entry === undefined)
+    throw new TypeError(`a log entry of kind ${String(kind)} does not follow its grammar`)
   const hash = entryHash(entry)
   const seal = (h: string) => ({ ...entry, hash: h }) as EntryOf<Kind>
   return typeof hash === 'string' ? seal(hash) : hash.then(seal)
@@ -59,17 +81,24 @@ export type ChainAudit =
   /** `seq` is where an entry was expected, `found` what the entry there called itself. */
   | { readonly ok: false; readonly fault: ChainFault; readonly seq: number; readonly found: number }
 
-/** Where an audit begins: after `head`, which is believed, or before the first entry. What is not given is believed of the first entry. */
+/**
+ * Where an audit begins: after `head`, which is believed, or before the first entry. What is not
+ * given is believed of the first entry.
+ */
 export interface AuditStart {
   readonly siteId?: SiteId
   readonly head?: LogHead
 }
 
 /**
- * Reads a log from one end to the other and says where it first fails, or what its head is. An entry that is missing at the end cannot be seen
- * from here: compare the head with what is known of it. Reads on without waiting wherever entries and hashes are there at once.
+ * Reads a log from one end to the other and says where it first fails, or what its head is. An
+ * entry that is missing at the end cannot be seen from here: compare the head with what is known of
+ * it. Reads on without waiting wherever entries and hashes are there at once.
  */
-export async function auditChain(entries: Iterable<Entry> | AsyncIterable<Entry>, from: AuditStart = {}): Promise<ChainAudit> {
+export async function auditChain(
+  entries: Iterable<Entry> | AsyncIterable<Entry>,
+  from: AuditStart = {},
+): Promise<ChainAudit> {
   let { siteId, head } = from
   const step = (entry: Entry, hash: string): ChainAudit | undefined => {
     const fault = faultOf(entry, hash, siteId, head)
@@ -93,7 +122,12 @@ export async function auditChain(entries: Iterable<Entry> | AsyncIterable<Entry>
   return { ok: true, head: head ?? { epoch: '', seq: 0, hash: GENESIS_HASH } }
 }
 
-function faultOf(entry: Entry, hash: string, siteId: SiteId | undefined, head: LogHead | undefined): ChainFault | undefined {
+function faultOf(
+  entry: Entry,
+  hash: string,
+  siteId: SiteId | undefined,
+  head: LogHead | undefined,
+): ChainFault | undefined {
   if (siteId !== undefined && entry.site_id !== siteId) return 'other_site'
   if (head !== undefined && entry.epoch !== head.epoch) return 'other_epoch'
   if (entry.seq !== (head?.seq ?? 0) + 1) return 'hole'

@@ -4,7 +4,10 @@ import { parseMultikey } from '../proof/keys.ts'
 import type { KeyStatus } from '../verify/trust.ts'
 import { entryTime } from './entry-time.ts'
 
-/** One step of a site's log, as it stands on the wire and in the store. `hash` covers all the rest, `prev_hash` binds it to the step before. */
+/**
+ * One step of a site's log, as it stands on the wire and in the store. `hash` covers all the rest,
+ * `prev_hash` binds it to the step before.
+ */
 export type Entry = { readonly [Kind in EntryKind]: EntryOf<Kind> }[EntryKind]
 
 export interface EntryOf<Kind extends EntryKind> {
@@ -73,16 +76,24 @@ type Fields = { readonly [member: string]: unknown }
 type Parser<Value> = (fields: Fields) => Value | undefined
 
 /**
- * Undefined for anything but exactly these members, each in its grammar. An unknown kind or member is rejected, not ignored: a reader that skipped an
- * entry that it does not understand would go on trusting what the entry takes away. The answer is a copy, so what is hashed is what is used,
- * with the members of its body in canonical order (RFC 8785 §3.2.3), on which `entryHash` relies.
+ * Undefined for anything but exactly these members, each in its grammar. An unknown kind or member
+ * is rejected, not ignored: a reader that skipped an entry that it does not understand would go on
+ * trusting what the entry takes away. The answer is a copy, so what is hashed is what is used, with
+ * the members of its body in canonical order (RFC 8785 §3.2.3), on which `entryHash` relies.
  */
 export function parseEntry(value: unknown): Entry | undefined {
   const fields = parseFields(value, 8)
   if (fields === undefined) return undefined
   const { epoch, seq, site_id, kind, at, prev_hash, hash } = fields
   const parseBody = bodyParsers.get(kind as EntryKind)
-  if (parseBody === undefined || !isEpoch(epoch) || !isSeq(seq) || seq === 0 || parseSiteId(site_id) === undefined) return undefined
+  if (
+    parseBody === undefined ||
+    !isEpoch(epoch) ||
+    !isSeq(seq) ||
+    seq === 0 ||
+    parseSiteId(site_id) === undefined
+  )
+    return undefined
   if (entryTime(at) === undefined || !isSha256Hex(prev_hash) || !isSha256Hex(hash)) return undefined
   const body = parseBody(fields.body)
   if (body === undefined) return undefined
@@ -91,7 +102,9 @@ export function parseEntry(value: unknown): Entry | undefined {
 
 const bodyParsers: ReadonlyMap<EntryKind, (body: unknown) => EntryBodies[EntryKind] | undefined> = new Map(
   Object.entries({
-    'user.revoked': members(2, ({ ppid, revoked_at }) => (isPpid(ppid) && isTime(revoked_at) ? { ppid, revoked_at } : undefined)),
+    'user.revoked': members(2, ({ ppid, revoked_at }) =>
+      isPpid(ppid) && isTime(revoked_at) ? { ppid, revoked_at } : undefined,
+    ),
     'user.reinstated': members(2, ({ ppid, reinstated_at }) =>
       isPpid(ppid) && isTime(reinstated_at) ? { ppid, reinstated_at } : undefined,
     ),
@@ -110,8 +123,19 @@ const bodyParsers: ReadonlyMap<EntryKind, (body: unknown) => EntryBodies[EntryKi
 ) as never
 
 /** The members of an issuer's state, out of an object that may have others. */
-export function parseIssuerState({ issuer, keys, scope, credential_ttl_seconds_max }: Fields): IssuerState | undefined {
-  if (!isIssuer(issuer) || !Array.isArray(keys) || keys.length > ISSUER_KEYS_MAX || !isTtlMax(credential_ttl_seconds_max)) return undefined
+export function parseIssuerState({
+  issuer,
+  keys,
+  scope,
+  credential_ttl_seconds_max,
+}: Fields): IssuerState | undefined {
+  if (
+    !isIssuer(issuer) ||
+    !Array.isArray(keys) ||
+    keys.length > ISSUER_KEYS_MAX ||
+    !isTtlMax(credential_ttl_seconds_max)
+  )
+    return undefined
   const states: KeyState[] = []
   for (const key of keys) {
     const state = parseKeyState(key)
@@ -120,7 +144,8 @@ export function parseIssuerState({ issuer, keys, scope, credential_ttl_seconds_m
   }
   if (scope === null) return { credential_ttl_seconds_max, issuer, keys: states, scope }
   const cap = parseScopeList(scope)
-  // An empty cap would be an issuer that may grant nothing; the contract refuses it where it would be made.
+  // An empty cap would be an issuer that may grant nothing; the contract refuses it where it would
+  // be made.
   if (cap === undefined || cap.length === 0) return undefined
   return { credential_ttl_seconds_max, issuer, keys: states, scope: [...cap] }
 }
@@ -129,7 +154,8 @@ function parseKeyState(value: unknown): KeyState | undefined {
   const retired = parseFields(value, 4)
   const { id, key, status, retired_at } = retired ?? parseFields(value, 3) ?? {}
   if (!isKeyId(id) || typeof key !== 'string' || parseMultikey(key) === undefined) return undefined
-  if (retired !== undefined) return status === 'retired' && isTime(retired_at) ? { id, key, retired_at, status } : undefined
+  if (retired !== undefined)
+    return status === 'retired' && isTime(retired_at) ? { id, key, retired_at, status } : undefined
   return status === 'active' || status === 'compromised' ? { id, key, status } : undefined
 }
 
@@ -138,9 +164,16 @@ function parseKeyChange({ issuer, key_id, at }: Fields): KeyChange | undefined {
 }
 
 /** The members of a site's settings, out of an object that may have others. */
-export function parseSiteState({ bearer, holder_proof, credential_ttl_seconds_max }: Fields): SiteState | undefined {
-  if ((bearer !== 'on' && bearer !== 'off') || (holder_proof !== 'optional' && holder_proof !== 'required')) return undefined
-  return isTtlMax(credential_ttl_seconds_max) ? { bearer, credential_ttl_seconds_max, holder_proof } : undefined
+export function parseSiteState({
+  bearer,
+  holder_proof,
+  credential_ttl_seconds_max,
+}: Fields): SiteState | undefined {
+  if ((bearer !== 'on' && bearer !== 'off') || (holder_proof !== 'optional' && holder_proof !== 'required'))
+    return undefined
+  return isTtlMax(credential_ttl_seconds_max)
+    ? { bearer, credential_ttl_seconds_max, holder_proof }
+    : undefined
 }
 
 function members<Value>(count: number, parse: Parser<Value>): (body: unknown) => Value | undefined {
@@ -150,7 +183,10 @@ function members<Value>(count: number, parse: Parser<Value>): (body: unknown) =>
   }
 }
 
-/** The value itself when it is an object with exactly that many members of its own. Each caller then asks for that many by name. */
+/**
+ * The value itself when it is an object with exactly that many members of its own. Each caller then
+ * asks for that many by name.
+ */
 export function parseFields(value: unknown, count: number): Fields | undefined {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
   return Object.keys(value).length === count ? (value as Fields) : undefined
@@ -169,7 +205,10 @@ const HEX_DIGITS = /* @__PURE__ */ Uint8Array.from({ length: 128 }, (_, code) =>
   Number('0123456789abcdef'.includes(String.fromCharCode(code))),
 )
 
-/** 64 lower-case hex digits. There are two in every entry, and a table is three times faster than a regular expression. */
+/**
+ * 64 lower-case hex digits. There are two in every entry, and a table is three times faster than a
+ * regular expression.
+ */
 export function isSha256Hex(value: unknown): value is string {
   if (typeof value !== 'string' || value.length !== 64) return false
   let digits = 0

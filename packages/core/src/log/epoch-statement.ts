@@ -6,7 +6,10 @@ import { isEpoch, isSeq, isSha256Hex, isTime, parseFields } from './entry.ts'
 import { isFeedSignature, signFeedText } from './feed-signature.ts'
 import { isKid, isSignature } from './signed-fields.ts'
 
-/** What the service states when the log of a site begins a new epoch: which epoch came before it, and where that one ended. */
+/**
+ * What the service states when the log of a site begins a new epoch: which epoch came before it,
+ * and where that one ended.
+ */
 export interface EpochStatementFields {
   readonly site_id: SiteId
   readonly epoch: string
@@ -23,23 +26,32 @@ export interface EpochStatement extends EpochStatementFields {
 /** A snapshot carries at most this many statements, the newest ones. */
 export const EPOCH_STATEMENTS_MAX = 16
 
-/** Undefined for anything but exactly these members, each in its grammar. Does not check the signature. */
+/**
+ * Undefined for anything but exactly these members, each in its grammar. Does not check the
+ * signature.
+ */
 export function parseEpochStatement(value: unknown): EpochStatement | undefined {
   const { site_id, epoch, previous, at, kid, signature } = parseFields(value, 6) ?? {}
   const siteId = parseSiteId(site_id)
   const { epoch: previousEpoch, seq, hash } = parseFields(previous, 3) ?? {}
-  if (siteId === undefined || !isEpoch(epoch) || !isEpoch(previousEpoch) || !isSeq(seq) || !isSha256Hex(hash)) return undefined
+  if (siteId === undefined || !isEpoch(epoch) || !isEpoch(previousEpoch) || !isSeq(seq) || !isSha256Hex(hash))
+    return undefined
   if (epoch === previousEpoch || !isTime(at) || !isKid(kid) || !isSignature(signature)) return undefined
   return { site_id: siteId, epoch, previous: { epoch: previousEpoch, seq, hash }, at, kid, signature }
 }
 
-/** The text that is signed. Its first line separates it from everything else that a feed key signs. */
+/**
+ * The text that is signed. Its first line separates it from everything else that a feed key signs.
+ */
 export function epochStatementText({ site_id, epoch, previous, at, kid }: EpochStatementFields): string {
   const { epoch: previousEpoch, seq, hash } = previous
   return `countersign-epoch\n${canonicalJson({ site_id, epoch, previous: { epoch: previousEpoch, seq, hash }, at, kid })}`
 }
 
-export async function signEpochStatement(fields: EpochStatementFields, key: PrivateKey): Promise<EpochStatement> {
+export async function signEpochStatement(
+  fields: EpochStatementFields,
+  key: PrivateKey,
+): Promise<EpochStatement> {
   return { ...fields, signature: await signFeedText(epochStatementText(fields), key) }
 }
 
@@ -49,10 +61,14 @@ export function checkEpochStatement(statement: EpochStatement, key: PublicKey): 
 }
 
 /**
- * The statements that lead from one epoch to another, oldest first; undefined when a link is missing. Give only statements of the
- * site whose signatures were checked.
+ * The statements that lead from one epoch to another, oldest first; undefined when a link is
+ * missing. Give only statements of the site whose signatures were checked.
  */
-export function findEpochPath(statements: readonly EpochStatement[], from: string, to: string): readonly EpochStatement[] | undefined {
+export function findEpochPath(
+  statements: readonly EpochStatement[],
+  from: string,
+  to: string,
+): readonly EpochStatement[] | undefined {
   const path: EpochStatement[] = []
   for (let epoch = to; epoch !== from; ) {
     const link = statements.find((statement) => statement.epoch === epoch)

@@ -4,8 +4,9 @@ import { crypto } from '../proof/crypto.ts'
 import type { PrivateKey, PublicKey } from '../proof/keys.ts'
 
 /**
- * Signs a text with a feed key, as base64url. The first line of the text must name what it is, so that no signature
- * can be used for another purpose. Rejects with a TypeError for a key that is not Ed25519.
+ * Signs a text with a feed key, as base64url. The first line of the text must name what it is, so
+ * that no signature can be used for another purpose. Rejects with a TypeError for a key that is not
+ * Ed25519.
  */
 export async function signFeedText(text: string, key: PrivateKey): Promise<string> {
   if (key.publicKey.algorithm !== 'Ed25519') throw new TypeError('feed keys are Ed25519 keys')

@@ -1,6 +1,9 @@
 import type { SiteId } from '../credential/ids.ts'
 
-/** That the log of a site ended at this entry at `asOfMs` or later. Made from a signed heartbeat or snapshot, or by the store's own node. */
+/**
+ * That the log of a site ended at this entry at `asOfMs` or later. Made from a signed heartbeat or
+ * snapshot, or by the store's own node.
+ */
 export interface HeadProof {
   readonly siteId: SiteId
   readonly epoch: string
@@ -11,7 +14,10 @@ export interface HeadProof {
   readonly maxAgeSeconds: number
 }
 
-/** The two clocks of a process, read together. The monotonic one never jumps, but may stand still while the machine sleeps. */
+/**
+ * The two clocks of a process, read together. The monotonic one never jumps, but may stand still
+ * while the machine sleeps.
+ */
 export interface Clocks {
   readonly wallMs: number
   readonly monotonicMs: number
@@ -21,8 +27,9 @@ export interface Clocks {
 export const AS_OF_AHEAD_MS_MAX = 5_000
 
 /**
- * How old the last proof of the head is. Counts with both clocks and believes the less flattering: the wall clock may have been set back, the
- * monotonic one may have slept. What neither can see is how long a proof was under way while the wall clock was slow by as much.
+ * How old the last proof of the head is. Counts with both clocks and believes the less flattering:
+ * the wall clock may have been set back, the monotonic one may have slept. What neither can see is
+ * how long a proof was under way while the wall clock was slow by as much.
  */
 export class HeadAge {
   #asOfMs = Number.NEGATIVE_INFINITY
@@ -34,7 +41,8 @@ export class HeadAge {
   }
 
   /**
-   * Only a newer `asOfMs` counts. An old proof that comes once more comes later by the monotonic clock, and must not make anything younger.
+   * Only a newer `asOfMs` counts. An old proof that comes once more comes later by the monotonic
+   * clock, and must not make anything younger.
    */
   prove(asOfMs: number, received: Clocks): void {
     if (!(asOfMs > this.#asOfMs)) return
@@ -42,7 +50,10 @@ export class HeadAge {
     this.#received = received
   }
 
-  /** Infinite until a proof comes that is newer than all before: a clock that was set back must not make an old one count. */
+  /**
+   * Infinite until a proof comes that is newer than all before: a clock that was set back must not
+   * make an old one count.
+   */
   restart(): void {
     this.#received = undefined
   }

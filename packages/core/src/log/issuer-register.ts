@@ -6,12 +6,14 @@ import type { IssuerState } from './entry.ts'
 
 /** What is known of one issuer. */
 export interface Registered {
-  /** Undefined while the issuer is trusted, and for one of which only compromised keys are known. */
+  /**
+   * Undefined while the issuer is trusted, and for one of which only compromised keys are known.
+   */
   distrustedMs: number | undefined
   isTrusted: boolean
   /**
-   * The last state that was stated. Kept while distrusted: its keys may yet turn out compromised. Which of them are is worked in by
-   * `IssuerRegister.settle`, or when the issuer is asked for.
+   * The last state that was stated. Kept while distrusted: its keys may yet turn out compromised.
+   * Which of them are is worked in by `IssuerRegister.settle`, or when the issuer is asked for.
    */
   state: TrustedIssuer
   /** The `IssuerRegister` version whose compromised keys are worked into `state`. */
@@ -19,23 +21,28 @@ export interface Registered {
 }
 
 /**
- * The issuers of a site, and the names and material of keys found compromised. Trust comes and goes with what the log states last; that a key
- * is compromised is final. It sticks to the name of the key (its verificationMethod) and to its material, whichever issuer lists that: a
- * secret known to others signs for all of them.
+ * The issuers of a site, and the names and material of keys found compromised. Trust comes and goes
+ * with what the log states last; that a key is compromised is final. It sticks to the name of the
+ * key (its verificationMethod) and to its material, whichever issuer lists that: a secret known to
+ * others signs for all of them.
  */
 export class IssuerRegister {
   readonly issuers = new Map<string, Registered>()
   /**
-   * Since when, by verificationMethod and by Multikey. These two only grow, and their times only fall. The material of a compromised
-   * name is added at once. The names of compromised material are added late, by `settle` or when the issuer changes: many issuers may
-   * list the same key, and an unsigned snapshot or entry must not cost time in proportion to all of them.
+   * Since when, by verificationMethod and by Multikey. These two only grow, and their times only
+   * fall. The material of a compromised name is added at once. The names of compromised material
+   * are added late, by `settle` or when the issuer changes: many issuers may list the same key, and
+   * an unsigned snapshot or entry must not cost time in proportion to all of them.
    */
   readonly names = new Map<string, number>()
   readonly keys = new Map<string, number>()
   /** Rises whenever something is found compromised. */
   #version = 0
 
-  /** A register that changes independently of this one. Issuers that neither changes are the same objects in both. */
+  /**
+   * A register that changes independently of this one. Issuers that neither changes are the same
+   * objects in both.
+   */
   clone(): IssuerRegister {
     const copy = new IssuerRegister()
     for (const [issuer, known] of this.issuers) copy.issuers.set(issuer, { ...known })
@@ -63,15 +70,27 @@ export class IssuerRegister {
     return sinceMs === undefined ? undefined : { by: 'key', sinceMs }
   }
 
-  /** Replaces all that was stated about the issuer before. A key that the state itself calls compromised is so since `atMs`. */
+  /**
+   * Replaces all that was stated about the issuer before. A key that the state itself calls
+   * compromised is so since `atMs`.
+   */
   trust(state: IssuerState, atMs: number): void {
     // What is compromised of the keys listed so far stays so under their names.
     const before = this.#settled(state.issuer)
-    // An issuer that was distrusted in between begins with new key objects, so nothing remembered about the old ones applies.
+    // An issuer that was distrusted in between begins with new key objects, so nothing remembered
+    // about the old ones applies.
     const next = issuerOf(state, before?.isTrusted ? before.state : undefined)
-    this.issuers.set(state.issuer, { isTrusted: true, distrustedMs: undefined, state: next, settledVersion: -1 })
+    this.issuers.set(state.issuer, {
+      isTrusted: true,
+      distrustedMs: undefined,
+      state: next,
+      settledVersion: -1,
+    })
     for (const { id, key, status } of state.keys) {
-      const sinceMs = Math.min(this.names.get(methodOf(state.issuer, id)) ?? Infinity, status === 'compromised' ? atMs : Infinity)
+      const sinceMs = Math.min(
+        this.names.get(methodOf(state.issuer, id)) ?? Infinity,
+        status === 'compromised' ? atMs : Infinity,
+      )
       if (sinceMs !== Infinity) this.compromise(state.issuer, id, sinceMs, key)
     }
   }
@@ -79,7 +98,12 @@ export class IssuerRegister {
   distrust(issuer: string, atMs: number): void {
     const known = this.issuers.get(issuer)
     if (known === undefined) {
-      this.issuers.set(issuer, { isTrusted: false, distrustedMs: atMs, state: emptyIssuer(issuer), settledVersion: -1 })
+      this.issuers.set(issuer, {
+        isTrusted: false,
+        distrustedMs: atMs,
+        state: emptyIssuer(issuer),
+        settledVersion: -1,
+      })
       return
     }
     known.distrustedMs = Math.min(known.distrustedMs ?? atMs, atMs)
@@ -87,8 +111,9 @@ export class IssuerRegister {
   }
 
   /**
-   * Retired twice, a key stays retired since the earlier moment: the second statement must not make signatures count that the first has ruled
-   * out. Only a whole new state of the issuer can move it, as it could make the key active again.
+   * Retired twice, a key stays retired since the earlier moment: the second statement must not make
+   * signatures count that the first has ruled out. Only a whole new state of the issuer can move
+   * it, as it could make the key active again.
    */
   retire(issuer: string, keyId: string, atMs: number): void {
     const known = this.#settled(issuer)
@@ -98,7 +123,9 @@ export class IssuerRegister {
     replaceKey(known, { ...key, status: 'retired', changedAtMs })
   }
 
-  /** Permanently. `multikey` is for a key that is no longer listed; that of a listed key is known. */
+  /**
+   * Permanently. `multikey` is for a key that is no longer listed; that of a listed key is known.
+   */
   compromise(issuer: string, keyId: string, atMs: number, multikey?: string): void {
     const method = methodOf(issuer, keyId)
     const listed = this.issuers.get(issuer)?.state.keys.get(method)
@@ -108,7 +135,10 @@ export class IssuerRegister {
     if (news.includes(true)) this.#version++
   }
 
-  /** Takes over every key that another register knows as compromised. Returns how many names of keys were not known here. */
+  /**
+   * Takes over every key that another register knows as compromised. Returns how many names of keys
+   * were not known here.
+   */
   adoptCompromised(other: IssuerRegister): number {
     this.settle()
     other.settle()
@@ -129,8 +159,8 @@ export class IssuerRegister {
   }
 
   /**
-   * The issuer with what is compromised worked into its keys. Nothing new can be learned about other issuers from that: the material of
-   * a compromised name is in `keys` already.
+   * The issuer with what is compromised worked into its keys. Nothing new can be learned about
+   * other issuers from that: the material of a compromised name is in `keys` already.
    */
   #settled(issuer: string): Registered | undefined {
     const known = this.issuers.get(issuer)
@@ -173,14 +203,25 @@ function issuerOf(state: IssuerState, before: TrustedIssuer | undefined): Truste
   const keys = new Map<string, TrustedKey>()
   for (const { id, key, status, retired_at } of state.keys) {
     const method = methodOf(issuer, id)
-    keys.set(method, { id, key: keyObject(key, before?.keys.get(method)?.key), status, changedAtMs: parseTime(retired_at) })
+    keys.set(method, {
+      id,
+      key: keyObject(key, before?.keys.get(method)?.key),
+      status,
+      changedAtMs: parseTime(retired_at),
+    })
   }
-  return { issuer, keys, scope: scope === null ? undefined : new Set(scope), credentialTtlSecondsMax: ttlMax ?? undefined }
+  return {
+    issuer,
+    keys,
+    scope: scope === null ? undefined : new Set(scope),
+    credentialTtlSecondsMax: ttlMax ?? undefined,
+  }
 }
 
 /**
- * The same object as before while the material is the same, a new one otherwise: remembered signatures are remembered by key object, so a
- * statement that changes nothing costs nothing, and one that changes a key forgets what that key had signed.
+ * The same object as before while the material is the same, a new one otherwise: remembered
+ * signatures are remembered by key object, so a statement that changes nothing costs nothing, and
+ * one that changes a key forgets what that key had signed.
  */
 function keyObject(multikey: string, before: PublicKey | undefined): PublicKey {
   if (before?.multikey === multikey) return before

@@ -1,7 +1,9 @@
 /**
- * Writes the 64-bit HalfSipHash-1-3 of a text from character `start` on into `out`, under a key of two 32-bit words. An attacker without the
- * key cannot choose texts that collide. Only for tables in memory: it is no message authentication code. A character counts as one byte (ids
- * are ASCII); other texts get a hash too, but those that differ in the upper bits of a character only may share it.
+ * Writes the 64-bit HalfSipHash-1-3 of a text from character `start` on into `out`, under a key of
+ * two 32-bit words. An attacker without the key cannot choose texts that collide. Only for tables
+ * in memory: it is no message authentication code. A character counts as one byte (ids are ASCII);
+ * other texts get a hash too, but those that differ in the upper bits of a character only may share
+ * it.
  */
 export function keyedHash(text: string, start: number, key0: number, key1: number, out: Int32Array): void {
   const length = text.length - start
@@ -10,14 +12,19 @@ export function keyedHash(text: string, start: number, key0: number, key1: numbe
   let v2 = key0 ^ 0x6c796765
   let v3 = key1 ^ 0x74656462
 
-  // The round stands here twice, in line: as a function it would have to return four numbers, and that is an allocation.
+  // The round stands here twice, in line: as a function it would have to return four numbers, and
+  // that is an allocation.
   const whole = start + (length & ~3)
   const rest = length & 3
   let i = start
   let word: number
   for (;;) {
     if (i < whole) {
-      word = text.charCodeAt(i) | (text.charCodeAt(i + 1) << 8) | (text.charCodeAt(i + 2) << 16) | (text.charCodeAt(i + 3) << 24)
+      word =
+        text.charCodeAt(i) |
+        (text.charCodeAt(i + 1) << 8) |
+        (text.charCodeAt(i + 2) << 16) |
+        (text.charCodeAt(i + 3) << 24)
     } else {
       word = length << 24
       if (rest > 2) word |= text.charCodeAt(whole + 2) << 16

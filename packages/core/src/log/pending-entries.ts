@@ -5,7 +5,10 @@ import { SiteContents } from './site-contents.ts'
 /** A view follows at most this many entries beyond its last proven head. */
 export const PENDING_ENTRIES_MAX = 10_000
 
-/** The entries that were received after the last proven head, and the state with them applied. No signed head covers them yet. */
+/**
+ * The entries that were received after the last proven head, and the state with them applied. No
+ * signed head covers them yet.
+ */
 export class PendingEntries {
   readonly entries: CheckedEntry[] = []
   /** `revocations` has only those of the pending entries; issuers and settings are whole. */

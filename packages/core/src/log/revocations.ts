@@ -6,8 +6,8 @@ const CREDENTIAL_PREFIX = 'cred_'
 const PPID_PREFIX = 'did:service:ppid_'
 
 /**
- * Which credentials, tokens and users of a site have been revoked, and since when. Revocations only add up: nothing here removes one, and
- * of two times for the same thing the earlier one stays.
+ * Which credentials, tokens and users of a site have been revoked, and since when. Revocations only
+ * add up: nothing here removes one, and of two times for the same thing the earlier one stays.
  */
 export class Revocations {
   readonly #seed: TableSeed
@@ -15,9 +15,14 @@ export class Revocations {
   readonly #tokens: RevokedTable
   /** Of every user ever revoked: when it first was, times two, plus one while it is revoked now. */
   readonly #users: RevokedTable
-  /** Of users reinstated: the moment up to which what was signed for them stays revoked permanently. */
+  /**
+   * Of users reinstated: the moment up to which what was signed for them stays revoked permanently.
+   */
   readonly #cutoffs: RevokedTable
-  /** Of users revoked once more after a reinstatement: since when. Says nothing while the user is not revoked. */
+  /**
+   * Of users revoked once more after a reinstatement: since when. Says nothing while the user is
+   * not revoked.
+   */
   readonly #revokedAgain: RevokedTable
 
   constructor(seed: TableSeed) {
@@ -55,9 +60,10 @@ export class Revocations {
   }
 
   /**
-   * What is revoked here and not in `other`, by hash; both must have the same seed. A user whom `other` has reinstated after the last
-   * reinstatement known here is not missing: the later statement replaces what is known here. Tokens revoked before `tokensSinceMs`
-   * have expired and are left out.
+   * What is revoked here and not in `other`, by hash; both must have the same seed. A user whom
+   * `other` has reinstated after the last reinstatement known here is not missing: the later
+   * statement replaces what is known here. Tokens revoked before `tokensSinceMs` have expired and
+   * are left out.
    */
   missingFrom(other: Revocations, tokensSinceMs = Number.NEGATIVE_INFINITY): Revocations {
     if (other.#seed[0] !== this.#seed[0] || other.#seed[1] !== this.#seed[1])
@@ -67,10 +73,12 @@ export class Revocations {
       if (other.#credentials.getHashed(low, high) === ABSENT) missing.#credentials.setHashed(low, high, atMs)
     })
     this.#tokens.forEach((low, high, atMs) => {
-      if (atMs >= tokensSinceMs && other.#tokens.getHashed(low, high) === ABSENT) missing.#tokens.setHashed(low, high, atMs)
+      if (atMs >= tokensSinceMs && other.#tokens.getHashed(low, high) === ABSENT)
+        missing.#tokens.setHashed(low, high, atMs)
     })
     this.#users.forEach((low, high, user) => {
-      if (!other.#covers(low, high, user, this.#cutoffs.getHashed(low, high))) missing.#addUser(low, high, user, this)
+      if (!other.#covers(low, high, user, this.#cutoffs.getHashed(low, high)))
+        missing.#addUser(low, high, user, this)
     })
     return missing
   }
@@ -88,7 +96,10 @@ export class Revocations {
     })
   }
 
-  /** Whether all that a user record elsewhere revokes is revoked here, or was settled here by a later reinstatement. */
+  /**
+   * Whether all that a user record elsewhere revokes is revoked here, or was settled here by a
+   * later reinstatement.
+   */
   #covers(low: number, high: number, user: number, cutoffMs: number): boolean {
     const known = this.#users.getHashed(low, high)
     if (known === ABSENT) return false
@@ -97,7 +108,10 @@ export class Revocations {
     return user % 2 === 1 ? knownCutoffMs > cutoffMs : knownCutoffMs >= cutoffMs
   }
 
-  /** Merges a user record of `from` into this one. Where both have one, everything that either revokes is revoked. */
+  /**
+   * Merges a user record of `from` into this one. Where both have one, everything that either
+   * revokes is revoked.
+   */
   #addUser(low: number, high: number, user: number, from: Revocations): void {
     const known = this.#users.getHashed(low, high)
     const firstMs = Math.floor((known === ABSENT ? user : Math.min(known, user)) / 2)
@@ -129,12 +143,16 @@ export class Revocations {
     else this.#revokedAgain.set(ppid, at)
   }
 
-  /** Lets what is signed for the user from the second after `atMs` on count again. Never touches what was signed before. */
+  /**
+   * Lets what is signed for the user from the second after `atMs` on count again. Never touches
+   * what was signed before.
+   */
   reinstateUser(ppid: Ppid, atMs: number): void {
     const at = storable(atMs)
     const user = this.#users.get(ppid)
     this.#users.set(ppid, user === ABSENT ? at * 2 : user - (user % 2))
-    // Times inside credentials have whole seconds, so the second in which the reinstatement fell belongs to the past.
+    // Times inside credentials have whole seconds, so the second in which the reinstatement fell
+    // belongs to the past.
     this.#cutoffs.set(ppid, Math.max(this.#cutoffs.get(ppid), Math.ceil(at / 1000) * 1000))
   }
 }

@@ -1,25 +1,35 @@
 import { keyedHash } from './keyed-hash.ts'
 
-/** Two random 32-bit words. An attacker who knows them can make look-ups slow, so they never leave the process. */
+/**
+ * Two random 32-bit words. An attacker who knows them can make look-ups slow, so they never leave
+ * the process.
+ */
 export type TableSeed = readonly [number, number]
 
 /** What `get` answers for an id that is not in the table. */
 export const ABSENT = -1
 
-/** A slot is four words: the two halves of the hash, then the number (low word, high word). Four slots fill a cache line. */
+/**
+ * A slot is four words: the two halves of the hash, then the number (low word, high word). Four
+ * slots fill a cache line.
+ */
 const SLOT_WORDS = 4
 const SLOTS_MIN = 8
 const GROWTH = 1.5
 const LOAD_MAX = 0.75
-/** Beyond this many ids the table is spread over parts that grow one at a time, so that no single insertion has to move them all. */
+/**
+ * Beyond this many ids the table is spread over parts that grow one at a time, so that no single
+ * insertion has to move them all.
+ */
 const ONE_PART_MAX = 16_384
 const PART_BITS = 8
 const NUMBER_MAX = 2 ** 52
 
 /**
- * A map from ids to whole numbers below 2^52 that keeps 64-bit keyed hashes instead of the ids: 22 to 32 bytes each, whatever their length. Two ids
- * with one hash (2^-64 for each pair, and an attacker cannot aim for it) share a number; for revocations that errs on the side of refusing. Ids
- * cannot be listed or removed, but tables of the same seed can be compared hash by hash.
+ * A map from ids to whole numbers below 2^52 that keeps 64-bit keyed hashes instead of the ids: 22
+ * to 32 bytes each, whatever their length. Two ids with one hash (2^-64 for each pair, and an
+ * attacker cannot aim for it) share a number; for revocations that errs on the side of refusing.
+ * Ids cannot be listed or removed, but tables of the same seed can be compared hash by hash.
  */
 export class RevokedTable {
   readonly #key0: number
@@ -30,7 +40,9 @@ export class RevokedTable {
   #partShift = 0
   #size = 0
 
-  /** Ids are hashed from character `idStart` on; what comes before must be the same for all of them. */
+  /**
+   * Ids are hashed from character `idStart` on; what comes before must be the same for all of them.
+   */
   constructor(seed: TableSeed, idStart: number) {
     this.#key0 = seed[0] | 0
     this.#key1 = seed[1] | 0
@@ -83,8 +95,14 @@ export class RevokedTable {
   }
 
   #put(part: Part, value: number): void {
-    if (!Number.isSafeInteger(value) || value < 0 || value >= NUMBER_MAX) throw new TypeError(`a table cannot hold ${value}`)
-    const added = part.put(this.#hash[0] as number, this.#hash[1] as number, value | 0, Math.floor(value / 0x1_0000_0000))
+    if (!Number.isSafeInteger(value) || value < 0 || value >= NUMBER_MAX)
+      throw new TypeError(`a table cannot hold ${value}`)
+    const added = part.put(
+      this.#hash[0] as number,
+      this.#hash[1] as number,
+      value | 0,
+      Math.floor(value / 0x1_0000_0000),
+    )
     if (!added) return
     this.#size++
     if (this.#size > ONE_PART_MAX && this.#parts.length === 1) this.#spread()
@@ -113,12 +131,18 @@ export class RevokedTable {
   }
 }
 
-/** Open addressing with linear probing. The place comes from the low half of the hash; the part was chosen by the high half. */
+/**
+ * Open addressing with linear probing. The place comes from the low half of the hash; the part was
+ * chosen by the high half.
+ */
 class Part {
   slots = new Int32Array(SLOTS_MIN * SLOT_WORDS)
   #count = 0
 
-  /** Multiply and shift instead of a mask: the number of slots need not be a power of two, so growing can be gentler than doubling. */
+  /**
+   * Multiply and shift instead of a mask: the number of slots need not be a power of two, so
+   * growing can be gentler than doubling.
+   */
   #home(low: number): number {
     return Math.floor(((low >>> 0) * (this.slots.length / SLOT_WORDS)) / 0x1_0000_0000) * SLOT_WORDS
   }
@@ -128,7 +152,8 @@ class Part {
     for (let at = this.#home(low); ; ) {
       const slotLow = slots[at] as number
       const slotHigh = slots[at + 1] as number
-      if (slotLow === low && slotHigh === high) return ((slots[at + 3] as number) >>> 0) * 0x1_0000_0000 + ((slots[at + 2] as number) >>> 0)
+      if (slotLow === low && slotHigh === high)
+        return ((slots[at + 3] as number) >>> 0) * 0x1_0000_0000 + ((slots[at + 2] as number) >>> 0)
       if (slotLow === 0 && slotHigh === 0) return ABSENT
       at += SLOT_WORDS
       if (at === slots.length) at = 0

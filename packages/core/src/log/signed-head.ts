@@ -16,7 +16,10 @@ export interface HeartbeatFields {
   readonly hash: string
   /** A time before the store was asked. */
   readonly as_of: string
-  /** The oldest that a verifier's revocation data may become before it rejects everything, whatever its own setting is. */
+  /**
+   * The oldest that a verifier's revocation data may become before it rejects everything, whatever
+   * its own setting is.
+   */
   readonly max_age_seconds: number
   /** Which of the service's feed keys signs. */
   readonly kid: string
@@ -26,22 +29,40 @@ export interface Heartbeat extends HeartbeatFields {
   readonly signature: string
 }
 
-/** Undefined for anything but exactly these members, each in its grammar. Says nothing about the signature. */
+/**
+ * Undefined for anything but exactly these members, each in its grammar. Says nothing about the
+ * signature.
+ */
 export function parseHeartbeat(value: unknown): Heartbeat | undefined {
   const { site_id, epoch, seq, hash, as_of, max_age_seconds, kid, signature } = parseFields(value, 8) ?? {}
   const siteId = parseSiteId(site_id)
   if (siteId === undefined || !isEpoch(epoch) || !isSeq(seq) || !isSha256Hex(hash)) return undefined
-  if (!isTime(as_of) || !isMaxAgeSeconds(max_age_seconds) || !isKid(kid) || !isSignature(signature)) return undefined
+  if (!isTime(as_of) || !isMaxAgeSeconds(max_age_seconds) || !isKid(kid) || !isSignature(signature))
+    return undefined
   return { site_id: siteId, epoch, seq, hash, as_of, max_age_seconds, kid, signature }
 }
 
-/** The text that is signed. Its first line keeps a heartbeat from being taken for anything else that the same key signs. */
-export function heartbeatText({ site_id, epoch, seq, hash, as_of, max_age_seconds, kid }: HeartbeatFields): string {
+/**
+ * The text that is signed. Its first line keeps a heartbeat from being taken for anything else that
+ * the same key signs.
+ */
+export function heartbeatText({
+  site_id,
+  epoch,
+  seq,
+  hash,
+  as_of,
+  max_age_seconds,
+  kid,
+}: HeartbeatFields): string {
   return `countersign-heartbeat\n${canonicalJson({ site_id, epoch, seq, hash, as_of, max_age_seconds, kid })}`
 }
 
 /** The text that is signed: the head, and the digest of all the bytes before the last line. */
-export function snapshotText({ site_id, epoch, seq, hash, as_of, max_age_seconds }: SnapshotHead, sha256: string): string {
+export function snapshotText(
+  { site_id, epoch, seq, hash, as_of, max_age_seconds }: SnapshotHead,
+  sha256: string,
+): string {
   const head = { type: 'head', site_id, epoch, seq, hash, as_of, max_age_seconds }
   return `countersign-snapshot\n${canonicalJson({ head, sha256 })}`
 }
@@ -50,9 +71,14 @@ export async function signHeartbeat(fields: HeartbeatFields, key: PrivateKey): P
   return { ...fields, signature: await signFeedText(heartbeatText(fields), key) }
 }
 
-/** The proof of the head when the signature holds under this key, otherwise undefined. Finding the key of `kid` is the caller's part. */
+/**
+ * The proof of the head when the signature holds under this key, otherwise undefined. Finding the
+ * key of `kid` is the caller's part.
+ */
 export async function checkHeartbeat(heartbeat: Heartbeat, key: PublicKey): Promise<HeadProof | undefined> {
-  return (await isFeedSignature(heartbeatText(heartbeat), heartbeat.signature, key)) ? headProof(heartbeat) : undefined
+  return (await isFeedSignature(heartbeatText(heartbeat), heartbeat.signature, key))
+    ? headProof(heartbeat)
+    : undefined
 }
 
 /** The last line of a snapshot. */
@@ -62,12 +88,17 @@ export async function signSnapshot(
   kid: string,
   key: PrivateKey,
 ): Promise<SnapshotEnd> {
-  return { type: 'end', ...digest, kid, signature: await signFeedText(snapshotText(head, digest.sha256), key) }
+  return {
+    type: 'end',
+    ...digest,
+    kid,
+    signature: await signFeedText(snapshotText(head, digest.sha256), key),
+  }
 }
 
 /**
- * A snapshot proves its own head, if the signature holds and `received` is what the caller counted and hashed itself. Otherwise undefined, and
- * nothing of it may be used.
+ * A snapshot proves its own head, if the signature holds and `received` is what the caller counted
+ * and hashed itself. Otherwise undefined, and nothing of it may be used.
  */
 export async function checkSnapshot(
   head: SnapshotHead,
@@ -76,10 +107,21 @@ export async function checkSnapshot(
   key: PublicKey,
 ): Promise<HeadProof | undefined> {
   if (end.lines !== received.lines || end.sha256 !== received.sha256) return undefined
-  return (await isFeedSignature(snapshotText(head, end.sha256), end.signature, key)) ? headProof(head) : undefined
+  return (await isFeedSignature(snapshotText(head, end.sha256), end.signature, key))
+    ? headProof(head)
+    : undefined
 }
 
-function headProof({ site_id, epoch, seq, hash, as_of, max_age_seconds }: Omit<HeartbeatFields, 'kid'>): HeadProof | undefined {
+function headProof({
+  site_id,
+  epoch,
+  seq,
+  hash,
+  as_of,
+  max_age_seconds,
+}: Omit<HeartbeatFields, 'kid'>): HeadProof | undefined {
   const asOfMs = parseTime(as_of)
-  return asOfMs === undefined ? undefined : { siteId: site_id, epoch, seq, hash, asOfMs, maxAgeSeconds: max_age_seconds }
+  return asOfMs === undefined
+    ? undefined
+    : { siteId: site_id, epoch, seq, hash, asOfMs, maxAgeSeconds: max_age_seconds }
 }

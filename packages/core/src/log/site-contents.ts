@@ -7,7 +7,10 @@ import { Revocations } from './revocations.ts'
 import type { TableSeed } from './revoked-table.ts'
 import type { IssuerLine, SnapshotLine } from './snapshot.ts'
 
-/** What the entries of a site's log up to `head` say, without any judgement on whether they are the right ones. */
+/**
+ * What the entries of a site's log up to `head` say, without any judgement on whether they are the
+ * right ones.
+ */
 export class SiteContents {
   head: LogHead
   settings: SiteSettings = { bearer: 'off', holderProof: 'required', credentialTtlSecondsMax: undefined }
@@ -17,8 +20,8 @@ export class SiteContents {
   #ownsIssuers: boolean
 
   /**
-   * With `base` these are the contents after further entries: issuers and settings go on from those of `base`, which stays as it is, while
-   * `revocations` has only what came since.
+   * With `base` these are the contents after further entries: issuers and settings go on from those
+   * of `base`, which stays as it is, while `revocations` has only what came since.
    */
   constructor(seed: TableSeed, head: LogHead, base?: SiteContents) {
     this.head = head
@@ -77,8 +80,10 @@ export class SiteContents {
         break
       case 'user':
         this.revocations.revokeUser(line.ppid, msOf(line.revoked_at))
-        if (line.reinstated_at !== undefined) this.revocations.reinstateUser(line.ppid, msOf(line.reinstated_at))
-        if (line.revoked_again_at !== undefined) this.revocations.revokeUser(line.ppid, msOf(line.revoked_again_at))
+        if (line.reinstated_at !== undefined)
+          this.revocations.reinstateUser(line.ppid, msOf(line.reinstated_at))
+        if (line.revoked_again_at !== undefined)
+          this.revocations.revokeUser(line.ppid, msOf(line.revoked_again_at))
         break
       case 'issuer':
         this.#addIssuer(line, asOf)
@@ -101,22 +106,30 @@ export class SiteContents {
   #addIssuer(line: IssuerLine, asOf: string): void {
     const { issuer, distrusted_at: distrustedAt } = line
     const asOfMs = msOf(asOf)
-    for (const { key_id, key, at } of line.compromised) this.issuers.compromise(issuer, key_id, msOf(at), key ?? undefined)
+    for (const { key_id, key, at } of line.compromised)
+      this.issuers.compromise(issuer, key_id, msOf(at), key ?? undefined)
     if (line.status === 'trusted') {
       this.issuers.trust(line, asOfMs)
     } else if (typeof distrustedAt === 'string') {
-      // The last state of an issuer matters even now: a key listed there may be found compromised later.
+      // The last state of an issuer matters even now: a key listed there may be found compromised
+      // later.
       this.issuers.trust(line, asOfMs)
       this.issuers.distrust(issuer, msOf(distrustedAt))
     }
   }
 
-  /** To the moment of being switched on again, bearer tokens were off: what a node made meanwhile, before it heard of that, is invalid too. */
+  /**
+   * To the moment of being switched on again, bearer tokens were off: what a node made meanwhile,
+   * before it heard of that, is invalid too.
+   */
   #isOffUntilNow({ bearer }: SiteState): boolean {
     return bearer === 'off' || (this.hasSite && this.settings.bearer === 'off')
   }
 
-  #change({ bearer, holder_proof, credential_ttl_seconds_max }: SiteState, bearerOffAt: string | undefined): void {
+  #change(
+    { bearer, holder_proof, credential_ttl_seconds_max }: SiteState,
+    bearerOffAt: string | undefined,
+  ): void {
     const offMs = bearerOffAt === undefined ? undefined : msOf(bearerOffAt)
     const before = this.settings.bearerOffMs
     this.settings = {
@@ -129,13 +142,17 @@ export class SiteContents {
   }
 }
 
-/** The type says that this cannot be; code that gets past the type must still not have an entry skipped. */
+/**
+ * The type says that this cannot be; code that gets past the type must still not have an entry
+ * skipped.
+ */
 function unknownKind(kind: never): never {
   throw new TypeError(`a view cannot apply ${JSON.stringify(kind)}`)
 }
 
 function msOf(time: string): number {
   const ms = entryTime(time)
-  if (ms === undefined) throw new TypeError('a log entry has a time that cannot be read; parse the entry first')
+  if (ms === undefined)
+    throw new TypeError('a log entry has a time that cannot be read; parse the entry first')
   return ms
 }

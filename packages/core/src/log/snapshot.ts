@@ -18,12 +18,15 @@ import { type EpochStatement, parseEpochStatement } from './epoch-statement.ts'
 import { isKid, isMaxAgeSeconds, isSignature } from './signed-fields.ts'
 
 /**
- * One line of state between the head and the end of a snapshot. The service makes them from its store: a view keeps hashes instead of ids and
- * cannot list what it knows.
+ * One line of state between the head and the end of a snapshot. The service makes them from its
+ * store: a view keeps hashes instead of ids and cannot list what it knows.
  */
 export type SnapshotLine = SiteLine | IssuerLine | UserLine | CredentialLine | TokenLine
 
-/** The first line: up to where in the log the state goes, and a time before the store was asked for it. */
+/**
+ * The first line: up to where in the log the state goes, and a time before the store was asked for
+ * it.
+ */
 export interface SnapshotHead {
   readonly type: 'head'
   readonly site_id: SiteId
@@ -34,7 +37,10 @@ export interface SnapshotHead {
   readonly max_age_seconds: number
 }
 
-/** How the epoch of the log, or one before it, began. These lines come right after the head, the oldest first. */
+/**
+ * How the epoch of the log, or one before it, began. These lines come right after the head, the
+ * oldest first.
+ */
 export interface EpochLine extends EpochStatement {
   readonly type: 'epoch'
 }
@@ -49,7 +55,10 @@ export interface SiteLine extends SiteState {
 export interface IssuerLine extends IssuerState {
   readonly type: 'issuer'
   readonly status: 'trusted' | 'distrusted'
-  /** There when `status` is `distrusted`, and only then. Null when nothing but compromised keys was ever heard of the issuer. */
+  /**
+   * There when `status` is `distrusted`, and only then. Null when nothing but compromised keys was
+   * ever heard of the issuer.
+   */
   readonly distrusted_at?: string | null
   /** Every name and material ever found compromised under this issuer, listed still or not. */
   readonly compromised: readonly CompromisedKey[]
@@ -85,7 +94,9 @@ export interface TokenLine {
   readonly revoked_at: string
 }
 
-/** The last line. `lines` counts those before it, the head included; `sha256` is of all their bytes. */
+/**
+ * The last line. `lines` counts those before it, the head included; `sha256` is of all their bytes.
+ */
 export interface SnapshotEnd {
   readonly type: 'end'
   readonly lines: number
@@ -95,16 +106,27 @@ export interface SnapshotEnd {
 }
 
 export const COMPROMISED_KEYS_MAX = 1024
-/** A snapshot leaves out tokens that were revoked longer ago than this: they live an hour at most, and a day allows for wrong clocks. */
+/**
+ * A snapshot leaves out tokens that were revoked longer ago than this: they live an hour at most,
+ * and a day allows for wrong clocks.
+ */
 export const TOKEN_REVOCATIONS_KEPT_MS = (3600 + 86_400) * 1000
 
-/** Undefined for anything but a line with exactly its members, each in its grammar. The answer is a copy. */
-export function parseSnapshotLine(value: unknown): SnapshotHead | EpochLine | SnapshotLine | SnapshotEnd | undefined {
-  const type = typeof value === 'object' && value !== null ? (value as { readonly type?: unknown }).type : undefined
+/**
+ * Undefined for anything but a line with exactly its members, each in its grammar. The answer is a
+ * copy.
+ */
+export function parseSnapshotLine(
+  value: unknown,
+): SnapshotHead | EpochLine | SnapshotLine | SnapshotEnd | undefined {
+  const type =
+    typeof value === 'object' && value !== null ? (value as { readonly type?: unknown }).type : undefined
   switch (type) {
     case 'credential': {
       const { credential_id, revoked_at } = parseFields(value, 3) ?? {}
-      return isCredentialId(credential_id) && isTime(revoked_at) ? { type, credential_id, revoked_at } : undefined
+      return isCredentialId(credential_id) && isTime(revoked_at)
+        ? { type, credential_id, revoked_at }
+        : undefined
     }
     case 'token': {
       const { token_sha256, revoked_at } = parseFields(value, 3) ?? {}
@@ -161,7 +183,10 @@ function parseIssuerLine(value: unknown): IssuerLine | undefined {
   const state = fields && parseIssuerState(fields)
   const compromised = fields && parseCompromised(fields.compromised)
   if (state === undefined || compromised === undefined) return undefined
-  if (trusted !== undefined) return trusted.status === 'trusted' ? { type: 'issuer', ...state, status: 'trusted', compromised } : undefined
+  if (trusted !== undefined)
+    return trusted.status === 'trusted'
+      ? { type: 'issuer', ...state, status: 'trusted', compromised }
+      : undefined
   const distrustedAt = fields?.distrusted_at
   if (fields?.status !== 'distrusted' || !(distrustedAt === null || isTime(distrustedAt))) return undefined
   return { type: 'issuer', ...state, status: 'distrusted', distrusted_at: distrustedAt, compromised }

@@ -5,8 +5,9 @@ import { COMPROMISED_KEYS_MAX, type CompromisedKey, type IssuerLine, type SiteLi
 import type { SiteView } from './view.ts'
 
 /**
- * The lines of a snapshot that a view can write down by itself, as of its head: the site and its issuers. What was revoked it cannot list, and
- * that has to come from the log. An issuer with more compromised keys than a line may have gets several lines.
+ * The lines of a snapshot that a view can write down by itself, as of its head: the site and its
+ * issuers. What was revoked it cannot list, and that has to come from the log. An issuer with more
+ * compromised keys than a line may have gets several lines.
  */
 export function stateLines({ settings, register }: SiteView): readonly (SiteLine | IssuerLine)[] {
   const { bearer, holderProof, credentialTtlSecondsMax, bearerOffMs } = settings
@@ -23,13 +24,19 @@ export function stateLines({ settings, register }: SiteView): readonly (SiteLine
   for (const issuer of new Set([...register.issuers.keys(), ...compromised.keys()])) {
     const keys = compromised.get(issuer) ?? []
     for (let from = 0; from === 0 || from < keys.length; from += COMPROMISED_KEYS_MAX) {
-      lines.push(issuerLine(issuer, register.issuers.get(issuer), keys.slice(from, from + COMPROMISED_KEYS_MAX)))
+      lines.push(
+        issuerLine(issuer, register.issuers.get(issuer), keys.slice(from, from + COMPROMISED_KEYS_MAX)),
+      )
     }
   }
   return lines
 }
 
-function issuerLine(issuer: string, known: Registered | undefined, compromised: readonly CompromisedKey[]): IssuerLine {
+function issuerLine(
+  issuer: string,
+  known: Registered | undefined,
+  compromised: readonly CompromisedKey[],
+): IssuerLine {
   const { keys, scope, credentialTtlSecondsMax } = known?.state ?? {}
   const state = {
     type: 'issuer',
@@ -45,7 +52,12 @@ function issuerLine(issuer: string, known: Registered | undefined, compromised: 
   } as const
   if (known?.isTrusted === true) return { ...state, status: 'trusted', compromised }
   const sinceMs = known?.distrustedMs
-  return { ...state, status: 'distrusted', distrusted_at: sinceMs === undefined ? null : formatTime(sinceMs), compromised }
+  return {
+    ...state,
+    status: 'distrusted',
+    distrusted_at: sinceMs === undefined ? null : formatTime(sinceMs),
+    compromised,
+  }
 }
 
 /** By issuer. A name that is still listed goes with the material it has there. */
@@ -65,7 +77,8 @@ function compromisedBy({ issuers, names, keys }: IssuerRegister): Map<string, Co
     if (multikey !== undefined) left.delete(multikey)
     add(method, multikey ?? null, sinceMs)
   }
-  // Material that is no longer listed stays compromised whatever it was called. It goes with the oldest name, whose time it cannot change.
+  // Material that is no longer listed stays compromised whatever it was called. It goes with the
+  // oldest name, whose time it cannot change.
   if (first !== undefined) for (const [multikey, sinceMs] of left) add(first[0], multikey, sinceMs)
   return found
 }

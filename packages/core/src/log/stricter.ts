@@ -5,15 +5,19 @@ import type { SiteSettings, TrustedIssuer, TrustedKey } from '../verify/trust.ts
 export function stricterSettings(one: SiteSettings, other: SiteSettings): SiteSettings {
   return {
     bearer: one.bearer === 'on' && other.bearer === 'on' ? 'on' : 'off',
-    bearerOffMs: one.bearerOffMs === undefined ? other.bearerOffMs : Math.max(one.bearerOffMs, other.bearerOffMs ?? one.bearerOffMs),
+    bearerOffMs:
+      one.bearerOffMs === undefined
+        ? other.bearerOffMs
+        : Math.max(one.bearerOffMs, other.bearerOffMs ?? one.bearerOffMs),
     holderProof: one.holderProof === 'required' || other.holderProof === 'required' ? 'required' : 'optional',
     credentialTtlSecondsMax: lower(one.credentialTtlSecondsMax, other.credentialTtlSecondsMax),
   }
 }
 
 /**
- * An issuer from which only what both of these would accept is accepted. A key that one of them does not list, or lists with other
- * material, is left out. Key objects are those of `one`, so that remembered signatures stay valid.
+ * An issuer from which only what both of these would accept is accepted. A key that one of them
+ * does not list, or lists with other material, is left out. Key objects are those of `one`, so that
+ * remembered signatures stay valid.
  */
 export function stricterIssuer(one: TrustedIssuer, other: TrustedIssuer): TrustedIssuer {
   if (one === other) return one
@@ -31,7 +35,10 @@ export function stricterIssuer(one: TrustedIssuer, other: TrustedIssuer): Truste
 }
 
 /** Undefined: no cap. */
-function commonScopes(one: ReadonlySet<Scope> | undefined, other: ReadonlySet<Scope> | undefined): ReadonlySet<Scope> | undefined {
+function commonScopes(
+  one: ReadonlySet<Scope> | undefined,
+  other: ReadonlySet<Scope> | undefined,
+): ReadonlySet<Scope> | undefined {
   if (one === undefined || other === undefined) return one ?? other
   return new Set([...one].filter((scope) => other.has(scope)))
 }

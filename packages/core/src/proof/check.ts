@@ -6,15 +6,18 @@ import type { PublicKey } from './keys.ts'
 import type { Suite } from './suites.ts'
 
 /**
- * Whether `document.proof` is a Data Integrity proof of that suite, made by that key over everything else in the document. False for a proof
- * of any other shape. Purpose, time and verificationMethod are covered by the signature but not judged: that is the caller's business.
+ * Whether `document.proof` is a Data Integrity proof of that suite, made by that key over
+ * everything else in the document. False for a proof of any other shape. Purpose, time and
+ * verificationMethod are covered by the signature but not judged: that is the caller's business.
  * Answers at once where the crypto backend does.
  */
 export function checkProof(document: JsonObject, key: PublicKey, suite: Suite): boolean | Promise<boolean> {
   const { proof } = document
-  if (!isJsonObject(proof) || proof.type !== 'DataIntegrityProof' || proof.cryptosuite !== suite.name) return false
+  if (!isJsonObject(proof) || proof.type !== 'DataIntegrityProof' || proof.cryptosuite !== suite.name)
+    return false
   if (key.algorithm !== suite.algorithm) return false
-  // The suites sign the document under the proof's own context. Where the two differ, one of them was changed or does not mean what it says.
+  // The suites sign the document under the proof's own context. Where the two differ, one of them
+  // was changed or does not mean what it says.
   if (proof['@context'] !== undefined && !sameJson(proof['@context'], document['@context'])) return false
   const signature = parseProofValue(proof.proofValue, suite)
   if (signature === undefined) return false
@@ -33,17 +36,32 @@ export interface SigningInput {
   readonly bytes: Uint8Array
 }
 
-/** `document` counts without its `proof`, and `proof` without its `proofValue`; whether they have these members does not matter. */
+/**
+ * `document` counts without its `proof`, and `proof` without its `proofValue`; whether they have
+ * these members does not matter.
+ */
 export function signingInput(document: JsonObject, proof: JsonObject): SigningInput | Promise<SigningInput> {
   const canonicalProof = canonicalJson(proof, 'proofValue')
   const canonicalDocument = canonicalJson(document, 'proof')
   const proofHash = crypto.sha256(canonicalProof)
   const documentHash = crypto.sha256(canonicalDocument)
   if (proofHash instanceof Uint8Array && documentHash instanceof Uint8Array) {
-    return { canonicalProof, canonicalDocument, proofHash, documentHash, bytes: joined(proofHash, documentHash) }
+    return {
+      canonicalProof,
+      canonicalDocument,
+      proofHash,
+      documentHash,
+      bytes: joined(proofHash, documentHash),
+    }
   }
   return Promise.all([proofHash, documentHash]).then(([proofHash, documentHash]) => {
-    return { canonicalProof, canonicalDocument, proofHash, documentHash, bytes: joined(proofHash, documentHash) }
+    return {
+      canonicalProof,
+      canonicalDocument,
+      proofHash,
+      documentHash,
+      bytes: joined(proofHash, documentHash),
+    }
   })
 }
 
@@ -58,7 +76,8 @@ function joined(one: Uint8Array, other: Uint8Array): Uint8Array {
 const PROOF_VALUE_CHARS_MAX = 89
 
 function parseProofValue(value: JsonValue | undefined, { signatureLength }: Suite): Uint8Array | undefined {
-  if (typeof value !== 'string' || value.length > PROOF_VALUE_CHARS_MAX || value.charCodeAt(0) !== 0x7a) return undefined
+  if (typeof value !== 'string' || value.length > PROOF_VALUE_CHARS_MAX || value.charCodeAt(0) !== 0x7a)
+    return undefined
   const signature = decodeBase58(value.slice(1))
   return signature?.length === signatureLength ? signature : undefined
 }
@@ -66,6 +85,12 @@ function parseProofValue(value: JsonValue | undefined, { signatureLength }: Suit
 function sameJson(one: JsonValue, other: JsonValue | undefined): boolean {
   if (one === other) return true
   // Contexts are nearly always lists of strings, and those need not be written out to be compared.
-  if (Array.isArray(one) && Array.isArray(other) && one.length === other.length && one.every((entry, i) => entry === other[i])) return true
+  if (
+    Array.isArray(one) &&
+    Array.isArray(other) &&
+    one.length === other.length &&
+    one.every((entry, i) => entry === other[i])
+  )
+    return true
   return other !== undefined && canonicalJson(one) === canonicalJson(other)
 }

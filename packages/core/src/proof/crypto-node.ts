@@ -1,5 +1,12 @@
 import type { Crypto } from './crypto-port.ts'
-import { isStrictEncoding, type PrivateJwk, type PrivateKey, type PublicKey, publicKeyFromJwk, publicKeyToJwk } from './keys.ts'
+import {
+  isStrictEncoding,
+  type PrivateJwk,
+  type PrivateKey,
+  type PublicKey,
+  publicKeyFromJwk,
+  publicKeyToJwk,
+} from './keys.ts'
 import { isSoundSignature } from './signature.ts'
 
 interface KeyObject {
@@ -8,33 +15,53 @@ interface KeyObject {
 /** ECDSA signs and verifies with r and s side by side, not with OpenSSL's DER. */
 type KeyInput = KeyObject | { key: KeyObject; dsaEncoding: 'ieee-p1363' }
 
-/** What is used of node:crypto. Written down here because the core compiles without Node's types. */
+/**
+ * What is used of node:crypto. Written down here because the core compiles without Node's types.
+ */
 interface NodeCrypto {
   createHash(algorithm: 'sha256'): { update(data: Uint8Array): unknown; digest(encoding: 'hex'): string }
   hash(algorithm: 'sha256', data: string | Uint8Array, encoding: 'hex' | 'latin1'): string
   verify(algorithm: 'sha256' | null, data: Uint8Array, key: KeyInput, signature: Uint8Array): boolean
   sign(algorithm: 'sha256' | null, data: Uint8Array, key: KeyInput): Uint8Array
-  createPublicKey(input: { key: object; format: 'jwk' } | { key: Uint8Array; format: 'der'; type: 'spki' }): KeyObject
+  createPublicKey(
+    input: { key: object; format: 'jwk' } | { key: Uint8Array; format: 'der'; type: 'spki' },
+  ): KeyObject
   createPrivateKey(input: { key: object; format: 'jwk' }): KeyObject
   generateKeyPairSync(type: 'ed25519'): { publicKey: KeyObject; privateKey: KeyObject }
-  generateKeyPairSync(type: 'ec', options: { namedCurve: 'P-256' }): { publicKey: KeyObject; privateKey: KeyObject }
+  generateKeyPairSync(
+    type: 'ec',
+    options: { namedCurve: 'P-256' },
+  ): { publicKey: KeyObject; privateKey: KeyObject }
 }
 
 const P256_SPKI_PREFIX = [
-  0x30, 0x39, 0x30, 0x13, 0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01, 0x06, 0x08, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x03, 0x01, 0x07,
-  0x03, 0x22, 0x00,
+  0x30, 0x39, 0x30, 0x13, 0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01, 0x06, 0x08, 0x2a, 0x86, 0x48,
+  0xce, 0x3d, 0x03, 0x01, 0x07, 0x03, 0x22, 0x00,
 ] as const
 
-const USED = ['createHash', 'hash', 'verify', 'sign', 'createPublicKey', 'createPrivateKey', 'generateKeyPairSync'] as const
+const USED = [
+  'createHash',
+  'hash',
+  'verify',
+  'sign',
+  'createPublicKey',
+  'createPrivateKey',
+  'generateKeyPairSync',
+] as const
 
-/** Undefined where there is no node:crypto, or an imitation that lacks something. It is asked for at run time, so bundlers never see it. */
+/**
+ * Undefined where there is no node:crypto, or an imitation that lacks something. It is asked for at
+ * run time, so bundlers never see it.
+ */
 export function createNodeCrypto(): Crypto | undefined {
   const { process } = globalThis as { process?: { getBuiltinModule?: (id: string) => unknown } }
   const found = process?.getBuiltinModule?.('node:crypto') as Partial<NodeCrypto> | undefined
-  if (found === undefined || found === null || !USED.every((name) => typeof found[name] === 'function')) return undefined
+  if (found === undefined || found === null || !USED.every((name) => typeof found[name] === 'function'))
+    return undefined
   const node = found as NodeCrypto
 
-  // Making a KeyObject costs about as much as a tenth of a verification. Null: a key that no signature can satisfy.
+  // Making a KeyObject costs about as much as a tenth of a verification. Null: a key that no
+  // signature can satisfy.
   const inputs = new WeakMap<PublicKey, KeyInput | null>()
   const exportable = new WeakMap<PrivateKey, KeyObject>()
 
@@ -50,7 +77,8 @@ export function createNodeCrypto(): Crypto | undefined {
   function createKeyInput(key: PublicKey): KeyInput | null {
     if (!isStrictEncoding(key.algorithm, key.bytes)) return null
     try {
-      if (key.algorithm === 'Ed25519') return node.createPublicKey({ key: publicKeyToJwk(key), format: 'jwk' })
+      if (key.algorithm === 'Ed25519')
+        return node.createPublicKey({ key: publicKeyToJwk(key), format: 'jwk' })
       return inputOf(key, node.createPublicKey({ key: spkiOfP256(key.bytes), format: 'der', type: 'spki' }))
     } catch {
       return null // Not a point on the curve.
@@ -80,17 +108,24 @@ export function createNodeCrypto(): Crypto | undefined {
       return input !== null && node.verify(digestOf(key), data, input, signature)
     },
     generateKey(algorithm, extractable) {
-      const pair = algorithm === 'Ed25519' ? node.generateKeyPairSync('ed25519') : node.generateKeyPairSync('ec', { namedCurve: 'P-256' })
+      const pair =
+        algorithm === 'Ed25519'
+          ? node.generateKeyPairSync('ed25519')
+          : node.generateKeyPairSync('ec', { namedCurve: 'P-256' })
       const publicKey = publicKeyFromJwk(pair.publicKey.export({ format: 'jwk' }))
       if (publicKey === undefined) throw new Error('node:crypto made a key that we refuse')
       return wrap(publicKey, pair.privateKey, extractable)
     },
-    importKey: (jwk, publicKey, extractable) => wrap(publicKey, node.createPrivateKey({ key: jwk, format: 'jwk' }), extractable),
+    importKey: (jwk, publicKey, extractable) =>
+      wrap(publicKey, node.createPrivateKey({ key: jwk, format: 'jwk' }), extractable),
     exportKey: (key) => exportable.get(key)?.export({ format: 'jwk' }) as PrivateJwk | undefined,
   }
 }
 
-/** SubjectPublicKeyInfo around a compressed point (RFC 5480 §2). OpenSSL unfolds the point four times faster than a JWK can be made of it. */
+/**
+ * SubjectPublicKeyInfo around a compressed point (RFC 5480 §2). OpenSSL unfolds the point four
+ * times faster than a JWK can be made of it.
+ */
 function spkiOfP256(compressed: Uint8Array): Uint8Array {
   const spki = new Uint8Array(P256_SPKI_PREFIX.length + compressed.length)
   spki.set(P256_SPKI_PREFIX)

@@ -1,7 +1,14 @@
 import { encodeUtf8 } from '../encoding/utf8.ts'
 import type { Crypto } from './crypto-port.ts'
 import { decompressP256 } from './curves.ts'
-import { isStrictEncoding, type KeyAlgorithm, type PrivateJwk, type PrivateKey, type PublicKey, publicKeyFromJwk } from './keys.ts'
+import {
+  isStrictEncoding,
+  type KeyAlgorithm,
+  type PrivateJwk,
+  type PrivateKey,
+  type PublicKey,
+  publicKeyFromJwk,
+} from './keys.ts'
 import { isSoundSignature } from './signature.ts'
 
 const PARAMETERS = {
@@ -9,7 +16,10 @@ const PARAMETERS = {
   'P-256': { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' },
 } as const satisfies Record<KeyAlgorithm, object>
 
-/** A CryptoKey. Written down here, like all that is used of WebCrypto, so that the core can be used without the types of a browser. */
+/**
+ * A CryptoKey. Written down here, like all that is used of WebCrypto, so that the core can be used
+ * without the types of a browser.
+ */
 export interface WebCryptoKey {
   readonly type: string
   readonly extractable: boolean
@@ -17,19 +27,39 @@ export interface WebCryptoKey {
 type KeyParameters = (typeof PARAMETERS)[KeyAlgorithm]
 interface WebCrypto {
   digest(algorithm: 'SHA-256', data: Uint8Array): Promise<ArrayBuffer>
-  verify(parameters: KeyParameters, key: WebCryptoKey, signature: Uint8Array, data: Uint8Array): Promise<boolean>
+  verify(
+    parameters: KeyParameters,
+    key: WebCryptoKey,
+    signature: Uint8Array,
+    data: Uint8Array,
+  ): Promise<boolean>
   sign(parameters: KeyParameters, key: WebCryptoKey, data: Uint8Array): Promise<ArrayBuffer>
   generateKey(
     parameters: KeyParameters,
     extractable: boolean,
     usages: string[],
   ): Promise<{ publicKey: WebCryptoKey; privateKey: WebCryptoKey }>
-  importKey(format: 'raw', key: Uint8Array, parameters: KeyParameters, extractable: boolean, usages: string[]): Promise<WebCryptoKey>
-  importKey(format: 'jwk', key: object, parameters: KeyParameters, extractable: boolean, usages: string[]): Promise<WebCryptoKey>
+  importKey(
+    format: 'raw',
+    key: Uint8Array,
+    parameters: KeyParameters,
+    extractable: boolean,
+    usages: string[],
+  ): Promise<WebCryptoKey>
+  importKey(
+    format: 'jwk',
+    key: object,
+    parameters: KeyParameters,
+    extractable: boolean,
+    usages: string[],
+  ): Promise<WebCryptoKey>
   exportKey(format: 'jwk', key: WebCryptoKey): Promise<Readonly<Record<string, unknown>>>
 }
 
-/** The WebCrypto of this runtime. A runtime without one, such as a page that was not loaded over https, is told so at the first use. */
+/**
+ * The WebCrypto of this runtime. A runtime without one, such as a page that was not loaded over
+ * https, is told so at the first use.
+ */
 export function createWebCrypto(): Crypto {
   const handles = new WeakMap<PublicKey, Promise<WebCryptoKey | undefined>>()
   const exportable = new WeakMap<PrivateKey, WebCryptoKey>()
@@ -50,7 +80,9 @@ export function createWebCrypto(): Crypto {
   }
 
   async function sha256(data: string | Uint8Array): Promise<Uint8Array> {
-    return new Uint8Array(await subtle().digest('SHA-256', typeof data === 'string' ? encodeUtf8(data) : data))
+    return new Uint8Array(
+      await subtle().digest('SHA-256', typeof data === 'string' ? encodeUtf8(data) : data),
+    )
   }
 
   async function sha256Hex(data: string | Uint8Array): Promise<string> {
@@ -73,7 +105,9 @@ export function createWebCrypto(): Crypto {
     async verify(key, data, signature) {
       if (!isSoundSignature(key.algorithm, signature)) return false
       const handle = await publicHandle(key)
-      return handle !== undefined && (await subtle().verify(PARAMETERS[key.algorithm], handle, signature, data))
+      return (
+        handle !== undefined && (await subtle().verify(PARAMETERS[key.algorithm], handle, signature, data))
+      )
     },
     async generateKey(algorithm, extractable) {
       const pair = await subtle().generateKey(PARAMETERS[algorithm], extractable, ['sign', 'verify'])
@@ -83,7 +117,10 @@ export function createWebCrypto(): Crypto {
       return wrap(publicKey, pair.privateKey)
     },
     async importKey(jwk, publicKey, extractable) {
-      return wrap(publicKey, await subtle().importKey('jwk', jwk, PARAMETERS[publicKey.algorithm], extractable, ['sign']))
+      return wrap(
+        publicKey,
+        await subtle().importKey('jwk', jwk, PARAMETERS[publicKey.algorithm], extractable, ['sign']),
+      )
     },
     async exportKey(key) {
       const handle = exportable.get(key)
@@ -94,7 +131,10 @@ export function createWebCrypto(): Crypto {
   }
 }
 
-/** A private key that signs with WebCrypto, whichever backend was chosen for the rest: only WebCrypto can use a non-extractable CryptoKey. */
+/**
+ * A private key that signs with WebCrypto, whichever backend was chosen for the rest: only
+ * WebCrypto can use a non-extractable CryptoKey.
+ */
 export function privateKeyFromHandle(handle: WebCryptoKey, publicKey: PublicKey): PrivateKey {
   return {
     publicKey,
@@ -112,7 +152,8 @@ async function importPublicKey({ algorithm, bytes }: PublicKey): Promise<WebCryp
   try {
     return await subtle().importKey('raw', raw, PARAMETERS[algorithm], false, ['verify'])
   } catch (error) {
-    // A runtime that does not know the algorithm is broken for us; taking it for a bad signature would hide that.
+    // A runtime that does not know the algorithm is broken for us; taking it for a bad signature
+    // would hide that.
     if ((error as { name?: unknown } | null)?.name === 'NotSupportedError') throw error
     return undefined
   }
@@ -141,6 +182,7 @@ function joined(pieces: readonly Uint8Array[]): Uint8Array {
 
 function subtle(): WebCrypto {
   const found = (globalThis as unknown as { crypto?: { subtle?: WebCrypto } }).crypto?.subtle
-  if (found === undefined) throw new Error('this runtime has no WebCrypto (in a browser, the page must be loaded over https)')
+  if (found === undefined)
+    throw new Error('this runtime has no WebCrypto (in a browser, the page must be loaded over https)')
   return found
 }

@@ -1,12 +1,18 @@
 /**
- * The little curve arithmetic that is needed to judge and unfold public keys. BigInt, not constant time: nothing secret comes here.
+ * The little curve arithmetic that is needed to judge and unfold public keys. BigInt, not constant
+ * time: nothing secret comes here.
  */
 
 const P256_P = 0xffffffff00000001000000000000000000000000ffffffffffffffffffffffffn
 const P256_B = 0x5ac635d8aa3a93e7b3ebbd55769886bc651d06b0cc53b0f63bce3c3e27d2604bn
 
-/** The two coordinates of a P-256 point, 32 bytes each, from its compressed form. Undefined when no point has this x. */
-export function decompressP256(compressed: Uint8Array): { readonly x: Uint8Array; readonly y: Uint8Array } | undefined {
+/**
+ * The two coordinates of a P-256 point, 32 bytes each, from its compressed form. Undefined when no
+ * point has this x.
+ */
+export function decompressP256(
+  compressed: Uint8Array,
+): { readonly x: Uint8Array; readonly y: Uint8Array } | undefined {
   if (compressed.length !== 33) return undefined
   const x = compressed.subarray(1)
   const xNumber = numberFromBytes(x)
@@ -19,7 +25,10 @@ export function decompressP256(compressed: Uint8Array): { readonly x: Uint8Array
   return { x, y: bytesFromNumber(y, 32) }
 }
 
-/** The compressed form of a P-256 point. Undefined when the coordinates are not 32 bytes each or not on the curve. */
+/**
+ * The compressed form of a P-256 point. Undefined when the coordinates are not 32 bytes each or not
+ * on the curve.
+ */
 export function compressP256(x: Uint8Array, y: Uint8Array): Uint8Array | undefined {
   if (x.length !== 32 || y.length !== 32) return undefined
   const xNumber = numberFromBytes(x)
@@ -42,7 +51,10 @@ const ED25519_L = 2n ** 252n + 27742317777372353535851937790883648493n
 const ED25519_D = 0x52036cee2b6ffe738cc740797779e89800700a4d4141d8ab75eb4dca135978a3n
 const ED25519_SQRT_MINUS_ONE = 0x2b8324804fc1df0b2b4d00993dfbd7a72f431806ad2fe478c4ee1b274a0ea0b0n
 
-/** Why these 32 bytes are not a point of Ed25519's prime-order group, to which every honestly made key belongs; undefined when they are. */
+/**
+ * Why these 32 bytes are not a point of Ed25519's prime-order group, to which every honestly made
+ * key belongs; undefined when they are.
+ */
 export function ed25519PointFault(bytes: Uint8Array): 'off_curve' | 'wrong_group' | undefined {
   const point = ed25519Point(bytes)
   if (point === undefined) return 'off_curve'

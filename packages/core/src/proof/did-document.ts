@@ -5,7 +5,10 @@ import { keyFault, type PublicKey, parseMultikey, publicKeyFromJwk } from './key
 /** What a DID document says about the keys with which its DID may sign credentials. */
 export interface DidDocumentKeys {
   readonly keys: readonly DidKey[]
-  /** Keys that are listed for signing but do not count, for the operator to see: a type or algorithm we do not know, expired or revoked. */
+  /**
+   * Keys that are listed for signing but do not count, for the operator to see: a type or algorithm
+   * we do not know, expired or revoked.
+   */
   readonly leftOut: readonly { readonly id: string; readonly why: string }[]
 }
 
@@ -17,11 +20,15 @@ const JWK_TYPES: readonly JsonValue[] = ['JsonWebKey', 'JsonWebKey2020']
 const SECRET_MEMBERS = ['secretKeyMultibase', 'privateKeyMultibase', 'secretKeyJwk', 'privateKeyJwk']
 
 /**
- * Takes the `assertionMethod` keys out of a DID document that the caller has fetched. Keys of unknown type are left out; anything that is
- * wrong in itself (another DID's document, a foreign controller, a weak or broken key, two keys of one name, a published secret) makes the
- * whole document a fault, in words for the operator.
+ * Takes the `assertionMethod` keys out of a DID document that the caller has fetched. Keys of
+ * unknown type are left out; anything that is wrong in itself (another DID's document, a foreign
+ * controller, a weak or broken key, two keys of one name, a published secret) makes the whole
+ * document a fault, in words for the operator.
  */
-export function readDidDocument(document: JsonValue, did: string): DidDocumentKeys | { readonly fault: string } {
+export function readDidDocument(
+  document: JsonValue,
+  did: string,
+): DidDocumentKeys | { readonly fault: string } {
   if (!isJsonObject(document)) return { fault: 'the DID document is not an object' }
   if (document.id !== did) return { fault: `the DID document is not the one of ${did}` }
   const methods = listOf(document.verificationMethod)
@@ -29,14 +36,17 @@ export function readDidDocument(document: JsonValue, did: string): DidDocumentKe
   if (methods === undefined) return { fault: `verificationMethod must be a list of at most ${METHODS_MAX}` }
   if (assertions === undefined) return { fault: `assertionMethod must be a list of at most ${METHODS_MAX}` }
 
-  // Every method of the document is named, also those that are not for signing: a reference must mean one of them only.
+  // Every method of the document is named, also those that are not for signing: a reference must
+  // mean one of them only.
   const byId = new Map<string, JsonObject>()
   const wanted = new Set<string>()
   for (const method of [...methods, ...assertions.filter((entry) => typeof entry !== 'string')]) {
     if (!isJsonObject(method)) return { fault: 'a verification method is not an object' }
     const id = fragmentOf(method.id, did)
     if (id === undefined)
-      return { fault: `a verification method has an id that is not ${did}#… with a plain fragment of at most 128 characters` }
+      return {
+        fault: `a verification method has an id that is not ${did}#… with a plain fragment of at most 128 characters`,
+      }
     if (byId.has(id)) return { fault: `two verification methods are called #${id}` }
     byId.set(id, method)
   }
@@ -61,7 +71,10 @@ export function readDidDocument(document: JsonValue, did: string): DidDocumentKe
   }
   if (keys.length === 0)
     return {
-      fault: ['the DID document has no key we could use for assertionMethod', ...leftOut.map(({ id, why }) => `#${id}: ${why}`)].join('; '),
+      fault: [
+        'the DID document has no key we could use for assertionMethod',
+        ...leftOut.map(({ id, why }) => `#${id}: ${why}`),
+      ].join('; '),
     }
   return { keys, leftOut }
 }
@@ -71,7 +84,10 @@ function listOf(value: JsonValue | undefined): readonly JsonValue[] | undefined 
   return Array.isArray(value) && value.length <= METHODS_MAX ? value : undefined
 }
 
-/** The fragment of a DID URL of this DID, written in full or relative to the document (DID Core §3.2.2). */
+/**
+ * The fragment of a DID URL of this DID, written in full or relative to the document (DID Core
+ * §3.2.2).
+ */
 function fragmentOf(value: JsonValue | undefined, did: string): string | undefined {
   if (typeof value !== 'string') return undefined
   const hash = value.indexOf('#')
@@ -80,16 +96,23 @@ function fragmentOf(value: JsonValue | undefined, did: string): string | undefin
   return FRAGMENT.test(fragment) ? fragment : undefined
 }
 
-function keyOfMethod(method: JsonObject, did: string): { key: PublicKey } | { why: string } | { fault: string } {
+function keyOfMethod(
+  method: JsonObject,
+  did: string,
+): { key: PublicKey } | { why: string } | { fault: string } {
   if (method.controller !== did) return { fault: 'its controller is not the DID itself' }
-  if (SECRET_MEMBERS.some((member) => method[member] !== undefined)) return { fault: 'the document publishes a secret key' }
+  if (SECRET_MEMBERS.some((member) => method[member] !== undefined))
+    return { fault: 'the document publishes a secret key' }
   if (method.revoked !== undefined) return { why: 'it is marked as revoked' }
   // There is no clock here to tell whether it is still valid, so it is not.
   if (method.expires !== undefined) return { why: 'it has an expiry, which is not supported' }
   return MULTIBASE_TYPES.includes(method.type ?? null) ? keyOfMultibase(method) : keyOfJwk(method)
 }
 
-function keyOfMultibase({ type, publicKeyMultibase }: JsonObject): { key: PublicKey } | { why: string } | { fault: string } {
+function keyOfMultibase({
+  type,
+  publicKeyMultibase,
+}: JsonObject): { key: PublicKey } | { why: string } | { fault: string } {
   const key = parseMultikey(publicKeyMultibase)
   if (key === undefined || (type === 'Ed25519VerificationKey2020' && key.algorithm !== 'Ed25519')) {
     return { fault: 'publicKeyMultibase is not a sound Ed25519 or P-256 key' }
@@ -98,7 +121,10 @@ function keyOfMultibase({ type, publicKeyMultibase }: JsonObject): { key: Public
   return fault === undefined ? { key } : { fault }
 }
 
-function keyOfJwk({ type, publicKeyJwk: jwk }: JsonObject): { key: PublicKey } | { why: string } | { fault: string } {
+function keyOfJwk({
+  type,
+  publicKeyJwk: jwk,
+}: JsonObject): { key: PublicKey } | { why: string } | { fault: string } {
   if (!JWK_TYPES.includes(type ?? null)) return { why: 'a key type that is not supported' }
   if (!isJsonObject(jwk)) return { fault: 'publicKeyJwk is missing' }
   if (jwk.d !== undefined) return { fault: 'the document publishes a secret key' }

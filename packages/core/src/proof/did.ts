@@ -3,7 +3,10 @@ import { parseJson } from '../encoding/json.ts'
 import { decodeUtf8 } from '../encoding/utf8.ts'
 import { type PublicKey, parseMultikey, publicKeyFromJwk } from './keys.ts'
 
-/** A key together with the fragment (without `#`) under which its DID knows it: the verificationMethod is `did#id`. */
+/**
+ * A key together with the fragment (without `#`) under which its DID knows it: the
+ * verificationMethod is `did#id`.
+ */
 export interface DidKey {
   readonly id: string
   readonly key: PublicKey
@@ -17,9 +20,14 @@ const DID_JWK_CHARS_MAX = 1024
 const DID_WEB_CHARS_MAX = 1024
 const JWK_DEPTH_MAX = 4
 
-/** The key of a `did:key` of one of our algorithms in its canonical spelling, without fragment or query. Undefined for everything else. */
+/**
+ * The key of a `did:key` of one of our algorithms in its canonical spelling, without fragment or
+ * query. Undefined for everything else.
+ */
 export function parseDidKey(did: unknown): PublicKey | undefined {
-  return typeof did === 'string' && did.startsWith(DID_KEY) ? parseMultikey(did.slice(DID_KEY.length)) : undefined
+  return typeof did === 'string' && did.startsWith(DID_KEY)
+    ? parseMultikey(did.slice(DID_KEY.length))
+    : undefined
 }
 
 export function didKey(key: PublicKey): string {
@@ -31,7 +39,10 @@ export function didKeyMethod(key: PublicKey): string {
   return `${DID_KEY}${key.multikey}#${key.multikey}`
 }
 
-/** The key inside a `did:jwk`, read as strictly as a credential: exact base64url, UTF-8 and JSON. Its verificationMethod is `did#0`. */
+/**
+ * The key inside a `did:jwk`, read as strictly as a credential: exact base64url, UTF-8 and JSON.
+ * Its verificationMethod is `did#0`.
+ */
 export function parseDidJwk(did: unknown): PublicKey | undefined {
   if (typeof did !== 'string' || !did.startsWith(DID_JWK) || did.length > DID_JWK_CHARS_MAX) return undefined
   const bytes = decodeBase64url(did.slice(DID_JWK.length))
@@ -41,7 +52,10 @@ export function parseDidJwk(did: unknown): PublicKey | undefined {
   return 'fault' in json ? undefined : publicKeyFromJwk(json.value)
 }
 
-/** The keys of a DID that carries them in itself (`did:key`, `did:jwk`). Undefined for other methods and for malformed ones. */
+/**
+ * The keys of a DID that carries them in itself (`did:key`, `did:jwk`). Undefined for other methods
+ * and for malformed ones.
+ */
 export function keysOfDid(did: unknown): readonly DidKey[] | undefined {
   const own = parseDidKey(did)
   if (own !== undefined) return [{ id: own.multikey, key: own }]
@@ -53,14 +67,17 @@ const LABEL = '[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?'
 const HOST_AND_PORT = new RegExp(`^((?:${LABEL}\\.)*${LABEL})(?:%3A([1-9][0-9]{0,4}))?$`)
 const HOST_CHARS_MAX = 253
 const PORT_MAX = 65_535
-/** A last label like these makes URL parsers see an IPv4 address (WHATWG URL, "ends in a number"). */
+/**
+ * A last label like these makes URL parsers see an IPv4 address (WHATWG URL, "ends in a number").
+ */
 const NUMERIC_LABEL = /^(?:[0-9]+|0x[0-9a-f]*)$/
 /** No percent-encoding: it could hide a slash or dots, or spell one path in two ways. */
 const PATH_SEGMENT = /^(?!\.{1,2}$)[A-Za-z0-9._-]+$/
 
 /**
- * Where the document of a `did:web` lives. Undefined unless the host is a lower-case DNS name (never an address) with an optional `%3A` port,
- * followed by plain path segments. Whether the host may be asked at all is the caller's decision.
+ * Where the document of a `did:web` lives. Undefined unless the host is a lower-case DNS name
+ * (never an address) with an optional `%3A` port, followed by plain path segments. Whether the host
+ * may be asked at all is the caller's decision.
  */
 export function parseDidWeb(did: unknown): { readonly url: string } | undefined {
   if (typeof did !== 'string' || !did.startsWith(DID_WEB) || did.length > DID_WEB_CHARS_MAX) return undefined
@@ -70,5 +87,7 @@ export function parseDidWeb(did: unknown): { readonly url: string } | undefined 
   if (NUMERIC_LABEL.test(host.slice(host.lastIndexOf('.') + 1))) return undefined
   if (!path.every((segment) => PATH_SEGMENT.test(segment))) return undefined
   const origin = `https://${host}${port === undefined ? '' : `:${port}`}`
-  return { url: path.length === 0 ? `${origin}/.well-known/did.json` : `${origin}/${path.join('/')}/did.json` }
+  return {
+    url: path.length === 0 ? `${origin}/.well-known/did.json` : `${origin}/${path.join('/')}/did.json`,
+  }
 }

@@ -1,7 +1,10 @@
 import { crypto } from './crypto.ts'
 import type { Sha256 } from './crypto-port.ts'
 
-/** SHA-256 in lower-case hex, of bytes or of a text's UTF-8; at once where the crypto backend answers at once. */
+/**
+ * SHA-256 in lower-case hex, of bytes or of a text's UTF-8; at once where the crypto backend
+ * answers at once.
+ */
 export function sha256Hex(data: string | Uint8Array): string | Promise<string> {
   return crypto.sha256Hex(data)
 }

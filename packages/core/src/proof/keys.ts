@@ -4,7 +4,10 @@ import { compressP256, decompressP256, ed25519PointFault } from './curves.ts'
 
 export type KeyAlgorithm = 'Ed25519' | 'P-256'
 
-/** A public key that has passed the strict checks of its encoding. Two equal keys need not be the same object; compare `multikey`. */
+/**
+ * A public key that has passed the strict checks of its encoding. Two equal keys need not be the
+ * same object; compare `multikey`.
+ */
 export interface PublicKey {
   readonly algorithm: KeyAlgorithm
   /** 32 bytes (Ed25519) or the 33-byte compressed point (P-256). They must not be changed. */
@@ -20,8 +23,9 @@ export type PublicJwk =
 export type PrivateJwk = PublicJwk & { readonly d: string }
 
 /**
- * A key that can sign. The secret itself stays inside the library, so neither a log line nor `JSON.stringify` can show it. Anything with
- * these two members will do, for example a key in a cloud KMS.
+ * A key that can sign. The secret itself stays inside the library, so neither a log line nor
+ * `JSON.stringify` can show it. Anything with these two members will do, for example a key in a
+ * cloud KMS.
  */
 export interface PrivateKey {
   readonly publicKey: PublicKey
@@ -37,12 +41,15 @@ const ED25519_CODEC = [0xed, 0x01] as const
 const P256_CODEC = [0x80, 0x24] as const
 
 /**
- * Undefined for anything but `z`, base58btc, the multicodec of Ed25519 or P-256 and a key of exactly the right length. An Ed25519 key must be
- * canonical and not of low order, a P-256 key must have an x below p. Costs microseconds, so it does not look whether the point is on its
- * curve: a key that enters a registry goes through `keyFault` as well, and no signature verifies with a key off the curve.
+ * Undefined for anything but `z`, base58btc, the multicodec of Ed25519 or P-256 and a key of
+ * exactly the right length. An Ed25519 key must be canonical and not of low order, a P-256 key must
+ * have an x below p. Costs microseconds, so it does not look whether the point is on its curve: a
+ * key that enters a registry goes through `keyFault` as well, and no signature verifies with a key
+ * off the curve.
  */
 export function parseMultikey(text: unknown): PublicKey | undefined {
-  if (typeof text !== 'string' || text.length > MULTIKEY_CHARS_MAX || text.charCodeAt(0) !== 0x7a) return undefined
+  if (typeof text !== 'string' || text.length > MULTIKEY_CHARS_MAX || text.charCodeAt(0) !== 0x7a)
+    return undefined
   const decoded = decodeBase58(text.slice(1))
   if (decoded === undefined) return undefined
   const algorithm = algorithmOf(decoded)
@@ -57,7 +64,10 @@ function algorithmOf(decoded: Uint8Array): KeyAlgorithm | undefined {
   return undefined
 }
 
-/** The same checks as `parseMultikey` for bare bytes: 32 of an Ed25519 key, or the 33 of a compressed P-256 point. The bytes are copied. */
+/**
+ * The same checks as `parseMultikey` for bare bytes: 32 of an Ed25519 key, or the 33 of a
+ * compressed P-256 point. The bytes are copied.
+ */
 export function publicKeyFromBytes(algorithm: KeyAlgorithm, bytes: Uint8Array): PublicKey | undefined {
   if (!isStrictEncoding(algorithm, bytes)) return undefined
   const encoded = new Uint8Array(CODEC_BYTES + bytes.length)
@@ -67,8 +77,9 @@ export function publicKeyFromBytes(algorithm: KeyAlgorithm, bytes: Uint8Array): 
 }
 
 /**
- * What is wrong with a key that wants to enter a registry, in words for the operator; undefined when it is good. Unlike `parseMultikey` it
- * also makes sure that the point is on its curve and, for Ed25519, in the prime-order group. Costs up to a few milliseconds.
+ * What is wrong with a key that wants to enter a registry, in words for the operator; undefined
+ * when it is good. Unlike `parseMultikey` it also makes sure that the point is on its curve and,
+ * for Ed25519, in the prime-order group. Costs up to a few milliseconds.
  */
 export function keyFault(key: PublicKey): string | undefined {
   const { algorithm, bytes } = key
@@ -84,12 +95,16 @@ export function keyFault(key: PublicKey): string | undefined {
   return fault === undefined ? undefined : 'the Ed25519 key is not in the prime-order group'
 }
 
-const JWK_ALGS: Readonly<Record<KeyAlgorithm, readonly unknown[]>> = { Ed25519: ['EdDSA', 'Ed25519'], 'P-256': ['ES256'] }
+const JWK_ALGS: Readonly<Record<KeyAlgorithm, readonly unknown[]>> = {
+  Ed25519: ['EdDSA', 'Ed25519'],
+  'P-256': ['ES256'],
+}
 const COORDINATE_CHARS = 43
 
 /**
- * Undefined unless the JWK is an Ed25519 or P-256 public key of exact length, the P-256 point on its curve. A private key (`d`) is refused,
- * and so is a key that says of itself that it is for something else (`use`, `alg`, `key_ops`). Other members are ignored.
+ * Undefined unless the JWK is an Ed25519 or P-256 public key of exact length, the P-256 point on
+ * its curve. A private key (`d`) is refused, and so is a key that says of itself that it is for
+ * something else (`use`, `alg`, `key_ops`). Other members are ignored.
  */
 export function publicKeyFromJwk(jwk: unknown): PublicKey | undefined {
   if (typeof jwk !== 'object' || jwk === null) return undefined
@@ -119,10 +134,15 @@ export function publicKeyToJwk({ algorithm, bytes }: PublicKey): PublicJwk {
   return { kty: 'EC', crv: 'P-256', x: encodeBase64url(point.x), y: encodeBase64url(point.y) }
 }
 
-/** The cheap checks of `parseMultikey`, for a backend that is about to use the bytes of a key it has not seen before. */
+/**
+ * The cheap checks of `parseMultikey`, for a backend that is about to use the bytes of a key it has
+ * not seen before.
+ */
 export function isStrictEncoding(algorithm: KeyAlgorithm, bytes: Uint8Array): boolean {
   if (algorithm === 'P-256') return isStrictP256(bytes)
-  return algorithm === 'Ed25519' && bytes.length === 32 && isCanonicalEd25519(bytes) && !isLowOrderEd25519(bytes)
+  return (
+    algorithm === 'Ed25519' && bytes.length === 32 && isCanonicalEd25519(bytes) && !isLowOrderEd25519(bytes)
+  )
 }
 
 /** y < p = 2^255 − 19. The top bit is the sign of x and does not count. */
@@ -133,8 +153,8 @@ function isCanonicalEd25519(bytes: Uint8Array): boolean {
 }
 
 /**
- * The y of the eight points whose order divides eight, little-endian. With both signs these are ten encodings; the other four of the fourteen
- * are not canonical.
+ * The y of the eight points whose order divides eight, little-endian. With both signs these are ten
+ * encodings; the other four of the fourteen are not canonical.
  */
 const LOW_ORDER_Y = /* @__PURE__ */ [
   '0000000000000000000000000000000000000000000000000000000000000000',
@@ -155,7 +175,9 @@ function isLowOrderEd25519(bytes: Uint8Array): boolean {
   return false
 }
 
-const P256_P = /* @__PURE__ */ bytesFromHex('ffffffff00000001000000000000000000000000ffffffffffffffffffffffff')
+const P256_P = /* @__PURE__ */ bytesFromHex(
+  'ffffffff00000001000000000000000000000000ffffffffffffffffffffffff',
+)
 
 function isStrictP256(bytes: Uint8Array): boolean {
   if (bytes.length !== 33 || (bytes[0] !== 2 && bytes[0] !== 3)) return false

@@ -2,19 +2,33 @@ import { decodeBase64url } from '../encoding/base64url.ts'
 import { encodeUtf8 } from '../encoding/utf8.ts'
 import { crypto } from './crypto.ts'
 import { privateKeyFromHandle, type WebCryptoKey } from './crypto-web.ts'
-import { type KeyAlgorithm, type PrivateJwk, type PrivateKey, type PublicKey, publicKeyFromJwk, publicKeyToJwk } from './keys.ts'
+import {
+  type KeyAlgorithm,
+  type PrivateJwk,
+  type PrivateKey,
+  type PublicKey,
+  publicKeyFromJwk,
+  publicKeyToJwk,
+} from './keys.ts'
 
 const PRIVATE_BYTES = 32
 const PROBE = /* @__PURE__ */ encodeUtf8('Does this private key belong to this public key?')
 
-/** Makes a new key pair. A key that is not `extractable` (the default) can sign but never be exported. */
-export async function generatePrivateKey(algorithm: KeyAlgorithm, { extractable = false } = {}): Promise<PrivateKey> {
+/**
+ * Makes a new key pair. A key that is not `extractable` (the default) can sign but never be
+ * exported.
+ */
+export async function generatePrivateKey(
+  algorithm: KeyAlgorithm,
+  { extractable = false } = {},
+): Promise<PrivateKey> {
   return crypto.generateKey(algorithm, extractable)
 }
 
 /**
- * Takes a private JWK (Ed25519 or P-256) in. Throws a TypeError when it is not one, when its public part would be refused, or when `d` and the
- * public part do not belong together. The message never repeats the key.
+ * Takes a private JWK (Ed25519 or P-256) in. Throws a TypeError when it is not one, when its public
+ * part would be refused, or when `d` and the public part do not belong together. The message never
+ * repeats the key.
  */
 export async function importPrivateKey(jwk: unknown, { extractable = false } = {}): Promise<PrivateKey> {
   if (typeof jwk !== 'object' || jwk === null) throw new TypeError('a private JWK must be an object')
@@ -27,12 +41,17 @@ export async function importPrivateKey(jwk: unknown, { extractable = false } = {
   if (typeof d !== 'string' || decodeBase64url(d)?.length !== PRIVATE_BYTES)
     throw new TypeError('the JWK has no private part (d) of 32 bytes')
   const key = await importKey({ ...publicKeyToJwk(publicKey), d }, publicKey, extractable)
-  if (key === undefined || !(await signsFor(key))) throw new TypeError('the private part (d) of the JWK does not belong to its public part')
+  if (key === undefined || !(await signsFor(key)))
+    throw new TypeError('the private part (d) of the JWK does not belong to its public part')
   return key
 }
 
 /** The library's own error is dropped: some quote what they could not read. */
-async function importKey(jwk: PrivateJwk, publicKey: PublicKey, extractable: boolean): Promise<PrivateKey | undefined> {
+async function importKey(
+  jwk: PrivateJwk,
+  publicKey: PublicKey,
+  extractable: boolean,
+): Promise<PrivateKey | undefined> {
   try {
     return await crypto.importKey(jwk, publicKey, extractable)
   } catch {
@@ -48,16 +67,24 @@ export async function exportPrivateJwk(key: PrivateKey): Promise<PrivateJwk> {
 }
 
 /**
- * Wraps the private half of a WebCrypto key pair, which may be non-extractable, as a browser wallet keeps it. Works on every runtime. Throws a
- * TypeError when the key cannot sign or is not the other half of `publicKey`.
+ * Wraps the private half of a WebCrypto key pair, which may be non-extractable, as a browser wallet
+ * keeps it. Works on every runtime. Throws a TypeError when the key cannot sign or is not the other
+ * half of `publicKey`.
  */
-export async function privateKeyFromCryptoKey(privateKey: WebCryptoKey, publicKey: PublicKey): Promise<PrivateKey> {
+export async function privateKeyFromCryptoKey(
+  privateKey: WebCryptoKey,
+  publicKey: PublicKey,
+): Promise<PrivateKey> {
   const key = privateKeyFromHandle(privateKey, publicKey)
-  if (!(await signsFor(key))) throw new TypeError('the CryptoKey cannot sign, or does not belong to the public key')
+  if (!(await signsFor(key)))
+    throw new TypeError('the CryptoKey cannot sign, or does not belong to the public key')
   return key
 }
 
-/** Signing and verifying once works for every library; few say by themselves whether the two halves fit. */
+/**
+ * Signing and verifying once works for every library; few say by themselves whether the two halves
+ * fit.
+ */
 async function signsFor(key: PrivateKey): Promise<boolean> {
   try {
     return await crypto.verify(key.publicKey, PROBE, await key.sign(PROBE))

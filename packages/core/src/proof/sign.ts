@@ -15,8 +15,8 @@ export interface SignOptions {
 }
 
 /**
- * A copy of the document with a Data Integrity proof in the suite of the key. Throws a TypeError for a document that has a proof already, or
- * something in it that has no JSON form.
+ * A copy of the document with a Data Integrity proof in the suite of the key. Throws a TypeError
+ * for a document that has a proof already, or something in it that has no JSON form.
  */
 export async function signDocument(unsecured: JsonObject, options: SignOptions): Promise<JsonObject> {
   const { key, verificationMethod, createdMs, proofPurpose = 'assertionMethod' } = options

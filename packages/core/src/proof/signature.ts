@@ -5,13 +5,14 @@ const SIGNATURE_LENGTH = 64
 
 /** The order of Ed25519's group, little-endian like S. */
 const L = [
-  0xed, 0xd3, 0xf5, 0x5c, 0x1a, 0x63, 0x12, 0x58, 0xd6, 0x9c, 0xf7, 0xa2, 0xde, 0xf9, 0xde, 0x14, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-  0, 0x10,
+  0xed, 0xd3, 0xf5, 0x5c, 0x1a, 0x63, 0x12, 0x58, 0xd6, 0x9c, 0xf7, 0xa2, 0xde, 0xf9, 0xde, 0x14, 0, 0, 0, 0,
+  0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x10,
 ] as const
 
 /**
- * Whether the bytes can be a signature at all: 64 of them and, for Ed25519, S < L (RFC 8032 §5.1.7). Checked here and not left to the libraries:
- * a second S for the same signature must be refused by all of them alike.
+ * Whether the bytes can be a signature at all: 64 of them and, for Ed25519, S < L (RFC 8032
+ * §5.1.7). Checked here and not left to the libraries: a second S for the same signature must be
+ * refused by all of them alike.
  */
 export function isSoundSignature(algorithm: KeyAlgorithm, signature: Uint8Array): boolean {
   if (signature.length !== SIGNATURE_LENGTH) return false

@@ -1,6 +1,9 @@
 import type { KeyAlgorithm } from './keys.ts'
 
-/** A Data Integrity cryptosuite over canonical JSON. Both rows hash with SHA-256 and differ only in the key. */
+/**
+ * A Data Integrity cryptosuite over canonical JSON. Both rows hash with SHA-256 and differ only in
+ * the key.
+ */
 export interface Suite {
   readonly name: string
   readonly algorithm: KeyAlgorithm

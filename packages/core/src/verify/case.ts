@@ -8,17 +8,26 @@ import { type Grounds, toGrounds } from './grounds.ts'
 import type { Remembered } from './signature-memory.ts'
 import type { Knowledge, TrustedIssuer, TrustedKey } from './trust.ts'
 
-/** Thrown when a check asks for something that an earlier check has not established. In `verify` that would be our own fault. */
+/**
+ * Thrown when a check asks for something that an earlier check has not established. In `verify`
+ * that would be our own fault.
+ */
 export class NotEstablished extends Error {
   override readonly name = 'NotEstablished'
 }
 
-/** One presentation on its way through the checks. Each check may rely on what those before it have established, and on nothing else. */
+/**
+ * One presentation on its way through the checks. Each check may rely on what those before it have
+ * established, and on nothing else.
+ */
 export class Case {
   readonly presented: Presented
   readonly demand: Demand
   readonly knowledge: Knowledge
-  /** The signed object, as long as its signatures have not been found good; a remembered presentation has none. */
+  /**
+   * The signed object, as long as its signatures have not been found good; a remembered
+   * presentation has none.
+   */
   signed: SignedCredential | undefined
   remembered: Remembered | undefined
   /** The key under which this presentation will be remembered. */
@@ -55,7 +64,10 @@ export class Case {
     return this.groundsRead
   }
 
-  /** The credential at the other end of the chain, which an issuer signed; the presented one itself when nothing was delegated. */
+  /**
+   * The credential at the other end of the chain, which an issuer signed; the presented one itself
+   * when nothing was delegated.
+   */
   get root(): Credential {
     return this.rootRead ?? missing('root')
   }

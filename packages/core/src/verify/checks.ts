@@ -1,7 +1,11 @@
 import type { Credential, SignedCredential } from '../credential/credential.ts'
 import { type Deny, deny, isDeny } from '../credential/denial.ts'
 import { CREDENTIAL_HEADER } from '../credential/header.ts'
-import { CREDENTIAL_HEADER_CHARS_MAX, CREDENTIAL_LIFETIME_SECONDS_MAX, VALID_FROM_LEEWAY_MS } from '../credential/limits.ts'
+import {
+  CREDENTIAL_HEADER_CHARS_MAX,
+  CREDENTIAL_LIFETIME_SECONDS_MAX,
+  VALID_FROM_LEEWAY_MS,
+} from '../credential/limits.ts'
 import { isReadCredential, readCredentialHeader } from '../credential/read.ts'
 import { consumeHolderProof } from '../holder/consume.ts'
 import { checkProof } from '../proof/check.ts'
@@ -10,18 +14,36 @@ import type { PublicKey } from '../proof/keys.ts'
 import { suiteNamed } from '../proof/suites.ts'
 import { type Case, NotEstablished } from './case.ts'
 import { linkFault, linkSignatureFault } from './delegation.ts'
-import { checkExpiry, checkGrounds, checkNotRevoked, checkRetirement, findIssuer, findKey, signatureInvalid } from './grounds.ts'
+import {
+  checkExpiry,
+  checkGrounds,
+  checkNotRevoked,
+  checkRetirement,
+  findIssuer,
+  findKey,
+  signatureInvalid,
+} from './grounds.ts'
 import { scopeFault, scopeWithin } from './scope.ts'
 import type { Knowledge } from './trust.ts'
 
-/** A check answers with a denial or with nothing at all. Checks never allow; only the end of the list does. */
+/**
+ * A check answers with a denial or with nothing at all. Checks never allow; only the end of the
+ * list does.
+ */
 export type Check = (c: Case) => Deny | undefined | Promise<Deny | undefined>
 
-/** A verifier that cannot know stops saying yes (and says nothing else either: its list of issuers may be just as old). */
+/**
+ * A verifier that cannot know stops saying yes (and says nothing else either: its list of issuers
+ * may be just as old).
+ */
 export function staleness({ site, ageMs, ageMsMax }: Knowledge): Deny | undefined {
-  // An age that is no number, or endless, is no knowledge, whatever the caller is willing to accept.
+  // An age that is no number, or endless, is no knowledge, whatever the caller is willing to
+  // accept.
   if (site.trusted && Number.isFinite(ageMs) && ageMs <= ageMsMax) return undefined
-  return deny('revocation_view_stale', 'this verifier has not heard from the revocation log for too long; try again in a moment')
+  return deny(
+    'revocation_view_stale',
+    'this verifier has not heard from the revocation log for too long; try again in a moment',
+  )
 }
 
 export function checkFreshness(c: Case): Deny | undefined {
@@ -33,7 +55,8 @@ export function checkReading(c: Case): Deny | undefined | Promise<Deny | undefin
   if ('header' in presented) return readHeader(c, presented.header)
   if (!('signed' in presented)) throw new TypeError('a bearer token has checks of its own')
   // Claims and signed bytes belong together only if our own reader took the one from the other.
-  if (!isReadCredential(presented.signed)) throw new TypeError('present what readCredentialObject or parseCredentialBody has returned')
+  if (!isReadCredential(presented.signed))
+    throw new TypeError('present what readCredentialObject or parseCredentialBody has returned')
   c.signed = presented.signed
   c.credential = presented.signed.credential
   return undefined
@@ -45,7 +68,9 @@ function readHeader(c: Case, header: string): Deny | undefined | Promise<Deny | 
   const noted = signatures.notedDigest(header)
   if (noted !== undefined) return recall(c, header, noted)
   const digest = signatures.digest(header)
-  return typeof digest === 'string' ? recallAndNote(c, header, digest) : digest.then((d) => recallAndNote(c, header, d))
+  return typeof digest === 'string'
+    ? recallAndNote(c, header, digest)
+    : digest.then((d) => recallAndNote(c, header, d))
 }
 
 /** A header that only fails takes no place; one that was accepted before is noted. */
@@ -91,19 +116,25 @@ function rootOf({ signed }: Case) {
   return root
 }
 
-/** Holds when exactly these bytes were found good under exactly this key before, or when they are found good now. */
+/**
+ * Holds when exactly these bytes were found good under exactly this key before, or when they are
+ * found good now.
+ */
 export function checkSignature(c: Case): Deny | undefined | Promise<Deny | undefined> {
   if (c.remembered !== undefined) {
     if (c.remembered.key === c.key.key) return signatureHeld(c)
-    // The issuer's key has been replaced since. What was remembered speaks of another key, so it says nothing.
+    // The issuer's key has been replaced since. What was remembered speaks of another key, so it
+    // says nothing.
     c.remembered = undefined
     const unread = 'header' in c.presented ? readCold(c, c.presented.header) : undefined
     if (unread !== undefined) return unread
   }
   const root = rootOf(c)
   const suite = root && suiteNamed(root.proof.cryptosuite)
-  if (root === undefined || suite === undefined) throw new NotEstablished('nothing has been read that could be checked')
-  if (suite.algorithm !== c.key.key.algorithm) return deny('credential_unsupported', 'proof.cryptosuite does not fit the key')
+  if (root === undefined || suite === undefined)
+    throw new NotEstablished('nothing has been read that could be checked')
+  if (suite.algorithm !== c.key.key.algorithm)
+    return deny('credential_unsupported', 'proof.cryptosuite does not fit the key')
   if (root.proof.proofPurpose !== 'assertionMethod') return signatureInvalid
   const held = checkProof(root.document, c.key.key, suite)
   if (typeof held === 'boolean') return held ? signatureHeld(c) : signatureInvalid
@@ -115,18 +146,22 @@ function signatureHeld(c: Case): undefined {
 }
 
 /**
- * Every link from the root outwards: first that the parent's holder signed it, then that it gives no more than the parent has. Both are
- * settled once and for all by the signed bytes, so a remembered chain is not asked again.
+ * Every link from the root outwards: first that the parent's holder signed it, then that it gives
+ * no more than the parent has. Both are settled once and for all by the signed bytes, so a
+ * remembered chain is not asked again.
  */
 export function checkDelegation(c: Case): Deny | undefined | Promise<Deny | undefined> {
-  const { signedBy } = c // Without a root whose signature holds there is nothing to hang links on, and nothing to remember.
+  // Without a root whose signature holds there is nothing to hang links on, and nothing to
+  // remember.
+  const { signedBy } = c
   if (c.signed === undefined) return undefined
   return c.signed.parent === undefined ? remember(c, signedBy) : faultOfLinks(c, c.signed, signedBy)
 }
 
 async function faultOfLinks(c: Case, leaf: SignedCredential, signedBy: PublicKey): Promise<Deny | undefined> {
   const links: { parent: Credential; child: SignedCredential }[] = []
-  for (let child = leaf; child.parent !== undefined; child = child.parent) links.unshift({ parent: child.parent.credential, child })
+  for (let child = leaf; child.parent !== undefined; child = child.parent)
+    links.unshift({ parent: child.parent.credential, child })
   for (const { parent, child } of links) {
     const fault = (await linkSignatureFault(parent, child)) ?? linkFault(parent, child.credential)
     if (fault !== undefined) return fault
@@ -152,7 +187,10 @@ function lifetimeFault({ root, issuer, knowledge }: Case): Deny | undefined {
     issuer.credentialTtlSecondsMax ?? CREDENTIAL_LIFETIME_SECONDS_MAX,
   )
   if (lifeSeconds > lifeSecondsMax) {
-    return deny('issuer_untrusted', `this credential lives longer than the ${lifeSecondsMax} seconds that the site allows its issuer`)
+    return deny(
+      'issuer_untrusted',
+      `this credential lives longer than the ${lifeSecondsMax} seconds that the site allows its issuer`,
+    )
   }
   return undefined
 }
@@ -171,7 +209,9 @@ function startFault({ credential, demand: { nowMs } }: Case): Deny | undefined {
 }
 
 export function checkSite({ credential, knowledge: { site } }: Case): Deny | undefined {
-  return credential.site === site.siteId ? undefined : deny('site_mismatch', `this credential is for another site than ${site.siteId}`)
+  return credential.site === site.siteId
+    ? undefined
+    : deny('site_mismatch', `this credential is for another site than ${site.siteId}`)
 }
 
 /** Revoking one credential of a chain revokes everything delegated from it. */
@@ -192,12 +232,15 @@ export function checkHolder(c: Case): Deny | undefined | Promise<Deny | undefine
 
 function unboundFault({ knowledge }: Case): Deny | undefined {
   if (knowledge.site.settings.holderProof !== 'required') return undefined
-  return deny('proof_required', 'this site takes only holder-bound credentials, with a signature of the request by the holder key')
+  return deny(
+    'proof_required',
+    'this site takes only holder-bound credentials, with a signature of the request by the holder key',
+  )
 }
 
 /**
- * Why a presentation that passed all checks would be denied now, except for a new proof of possession. Everything
- * that a log entry or the clock can change is checked again. Never waits.
+ * Why a presentation that passed all checks would be denied now, except for a new proof of
+ * possession. Everything that a log entry or the clock can change is checked again. Never waits.
  */
 export function recheck(c: Case): Deny | undefined {
   return (
@@ -220,12 +263,18 @@ async function provePossession(c: Case, holderKey: string): Promise<Deny | undef
   if (request === undefined || nonces === undefined || key === undefined) {
     return deny('proof_required', 'this credential is holder-bound, and holder proofs cannot be checked here')
   }
-  // What was signed must be what is judged, not another credential of the same holder that came along.
+  // What was signed must be what is judged, not another credential of the same holder that came
+  // along.
   const sent = request.header(CREDENTIAL_HEADER)
   if ('header' in c.presented && !(sent?.length === 1 && sent[0]?.trim() === c.presented.header)) {
     return deny('proof_invalid', 'the signed request does not carry the credential that is presented')
   }
-  const expected = { holderKey: key, holderDid: holderKey, nowMs, credentialHeaderSent: 'header' in c.presented }
+  const expected = {
+    holderKey: key,
+    holderDid: holderKey,
+    nowMs,
+    credentialHeaderSent: 'header' in c.presented,
+  }
   const proof = await consumeHolderProof(request, expected, nonces)
   if (!proof.ok) return proof
   c.holder = proof.bodyChecked ? 'proven' : 'proven_body_unseen'

@@ -4,7 +4,10 @@ import type { CredentialId, PermissionId, Ppid, Scope, SiteId } from '../credent
 import type { PublicKey } from '../proof/keys.ts'
 import type { TokenFacts } from './token.ts'
 
-/** Who was accepted, and with what. All of it comes from signed members, narrowed by what the site lets the issuer grant. */
+/**
+ * Who was accepted, and with what. All of it comes from signed members, narrowed by what the site
+ * lets the issuer grant.
+ */
 export interface Subject {
   readonly ppid: Ppid
   readonly siteId: SiteId
@@ -30,7 +33,10 @@ export interface AllowCredential {
   readonly credential: Credential
   /** The issuer's key that the signature of its root held under. */
   readonly signedBy: PublicKey
-  /** Whether a holder proof was asked for and held, and whether the body was part of what was checked. */
+  /**
+   * Whether a holder proof was asked for and held, and whether the body was part of what was
+   * checked.
+   */
   readonly holder: 'unbound' | 'proven' | 'proven_body_unseen'
 }
 

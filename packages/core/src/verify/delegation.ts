@@ -4,10 +4,14 @@ import { checkProof } from '../proof/check.ts'
 import { didKeyMethod, parseDidKey } from '../proof/did.ts'
 import { suiteNamed } from '../proof/suites.ts'
 
-/** What is wrong with delegating `child` from `parent`; nothing, if the child gets no more than its parent has. */
+/**
+ * What is wrong with delegating `child` from `parent`; nothing, if the child gets no more than its
+ * parent has.
+ */
 export function linkFault(parent: Credential, child: Credential): Deny | undefined {
   if (!parent.delegable) return invalid('its parent may not be delegated')
-  if (parent.holderKey === undefined || child.holderKey === undefined) return invalid('every link of a chain must be holder-bound')
+  if (parent.holderKey === undefined || child.holderKey === undefined)
+    return invalid('every link of a chain must be holder-bound')
   if (child.issuer !== parent.holderKey) return invalid("its issuer is not its parent's holder key")
   if (child.site !== parent.site) return invalid('it is for another site than its parent')
   for (let link: Credential | undefined = parent; link !== undefined; link = link.parent) {
@@ -18,12 +22,19 @@ export function linkFault(parent: Credential, child: Credential): Deny | undefin
   if (child.permissionId !== undefined && child.permissionId !== permissionOf(parent))
     return invalid('it names another permission than its parent')
   if (!(child.validUntilMs <= parent.validUntilMs)) return invalid('it outlives its parent')
-  if (!child.scope.every((scope) => parent.scope.includes(scope))) return invalid('it has a scope that its parent has not')
+  if (!child.scope.every((scope) => parent.scope.includes(scope)))
+    return invalid('it has a scope that its parent has not')
   return undefined
 }
 
-/** Whether exactly the holder of `parent` signed `child`. The key comes from the parent, never from the child's own proof. */
-export async function linkSignatureFault(parent: Credential, child: SignedCredential): Promise<Deny | undefined> {
+/**
+ * Whether exactly the holder of `parent` signed `child`. The key comes from the parent, never from
+ * the child's own proof.
+ */
+export async function linkSignatureFault(
+  parent: Credential,
+  child: SignedCredential,
+): Promise<Deny | undefined> {
   const key = parseDidKey(parent.holderKey)
   const suite = suiteNamed(child.proof.cryptosuite)
   const signedByHolder =

@@ -4,17 +4,28 @@ import type { NonceStore } from '../holder/nonces.ts'
 import type { HolderRequest } from '../holder/request.ts'
 import type { TokenFacts } from './token.ts'
 
-/** What a caller shows: the value of the credential header, a credential that was read from a body, or a bearer token that was looked up. */
-export type Presented = { readonly header: string } | { readonly signed: SignedCredential } | { readonly token: TokenFacts }
+/**
+ * What a caller shows: the value of the credential header, a credential that was read from a body,
+ * or a bearer token that was looked up.
+ */
+export type Presented =
+  | { readonly header: string }
+  | { readonly signed: SignedCredential }
+  | { readonly token: TokenFacts }
 
-/** What a route asks for. The site is that of the knowledge the decision is made with; it never comes from the request. */
+/**
+ * What a route asks for. The site is that of the knowledge the decision is made with; it never
+ * comes from the request.
+ */
 export interface Demand {
   /** All of these are needed. */
   readonly scope: readonly Scope[]
   /** One of these is needed as well. */
   readonly anyScope?: readonly Scope[]
   readonly nowMs: number
-  /** The request as it came, for holder proofs. Without it no holder-bound credential is accepted. */
+  /**
+   * The request as it came, for holder proofs. Without it no holder-bound credential is accepted.
+   */
   readonly request?: HolderRequest
   /** Where nonces are used up. Without it no holder-bound credential is accepted. */
   readonly nonces?: NonceStore

@@ -1,9 +1,10 @@
 /**
- * The digests of some header texts, so that a text which comes again and again is compared instead of hashed: a tenth of the time. It answers only for
- * exactly the same text. Whatever displaces an entry costs one hash and is never wrong.
+ * The digests of some header texts, so that a text which comes again and again is compared instead
+ * of hashed: a tenth of the time. It answers only for exactly the same text. Whatever displaces an
+ * entry costs one hash and is never wrong.
  *
- * Texts are found by a few of their characters. From which place on those are taken is chosen at random for each memo, so that an attacker cannot
- * make texts that all want the same slot.
+ * Texts are found by a few of their characters. From which place on those are taken is chosen at
+ * random for each memo, so that an attacker cannot make texts that all want the same slot.
  */
 export class DigestMemo {
   private readonly texts: (string | undefined)[]
@@ -36,7 +37,8 @@ export class DigestMemo {
   private slotOf(text: string): number {
     const step = Math.max(1, Math.floor(text.length / SAMPLED))
     let mixed = this.seed ^ text.length
-    for (let i = Math.min(this.offset, step - 1); i < text.length; i += step) mixed = Math.imul(mixed ^ text.charCodeAt(i), 0x01000193)
+    for (let i = Math.min(this.offset, step - 1); i < text.length; i += step)
+      mixed = Math.imul(mixed ^ text.charCodeAt(i), 0x01000193)
     return ((mixed ^ (mixed >>> 15)) >>> 0) % this.texts.length
   }
 }

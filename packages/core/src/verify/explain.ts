@@ -19,22 +19,29 @@ export interface Explanation {
 }
 
 /**
- * Walks the same list as `verify` to its end and says how each check came out, without stopping at the first refusal and without using up
- * a nonce. For the holder's own tools and for support: to an anonymous caller it would tell what the order of the checks keeps quiet.
+ * Walks the same list as `verify` to its end and says how each check came out, without stopping at
+ * the first refusal and without using up a nonce. For the holder's own tools and for support: to an
+ * anonymous caller it would tell what the order of the checks keeps quiet.
  */
 export async function explain(
   presented: Exclude<Presented, { token: unknown }>,
   demand: Demand,
   knowledge: Knowledge,
 ): Promise<Explanation> {
-  // It goes on where `verify` would stop, so it must leave nothing behind: no used nonce, no remembered signature.
+  // It goes on where `verify` would stop, so it must leave nothing behind: no used nonce, no
+  // remembered signature.
   const { signatures: _, ...unchanged } = knowledge
-  const c = new Case(presented, demand.nonces === undefined ? demand : { ...demand, nonces: { consume: () => 'fresh' } }, unchanged)
+  const c = new Case(
+    presented,
+    demand.nonces === undefined ? demand : { ...demand, nonces: { consume: () => 'fresh' } },
+    unchanged,
+  )
   const checks: ExplainedCheck[] = []
   let trustworthy = true
   for (const [check, run] of credentialChecks) {
     const outcome = await outcomeOf(() => run(c))
-    // A broken link of a chain leaves the leaf's claims unsigned, whatever the root's signature says.
+    // A broken link of a chain leaves the leaf's claims unsigned, whatever the root's signature
+    // says.
     if (outcome.result !== 'passed' && UP_TO_SIGNATURES.has(check)) trustworthy = false
     checks.push({ check, ...outcome, trustworthy })
   }
@@ -43,7 +50,9 @@ export async function explain(
 
 const UP_TO_SIGNATURES: ReadonlySet<string> = new Set(['reading', 'issuer', 'key', 'signature', 'delegation'])
 
-async function outcomeOf(run: () => Deny | undefined | Promise<Deny | undefined>): Promise<Pick<ExplainedCheck, 'result' | 'denial'>> {
+async function outcomeOf(
+  run: () => Deny | undefined | Promise<Deny | undefined>,
+): Promise<Pick<ExplainedCheck, 'result' | 'denial'>> {
   try {
     const denial = await run()
     return denial === undefined ? { result: 'passed' } : { result: 'refused', denial }

@@ -5,8 +5,9 @@ import type { CredentialId, Ppid } from '../credential/ids.ts'
 import type { Revocation, SiteKnowledge, TrustedIssuer, TrustedKey } from './trust.ts'
 
 /**
- * The facts that access depends on after all signatures were verified. A credential, a bearer token and a
- * sign-in all have them, so that `checkGrounds` is the only place that knows when access has ended.
+ * The facts that access depends on after all signatures were verified. A credential, a bearer token
+ * and a sign-in all have them, so that `checkGrounds` is the only place that knows when access has
+ * ended.
  */
 export interface Grounds {
   /** Signed the root of the chain. */
@@ -45,8 +46,13 @@ export function toGrounds(credential: Credential): Grounds {
   }
 }
 
-/** The part of the grounds that a stored chain has. An empty chain, which no store keeps, is never valid. */
-export function toChainGrounds(chain: readonly ChainLink[]): Pick<Grounds, 'credentialIds' | 'signedAtMs' | 'oldestSignedAtMs'> {
+/**
+ * The part of the grounds that a stored chain has. An empty chain, which no store keeps, is never
+ * valid.
+ */
+export function toChainGrounds(
+  chain: readonly ChainLink[],
+): Pick<Grounds, 'credentialIds' | 'signedAtMs' | 'oldestSignedAtMs'> {
   return {
     credentialIds: chain.map(({ credentialId }) => credentialId),
     signedAtMs: chain.at(-1)?.createdMs ?? Number.POSITIVE_INFINITY,
@@ -70,7 +76,10 @@ export function findIssuer({ issuer }: Grounds, site: SiteKnowledge): TrustedIss
   return site.issuer(issuer) ?? issuerUntrusted
 }
 
-/** The key comes from the site's list, under the DID of its issuer; never from the credential or its proof. */
+/**
+ * The key comes from the site's list, under the DID of its issuer; never from the credential or its
+ * proof.
+ */
 export function findKey({ issuerKey }: Grounds, issuer: TrustedIssuer): TrustedKey | Deny {
   const key = issuer.keys.get(issuerKey)
   if (key === undefined) return signatureInvalid
@@ -78,7 +87,10 @@ export function findKey({ issuerKey }: Grounds, issuer: TrustedIssuer): TrustedK
 }
 
 /** A retired key stays valid for what it signed before its retirement. */
-export function checkRetirement({ signedAtMs }: Grounds, { status, changedAtMs }: TrustedKey): Deny | undefined {
+export function checkRetirement(
+  { signedAtMs }: Grounds,
+  { status, changedAtMs }: TrustedKey,
+): Deny | undefined {
   if (status !== 'retired' || signedAtMs <= (changedAtMs ?? Number.NEGATIVE_INFINITY)) return undefined
   return keyRetired
 }
@@ -104,9 +116,18 @@ export function findRevocation(
   return site.userRevocation(ppid, oldestSignedAtMs)
 }
 
-export const signatureInvalid = deny('credential_signature_invalid', 'the signature of the credential is invalid')
+export const signatureInvalid = deny(
+  'credential_signature_invalid',
+  'the signature of the credential is invalid',
+)
 const issuerUntrusted = deny('issuer_untrusted', 'this site does not trust the issuer of the credential')
-const keyCompromised = deny('issuer_untrusted', 'the key that signed this credential is compromised; get a new credential')
-const keyRetired = deny('issuer_untrusted', 'this credential was signed after its key had been retired; get a new credential')
+const keyCompromised = deny(
+  'issuer_untrusted',
+  'the key that signed this credential is compromised; get a new credential',
+)
+const keyRetired = deny(
+  'issuer_untrusted',
+  'this credential was signed after its key had been retired; get a new credential',
+)
 const expired = deny('credential_expired', 'the credential has expired; get a new one')
 const revoked = deny('credential_revoked', 'access with this credential has been revoked')

@@ -7,10 +7,15 @@ import { tokenScope } from './token-checks.ts'
 import type { Knowledge } from './trust.ts'
 
 /**
- * Why a caller that `verify` has accepted would be rejected now; undefined while nothing has changed. For requests and streams that go on: it waits
- * for nothing and asks for no new proof of possession.
+ * Why a caller that `verify` has accepted would be rejected now; undefined while nothing has
+ * changed. For requests and streams that go on: it waits for nothing and asks for no new proof of
+ * possession.
  */
-export function lapse(allowed: Allow, demand: Pick<Demand, 'scope' | 'anyScope' | 'nowMs'>, knowledge: Knowledge): Deny | undefined {
+export function lapse(
+  allowed: Allow,
+  demand: Pick<Demand, 'scope' | 'anyScope' | 'nowMs'>,
+  knowledge: Knowledge,
+): Deny | undefined {
   if (allowed.presented === 'bearer') {
     const scope = staleness(knowledge) ?? tokenScope(allowed.token, demand, knowledge.site)
     return isDeny(scope) ? scope : undefined

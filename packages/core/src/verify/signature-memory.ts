@@ -4,16 +4,20 @@ import { crypto } from '../proof/crypto.ts'
 import type { PublicKey } from '../proof/keys.ts'
 import { DigestMemo } from './digest-memo.ts'
 
-/** A credential whose signatures held, under the digest of the exact header text it came in. `key` is the issuer's key they held under. */
+/**
+ * A credential whose signatures held, under the digest of the exact header text it came in. `key`
+ * is the issuer's key they held under.
+ */
 export interface Remembered extends Credential {
   readonly digest: string
   readonly key: PublicKey
 }
 
 /**
- * Remembers that exactly these header bytes carry good signatures under that very key object, and nothing more: time, site, scope, trust,
- * revocation and possession are checked again each time. A key that is replaced is another object, so a change of trust forgets by itself
- * all that it touches. Losing an entry costs one signature check and is never wrong.
+ * Remembers that exactly these header bytes carry good signatures under that very key object, and
+ * nothing more: time, site, scope, trust, revocation and possession are checked again each time. A
+ * key that is replaced is another object, so a change of trust forgets by itself all that it
+ * touches. Losing an entry costs one signature check and is never wrong.
  */
 export interface SignatureMemory {
   readonly size: number
@@ -24,8 +28,9 @@ export interface SignatureMemory {
   /** Notes the digest of a text that may come again soon. */
   note(header: string, digest: string): void
   /**
-   * Forgets all texts that were noted, and nothing else. To be called every few seconds: a credential that is bound to no key is as good as a password
-   * to an attacker who finds it in a dump of this process.
+   * Forgets all texts that were noted, and nothing else. To be called every few seconds: a
+   * credential that is bound to no key is as good as a password to an attacker who finds it in a
+   * dump of this process.
    */
   forgetTexts(): void
   find(digest: string): Remembered | undefined
@@ -38,8 +43,9 @@ const INTERNED_MAX = 4096
 const MEMO_SLOTS_MAX = 2048
 
 /**
- * Bounded by `capacity` entries (rounded up to a power of two). A caller that sends one credential in many spellings displaces only the entry
- * of that credential id, and one that sends many credentials displaces those that are seldom seen before those that are seen often.
+ * Bounded by `capacity` entries (rounded up to a power of two). A caller that sends one credential
+ * in many spellings displaces only the entry of that credential id, and one that sends many
+ * credentials displaces those that are seldom seen before those that are seen often.
  */
 export function createSignatureMemory({ capacity = 16_384 }: { capacity?: number } = {}): SignatureMemory {
   if (!Number.isSafeInteger(capacity) || capacity < 1 || capacity > 2 ** 24)
@@ -48,16 +54,23 @@ export function createSignatureMemory({ capacity = 16_384 }: { capacity?: number
 }
 
 /**
- * Sets of eight places; the digest names two sets, and a newcomer goes to the emptier one, so that nearly all places get used. A hit moves
- * one place towards the front of its set, and where both sets are full the last of the first one makes room.
+ * Sets of eight places; the digest names two sets, and a newcomer goes to the emptier one, so that
+ * nearly all places get used. A hit moves one place towards the front of its set, and where both
+ * sets are full the last of the first one makes room.
  */
 class TwoChoiceMemory implements SignatureMemory {
   size = 0
   private readonly setMask: number
   private readonly places: (Remembered | undefined)[]
-  /** Some bits of the digest at each place, never 0 where there is something: most look-ups need to touch no more than these. */
+  /**
+   * Some bits of the digest at each place, never 0 where there is something: most look-ups need to
+   * touch no more than these.
+   */
   private readonly tags: Uint32Array
-  /** By credential id: one more than the set in which its latest spelling stands. A clash of ids loses that knowledge and nothing else. */
+  /**
+   * By credential id: one more than the set in which its latest spelling stands. A clash of ids
+   * loses that knowledge and nothing else.
+   */
   private readonly setOfCredential: Uint32Array
   private readonly memo: DigestMemo
   private readonly interned = new Map<string, string>()
@@ -110,7 +123,10 @@ class TwoChoiceMemory implements SignatureMemory {
   }
 
   private setOf(digest: string, from: number): number {
-    return (digest.charCodeAt(from) | (digest.charCodeAt(from + 1) << 8) | (digest.charCodeAt(from + 2) << 16)) & this.setMask
+    return (
+      (digest.charCodeAt(from) | (digest.charCodeAt(from + 1) << 8) | (digest.charCodeAt(from + 2) << 16)) &
+      this.setMask
+    )
   }
 
   private findIn(set: number, tag: number, digest: string): Remembered | undefined {
@@ -155,9 +171,12 @@ class TwoChoiceMemory implements SignatureMemory {
     }
   }
 
-  /** Pieces of a text keep the whole text alive; a remembered credential must not keep its header. */
+  /**
+   * Pieces of a text keep the whole text alive; a remembered credential must not keep its header.
+   */
   private compact(digest: string, credential: Credential, key: PublicKey): Remembered {
-    // Verdicts hand these objects out, to many callers. None of them may change what the next one gets.
+    // Verdicts hand these objects out, to many callers. None of them may change what the next one
+    // gets.
     return Object.freeze({
       id: copyOf(credential.id) as CredentialId,
       issuer: this.intern(credential.issuer),
@@ -202,7 +221,14 @@ function copyOf(text: string): string {
 }
 
 function tagOf(digest: string): number {
-  return (digest.charCodeAt(6) | (digest.charCodeAt(7) << 8) | (digest.charCodeAt(8) << 16) | (digest.charCodeAt(9) << 24) | 1) >>> 0
+  return (
+    (digest.charCodeAt(6) |
+      (digest.charCodeAt(7) << 8) |
+      (digest.charCodeAt(8) << 16) |
+      (digest.charCodeAt(9) << 24) |
+      1) >>>
+    0
+  )
 }
 
 /** Only spreads ids over places; who finds two that clash has gained nothing. */

@@ -6,12 +6,18 @@ import { scopeFault, scopeWithin } from './scope.ts'
 import type { TokenFacts } from './token.ts'
 import type { SiteKnowledge } from './trust.ts'
 
-/** One answer for unknown, expired and revoked tokens and those of another site: the caller learns only that the token is invalid. */
-const invalidToken = deny('token_invalid', 'this bearer token is not valid here; exchange the credential for a new one')
+/**
+ * One answer for unknown, expired and revoked tokens and those of another site: the caller learns
+ * only that the token is invalid.
+ */
+const invalidToken = deny(
+  'token_invalid',
+  'this bearer token is not valid here; exchange the credential for a new one',
+)
 
 /**
- * Why the site accepts no bearer token at all, whichever it is. Where `holder_proof` is `required`, every request must be signed by the holder, and a
- * bearer token carries no such proof.
+ * Why the site accepts no bearer token at all, whichever it is. Where `holder_proof` is `required`,
+ * every request must be signed by the holder, and a bearer token carries no such proof.
  */
 export function findBearerFault({ settings }: Pick<SiteKnowledge, 'settings'>): Deny | undefined {
   return settings.holderProof === 'required' ? proofRequired : undefined
@@ -22,14 +28,19 @@ const proofRequired = deny(
   'this site requires a signature of every request by the holder key, which a bearer token does not have; send the credential itself and sign the request',
 )
 
-/** The scope that a token grants now, or why it is denied. It ends with its credential, chain, user, issuer, key or site setting. */
+/**
+ * The scope that a token grants now, or why it is denied. It ends with its credential, chain, user,
+ * issuer, key or site setting.
+ */
 export function tokenScope(token: TokenFacts, demand: Demand, site: SiteKnowledge): readonly Scope[] | Deny {
   const fault = findBearerFault(site)
   if (fault !== undefined) return fault
-  if (token.siteId !== site.siteId || site.tokenRevocation(token.tokenSha256) !== undefined) return invalidToken
+  if (token.siteId !== site.siteId || site.tokenRevocation(token.tokenSha256) !== undefined)
+    return invalidToken
   if (checkGrounds(token, site, demand.nowMs) !== undefined) return invalidToken
   const { bearer, bearerOffMs } = site.settings
-  if (bearer !== 'on') return deny('bearer_disabled', 'this site takes no bearer tokens any more; send the credential itself')
+  if (bearer !== 'on')
+    return deny('bearer_disabled', 'this site takes no bearer tokens any more; send the credential itself')
   if (bearerOffMs !== undefined && !(token.issuedAtMs > bearerOffMs)) return invalidToken
   const scope = scopeWithin(token.scope, site.issuer(token.issuer)?.scope)
   return scopeFault(scope, demand) ?? scope

@@ -3,8 +3,8 @@ import type { PublicKey } from '../proof/keys.ts'
 import type { SignatureMemory } from './signature-memory.ts'
 
 /**
- * `active`: counts. `retired`: still counts for what it signed before its retirement. `compromised`: nothing it ever signed counts, and it
- * stays so permanently.
+ * `active`: counts. `retired`: still counts for what it signed before its retirement.
+ * `compromised`: nothing it ever signed counts, and it stays so permanently.
  */
 export type KeyStatus = 'active' | 'retired' | 'compromised'
 
@@ -13,14 +13,19 @@ export interface TrustedKey {
   readonly id: string
   readonly key: PublicKey
   readonly status: KeyStatus
-  /** Set when `status` is `retired`; also the moment since when a compromised key is known to be so. */
+  /**
+   * Set when `status` is `retired`; also the moment since when a compromised key is known to be so.
+   */
   readonly changedAtMs: number | undefined
 }
 
 /** An issuer whose word counts at one site, and how far. */
 export interface TrustedIssuer {
   readonly issuer: string
-  /** By full verificationMethod, `issuer#fragment`, so that a key can only be found under the DID that owns it. */
+  /**
+   * By full verificationMethod, `issuer#fragment`, so that a key can only be found under the DID
+   * that owns it.
+   */
   readonly keys: ReadonlyMap<string, TrustedKey>
   /** The scopes it may grant. Undefined: no cap. */
   readonly scope: ReadonlySet<Scope> | undefined
@@ -30,7 +35,10 @@ export interface TrustedIssuer {
 
 export interface SiteSettings {
   readonly bearer: 'on' | 'off'
-  /** The latest moment at which bearer tokens were off. What was made up to then stays dead when they are switched on again. */
+  /**
+   * The latest moment at which bearer tokens were off. What was made up to then stays dead when
+   * they are switched on again.
+   */
   readonly bearerOffMs?: number | undefined
   readonly holderProof: 'optional' | 'required'
   readonly credentialTtlSecondsMax: number | undefined
@@ -50,29 +58,42 @@ export interface LogHead {
 }
 
 /**
- * What a verifier knows about one site: whom it trusts and what has been taken away. Read from memory only; answers never wait.
- * `SiteView` in `log/view.ts` is the one that follows the log; a test may bring its own.
+ * What a verifier knows about one site: whom it trusts and what has been taken away. Read from
+ * memory only; answers never wait. `SiteView` in `log/view.ts` is the one that follows the log; a
+ * test may bring its own.
  */
 export interface SiteKnowledge {
   readonly siteId: SiteId
-  /** False once it has been shown something that cannot be true of what it knows. Then it knows nothing. */
+  /**
+   * False once it has been shown something that cannot be true of what it knows. Then it knows
+   * nothing.
+   */
   readonly trusted: boolean
   readonly settings: SiteSettings
   readonly head: LogHead
   /** The issuer if the site trusts it now. */
   issuer(issuer: string): TrustedIssuer | undefined
   credentialRevocation(id: CredentialId): Revocation | undefined
-  /** A user revocation covers every credential of that user; after a reinstatement, those signed up to that moment (`createdMs`). */
+  /**
+   * A user revocation covers every credential of that user; after a reinstatement, those signed up
+   * to that moment (`createdMs`).
+   */
   userRevocation(ppid: Ppid, createdMs: number): Revocation | undefined
   /** By the token's SHA-256 in lower-case hex. */
   tokenRevocation(tokenSha256: string): Revocation | undefined
 }
 
-/** The knowledge behind one decision together with its age. Older than `ageMsMax`, and every answer is no. */
+/**
+ * The knowledge behind one decision together with its age. Older than `ageMsMax`, and every answer
+ * is no.
+ */
 export interface Knowledge {
   readonly site: SiteKnowledge
   readonly ageMs: number
   readonly ageMsMax: number
-  /** Remembers which presentations were signed by whom, so that the next one like it costs no signature check. */
+  /**
+   * Remembers which presentations were signed by whom, so that the next one like it costs no
+   * signature check.
+   */
   readonly signatures?: SignatureMemory
 }

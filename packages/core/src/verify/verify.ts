@@ -9,8 +9,9 @@ import { tokenScope } from './token-checks.ts'
 import type { Knowledge } from './trust.ts'
 
 /**
- * Every check that a credential passes, in this order, for the service and the SDK alike. Up to the signature nothing may speak of a claim;
- * from there on the claims are the issuer's word. `explain` walks the same list.
+ * Every check that a credential passes, in this order, for the service and the SDK alike. Up to the
+ * signature nothing may speak of a claim; from there on the claims are the issuer's word. `explain`
+ * walks the same list.
  */
 export const credentialChecks = [
   ['freshness', check.checkFreshness],
@@ -27,27 +28,36 @@ export const credentialChecks = [
   ['holder', check.checkHolder],
 ] as const satisfies readonly (readonly [string, check.Check])[]
 
-/** The same without names. Taking pairs apart in the loop would cost an eighth of the time of a remembered presentation. */
+/**
+ * The same without names. Taking pairs apart in the loop would cost an eighth of the time of a
+ * remembered presentation.
+ */
 const runs: readonly check.Check[] = credentialChecks.map(([, run]) => run)
 
 /**
- * Decides whether what is presented will do for what is demanded, by what is known. It reads no clock, no network and no disk; the one step
- * that may wait for a store is the last, where a holder proof's nonce is used up. A refusal is a value; a throw means that we are broken.
+ * Decides whether what is presented will do for what is demanded, by what is known. It reads no
+ * clock, no network and no disk; the one step that may wait for a store is the last, where a holder
+ * proof's nonce is used up. A refusal is a value; a throw means that we are broken.
  */
 export async function verify(presented: Presented, demand: Demand, knowledge: Knowledge): Promise<Verdict> {
   return decide(presented, demand, knowledge)
 }
 
 /**
- * The same decision for callers in a hurry: it is there at once unless a signature, a digest or a nonce has to be waited for. It throws at once
- * too.
+ * The same decision for callers in a hurry: it is there at once unless a signature, a digest or a
+ * nonce has to be waited for. It throws at once too.
  */
-export function decide(presented: Presented, demand: Demand, knowledge: Knowledge): Verdict | Promise<Verdict> {
+export function decide(
+  presented: Presented,
+  demand: Demand,
+  knowledge: Knowledge,
+): Verdict | Promise<Verdict> {
   if ('token' in presented) return verdictOnToken(presented.token, demand, knowledge)
   const c = new Case(presented, demand, knowledge)
   for (let i = 0; i < runs.length; i++) {
     const answer = (runs[i] as check.Check)(c)
-    // Most checks answer at once, and waiting for what is already here would cost more than the check.
+    // Most checks answer at once, and waiting for what is already here would cost more than the
+    // check.
     if (answer instanceof Promise) return decideLater(c, answer, i + 1)
     if (answer !== undefined) return { ...answer, view: stampOf(knowledge) }
   }
@@ -58,7 +68,8 @@ export function decide(presented: Presented, demand: Demand, knowledge: Knowledg
 async function decideLater(c: Case, waiting: Promise<Deny | undefined>, next: number): Promise<Verdict> {
   let denial = await waiting
   for (let i = next; denial === undefined && i < runs.length; i++) denial = await (runs[i] as check.Check)(c)
-  // While a signature or a nonce was waited for, the log may have gone on. Nothing revoked in the meantime is accepted.
+  // While a signature or a nonce was waited for, the log may have gone on. Nothing revoked in the
+  // meantime is accepted.
   denial ??= check.recheck(c)
   return denial === undefined ? allowed(c) : { ...denial, view: stampOf(c.knowledge) }
 }

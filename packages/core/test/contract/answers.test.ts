@@ -6,7 +6,9 @@ import { revocationStateSchema } from '../../src/contract/revocation.ts'
 import { answers, credential, openAnswers } from './samples.ts'
 
 function answerOf(id: EndpointId): z.ZodType {
-  const bodies = Object.values(endpointList.find((one) => one.id === id)?.answers ?? {}).flatMap(({ body }) => body ?? [])
+  const bodies = Object.values(endpointList.find((one) => one.id === id)?.answers ?? {}).flatMap(
+    ({ body }) => body ?? [],
+  )
   if (bodies[0] === undefined) throw new Error(`${id} has no answer with a body`)
   return bodies[0]
 }
@@ -17,7 +19,9 @@ const strictIds = Object.keys(answers) as EndpointId[]
 
 describe('answers', () => {
   it('have a sample each', () => {
-    const withBody = endpointList.filter(({ answers }) => Object.values(answers).some(({ body }) => body !== undefined)).map(({ id }) => id)
+    const withBody = endpointList
+      .filter(({ answers }) => Object.values(answers).some(({ body }) => body !== undefined))
+      .map(({ id }) => id)
     expect([...ids].sort()).toEqual([...withBody].sort())
   })
 
@@ -26,7 +30,8 @@ describe('answers', () => {
   })
 
   it.each(strictIds)('%s: says nothing that is not in the contract', (id) => {
-    for (const example of answers[id] ?? []) expect(answerOf(id).safeParse({ ...example, secret: 'x' }).success).toBe(false)
+    for (const example of answers[id] ?? [])
+      expect(answerOf(id).safeParse({ ...example, secret: 'x' }).success).toBe(false)
   })
 
   it.each(strictIds)('%s: leaves nothing out that it promises', (id) => {
@@ -46,7 +51,9 @@ describe('answers', () => {
       ['unknown', null],
     ]
     for (const [status] of states) {
-      const taken = [true, false, null].filter((revoked) => revocationStateSchema.safeParse({ status, revoked }).success)
+      const taken = [true, false, null].filter(
+        (revoked) => revocationStateSchema.safeParse({ status, revoked }).success,
+      )
       expect(taken).toEqual(states.filter(([one]) => one === status).map(([, revoked]) => revoked))
     }
   })
@@ -62,9 +69,16 @@ describe('answers', () => {
 describe('the documented credential', () => {
   it('is the example of the design, also when delegated', () => {
     expect(accessCredentialSchema.parse(credential)).toEqual(credential)
-    const child = { ...credential, issuer: credential.credentialSubject.holder_key, parent: credential, note: 'signed, but not known' }
+    const child = {
+      ...credential,
+      issuer: credential.credentialSubject.holder_key,
+      parent: credential,
+      note: 'signed, but not known',
+    }
     expect(accessCredentialSchema.parse(child)).toEqual(child)
-    expect(accessCredentialSchema.safeParse({ ...child, parent: { ...credential, proof: undefined } }).success).toBe(false)
+    expect(
+      accessCredentialSchema.safeParse({ ...child, parent: { ...credential, proof: undefined } }).success,
+    ).toBe(false)
   })
 
   it.each([

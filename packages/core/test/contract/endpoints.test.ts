@@ -73,7 +73,9 @@ const namesIn = (path: string) => [...path.matchAll(/\{(\w+)\}/g)].map(([, name]
 
 describe('endpoints', () => {
   it('are those of the contract, each once, with their answers', () => {
-    const table = endpointList.map(({ method, path, answers }) => `${method} ${path} ${Object.keys(answers).join(',')}`)
+    const table = endpointList.map(
+      ({ method, path, answers }) => `${method} ${path} ${Object.keys(answers).join(',')}`,
+    )
     expect(table.sort()).toEqual(contract.trim().split('\n').sort())
   })
 
@@ -85,12 +87,20 @@ describe('endpoints', () => {
     },
   )
 
-  it.each(endpointList.map((one) => [one.id, one] as const))('%s repeats only parameters that are lists', (_id, { request }) => {
-    const shape = request.query === undefined ? {} : z.toJSONSchema(request.query, { io: 'output' }).properties
-    const lists = Object.entries(shape ?? {}).filter(([, schema]) => typeof schema === 'object' && schema.type === 'array')
-    // A list of the plain sign-in link is one parameter, separated by spaces.
-    expect(lists.map(([name]) => name).filter((name) => name !== 'requested_scope')).toEqual([...(request.queryLists ?? [])])
-  })
+  it.each(endpointList.map((one) => [one.id, one] as const))(
+    '%s repeats only parameters that are lists',
+    (_id, { request }) => {
+      const shape =
+        request.query === undefined ? {} : z.toJSONSchema(request.query, { io: 'output' }).properties
+      const lists = Object.entries(shape ?? {}).filter(
+        ([, schema]) => typeof schema === 'object' && schema.type === 'array',
+      )
+      // A list of the plain sign-in link is one parameter, separated by spaces.
+      expect(lists.map(([name]) => name).filter((name) => name !== 'requested_scope')).toEqual([
+        ...(request.queryLists ?? []),
+      ])
+    },
+  )
 
   it('let keys do exactly what section 3 of the contract says', () => {
     const used = new Set(endpointList.flatMap((one) => one.permissions ?? []))
@@ -100,23 +110,34 @@ describe('endpoints', () => {
       expect(needed.length > 0, id).toBe(byKey)
     }
     expect(endpoints.propagation_receipt.permissions).toEqual(['feed:read', 'credentials:revoke'])
-    expect(endpointList.filter(({ auth }) => auth === 'operator_key').map(({ id }) => id)).toEqual(['create_site'])
+    expect(endpointList.filter(({ auth }) => auth === 'operator_key').map(({ id }) => id)).toEqual([
+      'create_site',
+    ])
   })
 
   it('take an Idempotency-Key where something is changed through an API key, and where a token is made', () => {
     for (const { id, method, auth, idempotency, request, problems } of endpointList) {
-      const changes = method !== 'GET' && /key|credential_in_body/.test(auth) && !['introspect', 'acknowledge'].includes(id)
+      const changes =
+        method !== 'GET' && /key|credential_in_body/.test(auth) && !['introspect', 'acknowledge'].includes(id)
       expect(idempotency !== undefined, id).toBe(changes)
       expect(problems.includes('idempotency_conflict'), id).toBe(changes)
       const headers = request.headers === undefined ? {} : (request.headers as z.ZodObject).shape
       expect('idempotency-key' in headers, id).toBe(changes)
     }
     const secret = endpointList.filter(({ idempotency }) => idempotency === 'secret').map(({ id }) => id)
-    expect(secret.sort()).toEqual(['create_key', 'create_offer', 'create_webhook', 'exchange_proof', 'rotate_webhook_secret'])
+    expect(secret.sort()).toEqual([
+      'create_key',
+      'create_offer',
+      'create_webhook',
+      'exchange_proof',
+      'rotate_webhook_secret',
+    ])
   })
 
   it('take bodies as JSON, and as forms where OAuth clients and plain pages call', () => {
-    const forms = endpointList.filter(({ bodyTypes }) => bodyTypes.includes('application/x-www-form-urlencoded')).map(({ id }) => id)
+    const forms = endpointList
+      .filter(({ bodyTypes }) => bodyTypes.includes('application/x-www-form-urlencoded'))
+      .map(({ id }) => id)
     expect(forms.sort()).toEqual(['introspect', 'present', 'revoke_token', 'sign_in_callback_by_form'])
     expect(endpoints.exchange_proof.bodyTypes).toEqual(['application/json'])
     expect(endpoints.read_site.bodyTypes).toEqual([])
@@ -124,23 +145,34 @@ describe('endpoints', () => {
 
   it('keep everything that speaks of credentials, tokens or status out of caches', () => {
     const cacheable = endpointList.filter(({ noStore }) => !noStore).map(({ path }) => path)
-    expect(cacheable.every((path) => !path.startsWith('/api/') && !path.startsWith('/auth/') && !path.startsWith('/wallet/'))).toBe(true)
+    expect(
+      cacheable.every(
+        (path) => !path.startsWith('/api/') && !path.startsWith('/auth/') && !path.startsWith('/wallet/'),
+      ),
+    ).toBe(true)
   })
 
   it('say at each place where a credential travels in a body which faults are whose', () => {
     for (const id of ['exchange_proof', 'present'] as const) {
-      expect(endpoints[id].description).toMatch(/credential_malformed.*request_malformed|request_malformed.*credential_malformed/s)
+      expect(endpoints[id].description).toMatch(
+        /credential_malformed.*request_malformed|request_malformed.*credential_malformed/s,
+      )
     }
   })
 })
 
 describe('problems of endpoints', () => {
   it('exist, each once, in the order of the table', () => {
-    for (const { id, problems } of endpointList) expect(problems, id).toEqual(problemCodes.filter((code) => problems.includes(code)))
+    for (const { id, problems } of endpointList)
+      expect(problems, id).toEqual(problemCodes.filter((code) => problems.includes(code)))
   })
 
   it('leave no code of the table unused', () => {
-    const used = new Set<ProblemCode>([...generalProblems, ...consoleProblems, ...endpointList.flatMap(({ problems }) => problems)])
+    const used = new Set<ProblemCode>([
+      ...generalProblems,
+      ...consoleProblems,
+      ...endpointList.flatMap(({ problems }) => problems),
+    ])
     expect(problemCodes.filter((code) => !used.has(code))).toEqual([])
   })
 
@@ -172,11 +204,21 @@ describe('problems of endpoints', () => {
     ['revoke_token', ['api_key_missing', 'api_key_invalid', 'api_key_forbidden', 'store_unavailable']],
     [
       'revoke_user',
-      ['auth_ambiguous', 'api_key_missing', 'revocation_forbidden', 'credential_revoked', 'store_unavailable', 'idempotency_conflict'],
+      [
+        'auth_ambiguous',
+        'api_key_missing',
+        'revocation_forbidden',
+        'credential_revoked',
+        'store_unavailable',
+        'idempotency_conflict',
+      ],
     ],
     ['revocation_status', ['api_key_invalid', 'revocation_view_stale']],
     ['start_sign_in', ['redirect_not_allowed', 'site_unknown']],
-    ['present', ['state_invalid', 'csrf_invalid', 'origin_forbidden', 'credential_malformed', 'site_mismatch']],
+    [
+      'present',
+      ['state_invalid', 'csrf_invalid', 'origin_forbidden', 'credential_malformed', 'site_mismatch'],
+    ],
     ['sign_in_callback', ['state_invalid', 'callback_invalid']],
     ['sign_in_result', ['code_invalid']],
     ['feed', ['cursor_malformed', 'cursor_ahead', 'cursor_expired']],
@@ -190,23 +232,27 @@ describe('problems of endpoints', () => {
 
   it('speak of no credential where none is presented', () => {
     for (const id of ['introspect', 'list_sites', 'start_sign_in', 'alive'] as const) {
-      expect(endpoints[id].problems.filter((code) => code.startsWith('credential_') || code.startsWith('proof_'))).toEqual([])
+      expect(
+        endpoints[id].problems.filter((code) => code.startsWith('credential_') || code.startsWith('proof_')),
+      ).toEqual([])
     }
   })
 })
 
 describe('JSON Schema', () => {
-  const schemas = endpointList.flatMap(({ id, request: { params, query, headers, body, form }, answers }): [string, z.ZodType][] => {
-    const parts = Object.entries({
-      params,
-      query,
-      headers,
-      body,
-      form,
-      ...Object.fromEntries(Object.entries(answers).map(([s, a]) => [s, a.body])),
-    })
-    return parts.flatMap(([part, schema]) => (schema === undefined ? [] : [[`${id} ${part}`, schema]]))
-  })
+  const schemas = endpointList.flatMap(
+    ({ id, request: { params, query, headers, body, form }, answers }): [string, z.ZodType][] => {
+      const parts = Object.entries({
+        params,
+        query,
+        headers,
+        body,
+        form,
+        ...Object.fromEntries(Object.entries(answers).map(([s, a]) => [s, a.body])),
+      })
+      return parts.flatMap(([part, schema]) => (schema === undefined ? [] : [[`${id} ${part}`, schema]]))
+    },
+  )
 
   it.each<[string, z.ZodType]>([
     ...schemas,
@@ -219,8 +265,10 @@ describe('JSON Schema', () => {
     for (const io of ['input', 'output'] as const) {
       const json = z.toJSONSchema(schema, { io, target: 'draft-2020-12', unrepresentable: 'throw' })
       expect(json.$schema).toBe('https://json-schema.org/draft/2020-12/schema')
-      // Every leaf says something: a schema that is only checked in code would be documented as "anything".
-      for (const [name, member] of Object.entries(json.properties ?? {})) expect(Object.keys(member), name).not.toEqual([])
+      // Every leaf says something: a schema that is only checked in code would be documented as
+      // "anything".
+      for (const [name, member] of Object.entries(json.properties ?? {}))
+        expect(Object.keys(member), name).not.toEqual([])
     }
   })
 
@@ -236,17 +284,26 @@ describe('JSON Schema', () => {
   })
 
   it('shows the limits themselves', () => {
-    const properties = (schema: z.ZodType) => z.toJSONSchema(schema, { io: 'output' }).properties as Record<string, Record<string, unknown>>
+    const properties = (schema: z.ZodType) =>
+      z.toJSONSchema(schema, { io: 'output' }).properties as Record<string, Record<string, unknown>>
     const exchange = properties(endpoints.exchange_proof.request.body)
     expect(exchange.ttl_seconds).toMatchObject({
       type: 'integer',
       minimum: limits.token_ttl_seconds_min,
       maximum: limits.token_ttl_seconds_max,
     })
-    expect(exchange.requested_scope).toMatchObject({ type: 'array', minItems: 1, maxItems: limits.scope_list_max, uniqueItems: true })
+    expect(exchange.requested_scope).toMatchObject({
+      type: 'array',
+      minItems: 1,
+      maxItems: limits.scope_list_max,
+      uniqueItems: true,
+    })
     expect(exchange.credential).toMatchObject({ type: 'object' })
     expect(exchange.site_id).toMatchObject({ type: 'string', pattern: expect.stringMatching(/^\^/) })
-    expect(properties(endpoints.revoke_user.request.body).reason).toMatchObject({ type: 'string', maxLength: limits.reason_chars_max })
+    expect(properties(endpoints.revoke_user.request.body).reason).toMatchObject({
+      type: 'string',
+      maxLength: limits.reason_chars_max,
+    })
     expect(properties(endpoints.revocation_status.request.query).credential_ids).toMatchObject({
       minItems: 1,
       maxItems: limits.status_ids_max,
@@ -258,6 +315,9 @@ describe('JSON Schema', () => {
       default: limits.page_items_default,
     })
     expect(z.toJSONSchema(endpoints.issue_credential.request.body).required).toEqual(['site_id', 'scope'])
-    expect(z.toJSONSchema(endpoints.exchange_proof.request.body)).toMatchObject({ required: ['credential'], additionalProperties: false })
+    expect(z.toJSONSchema(endpoints.exchange_proof.request.body)).toMatchObject({
+      required: ['credential'],
+      additionalProperties: false,
+    })
   })
 })

@@ -37,15 +37,24 @@ Every refusal is \`application/problem+json\` (RFC 9457):
 }
 \`\`\`
 
-Act on \`code\`; it never changes its meaning. \`detail\` is for people. Where it helps a program there are also \`errors\` (a list of
-\`{ path, message }\`), \`required_scope\`, \`retry_after\` (seconds) and \`tries_left\` (of a sign-in). Codes marked ↻ may succeed when the same request is sent again later.
+Act on \`code\`; it never changes its meaning.
+\`detail\` is for people.
+Where it helps a program there are also \`errors\` (a list of \`{ path, message }\`), \`required_scope\`, \`retry_after\` (seconds) and \`tries_left\` (of a sign-in).
+Codes marked ↻ may succeed when the same request is sent again later.
 
 Behind a reverse proxy (\`/api/auth/verify\`) every refusal of the caller is 401 or 403, whatever its status here; 429, 500 and 503 stay.
 `
 
 function section(status: number): string {
   const codes = problemCodes.filter((code) => problems[code].status === status)
-  return [`## ${status} ${names[status]}`, '', '| code | meaning | what to do |', '|---|---|---|', ...codes.map(row), ''].join('\n')
+  return [
+    `## ${status} ${names[status]}`,
+    '',
+    '| code | meaning | what to do |',
+    '|---|---|---|',
+    ...codes.map(row),
+    '',
+  ].join('\n')
 }
 
 function row(code: ProblemCode): string {

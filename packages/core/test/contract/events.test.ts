@@ -52,7 +52,12 @@ const entryOf = (kind: string, body: unknown): Json => ({
 
 const head = { site_id: SITE, epoch: EPOCH, seq: 0, hash: '0'.repeat(64), as_of: AT, max_age_seconds: 60 }
 const heartbeat = { ...head, kid: 'did:web:auth.example#feed-1', signature: 'A'.repeat(86) }
-const issuerLine = { type: 'issuer', ...issuerState, status: 'trusted', compromised: [{ key_id: 'key-9', key: null, at: AT }] }
+const issuerLine = {
+  type: 'issuer',
+  ...issuerState,
+  status: 'trusted',
+  compromised: [{ key_id: 'key-9', key: null, at: AT }],
+}
 const lines: Json[] = [
   { type: 'head', ...head },
   {
@@ -75,7 +80,10 @@ const lines: Json[] = [
   { type: 'end', lines: 7, sha256: HASH, kid: 'feed-1', signature: 'A'.repeat(86) },
 ]
 
-/** A good thing with one member gone, added, or put to something that no member may be; of its children likewise. */
+/**
+ * A good thing with one member gone, added, or put to something that no member may be; of its
+ * children likewise.
+ */
 function* spoil(good: Json): Generator<[string, Json]> {
   yield ['another member', { ...good, surprise: 1 }]
   for (const [name, value] of Object.entries(good)) {
@@ -89,13 +97,18 @@ function* spoil(good: Json): Generator<[string, Json]> {
     if (Array.isArray(value) && typeof value[0] === 'object') {
       yield [`${name} twice`, { ...good, [name]: [value[0], value[0]] }]
       for (const [i, item] of value.entries()) {
-        for (const [what, child] of spoil(item as Json)) yield [`${name}.${i}: ${what}`, { ...good, [name]: value.with(i, child) }]
+        for (const [what, child] of spoil(item as Json))
+          yield [`${name}.${i}: ${what}`, { ...good, [name]: value.with(i, child) }]
       }
     }
   }
 }
 
-function agree(good: Json, schemaTakes: (value: unknown) => boolean, parserTakes: (value: unknown) => boolean) {
+function agree(
+  good: Json,
+  schemaTakes: (value: unknown) => boolean,
+  parserTakes: (value: unknown) => boolean,
+) {
   expect([schemaTakes(good), parserTakes(good)]).toEqual([true, true])
   let refused = 0
   for (const [what, value] of spoil(good)) {
@@ -105,7 +118,8 @@ function agree(good: Json, schemaTakes: (value: unknown) => boolean, parserTakes
   expect(refused).toBeGreaterThan(20)
 }
 
-const takes = (schema: { safeParse(value: unknown): { success: boolean } }) => (value: unknown) => schema.safeParse(value).success
+const takes = (schema: { safeParse(value: unknown): { success: boolean } }) => (value: unknown) =>
+  schema.safeParse(value).success
 
 describe('log entries', () => {
   it.each(entryKinds)('%s: the schema and the reader of the log agree on good and bad', (kind) => {
@@ -117,9 +131,24 @@ describe('log entries', () => {
     ['an empty cap', { ...issuerState, scope: [] }, false],
     ['a scope twice', { ...issuerState, scope: ['a', 'a'] }, false],
     ['no keys', { ...issuerState, keys: [] }, true],
-    ['33 keys', { ...issuerState, keys: Array.from({ length: 33 }, (_, i) => ({ id: `k${i}`, key: MULTIKEY, status: 'active' })) }, false],
-    ['retired without a time', { ...issuerState, keys: [{ id: 'a', key: MULTIKEY, status: 'retired' }] }, false],
-    ['active with a time', { ...issuerState, keys: [{ id: 'a', key: MULTIKEY, status: 'active', retired_at: AT }] }, false],
+    [
+      '33 keys',
+      {
+        ...issuerState,
+        keys: Array.from({ length: 33 }, (_, i) => ({ id: `k${i}`, key: MULTIKEY, status: 'active' })),
+      },
+      false,
+    ],
+    [
+      'retired without a time',
+      { ...issuerState, keys: [{ id: 'a', key: MULTIKEY, status: 'retired' }] },
+      false,
+    ],
+    [
+      'active with a time',
+      { ...issuerState, keys: [{ id: 'a', key: MULTIKEY, status: 'active', retired_at: AT }] },
+      false,
+    ],
     ['a label', { ...issuerState, label: 'main' }, false],
   ])('issuer.trusted with %s', (_what, body, good) => {
     const entry = entryOf('issuer.trusted', body)
@@ -142,9 +171,12 @@ describe('heartbeats and snapshots', () => {
     agree(heartbeat, takes(heartbeatSchema), (value) => parseHeartbeat(value) !== undefined)
   })
 
-  it.each(lines.map((line) => [line.type, line] as const))('%s line: the schema and the reader agree', (_type, line) => {
-    agree(line, takes(snapshotLineSchema), (value) => parseSnapshotLine(value) !== undefined)
-  })
+  it.each(lines.map((line) => [line.type, line] as const))(
+    '%s line: the schema and the reader agree',
+    (_type, line) => {
+      agree(line, takes(snapshotLineSchema), (value) => parseSnapshotLine(value) !== undefined)
+    },
+  )
 
   it('a feed carries entries and heartbeats and nothing else', () => {
     for (const data of [heartbeat, entryOf('user.revoked', bodies['user.revoked'])])
@@ -159,15 +191,26 @@ describe('webhooks', () => {
   it('carry the entry under its own kind', () => {
     expect(webhookBodySchema.safeParse({ type: 'user.revoked', timestamp: AT, data }).success).toBe(true)
     expect(webhookBodySchema.safeParse({ type: 'user.reinstated', timestamp: AT, data }).success).toBe(false)
-    expect(webhookBodySchema.safeParse({ type: 'user.revoked', timestamp: AT, data, reason: 'x' }).success).toBe(false)
+    expect(
+      webhookBodySchema.safeParse({ type: 'user.revoked', timestamp: AT, data, reason: 'x' }).success,
+    ).toBe(false)
   })
 
   it('come with the three headers of Standard Webhooks', () => {
-    const headers = { 'webhook-id': `${SITE}.${EPOCH}.1`, 'webhook-timestamp': '1794657600', 'webhook-signature': `v1,${'A'.repeat(43)}=` }
+    const headers = {
+      'webhook-id': `${SITE}.${EPOCH}.1`,
+      'webhook-timestamp': '1794657600',
+      'webhook-signature': `v1,${'A'.repeat(43)}=`,
+    }
     expect(webhookHeadersSchema.safeParse({ ...headers, 'user-agent': 'x' }).success).toBe(true)
-    expect(webhookHeadersSchema.safeParse({ ...headers, 'webhook-signature': `v1,${'A'.repeat(43)}= v1,${'B'.repeat(43)}=` }).success).toBe(
-      true,
+    expect(
+      webhookHeadersSchema.safeParse({
+        ...headers,
+        'webhook-signature': `v1,${'A'.repeat(43)}= v1,${'B'.repeat(43)}=`,
+      }).success,
+    ).toBe(true)
+    expect(webhookHeadersSchema.safeParse({ ...headers, 'webhook-signature': 'A'.repeat(43) }).success).toBe(
+      false,
     )
-    expect(webhookHeadersSchema.safeParse({ ...headers, 'webhook-signature': 'A'.repeat(43) }).success).toBe(false)
   })
 })

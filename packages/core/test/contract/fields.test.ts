@@ -14,7 +14,14 @@ import {
   someScopes,
   time,
 } from '../../src/contract/fields.ts'
-import { parseCredentialId, parsePermissionId, parsePpid, parseScope, parseScopeList, parseSiteId } from '../../src/credential/ids.ts'
+import {
+  parseCredentialId,
+  parsePermissionId,
+  parsePpid,
+  parseScope,
+  parseScopeList,
+  parseSiteId,
+} from '../../src/credential/ids.ts'
 import { parseTime } from '../../src/encoding/rfc3339.ts'
 import { parseSiteHost } from '../../src/holder/site-host.ts'
 
@@ -82,7 +89,10 @@ describe('identifiers', () => {
   it('scope lists: schema and parser agree, and asking for none is refused', () => {
     fc.assert(
       fc.property(
-        fc.array(fc.oneof(fc.constantFrom('a', 'b', 'c:d', 'E', ''), fc.stringMatching(/^[a-z]{1,3}$/)), { maxLength: 40, size: 'max' }),
+        fc.array(fc.oneof(fc.constantFrom('a', 'b', 'c:d', 'E', ''), fc.stringMatching(/^[a-z]{1,3}$/)), {
+          maxLength: 40,
+          size: 'max',
+        }),
         (list) => {
           const expected = parseScopeList(list) !== undefined
           expect(scopeList.safeParse(list).success).toBe(expected)
@@ -91,7 +101,10 @@ describe('identifiers', () => {
       ),
     )
     const many = (n: number) => Array.from({ length: n }, (_, i) => `s${i}`)
-    expect([someScopes.safeParse(many(32)).success, someScopes.safeParse(many(33)).success]).toEqual([true, false])
+    expect([someScopes.safeParse(many(32)).success, someScopes.safeParse(many(33)).success]).toEqual([
+      true,
+      false,
+    ])
   })
 })
 

@@ -36,7 +36,11 @@ describe('the front door of the contract', () => {
     expectTypeOf<ExchangeProofRequest['ttl_seconds']>().toEqualTypeOf<number | undefined>()
     expectTypeOf<IssueRequest['scope']>().toEqualTypeOf<string[]>()
     expectTypeOf<AccessToken['token_type']>().toEqualTypeOf<'Bearer'>()
-    expectTypeOf<RevocationStatus['as_of']>().toEqualTypeOf<{ epoch: string; time: string; seq?: number | undefined }>()
+    expectTypeOf<RevocationStatus['as_of']>().toEqualTypeOf<{
+      epoch: string
+      time: string
+      seq?: number | undefined
+    }>()
     expectTypeOf<'site:admin'>().toExtend<Permission>()
     expectTypeOf<DenialCode>().toExtend<ProblemCode>()
   })
@@ -45,7 +49,11 @@ describe('the front door of the contract', () => {
     type Parsed = z.output<typeof contract.endpoints.revoke_user.request.body>
     expectTypeOf<Parsed['site_id']>().toEqualTypeOf<SiteId>()
     expectTypeOf<Parsed['ppid']>().toEqualTypeOf<Ppid>()
-    expectTypeOf<z.output<typeof contract.endpoints.forward_auth.request.query>['scope']>().toEqualTypeOf<Scope[]>()
-    expectTypeOf<z.output<typeof contract.endpoints.list_sites.request.query>['limit']>().toEqualTypeOf<number>()
+    expectTypeOf<z.output<typeof contract.endpoints.forward_auth.request.query>['scope']>().toEqualTypeOf<
+      Scope[]
+    >()
+    expectTypeOf<
+      z.output<typeof contract.endpoints.list_sites.request.query>['limit']
+    >().toEqualTypeOf<number>()
   })
 })

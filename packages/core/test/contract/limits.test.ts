@@ -73,7 +73,10 @@ describe('limits', () => {
 
   it('on pace are those of the contract', () => {
     const pace = Object.fromEntries(
-      Object.entries(rateLimits).map(([name, { requests, window_seconds, per }]) => [name, [requests, window_seconds, per]]),
+      Object.entries(rateLimits).map(([name, { requests, window_seconds, per }]) => [
+        name,
+        [requests, window_seconds, per],
+      ]),
     )
     expect(pace).toEqual({
       keyless: [600, 10, 'address'],

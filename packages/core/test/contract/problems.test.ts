@@ -1,6 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { challengeOf, problemBody } from '../../src/contract/problem-body.ts'
-import { forwardAuthStatus, type ProblemCode, parseProblemCode, problemCodes, problems } from '../../src/contract/problems.ts'
+import {
+  forwardAuthStatus,
+  type ProblemCode,
+  parseProblemCode,
+  problemCodes,
+  problems,
+} from '../../src/contract/problems.ts'
 import { problemDetailsSchema } from '../../src/contract/validation.ts'
 
 const statuses: Record<number, string> = {
@@ -25,7 +31,9 @@ const members = { baseUrl: 'https://auth.example', requestId: 'req-1' }
 
 describe('problems', () => {
   it('has exactly the codes of the contract, each with its status', () => {
-    const expected = Object.entries(statuses).flatMap(([status, codes]) => codes.split(' ').map((code) => [code, Number(status)]))
+    const expected = Object.entries(statuses).flatMap(([status, codes]) =>
+      codes.split(' ').map((code) => [code, Number(status)]),
+    )
     expect(Object.entries(problems).map(([code, { status }]) => [code, status])).toEqual(expected)
   })
 
@@ -40,12 +48,19 @@ describe('problems', () => {
 
   it('calls a code retryable exactly when the same request may succeed later', () => {
     const retryable = problemCodes.filter((code) => problems[code].retryable)
-    expect(retryable).toEqual(['rate_limited', 'internal_error', 'store_unavailable', 'revocation_view_stale', 'overloaded'])
+    expect(retryable).toEqual([
+      'rate_limited',
+      'internal_error',
+      'store_unavailable',
+      'revocation_view_stale',
+      'overloaded',
+    ])
   })
 
   it('takes no name of an object for a code', () => {
     expect(parseProblemCode('credential_expired')).toBe('credential_expired')
-    for (const value of ['toString', '__proto__', '', 'CREDENTIAL_EXPIRED', 7, null]) expect(parseProblemCode(value)).toBeUndefined()
+    for (const value of ['toString', '__proto__', '', 'CREDENTIAL_EXPIRED', 7, null])
+      expect(parseProblemCode(value)).toBeUndefined()
   })
 })
 
@@ -63,35 +78,52 @@ describe('problemBody', () => {
   })
 
   it('carries what helps a program to act', () => {
-    expect(problemBody('scope_insufficient', { ...members, requiredScope: ['orders:read'] }).required_scope).toEqual(['orders:read'])
+    expect(
+      problemBody('scope_insufficient', { ...members, requiredScope: ['orders:read'] }).required_scope,
+    ).toEqual(['orders:read'])
     expect(problemBody('rate_limited', { ...members, retryAfterSeconds: 3 }).retry_after).toBe(3)
     const errors = [{ path: 'ppid', message: 'must be a string' }]
-    expect(problemBody('validation_failed', { ...members, detail: 'Correct it.', errors })).toMatchObject({ detail: 'Correct it.', errors })
+    expect(problemBody('validation_failed', { ...members, detail: 'Correct it.', errors })).toMatchObject({
+      detail: 'Correct it.',
+      errors,
+    })
     expect(problemBody('api_key_missing', { ...members, status: 403 }).status).toBe(403)
   })
 
   it('fits its own schema for every code', () => {
-    for (const code of problemCodes) expect(problemDetailsSchema.parse(problemBody(code, members)).code).toBe(code)
-    expect(problemDetailsSchema.safeParse({ ...problemBody('not_found', members), stack: 'x' }).success).toBe(false)
-    expect(problemDetailsSchema.safeParse({ ...problemBody('not_found', members), code: 'no_such_code' }).success).toBe(false)
+    for (const code of problemCodes)
+      expect(problemDetailsSchema.parse(problemBody(code, members)).code).toBe(code)
+    expect(problemDetailsSchema.safeParse({ ...problemBody('not_found', members), stack: 'x' }).success).toBe(
+      false,
+    )
+    expect(
+      problemDetailsSchema.safeParse({ ...problemBody('not_found', members), code: 'no_such_code' }).success,
+    ).toBe(false)
   })
 })
 
 describe('challengeOf', () => {
   it('gives every 401 a challenge and nothing else one', () => {
-    for (const code of problemCodes) expect(challengeOf(code) !== undefined, code).toBe(problems[code].status === 401)
+    for (const code of problemCodes)
+      expect(challengeOf(code) !== undefined, code).toBe(problems[code].status === 401)
   })
 
   it('names the way in that was missed', () => {
-    expect(challengeOf('credential_missing')).toBe('ServiceCredential realm="countersign", Bearer realm="countersign"')
-    expect(challengeOf('credential_expired')).toBe('ServiceCredential realm="countersign", error="credential_expired"')
+    expect(challengeOf('credential_missing')).toBe(
+      'ServiceCredential realm="countersign", Bearer realm="countersign"',
+    )
+    expect(challengeOf('credential_expired')).toBe(
+      'ServiceCredential realm="countersign", error="credential_expired"',
+    )
     expect(challengeOf('token_invalid')).toBe('Bearer realm="countersign", error="invalid_token"')
     expect(challengeOf('api_key_missing')).toBe('ApiKey realm="countersign"')
     expect(challengeOf('session_required')).toBe('Session realm="countersign"')
   })
 
   it('follows the status that is really sent', () => {
-    expect(challengeOf('auth_ambiguous', 401)).toBe('ServiceCredential realm="countersign", error="auth_ambiguous"')
+    expect(challengeOf('auth_ambiguous', 401)).toBe(
+      'ServiceCredential realm="countersign", error="auth_ambiguous"',
+    )
     expect(challengeOf('credential_missing', 400)).toBeUndefined()
   })
 })

@@ -18,7 +18,10 @@ function refused(id: EndpointId, part: 'body' | 'query', value: unknown) {
   return error && refusalOf(error, part)
 }
 
-const not = { string: [7, null, {}, ['x'], true], line: ['a\nb', 'a\u0000b', '\u001b[31m', '\u202Ecod', '\ud800'] }
+const not = {
+  string: [7, null, {}, ['x'], true],
+  line: ['a\nb', 'a\u0000b', '\u001b[31m', '\u202Ecod', '\ud800'],
+}
 const bad = {
   site_id: [
     '',
@@ -60,9 +63,24 @@ const bad = {
   reason: ['x'.repeat(257), ...not.line, ...not.string],
   permission_id: ['', 'a b', 'x'.repeat(65), 'é', ...not.string],
   holder_key: ['', 'did:key:', 'did:web:holder.example', MULTIKEY, `did:key:m${MULTIKEY.slice(1)}`],
-  opaque: ['', 'A'.repeat(42), 'A'.repeat(44), `${'A'.repeat(42)}B`, `${'A'.repeat(42)}+`, 'a\u0000b', "' OR 1=1 --"],
+  opaque: [
+    '',
+    'A'.repeat(42),
+    'A'.repeat(44),
+    `${'A'.repeat(42)}B`,
+    `${'A'.repeat(42)}+`,
+    'a\u0000b',
+    "' OR 1=1 --",
+  ],
   seconds: [0, -1, 1.5, '60', null, 367 * 86_400, Number.POSITIVE_INFINITY],
-  url: ['http://app.example/cb', 'https://app.example/cb#x', 'javascript:alert(1)', 'https://a@app.example/', 'a\u0000b', ''],
+  url: [
+    'http://app.example/cb',
+    'https://app.example/cb#x',
+    'javascript:alert(1)',
+    'https://a@app.example/',
+    'a\u0000b',
+    '',
+  ],
 }
 
 const spoiled: Spoiled[] = [
@@ -77,7 +95,15 @@ const spoiled: Spoiled[] = [
   [
     'introspect',
     'nonce',
-    ['', 'A'.repeat(21), 'A'.repeat(23), `${'A'.repeat(21)}B`, `${'A'.repeat(21)}=`, `${'A'.repeat(20)}+A`, ...not.string],
+    [
+      '',
+      'A'.repeat(21),
+      'A'.repeat(23),
+      `${'A'.repeat(21)}B`,
+      `${'A'.repeat(21)}=`,
+      `${'A'.repeat(20)}+A`,
+      ...not.string,
+    ],
   ],
   ['revoke_token', 'token', ['', ...not.string]],
   ['revoke_token', 'reason', bad.reason],
@@ -123,14 +149,24 @@ const spoiled: Spoiled[] = [
   ['present', 'state', bad.opaque, 'state_invalid'],
   ['present', 'credential', ['x', null, []], 'credential_malformed'],
   ['sign_in_result', 'code', bad.opaque, 'code_invalid'],
-  ['sign_in_result', 'code_verifier', ['', 'v'.repeat(42), 'v'.repeat(129), 'a b'.repeat(20)], 'code_invalid'],
+  [
+    'sign_in_result',
+    'code_verifier',
+    ['', 'v'.repeat(42), 'v'.repeat(129), 'a b'.repeat(20)],
+    'code_invalid',
+  ],
   ['acknowledge', 'epoch', ['', 'short', 'UPPERCASE', 'x'.repeat(33), ...not.string]],
   ['acknowledge', 'seq', [-1, 1.5, '42', null, 2 ** 53]],
   ['acknowledge', 'sent_at', ['yesterday', 0, null]],
   ['acknowledge', 'closed', [false, 1, 'true', null]],
   ['create_site', 'site_id', bad.site_id],
   ['create_site', 'name', ['x'.repeat(129), ...not.line, ...not.string]],
-  ['create_site', 'return_urls', bad.url.map((url) => ['https://app.example/cb', url]), 'redirect_not_allowed'],
+  [
+    'create_site',
+    'return_urls',
+    bad.url.map((url) => ['https://app.example/cb', url]),
+    'redirect_not_allowed',
+  ],
   [
     'create_site',
     'return_urls',
@@ -150,10 +186,17 @@ const spoiled: Spoiled[] = [
       null,
       [],
       [7],
-      ...['Shop.example', 'https://shop.example', 'shop.example:', 'shop.example:0', 'shop.example:65536', 'shop.example:08'].map(
-        (host) => [host],
-      ),
-      ...['shop.example/x', 'shop.example:8e3', '[::1]:80', '*.shop.example', 'a:1:2', ''].map((host) => [host]),
+      ...[
+        'Shop.example',
+        'https://shop.example',
+        'shop.example:',
+        'shop.example:0',
+        'shop.example:65536',
+        'shop.example:08',
+      ].map((host) => [host]),
+      ...['shop.example/x', 'shop.example:8e3', '[::1]:80', '*.shop.example', 'a:1:2', ''].map((host) => [
+        host,
+      ]),
       ['shop.example', 'shop.example'],
       Array.from({ length: 17 }, (_, i) => `h${i}.example`),
     ],
@@ -173,7 +216,16 @@ const spoiled: Spoiled[] = [
   [
     'add_issuer',
     'issuer',
-    ['', 'issuer', 'did:example:x', 'did:key:', 'https://issuer.example', 'did:web:a b', `did:web:${'a'.repeat(1024)}`, ...not.string],
+    [
+      '',
+      'issuer',
+      'did:example:x',
+      'did:key:',
+      'https://issuer.example',
+      'did:web:a b',
+      `did:web:${'a'.repeat(1024)}`,
+      ...not.string,
+    ],
   ],
   ['add_issuer', 'issuer', [`did:key:${MULTIKEY}`, 'did:jwk:eyJ4IjoxfQ']],
   ['add_issuer', 'keys', [['m6Mk'], ['z6Mk'], [''], [`${MULTIKEY}0`]], 'key_rejected'],
@@ -193,7 +245,14 @@ const spoiled: Spoiled[] = [
   [
     'create_webhook',
     'url',
-    ['http://hooks.example/', 'https://hooks.example:22/', 'https://u:p@hooks.example/', 'ftp://hooks.example/', 'hooks.example', ''],
+    [
+      'http://hooks.example/',
+      'https://hooks.example:22/',
+      'https://u:p@hooks.example/',
+      'ftp://hooks.example/',
+      'hooks.example',
+      '',
+    ],
     'webhook_url_forbidden',
   ],
   ['create_webhook', 'url', not.string],
@@ -249,10 +308,10 @@ describe('request bodies', () => {
       const refusal = refused(id, 'body', rest)
       if (!required[id]?.includes(member)) expect(refusal, member).toBeUndefined()
       else
-        expect([refusal?.code, refusal?.errors.some(({ path }) => path === member || path === 'user_ref')], member).toEqual([
-          'validation_failed',
-          true,
-        ])
+        expect(
+          [refusal?.code, refusal?.errors.some(({ path }) => path === member || path === 'user_ref')],
+          member,
+        ).toEqual(['validation_failed', true])
     }
   })
 
@@ -278,7 +337,9 @@ describe('request bodies', () => {
     const { reason: _r, ...rest } = bodies.revoke_user as Record<string, unknown>
     expect(refused('revoke_user', 'body', { ...rest, reason: '' })).toBeUndefined()
     expect(refused('revoke_user', 'body', { ...rest, reason: '😀'.repeat(256) })).toBeUndefined()
-    expect(refused('revoke_user', 'body', { ...rest, reason: '<script>alert(1)</script> " \' %s {{y}} #{x}' })).toBeUndefined()
+    expect(
+      refused('revoke_user', 'body', { ...rest, reason: '<script>alert(1)</script> " \' %s {{y}} #{x}' }),
+    ).toBeUndefined()
   })
 
   it('take a lifetime at both ends of its range', () => {
@@ -297,15 +358,25 @@ describe('request bodies', () => {
     const form = endpoints.introspect.request.form
     expect(form.parse({ token: 'x', client_id: 'abc', client_secret: 'def' })).toEqual({ token: 'x' })
     expect(form.safeParse({ client_id: 'abc' }).success).toBe(false)
-    expect(form.parse({ token: 'x', nonce: 'q83vEjRWeJCrze8SNFZ4kA' })).toEqual({ token: 'x', nonce: 'q83vEjRWeJCrze8SNFZ4kA' })
+    expect(form.parse({ token: 'x', nonce: 'q83vEjRWeJCrze8SNFZ4kA' })).toEqual({
+      token: 'x',
+      nonce: 'q83vEjRWeJCrze8SNFZ4kA',
+    })
     expect(form.safeParse({ token: 'x', nonce: 'q83vEjRWeJCrze8SNFZ4kB' }).success).toBe(false)
-    expect(endpoints.revoke_token.request.form.safeParse({ token: 'x', reason: 'a\nb', audience: 'y' }).success).toBe(false)
+    expect(
+      endpoints.revoke_token.request.form.safeParse({ token: 'x', reason: 'a\nb', audience: 'y' }).success,
+    ).toBe(false)
   })
 
   it('are strict as forms everywhere else', () => {
     expect(endpoints.present.request.form.safeParse({ state: RANDOM, credential: '{}' }).success).toBe(true)
-    expect(endpoints.present.request.form.safeParse({ state: RANDOM, credential: '{}', extra: '1' }).success).toBe(false)
-    expect(endpoints.sign_in_callback_by_form.request.form.safeParse({ state: RANDOM, payload: 'x', extra: '1' }).success).toBe(false)
+    expect(
+      endpoints.present.request.form.safeParse({ state: RANDOM, credential: '{}', extra: '1' }).success,
+    ).toBe(false)
+    expect(
+      endpoints.sign_in_callback_by_form.request.form.safeParse({ state: RANDOM, payload: 'x', extra: '1' })
+        .success,
+    ).toBe(false)
   })
 })
 
@@ -315,7 +386,10 @@ describe('query parameters', () => {
   it.each(withQuery)('%s takes a good query and refuses an unknown parameter', (id) => {
     const query = queries[id] ?? {}
     expect(refused(id, 'query', query)).toBeUndefined()
-    expect(refused(id, 'query', { ...query, api_key: 'x' })).toMatchObject({ code: 'validation_failed', errors: [{ path: 'api_key' }] })
+    expect(refused(id, 'query', { ...query, api_key: 'x' })).toMatchObject({
+      code: 'validation_failed',
+      errors: [{ path: 'api_key' }],
+    })
   })
 
   const pageBad = ['0', '201', '-1', '1.5', '1e2', ' 5', '0x10', '', '007']
@@ -356,7 +430,11 @@ describe('query parameters', () => {
     ['forward_auth', 'scope', [['*'], ['a b'], Array.from({ length: 33 }, (_, i) => `s${i}`)]],
     ['revocation_status', 'min_seq', positionBad, 'cursor_malformed'],
     ['revocation_status', 'site_id', [...bad.site_id, undefined]],
-    ['revocation_status', 'credential_ids', [[], [''], ['nonsense'], undefined, Array.from({ length: 101 }, () => CREDENTIAL_ID)]],
+    [
+      'revocation_status',
+      'credential_ids',
+      [[], [''], ['nonsense'], undefined, Array.from({ length: 101 }, () => CREDENTIAL_ID)],
+    ],
     ['propagation_receipt', 'seq', ['', '0', '-1', 'x', '1.5', '9999999999999999', undefined]],
     ['list_credentials', 'ppid', bad.ppid],
     ['list_credentials', 'status', ['unknown', 'Active', '']],
@@ -370,7 +448,10 @@ describe('query parameters', () => {
   ]
 
   it.each(spoiledQueries)('%s refuses a spoiled %s', (id, member, values, code = 'validation_failed') => {
-    for (const value of values) expect(refused(id, 'query', { ...queries[id], [member]: value })?.code, JSON.stringify(value)).toBe(code)
+    for (const value of values)
+      expect(refused(id, 'query', { ...queries[id], [member]: value })?.code, JSON.stringify(value)).toBe(
+        code,
+      )
   })
 
   it('become numbers and lists, with the defaults of the contract', () => {
@@ -385,7 +466,9 @@ describe('query parameters', () => {
 
   it('let the user cancel a sign-in', () => {
     expect(refused('sign_in_callback', 'query', { state: RANDOM, error: 'access_denied' })).toBeUndefined()
-    expect(refused('sign_in_callback', 'query', { state: RANDOM, error: 'other' })?.code).toBe('validation_failed')
+    expect(refused('sign_in_callback', 'query', { state: RANDOM, error: 'other' })?.code).toBe(
+      'validation_failed',
+    )
   })
 
   it('take a hundred ids', () => {
@@ -399,8 +482,11 @@ describe('path parameters', () => {
     const { error } = endpoints.read_site.request.params.safeParse({ site_id: 'Not A Site' })
     expect(error && refusalOf(error, 'params')).toEqual({ code: 'not_found', errors: [] })
     expect(
-      endpoints.change_issuer_key.request.params.safeParse({ site_id: 'shop.example', issuer: `did:key:${MULTIKEY}`, key: MULTIKEY })
-        .success,
+      endpoints.change_issuer_key.request.params.safeParse({
+        site_id: 'shop.example',
+        issuer: `did:key:${MULTIKEY}`,
+        key: MULTIKEY,
+      }).success,
     ).toBe(true)
     expect(endpoints.problem_page.request.params.safeParse({ code: 'toString' }).success).toBe(false)
   })
@@ -409,7 +495,14 @@ describe('path parameters', () => {
 describe('request headers', () => {
   it('are judged where they matter and left alone where they do not', () => {
     const { headers } = endpoints.feed.request
-    expect(headers.parse({ 'last-event-id': `${EPOCH}.7`, 'x-verifier-id': 'web-1', 'feed-version': '1', accept: '*/*' })).toEqual({
+    expect(
+      headers.parse({
+        'last-event-id': `${EPOCH}.7`,
+        'x-verifier-id': 'web-1',
+        'feed-version': '1',
+        accept: '*/*',
+      }),
+    ).toEqual({
       'last-event-id': `${EPOCH}.7`,
       'x-verifier-id': 'web-1',
       'feed-version': '1',
@@ -418,14 +511,17 @@ describe('request headers', () => {
       const { error } = headers.safeParse(value)
       return error && refusalOf(error, 'headers').code
     }
-    for (const cursor of ['garbage', `${EPOCH}.-1`, '']) expect(codeOf({ 'last-event-id': cursor })).toBe('cursor_malformed')
-    for (const id of ['', 'x'.repeat(65), 'a b']) expect(codeOf({ 'x-verifier-id': id })).toBe('validation_failed')
+    for (const cursor of ['garbage', `${EPOCH}.-1`, ''])
+      expect(codeOf({ 'last-event-id': cursor })).toBe('cursor_malformed')
+    for (const id of ['', 'x'.repeat(65), 'a b'])
+      expect(codeOf({ 'x-verifier-id': id })).toBe('validation_failed')
     expect(codeOf({ 'feed-version': '2' })).toBe('validation_failed')
   })
 
   it('take any Prefer, and an Idempotency-Key of visible characters', () => {
     const { headers } = endpoints.revoke_user.request
     expect(headers.safeParse({ prefer: 'nonsense', 'idempotency-key': 'k'.repeat(255) }).success).toBe(true)
-    for (const key of ['', 'k'.repeat(256), 'a b', 'é']) expect(headers.safeParse({ 'idempotency-key': key }).success, key).toBe(false)
+    for (const key of ['', 'k'.repeat(256), 'a b', 'é'])
+      expect(headers.safeParse({ 'idempotency-key': key }).success, key).toBe(false)
   })
 })

@@ -44,7 +44,12 @@ export const credential = {
 export const bodies: Partial<Record<EndpointId, Json>> = {
   protected_action: { action: 'hello' },
   exchange_proof: { credential, site_id: SITE, requested_scope: ['orders:read'], ttl_seconds: 300 },
-  introspect: { token: `svc_at_${'A'.repeat(49)}`, token_type_hint: 'access_token', site_id: SITE, nonce: NONCE },
+  introspect: {
+    token: `svc_at_${'A'.repeat(49)}`,
+    token_type_hint: 'access_token',
+    site_id: SITE,
+    nonce: NONCE,
+  },
   revoke_token: { token: 'x', token_type_hint: 'access_token', reason: 'lost laptop' },
   revoke_user: { ppid: PPID, site_id: SITE, reason: 'left the company' },
   revoke_credential: { credential_id: CREDENTIAL_ID, site_id: SITE, reason: 'rotated' },
@@ -57,7 +62,13 @@ export const bodies: Partial<Record<EndpointId, Json>> = {
     ttl_seconds: 600,
     holder_key: `did:key:${MULTIKEY}`,
   },
-  create_offer: { site_id: SITE, ppid: PPID, scope: ['orders:read'], permission_id: 'perm_orders', ttl_seconds: 600 },
+  create_offer: {
+    site_id: SITE,
+    ppid: PPID,
+    scope: ['orders:read'],
+    permission_id: 'perm_orders',
+    ttl_seconds: 600,
+  },
   read_offer: { offer: RANDOM },
   claim_offer: { offer: RANDOM, holder_key: `did:key:${MULTIKEY}` },
   start_sign_in: {
@@ -97,7 +108,13 @@ export const bodies: Partial<Record<EndpointId, Json>> = {
     credential_ttl_seconds_max: 7200,
     label: 'main',
   },
-  change_issuer: { status: 'distrusted', keys: [MULTIKEY], scope: null, credential_ttl_seconds_max: 60, label: 'old' },
+  change_issuer: {
+    status: 'distrusted',
+    keys: [MULTIKEY],
+    scope: null,
+    credential_ttl_seconds_max: 60,
+    label: 'old',
+  },
   change_issuer_key: { status: 'retired' },
   create_key: { permissions: ['tokens:introspect', 'feed:read'], label: 'ci', expires_in_seconds: 2 },
   create_webhook: { url: 'https://hooks.example/in', kinds: ['user.revoked'] },
@@ -156,7 +173,14 @@ const revocation = {
   epoch: EPOCH,
   seq: 42,
 }
-const waiting = { verifier_id: 'web', instance_id: 'c4a7', state: 'waiting', seq: 41, acknowledged_at: null, rejects_from: AT }
+const waiting = {
+  verifier_id: 'web',
+  instance_id: 'c4a7',
+  state: 'waiting',
+  seq: 41,
+  acknowledged_at: null,
+  rejects_from: AT,
+}
 const propagation = {
   connected: 2,
   acknowledged: 1,
@@ -166,7 +190,17 @@ const propagation = {
   denied_everywhere_at: AT,
   denied_at_latest: AT,
   laggards: [{ verifier_id: 'web', instance_id: 'c4a7', seq: 41 }],
-  verifiers: [waiting, { ...waiting, instance_id: null, state: 'acknowledged', seq: 42, acknowledged_at: AT, rejects_from: null }],
+  verifiers: [
+    waiting,
+    {
+      ...waiting,
+      instance_id: null,
+      state: 'acknowledged',
+      seq: 42,
+      acknowledged_at: AT,
+      rejects_from: null,
+    },
+  ],
   exceptions: [],
 }
 const head = { site_id: SITE, epoch: EPOCH, seq: 42, hash: HASH, as_of: AT, max_age_seconds: 60 }
@@ -210,7 +244,14 @@ export const answers: Partial<Record<EndpointId, Json[]>> = {
     {
       allowed: true,
       action: null,
-      subject: { ppid: PPID, site_id: SITE, scope: [], credential_id: CREDENTIAL_ID, permission_id: 'perm_default', expires_at: LATER },
+      subject: {
+        ppid: PPID,
+        site_id: SITE,
+        scope: [],
+        credential_id: CREDENTIAL_ID,
+        permission_id: 'perm_default',
+        expires_at: LATER,
+      },
       presented: 'bearer',
       view: { epoch: EPOCH, seq: 42, age_ms: 120.5 },
     },
@@ -255,15 +296,35 @@ export const answers: Partial<Record<EndpointId, Json[]>> = {
     { success: true, revoked: true },
     { success: true, revoked: false },
   ],
-  revoke_user: [{ ...revocation, propagation }, revocation, { ...revocation, credential_id: null, credential_ids: [] }],
+  revoke_user: [
+    { ...revocation, propagation },
+    revocation,
+    { ...revocation, credential_id: null, credential_ids: [] },
+  ],
   revoke_credential: [{ ...revocation, revocation_type: 'credential' }],
-  reinstate_user: [{ success: true, ppid: PPID, site_id: SITE, reinstated_at: AT, already_active: false, epoch: EPOCH, seq: 43 }],
+  reinstate_user: [
+    {
+      success: true,
+      ppid: PPID,
+      site_id: SITE,
+      reinstated_at: AT,
+      already_active: false,
+      epoch: EPOCH,
+      seq: 43,
+    },
+  ],
   revocation_status: [
     {
       success: true,
       as_of: { epoch: EPOCH, time: AT, seq: 42 },
       statuses: {
-        [CREDENTIAL_ID]: { status: 'revoked', revoked: true, revoked_at: AT, revocation_type: 'credential', reason: 'rotated' },
+        [CREDENTIAL_ID]: {
+          status: 'revoked',
+          revoked: true,
+          revoked_at: AT,
+          revocation_type: 'credential',
+          reason: 'rotated',
+        },
         cred_00000001: { status: 'active', revoked: false },
         cred_00000002: { status: 'expired', revoked: false },
         cred_00000003: { status: 'unknown', revoked: null },
@@ -309,10 +370,23 @@ export const answers: Partial<Record<EndpointId, Json[]>> = {
   change_issuer: [{ ...issuer, status: 'distrusted', scope: ['orders:read'] }],
   change_issuer_key: [issuer],
   create_key: [{ key_id: 'key_1', api_key: `svc_sk_${'A'.repeat(49)}`, permissions: ['feed:read'] }],
-  list_keys: [paged({ key_id: 'key_1', permissions: ['feed:read'], label: 'ci', last4: 'aB3x', created_at: AT, expires_at: null })],
+  list_keys: [
+    paged({
+      key_id: 'key_1',
+      permissions: ['feed:read'],
+      label: 'ci',
+      last4: 'aB3x',
+      created_at: AT,
+      expires_at: null,
+    }),
+  ],
   create_webhook: [{ webhook_id: 'wh_1', secret: `whsec_${'A'.repeat(43)}=` }],
-  rotate_webhook_secret: [{ webhook_id: 'wh_1', secret: `whsec_${'A'.repeat(43)}=`, previous_valid_until: AT }],
-  list_webhooks: [paged({ webhook_id: 'wh_1', url: 'https://hooks.example/in', kinds: null, status: 'on', created_at: AT })],
+  rotate_webhook_secret: [
+    { webhook_id: 'wh_1', secret: `whsec_${'A'.repeat(43)}=`, previous_valid_until: AT },
+  ],
+  list_webhooks: [
+    paged({ webhook_id: 'wh_1', url: 'https://hooks.example/in', kinds: null, status: 'on', created_at: AT }),
+  ],
   list_deliveries: [paged(delivery)],
   replay_delivery: [{ ...delivery, status: 'pending', next_attempt_at: AT }],
   list_credentials: [
@@ -381,7 +455,11 @@ export const answers: Partial<Record<EndpointId, Json[]>> = {
       rate_limits: rateLimits,
       cryptosuites: ['eddsa-jcs-2022', 'ecdsa-jcs-2019'],
       did_methods: ['key', 'jwk', 'web'],
-      feed: { version: 1, keys: [{ kid: 'feed-1', public_key_multibase: MULTIKEY }], chain: [feedKeyStatement] },
+      feed: {
+        version: 1,
+        keys: [{ kid: 'feed-1', public_key_multibase: MULTIKEY }],
+        chain: [feedKeyStatement],
+      },
     },
   ],
   jwks: [{ keys: [{ kty: 'OKP', crv: 'Ed25519', x: 'abc' }] }],
@@ -395,7 +473,12 @@ export const openAnswers: Partial<Record<EndpointId, Json[]>> = {
     {
       id: 'did:web:auth.example',
       verificationMethod: [
-        { id: 'did:web:auth.example#key-1', type: 'Multikey', controller: 'did:web:auth.example', publicKeyMultibase: MULTIKEY },
+        {
+          id: 'did:web:auth.example#key-1',
+          type: 'Multikey',
+          controller: 'did:web:auth.example',
+          publicKeyMultibase: MULTIKEY,
+        },
       ],
       assertionMethod: ['did:web:auth.example#key-1'],
     },

@@ -14,7 +14,10 @@ describe('refusalOf', () => {
   it('gives a code of its own only when all faults share it', () => {
     expect(refusal({ credential, ttl_seconds: 0 }).code).toBe('ttl_out_of_range')
     expect(refusal({ credential, ttl_seconds: 0, surprise: 1 }).code).toBe('validation_failed')
-    expect(refusal({ credential, ttl_seconds: 0, site_id: 'X' }).errors.map(({ path }) => path)).toEqual(['site_id', 'ttl_seconds'])
+    expect(refusal({ credential, ttl_seconds: 0, site_id: 'X' }).errors.map(({ path }) => path)).toEqual([
+      'site_id',
+      'ttl_seconds',
+    ])
   })
 
   it('puts what is malformed before what is not valid', () => {
@@ -36,7 +39,9 @@ describe('refusalOf', () => {
 
   it('never repeats a value, and of member names only what is short and printable', () => {
     const secret = `svc_sk_${'S'.repeat(49)}`
-    const text = JSON.stringify(refusal({ credential: secret, site_id: secret, requested_scope: [secret], ttl_seconds: secret }))
+    const text = JSON.stringify(
+      refusal({ credential: secret, site_id: secret, requested_scope: [secret], ttl_seconds: secret }),
+    )
     expect(text).not.toContain('SSSS')
     expect(refusal({ credential, [secret]: 1, 'a\nb': 1 }).errors.map(({ path }) => path)).toEqual(['…', '…'])
   })
@@ -44,14 +49,19 @@ describe('refusalOf', () => {
   it('lists a bounded number of faults', () => {
     const members = Object.fromEntries(Array.from({ length: 5000 }, (_, i) => [`k${i}`, 0]))
     expect(refusal({ credential, ...members }).errors).toHaveLength(20)
-    expect(refusal({ credential, requested_scope: Array.from({ length: 5000 }, () => '*') }).errors.length).toBeLessThanOrEqual(20)
+    expect(
+      refusal({ credential, requested_scope: Array.from({ length: 5000 }, () => '*') }).errors.length,
+    ).toBeLessThanOrEqual(20)
   })
 
   it('refuses __proto__ like any unknown member', () => {
     const value = JSON.parse('{"__proto__":{"site_id":"x"}}') as object
     expect(
       exchangeProofRequestSchema.safeParse(
-        Object.defineProperties({}, { ...Object.getOwnPropertyDescriptors(value), credential: { value: credential, enumerable: true } }),
+        Object.defineProperties(
+          {},
+          { ...Object.getOwnPropertyDescriptors(value), credential: { value: credential, enumerable: true } },
+        ),
       ).success,
     ).toBe(false)
   })

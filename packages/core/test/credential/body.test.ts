@@ -13,25 +13,37 @@ beforeAll(async () => {
   text = JSON.stringify(good)
 })
 
-const parse = (body: string | Uint8Array) => parseCredentialBody(typeof body === 'string' ? Buffer.from(body) : body)
-const notStrict = (fault: string, offset: number) => `the body is not strict JSON: ${fault} near offset ${offset}`
+const parse = (body: string | Uint8Array) =>
+  parseCredentialBody(typeof body === 'string' ? Buffer.from(body) : body)
+const notStrict = (fault: string, offset: number) =>
+  `the body is not strict JSON: ${fault} near offset ${offset}`
 const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth)
 
 describe('a body with a credential', () => {
   it('is read together with it, exactly as a header would be', () => {
     const body = { site_id: 'shop.example', credential: good, requested_scope: ['orders:read'] }
-    expect(parse(JSON.stringify(body))).toStrictEqual({ members: body, credential: readCredentialObject(good) })
+    expect(parse(JSON.stringify(body))).toStrictEqual({
+      members: body,
+      credential: readCredentialObject(good),
+    })
   })
 
   it('may spell the name of the member with escapes', () => {
-    expect(parse(`{"\\u0063redential":${text}}`)).toStrictEqual({ members: { credential: good }, credential: readCredentialObject(good) })
+    expect(parse(`{"\\u0063redential":${text}}`)).toStrictEqual({
+      members: { credential: good },
+      credential: readCredentialObject(good),
+    })
   })
 
   it('says what is wrong with the credential, and keeps the other members', () => {
     const body = { credential: { ...good, validUntil: '2026' }, site_id: 'shop.example' }
     expect(parse(JSON.stringify(body))).toStrictEqual({
       members: body,
-      credential: { ok: false, code: 'credential_malformed', detail: 'validUntil is missing or not an RFC 3339 time in UTC with Z' },
+      credential: {
+        ok: false,
+        code: 'credential_malformed',
+        detail: 'validUntil is missing or not an RFC 3339 time in UTC with Z',
+      },
     })
   })
 
@@ -50,7 +62,13 @@ describe('a body with a credential', () => {
   })
 
   it('is read from the member of that name only', () => {
-    for (const body of [{ site_id: 'shop.example' }, {}, { Credential: good }, { inner: { credential: good } }, { credentials: [good] }]) {
+    for (const body of [
+      { site_id: 'shop.example' },
+      {},
+      { Credential: good },
+      { inner: { credential: good } },
+      { credentials: [good] },
+    ]) {
       expect(parse(JSON.stringify(body))).toStrictEqual({ members: body, credential: undefined })
     }
   })
@@ -64,18 +82,30 @@ describe('a body that is none', () => {
       expect(parse(body)).toStrictEqual(notObject)
   })
 
-  it.each(['ff', 'c0af', 'eda0bdedb880'])('is the fault of the request: bytes that are not UTF-8 (%s)', (bytes) => {
-    const notUtf8 = { code: 'request_malformed', detail: 'the body is not UTF-8' }
-    expect(parse(Buffer.concat([Buffer.from('{"a":"'), unhex(bytes), Buffer.from('"}')]))).toStrictEqual(notUtf8)
-    expect(parse(Buffer.concat([Buffer.from('{"credential":{"a":"'), unhex(bytes), Buffer.from('"}}')]))).toStrictEqual(notUtf8)
-  })
+  it.each(['ff', 'c0af', 'eda0bdedb880'])(
+    'is the fault of the request: bytes that are not UTF-8 (%s)',
+    (bytes) => {
+      const notUtf8 = { code: 'request_malformed', detail: 'the body is not UTF-8' }
+      expect(parse(Buffer.concat([Buffer.from('{"a":"'), unhex(bytes), Buffer.from('"}')]))).toStrictEqual(
+        notUtf8,
+      )
+      expect(
+        parse(Buffer.concat([Buffer.from('{"credential":{"a":"'), unhex(bytes), Buffer.from('"}}')])),
+      ).toStrictEqual(notUtf8)
+    },
+  )
 
   it.each([
     ['nothing at all', '', 'the text ends too early', 0],
     ['a byte order mark', '\ufeff{}', 'not a JSON value', 0],
     ['a bad value of another member', '{"a":tru,"credential":{}}', 'not a JSON value', 5],
     ['a bad value after the credential', '{"credential":{},"a":01}', 'not a number', 21],
-    ['a member twice that is not the credential', '{"credential":{},"a":1,"a":2}', 'two members have the same name', 26],
+    [
+      'a member twice that is not the credential',
+      '{"credential":{},"a":1,"a":2}',
+      'two members have the same name',
+      26,
+    ],
     ['a member called __proto__', '{"credential":{},"__proto__":{}}', 'a member is called __proto__', 28],
     ['a name that does not end, after the credential', '{"credential":{},"a', 'a string does not end', 19],
     ['a comma after the credential and nothing more', '{"credential":{},}', 'a member name is missing', 17],
@@ -89,9 +119,24 @@ describe('a body that is none', () => {
   it.each([
     ['A018 a member of it twice', '{"credential":{"a":1,"a":2}}', 'two members have the same name', 24],
     ['the credential twice', '{"credential":{},"credential":{}}', 'two members have the same name', 29],
-    ['the credential twice, once with escapes', '{"credential":{},"b":1,"\\u0063redential":{}}', 'two members have the same name', 40],
-    ['A021 a member of it called __proto__', '{"credential":{"proof":{"__proto__":1}}}', 'a member is called __proto__', 35],
-    ['A023 a number in it', '{"credential":{"a":9007199254740993}}', 'a number that cannot be held exactly', 19],
+    [
+      'the credential twice, once with escapes',
+      '{"credential":{},"b":1,"\\u0063redential":{}}',
+      'two members have the same name',
+      40,
+    ],
+    [
+      'A021 a member of it called __proto__',
+      '{"credential":{"proof":{"__proto__":1}}}',
+      'a member is called __proto__',
+      35,
+    ],
+    [
+      'A023 a number in it',
+      '{"credential":{"a":9007199254740993}}',
+      'a number that cannot be held exactly',
+      19,
+    ],
     ['no end', '{"credential":{"a":1', 'a comma or a closing brace is missing', 21],
     ['no value', '{"credential":}', 'not a JSON value', 14],
     ['a bad value behind good members', '{"a":1,"credential":tru}', 'not a JSON value', 20],
@@ -105,9 +150,14 @@ describe('the depth of a body', () => {
   it('A031 leaves a credential its 16 levels, and not one more', () => {
     // The credential itself is the first level, and stands one deep in the body.
     const withDepth = (depth: number) =>
-      parse(`{"credential":${JSON.stringify({ ...good, n: 0 }).replace('"n":0', `"n":${nested(depth - 1)}`)}}`)
+      parse(
+        `{"credential":${JSON.stringify({ ...good, n: 0 }).replace('"n":0', `"n":${nested(depth - 1)}`)}}`,
+      )
     expect(withDepth(16)).toHaveProperty('credential.credential')
-    expect(withDepth(17)).toMatchObject({ code: 'credential_malformed', detail: expect.stringContaining('more than 17 levels deep') })
+    expect(withDepth(17)).toMatchObject({
+      code: 'credential_malformed',
+      detail: expect.stringContaining('more than 17 levels deep'),
+    })
   })
 
   it('is the fault of the request where it is not in the credential', () => {
@@ -116,7 +166,10 @@ describe('the depth of a body', () => {
       code: 'request_malformed',
       detail: expect.stringContaining('more than 17 levels deep'),
     })
-    expect(parse('['.repeat(100_000))).toStrictEqual({ code: 'request_malformed', detail: notStrict('more than 17 levels deep', 17) })
+    expect(parse('['.repeat(100_000))).toStrictEqual({
+      code: 'request_malformed',
+      detail: notStrict('more than 17 levels deep', 17),
+    })
   })
 })
 
@@ -143,15 +196,20 @@ describe('the weight of a credential in a body', () => {
   })
 
   it('does not count the other members', () => {
-    expect(parse(JSON.stringify({ a: 'x'.repeat(20_000), credential: good, b: 'x'.repeat(20_000) }))).toHaveProperty(
-      'credential.credential',
-    )
+    expect(
+      parse(JSON.stringify({ a: 'x'.repeat(20_000), credential: good, b: 'x'.repeat(20_000) })),
+    ).toHaveProperty('credential.credential')
   })
 
   it('is looked at before anything the credential says', () => {
-    expect(parse(`{"credential":"${'x'.repeat(6142)}"}`)).toHaveProperty('credential.code', 'credential_malformed')
+    expect(parse(`{"credential":"${'x'.repeat(6142)}"}`)).toHaveProperty(
+      'credential.code',
+      'credential_malformed',
+    )
     expect(parse(`{"credential":"${'x'.repeat(6143)}"}`)).toStrictEqual(tooLarge)
-    expect(parse(JSON.stringify({ credential: { ...weighing(good, 6200), type: 1 } }))).toStrictEqual(tooLarge)
+    expect(parse(JSON.stringify({ credential: { ...weighing(good, 6200), type: 1 } }))).toStrictEqual(
+      tooLarge,
+    )
   })
 })
 

@@ -4,7 +4,18 @@ import { readCredentialObject } from '../../src/credential/read.ts'
 import type { JsonObject } from '../../src/encoding/json.ts'
 import { checkProof } from '../../src/proof/check.ts'
 import { suiteFor } from '../../src/proof/suites.ts'
-import { at, type Editable, edited, issue, NOW, newCredentialId, newParty, type Party, READ, WRITE } from '../sample.ts'
+import {
+  at,
+  type Editable,
+  edited,
+  issue,
+  NOW,
+  newCredentialId,
+  newParty,
+  type Party,
+  READ,
+  WRITE,
+} from '../sample.ts'
 
 const PARENT_UNTIL = NOW + 3_600_000
 
@@ -52,25 +63,43 @@ describe('a delegated credential', () => {
       },
       parent,
     })
-    expect(proof).toMatchObject({ verificationMethod: agent.method, created: at(0), proofPurpose: 'assertionMethod' })
+    expect(proof).toMatchObject({
+      verificationMethod: agent.method,
+      created: at(0),
+      proofPurpose: 'assertionMethod',
+    })
   })
 
   it.each(['Ed25519', 'P-256'] as const)("is signed by its parent's holder key: %s", async (algorithm) => {
     const holder = await newParty(algorithm)
-    const child = await delegateCredential(await issue(issuer, { holderKey: holder.did, delegable: true }), delegation(), by(holder))
+    const child = await delegateCredential(
+      await issue(issuer, { holderKey: holder.did, delegable: true }),
+      delegation(),
+      by(holder),
+    )
     expect(await checkProof(child, holder.key.publicKey, suiteFor(algorithm))).toBe(true)
     expect(await checkProof({ ...child, parent }, holder.key.publicKey, suiteFor(algorithm))).toBe(false)
   })
 
   it('can be read back with its parent behind it', async () => {
     const read = readCredentialObject(await delegateCredential(parent, delegation(), by(agent))) as Editable
-    expect(read.credential).toMatchObject({ issuer: agent.did, scope: [READ], holderKey: partner.did, delegable: false, createdMs: NOW })
+    expect(read.credential).toMatchObject({
+      issuer: agent.did,
+      scope: [READ],
+      holderKey: partner.did,
+      delegable: false,
+      createdMs: NOW,
+    })
     expect(read.credential.parent).toStrictEqual((readCredentialObject(parent) as Editable).credential)
   })
 
   it('is not delegable unless that was asked for, in so many words', async () => {
     for (const delegable of [undefined, false, 'true', 1]) {
-      const child = (await delegateCredential(parent, { ...delegation(), delegable } as Editable, by(agent))) as Editable
+      const child = (await delegateCredential(
+        parent,
+        { ...delegation(), delegable } as Editable,
+        by(agent),
+      )) as Editable
       expect(child.credentialSubject).not.toHaveProperty('delegable')
     }
   })
@@ -82,9 +111,18 @@ describe('a delegated credential', () => {
   })
 
   it('takes nothing from a delegation that its type does not have', async () => {
-    const greedy = { ppid: 'did:service:ppid_evilevil', siteId: 'evil.example', permissionId: 'perm_admin', parent: undefined }
+    const greedy = {
+      ppid: 'did:service:ppid_evilevil',
+      siteId: 'evil.example',
+      permissionId: 'perm_admin',
+      parent: undefined,
+    }
     const plain = edited(parent, (copy) => delete copy.credentialSubject.permission_id)
-    const child = (await delegateCredential(plain, { ...delegation(), ...greedy } as Editable, by(agent))) as Editable
+    const child = (await delegateCredential(
+      plain,
+      { ...delegation(), ...greedy } as Editable,
+      by(agent),
+    )) as Editable
     expect(child.credentialSubject).toStrictEqual({
       id: (parent as Editable).credentialSubject.id,
       site_id: 'shop.example',
@@ -100,7 +138,9 @@ describe('a delegated credential', () => {
     ['the very end of its parent', { validUntilMs: PARENT_UNTIL }],
     ['an earlier beginning than its parent, which has no effect', { validFromMs: NOW - 3_600_000 }],
   ])('may have %s', async (_, changes) => {
-    expect(readCredentialObject(await delegateCredential(parent, delegation(changes), by(agent)))).toHaveProperty('credential')
+    expect(
+      readCredentialObject(await delegateCredential(parent, delegation(changes), by(agent))),
+    ).toHaveProperty('credential')
   })
 
   it('may be delegated up to three times', async () => {
@@ -113,13 +153,20 @@ describe('a delegated credential', () => {
       link = await delegateCredential(link, delegation({ holderKey: to.did, delegable: true }), by(from))
       expect(readCredentialObject(link)).toHaveProperty('credential.parent')
     }
-    await expect(delegateCredential(link, delegation(), by(partner))).rejects.toThrow(refusal('it has been delegated 3 times already'))
+    await expect(delegateCredential(link, delegation(), by(partner))).rejects.toThrow(
+      refusal('it has been delegated 3 times already'),
+    )
   })
 })
 
 describe('a delegation that no verifier would accept', () => {
   it.each<[string, (parent: Editable) => void, Partial<Delegation>, string[]]>([
-    ['A115 of a parent that says nothing of delegation', (copy) => delete copy.credentialSubject.delegable, {}, ['it is not delegable']],
+    [
+      'A115 of a parent that says nothing of delegation',
+      (copy) => delete copy.credentialSubject.delegable,
+      {},
+      ['it is not delegable'],
+    ],
     [
       'A115 of a parent that says no',
       (copy) => {
@@ -136,17 +183,42 @@ describe('a delegation that no verifier would accept', () => {
       {},
       ['the key is not its holder key'],
     ],
-    ['of a parent without holder key', (copy) => delete copy.credentialSubject.holder_key, {}, ['the key is not its holder key']],
-    ['A109 of a scope that the parent has not', () => {}, { scope: [READ, 'admin'] }, ['it does not have that scope itself']],
-    ['A109 of a scope that only begins like one', () => {}, { scope: ['orders'] }, ['it does not have that scope itself']],
+    [
+      'of a parent without holder key',
+      (copy) => delete copy.credentialSubject.holder_key,
+      {},
+      ['the key is not its holder key'],
+    ],
+    [
+      'A109 of a scope that the parent has not',
+      () => {},
+      { scope: [READ, 'admin'] },
+      ['it does not have that scope itself'],
+    ],
+    [
+      'A109 of a scope that only begins like one',
+      () => {},
+      { scope: ['orders'] },
+      ['it does not have that scope itself'],
+    ],
     [
       'A111 one millisecond beyond the end of the parent',
       () => {},
       { validUntilMs: PARENT_UNTIL + 1 },
       ['it does not live that long itself'],
     ],
-    ['to an end that is no number', () => {}, { validUntilMs: Number.NaN }, ['it does not live that long itself']],
-    ['without a next holder', () => {}, { holderKey: undefined } as Editable, ['the next holder needs a key']],
+    [
+      'to an end that is no number',
+      () => {},
+      { validUntilMs: Number.NaN },
+      ['it does not live that long itself'],
+    ],
+    [
+      'without a next holder',
+      () => {},
+      { holderKey: undefined } as Editable,
+      ['the next holder needs a key'],
+    ],
     [
       'with several mistakes, all of which are named',
       (copy) => {
@@ -162,7 +234,9 @@ describe('a delegation that no verifier would accept', () => {
       ],
     ],
   ])('is refused: %s', async (_, edit, changes, words) => {
-    await expect(delegateCredential(edited(parent, edit), delegation(changes), by(agent))).rejects.toThrow(refusal(...words))
+    await expect(delegateCredential(edited(parent, edit), delegation(changes), by(agent))).rejects.toThrow(
+      refusal(...words),
+    )
   })
 
   it('is refused for what the reader would say of the parent', async () => {
@@ -176,9 +250,17 @@ describe('a delegation that no verifier would accept', () => {
   })
 
   it.each<[string, Partial<Delegation>, string]>([
-    ['an id that is none', { credentialId: 'x' }, 'credentialId must be cred_ and 8 to 64 letters, digits, - or _'],
+    [
+      'an id that is none',
+      { credentialId: 'x' },
+      'credentialId must be cred_ and 8 to 64 letters, digits, - or _',
+    ],
     ['one scope twice', { scope: [READ, READ] }, 'scope must be a list of at most 32 different scopes'],
-    ['a holder key that is none', { holderKey: 'did:web:a.example' }, 'holderKey must be a did:key with a sound key'],
+    [
+      'a holder key that is none',
+      { holderKey: 'did:web:a.example' },
+      'holderKey must be a did:key with a sound key',
+    ],
     ['an end before its beginning', { validUntilMs: NOW - 1 }, 'validUntilMs must be later than validFromMs'],
   ])('is refused like any grant: %s', async (_, changes, words) => {
     await expect(delegateCredential(parent, delegation(changes), by(agent))).rejects.toThrow(
@@ -204,7 +286,9 @@ describe('the id of a delegated credential', () => {
     )
     const child = await delegateCredential(parent, delegation({ delegable: true }), by(agent))
     const again = delegation({ credentialId: own, holderKey: agent.did })
-    await expect(delegateCredential(child, again, by(partner))).rejects.toThrow(refusal('its own id cannot be used again'))
+    await expect(delegateCredential(child, again, by(partner))).rejects.toThrow(
+      refusal('its own id cannot be used again'),
+    )
   })
 })
 

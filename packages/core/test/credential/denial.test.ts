@@ -3,7 +3,11 @@ import { deny, isDeny } from '../../src/credential/denial.ts'
 
 describe('a refusal', () => {
   it('carries its code and its words, and nothing else', () => {
-    expect(deny('site_mismatch', 'for another site')).toStrictEqual({ ok: false, code: 'site_mismatch', detail: 'for another site' })
+    expect(deny('site_mismatch', 'for another site')).toStrictEqual({
+      ok: false,
+      code: 'site_mismatch',
+      detail: 'for another site',
+    })
   })
 
   it('is told from what was asked for', () => {

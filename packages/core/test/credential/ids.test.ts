@@ -15,7 +15,10 @@ import {
 const WORD = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-'
 const SMALL = 'abcdefghijklmnopqrstuvwxyz0123456789'
 
-/** Everything with an id of `letters`: how it is spelled, how long it may be, and what may stand in it. */
+/**
+ * Everything with an id of `letters`: how it is spelled, how long it may be, and what may stand in
+ * it.
+ */
 const GRAMMARS = [
   { name: 'a ppid', parse: parsePpid, prefix: 'did:service:ppid_', min: 8, max: 128, letters: WORD },
   { name: 'a credential id', parse: parseCredentialId, prefix: 'cred_', min: 8, max: 64, letters: WORD },
@@ -39,7 +42,17 @@ const BEYOND_ASCII = [
   '\u0085',
   '\u2028',
 ]
-const NO_TEXT = [undefined, null, 1, true, {}, [], ['abcdefgh'], { toString: () => 'abcdefgh' }, new String('abcdefgh')]
+const NO_TEXT = [
+  undefined,
+  null,
+  1,
+  true,
+  {},
+  [],
+  ['abcdefgh'],
+  { toString: () => 'abcdefgh' },
+  new String('abcdefgh'),
+]
 
 describe.each(GRAMMARS)('$name', ({ parse, prefix, min, max, letters }) => {
   const filler = letters[0]?.toLowerCase() as string
@@ -55,7 +68,9 @@ describe.each(GRAMMARS)('$name', ({ parse, prefix, min, max, letters }) => {
   it('may hold exactly its own letters', () => {
     const body = filler.repeat(min)
     const taken = (char: string) =>
-      [`${char}${body}`, `${body}${char}`, `${body}${char}${body}`].map((id) => parse(prefix + id) !== undefined)
+      [`${char}${body}`, `${body}${char}`, `${body}${char}${body}`].map(
+        (id) => parse(prefix + id) !== undefined,
+      )
     for (const char of [...ASCII, ...BEYOND_ASCII]) {
       const expected = letters.includes(char)
       expect([char, ...taken(char)]).toEqual([char, expected, expected, expected])
@@ -76,7 +91,9 @@ describe.each(GRAMMARS)('$name', ({ parse, prefix, min, max, letters }) => {
   })
 
   it('is given back as it is', () => {
-    const id = fc.string({ unit: fc.constantFrom(...letters), minLength: min, maxLength: max }).map((body) => prefix + body)
+    const id = fc
+      .string({ unit: fc.constantFrom(...letters), minLength: min, maxLength: max })
+      .map((body) => prefix + body)
     fc.assert(fc.property(id, (text) => parse(text) === text))
   })
 })
@@ -96,12 +113,16 @@ describe('the prefix', () => {
     expect(parsePpid(text)).toBeUndefined()
   })
 
-  it.each(['abcdefgh', 'CRED_abcdefgh', 'cred-abcdefgh', 'did:service:cred_abcdefgh', 'xcred_abcdefgh', 'ppid_abcdefgh'])(
-    'of a credential id is not that of %s',
-    (text) => {
-      expect(parseCredentialId(text)).toBeUndefined()
-    },
-  )
+  it.each([
+    'abcdefgh',
+    'CRED_abcdefgh',
+    'cred-abcdefgh',
+    'did:service:cred_abcdefgh',
+    'xcred_abcdefgh',
+    'ppid_abcdefgh',
+  ])('of a credential id is not that of %s', (text) => {
+    expect(parseCredentialId(text)).toBeUndefined()
+  })
 })
 
 describe('the DID of a credential', () => {
@@ -136,7 +157,8 @@ describe('the DID of a credential', () => {
   })
 
   it('is a string', () => {
-    for (const value of [...NO_TEXT, ['did:service:cred_abcdefgh']]) expect(parseCredentialDid(value)).toBeUndefined()
+    for (const value of [...NO_TEXT, ['did:service:cred_abcdefgh']])
+      expect(parseCredentialDid(value)).toBeUndefined()
   })
 })
 
@@ -246,7 +268,8 @@ describe('a site id', () => {
   })
 
   it('is a string', () => {
-    for (const value of [undefined, null, 1, ['a.example'], ['a.example', 'b.example'], {}]) expect(parseSiteId(value)).toBeUndefined()
+    for (const value of [undefined, null, 1, ['a.example'], ['a.example', 'b.example'], {}])
+      expect(parseSiteId(value)).toBeUndefined()
   })
 
   it('has an answer for a name made to make a regular expression try everything', () => {

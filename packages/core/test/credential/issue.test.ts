@@ -48,15 +48,28 @@ describe('an issued credential', () => {
     })
   })
 
-  it.each(['Ed25519', 'P-256'] as const)('carries a signature by the key of its issuer: %s', async (algorithm) => {
-    const party = await newParty(algorithm)
-    const signed = await issueCredential(grant(), signerOf(party))
-    expect(await checkProof(signed, party.key.publicKey, suiteFor(algorithm))).toBe(true)
-    expect(await checkProof({ ...signed, issuer: 'did:web:evil.example' }, party.key.publicKey, suiteFor(algorithm))).toBe(false)
-  })
+  it.each(['Ed25519', 'P-256'] as const)(
+    'carries a signature by the key of its issuer: %s',
+    async (algorithm) => {
+      const party = await newParty(algorithm)
+      const signed = await issueCredential(grant(), signerOf(party))
+      expect(await checkProof(signed, party.key.publicKey, suiteFor(algorithm))).toBe(true)
+      expect(
+        await checkProof(
+          { ...signed, issuer: 'did:web:evil.example' },
+          party.key.publicKey,
+          suiteFor(algorithm),
+        ),
+      ).toBe(false)
+    },
+  )
 
   it('can be read back as it was granted', async () => {
-    const { permissionId: _, ...granted } = grant({ scope: [WRITE, READ], validFromMs: NOW + 1, validUntilMs: NOW + 2 })
+    const { permissionId: _, ...granted } = grant({
+      scope: [WRITE, READ],
+      validFromMs: NOW + 1,
+      validUntilMs: NOW + 2,
+    })
     const { credential } = readCredentialObject(await issueCredential(granted, signer)) as Editable
     expect(credential).toStrictEqual({
       id: granted.credentialId,
@@ -81,7 +94,13 @@ describe('an issued credential', () => {
     expect(Object.keys(credentialSubject)).toEqual(['id', 'site_id', 'scope'])
     expect(parent).toBeUndefined()
     const bound = (await issueCredential(grant({ holderKey: holder.did }), signer)) as Editable
-    expect(Object.keys(bound.credentialSubject)).toEqual(['id', 'site_id', 'scope', 'permission_id', 'holder_key'])
+    expect(Object.keys(bound.credentialSubject)).toEqual([
+      'id',
+      'site_id',
+      'scope',
+      'permission_id',
+      'holder_key',
+    ])
   })
 
   it('does not change with the list that was granted', async () => {
@@ -91,7 +110,10 @@ describe('an issued credential', () => {
     expect(signed.credentialSubject.scope).toEqual(['orders:read'])
     signed['@context'].push('https://evil.example')
     signed.type.push('AdminCredential')
-    expect(await issueCredential(grant(), signer)).toHaveProperty('type', ['VerifiableCredential', 'AccessCredential'])
+    expect(await issueCredential(grant(), signer)).toHaveProperty('type', [
+      'VerifiableCredential',
+      'AccessCredential',
+    ])
   })
 
   it.each([
@@ -109,22 +131,34 @@ describe('an issued credential', () => {
 /** Each mistake that can be made in a grant, and the words for it. */
 const MISTAKES: [changes: Editable, words: string][] = [
   [{ credentialId: 'cred_1234567' }, 'credentialId must be cred_ and 8 to 64 letters, digits, - or _'],
-  [{ credentialId: 'did:service:cred_12345678' }, 'credentialId must be cred_ and 8 to 64 letters, digits, - or _'],
+  [
+    { credentialId: 'did:service:cred_12345678' },
+    'credentialId must be cred_ and 8 to 64 letters, digits, - or _',
+  ],
   [{ ppid: 'ppid_12345678' }, 'ppid must be did:service:ppid_ and 8 to 128 letters, digits, - or _'],
   [{ siteId: 'https://shop.example' }, 'siteId must be a lower-case host name'],
   [{ siteId: 'Shop.example' }, 'siteId must be a lower-case host name'],
   [{ scope: ['orders:read', 'orders:read'] }, 'scope must be a list of at most 32 different scopes'],
   [{ scope: 'orders:read' }, 'scope must be a list of at most 32 different scopes'],
-  [{ scope: Array.from({ length: 33 }, (_, i) => `s${i}`) }, 'scope must be a list of at most 32 different scopes'],
+  [
+    { scope: Array.from({ length: 33 }, (_, i) => `s${i}`) },
+    'scope must be a list of at most 32 different scopes',
+  ],
   [{ permissionId: '' }, 'permissionId must be 1 to 64 letters, digits or _.:-'],
   [{ permissionId: 'a b' }, 'permissionId must be 1 to 64 letters, digits or _.:-'],
   [{ holderKey: 'did:web:holder.example' }, 'holderKey must be a did:key with a sound key'],
   [{ holderKey: '' }, 'holderKey must be a did:key with a sound key'],
   [{ delegable: true }, 'only a credential with a holderKey can be delegable'],
   [{ validFromMs: YEAR_0 - 1 }, 'validFromMs must be milliseconds since 1970, in the years 0 to 9999'],
-  [{ validFromMs: Number.NEGATIVE_INFINITY }, 'validFromMs must be milliseconds since 1970, in the years 0 to 9999'],
+  [
+    { validFromMs: Number.NEGATIVE_INFINITY },
+    'validFromMs must be milliseconds since 1970, in the years 0 to 9999',
+  ],
   [{ validUntilMs: YEAR_10000 }, 'validUntilMs must be milliseconds since 1970, in the years 0 to 9999'],
-  [{ validUntilMs: Number.POSITIVE_INFINITY }, 'validUntilMs must be milliseconds since 1970, in the years 0 to 9999'],
+  [
+    { validUntilMs: Number.POSITIVE_INFINITY },
+    'validUntilMs must be milliseconds since 1970, in the years 0 to 9999',
+  ],
   [{ validUntilMs: NOW - 60_000 }, 'validUntilMs must be later than validFromMs'],
   [{ validUntilMs: NOW - 60_001 }, 'validUntilMs must be later than validFromMs'],
   [{ validFromMs: NOW + 3_600_000 }, 'validUntilMs must be later than validFromMs'],
@@ -132,7 +166,9 @@ const MISTAKES: [changes: Editable, words: string][] = [
 
 describe('a mistake', () => {
   it.each(MISTAKES)('is named: %j', async (changes, words) => {
-    await expect(issueCredential(grant(changes), signer)).rejects.toThrow(new TypeError(`cannot issue this credential: ${words}`))
+    await expect(issueCredential(grant(changes), signer)).rejects.toThrow(
+      new TypeError(`cannot issue this credential: ${words}`),
+    )
   })
 
   it('in a time that is no number is named, too', async () => {
@@ -144,10 +180,26 @@ describe('a mistake', () => {
   })
 
   it.each<[string, Editable, string]>([
-    ['a key of another', { verificationMethod: 'did:web:other.example#key-1' }, 'verificationMethod must be a key of the issuer'],
-    ['the issuer without a key', { verificationMethod: 'ISSUER' }, 'verificationMethod must be a key of the issuer'],
-    ['a longer name that begins alike', { verificationMethod: 'ISSUERx#key-1' }, 'verificationMethod must be a key of the issuer'],
-    ['a time of signing that is no number', { createdMs: Number.NaN }, 'createdMs must be milliseconds since 1970, in the years 0 to 9999'],
+    [
+      'a key of another',
+      { verificationMethod: 'did:web:other.example#key-1' },
+      'verificationMethod must be a key of the issuer',
+    ],
+    [
+      'the issuer without a key',
+      { verificationMethod: 'ISSUER' },
+      'verificationMethod must be a key of the issuer',
+    ],
+    [
+      'a longer name that begins alike',
+      { verificationMethod: 'ISSUERx#key-1' },
+      'verificationMethod must be a key of the issuer',
+    ],
+    [
+      'a time of signing that is no number',
+      { createdMs: Number.NaN },
+      'createdMs must be milliseconds since 1970, in the years 0 to 9999',
+    ],
     [
       'a time of signing that cannot be written',
       { createdMs: YEAR_10000 },
@@ -157,7 +209,9 @@ describe('a mistake', () => {
   ])('of the signer is named: %s', async (_, changes, words) => {
     const other = { ...signer, ...changes }
     other.verificationMethod = other.verificationMethod.replace('ISSUER', issuer.did)
-    await expect(issueCredential(grant(), other)).rejects.toThrow(new TypeError(`cannot issue this credential: ${words}`))
+    await expect(issueCredential(grant(), other)).rejects.toThrow(
+      new TypeError(`cannot issue this credential: ${words}`),
+    )
   })
 
   it('does not hide another: all are named at once', async () => {

@@ -14,17 +14,27 @@ describe('a credential header', () => {
   })
 
   test('is found beside an Authorization of another scheme', () => {
-    expect(find({ 'x-service-credential': ['abc'], authorization: ['Basic eDp5'] })).toEqual({ header: 'abc' })
-    expect(find({ 'x-service-credential': ['abc'], authorization: ['Bearerish x'] })).toEqual({ header: 'abc' })
-    expect(find({ 'x-service-credential': ['abc'], authorization: ['Digest a="x", b="y"'] })).toEqual({ header: 'abc' })
+    expect(find({ 'x-service-credential': ['abc'], authorization: ['Basic eDp5'] })).toEqual({
+      header: 'abc',
+    })
+    expect(find({ 'x-service-credential': ['abc'], authorization: ['Bearerish x'] })).toEqual({
+      header: 'abc',
+    })
+    expect(find({ 'x-service-credential': ['abc'], authorization: ['Digest a="x", b="y"'] })).toEqual({
+      header: 'abc',
+    })
   })
 
   test('A001 A014 A015 is missing when there is none under exactly that name', () => {
     expect(code({})).toBe('credential_missing')
     expect(code({ 'x-service-credential': [] })).toBe('credential_missing')
-    expect(code({ x_service_credential: ['abc'], 'x-service-credentials': ['abc'], cookie: ['X-Service-Credential=abc'] })).toBe(
-      'credential_missing',
-    )
+    expect(
+      code({
+        x_service_credential: ['abc'],
+        'x-service-credentials': ['abc'],
+        cookie: ['X-Service-Credential=abc'],
+      }),
+    ).toBe('credential_missing')
   })
 
   test('A002 is missing when it is blank', () => {
@@ -40,7 +50,9 @@ describe('a credential header', () => {
 
   test('A009 must not come together with a bearer token', () => {
     for (const authorization of ['Bearer svc_at_x', 'bearer svc_at_x', 'Bearer', 'BEARER  x', ' Bearer x']) {
-      expect(code({ 'x-service-credential': ['abc'], authorization: [authorization] }), authorization).toBe('auth_ambiguous')
+      expect(code({ 'x-service-credential': ['abc'], authorization: [authorization] }), authorization).toBe(
+        'auth_ambiguous',
+      )
     }
   })
 })
@@ -82,14 +94,23 @@ describe('a bearer token', () => {
 test('JSON in place of a credential is recognised, though its commas look like two of them', () => {
   expect(find({ 'x-service-credential': ['{"a":1,"b":2}'] })).toMatchObject({
     code: 'auth_ambiguous',
-    detail: 'X-Service-Credential holds JSON as it is; send the base64url encoding of that JSON, without padding',
+    detail:
+      'X-Service-Credential holds JSON as it is; send the base64url encoding of that JSON, without padding',
   })
 })
 
 test('denials say what to send', () => {
-  expect(find({})).toEqual({ ok: false, code: 'credential_missing', detail: 'send a signed credential in X-Service-Credential' })
-  expect(find({ authorization: ['Basic x'] })).toMatchObject({ detail: 'send the token as "Authorization: Bearer svc_at_…"' })
-  expect(find({ 'x-service-credential': ['a', 'b'] })).toMatchObject({ detail: 'send X-Service-Credential once' })
+  expect(find({})).toEqual({
+    ok: false,
+    code: 'credential_missing',
+    detail: 'send a signed credential in X-Service-Credential',
+  })
+  expect(find({ authorization: ['Basic x'] })).toMatchObject({
+    detail: 'send the token as "Authorization: Bearer svc_at_…"',
+  })
+  expect(find({ 'x-service-credential': ['a', 'b'] })).toMatchObject({
+    detail: 'send X-Service-Credential once',
+  })
   expect(find({ authorization: ['a', 'b'] })).toMatchObject({ detail: 'send Authorization once' })
   expect(find({ 'x-service-credential': ['a'], authorization: ['Bearer b'] })).toMatchObject({
     detail: 'send either a credential or a bearer token',

@@ -17,8 +17,15 @@ const unsupported = (detail: string) => ({ ok: false, code: 'credential_unsuppor
 type Value = JsonValue | undefined
 interface Member {
   readonly path: string
-  /** What each answer is given to. `undefined` takes the member away; an attack line stands in front of the values that it is about. */
-  readonly refused: readonly { readonly line?: string; readonly values: readonly Value[]; readonly answer: object }[]
+  /**
+   * What each answer is given to. `undefined` takes the member away; an attack line stands in front
+   * of the values that it is about.
+   */
+  readonly refused: readonly {
+    readonly line?: string
+    readonly values: readonly Value[]
+    readonly answer: object
+  }[]
 }
 
 const V2 = 'https://www.w3.org/ns/credentials/v2'
@@ -112,7 +119,11 @@ const MEMBERS: readonly Member[] = [
   {
     path: 'proof',
     refused: [
-      { line: 'A040', values: [undefined, null, [], 'z1', 1, false], answer: malformed('proof is missing or not an object') },
+      {
+        line: 'A040',
+        values: [undefined, null, [], 'z1', 1, false],
+        answer: malformed('proof is missing or not an object'),
+      },
       { line: 'A040', values: [{}], answer: malformed('proof.type is missing') },
       {
         line: 'A041',
@@ -143,12 +154,27 @@ const MEMBERS: readonly Member[] = [
       },
     ],
   },
-  { path: 'proof/proofPurpose', refused: [{ line: 'A045', values: NO_STRING, answer: malformed('proof.proofPurpose is missing') }] },
-  { path: 'proof/verificationMethod', refused: [{ values: NO_STRING, answer: malformed('proof.verificationMethod is missing') }] },
-  { path: 'proof/created', refused: [{ line: 'A074', values: [undefined, ...UNREADABLE_TIMES], answer: badTime('proof.created') }] },
+  {
+    path: 'proof/proofPurpose',
+    refused: [{ line: 'A045', values: NO_STRING, answer: malformed('proof.proofPurpose is missing') }],
+  },
+  {
+    path: 'proof/verificationMethod',
+    refused: [{ values: NO_STRING, answer: malformed('proof.verificationMethod is missing') }],
+  },
+  {
+    path: 'proof/created',
+    refused: [{ line: 'A074', values: [undefined, ...UNREADABLE_TIMES], answer: badTime('proof.created') }],
+  },
   {
     path: 'proof/expires',
-    refused: [{ line: 'A074', values: UNREADABLE_TIMES, answer: malformed('proof.expires is not an RFC 3339 time in UTC with Z') }],
+    refused: [
+      {
+        line: 'A074',
+        values: UNREADABLE_TIMES,
+        answer: malformed('proof.expires is not an RFC 3339 time in UTC with Z'),
+      },
+    ],
   },
   {
     path: 'proof/proofValue',
@@ -189,7 +215,12 @@ const MEMBERS: readonly Member[] = [
   },
   {
     path: 'credentialSubject',
-    refused: [{ values: [undefined, null, [], [{}], PPID, 1], answer: malformed('credentialSubject is missing or not an object') }],
+    refused: [
+      {
+        values: [undefined, null, [], [{}], PPID, 1],
+        answer: malformed('credentialSubject is missing or not an object'),
+      },
+    ],
   },
   {
     path: 'id',
@@ -215,11 +246,19 @@ const MEMBERS: readonly Member[] = [
       {
         line: 'A064',
         answer: malformed('issuer is not a string'),
-        values: [...NO_STRING, '', { id: 'did:web:issuer.example' }, { id: 'did:web:issuer.example', ID: 'did:web:evil.example' }],
+        values: [
+          ...NO_STRING,
+          '',
+          { id: 'did:web:issuer.example' },
+          { id: 'did:web:issuer.example', ID: 'did:web:evil.example' },
+        ],
       },
     ],
   },
-  { path: 'validFrom', refused: [{ line: 'A074', values: [undefined, ...UNREADABLE_TIMES], answer: badTime('validFrom') }] },
+  {
+    path: 'validFrom',
+    refused: [{ line: 'A074', values: [undefined, ...UNREADABLE_TIMES], answer: badTime('validFrom') }],
+  },
   {
     path: 'validUntil',
     refused: [
@@ -236,8 +275,18 @@ const MEMBERS: readonly Member[] = [
     path: 'credentialSubject/id',
     refused: [
       {
-        answer: malformed('credentialSubject.id is not did:service:ppid_… with 8 to 128 letters, digits, - or _'),
-        values: [...NO_STRING, '', 'ppid_abcdefgh', 'did:service:ppid_abcdefg', `did:service:ppid_${'a'.repeat(129)}`, ID, `${PPID}\n`],
+        answer: malformed(
+          'credentialSubject.id is not did:service:ppid_… with 8 to 128 letters, digits, - or _',
+        ),
+        values: [
+          ...NO_STRING,
+          '',
+          'ppid_abcdefgh',
+          'did:service:ppid_abcdefg',
+          `did:service:ppid_${'a'.repeat(129)}`,
+          ID,
+          `${PPID}\n`,
+        ],
       },
     ],
   },
@@ -254,9 +303,21 @@ const MEMBERS: readonly Member[] = [
   {
     path: 'credentialSubject/scope',
     refused: [
-      { line: 'A090', values: [undefined, null, 'read write', 'read', ['read write'], { 0: 'read', length: 1 }, 1], answer: badScope },
-      { line: 'A090', values: [['*'], ['Read'], [''], ['read', 1], [null], [['read']], ['re\u0430d'], ['read\n']], answer: badScope },
-      { line: 'A092', values: [scopes(33), scopes(500), ['a'.repeat(129)], ['a'.repeat(4000)]], answer: badScope },
+      {
+        line: 'A090',
+        values: [undefined, null, 'read write', 'read', ['read write'], { 0: 'read', length: 1 }, 1],
+        answer: badScope,
+      },
+      {
+        line: 'A090',
+        values: [['*'], ['Read'], [''], ['read', 1], [null], [['read']], ['re\u0430d'], ['read\n']],
+        answer: badScope,
+      },
+      {
+        line: 'A092',
+        values: [scopes(33), scopes(500), ['a'.repeat(129)], ['a'.repeat(4000)]],
+        answer: badScope,
+      },
       {
         line: 'A095',
         values: [
@@ -296,8 +357,16 @@ const MEMBERS: readonly Member[] = [
           `did:key:u${KEY}`,
         ],
       },
-      { line: 'A050', values: [LOW_ORDER_KEY], answer: malformed('credentialSubject.holder_key is not a did:key with a sound key') },
-      { line: 'A053', values: [X25519_KEY], answer: malformed('credentialSubject.holder_key is not a did:key with a sound key') },
+      {
+        line: 'A050',
+        values: [LOW_ORDER_KEY],
+        answer: malformed('credentialSubject.holder_key is not a did:key with a sound key'),
+      },
+      {
+        line: 'A053',
+        values: [X25519_KEY],
+        answer: malformed('credentialSubject.holder_key is not a did:key with a sound key'),
+      },
     ],
   },
   {
@@ -310,13 +379,22 @@ const MEMBERS: readonly Member[] = [
       },
     ],
   },
-  { path: 'parent', refused: [{ values: [null, [], ID, 1, true, false, [{}]], answer: malformed('parent is not a signed credential') }] },
+  {
+    path: 'parent',
+    refused: [
+      {
+        values: [null, [], ID, 1, true, false, [{}]],
+        answer: malformed('parent is not a signed credential'),
+      },
+    ],
+  },
 ]
 
 describe.each(MEMBERS)('a credential is refused when its $path', ({ path, refused }) => {
   const cases = refused.flatMap(({ line = '', values, answer }) =>
     values.map((value) => ({
-      title: `${line} ${value === undefined ? 'is missing' : `is ${JSON.stringify(value).slice(0, 60)}`}`.trim(),
+      title:
+        `${line} ${value === undefined ? 'is missing' : `is ${JSON.stringify(value).slice(0, 60)}`}`.trim(),
       value,
       answer,
     })),

@@ -3,14 +3,30 @@ import { delegateCredential } from '../../src/credential/delegate.ts'
 import { credentialHeader } from '../../src/credential/header.ts'
 import { readCredentialHeader, readCredentialObject } from '../../src/credential/read.ts'
 import type { JsonObject, JsonValue } from '../../src/encoding/json.ts'
-import { at, type Editable, edited, issue, NOW, newCredentialId, newParty, type Party, put, READ, WRITE, weighing } from '../sample.ts'
+import {
+  at,
+  type Editable,
+  edited,
+  issue,
+  NOW,
+  newCredentialId,
+  newParty,
+  type Party,
+  put,
+  READ,
+  WRITE,
+  weighing,
+} from '../sample.ts'
 import { unhex } from '../vectors.ts'
 
 let issuer: Party
 let holder: Party
 let good: JsonObject
 let bound: JsonObject
-/** A chain of four credentials, the most there may be: `chain[3]` hangs on `chain[2]`, and so on down to the root. */
+/**
+ * A chain of four credentials, the most there may be: `chain[3]` hangs on `chain[2]`, and so on
+ * down to the root.
+ */
 let chain: JsonObject[]
 
 beforeAll(async () => {
@@ -103,7 +119,10 @@ describe('a good credential', () => {
   })
 
   it('may be signed with P-256', async () => {
-    expect(readCredentialObject(await issue(await newParty('P-256')))).toHaveProperty('proof.cryptosuite', 'ecdsa-jcs-2019')
+    expect(readCredentialObject(await issue(await newParty('P-256')))).toHaveProperty(
+      'proof.cryptosuite',
+      'ecdsa-jcs-2019',
+    )
   })
 
   it.each<[string, string, JsonValue | undefined, string, unknown]>([
@@ -118,9 +137,27 @@ describe('a good credential', () => {
     ],
     ['no word about delegation', 'credentialSubject/delegable', undefined, 'delegable', false],
     ['a no to delegation', 'credentialSubject/delegable', false, 'delegable', false],
-    ['fractions of a second in validFrom', 'validFrom', '2026-11-14T11:59:00.25Z', 'validFromMs', NOW - 59_750],
-    ['fractions of a second in validUntil', 'validUntil', '2026-11-14T13:00:00.5Z', 'validUntilMs', NOW + 3_600_500],
-    ['fractions of a second in proof.created', 'proof/created', '2026-11-14T12:00:00.999999999Z', 'createdMs', NOW + 999],
+    [
+      'fractions of a second in validFrom',
+      'validFrom',
+      '2026-11-14T11:59:00.25Z',
+      'validFromMs',
+      NOW - 59_750,
+    ],
+    [
+      'fractions of a second in validUntil',
+      'validUntil',
+      '2026-11-14T13:00:00.5Z',
+      'validUntilMs',
+      NOW + 3_600_500,
+    ],
+    [
+      'fractions of a second in proof.created',
+      'proof/created',
+      '2026-11-14T12:00:00.999999999Z',
+      'createdMs',
+      NOW + 999,
+    ],
     ['A094 an empty scope list', 'credentialSubject/scope', [], 'scope', []],
     [
       'A092 32 scopes',
@@ -134,7 +171,13 @@ describe('a good credential', () => {
     ['a proof that ends earlier, and ends with it', 'proof/expires', at(60), 'validUntilMs', NOW + 60_000],
     ['a proof that ends before it begins', 'proof/expires', at(-3600), 'validUntilMs', NOW - 3_600_000],
     ['a proof that ends at the same time', 'proof/expires', at(3600), 'validUntilMs', NOW + 3_600_000],
-    ['a proof that ends later, which has no effect', 'proof/expires', at(3601), 'validUntilMs', NOW + 3_600_000],
+    [
+      'a proof that ends later, which has no effect',
+      'proof/expires',
+      at(3601),
+      'validUntilMs',
+      NOW + 3_600_000,
+    ],
     ['any issuer', 'issuer', 'did:web:\u0430pple.com', 'issuer', 'did:web:\u0430pple.com'],
     ['A083 any text as its site', 'credentialSubject/site_id', ' A.EXAMPLE:443', 'site', ' A.EXAMPLE:443'],
     ['an empty site', 'credentialSubject/site_id', '', 'site', ''],
@@ -142,13 +185,22 @@ describe('a good credential', () => {
     ['an unknown claim', 'credentialSubject/role', 'admin', 'permissionId', 'perm_orders'],
     ['an unknown member of the proof', 'proof/domain', 'shop.example', 'permissionId', 'perm_orders'],
     ['no @context in the proof', 'proof/@context', undefined, 'createdMs', NOW - 1000],
-    ['A055 a key of another party', 'proof/verificationMethod', 'did:web:evil.example#1', 'verificationMethod', 'did:web:evil.example#1'],
+    [
+      'A055 a key of another party',
+      'proof/verificationMethod',
+      'did:web:evil.example#1',
+      'verificationMethod',
+      'did:web:evil.example#1',
+    ],
   ])('may have %s', (_, path, value, member, meaning) => {
     expect(spoiled((copy) => put(copy, path, value), bound)).toHaveProperty(`credential.${member}`, meaning)
   })
 
   it('A045 may have another purpose: that is for the check of the signature to refuse', () => {
-    expect(spoiled((copy) => put(copy, 'proof/proofPurpose', 'authentication'))).toHaveProperty('proof.proofPurpose', 'authentication')
+    expect(spoiled((copy) => put(copy, 'proof/proofPurpose', 'authentication'))).toHaveProperty(
+      'proof.proofPurpose',
+      'authentication',
+    )
   })
 
   it.each([
@@ -156,7 +208,10 @@ describe('a good credential', () => {
     ['the longest', `z${'2'.repeat(128)}`],
     ['every letter of base58', 'z123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'],
   ])('may have a proofValue that is %s', (_, proofValue) => {
-    expect(spoiled((copy) => put(copy, 'proof/proofValue', proofValue))).toHaveProperty('proof.proofValue', proofValue)
+    expect(spoiled((copy) => put(copy, 'proof/proofValue', proofValue))).toHaveProperty(
+      'proof.proofValue',
+      proofValue,
+    )
   })
 
   it('A025 means the same whatever way a number in it is spelled', () => {
@@ -164,7 +219,9 @@ describe('a good credential', () => {
     expect(plain).toHaveProperty('document.n', 1)
     for (const spelling of ['1.0', '1E0', '1e0', '10e-1', '1.00'])
       expect(readText(respelled('"type"', `"n":${spelling},"type"`))).toEqual(plain)
-    expect(readText(respelled('"type"', '"n":-0,"type"'))).toEqual(readText(respelled('"type"', '"n":0,"type"')))
+    expect(readText(respelled('"type"', '"n":-0,"type"'))).toEqual(
+      readText(respelled('"type"', '"n":0,"type"')),
+    )
     expect(readText(respelled('"orders:read"', '1.0'))).toEqual(
       malformed('credentialSubject.scope is not a list of at most 32 different scopes'),
     )
@@ -212,7 +269,8 @@ describe('a header', () => {
     ['A004 padding', (header) => `${header}=`],
     [
       'A004 the padding that standard base64 would have',
-      () => `${headerOf(`${JSON.stringify(good)}${' '.repeat((7 - (JSON.stringify(good).length % 3)) % 3)}`)}==`,
+      () =>
+        `${headerOf(`${JSON.stringify(good)}${' '.repeat((7 - (JSON.stringify(good).length % 3)) % 3)}`)}==`,
     ],
     ['A007 two headers joined', (header) => `${header}, ${header}`],
     ['a blank in front', (header) => ` ${header}`],
@@ -231,7 +289,11 @@ describe('a header', () => {
       () => JSON.stringify(good),
       'X-Service-Credential holds JSON as it is; send the base64url encoding of that JSON, without padding',
     ],
-    ['an API key', () => `svc_sk_${'A'.repeat(49)}`, 'this is an API key, not a credential; send it in X-API-Key'],
+    [
+      'an API key',
+      () => `svc_sk_${'A'.repeat(49)}`,
+      'this is an API key, not a credential; send it in X-API-Key',
+    ],
     [
       'a bearer token',
       () => `svc_at_${'A'.repeat(49)}`,
@@ -242,7 +304,9 @@ describe('a header', () => {
   })
 
   it('A010 encoded twice is malformed', () => {
-    expect(readText(credentialHeader(good))).toEqual(malformed(`${notStrict('not a JSON value')} near offset 0`))
+    expect(readText(credentialHeader(good))).toEqual(
+      malformed(`${notStrict('not a JSON value')} near offset 0`),
+    )
   })
 
   it.each([
@@ -263,26 +327,39 @@ describe('a header', () => {
 
 describe('the JSON of a credential', () => {
   it('A018 has each member once', () => {
-    const evil = '"credentialSubject":{"id":"did:service:ppid_evilevil","site_id":"shop.example","scope":["admin"]}'
-    expect(jsonFault(respelled('"proof":', `${evil},"proof":`))).toBe(notStrict('two members have the same name'))
-    expect(jsonFault(respelled('"credentialSubject":', `${evil},"credentialSubject":`))).toBe(notStrict('two members have the same name'))
-    expect(jsonFault(respelled('"proof":', `${evil.replace('c', '\\u0063')},"proof":`))).toBe(notStrict('two members have the same name'))
+    const evil =
+      '"credentialSubject":{"id":"did:service:ppid_evilevil","site_id":"shop.example","scope":["admin"]}'
+    expect(jsonFault(respelled('"proof":', `${evil},"proof":`))).toBe(
+      notStrict('two members have the same name'),
+    )
+    expect(jsonFault(respelled('"credentialSubject":', `${evil},"credentialSubject":`))).toBe(
+      notStrict('two members have the same name'),
+    )
+    expect(jsonFault(respelled('"proof":', `${evil.replace('c', '\\u0063')},"proof":`))).toBe(
+      notStrict('two members have the same name'),
+    )
   })
 
   it('A064 has each member of an issuer object once', () => {
-    expect(jsonFault(respelled(/"issuer":"[^"]*"/, '"issuer":{"id":"a","id":"b"}'))).toBe(notStrict('two members have the same name'))
+    expect(jsonFault(respelled(/"issuer":"[^"]*"/, '"issuer":{"id":"a","id":"b"}'))).toBe(
+      notStrict('two members have the same name'),
+    )
   })
 
   it('A020 has each member once, also five levels down in the proof', () => {
     expect(jsonFault(respelled('"proof":{', '"proof":{"a":{"b":{"c":{"d":{"e":1,"e":1}}}},'))).toBe(
       notStrict('two members have the same name'),
     )
-    expect(jsonFault(respelled('"proof":{', '"proof":{"type":"DataIntegrityProof",'))).toBe(notStrict('two members have the same name'))
+    expect(jsonFault(respelled('"proof":{', '"proof":{"type":"DataIntegrityProof",'))).toBe(
+      notStrict('two members have the same name'),
+    )
   })
 
   it.each(['{', '"credentialSubject":{', '"proof":{'])('A021 has no __proto__ after %s', (place) => {
     for (const name of ['__proto__', '\\u005f\\u005fproto__']) {
-      expect(jsonFault(respelled(place, `${place}"${name}":{"scope":["admin"]},`))).toBe(notStrict('a member is called __proto__'))
+      expect(jsonFault(respelled(place, `${place}"${name}":{"scope":["admin"]},`))).toBe(
+        notStrict('a member is called __proto__'),
+      )
     }
     expect(({} as { scope?: unknown }).scope).toBeUndefined()
   })
@@ -290,7 +367,9 @@ describe('the JSON of a credential', () => {
   it.each(['9007199254740993', '1e400', '-1e400', '1e-400', '0.1000000000000000055511151231257827'])(
     'A023 A024 has no number like %s',
     (number) => {
-      expect(jsonFault(respelled('{', `{"n":${number},`))).toBe(notStrict('a number that cannot be held exactly'))
+      expect(jsonFault(respelled('{', `{"n":${number},`))).toBe(
+        notStrict('a number that cannot be held exactly'),
+      )
       expect(jsonFault(respelled('"credentialSubject":{', `"credentialSubject":{"n":[${number}],`))).toBe(
         notStrict('a number that cannot be held exactly'),
       )
@@ -319,8 +398,11 @@ describe('the JSON of a credential', () => {
 
   it('A030 ends with the credential', () => {
     const text = JSON.stringify(good)
-    for (const more of [text, 'x', '{}', ',', '\u0000']) expect(jsonFault(text + more)).toBe(notStrict('text after the end'))
-    expect(readText(`${text}x`)).toEqual(malformed(`${notStrict('text after the end')} near offset ${text.length}`))
+    for (const more of [text, 'x', '{}', ',', '\u0000'])
+      expect(jsonFault(text + more)).toBe(notStrict('text after the end'))
+    expect(readText(`${text}x`)).toEqual(
+      malformed(`${notStrict('text after the end')} near offset ${text.length}`),
+    )
     expect(readText(`\n ${text} \r\n`)).toHaveProperty('credential')
   })
 
@@ -348,7 +430,12 @@ describe('a chain', () => {
     const read = readCredentialObject(chain[3] as JsonObject) as Editable
     const ids = (chain as Editable[]).map((link) => link.id.slice('did:service:'.length)).reverse()
     const { credential } = read
-    expect([credential.id, credential.parent.id, credential.parent.parent.id, credential.parent.parent.parent.id]).toEqual(ids)
+    expect([
+      credential.id,
+      credential.parent.id,
+      credential.parent.parent.id,
+      credential.parent.parent.parent.id,
+    ]).toEqual(ids)
     expect(credential.parent.parent.parent.parent).toBeUndefined()
     expect(read.parent.parent.parent.document).toBe(bound)
     expect(read.parent.parent.parent.parent).toBeUndefined()
@@ -360,12 +447,18 @@ describe('a chain', () => {
     expect(read.credential.parent).toBe(read.parent.credential)
   })
 
-  const tooDeep = { ok: false, code: 'delegation_too_deep', detail: 'a credential may be delegated at most 3 times' }
+  const tooDeep = {
+    ok: false,
+    code: 'delegation_too_deep',
+    detail: 'a credential may be delegated at most 3 times',
+  }
   it('A114 may not have four links', () => {
     const fifth = edited(good, (copy) => put(copy, 'parent', chain[3] as JsonObject))
     expect(readCredentialObject(fifth)).toEqual(tooDeep)
     // The same credential is good as long as it hangs one higher.
-    expect(readCredentialObject(edited(good, (copy) => put(copy, 'parent', chain[2] as JsonObject)))).toHaveProperty('credential')
+    expect(
+      readCredentialObject(edited(good, (copy) => put(copy, 'parent', chain[2] as JsonObject))),
+    ).toHaveProperty('credential')
   })
 
   it('A114 is refused for its depth before anybody looks at what lies too deep', () => {
@@ -377,16 +470,33 @@ describe('a chain', () => {
     expect(readCredentialObject(links(4, {}))).toEqual(tooDeep)
     expect(readCredentialObject(links(4, { parent: null }))).toEqual(tooDeep)
     expect(readCredentialObject(links(3, {}))).toEqual(malformed('@context is missing'))
-    expect(readCredentialObject(links(3, { ...good, parent: [] }))).toEqual(malformed('parent is not a signed credential'))
+    expect(readCredentialObject(links(3, { ...good, parent: [] }))).toEqual(
+      malformed('parent is not a signed credential'),
+    )
     expect(readText(JSON.stringify(links(4, {})))).toEqual(tooDeep)
   })
 
   it.each<[string, string, JsonValue | undefined, object]>([
-    ['parent', 'parent/validUntil', undefined, malformed('validUntil is missing or not an RFC 3339 time in UTC with Z')],
+    [
+      'parent',
+      'parent/validUntil',
+      undefined,
+      malformed('validUntil is missing or not an RFC 3339 time in UTC with Z'),
+    ],
     ['parent', 'parent/proof', {}, malformed('proof.type is missing')],
     ['parent', 'parent', {}, malformed('@context is missing')],
-    ['grandparent', 'parent/parent/credentialSubject/delegable', 'true', malformed('credentialSubject.delegable is not true or false')],
-    ['grandparent', 'parent/parent/credentialStatus', {}, unsupported('credentialStatus is not supported; revoke through this service')],
+    [
+      'grandparent',
+      'parent/parent/credentialSubject/delegable',
+      'true',
+      malformed('credentialSubject.delegable is not true or false'),
+    ],
+    [
+      'grandparent',
+      'parent/parent/credentialStatus',
+      {},
+      unsupported('credentialStatus is not supported; revoke through this service'),
+    ],
     [
       'root',
       'parent/parent/parent/credentialSubject/scope',
@@ -394,6 +504,8 @@ describe('a chain', () => {
       malformed('credentialSubject.scope is not a list of at most 32 different scopes'),
     ],
   ])('is refused for the fault of its %s', (_, path, value, answer) => {
-    expect(readCredentialObject(edited(chain[3] as JsonObject, (copy) => put(copy, path, value)))).toEqual(answer)
+    expect(readCredentialObject(edited(chain[3] as JsonObject, (copy) => put(copy, path, value)))).toEqual(
+      answer,
+    )
   })
 })

@@ -46,7 +46,8 @@ describe('base58', () => {
   it.each(['0', 'O', 'I', 'l', ' ', '+', '/', '=', '\0', '\u0131', '\uff11', '\ud83d\ude00'])(
     'refuses the character %j anywhere',
     (bad) => {
-      for (const text of [bad, `${bad}abc`, `ab${bad}c`, `abcd${bad}`, `111${bad}`]) expect(decodeBase58(text)).toBeUndefined()
+      for (const text of [bad, `${bad}abc`, `ab${bad}c`, `abcd${bad}`, `111${bad}`])
+        expect(decodeBase58(text)).toBeUndefined()
     },
   )
 

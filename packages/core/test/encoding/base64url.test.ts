@@ -5,7 +5,10 @@ import { hex } from '../vectors.ts'
 
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
 
-/** The module chooses once, when it is loaded; so it is loaded a second time in a world without Buffer. */
+/**
+ * The module chooses once, when it is loaded; so it is loaded a second time in a world without
+ * Buffer.
+ */
 let withoutBuffer: typeof withBuffer
 beforeAll(async () => {
   vi.resetModules()
@@ -127,12 +130,19 @@ describe.each([
   })
 
   it('knows one text for each run of bytes', () => {
-    const text = fc.string({ unit: fc.constantFrom(...ALPHABET, '=', '+', '/', ' ', '\n', '.'), maxLength: 12 })
+    const text = fc.string({
+      unit: fc.constantFrom(...ALPHABET, '=', '+', '/', ' ', '\n', '.'),
+      maxLength: 12,
+    })
     fc.assert(
       fc.property(text, (written) => {
         const bytes = module().decodeBase64url(written)
         if (bytes !== undefined) expect(encode(bytes)).toBe(written)
-        else expect(/^[A-Za-z0-9_-]*$/.test(written) && Buffer.from(written, 'base64url').toString('base64url') === written).toBe(false)
+        else
+          expect(
+            /^[A-Za-z0-9_-]*$/.test(written) &&
+              Buffer.from(written, 'base64url').toString('base64url') === written,
+          ).toBe(false)
       }),
       { numRuns: 500 },
     )
@@ -141,7 +151,9 @@ describe.each([
 
 describe('the two ways', () => {
   const likely = fc.string({ unit: fc.constantFrom(...ALPHABET), maxLength: 40 })
-  const spoiled = fc.tuple(likely, fc.string({ unit: 'binary', maxLength: 1 }), likely).map((parts) => parts.join(''))
+  const spoiled = fc
+    .tuple(likely, fc.string({ unit: 'binary', maxLength: 1 }), likely)
+    .map((parts) => parts.join(''))
 
   it('read every text alike', () => {
     fc.assert(

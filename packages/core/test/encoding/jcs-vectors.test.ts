@@ -4,9 +4,14 @@ import { canonicalJson } from '../../src/encoding/jcs.ts'
 import { readJsonVector, readVector } from '../vectors.ts'
 
 describe('RFC 8785: the files of the reference project', () => {
-  it.each(['arrays', 'french', 'structures', 'unicode', 'values', 'weird'])('%s.json gets its canonical form', (name) => {
-    expect(canonicalJson(readJsonVector(`rfc8785/input/${name}.json`))).toBe(readVector(`rfc8785/output/${name}.json`).trimEnd())
-  })
+  it.each(['arrays', 'french', 'structures', 'unicode', 'values', 'weird'])(
+    '%s.json gets its canonical form',
+    (name) => {
+      expect(canonicalJson(readJsonVector(`rfc8785/input/${name}.json`))).toBe(
+        readVector(`rfc8785/output/${name}.json`).trimEnd(),
+      )
+    },
+  )
 })
 
 describe('RFC 8785 appendix B: the published number sequence', () => {
@@ -40,7 +45,10 @@ function doubleOf(bits: bigint): number {
 const CONSECUTIVE_FROM = 0x0010000000000000n
 const CONSECUTIVE = 2000n
 
-/** The edge cases, then 2000 neighbours from the smallest normal double on, then what comes out of hashing 32 zero bytes again and again. */
+/**
+ * The edge cases, then 2000 neighbours from the smallest normal double on, then what comes out of
+ * hashing 32 zero bytes again and again.
+ */
 function* numberSequence(edges: readonly string[]): Generator<bigint, never> {
   for (const edge of edges) yield BigInt(`0x${edge}`)
   for (let i = 0n; i < CONSECUTIVE; i++) yield CONSECUTIVE_FROM + i

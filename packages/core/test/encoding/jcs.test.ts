@@ -38,9 +38,15 @@ describe('the canonical text', () => {
 
   it('does not depend on the order of the members', () => {
     const shuffled = fc
-      .dictionary(fc.string({ unit: 'binary', maxLength: 3 }), jsonValue, { maxKeys: 40, noNullPrototype: true })
+      .dictionary(fc.string({ unit: 'binary', maxLength: 3 }), jsonValue, {
+        maxKeys: 40,
+        noNullPrototype: true,
+      })
       .chain((object) =>
-        fc.tuple(fc.constant(object), fc.shuffledSubarray(Object.entries(object), { minLength: Object.keys(object).length })),
+        fc.tuple(
+          fc.constant(object),
+          fc.shuffledSubarray(Object.entries(object), { minLength: Object.keys(object).length }),
+        ),
       )
     fc.assert(
       fc.property(shuffled, ([object, entries]) => {
@@ -84,17 +90,29 @@ describe('the canonical text', () => {
 describe('the order of members', () => {
   it('goes by UTF-16 code units: a surrogate pair stands before U+FB33, whose code point is smaller', () => {
     const value = { '\ufb33': 1, '\u{1f600}': 2, '\u00f6': 3, '\u20ac': 4, '\r': 5, '1': 6, '\u0080': 7 }
-    expect(canonicalJson(value)).toBe('{"\\r":5,"1":6,"\u0080":7,"\u00f6":3,"\u20ac":4,"\u{1f600}":2,"\ufb33":1}')
+    expect(canonicalJson(value)).toBe(
+      '{"\\r":5,"1":6,"\u0080":7,"\u00f6":3,"\u20ac":4,"\u{1f600}":2,"\ufb33":1}',
+    )
   })
 
   it('is the same in an object of more than sixteen members', () => {
-    const many = Object.fromEntries(Array.from({ length: 17 }, (_, i) => [`k${String(16 - i).padStart(2, '0')}`, i]))
-    const names = [...canonicalJson({ '\ufb33': 1, '\u{1f600}': 2, ...many }).matchAll(/"([^"]*)"/g)].map((match) => match[1])
-    expect(names).toEqual([...Array.from({ length: 17 }, (_, i) => `k${String(i).padStart(2, '0')}`), '\u{1f600}', '\ufb33'])
+    const many = Object.fromEntries(
+      Array.from({ length: 17 }, (_, i) => [`k${String(16 - i).padStart(2, '0')}`, i]),
+    )
+    const names = [...canonicalJson({ '\ufb33': 1, '\u{1f600}': 2, ...many }).matchAll(/"([^"]*)"/g)].map(
+      (match) => match[1],
+    )
+    expect(names).toEqual([
+      ...Array.from({ length: 17 }, (_, i) => `k${String(i).padStart(2, '0')}`),
+      '\u{1f600}',
+      '\ufb33',
+    ])
   })
 
   it('A034 treats names that look like integers as text', () => {
-    expect(canonicalJson({ '9': 1, '10': 2, '1': 3, a: 4, '-1': 5 })).toBe('{"-1":5,"1":3,"10":2,"9":1,"a":4}')
+    expect(canonicalJson({ '9': 1, '10': 2, '1': 3, a: 4, '-1': 5 })).toBe(
+      '{"-1":5,"1":3,"10":2,"9":1,"a":4}',
+    )
   })
 
   it('puts a name before the longer ones that begin with it, and capitals before small letters', () => {
@@ -161,8 +179,14 @@ describe('what has no JSON form', () => {
     const inObject = (inner: JsonValue) => ({ a: inner })
     expect(canonicalJson(nested(64, inArray, []))).toBe('['.repeat(64) + ']'.repeat(64))
     expect(canonicalJson(nested(64, inObject, {}))).toBe(`${'{"a":'.repeat(63)}{}${'}'.repeat(63)}`)
-    expect(() => canonicalJson(nested(65, inArray, []))).toThrow(new TypeError('canonical JSON: nested too deeply'))
-    expect(() => canonicalJson(nested(65, inObject, {}))).toThrow(new TypeError('canonical JSON: nested too deeply'))
-    expect(() => canonicalJson(nested(65, inArray, {}))).toThrow(new TypeError('canonical JSON: nested too deeply'))
+    expect(() => canonicalJson(nested(65, inArray, []))).toThrow(
+      new TypeError('canonical JSON: nested too deeply'),
+    )
+    expect(() => canonicalJson(nested(65, inObject, {}))).toThrow(
+      new TypeError('canonical JSON: nested too deeply'),
+    )
+    expect(() => canonicalJson(nested(65, inArray, {}))).toThrow(
+      new TypeError('canonical JSON: nested too deeply'),
+    )
   })
 })

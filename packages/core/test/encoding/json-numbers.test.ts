@@ -79,7 +79,9 @@ describe('numbers', () => {
 
   it('are refused in linear time when a long row of zeros stands before another digit', () => {
     expect(faultOf(`1.${'0'.repeat(200_000)}1`)).toBe('a number that cannot be held exactly')
-    expect(faultOf(`0.${'0'.repeat(200_000)}1${'0'.repeat(200_000)}`)).toBe('a number that cannot be held exactly')
+    expect(faultOf(`0.${'0'.repeat(200_000)}1${'0'.repeat(200_000)}`)).toBe(
+      'a number that cannot be held exactly',
+    )
   })
 
   it.each([
@@ -113,10 +115,13 @@ describe('numbers', () => {
     expect(faultOf(written)).toBe('not a JSON value')
   })
 
-  it.each(['0x10', '1_000', '1a', '1\u0661', '1n', '1\u000e'])('%s is a number with something behind it', (written) => {
-    expect(faultOf(written)).toBe('text after the end')
-    expect(faultOf(`[${written}]`)).toBe('a comma or a closing bracket is missing')
-  })
+  it.each(['0x10', '1_000', '1a', '1\u0661', '1n', '1\u000e'])(
+    '%s is a number with something behind it',
+    (written) => {
+      expect(faultOf(written)).toBe('text after the end')
+      expect(faultOf(`[${written}]`)).toBe('a comma or a closing bracket is missing')
+    },
+  )
 
   it('are read where their shortest spelling means the same number, and nowhere else', () => {
     const digits = (length: number) => fc.stringMatching(new RegExp(`^[0-9]{1,${length}}$`))
@@ -140,9 +145,12 @@ describe('numbers', () => {
         // Both sides as whole numbers, multiplied with the same power of ten.
         const shift = 700n
         const held = BigInt(whole + fraction) * 10n ** (shift + BigInt(power) - BigInt(fraction.length))
-        const exact = Math.abs(value) <= Number.MAX_SAFE_INTEGER && held === claimed * 10n ** (shift + BigInt(exponent))
+        const exact =
+          Math.abs(value) <= Number.MAX_SAFE_INTEGER && held === claimed * 10n ** (shift + BigInt(exponent))
         expect(faultOf(written)).toEqual(
-          exact ? { value: value === 0 ? 0 : value, watched: undefined } : 'a number that cannot be held exactly',
+          exact
+            ? { value: value === 0 ? 0 : value, watched: undefined }
+            : 'a number that cannot be held exactly',
         )
       }),
       { numRuns: 500 },
@@ -151,12 +159,16 @@ describe('numbers', () => {
 })
 
 describe('numbers in an unusual spelling', () => {
-  const list = (times: number, spelling: string) => parseJson(`[${Array(times).fill(spelling).join(',')}]`, { depthMax: 1 })
+  const list = (times: number, spelling: string) =>
+    parseJson(`[${Array(times).fill(spelling).join(',')}]`, { depthMax: 1 })
 
-  it.each(['1.0', '1e2', '0.10', '1E-2'])('%s is read 256 times and not once more, because it costs much to compare', (spelling) => {
-    expect(list(256, spelling)).toMatchObject({ value: Array(256).fill(Number(spelling)) })
-    expect(list(257, spelling)).toMatchObject({ fault: 'a number that cannot be held exactly' })
-  })
+  it.each(['1.0', '1e2', '0.10', '1E-2'])(
+    '%s is read 256 times and not once more, because it costs much to compare',
+    (spelling) => {
+      expect(list(256, spelling)).toMatchObject({ value: Array(256).fill(Number(spelling)) })
+      expect(list(257, spelling)).toMatchObject({ fault: 'a number that cannot be held exactly' })
+    },
+  )
 
   it.each(['-0', '-1', '0.1', '1e-7', '-12345'])('%s is an ordinary one', (spelling) => {
     expect(list(5000, spelling)).toMatchObject({ value: Array(5000).fill(Number(spelling) + 0) })

@@ -8,7 +8,10 @@ const FOLDER = join(import.meta.dirname, '../../../../vectors/json-parsing')
 const files = readdirSync(FOLDER).filter((name) => name.endsWith('.json'))
 const named = (prefix: string) => files.filter((name) => name.startsWith(prefix))
 
-/** Sound JSON that we refuse all the same, and why. The numbers lie beyond 2^53 − 1, where doubles stand for more than one integer. */
+/**
+ * Sound JSON that we refuse all the same, and why. The numbers lie beyond 2^53 − 1, where doubles
+ * stand for more than one integer.
+ */
 const REFUSED_ON_PURPOSE: Readonly<Record<string, string>> = {
   'y_number.json': 'a number that cannot be held exactly',
   'y_number_real_capital_e.json': 'a number that cannot be held exactly',
@@ -41,10 +44,13 @@ describe('the JSON parsing set', () => {
     expect(read(name).result).toBeTypeOf('string')
   })
 
-  it.each(named('y_').filter((name) => !Object.hasOwn(REFUSED_ON_PURPOSE, name)))('%s is read like the platform reads it', (name) => {
-    const { text, result } = read(name)
-    expect(result).toStrictEqual({ value: platformValue(text), watched: undefined })
-  })
+  it.each(named('y_').filter((name) => !Object.hasOwn(REFUSED_ON_PURPOSE, name)))(
+    '%s is read like the platform reads it',
+    (name) => {
+      const { text, result } = read(name)
+      expect(result).toStrictEqual({ value: platformValue(text), watched: undefined })
+    },
+  )
 
   it.each(Object.entries(REFUSED_ON_PURPOSE))('%s is refused on purpose: %s', (name, reason) => {
     expect(read(name).result).toBe(reason)

@@ -48,7 +48,10 @@ const SHORT_ESCAPES: Readonly<Record<string, string>> = {
   '\t': '\\t',
 }
 
-/** Writes a value in one of its many spellings; the dice decide about blanks, escapes and the form of numbers. */
+/**
+ * Writes a value in one of its many spellings; the dice decide about blanks, escapes and the form
+ * of numbers.
+ */
 function spelled(value: JsonValue, dice: readonly number[]): string {
   let thrown = 0
   const throwDie = (sides: number) => (dice[thrown++ % dice.length] as number) % sides
@@ -64,9 +67,14 @@ function spelled(value: JsonValue, dice: readonly number[]): string {
     return code < 0x20 || char === '"' || char === '\\' || throwDie(8) === 0 ? hex(code) : char
   }
   const string = (content: string) => `"${[...content].map(character).join('')}"`
-  // A pair must be escaped as a whole: half an escape next to half a character is a lone surrogate in the text.
+  // A pair must be escaped as a whole: half an escape next to half a character is a lone surrogate
+  // in the text.
   const character = (char: string) =>
-    char.length === 1 ? unit(char) : throwDie(2) === 0 ? char : hex(char.charCodeAt(0)) + hex(char.charCodeAt(1))
+    char.length === 1
+      ? unit(char)
+      : throwDie(2) === 0
+        ? char
+        : hex(char.charCodeAt(0)) + hex(char.charCodeAt(1))
   const number = (content: number) => {
     const plain = String(content)
     const forms = plain.includes('e')
@@ -82,7 +90,9 @@ function spelled(value: JsonValue, dice: readonly number[]): string {
     if (content === null || typeof content === 'boolean') return String(content)
     const inside = Array.isArray(content)
       ? content.map((entry) => blank() + write(entry) + blank())
-      : Object.entries(content).map(([key, entry]) => `${blank()}${string(key)}${blank()}:${blank()}${write(entry)}${blank()}`)
+      : Object.entries(content).map(
+          ([key, entry]) => `${blank()}${string(key)}${blank()}:${blank()}${write(entry)}${blank()}`,
+        )
     const all = inside.length === 0 ? blank() : inside.join(',')
     return Array.isArray(content) ? `[${all}]` : `{${all}}`
   }
@@ -94,7 +104,10 @@ describe('what the platform reads, too', () => {
     fc.assert(
       fc.property(json, fc.constantFrom(undefined, 2, '\t'), (value, indent) => {
         const written = JSON.stringify(value, null, indent)
-        expect(parseJson(written, { depthMax: DEPTH })).toEqual({ value: JSON.parse(written), watched: undefined })
+        expect(parseJson(written, { depthMax: DEPTH })).toEqual({
+          value: JSON.parse(written),
+          watched: undefined,
+        })
       }),
     )
   })
@@ -112,7 +125,10 @@ describe('what the platform reads, too', () => {
     fc.assert(
       fc.property(fc.json({ stringUnit: 'binary', maxDepth: 6 }), (written) => {
         const parsed = parseJson(written, { depthMax: DEPTH })
-        if ('fault' in parsed) expect(['a number that cannot be held exactly', 'a member is called __proto__']).toContain(parsed.fault)
+        if ('fault' in parsed)
+          expect(['a number that cannot be held exactly', 'a member is called __proto__']).toContain(
+            parsed.fault,
+          )
         else expect(JSON.stringify(parsed.value)).toBe(JSON.stringify(JSON.parse(written)))
       }),
     )
@@ -326,7 +342,11 @@ describe('A021 a member called __proto__', () => {
   })
 
   it('is no fault as a value, or with another name around it', () => {
-    expect(readValue('{"a":"__proto__","__proto":1,"__proto___":2}')).toEqual({ a: '__proto__', __proto: 1, __proto___: 2 })
+    expect(readValue('{"a":"__proto__","__proto":1,"__proto___":2}')).toEqual({
+      a: '__proto__',
+      __proto: 1,
+      __proto___: 2,
+    })
   })
 })
 
@@ -347,7 +367,11 @@ describe('lone surrogates', () => {
   })
 
   it('are no fault in pairs, raw or escaped', () => {
-    expect(readValue('["\ud83d\ude00","\\ud83d\\ude00","\\uD83D\\uDE00"]')).toEqual(['\u{1f600}', '\u{1f600}', '\u{1f600}'])
+    expect(readValue('["\ud83d\ude00","\\ud83d\\ude00","\\uD83D\\uDE00"]')).toEqual([
+      '\u{1f600}',
+      '\u{1f600}',
+      '\u{1f600}',
+    ])
     expect(readValue('["\\ud7ff","\\ue000","\\uffff"]')).toEqual(['\ud7ff', '\ue000', '\uffff'])
   })
 })
@@ -363,7 +387,11 @@ describe('depth', () => {
   })
 
   it('is left again with each container that ends', () => {
-    const side = [nested(15), `${'{"a":'.repeat(14)}{}${'}'.repeat(14)}`, `${'{"a":['.repeat(7)}1${']}'.repeat(7)}`]
+    const side = [
+      nested(15),
+      `${'{"a":'.repeat(14)}{}${'}'.repeat(14)}`,
+      `${'{"a":['.repeat(7)}1${']}'.repeat(7)}`,
+    ]
     expect(faultOf(`[${[...side, ...side, ...side].join(',')}]`)).toHaveProperty('value')
   })
 
@@ -406,7 +434,9 @@ describe('members of one object (S7, A222)', () => {
   })
   it('may be more in the watched member, and in no other', () => {
     const options = { depthMax: DEPTH, membersMax: 3, watch: 'w', watchedMembersMax: 5 }
-    expect(faultOf(`{"a":${members(3)},"w":[${members(5)}],"b":${members(3)}}`, options)).toHaveProperty('value')
+    expect(faultOf(`{"a":${members(3)},"w":[${members(5)}],"b":${members(3)}}`, options)).toHaveProperty(
+      'value',
+    )
     for (const text of [
       `{"w":${members(6)}}`,
       `{"a":${members(4)}}`,

@@ -35,7 +35,8 @@ describe('a time that can be read', () => {
   })
 
   it('is right on every day of a leap year and of the years around it', () => {
-    for (let ms = Date.UTC(2027, 0, 1); ms < Date.UTC(2030, 0, 1); ms += DAY_MS) expect(parseTime(new Date(ms).toISOString())).toBe(ms)
+    for (let ms = Date.UTC(2027, 0, 1); ms < Date.UTC(2030, 0, 1); ms += DAY_MS)
+      expect(parseTime(new Date(ms).toISOString())).toBe(ms)
   })
 
   it.each([
@@ -130,12 +131,18 @@ describe('a time that cannot be read', () => {
     expect(parseTime(text)).toBeUndefined()
   })
 
-  it.each([[undefined], [null], [1_794_657_600_000], [true], [['2026-11-14T12:00:00Z']], [{}], [new Date(0)], [Number.NaN]])(
-    '%s is no text',
-    (value) => {
-      expect(parseTime(value)).toBeUndefined()
-    },
-  )
+  it.each([
+    [undefined],
+    [null],
+    [1_794_657_600_000],
+    [true],
+    [['2026-11-14T12:00:00Z']],
+    [{}],
+    [new Date(0)],
+    [Number.NaN],
+  ])('%s is no text', (value) => {
+    expect(parseTime(value)).toBeUndefined()
+  })
 })
 
 describe('writing a time', () => {
@@ -163,8 +170,17 @@ describe('writing a time', () => {
   it('works for the first and the last moment that can be written, and not beyond', () => {
     expect(formatTime(YEAR_0)).toBe('0000-01-01T00:00:00Z')
     expect(formatTime(YEAR_9999_END)).toBe('9999-12-31T23:59:59.999Z')
-    for (const ms of [YEAR_0 - 1, YEAR_9999_END + 1, Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 9e15]) {
-      expect(() => formatTime(ms)).toThrow(new RangeError('a time outside the years 0 to 9999 cannot be written'))
+    for (const ms of [
+      YEAR_0 - 1,
+      YEAR_9999_END + 1,
+      Number.NaN,
+      Number.POSITIVE_INFINITY,
+      Number.NEGATIVE_INFINITY,
+      9e15,
+    ]) {
+      expect(() => formatTime(ms)).toThrow(
+        new RangeError('a time outside the years 0 to 9999 cannot be written'),
+      )
       expect(isWritableTime(ms)).toBe(false)
     }
     for (const ms of [YEAR_0, 0, YEAR_9999_END]) expect(isWritableTime(ms)).toBe(true)

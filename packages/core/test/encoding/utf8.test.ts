@@ -21,9 +21,12 @@ describe('UTF-8', () => {
   })
 
   it('has one spelling for each text: what is read is written with the same bytes', () => {
-    const bytes = fc.array(fc.oneof(fc.nat(0x7f), fc.integer({ min: 0x80, max: 0xbf }), fc.integer({ min: 0xc0, max: 0xff })), {
-      maxLength: 8,
-    })
+    const bytes = fc.array(
+      fc.oneof(fc.nat(0x7f), fc.integer({ min: 0x80, max: 0xbf }), fc.integer({ min: 0xc0, max: 0xff })),
+      {
+        maxLength: 8,
+      },
+    )
     fc.assert(
       fc.property(bytes, (content) => {
         const given = Uint8Array.from(content)

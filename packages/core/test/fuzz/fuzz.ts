@@ -9,16 +9,25 @@ import { createRandom } from './random.ts'
 
 export interface FuzzReport {
   readonly tried: number
-  /** Mutants that mean exactly what an issuer signed (another spelling, say), and are therefore accepted. */
+  /**
+   * Mutants that mean exactly what an issuer signed (another spelling, say), and are therefore
+   * accepted.
+   */
   readonly unchanged: number
   /** Mutants that were accepted, or that made us throw: the faults. */
-  readonly faults: readonly { readonly mutation: string; readonly seed: number; readonly what: string; readonly text: string }[]
+  readonly faults: readonly {
+    readonly mutation: string
+    readonly seed: number
+    readonly what: string
+    readonly text: string
+  }[]
   readonly codes: Readonly<Record<string, number>>
 }
 
 /**
- * Tampers with valid credentials `count` times and counts how they are answered. A mutant may be accepted only if its canonical form is that
- * of a credential that an issuer signed. Knowledge and memory are kept over the whole run, so that nothing bad can be remembered unnoticed.
+ * Tampers with valid credentials `count` times and counts how they are answered. A mutant may be
+ * accepted only if its canonical form is that of a credential that an issuer signed. Knowledge and
+ * memory are kept over the whole run, so that nothing bad can be remembered unnoticed.
  */
 export async function fuzz(options: {
   count: number
@@ -32,7 +41,10 @@ export async function fuzz(options: {
   const [first, second] = issuers
   const singles = await Promise.all([first, first, second].map((issuer) => issue(issuer)))
   const holder = await newParty()
-  singles.push(await issue(first, { holderKey: holder.did }), await issue(first, { scope: ['orders:refund'] }))
+  singles.push(
+    await issue(first, { holderKey: holder.did }),
+    await issue(first, { scope: ['orders:refund'] }),
+  )
   const { links } = await newChain(first, 3)
   const corpus: Corpus = { singles, chain: links }
   const genuine = new Set([...singles, ...links].map((document) => canonicalJson(document)))
@@ -57,7 +69,10 @@ export async function fuzz(options: {
   }
   return { tried: count, unchanged, faults, codes }
 
-  /** Possession is the last thing asked for, so a caller that is asked for it has been believed in everything else. */
+  /**
+   * Possession is the last thing asked for, so a caller that is asked for it has been believed in
+   * everything else.
+   */
   async function answerTo(bytes: Uint8Array): Promise<string> {
     try {
       const header = Buffer.from(bytes).toString('base64url')

@@ -1,13 +1,19 @@
 import type { JsonObject, JsonValue } from '../../src/encoding/json.ts'
 import type { Random } from './random.ts'
 
-/** Credentials that verify, to make bad ones from. `chain` is one delegation chain from its root to its last link. */
+/**
+ * Credentials that verify, to make bad ones from. `chain` is one delegation chain from its root to
+ * its last link.
+ */
 export interface Corpus {
   readonly singles: readonly JsonObject[]
   readonly chain: readonly JsonObject[]
 }
 
-/** Makes the bytes of a credential from the corpus that was tampered with. What it makes may, by chance, still mean the same. */
+/**
+ * Makes the bytes of a credential from the corpus that was tampered with. What it makes may, by
+ * chance, still mean the same.
+ */
 export type Mutation = (corpus: Corpus, random: Random) => Uint8Array
 
 export const mutations: Readonly<Record<string, Mutation>> = {
@@ -20,7 +26,10 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   spliced: (corpus, random) => {
     const [one, other] = [textOf(anyOf(corpus, random)), textOf(anyOf(corpus, random))]
     const at = random.int(Math.min(one.length, other.length))
-    return Buffer.concat([one.subarray(0, at), other.subarray(random.oneIn(2) ? at : random.int(other.length))])
+    return Buffer.concat([
+      one.subarray(0, at),
+      other.subarray(random.oneIn(2) ? at : random.int(other.length)),
+    ])
   },
   /** One member of a valid credential in place of the same member of another. */
   transplanted: (corpus, random) =>
@@ -36,7 +45,9 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   reordered: ({ chain, singles }, random) => {
     const links = chain.map((link) => structuredClone(link))
     for (let times = 1 + random.int(3); times > 0; times--) {
-      const from = random.oneIn(4) ? structuredClone(random.pick(singles)) : (links[random.int(links.length)] as JsonObject)
+      const from = random.oneIn(4)
+        ? structuredClone(random.pick(singles))
+        : (links[random.int(links.length)] as JsonObject)
       links[random.int(links.length)] = structuredClone(from)
     }
     if (random.oneIn(2)) links.splice(random.int(links.length), 1)
@@ -47,9 +58,15 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     const document = anyOf(corpus, random)
     const name = random.pick(Object.keys(document))
     const evil = JSON.stringify(mutated(document, (copy) => mutateMember(copy, random))[name] ?? null)
-    const spelled = random.oneIn(2) ? `"${name}"` : `"\\u${name.charCodeAt(0).toString(16).padStart(4, '0')}${name.slice(1)}"`
+    const spelled = random.oneIn(2)
+      ? `"${name}"`
+      : `"\\u${name.charCodeAt(0).toString(16).padStart(4, '0')}${name.slice(1)}"`
     const text = JSON.stringify(document)
-    return Buffer.from(random.oneIn(2) ? text.replace('{', `{${spelled}:${evil},`) : text.replace(/}$/, `,${spelled}:${evil}}`))
+    return Buffer.from(
+      random.oneIn(2)
+        ? text.replace('{', `{${spelled}:${evil},`)
+        : text.replace(/}$/, `,${spelled}:${evil}}`),
+    )
   },
 }
 
@@ -65,7 +82,16 @@ function mutated(document: JsonObject, change: (copy: JsonObject) => void): Json
 function mutateByte(bytes: Uint8Array, random: Random): void {
   const at = random.int(bytes.length)
   const old = bytes[at] as number
-  bytes[at] = random.pick([old ^ (1 << random.int(8)), old + 1, old - 1, random.int(256), 0x22, 0x5c, 0x2c, 0x20])
+  bytes[at] = random.pick([
+    old ^ (1 << random.int(8)),
+    old + 1,
+    old - 1,
+    random.int(256),
+    0x22,
+    0x5c,
+    0x2c,
+    0x20,
+  ])
 }
 
 function cutOrGrown(bytes: Uint8Array, random: Random): Uint8Array {
@@ -82,7 +108,9 @@ function cutOrGrown(bytes: Uint8Array, random: Random): Uint8Array {
 function objectIn(document: JsonObject, random: Random): JsonObject {
   let object = document
   for (;;) {
-    const inside = Object.values(object).filter((v): v is JsonObject => typeof v === 'object' && v !== null && !Array.isArray(v))
+    const inside = Object.values(object).filter(
+      (v): v is JsonObject => typeof v === 'object' && v !== null && !Array.isArray(v),
+    )
     if (inside.length === 0 || random.oneIn(3)) return object
     object = random.pick(inside)
   }
@@ -113,9 +141,13 @@ function mutateMember(document: JsonObject, random: Random): void {
   if (how === 0) delete object[name]
   else if (how === 1) object[name] = structuredClone(random.pick(STRANGE))
   else if (how === 2)
-    object[random.pick(['note', 'scope', 'delegable', 'holder_key', 'parent', 'credentialStatus', 'constructor'])] = value as JsonValue
+    object[
+      random.pick(['note', 'scope', 'delegable', 'holder_key', 'parent', 'credentialStatus', 'constructor'])
+    ] = value as JsonValue
   else if (Array.isArray(value))
-    object[name] = random.oneIn(2) ? [...value, ...value] : [...value, random.pick(STRANGE)].slice(random.int(2))
+    object[name] = random.oneIn(2)
+      ? [...value, ...value]
+      : [...value, random.pick(STRANGE)].slice(random.int(2))
   else if (typeof value === 'string') object[name] = mutateText(value, random)
   else object[name] = structuredClone(random.pick(STRANGE))
 }

@@ -1,4 +1,6 @@
-/** A small seeded generator (xorshift with a Weyl sequence): one seed, one run, on every machine. */
+/**
+ * A small seeded generator (xorshift with a Weyl sequence): one seed, one run, on every machine.
+ */
 export interface Random {
   /** A whole number from 0 up to, not including, `below`. */
   int(below: number): number

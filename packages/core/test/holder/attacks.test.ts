@@ -27,8 +27,10 @@ describe.each<KeyAlgorithm>(['Ed25519', 'P-256'])('a credential bound to a key o
   const holder = generatePrivateKey(algorithm)
   const stranger = generatePrivateKey(algorithm)
 
-  const check = async (sent: Sent, key?: PrivateKey) => checkHolderProof(received(sent), expectedOf(key ?? (await holder)))
-  const attempt = async (sent: Sent, forgery: Forgery = {}) => check(await forged(sent, await holder, forgery))
+  const check = async (sent: Sent, key?: PrivateKey) =>
+    checkHolderProof(received(sent), expectedOf(key ?? (await holder)))
+  const attempt = async (sent: Sent, forgery: Forgery = {}) =>
+    check(await forged(sent, await holder, forgery))
 
   test('lets a good proof in, with and without a body', async () => {
     expect(await attempt(GET)).toMatchObject({ ok: true, bodyChecked: true })
@@ -39,11 +41,23 @@ describe.each<KeyAlgorithm>(['Ed25519', 'P-256'])('a credential bound to a key o
     test.each([
       ['no signature fields', GET],
       ['a Signature alone', withHeader(GET, 'signature', 'sig1=:AAAA:')],
-      ['a signature with another tag', withHeader(GET, 'signature-input', 'sig1=("@method");created=1;tag="web-bot-auth"')],
+      [
+        'a signature with another tag',
+        withHeader(GET, 'signature-input', 'sig1=("@method");created=1;tag="web-bot-auth"'),
+      ],
       ['a signature without a tag', withHeader(GET, 'signature-input', 'sig1=("@method");created=1')],
-      ['our tag as a token instead of a string', withHeader(GET, 'signature-input', 'sig1=("@method");created=1;tag=service-credential')],
-      ['our tag in capitals', withHeader(GET, 'signature-input', 'sig1=("@method");created=1;tag="Service-Credential"')],
-      ['our tag on a component instead of the signature', withHeader(GET, 'signature-input', 'sig1=("@method";tag="service-credential")')],
+      [
+        'our tag as a token instead of a string',
+        withHeader(GET, 'signature-input', 'sig1=("@method");created=1;tag=service-credential'),
+      ],
+      [
+        'our tag in capitals',
+        withHeader(GET, 'signature-input', 'sig1=("@method");created=1;tag="Service-Credential"'),
+      ],
+      [
+        'our tag on a component instead of the signature',
+        withHeader(GET, 'signature-input', 'sig1=("@method";tag="service-credential")'),
+      ],
     ])('asks for one: %s', async (_, sent) => {
       expect(await check(sent)).toMatchObject({ ok: false, code: 'proof_required' })
     })
@@ -80,16 +94,24 @@ describe.each<KeyAlgorithm>(['Ed25519', 'P-256'])('a credential bound to a key o
     })
     test('refuses a body without its digest covered, be the field there or not', async () => {
       expect(await attempt(POST, { covered: COVERED })).toMatchObject(INVALID)
-      expect(await attempt(withHeader(POST, 'content-digest', undefined), { covered: COVERED })).toMatchObject(INVALID)
+      expect(
+        await attempt(withHeader(POST, 'content-digest', undefined), { covered: COVERED }),
+      ).toMatchObject(INVALID)
       expect(await attempt({ ...GET, body: new Uint8Array(1) })).toMatchObject(INVALID)
     })
     test('lets the credential field be uncovered only where it is not sent', async () => {
       const bodyOnly = withHeader(POST, 'x-service-credential', undefined)
       const proven = received(await forged(bodyOnly, await holder))
-      expect(await checkHolderProof(proven, expectedOf(await holder, { credentialHeaderSent: false }))).toMatchObject({ ok: true })
+      expect(
+        await checkHolderProof(proven, expectedOf(await holder, { credentialHeaderSent: false })),
+      ).toMatchObject({ ok: true })
       expect(await checkHolderProof(proven, expectedOf(await holder))).toMatchObject(INVALID)
-      const smuggled = received(withHeader(await forged(bodyOnly, await holder), 'x-service-credential', 'other'))
-      expect(await checkHolderProof(smuggled, expectedOf(await holder, { credentialHeaderSent: false }))).toMatchObject(INVALID)
+      const smuggled = received(
+        withHeader(await forged(bodyOnly, await holder), 'x-service-credential', 'other'),
+      )
+      expect(
+        await checkHolderProof(smuggled, expectedOf(await holder, { credentialHeaderSent: false })),
+      ).toMatchObject(INVALID)
     })
     test.each([
       '"x-missing"',
@@ -102,7 +124,9 @@ describe.each<KeyAlgorithm>(['Ed25519', 'P-256'])('a credential bound to a key o
       '""',
       '"@"',
     ])('refuses to cover %s, which is not there', async (component) => {
-      expect(await attempt(GET, { covered: [...COVERED, component], invented: { [component]: 'v' } })).toMatchObject(INVALID)
+      expect(
+        await attempt(GET, { covered: [...COVERED, component], invented: { [component]: 'v' } }),
+      ).toMatchObject(INVALID)
     })
     test.each(COVERED)('refuses %s twice', async (component) => {
       expect(await attempt(GET, { covered: [...COVERED, component] })).toMatchObject(INVALID)
@@ -112,7 +136,9 @@ describe.each<KeyAlgorithm>(['Ed25519', 'P-256'])('a credential bound to a key o
       'refuses the component parameter %s on any component',
       async (parameter) => {
         for (const spoilt of COVERED) {
-          const covered = COVERED.map((component) => (component === spoilt ? `${component};${parameter}` : component))
+          const covered = COVERED.map((component) =>
+            component === spoilt ? `${component};${parameter}` : component,
+          )
           expect(await attempt(GET, { covered })).toMatchObject(INVALID)
           expect(await attempt(GET, { covered, lines: COVERED })).toMatchObject(INVALID)
         }
@@ -123,7 +149,9 @@ describe.each<KeyAlgorithm>(['Ed25519', 'P-256'])('a credential bound to a key o
     test.each(['@method', '1', ':QUJD:', '?1', 'method', '"@METHOD"', '"X-Service-Credential"'])(
       'refuses %s as the name of a component',
       async (component) => {
-        expect(await attempt(GET, { covered: [...COVERED, component], invented: { [component]: 'v' } })).toMatchObject(INVALID)
+        expect(
+          await attempt(GET, { covered: [...COVERED, component], invented: { [component]: 'v' } }),
+        ).toMatchObject(INVALID)
       },
     )
     test('refuses a token as the name of a field that is there', async () => {
@@ -134,14 +162,21 @@ describe.each<KeyAlgorithm>(['Ed25519', 'P-256'])('a credential bound to a key o
   })
 
   describe('A100: created and expires', () => {
-    const at = (created: string | undefined, expires?: string) => attempt(GET, { params: { created, expires } })
+    const at = (created: string | undefined, expires?: string) =>
+      attempt(GET, { params: { created, expires } })
 
-    test.each([NOW_SECONDS - 61, NOW_SECONDS + 61, NOW_SECONDS + 20, NOW_SECONDS + 11, 0, -NOW_SECONDS, 999_999_999_999_999, NOW_MS])(
-      'refuses created=%i',
-      async (created) => {
-        expect(await at(`${created}`)).toMatchObject(INVALID)
-      },
-    )
+    test.each([
+      NOW_SECONDS - 61,
+      NOW_SECONDS + 61,
+      NOW_SECONDS + 20,
+      NOW_SECONDS + 11,
+      0,
+      -NOW_SECONDS,
+      999_999_999_999_999,
+      NOW_MS,
+    ])('refuses created=%i', async (created) => {
+      expect(await at(`${created}`)).toMatchObject(INVALID)
+    })
     test.each([
       undefined,
       '"now"',
@@ -157,12 +192,20 @@ describe.each<KeyAlgorithm>(['Ed25519', 'P-256'])('a credential bound to a key o
     ])('refuses created as %s', async (created) => {
       expect(await at(created)).toMatchObject(INVALID)
     })
-    test.each([NOW_SECONDS - 59, NOW_SECONDS - 30, NOW_SECONDS + 10])('allows created=%i', async (created) => {
-      expect(await at(`${created}`)).toMatchObject({ ok: true, createdMs: created * 1000, usableUntilMs: created * 1000 + 60_001 })
-    })
+    test.each([NOW_SECONDS - 59, NOW_SECONDS - 30, NOW_SECONDS + 10])(
+      'allows created=%i',
+      async (created) => {
+        expect(await at(`${created}`)).toMatchObject({
+          ok: true,
+          createdMs: created * 1000,
+          usableUntilMs: created * 1000 + 60_001,
+        })
+      },
+    )
     test('is good to the very millisecond of its 60th second, and 10 s ahead to the millisecond', async () => {
       const request = received(await forged(GET, await holder))
-      const ask = async (nowMs: number) => (await checkHolderProof(request, expectedOf(await holder, { nowMs }))).ok
+      const ask = async (nowMs: number) =>
+        (await checkHolderProof(request, expectedOf(await holder, { nowMs }))).ok
       const createdMs = NOW_SECONDS * 1000
       expect(await Promise.all([createdMs + 60_000, createdMs + 60_001].map(ask))).toEqual([true, false])
       expect(await Promise.all([createdMs - 10_000, createdMs - 10_001].map(ask))).toEqual([true, false])
@@ -175,8 +218,14 @@ describe.each<KeyAlgorithm>(['Ed25519', 'P-256'])('a credential bound to a key o
       },
     )
     test('keeps to an earlier expires, and not to a later one', async () => {
-      expect(await at(`${NOW_SECONDS}`, `${NOW_SECONDS + 5}`)).toMatchObject({ ok: true, usableUntilMs: (NOW_SECONDS + 5) * 1000 })
-      expect(await at(`${NOW_SECONDS}`, `${NOW_SECONDS + 500}`)).toMatchObject({ ok: true, usableUntilMs: NOW_SECONDS * 1000 + 60_001 })
+      expect(await at(`${NOW_SECONDS}`, `${NOW_SECONDS + 5}`)).toMatchObject({
+        ok: true,
+        usableUntilMs: (NOW_SECONDS + 5) * 1000,
+      })
+      expect(await at(`${NOW_SECONDS}`, `${NOW_SECONDS + 500}`)).toMatchObject({
+        ok: true,
+        usableUntilMs: NOW_SECONDS * 1000 + 60_001,
+      })
       expect(await at(`${NOW_SECONDS - 61}`, `${NOW_SECONDS + 500}`)).toMatchObject(INVALID)
     })
   })
@@ -242,7 +291,11 @@ describe.each<KeyAlgorithm>(['Ed25519', 'P-256'])('a credential bound to a key o
       expect(
         await check({
           ...sent,
-          headers: { ...sent.headers, 'signature-input': headers['signature-input'] ?? '', signature: headers.signature ?? '' },
+          headers: {
+            ...sent.headers,
+            'signature-input': headers['signature-input'] ?? '',
+            signature: headers.signature ?? '',
+          },
         }),
       ).toMatchObject(INVALID)
     })
@@ -252,7 +305,9 @@ describe.each<KeyAlgorithm>(['Ed25519', 'P-256'])('a credential bound to a key o
       const overTls = { ...(await forged(GET, await holder)), scheme: 'https' as const }
       expect(await check({ ...overTls, authority: 'shop.example:443' })).toMatchObject({ ok: true })
       expect(await check({ ...overTls, authority: 'shop.example:80' })).toMatchObject(INVALID)
-      expect(await check({ ...(await forged({ ...GET, query: '' }, await holder)), query: '?' })).toMatchObject({ ok: true })
+      expect(
+        await check({ ...(await forged({ ...GET, query: '' }, await holder)), query: '?' }),
+      ).toMatchObject({ ok: true })
     })
     test.each<Partial<Sent>>([
       { method: 'GET\n"@authority": x' },
@@ -318,7 +373,8 @@ describe.each<KeyAlgorithm>(['Ed25519', 'P-256'])('a credential bound to a key o
         `${did} `,
         '',
       ]
-      for (const keyid of others) expect(await attempt(GET, { params: { keyid: `"${keyid}"` } })).toMatchObject(INVALID)
+      for (const keyid of others)
+        expect(await attempt(GET, { params: { keyid: `"${keyid}"` } })).toMatchObject(INVALID)
       expect(await attempt(GET, { params: { keyid: undefined } })).toMatchObject(INVALID)
       expect(await attempt(GET, { params: { keyid: ':QUJD:' } })).toMatchObject(INVALID)
       expect(await attempt(GET, { params: { keyid: `"${did}"` } })).toMatchObject({ ok: true })

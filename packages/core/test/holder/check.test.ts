@@ -24,7 +24,8 @@ const ALLOWED = { ok: true }
 const check = (sent: Sent) => checkHolderProof(received(sent), expectedOf(holder))
 const attempt = async (sent: Sent, forgery: Forgery = {}) => check(await forged(sent, holder, forgery))
 const field = (sent: Sent, name: string) => [sent.headers[name]].flat()[0] as string
-const changed = (sent: Sent, name: string, change: (value: string) => string) => withHeader(sent, name, change(field(sent, name)))
+const changed = (sent: Sent, name: string, change: (value: string) => string) =>
+  withHeader(sent, name, change(field(sent, name)))
 
 describe('signatures on one request', () => {
   const OTHER_INPUT = 'proxy=("@method");created=1;tag="proxy"'
@@ -42,29 +43,45 @@ describe('signatures on one request', () => {
       'signature',
       (v) => `${v}, ${OTHER_SIGNATURE}`,
     )
-    const lines = withHeader(withHeader(good, 'signature-input', [OTHER_INPUT, field(good, 'signature-input')]), 'signature', [
-      field(good, 'signature'),
-      OTHER_SIGNATURE,
-    ])
+    const lines = withHeader(
+      withHeader(good, 'signature-input', [OTHER_INPUT, field(good, 'signature-input')]),
+      'signature',
+      [field(good, 'signature'), OTHER_SIGNATURE],
+    )
     for (const sent of [before, after, lines]) expect(await check(sent)).toMatchObject(ALLOWED)
-    expect(await check(changed(good, 'signature-input', (v) => `${OTHER_INPUT}, ${v}`))).toMatchObject(ALLOWED)
+    expect(await check(changed(good, 'signature-input', (v) => `${OTHER_INPUT}, ${v}`))).toMatchObject(
+      ALLOWED,
+    )
   })
 
   test('are refused when two have our tag, even if one of them is good', async () => {
     const first = await forged(GET, holder)
-    const second = await forged(GET, holder, { label: 'sig2', params: { nonce: '"BBBBBBBBBBBBBBBBBBBBBBBB"' } })
+    const second = await forged(GET, holder, {
+      label: 'sig2',
+      params: { nonce: '"BBBBBBBBBBBBBBBBBBBBBBBB"' },
+    })
     const both = (name: string) => [field(first, name), field(second, name)]
     expect(await check(second)).toMatchObject(ALLOWED)
     expect(
-      await check(withHeader(withHeader(first, 'signature-input', both('signature-input')), 'signature', both('signature'))),
+      await check(
+        withHeader(
+          withHeader(first, 'signature-input', both('signature-input')),
+          'signature',
+          both('signature'),
+        ),
+      ),
     ).toMatchObject(INVALID)
     expect(await check(withHeader(first, 'signature-input', both('signature-input')))).toMatchObject(INVALID)
   })
 
   test('are refused when a label stands twice in either field, so that no reader can pick another', async () => {
     const good = await forged(GET, holder)
-    expect(await check(changed(good, 'signature-input', (v) => `sig1=("@method"), ${v}`))).toMatchObject(INVALID)
-    expect(await check(changed(good, 'signature-input', (v) => `${v}, sig1=("@method")`))).toMatchObject(INVALID)
+    expect(await check(changed(good, 'signature-input', (v) => `sig1=("@method"), ${v}`))).toMatchObject(
+      INVALID,
+    )
+    expect(await check(changed(good, 'signature-input', (v) => `${v}, sig1=("@method")`))).toMatchObject(
+      INVALID,
+    )
     expect(await check(changed(good, 'signature-input', (v) => `${v}, ${v}`))).toMatchObject(INVALID)
     expect(await check(changed(good, 'signature', (v) => `sig1=:AAAA:, ${v}`))).toMatchObject(INVALID)
   })
@@ -73,7 +90,9 @@ describe('signatures on one request', () => {
     const good = await forged(GET, holder)
     expect(await check(withHeader(good, 'signature', undefined))).toMatchObject(INVALID)
     expect(await check(changed(good, 'signature', (v) => v.replace('sig1', 'sig2')))).toMatchObject(INVALID)
-    expect(await check(changed(good, 'signature-input', (v) => v.replace('sig1', 'sig2')))).toMatchObject(INVALID)
+    expect(await check(changed(good, 'signature-input', (v) => v.replace('sig1', 'sig2')))).toMatchObject(
+      INVALID,
+    )
     expect(await check(await forged(GET, holder, { label: '*a-b_c.d' }))).toMatchObject(ALLOWED)
   })
 
@@ -106,7 +125,11 @@ describe('signatures on one request', () => {
   })
 
   test('need an inner list', async () => {
-    const sent = withHeader(await forged(GET, holder), 'signature-input', 'sig1="@method";tag="service-credential"')
+    const sent = withHeader(
+      await forged(GET, holder),
+      'signature-input',
+      'sig1="@method";tag="service-credential"',
+    )
     expect(await check(sent)).toMatchObject(INVALID)
   })
 
@@ -138,7 +161,8 @@ describe('bounds', () => {
     const good = await forged(GET, holder)
     const room = 4096 - field(good, 'signature-input').length - field(good, 'signature').length
     const padded = (length: number) => `o="${'a'.repeat(length - 4)}"`
-    const lines = (length: number) => withHeader(good, 'signature-input', [field(good, 'signature-input'), padded(length)])
+    const lines = (length: number) =>
+      withHeader(good, 'signature-input', [field(good, 'signature-input'), padded(length)])
     expect(await check(lines(room))).toMatchObject(ALLOWED)
     expect(await check(lines(room + 1))).toMatchObject(INVALID)
     expect(await check(changed(good, 'signature', (v) => `${v}, ${padded(room)}`))).toMatchObject(INVALID)
@@ -148,7 +172,11 @@ describe('bounds', () => {
 describe('components beyond the required ones', () => {
   test('may be any fields that are there', async () => {
     expect(await attempt(GET, { covered: ['"accept"', ...COVERED] })).toMatchObject(ALLOWED)
-    const changedAfterwards = withHeader(await forged(GET, holder, { covered: [...COVERED, '"accept"'] }), 'accept', 'text/html')
+    const changedAfterwards = withHeader(
+      await forged(GET, holder, { covered: [...COVERED, '"accept"'] }),
+      'accept',
+      'text/html',
+    )
     expect(await check(changedAfterwards)).toMatchObject(INVALID)
   })
 
@@ -170,12 +198,19 @@ describe('the body', () => {
     expect(await attempt({ ...GET, body: new Uint8Array() })).toMatchObject({ ok: true, bodyChecked: true })
   })
 
-  test.each<Sent['body']>(['none', new Uint8Array()])('may be none with the digest of nothing covered, and with no other', async (body) => {
-    expect(await attempt({ ...POST, headers: { ...GET.headers, 'content-digest': digestOf(new Uint8Array()) }, body })).toMatchObject(
-      ALLOWED,
-    )
-    expect(await attempt({ ...POST, body })).toMatchObject(INVALID)
-  })
+  test.each<Sent['body']>(['none', new Uint8Array()])(
+    'may be none with the digest of nothing covered, and with no other',
+    async (body) => {
+      expect(
+        await attempt({
+          ...POST,
+          headers: { ...GET.headers, 'content-digest': digestOf(new Uint8Array()) },
+          body,
+        }),
+      ).toMatchObject(ALLOWED)
+      expect(await attempt({ ...POST, body })).toMatchObject(INVALID)
+    },
+  )
 
   test('needs a sha-256; others may stand beside it', async () => {
     const withDigest = (value: string | string[]) => attempt(withHeader(POST, 'content-digest', value))
@@ -189,7 +224,9 @@ describe('the body', () => {
   })
 
   test('is not missed by a field that was not covered', async () => {
-    expect(await attempt(withHeader(GET, 'content-digest', 'nonsense'), { covered: COVERED })).toMatchObject(ALLOWED)
+    expect(await attempt(withHeader(GET, 'content-digest', 'nonsense'), { covered: COVERED })).toMatchObject(
+      ALLOWED,
+    )
   })
 
   describe('unseen', () => {
@@ -210,16 +247,27 @@ describe('the body', () => {
     ])('needs its digest covered when %s is %j', async (name, value) => {
       const sent = withHeader(unseen, name, value)
       expect(await attempt(sent, { covered: COVERED })).toMatchObject(INVALID)
-      expect(await attempt(withHeader(sent, 'content-digest', digestOf(BODY)))).toMatchObject({ ok: true, bodyChecked: false })
+      expect(await attempt(withHeader(sent, 'content-digest', digestOf(BODY)))).toMatchObject({
+        ok: true,
+        bodyChecked: false,
+      })
       expect(await attempt(withHeader(sent, 'content-digest', 'nonsense'))).toMatchObject(INVALID)
     })
 
-    test.each(['POST', 'PUT', 'PATCH', 'DELETE'])('needs its digest covered with %s, whatever the fields say', async (method) => {
-      const sent = { ...unseen, method }
-      expect(await attempt(sent, { covered: COVERED })).toMatchObject(INVALID)
-      expect(await attempt(withHeader(sent, 'content-length', '0'), { covered: COVERED })).toMatchObject(INVALID)
-      expect(await attempt(withHeader(sent, 'content-digest', digestOf(new Uint8Array())))).toMatchObject({ ok: true, bodyChecked: false })
-    })
+    test.each(['POST', 'PUT', 'PATCH', 'DELETE'])(
+      'needs its digest covered with %s, whatever the fields say',
+      async (method) => {
+        const sent = { ...unseen, method }
+        expect(await attempt(sent, { covered: COVERED })).toMatchObject(INVALID)
+        expect(await attempt(withHeader(sent, 'content-length', '0'), { covered: COVERED })).toMatchObject(
+          INVALID,
+        )
+        expect(await attempt(withHeader(sent, 'content-digest', digestOf(new Uint8Array())))).toMatchObject({
+          ok: true,
+          bodyChecked: false,
+        })
+      },
+    )
 
     test('does not need it for a length of zero', async () => {
       expect(await attempt(withHeader(unseen, 'content-length', ' 0 '))).toMatchObject(ALLOWED)
@@ -231,12 +279,30 @@ describe('whatever comes in', () => {
   const text = fc.oneof(
     fc.string({ unit: 'binary', maxLength: 60 }),
     fc.string({
-      unit: fc.constantFrom('sig1', '=', '(', ')', '"', '@method', ';', 'tag', 'service-credential', ',', ' ', ':', '1', '%', '?', '\\'),
+      unit: fc.constantFrom(
+        'sig1',
+        '=',
+        '(',
+        ')',
+        '"',
+        '@method',
+        ';',
+        'tag',
+        'service-credential',
+        ',',
+        ' ',
+        ':',
+        '1',
+        '%',
+        '?',
+        '\\',
+      ),
       maxLength: 40,
     }),
   )
   const lines = fc.option(fc.array(text, { maxLength: 3 }), { nil: undefined })
-  const PREFIX = 'sig1=("@method" "@authority" "@path" "@query" "x-service-credential" "content-digest");tag="service-credential"'
+  const PREFIX =
+    'sig1=("@method" "@authority" "@path" "@query" "x-service-credential" "content-digest");tag="service-credential"'
 
   test('never throws, never allows', async () => {
     await fc.assert(
@@ -252,9 +318,14 @@ describe('whatever comes in', () => {
             signature,
             'content-digest': digest,
           }
-          const request = { method, authority, path, query, header: (name: string) => fields[name], body: BODY } as ReturnType<
-            typeof received
-          >
+          const request = {
+            method,
+            authority,
+            path,
+            query,
+            header: (name: string) => fields[name],
+            body: BODY,
+          } as ReturnType<typeof received>
           expect((await checkHolderProof(request, expectedOf(holder))).ok).toBe(false)
         },
       ),

@@ -11,7 +11,12 @@ test('gives the digest of RFC 9530 for its example', async () => {
 test('is read back, alone, beside others and over several lines', async () => {
   const own = await contentDigest(BODY)
   const bytes = new Uint8Array(createHash('sha256').update(BODY).digest())
-  for (const lines of [[own], [`${digestOf(BODY, 'sha-512')}, ${own}`], [own, 'unixsum=:AAAA:'], [` ${own}\t`]])
+  for (const lines of [
+    [own],
+    [`${digestOf(BODY, 'sha-512')}, ${own}`],
+    [own, 'unixsum=:AAAA:'],
+    [` ${own}\t`],
+  ])
     expect(parseContentDigest(lines)).toEqual(bytes)
 })
 
@@ -32,11 +37,15 @@ test.each([
 
 test('belongs to its own bytes and to no others', async () => {
   await fc.assert(
-    fc.asyncProperty(fc.uint8Array({ maxLength: 64 }), fc.uint8Array({ maxLength: 64 }), async (one, other) => {
-      const digest = parseContentDigest([await contentDigest(one)]) as Uint8Array
-      expect(await isDigestOf(digest, one)).toBe(true)
-      expect(await isDigestOf(digest, other)).toBe(Buffer.compare(one, other) === 0)
-    }),
+    fc.asyncProperty(
+      fc.uint8Array({ maxLength: 64 }),
+      fc.uint8Array({ maxLength: 64 }),
+      async (one, other) => {
+        const digest = parseContentDigest([await contentDigest(one)]) as Uint8Array
+        expect(await isDigestOf(digest, one)).toBe(true)
+        expect(await isDigestOf(digest, other)).toBe(Buffer.compare(one, other) === 0)
+      },
+    ),
   )
 })
 

@@ -4,7 +4,10 @@ import type { HolderRequest } from '../../src/holder/request.ts'
 import { didKey } from '../../src/proof/did.ts'
 import type { PrivateKey } from '../../src/proof/keys.ts'
 
-/** A request as a test writes it down: field names in lower case, a list where there are several lines. */
+/**
+ * A request as a test writes it down: field names in lower case, a list where there are several
+ * lines.
+ */
 export interface Sent {
   readonly method: string
   readonly scheme?: 'http' | 'https'
@@ -28,7 +31,12 @@ export const GET: Sent = {
   body: 'none',
 }
 export const BODY = new TextEncoder().encode('{"hello": "world"}')
-export const POST: Sent = { ...GET, method: 'POST', headers: { ...GET.headers, 'content-digest': digestOf(BODY) }, body: BODY }
+export const POST: Sent = {
+  ...GET,
+  method: 'POST',
+  headers: { ...GET.headers, 'content-digest': digestOf(BODY) },
+  body: BODY,
+}
 
 export function digestOf(body: Uint8Array, algorithm: 'sha-256' | 'sha-512' = 'sha-256'): string {
   return `${algorithm}=:${createHash(algorithm.replace('-', '')).update(body).digest('base64')}:`
@@ -45,7 +53,13 @@ export function received({ headers, ...sent }: Sent): HolderRequest {
 }
 
 export function expectedOf(key: PrivateKey, more: Partial<ExpectedHolder> = {}): ExpectedHolder {
-  return { holderKey: key.publicKey, holderDid: didKey(key.publicKey), nowMs: NOW_MS, credentialHeaderSent: true, ...more }
+  return {
+    holderKey: key.publicKey,
+    holderDid: didKey(key.publicKey),
+    nowMs: NOW_MS,
+    credentialHeaderSent: true,
+    ...more,
+  }
 }
 
 export interface Forgery {
@@ -57,7 +71,10 @@ export interface Forgery {
   /** The request that is signed instead of the one that is sent. */
   readonly signAs?: Sent
   readonly signer?: Pick<PrivateKey, 'sign'>
-  /** The components in the signature base, where they are to differ from those that `Signature-Input` names. */
+  /**
+   * The components in the signature base, where they are to differ from those that
+   * `Signature-Input` names.
+   */
   readonly lines?: readonly string[]
   /** Values in the signature base of components that the request does not have. */
   readonly invented?: Readonly<Record<string, string>>
@@ -65,7 +82,10 @@ export interface Forgery {
 
 export const COVERED = ['"@method"', '"@authority"', '"@path"', '"@query"', '"x-service-credential"']
 
-/** Makes a proof by hand, written apart from the code under test, with anything in it wrong on purpose; returns the request with it. */
+/**
+ * Makes a proof by hand, written apart from the code under test, with anything in it wrong on
+ * purpose; returns the request with it.
+ */
 export async function forged(sent: Sent, key: PrivateKey, forgery: Forgery = {}): Promise<Sent> {
   const {
     covered = defaultCovered(sent),
@@ -85,8 +105,12 @@ export async function forged(sent: Sent, key: PrivateKey, forgery: Forgery = {})
   }
   const tail = Object.entries(all).map(([name, value]) => (value === undefined ? '' : `;${name}=${value}`))
   const input = `(${covered.join(' ')})${tail.join('')}`
-  const base = lines.map((component) => `${component}: ${invented[component] ?? signedValue(component, signAs)}`)
-  const signature = await signer.sign(new TextEncoder().encode([...base, `"@signature-params": ${input}`].join('\n')))
+  const base = lines.map(
+    (component) => `${component}: ${invented[component] ?? signedValue(component, signAs)}`,
+  )
+  const signature = await signer.sign(
+    new TextEncoder().encode([...base, `"@signature-params": ${input}`].join('\n')),
+  )
   const headers = {
     ...sent.headers,
     'signature-input': `${label}=${input}`,
@@ -96,7 +120,9 @@ export async function forged(sent: Sent, key: PrivateKey, forgery: Forgery = {})
 }
 
 function defaultCovered({ headers }: Sent): readonly string[] {
-  const here = COVERED.filter((component) => component.startsWith('"@') || headers[component.slice(1, -1)] !== undefined)
+  const here = COVERED.filter(
+    (component) => component.startsWith('"@') || headers[component.slice(1, -1)] !== undefined,
+  )
   return headers['content-digest'] === undefined ? here : [...here, '"content-digest"']
 }
 

@@ -34,25 +34,48 @@ describe.each<KeyAlgorithm>(['Ed25519', 'P-256'])('with %s, next to http-message
         key: createSigner(theirs, alg, didKey(key.publicKey)),
         fields: FIELDS,
         params: ['created', 'nonce', 'keyid', 'alg', 'tag', 'expires'],
-        paramValues: { created: new Date(NOW_MS), expires: new Date(NOW_MS + 30_000), nonce: NONCE_A, tag: 'service-credential' },
+        paramValues: {
+          created: new Date(NOW_MS),
+          expires: new Date(NOW_MS + 30_000),
+          nonce: NONCE_A,
+          tag: 'service-credential',
+        },
       },
-      { method: 'POST', url, headers: { 'X-Service-Credential': 'eyJmb28iOiJiYXIifQ', 'Content-Digest': digestOf(BODY) } },
+      {
+        method: 'POST',
+        url,
+        headers: { 'X-Service-Credential': 'eyJmb28iOiJiYXIifQ', 'Content-Digest': digestOf(BODY) },
+      },
     )
     const request = holderRequestFrom('POST', url, new Headers(headers as Record<string, string>), BODY)
-    expect(await checkHolderProof(request, expectedOf(key))).toMatchObject({ ok: true, nonce: NONCE_A, bodyChecked: true })
-    expect(await checkHolderProof({ ...request, method: 'PUT' }, expectedOf(key))).toMatchObject({ ok: false, code: 'proof_invalid' })
+    expect(await checkHolderProof(request, expectedOf(key))).toMatchObject({
+      ok: true,
+      nonce: NONCE_A,
+      bodyChecked: true,
+    })
+    expect(await checkHolderProof({ ...request, method: 'PUT' }, expectedOf(key))).toMatchObject({
+      ok: false,
+      code: 'proof_invalid',
+    })
   })
 
   test.each(URLS)('it accepts what we sign: %s', async (url) => {
     const { key, theirs } = await keys
     const headers = { 'x-service-credential': 'eyJmb28iOiJiYXIifQ' }
-    const proof = await signRequest(holderRequestFrom('POST', url, new Headers(headers), BODY), { key, nowMs: NOW_MS })
+    const proof = await signRequest(holderRequestFrom('POST', url, new Headers(headers), BODY), {
+      key,
+      nowMs: NOW_MS,
+    })
     const asks = (message: { method: string; url: string; headers: Record<string, string> }) =>
       httpbis.verifyMessage(
         {
           keyLookup: async ({ keyid }) => {
             expect(keyid).toBe(didKey(key.publicKey))
-            return { id: didKey(key.publicKey), algs: [alg], verify: createVerifier(createPublicKey(theirs), alg) }
+            return {
+              id: didKey(key.publicKey),
+              algs: [alg],
+              verify: createVerifier(createPublicKey(theirs), alg),
+            }
           },
           requiredFields: FIELDS,
           requiredParams: ['created', 'nonce', 'keyid', 'tag'],

@@ -5,7 +5,14 @@ import { createMemoryNonces, type NonceUse } from '../../src/holder/nonces.ts'
 const START_MS = Date.UTC(2026, 10, 14, 12, 0, 0, 500)
 const use = (more: Partial<NonceUse> = {}): NonceUse => {
   const { nowMs = START_MS + 60_000, createdMs = Math.floor(nowMs / 1000) * 1000 } = more
-  return { holderKey: 'zHolder', nonce: 'n'.repeat(24), nowMs, createdMs, usableUntilMs: createdMs + 60_001, ...more }
+  return {
+    holderKey: 'zHolder',
+    nonce: 'n'.repeat(24),
+    nowMs,
+    createdMs,
+    usableUntilMs: createdMs + 60_001,
+    ...more,
+  }
 }
 
 describe('nonces in memory', () => {
@@ -20,11 +27,26 @@ describe('nonces in memory', () => {
 
   test('refuse everything that an earlier process may have accepted, the second of the start included', () => {
     const created = (createdMs: number, options = {}) =>
-      createMemoryNonces({ startedAtMs: START_MS, ...options }).consume(use({ createdMs, nowMs: Math.max(START_MS, createdMs) }))
+      createMemoryNonces({ startedAtMs: START_MS, ...options }).consume(
+        use({ createdMs, nowMs: Math.max(START_MS, createdMs) }),
+      )
     const startSecondMs = START_MS - 500
-    expect([0, 1000, 10_000, 11_000].map((ms) => created(startSecondMs + ms))).toEqual(['refused', 'refused', 'refused', 'fresh'])
-    expect([-1000, 0, 1000].map((ms) => created(startSecondMs + ms, { aheadMsMax: 0 }))).toEqual(['refused', 'refused', 'fresh'])
-    expect([0, 2000, 3000].map((ms) => created(startSecondMs + ms, { aheadMsMax: 2000 }))).toEqual(['refused', 'refused', 'fresh'])
+    expect([0, 1000, 10_000, 11_000].map((ms) => created(startSecondMs + ms))).toEqual([
+      'refused',
+      'refused',
+      'refused',
+      'fresh',
+    ])
+    expect([-1000, 0, 1000].map((ms) => created(startSecondMs + ms, { aheadMsMax: 0 }))).toEqual([
+      'refused',
+      'refused',
+      'fresh',
+    ])
+    expect([0, 2000, 3000].map((ms) => created(startSecondMs + ms, { aheadMsMax: 2000 }))).toEqual([
+      'refused',
+      'refused',
+      'fresh',
+    ])
     expect(created(startSecondMs, { startedAtMs: startSecondMs, aheadMsMax: 0 })).toBe('refused')
   })
 
@@ -49,7 +71,9 @@ describe('nonces in memory', () => {
     expect(nonces.consume(at(0))).toBe('refused')
     expect(nonces.consume({ ...at(0), nonce: 'an honest one of the same second' })).toBe('refused')
     expect(nonces.consume(at(1))).toBe('replayed')
-    expect(nonces.consume({ ...at(1), nonce: 'one of the second that must be forgotten to make room for it' })).toBe('refused')
+    expect(
+      nonces.consume({ ...at(1), nonce: 'one of the second that must be forgotten to make room for it' }),
+    ).toBe('refused')
     expect(nonces.consume(at(8))).toBe('replayed')
     expect(nonces.consume(at(9))).toBe('fresh')
   })
@@ -80,7 +104,8 @@ describe('nonces in memory', () => {
       expect(consumeAfter(afterMs)).toBe('fresh')
       expect(consumeAfter(afterMs, 'once')).toBe('replayed')
     }
-    for (let afterMs = 80_000; afterMs <= 200_000; afterMs += 10_000) expect(consumeAfter(afterMs)).toBe('fresh')
+    for (let afterMs = 80_000; afterMs <= 200_000; afterMs += 10_000)
+      expect(consumeAfter(afterMs)).toBe('fresh')
     expect(consumeAfter(200_000, 'once')).toBe('fresh')
   })
 
@@ -116,33 +141,40 @@ describe('nonces in memory', () => {
       capacity: fc.constantFrom(8, 16, 24),
     })
     fc.assert(
-      fc.property(setup, fc.array(step, { maxLength: 150, size: 'max' }), ({ createdSeconds, aheadMsMax, capacity }, steps) => {
-        const open = (startedAtMs: number) => createMemoryNonces({ startedAtMs, aheadMsMax, capacity })
-        let nowMs = START_MS
-        let latestMs = nowMs
-        let nonces = open(nowMs - 200_000)
-        const fresh = new Set<number>()
-        for (const step of steps) {
-          if (step.kind === 'clock') nowMs += step.byMs
-          latestMs = Math.max(latestMs, nowMs)
-          if (step.kind === 'restart') {
-            nowMs = latestMs
-            nonces = open(nowMs)
+      fc.property(
+        setup,
+        fc.array(step, { maxLength: 150, size: 'max' }),
+        ({ createdSeconds, aheadMsMax, capacity }, steps) => {
+          const open = (startedAtMs: number) => createMemoryNonces({ startedAtMs, aheadMsMax, capacity })
+          let nowMs = START_MS
+          let latestMs = nowMs
+          let nonces = open(nowMs - 200_000)
+          const fresh = new Set<number>()
+          for (const step of steps) {
+            if (step.kind === 'clock') nowMs += step.byMs
+            latestMs = Math.max(latestMs, nowMs)
+            if (step.kind === 'restart') {
+              nowMs = latestMs
+              nonces = open(nowMs)
+            }
+            if (step.kind !== 'use') continue
+            const createdMs = START_MS - 500 + (createdSeconds[step.proof] as number) * 1000
+            const answer = nonces.consume(use({ nonce: `proof-${step.proof}`, createdMs, nowMs }))
+            if (answer !== 'fresh') continue
+            expect(fresh.has(step.proof)).toBe(false)
+            fresh.add(step.proof)
           }
-          if (step.kind !== 'use') continue
-          const createdMs = START_MS - 500 + (createdSeconds[step.proof] as number) * 1000
-          const answer = nonces.consume(use({ nonce: `proof-${step.proof}`, createdMs, nowMs }))
-          if (answer !== 'fresh') continue
-          expect(fresh.has(step.proof)).toBe(false)
-          fresh.add(step.proof)
-        }
-      }),
+        },
+      ),
       { numRuns: 3000 },
     )
   })
 
   test('refuse no proof that is young enough while there is room', () => {
-    const arrival = fc.record({ afterMs: fc.integer({ min: 0, max: 30_000 }), ageMs: fc.integer({ min: -10_000, max: 60_000 }) })
+    const arrival = fc.record({
+      afterMs: fc.integer({ min: 0, max: 30_000 }),
+      ageMs: fc.integer({ min: -10_000, max: 60_000 }),
+    })
     fc.assert(
       fc.property(fc.array(arrival, { maxLength: 200 }), (arrivals) => {
         const nonces = createMemoryNonces({ startedAtMs: START_MS, capacity: 8 * 200 })
@@ -154,7 +186,8 @@ describe('nonces in memory', () => {
         for (const [i, one] of uses.entries()) {
           expect(nonces.consume(one)).toBe('fresh')
           for (const earlier of uses.slice(Math.max(0, i - 20), i + 1)) {
-            if (earlier.usableUntilMs > one.nowMs) expect(nonces.consume({ ...earlier, nowMs: one.nowMs })).toBe('replayed')
+            if (earlier.usableUntilMs > one.nowMs)
+              expect(nonces.consume({ ...earlier, nowMs: one.nowMs })).toBe('replayed')
           }
         }
       }),

@@ -4,10 +4,22 @@ import { type SignRequestOptions, signRequest } from '../../src/holder/sign.ts'
 import { didKey } from '../../src/proof/did.ts'
 import type { KeyAlgorithm } from '../../src/proof/keys.ts'
 import { generatePrivateKey } from '../../src/proof/private-key.ts'
-import { BODY, digestOf, expectedOf, GET, NONCE_A, NOW_MS, NOW_SECONDS, received, type Sent, withHeader } from './forged-proof.ts'
+import {
+  BODY,
+  digestOf,
+  expectedOf,
+  GET,
+  NONCE_A,
+  NOW_MS,
+  NOW_SECONDS,
+  received,
+  type Sent,
+  withHeader,
+} from './forged-proof.ts'
 
 const key = await generatePrivateKey('Ed25519')
-const sign = (sent: Sent, options: Partial<SignRequestOptions> = {}) => signRequest(received(sent), { key, nowMs: NOW_MS, ...options })
+const sign = (sent: Sent, options: Partial<SignRequestOptions> = {}) =>
+  signRequest(received(sent), { key, nowMs: NOW_MS, ...options })
 
 describe.each<KeyAlgorithm>(['Ed25519', 'P-256'])('a holder with %s', (algorithm) => {
   test.each<[string, Sent]>([
@@ -34,20 +46,26 @@ test('covers what there is, and writes it in one way', async () => {
   const tail = `;created=${NOW_SECONDS};nonce="${NONCE_A}";keyid="${keyid}";tag="service-credential"`
   const get = await sign(GET, { nonce: NONCE_A })
   expect(Object.keys(get)).toEqual(['signature-input', 'signature'])
-  expect(get['signature-input']).toBe(`sig1=("@method" "@authority" "@path" "@query" "x-service-credential")${tail}`)
+  expect(get['signature-input']).toBe(
+    `sig1=("@method" "@authority" "@path" "@query" "x-service-credential")${tail}`,
+  )
   expect(get.signature).toMatch(/^sig1=:[A-Za-z0-9+/]{86}==:$/)
 
   expect(await sign({ ...GET, body: new Uint8Array() }, { nonce: NONCE_A })).toEqual(get)
 
   const post = await sign({ ...GET, headers: {}, body: BODY }, { nonce: NONCE_A, label: 'holder' })
-  expect(post['signature-input']).toBe(`holder=("@method" "@authority" "@path" "@query" "content-digest")${tail}`)
+  expect(post['signature-input']).toBe(
+    `holder=("@method" "@authority" "@path" "@query" "content-digest")${tail}`,
+  )
   expect(post['content-digest']).toBe(digestOf(BODY))
 })
 
 test('names the key as the caller spells it', async () => {
   const fields = await sign(GET, { keyid: 'did:jwk:abc' })
   const request = received({ ...GET, headers: { ...GET.headers, ...fields } })
-  expect(await checkHolderProof(request, expectedOf(key, { holderDid: 'did:jwk:abc' }))).toMatchObject({ ok: true })
+  expect(await checkHolderProof(request, expectedOf(key, { holderDid: 'did:jwk:abc' }))).toMatchObject({
+    ok: true,
+  })
   expect(await checkHolderProof(request, expectedOf(key))).toMatchObject({ ok: false, code: 'proof_invalid' })
 })
 

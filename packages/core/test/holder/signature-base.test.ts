@@ -9,15 +9,26 @@ import { GET, received, type Sent } from './forged-proof.ts'
 const member = (text: string, key: string) => parseStrictDictionary([text])?.get(key)
 
 describe('RFC 9421 appendix B.2.6', () => {
-  const vector = JSON.parse(readFileSync(new URL('../../../../vectors/rfc9421/b2-ed25519.json', import.meta.url), 'utf8'))
+  const vector = JSON.parse(
+    readFileSync(new URL('../../../../vectors/rfc9421/b2-ed25519.json', import.meta.url), 'utf8'),
+  )
   const { base: expectedBase, signatureInput, signature, label, keyid } = vector.cases[0]
 
   const [head = '', body = ''] = (vector.testRequest as string).split('\n\n')
   const [requestLine = '', ...fieldLines] = head.split('\n')
   const [method = '', target = ''] = requestLine.split(' ')
-  const headers = Object.fromEntries(fieldLines.map((line) => [line.split(': ')[0]?.toLowerCase(), line.slice(line.indexOf(': ') + 2)]))
+  const headers = Object.fromEntries(
+    fieldLines.map((line) => [line.split(': ')[0]?.toLowerCase(), line.slice(line.indexOf(': ') + 2)]),
+  )
   const { pathname, search } = new URL(target, 'https://example.com')
-  const request = received({ method, authority: headers.host, path: pathname, query: search, headers, body: Buffer.from(body) })
+  const request = received({
+    method,
+    authority: headers.host,
+    path: pathname,
+    query: search,
+    headers,
+    body: Buffer.from(body),
+  })
 
   test('gives the signature base of the RFC, its signature holds, and signing again gives the same bytes', async () => {
     const [components] = member(signatureInput, label) as unknown as [[string][], unknown]
@@ -121,9 +132,13 @@ describe('@path and @query', () => {
 describe('@scheme and @target-uri', () => {
   test('have a value where the scheme is known', () => {
     expect(componentIn('@scheme', { scheme: 'http' })).toBe('http')
-    expect(componentIn('@target-uri', { scheme: 'https', authority: 'SHOP.example:443' })).toBe('https://shop.example/orders/7?a=1&b=2')
+    expect(componentIn('@target-uri', { scheme: 'https', authority: 'SHOP.example:443' })).toBe(
+      'https://shop.example/orders/7?a=1&b=2',
+    )
     expect(componentIn('@target-uri', { scheme: 'https', path: '', query: '' })).toBe('https://shop.example/')
-    expect(componentIn('@target-uri', { scheme: 'https', path: '/', query: '?' })).toBe('https://shop.example/?')
+    expect(componentIn('@target-uri', { scheme: 'https', path: '/', query: '?' })).toBe(
+      'https://shop.example/?',
+    )
   })
   test('have none where it is not, or where a part is malformed', () => {
     expect(componentIn('@scheme', {})).toBeUndefined()
@@ -159,6 +174,10 @@ describe('a field', () => {
 
   test('that is absent or wrongly named has no value', () => {
     for (const name of ['x-absent', 'X-A', 'x a', '', '@x-a', 'x-a"'])
-      expect(componentIn(name, { headers: { 'x-a': 'v', 'X-A': 'v', '@x-a': 'v', '': 'v', 'x a': 'v', 'x-a"': 'v' } })).toBeUndefined()
+      expect(
+        componentIn(name, {
+          headers: { 'x-a': 'v', 'X-A': 'v', '@x-a': 'v', '': 'v', 'x a': 'v', 'x-a"': 'v' },
+        }),
+      ).toBeUndefined()
   })
 })

@@ -21,19 +21,26 @@ type Part = (typeof PARTS)[number]
 
 function get(sent: Sent, part: Part): string {
   if (part === 'body') return Buffer.from(sent.body as Uint8Array).toString('latin1')
-  return part === 'method' || part === 'authority' || part === 'path' || part === 'query' ? sent[part] : (sent.headers[part] as string)
+  return part === 'method' || part === 'authority' || part === 'path' || part === 'query'
+    ? sent[part]
+    : (sent.headers[part] as string)
 }
 
 function set(sent: Sent, part: Part, value: string): Sent {
   if (part === 'body') return { ...sent, body: Buffer.from(value, 'latin1') }
-  if (part === 'method' || part === 'authority' || part === 'path' || part === 'query') return { ...sent, [part]: value }
+  if (part === 'method' || part === 'authority' || part === 'path' || part === 'query')
+    return { ...sent, [part]: value }
   return { ...sent, headers: { ...sent.headers, [part]: value } }
 }
 
-/** What RFC 9110 and RFC 9651 say is the same: capitals in a host, spaces around a value or between members. */
+/**
+ * What RFC 9110 and RFC 9651 say is the same: capitals in a host, spaces around a value or between
+ * members.
+ */
 function meaning(part: Part, value: string): string {
   if (part === 'authority') return value.toLowerCase().replace(/:(80|443)?$/, '')
-  if (part === 'x-service-credential' || part === 'content-digest') return value.replace(/^[ \t]+|[ \t]+$/g, '')
+  if (part === 'x-service-credential' || part === 'content-digest')
+    return value.replace(/^[ \t]+|[ \t]+$/g, '')
   return part === 'signature' || part === 'signature-input' ? value.replaceAll(/[ \t]/g, '') : value
 }
 
@@ -44,30 +51,37 @@ describe.each<KeyAlgorithm>(['Ed25519', 'P-256'])('a request signed with %s', (a
     const fields = await signRequest(received(sent), { key, nowMs: NOW_MS, nonce: 'n0nce-n0nce-n0nce-n0nce' })
     return { key, sent: { ...sent, headers: { ...sent.headers, ...fields } } as Sent }
   })()
-  const isAllowed = async (sent: Sent) => (await checkHolderProof(received(sent), expectedOf((await signed).key))).ok
+  const isAllowed = async (sent: Sent) =>
+    (await checkHolderProof(received(sent), expectedOf((await signed).key))).ok
 
   test('is allowed as it is', async () => {
     expect(await isAllowed((await signed).sent)).toBe(true)
   })
 
-  test.each(PARTS)('is refused after any single character of its %s is replaced, dropped or added', async (part) => {
-    const { sent } = await signed
-    const original = get(sent, part)
-    const edit = fc.record({
-      at: fc.nat(original.length),
-      drop: fc.nat(1),
-      char: fc.oneof(fc.constantFrom('', ...'AaZz09+/=:"; ,-_.~'), fc.string({ unit: 'binary', minLength: 1, maxLength: 1 })),
-    })
-    await fc.assert(
-      fc.asyncProperty(edit, async ({ at, drop, char }) => {
-        const edited = original.slice(0, at) + char + original.slice(at + drop)
-        if (part === 'body' && /[^\0-\xff]/.test(char)) return
-        if (meaning(part, edited) === meaning(part, original)) return
-        expect(await isAllowed(set(sent, part, edited))).toBe(false)
-      }),
-      { numRuns: 400 },
-    )
-  })
+  test.each(PARTS)(
+    'is refused after any single character of its %s is replaced, dropped or added',
+    async (part) => {
+      const { sent } = await signed
+      const original = get(sent, part)
+      const edit = fc.record({
+        at: fc.nat(original.length),
+        drop: fc.nat(1),
+        char: fc.oneof(
+          fc.constantFrom('', ...'AaZz09+/=:"; ,-_.~'),
+          fc.string({ unit: 'binary', minLength: 1, maxLength: 1 }),
+        ),
+      })
+      await fc.assert(
+        fc.asyncProperty(edit, async ({ at, drop, char }) => {
+          const edited = original.slice(0, at) + char + original.slice(at + drop)
+          if (part === 'body' && /[^\0-\xff]/.test(char)) return
+          if (meaning(part, edited) === meaning(part, original)) return
+          expect(await isAllowed(set(sent, part, edited))).toBe(false)
+        }),
+        { numRuns: 400 },
+      )
+    },
+  )
 
   test('is refused after any single bit of its fields and body is turned', async () => {
     const { sent } = await signed

@@ -65,7 +65,9 @@ describe('next to structured-headers, which reads all of RFC 9651', () => {
   const parameters = fc.array(fc.tuple(key, bare), { maxLength: 3 }).map((pairs) => new Map(pairs))
   const item = fc.tuple(bare, parameters)
   const member = fc.oneof(item, fc.tuple(fc.array(item, { maxLength: 4 }), parameters))
-  const text = fc.array(fc.tuple(key, member), { maxLength: 4 }).map((members) => peerText(new Map(members as never)))
+  const text = fc
+    .array(fc.tuple(key, member), { maxLength: 4 })
+    .map((members) => peerText(new Map(members as never)))
 
   /** The peer's values in our types. */
   const ours = (value: unknown): unknown => {

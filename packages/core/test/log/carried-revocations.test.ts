@@ -43,7 +43,11 @@ describe('a new epoch', () => {
       { kind: 'user.revoked', body: { ppid: user(1), revoked_at: at(3) } },
       { kind: 'key.compromised', body: { issuer: issuer(1), key_id: 'key-1', at: at(4) } },
     ])
-    const trusted: Saying = { kind: 'issuer.trusted', body: issuerState(1, [activeKey('key-1', 1)]), at: at(0) }
+    const trusted: Saying = {
+      kind: 'issuer.trusted',
+      body: issuerState(1, [activeKey('key-1', 1)]),
+      at: at(0),
+    }
     expect(follow(view, NEXT, [open, trusted])).toBe('loaded')
     expect(view.carriedRevocationCount).toBe(4)
     expect(view.credentialRevocation(credential(1))).toEqual({ by: 'credential', sinceMs: msAt(1) })
@@ -54,7 +58,10 @@ describe('a new epoch', () => {
   })
 
   it('has nothing to carry when it has all of them', async () => {
-    const sayings: Saying[] = [open, { kind: 'user.revoked', body: { ppid: user(1), revoked_at: at(3) }, at: at(3) }]
+    const sayings: Saying[] = [
+      open,
+      { kind: 'user.revoked', body: { ppid: user(1), revoked_at: at(3) }, at: at(3) },
+    ]
     const view = await proven(sayings)
     expect(follow(view, NEXT, sayings)).toBe('loaded')
     expect(view.carriedRevocationCount).toBe(0)
@@ -62,7 +69,11 @@ describe('a new epoch', () => {
 
   it('does not carry what was never proven', async () => {
     const view = await proven([open])
-    for (const entry of await logOf([{ kind: 'user.revoked', body: { ppid: user(1), revoked_at: at(3) } }], view.head)) view.apply(entry)
+    for (const entry of await logOf(
+      [{ kind: 'user.revoked', body: { ppid: user(1), revoked_at: at(3) } }],
+      view.head,
+    ))
+      view.apply(entry)
     expect(view.userRevocation(user(1), msAt(0))).toBeDefined()
     expect(follow(view, NEXT, [open])).toBe('loaded')
     expect(view.carriedRevocationCount).toBe(0)
@@ -76,24 +87,38 @@ describe('a new epoch', () => {
     expect(follow(await proven(sayings), LAST, [open], [link, next])).toBe('loaded')
     expect(follow(await proven(sayings), LAST, [open], [next])).toBe('unlinked_epoch')
     expect(follow(await proven(sayings), LAST, [open], [link])).toBe('unlinked_epoch')
-    expect(follow(await proven(sayings), LAST, [open], [{ ...link, site_id: 'other.example' as never }, next])).toBe('unlinked_epoch')
+    expect(
+      follow(await proven(sayings), LAST, [open], [{ ...link, site_id: 'other.example' as never }, next]),
+    ).toBe('unlinked_epoch')
     const back = await proven(sayings)
     follow(back, NEXT, [open])
     expect(follow(back, EPOCH, sayings, [link])).toBe('unlinked_epoch')
   })
 
   it('keeps them through further epochs and snapshots, until the log revokes them itself', async () => {
-    const view = await proven([open, { kind: 'credential.revoked', body: { credential_id: credential(1), revoked_at: at(1) } }])
+    const view = await proven([
+      open,
+      { kind: 'credential.revoked', body: { credential_id: credential(1), revoked_at: at(1) } },
+    ])
     follow(view, NEXT, [open])
-    follow(view, LAST, [open, { kind: 'credential.revoked', body: { credential_id: credential(2), revoked_at: at(2) }, at: at(2) }])
+    follow(view, LAST, [
+      open,
+      { kind: 'credential.revoked', body: { credential_id: credential(2), revoked_at: at(2) }, at: at(2) },
+    ])
     expect(view.carriedRevocationCount).toBe(1)
-    follow(view, LAST, [open, { kind: 'credential.revoked', body: { credential_id: credential(2), revoked_at: at(2) }, at: at(2) }])
+    follow(view, LAST, [
+      open,
+      { kind: 'credential.revoked', body: { credential_id: credential(2), revoked_at: at(2) }, at: at(2) },
+    ])
     expect(view.credentialRevocation(credential(1))).toBeDefined()
     follow(view, 'eeeeffff00001111', [open], [statement(LAST, 'eeeeffff00001111')])
     expect(view.carriedRevocationCount).toBe(2)
     expect([1, 2].every((n) => view.credentialRevocation(credential(n)) !== undefined)).toBe(true)
 
-    const again: Saying = { kind: 'credential.revoked', body: { credential_id: credential(1), revoked_at: at(600) } }
+    const again: Saying = {
+      kind: 'credential.revoked',
+      body: { credential_id: credential(1), revoked_at: at(600) },
+    }
     for (const entry of await logOf([again], view.head)) view.apply(entry)
     expect(view.carriedRevocationCount).toBe(2)
     prove(view, AS_OF_MS + 1)
@@ -106,7 +131,11 @@ describe('a new epoch', () => {
       { kind: 'user.revoked', body: { ppid: user(1), revoked_at: at(1) }, at: at(1) },
       { kind: 'user.reinstated', body: { ppid: user(1), reinstated_at: at(10) }, at: at(10) },
     ]
-    const view = await proven([open, ...earlier, { kind: 'user.revoked', body: { ppid: user(1), revoked_at: at(20) } }])
+    const view = await proven([
+      open,
+      ...earlier,
+      { kind: 'user.revoked', body: { ppid: user(1), revoked_at: at(20) } },
+    ])
     follow(view, NEXT, [open, ...earlier])
     expect(view.carriedRevocationCount).toBe(1)
     expect(view.userRevocation(user(1), msAt(15))).toBeDefined()
@@ -120,22 +149,37 @@ describe('a new epoch', () => {
     expect(view.carriedRevocationCount).toBe(0)
   })
 
-  it(`is not followed when it lacks more than ${CARRIED_REVOCATIONS_MAX} of them`, { timeout: 60_000 }, () => {
+  it(`is not followed when it lacks more than ${CARRIED_REVOCATIONS_MAX} of them`, {
+    timeout: 60_000,
+  }, () => {
     const many = (count: number) => {
       const view = createSiteView({ siteId: SITE, seed: SEED })
       const head: SnapshotHead = { ...new PlainSite().snapshotHead(7, token(7)), as_of: at(0) }
       const load = view.beginLoad(head)
       load.add({ type: 'site', ...BODIES['site.changed'] })
-      for (let n = 0; n < count; n++) load.add({ type: 'credential', credential_id: credential(n), revoked_at: at(1) })
-      expect(load.commit({ siteId: SITE, epoch: EPOCH, seq: 7, hash: token(7), asOfMs: msAt(0), maxAgeSeconds: 60 })).toBe('loaded')
+      for (let n = 0; n < count; n++)
+        load.add({ type: 'credential', credential_id: credential(n), revoked_at: at(1) })
+      expect(
+        load.commit({
+          siteId: SITE,
+          epoch: EPOCH,
+          seq: 7,
+          hash: token(7),
+          asOfMs: msAt(0),
+          maxAgeSeconds: 60,
+        }),
+      ).toBe('loaded')
       return view
     }
     const view = many(CARRIED_REVOCATIONS_MAX + 1)
     expect(follow(view, NEXT, [open])).toBe('too_many_carried')
     expect(view.provenHead?.epoch).toBe(EPOCH)
-    expect(follow(view, NEXT, [open, { kind: 'credential.revoked', body: { credential_id: credential(0), revoked_at: at(1) } }])).toBe(
-      'loaded',
-    )
+    expect(
+      follow(view, NEXT, [
+        open,
+        { kind: 'credential.revoked', body: { credential_id: credential(0), revoked_at: at(1) } },
+      ]),
+    ).toBe('loaded')
     expect(view.carriedRevocationCount).toBe(CARRIED_REVOCATIONS_MAX)
   })
 
@@ -163,7 +207,10 @@ describe('another history of the same epoch', () => {
     }))
 
   it('I-24 that a relay passes off as an extension makes no proven revocation vanish', async () => {
-    const view = await proven([open, { kind: 'credential.revoked', body: { credential_id: credential(1), revoked_at: at(1) } }])
+    const view = await proven([
+      open,
+      { kind: 'credential.revoked', body: { credential_id: credential(1), revoked_at: at(1) } },
+    ])
     expect(follow(view, EPOCH, [open, ...others(3)])).toBe('loaded')
     expect(view.carriedRevocationCount).toBe(1)
     expect(view.credentialRevocation(credential(1))).toEqual({ by: 'credential', sinceMs: msAt(1) })
@@ -185,7 +232,8 @@ describe('another history of the same epoch', () => {
           if (old.credentials[n] !== undefined) expect(now.credentials[n]).toBeDefined()
           if (old.tokens[n] !== undefined) expect(now.tokens[n]).toBeDefined()
           const isSettled = lastReinstated(after, n) > lastReinstated(before, n)
-          for (const i of CREATED.keys()) if (!isSettled && old.users[n]?.[i] !== undefined) expect(now.users[n]?.[i]).toBeDefined()
+          for (const i of CREATED.keys())
+            if (!isSettled && old.users[n]?.[i] !== undefined) expect(now.users[n]?.[i]).toBeDefined()
         }
         for (const [i, revocation] of old.keyRevocations.entries())
           if (revocation !== undefined) expect(now.keyRevocations[i]).toBeDefined()
@@ -217,7 +265,8 @@ describe('revocations that another log lacks', () => {
         for (const n of FEW) {
           const isSettled = lastReinstated(after, n) > lastReinstated(before, n)
           for (const createdMs of CREATED) {
-            const isRevoked = next.user(user(n), createdMs) !== undefined || missing.user(user(n), createdMs) !== undefined
+            const isRevoked =
+              next.user(user(n), createdMs) !== undefined || missing.user(user(n), createdMs) !== undefined
             if (old.user(user(n), createdMs) !== undefined && !isSettled) expect(isRevoked).toBe(true)
             if (next.user(user(n), createdMs) !== undefined) expect(isRevoked).toBe(true)
             // Nothing is made up.
@@ -260,10 +309,16 @@ describe('revocations that another log lacks', () => {
   })
 })
 
-const seconds = ({ reinstated_at }: { readonly reinstated_at: string }) => Math.ceil(msOf(reinstated_at) / 1000)
+const seconds = ({ reinstated_at }: { readonly reinstated_at: string }) =>
+  Math.ceil(msOf(reinstated_at) / 1000)
 
 const lastReinstated = (log: readonly TimedSaying[], n: number) =>
-  Math.max(-1, ...log.flatMap(({ kind, body }) => (kind === 'user.reinstated' && body.ppid === user(n) ? [seconds(body)] : [])))
+  Math.max(
+    -1,
+    ...log.flatMap(({ kind, body }) =>
+      kind === 'user.reinstated' && body.ppid === user(n) ? [seconds(body)] : [],
+    ),
+  )
 
 /** What `answersOf` gives, for users by the moments of `CREATED`. */
 interface Answers {
@@ -276,7 +331,9 @@ interface Answers {
 /** The same log with times that rise by a second from entry to entry, as a service writes them. */
 function inOrder(log: readonly TimedSaying[]): TimedSaying[] {
   return log.map((saying, n) => {
-    const times = ['at', 'revoked_at', 'reinstated_at'].filter((name) => name in saying.body).map((name) => [name, at(n)])
+    const times = ['at', 'revoked_at', 'reinstated_at']
+      .filter((name) => name in saying.body)
+      .map((name) => [name, at(n)])
     return { ...saying, at: at(n), body: { ...saying.body, ...Object.fromEntries(times) } } as TimedSaying
   })
 }
@@ -324,12 +381,17 @@ function follow(
   const plain = new PlainSite()
   for (const saying of sayings) plain.say({ at: at(0), ...saying } as TimedSaying)
   const place: LogHead = { epoch, seq: sayings.length, hash: token(sayings.length) }
-  const head: SnapshotHead = { ...plain.snapshotHead(place.seq, place.hash), epoch, as_of: new Date(asOfMs).toISOString() }
+  const head: SnapshotHead = {
+    ...plain.snapshotHead(place.seq, place.hash),
+    epoch,
+    as_of: new Date(asOfMs).toISOString(),
+  }
   const load = view.beginLoad(head)
   for (const line of plain.snapshotLines() as SnapshotLine[]) load.add(line)
   const proof = { siteId: SITE, ...place, asOfMs, maxAgeSeconds: 60 }
   const loaded = load.commit(proof, { epochs, hasProvenEntry: true })
   // A second snapshot with the same time proves nothing new.
-  if (loaded === 'loaded') expect(['proven', 'outdated']).toContain(view.proveHead(proof, { wallMs: asOfMs, monotonicMs: 0 }))
+  if (loaded === 'loaded')
+    expect(['proven', 'outdated']).toContain(view.proveHead(proof, { wallMs: asOfMs, monotonicMs: 0 }))
   return loaded
 }

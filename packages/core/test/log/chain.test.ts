@@ -47,7 +47,9 @@ describe('the hash of an entry', () => {
   })
 
   it('is what it was when this test was written', async () => {
-    const [entry] = await logOf([{ kind: 'credential.revoked', body: { credential_id: credential(1), revoked_at: at(3) } }])
+    const [entry] = await logOf([
+      { kind: 'credential.revoked', body: { credential_id: credential(1), revoked_at: at(3) } },
+    ])
     expect(canonicalJson(entry as unknown as JsonValue, 'hash')).toBe(
       '{"at":"2026-11-14T12:00:00Z","body":{"credential_id":"cred_00000000000000000000000001","revoked_at":"2026-11-14T12:00:03Z"},' +
         '"epoch":"0123456789abcdef","kind":"credential.revoked","prev_hash":"0000000000000000000000000000000000000000000000000000000000000000",' +
@@ -57,7 +59,9 @@ describe('the hash of an entry', () => {
   })
 
   it('covers every member', async () => {
-    const [entry] = (await logOf([{ kind: 'user.revoked', body: BODIES['user.revoked'] }])) as Entry[] as [Entry]
+    const [entry] = (await logOf([{ kind: 'user.revoked', body: BODIES['user.revoked'] }])) as Entry[] as [
+      Entry,
+    ]
     const changes: Partial<Entry>[] = [
       { epoch: `${EPOCH}0` },
       { seq: 2 },
@@ -70,7 +74,8 @@ describe('the hash of an entry', () => {
       { hash: token(1) },
     ]
     expect(await checkEntry(entry)).toBe(entry)
-    for (const change of changes) expect(await checkEntry({ ...entry, ...change } as Entry), JSON.stringify(change)).toBeUndefined()
+    for (const change of changes)
+      expect(await checkEntry({ ...entry, ...change } as Entry), JSON.stringify(change)).toBeUndefined()
   })
 })
 
@@ -85,8 +90,12 @@ describe('sealEntry', () => {
     const fields = { siteId: SITE, kind: 'user.revoked', body: BODIES['user.revoked'], at: at(0) } as const
     expect(() => sealEntry(fields, START)).not.toThrow()
     expect(() => sealEntry({ ...fields, at: 'now' }, START)).toThrow(TypeError)
-    expect(() => sealEntry({ ...fields, body: { ...fields.body, reason: 'because' } as never }, START)).toThrow(TypeError)
-    expect(() => sealEntry({ ...fields, kind: 'user.renamed' } as unknown as typeof fields, START)).toThrow(TypeError)
+    expect(() =>
+      sealEntry({ ...fields, body: { ...fields.body, reason: 'because' } as never }, START),
+    ).toThrow(TypeError)
+    expect(() => sealEntry({ ...fields, kind: 'user.renamed' } as unknown as typeof fields, START)).toThrow(
+      TypeError,
+    )
     expect(() => sealEntry(fields, { ...START, epoch: 'X' })).toThrow(TypeError)
   })
 })
@@ -97,7 +106,10 @@ describe('auditChain', () => {
     const head = headOf(entries.at(-1) as Entry)
     expect(await auditChain(entries)).toEqual({ ok: true, head })
     expect(await auditChain(inPieces(entries), { siteId: SITE })).toEqual({ ok: true, head })
-    expect(await auditChain(entries.slice(3), { head: headOf(entries[2] as Entry) })).toEqual({ ok: true, head })
+    expect(await auditChain(entries.slice(3), { head: headOf(entries[2] as Entry) })).toEqual({
+      ok: true,
+      head,
+    })
   })
 
   it('takes an empty log for one that has not begun', async () => {
@@ -109,12 +121,38 @@ describe('auditChain', () => {
     ['hole', async (e: Entry[]) => e.toSpliced(3, 1), 4, 5],
     ['hole', async (e: Entry[]) => e.slice(1), 1, 2],
     ['hole', async (e: Entry[]) => e.toSpliced(3, 0, e[2] as Entry), 4, 3],
-    ['wrong_hash', async (e: Entry[]) => e.with(3, { ...e[3], body: { credential_id: credential(9), revoked_at: at(0) } } as Entry), 4, 4],
-    ['wrong_prev', async (e: Entry[]) => e.with(3, await resealed(e[3] as Entry, { prev_hash: token(1) })), 4, 4],
+    [
+      'wrong_hash',
+      async (e: Entry[]) =>
+        e.with(3, { ...e[3], body: { credential_id: credential(9), revoked_at: at(0) } } as Entry),
+      4,
+      4,
+    ],
+    [
+      'wrong_prev',
+      async (e: Entry[]) => e.with(3, await resealed(e[3] as Entry, { prev_hash: token(1) })),
+      4,
+      4,
+    ],
     ['wrong_prev', async (e: Entry[]) => e.with(3, await resealed(e[3] as Entry, { at: at(99) })), 5, 5],
-    ['wrong_prev', async (e: Entry[]) => e.with(0, await resealed(e[0] as Entry, { prev_hash: token(1) })), 1, 1],
-    ['other_epoch', async (e: Entry[]) => e.with(3, await resealed(e[3] as Entry, { epoch: 'fedcba9876543210' })), 4, 4],
-    ['other_site', async (e: Entry[]) => e.with(3, await resealed(e[3] as Entry, { site_id: OTHER_SITE })), 4, 4],
+    [
+      'wrong_prev',
+      async (e: Entry[]) => e.with(0, await resealed(e[0] as Entry, { prev_hash: token(1) })),
+      1,
+      1,
+    ],
+    [
+      'other_epoch',
+      async (e: Entry[]) => e.with(3, await resealed(e[3] as Entry, { epoch: 'fedcba9876543210' })),
+      4,
+      4,
+    ],
+    [
+      'other_site',
+      async (e: Entry[]) => e.with(3, await resealed(e[3] as Entry, { site_id: OTHER_SITE })),
+      4,
+      4,
+    ],
   ] as const)('finds a %s', async (fault, spoil, seq, found) => {
     const spoiled = await spoil(await logOf(revocations(6)))
     expect(await auditChain(spoiled)).toEqual({ ok: false, fault, seq, found })
@@ -123,7 +161,11 @@ describe('auditChain', () => {
 
   it('holds the first entry to the site and head it was told to begin with', async () => {
     const entries = await logOf(revocations(3))
-    expect(await auditChain(entries, { siteId: OTHER_SITE })).toMatchObject({ ok: false, fault: 'other_site', seq: 1 })
+    expect(await auditChain(entries, { siteId: OTHER_SITE })).toMatchObject({
+      ok: false,
+      fault: 'other_site',
+      seq: 1,
+    })
     expect(await auditChain(entries.slice(1), { head: { ...START, seq: 1, hash: token(1) } })).toMatchObject({
       ok: false,
       fault: 'wrong_prev',
@@ -139,13 +181,22 @@ describe('auditChain', () => {
   it('notices any entry taken out of the middle, doubled, or put elsewhere', async () => {
     const entries = await logOf(revocations(12))
     await fc.assert(
-      fc.asyncProperty(fc.nat(10), fc.nat(11), fc.constantFrom('remove', 'double', 'swap'), async (i, j, how) => {
-        const spoiled = [...entries]
-        if (how === 'remove') spoiled.splice(i, 1)
-        if (how === 'double') spoiled.splice(i, 0, spoiled[i] as (typeof entries)[number])
-        if (how === 'swap') [spoiled[i], spoiled[j]] = [spoiled[j] as (typeof entries)[number], spoiled[i] as (typeof entries)[number]]
-        expect((await auditChain(spoiled)).ok).toBe(how === 'swap' && i === j)
-      }),
+      fc.asyncProperty(
+        fc.nat(10),
+        fc.nat(11),
+        fc.constantFrom('remove', 'double', 'swap'),
+        async (i, j, how) => {
+          const spoiled = [...entries]
+          if (how === 'remove') spoiled.splice(i, 1)
+          if (how === 'double') spoiled.splice(i, 0, spoiled[i] as (typeof entries)[number])
+          if (how === 'swap')
+            [spoiled[i], spoiled[j]] = [
+              spoiled[j] as (typeof entries)[number],
+              spoiled[i] as (typeof entries)[number],
+            ]
+          expect((await auditChain(spoiled)).ok).toBe(how === 'swap' && i === j)
+        },
+      ),
     )
   })
 })

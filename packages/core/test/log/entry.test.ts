@@ -4,8 +4,22 @@ import { type Entry, type EntryKind, ISSUER_KEYS_MAX, parseEntry } from '../../s
 import { activeKey, at, BODIES, EPOCH, issuer, KINDS, multikey, SITE, token } from './log-sample.ts'
 
 /** Not sealed: the grammar does not look whether the hash is right. */
-function entryOf(kind: string, body: unknown = BODIES[kind as EntryKind], changes: Record<string, unknown> = {}): Record<string, unknown> {
-  return { epoch: EPOCH, seq: 7, site_id: SITE, kind, body, at: at(0), prev_hash: token(1), hash: token(2), ...changes }
+function entryOf(
+  kind: string,
+  body: unknown = BODIES[kind as EntryKind],
+  changes: Record<string, unknown> = {},
+): Record<string, unknown> {
+  return {
+    epoch: EPOCH,
+    seq: 7,
+    site_id: SITE,
+    kind,
+    body,
+    at: at(0),
+    prev_hash: token(1),
+    hash: token(2),
+    ...changes,
+  }
 }
 
 describe('parseEntry', () => {
@@ -14,7 +28,9 @@ describe('parseEntry', () => {
   })
 
   it('gives a copy, so that what was checked cannot be changed afterwards', () => {
-    const mutable = structuredClone(entryOf('issuer.trusted')) as { body: { issuer: string; keys: { status: string }[]; scope: string[] } }
+    const mutable = structuredClone(entryOf('issuer.trusted')) as {
+      body: { issuer: string; keys: { status: string }[]; scope: string[] }
+    }
     const entry = parseEntry(mutable)
     mutable.body.issuer = issuer(9)
     mutable.body.scope.push('admin')
@@ -127,7 +143,14 @@ describe('parseEntry', () => {
   })
 
   it('refuses every entry in which one member anywhere has become something else', () => {
-    const other = fc.oneof(fc.constant(undefined), fc.boolean(), fc.constant(-1), fc.constant('\u0000'), fc.constant({}), fc.constant([[]]))
+    const other = fc.oneof(
+      fc.constant(undefined),
+      fc.boolean(),
+      fc.constant(-1),
+      fc.constant('\u0000'),
+      fc.constant({}),
+      fc.constant([[]]),
+    )
     fc.assert(
       fc.property(fc.constantFrom(...KINDS), fc.nat(), other, (kind, pick, replacement) => {
         const entry = structuredClone(entryOf(kind))
@@ -144,5 +167,8 @@ describe('parseEntry', () => {
 function placesIn(value: unknown): [Record<string, unknown>, string][] {
   if (typeof value !== 'object' || value === null) return []
   const holder = value as Record<string, unknown>
-  return Object.keys(holder).flatMap((member) => [[holder, member] as [Record<string, unknown>, string], ...placesIn(holder[member])])
+  return Object.keys(holder).flatMap((member) => [
+    [holder, member] as [Record<string, unknown>, string],
+    ...placesIn(holder[member]),
+  ])
 }

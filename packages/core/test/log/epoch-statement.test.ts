@@ -47,7 +47,15 @@ describe('an epoch statement', () => {
   it('is invalid under another key, and with the signature of a heartbeat', async () => {
     const statement = await signEpochStatement(FIELDS, key)
     expect(await checkEpochStatement(statement, otherKey.publicKey)).toBe(false)
-    const heartbeat = { site_id: SITE, epoch: EPOCH, seq: 7, hash: token(7), as_of: at(0), max_age_seconds: 60, kid: 'feed-1' }
+    const heartbeat = {
+      site_id: SITE,
+      epoch: EPOCH,
+      seq: 7,
+      hash: token(7),
+      as_of: at(0),
+      max_age_seconds: 60,
+      kid: 'feed-1',
+    }
     const { signature } = await signHeartbeat(heartbeat, key)
     expect(await checkEpochStatement({ ...statement, signature }, key.publicKey)).toBe(false)
   })
@@ -83,6 +91,8 @@ describe('a path of statements', () => {
   it('does not lead back, past a missing link, or round in a circle', () => {
     expect(findEpochPath(chain, 'epoch00d', 'epoch00a')).toBeUndefined()
     expect(findEpochPath([chain[0], chain[2]] as EpochStatement[], 'epoch00a', 'epoch00d')).toBeUndefined()
-    expect(findEpochPath([link('epoch00b', 'epoch00a'), link('epoch00a', 'epoch00b')], 'epoch00c', 'epoch00b')).toBeUndefined()
+    expect(
+      findEpochPath([link('epoch00b', 'epoch00a'), link('epoch00a', 'epoch00b')], 'epoch00c', 'epoch00b'),
+    ).toBeUndefined()
   })
 })

@@ -26,7 +26,8 @@ const FIELDS: FeedKeyFields = {
   at: at(0),
 }
 const FIRST: FeedKeyFields = { ...FIELDS, previous_kid: null }
-const overWire = (statement: FeedKeyStatement) => parseFeedKeyStatement(JSON.parse(JSON.stringify(statement))) as FeedKeyStatement
+const overWire = (statement: FeedKeyStatement) =>
+  parseFeedKeyStatement(JSON.parse(JSON.stringify(statement))) as FeedKeyStatement
 
 describe('a statement of a feed key', () => {
   it('is signed over its own first line and the canonical JSON of all but the signatures', () => {
@@ -38,8 +39,12 @@ describe('a statement of a feed key', () => {
   it('proves its key to a reader who knows the previous key, and goes through JSON unharmed', async () => {
     const statement = await signFeedKeyStatement(FIELDS, key, previous)
     expect(overWire(statement)).toEqual(statement)
-    expect((await checkFeedKeyStatement(overWire(statement), previous.publicKey))?.multikey).toBe(key.publicKey.multikey)
-    expect((await checkFeedKeyStatement(overWire(statement), undefined))?.multikey).toBe(key.publicKey.multikey)
+    expect((await checkFeedKeyStatement(overWire(statement), previous.publicKey))?.multikey).toBe(
+      key.publicKey.multikey,
+    )
+    expect((await checkFeedKeyStatement(overWire(statement), undefined))?.multikey).toBe(
+      key.publicKey.multikey,
+    )
   })
 
   it('of the first key is signed by that key alone', async () => {
@@ -58,7 +63,10 @@ describe('a statement of a feed key', () => {
     ['mark of a compromised predecessor', { previous_compromised: true }],
     ['time', { at: at(1) }],
   ])('proves nothing when its %s was changed', async (_, change) => {
-    const statement = { ...(await signFeedKeyStatement(FIELDS, key, previous)), ...change } as FeedKeyStatement
+    const statement = {
+      ...(await signFeedKeyStatement(FIELDS, key, previous)),
+      ...change,
+    } as FeedKeyStatement
     expect(await checkFeedKeyStatement(statement, previous.publicKey)).toBeUndefined()
     expect(await checkFeedKeyStatement(statement, undefined)).toBeUndefined()
   })
@@ -72,7 +80,15 @@ describe('a statement of a feed key', () => {
 
   it('is proven by no signature that was made for another purpose', async () => {
     const statement = await signFeedKeyStatement(FIELDS, key, previous)
-    const head = { site_id: SITE, epoch: EPOCH, seq: 1, hash: token(1), as_of: at(0), max_age_seconds: 60, kid: 'feed-2' }
+    const head = {
+      site_id: SITE,
+      epoch: EPOCH,
+      seq: 1,
+      hash: token(1),
+      as_of: at(0),
+      max_age_seconds: 60,
+      kid: 'feed-2',
+    }
     const { signature } = await signHeartbeat(head, key)
     expect(await checkFeedKeyStatement({ ...statement, signature }, undefined)).toBeUndefined()
   })
@@ -100,12 +116,18 @@ describe('a statement of a feed key', () => {
     expect(parseFeedKeyStatement({ ...statement, ...change })).toBeUndefined()
   })
 
-  it.each(['kid', 'public_key_multibase', 'next_sha256', 'previous_kid', 'previous_compromised', 'at', 'previous_signature', 'signature'])(
-    'without %s is not read',
-    async (member) => {
-      const { [member as 'kid']: _, ...rest } = await signFeedKeyStatement(FIELDS, key, previous)
-      expect(parseFeedKeyStatement(rest)).toBeUndefined()
-      expect(parseFeedKeyStatement({ ...rest, other: 1 })).toBeUndefined()
-    },
-  )
+  it.each([
+    'kid',
+    'public_key_multibase',
+    'next_sha256',
+    'previous_kid',
+    'previous_compromised',
+    'at',
+    'previous_signature',
+    'signature',
+  ])('without %s is not read', async (member) => {
+    const { [member as 'kid']: _, ...rest } = await signFeedKeyStatement(FIELDS, key, previous)
+    expect(parseFeedKeyStatement(rest)).toBeUndefined()
+    expect(parseFeedKeyStatement({ ...rest, other: 1 })).toBeUndefined()
+  })
 })

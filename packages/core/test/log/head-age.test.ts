@@ -72,7 +72,9 @@ describe('HeadAge', () => {
             continue
           }
           const newest = Math.max(...proofs.map(({ asOfMs }) => asOfMs))
-          const firstCame = Math.min(...proofs.filter(({ asOfMs }) => asOfMs === newest).map(({ receivedMs }) => receivedMs))
+          const firstCame = Math.min(
+            ...proofs.filter(({ asOfMs }) => asOfMs === newest).map(({ receivedMs }) => receivedMs),
+          )
           expect(told).toBeGreaterThanOrEqual(trueMs - firstCame)
           if (skewMs >= 0) expect(told).toBeGreaterThanOrEqual(trueMs - newest)
           expect(told).toBeGreaterThanOrEqual(0)

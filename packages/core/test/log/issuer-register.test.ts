@@ -3,12 +3,31 @@ import { describe, expect, it, vi } from 'vitest'
 import { IssuerRegister } from '../../src/log/issuer-register.ts'
 import type { SiteView } from '../../src/log/view.ts'
 import { createSiteView } from '../../src/log/view.ts'
-import { activeKey, at, issuer, issuerState, logOf, msAt, multikey, type Saying, SITE, viewAfter, viewOf } from './log-sample.ts'
+import {
+  activeKey,
+  at,
+  issuer,
+  issuerState,
+  logOf,
+  msAt,
+  multikey,
+  type Saying,
+  SITE,
+  viewAfter,
+  viewOf,
+} from './log-sample.ts'
 import { PlainSite } from './plain-site.ts'
 import { FEW, issuerLog, KEY_IDS, trustedKeys } from './random-log.ts'
 
-const trust = (n: number, ...keys: Parameters<typeof issuerState>[1]): Saying => ({ kind: 'issuer.trusted', body: issuerState(n, keys) })
-const distrust = (n: number, seconds = 0): Saying => ({ kind: 'issuer.distrusted', body: { issuer: issuer(n) }, at: at(seconds) })
+const trust = (n: number, ...keys: Parameters<typeof issuerState>[1]): Saying => ({
+  kind: 'issuer.trusted',
+  body: issuerState(n, keys),
+})
+const distrust = (n: number, seconds = 0): Saying => ({
+  kind: 'issuer.distrusted',
+  body: { issuer: issuer(n) },
+  at: at(seconds),
+})
 const retire = (n: number, key_id: string, seconds: number): Saying => ({
   kind: 'key.retired',
   body: { issuer: issuer(n), key_id, at: at(seconds) },
@@ -17,18 +36,26 @@ const compromise = (n: number, key_id: string, seconds: number): Saying => ({
   kind: 'key.compromised',
   body: { issuer: issuer(n), key_id, at: at(seconds) },
 })
-const keyOf = (view: SiteView, n: number, id: string) => view.issuer(issuer(n))?.keys.get(`${issuer(n)}#${id}`)
+const keyOf = (view: SiteView, n: number, id: string) =>
+  view.issuer(issuer(n))?.keys.get(`${issuer(n)}#${id}`)
 
 describe('an issuer', () => {
   it('is what was stated about it last, as a whole', async () => {
     const view = await viewAfter(
       {
         kind: 'issuer.trusted',
-        body: issuerState(1, [activeKey('key-1', 1)], { scope: ['a', 'b'] as never, credential_ttl_seconds_max: 60 }),
+        body: issuerState(1, [activeKey('key-1', 1)], {
+          scope: ['a', 'b'] as never,
+          credential_ttl_seconds_max: 60,
+        }),
       },
       { kind: 'issuer.trusted', body: issuerState(1, [activeKey('key-2', 2)], { scope: ['a'] as never }) },
     )
-    expect(view.issuer(issuer(1))).toMatchObject({ issuer: issuer(1), scope: new Set(['a']), credentialTtlSecondsMax: undefined })
+    expect(view.issuer(issuer(1))).toMatchObject({
+      issuer: issuer(1),
+      scope: new Set(['a']),
+      credentialTtlSecondsMax: undefined,
+    })
     expect([...(view.issuer(issuer(1))?.keys.keys() ?? [])]).toEqual([`${issuer(1)}#key-2`])
     expect(view.issuer(issuer(2))).toBeUndefined()
   })
@@ -37,7 +64,11 @@ describe('an issuer', () => {
     const gone = await viewAfter(trust(1, activeKey('key-1', 1)), distrust(1, 7), distrust(1, 9))
     expect(gone.issuer(issuer(1))).toBeUndefined()
     expect(gone.issuerRevocation(issuer(1))).toEqual({ by: 'issuer', sinceMs: msAt(7) })
-    const back = await viewAfter(trust(1, activeKey('key-1', 1)), distrust(1, 7), trust(1, activeKey('key-1', 1)))
+    const back = await viewAfter(
+      trust(1, activeKey('key-1', 1)),
+      distrust(1, 7),
+      trust(1, activeKey('key-1', 1)),
+    )
     expect(back.issuer(issuer(1))).toBeDefined()
     expect(back.issuerRevocation(issuer(1))).toBeUndefined()
   })
@@ -58,7 +89,9 @@ describe('an issuer', () => {
 
 describe('a retired key', () => {
   it('is retired since the moment named', async () => {
-    expect(keyOf(await viewAfter(trust(1, activeKey('key-1', 1)), retire(1, 'key-1', 5)), 1, 'key-1')).toMatchObject({
+    expect(
+      keyOf(await viewAfter(trust(1, activeKey('key-1', 1)), retire(1, 'key-1', 5)), 1, 'key-1'),
+    ).toMatchObject({
       status: 'retired',
       changedAtMs: msAt(5),
     })
@@ -68,18 +101,33 @@ describe('a retired key', () => {
     [5, 9],
     [9, 5],
   ])('retired at %d s and again at %d s, is so since the earlier', async (first, second) => {
-    const view = await viewAfter(trust(1, activeKey('key-1', 1)), retire(1, 'key-1', first), retire(1, 'key-1', second))
+    const view = await viewAfter(
+      trust(1, activeKey('key-1', 1)),
+      retire(1, 'key-1', first),
+      retire(1, 'key-1', second),
+    )
     expect(keyOf(view, 1, 'key-1')?.changedAtMs).toBe(msAt(5))
   })
 
   it('comes back when the whole issuer is stated again with it, and may be retired again later', async () => {
     const back = [trust(1, activeKey('key-1', 1)), retire(1, 'key-1', 5), trust(1, activeKey('key-1', 1))]
-    expect(keyOf(await viewAfter(...back), 1, 'key-1')).toMatchObject({ status: 'active', changedAtMs: undefined })
-    expect(keyOf(await viewAfter(...back, retire(1, 'key-1', 9)), 1, 'key-1')).toMatchObject({ status: 'retired', changedAtMs: msAt(9) })
+    expect(keyOf(await viewAfter(...back), 1, 'key-1')).toMatchObject({
+      status: 'active',
+      changedAtMs: undefined,
+    })
+    expect(keyOf(await viewAfter(...back, retire(1, 'key-1', 9)), 1, 'key-1')).toMatchObject({
+      status: 'retired',
+      changedAtMs: msAt(9),
+    })
   })
 
   it('is no revocation', async () => {
-    expect((await viewAfter(trust(1, activeKey('key-1', 1)), retire(1, 'key-1', 5))).keyRevocation(issuer(1), 'key-1')).toBeUndefined()
+    expect(
+      (await viewAfter(trust(1, activeKey('key-1', 1)), retire(1, 'key-1', 5))).keyRevocation(
+        issuer(1),
+        'key-1',
+      ),
+    ).toBeUndefined()
   })
 })
 
@@ -94,10 +142,20 @@ describe('a compromised key', () => {
     ['distrusted and trusted again', [distrust(1), trust(1, activeKey('key-1', 1))], 1, 'key-1'],
     ['dropped and listed again', [trust(1), trust(1, activeKey('key-1', 1))], 1, 'key-1'],
     ['retired', [retire(1, 'key-1', 1)], 1, 'key-1'],
-    ['called retired in a new state', [trust(1, { id: 'key-1', key: multikey(1), status: 'retired', retired_at: at(9) })], 1, 'key-1'],
+    [
+      'called retired in a new state',
+      [trust(1, { id: 'key-1', key: multikey(1), status: 'retired', retired_at: at(9) })],
+      1,
+      'key-1',
+    ],
     ['compromised once more, later', [compromise(1, 'key-1', 9)], 1, 'key-1'],
     ['listed by another issuer', [trust(2, activeKey('other', 1))], 2, 'other'],
-    ['given a new name, and the new name new material', [trust(1, activeKey('key-2', 1)), trust(1, activeKey('key-2', 3))], 1, 'key-2'],
+    [
+      'given a new name, and the new name new material',
+      [trust(1, activeKey('key-2', 1)), trust(1, activeKey('key-2', 3))],
+      1,
+      'key-2',
+    ],
   ] as const)('stays compromised when it is %s', async (_, then, n, id) => {
     const view = await viewAfter(...start, ...then)
     expect(keyOf(view, n, id)).toMatchObject(compromised)
@@ -115,10 +173,17 @@ describe('a compromised key', () => {
   })
 
   it('is known before its issuer is, and of an issuer that is distrusted', async () => {
-    expect(keyOf(await viewAfter(compromise(1, 'key-1', 5), trust(1, activeKey('key-1', 1))), 1, 'key-1')).toMatchObject(compromised)
+    expect(
+      keyOf(await viewAfter(compromise(1, 'key-1', 5), trust(1, activeKey('key-1', 1))), 1, 'key-1'),
+    ).toMatchObject(compromised)
     const distrusted = [trust(1, activeKey('key-1', 1)), distrust(1), compromise(1, 'key-1', 5)]
-    expect((await viewAfter(...distrusted)).keyRevocation(issuer(1), 'key-1')).toEqual({ by: 'key', sinceMs: msAt(5) })
-    expect(keyOf(await viewAfter(...distrusted, trust(1, activeKey('other', 1))), 1, 'other')).toMatchObject(compromised)
+    expect((await viewAfter(...distrusted)).keyRevocation(issuer(1), 'key-1')).toEqual({
+      by: 'key',
+      sinceMs: msAt(5),
+    })
+    expect(keyOf(await viewAfter(...distrusted, trust(1, activeKey('other', 1))), 1, 'other')).toMatchObject(
+      compromised,
+    )
   })
 
   it('is so since the time of the entry when a state calls it so', async () => {
@@ -173,7 +238,8 @@ describe('a compromised key', () => {
           const { state, isTrusted, distrustedMs } = plain.issuerState(issuer(n))
           expect(view.issuer(issuer(n)) !== undefined).toBe(isTrusted)
           expect(view.issuerRevocation(issuer(n))?.sinceMs).toBe(isTrusted ? undefined : distrustedMs)
-          for (const id of KEY_IDS) expect(view.keyRevocation(issuer(n), id)?.sinceMs).toBe(names.get(`${issuer(n)}#${id}`))
+          for (const id of KEY_IDS)
+            expect(view.keyRevocation(issuer(n), id)?.sinceMs).toBe(names.get(`${issuer(n)}#${id}`))
           if (!isTrusted) continue
           for (const { id, key, status } of state?.keys ?? []) {
             const isCompromised = names.has(`${issuer(n)}#${id}`) || keys.has(key)
@@ -211,14 +277,22 @@ describe('the cost of a compromised key', () => {
   it('does not grow with the number of issuers, so unsigned lines cannot make a guard slow', () => {
     const register = new IssuerRegister()
     for (let n = 0; n < 50; n++) register.trust(issuerState(n, [activeKey('key-1', 1)]), msAt(0))
-    const walks = (['keys', 'values', 'entries', 'forEach', Symbol.iterator] as const).map((walk) => vi.spyOn(register.issuers, walk))
+    const walks = (['keys', 'values', 'entries', 'forEach', Symbol.iterator] as const).map((walk) =>
+      vi.spyOn(register.issuers, walk),
+    )
     for (let seconds = 20; seconds > 0; seconds--) {
       register.compromise(issuer(1), `key-${seconds}`, msAt(seconds), multikey(1))
-      register.trust(issuerState(2, [{ id: 'key-1', key: multikey(2), status: 'compromised' }]), msAt(seconds))
+      register.trust(
+        issuerState(2, [{ id: 'key-1', key: multikey(2), status: 'compromised' }]),
+        msAt(seconds),
+      )
     }
     for (const walk of walks) expect(walk).not.toHaveBeenCalled()
     // Each issuer is brought up to date when it is asked for.
-    for (const n of [0, 49]) expect(register.trusted(issuer(n))?.keys.get(`${issuer(n)}#key-1`)).toMatchObject({ changedAtMs: msAt(1) })
+    for (const n of [0, 49])
+      expect(register.trusted(issuer(n))?.keys.get(`${issuer(n)}#key-1`)).toMatchObject({
+        changedAtMs: msAt(1),
+      })
     expect(register.keyRevocation(issuer(30), 'key-1')).toEqual({ by: 'key', sinceMs: msAt(1) })
     expect(register.names.has(`${issuer(31)}#key-1`)).toBe(false)
     register.settle()

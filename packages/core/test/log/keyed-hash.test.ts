@@ -2,7 +2,10 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { keyedHash } from '../../src/log/keyed-hash.ts'
 
-/** The first and some later rows of `vectors_hsip64` (HalfSipHash-2-4, key 00…07, message 00 01 02 … of that length), github.com/veorq/SipHash. */
+/**
+ * The first and some later rows of `vectors_hsip64` (HalfSipHash-2-4, key 00…07, message 00 01 02 …
+ * of that length), github.com/veorq/SipHash.
+ */
 const PUBLISHED_2_4: readonly (readonly [number, string])[] = [
   [0, '218d1f59b9b83cc8'],
   [1, 'be552412f8387315'],
@@ -47,13 +50,16 @@ describe('keyedHash', () => {
   })
 
   it('scatters under one key what was chosen to collide under another', () => {
-    // An attacker who knew the key would send ids whose hashes all begin alike, so that they fall into one place of a table.
+    // An attacker who knew the key would send ids whose hashes all begin alike, so that they fall
+    // into one place of a table.
     const sameStart = (text: string, key0: number) => {
       const out = new Int32Array(2)
       keyedHash(text, 0, key0, KEY1, out)
       return (out[0] as number) >>> 24 === 0
     }
-    const chosen = Array.from({ length: 60_000 }, (_, n) => `cred_${String(n).padStart(26, '0')}`).filter((id) => sameStart(id, KEY0))
+    const chosen = Array.from({ length: 60_000 }, (_, n) => `cred_${String(n).padStart(26, '0')}`).filter(
+      (id) => sameStart(id, KEY0),
+    )
     expect(chosen.length).toBeGreaterThan(100)
     expect(chosen.filter((id) => sameStart(id, KEY0 + 1)).length).toBeLessThan(chosen.length / 20)
   })

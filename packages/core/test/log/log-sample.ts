@@ -38,7 +38,11 @@ export function multikey(n: number): string {
 
 export const activeKey = (id: string, n: number): KeyState => ({ id, key: multikey(n), status: 'active' })
 
-export function issuerState(n: number, keys: readonly KeyState[], changes: Partial<IssuerState> = {}): IssuerState {
+export function issuerState(
+  n: number,
+  keys: readonly KeyState[],
+  changes: Partial<IssuerState> = {},
+): IssuerState {
   return { issuer: issuer(n), keys, scope: null, credential_ttl_seconds_max: null, ...changes }
 }
 
@@ -63,11 +67,19 @@ export const KINDS = Object.keys(BODIES) as EntryKind[]
 
 /** What an entry says, before it has a place in a log. */
 export type Saying = {
-  readonly [Kind in EntryKind]: { readonly kind: Kind; readonly body: EntryBodies[Kind]; readonly at?: string }
+  readonly [Kind in EntryKind]: {
+    readonly kind: Kind
+    readonly body: EntryBodies[Kind]
+    readonly at?: string
+  }
 }[EntryKind]
 
 /** A log that says these things, one after the other. */
-export async function logOf(sayings: readonly Saying[], start: LogHead = START, siteId = SITE): Promise<CheckedEntry[]> {
+export async function logOf(
+  sayings: readonly Saying[],
+  start: LogHead = START,
+  siteId = SITE,
+): Promise<CheckedEntry[]> {
   const entries: CheckedEntry[] = []
   let head = start
   for (const { kind, body, at: time = at(entries.length) } of sayings) {
@@ -102,5 +114,6 @@ export const viewAfter = async (...sayings: Saying[]) => viewOf(await logOf(sayi
 export const revocations = (count: number): Saying[] =>
   Array.from(
     { length: count },
-    (_, n) => ({ kind: 'credential.revoked', body: { credential_id: credential(n), revoked_at: at(n) } }) as const,
+    (_, n) =>
+      ({ kind: 'credential.revoked', body: { credential_id: credential(n), revoked_at: at(n) } }) as const,
   )

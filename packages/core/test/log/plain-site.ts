@@ -1,11 +1,18 @@
 import { parseTime } from '../../src/encoding/rfc3339.ts'
 import type { EntryBodies, IssuerState } from '../../src/log/entry.ts'
-import type { CompromisedKey, IssuerLine, SnapshotHead, SnapshotLine, UserLine } from '../../src/log/snapshot.ts'
+import type {
+  CompromisedKey,
+  IssuerLine,
+  SnapshotHead,
+  SnapshotLine,
+  UserLine,
+} from '../../src/log/snapshot.ts'
 import { at, EPOCH, GENESIS, msOf, type Saying, SITE } from './log-sample.ts'
 
 /**
- * What a view must answer, worked out the slow and plain way: it keeps everything that was ever said and looks through all of it for each
- * question. It can also write a snapshot, as the store of a service does.
+ * What a view must answer, worked out the slow and plain way: it keeps everything that was ever
+ * said and looks through all of it for each question. It can also write a snapshot, as the store of
+ * a service does.
  */
 export class PlainSite {
   readonly #sayings: (Saying & { readonly at: string })[] = []
@@ -44,7 +51,8 @@ export class PlainSite {
   #user(ppid: string) {
     const events = this.#sayings.flatMap(({ kind, body }) => {
       if (kind === 'user.revoked' && body.ppid === ppid) return [{ revoked: true, time: body.revoked_at }]
-      if (kind === 'user.reinstated' && body.ppid === ppid) return [{ revoked: false, time: body.reinstated_at }]
+      if (kind === 'user.reinstated' && body.ppid === ppid)
+        return [{ revoked: false, time: body.reinstated_at }]
       return []
     })
     const lastReinstatement = events.findLastIndex(({ revoked }) => !revoked)
@@ -61,7 +69,11 @@ export class PlainSite {
   }
 
   /** What the log last stated about an issuer, and whether it is trusted. */
-  issuerState(issuer: string): { state: IssuerState | undefined; isTrusted: boolean; distrustedMs: number | undefined } {
+  issuerState(issuer: string): {
+    state: IssuerState | undefined
+    isTrusted: boolean
+    distrustedMs: number | undefined
+  } {
     let state: IssuerState | undefined
     let distrusted: string[] = []
     let isTrusted = false
@@ -78,7 +90,8 @@ export class PlainSite {
       if (kind === 'key.retired' && body.issuer === issuer && state !== undefined) {
         const keys = state.keys.map((key) => {
           if (key.id !== body.key_id || key.status === 'compromised') return key
-          const earlier = key.retired_at !== undefined && msOf(key.retired_at) < msOf(body.at) ? key.retired_at : body.at
+          const earlier =
+            key.retired_at !== undefined && msOf(key.retired_at) < msOf(body.at) ? key.retired_at : body.at
           return { ...key, status: 'retired', retired_at: earlier } as const
         })
         state = { ...state, keys }
@@ -87,7 +100,10 @@ export class PlainSite {
     return { state, isTrusted, distrustedMs: earliest(distrusted) }
   }
 
-  /** Names and materials that are compromised, with the pairs in which they were seen, and since when. */
+  /**
+   * Names and materials that are compromised, with the pairs in which they were seen, and since
+   * when.
+   */
   compromised(): {
     names: Map<string, number>
     keys: Map<string, number>
@@ -100,7 +116,10 @@ export class PlainSite {
     const mark = (issuer: string, id: string, key: string | null, ms: number): boolean => {
       pairs.set(`${issuer}#${id} ${key}`, { issuer, id, key })
       const name = `${issuer}#${id}`
-      const isNews = !((names.get(name) ?? Infinity) <= ms && (key === null || (keys.get(key) ?? Infinity) <= ms))
+      const isNews = !(
+        (names.get(name) ?? Infinity) <= ms &&
+        (key === null || (keys.get(key) ?? Infinity) <= ms)
+      )
       names.set(name, Math.min(names.get(name) ?? Infinity, ms))
       if (key !== null) keys.set(key, Math.min(keys.get(key) ?? Infinity, ms))
       return isNews
@@ -108,7 +127,8 @@ export class PlainSite {
     for (const { kind, body, at: time } of this.#sayings) {
       if (kind === 'issuer.trusted') {
         listed.set(body.issuer, body)
-        for (const key of body.keys) if (key.status === 'compromised') mark(body.issuer, key.id, key.key, msOf(time))
+        for (const key of body.keys)
+          if (key.status === 'compromised') mark(body.issuer, key.id, key.key, msOf(time))
       }
       if (kind === 'key.compromised') {
         const key = listed.get(body.issuer)?.keys.find(({ id }) => id === body.key_id)
@@ -149,17 +169,24 @@ export class PlainSite {
     const bearerOff = off === undefined ? {} : { bearer_off_at: timeOf(off) }
     const lines: SnapshotLine[] = settings === undefined ? [] : [{ type: 'site', ...settings, ...bearerOff }]
     for (const { credential_id } of this.#bodies('credential.revoked')) {
-      lines.push({ type: 'credential', credential_id, revoked_at: timeOf(this.credentialSince(credential_id)) })
+      lines.push({
+        type: 'credential',
+        credential_id,
+        revoked_at: timeOf(this.credentialSince(credential_id)),
+      })
     }
     for (const { token_sha256 } of this.#bodies('token.revoked')) {
       lines.push({ type: 'token', token_sha256, revoked_at: timeOf(this.tokenSince(token_sha256)) })
     }
-    const users = new Set([...this.#bodies('user.revoked'), ...this.#bodies('user.reinstated')].map(({ ppid }) => ppid))
+    const users = new Set(
+      [...this.#bodies('user.revoked'), ...this.#bodies('user.reinstated')].map(({ ppid }) => ppid),
+    )
     for (const ppid of users) {
       const { first, cutoffMs, again, isOpen } = this.#user(ppid)
       const line: UserLine = { type: 'user', ppid, revoked_at: timeOf(first) }
       if (cutoffMs === Number.NEGATIVE_INFINITY) lines.push(line)
-      else if (isOpen) lines.push({ ...line, reinstated_at: timeOf(cutoffMs), revoked_again_at: timeOf(again) })
+      else if (isOpen)
+        lines.push({ ...line, reinstated_at: timeOf(cutoffMs), revoked_again_at: timeOf(again) })
       else lines.push({ ...line, reinstated_at: timeOf(cutoffMs) })
     }
     return [...lines, ...this.#issuerLines()]

@@ -12,7 +12,11 @@ const time = fc.integer({ min: 0, max: 40 }).map((halves) => formatTime(NOW + ha
 const n = fc.constantFrom(...FEW)
 const keyId = fc.constantFrom(...KEY_IDS)
 const key = fc.oneof(
-  fc.record({ id: keyId, key: n.map(multikey), status: fc.constantFrom('active' as const, 'active' as const, 'compromised' as const) }),
+  fc.record({
+    id: keyId,
+    key: n.map(multikey),
+    status: fc.constantFrom('active' as const, 'active' as const, 'compromised' as const),
+  }),
   fc.record({ id: keyId, key: n.map(multikey), status: fc.constant('retired' as const), retired_at: time }),
 )
 const keys = fc.uniqueArray(key, { selector: ({ id }) => id, maxLength: 3 })
@@ -20,24 +24,44 @@ const keyChange = fc.record({ issuer: n.map(issuer), key_id: keyId, at: time })
 const ttlMax = fc.constantFrom(null, 3600)
 
 const userSaying: fc.Arbitrary<Saying> = fc.oneof(
-  fc.record({ kind: fc.constant('user.revoked' as const), body: fc.record({ ppid: n.map(user), revoked_at: time }) }),
-  fc.record({ kind: fc.constant('user.reinstated' as const), body: fc.record({ ppid: n.map(user), reinstated_at: time }) }),
+  fc.record({
+    kind: fc.constant('user.revoked' as const),
+    body: fc.record({ ppid: n.map(user), revoked_at: time }),
+  }),
+  fc.record({
+    kind: fc.constant('user.reinstated' as const),
+    body: fc.record({ ppid: n.map(user), reinstated_at: time }),
+  }),
 )
 
 const issuerSaying: fc.Arbitrary<Saying> = fc.oneof(
   fc.record({
     kind: fc.constant('issuer.trusted' as const),
-    body: fc.record({ issuer: n.map(issuer), keys, scope: fc.constantFrom(null, ['a'] as never), credential_ttl_seconds_max: ttlMax }),
+    body: fc.record({
+      issuer: n.map(issuer),
+      keys,
+      scope: fc.constantFrom(null, ['a'] as never),
+      credential_ttl_seconds_max: ttlMax,
+    }),
   }),
   fc.record({ kind: fc.constant('issuer.distrusted' as const), body: fc.record({ issuer: n.map(issuer) }) }),
-  fc.record({ kind: fc.constantFrom('key.retired' as const, 'key.compromised' as const), body: keyChange }) as fc.Arbitrary<Saying>,
+  fc.record({
+    kind: fc.constantFrom('key.retired' as const, 'key.compromised' as const),
+    body: keyChange,
+  }) as fc.Arbitrary<Saying>,
 )
 
 const anySaying: fc.Arbitrary<Saying> = fc.oneof(
   userSaying,
   issuerSaying,
-  fc.record({ kind: fc.constant('credential.revoked' as const), body: fc.record({ credential_id: n.map(credential), revoked_at: time }) }),
-  fc.record({ kind: fc.constant('token.revoked' as const), body: fc.record({ token_sha256: n.map(token), revoked_at: time }) }),
+  fc.record({
+    kind: fc.constant('credential.revoked' as const),
+    body: fc.record({ credential_id: n.map(credential), revoked_at: time }),
+  }),
+  fc.record({
+    kind: fc.constant('token.revoked' as const),
+    body: fc.record({ token_sha256: n.map(token), revoked_at: time }),
+  }),
   fc.record({
     kind: fc.constant('site.changed' as const),
     body: fc.record({

@@ -1,17 +1,36 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { createSiteView } from '../../src/log/view.ts'
-import { at, credential, logOf, msAt, NOW, type Saying, SITE, token, user, viewAfter, viewOf } from './log-sample.ts'
+import {
+  at,
+  credential,
+  logOf,
+  msAt,
+  NOW,
+  type Saying,
+  SITE,
+  token,
+  user,
+  viewAfter,
+  viewOf,
+} from './log-sample.ts'
 import { PlainSite } from './plain-site.ts'
 import { anyLog, CREATED, FEW, userLog } from './random-log.ts'
 
-const revoked = (seconds: number, n = 1): Saying => ({ kind: 'user.revoked', body: { ppid: user(n), revoked_at: at(seconds) } })
-const reinstated = (seconds: number, n = 1): Saying => ({ kind: 'user.reinstated', body: { ppid: user(n), reinstated_at: at(seconds) } })
+const revoked = (seconds: number, n = 1): Saying => ({
+  kind: 'user.revoked',
+  body: { ppid: user(n), revoked_at: at(seconds) },
+})
+const reinstated = (seconds: number, n = 1): Saying => ({
+  kind: 'user.reinstated',
+  body: { ppid: user(n), reinstated_at: at(seconds) },
+})
 
 describe('the revocation of a user', () => {
   it('covers every credential of that user, also those signed later', async () => {
     const view = await viewAfter(revoked(10))
-    for (const seconds of [-1000, 10, 1000]) expect(view.userRevocation(user(1), msAt(seconds))).toEqual({ by: 'user', sinceMs: msAt(10) })
+    for (const seconds of [-1000, 10, 1000])
+      expect(view.userRevocation(user(1), msAt(seconds))).toEqual({ by: 'user', sinceMs: msAt(10) })
     expect(view.userRevocation(user(2), msAt(0))).toBeUndefined()
   })
 
@@ -48,11 +67,16 @@ describe('the revocation of a user', () => {
   })
 
   it('keeps the earliest time when it is said twice', async () => {
-    expect((await viewAfter(revoked(10), revoked(5), revoked(20))).userRevocation(user(1), msAt(0))?.sinceMs).toBe(msAt(5))
+    expect(
+      (await viewAfter(revoked(10), revoked(5), revoked(20))).userRevocation(user(1), msAt(0))?.sinceMs,
+    ).toBe(msAt(5))
   })
 
   it('can lie before 1970', async () => {
-    const view = await viewAfter({ kind: 'user.revoked', body: { ppid: user(1), revoked_at: '1960-01-01T00:00:00Z' } })
+    const view = await viewAfter({
+      kind: 'user.revoked',
+      body: { ppid: user(1), revoked_at: '1960-01-01T00:00:00Z' },
+    })
     expect(view.userRevocation(user(1), msAt(0))).toEqual({ by: 'user', sinceMs: 0 })
   })
 })
@@ -74,7 +98,9 @@ describe('the revocation of a credential or token', () => {
       kind: 'credential.revoked',
       body: { credential_id: credential(1), revoked_at: at(seconds) },
     })
-    expect((await viewAfter(say(10), say(5), say(20))).credentialRevocation(credential(1))?.sinceMs).toBe(msAt(5))
+    expect((await viewAfter(say(10), say(5), say(20))).credentialRevocation(credential(1))?.sinceMs).toBe(
+      msAt(5),
+    )
   })
 })
 
@@ -106,13 +132,18 @@ describe('revocations only add up', () => {
           view.apply(entry)
           if (entry.kind === 'user.reinstated') {
             const reinstatedMs = Math.ceil(Date.parse(entry.body.reinstated_at) / 1000) * 1000
-            cutoffMs = cutoffMs.map((known, n) => (user(n) === entry.body.ppid ? Math.max(known, reinstatedMs) : known))
+            cutoffMs = cutoffMs.map((known, n) =>
+              user(n) === entry.body.ppid ? Math.max(known, reinstatedMs) : known,
+            )
           }
           const after = answers()
           for (const name of before) {
             const [kind, n, createdMs] = name.split(' ')
             const isNewer = kind === 'user' && Number(createdMs) > (cutoffMs[Number(n)] as number)
-            expect(after.has(name) || (isNewer && entry.kind === 'user.reinstated'), `${name} after ${entry.kind}`).toBe(true)
+            expect(
+              after.has(name) || (isNewer && entry.kind === 'user.reinstated'),
+              `${name} after ${entry.kind}`,
+            ).toBe(true)
           }
         }
 
@@ -121,7 +152,8 @@ describe('revocations only add up', () => {
           for (const n of FEW) {
             if (view.credentialRevocation(credential(n))) names.add(`credential ${n}`)
             if (view.tokenRevocation(token(n))) names.add(`token ${n}`)
-            for (const createdMs of CREATED) if (view.userRevocation(user(n), createdMs)) names.add(`user ${n} ${createdMs}`)
+            for (const createdMs of CREATED)
+              if (view.userRevocation(user(n), createdMs)) names.add(`user ${n} ${createdMs}`)
           }
           return names
         }

@@ -33,11 +33,14 @@ describe('RevokedTable', () => {
     expect(() => table.setLower(credential(1), Number.NaN)).toThrow(TypeError)
   })
 
-  it.each([0, 1, 2 ** 31, 2 ** 32 - 1, 2 ** 32, NOW, NOW * 2 + 1, 2 ** 52 - 1])('holds %d exactly', (value) => {
-    const table = new RevokedTable(SEED, PREFIX)
-    table.set(credential(1), value)
-    expect(table.get(credential(1))).toBe(value)
-  })
+  it.each([0, 1, 2 ** 31, 2 ** 32 - 1, 2 ** 32, NOW, NOW * 2 + 1, 2 ** 52 - 1])(
+    'holds %d exactly',
+    (value) => {
+      const table = new RevokedTable(SEED, PREFIX)
+      table.set(credential(1), value)
+      expect(table.get(credential(1))).toBe(value)
+    },
+  )
 
   it.each([-1, 0.5, 2 ** 52, Number.NaN, Infinity])('throws rather than hold %d', (value) => {
     expect(() => new RevokedTable(SEED, PREFIX).set(credential(1), value)).toThrow(TypeError)
@@ -66,8 +69,10 @@ describe('RevokedTable', () => {
     let missing = 0
     for (let n = 0; n < count; n++) {
       table.set(credential(n), NOW + n)
-      // Right before and after the spreading, and at many sizes in between, all that is there must still be there.
-      if (n % 4099 === 0 || n === 16_383 || n === 16_384) for (let m = 0; m <= n; m++) if (table.get(credential(m)) !== NOW + m) missing++
+      // Right before and after the spreading, and at many sizes in between, all that is there must
+      // still be there.
+      if (n % 4099 === 0 || n === 16_383 || n === 16_384)
+        for (let m = 0; m <= n; m++) if (table.get(credential(m)) !== NOW + m) missing++
     }
     for (let n = 0; n < count; n++) if (table.get(credential(n)) !== NOW + n) missing++
     let invented = 0

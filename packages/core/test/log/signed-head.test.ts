@@ -13,8 +13,24 @@ import type { SnapshotHead } from '../../src/log/snapshot.ts'
 import { generatePrivateKey } from '../../src/proof/private-key.ts'
 import { at, EPOCH, msAt, OTHER_SITE, SITE, token } from './log-sample.ts'
 
-const FIELDS = { site_id: SITE, epoch: EPOCH, seq: 7, hash: token(7), as_of: at(0), max_age_seconds: 60, kid: 'feed-1' }
-const HEAD: SnapshotHead = { type: 'head', site_id: SITE, epoch: EPOCH, seq: 7, hash: token(7), as_of: at(0), max_age_seconds: 60 }
+const FIELDS = {
+  site_id: SITE,
+  epoch: EPOCH,
+  seq: 7,
+  hash: token(7),
+  as_of: at(0),
+  max_age_seconds: 60,
+  kid: 'feed-1',
+}
+const HEAD: SnapshotHead = {
+  type: 'head',
+  site_id: SITE,
+  epoch: EPOCH,
+  seq: 7,
+  hash: token(7),
+  as_of: at(0),
+  max_age_seconds: 60,
+}
 const PROOF = { siteId: SITE, epoch: EPOCH, seq: 7, hash: token(7), asOfMs: msAt(0), maxAgeSeconds: 60 }
 const DIGEST = { lines: 3, sha256: token(3) }
 const key = await generatePrivateKey('Ed25519')
@@ -67,7 +83,10 @@ describe('a heartbeat', () => {
   it('is signed with Ed25519 only', async () => {
     const p256 = await generatePrivateKey('P-256')
     await expect(signHeartbeat(FIELDS, p256)).rejects.toThrow(TypeError)
-    const heartbeat = await signHeartbeat(FIELDS, { publicKey: key.publicKey, sign: (data) => p256.sign(data) })
+    const heartbeat = await signHeartbeat(FIELDS, {
+      publicKey: key.publicKey,
+      sign: (data) => p256.sign(data),
+    })
     expect(await checkHeartbeat(heartbeat, p256.publicKey)).toBeUndefined()
   })
 
@@ -111,7 +130,9 @@ describe('the end of a snapshot', () => {
     expect(await checkSnapshot({ ...HEAD, max_age_seconds: 61 }, end, DIGEST, key.publicKey)).toBeUndefined()
     expect(await checkSnapshot({ ...HEAD, as_of: at(1) }, end, DIGEST, key.publicKey)).toBeUndefined()
     expect(await checkSnapshot(HEAD, end, { ...DIGEST, sha256: token(4) }, key.publicKey)).toBeUndefined()
-    expect(await checkSnapshot(HEAD, { ...end, sha256: token(4) }, { ...DIGEST, sha256: token(4) }, key.publicKey)).toBeUndefined()
+    expect(
+      await checkSnapshot(HEAD, { ...end, sha256: token(4) }, { ...DIGEST, sha256: token(4) }, key.publicKey),
+    ).toBeUndefined()
     expect(await checkSnapshot(HEAD, end, { ...DIGEST, lines: 2 }, key.publicKey)).toBeUndefined()
     expect(await checkSnapshot(HEAD, end, DIGEST, otherKey.publicKey)).toBeUndefined()
   })

@@ -10,7 +10,12 @@ import {
 import { generatePrivateKey } from '../../src/proof/private-key.ts'
 import { at, EPOCH, OTHER_SITE, SITE, token } from './log-sample.ts'
 
-const FACTS = { active: true, sub: 'did:service:ppid_alicealice', scopes: ['orders:read'], exp: 1_794_657_600 }
+const FACTS = {
+  active: true,
+  sub: 'did:service:ppid_alicealice',
+  scopes: ['orders:read'],
+  exp: 1_794_657_600,
+}
 const FIELDS = {
   nonce: 'q83vEjRWeJCrze8SNFZ4kA',
   site_id: SITE,
@@ -29,13 +34,16 @@ describe('a signed answer of introspection', () => {
     )
   })
 
-  it.each([FACTS, { active: false }])('proves the facts %j, and goes through JSON unharmed', async (facts) => {
-    const proof = await signIntrospection(facts, FIELDS, key)
-    const received = parseIntrospectionProof(JSON.parse(JSON.stringify(proof))) as IntrospectionProof
-    expect(received).toEqual(proof)
-    expect(await checkIntrospection(facts, received, key.publicKey)).toBe(true)
-    expect(await checkIntrospection(facts, received, otherKey.publicKey)).toBe(false)
-  })
+  it.each([FACTS, { active: false }])(
+    'proves the facts %j, and goes through JSON unharmed',
+    async (facts) => {
+      const proof = await signIntrospection(facts, FIELDS, key)
+      const received = parseIntrospectionProof(JSON.parse(JSON.stringify(proof))) as IntrospectionProof
+      expect(received).toEqual(proof)
+      expect(await checkIntrospection(facts, received, key.publicKey)).toBe(true)
+      expect(await checkIntrospection(facts, received, otherKey.publicKey)).toBe(false)
+    },
+  )
 
   it.each<[string, Record<string, unknown>]>([
     ['nonce', { nonce: 'A'.repeat(22) }],
@@ -46,7 +54,9 @@ describe('a signed answer of introspection', () => {
     ['key name', { kid: 'feed-2' }],
   ])('A251 proves nothing when its %s was changed', async (_, change) => {
     const proof = await signIntrospection(FACTS, FIELDS, key)
-    expect(await checkIntrospection(FACTS, { ...proof, ...change } as IntrospectionProof, key.publicKey)).toBe(false)
+    expect(
+      await checkIntrospection(FACTS, { ...proof, ...change } as IntrospectionProof, key.publicKey),
+    ).toBe(false)
   })
 
   it.each<[string, Record<string, unknown>]>([
@@ -81,8 +91,18 @@ describe('a signed answer of introspection', () => {
   })
 
   it('takes a nonce of exactly 128 bits in base64url', () => {
-    for (const nonce of ['A'.repeat(22), `${'_'.repeat(21)}w`, 'q83vEjRWeJCrze8SNFZ4kA']) expect(isIntrospectionNonce(nonce)).toBe(true)
-    for (const nonce of ['', 'A'.repeat(21), 'A'.repeat(23), `${'A'.repeat(21)}B`, `${'A'.repeat(21)}=`, ` ${'A'.repeat(21)}`, 7, null])
+    for (const nonce of ['A'.repeat(22), `${'_'.repeat(21)}w`, 'q83vEjRWeJCrze8SNFZ4kA'])
+      expect(isIntrospectionNonce(nonce)).toBe(true)
+    for (const nonce of [
+      '',
+      'A'.repeat(21),
+      'A'.repeat(23),
+      `${'A'.repeat(21)}B`,
+      `${'A'.repeat(21)}=`,
+      ` ${'A'.repeat(21)}`,
+      7,
+      null,
+    ])
       expect(isIntrospectionNonce(nonce)).toBe(false)
   })
 })

@@ -2,7 +2,12 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { CheckedEntry } from '../../src/log/chain.ts'
 import type { HeadProof } from '../../src/log/head-age.ts'
-import { COMPROMISED_KEYS_MAX, parseSnapshotLine, type SnapshotHead, type SnapshotLine } from '../../src/log/snapshot.ts'
+import {
+  COMPROMISED_KEYS_MAX,
+  parseSnapshotLine,
+  type SnapshotHead,
+  type SnapshotLine,
+} from '../../src/log/snapshot.ts'
 import { createSiteView, type LoadEvidence, type SiteView } from '../../src/log/view.ts'
 import {
   activeKey,
@@ -24,8 +29,21 @@ import {
 import { PlainSite } from './plain-site.ts'
 import { answersOf, anyLog, issuerLog } from './random-log.ts'
 
-const HEAD: SnapshotHead = { type: 'head', site_id: SITE, epoch: EPOCH, seq: 7, hash: token(7), as_of: at(0), max_age_seconds: 60 }
-const SITE_LINE = { type: 'site', bearer: 'on', holder_proof: 'optional', credential_ttl_seconds_max: null } as const
+const HEAD: SnapshotHead = {
+  type: 'head',
+  site_id: SITE,
+  epoch: EPOCH,
+  seq: 7,
+  hash: token(7),
+  as_of: at(0),
+  max_age_seconds: 60,
+}
+const SITE_LINE = {
+  type: 'site',
+  bearer: 'on',
+  holder_proof: 'optional',
+  credential_ttl_seconds_max: null,
+} as const
 const ISSUER_LINE = {
   type: 'issuer',
   issuer: issuer(1),
@@ -87,7 +105,8 @@ describe('parseSnapshotLine', () => {
     for (const member of Object.keys(members)) {
       const { [member]: _, ...rest } = members
       // What is left of a user line without its last member is another good line.
-      const isShorterUser = line.type === 'user' && member === Object.keys(line).at(-1) && Object.keys(line).length > 3
+      const isShorterUser =
+        line.type === 'user' && member === Object.keys(line).at(-1) && Object.keys(line).length > 3
       const isOptional = isShorterUser || member === 'bearer_off_at'
       expect(parseSnapshotLine(rest) !== undefined, `without ${member}`).toBe(isOptional)
       for (const other of [-1, true, '', {}, [[]]])
@@ -99,11 +118,20 @@ describe('parseSnapshotLine', () => {
     ['a type it does not know', { type: 'group' }],
     ['a trusted issuer that was distrusted', { ...ISSUER_LINE, distrusted_at: at(1) }],
     ['a distrusted issuer without a time', { ...ISSUER_LINE, status: 'distrusted' }],
-    ['a user revoked again without reinstatement', { type: 'user', ppid: user(1), revoked_at: at(1), revoked_again_at: at(3) }],
+    [
+      'a user revoked again without reinstatement',
+      { type: 'user', ppid: user(1), revoked_at: at(1), revoked_again_at: at(3) },
+    ],
     ['a bearer_off_at that is no time', { ...SITE_LINE, bearer_off_at: 'once' }],
     ['a bearer_off_at that is nothing', { ...SITE_LINE, bearer_off_at: null }],
-    ['a compromised key that is no key', { ...ISSUER_LINE, compromised: [{ key_id: 'key-0', key: 'z6', at: at(0) }] }],
-    ['too many compromised keys', { ...ISSUER_LINE, compromised: Array(COMPROMISED_KEYS_MAX + 1).fill(ISSUER_LINE.compromised[0]) }],
+    [
+      'a compromised key that is no key',
+      { ...ISSUER_LINE, compromised: [{ key_id: 'key-0', key: 'z6', at: at(0) }] },
+    ],
+    [
+      'too many compromised keys',
+      { ...ISSUER_LINE, compromised: Array(COMPROMISED_KEYS_MAX + 1).fill(ISSUER_LINE.compromised[0]) },
+    ],
     ['a list', []],
     ['nothing', undefined],
   ])('refuses %s', (_, line) => {
@@ -189,9 +217,11 @@ describe('loading a snapshot', () => {
     expect(view.apply(entries[3] as CheckedEntry)).toBe('hole')
     expect(load(view, HEAD, [SITE_LINE], { hasProvenEntry: true })).toBe('loaded')
     expect(view).toMatchObject({ trusted: true, fault: undefined })
-    // 20 s later the wall clock has been set back, and the snapshot is as old as the first proof or older.
+    // 20 s later the wall clock has been set back, and the snapshot is as old as the first proof or
+    // older.
     const later = { wallMs: msAt(-100), monotonicMs: 20_000 }
-    const prove = (asOfMs: number) => view.proveHead({ siteId: SITE, ...view.head, asOfMs, maxAgeSeconds: 60 }, later)
+    const prove = (asOfMs: number) =>
+      view.proveHead({ siteId: SITE, ...view.head, asOfMs, maxAgeSeconds: 60 }, later)
     expect(view.ageMs(later)).toBe(20_000)
     for (const seconds of [-100, 0]) expect(prove(msAt(seconds))).not.toBe('proven')
     expect(view.ageMs(later)).toBe(20_000)
@@ -206,11 +236,19 @@ describe('loading a snapshot', () => {
     ['that ends otherwise where we are', 'fork', { ...HEAD, seq: 2 }, [SITE_LINE]],
     ['that says nothing of the site', 'incomplete', HEAD, []],
     ['of which nothing shows that it extends the proven head', 'unlinked_head', HEAD, [SITE_LINE]],
-    ['of another epoch that no statement leads to', 'unlinked_epoch', { ...HEAD, epoch: 'fedcba9876543210' }, [SITE_LINE]],
+    [
+      'of another epoch that no statement leads to',
+      'unlinked_epoch',
+      { ...HEAD, epoch: 'fedcba9876543210' },
+      [SITE_LINE],
+    ],
   ] as const)('refuses one %s and leaves all as it was', async (_, outcome, head, lines) => {
     const entries = await logOf(revocations(2))
     const view = viewOf(entries)
-    view.proveHead({ siteId: SITE, ...view.head, asOfMs: msAt(0), maxAgeSeconds: 60 }, { wallMs: msAt(0), monotonicMs: 0 })
+    view.proveHead(
+      { siteId: SITE, ...view.head, asOfMs: msAt(0), maxAgeSeconds: 60 },
+      { wallMs: msAt(0), monotonicMs: 0 },
+    )
     expect(load(view, head, lines, { hasProvenEntry: outcome === 'incomplete' })).toBe(outcome)
     expect(view.head.seq).toBe(2)
     expect(view.credentialRevocation(credential(1))).toBeDefined()
@@ -239,11 +277,17 @@ describe('loading a snapshot', () => {
   ])('keeps the compromised keys of a distrusted issuer %s', async (_, keys) => {
     const view = createSiteView({ siteId: SITE })
     const compromised = [{ key_id: 'key-1', key: multikey(1), at: at(3) }]
-    load(view, HEAD, [SITE_LINE, { ...ISSUER_LINE, status: 'distrusted', distrusted_at: at(5), keys, compromised }])
+    load(view, HEAD, [
+      SITE_LINE,
+      { ...ISSUER_LINE, status: 'distrusted', distrusted_at: at(5), keys, compromised },
+    ])
     expect(view.issuer(issuer(1))).toBeUndefined()
     expect(view.issuerRevocation(issuer(1))).toEqual({ by: 'issuer', sinceMs: msAt(5) })
     await trustUnderNewName(view)
-    expect(view.issuer(issuer(1))?.keys.get(`${issuer(1)}#new-name`)).toMatchObject({ status: 'compromised', changedAtMs: msAt(3) })
+    expect(view.issuer(issuer(1))?.keys.get(`${issuer(1)}#new-name`)).toMatchObject({
+      status: 'compromised',
+      changedAtMs: msAt(3),
+    })
   })
 
   it('remembers what a distrusted issuer listed, in case it turns out compromised', async () => {
@@ -252,7 +296,10 @@ describe('loading a snapshot', () => {
     const body = { issuer: issuer(1), key_id: 'key-1', at: at(6) }
     for (const entry of await logOf([{ kind: 'key.compromised', body }], view.head)) view.apply(entry)
     await trustUnderNewName(view)
-    expect(view.issuer(issuer(1))?.keys.get(`${issuer(1)}#new-name`)).toMatchObject({ status: 'compromised', changedAtMs: msAt(6) })
+    expect(view.issuer(issuer(1))?.keys.get(`${issuer(1)}#new-name`)).toMatchObject({
+      status: 'compromised',
+      changedAtMs: msAt(6),
+    })
   })
 
   it('does not make an issuer trusted of which only compromised keys were ever heard', () => {
@@ -265,8 +312,14 @@ describe('loading a snapshot', () => {
 
   it('holds a key for compromised that a line calls so without a row of its own', () => {
     const view = createSiteView({ siteId: SITE })
-    load(view, HEAD, [SITE_LINE, { ...ISSUER_LINE, keys: [{ ...activeKey('key-1', 1), status: 'compromised' }], compromised: [] }])
-    expect(view.issuer(issuer(1))?.keys.get(`${issuer(1)}#key-1`)).toMatchObject({ status: 'compromised', changedAtMs: msAt(0) })
+    load(view, HEAD, [
+      SITE_LINE,
+      { ...ISSUER_LINE, keys: [{ ...activeKey('key-1', 1), status: 'compromised' }], compromised: [] },
+    ])
+    expect(view.issuer(issuer(1))?.keys.get(`${issuer(1)}#key-1`)).toMatchObject({
+      status: 'compromised',
+      changedAtMs: msAt(0),
+    })
     expect(view.keyRevocation(issuer(1), 'key-1')).toBeDefined()
   })
 })
@@ -275,11 +328,20 @@ const SITE_STATE = { bearer: 'on', holder_proof: 'optional', credential_ttl_seco
 
 /** The issuer's first key comes back as if it were another. */
 async function trustUnderNewName(view: SiteView): Promise<void> {
-  const body = { issuer: issuer(1), keys: [activeKey('new-name', 1)], scope: null, credential_ttl_seconds_max: null }
-  for (const entry of await logOf([{ kind: 'issuer.trusted', body }], view.head)) expect(view.apply(entry)).toBe('applied')
+  const body = {
+    issuer: issuer(1),
+    keys: [activeKey('new-name', 1)],
+    scope: null,
+    credential_ttl_seconds_max: null,
+  }
+  for (const entry of await logOf([{ kind: 'issuer.trusted', body }], view.head))
+    expect(view.apply(entry)).toBe('applied')
   expect(prove(view)).toBe('proven')
 }
 
 function prove(view: SiteView) {
-  return view.proveHead({ siteId: SITE, ...view.head, asOfMs: msAt(0), maxAgeSeconds: 60 }, { wallMs: msAt(0), monotonicMs: 0 })
+  return view.proveHead(
+    { siteId: SITE, ...view.head, asOfMs: msAt(0), maxAgeSeconds: 60 },
+    { wallMs: msAt(0), monotonicMs: 0 },
+  )
 }

@@ -1,16 +1,30 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { COMPROMISED_KEYS_MAX, type IssuerLine, parseSnapshotLine, type SnapshotHead } from '../../src/log/snapshot.ts'
+import {
+  COMPROMISED_KEYS_MAX,
+  type IssuerLine,
+  parseSnapshotLine,
+  type SnapshotHead,
+} from '../../src/log/snapshot.ts'
 import { stateLines } from '../../src/log/state-lines.ts'
 import { createSiteView, type SiteView } from '../../src/log/view.ts'
 import { activeKey, at, EPOCH, issuer, issuerState, logOf, type Saying, SITE, viewOf } from './log-sample.ts'
 import { answersOf, issuerLog } from './random-log.ts'
 
-const SITE_STATE: Saying = { kind: 'site.changed', body: { bearer: 'on', holder_proof: 'optional', credential_ttl_seconds_max: null } }
+const SITE_STATE: Saying = {
+  kind: 'site.changed',
+  body: { bearer: 'on', holder_proof: 'optional', credential_ttl_seconds_max: null },
+}
 
 /** What a reader knows that has nothing but the lines of this view. */
 function loadedFrom(view: SiteView): SiteView {
-  const head: SnapshotHead = { type: 'head', site_id: SITE, ...view.head, as_of: at(100), max_age_seconds: 60 }
+  const head: SnapshotHead = {
+    type: 'head',
+    site_id: SITE,
+    ...view.head,
+    as_of: at(100),
+    max_age_seconds: 60,
+  }
   const loaded = createSiteView({ siteId: SITE, entriesAreProven: true })
   const loading = loaded.beginLoad(head)
   for (const line of stateLines(view)) {
@@ -41,7 +55,11 @@ describe('the lines that a view writes of itself', () => {
 
   it('say until when bearer tokens were off, also when they are on again', async () => {
     const off = { bearer: 'off', holder_proof: 'required', credential_ttl_seconds_max: 60 } as const
-    const entries = await logOf([SITE_STATE, { kind: 'site.changed', body: off, at: at(5) }, { ...SITE_STATE, at: at(9) }])
+    const entries = await logOf([
+      SITE_STATE,
+      { kind: 'site.changed', body: off, at: at(5) },
+      { ...SITE_STATE, at: at(9) },
+    ])
     expect(stateLines(viewOf(entries.slice(0, 1)))).toEqual([{ type: 'site', ...SITE_STATE.body }])
     expect(stateLines(viewOf(entries.slice(0, 2)))).toEqual([{ type: 'site', ...off, bearer_off_at: at(5) }])
     expect(stateLines(viewOf(entries))).toEqual([{ type: 'site', ...SITE_STATE.body, bearer_off_at: at(9) }])
@@ -53,7 +71,9 @@ describe('the lines that a view writes of itself', () => {
       return { kind: 'key.compromised', body: { issuer: issuer(1), key_id: `key-${i}`, at: at(3) } }
     })
     const trusted: Saying = { kind: 'issuer.trusted', body: issuerState(1, [activeKey('key-7', 1)]) }
-    const view = viewOf(await logOf([SITE_STATE, trusted, ...compromised], { epoch: EPOCH, seq: 0, hash: '0'.repeat(64) }))
+    const view = viewOf(
+      await logOf([SITE_STATE, trusted, ...compromised], { epoch: EPOCH, seq: 0, hash: '0'.repeat(64) }),
+    )
     const lines = stateLines(view).filter((line): line is IssuerLine => line.type === 'issuer')
     expect(lines.map((line) => line.compromised.length)).toEqual([COMPROMISED_KEYS_MAX, 1])
     const loaded = loadedFrom(view)

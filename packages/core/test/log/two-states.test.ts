@@ -33,7 +33,10 @@ const CLOCKS = { wallMs: msAt(100), monotonicMs: 0 }
 describe('pending entries', () => {
   const trusted: Saying = { kind: 'issuer.trusted', body: issuerState(1, [activeKey('key-1', 1)]) }
   const open: Saying = { kind: 'site.changed', body: BODIES['site.changed'] }
-  const strict: Saying = { kind: 'site.changed', body: { bearer: 'off', holder_proof: 'required', credential_ttl_seconds_max: 60 } }
+  const strict: Saying = {
+    kind: 'site.changed',
+    body: { bearer: 'off', holder_proof: 'required', credential_ttl_seconds_max: 60 },
+  }
 
   it('I-23 revoke on arrival and grant only with a proof', async () => {
     const { view, prove } = await following([strict], [trusted, open, ...revocations(1)])
@@ -41,11 +44,19 @@ describe('pending entries', () => {
     expect(view.provenHead?.seq).toBe(1)
     expect(view.credentialRevocation(credential(0))).toBeDefined()
     expect(view.issuer(issuer(1))).toBeUndefined()
-    expect(view.settings).toMatchObject({ bearer: 'off', holderProof: 'required', credentialTtlSecondsMax: 60 })
+    expect(view.settings).toMatchObject({
+      bearer: 'off',
+      holderProof: 'required',
+      credentialTtlSecondsMax: 60,
+    })
     expect(prove()).toBe('proven')
     expect(view.provenHead?.seq).toBe(4)
     expect(view.issuer(issuer(1))).toBeDefined()
-    expect(view.settings).toMatchObject({ bearer: 'on', holderProof: 'optional', credentialTtlSecondsMax: undefined })
+    expect(view.settings).toMatchObject({
+      bearer: 'on',
+      holderProof: 'optional',
+      credentialTtlSecondsMax: undefined,
+    })
     expect(view.credentialRevocation(credential(0))).toBeDefined()
   })
 
@@ -84,13 +95,18 @@ describe('pending entries', () => {
         open,
         {
           kind: 'issuer.trusted',
-          body: issuerState(1, [activeKey('key-1', 1), activeKey('key-2', 2)], { scope: scope('a', 'b'), credential_ttl_seconds_max: 60 }),
+          body: issuerState(1, [activeKey('key-1', 1), activeKey('key-2', 2)], {
+            scope: scope('a', 'b'),
+            credential_ttl_seconds_max: 60,
+          }),
         },
       ],
       [
         {
           kind: 'issuer.trusted',
-          body: issuerState(1, [activeKey('key-1', 9), activeKey('key-2', 2), activeKey('key-3', 3)], { scope: scope('b', 'c') }),
+          body: issuerState(1, [activeKey('key-1', 9), activeKey('key-2', 2), activeKey('key-3', 3)], {
+            scope: scope('b', 'c'),
+          }),
         },
       ],
     )
@@ -103,7 +119,10 @@ describe('pending entries', () => {
   })
 
   it('leave the issuers of the proven state untouched', async () => {
-    const { view } = await following([open, trusted], [{ kind: 'issuer.distrusted', body: { issuer: issuer(1) } }])
+    const { view } = await following(
+      [open, trusted],
+      [{ kind: 'issuer.distrusted', body: { issuer: issuer(1) } }],
+    )
     expect(view.issuer(issuer(1))).toBeUndefined()
     expect(view.register.trusted(issuer(1))).toBeDefined()
   })
@@ -123,7 +142,10 @@ describe('pending entries', () => {
   it('are compared one by one when they come again: another hash anywhere among them is a fork', async () => {
     const { view, entries } = await following([open], revocations(3))
     for (const entry of entries) expect(view.apply(entry)).toBe('known')
-    const others = await logOf([{ ...revocations(1)[0], at: at(77) } as Saying], headOf(entries[0] as CheckedEntry))
+    const others = await logOf(
+      [{ ...revocations(1)[0], at: at(77) } as Saying],
+      headOf(entries[0] as CheckedEntry),
+    )
     expect(view.apply(others[0] as CheckedEntry)).toBe('fork')
   })
 
@@ -168,7 +190,9 @@ describe('a view with pending entries', () => {
   it('accepts exactly what both the proven and the latest state accept, after every entry and every proof', async () => {
     await fc.assert(
       fc.asyncProperty(
-        fc.oneof(anyLog, issuerLog, userLog).chain((log) => fc.tuple(fc.constant(log), fc.array(fc.boolean(), { minLength: log.length }))),
+        fc
+          .oneof(anyLog, issuerLog, userLog)
+          .chain((log) => fc.tuple(fc.constant(log), fc.array(fc.boolean(), { minLength: log.length }))),
         async ([sayings, proofs]) => {
           const entries = await logOf([{ kind: 'site.changed', body: BODIES['site.changed'] }, ...sayings])
           const view = createSiteView({ siteId: SITE, seed: SEED })
@@ -176,13 +200,20 @@ describe('a view with pending entries', () => {
           for (const [i, entry] of entries.entries()) {
             expect(view.apply(entry)).toBe('applied')
             if (i === 0 || proofs[i - 1]) {
-              expect(view.proveHead({ siteId: SITE, ...headOf(entry), asOfMs: NOW + i, maxAgeSeconds: 60 }, CLOCKS)).toBe('proven')
+              expect(
+                view.proveHead(
+                  { siteId: SITE, ...headOf(entry), asOfMs: NOW + i, maxAgeSeconds: 60 },
+                  CLOCKS,
+                ),
+              ).toBe('proven')
               provenSeq = entry.seq
             }
             if (i % 4 !== 0 && i !== entries.length - 1) continue
             const naive = [viewOf(entries.slice(0, provenSeq)), viewOf(entries.slice(0, entry.seq))] as const
             expect(acceptedBy(view)).toEqual(acceptedByBoth(...naive))
-            expect(revokedBy(view)).toEqual(revokedBy(naive[0]).map((isRevoked, n) => isRevoked || revokedBy(naive[1])[n]))
+            expect(revokedBy(view)).toEqual(
+              revokedBy(naive[0]).map((isRevoked, n) => isRevoked || revokedBy(naive[1])[n]),
+            )
           }
         },
       ),
@@ -195,7 +226,8 @@ describe('a view with pending entries', () => {
 async function following(proven: readonly Saying[], pending: readonly Saying[]) {
   const entries = await logOf([...proven, ...pending])
   const view = createSiteView({ siteId: SITE, seed: SEED })
-  const prove = (asOfMs = msAt(1)) => view.proveHead({ siteId: SITE, ...view.head, asOfMs, maxAgeSeconds: 60 }, CLOCKS)
+  const prove = (asOfMs = msAt(1)) =>
+    view.proveHead({ siteId: SITE, ...view.head, asOfMs, maxAgeSeconds: 60 }, CLOCKS)
   for (const entry of entries.slice(0, proven.length)) view.apply(entry)
   expect(prove(msAt(0))).toBe('proven')
   for (const entry of entries.slice(proven.length)) expect(view.apply(entry)).toBe('applied')
@@ -206,7 +238,13 @@ async function following(proven: readonly Saying[], pending: readonly Saying[]) 
 const REQUESTS = FEW.flatMap((i) =>
   KEY_IDS.flatMap((keyId) =>
     [0, 5, 12, 30].flatMap((halves) =>
-      (['a', 'b'] as Scope[]).map((scope) => ({ i, keyId, createdMs: NOW + halves * 500, scope, ppid: user(halves % 3) })),
+      (['a', 'b'] as Scope[]).map((scope) => ({
+        i,
+        keyId,
+        createdMs: NOW + halves * 500,
+        scope,
+        ppid: user(halves % 3),
+      })),
     ),
   ),
 )
@@ -228,7 +266,10 @@ function decision({ i, keyId, createdMs, scope, ppid }: (typeof REQUESTS)[number
   }
   const isToken = !('ok' in tokenScope(facts, { scope: [scope], nowMs: NOW }, site))
   const { holderProof, credentialTtlSecondsMax } = site.settings
-  const ttlMax = Math.min(credentialTtlSecondsMax ?? 86_400, site.issuer(facts.issuer)?.credentialTtlSecondsMax ?? 86_400)
+  const ttlMax = Math.min(
+    credentialTtlSecondsMax ?? 86_400,
+    site.issuer(facts.issuer)?.credentialTtlSecondsMax ?? 86_400,
+  )
   return { isToken, isUnbound: isToken && holderProof === 'optional', isLong: isToken && ttlMax >= 86_400 }
 }
 
@@ -238,7 +279,8 @@ function acceptedByBoth(proven: SiteView, latest: SiteView) {
   return REQUESTS.map((request) => {
     const [one, other] = [decision(request, proven), decision(request, latest)]
     // Two keys under one name: a signature is valid under one of them at most.
-    const multikey = (view: SiteView) => view.issuer(issuer(request.i))?.keys.get(`${issuer(request.i)}#${request.keyId}`)?.key.multikey
+    const multikey = (view: SiteView) =>
+      view.issuer(issuer(request.i))?.keys.get(`${issuer(request.i)}#${request.keyId}`)?.key.multikey
     const isSameKey = multikey(proven) === multikey(latest)
     return {
       isToken: one.isToken && other.isToken && isSameKey,

@@ -51,7 +51,10 @@ describe('a view at the beginning', () => {
       holderProof: 'required',
       credentialTtlSecondsMax: undefined,
     })
-    const view = await viewAfter({ kind: 'site.changed', body: { bearer: 'on', holder_proof: 'optional', credential_ttl_seconds_max: 60 } })
+    const view = await viewAfter({
+      kind: 'site.changed',
+      body: { bearer: 'on', holder_proof: 'optional', credential_ttl_seconds_max: 60 },
+    })
     expect(view.settings).toEqual({ bearer: 'on', holderProof: 'optional', credentialTtlSecondsMax: 60 })
   })
 
@@ -62,13 +65,17 @@ describe('a view at the beginning', () => {
       at: at(seconds),
     })
     expect((await viewAfter(switched('on', 1))).settings.bearerOffMs).toBeUndefined()
-    expect((await viewAfter(switched('on', 1), switched('off', 5), switched('on', 9))).settings).toMatchObject({
+    expect(
+      (await viewAfter(switched('on', 1), switched('off', 5), switched('on', 9))).settings,
+    ).toMatchObject({
       bearer: 'on',
       bearerOffMs: msAt(9),
     })
     const again = [switched('off', 5), switched('on', 9), switched('on', 12)]
     expect((await viewAfter(...again)).settings.bearerOffMs).toBe(msAt(9))
-    expect((await viewAfter(switched('off', 7), switched('off', 3), switched('on', 6))).settings.bearerOffMs).toBe(msAt(7))
+    expect(
+      (await viewAfter(switched('off', 7), switched('off', 3), switched('on', 6))).settings.bearerOffMs,
+    ).toBe(msAt(7))
   })
 
   it('draws its own seed, so that two views do not share their collisions', () => {
@@ -143,17 +150,23 @@ describe('apply', () => {
 
   it('gives the same answers however often and from wherever entries are delivered again', async () => {
     await fc.assert(
-      fc.asyncProperty(anyLog, fc.array(fc.tuple(fc.nat(40), fc.nat(40)), { maxLength: 10 }), async (sayings, replays) => {
-        const entries = await logOf(sayings)
-        const view = createSiteView({ siteId: SITE, seed: [7, 7], entriesAreProven: true })
-        // Each replay goes back to some entry already applied and delivers from there on, up to some entry further on.
-        for (const [from, more] of [...replays, [entries.length, entries.length] as const]) {
-          const start = Math.min(from, view.head.seq)
-          for (const entry of entries.slice(start, view.head.seq + more)) expect(['applied', 'known']).toContain(view.apply(entry))
-        }
-        expect(view.head.seq).toBe(entries.length)
-        expect(answersOf(view)).toEqual(answersOf(viewOf(entries)))
-      }),
+      fc.asyncProperty(
+        anyLog,
+        fc.array(fc.tuple(fc.nat(40), fc.nat(40)), { maxLength: 10 }),
+        async (sayings, replays) => {
+          const entries = await logOf(sayings)
+          const view = createSiteView({ siteId: SITE, seed: [7, 7], entriesAreProven: true })
+          // Each replay goes back to some entry already applied and delivers from there on, up to
+          // some entry further on.
+          for (const [from, more] of [...replays, [entries.length, entries.length] as const]) {
+            const start = Math.min(from, view.head.seq)
+            for (const entry of entries.slice(start, view.head.seq + more))
+              expect(['applied', 'known']).toContain(view.apply(entry))
+          }
+          expect(view.head.seq).toBe(entries.length)
+          expect(answersOf(view)).toEqual(answersOf(viewOf(entries)))
+        },
+      ),
     )
   })
 
@@ -218,9 +231,18 @@ describe('proveHead', () => {
 
   it('can prove a log that has not begun, and then holds it to that epoch', async () => {
     const view = createSiteView({ siteId: SITE })
-    expect(view.proveHead({ siteId: SITE, epoch: EPOCH, seq: 0, hash: GENESIS, asOfMs: msAt(0), maxAgeSeconds: 60 }, CLOCKS)).toBe('proven')
+    expect(
+      view.proveHead(
+        { siteId: SITE, epoch: EPOCH, seq: 0, hash: GENESIS, asOfMs: msAt(0), maxAgeSeconds: 60 },
+        CLOCKS,
+      ),
+    ).toBe('proven')
     expect(view.head.epoch).toBe(EPOCH)
-    const [elsewhere] = (await logOf(revocations(1), { epoch: 'fedcba9876543210', seq: 0, hash: GENESIS })) as [CheckedEntry]
+    const [elsewhere] = (await logOf(revocations(1), {
+      epoch: 'fedcba9876543210',
+      seq: 0,
+      hash: GENESIS,
+    })) as [CheckedEntry]
     expect(view.apply(elsewhere)).toBe('other_epoch')
   })
 

@@ -28,7 +28,11 @@ describe.each(ALGORITHMS)('a proof by a %s key', (algorithm) => {
 
   beforeAll(async () => {
     key = await generatePrivateKey(algorithm)
-    signed = await signDocument(unsecured(), { key, verificationMethod: didKeyMethod(key.publicKey), createdMs: CREATED_MS })
+    signed = await signDocument(unsecured(), {
+      key,
+      verificationMethod: didKeyMethod(key.publicKey),
+      createdMs: CREATED_MS,
+    })
   })
 
   const check = async (document: JsonObject) => checkProof(document, key.publicKey, suite)
@@ -68,7 +72,12 @@ describe.each(ALGORITHMS)('a proof by a %s key', (algorithm) => {
 
   it('holds without a context anywhere, and without one in the proof alone', async () => {
     const { '@context': _, ...plain } = unsecured()
-    const without = await signDocument(plain, { key, verificationMethod: 'x', createdMs: CREATED_MS, proofPurpose: 'authentication' })
+    const without = await signDocument(plain, {
+      key,
+      verificationMethod: 'x',
+      createdMs: CREATED_MS,
+      proofPurpose: 'authentication',
+    })
     expect(without.proof).not.toHaveProperty('@context')
     expect((without.proof as JsonObject).proofPurpose).toBe('authentication')
     expect(await check(without)).toBe(true)
@@ -87,11 +96,20 @@ describe.each(ALGORITHMS)('a proof by a %s key', (algorithm) => {
 
   it.each<[string, Spoil]>([
     ['a changed claim', (document) => Object.assign(document.credentialSubject as JsonObject, { limit: 4 })],
-    ['an added claim', (document) => Object.assign(document.credentialSubject as JsonObject, { extra: true })],
+    [
+      'an added claim',
+      (document) => Object.assign(document.credentialSubject as JsonObject, { extra: true }),
+    ],
     ['a removed claim', (document) => delete (document.credentialSubject as JsonObject).note],
     ['an added member', (document) => Object.assign(document, { evil: 1 })],
-    ['an added scope', (document) => ((document.credentialSubject as JsonObject).scope as JsonValue[]).push('orders:write')],
-    ['a context appended to the document', (document) => (document['@context'] as JsonValue[]).push('https://evil.example')],
+    [
+      'an added scope',
+      (document) => ((document.credentialSubject as JsonObject).scope as JsonValue[]).push('orders:write'),
+    ],
+    [
+      'a context appended to the document',
+      (document) => (document['@context'] as JsonValue[]).push('https://evil.example'),
+    ],
     [
       'a context appended to both',
       (document, proof) => {
@@ -101,24 +119,39 @@ describe.each(ALGORITHMS)('a proof by a %s key', (algorithm) => {
     ['a context taken from the proof', (_, proof) => delete proof['@context']],
     ['another time (A046)', (_, proof) => Object.assign(proof, { created: '2026-11-14T12:00:01Z' })],
     ['no time', (_, proof) => delete proof.created],
-    ['another method (A046)', (_, proof) => Object.assign(proof, { verificationMethod: 'did:web:other.example#key-1' })],
+    [
+      'another method (A046)',
+      (_, proof) => Object.assign(proof, { verificationMethod: 'did:web:other.example#key-1' }),
+    ],
     ['an added domain (A046)', (_, proof) => Object.assign(proof, { domain: 'shop.example' })],
     ['another purpose (A045)', (_, proof) => Object.assign(proof, { proofPurpose: 'authentication' })],
     ['another type (A044)', (_, proof) => Object.assign(proof, { type: 'Ed25519Signature2020' })],
     ['another suite (A043)', (_, proof) => Object.assign(proof, { cryptosuite: 'eddsa-rdfc-2022' })],
     ['no proof value', (_, proof) => delete proof.proofValue],
-    ['a proof value that is no text', (_, proof) => Object.assign(proof, { proofValue: [proof.proofValue] as JsonValue })],
+    [
+      'a proof value that is no text',
+      (_, proof) => Object.assign(proof, { proofValue: [proof.proofValue] as JsonValue }),
+    ],
     ['an empty proof value', (_, proof) => Object.assign(proof, { proofValue: '' })],
     ['only the prefix', (_, proof) => Object.assign(proof, { proofValue: 'z' })],
-    ['another prefix', (_, proof) => Object.assign(proof, { proofValue: `u${(proof.proofValue as string).slice(1)}` })],
+    [
+      'another prefix',
+      (_, proof) => Object.assign(proof, { proofValue: `u${(proof.proofValue as string).slice(1)}` }),
+    ],
     ['no prefix', (_, proof) => Object.assign(proof, { proofValue: (proof.proofValue as string).slice(1) })],
-    ['a leading zero byte', (_, proof) => Object.assign(proof, { proofValue: `z1${(proof.proofValue as string).slice(1)}` })],
+    [
+      'a leading zero byte',
+      (_, proof) => Object.assign(proof, { proofValue: `z1${(proof.proofValue as string).slice(1)}` }),
+    ],
     ['a space', (_, proof) => Object.assign(proof, { proofValue: `${proof.proofValue} ` })],
     ['an endless value', (_, proof) => Object.assign(proof, { proofValue: `z${'2'.repeat(100_000)}` })],
     ['no proof (A040)', (document) => delete document.proof],
     ['a null proof (A040)', (document) => Object.assign(document, { proof: null })],
     ['an empty proof (A040)', (document) => Object.assign(document, { proof: {} })],
-    ['a list of proofs (A041)', (document) => Object.assign(document, { proof: [document.proof] as JsonValue })],
+    [
+      'a list of proofs (A041)',
+      (document) => Object.assign(document, { proof: [document.proof] as JsonValue }),
+    ],
     ['a proof that is text', (document) => Object.assign(document, { proof: 'DataIntegrityProof' })],
   ])('is invalid with %s', async (_, spoil) => {
     const document = structuredClone(signed)
@@ -128,14 +161,20 @@ describe.each(ALGORITHMS)('a proof by a %s key', (algorithm) => {
   })
 
   it('is invalid when its own context differs from the document’s, even if it was signed so', async () => {
-    expect(await check(await signedAs(unsecured(), { ...options(), '@context': ['https://www.w3.org/ns/credentials/v2'] }))).toBe(false)
+    expect(
+      await check(
+        await signedAs(unsecured(), { ...options(), '@context': ['https://www.w3.org/ns/credentials/v2'] }),
+      ),
+    ).toBe(false)
     const { '@context': _, ...plain } = unsecured()
     expect(await check(await signedAs(plain, options()))).toBe(false)
     expect(await check(await signedAs(unsecured(), options()))).toBe(true)
   })
 
   it('is invalid when it names another type, even if it was signed so', async () => {
-    expect(await check(await signedAs(unsecured(), { ...options(), type: 'Ed25519Signature2020' }))).toBe(false)
+    expect(await check(await signedAs(unsecured(), { ...options(), type: 'Ed25519Signature2020' }))).toBe(
+      false,
+    )
   })
 
   it('is invalid for another key or in the other suite', async () => {
@@ -165,7 +204,9 @@ describe.each(ALGORITHMS)('a proof by a %s key', (algorithm) => {
         async (at, character) => {
           fc.pre(proofValue[at] !== character)
           const spoiled = proofValue.slice(0, at) + character + proofValue.slice(at + 1)
-          expect(await check({ ...signed, proof: { ...(signed.proof as JsonObject), proofValue: spoiled } })).toBe(false)
+          expect(
+            await check({ ...signed, proof: { ...(signed.proof as JsonObject), proofValue: spoiled } }),
+          ).toBe(false)
         },
       ),
       { numRuns: 50 },
@@ -173,7 +214,9 @@ describe.each(ALGORITHMS)('a proof by a %s key', (algorithm) => {
   })
 
   it('is not put on top of another proof', async () => {
-    await expect(signDocument(signed, { key, verificationMethod: 'x', createdMs: CREATED_MS })).rejects.toThrow(TypeError)
+    await expect(
+      signDocument(signed, { key, verificationMethod: 'x', createdMs: CREATED_MS }),
+    ).rejects.toThrow(TypeError)
   })
 })
 

@@ -117,7 +117,10 @@ describe.each(backends.map((backend) => [backend.name, backend] as const))('%s',
       const free = await backend.generateKey(algorithm, true)
       expect(await backend.exportKey(kept)).toBeUndefined()
       expect(await backend.exportKey({ ...free })).toBeUndefined()
-      expect(await backend.exportKey(free)).toMatchObject({ crv: algorithm, d: expect.stringMatching(/^[\w-]{43}$/) })
+      expect(await backend.exportKey(free)).toMatchObject({
+        crv: algorithm,
+        d: expect.stringMatching(/^[\w-]{43}$/),
+      })
       expect(JSON.stringify(free)).not.toContain(((await backend.exportKey(free)) as { d: string }).d)
     })
   })

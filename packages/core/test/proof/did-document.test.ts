@@ -39,11 +39,21 @@ function faultIn(document: JsonValue): string {
 
 describe('a good DID document', () => {
   it('gives the keys that assertionMethod refers to', () => {
-    expect(readDidDocument(documentWith(), DID)).toEqual({ keys: [{ id: 'key-1', key: parseMultikey(ED25519) }], leftOut: [] })
+    expect(readDidDocument(documentWith(), DID)).toEqual({
+      keys: [{ id: 'key-1', key: parseMultikey(ED25519) }],
+      leftOut: [],
+    })
   })
 
   it('gives a key that is embedded in assertionMethod', () => {
-    expect(keysIn(documentWith({ verificationMethod: [], assertionMethod: [method('inside', { publicKeyMultibase: P256 })] }))).toEqual({
+    expect(
+      keysIn(
+        documentWith({
+          verificationMethod: [],
+          assertionMethod: [method('inside', { publicKeyMultibase: P256 })],
+        }),
+      ),
+    ).toEqual({
       inside: P256,
     })
     const { verificationMethod: _, ...without } = documentWith({ assertionMethod: [method('inside')] })
@@ -52,7 +62,9 @@ describe('a good DID document', () => {
 
   it('reads references and ids that are relative to the document', () => {
     expect(keysIn(documentWith({ assertionMethod: ['#key-1'] }))).toEqual({ 'key-1': ED25519 })
-    expect(keysIn(documentWith({ verificationMethod: [method('', { id: '#key-1' })] }))).toEqual({ 'key-1': ED25519 })
+    expect(keysIn(documentWith({ verificationMethod: [method('', { id: '#key-1' })] }))).toEqual({
+      'key-1': ED25519,
+    })
   })
 
   it.each([
@@ -61,7 +73,9 @@ describe('a good DID document', () => {
     ['JsonWebKey', { type: 'JsonWebKey', publicKeyJwk: P256_JWK }, P256],
     ['JsonWebKey2020', { type: 'JsonWebKey2020', publicKeyJwk: P256_JWK }, P256],
   ])('knows %s', (_, members, multikey) => {
-    expect(keysIn(documentWith({ verificationMethod: [method('key-1', members)] }))).toEqual({ 'key-1': multikey })
+    expect(keysIn(documentWith({ verificationMethod: [method('key-1', members)] }))).toEqual({
+      'key-1': multikey,
+    })
   })
 
   it('does not give a key that is listed for another purpose only', () => {
@@ -75,11 +89,18 @@ describe('a good DID document', () => {
 
   it.each([
     ['an unknown type', { type: 'EcdsaSecp256k1VerificationKey2019' }, /type/],
-    ['a JWK of another curve', { type: 'JsonWebKey', publicKeyJwk: { kty: 'EC', crv: 'secp256k1', x: 'AA', y: 'AA' } }, /neither/],
+    [
+      'a JWK of another curve',
+      { type: 'JsonWebKey', publicKeyJwk: { kty: 'EC', crv: 'secp256k1', x: 'AA', y: 'AA' } },
+      /neither/,
+    ],
     ['a revoked key', { revoked: '2020-01-01T00:00:00Z' }, /revoked/],
     ['a key with an expiry', { expires: '2030-01-01T00:00:00Z' }, /expiry/],
   ])('leaves %s out and says so', (_, members, why) => {
-    const document = documentWith({ verificationMethod: [method('key-1'), method('odd', members)], assertionMethod: ['#key-1', '#odd'] })
+    const document = documentWith({
+      verificationMethod: [method('key-1'), method('odd', members)],
+      assertionMethod: ['#key-1', '#odd'],
+    })
     const { keys, leftOut } = readDidDocument(document, DID) as DidDocumentKeys
     expect(keys.map(({ id }) => id)).toEqual(['key-1'])
     expect(leftOut).toEqual([{ id: 'odd', why: expect.stringMatching(why) }])
@@ -88,14 +109,20 @@ describe('a good DID document', () => {
   })
 
   it('does not take over a key of another DID that it refers to', () => {
-    expect(keysIn(documentWith({ assertionMethod: ['#key-1', 'did:web:other.example#key-1'] }))).toEqual({ 'key-1': ED25519 })
+    expect(keysIn(documentWith({ assertionMethod: ['#key-1', 'did:web:other.example#key-1'] }))).toEqual({
+      'key-1': ED25519,
+    })
     expect(faultIn(documentWith({ assertionMethod: ['did:web:other.example#key-1'] }))).toMatch(/no key/)
   })
 
   it('holds up to 32 keys', () => {
     const many = Array.from({ length: 32 }, (_, i) => method(`key-${i}`, { publicKeyMultibase: P256 }))
     expect(
-      Object.keys(keysIn(documentWith({ verificationMethod: many, assertionMethod: many.map(({ id }) => id as string) }))),
+      Object.keys(
+        keysIn(
+          documentWith({ verificationMethod: many, assertionMethod: many.map(({ id }) => id as string) }),
+        ),
+      ),
     ).toHaveLength(32)
     const more = [...many, method('key-32')]
     expect(faultIn(documentWith({ verificationMethod: more }))).toMatch(/at most 32/)
@@ -122,15 +149,27 @@ describe('a DID document is refused', () => {
       documentWith({ verificationMethod: [method('key-1'), method('key-1', { publicKeyMultibase: P256 })] }),
       /two .*#key-1/,
     ],
-    ['with one name given again by embedding', documentWith({ assertionMethod: [method('key-1')] }), /two .*#key-1/],
+    [
+      'with one name given again by embedding',
+      documentWith({ assertionMethod: [method('key-1')] }),
+      /two .*#key-1/,
+    ],
     [
       'with a method under a foreign id',
       documentWith({ verificationMethod: [method('', { id: 'did:web:other.example#key-1' })] }),
       /id that is not/,
     ],
-    ['with an id without fragment', documentWith({ verificationMethod: [method('', { id: DID })] }), /id that is not/],
+    [
+      'with an id without fragment',
+      documentWith({ verificationMethod: [method('', { id: DID })] }),
+      /id that is not/,
+    ],
     ['with an empty fragment', documentWith({ verificationMethod: [method('')] }), /id that is not/],
-    ['with a fragment of 129 characters', documentWith({ verificationMethod: [method('k'.repeat(129))] }), /id that is not/],
+    [
+      'with a fragment of 129 characters',
+      documentWith({ verificationMethod: [method('k'.repeat(129))] }),
+      /id that is not/,
+    ],
     ['with a strange fragment', documentWith({ verificationMethod: [method('key 1')] }), /id that is not/],
     ['with a second hash', documentWith({ verificationMethod: [method('key#1')] }), /id that is not/],
     [
@@ -138,16 +177,26 @@ describe('a DID document is refused', () => {
       documentWith({ verificationMethod: [method('key-1', { controller: 'did:web:other.example' })] }),
       /controller/,
     ],
-    ['with a list of controllers', documentWith({ verificationMethod: [method('key-1', { controller: [DID] })] }), /controller/],
+    [
+      'with a list of controllers',
+      documentWith({ verificationMethod: [method('key-1', { controller: [DID] })] }),
+      /controller/,
+    ],
     [
       'without a controller',
       documentWith({ verificationMethod: [{ ...(({ controller: _, ...rest }) => rest)(method('key-1')) }] }),
       /controller/,
     ],
-    ['with a published secret', documentWith({ verificationMethod: [method('key-1', { secretKeyMultibase: 'z' })] }), /secret/],
+    [
+      'with a published secret',
+      documentWith({ verificationMethod: [method('key-1', { secretKeyMultibase: 'z' })] }),
+      /secret/,
+    ],
     [
       'with a published secret in a JWK',
-      documentWith({ verificationMethod: [method('key-1', { type: 'JsonWebKey', publicKeyJwk: { ...P256_JWK, d: 'AA' } })] }),
+      documentWith({
+        verificationMethod: [method('key-1', { type: 'JsonWebKey', publicKeyJwk: { ...P256_JWK, d: 'AA' } })],
+      }),
       /secret/,
     ],
     [
@@ -162,13 +211,25 @@ describe('a DID document is refused', () => {
     ],
     [
       'with a P-256 key as Ed25519VerificationKey2020',
-      documentWith({ verificationMethod: [method('key-1', { type: 'Ed25519VerificationKey2020', publicKeyMultibase: P256 })] }),
+      documentWith({
+        verificationMethod: [
+          method('key-1', { type: 'Ed25519VerificationKey2020', publicKeyMultibase: P256 }),
+        ],
+      }),
       /publicKeyMultibase/,
     ],
-    ['without a JWK', documentWith({ verificationMethod: [method('key-1', { type: 'JsonWebKey' })] }), /publicKeyJwk/],
+    [
+      'without a JWK',
+      documentWith({ verificationMethod: [method('key-1', { type: 'JsonWebKey' })] }),
+      /publicKeyJwk/,
+    ],
     [
       'with a broken JWK',
-      documentWith({ verificationMethod: [method('key-1', { type: 'JsonWebKey', publicKeyJwk: { ...P256_JWK, y: P256_JWK.x } })] }),
+      documentWith({
+        verificationMethod: [
+          method('key-1', { type: 'JsonWebKey', publicKeyJwk: { ...P256_JWK, y: P256_JWK.x } }),
+        ],
+      }),
       /publicKeyJwk/,
     ],
   ])('%s', (_, document, fault) => {
@@ -179,8 +240,14 @@ describe('a DID document is refused', () => {
     // y = 0, of order four.
     ['a low-order key', 'z6MkeTG3bFFSLYVU7VqhgZxqr6YzpaGrQtFMh1uvqGy1vDnP', /#key-1: publicKeyMultibase/],
     // y = 2, which is no point.
-    ['a key off the curve', 'z6Mkeb4rtEhc8DUtvt5ehaVjdx3TLbQPpnTArkXhqfb1Mq75', /#key-1: the Ed25519 key is not a point/],
+    [
+      'a key off the curve',
+      'z6Mkeb4rtEhc8DUtvt5ehaVjdx3TLbQPpnTArkXhqfb1Mq75',
+      /#key-1: the Ed25519 key is not a point/,
+    ],
   ])('A050: with %s, by name', (_, publicKeyMultibase, fault) => {
-    expect(faultIn(documentWith({ verificationMethod: [method('key-1', { publicKeyMultibase })] }))).toMatch(fault)
+    expect(faultIn(documentWith({ verificationMethod: [method('key-1', { publicKeyMultibase })] }))).toMatch(
+      fault,
+    )
   })
 })

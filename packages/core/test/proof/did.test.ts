@@ -1,5 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { didKey, didKeyMethod, keysOfDid, parseDidJwk, parseDidKey, parseDidWeb } from '../../src/proof/did.ts'
+import {
+  didKey,
+  didKeyMethod,
+  keysOfDid,
+  parseDidJwk,
+  parseDidKey,
+  parseDidWeb,
+} from '../../src/proof/did.ts'
 import type { PublicKey } from '../../src/proof/keys.ts'
 
 const ED25519 = 'z6MkrJVnaZkeFzdQyMZu1cgjg7k1pZZ6pvBQ7XJPt4swbTQ2'
@@ -81,7 +88,11 @@ describe('did:jwk', () => {
   })
 
   it('refuses bytes that are not UTF-8', () => {
-    const bytes = Buffer.concat([Buffer.from(`{"kid":"`), Buffer.from([0xff]), Buffer.from(`",${good.slice(1)}`)])
+    const bytes = Buffer.concat([
+      Buffer.from(`{"kid":"`),
+      Buffer.from([0xff]),
+      Buffer.from(`",${good.slice(1)}`),
+    ])
     expect(parseDidJwk(`did:jwk:${bytes.toString('base64url')}`)).toBeUndefined()
   })
 })
@@ -101,7 +112,11 @@ describe('did:web', () => {
   })
 
   it('gives a URL that a URL parser does not read differently', () => {
-    for (const did of ['did:web:issuer.example', 'did:web:issuer.example%3A8443:a:b', 'did:web:issuer.example:...:.a']) {
+    for (const did of [
+      'did:web:issuer.example',
+      'did:web:issuer.example%3A8443:a:b',
+      'did:web:issuer.example:...:.a',
+    ]) {
       expect(new URL(parseDidWeb(did)?.url as string).href).toBe(parseDidWeb(did)?.url)
     }
   })

@@ -59,8 +59,16 @@ async function peerSigns(document: JsonObject): Promise<{ signed: JsonObject; pu
   const publicKey = parseMultikey(pair.publicKeyMultibase) as PublicKey
   pair.id = didKeyMethod(publicKey)
   pair.controller = didKey(publicKey)
-  const suite = new DataIntegrityProof({ signer: pair.signer(), date: new Date(CREATED_MS), cryptosuite: createSignCryptosuite() })
-  const proof: JsonObject = await suite.createProof({ document: structuredClone(document), purpose, documentLoader: loaderFor(publicKey) })
+  const suite = new DataIntegrityProof({
+    signer: pair.signer(),
+    date: new Date(CREATED_MS),
+    cryptosuite: createSignCryptosuite(),
+  })
+  const proof: JsonObject = await suite.createProof({
+    document: structuredClone(document),
+    purpose,
+    documentLoader: loaderFor(publicKey),
+  })
   return { signed: { ...document, proof }, publicKey }
 }
 
@@ -115,7 +123,11 @@ describe('what we sign', () => {
       fc.asyncProperty(fc.dictionary(fc.string({ unit: 'grapheme' }), fc.jsonValue()), async (claims) => {
         fc.pre(JSON.stringify(claims).isWellFormed() && !JSON.stringify(claims).includes('__proto__'))
         const document = { ...credential(didKey(key.publicKey)), credentialSubject: claims as JsonObject }
-        const made = await signDocument(document, { key, verificationMethod: didKeyMethod(key.publicKey), createdMs: CREATED_MS })
+        const made = await signDocument(document, {
+          key,
+          verificationMethod: didKeyMethod(key.publicKey),
+          createdMs: CREATED_MS,
+        })
         expect(await peerAccepts(made, key.publicKey)).toBe(true)
       }),
       { numRuns: 50 },

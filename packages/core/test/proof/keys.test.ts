@@ -2,7 +2,14 @@ import { base58 } from '@scure/base'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { crypto } from '../../src/proof/crypto.ts'
-import { keyFault, type PublicKey, parseMultikey, publicKeyFromBytes, publicKeyFromJwk, publicKeyToJwk } from '../../src/proof/keys.ts'
+import {
+  keyFault,
+  type PublicKey,
+  parseMultikey,
+  publicKeyFromBytes,
+  publicKeyFromJwk,
+  publicKeyToJwk,
+} from '../../src/proof/keys.ts'
 import { hex, unhex } from '../vectors.ts'
 
 const ED25519 = 'z6MkrJVnaZkeFzdQyMZu1cgjg7k1pZZ6pvBQ7XJPt4swbTQ2'
@@ -77,7 +84,9 @@ describe('A050: low-order Ed25519 keys', () => {
   it.each(LOW_ORDER)('refuses %s by every door', (bytes) => {
     expect(parseMultikey(multikey(`ed01${bytes}`))).toBeUndefined()
     expect(publicKeyFromBytes('Ed25519', unhex(bytes))).toBeUndefined()
-    expect(publicKeyFromJwk({ kty: 'OKP', crv: 'Ed25519', x: Buffer.from(bytes, 'hex').toString('base64url') })).toBeUndefined()
+    expect(
+      publicKeyFromJwk({ kty: 'OKP', crv: 'Ed25519', x: Buffer.from(bytes, 'hex').toString('base64url') }),
+    ).toBeUndefined()
     expect(keyFault(forced('Ed25519', bytes))).toMatch(/low order|canonical/)
   })
 
@@ -93,10 +102,10 @@ describe('A050: low-order Ed25519 keys', () => {
 })
 
 describe('A052: non-canonical and off-curve keys', () => {
-  const nonCanonical = Array.from({ length: 19 }, (_, i) => `${(0xed + i).toString(16)}${'ff'.repeat(30)}7f`).flatMap((y) => [
-    y,
-    withSign(y),
-  ])
+  const nonCanonical = Array.from(
+    { length: 19 },
+    (_, i) => `${(0xed + i).toString(16)}${'ff'.repeat(30)}7f`,
+  ).flatMap((y) => [y, withSign(y)])
 
   it.each(nonCanonical)('refuses y ≥ p: %s', (bytes) => {
     expect(parseMultikey(multikey(`ed01${bytes}`))).toBeUndefined()
@@ -104,7 +113,12 @@ describe('A052: non-canonical and off-curve keys', () => {
   })
 
   it('does not mistake a canonical y near p, or one with a long run of ones, for a non-canonical one', () => {
-    for (const bytes of [`eb${'ff'.repeat(30)}7f`, `ff${'ff'.repeat(29)}fe7f`, `ff${'ff'.repeat(30)}7e`, `edfe${'ff'.repeat(29)}7f`]) {
+    for (const bytes of [
+      `eb${'ff'.repeat(30)}7f`,
+      `ff${'ff'.repeat(29)}fe7f`,
+      `ff${'ff'.repeat(30)}7e`,
+      `edfe${'ff'.repeat(29)}7f`,
+    ]) {
       expect(parseMultikey(multikey(`ed01${bytes}`))).toBeDefined()
     }
   })
@@ -129,16 +143,18 @@ describe('A052: non-canonical and off-curve keys', () => {
     }
   })
 
-  it.each([P256_P, `ffffffff00000001${'0'.repeat(23)}1${'0'.repeat(24)}`, `ffffffff00000002${'0'.repeat(48)}`, 'f'.repeat(64)])(
-    'refuses a P-256 x ≥ p: %s',
-    (x) => {
-      expect(BigInt(`0x${x}`) >= BigInt(`0x${P256_P}`)).toBe(true)
-      for (const sign of ['02', '03']) {
-        expect(parseMultikey(multikey(`8024${sign}${x}`))).toBeUndefined()
-        expect(keyFault(forced('P-256', sign + x))).toMatch(/below p/)
-      }
-    },
-  )
+  it.each([
+    P256_P,
+    `ffffffff00000001${'0'.repeat(23)}1${'0'.repeat(24)}`,
+    `ffffffff00000002${'0'.repeat(48)}`,
+    'f'.repeat(64),
+  ])('refuses a P-256 x ≥ p: %s', (x) => {
+    expect(BigInt(`0x${x}`) >= BigInt(`0x${P256_P}`)).toBe(true)
+    for (const sign of ['02', '03']) {
+      expect(parseMultikey(multikey(`8024${sign}${x}`))).toBeUndefined()
+      expect(keyFault(forced('P-256', sign + x))).toMatch(/below p/)
+    }
+  })
 
   it('takes the P-256 x just below p for well-formed', () => {
     expect(parseMultikey(multikey(`802402${P256_P.slice(0, -1)}e`))).toBeDefined()
@@ -219,10 +235,17 @@ describe('A053: other spellings, kinds and lengths', () => {
 
 describe('publicKeyFromJwk', () => {
   const ed = publicKeyToJwk(parseMultikey(ED25519) as PublicKey)
-  const ec = publicKeyToJwk(parseMultikey(P256) as PublicKey) as { kty: 'EC'; crv: 'P-256'; x: string; y: string }
+  const ec = publicKeyToJwk(parseMultikey(P256) as PublicKey) as {
+    kty: 'EC'
+    crv: 'P-256'
+    x: string
+    y: string
+  }
 
   it('takes the members that may stand beside a key', () => {
-    expect(publicKeyFromJwk({ ...ed, kid: 'one', use: 'sig', alg: 'EdDSA', key_ops: ['verify'] })?.multikey).toBe(ED25519)
+    expect(
+      publicKeyFromJwk({ ...ed, kid: 'one', use: 'sig', alg: 'EdDSA', key_ops: ['verify'] })?.multikey,
+    ).toBe(ED25519)
     expect(publicKeyFromJwk({ ...ed, alg: 'Ed25519' })?.multikey).toBe(ED25519)
     expect(publicKeyFromJwk({ ...ec, alg: 'ES256' })?.multikey).toBe(P256)
   })

@@ -3,7 +3,12 @@ import { describe, expect, it } from 'vitest'
 import { checkProof } from '../../src/proof/check.ts'
 import { crypto } from '../../src/proof/crypto.ts'
 import { type KeyAlgorithm, type PrivateJwk, type PublicKey, publicKeyFromJwk } from '../../src/proof/keys.ts'
-import { exportPrivateJwk, generatePrivateKey, importPrivateKey, privateKeyFromCryptoKey } from '../../src/proof/private-key.ts'
+import {
+  exportPrivateJwk,
+  generatePrivateKey,
+  importPrivateKey,
+  privateKeyFromCryptoKey,
+} from '../../src/proof/private-key.ts'
 import { signDocument } from '../../src/proof/sign.ts'
 import { suiteFor } from '../../src/proof/suites.ts'
 
@@ -23,7 +28,9 @@ describe.each(ALGORITHMS)('a private %s key', (algorithm) => {
   it('goes out and comes in again', async () => {
     const key = await generatePrivateKey(algorithm, { extractable: true })
     const jwk = await exportPrivateJwk(key)
-    expect(Object.keys(jwk).sort()).toEqual(algorithm === 'Ed25519' ? ['crv', 'd', 'kty', 'x'] : ['crv', 'd', 'kty', 'x', 'y'])
+    expect(Object.keys(jwk).sort()).toEqual(
+      algorithm === 'Ed25519' ? ['crv', 'd', 'kty', 'x'] : ['crv', 'd', 'kty', 'x', 'y'],
+    )
     const again = await importPrivateKey(jwk, { extractable: true })
     expect(again.publicKey.multikey).toBe(key.publicKey.multikey)
     expect(await crypto.verify(key.publicKey, DATA, await again.sign(DATA))).toBe(true)
@@ -64,7 +71,9 @@ describe.each(ALGORITHMS)('a private %s key', (algorithm) => {
     ['that is null', () => null],
   ])('is refused %s, without repeating it', async (_, spoil) => {
     const jwk = await newJwk(algorithm)
-    const error = await importPrivateKey(spoil(jwk, await newJwk(algorithm))).catch((reason: unknown) => reason)
+    const error = await importPrivateKey(spoil(jwk, await newJwk(algorithm))).catch(
+      (reason: unknown) => reason,
+    )
     expect(error).toBeInstanceOf(TypeError)
     expect(String((error as Error).stack) + String((error as Error).cause)).not.toContain(jwk.d)
   })
@@ -74,7 +83,10 @@ describe.each(ALGORITHMS)('a CryptoKey of a browser wallet, %s', (algorithm) => 
   const parameters = algorithm === 'Ed25519' ? { name: 'Ed25519' } : { name: 'ECDSA', namedCurve: 'P-256' }
 
   async function newPair(extractable = false) {
-    const pair = (await globalThis.crypto.subtle.generateKey(parameters, extractable, ['sign', 'verify'])) as webcrypto.CryptoKeyPair
+    const pair = (await globalThis.crypto.subtle.generateKey(parameters, extractable, [
+      'sign',
+      'verify',
+    ])) as webcrypto.CryptoKeyPair
     const { kty, crv, x, y } = await globalThis.crypto.subtle.exportKey('jwk', pair.publicKey)
     return { ...pair, ours: publicKeyFromJwk({ kty, crv, x, y }) as PublicKey }
   }
@@ -104,6 +116,9 @@ describe.each(ALGORITHMS)('a CryptoKey of a browser wallet, %s', (algorithm) => 
 it('a key that lives elsewhere needs only a public key and a way to sign', async () => {
   const inside = await generatePrivateKey('P-256')
   const remote = { publicKey: inside.publicKey, sign: async (data: Uint8Array) => inside.sign(data) }
-  const signed = await signDocument({ id: 'x' }, { key: remote, verificationMethod: 'did:web:issuer.example#kms', createdMs: 0 })
+  const signed = await signDocument(
+    { id: 'x' },
+    { key: remote, verificationMethod: 'did:web:issuer.example#kms', createdMs: 0 },
+  )
   expect(await checkProof(signed, remote.publicKey, suiteFor('P-256'))).toBe(true)
 })

@@ -13,8 +13,20 @@ import { hex, readJsonVector, readVector, unhex } from '../vectors.ts'
 const CREATED_MS = Date.UTC(2023, 1, 24, 23, 36, 38)
 
 const ROWS = [
-  { name: 'eddsa-jcs-2022', folder: 'w3c-eddsa-jcs-2022', suffix: 'JCS', pair: 'keyPair', secret: 'privateKeyMultibase' },
-  { name: 'ecdsa-jcs-2019', folder: 'w3c-ecdsa-jcs-2019-p256', suffix: 'JCSECDSAP256', pair: 'p256KeyPair', secret: 'secretKeyMultibase' },
+  {
+    name: 'eddsa-jcs-2022',
+    folder: 'w3c-eddsa-jcs-2022',
+    suffix: 'JCS',
+    pair: 'keyPair',
+    secret: 'privateKeyMultibase',
+  },
+  {
+    name: 'ecdsa-jcs-2019',
+    folder: 'w3c-ecdsa-jcs-2019-p256',
+    suffix: 'JCSECDSAP256',
+    pair: 'p256KeyPair',
+    secret: 'secretKeyMultibase',
+  },
 ] as const
 
 describe.each(ROWS)('W3C test vectors: $name', ({ name, folder, suffix, pair, secret }) => {
@@ -57,13 +69,19 @@ describe.each(ROWS)('W3C test vectors: $name', ({ name, folder, suffix, pair, se
   })
 
   it('signs the published document again', async () => {
-    const again = await signDocument(unsigned, { key: await privateKey(), verificationMethod: didKeyMethod(key), createdMs: CREATED_MS })
+    const again = await signDocument(unsigned, {
+      key: await privateKey(),
+      verificationMethod: didKeyMethod(key),
+      createdMs: CREATED_MS,
+    })
     expect(await checkProof(again, key, suite)).toBe(true)
     if (name === 'eddsa-jcs-2022') {
       expect(again).toEqual(signed)
     } else {
       // ECDSA signatures are random; all but the value must agree.
-      expect({ ...again, proof: { ...(again.proof as JsonObject), proofValue: text('sigBTC58') } }).toEqual(signed)
+      expect({ ...again, proof: { ...(again.proof as JsonObject), proofValue: text('sigBTC58') } }).toEqual(
+        signed,
+      )
     }
   })
 })

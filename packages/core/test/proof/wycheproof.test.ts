@@ -1,6 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { compressP256 } from '../../src/proof/curves.ts'
-import { type KeyAlgorithm, type PublicKey, publicKeyFromBytes, publicKeyToJwk } from '../../src/proof/keys.ts'
+import {
+  type KeyAlgorithm,
+  type PublicKey,
+  publicKeyFromBytes,
+  publicKeyToJwk,
+} from '../../src/proof/keys.ts'
 import { readJsonVector, unhex } from '../vectors.ts'
 import { backends } from './backends.ts'
 
@@ -22,7 +27,9 @@ interface File<Key> {
 }
 
 const ed25519 = readJsonVector<File<{ pk: string }>>('wycheproof/ed25519_test.json')
-const p256 = readJsonVector<File<{ uncompressed: string }>>('wycheproof/ecdsa_secp256r1_sha256_p1363_test.json')
+const p256 = readJsonVector<File<{ uncompressed: string }>>(
+  'wycheproof/ecdsa_secp256r1_sha256_p1363_test.json',
+)
 
 function ed25519Key({ pk }: { pk: string }): PublicKey | undefined {
   return publicKeyFromBytes('Ed25519', unhex(pk))
@@ -34,30 +41,39 @@ function p256Key({ uncompressed }: { uncompressed: string }): PublicKey | undefi
   return compressed && publicKeyFromBytes('P-256', compressed)
 }
 
-function suite<Key>(name: KeyAlgorithm, file: File<Key>, keyOf: (key: Key) => PublicKey | undefined, count: number) {
-  describe.each(backends.map((backend) => [backend.name, backend] as const))(`Wycheproof ${name} with %s`, (_, backend) => {
-    it(`gives the expected answer to all ${count} cases`, async () => {
-      const wrong: string[] = []
-      let seen = 0
-      for (const group of file.testGroups) {
-        const key = keyOf(group.publicKey)
-        expect(key, 'every key of these files is a good one').toBeDefined()
-        for (const { tcId, comment, msg, sig, result } of group.tests) {
-          seen++
-          const accepted = await backend.verify(key as PublicKey, unhex(msg), unhex(sig))
-          if (accepted !== (result === 'valid')) wrong.push(`${tcId}: ${comment}`)
+function suite<Key>(
+  name: KeyAlgorithm,
+  file: File<Key>,
+  keyOf: (key: Key) => PublicKey | undefined,
+  count: number,
+) {
+  describe.each(backends.map((backend) => [backend.name, backend] as const))(
+    `Wycheproof ${name} with %s`,
+    (_, backend) => {
+      it(`gives the expected answer to all ${count} cases`, async () => {
+        const wrong: string[] = []
+        let seen = 0
+        for (const group of file.testGroups) {
+          const key = keyOf(group.publicKey)
+          expect(key, 'every key of these files is a good one').toBeDefined()
+          for (const { tcId, comment, msg, sig, result } of group.tests) {
+            seen++
+            const accepted = await backend.verify(key as PublicKey, unhex(msg), unhex(sig))
+            if (accepted !== (result === 'valid')) wrong.push(`${tcId}: ${comment}`)
+          }
         }
-      }
-      expect(wrong).toEqual([])
-      expect(seen).toBe(count)
-      expect(file.numberOfTests).toBe(count)
-    })
-  })
+        expect(wrong).toEqual([])
+        expect(seen).toBe(count)
+        expect(file.numberOfTests).toBe(count)
+      })
+    },
+  )
 
   it(`Wycheproof ${name}: the keys have the JWKs that the files say`, () => {
     const jwks = file.testGroups.filter((group) => group.publicKeyJwk !== undefined)
     expect(jwks.length).toBeGreaterThan(0)
-    for (const { publicKey, publicKeyJwk } of jwks) expect(publicKeyJwk).toMatchObject(publicKeyToJwk(keyOf(publicKey) as PublicKey))
+    for (const { publicKey, publicKeyJwk } of jwks)
+      expect(publicKeyJwk).toMatchObject(publicKeyToJwk(keyOf(publicKey) as PublicKey))
   })
 }
 

@@ -32,7 +32,11 @@ beforeAll(async () => {
   site = new PlainSite(trusted(issuer))
 })
 
-const judge = async (chain: Chain, knowledge: Knowledge = knowing(site), i?: number): Promise<DenialCode | 'allowed'> => {
+const judge = async (
+  chain: Chain,
+  knowledge: Knowledge = knowing(site),
+  i?: number,
+): Promise<DenialCode | 'allowed'> => {
   const { presented, demand } = await showLink(chain, i)
   const verdict = await verify(presented, demand, knowledge)
   return verdict.ok ? 'allowed' : verdict.code
@@ -55,34 +59,63 @@ describe('group 9: delegation', () => {
     const { presented, demand } = await showLink(chain)
     expect(await verify(presented, demand, knowing(site))).toMatchObject({
       ok: true,
-      subject: { ppid: (chain.links[0] as Editable).credentialSubject.id, scope: [READ], credentialId: idOf(chain.links[2]) },
+      subject: {
+        ppid: (chain.links[0] as Editable).credentialSubject.id,
+        scope: [READ],
+        credentialId: idOf(chain.links[2]),
+      },
     })
   })
 
   test('A109 more scope than the parent, also when an earlier link had it', async () => {
-    expect(await judge(await spoiled(1, 0, (c) => (c.credentialSubject.scope = [READ])))).toBe('delegation_invalid')
-    expect(await judge(await spoiled(2, 1, (c) => (c.credentialSubject.scope = [READ])))).toBe('delegation_invalid')
-    expect(await judge(await spoiled(1, 1, (c) => (c.credentialSubject.scope = [READ, WRITE, 'x'])))).toBe('delegation_invalid')
+    expect(await judge(await spoiled(1, 0, (c) => (c.credentialSubject.scope = [READ])))).toBe(
+      'delegation_invalid',
+    )
+    expect(await judge(await spoiled(2, 1, (c) => (c.credentialSubject.scope = [READ])))).toBe(
+      'delegation_invalid',
+    )
+    expect(await judge(await spoiled(1, 1, (c) => (c.credentialSubject.scope = [READ, WRITE, 'x'])))).toBe(
+      'delegation_invalid',
+    )
   })
 
   test('A110 another site or another user than the parent', async () => {
-    expect(await judge(await spoiled(1, 0, (c) => (c.credentialSubject.site_id = 'other.example')))).toBe('delegation_invalid')
-    expect(await judge(await spoiled(1, 1, (c) => (c.credentialSubject.site_id = 'other.example')))).toBe('delegation_invalid')
-    expect(await judge(await spoiled(1, 1, (c) => (c.credentialSubject.id = newPpid())))).toBe('delegation_invalid')
+    expect(await judge(await spoiled(1, 0, (c) => (c.credentialSubject.site_id = 'other.example')))).toBe(
+      'delegation_invalid',
+    )
+    expect(await judge(await spoiled(1, 1, (c) => (c.credentialSubject.site_id = 'other.example')))).toBe(
+      'delegation_invalid',
+    )
+    expect(await judge(await spoiled(1, 1, (c) => (c.credentialSubject.id = newPpid())))).toBe(
+      'delegation_invalid',
+    )
   })
 
   test('A110 another permission than the parent; one that names none has its parent’s', async () => {
     const named = (permission: string | undefined) => (c: Editable) =>
-      permission === undefined ? delete c.credentialSubject.permission_id : (c.credentialSubject.permission_id = permission)
+      permission === undefined
+        ? delete c.credentialSubject.permission_id
+        : (c.credentialSubject.permission_id = permission)
     expect(await judge(await spoiled(1, 1, named('perm_admin')))).toBe('delegation_invalid')
-    expect(await judge(await spoiled(1, 0, named(undefined))), 'more than a parent that names none').toBe('delegation_invalid')
+    expect(await judge(await spoiled(1, 0, named(undefined))), 'more than a parent that names none').toBe(
+      'delegation_invalid',
+    )
     expect(
       await judge(
-        await newChain(issuer, 2, (i, c) => void (i === 1 ? named(undefined)(c) : named(i === 2 ? 'perm_admin' : 'perm_orders')(c))),
+        await newChain(
+          issuer,
+          2,
+          (i, c) => void (i === 1 ? named(undefined)(c) : named(i === 2 ? 'perm_admin' : 'perm_orders')(c)),
+        ),
       ),
     ).toBe('delegation_invalid')
-    const { presented, demand } = await showLink(await newChain(issuer, 2, (i, c) => void (i > 0 && named(undefined)(c))))
-    expect(await verify(presented, demand, knowing(site))).toMatchObject({ ok: true, subject: { permissionId: 'perm_orders' } })
+    const { presented, demand } = await showLink(
+      await newChain(issuer, 2, (i, c) => void (i > 0 && named(undefined)(c))),
+    )
+    expect(await verify(presented, demand, knowing(site))).toMatchObject({
+      ok: true,
+      subject: { permissionId: 'perm_orders' },
+    })
   })
 
   test('A110 the id of a credential that it hangs on', async () => {
@@ -130,7 +163,9 @@ describe('group 9: delegation', () => {
     const chain = await newChain(issuer, 1)
     const forged = structuredClone(chain.links[1]) as Editable
     forged.proof.verificationMethod = stranger.method
-    expect(await judge({ ...chain, links: [chain.links[0] as JsonObject, forged] })).toBe('delegation_invalid')
+    expect(await judge({ ...chain, links: [chain.links[0] as JsonObject, forged] })).toBe(
+      'delegation_invalid',
+    )
   })
 
   test('A112 a link signed for another purpose, or in another suite', async () => {
@@ -141,7 +176,9 @@ describe('group 9: delegation', () => {
     ] as const) {
       const forged = structuredClone(chain.links[1]) as Editable
       forged.proof[member] = value
-      expect(await judge({ ...chain, links: [chain.links[0] as JsonObject, forged] }), member).toBe('delegation_invalid')
+      expect(await judge({ ...chain, links: [chain.links[0] as JsonObject, forged] }), member).toBe(
+        'delegation_invalid',
+      )
     }
   })
 
@@ -151,7 +188,12 @@ describe('group 9: delegation', () => {
     const [holder] = chain.holders as [Party]
     const { proof: _, ...unsigned } = chain.links[1] as JsonObject
     const signedAs = async (options: { verificationMethod?: string; proofPurpose?: string }) => {
-      const child = await signDocument(unsigned, { key: holder.key, verificationMethod: holder.method, createdMs: NOW - 1000, ...options })
+      const child = await signDocument(unsigned, {
+        key: holder.key,
+        verificationMethod: holder.method,
+        createdMs: NOW - 1000,
+        ...options,
+      })
       return judge({ ...chain, links: [chain.links[0] as JsonObject, child] })
     }
     expect(await signedAs({})).toBe('allowed')
@@ -164,7 +206,9 @@ describe('group 9: delegation', () => {
     const chain = await newChain(issuer, 1)
     const forged = structuredClone(chain.links[1]) as Editable
     forged.parent = (await newChain(issuer, 0)).links[0]
-    expect(await judge({ ...chain, links: [chain.links[0] as JsonObject, forged] })).toBe('delegation_invalid')
+    expect(await judge({ ...chain, links: [chain.links[0] as JsonObject, forged] })).toBe(
+      'delegation_invalid',
+    )
   })
 
   test('a root that no trusted issuer signed carries nothing', async () => {
@@ -172,7 +216,9 @@ describe('group 9: delegation', () => {
     const chain = await newChain(issuer, 1)
     const forged = structuredClone(chain.links[1]) as Editable
     forged.parent.proof.proofValue = forged.proof.proofValue
-    expect(await judge({ ...chain, links: [chain.links[0] as JsonObject, forged] })).toBe('credential_signature_invalid')
+    expect(await judge({ ...chain, links: [chain.links[0] as JsonObject, forged] })).toBe(
+      'credential_signature_invalid',
+    )
   })
 
   test('A114 four delegations are too many, whatever is wrong with them besides', async () => {
@@ -184,19 +230,27 @@ describe('group 9: delegation', () => {
   test('A115 a parent that may not delegate, at any link', async () => {
     for (const delegable of [undefined, false]) {
       const forbid = (c: Editable) =>
-        delegable === undefined ? delete c.credentialSubject.delegable : (c.credentialSubject.delegable = delegable)
+        delegable === undefined
+          ? delete c.credentialSubject.delegable
+          : (c.credentialSubject.delegable = delegable)
       expect(await judge(await spoiled(1, 0, forbid))).toBe('delegation_invalid')
       expect(await judge(await spoiled(2, 1, forbid))).toBe('delegation_invalid')
       expect(await judge(await spoiled(1, 1, forbid)), 'the last link need not be').toBe('allowed')
     }
     for (const wrong of ['true', 1, null]) {
-      expect(await judge(await spoiled(1, 0, (c) => (c.credentialSubject.delegable = wrong)))).toBe('credential_malformed')
+      expect(await judge(await spoiled(1, 0, (c) => (c.credentialSubject.delegable = wrong)))).toBe(
+        'credential_malformed',
+      )
     }
   })
 
   test('A115 a link without a holder key', async () => {
-    expect(await judge(await spoiled(1, 1, (c) => delete c.credentialSubject.holder_key))).toBe('delegation_invalid')
-    expect(await judge(await spoiled(1, 0, (c) => delete c.credentialSubject.holder_key))).toBe('delegation_invalid')
+    expect(await judge(await spoiled(1, 1, (c) => delete c.credentialSubject.holder_key))).toBe(
+      'delegation_invalid',
+    )
+    expect(await judge(await spoiled(1, 0, (c) => delete c.credentialSubject.holder_key))).toBe(
+      'delegation_invalid',
+    )
   })
 
   test('A116 one revoked link takes all below it along, and none above', async () => {
@@ -234,15 +288,21 @@ describe('group 9: delegation', () => {
     const chain = await newChain(issuer, 3, (_, c) => void (c.note = 'p'.repeat(1500)))
     expect(() => credentialHeader(chain.links[3] as JsonObject)).toThrow(RangeError)
     const header = Buffer.from(JSON.stringify(chain.links[3])).toString('base64url')
-    expect(await verify({ header }, { scope: [], nowMs: NOW }, knowing(site))).toMatchObject({ code: 'header_too_large' })
+    expect(await verify({ header }, { scope: [], nowMs: NOW }, knowing(site))).toMatchObject({
+      code: 'header_too_large',
+    })
   })
 
   test('the holder of a parent cannot use the child, nor the other way round', async () => {
     const chain = await newChain(issuer, 1)
     const [root, child] = [shown(chain.links[0] as JsonObject), shown(chain.links[1] as JsonObject)]
     const [rootHolder, childHolder] = chain.holders as [Party, Party]
-    expect(await verify(child, await heldBy(rootHolder, child), knowing(site))).toMatchObject({ code: 'proof_invalid' })
-    expect(await verify(root, await heldBy(childHolder, root), knowing(site))).toMatchObject({ code: 'proof_invalid' })
+    expect(await verify(child, await heldBy(rootHolder, child), knowing(site))).toMatchObject({
+      code: 'proof_invalid',
+    })
+    expect(await verify(root, await heldBy(childHolder, root), knowing(site))).toMatchObject({
+      code: 'proof_invalid',
+    })
   })
 })
 
@@ -251,11 +311,18 @@ describe('group 8: possession, through the whole decision', () => {
     const chain = await newChain(issuer, 0)
     const { presented, demand } = await showLink(chain)
     const { request, ...unsigned } = demand
-    const bare = request && { ...request, header: (name: string) => (name.startsWith('signature') ? undefined : request.header(name)) }
-    expect(await verify(presented, { ...unsigned, ...(bare && { request: bare }) }, knowing(site))).toMatchObject({
+    const bare = request && {
+      ...request,
+      header: (name: string) => (name.startsWith('signature') ? undefined : request.header(name)),
+    }
+    expect(
+      await verify(presented, { ...unsigned, ...(bare && { request: bare }) }, knowing(site)),
+    ).toMatchObject({
       code: 'proof_required',
     })
-    expect(await verify(presented, await heldBy(stranger, presented), knowing(site))).toMatchObject({ code: 'proof_invalid' })
+    expect(await verify(presented, await heldBy(stranger, presented), knowing(site))).toMatchObject({
+      code: 'proof_invalid',
+    })
     expect(await verify(presented, demand, knowing(site))).toMatchObject({ ok: true })
     expect(await verify(presented, demand, knowing(site))).toMatchObject({ code: 'proof_replayed' })
   })

@@ -3,7 +3,20 @@ import { parseCredentialBody } from '../../src/credential/body.ts'
 import type { DenialCode } from '../../src/credential/denial.ts'
 import type { JsonObject } from '../../src/encoding/json.ts'
 import { verify } from '../../src/verify/verify.ts'
-import { asking, edited, issue, knowing, newParty, type Party, PlainSite, rawHeader, SITE, shown, signedWith, trusted } from '../sample.ts'
+import {
+  asking,
+  edited,
+  issue,
+  knowing,
+  newParty,
+  type Party,
+  PlainSite,
+  rawHeader,
+  SITE,
+  shown,
+  signedWith,
+  trusted,
+} from '../sample.ts'
 
 let issuer: Party
 let site: PlainSite
@@ -49,7 +62,8 @@ describe('group 1: encoding', () => {
 
   test('A004 padding, and bits that are not needed', async () => {
     for (let pad = 0; pad < 3; pad++) {
-      const padded = `${text}${' '.repeat(pad)}` // blanks after the end are allowed, and shift the length
+      // blanks after the end are allowed, and shift the length
+      const padded = `${text}${' '.repeat(pad)}`
       const { header } = rawHeader(padded)
       expect(await judge({ header }), `${pad} blanks`).toBe('allowed')
       expect(await judge({ header: `${header}=` })).toBe('credential_malformed')
@@ -58,7 +72,9 @@ describe('group 1: encoding', () => {
       if (rest === 0) continue
       const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
       const next = alphabet[alphabet.indexOf(header.at(-1) as string) + 1] as string
-      expect(await judge({ header: header.slice(0, -1) + next }), `unused bits, rest ${rest}`).toBe('credential_malformed')
+      expect(await judge({ header: header.slice(0, -1) + next }), `unused bits, rest ${rest}`).toBe(
+        'credential_malformed',
+      )
     }
   })
 
@@ -79,7 +95,9 @@ describe('group 1: encoding', () => {
 
   test('A012 the same object in a body over its limit', () => {
     const body = (size: number) =>
-      parseCredentialBody(Buffer.from(`{"credential":${text.replace('{', `{${' '.repeat(size - text.length)}`)}}`))
+      parseCredentialBody(
+        Buffer.from(`{"credential":${text.replace('{', `{${' '.repeat(size - text.length)}`)}}`),
+      )
     expect(body(6144)).toMatchObject({ credential: { credential: { site: SITE } } })
     expect(body(6145)).toMatchObject({ code: 'request_too_large' })
   })
@@ -98,18 +116,29 @@ describe('group 2: JSON and canonical form', () => {
     const evil = JSON.stringify({ ...(good.credentialSubject as JsonObject), scope: ['orders:refund'] })
     expect(await judgeText(text.replace(/}$/, `,"credentialSubject":${evil}}`))).toBe('credential_malformed')
     expect(await judgeText(text.replace('{', `{"credentialSubject":${evil},`))).toBe('credential_malformed')
-    expect(await judgeText(text.replace('{', `{"credentialSubj\\u0065ct":${evil},`))).toBe('credential_malformed')
-    expect(await judgeText(text.replace(/}$/, `,"issuer":${JSON.stringify(good.issuer)}}`))).toBe('credential_malformed')
+    expect(await judgeText(text.replace('{', `{"credentialSubj\\u0065ct":${evil},`))).toBe(
+      'credential_malformed',
+    )
+    expect(await judgeText(text.replace(/}$/, `,"issuer":${JSON.stringify(good.issuer)}}`))).toBe(
+      'credential_malformed',
+    )
   })
 
   test('A020 the same five levels deep in the proof', async () => {
-    expect(await judgeText(text.replace('"proof":{', '"proof":{"a":{"b":{"c":{"d":{"e":1,"e":2}}}},'))).toBe('credential_malformed')
+    expect(await judgeText(text.replace('"proof":{', '"proof":{"a":{"b":{"c":{"d":{"e":1,"e":2}}}},'))).toBe(
+      'credential_malformed',
+    )
   })
 
   test('A021 __proto__ anywhere, signed or not, and nothing is poisoned', async () => {
     for (const place of ['{', '"credentialSubject":{', '"proof":{']) {
-      expect(await judgeText(text.replace(place, `${place}"__proto__":{"scope":["orders:read"]},`)), place).toBe('credential_malformed')
-      expect(await judgeText(text.replace(place, `${place}"__prot\\u006f__":1,`)), place).toBe('credential_malformed')
+      expect(
+        await judgeText(text.replace(place, `${place}"__proto__":{"scope":["orders:read"]},`)),
+        place,
+      ).toBe('credential_malformed')
+      expect(await judgeText(text.replace(place, `${place}"__prot\\u006f__":1,`)), place).toBe(
+        'credential_malformed',
+      )
     }
     expect(({} as { scope?: unknown }).scope).toBeUndefined()
   })
@@ -122,7 +151,9 @@ describe('group 2: JSON and canonical form', () => {
     const none = JSON.stringify(await signedWith(issuer, (c) => (c.credentialSubject.n = null)))
     for (const huge of ['1e400', '-1e400', '1e999999999']) {
       expect(await judgeText(with77(`"n":${huge}`)), huge).toBe('credential_malformed')
-      expect(await judgeText(none.replace('"n":null', `"n":${huge}`)), `${huge} for null`).toBe('credential_malformed')
+      expect(await judgeText(none.replace('"n":null', `"n":${huge}`)), `${huge} for null`).toBe(
+        'credential_malformed',
+      )
     }
   })
 
@@ -146,10 +177,16 @@ describe('group 2: JSON and canonical form', () => {
     const bytes = Buffer.from(text)
     const where = bytes.indexOf('>>>')
     for (const bad of ['ff', 'c0af', 'eda080', 'f4908080', 'e282', '80']) {
-      const spoiled = Buffer.concat([bytes.subarray(0, where), Buffer.from(bad, 'hex'), bytes.subarray(where + 3)])
+      const spoiled = Buffer.concat([
+        bytes.subarray(0, where),
+        Buffer.from(bad, 'hex'),
+        bytes.subarray(where + 3),
+      ])
       expect(await judgeText(spoiled), bad).toBe('credential_malformed')
     }
-    expect(await judgeText(Buffer.concat([Buffer.from('efbbbf', 'hex'), bytes])), 'byte order mark').toBe('credential_malformed')
+    expect(await judgeText(Buffer.concat([Buffer.from('efbbbf', 'hex'), bytes])), 'byte order mark').toBe(
+      'credential_malformed',
+    )
   })
 
   test('lone surrogates, spelled as escapes', async () => {
@@ -178,7 +215,16 @@ describe('group 2: JSON and canonical form', () => {
     ]) {
       expect(await judgeText(with77(`"n":${bad}`)), bad).toBe('credential_malformed')
     }
-    for (const bad of ['"n":77 "m":1', '"n" 77', '"n":[1 2]', 'n:77', '"n":tru', '"n":', '"n":77;', '"n"=77']) {
+    for (const bad of [
+      '"n":77 "m":1',
+      '"n" 77',
+      '"n":[1 2]',
+      'n:77',
+      '"n":tru',
+      '"n":',
+      '"n":77;',
+      '"n"=77',
+    ]) {
       expect(await judgeText(with77(bad)), bad).toBe('credential_malformed')
     }
     expect(await judgeText(text.replace('{', '{/* c */'))).toBe('credential_malformed')
@@ -186,7 +232,8 @@ describe('group 2: JSON and canonical form', () => {
   })
 
   test('A030 anything after the document', async () => {
-    for (const tail of [text, 'x', '\0', ',', '}']) expect(await judgeText(text + tail), tail.slice(0, 9)).toBe('credential_malformed')
+    for (const tail of [text, 'x', '\0', ',', '}'])
+      expect(await judgeText(text + tail), tail.slice(0, 9)).toBe('credential_malformed')
   })
 
   test('A031 nesting: 16 levels are read, 17 are not, and 100,000 cost nothing', async () => {
@@ -197,13 +244,18 @@ describe('group 2: JSON and canonical form', () => {
     expect(await judgeText(deep(2000))).toBe('credential_malformed')
     for (const levels of [5000, 100_000]) {
       const body = parseCredentialBody(Buffer.from(`{"credential":${deep(levels)}}`))
-      expect(body).toMatchObject({ code: 'credential_malformed', detail: expect.stringContaining('17 levels') })
+      expect(body).toMatchObject({
+        code: 'credential_malformed',
+        detail: expect.stringContaining('17 levels'),
+      })
     }
   })
 
   test('A034 integer-like names are ordered as text', async () => {
     const extra = { 10: 'ten', 9: 'nine', 1: 'one', a: 0 }
-    expect(await judge(shown(await signedWith(issuer, (c) => (c.credentialSubject.extra = extra))))).toBe('allowed')
+    expect(await judge(shown(await signedWith(issuer, (c) => (c.credentialSubject.extra = extra))))).toBe(
+      'allowed',
+    )
   })
 
   test('A035 something else than an object at the top', async () => {
@@ -228,21 +280,32 @@ describe('group 2: JSON and canonical form', () => {
       ['a string', (c) => void (c['@context'] = 'https://www.w3.org/ns/credentials/v2')],
       [
         'an object inside',
-        (c) => void (c['@context'] = ['https://www.w3.org/ns/credentials/v2', { '@vocab': 'https://w3id.org/countersign/access/v1' }]),
+        (c) =>
+          void (c['@context'] = [
+            'https://www.w3.org/ns/credentials/v2',
+            { '@vocab': 'https://w3id.org/countersign/access/v1' },
+          ]),
       ],
     ]
     for (const [name, change] of changes) {
       expect(await judge(shown(edited(good, change))), `${name}, changed`).toBe('credential_unsupported')
-      expect(await judge(shown(await signedWith(issuer, change))), `${name}, signed so`).toBe('credential_unsupported')
+      expect(await judge(shown(await signedWith(issuer, change))), `${name}, signed so`).toBe(
+        'credential_unsupported',
+      )
     }
-    expect(await judge(shown(edited(good, (c) => c.proof['@context'].push(evil)))), 'only in the proof').toBe('credential_unsupported')
-    expect(await judge(shown(edited(good, (c) => delete c.proof['@context']))), 'taken out of the proof').toBe(
-      'credential_signature_invalid',
+    expect(await judge(shown(edited(good, (c) => c.proof['@context'].push(evil)))), 'only in the proof').toBe(
+      'credential_unsupported',
     )
+    expect(
+      await judge(shown(edited(good, (c) => delete c.proof['@context']))),
+      'taken out of the proof',
+    ).toBe('credential_signature_invalid')
   })
 })
 
 test('the credential of another issue is not better for being whole', async () => {
   const other = await issue(issuer)
-  expect(await judge(shown(edited(other, (c) => (c.proof = (good as { proof: unknown }).proof))))).toBe('credential_signature_invalid')
+  expect(await judge(shown(edited(other, (c) => (c.proof = (good as { proof: unknown }).proof))))).toBe(
+    'credential_signature_invalid',
+  )
 })

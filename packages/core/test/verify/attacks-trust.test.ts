@@ -40,7 +40,11 @@ beforeAll(async () => {
   good = await issue(issuer)
 })
 
-const judge = async (document: JsonObject, knowledge: Knowledge = knowing(site), nowMs = NOW): Promise<DenialCode | 'allowed'> => {
+const judge = async (
+  document: JsonObject,
+  knowledge: Knowledge = knowing(site),
+  nowMs = NOW,
+): Promise<DenialCode | 'allowed'> => {
   const verdict = await verify(shown(document), asking({ nowMs }), knowledge)
   return verdict.ok ? 'allowed' : verdict.code
 }
@@ -49,8 +53,10 @@ const signed = async (edit: (c: Editable) => void, options?: Parameters<typeof s
   judge(await signedWith(issuer, edit, options))
 
 const ORDER = 2n ** 252n + 27742317777372353535851937790883648493n
-const signatureOf = (document: JsonObject) => decodeBase58((document as Editable).proof.proofValue.slice(1)) as Uint8Array
-const withSignature = (bytes: Uint8Array) => edited(good, (c) => (c.proof.proofValue = `z${encodeBase58(bytes)}`))
+const signatureOf = (document: JsonObject) =>
+  decodeBase58((document as Editable).proof.proofValue.slice(1)) as Uint8Array
+const withSignature = (bytes: Uint8Array) =>
+  edited(good, (c) => (c.proof.proofValue = `z${encodeBase58(bytes)}`))
 
 test('the credential that each attack spoils is good', async () => {
   expect(await judge(good)).toBe('allowed')
@@ -67,16 +73,23 @@ describe('group 3: signature and key', () => {
 
   test('A039 a signature that is too short, too long or all zeros', async () => {
     const bytes = signatureOf(good)
-    for (const wrong of [bytes.slice(1), bytes.slice(0, 63), Uint8Array.of(...bytes, 0), new Uint8Array(64), new Uint8Array(1)]) {
+    for (const wrong of [
+      bytes.slice(1),
+      bytes.slice(0, 63),
+      Uint8Array.of(...bytes, 0),
+      new Uint8Array(64),
+      new Uint8Array(1),
+    ]) {
       expect(await judge(withSignature(wrong)), `${wrong.length} bytes`).toBe('credential_signature_invalid')
     }
   })
 
   test('A040 no proof', async () => {
     for (const proof of [undefined, null, [], {}, 'none', 0]) {
-      expect(await spoiled((c) => (proof === undefined ? delete c.proof : (c.proof = proof))), JSON.stringify(proof)).toBe(
-        'credential_malformed',
-      )
+      expect(
+        await spoiled((c) => (proof === undefined ? delete c.proof : (c.proof = proof))),
+        JSON.stringify(proof),
+      ).toBe('credential_malformed')
     }
   })
 
@@ -88,8 +101,18 @@ describe('group 3: signature and key', () => {
   })
 
   test('A043 another cryptosuite, or one that does not fit the key', async () => {
-    for (const cryptosuite of ['eddsa-rdfc-2022', 'none', '', 'EDDSA-JCS-2022', 'bbs-2023', 'toString', '__proto__']) {
-      expect(await spoiled((c) => (c.proof.cryptosuite = cryptosuite)), cryptosuite).toBe('credential_unsupported')
+    for (const cryptosuite of [
+      'eddsa-rdfc-2022',
+      'none',
+      '',
+      'EDDSA-JCS-2022',
+      'bbs-2023',
+      'toString',
+      '__proto__',
+    ]) {
+      expect(await spoiled((c) => (c.proof.cryptosuite = cryptosuite)), cryptosuite).toBe(
+        'credential_unsupported',
+      )
     }
     expect(await spoiled((c) => (c.proof.cryptosuite = 'ecdsa-jcs-2019'))).toBe('credential_unsupported')
     expect(await spoiled((c) => delete c.proof.cryptosuite)).toBe('credential_malformed')
@@ -102,22 +125,30 @@ describe('group 3: signature and key', () => {
   })
 
   test('A045 a purpose other than assertionMethod, signed so or changed', async () => {
-    expect(await signed(() => undefined, { proofPurpose: 'authentication' })).toBe('credential_signature_invalid')
-    expect(await spoiled((c) => (c.proof.proofPurpose = 'capabilityInvocation'))).toBe('credential_signature_invalid')
+    expect(await signed(() => undefined, { proofPurpose: 'authentication' })).toBe(
+      'credential_signature_invalid',
+    )
+    expect(await spoiled((c) => (c.proof.proofPurpose = 'capabilityInvocation'))).toBe(
+      'credential_signature_invalid',
+    )
   })
 
   test('A046 proof options changed after signing', async () => {
     expect(await spoiled((c) => (c.proof.created = at(-5)))).toBe('credential_signature_invalid')
     expect(await spoiled((c) => (c.proof.domain = 'x.example'))).toBe('credential_signature_invalid')
     expect(await spoiled((c) => (c.proof.challenge = '1'))).toBe('credential_signature_invalid')
-    expect(await spoiled((c) => (c.proof.verificationMethod = `${issuer.did}#other`))).toBe('credential_signature_invalid')
+    expect(await spoiled((c) => (c.proof.verificationMethod = `${issuer.did}#other`))).toBe(
+      'credential_signature_invalid',
+    )
   })
 
   test('A048 S + L, the same equation in another spelling', async () => {
     const bytes = signatureOf(good)
     const s = BigInt(`0x${Buffer.from(bytes.slice(32)).reverse().toString('hex')}`) + ORDER
     const larger = Buffer.from(s.toString(16).padStart(64, '0'), 'hex').reverse()
-    expect(await judge(withSignature(Uint8Array.of(...bytes.slice(0, 32), ...larger)))).toBe('credential_signature_invalid')
+    expect(await judge(withSignature(Uint8Array.of(...bytes.slice(0, 32), ...larger)))).toBe(
+      'credential_signature_invalid',
+    )
   })
 
   test('A050 a low-order key that got into the list all the same', async () => {
@@ -133,16 +164,27 @@ describe('group 3: signature and key', () => {
   test('A055 a key of another DID than the issuer', async () => {
     const { proof: _, ...unsigned } = good
     for (const signer of [other, stranger]) {
-      const document = await signDocument(unsigned, { key: signer.key, verificationMethod: signer.method, createdMs: NOW - 1000 })
+      const document = await signDocument(unsigned, {
+        key: signer.key,
+        verificationMethod: signer.method,
+        createdMs: NOW - 1000,
+      })
       expect(await judge(document)).toBe('credential_signature_invalid')
     }
-    const disguised = await signDocument(unsigned, { key: stranger.key, verificationMethod: issuer.method, createdMs: NOW - 1000 })
+    const disguised = await signDocument(unsigned, {
+      key: stranger.key,
+      verificationMethod: issuer.method,
+      createdMs: NOW - 1000,
+    })
     expect(await judge(disguised)).toBe('credential_signature_invalid')
   })
 
   test('A057 a JWT', async () => {
     const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
-    for (const jwt of [`${part({ alg: 'none' })}.${part({ vc: good })}.`, `${part({ alg: 'HS256' })}.${part({ vc: good })}.AAAA`]) {
+    for (const jwt of [
+      `${part({ alg: 'none' })}.${part({ vc: good })}.`,
+      `${part({ alg: 'HS256' })}.${part({ vc: good })}.AAAA`,
+    ]) {
       const verdict = await verify({ header: jwt }, asking(), knowing(site))
       expect(verdict).toMatchObject({ code: 'credential_malformed' })
     }
@@ -163,7 +205,9 @@ describe('group 4: trust', () => {
 
   test('A061 says nothing of the site before the signature holds', async () => {
     expect(await judge(await issue(stranger, { siteId: 'other.example' }))).toBe('issuer_untrusted')
-    expect(await spoiled((c) => (c.credentialSubject.site_id = 'other.example'))).toBe('credential_signature_invalid')
+    expect(await spoiled((c) => (c.credentialSubject.site_id = 'other.example'))).toBe(
+      'credential_signature_invalid',
+    )
   })
 
   test('A062 an issuer that has just been removed, however often the credential was seen before', async () => {
@@ -220,7 +264,9 @@ describe('group 5: time', () => {
 
   test('A073 without an end', async () => {
     for (const wrong of [undefined, null, 0, '']) {
-      expect(await signed((c) => (wrong === undefined ? delete c.validUntil : (c.validUntil = wrong)))).toBe('credential_malformed')
+      expect(await signed((c) => (wrong === undefined ? delete c.validUntil : (c.validUntil = wrong)))).toBe(
+        'credential_malformed',
+      )
     }
   })
 
@@ -245,7 +291,9 @@ describe('group 5: time', () => {
   test('A078 a longer life than allowed, told only once the signature holds', async () => {
     const strict = knowing(new PlainSite(trusted(issuer, { credentialTtlSecondsMax: 60 })))
     expect(await judge(good, strict)).toBe('issuer_untrusted')
-    expect(await judge(withSignature(new Uint8Array(64).fill(1)), strict)).toBe('credential_signature_invalid')
+    expect(await judge(withSignature(new Uint8Array(64).fill(1)), strict)).toBe(
+      'credential_signature_invalid',
+    )
   })
 
   test('A080 the verdict follows the time it is given, which never runs back (see the time mark)', async () => {
@@ -264,7 +312,9 @@ describe('group 5: time', () => {
     expect(await judge(await until(at(0)))).toBe('credential_expired')
     expect(await judge(await until(at(7200)), knowing(site), end)).toBe('credential_expired')
     expect(await judge(await until('never'))).toBe('credential_malformed')
-    expect(await spoiled((c) => (c.proof.expires = at(7200))), 'added after signing').toBe('credential_signature_invalid')
+    expect(await spoiled((c) => (c.proof.expires = at(7200))), 'added after signing').toBe(
+      'credential_signature_invalid',
+    )
   })
 
   test('A081 a proof from the future', async () => {
@@ -288,13 +338,16 @@ describe('group 6: site binding', () => {
       '*',
       '',
     ]) {
-      expect(await signed((c) => (c.credentialSubject.site_id = wrong)), JSON.stringify(wrong)).toBe('site_mismatch')
+      expect(await signed((c) => (c.credentialSubject.site_id = wrong)), JSON.stringify(wrong)).toBe(
+        'site_mismatch',
+      )
     }
   })
 
   test('A085 several sites, or none', async () => {
     for (const wrong of [[SITE], [SITE, 'b.example'], { 0: SITE }, null, 7, undefined]) {
-      const edit = (c: Editable) => (wrong === undefined ? delete c.credentialSubject.site_id : (c.credentialSubject.site_id = wrong))
+      const edit = (c: Editable) =>
+        wrong === undefined ? delete c.credentialSubject.site_id : (c.credentialSubject.site_id = wrong)
       expect(await signed(edit), JSON.stringify(wrong)).toBe('credential_malformed')
     }
   })
@@ -302,7 +355,9 @@ describe('group 6: site binding', () => {
 
 describe('group 7: scope', () => {
   const withScope = (scope: unknown) =>
-    signed((c) => (scope === undefined ? delete c.credentialSubject.scope : (c.credentialSubject.scope = scope)))
+    signed((c) =>
+      scope === undefined ? delete c.credentialSubject.scope : (c.credentialSubject.scope = scope),
+    )
 
   test('A089 a scope that is not there, or only nearly', async () => {
     for (const scope of [['orders'], ['orders:read2'], ['orders:*'.replace('*', 'all')], ['orders:rea']]) {
@@ -321,7 +376,16 @@ describe('group 7: scope', () => {
       ['orders:read', 'a'.repeat(129)],
       ['orders:read', 'orders:read'],
     ]
-    for (const scope of [...wrong, ['ORDERS:READ'], ['*'], [''], [1], null, undefined, { 0: 'orders:read', length: 1 }]) {
+    for (const scope of [
+      ...wrong,
+      ['ORDERS:READ'],
+      ['*'],
+      [''],
+      [1],
+      null,
+      undefined,
+      { 0: 'orders:read', length: 1 },
+    ]) {
       expect(await withScope(scope), JSON.stringify(scope)?.slice(0, 40)).toBe('credential_malformed')
     }
   })

@@ -23,7 +23,10 @@ import {
   trusted,
 } from '../sample.ts'
 
-/** What callers read. They are told what to do next, and nothing about the credential before its signature holds. */
+/**
+ * What callers read. They are told what to do next, and nothing about the credential before its
+ * signature holds.
+ */
 let issuer: Party
 let stranger: Party
 let holder: Party
@@ -39,7 +42,11 @@ const knownSite = (change: (site: PlainSite) => void = () => undefined) => {
   change(site)
   return knowing(site)
 }
-async function words(document: JsonObject, knowledge: Knowledge = knownSite(), demand: Demand = asking()): Promise<Words> {
+async function words(
+  document: JsonObject,
+  knowledge: Knowledge = knownSite(),
+  demand: Demand = asking(),
+): Promise<Words> {
   const verdict = await verify(shown(document), demand, knowledge)
   return verdict.ok ? (['allowed', ''] as never) : [verdict.code, verdict.detail]
 }
@@ -50,7 +57,10 @@ describe('the words of a denial', () => {
       'revocation_view_stale',
       'this verifier has not heard from the revocation log for too long; try again in a moment',
     ])
-    expect(await words(await issue(stranger))).toEqual(['issuer_untrusted', 'this site does not trust the issuer of the credential'])
+    expect(await words(await issue(stranger))).toEqual([
+      'issuer_untrusted',
+      'this site does not trust the issuer of the credential',
+    ])
     const compromised = knowing(new PlainSite(trusted(issuer, { key: { status: 'compromised' } })))
     expect(await words(good, compromised)).toEqual([
       'issuer_untrusted',
@@ -66,7 +76,9 @@ describe('the words of a denial', () => {
   })
 
   test('about what the issuer may say, time, site, revocation and scope', async () => {
-    const retired = knowing(new PlainSite(trusted(issuer, { key: { status: 'retired', changedAtMs: NOW - 5000 } })))
+    const retired = knowing(
+      new PlainSite(trusted(issuer, { key: { status: 'retired', changedAtMs: NOW - 5000 } })),
+    )
     expect(await words(good, retired)).toEqual([
       'issuer_untrusted',
       'this credential was signed after its key had been retired; get a new credential',
@@ -109,7 +121,10 @@ describe('the words of a denial', () => {
       'this site takes only holder-bound credentials, with a signature of the request by the holder key',
     ])
     const bound = await issue(issuer, { holderKey: holder.did })
-    expect(await words(bound)).toEqual(['proof_required', 'this credential is holder-bound, and holder proofs cannot be checked here'])
+    expect(await words(bound)).toEqual([
+      'proof_required',
+      'this credential is holder-bound, and holder proofs cannot be checked here',
+    ])
     const demand = await heldBy(holder, shown(bound))
     expect(await words(bound, knownSite(), { ...demand, nonces: { consume: () => 'replayed' } })).toEqual([
       'proof_replayed',
@@ -127,7 +142,11 @@ describe('the words of a denial', () => {
     ["its issuer is not its parent's holder key", 1, (c) => (c.issuer = 'did:web:x.example')],
     ['it is for another site than its parent', 1, (c) => (c.credentialSubject.site_id = 'x')],
     ['it is for another user than its parent', 1, (c) => (c.credentialSubject.id = newPpid())],
-    ['it names another permission than its parent', 1, (c) => (c.credentialSubject.permission_id = 'perm_admin')],
+    [
+      'it names another permission than its parent',
+      1,
+      (c) => (c.credentialSubject.permission_id = 'perm_admin'),
+    ],
     ['it outlives its parent', 1, (c) => (c.validUntil = '2026-12-14T12:00:00Z')],
     ['it has a scope that its parent has not', 0, (c) => (c.credentialSubject.scope = [READ])],
   ])('about a delegated credential: %s', async (why, link, spoil) => {

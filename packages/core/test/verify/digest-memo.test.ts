@@ -6,13 +6,17 @@ const texts = fc.string({ maxLength: 5000, size: 'max' })
 
 test('gives the digest of exactly the text it was kept under', () => {
   fc.assert(
-    fc.property(fc.array(texts, { minLength: 1, maxLength: 40 }), fc.integer({ min: 1, max: 64 }), (all, slots) => {
-      const memo = new DigestMemo(slots)
-      for (const text of all) {
-        memo.keep(text, `digest of ${text}`)
-        for (const other of all) expect([undefined, `digest of ${other}`]).toContain(memo.find(other))
-      }
-    }),
+    fc.property(
+      fc.array(texts, { minLength: 1, maxLength: 40 }),
+      fc.integer({ min: 1, max: 64 }),
+      (all, slots) => {
+        const memo = new DigestMemo(slots)
+        for (const text of all) {
+          memo.keep(text, `digest of ${text}`)
+          for (const other of all) expect([undefined, `digest of ${other}`]).toContain(memo.find(other))
+        }
+      },
+    ),
     { numRuns: 50 },
   )
 })

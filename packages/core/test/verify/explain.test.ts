@@ -5,7 +5,18 @@ import { explain } from '../../src/verify/explain.ts'
 import { createSignatureMemory } from '../../src/verify/signature-memory.ts'
 import { credentialChecks, verify } from '../../src/verify/verify.ts'
 import { newChain, showLink } from '../chain.ts'
-import { asking, edited, issue, knowing, NOW, newParty, type Party, PlainSite, shown, trusted } from '../sample.ts'
+import {
+  asking,
+  edited,
+  issue,
+  knowing,
+  NOW,
+  newParty,
+  type Party,
+  PlainSite,
+  shown,
+  trusted,
+} from '../sample.ts'
 
 let issuer: Party
 let site: PlainSite
@@ -18,7 +29,11 @@ const NAMES = credentialChecks.map(([name]) => name)
 /** As "name result code", so that a test reads like the table a person sees. */
 async function table(...args: Parameters<typeof explain>) {
   const { allowed, checks } = await explain(...args)
-  return { allowed, lines: checks.map(({ check, result, denial }) => [check, result, denial?.code].filter(Boolean).join(' ')), checks }
+  return {
+    allowed,
+    lines: checks.map(({ check, result, denial }) => [check, result, denial?.code].filter(Boolean).join(' ')),
+    checks,
+  }
 }
 
 describe('explain', () => {
@@ -50,7 +65,11 @@ describe('explain', () => {
     const known = new PlainSite(trusted(issuer))
     known.siteId = 'other.example' as never
     const demand = asking({ nowMs: NOW + 10 ** 9, scope: ['orders:refund' as Scope] })
-    const { allowed, lines, checks } = await table(shown(await issue(issuer)), demand, knowing(known, { ageMs: 10 ** 9 }))
+    const { allowed, lines, checks } = await table(
+      shown(await issue(issuer)),
+      demand,
+      knowing(known, { ageMs: 10 ** 9 }),
+    )
     expect(allowed).toBe(false)
     expect(lines).toContain('freshness refused revocation_view_stale')
     expect(lines).toContain('time refused credential_expired')
@@ -65,7 +84,9 @@ describe('explain', () => {
     const { allowed, checks } = await table(shown(spoiled), asking(), knowing(site))
     expect(allowed).toBe(false)
     expect(checks.find(({ check }) => check === 'key')?.trustworthy).toBe(true)
-    expect(checks.filter(({ trustworthy }) => !trustworthy).map(({ check }) => check)).toEqual(NAMES.slice(NAMES.indexOf('signature')))
+    expect(checks.filter(({ trustworthy }) => !trustworthy).map(({ check }) => check)).toEqual(
+      NAMES.slice(NAMES.indexOf('signature')),
+    )
   })
 
   test('does not claim to have reached what it could not', async () => {
@@ -86,21 +107,27 @@ describe('explain', () => {
       'holder passed',
     ])
     const unread = await table({ header: '%' }, asking(), knowing(site))
-    expect(unread.lines.slice(1)).toEqual(['reading refused credential_malformed', ...NAMES.slice(2).map((name) => `${name} unreached`)])
+    expect(unread.lines.slice(1)).toEqual([
+      'reading refused credential_malformed',
+      ...NAMES.slice(2).map((name) => `${name} unreached`),
+    ])
   })
 
   test('uses up no nonce', async () => {
     const chain = await newChain(issuer, 1)
     const { presented, demand } = await showLink(chain)
     const nonces = createMemoryNonces({ startedAtMs: NOW - 600_000 })
-    for (let i = 0; i < 2; i++) expect((await table(presented, { ...demand, nonces }, knowing(site))).allowed).toBe(true)
+    for (let i = 0; i < 2; i++)
+      expect((await table(presented, { ...demand, nonces }, knowing(site))).allowed).toBe(true)
     expect(await verify(presented, { ...demand, nonces }, knowing(site))).toMatchObject({ ok: true })
   })
 
   test('does not promise possession where it cannot be checked', async () => {
     const { presented, demand } = await showLink(await newChain(issuer, 0))
     const { nonces: _, ...without } = demand
-    expect((await table(presented, without, knowing(site))).lines.at(-1)).toBe('holder refused proof_required')
+    expect((await table(presented, without, knowing(site))).lines.at(-1)).toBe(
+      'holder refused proof_required',
+    )
   })
 
   test('teaches the memory of signatures nothing, least of all an invalid signature', async () => {
@@ -114,11 +141,17 @@ describe('explain', () => {
   })
 
   test('agrees with verify', async () => {
-    const chain = await newChain(issuer, 2, (i, c) => void (i === 1 && (c.credentialSubject.delegable = false)))
+    const chain = await newChain(
+      issuer,
+      2,
+      (i, c) => void (i === 1 && (c.credentialSubject.delegable = false)),
+    )
     const { presented, demand } = await showLink(chain)
     const { checks } = await table(presented, demand, knowing(site))
     const first = checks.find(({ result }) => result === 'refused')
-    expect(await verify(presented, demand, knowing(site))).toMatchObject({ code: first?.denial?.code as string })
+    expect(await verify(presented, demand, knowing(site))).toMatchObject({
+      code: first?.denial?.code as string,
+    })
   })
 
   test('passes a fault of ours on', async () => {

@@ -35,8 +35,15 @@ beforeAll(async () => {
   allowed = await letIn(await issue(issuer))
 })
 
-async function letIn(document: Parameters<typeof credentialHeader>[0], demand = asking()): Promise<AllowCredential> {
-  const verdict = await verify({ header: credentialHeader(document) }, demand, knowing(new PlainSite(trusted(issuer))))
+async function letIn(
+  document: Parameters<typeof credentialHeader>[0],
+  demand = asking(),
+): Promise<AllowCredential> {
+  const verdict = await verify(
+    { header: credentialHeader(document) },
+    demand,
+    knowing(new PlainSite(trusted(issuer))),
+  )
   if (!verdict.ok || verdict.presented !== 'credential') throw new Error('the sample must be good')
   return verdict
 }
@@ -46,7 +53,8 @@ const siteWith = (change: (site: PlainSite) => void) => {
   change(site)
   return site
 }
-const codeOf = (site: PlainSite, demand = asking(), of: Parameters<typeof lapse>[0] = allowed) => lapse(of, demand, knowing(site))?.code
+const codeOf = (site: PlainSite, demand = asking(), of: Parameters<typeof lapse>[0] = allowed) =>
+  lapse(of, demand, knowing(site))?.code
 
 describe('a caller that was accepted', () => {
   test('stays in while nothing changes, also by a view that was loaded again', () => {
@@ -59,17 +67,26 @@ describe('a caller that was accepted', () => {
   })
 
   test.each<[string, (site: PlainSite) => void, string]>([
-    ['the credential is revoked', (site) => site.credentials.add(allowed.credential.id), 'credential_revoked'],
+    [
+      'the credential is revoked',
+      (site) => site.credentials.add(allowed.credential.id),
+      'credential_revoked',
+    ],
     ['the user is revoked', (site) => site.users.add(allowed.credential.ppid), 'credential_revoked'],
     ['the issuer is no longer trusted', (site) => site.issuers.clear(), 'issuer_untrusted'],
     [
       'the key is compromised',
-      (site) => site.issuers.set(issuer.did, trusted(issuer, { key: { status: 'compromised', changedAtMs: NOW } })),
+      (site) =>
+        site.issuers.set(issuer.did, trusted(issuer, { key: { status: 'compromised', changedAtMs: NOW } })),
       'issuer_untrusted',
     ],
     [
       'the key was retired before it signed',
-      (site) => site.issuers.set(issuer.did, trusted(issuer, { key: { status: 'retired', changedAtMs: NOW - 2000 } })),
+      (site) =>
+        site.issuers.set(
+          issuer.did,
+          trusted(issuer, { key: { status: 'retired', changedAtMs: NOW - 2000 } }),
+        ),
       'issuer_untrusted',
     ],
     [
@@ -85,7 +102,11 @@ describe('a caller that was accepted', () => {
       (site) => site.issuers.set(issuer.did, trusted(issuer, { scope: new Set([WRITE]) })),
       'scope_insufficient',
     ],
-    ['the site takes only bound ones', (site) => (site.settings = { ...site.settings, holderProof: 'required' }), 'proof_required'],
+    [
+      'the site takes only bound ones',
+      (site) => (site.settings = { ...site.settings, holderProof: 'required' }),
+      'proof_required',
+    ],
     ['the view distrusts itself', (site) => (site.trusted = false), 'revocation_view_stale'],
   ])('is out when %s', (_, change, code) => {
     expect(codeOf(siteWith(change))).toBe(code)
@@ -176,5 +197,7 @@ test('a bearer token lapses like its credential', async () => {
       verdict,
     ),
   ).toBe('proof_required')
-  expect(lapse(verdict, asking(), knowing(new PlainSite(trusted(issuer)), { ageMs: Infinity }))?.code).toBe('revocation_view_stale')
+  expect(lapse(verdict, asking(), knowing(new PlainSite(trusted(issuer)), { ageMs: Infinity }))?.code).toBe(
+    'revocation_view_stale',
+  )
 })

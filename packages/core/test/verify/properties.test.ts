@@ -4,7 +4,19 @@ import type { Scope } from '../../src/credential/ids.ts'
 import type { JsonObject, JsonValue } from '../../src/encoding/json.ts'
 import { verify } from '../../src/verify/verify.ts'
 import { newChain, showLink } from '../chain.ts'
-import { asking, type Editable, edited, issue, knowing, newParty, type Party, PlainSite, rawHeader, shown, trusted } from '../sample.ts'
+import {
+  asking,
+  type Editable,
+  edited,
+  issue,
+  knowing,
+  newParty,
+  type Party,
+  PlainSite,
+  rawHeader,
+  shown,
+  trusted,
+} from '../sample.ts'
 
 let issuer: Party
 let site: PlainSite
@@ -21,17 +33,27 @@ const anyScope = fc.subarray(ALL, { minLength: 1 })
 describe('scope never grows along a chain (I-11)', () => {
   test('whatever the links claim, what is granted is in every link above and in the cap', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(anyScope, { minLength: 1, maxLength: 4 }), fc.option(anyScope, { nil: undefined }), async (scopes, cap) => {
-        const chain = await newChain(issuer, scopes.length - 1, (i, c) => void (c.credentialSubject.scope = scopes[i]))
-        const known = new PlainSite(trusted(issuer, { scope: cap && new Set(cap) }))
-        const { presented, demand } = await showLink(chain)
-        const verdict = await verify(presented, { ...demand, scope: [] }, knowing(known))
-        const narrows = scopes.every((scope, i) => i === 0 || scope.every((s) => scopes[i - 1]?.includes(s)))
-        const left = (scopes.at(-1) ?? []).filter((s) => cap === undefined || cap.includes(s))
-        if (!narrows) expect(verdict).toMatchObject({ code: 'delegation_invalid' })
-        else if (left.length === 0) expect(verdict).toMatchObject({ code: 'scope_insufficient' })
-        else expect(verdict).toMatchObject({ ok: true, subject: { scope: left } })
-      }),
+      fc.asyncProperty(
+        fc.array(anyScope, { minLength: 1, maxLength: 4 }),
+        fc.option(anyScope, { nil: undefined }),
+        async (scopes, cap) => {
+          const chain = await newChain(
+            issuer,
+            scopes.length - 1,
+            (i, c) => void (c.credentialSubject.scope = scopes[i]),
+          )
+          const known = new PlainSite(trusted(issuer, { scope: cap && new Set(cap) }))
+          const { presented, demand } = await showLink(chain)
+          const verdict = await verify(presented, { ...demand, scope: [] }, knowing(known))
+          const narrows = scopes.every(
+            (scope, i) => i === 0 || scope.every((s) => scopes[i - 1]?.includes(s)),
+          )
+          const left = (scopes.at(-1) ?? []).filter((s) => cap === undefined || cap.includes(s))
+          if (!narrows) expect(verdict).toMatchObject({ code: 'delegation_invalid' })
+          else if (left.length === 0) expect(verdict).toMatchObject({ code: 'scope_insufficient' })
+          else expect(verdict).toMatchObject({ ok: true, subject: { scope: left } })
+        },
+      ),
       { numRuns: 60 },
     )
   })
@@ -57,7 +79,10 @@ describe('any single change is refused', () => {
         if (changed === old) continue
         const copy = Buffer.from(bytes)
         copy[at] = changed
-        expect(await verify(rawHeader(copy), asking(), knowing(site)), `byte ${at} to ${changed}`).toMatchObject({ ok: false })
+        expect(
+          await verify(rawHeader(copy), asking(), knowing(site)),
+          `byte ${at} to ${changed}`,
+        ).toMatchObject({ ok: false })
       }
     }
   })
@@ -67,27 +92,40 @@ describe('any single change is refused', () => {
     for (let at = 0; at < header.length; at++) {
       const changed = header[at] === 'A' ? 'B' : 'A'
       const text = header.slice(0, at) + changed + header.slice(at + 1)
-      expect(await verify({ header: text }, asking(), knowing(site)), `character ${at}`).toMatchObject({ ok: false })
+      expect(await verify({ header: text }, asking(), knowing(site)), `character ${at}`).toMatchObject({
+        ok: false,
+      })
     }
   })
 
   test('also a byte left out or put in anywhere', async () => {
     const bytes = Buffer.from(JSON.stringify(good))
     await fc.assert(
-      fc.asyncProperty(fc.nat({ max: bytes.length - 1 }), fc.option(fc.integer({ min: 0x21, max: 0xff })), async (at, extra) => {
-        // "\/" is only another spelling of "/", and rightly means the same.
-        fc.pre(!(extra === 0x5c && bytes[at] === 0x2f))
-        const inserted = extra === null ? [] : [extra]
-        const changed = Buffer.from([...bytes.subarray(0, at), ...inserted, ...bytes.subarray(extra === null ? at + 1 : at)])
-        expect(await verify(rawHeader(changed), asking(), knowing(site))).toMatchObject({ ok: false })
-      }),
+      fc.asyncProperty(
+        fc.nat({ max: bytes.length - 1 }),
+        fc.option(fc.integer({ min: 0x21, max: 0xff })),
+        async (at, extra) => {
+          // "\/" is only another spelling of "/", and rightly means the same.
+          fc.pre(!(extra === 0x5c && bytes[at] === 0x2f))
+          const inserted = extra === null ? [] : [extra]
+          const changed = Buffer.from([
+            ...bytes.subarray(0, at),
+            ...inserted,
+            ...bytes.subarray(extra === null ? at + 1 : at),
+          ])
+          expect(await verify(rawHeader(changed), asking(), knowing(site))).toMatchObject({ ok: false })
+        },
+      ),
       { numRuns: 400 },
     )
   })
 })
 
 describe('verdicts do not depend on spelling (I-14)', () => {
-  /** The same value in another order, with blanks and escapes wherever JSON allows them, as a stream of choices says. */
+  /**
+   * The same value in another order, with blanks and escapes wherever JSON allows them, as a stream
+   * of choices says.
+   */
   function respell(value: JsonValue, choose: () => number): string {
     const blank = () => ['', ' ', '\n', '\t\r '][choose() % 4]
     if (typeof value === 'string') {

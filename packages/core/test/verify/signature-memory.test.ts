@@ -117,24 +117,30 @@ describe('the memory of signatures', () => {
 
   test('finds exactly what it counts, whatever comes in which order', () => {
     fc.assert(
-      fc.property(fc.array(fc.tuple(fc.nat({ max: 40 }), fc.nat({ max: 12 }), fc.boolean()), { maxLength: 300 }), (steps) => {
-        const memory = createSignatureMemory({ capacity: 16 })
-        const credentials = Array.from({ length: 13 }, (_, n) => ({ ...sample, id: `cred_number_${n}_of_the_sample` as CredentialId }))
-        const latest = new Map<number, CredentialId>()
-        for (const [digest, which, look] of steps) {
-          const credential = credentials[which] as Credential
-          if (look) memory.find(digestNumber(digest))
-          else {
-            memory.remember(digestNumber(digest), credential, key)
-            latest.set(digest, credential.id)
-            expect(memory.find(digestNumber(digest))?.id).toBe(credential.id)
+      fc.property(
+        fc.array(fc.tuple(fc.nat({ max: 40 }), fc.nat({ max: 12 }), fc.boolean()), { maxLength: 300 }),
+        (steps) => {
+          const memory = createSignatureMemory({ capacity: 16 })
+          const credentials = Array.from({ length: 13 }, (_, n) => ({
+            ...sample,
+            id: `cred_number_${n}_of_the_sample` as CredentialId,
+          }))
+          const latest = new Map<number, CredentialId>()
+          for (const [digest, which, look] of steps) {
+            const credential = credentials[which] as Credential
+            if (look) memory.find(digestNumber(digest))
+            else {
+              memory.remember(digestNumber(digest), credential, key)
+              latest.set(digest, credential.id)
+              expect(memory.find(digestNumber(digest))?.id).toBe(credential.id)
+            }
           }
-        }
-        const found = [...latest].filter(([digest]) => memory.find(digestNumber(digest)) !== undefined)
-        expect(found).toHaveLength(memory.size)
-        for (const [digest, id] of found) expect(memory.find(digestNumber(digest))?.id).toBe(id)
-        expect(memory.size).toBeLessThanOrEqual(16)
-      }),
+          const found = [...latest].filter(([digest]) => memory.find(digestNumber(digest)) !== undefined)
+          expect(found).toHaveLength(memory.size)
+          for (const [digest, id] of found) expect(memory.find(digestNumber(digest))?.id).toBe(id)
+          expect(memory.size).toBeLessThanOrEqual(16)
+        },
+      ),
       { numRuns: 300 },
     )
   })
@@ -143,13 +149,24 @@ describe('the memory of signatures', () => {
     const memory = createSignatureMemory({ capacity: 16_384 })
     // More different names than it shares at a time.
     for (let n = 0; n < 5000; n++) {
-      const credential = { ...another(), site: `site-${n}.example`, scope: [`s${n}` as Scope, 'x' as Scope], permissionId: undefined }
+      const credential = {
+        ...another(),
+        site: `site-${n}.example`,
+        scope: [`s${n}` as Scope, 'x' as Scope],
+        permissionId: undefined,
+      }
       memory.remember(digestNumber(n), credential, key)
     }
-    const known = Array.from({ length: 5000 }, (_, n) => ({ n, found: memory.find(digestNumber(n)) })).filter(({ found }) => found)
+    const known = Array.from({ length: 5000 }, (_, n) => ({ n, found: memory.find(digestNumber(n)) })).filter(
+      ({ found }) => found,
+    )
     expect(known.length).toBeGreaterThan(4900)
     for (const { n, found } of known) {
-      expect([found?.site, found?.scope, found?.permissionId]).toEqual([`site-${n}.example`, [`s${n}`, 'x'], undefined])
+      expect([found?.site, found?.scope, found?.permissionId]).toEqual([
+        `site-${n}.example`,
+        [`s${n}`, 'x'],
+        undefined,
+      ])
     }
     memory.remember(digestNumber(9001), { ...another(), scope: ['a', 'b'] as Scope[] }, key)
     memory.remember(digestNumber(9002), { ...another(), scope: ['a', 'b'] as Scope[] }, key)
@@ -161,7 +178,9 @@ describe('the memory of signatures', () => {
 
   test('refuses a capacity that is none', () => {
     for (const capacity of [0, -1, 1.5, Number.NaN, 2 ** 24 + 1])
-      expect(() => createSignatureMemory({ capacity }), String(capacity)).toThrow('capacity must be a whole number from 1 to 16,777,216')
+      expect(() => createSignatureMemory({ capacity }), String(capacity)).toThrow(
+        'capacity must be a whole number from 1 to 16,777,216',
+      )
     expect(() => createSignatureMemory({ capacity: 1 })).not.toThrow()
   })
 })
@@ -218,15 +237,22 @@ describe('a remembered presentation', () => {
   test('is checked again when the key in the list has been replaced, by the same or by another one', async () => {
     const { site, knowledge, remember } = setUp()
     const put = (publicKey: PublicKey) =>
-      site.issuers.set(issuer.did, trusted(issuer, { keys: new Map([[issuer.method, trustedKey(publicKey)]]) }))
+      site.issuers.set(
+        issuer.did,
+        trusted(issuer, { keys: new Map([[issuer.method, trustedKey(publicKey)]]) }),
+      )
     await verify(shown(document), asking(), knowledge)
     put(parseMultikey(key.multikey) as PublicKey)
     expect(await verify(shown(document), asking(), knowledge)).toMatchObject({ ok: true })
     expect(remember).toHaveBeenCalledTimes(2)
     put((await newParty()).key.publicKey)
-    expect(await verify(shown(document), asking(), knowledge)).toMatchObject({ code: 'credential_signature_invalid' })
+    expect(await verify(shown(document), asking(), knowledge)).toMatchObject({
+      code: 'credential_signature_invalid',
+    })
     put((await newParty('P-256')).key.publicKey)
-    expect(await verify(shown(document), asking(), knowledge)).toMatchObject({ code: 'credential_unsupported' })
+    expect(await verify(shown(document), asking(), knowledge)).toMatchObject({
+      code: 'credential_unsupported',
+    })
     expect(remember).toHaveBeenCalledTimes(2)
   })
 
@@ -234,7 +260,9 @@ describe('a remembered presentation', () => {
     const { knowledge, remember } = setUp()
     const spoiled = { ...document, note: 'x' }
     for (let i = 0; i < 2; i++)
-      expect(await verify(shown(spoiled), asking(), knowledge)).toMatchObject({ code: 'credential_signature_invalid' })
+      expect(await verify(shown(spoiled), asking(), knowledge)).toMatchObject({
+        code: 'credential_signature_invalid',
+      })
     expect(remember).not.toHaveBeenCalled()
   })
 
@@ -267,7 +295,9 @@ describe('a remembered presentation', () => {
   test('too long to be a credential is not even hashed', async () => {
     const { knowledge } = setUp()
     const digest = vi.spyOn(knowledge.signatures as SignatureMemory, 'digest')
-    expect(await verify({ header: 'A'.repeat(8193) }, asking(), knowledge)).toMatchObject({ code: 'header_too_large' })
+    expect(await verify({ header: 'A'.repeat(8193) }, asking(), knowledge)).toMatchObject({
+      code: 'header_too_large',
+    })
     expect(digest).not.toHaveBeenCalled()
   })
 })

@@ -3,7 +3,20 @@ import type { CredentialId, PermissionId, Scope, SiteId } from '../../src/creden
 import type { TokenFacts } from '../../src/verify/token.ts'
 import type { Knowledge } from '../../src/verify/trust.ts'
 import { verify } from '../../src/verify/verify.ts'
-import { asking, knowing, NOW, newCredentialId, newParty, newPpid, type Party, PlainSite, READ, SITE, trusted, WRITE } from '../sample.ts'
+import {
+  asking,
+  knowing,
+  NOW,
+  newCredentialId,
+  newParty,
+  newPpid,
+  type Party,
+  PlainSite,
+  READ,
+  SITE,
+  trusted,
+  WRITE,
+} from '../sample.ts'
 
 let issuer: Party
 let token: TokenFacts
@@ -30,7 +43,12 @@ const site = (changes: (site: PlainSite) => void = () => undefined) => {
   changes(known)
   return known
 }
-const judge = async (known: PlainSite = site(), demand = asking(), facts = token, more: Partial<Knowledge> = {}) => {
+const judge = async (
+  known: PlainSite = site(),
+  demand = asking(),
+  facts = token,
+  more: Partial<Knowledge> = {},
+) => {
   const verdict = await verify({ token: facts }, demand, knowing(known, more))
   return verdict.ok ? 'allowed' : verdict.code
 }
@@ -64,23 +82,36 @@ describe('a bearer token', () => {
   })
 
   test('A138 dies with its credential, any parent, its user, issuer and key, and by itself', async () => {
-    for (const id of token.credentialIds) expect(await judge(site((s) => s.credentials.add(id)))).toBe('token_invalid')
+    for (const id of token.credentialIds)
+      expect(await judge(site((s) => s.credentials.add(id)))).toBe('token_invalid')
     expect(await judge(site((s) => s.users.add(token.ppid)))).toBe('token_invalid')
     expect(await judge(site((s) => s.tokens.add(token.tokenSha256)))).toBe('token_invalid')
     expect(await judge(site((s) => s.issuers.clear()))).toBe('token_invalid')
-    expect(await judge(site((s) => s.issuers.set(issuer.did, trusted(issuer, { key: { status: 'compromised' } }))))).toBe('token_invalid')
-    expect(await judge(site((s) => s.issuers.set(issuer.did, trusted(issuer, { keys: new Map() }))))).toBe('token_invalid')
+    expect(
+      await judge(
+        site((s) => s.issuers.set(issuer.did, trusted(issuer, { key: { status: 'compromised' } }))),
+      ),
+    ).toBe('token_invalid')
+    expect(await judge(site((s) => s.issuers.set(issuer.did, trusted(issuer, { keys: new Map() }))))).toBe(
+      'token_invalid',
+    )
   })
 
   test('outlives the retirement of the key, like what the key signed before', async () => {
-    expect(await judge(site((s) => s.issuers.set(issuer.did, trusted(issuer, { key: { status: 'retired', changedAtMs: NOW } }))))).toBe(
-      'allowed',
-    )
+    expect(
+      await judge(
+        site((s) =>
+          s.issuers.set(issuer.did, trusted(issuer, { key: { status: 'retired', changedAtMs: NOW } })),
+        ),
+      ),
+    ).toBe('allowed')
   })
 
   test('that comes from what a key signed after its retirement is dead', async () => {
     const retired = (changedAtMs: number | undefined) =>
-      judge(site((s) => s.issuers.set(issuer.did, trusted(issuer, { key: { status: 'retired', changedAtMs } }))))
+      judge(
+        site((s) => s.issuers.set(issuer.did, trusted(issuer, { key: { status: 'retired', changedAtMs } }))),
+      )
     expect(await retired(NOW - 3000)).toBe('allowed')
     expect(await retired(NOW - 3001)).toBe('token_invalid')
     expect(await retired(undefined)).toBe('token_invalid')
@@ -108,11 +139,14 @@ describe('a bearer token', () => {
     expect(await judge(site(required))).toBe('proof_required')
     expect(await judge(site((s) => (required(s), s.tokens.add(token.tokenSha256))))).toBe('proof_required')
     expect(await judge(site(required), asking({ nowMs: token.expiresAtMs }))).toBe('proof_required')
-    expect(await judge(site((s) => (required(s), (s.settings = { ...s.settings, bearer: 'off' }))))).toBe('proof_required')
+    expect(await judge(site((s) => (required(s), (s.settings = { ...s.settings, bearer: 'off' }))))).toBe(
+      'proof_required',
+    )
   })
 
   test('that was out while bearer tokens were off stays dead when they are on again', async () => {
-    const offUntil = (bearerOffMs: number | undefined) => judge(site((s) => (s.settings = { ...s.settings, bearerOffMs })))
+    const offUntil = (bearerOffMs: number | undefined) =>
+      judge(site((s) => (s.settings = { ...s.settings, bearerOffMs })))
     expect(await offUntil(undefined)).toBe('allowed')
     expect(await offUntil(token.issuedAtMs - 1)).toBe('allowed')
     expect(await offUntil(token.issuedAtMs)).toBe('token_invalid')
@@ -121,7 +155,10 @@ describe('a bearer token', () => {
 
   test('gives only what the issuer may still grant', async () => {
     const capped = site((s) => s.issuers.set(issuer.did, trusted(issuer, { scope: new Set([READ]) })))
-    expect(await verify({ token }, asking(), knowing(capped))).toMatchObject({ ok: true, subject: { scope: [READ] } })
+    expect(await verify({ token }, asking(), knowing(capped))).toMatchObject({
+      ok: true,
+      subject: { scope: [READ] },
+    })
     expect(await judge(capped, asking({ scope: [WRITE] }))).toBe('scope_insufficient')
     expect(await judge(site(), asking({ scope: ['orders:refund' as Scope] }))).toBe('scope_insufficient')
   })
@@ -141,6 +178,8 @@ describe('a bearer token', () => {
   })
 
   test('without a credential behind it is a fault of ours', async () => {
-    await expect(verify({ token: { ...token, credentialIds: [] as CredentialId[] } }, asking(), knowing(site()))).rejects.toThrow(TypeError)
+    await expect(
+      verify({ token: { ...token, credentialIds: [] as CredentialId[] } }, asking(), knowing(site())),
+    ).rejects.toThrow(TypeError)
   })
 })

@@ -85,7 +85,9 @@ describe('a good credential', () => {
   test('names perm_default when it has no permission_id', async () => {
     const { permissionId: _, ...plain } = grant()
     const document = await issueCredential(plain, signerOf(issuer))
-    expect(await verify(shown(document), asking(), knowing(site))).toMatchObject({ subject: { permissionId: 'perm_default' } })
+    expect(await verify(shown(document), asking(), knowing(site))).toMatchObject({
+      subject: { permissionId: 'perm_default' },
+    })
   })
 
   test('is judged alike when it was read from a body', async () => {
@@ -96,21 +98,31 @@ describe('a good credential', () => {
 
   test('of a P-256 issuer is allowed', async () => {
     const kms = await newParty('P-256')
-    expect(await code(shown(await issue(kms)), asking(), knowing(new PlainSite(trusted(kms))))).toBe('allowed')
+    expect(await code(shown(await issue(kms)), asking(), knowing(new PlainSite(trusted(kms))))).toBe(
+      'allowed',
+    )
   })
 
   test('is allowed exactly as long as the knowledge is fresh', async () => {
     const presented = shown(await issue(issuer))
     expect(await code(presented, asking(), knowing(site, { ageMs: 30_000 }))).toBe('allowed')
     expect(await code(presented, asking(), knowing(site, { ageMs: 30_001 }))).toBe('revocation_view_stale')
-    expect(await code(presented, asking(), knowing(site, { ageMs: Number.NaN }))).toBe('revocation_view_stale')
-    expect(await code(presented, asking(), knowing(site, { ageMs: Number.POSITIVE_INFINITY }))).toBe('revocation_view_stale')
+    expect(await code(presented, asking(), knowing(site, { ageMs: Number.NaN }))).toBe(
+      'revocation_view_stale',
+    )
+    expect(await code(presented, asking(), knowing(site, { ageMs: Number.POSITIVE_INFINITY }))).toBe(
+      'revocation_view_stale',
+    )
   })
 })
 
 describe('a denial', () => {
   test('carries its code, words and the age of the knowledge, and nothing of the credential', async () => {
-    const verdict = await verify(shown(await issue(issuer)), asking({ nowMs: NOW + 3_600_000 }), knowing(site))
+    const verdict = await verify(
+      shown(await issue(issuer)),
+      asking({ nowMs: NOW + 3_600_000 }),
+      knowing(site),
+    )
     expect(verdict).toEqual({
       ok: false,
       code: 'credential_expired',
@@ -128,7 +140,9 @@ describe('a denial', () => {
   })
 
   test('comes before reading anything when the knowledge is stale', async () => {
-    expect(await code({ header: '%%%' }, asking(), knowing(site, { ageMs: 31_000 }))).toBe('revocation_view_stale')
+    expect(await code({ header: '%%%' }, asking(), knowing(site, { ageMs: 31_000 }))).toBe(
+      'revocation_view_stale',
+    )
   })
 })
 
@@ -136,7 +150,11 @@ describe('scope', () => {
   test('needs all of `scope` and one of `anyScope`', async () => {
     const presented = shown(await issue(issuer))
     const ask = (scope: string[], anyScope?: string[]) =>
-      code(presented, asking({ scope: scope as Scope[], ...(anyScope && { anyScope: anyScope as Scope[] }) }), knowing(site))
+      code(
+        presented,
+        asking({ scope: scope as Scope[], ...(anyScope && { anyScope: anyScope as Scope[] }) }),
+        knowing(site),
+      )
     expect(await ask([READ, WRITE])).toBe('allowed')
     expect(await ask([READ, 'orders:refund'])).toBe('scope_insufficient')
     expect(await ask([], ['orders:refund', WRITE])).toBe('allowed')
@@ -155,7 +173,9 @@ describe('scope', () => {
 
   test('that the cap leaves empty gives nothing, even where nothing is asked for', async () => {
     const capped = new PlainSite(trusted(issuer, { scope: new Set(['other' as Scope]) }))
-    expect(await code(shown(await issue(issuer)), asking({ scope: [] }), knowing(capped))).toBe('scope_insufficient')
+    expect(await code(shown(await issue(issuer)), asking({ scope: [] }), knowing(capped))).toBe(
+      'scope_insufficient',
+    )
   })
 })
 
@@ -207,11 +227,22 @@ describe('a holder-bound credential', () => {
     const document = await issue(issuer, { holderKey: holder.did })
     const read = readCredentialObject(document)
     if ('ok' in read) throw new Error(read.detail)
-    const plain = holderRequestFrom('POST', 'https://shop.example/exchange', new Headers(), new TextEncoder().encode('{}'))
+    const plain = holderRequestFrom(
+      'POST',
+      'https://shop.example/exchange',
+      new Headers(),
+      new TextEncoder().encode('{}'),
+    )
     const fields = new Headers({ ...(await signRequest(plain, { key: holder.key, nowMs: NOW })) })
     const demand = await heldBy(holder, shown(document))
-    const request = { ...plain, header: (name: string) => (fields.has(name) ? [fields.get(name) as string] : undefined) }
-    expect(await verify({ signed: read }, { ...demand, request }, knowing(site))).toMatchObject({ ok: true, holder: 'proven' })
+    const request = {
+      ...plain,
+      header: (name: string) => (fields.has(name) ? [fields.get(name) as string] : undefined),
+    }
+    expect(await verify({ signed: read }, { ...demand, request }, knowing(site))).toMatchObject({
+      ok: true,
+      holder: 'proven',
+    })
     expect(await code(shown(document), { ...demand, request }, knowing(site))).toBe('proof_invalid')
   })
 
@@ -219,14 +250,20 @@ describe('a holder-bound credential', () => {
     const presented = await bound()
     const { request, nonces, ...rest } = await heldBy(holder, presented)
     expect(await code(presented, rest, knowing(site))).toBe('proof_required')
-    expect(await code(presented, { ...rest, ...(request && { request }) }, knowing(site))).toBe('proof_required')
-    expect(await code(presented, { ...rest, ...(nonces && { nonces }) }, knowing(site))).toBe('proof_required')
+    expect(await code(presented, { ...rest, ...(request && { request }) }, knowing(site))).toBe(
+      'proof_required',
+    )
+    expect(await code(presented, { ...rest, ...(nonces && { nonces }) }, knowing(site))).toBe(
+      'proof_required',
+    )
   })
 
   test('uses its nonce up only when everything else is in order', async () => {
     const presented = await bound()
     const demand = await heldBy(holder, presented)
-    expect(await code(presented, { ...demand, scope: ['orders:refund' as Scope] }, knowing(site))).toBe('scope_insufficient')
+    expect(await code(presented, { ...demand, scope: ['orders:refund' as Scope] }, knowing(site))).toBe(
+      'scope_insufficient',
+    )
     expect(await code(presented, demand, knowing(site))).toBe('allowed')
   })
 
@@ -238,7 +275,9 @@ describe('a holder-bound credential', () => {
 
   test('fails loudly, not open, when the nonce store breaks', async () => {
     const presented = await bound()
-    const demand = await heldBy(holder, presented, { nonces: { consume: () => Promise.reject(new Error('store is gone')) } })
+    const demand = await heldBy(holder, presented, {
+      nonces: { consume: () => Promise.reject(new Error('store is gone')) },
+    })
     await expect(verify(presented, demand, knowing(site))).rejects.toThrow('store is gone')
   })
 
@@ -247,7 +286,10 @@ describe('a holder-bound credential', () => {
     const demand = await heldBy(holder, presented)
     if (demand.request === undefined) throw new Error('no request')
     const unseen = { ...demand, request: { ...demand.request, body: 'unseen' as const } }
-    expect(await verify(presented, unseen, knowing(site))).toMatchObject({ ok: true, holder: 'proven_body_unseen' })
+    expect(await verify(presented, unseen, knowing(site))).toMatchObject({
+      ok: true,
+      holder: 'proven_body_unseen',
+    })
   })
 
   test('is the only kind that a site with holder_proof "required" takes', async () => {
@@ -275,10 +317,18 @@ describe('what the log takes away while a decision waits', () => {
     },
   })
   const changes: [string, (known: PlainSite, document: Editable) => unknown, DenialCode][] = [
-    ['the credential is revoked', (s, d) => s.credentials.add(d.id.slice('did:service:'.length)), 'credential_revoked'],
+    [
+      'the credential is revoked',
+      (s, d) => s.credentials.add(d.id.slice('did:service:'.length)),
+      'credential_revoked',
+    ],
     ['the user is revoked', (s, d) => s.users.add(d.credentialSubject.id), 'credential_revoked'],
     ['the issuer is distrusted', (s) => s.issuers.clear(), 'issuer_untrusted'],
-    ['the key is compromised', (s) => s.issuers.set(issuer.did, trusted(issuer, { key: { status: 'compromised' } })), 'issuer_untrusted'],
+    [
+      'the key is compromised',
+      (s) => s.issuers.set(issuer.did, trusted(issuer, { key: { status: 'compromised' } })),
+      'issuer_untrusted',
+    ],
     [
       'the key is retired',
       (s) => s.issuers.set(issuer.did, trusted(issuer, { key: { status: 'retired', changedAtMs: 0 } })),
@@ -286,11 +336,23 @@ describe('what the log takes away while a decision waits', () => {
     ],
     [
       'the key is replaced',
-      (s) => s.issuers.set(issuer.did, trusted(issuer, { keys: new Map([[issuer.method, trustedKey(holder.key.publicKey)]]) })),
+      (s) =>
+        s.issuers.set(
+          issuer.did,
+          trusted(issuer, { keys: new Map([[issuer.method, trustedKey(holder.key.publicKey)]]) }),
+        ),
       'credential_signature_invalid',
     ],
-    ['the scope is capped', (s) => s.issuers.set(issuer.did, trusted(issuer, { scope: new Set(['x' as Scope]) })), 'scope_insufficient'],
-    ['lives are shortened', (s) => (s.settings = { ...s.settings, credentialTtlSecondsMax: 60 }), 'issuer_untrusted'],
+    [
+      'the scope is capped',
+      (s) => s.issuers.set(issuer.did, trusted(issuer, { scope: new Set(['x' as Scope]) })),
+      'scope_insufficient',
+    ],
+    [
+      'lives are shortened',
+      (s) => (s.settings = { ...s.settings, credentialTtlSecondsMax: 60 }),
+      'issuer_untrusted',
+    ],
     ['the view distrusts itself', (s) => (s.trusted = false), 'revocation_view_stale'],
   ]
   test.each(changes)('%s', async (_, change, expected) => {
@@ -305,14 +367,22 @@ describe('what the log takes away while a decision waits', () => {
     const known = new PlainSite(trusted(issuer))
     const presented = shown(await issue(issuer, { holderKey: holder.did }))
     const sameKey = { ...issuer.key.publicKey }
-    const reload = () => known.issuers.set(issuer.did, trusted(issuer, { keys: new Map([[issuer.method, trustedKey(sameKey)]]) }))
-    expect(await code(presented, await heldBy(holder, presented, { nonces: during(reload) }), knowing(known))).toBe('allowed')
+    const reload = () =>
+      known.issuers.set(
+        issuer.did,
+        trusted(issuer, { keys: new Map([[issuer.method, trustedKey(sameKey)]]) }),
+      )
+    expect(
+      await code(presented, await heldBy(holder, presented, { nonces: during(reload) }), knowing(known)),
+    ).toBe('allowed')
   })
 
   test('nothing: then it is allowed, and the verdict is stamped with the last entry known', async () => {
     const known = new PlainSite(trusted(issuer))
     const presented = shown(await issue(issuer, { holderKey: holder.did }))
-    const demand = await heldBy(holder, presented, { nonces: during(() => (known.head = { ...known.head, seq: 8 })) })
+    const demand = await heldBy(holder, presented, {
+      nonces: during(() => (known.head = { ...known.head, seq: 8 })),
+    })
     expect(await verify(presented, demand, knowing(known))).toMatchObject({ ok: true, view: { seq: 8 } })
   })
 })
@@ -323,8 +393,12 @@ describe('misuse', () => {
     const read = readCredentialObject(mine)
     if ('ok' in read) throw new Error(read.detail)
     const forged = { ...read, credential: { ...read.credential, scope: ['admin' as Scope] } }
-    await expect(verify({ signed: forged }, asking({ scope: ['admin' as Scope] }), knowing(site))).rejects.toThrow(TypeError)
-    await expect(verify({ signed: JSON.parse(JSON.stringify(read)) }, asking(), knowing(site))).rejects.toThrow(TypeError)
+    await expect(
+      verify({ signed: forged }, asking({ scope: ['admin' as Scope] }), knowing(site)),
+    ).rejects.toThrow(TypeError)
+    await expect(
+      verify({ signed: JSON.parse(JSON.stringify(read)) }, asking(), knowing(site)),
+    ).rejects.toThrow(TypeError)
     expect(await code({ signed: read }, asking(), knowing(site))).toBe('allowed')
   })
 
@@ -332,14 +406,19 @@ describe('misuse', () => {
     const presented = shown(await issue(issuer))
     const forever = { ageMsMax: Number.POSITIVE_INFINITY }
     expect(await code(presented, asking(), knowing(site, { ...forever, ageMs: 10 ** 12 }))).toBe('allowed')
-    expect(await code(presented, asking(), knowing(site, { ...forever, ageMs: Number.POSITIVE_INFINITY }))).toBe('revocation_view_stale')
+    expect(
+      await code(presented, asking(), knowing(site, { ...forever, ageMs: Number.POSITIVE_INFINITY })),
+    ).toBe('revocation_view_stale')
     const doubtful = new PlainSite(trusted(issuer))
     doubtful.trusted = false
     expect(await code(presented, asking(), knowing(doubtful, { ageMs: 0 }))).toBe('revocation_view_stale')
   })
 
   test('a proof made for one credential of a holder is no proof for another of the same holder', async () => {
-    const [small, large] = [await issue(issuer, { holderKey: holder.did, scope: [READ] }), await issue(issuer, { holderKey: holder.did })]
+    const [small, large] = [
+      await issue(issuer, { holderKey: holder.did, scope: [READ] }),
+      await issue(issuer, { holderKey: holder.did }),
+    ]
     const demand = await heldBy(holder, shown(small))
     expect(await verify(shown(large), demand, knowing(site))).toMatchObject({
       code: 'proof_invalid',
@@ -353,7 +432,10 @@ describe('misuse', () => {
     if ('ok' in read) throw new Error(read.detail)
     const plain = holderRequestFrom('GET', 'https://shop.example/exchange', new Headers(), 'none')
     const fields = new Headers({ ...(await signRequest(plain, { key: holder.key, nowMs: NOW })) })
-    const request = { ...plain, header: (name: string) => (fields.has(name) ? [fields.get(name) as string] : undefined) }
+    const request = {
+      ...plain,
+      header: (name: string) => (fields.has(name) ? [fields.get(name) as string] : undefined),
+    }
     const demand = await heldBy(holder, shown(document))
     expect(await code({ signed: read }, { ...demand, request }, knowing(site))).toBe('proof_invalid')
   })

@@ -29,24 +29,36 @@ class Admission {
 const admissions = /* @__PURE__ */ createNotes<Admission>()
 
 /**
- * Notes who was accepted with this request, or with whatever else the framework hands to its handlers. `onDone` is told, once a signal is wanted, to
- * call back at the end of the request. Throws a TypeError when a body that the proof covers was not there to be compared.
+ * Notes who was accepted with this request, or with whatever else the framework hands to its
+ * handlers. `onDone` is told, once a signal is wanted, to call back at the end of the request.
+ * Throws a TypeError when a body that the proof covers was not there to be compared.
  */
-export function admit(request: object, guard: Guard, credential: GuardAllow, onDone: (over: () => void) => void): void {
+export function admit(
+  request: object,
+  guard: Guard,
+  credential: GuardAllow,
+  onDone: (over: () => void) => void,
+): void {
   if (credential.presented === 'credential' && credential.holder === 'proven_body_unseen') {
-    throw new TypeError('the body was read before requireCredential saw it: guard first, or keep the raw bytes (docs/guides/frameworks.md)')
+    throw new TypeError(
+      'the body was read before requireCredential saw it: guard first, or keep the raw bytes (docs/guides/frameworks.md)',
+    )
   }
   admissions.set(request, new Admission(guard, credential, onDone))
 }
 
-/** The verdict that let this request in. Throws a TypeError on a route that `requireCredential` does not guard. */
+/**
+ * The verdict that let this request in. Throws a TypeError on a route that `requireCredential` does
+ * not guard.
+ */
 export function credentialOf(request: object): GuardAllow {
   return admissionOf(request).credential
 }
 
 /**
- * Fires when what let this request in no longer would: revoked, expired, distrusted, or the knowledge too old. For streams and long work. Throws a
- * TypeError on a route that `requireCredential` does not guard.
+ * Fires when what let this request in no longer would: revoked, expired, distrusted, or the
+ * knowledge too old. For streams and long work. Throws a TypeError on a route that
+ * `requireCredential` does not guard.
  */
 export function signalOf(request: object): AbortSignal {
   return admissionOf(request).signal

@@ -1,8 +1,10 @@
 /**
- * The same answer, whose body ends when the signal fires. `over` is called at its end, however it comes.
+ * The same answer, whose body ends when the signal fires. `over` is called at its end, however it
+ * comes.
  *
- * A stream ends like any other that is finished: a revocation is an ordinary event, and servers print a stack trace for a body that fails. A body of a
- * stated length is cut off with an error instead: it must not look complete, and the connection must not be used again.
+ * A stream ends like any other that is finished: a revocation is an ordinary event, and servers
+ * print a stack trace for a body that fails. A body of a stated length is cut off with an error
+ * instead: it must not look complete, and the connection must not be used again.
  */
 export function endedBy(signal: AbortSignal, response: Response, over: () => void): Response {
   const { body } = response

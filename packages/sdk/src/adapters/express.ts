@@ -3,7 +3,11 @@ import type { Guard } from '../guard.ts'
 import { admit } from './admission.ts'
 import { keptBodyOf } from './kept-bodies.ts'
 import { NodeGuardRequest, type NodeRequest, type NodeResponse, sendDenial } from './node-request.ts'
-import { type DemandAndOptions, type RequireCredentialOptions, readRequirement } from './require-credential.ts'
+import {
+  type DemandAndOptions,
+  type RequireCredentialOptions,
+  readRequirement,
+} from './require-credential.ts'
 
 export { credentialOf, signalOf } from './admission.ts'
 export { keepRawBody } from './kept-bodies.ts'
@@ -17,12 +21,13 @@ export type Middleware = (
 ) => void | Promise<void>
 
 /**
- * Passes on requests whose credential or token the guard accepts for this scope, and answers all others with problem+json. Handlers find the
- * verdict with `credentialOf(req)`.
+ * Passes on requests whose credential or token the guard accepts for this scope, and answers all
+ * others with problem+json. Handlers find the verdict with `credentialOf(req)`.
  *
- * The body of a request with a bound credential is compared with its Content-Digest. So put this in front of body parsers, which can still read the
- * body afterwards, or give them `{ verify: keepRawBody }`. Where the bytes are gone, `next` gets a TypeError that says so. Throws a TypeError for a scope
- * that is none.
+ * The body of a request with a bound credential is compared with its Content-Digest. So put this in
+ * front of body parsers, which can still read the body afterwards, or give them `{ verify:
+ * keepRawBody }`. Where the bytes are gone, `next` gets a TypeError that says so. Throws a
+ * TypeError for a scope that is none.
  */
 export function requireCredential(guard: Guard, ...rest: DemandAndOptions): Middleware {
   const { asked, bodyBytesMax } = readRequirement(guard, rest)

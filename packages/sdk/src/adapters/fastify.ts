@@ -2,7 +2,11 @@ import type { GuardDenial, GuardVerdict } from '../guard/verdict.ts'
 import type { Guard } from '../guard.ts'
 import { admit } from './admission.ts'
 import { denialHeaders, NodeGuardRequest, type NodeRequest } from './node-request.ts'
-import { type DemandAndOptions, type RequireCredentialOptions, readRequirement } from './require-credential.ts'
+import {
+  type DemandAndOptions,
+  type RequireCredentialOptions,
+  readRequirement,
+} from './require-credential.ts'
 
 export { credentialOf, signalOf } from './admission.ts'
 export type { RequireCredentialOptions }
@@ -28,12 +32,14 @@ export type PreParsingHook = <Payload>(
 ) => void
 
 /**
- * Passes on requests whose credential or token the guard accepts for this scope, and answers all others with problem+json. It is a `preParsing`
- * hook, of a route (`{ preParsing: requireCredential(guard, { scope }) }`) or of a whole plugin (`addHook('preParsing', …)`): there the raw body has not
- * been touched. Handlers find the verdict with `credentialOf(request)`.
+ * Passes on requests whose credential or token the guard accepts for this scope, and answers all
+ * others with problem+json. It is a `preParsing` hook, of a route (`{ preParsing:
+ * requireCredential(guard, { scope }) }`) or of a whole plugin (`addHook('preParsing', …)`): there
+ * the raw body has not been touched. Handlers find the verdict with `credentialOf(request)`.
  *
- * The body of a request with a bound credential is compared with its Content-Digest and can be parsed afterwards. Where a hook before this one has put
- * another stream in its place, the request fails with a TypeError that says so.
+ * The body of a request with a bound credential is compared with its Content-Digest and can be
+ * parsed afterwards. Where a hook before this one has put another stream in its place, the request
+ * fails with a TypeError that says so.
  */
 export function requireCredential(guard: Guard, ...rest: DemandAndOptions): PreParsingHook {
   const { asked, bodyBytesMax } = readRequirement(guard, rest)
@@ -55,7 +61,12 @@ export function requireCredential(guard: Guard, ...rest: DemandAndOptions): PreP
     try {
       const { raw, originalUrl } = request
       verdict = guard.decide(
-        new NodeGuardRequest(raw, originalUrl, bodyBytesMax, (payload as unknown) === raw ? undefined : 'unseen'),
+        new NodeGuardRequest(
+          raw,
+          originalUrl,
+          bodyBytesMax,
+          (payload as unknown) === raw ? undefined : 'unseen',
+        ),
         asked,
       )
     } catch (error) {
@@ -69,6 +80,7 @@ export function requireCredential(guard: Guard, ...rest: DemandAndOptions): PreP
 function deny({ raw }: FastifyRequestLike, reply: FastifyReplyLike, denial: GuardDenial): void {
   reply.code(denial.status)
   reply.headers(denialHeaders(raw, denial))
-  // As bytes: to a text Fastify would add a charset, which problem+json does not have (RFC 9457 §6.1).
+  // As bytes: to a text Fastify would add a charset, which problem+json does not have (RFC 9457
+  // §6.1).
   reply.send(new TextEncoder().encode(JSON.stringify(denial.problem)))
 }

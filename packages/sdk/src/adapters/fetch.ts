@@ -5,12 +5,19 @@ import type { GuardAllow, GuardDenial, GuardVerdict } from '../guard/verdict.ts'
 import type { Guard } from '../guard.ts'
 import { admit, signalOf } from './admission.ts'
 import { endedBy } from './ended-response.ts'
-import { type DemandAndOptions, type RequireCredentialOptions, readRequirement } from './require-credential.ts'
+import {
+  type DemandAndOptions,
+  type RequireCredentialOptions,
+  readRequirement,
+} from './require-credential.ts'
 
 export { credentialOf } from './admission.ts'
 export { type RequireCredentialOptions, signalOf }
 
-/** A handler of requests, with whatever else its framework passes: the context of a Next route, `env` and `ctx` of a worker. */
+/**
+ * A handler of requests, with whatever else its framework passes: the context of a Next route,
+ * `env` and `ctx` of a worker.
+ */
 export type GuardedHandler<Rest extends unknown[]> = (
   request: Request,
   credential: GuardAllow,
@@ -21,9 +28,11 @@ export type GuardedHandler<Rest extends unknown[]> = (
 export type ProtectedHandler<Rest extends unknown[]> = (request: Request, ...rest: Rest) => Promise<Response>
 
 /**
- * A handler of web-standard requests behind a guard: it is called when the guard accepts the credential or token for this scope, with the verdict as its
- * second argument; all others are answered with problem+json. The body of a request with a bound credential is compared with its Content-Digest
- * and can be read afterwards. When the handler has asked for `signalOf(request)`, its answer ends when that fires.
+ * A handler of web-standard requests behind a guard: it is called when the guard accepts the
+ * credential or token for this scope, with the verdict as its second argument; all others are
+ * answered with problem+json. The body of a request with a bound credential is compared with its
+ * Content-Digest and can be read afterwards. When the handler has asked for `signalOf(request)`,
+ * its answer ends when that fires.
  */
 export function requireCredential<Rest extends unknown[]>(
   guard: Guard,
@@ -37,14 +46,18 @@ export function requireCredential<Rest extends unknown[]>(
   handler: GuardedHandler<Rest>,
   options?: RequireCredentialOptions,
 ): ProtectedHandler<Rest>
-export function requireCredential<Rest extends unknown[]>(guard: Guard, ...args: readonly unknown[]): ProtectedHandler<Rest> {
+export function requireCredential<Rest extends unknown[]>(
+  guard: Guard,
+  ...args: readonly unknown[]
+): ProtectedHandler<Rest> {
   const [demand, handler, options] = (typeof args[0] === 'function' ? [ANY_CREDENTIAL, ...args] : args) as [
     GuardDemand,
     GuardedHandler<Rest>,
     RequireCredentialOptions | undefined,
   ]
   const { asked, bodyBytesMax } = readRequirement(guard, [demand, options])
-  if (typeof handler !== 'function') throw new TypeError('the handler must be a function: requireCredential(guard, demand, handler)')
+  if (typeof handler !== 'function')
+    throw new TypeError('the handler must be a function: requireCredential(guard, demand, handler)')
   return async (request, ...rest) => {
     const verdict = await guard.decide(new WebGuardRequest(request, bodyBytesMax), asked)
     if (!verdict.ok) return denialResponse(verdict)
@@ -58,8 +71,15 @@ export function requireCredential<Rest extends unknown[]>(guard: Guard, ...args:
   }
 }
 
-/** Decides about a web-standard request; its body can still be read afterwards. For middleware that answers in its own way. */
-export function verifyRequest(guard: Guard, request: Request, ...rest: DemandAndOptions): Promise<GuardVerdict> {
+/**
+ * Decides about a web-standard request; its body can still be read afterwards. For middleware that
+ * answers in its own way.
+ */
+export function verifyRequest(
+  guard: Guard,
+  request: Request,
+  ...rest: DemandAndOptions
+): Promise<GuardVerdict> {
   const { asked, bodyBytesMax } = readRequirement(guard, rest)
   return guard.verify(new WebGuardRequest(request, bodyBytesMax), asked)
 }
@@ -69,7 +89,10 @@ export function denialResponse({ status, headers, problem }: GuardDenial): Respo
   return new Response(JSON.stringify(problem), { status, headers: { ...headers } })
 }
 
-/** A web-standard request for a guard. Repeated lines come joined by commas, which the guard can tell. */
+/**
+ * A web-standard request for a guard. Repeated lines come joined by commas, which the guard can
+ * tell.
+ */
 export class WebGuardRequest implements GuardRequest {
   readonly #request: Request
   readonly #bodyBytesMax: number

@@ -1,12 +1,18 @@
 import type { GuardDenial, GuardProblem } from '../guard/verdict.ts'
 
 /** What a model is told of a refusal. */
-type Told = Pick<GuardDenial, 'code' | 'detail' | 'needs' | 'retryable' | 'retryAfterSeconds' | 'requiredScope'>
+type Told = Pick<
+  GuardDenial,
+  'code' | 'detail' | 'needs' | 'retryable' | 'retryAfterSeconds' | 'requiredScope'
+>
 
 /** Of the range that JSON-RPC leaves to servers. */
 const JSON_RPC_CODE = -32_001
 
-/** The answer of a tool that was refused: an error that the model sees, and the same for its program. */
+/**
+ * The answer of a tool that was refused: an error that the model sees, and the same for its
+ * program.
+ */
 export type ToolDenial = {
   isError: true
   content: { type: 'text'; text: string }[]
@@ -22,9 +28,16 @@ export function toolDenial(denial: Told): ToolDenial {
   }
 }
 
-/** A refusal of the whole request: its problem is a JSON-RPC error too, since MCP clients know those. */
+/**
+ * A refusal of the whole request: its problem is a JSON-RPC error too, since MCP clients know
+ * those.
+ */
 export function denialFor(denial: GuardDenial): GuardDenial {
-  const error = { code: JSON_RPC_CODE, message: `${denial.code}: ${denial.detail}. ${adviceOf(denial)}`, data: dataOf(denial) }
+  const error = {
+    code: JSON_RPC_CODE,
+    message: `${denial.code}: ${denial.detail}. ${adviceOf(denial)}`,
+    data: dataOf(denial),
+  }
   const problem = { ...denial.problem, jsonrpc: '2.0', id: null, error } as GuardProblem
   return { ...denial, problem }
 }
@@ -45,7 +58,9 @@ function adviceOf({ needs, retryable, retryAfterSeconds, requiredScope = [] }: T
   return `${what} Trying again as it is will not help.`
 }
 
-function dataOf({ code, needs, retryable, retryAfterSeconds, requiredScope }: Told): { [name: string]: unknown } {
+function dataOf({ code, needs, retryable, retryAfterSeconds, requiredScope }: Told): {
+  [name: string]: unknown
+} {
   return {
     code,
     needs,

@@ -8,12 +8,19 @@ import { denialResponse, WebGuardRequest } from './fetch.ts'
 import { keptBodyOf } from './kept-bodies.ts'
 import { denialFor, type ToolDenial, toolDenial } from './mcp-denial.ts'
 import { NodeGuardRequest, type NodeRequest, type NodeResponse, sendDenial } from './node-request.ts'
-import { type DemandAndOptions, type RequireCredentialOptions, readRequirement } from './require-credential.ts'
+import {
+  type DemandAndOptions,
+  type RequireCredentialOptions,
+  readRequirement,
+} from './require-credential.ts'
 
 export { keepRawBody } from './kept-bodies.ts'
 export type { RequireCredentialOptions, ToolDenial }
 
-/** What both MCP SDKs call the caller of a request. `token` is the id of the credential, never the credential. */
+/**
+ * What both MCP SDKs call the caller of a request. `token` is the id of the credential, never the
+ * credential.
+ */
 export interface McpAuthInfo {
   readonly token: string
   readonly clientId: string
@@ -22,18 +29,28 @@ export interface McpAuthInfo {
   readonly extra: { readonly credential: GuardAllow; readonly [member: string]: unknown }
 }
 
-/** `createMcpHandler(…)` of `@modelcontextprotocol/server`, or anything that serves web-standard requests in the same way. */
+/**
+ * `createMcpHandler(…)` of `@modelcontextprotocol/server`, or anything that serves web-standard
+ * requests in the same way.
+ */
 export interface McpFetchHandler {
   fetch(request: Request, options: { authInfo: McpAuthInfo }): Promise<Response>
 }
 
 /**
- * A Streamable HTTP server on web-standard requests (MCP SDK 2.x) behind a guard: every request of every session is verified, and an open stream ends
- * when the credential behind it is revoked. Refusals are problem+json that is a JSON-RPC error as well. Tools find the verdict with `credentialOf(ctx)`.
+ * A Streamable HTTP server on web-standard requests (MCP SDK 2.x) behind a guard: every request of
+ * every session is verified, and an open stream ends when the credential behind it is revoked.
+ * Refusals are problem+json that is a JSON-RPC error as well. Tools find the verdict with
+ * `credentialOf(ctx)`.
  */
-export function guardMcp(guard: Guard, handler: McpFetchHandler, ...rest: DemandAndOptions): (request: Request) => Promise<Response> {
+export function guardMcp(
+  guard: Guard,
+  handler: McpFetchHandler,
+  ...rest: DemandAndOptions
+): (request: Request) => Promise<Response> {
   const { asked, bodyBytesMax } = readRequirement(guard, rest)
-  if (typeof handler?.fetch !== 'function') throw new TypeError('the second argument of guardMcp must be a handler with a fetch method')
+  if (typeof handler?.fetch !== 'function')
+    throw new TypeError('the second argument of guardMcp must be a handler with a fetch method')
   return async (request) => {
     const verdict = await guard.decide(new WebGuardRequest(request, bodyBytesMax), asked)
     if (!verdict.ok) return denialResponse(denialFor(verdict))
@@ -69,15 +86,19 @@ export type McpMiddleware = (
 ) => Promise<void>
 
 /**
- * The same for servers on Node's requests: the transports of MCP SDK 1.x and of `@modelcontextprotocol/node`, behind Express or `node:http`. It sets
- * `req.auth`, where both SDKs look. Put it in front of body parsers, or give them `{ verify: keepRawBody }`.
+ * The same for servers on Node's requests: the transports of MCP SDK 1.x and of
+ * `@modelcontextprotocol/node`, behind Express or `node:http`. It sets `req.auth`, where both SDKs
+ * look. Put it in front of body parsers, or give them `{ verify: keepRawBody }`.
  */
 export function requireCredential(guard: Guard, ...rest: DemandAndOptions): McpMiddleware {
   const { asked, bodyBytesMax } = readRequirement(guard, rest)
   return async (request, response, next) => {
     try {
       const target = request.originalUrl ?? request.url ?? '/'
-      const verdict = await guard.decide(new NodeGuardRequest(request, target, bodyBytesMax, keptBodyOf(request)), asked)
+      const verdict = await guard.decide(
+        new NodeGuardRequest(request, target, bodyBytesMax, keptBodyOf(request)),
+        asked,
+      )
       if (!verdict.ok) return sendDenial(request, response, denialFor(verdict))
       const auth = admitted(guard, verdict, (over) => response.once('close', over))
       Object.assign(request, { auth })
@@ -93,34 +114,48 @@ export function requireCredential(guard: Guard, ...rest: DemandAndOptions): McpM
 }
 
 /**
- * A tool, prompt or resource that needs a scope of its own. Without it, and when access ends while the tool works, the caller gets an error in the
- * tool's own answer, in words that a model can act upon. `call` must run behind `guardMcp` or `requireCredential`.
+ * A tool, prompt or resource that needs a scope of its own. Without it, and when access ends while
+ * the tool works, the caller gets an error in the tool's own answer, in words that a model can act
+ * upon. `call` must run behind `guardMcp` or `requireCredential`.
  */
 export function requireScope<Args extends unknown[], Result>(
   scope: string | readonly string[],
   call: (...args: Args) => Result | Promise<Result>,
 ): (...args: Args) => Promise<Result | ToolDenial> {
   const wanted = readDemand({ scope }).scope
-  if (typeof call !== 'function') throw new TypeError('the second argument of requireScope must be a function')
+  if (typeof call !== 'function')
+    throw new TypeError('the second argument of requireScope must be a function')
   return async (...args) => {
     const extra = extraOf(args.at(-1))
     const { subject } = admittedBy(extra)
     const missing = wanted.filter((one) => !subject.scope.includes(one))
     if (missing.length > 0) {
       const detail = `this tool needs the scope ${wanted.join(' ')}, and the credential lacks ${missing.join(' ')}; get one that has it`
-      return toolDenial({ code: 'scope_insufficient', detail, needs: 'scope', retryable: false, requiredScope: wanted })
+      return toolDenial({
+        code: 'scope_insufficient',
+        detail,
+        needs: 'scope',
+        retryable: false,
+        requiredScope: wanted,
+      })
     }
     const signal = signalFor(extra)
     return Promise.race([call(...args), ended(signal).then(toolDenial)])
   }
 }
 
-/** The verdict that let this call in: from what a tool gets as its last argument. Throws a TypeError where no guard stands in front. */
+/**
+ * The verdict that let this call in: from what a tool gets as its last argument. Throws a TypeError
+ * where no guard stands in front.
+ */
 export function credentialOf(context: unknown): GuardAllow {
   return admittedBy(extraOf(context))
 }
 
-/** Fires when what let this call in no longer would: revoked, expired, distrusted, or the knowledge too old. For tools that take long. */
+/**
+ * Fires when what let this call in no longer would: revoked, expired, distrusted, or the knowledge
+ * too old. For tools that take long.
+ */
 export function signalOf(context: unknown): AbortSignal {
   return signalFor(extraOf(context))
 }

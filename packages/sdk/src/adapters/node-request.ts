@@ -20,8 +20,10 @@ export interface NodeResponse {
 }
 
 /**
- * A request of Node's HTTP server, for a guard. The host is that of the Host field, the path the one in the request line (`target`, before routers cut
- * pieces off it). What proxies add is not looked at; for that there is `publicOrigin`. `kept` are the bytes of a body that was read already.
+ * A request of Node's HTTP server, for a guard. The host is that of the Host field, the path the
+ * one in the request line (`target`, before routers cut pieces off it). What proxies add is not
+ * looked at; for that there is `publicOrigin`. `kept` are the bytes of a body that was read
+ * already.
  */
 export class NodeGuardRequest implements GuardRequest {
   readonly #request: NodeRequest
@@ -54,15 +56,19 @@ export class NodeGuardRequest implements GuardRequest {
     const lines: string[] = []
     for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
       const given = rawHeaders[i] as string
-      if (given.length === name.length && given.toLowerCase() === name) lines.push(rawHeaders[i + 1] as string)
+      if (given.length === name.length && given.toLowerCase() === name)
+        lines.push(rawHeaders[i + 1] as string)
     }
     return lines
   }
 
   body(): GuardBody | Promise<GuardBody> {
-    // Other code has put another stream in its place, which may have a body where the request has none.
+    // Other code has put another stream in its place, which may have a body where the request has
+    // none.
     if (this.#kept === 'unseen') return 'unseen'
-    return mayHaveBody(this.#request) ? (this.#kept ?? peekBody(this.#request, this.#bodyBytesMax)) : undefined
+    return mayHaveBody(this.#request)
+      ? (this.#kept ?? peekBody(this.#request, this.#bodyBytesMax))
+      : undefined
   }
 }
 
@@ -72,8 +78,14 @@ export function sendDenial(request: NodeRequest, response: NodeResponse, denial:
   response.end(JSON.stringify(denial.problem))
 }
 
-/** The rest of a body that was too large is not waited for. HTTP/2 has no such field, and ends the stream by itself. */
-export function denialHeaders({ httpVersionMajor }: NodeRequest, { status, headers }: GuardDenial): Record<string, string> {
+/**
+ * The rest of a body that was too large is not waited for. HTTP/2 has no such field, and ends the
+ * stream by itself.
+ */
+export function denialHeaders(
+  { httpVersionMajor }: NodeRequest,
+  { status, headers }: GuardDenial,
+): Record<string, string> {
   return status === 413 && httpVersionMajor < 2 ? { ...headers, connection: 'close' } : { ...headers }
 }
 

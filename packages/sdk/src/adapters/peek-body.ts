@@ -15,12 +15,17 @@ export interface NodeStream {
 }
 
 /**
- * Waits for the whole body of a request and leaves it where it is: code that reads the request afterwards gets all of it. `'unseen'` when it was
- * read before, `'too_large'` when it has more than `bytesMax`. The body of a caller who goes away is taken for none.
+ * Waits for the whole body of a request and leaves it where it is: code that reads the request
+ * afterwards gets all of it. `'unseen'` when it was read before, `'too_large'` when it has more
+ * than `bytesMax`. The body of a caller who goes away is taken for none.
  */
-export async function peekBody(stream: NodeStream, bytesMax: number): Promise<Uint8Array | undefined | 'unseen' | 'too_large'> {
+export async function peekBody(
+  stream: NodeStream,
+  bytesMax: number,
+): Promise<Uint8Array | undefined | 'unseen' | 'too_large'> {
   if (stream.readableDidRead || stream.readableEnded || stream.readableEncoding !== null) return 'unseen'
-  // Node hands a request over before it has looked at the rest of what came with it. A moment later it has.
+  // Node hands a request over before it has looked at the rest of what came with it. A moment later
+  // it has.
   await undefined
   return new Promise((resolve) => {
     const parts: Uint8Array[] = []
@@ -30,7 +35,8 @@ export async function peekBody(stream: NodeStream, bytesMax: number): Promise<Ui
       resolve(answer)
     }
     const take = () => {
-      // Not one read more than there are bytes: reading at the end would end the stream for those who come after us.
+      // Not one read more than there are bytes: reading at the end would end the stream for those
+      // who come after us.
       while (stream.readableLength > 0) {
         const part = stream.read()
         if (part === null) break
@@ -50,13 +56,18 @@ export async function peekBody(stream: NodeStream, bytesMax: number): Promise<Ui
       ['error', leave],
       ['close', leave],
     ] as const
-    // What is all here already is not listened to: that would let an empty one end before other code listens.
+    // What is all here already is not listened to: that would let an empty one end before other
+    // code listens.
     if (isWhole(stream)) return take()
     for (const [event, listener] of listeners) stream.on(event, listener)
   })
 }
 
 function isWhole(stream: NodeStream): boolean {
-  // HTTP/2 does not say `complete` until the end has been read; the state of a Readable has said so since Node 0.10.
-  return stream.complete === true || (stream as { _readableState?: { ended?: boolean } })._readableState?.ended === true
+  // HTTP/2 does not say `complete` until the end has been read; the state of a Readable has said so
+  // since Node 0.10.
+  return (
+    stream.complete === true ||
+    (stream as { _readableState?: { ended?: boolean } })._readableState?.ended === true
+  )
 }

@@ -4,7 +4,10 @@ import { requireOptions } from '../require-options.ts'
 
 /** Options of every adapter. */
 export interface RequireCredentialOptions {
-  /** The largest body of a request with a holder-bound credential, in bytes; it is held in memory. Default 1 MiB. Larger ones are rejected with 413. */
+  /**
+   * The largest body of a request with a holder-bound credential, in bytes; it is held in memory.
+   * Default 1 MiB. Larger ones are rejected with 413.
+   */
   readonly bodyBytesMax?: number
 }
 
@@ -14,15 +17,20 @@ export type DemandAndOptions = readonly [demand?: GuardDemand, options?: Require
 const BODY_BYTES_MAX = 1024 * 1024
 
 /**
- * Reads the arguments of an adapter at set-up. Throws a TypeError for a guard that is none, for a demand that `readDemand` rejects and for options that
- * are wrong. Any valid credential is accepted only when the demand was left out, not when it is undefined.
+ * Reads the arguments of an adapter at set-up. Throws a TypeError for a guard that is none, for a
+ * demand that `readDemand` rejects and for options that are wrong. Any valid credential is accepted
+ * only when the demand was left out, not when it is undefined.
  */
-export function readRequirement(guard: unknown, rest: DemandAndOptions): { readonly asked: ReadDemand; readonly bodyBytesMax: number } {
+export function readRequirement(
+  guard: unknown,
+  rest: DemandAndOptions,
+): { readonly asked: ReadDemand; readonly bodyBytesMax: number } {
   if (typeof (guard as Partial<Guard> | null | undefined)?.decide !== 'function')
     throw new TypeError('the first argument must be a guard, as createGuard returns it')
   const [demand, options = {}] = rest
   requireOptions<RequireCredentialOptions>('requireCredential', options, { bodyBytesMax: 'number' })
   const { bodyBytesMax = BODY_BYTES_MAX } = options
-  if (!Number.isSafeInteger(bodyBytesMax) || bodyBytesMax < 0) throw new TypeError('bodyBytesMax must be a whole number from 0')
+  if (!Number.isSafeInteger(bodyBytesMax) || bodyBytesMax < 0)
+    throw new TypeError('bodyBytesMax must be a whole number from 0')
   return { asked: rest.length === 0 ? readDemand() : readDemand(demand), bodyBytesMax }
 }

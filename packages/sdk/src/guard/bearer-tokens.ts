@@ -21,13 +21,15 @@ import type { FeedKeys } from '../view/feed-keys.ts'
 import { ServiceFault } from '../view/service.ts'
 
 /**
- * Finds out what a bearer token stands for. Only an answer of the service counts that a feed key has signed, over a nonce of this guard. The facts
- * never change; whether they are still valid is asked of the view at every use.
+ * Finds out what a bearer token stands for. Only an answer of the service counts that a feed key
+ * has signed, over a nonce of this guard. The facts never change; whether they are still valid is
+ * asked of the view at every use.
  */
 export interface BearerTokens {
   /**
-   * Undefined for what is no token of this site, or is not known and may not be asked for. Rejects with a `ServiceFault` when asking failed, and for
-   * an answer that proves nothing, be it a yes or a no.
+   * Undefined for what is no token of this site, or is not known and may not be asked for. Rejects
+   * with a `ServiceFault` when asking failed, and for an answer that proves nothing, be it a yes or
+   * a no.
    */
   find(token: string, nowMs: number, mayAsk: boolean): Promise<TokenFacts | undefined>
   /** Forgets everything, also what is being asked just now: the log is another one. */
@@ -68,7 +70,10 @@ interface KnownToken {
   readonly askedMs: number
 }
 
-/** Each token is asked for once, however many requests bring it at the same time, and kept until it ends or others displace it. */
+/**
+ * Each token is asked for once, however many requests bring it at the same time, and kept until it
+ * ends or others displace it.
+ */
 export function createBearerTokens(options: BearerTokensOptions): BearerTokens {
   const { siteId, introspect, keys, clock, signal, failsOpen = false, capacity = CAPACITY } = options
   /** The least recently used first. */
@@ -84,9 +89,11 @@ export function createBearerTokens(options: BearerTokensOptions): BearerTokens {
     const nonce = encodeBase64url(globalThis.crypto.getRandomValues(new Uint8Array(NONCE_BYTES)))
     const proven = await requireProof(await introspect(token, nonce), { nonce, sha256 })
     const facts = parseTokenFacts(proven, sha256, siteId)
-    if (facts === 'unreadable') throw new ServiceFault('answer_unknown', 'the service described a token in a way that cannot be read')
+    if (facts === 'unreadable')
+      throw new ServiceFault('answer_unknown', 'the service described a token in a way that cannot be read')
     if (facts !== undefined) requireLifetime(facts, clock.read().wallMs)
-    if (began !== generation) throw new ServiceFault('unreachable', 'the log has become another one while a token was asked for')
+    if (began !== generation)
+      throw new ServiceFault('unreachable', 'the log has become another one while a token was asked for')
     asked.delete(sha256)
     known.delete(sha256)
     if (facts === undefined) {
@@ -99,7 +106,8 @@ export function createBearerTokens(options: BearerTokensOptions): BearerTokens {
   const askOnce = (token: string, sha256: string): Promise<TokenFacts | undefined> => {
     const running = asked.get(sha256)
     if (running !== undefined) return running
-    if (asked.size >= ASKED_AT_ONCE_MAX) return Promise.reject(new ServiceFault('overloaded', 'too many new tokens at once', 503))
+    if (asked.size >= ASKED_AT_ONCE_MAX)
+      return Promise.reject(new ServiceFault('overloaded', 'too many new tokens at once', 503))
     const began = generation
     const answer = ask(token, sha256)
     asked.set(sha256, answer)
@@ -112,17 +120,28 @@ export function createBearerTokens(options: BearerTokensOptions): BearerTokens {
     answer: unknown,
     { nonce, sha256 }: { readonly nonce: string; readonly sha256: string },
   ): Promise<JsonObject> => {
-    if (!isJsonObject(answer as JsonValue)) throw new ServiceFault('answer_unknown', 'the answer about a token is not a JSON object')
+    if (!isJsonObject(answer as JsonValue))
+      throw new ServiceFault('answer_unknown', 'the answer about a token is not a JSON object')
     const { proof: stated, ...facts } = answer as JsonObject
     const proof = parseIntrospectionProof(stated)
-    if (proof === undefined) throw new ServiceFault('introspection_unsigned', 'the answer about a token is not signed')
+    if (proof === undefined)
+      throw new ServiceFault('introspection_unsigned', 'the answer about a token is not signed')
     if (proof.nonce !== nonce || proof.site_id !== siteId || proof.token_sha256 !== sha256)
-      throw new ServiceFault('introspection_mismatched', 'the answer about a token belongs to another question')
+      throw new ServiceFault(
+        'introspection_mismatched',
+        'the answer about a token belongs to another question',
+      )
     if (!(Math.abs(clock.read().wallMs - (parseTime(proof.as_of) ?? Infinity)) <= AS_OF_MS_MAX))
-      throw new ServiceFault('introspection_stale', 'the answer about a token is more than 10 s old, or the clocks are apart')
+      throw new ServiceFault(
+        'introspection_stale',
+        'the answer about a token is more than 10 s old, or the clocks are apart',
+      )
     const key = await keys.find(proof.kid, signal)
     if (key === undefined || !(await isSignedBy(key, facts, proof)))
-      throw new ServiceFault('introspection_unsigned', 'no trusted feed key has signed the answer about a token')
+      throw new ServiceFault(
+        'introspection_unsigned',
+        'no trusted feed key has signed the answer about a token',
+      )
     return facts
   }
 
@@ -134,11 +153,15 @@ export function createBearerTokens(options: BearerTokensOptions): BearerTokens {
   }
 
   /** The facts of a known token, asked for again in time. */
-  const confirmed = (token: string, { facts, askedMs }: KnownToken): TokenFacts | Promise<TokenFacts | undefined> => {
+  const confirmed = (
+    token: string,
+    { facts, askedMs }: KnownToken,
+  ): TokenFacts | Promise<TokenFacts | undefined> => {
     const ageMs = clock.read().monotonicMs - askedMs
     if (ageMs < CHECKED_MS) return facts
     const answer = askOnce(token, facts.tokenSha256)
-    if (ageMs >= CHECKED_MS_MAX) return failsOpen ? answer.catch((error) => (isSilent(error) ? facts : Promise.reject(error))) : answer
+    if (ageMs >= CHECKED_MS_MAX)
+      return failsOpen ? answer.catch((error) => (isSilent(error) ? facts : Promise.reject(error))) : answer
     answer.catch(() => undefined)
     return facts
   }
@@ -181,7 +204,10 @@ async function isSignedBy(key: PublicKey, facts: JsonObject, proof: Introspectio
 /** The service issues no token for longer than an hour, and none that begins later. */
 function requireLifetime({ issuedAtMs, expiresAtMs }: TokenFacts, wallMs: number): void {
   if (expiresAtMs - issuedAtMs > LIFETIME_MS_MAX || issuedAtMs > wallMs + ISSUED_AHEAD_MS_MAX)
-    throw new ServiceFault('answer_unknown', 'the service described a token with a lifetime that no token has')
+    throw new ServiceFault(
+      'answer_unknown',
+      'the service described a token with a lifetime that no token has',
+    )
 }
 
 function isSilent(error: unknown): boolean {
@@ -189,21 +215,38 @@ function isSilent(error: unknown): boolean {
 }
 
 /** Undefined for a token that is not active. */
-function parseTokenFacts(said: JsonObject, tokenSha256: string, siteId: SiteId): TokenFacts | undefined | 'unreadable' {
+function parseTokenFacts(
+  said: JsonObject,
+  tokenSha256: string,
+  siteId: SiteId,
+): TokenFacts | undefined | 'unreadable' {
   if (said.active === false) return undefined
   const ppid = parsePpid(said.sub)
   const scope = parseScopeList(said.scopes)
   const permissionId = parsePermissionId(said.permission_id)
-  const credentialIds = Array.isArray(said.credential_chain) ? said.credential_chain.map(parseCredentialId) : []
+  const credentialIds = Array.isArray(said.credential_chain)
+    ? said.credential_chain.map(parseCredentialId)
+    : []
   const { issuer, issuer_key: key } = said
   const signedAtMs = parseTime(said.root_created_at)
   const oldestSignedAtMs = parseTime(said.oldest_created_at)
   const issuedAtMs = msOf(said.iat)
   const expiresAtMs = msOf(said.exp)
-  if (said.active !== true || said.site_id !== siteId || ppid === undefined || scope === undefined || permissionId === undefined)
+  if (
+    said.active !== true ||
+    said.site_id !== siteId ||
+    ppid === undefined ||
+    scope === undefined ||
+    permissionId === undefined
+  )
     return 'unreadable'
   if (credentialIds.length === 0 || !isWhole(credentialIds)) return 'unreadable'
-  if (typeof issuer !== 'string' || typeof key !== 'string' || signedAtMs === undefined || oldestSignedAtMs === undefined)
+  if (
+    typeof issuer !== 'string' ||
+    typeof key !== 'string' ||
+    signedAtMs === undefined ||
+    oldestSignedAtMs === undefined
+  )
     return 'unreadable'
   if (issuedAtMs === undefined || expiresAtMs === undefined) return 'unreadable'
   const issuerKey = `${issuer}#${key}`

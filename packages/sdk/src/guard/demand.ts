@@ -3,14 +3,16 @@ import { requireOptions } from '../require-options.ts'
 
 type ScopeList = readonly string[]
 
-/** What a route asks for: all of `scope`, and one of `anyScope`. A demand names at least one scope. */
+/**
+ * What a route asks for: all of `scope`, and one of `anyScope`. A demand names at least one scope.
+ */
 export type GuardDemand =
   | { readonly scope: string | ScopeList; readonly anyScope?: ScopeList }
   | { readonly scope?: string | ScopeList; readonly anyScope: ScopeList }
 
 /**
- * Marks a demand that `readDemand` has read. A registered symbol, because a framework may load the adapter and the guard from two copies of this
- * module.
+ * Marks a demand that `readDemand` has read. A registered symbol, because a framework may load the
+ * adapter and the guard from two copies of this module.
  */
 const READ = /* @__PURE__ */ Symbol.for('countersign.readDemand')
 
@@ -22,24 +24,33 @@ export interface ReadDemand {
 }
 
 /**
- * Accepts any valid credential of the site, whatever its scope. It is the same as leaving the demand out, for calls in which another argument
- * follows: `requireCredential(guard, ANY_CREDENTIAL, { bodyBytesMax })`.
+ * Accepts any valid credential of the site, whatever its scope. It is the same as leaving the
+ * demand out, for calls in which another argument follows: `requireCredential(guard,
+ * ANY_CREDENTIAL, { bodyBytesMax })`.
  */
-export const ANY_CREDENTIAL: GuardDemand & ReadDemand = /* @__PURE__ */ Object.freeze({ scope: Object.freeze([]), [READ]: true as const })
+export const ANY_CREDENTIAL: GuardDemand & ReadDemand = /* @__PURE__ */ Object.freeze({
+  scope: Object.freeze([]),
+  [READ]: true as const,
+})
 
 /**
- * Parses a demand. Throws a TypeError for everything that is not an object with `scope`, `anyScope` or both, each with at least one valid scope: a
- * mistyped demand must not open the route. The arguments come as a list because a demand that is undefined is a mistake, and one that was left out is not.
+ * Parses a demand. Throws a TypeError for everything that is not an object with `scope`, `anyScope`
+ * or both, each with at least one valid scope: a mistyped demand must not open the route. The
+ * arguments come as a list because a demand that is undefined is a mistake, and one that was left
+ * out is not.
  */
 export function readDemand(...args: readonly [demand?: GuardDemand]): ReadDemand {
   if (args.length === 0) return ANY_CREDENTIAL
   const demand: unknown = args[0]
   if (isReadDemand(demand)) return demand
   if (typeof demand !== 'object' || demand === null || Array.isArray(demand))
-    throw new TypeError(`a demand must be an object such as { scope: 'orders:read' }, not ${describe(demand)}. ${HOW_TO_ACCEPT_ANY}`)
+    throw new TypeError(
+      `a demand must be an object such as { scope: 'orders:read' }, not ${describe(demand)}. ${HOW_TO_ACCEPT_ANY}`,
+    )
   requireOptions<{ scope: unknown; anyScope: unknown }>('a demand', demand, { scope: 'any', anyScope: 'any' })
   const { scope, anyScope } = demand as Readonly<Record<string, unknown>>
-  if (!('scope' in demand) && !('anyScope' in demand)) throw new TypeError(`a demand must name a scope. ${HOW_TO_ACCEPT_ANY}`)
+  if (!('scope' in demand) && !('anyScope' in demand))
+    throw new TypeError(`a demand must name a scope. ${HOW_TO_ACCEPT_ANY}`)
   return {
     scope: 'scope' in demand ? readScopes('scope', typeof scope === 'string' ? [scope] : scope) : [],
     ...('anyScope' in demand && { anyScope: readScopes('anyScope', anyScope) }),
@@ -54,7 +65,8 @@ function isReadDemand(demand: unknown): demand is ReadDemand {
 }
 
 function readScopes(name: string, list: unknown): readonly Scope[] {
-  if (!Array.isArray(list)) throw new TypeError(`${name} must be a scope or a list of scopes, not ${describe(list)}`)
+  if (!Array.isArray(list))
+    throw new TypeError(`${name} must be a scope or a list of scopes, not ${describe(list)}`)
   if (list.length === 0) throw new TypeError(`${name} must name at least one scope. ${HOW_TO_ACCEPT_ANY}`)
   // Not `map`, which would skip the holes of a sparse list.
   return Array.from(list, readScope)
@@ -62,7 +74,8 @@ function readScopes(name: string, list: unknown): readonly Scope[] {
 
 function readScope(text: unknown): Scope {
   const scope = parseScope(text)
-  if (scope === undefined) throw new TypeError(`${JSON.stringify(text)} is not a scope: 1 to 128 of a-z 0-9 _ . : / -`)
+  if (scope === undefined)
+    throw new TypeError(`${JSON.stringify(text)} is not a scope: 1 to 128 of a-z 0-9 _ . : / -`)
   return scope
 }
 

@@ -24,16 +24,29 @@ const RETRY_AFTER_SECONDS = 1
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/
 const BODILESS = /^(?:GET|HEAD)$/
 
-/** A refusal as an adapter sends it. `baseUrl` is that of the service, which explains the codes; without a request there is nothing to echo. */
-export function denialOf(reason: Reason, baseUrl: string, view: ViewStamp, request?: GuardRequest): GuardDenial {
+/**
+ * A refusal as an adapter sends it. `baseUrl` is that of the service, which explains the codes;
+ * without a request there is nothing to echo.
+ */
+export function denialOf(
+  reason: Reason,
+  baseUrl: string,
+  view: ViewStamp,
+  request?: GuardRequest,
+): GuardDenial {
   const { code, detail, requiredScope } = reason
   const { status, title, challenge, retryable }: Refusal = refusals[code]
   const needs = needFor(code, status)
   const [requestId = '', ...others] = request?.header('x-request-id') ?? []
-  const headers: Record<string, string> = { 'content-type': 'application/problem+json', 'cache-control': 'no-store' }
-  if (challenge !== undefined) headers['www-authenticate'] = challenge === 'bearer' ? bearerChallenge() : credentialChallenge(code)
+  const headers: Record<string, string> = {
+    'content-type': 'application/problem+json',
+    'cache-control': 'no-store',
+  }
+  if (challenge !== undefined)
+    headers['www-authenticate'] = challenge === 'bearer' ? bearerChallenge() : credentialChallenge(code)
   if (retryable) headers['retry-after'] = String(RETRY_AFTER_SECONDS)
-  if (needs === 'holder_proof' && request !== undefined) headers['accept-signature'] = wantedSignature(request)
+  if (needs === 'holder_proof' && request !== undefined)
+    headers['accept-signature'] = wantedSignature(request)
   const scope = requiredScope && { requiredScope }
   return {
     ok: false,

@@ -10,16 +10,18 @@ export interface HolderRequests {
   /** The request as the holder signed it, or why that cannot be known. */
   read(request: GuardRequest, body: GuardBody): HolderRequest | Deny
   /**
-   * What to add to the denial of a signature that is not one of `signed`: against which host it was checked, and which option is wrong if callers use
-   * another one.
+   * What to add to the denial of a signature that is not one of `signed`: against which host it was
+   * checked, and which option is wrong if callers use another one.
    */
   hintFor(signed: HolderRequest): string
 }
 
 /**
- * A holder signs the host that it calls, so that a signature for one host is worthless at another. The request alone cannot tell which host was meant,
- * because a caller that replays a signature also writes the Host line. So the guard checks against `publicOrigin`; without it, the host of the request
- * is accepted only if it is the site's own name, or any loopback name where the site itself has one.
+ * A holder signs the host that it calls, so that a signature for one host is worthless at another.
+ * The request alone cannot tell which host was meant, because a caller that replays a signature
+ * also writes the Host line. So the guard checks against `publicOrigin`; without it, the host of
+ * the request is accepted only if it is the site's own name, or any loopback name where the site
+ * itself has one.
  */
 export function createHolderRequests(siteId: SiteId, publicOrigin: URL | undefined): HolderRequests {
   const prefix = publicOrigin?.pathname.replace(/\/$/, '') ?? ''
@@ -27,7 +29,11 @@ export function createHolderRequests(siteId: SiteId, publicOrigin: URL | undefin
   return {
     read(request, body) {
       const { method, url, header } = request
-      if (body === 'too_large') return deny('request_too_large', 'the body is larger than this application takes in with a signed request')
+      if (body === 'too_large')
+        return deny(
+          'request_too_large',
+          'the body is larger than this application takes in with a signed request',
+        )
       const parts = ABSOLUTE.exec(url)
       if (parts === null) return deny('proof_invalid', 'the address of this request cannot have been signed')
       const [, addressed = '', path = '', query = ''] = parts

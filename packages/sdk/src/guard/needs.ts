@@ -27,7 +27,10 @@ const needs: Readonly<Record<RefusalCode, Need>> = {
   overloaded: 'waiting',
 }
 
-/** What would help against a refusal with this code. One that this version does not know is judged by its status. */
+/**
+ * What would help against a refusal with this code. One that this version does not know is judged
+ * by its status.
+ */
 export function needFor(code: string, status: number): Need {
   if (Object.hasOwn(needs, code)) return needs[code as RefusalCode]
   if (status === 429 || status >= 500) return 'waiting'

@@ -4,44 +4,57 @@ import { findOptionFaults, type OptionKinds } from '../require-options.ts'
 import { type GuardClock, systemClock } from '../view/clock.ts'
 import type { GuardState } from './state.ts'
 
-/** Let old knowledge count, as `{ [FAIL_OPEN]: true }`. A symbol, so that neither JSON nor the environment can set it. */
+/**
+ * Let old knowledge count, as `{ [FAIL_OPEN]: true }`. A symbol, so that neither JSON nor the
+ * environment can set it.
+ */
 export const FAIL_OPEN: unique symbol = /* @__PURE__ */ Symbol('countersign.failOpen')
 
 export interface GuardOptions {
   /** Where the service is, for example `https://auth.example`. */
   readonly baseUrl: string
   readonly siteId: string
-  /** A key of the site with `feed:read`, and with `tokens:introspect` where bearer tokens are taken. */
+  /**
+   * A key of the site with `feed:read`, and with `tokens:introspect` where bearer tokens are taken.
+   */
   readonly apiKey: string
   /**
-   * How old the revocation data may become before the guard rejects everything, 1 to 3600. Default 30. The signed heads of the site may state a smaller
-   * bound, which then applies.
+   * How old the revocation data may become before the guard rejects everything, 1 to 3600. Default
+   * 30. The signed heads of the site may state a smaller bound, which then applies.
    */
   readonly maxStalenessSeconds?: number
   /**
-   * Pins: the feed keys to begin with. A value is a Multikey under its `kid`, or `sha256:` with the hash of a Multikey under any name. `countersign doctor`
-   * prints two to paste, for the current key and the next. The guard follows the signed chain of successions from there, and rejects every other key.
-   * Default: the guard trusts the keys that discovery lists at first contact, which is as good as TLS.
+   * Pins: the feed keys to begin with. A value is a Multikey under its `kid`, or `sha256:` with the
+   * hash of a Multikey under any name. `countersign doctor` prints two to paste, for the current
+   * key and the next. The guard follows the signed chain of successions from there, and rejects
+   * every other key. Default: the guard trusts the keys that discovery lists at first contact,
+   * which is as good as TLS.
    */
   readonly feedKeys?: Readonly<Record<string, string>>
   /**
-   * Where used holder proofs are remembered. Default: the memory of this process. That is not enough for several processes, takes proofs from
-   * clocks at most 2 s ahead, and refuses all proofs of the first 3 s: the process before this one may have seen them.
+   * Where used holder proofs are remembered. Default: the memory of this process. That is not
+   * enough for several processes, takes proofs from clocks at most 2 s ahead, and refuses all
+   * proofs of the first 3 s: the process before this one may have seen them.
    */
   readonly nonceStore?: NonceStore
   /**
-   * The name of this verifier in receipts and lists, 1 to 64 of `A-Z a-z 0-9 _ -`. Replicas may share it: each guard has an instance id of its own beside it.
-   * Without a name a guard goes by its instance id.
+   * The name of this verifier in receipts and lists, 1 to 64 of `A-Z a-z 0-9 _ -`. Replicas may
+   * share it: each guard has an instance id of its own beside it. Without a name a guard goes by
+   * its instance id.
    */
   readonly verifierId?: string
   /**
-   * How callers address this application when that is not what it sees: behind a proxy, `https://api.example`, with the path that the proxy takes
-   * away if it takes one away. Needed for holder proofs under a host that is neither the site's own, nor below it, nor this machine.
+   * How callers address this application when that is not what it sees: behind a proxy,
+   * `https://api.example`, with the path that the proxy takes away if it takes one away. Needed for
+   * holder proofs under a host that is neither the site's own, nor below it, nor this machine.
    */
   readonly publicOrigin?: string
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>
   readonly clock?: GuardClock
-  /** Called when `ready`, `connection`, `problem` or `carriedRevocations` has changed. Default: the console shows problems and carried revocations. */
+  /**
+   * Called when `ready`, `connection`, `problem` or `carriedRevocations` has changed. Default: the
+   * console shows problems and carried revocations.
+   */
   readonly onStateChange?: (state: GuardState) => void
   readonly [FAIL_OPEN]?: true
   readonly [PLAIN_HTTP]?: true
@@ -81,7 +94,10 @@ const KINDS: OptionKinds<GuardOptions> = {
   onStateChange: 'function',
 }
 
-/** Throws one TypeError that names everything that is wrong. Its message does not repeat the API key. */
+/**
+ * Throws one TypeError that names everything that is wrong. Its message does not repeat the API
+ * key.
+ */
 export function readGuardOptions(options: GuardOptions): ReadGuardOptions {
   const faults = [...findOptionFaults('createGuard', options, KINDS)]
   // With values of the wrong kind there is nothing more to read.
@@ -99,7 +115,9 @@ export function readGuardOptions(options: GuardOptions): ReadGuardOptions {
   }
   const found: ReadGuardOptions = {
     baseUrl: read('', () => readBaseUrl(options.baseUrl, options)),
-    siteId: read('siteId must be a lower-case host name, such as shop.example', () => parseSiteId(options.siteId)),
+    siteId: read('siteId must be a lower-case host name, such as shop.example', () =>
+      parseSiteId(options.siteId),
+    ),
     apiKey: read('apiKey must be an API key of the site, svc_sk_…', () =>
       typeof options.apiKey === 'string' && API_KEY.test(options.apiKey) ? options.apiKey : undefined,
     ),
@@ -109,16 +127,22 @@ export function readGuardOptions(options: GuardOptions): ReadGuardOptions {
     feedKeys: options.feedKeys,
     nonceStore:
       nonceStore &&
-      read('nonceStore must have a consume method', () => (typeof nonceStore.consume === 'function' ? nonceStore : undefined)),
+      read('nonceStore must have a consume method', () =>
+        typeof nonceStore.consume === 'function' ? nonceStore : undefined,
+      ),
     verifierId:
       verifierId === undefined
         ? undefined
-        : read('verifierId must be 1 to 64 of A-Z a-z 0-9 _ -', () => (VERIFIER_ID.test(verifierId) ? verifierId : undefined)),
+        : read('verifierId must be 1 to 64 of A-Z a-z 0-9 _ -', () =>
+            VERIFIER_ID.test(verifierId) ? verifierId : undefined,
+          ),
     instanceId: randomId(),
     publicOrigin:
       options.publicOrigin === undefined
         ? undefined
-        : read('publicOrigin must be an http or https URL without query, fragment and user name', () => readOrigin(options.publicOrigin)),
+        : read('publicOrigin must be an http or https URL without query, fragment and user name', () =>
+            readOrigin(options.publicOrigin),
+          ),
     // Not bound to an object: some runtimes refuse a fetch that is called as a method of another.
     fetch: options.fetch ?? ((url, init) => globalThis.fetch(url, init)),
     clock,
@@ -135,7 +159,10 @@ function wrongOptions(faults: readonly string[]): TypeError {
 
 function readOrigin(text: unknown): URL | undefined {
   const url = typeof text === 'string' && URL.canParse(text) ? new URL(text) : undefined
-  const isPlain = url !== undefined && /^https?:$/.test(url.protocol) && `${url.username}${url.password}${url.search}${url.hash}` === ''
+  const isPlain =
+    url !== undefined &&
+    /^https?:$/.test(url.protocol) &&
+    `${url.username}${url.password}${url.search}${url.hash}` === ''
   return isPlain ? url : undefined
 }
 

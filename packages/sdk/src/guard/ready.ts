@@ -6,18 +6,27 @@ export interface ReadyOptions {
   readonly timeoutMs?: number
 }
 
-/** The guard could not begin to decide in time. The message says why, and whether waiting longer can help. */
+/**
+ * The guard could not begin to decide in time. The message says why, and whether waiting longer can
+ * help.
+ */
 export class GuardNotReady extends Error {
   override readonly name = 'GuardNotReady'
   /** What stands in the way; undefined when nothing has failed yet. */
   readonly problem: ViewProblem | undefined
-  /** False for faults that only an operator can correct: a wrong API key, site, address, certificate, clock or pin, or a log that does not continue. */
+  /**
+   * False for faults that only an operator can correct: a wrong API key, site, address,
+   * certificate, clock or pin, or a log that does not continue.
+   */
   readonly retryable: boolean
 
   constructor(siteId: string, timeoutMs: number, problem: ViewProblem | undefined) {
-    const why = problem === undefined ? 'the service has not answered yet' : `${problem.code}: ${problem.detail}`
+    const why =
+      problem === undefined ? 'the service has not answered yet' : `${problem.code}: ${problem.detail}`
     const retryable = problem === undefined || !isLasting(problem)
-    super(`the guard of ${siteId} was not ready within ${timeoutMs} ms: ${why}${retryable ? '' : '. Waiting does not correct this.'}`)
+    super(
+      `the guard of ${siteId} was not ready within ${timeoutMs} ms: ${why}${retryable ? '' : '. Waiting does not correct this.'}`,
+    )
     this.problem = problem
     this.retryable = retryable
   }
@@ -26,7 +35,8 @@ export class GuardNotReady extends Error {
 /** Throws a TypeError for anything but a number of milliseconds from 0. */
 export function readReadyOptions(options: unknown): ReadyOptions {
   requireOptions<ReadyOptions>('ready', options, { timeoutMs: 'number' })
-  if (options.timeoutMs !== undefined && !(options.timeoutMs >= 0)) throw new TypeError('timeoutMs must be from 0')
+  if (options.timeoutMs !== undefined && !(options.timeoutMs >= 0))
+    throw new TypeError('timeoutMs must be from 0')
   return options
 }
 

@@ -1,17 +1,22 @@
 /**
- * What an adapter hands over of a request. Nothing in it may be decoded, joined or tidied up: a holder signed what was sent, and a caller that sent two
- * credentials must be seen to have done so.
+ * What an adapter hands over of a request. Nothing in it may be decoded, joined or tidied up: a
+ * holder signed what was sent, and a caller that sent two credentials must be seen to have done so.
  */
 export interface GuardRequest {
   readonly method: string
-  /** Absolute, as the caller addressed it: scheme and host in front, then path and query as they stand in the request line. */
+  /**
+   * Absolute, as the caller addressed it: scheme and host in front, then path and query as they
+   * stand in the request line.
+   */
   readonly url: string
   /** Every field line of that lower-case name, in order; an empty list when there is none. */
   header(name: string): readonly string[]
   /**
-   * The body's raw bytes, before anything parsed it; undefined when there are none, `'unseen'` when they are gone, `'too_large'` when there are more
-   * than the adapter takes in: then the request is refused with `request_too_large`. Asked for at most once per verification, and only when the
-   * credential is bound to a holder key and all else about it is right. Leave it out where there cannot be a body.
+   * The body's raw bytes, before anything parsed it; undefined when there are none, `'unseen'` when
+   * they are gone, `'too_large'` when there are more than the adapter takes in: then the request is
+   * refused with `request_too_large`. Asked for at most once per verification, and only when the
+   * credential is bound to a holder key and all else about it is right. Leave it out where there
+   * cannot be a body.
    */
   readonly body?: () => GuardBody | Promise<GuardBody>
 }
@@ -19,8 +24,9 @@ export interface GuardRequest {
 export type GuardBody = Uint8Array | undefined | 'unseen' | 'too_large'
 
 /**
- * Throws a TypeError for a request of a framework that was passed as it is, and for a `url` without scheme and host. Adapters compute theirs, so only a
- * `url` that was written into the object is looked at.
+ * Throws a TypeError for a request of a framework that was passed as it is, and for a `url` without
+ * scheme and host. Adapters compute theirs, so only a `url` that was written into the object is
+ * looked at.
  */
 export function requireGuardRequest(request: GuardRequest): void {
   if (typeof request?.header !== 'function')
@@ -28,13 +34,20 @@ export function requireGuardRequest(request: GuardRequest): void {
       'the request must have a header function that returns every line of a field as a list; use an adapter, or see GuardRequest',
     )
   if (Object.hasOwn(request, 'url') && (typeof request.url !== 'string' || request.url.startsWith('/')))
-    throw new TypeError('the url of the request must be absolute, as the caller addressed it: https://shop.example/orders?page=2')
+    throw new TypeError(
+      'the url of the request must be absolute, as the caller addressed it: https://shop.example/orders?page=2',
+    )
 }
 
-/** Every line of that field. Throws a TypeError for a `header` that returns something else than a list, as those of many frameworks do. */
+/**
+ * Every line of that field. Throws a TypeError for a `header` that returns something else than a
+ * list, as those of many frameworks do.
+ */
 export function readLines(request: GuardRequest, name: string): readonly string[] {
   const lines: unknown = request.header(name)
   if (!Array.isArray(lines))
-    throw new TypeError('the header function of the request must return a list of lines, empty when the field is absent')
+    throw new TypeError(
+      'the header function of the request must return a list of lines, empty when the field is absent',
+    )
   return lines
 }

@@ -6,8 +6,9 @@ export interface RuntimeGlobals {
 }
 
 /**
- * Whether this runtime ends what a request began together with that request, as Cloudflare Workers do. A guard follows the feed in the background of all
- * requests: there the feed would end with the first of them, and later requests could not use what it opened.
+ * Whether this runtime ends what a request began together with that request, as Cloudflare Workers
+ * do. A guard follows the feed in the background of all requests: there the feed would end with the
+ * first of them, and later requests could not use what it opened.
  */
 export function isRequestBound(globals: RuntimeGlobals): boolean {
   if (globals.navigator?.userAgent === 'Cloudflare-Workers') return true

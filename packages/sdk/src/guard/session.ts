@@ -1,6 +1,16 @@
-import { findRevocation, type Knowledge, parseCredentialId, parsePpid, parseTime, type ViewStamp } from '@countersign/core'
+import {
+  findRevocation,
+  type Knowledge,
+  parseCredentialId,
+  parsePpid,
+  parseTime,
+  type ViewStamp,
+} from '@countersign/core'
 
-/** A session that began with a hosted sign-in, with what `/auth/sdk-result` said. Times are RFC 3339 or milliseconds. */
+/**
+ * A session that began with a hosted sign-in, with what `/auth/sdk-result` said. Times are RFC 3339
+ * or milliseconds.
+ */
 export interface SignedInSession {
   readonly ppid: string
   readonly credentialId: string
@@ -8,35 +18,61 @@ export interface SignedInSession {
   readonly expiresAt?: string | number
 }
 
-/** `stale`: the knowledge is too old to tell. A session is active in spite of that only where the guard was told to fail open. */
+/**
+ * `stale`: the knowledge is too old to tell. A session is active in spite of that only where the
+ * guard was told to fail open.
+ */
 export type SessionVerdict =
   | { readonly active: true; readonly stale: boolean; readonly view: ViewStamp }
-  | { readonly active: false; readonly stale: boolean; readonly code: SessionEnd; readonly detail: string; readonly view: ViewStamp }
+  | {
+      readonly active: false
+      readonly stale: boolean
+      readonly code: SessionEnd
+      readonly detail: string
+      readonly view: ViewStamp
+    }
 
 export type SessionEnd = 'credential_revoked' | 'credential_expired' | 'revocation_view_stale'
 
 const DETAILS: Readonly<Record<SessionEnd, string>> = {
   credential_revoked: 'access with the credential of this session has been revoked; sign in again',
   credential_expired: 'the credential of this session has expired; sign in again',
-  revocation_view_stale: 'this verifier has not heard from the revocation log for too long; try again in a moment',
+  revocation_view_stale:
+    'this verifier has not heard from the revocation log for too long; try again in a moment',
 }
 
-/** Throws a TypeError for a session without the facts of a sign-in: it is not known whether such a session was revoked. */
-export function judgeSession(session: SignedInSession, knowledge: Knowledge, nowMs: number | undefined, ageMsMax: number): SessionVerdict {
+/**
+ * Throws a TypeError for a session without the facts of a sign-in: it is not known whether such a
+ * session was revoked.
+ */
+export function judgeSession(
+  session: SignedInSession,
+  knowledge: Knowledge,
+  nowMs: number | undefined,
+  ageMsMax: number,
+): SessionVerdict {
   const ppid = parsePpid(session.ppid)
   const credentialId = parseCredentialId(session.credentialId)
   const verifiedMs = msOf(session.verifiedAt)
   const expiresMs = session.expiresAt === undefined ? Infinity : msOf(session.expiresAt)
   if (ppid === undefined || credentialId === undefined || verifiedMs === undefined || expiresMs === undefined)
-    throw new TypeError('a session needs ppid, credentialId, verifiedAt and, if it has one, expiresAt, as /auth/sdk-result gave them')
+    throw new TypeError(
+      'a session needs ppid, credentialId, verifiedAt and, if it has one, expiresAt, as /auth/sdk-result gave them',
+    )
   const { site, ageMs } = knowledge
   const { epoch, seq } = site.head
   const told = { stale: !(ageMs <= ageMsMax) || nowMs === undefined, view: { epoch, seq, ageMs } }
-  const ended = (code: SessionEnd): SessionVerdict => ({ active: false, ...told, code, detail: DETAILS[code] })
+  const ended = (code: SessionEnd): SessionVerdict => ({
+    active: false,
+    ...told,
+    code,
+    detail: DETAILS[code],
+  })
   if (!site.trusted || !Number.isFinite(ageMs) || !(ageMs <= knowledge.ageMsMax) || nowMs === undefined)
     return ended('revocation_view_stale')
   if (!(nowMs < expiresMs)) return ended('credential_expired')
-  // A user who signed in after a reinstatement used a credential signed after it: an older one would have been rejected.
+  // A user who signed in after a reinstatement used a credential signed after it: an older one
+  // would have been rejected.
   const revoked = findRevocation({ credentialIds: [credentialId], ppid, oldestSignedAtMs: verifiedMs }, site)
   return revoked === undefined ? { active: true, ...told } : ended('credential_revoked')
 }

@@ -10,16 +10,20 @@ export interface GuardState {
   /** How many revocations are known. */
   readonly revocations: number
   /**
-   * How many revocations that this guard has proof of stay in effect here although the log lacks them, for example after a restore from an older
-   * backup. Absent when there are none.
+   * How many revocations that this guard has proof of stay in effect here although the log lacks
+   * them, for example after a restore from an older backup. Absent when there are none.
    */
   readonly carriedRevocations?: number
-  /** Both heads, while the service offers a log that does not extend the one this guard has proof of. Meanwhile it rejects everything. */
+  /**
+   * Both heads, while the service offers a log that does not extend the one this guard has proof
+   * of. Meanwhile it rejects everything.
+   */
   readonly fork?: LogFork
   readonly connection: Connection
   /**
-   * What prevents the guard from following the log, as a code and a sentence for the operator. Absent once it is resolved; `log_contradicted` stays for ten
-   * minutes after the last contradiction, also while the guard is ready.
+   * What prevents the guard from following the log, as a code and a sentence for the operator.
+   * Absent once it is resolved; `log_contradicted` stays for ten minutes after the last
+   * contradiction, also while the guard is ready.
    */
   readonly problem?: ViewProblem
   /** The configured name, or else the instance id. */

@@ -4,12 +4,16 @@ import type { Allow, RefusalCode, ViewStamp } from '@countersign/core'
 export type GuardVerdict = GuardAllow | GuardDenial
 
 /**
- * Accepted. `subject` says who and what for, `presented` with what, `view` how fresh the revocation knowledge behind it was. `holder` of a credential
- * is `proven_body_unseen` when the adapter could not show the body: then the body is not covered by anything.
+ * Accepted. `subject` says who and what for, `presented` with what, `view` how fresh the revocation
+ * knowledge behind it was. `holder` of a credential is `proven_body_unseen` when the adapter could
+ * not show the body: then the body is not covered by anything.
  */
 export type GuardAllow = Allow & FailingOpen
 
-/** A refusal for programs and models: the code, plain words, what would be needed, whether retrying helps, and the answer ready to send. */
+/**
+ * A refusal for programs and models: the code, plain words, what would be needed, whether retrying
+ * helps, and the answer ready to send.
+ */
 export interface GuardDenial extends FailingOpen {
   readonly ok: false
   readonly status: number
@@ -25,17 +29,30 @@ export interface GuardDenial extends FailingOpen {
   readonly requiredScope?: readonly string[]
   /** RFC 9457, to be sent as `application/problem+json`. */
   readonly problem: GuardProblem
-  /** By lower-case name: content type, `no-store`, and where they belong the challenge, the time to wait, and which signature is wanted. */
+  /**
+   * By lower-case name: content type, `no-store`, and where they belong the challenge, the time to
+   * wait, and which signature is wanted.
+   */
   readonly headers: Readonly<Record<string, string>>
   readonly view: ViewStamp
 }
 
 /**
- * What would help: a credential at all, a new one from the same issuer (`renewal`), one with more `scope`, one from a `trusted_issuer`, one for this
- * site (`site`), a request signed by the holder (`holder_proof`), a request that is put right (`correction`), or `waiting`. `nothing`: access has been
- * taken away.
+ * What would help: a credential at all, a new one from the same issuer (`renewal`), one with more
+ * `scope`, one from a `trusted_issuer`, one for this site (`site`), a request signed by the holder
+ * (`holder_proof`), a request that is put right (`correction`), or `waiting`. `nothing`: access has
+ * been taken away.
  */
-export type Need = 'credential' | 'renewal' | 'scope' | 'trusted_issuer' | 'site' | 'holder_proof' | 'correction' | 'waiting' | 'nothing'
+export type Need =
+  | 'credential'
+  | 'renewal'
+  | 'scope'
+  | 'trusted_issuer'
+  | 'site'
+  | 'holder_proof'
+  | 'correction'
+  | 'waiting'
+  | 'nothing'
 
 /** The body of a refusal, with the members of the wire contract. */
 export interface GuardProblem {
@@ -50,7 +67,10 @@ export interface GuardProblem {
   readonly retry_after?: number
 }
 
-/** On every verdict of a guard that was told to fail open: `armed` when the knowledge was fresh all the same, `used` when it was too old. */
+/**
+ * On every verdict of a guard that was told to fail open: `armed` when the knowledge was fresh all
+ * the same, `used` when it was too old.
+ */
 export interface FailingOpen {
   readonly failOpen?: 'armed' | 'used'
 }

@@ -1,10 +1,17 @@
 /**
- * `@countersign/sdk/testing`: a site, its issuer and its service in one process, with a clock that stands still until it is told to go on. For tests
- * of applications that a guard protects; nothing here is fit for anything else.
+ * `@countersign/sdk/testing`: a site, its issuer and its service in one process, with a clock that
+ * stands still until it is told to go on. For tests of applications that a guard protects; nothing
+ * here is fit for anything else.
  */
 export { createTestClock, type TestClock } from './test-clock.ts'
 export type { FeedKey, TestFeedKeys } from './test-feed-keys.ts'
 export type { TestLog } from './test-log.ts'
 export { testRequest } from './test-request.ts'
 export type { TestNetwork, TestService } from './test-service.ts'
-export { createTestSite, type TestCredential, type TestGrant, type TestSite, type TestSiteOptions } from './test-site.ts'
+export {
+  createTestSite,
+  type TestCredential,
+  type TestGrant,
+  type TestSite,
+  type TestSiteOptions,
+} from './test-site.ts'

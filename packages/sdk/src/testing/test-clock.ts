@@ -6,9 +6,15 @@ export interface TestClock extends GuardClock {
   readonly nowMs: number
   /** How many callbacks are due some time. */
   readonly pending: number
-  /** Goes on by so much, with everything that is due on the way, in order. Returns when what that set off has come to rest. */
+  /**
+   * Goes on by so much, with everything that is due on the way, in order. Returns when what that
+   * set off has come to rest.
+   */
   advance(ms: number): Promise<void>
-  /** Sets the wall clock ahead, or back, and nothing else: what a wrong time server or an operator does. */
+  /**
+   * Sets the wall clock ahead, or back, and nothing else: what a wrong time server or an operator
+   * does.
+   */
   jump(ms: number): void
 }
 
@@ -24,7 +30,8 @@ export function createTestClock(startMs = Date.now()): TestClock {
 
   const nextWithin = (endMs: number): Timer | undefined => {
     let next: Timer | undefined
-    for (const timer of timers) if (timer.atMs <= endMs && (next === undefined || timer.atMs < next.atMs)) next = timer
+    for (const timer of timers)
+      if (timer.atMs <= endMs && (next === undefined || timer.atMs < next.atMs)) next = timer
     return next
   }
 
@@ -64,7 +71,9 @@ const TURNS = 3
 const TURNS_IN_THREADS = 6
 const SOMETHING_LONG = new Uint8Array(65_536)
 
-/** Lets everything run that needs no clock: promises, streams, and what is handed to other threads. */
+/**
+ * Lets everything run that needs no clock: promises, streams, and what is handed to other threads.
+ */
 export async function rest(turns = TURNS): Promise<void> {
   const { setImmediate: soon = (callback: () => void) => setTimeout(callback, 0) } = globalThis as {
     setImmediate?: (callback: () => void) => unknown

@@ -13,7 +13,10 @@ export interface FeedKey {
   readonly key: PrivateKey
 }
 
-/** The feed keys of a test site, with the chain of statements that discovery lists. The next key is always prepared. */
+/**
+ * The feed keys of a test site, with the chain of statements that discovery lists. The next key is
+ * always prepared.
+ */
 export interface TestFeedKeys {
   readonly current: FeedKey
   readonly next: FeedKey
@@ -27,7 +30,13 @@ export async function createTestFeedKeys(atMs: number): Promise<TestFeedKeys> {
     const key = await generatePrivateKey('Ed25519')
     return { kid: key.publicKey.multikey, key }
   }
-  const state = async (key: FeedKey, following: FeedKey, before: FeedKey | undefined, at: number, compromised: boolean) =>
+  const state = async (
+    key: FeedKey,
+    following: FeedKey,
+    before: FeedKey | undefined,
+    at: number,
+    compromised: boolean,
+  ) =>
     signFeedKeyStatement(
       {
         kid: key.kid,

@@ -31,7 +31,10 @@ export interface TestLog {
   proof(asOfMs: number): HeadProof
 }
 
-/** `start` is where a log goes on after a restore: same place, other epoch, what it said before taken along. */
+/**
+ * `start` is where a log goes on after a restore: same place, other epoch, what it said before
+ * taken along.
+ */
 export function createTestLog(siteId: SiteId, epoch: string): TestLog {
   const entries: Entry[] = []
   const view = createSiteView({ siteId, entriesAreProven: true })
@@ -45,7 +48,8 @@ export function createTestLog(siteId: SiteId, epoch: string): TestLog {
     async append(kind, body, atMs) {
       const entry = (await sealEntry({ siteId, kind, body, at: formatTime(atMs) }, head)) as Entry
       const checked = await checkEntry(entry)
-      if (checked === undefined || view.apply(checked) !== 'applied') throw new TypeError(`a log cannot go on with ${kind}`)
+      if (checked === undefined || view.apply(checked) !== 'applied')
+        throw new TypeError(`a log cannot go on with ${kind}`)
       entries.push(entry)
       head = { epoch, seq: entry.seq, hash: entry.hash }
       return entry
@@ -70,12 +74,19 @@ export function snapshotLines(entries: readonly Entry[]): SnapshotLine[] {
   const issuerOf = (issuer: string): IssuerSoFar => {
     const known = issuers.get(issuer)
     if (known !== undefined) return known
-    const unknown = { state: { issuer, keys: [], scope: null, credential_ttl_seconds_max: null }, distrustedAt: null, compromised: [] }
+    const unknown = {
+      state: { issuer, keys: [], scope: null, credential_ttl_seconds_max: null },
+      distrustedAt: null,
+      compromised: [],
+    }
     issuers.set(issuer, unknown)
     return unknown
   }
   const replaceKey = (known: IssuerSoFar, id: string, replace: (key: KeyState) => KeyState) => {
-    known.state = { ...known.state, keys: known.state.keys.map((key) => (key.id === id ? replace(key) : key)) }
+    known.state = {
+      ...known.state,
+      keys: known.state.keys.map((key) => (key.id === id ? replace(key) : key)),
+    }
   }
 
   for (const { kind, body, at } of entries) {
@@ -89,7 +100,8 @@ export function snapshotLines(entries: readonly Entry[]): SnapshotLine[] {
         const known = issuerOf(body.issuer)
         known.state = body
         known.distrustedAt = undefined
-        for (const { id, key, status } of body.keys) if (status === 'compromised') known.compromised.push({ key_id: id, key, at })
+        for (const { id, key, status } of body.keys)
+          if (status === 'compromised') known.compromised.push({ key_id: id, key, at })
         break
       }
       case 'issuer.distrusted': {
@@ -99,7 +111,9 @@ export function snapshotLines(entries: readonly Entry[]): SnapshotLine[] {
       }
       case 'key.retired':
         replaceKey(issuerOf(body.issuer), body.key_id, (key) =>
-          key.status === 'active' ? { id: key.id, key: key.key, status: 'retired', retired_at: body.at } : key,
+          key.status === 'active'
+            ? { id: key.id, key: key.key, status: 'retired', retired_at: body.at }
+            : key,
         )
         break
       case 'key.compromised': {
@@ -132,10 +146,17 @@ export function snapshotLines(entries: readonly Entry[]): SnapshotLine[] {
         rest.push({ type: 'token', ...body })
     }
   }
-  return [...(site === undefined ? [] : [site]), ...[...issuers.values()].map(issuerLine), ...users.values(), ...rest]
+  return [
+    ...(site === undefined ? [] : [site]),
+    ...[...issuers.values()].map(issuerLine),
+    ...users.values(),
+    ...rest,
+  ]
 }
 
 function issuerLine({ state, distrustedAt, compromised }: IssuerSoFar): IssuerLine {
   const line = { type: 'issuer', ...state, compromised } as const
-  return distrustedAt === undefined ? { ...line, status: 'trusted' } : { ...line, status: 'distrusted', distrusted_at: distrustedAt }
+  return distrustedAt === undefined
+    ? { ...line, status: 'trusted' }
+    : { ...line, status: 'distrusted', distrusted_at: distrustedAt }
 }

@@ -18,7 +18,10 @@ import type { TestClock } from './test-clock.ts'
 import type { TestFeedKeys } from './test-feed-keys.ts'
 import type { TestLog } from './test-log.ts'
 
-/** As much of the service as a guard talks to, in this process and without a network. It speaks the real contract through `fetch`. */
+/**
+ * As much of the service as a guard talks to, in this process and without a network. It speaks the
+ * real contract through `fetch`.
+ */
 export interface TestService {
   readonly fetch: (url: string, init?: RequestInit) => Promise<Response>
   /** How far each verifier says it has applied the log. */
@@ -35,9 +38,15 @@ export interface TestService {
   /** The log is kept from here on only: older cursors are expired. */
   forgetEntries(): void
   readonly network: TestNetwork
-  /** `cut`: connections break and new ones fail. `silent`: they stay open and nothing comes. `refusing`: the API key is no longer good. */
+  /**
+   * `cut`: connections break and new ones fail. `silent`: they stay open and nothing comes.
+   * `refusing`: the API key is no longer good.
+   */
   become(network: TestNetwork): void
-  /** The log goes on in another one: the cursors of the old one are invalid. Snapshots announce its epoch with the statements given so far. */
+  /**
+   * The log goes on in another one: the cursors of the old one are invalid. Snapshots announce its
+   * epoch with the statements given so far.
+   */
   follow(log: TestLog, announced?: Pick<EpochStatement, 'epoch' | 'previous' | 'at'>): void
   close(): void
 }
@@ -89,7 +98,8 @@ export function createTestService(options: TestServiceOptions): TestService {
     }
     return `event: heartbeat\ndata: ${JSON.stringify(await signHeartbeat(fields, feedKeys.current.key))}\n\n`
   }
-  const entryText = (entry: Entry) => `id: ${entry.epoch}.${entry.seq}\nevent: ${entry.kind}\ndata: ${JSON.stringify(entry)}\n\n`
+  const entryText = (entry: Entry) =>
+    `id: ${entry.epoch}.${entry.seq}\nevent: ${entry.kind}\ndata: ${JSON.stringify(entry)}\n\n`
   const tell = (text: string) => {
     for (const { controller } of followers) controller.enqueue(encoder.encode(text))
   }
@@ -105,19 +115,35 @@ export function createTestService(options: TestServiceOptions): TestService {
   const snapshot = async (): Promise<Response> => {
     const { epoch, seq, hash } = log.head
     const as_of = formatTime(clock.nowMs)
-    const head: SnapshotHead = { type: 'head', site_id: siteId, epoch, seq, hash, as_of, max_age_seconds: maxAgeSeconds }
+    const head: SnapshotHead = {
+      type: 'head',
+      site_id: siteId,
+      epoch,
+      seq,
+      hash,
+      as_of,
+      max_age_seconds: maxAgeSeconds,
+    }
     const signed = await Promise.all(
       epochs
         .slice(-EPOCH_STATEMENTS_MAX)
-        .map((epoch) => signEpochStatement({ site_id: siteId, ...epoch, kid: feedKeys.current.kid }, feedKeys.current.key)),
+        .map((epoch) =>
+          signEpochStatement({ site_id: siteId, ...epoch, kid: feedKeys.current.kid }, feedKeys.current.key),
+        ),
     )
     const statements = signed.map((statement): EpochLine => ({ type: 'epoch', ...statement }))
     const lines = [head, ...statements, ...log.lines()].map((line) => `${JSON.stringify(line)}\n`)
     const sha256 = createSha256()
     const pieces: Uint8Array[] = []
-    for (let i = 0; i < lines.length; i += LINES_IN_A_PIECE) pieces.push(encoder.encode(lines.slice(i, i + LINES_IN_A_PIECE).join('')))
+    for (let i = 0; i < lines.length; i += LINES_IN_A_PIECE)
+      pieces.push(encoder.encode(lines.slice(i, i + LINES_IN_A_PIECE).join('')))
     for (const piece of pieces) sha256.update(piece)
-    const end = await signSnapshot(head, { lines: lines.length, sha256: await sha256.hex() }, feedKeys.current.kid, feedKeys.current.key)
+    const end = await signSnapshot(
+      head,
+      { lines: lines.length, sha256: await sha256.hex() },
+      feedKeys.current.kid,
+      feedKeys.current.key,
+    )
     pieces.push(encoder.encode(`${JSON.stringify(end)}\n`))
     const body = new ReadableStream<Uint8Array>({
       pull(controller) {
@@ -154,13 +180,26 @@ export function createTestService(options: TestServiceOptions): TestService {
     return new Response(body, { headers: { 'content-type': 'text/event-stream' } })
   }
 
-  const introspect = async ({ token, nonce }: { readonly token: string; readonly nonce?: string }): Promise<Response> => {
+  const introspect = async ({
+    token,
+    nonce,
+  }: {
+    readonly token: string
+    readonly nonce?: string
+  }): Promise<Response> => {
     const facts = await options.introspect(token)
     if (nonce === undefined) return Response.json(facts)
     const { epoch, seq, hash } = log.head
     const { kid, key } = feedKeys.current
     const as_of = formatTime(clock.nowMs)
-    const fields = { nonce, site_id: siteId, token_sha256: await sha256Hex(token), head: { epoch, seq, hash }, as_of, kid }
+    const fields = {
+      nonce,
+      site_id: siteId,
+      token_sha256: await sha256Hex(token),
+      head: { epoch, seq, hash },
+      as_of,
+      kid,
+    }
     return Response.json({ ...facts, proof: await signIntrospection(facts, fields, key) })
   }
 
@@ -173,7 +212,9 @@ export function createTestService(options: TestServiceOptions): TestService {
         base_url: baseUrl,
         feed: {
           version: 1,
-          keys: feedKeys.chain.slice(-1).map(({ kid, public_key_multibase }) => ({ kid, public_key_multibase })),
+          keys: feedKeys.chain
+            .slice(-1)
+            .map(({ kid, public_key_multibase }) => ({ kid, public_key_multibase })),
           chain: feedKeys.chain,
         },
       })
@@ -213,7 +254,10 @@ export function createTestService(options: TestServiceOptions): TestService {
     async fetch(url, init = {}) {
       init.signal?.throwIfAborted()
       if (network === 'cut') throw new TypeError('the network is cut')
-      if (network === 'silent') return new Promise((_, reject) => init.signal?.addEventListener('abort', () => reject(init.signal?.reason)))
+      if (network === 'silent')
+        return new Promise((_, reject) =>
+          init.signal?.addEventListener('abort', () => reject(init.signal?.reason)),
+        )
       return answer(url, init)
     },
     async announce(entry) {
@@ -254,8 +298,11 @@ function verifierOf(headers: Headers): string {
 }
 
 function problem(status: number, code: string): Response {
-  return new Response(JSON.stringify({ type: `/problems/${code}`, title: code, status, detail: code, code }), {
-    status,
-    headers: { 'content-type': 'application/problem+json' },
-  })
+  return new Response(
+    JSON.stringify({ type: `/problems/${code}`, title: code, status, detail: code, code }),
+    {
+      status,
+      headers: { 'content-type': 'application/problem+json' },
+    },
+  )
 }

@@ -76,8 +76,9 @@ export interface TestCredential {
 }
 
 /**
- * A site that exists in this process only, with an issuer that it trusts and a service that a real guard follows: issue, revoke, cut the feed, let
- * time pass. Every change is known to the guards made here before its promise resolves, unless the feed is cut.
+ * A site that exists in this process only, with an issuer that it trusts and a service that a real
+ * guard follows: issue, revoke, cut the feed, let time pass. Every change is known to the guards
+ * made here before its promise resolves, unless the feed is cut.
  */
 export interface TestSite {
   readonly siteId: string
@@ -112,13 +113,20 @@ export interface TestSite {
   silenceFeed(): Promise<void>
   mendFeed(): Promise<void>
   /**
-   * What a restore from an old backup does: a log that knows only the issuer and the current settings, in a new epoch that signed statements announce.
-   * `keepEpoch`: in the same epoch, as when a disk is set back. `isUnannounced`: without a statement.
+   * What a restore from an old backup does: a log that knows only the issuer and the current
+   * settings, in a new epoch that signed statements announce. `keepEpoch`: in the same epoch, as
+   * when a disk is set back. `isUnannounced`: without a statement.
    */
   restore(options?: { readonly keepEpoch?: boolean; readonly isUnannounced?: boolean }): Promise<void>
-  /** The next feed key signs from now on. With `compromised`, all keys before it are withdrawn at once. */
+  /**
+   * The next feed key signs from now on. With `compromised`, all keys before it are withdrawn at
+   * once.
+   */
   rotateFeedKey(options?: { readonly compromised?: boolean }): Promise<void>
-  /** The issuers that the site trusts, as the log states them: to have another test site trust them too. */
+  /**
+   * The issuers that the site trusts, as the log states them: to have another test site trust them
+   * too.
+   */
   readonly issuers: readonly IssuerState[]
   readonly log: TestLog
   /** The feed key that signs now. */
@@ -146,7 +154,8 @@ export async function createTestSite(options: TestSiteOptions = {}): Promise<Tes
   if (siteId === undefined) throw new TypeError('siteId must be a lower-case host name')
   const { bearer = 'on', holderProof = 'optional' } = options
   if (!['on', 'off'].includes(bearer)) throw new TypeError('bearer must be "on" or "off"')
-  if (!['optional', 'required'].includes(holderProof)) throw new TypeError('holderProof must be "optional" or "required"')
+  if (!['optional', 'required'].includes(holderProof))
+    throw new TypeError('holderProof must be "optional" or "required"')
   const clock = createTestClock(options.startMs)
   const issuerKey = await generatePrivateKey('Ed25519')
   const feedKeys = await createTestFeedKeys(clock.nowMs)
@@ -161,7 +170,12 @@ export async function createTestSite(options: TestSiteOptions = {}): Promise<Tes
     holder_proof: holderProof,
     credential_ttl_seconds_max: null,
   }
-  let state: IssuerState = { issuer, keys: [{ id: keyId, key: keyId, status: 'active' }], scope: null, credential_ttl_seconds_max: null }
+  let state: IssuerState = {
+    issuer,
+    keys: [{ id: keyId, key: keyId, status: 'active' }],
+    scope: null,
+    credential_ttl_seconds_max: null,
+  }
   const knowledge: Knowledge = {
     get site() {
       return log.view
@@ -175,7 +189,15 @@ export async function createTestSite(options: TestSiteOptions = {}): Promise<Tes
     const verdict = facts && (await verify({ token: facts }, { scope: [], nowMs: clock.nowMs }, knowledge))
     return facts && verdict?.ok ? introspection(facts) : { active: false }
   }
-  const service = createTestService({ baseUrl: BASE_URL, siteId, apiKey: API_KEY, clock, log, feedKeys, introspect })
+  const service = createTestService({
+    baseUrl: BASE_URL,
+    siteId,
+    apiKey: API_KEY,
+    clock,
+    log,
+    feedKeys,
+    introspect,
+  })
   const guardOptions: GuardOptions = {
     baseUrl: BASE_URL,
     siteId,
@@ -242,7 +264,13 @@ export async function createTestSite(options: TestSiteOptions = {}): Promise<Tes
         bound: 'boolean',
         delegable: 'boolean',
       })
-      const { user = 'alice', scope = ['orders:read'], ttlSeconds = 3_600, bound = false, delegable = false } = grant
+      const {
+        user = 'alice',
+        scope = ['orders:read'],
+        ttlSeconds = 3_600,
+        bound = false,
+        delegable = false,
+      } = grant
       const holderKey = bound || delegable ? await generatePrivateKey('Ed25519') : undefined
       const credentialId = `cred_${String(++made).padStart(26, '0')}` as CredentialId
       const ppid = await ppidOf(siteId, user)
@@ -259,7 +287,12 @@ export async function createTestSite(options: TestSiteOptions = {}): Promise<Tes
           validFromMs: clock.nowMs - LEAD_MS,
           validUntilMs: clock.nowMs + ttlSeconds * 1000,
         },
-        { issuer, verificationMethod: didKeyMethod(issuerKey.publicKey), key: issuerKey, createdMs: clock.nowMs },
+        {
+          issuer,
+          verificationMethod: didKeyMethod(issuerKey.publicKey),
+          key: issuerKey,
+          createdMs: clock.nowMs,
+        },
       )
       return testCredential(credential, credentialId, ppid, holderKey, clock)
     },

@@ -5,16 +5,23 @@ interface Head {
   readonly seq: number
 }
 
-/** Tells the service which head this verifier has proven, so that receipts can say who knows of a revocation. */
+/**
+ * Tells the service which head this verifier has proven, so that receipts can say who knows of a
+ * revocation.
+ */
 export interface Acknowledger {
   /**
-   * A head has been proven, perhaps the same as before. Sent at once when nothing was sent lately, otherwise soon, and only the latest. The same head is sent
-   * again every few seconds: a verifier that is not heard of counts as silent.
+   * A head has been proven, perhaps the same as before. Sent at once when nothing was sent lately,
+   * otherwise soon, and only the latest. The same head is sent again every few seconds: a verifier
+   * that is not heard of counts as silent.
    */
   note(head: Head): void
   /** The service may have forgotten: the next note is sent even if it says nothing new. */
   renew(): void
-  /** Ends the acknowledgements. If a head was proven, it tells the service that this verifier rejects everything from now on, and waits a moment for that. */
+  /**
+   * Ends the acknowledgements. If a head was proven, it tells the service that this verifier
+   * rejects everything from now on, and waits a moment for that.
+   */
   close(): Promise<void>
 }
 
@@ -25,7 +32,10 @@ const AFTER_FAILURE_MS = 2_000
 const CLOSE_MS_MAX = 1_000
 
 /** A call that fails is made again with the next note. Only receipts depend on it. */
-export function createAcknowledger(send: (head: Head, isClosing: boolean) => Promise<void>, clock: GuardClock): Acknowledger {
+export function createAcknowledger(
+  send: (head: Head, isClosing: boolean) => Promise<void>,
+  clock: GuardClock,
+): Acknowledger {
   let wanted: Head | undefined
   let sent: Head | undefined
   let sentAtMs = -Infinity
@@ -42,7 +52,8 @@ export function createAcknowledger(send: (head: Head, isClosing: boolean) => Pro
     })
   }
 
-  const isDue = (head: Head) => head.seq !== sent?.seq || head.epoch !== sent.epoch || clock.read().monotonicMs - sentAtMs >= REPEAT_MS
+  const isDue = (head: Head) =>
+    head.seq !== sent?.seq || head.epoch !== sent.epoch || clock.read().monotonicMs - sentAtMs >= REPEAT_MS
 
   const go = () => {
     const head = wanted

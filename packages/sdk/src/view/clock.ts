@@ -4,7 +4,10 @@ import type { Clocks } from '@countersign/core'
 export interface GuardClock {
   /** Both clocks, read together. */
   read(): Clocks
-  /** Calls back once, that many milliseconds later, and keeps no process alive for it. The answer calls it off. */
+  /**
+   * Calls back once, that many milliseconds later, and keeps no process alive for it. The answer
+   * calls it off.
+   */
   after(ms: number, callback: () => void): () => void
 }
 
@@ -24,7 +27,10 @@ export interface TurnClock extends GuardClock {
   turn<Result>(work: () => Result): Result
 }
 
-/** Read once for a decision and not once for each question in it: reading clocks would be a quarter of its time. */
+/**
+ * Read once for a decision and not once for each question in it: reading clocks would be a quarter
+ * of its time.
+ */
 export function createTurnClock(clock: GuardClock): TurnClock {
   let turn: Clocks | undefined
   return {

@@ -4,7 +4,10 @@ import { type Clocks, formatTime } from '@countersign/core'
 export interface Contradictions {
   note(now: Clocks): void
   forget(): void
-  /** A problem to report while contradictions repeat and for a while after the last one, although the guard has recovered from each. */
+  /**
+   * A problem to report while contradictions repeat and for a while after the last one, although
+   * the guard has recovered from each.
+   */
   problem(now: Clocks): { readonly code: string; readonly detail: string } | undefined
 }
 

@@ -9,18 +9,24 @@ import {
   parseTime,
 } from '@countersign/core'
 
-/** `trusted`: the key may sign. `withdrawn`: it was trusted once. `unknown`: nothing leads to it. */
+/**
+ * `trusted`: the key may sign. `withdrawn`: it was trusted once. `unknown`: nothing leads to it.
+ */
 export type KeyStanding = 'trusted' | 'withdrawn' | 'unknown'
 
 /**
- * Which feed keys a verifier trusts. It begins with pins, or with the first chain that it sees. From there it accepts only
- * keys to which a trusted key has committed, each with a statement that both keys have signed. Nothing else adds a key.
+ * Which feed keys a verifier trusts. It begins with pins, or with the first chain that it sees.
+ * From there it accepts only keys to which a trusted key has committed, each with a statement that
+ * both keys have signed. Nothing else adds a key.
  */
 export interface FeedKeyTrust {
   readonly isEmpty: boolean
   find(kid: string, monotonicMs: number): PublicKey | undefined
   standing(kid: string, monotonicMs: number): KeyStanding
-  /** Takes from the statements, oldest first, what follows from the keys that are trusted already. One call at a time. */
+  /**
+   * Takes from the statements, oldest first, what follows from the keys that are trusted already.
+   * One call at a time.
+   */
   follow(chain: readonly FeedKeyStatement[], now: Clocks): Promise<void>
 }
 
@@ -34,19 +40,28 @@ interface TrustedKey {
   nextSha256: string | undefined
   /** Whether its own statement has been seen. A pinned key is trusted without. */
   isStated: boolean
-  /** Whether that statement was signed by a trusted previous key as well. Only such a statement is final. */
+  /**
+   * Whether that statement was signed by a trusted previous key as well. Only such a statement is
+   * final.
+   */
   isLinked: boolean
   /** On the monotonic clock. */
   trustedUntilMs: number
 }
 
-/** A key is published a minute before it signs. A statement further ahead of this clock is treated as if it were this far. */
+/**
+ * A key is published a minute before it signs. A statement further ahead of this clock is treated
+ * as if it were this far.
+ */
 const AHEAD_MS_MAX = 600_000
 /** More rotations than a process lives to see. */
 const KEYS_MAX = 1024
 const PIN_SHA256 = /^sha256:([0-9a-f]{64})$/
 
-/** Throws a TypeError for a pin that is neither an Ed25519 Multikey nor `sha256:` with 64 hex digits, and for pins without a key. */
+/**
+ * Throws a TypeError for a pin that is neither an Ed25519 Multikey nor `sha256:` with 64 hex
+ * digits, and for pins without a key.
+ */
 export function createFeedKeyTrust(pins: FeedKeyPins | undefined): FeedKeyTrust {
   const keys = new Map<string, TrustedKey>()
   const pinnedSha256 = new Set<string>()
@@ -54,7 +69,14 @@ export function createFeedKeyTrust(pins: FeedKeyPins | undefined): FeedKeyTrust 
     const key = parseFeedKey(pin)
     const sha256 = typeof pin === 'string' ? PIN_SHA256.exec(pin)?.[1] : undefined
     if (key !== undefined)
-      keys.set(kid, { key, previousKid: undefined, nextSha256: undefined, isStated: false, isLinked: false, trustedUntilMs: Infinity })
+      keys.set(kid, {
+        key,
+        previousKid: undefined,
+        nextSha256: undefined,
+        isStated: false,
+        isLinked: false,
+        trustedUntilMs: Infinity,
+      })
     else if (sha256 !== undefined) pinnedSha256.add(sha256)
     else throw new TypeError(WRONG_PIN)
   }
@@ -70,7 +92,11 @@ export function createFeedKeyTrust(pins: FeedKeyPins | undefined): FeedKeyTrust 
   const withdraw = (previous: TrustedKey, { at, previous_compromised }: FeedKeyStatement, now: Clocks) => {
     if (previous_compromised) {
       const seen = new Set<TrustedKey>()
-      for (let each: TrustedKey | undefined = previous; each !== undefined && !seen.has(each); each = keys.get(each.previousKid ?? '')) {
+      for (
+        let each: TrustedKey | undefined = previous;
+        each !== undefined && !seen.has(each);
+        each = keys.get(each.previousKid ?? '')
+      ) {
         seen.add(each)
         each.trustedUntilMs = Number.NEGATIVE_INFINITY
       }
@@ -82,14 +108,21 @@ export function createFeedKeyTrust(pins: FeedKeyPins | undefined): FeedKeyTrust 
   }
 
   /** A key has one name: under a second one, a withdrawn key would be trusted again. */
-  const hasMaterial = (multikey: string): boolean => [...keys.values()].some(({ key }) => key.multikey === multikey)
+  const hasMaterial = (multikey: string): boolean =>
+    [...keys.values()].some(({ key }) => key.multikey === multikey)
 
   const take = async (statement: FeedKeyStatement, now: Clocks): Promise<void> => {
     const { kid, public_key_multibase, previous_kid, next_sha256 } = statement
     const known = keys.get(kid)
-    if (known === undefined ? hasMaterial(public_key_multibase) : known.isLinked || known.key.multikey !== public_key_multibase) return
+    if (
+      known === undefined
+        ? hasMaterial(public_key_multibase)
+        : known.isLinked || known.key.multikey !== public_key_multibase
+    )
+      return
     const previous = previous_kid === null || previous_kid === kid ? undefined : keys.get(previous_kid)
-    // What was said without a known previous key is heard once. With one, the statement is reliable and corrects it.
+    // What was said without a known previous key is heard once. With one, the statement is reliable
+    // and corrects it.
     if (known?.isStated === true && previous === undefined) return
     const key = await checkFeedKeyStatement(statement, previous?.key)
     if (key === undefined) return
@@ -108,7 +141,8 @@ export function createFeedKeyTrust(pins: FeedKeyPins | undefined): FeedKeyTrust 
     keys.set(kid, trusted)
     trusted.isStated = true
     if (previous === undefined) {
-      // With nothing but its own signature, the statement of a key could come from a thief of that key. Pins for the next key say more.
+      // With nothing but its own signature, the statement of a key could come from a thief of that
+      // key. Pins for the next key say more.
       if (pinCount <= 1) trusted.nextSha256 ??= next_sha256
       return
     }

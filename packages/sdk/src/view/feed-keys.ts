@@ -1,10 +1,18 @@
-import { FEED_KEY_STATEMENTS_MAX, type FeedKeyStatement, type PublicKey, parseFeedKeyStatement } from '@countersign/core'
+import {
+  FEED_KEY_STATEMENTS_MAX,
+  type FeedKeyStatement,
+  type PublicKey,
+  parseFeedKeyStatement,
+} from '@countersign/core'
 import type { GuardClock } from './clock.ts'
 import { createFeedKeyTrust, type FeedKeyPins, type KeyStanding } from './feed-key-trust.ts'
 
 /** Finds the key that a heartbeat, a snapshot or an introspection says it was signed with. */
 export interface FeedKeys {
-  /** Undefined for a key that does not sign for this log. Rejects when discovery was needed and could not be asked. */
+  /**
+   * Undefined for a key that does not sign for this log. Rejects when discovery was needed and
+   * could not be asked.
+   */
   find(kid: string, signal: AbortSignal): Promise<PublicKey | undefined>
   /** Why the last key that was looked for is not trusted. */
   readonly problem: FeedKeyProblem | undefined
@@ -16,7 +24,10 @@ interface FeedKeyProblem {
 }
 
 export interface FeedKeysOptions {
-  /** Keys to begin with, as Multikey by kid, or as `sha256:…` under any name. Without them the first answer of discovery is trusted. */
+  /**
+   * Keys to begin with, as Multikey by kid, or as `sha256:…` under any name. Without them the first
+   * answer of discovery is trusted.
+   */
   readonly pinned: FeedKeyPins | undefined
   readonly discovery: (signal: AbortSignal) => Promise<unknown>
   readonly clock: GuardClock
@@ -24,7 +35,9 @@ export interface FeedKeysOptions {
 
 /** A caller who makes up names of keys must not make us ask for each of them. */
 const ASK_AGAIN_MS_MIN = 10_000
-/** How long it takes at most, while discovery answers, until a withdrawn key is no longer trusted. */
+/**
+ * How long it takes at most, while discovery answers, until a withdrawn key is no longer trusted.
+ */
 const ASK_AGAIN_MS_MAX = 60_000
 
 /** Throws a TypeError for pins that are wrong. */

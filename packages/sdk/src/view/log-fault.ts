@@ -1,6 +1,9 @@
 import type { Loaded, LogHead } from '@countersign/core'
 
-/** What the service sent cannot be read, or is not the log that was followed so far. The guard rejects everything until a snapshot is loaded. */
+/**
+ * What the service sent cannot be read, or is not the log that was followed so far. The guard
+ * rejects everything until a snapshot is loaded.
+ */
 export class LogFault extends Error {
   override readonly name = 'LogFault'
   readonly code: string
@@ -8,14 +11,21 @@ export class LogFault extends Error {
   readonly needsOperator: boolean
 
   constructor(code: string, detail?: string) {
-    super(detail ?? `what the service sent is not the log that was followed so far (${code}); a new snapshot is needed`)
+    super(
+      detail ??
+        `what the service sent is not the log that was followed so far (${code}); a new snapshot is needed`,
+    )
     this.code = code
     this.needsOperator = detail !== undefined
   }
 }
 
 /** Why a signed snapshot was not loaded, with what an operator can do about it. */
-export function loadFault(loaded: Exclude<Loaded, 'loaded'>, proven: LogHead | undefined, offered: LogHead): LogFault {
+export function loadFault(
+  loaded: Exclude<Loaded, 'loaded'>,
+  proven: LogHead | undefined,
+  offered: LogHead,
+): LogFault {
   const from = proven && `${proven.epoch}.${proven.seq}`
   const to = `${offered.epoch}.${offered.seq}`
   switch (loaded) {
@@ -41,7 +51,10 @@ export function loadFault(loaded: Exclude<Loaded, 'loaded'>, proven: LogHead | u
           'Revoke them again on the service, or restart the guard to accept the loss.',
       )
     case 'incomplete':
-      return new LogFault(loaded, 'The snapshot has no settings of the site. Check that the service is up to date.')
+      return new LogFault(
+        loaded,
+        'The snapshot has no settings of the site. Check that the service is up to date.',
+      )
     default:
       return new LogFault(loaded)
   }

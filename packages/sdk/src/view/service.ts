@@ -3,18 +3,26 @@ import { readBoundedBody } from '../bounded-body.ts'
 import { describeAddress, describeCause } from '../cause.ts'
 import type { GuardClock } from './clock.ts'
 
-/** What a verifier asks of the service. Every call rejects with a `ServiceFault` when it did not get what it asked for. */
+/**
+ * What a verifier asks of the service. Every call rejects with a `ServiceFault` when it did not get
+ * what it asked for.
+ */
 export interface Service {
   /** The keys that sign for the log, as the service lists them. */
   discovery(signal: AbortSignal): Promise<unknown>
   snapshot(signal: AbortSignal): Promise<AsyncIterable<Uint8Array>>
   /**
-   * The bytes of the feed after this cursor; ends, or rejects, when the connection does or when nothing came for too long. `proven` is the last
-   * heartbeat that proved the head of the view: with it a service notices that its store has lost entries.
+   * The bytes of the feed after this cursor; ends, or rejects, when the connection does or when
+   * nothing came for too long. `proven` is the last heartbeat that proved the head of the view:
+   * with it a service notices that its store has lost entries.
    */
   feed(cursor: string, signal: AbortSignal, proven?: Heartbeat): Promise<AsyncIterable<Uint8Array>>
   /** `isClosing`: this verifier rejects everything from now on. */
-  acknowledge(head: { readonly epoch: string; readonly seq: number }, signal: AbortSignal, isClosing?: boolean): Promise<void>
+  acknowledge(
+    head: { readonly epoch: string; readonly seq: number },
+    signal: AbortSignal,
+    isClosing?: boolean,
+  ): Promise<void>
   /** `nonce` makes the service sign its answer. */
   introspect(token: string, nonce: string, signal: AbortSignal): Promise<unknown>
 }
@@ -42,7 +50,10 @@ export interface ServiceOptions {
   readonly apiKey: string
   /** The configured name, if there is one. */
   readonly verifierId?: string | undefined
-  /** Undefined for a tool that decides nothing by what it reads: it observes, and receipts do not count it. */
+  /**
+   * Undefined for a tool that decides nothing by what it reads: it observes, and receipts do not
+   * count it.
+   */
   readonly instance: VerifierInstance | undefined
   readonly fetch: (url: string, init: RequestInit) => Promise<Response>
   readonly clock: GuardClock
@@ -57,14 +68,25 @@ interface VerifierInstance {
   readonly failsOpen: boolean
 }
 
-/** Longer than two heartbeats: a connection on which nothing came for so long is dead, whatever TCP thinks. */
+/**
+ * Longer than two heartbeats: a connection on which nothing came for so long is dead, whatever TCP
+ * thinks.
+ */
 const SILENCE_MS_MAX = 12_000
 const ANSWER_MS_MAX = 5_000
 /** A large snapshot may take a while to begin. */
 const SNAPSHOT_MS_MAX = 30_000
 const ANSWER_BYTES_MAX = 262_144
 
-export function createService({ baseUrl, siteId, apiKey, verifierId, instance, fetch, clock }: ServiceOptions): Service {
+export function createService({
+  baseUrl,
+  siteId,
+  apiKey,
+  verifierId,
+  instance,
+  fetch,
+  clock,
+}: ServiceOptions): Service {
   const site = `${baseUrl}/api/sites/${siteId}`
   const key = { 'x-api-key': apiKey }
   const named = {
@@ -80,8 +102,16 @@ export function createService({ baseUrl, siteId, apiKey, verifierId, instance, f
   }
   const query = instance === undefined ? '?observe=1' : ''
 
-  /** A redirect is a rejection like any other, so no other server gets the key. The body of the answer belongs to the caller. */
-  const send = async (url: string, init: RequestInit, watch: Watch, withinMs = ANSWER_MS_MAX): Promise<Response> => {
+  /**
+   * A redirect is a rejection like any other, so no other server gets the key. The body of the
+   * answer belongs to the caller.
+   */
+  const send = async (
+    url: string,
+    init: RequestInit,
+    watch: Watch,
+    withinMs = ANSWER_MS_MAX,
+  ): Promise<Response> => {
     watch.expect(withinMs)
     const response = await watch.race(fetch(url, { ...init, redirect: 'manual', signal: watch.signal }))
     if (!response.ok) throw await watch.race(refusalOf(response, url))
@@ -120,7 +150,11 @@ export function createService({ baseUrl, siteId, apiKey, verifierId, instance, f
     try {
       const response = await send(url, { headers: { ...headers, accept: type } }, watch, withinMs)
       if (!response.body || !response.headers.get('content-type')?.startsWith(type))
-        throw new ServiceFault('answer_unknown', `the answer of ${describeAddress(url)} is not ${type}; check baseUrl`, response.status)
+        throw new ServiceFault(
+          'answer_unknown',
+          `the answer of ${describeAddress(url)} is not ${type}; check baseUrl`,
+          response.status,
+        )
       return pieces(response.body, watch, signal, url)
     } catch (error) {
       watch.end()
@@ -130,20 +164,36 @@ export function createService({ baseUrl, siteId, apiKey, verifierId, instance, f
 
   return {
     discovery: (signal) => ask(`${baseUrl}/.well-known/countersign`, {}, signal),
-    snapshot: (signal) => open(`${site}/snapshot${query}`, declared, 'application/x-ndjson', SNAPSHOT_MS_MAX, signal),
+    snapshot: (signal) =>
+      open(`${site}/snapshot${query}`, declared, 'application/x-ndjson', SNAPSHOT_MS_MAX, signal),
     feed(cursor, signal, proven) {
       const shown = proven === undefined ? {} : { 'x-verifier-head': encodeHeadHeader(proven) }
-      return open(`${site}/feed${query}`, { ...declared, ...shown, 'last-event-id': cursor }, 'text/event-stream', ANSWER_MS_MAX, signal)
+      return open(
+        `${site}/feed${query}`,
+        { ...declared, ...shown, 'last-event-id': cursor },
+        'text/event-stream',
+        ANSWER_MS_MAX,
+        signal,
+      )
     },
     async acknowledge({ epoch, seq }, signal, isClosing = false) {
-      const body = { epoch, seq, sent_at: formatTime(clock.read().wallMs), ...(isClosing && { closed: true }) }
+      const body = {
+        epoch,
+        seq,
+        sent_at: formatTime(clock.read().wallMs),
+        ...(isClosing && { closed: true }),
+      }
       await ask(`${site}/feed/ack`, post(body, named), signal)
     },
-    introspect: (token, nonce, signal) => ask(`${baseUrl}/api/auth/introspect`, post({ token, site_id: siteId, nonce }, key), signal),
+    introspect: (token, nonce, signal) =>
+      ask(`${baseUrl}/api/auth/introspect`, post({ token, site_id: siteId, nonce }, key), signal),
   }
 }
 
-/** Gives up when nothing comes for too long, or when its owner does. Not every fetch obeys its signal, so every wait is a race as well. */
+/**
+ * Gives up when nothing comes for too long, or when its owner does. Not every fetch obeys its
+ * signal, so every wait is a race as well.
+ */
 interface Watch {
   readonly signal: AbortSignal
   /** Something is due within so long. Otherwise `late` ends the wait. */
@@ -174,7 +224,8 @@ export function createWatch(clock: GuardClock, owner: AbortSignal): Watch {
       cancel()
       if (!signal.aborted) cancel = clock.after(withinMs, () => stop(late))
     },
-    // Not Promise.race with a promise that lives as long as the stream: that would remember every piece of it.
+    // Not Promise.race with a promise that lives as long as the stream: that would remember every
+    // piece of it.
     race: (promise) =>
       new Promise((resolve, reject) => {
         giveUp = reject
@@ -185,7 +236,12 @@ export function createWatch(clock: GuardClock, owner: AbortSignal): Watch {
   }
 }
 
-async function* pieces(body: ReadableStream<Uint8Array>, watch: Watch, owner: AbortSignal, url: string): AsyncGenerator<Uint8Array, void> {
+async function* pieces(
+  body: ReadableStream<Uint8Array>,
+  watch: Watch,
+  owner: AbortSignal,
+  url: string,
+): AsyncGenerator<Uint8Array, void> {
   const reader = body.getReader()
   try {
     for (;;) {
@@ -205,8 +261,15 @@ async function* pieces(body: ReadableStream<Uint8Array>, watch: Watch, owner: Ab
 function faultOf(error: unknown, owner: AbortSignal, url: string): unknown {
   if (owner.aborted || error instanceof ServiceFault) return error
   const address = describeAddress(url)
-  if (error instanceof SyntaxError) return new ServiceFault('answer_unknown', `the answer of ${address} is not JSON; check baseUrl`)
-  return new ServiceFault('unreachable', `${address} could not be reached: ${describeCause(error)}`, 0, undefined, error)
+  if (error instanceof SyntaxError)
+    return new ServiceFault('answer_unknown', `the answer of ${address} is not JSON; check baseUrl`)
+  return new ServiceFault(
+    'unreachable',
+    `${address} could not be reached: ${describeCause(error)}`,
+    0,
+    undefined,
+    error,
+  )
 }
 
 const CODE = /^[a-z0-9_]{1,64}$/

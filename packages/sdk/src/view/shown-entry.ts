@@ -3,13 +3,18 @@ import { type Service, ServiceFault } from './service.ts'
 import { createSseReader } from './sse-reader.ts'
 
 /**
- * Whether the service's log has this entry at its seq. False when it has another one there, or ends before it. Rejects when the service
- * cannot be asked. Entries that the service no longer keeps (410) are taken for granted: such a log only grows.
+ * Whether the service's log has this entry at its seq. False when it has another one there, or ends
+ * before it. Rejects when the service cannot be asked. Entries that the service no longer keeps
+ * (410) are taken for granted: such a log only grows.
  *
- * Finds a store that was set back. It is no proof against a relay, which can forge a 410 or repeat the entry, so the view also compares what
- * it has proven with what it loads.
+ * Finds a store that was set back. It is no proof against a relay, which can forge a 410 or repeat
+ * the entry, so the view also compares what it has proven with what it loads.
  */
-export async function showsEntry(service: Service, { epoch, seq, hash }: LogHead, signal: AbortSignal): Promise<boolean> {
+export async function showsEntry(
+  service: Service,
+  { epoch, seq, hash }: LogHead,
+  signal: AbortSignal,
+): Promise<boolean> {
   if (seq === 0) return true
   const reader = createSseReader()
   try {

@@ -9,10 +9,16 @@ import {
 } from '@countersign/core'
 import { LogFault } from './log-fault.ts'
 
-/** A snapshot that came to its end. Nothing of it counts before `checkSnapshot` has held its end against what was received. */
+/**
+ * A snapshot that came to its end. Nothing of it counts before `checkSnapshot` has held its end
+ * against what was received.
+ */
 export interface ReadSnapshot<Load> {
   readonly head: SnapshotHead
-  /** How the epoch of the log and those before it began, oldest first. Their signatures have not been checked. */
+  /**
+   * How the epoch of the log and those before it began, oldest first. Their signatures have not
+   * been checked.
+   */
   readonly epochs: readonly EpochStatement[]
   readonly end: SnapshotEnd
   readonly received: { readonly lines: number; readonly sha256: string }
@@ -21,11 +27,15 @@ export interface ReadSnapshot<Load> {
 
 const NEWLINE = 10
 const LINE_BYTES_MAX = 1_048_576
-/** More pieces of one line than this are joined, because each of them costs more memory than its bytes. */
+/**
+ * More pieces of one line than this are joined, because each of them costs more memory than its
+ * bytes.
+ */
 const PIECES_MAX = 1024
 /**
- * What a snapshot may have at most. Only its last line is signed, so until then a relay may have written all
- * of it. A guard is made for 10 million revocations. An issuer takes more time and memory than a revocation.
+ * What a snapshot may have at most. Only its last line is signed, so until then a relay may have
+ * written all of it. A guard is made for 10 million revocations. An issuer takes more time and
+ * memory than a revocation.
  */
 const SNAPSHOT_LIMITS = {
   lines: 20_000_000,
@@ -35,8 +45,9 @@ const SNAPSHOT_LIMITS = {
 }
 
 /**
- * Reads a snapshot as it comes, line by line, and hands each line on at once, so that no more than a line is kept. Throws a SyntaxError for
- * anything that is not a whole snapshot, and a LogFault for one that is too large: then all that was passed on must be dropped.
+ * Reads a snapshot as it comes, line by line, and hands each line on at once, so that no more than
+ * a line is kept. Throws a SyntaxError for anything that is not a whole snapshot, and a LogFault
+ * for one that is too large: then all that was passed on must be dropped.
  */
 export async function readSnapshot<Load extends { add(line: SnapshotLine): void }>(
   chunks: AsyncIterable<Uint8Array>,
@@ -54,7 +65,10 @@ export async function readSnapshot<Load extends { add(line: SnapshotLine): void 
   let byteCount = 0
   let issuerLines = 0
   let issuerBytes = 0
-  /** From the beginning of the last line that is complete: it may be the end, which the digest does not cover. */
+  /**
+   * From the beginning of the last line that is complete: it may be the end, which the digest does
+   * not cover.
+   */
   let tail: Uint8Array[] = []
   let tailBytes = 0
 
@@ -62,7 +76,8 @@ export async function readSnapshot<Load extends { add(line: SnapshotLine): void 
     if (++lines > limits.lines) throw tooLarge()
     if (text.length > LINE_BYTES_MAX) throw unreadable()
     const line = parseSnapshotLine(JSON.parse(text))
-    if (line === undefined || line.type === 'end' || (line.type === 'head') !== (load === undefined)) throw unreadable()
+    if (line === undefined || line.type === 'end' || (line.type === 'head') !== (load === undefined))
+      throw unreadable()
     if (line.type === 'head') {
       head = line
       load = begin(line)
@@ -123,5 +138,8 @@ function unreadable(): SyntaxError {
 }
 
 function tooLarge(): LogFault {
-  return new LogFault('snapshot_too_large', 'The snapshot is larger than a guard reads. Check what is between the guard and the service.')
+  return new LogFault(
+    'snapshot_too_large',
+    'The snapshot is larger than a guard reads. Check what is between the guard and the service.',
+  )
 }

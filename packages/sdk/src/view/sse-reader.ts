@@ -6,7 +6,10 @@ export interface SseEvent {
 }
 
 export interface SseReader {
-  /** The events that these bytes complete. What they leave unfinished waits for more. Throws a RangeError for an event that never ends. */
+  /**
+   * The events that these bytes complete. What they leave unfinished waits for more. Throws a
+   * RangeError for an event that never ends.
+   */
   push(bytes: Uint8Array): SseEvent[]
   /** What the stream asks to wait for before connecting again, once it has said so. */
   readonly retryMs: number | undefined
@@ -14,7 +17,10 @@ export interface SseReader {
 
 const CHARS_MAX = 262_144
 
-/** Reads server-sent events (HTML Living Standard §9.2.6) however the bytes are cut. An event without its empty line is not one yet. */
+/**
+ * Reads server-sent events (HTML Living Standard §9.2.6) however the bytes are cut. An event
+ * without its empty line is not one yet.
+ */
 export function createSseReader(charsMax = CHARS_MAX): SseReader {
   const decoder = new TextDecoder()
   let rest = ''

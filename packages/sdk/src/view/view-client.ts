@@ -37,24 +37,39 @@ export interface ViewProblem {
   readonly detail: string
 }
 
-/** Two heads that cannot both be true: the one that this verifier has proof of, and the one that the service signs now. */
+/**
+ * Two heads that cannot both be true: the one that this verifier has proof of, and the one that the
+ * service signs now.
+ */
 export interface LogFork {
   readonly proven: LogHead
   readonly offered: LogHead
 }
 
-/** A view of a site's log that keeps itself up to date: a snapshot first, then the feed, and again whenever the two do not fit. */
+/**
+ * A view of a site's log that keeps itself up to date: a snapshot first, then the feed, and again
+ * whenever the two do not fit.
+ */
 export interface ViewClient {
   readonly view: SiteView
   readonly connection: Connection
   readonly problem: ViewProblem | undefined
-  /** Set while the service offers a log that does not extend the proven head. Meanwhile everything is rejected. */
+  /**
+   * Set while the service offers a log that does not extend the proven head. Meanwhile everything
+   * is rejected.
+   */
   readonly fork: LogFork | undefined
   /** The last signed heartbeat that proved the head of the view. */
   readonly provenHeartbeat: Heartbeat | undefined
-  /** How old the knowledge may be at most. Infinite before the first snapshot and from the moment at which something does not fit until the next. */
+  /**
+   * How old the knowledge may be at most. Infinite before the first snapshot and from the moment at
+   * which something does not fit until the next.
+   */
   ageMs(): number
-  /** The time to decide by, which never runs back; undefined after a jump of the clock that nothing has explained yet. */
+  /**
+   * The time to decide by, which never runs back; undefined after a jump of the clock that nothing
+   * has explained yet.
+   */
   nowMs(): number | undefined
   start(): void
   close(): Promise<void>
@@ -65,7 +80,10 @@ export interface ViewClientOptions {
   readonly service: Service
   readonly keys: FeedKeys
   readonly clock: GuardClock
-  /** Called whenever something may have changed: entries applied, a head proven, trust lost, a connection made or lost. */
+  /**
+   * Called whenever something may have changed: entries applied, a head proven, trust lost, a
+   * connection made or lost.
+   */
   readonly onChange: () => void
 }
 
@@ -75,18 +93,24 @@ const RETRY_MS_MIN = 200
 /** A guard that waits longer than this between two tries is too late when the service is back. */
 const BACKOFF_MS_MAX = 5_000
 /**
- * Together with the longest backoff less than 10 s, because anything on the way may have written `Retry-After`:
- * it must not keep a guard from the service for longer than a lost connection does.
+ * Together with the longest backoff less than 10 s, because anything on the way may have written
+ * `Retry-After`: it must not keep a guard from the service for longer than a lost connection does.
  */
 const RETRY_AFTER_MS_MAX = 4_500
-/** An operator has to look at the API key before another try can succeed, or something on the way says so. */
+/**
+ * An operator has to look at the API key before another try can succeed, or something on the way
+ * says so.
+ */
 const REFUSED_MS = 8_000
 /** An operator has to look at the store. Longer, because each try loads a whole snapshot. */
 const OPERATOR_MS = 30_000
 const UNPROVEN_MS_MAX = 15_000
 /** A fault is answered with a snapshot at once, but not one after the other. */
 const RELOAD_MS_MIN = 5_000
-/** From the request to the loaded snapshot. 10 million revocations take a tenth of it, unless the network is slow. */
+/**
+ * From the request to the loaded snapshot. 10 million revocations take a tenth of it, unless the
+ * network is slow.
+ */
 const LOAD_MS_MAX = 600_000
 
 export function createViewClient(options: ViewClientOptions): ViewClient {
@@ -126,7 +150,10 @@ class FeedFollower implements ViewClient {
     this.#onChange = onChange
     const { signal } = this.#closing
     const untilAnswered = new AbortController().signal
-    this.#acks = createAcknowledger((head, isClosing) => service.acknowledge(head, isClosing ? untilAnswered : signal, isClosing), clock)
+    this.#acks = createAcknowledger(
+      (head, isClosing) => service.acknowledge(head, isClosing ? untilAnswered : signal, isClosing),
+      clock,
+    )
   }
 
   get problem(): ViewProblem | undefined {
@@ -159,7 +186,10 @@ class FeedFollower implements ViewClient {
     this.#become('closed')
   }
 
-  /** The one loop. Whatever goes wrong inside ends one round; the next begins with a snapshot if trust was lost, otherwise where the last ended. */
+  /**
+   * The one loop. Whatever goes wrong inside ends one round; the next begins with a snapshot if
+   * trust was lost, otherwise where the last ended.
+   */
   async #follow(): Promise<void> {
     const { signal } = this.#closing
     while (!signal.aborted) {
@@ -177,10 +207,15 @@ class FeedFollower implements ViewClient {
     }
   }
 
-  /** A snapshot may come as slowly as whatever sends it likes, so the time for all of it is bounded. */
+  /**
+   * A snapshot may come as slowly as whatever sends it likes, so the time for all of it is bounded.
+   */
   async #loadInTime(signal: AbortSignal): Promise<void> {
     const watch = createWatch(this.#clock, signal)
-    watch.expect(LOAD_MS_MAX, new ServiceFault('snapshot_too_slow', 'the snapshot took too long to load; the guard tries again'))
+    watch.expect(
+      LOAD_MS_MAX,
+      new ServiceFault('snapshot_too_slow', 'the snapshot took too long to load; the guard tries again'),
+    )
     try {
       await this.#load(watch.signal)
     } finally {
@@ -193,7 +228,9 @@ class FeedFollower implements ViewClient {
     const sentMs = this.#clock.read().monotonicMs
     this.#reloadedMs = sentMs
     const chunks = await this.#service.snapshot(signal)
-    const { head, epochs, end, received, load } = await readSnapshot(chunks, (first) => this.view.beginLoad(first))
+    const { head, epochs, end, received, load } = await readSnapshot(chunks, (first) =>
+      this.view.beginLoad(first),
+    )
     const key = await this.#keys.find(end.kid, signal)
     const proof = key && (await checkSnapshot(head, end, received, key))
     if (proof === undefined) throw new LogFault('snapshot_unsigned')
@@ -208,19 +245,27 @@ class FeedFollower implements ViewClient {
     // Whatever contradicted itself before, an operator has begun a new log.
     if (provenHead?.epoch !== epoch) this.#contradictions.forget()
     this.#isLoaded = true
-    // It was asked for at `sentMs`, so since then it has been getting older, however long it was under way.
+    // It was asked for at `sentMs`, so since then it has been getting older, however long it was
+    // under way.
     this.#prove(proof, { ...this.#clock.read(), monotonicMs: sentMs })
     this.#settle()
   }
 
   /** Asks for what the view needs to see before it replaces its proven head by this one. */
-  async #findEvidence(head: SnapshotHead, epochs: readonly EpochStatement[], signal: AbortSignal): Promise<LoadEvidence> {
+  async #findEvidence(
+    head: SnapshotHead,
+    epochs: readonly EpochStatement[],
+    signal: AbortSignal,
+  ): Promise<LoadEvidence> {
     const { provenHead: proven } = this.view
     if (proven === undefined) return {}
     if (head.epoch === proven.epoch) {
       const hasProvenEntry = head.seq !== proven.seq && (await showsEntry(this.#service, proven, signal))
       if (hasProvenEntry && head.seq < proven.seq)
-        throw new ServiceFault('node_behind', 'this node of the service lags behind another one; the guard tries again')
+        throw new ServiceFault(
+          'node_behind',
+          'this node of the service lags behind another one; the guard tries again',
+        )
       return { hasProvenEntry }
     }
     const signed: EpochStatement[] = []
@@ -246,7 +291,8 @@ class FeedFollower implements ViewClient {
         await this.#take(event, signal)
         if (signal.aborted) return
       }
-      if (reader.retryMs !== undefined) this.#retryMs = Math.min(Math.max(reader.retryMs, RETRY_MS_MIN), BACKOFF_MS_MAX)
+      if (reader.retryMs !== undefined)
+        this.#retryMs = Math.min(Math.max(reader.retryMs, RETRY_MS_MIN), BACKOFF_MS_MAX)
       this.#settle()
       // A node that has lost its store is not silent, but it proves nothing. Another one may.
       if (this.#clock.read().monotonicMs - this.#provenMs > UNPROVEN_MS_MAX) throw this.#unproven()
@@ -254,7 +300,10 @@ class FeedFollower implements ViewClient {
   }
 
   #unproven(): ServiceFault {
-    return new ServiceFault(this.#problem?.code ?? 'no_heartbeat', this.#problem?.detail ?? 'the service sends no heartbeats')
+    return new ServiceFault(
+      this.#problem?.code ?? 'no_heartbeat',
+      this.#problem?.detail ?? 'the service sends no heartbeats',
+    )
   }
 
   async #take({ event, data, id }: SseEvent, signal: AbortSignal): Promise<void> {
@@ -276,7 +325,10 @@ class FeedFollower implements ViewClient {
     this.#hasNews = true
   }
 
-  /** A heartbeat that is not signed, too old or too early proves nothing. It does no harm either: the age just goes on growing. */
+  /**
+   * A heartbeat that is not signed, too old or too early proves nothing. It does no harm either:
+   * the age just goes on growing.
+   */
   async #hear(value: unknown, signal: AbortSignal): Promise<void> {
     const received = this.#clock.read()
     const heartbeat = parseHeartbeat(value)
@@ -284,7 +336,10 @@ class FeedFollower implements ViewClient {
     const proof = heartbeat && key && (await checkHeartbeat(heartbeat, key))
     if (proof === undefined) {
       const why = key === undefined ? 'none of the feed keys signed it' : 'its signature is invalid'
-      this.#problem = { code: 'heartbeat_unsigned', detail: `the service sends heartbeats that prove nothing: ${why}` }
+      this.#problem = {
+        code: 'heartbeat_unsigned',
+        detail: `the service sends heartbeats that prove nothing: ${why}`,
+      }
     } else if (this.#prove(proof, received) === 'proven') this.provenHeartbeat = heartbeat
   }
 
@@ -302,19 +357,25 @@ class FeedFollower implements ViewClient {
     } else if (proven === 'behind') {
       // The entries before it should have come before it. They may still, once.
       const { seq } = this.view.head
-      if (this.#behindSeq === seq) throw new ServiceFault('entries_missing', 'the service has entries that it did not send')
+      if (this.#behindSeq === seq)
+        throw new ServiceFault('entries_missing', 'the service has entries that it did not send')
       this.#behindSeq = seq
     } else if (proven !== 'outdated') throw new LogFault(proven)
     return proven
   }
 
-  /** Says how long to wait. Whatever cannot be the log takes the trust away at once, before anything else is asked. */
+  /**
+   * Says how long to wait. Whatever cannot be the log takes the trust away at once, before anything
+   * else is asked.
+   */
   #noteFault(error: unknown): number {
     if (this.#closing.signal.aborted) return 0
-    const { status, retryAfterMs } = error instanceof ServiceFault ? error : { status: undefined, retryAfterMs: undefined }
+    const { status, retryAfterMs } =
+      error instanceof ServiceFault ? error : { status: undefined, retryAfterMs: undefined }
     // Conflict and Gone: the service cannot go on from where we are.
     const isDoubt = status === undefined || status === 409 || status === 410
-    const mayReload = isDoubt && this.#isLoaded && this.#clock.read().monotonicMs - this.#reloadedMs >= RELOAD_MS_MIN
+    const mayReload =
+      isDoubt && this.#isLoaded && this.#clock.read().monotonicMs - this.#reloadedMs >= RELOAD_MS_MIN
     const isCursorUnknown = status === 409 && this.view.head.seq !== this.view.provenHead?.seq
     if (isDoubt) this.#isLoaded = false
     const code = error instanceof LogFault || error instanceof ServiceFault ? error.code : 'answer_unreadable'
@@ -325,11 +386,15 @@ class FeedFollower implements ViewClient {
     if (mayReload) return 0
     const needsOperator = error instanceof LogFault && error.needsOperator
     const isRefused = status === 401 || status === 403 || status === 404
-    if (needsOperator || isRefused) return (needsOperator ? OPERATOR_MS : REFUSED_MS) * (0.5 + Math.random() / 2)
+    if (needsOperator || isRefused)
+      return (needsOperator ? OPERATOR_MS : REFUSED_MS) * (0.5 + Math.random() / 2)
     return retryAfterMs === undefined ? backoffMs : Math.min(retryAfterMs, RETRY_AFTER_MS_MAX) + backoffMs
   }
 
-  /** Longer with each failure in a row, and different for each verifier: they all lose a service at once. */
+  /**
+   * Longer with each failure in a row, and different for each verifier: they all lose a service at
+   * once.
+   */
   #backoffMs(): number {
     const longest = Math.max(this.#retryMs, Math.min(BACKOFF_MS_MAX, this.#retryMs * 2 ** this.#failures++))
     return longest * (0.2 + Math.random() * 0.8)

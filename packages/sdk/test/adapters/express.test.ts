@@ -7,9 +7,13 @@ import { listening } from '../listening.ts'
 import { rawRequest } from './raw-request.ts'
 import { adapterSuite, refusal } from './suite.ts'
 
-const quiet: ErrorRequestHandler = (error, _request, response, _next) => void response.status(500).send(String(error.message))
+const quiet: ErrorRequestHandler = (error, _request, response, _next) =>
+  void response.status(500).send(String(error.message))
 
-/** `first`: the guard stands in front of the parser. `kept`: the parser comes first and keeps the bytes. */
+/**
+ * `first`: the guard stands in front of the parser. `kept`: the parser comes first and keeps the
+ * bytes.
+ */
 function application(guard: Guard, order: 'first' | 'kept', onStreamEnd: (reason: unknown) => void) {
   const app = express()
   const parse = express.json(order === 'kept' ? { verify: keepRawBody, strict: false } : { strict: false })
@@ -21,7 +25,10 @@ function application(guard: Guard, order: 'first' | 'kept', onStreamEnd: (reason
   const write = requireCredential(guard, { scope: ['orders:write'] }, { bodyBytesMax: 1024 })
   const take: express.RequestHandler = (request, response) => {
     const credential = credentialOf(request)
-    response.json({ received: request.body, holder: credential.presented === 'credential' && credential.holder })
+    response.json({
+      received: request.body,
+      holder: credential.presented === 'credential' && credential.holder,
+    })
   }
   if (order === 'kept') app.use(parse)
   app.get('/orders', read, who)
@@ -45,7 +52,10 @@ function application(guard: Guard, order: 'first' | 'kept', onStreamEnd: (reason
   return app
 }
 
-adapterSuite({ name: 'express', serve: (guard, onStreamEnd) => listening(application(guard, 'first', onStreamEnd)) })
+adapterSuite({
+  name: 'express',
+  serve: (guard, onStreamEnd) => listening(application(guard, 'first', onStreamEnd)),
+})
 
 describe('express with a parser in front', () => {
   async function served(order: 'first' | 'kept', parse?: express.RequestHandler) {
@@ -55,7 +65,10 @@ describe('express with a parser in front', () => {
     const app = await listening(parse === undefined ? inner : express().use(parse).use(inner).use(quiet))
     const bound = await site.issue({ scope: ['orders:read', 'orders:write'], bound: true })
     const send = async (signed: string, sent = signed) => {
-      const headers = { 'content-type': 'application/json', ...(await bound.headersFor('POST', `${app.origin}/orders`, signed)) }
+      const headers = {
+        'content-type': 'application/json',
+        ...(await bound.headersFor('POST', `${app.origin}/orders`, signed)),
+      }
       return rawRequest(app.origin, { method: 'POST', path: '/orders', headers, body: sent })
     }
     const close = async () => {
@@ -77,7 +90,10 @@ describe('express with a parser in front', () => {
   test('a parser that keeps nothing is found out, and no request is accepted', async () => {
     const { send, close } = await served('first', express.json())
     const answer = await send('{"a":1}')
-    expect([answer.status, answer.text]).toEqual([500, expect.stringContaining('the body was read before requireCredential saw it')])
+    expect([answer.status, answer.text]).toEqual([
+      500,
+      expect.stringContaining('the body was read before requireCredential saw it'),
+    ])
     await close()
   })
 })

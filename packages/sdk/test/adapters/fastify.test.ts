@@ -36,7 +36,9 @@ function application(guard: Guard, onStreamEnd: (reason: unknown) => void): Fast
       // For a whole plugin at once.
       mounted.addHook('preParsing', read.preParsing)
       mounted.get('/orders', async (request) => who(request))
-      mounted.register(async (nested) => void nested.get('/orders', async (request) => who(request)), { prefix: '/nested' })
+      mounted.register(async (nested) => void nested.get('/orders', async (request) => who(request)), {
+        prefix: '/nested',
+      })
     },
     { prefix: '/api/v1' },
   )
@@ -59,11 +61,24 @@ adapterSuite({
 test('a hook that comes first and puts another stream in place is found out, and no request is accepted', async () => {
   const site = await createTestSite({ siteId: 'shop.localhost' })
   const app = application(await site.guard(), () => undefined)
-  app.addHook('preParsing', async (_request, _reply, payload) => payload.pipe(new (await import('node:stream')).PassThrough()))
+  app.addHook('preParsing', async (_request, _reply, payload) =>
+    payload.pipe(new (await import('node:stream')).PassThrough()),
+  )
   const bound = await site.issue({ scope: 'orders:write', bound: true })
-  const headers = { 'content-type': 'application/json', ...(await bound.headersFor('POST', 'http://127.0.0.1/orders', '{}')) }
-  const answer = await app.inject({ method: 'POST', url: '/orders', headers: { ...headers, host: '127.0.0.1' }, payload: '{}' })
-  expect([answer.statusCode, answer.json()]).toMatchObject([500, { message: expect.stringContaining('the body was read before') }])
+  const headers = {
+    'content-type': 'application/json',
+    ...(await bound.headersFor('POST', 'http://127.0.0.1/orders', '{}')),
+  }
+  const answer = await app.inject({
+    method: 'POST',
+    url: '/orders',
+    headers: { ...headers, host: '127.0.0.1' },
+    payload: '{}',
+  })
+  expect([answer.statusCode, answer.json()]).toMatchObject([
+    500,
+    { message: expect.stringContaining('the body was read before') },
+  ])
   await app.close()
   await site.close()
 })
@@ -74,8 +89,15 @@ test('a body that a hook made up for a request without one is not taken for sign
   app.addHook('preParsing', async () => (await import('node:stream')).Readable.from(['{"amount":1000000}']))
   const bound = await site.issue({ scope: 'orders:write', bound: true })
   const headers = await bound.headersFor('POST', 'http://127.0.0.1/orders')
-  const answer = await app.inject({ method: 'POST', url: '/orders', headers: { ...headers, host: '127.0.0.1' } })
-  expect([answer.statusCode, answer.json()]).toMatchObject([500, { message: expect.stringContaining('the body was read before') }])
+  const answer = await app.inject({
+    method: 'POST',
+    url: '/orders',
+    headers: { ...headers, host: '127.0.0.1' },
+  })
+  expect([answer.statusCode, answer.json()]).toMatchObject([
+    500,
+    { message: expect.stringContaining('the body was read before') },
+  ])
   await app.close()
   await site.close()
 })
@@ -84,8 +106,14 @@ test('as another hook than preParsing it says so', async () => {
   const site = await createTestSite({ siteId: 'shop.localhost' })
   const app = Fastify()
   app.get('/orders', { onRequest: requireCredential(await site.guard()) as never }, async () => 'in')
-  const answer = await app.inject({ url: '/orders', headers: { 'x-service-credential': (await site.issue()).header } })
-  expect([answer.statusCode, answer.json()]).toMatchObject([500, { message: expect.stringContaining('preParsing') }])
+  const answer = await app.inject({
+    url: '/orders',
+    headers: { 'x-service-credential': (await site.issue()).header },
+  })
+  expect([answer.statusCode, answer.json()]).toMatchObject([
+    500,
+    { message: expect.stringContaining('preParsing') },
+  ])
   await app.close()
   await site.close()
 })

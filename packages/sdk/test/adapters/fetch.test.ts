@@ -1,6 +1,12 @@
 import { createAdaptorServer } from '@hono/node-server'
 import { expect, expectTypeOf, test } from 'vitest'
-import { credentialOf, denialResponse, requireCredential, signalOf, verifyRequest } from '../../src/adapters/fetch.ts'
+import {
+  credentialOf,
+  denialResponse,
+  requireCredential,
+  signalOf,
+  verifyRequest,
+} from '../../src/adapters/fetch.ts'
 import type { GuardAllow } from '../../src/guard/verdict.ts'
 import type { Guard } from '../../src/guard.ts'
 import { createTestSite } from '../../src/testing/index.ts'
@@ -8,7 +14,10 @@ import { listening } from '../listening.ts'
 import { adapterSuite } from './suite.ts'
 
 /** Web-standard handlers behind a table of routes, as a worker or Next would have them. */
-function application(guard: Guard, onStreamEnd: (reason: unknown) => void): (request: Request) => Promise<Response> {
+function application(
+  guard: Guard,
+  onStreamEnd: (reason: unknown) => void,
+): (request: Request) => Promise<Response> {
   const who = (_request: Request, { subject, presented }: GuardAllow) =>
     Response.json({ ppid: subject.ppid, scope: subject.scope, presented })
   const read = { scope: 'orders:read' }
@@ -30,7 +39,9 @@ function application(guard: Guard, onStreamEnd: (reason: unknown) => void): (req
     'GET /stream': requireCredential(guard, read, (request) => {
       const signal = signalOf(request)
       signal.addEventListener('abort', () => onStreamEnd(signal.reason))
-      return new Response(new ReadableStream({ start: (controller) => controller.enqueue(new TextEncoder().encode('open\n')) }))
+      return new Response(
+        new ReadableStream({ start: (controller) => controller.enqueue(new TextEncoder().encode('open\n')) }),
+      )
     }),
     'GET /broken': requireCredential(guard, read, () => {
       throw new Error('mine')
@@ -49,17 +60,23 @@ function application(guard: Guard, onStreamEnd: (reason: unknown) => void): (req
 
 adapterSuite({
   name: 'fetch',
-  serve: (guard, onStreamEnd) => listening(createAdaptorServer({ fetch: application(guard, onStreamEnd) }) as never),
+  serve: (guard, onStreamEnd) =>
+    listening(createAdaptorServer({ fetch: application(guard, onStreamEnd) }) as never),
 })
 
 test('what a framework passes besides the request reaches the handler', async () => {
   const site = await createTestSite({ siteId: 'shop.localhost' })
-  const route = requireCredential(await site.guard(), (_request, credential, context: { params: { id: string } }) => {
-    return Response.json({ id: context.params.id, ppid: credential.subject.ppid })
-  })
+  const route = requireCredential(
+    await site.guard(),
+    (_request, credential, context: { params: { id: string } }) => {
+      return Response.json({ id: context.params.id, ppid: credential.subject.ppid })
+    },
+  )
   expectTypeOf(route).parameters.toEqualTypeOf<[Request, { params: { id: string } }]>()
   const { header, ppid } = await site.issue()
-  const request = new Request('https://shop.example/orders/7', { headers: { 'x-service-credential': header } })
+  const request = new Request('https://shop.example/orders/7', {
+    headers: { 'x-service-credential': header },
+  })
   expect(await (await route(request, { params: { id: '7' } })).json()).toEqual({ id: '7', ppid })
   await site.close()
 })
@@ -70,7 +87,10 @@ test('middleware may look at the verdict itself', async () => {
   const verdict = await verifyRequest(guard, new Request('https://shop.example/'))
   if (verdict.ok) throw new Error('no caller was there')
   const answer = denialResponse(verdict)
-  expect([answer.status, answer.headers.get('www-authenticate')]).toEqual([401, expect.stringContaining('ServiceCredential')])
+  expect([answer.status, answer.headers.get('www-authenticate')]).toEqual([
+    401,
+    expect.stringContaining('ServiceCredential'),
+  ])
   await site.close()
 })
 
@@ -79,6 +99,8 @@ test('an answer whose signal was not asked for is passed on as it is', async () 
   const given = new Response('as it is')
   const route = requireCredential(await site.guard(), () => given)
   const { header } = await site.issue()
-  expect(await route(new Request('https://shop.example/', { headers: { 'x-service-credential': header } }))).toBe(given)
+  expect(
+    await route(new Request('https://shop.example/', { headers: { 'x-service-credential': header } })),
+  ).toBe(given)
   await site.close()
 })

@@ -1,7 +1,12 @@
 import { createAdaptorServer } from '@hono/node-server'
 import { type Context, Hono } from 'hono'
 import { expect, expectTypeOf, test } from 'vitest'
-import { type CredentialVariables, credentialOf, requireCredential, signalOf } from '../../src/adapters/hono.ts'
+import {
+  type CredentialVariables,
+  credentialOf,
+  requireCredential,
+  signalOf,
+} from '../../src/adapters/hono.ts'
 import type { GuardAllow } from '../../src/guard/verdict.ts'
 import type { Guard } from '../../src/guard.ts'
 import { createTestSite } from '../../src/testing/index.ts'
@@ -30,7 +35,9 @@ function application(guard: Guard, onStreamEnd: (reason: unknown) => void) {
   app.get('/stream', read, (c) => {
     const signal = signalOf(c)
     signal.addEventListener('abort', () => onStreamEnd(signal.reason))
-    return c.body(new ReadableStream({ start: (controller) => controller.enqueue(new TextEncoder().encode('open\n')) }))
+    return c.body(
+      new ReadableStream({ start: (controller) => controller.enqueue(new TextEncoder().encode('open\n')) }),
+    )
   })
   app.get('/broken', read, () => {
     throw new Error('mine')
@@ -44,7 +51,8 @@ function application(guard: Guard, onStreamEnd: (reason: unknown) => void) {
 
 adapterSuite({
   name: 'hono',
-  serve: (guard, onStreamEnd) => listening(createAdaptorServer({ fetch: application(guard, onStreamEnd).fetch }) as never),
+  serve: (guard, onStreamEnd) =>
+    listening(createAdaptorServer({ fetch: application(guard, onStreamEnd).fetch }) as never),
 })
 
 test('middleware that reads the body first is found out, and no request is accepted', async () => {
@@ -58,8 +66,15 @@ test('middleware that reads the body first is found out, and no request is accep
   app.onError((error, c) => c.text(error.message, 500))
   const bound = await site.issue({ scope: 'orders:write', bound: true })
   const url = 'http://127.0.0.1/orders'
-  const answer = await app.request(url, { method: 'POST', body: '{}', headers: await bound.headersFor('POST', url, '{}') })
-  expect([answer.status, await answer.text()]).toEqual([500, expect.stringContaining('the body was read before')])
+  const answer = await app.request(url, {
+    method: 'POST',
+    body: '{}',
+    headers: await bound.headersFor('POST', url, '{}'),
+  })
+  expect([answer.status, await answer.text()]).toEqual([
+    500,
+    expect.stringContaining('the body was read before'),
+  ])
   await site.close()
 })
 

@@ -1,4 +1,10 @@
-import { type ClientHttp2Session, connect, createServer, type Http2ServerRequest, type Http2ServerResponse } from 'node:http2'
+import {
+  type ClientHttp2Session,
+  connect,
+  createServer,
+  type Http2ServerRequest,
+  type Http2ServerResponse,
+} from 'node:http2'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { credentialOf, requireCredential } from '../../src/adapters/express.ts'
@@ -34,9 +40,16 @@ afterAll(async () => {
 })
 
 /** Without Content-Length, as HTTP/2 may; the body in two pieces. */
-async function ask(method: string, signed: string | undefined, sent = signed): Promise<{ status: number; body: Record<string, unknown> }> {
+async function ask(
+  method: string,
+  signed: string | undefined,
+  sent = signed,
+): Promise<{ status: number; body: Record<string, unknown> }> {
   const headers = await bound.headersFor(method, `${origin}/orders?a=1`, signed)
-  const stream = session.request({ ':method': method, ':path': '/orders?a=1', ...headers }, { endStream: sent === undefined })
+  const stream = session.request(
+    { ':method': method, ':path': '/orders?a=1', ...headers },
+    { endStream: sent === undefined },
+  )
   if (sent !== undefined) {
     stream.write(sent.slice(0, 3))
     stream.end(sent.slice(3))
@@ -51,9 +64,18 @@ async function ask(method: string, signed: string | undefined, sent = signed): P
 }
 
 test('over HTTP/2 the body is checked too, and the handler reads it afterwards', async () => {
-  expect(await ask('POST', 'some tea')).toEqual({ status: 200, body: { ppid: bound.ppid, received: 'some tea' } })
+  expect(await ask('POST', 'some tea')).toEqual({
+    status: 200,
+    body: { ppid: bound.ppid, received: 'some tea' },
+  })
   expect(await ask('POST', '')).toMatchObject({ status: 200, body: { received: '' } })
   expect(await ask('GET', undefined)).toMatchObject({ status: 200 })
-  expect(await ask('POST', 'some tea', 'some TEA')).toMatchObject({ status: 401, body: { code: 'proof_invalid' } })
-  expect(await ask('POST', 'x'.repeat(65))).toMatchObject({ status: 413, body: { code: 'request_too_large' } })
+  expect(await ask('POST', 'some tea', 'some TEA')).toMatchObject({
+    status: 401,
+    body: { code: 'proof_invalid' },
+  })
+  expect(await ask('POST', 'x'.repeat(65))).toMatchObject({
+    status: 413,
+    body: { code: 'request_too_large' },
+  })
 })

@@ -8,7 +8,14 @@ import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/
 import { createMcpHandler, fromJsonSchema, McpServer } from '@modelcontextprotocol/server'
 import express from 'express'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { credentialOf, guardMcp, keepRawBody, requireCredential, requireScope, signalOf } from '../../src/adapters/mcp.ts'
+import {
+  credentialOf,
+  guardMcp,
+  keepRawBody,
+  requireCredential,
+  requireScope,
+  signalOf,
+} from '../../src/adapters/mcp.ts'
 import { agentFetch } from '../../src/agent-fetch.ts'
 import type { Guard } from '../../src/guard.ts'
 import { createTestSite, type TestCredential, type TestSite } from '../../src/testing/index.ts'
@@ -26,7 +33,10 @@ interface Told {
 
 interface Caller {
   tools(): Promise<string[]>
-  call(name: string, args?: Record<string, unknown>): Promise<{ isError?: boolean; content?: unknown; _meta?: Record<string, unknown> }>
+  call(
+    name: string,
+    args?: Record<string, unknown>,
+  ): Promise<{ isError?: boolean; content?: unknown; _meta?: Record<string, unknown> }>
   close(): Promise<void>
 }
 
@@ -41,7 +51,9 @@ function tools(told: Told) {
   const text = (value: unknown) => ({ content: [{ type: 'text' as const, text: JSON.stringify(value) }] })
   return {
     who: async (context: unknown) => text(credentialOf(context).subject.ppid),
-    write: requireScope('orders:write', async (context: unknown) => text({ wrote: credentialOf(context).presented })),
+    write: requireScope('orders:write', async (context: unknown) =>
+      text({ wrote: credentialOf(context).presented }),
+    ),
     endless: requireScope('orders:read', async (context: unknown) => {
       const signal = signalOf(context)
       signal.addEventListener('abort', () => told.ended.push(signal.reason))
@@ -57,8 +69,13 @@ function tools(told: Told) {
 
 function newServer(told: Told): McpServer {
   const server = new McpServer({ name: 'orders', version: '1.0.0' })
-  for (const [name, tool] of Object.entries(tools(told))) server.registerTool(name, { description: name }, tool)
-  const schema = fromJsonSchema<{ item: string }>({ type: 'object', properties: { item: { type: 'string' } }, required: ['item'] })
+  for (const [name, tool] of Object.entries(tools(told)))
+    server.registerTool(name, { description: name }, tool)
+  const schema = fromJsonSchema<{ item: string }>({
+    type: 'object',
+    properties: { item: { type: 'string' } },
+    required: ['item'],
+  })
   server.registerTool(
     'order',
     { inputSchema: schema },
@@ -84,7 +101,9 @@ const kinds: readonly Kind[] = [
     name: 'MCP 2.x on web-standard requests',
     serve: (guard, told) => {
       const handler = createMcpHandler(() => newServer(told))
-      return listening(createAdaptorServer({ fetch: guardMcp(guard, handler, { scope: 'orders:read' }) }) as never)
+      return listening(
+        createAdaptorServer({ fetch: guardMcp(guard, handler, { scope: 'orders:read' }) }) as never,
+      )
     },
     connect,
   },
@@ -93,7 +112,11 @@ const kinds: readonly Kind[] = [
     serve: (guard, told) => {
       const serve = toNodeHandler(createMcpHandler(() => newServer(told)))
       const app = express()
-      app.all('/mcp', requireCredential(guard, { scope: 'orders:read' }), (request, response) => void serve(request as never, response))
+      app.all(
+        '/mcp',
+        requireCredential(guard, { scope: 'orders:read' }),
+        (request, response) => void serve(request as never, response),
+      )
       return listening(app)
     },
     connect,
@@ -113,7 +136,8 @@ const kinds: readonly Kind[] = [
           })
           transport = made
           const server = new OldMcpServer({ name: 'orders', version: '1.0.0' })
-          for (const [name, tool] of Object.entries(tools(told))) server.registerTool(name, { description: name }, tool)
+          for (const [name, tool] of Object.entries(tools(told)))
+            server.registerTool(name, { description: name }, tool)
           server.registerTool(
             'order',
             {},
@@ -153,7 +177,8 @@ describe.each(kinds)('$name', ({ serve, connect }) => {
     await site?.close()
   })
 
-  const issue = (user: string, scope = ['orders:read', 'orders:write'], bound = true) => site.issue({ user, scope, bound })
+  const issue = (user: string, scope = ['orders:read', 'orders:write'], bound = true) =>
+    site.issue({ user, scope, bound })
   const fetchOf = ({ credential, holderKey }: TestCredential) =>
     agentFetch({
       credential,
@@ -163,15 +188,20 @@ describe.each(kinds)('$name', ({ serve, connect }) => {
     }) as typeof globalThis.fetch
   const listTools = { method: 'POST', path: '/mcp', body: '{"jsonrpc":"2.0","id":1,"method":"tools/list"}' }
 
-  test.each([true, false])('a client with a credential (bound: %s) lists and calls tools, and they know who calls', async (bound) => {
-    const credential = await issue('alice', undefined, bound)
-    const caller = await connect(url, fetchOf(credential))
-    expect(await caller.tools()).toEqual(['who', 'write', 'endless', 'stubborn', 'order'])
-    expect(await caller.call('who')).toMatchObject({ content: [{ text: JSON.stringify(credential.ppid) }] })
-    expect(await caller.call('write')).toMatchObject({ content: [{ text: '{"wrote":"credential"}' }] })
-    expect(await caller.call('order', { item: 'tea' })).toMatchObject({ content: [{ text: expect.stringMatching(/^tea/) }] })
-    await caller.close()
-  })
+  test.each([true, false])(
+    'a client with a credential (bound: %s) lists and calls tools, and they know who calls',
+    async (bound) => {
+      const credential = await issue('alice', undefined, bound)
+      const caller = await connect(url, fetchOf(credential))
+      expect(await caller.tools()).toEqual(['who', 'write', 'endless', 'stubborn', 'order'])
+      expect(await caller.call('who')).toMatchObject({ content: [{ text: JSON.stringify(credential.ppid) }] })
+      expect(await caller.call('write')).toMatchObject({ content: [{ text: '{"wrote":"credential"}' }] })
+      expect(await caller.call('order', { item: 'tea' })).toMatchObject({
+        content: [{ text: expect.stringMatching(/^tea/) }],
+      })
+      await caller.close()
+    },
+  )
 
   test('a tool that needs more scope says so to the model', async () => {
     const caller = await connect(url, fetchOf(await issue('bob', ['orders:read'])))
@@ -188,7 +218,12 @@ describe.each(kinds)('$name', ({ serve, connect }) => {
           },
         ],
         _meta: {
-          'countersign/denial': { code: 'scope_insufficient', needs: 'scope', retryable: false, required_scope: ['orders:write'] },
+          'countersign/denial': {
+            code: 'scope_insufficient',
+            needs: 'scope',
+            retryable: false,
+            required_scope: ['orders:write'],
+          },
         },
       }),
     )
@@ -200,7 +235,9 @@ describe.each(kinds)('$name', ({ serve, connect }) => {
     const lost = await issue('carol')
     await site.revoke(lost)
     await expect(connect(url, fetchOf(lost))).rejects.toThrow(/credential_revoked.*Access was taken away/)
-    await expect(connect(url, fetchOf(await issue('dan', ['other'])))).rejects.toThrow(/scope_insufficient.*orders:read/)
+    await expect(connect(url, fetchOf(await issue('dan', ['other'])))).rejects.toThrow(
+      /scope_insufficient.*orders:read/,
+    )
   })
 
   test('a refusal is problem+json and a JSON-RPC error at once', async () => {
@@ -221,12 +258,18 @@ describe.each(kinds)('$name', ({ serve, connect }) => {
 
   test('a changed body, a replay and two credentials are refused', async () => {
     const bound = await issue('erin')
-    const headers = { 'content-type': 'application/json', ...(await bound.headersFor('POST', url.href, listTools.body)) }
-    const code = async (more: object) => (await rawRequest(app.origin, { ...listTools, headers, ...more })).json().code
+    const headers = {
+      'content-type': 'application/json',
+      ...(await bound.headersFor('POST', url.href, listTools.body)),
+    }
+    const code = async (more: object) =>
+      (await rawRequest(app.origin, { ...listTools, headers, ...more })).json().code
     expect(await code({ body: listTools.body.replace('list', 'call') })).toBe('proof_invalid')
     expect(await code({})).not.toBe('proof_invalid')
     expect(await code({})).toBe('proof_replayed')
-    expect(await code({ headers: { ...headers, 'x-service-credential': [bound.header, bound.header] } })).toBe('auth_ambiguous')
+    expect(
+      await code({ headers: { ...headers, 'x-service-credential': [bound.header, bound.header] } }),
+    ).toBe('auth_ambiguous')
   })
 
   test('a call that is running when access ends is told so in its answer, and the next one is refused', async () => {
@@ -238,7 +281,10 @@ describe.each(kinds)('$name', ({ serve, connect }) => {
     const answer = caller.call('endless')
     await running
     await site.revoke(lost)
-    expect(await answer).toMatchObject({ isError: true, _meta: { 'countersign/denial': { code: 'credential_revoked', needs: 'nothing' } } })
+    expect(await answer).toMatchObject({
+      isError: true,
+      _meta: { 'countersign/denial': { code: 'credential_revoked', needs: 'nothing' } },
+    })
     expect(told.ended.at(-1)).toMatchObject({ name: 'AccessEnded', denial: { code: 'credential_revoked' } })
     await expect(caller.call('who')).rejects.toThrow(/credential_revoked/)
     await caller.close().catch(() => undefined)
@@ -275,7 +321,8 @@ describe.each(kinds)('$name', ({ serve, connect }) => {
     caller.call('stubborn').catch(() => undefined)
     await running
     await site.revoke(lost)
-    // What has not begun to answer is answered with the refusal; a stream that has begun ends, though its tool never does.
+    // What has not begun to answer is answered with the refusal; a stream that has begun ends,
+    // though its tool never does.
     expect(['401 whole', '200 whole', '200 broken off', 'broken off']).toContain(await cut)
     expect(await other.call('who')).toMatchObject({ content: [{ text: JSON.stringify(kept.ppid) }] })
     await Promise.all([caller.close(), other.close()].map((closing) => closing.catch(() => undefined)))
@@ -285,7 +332,11 @@ describe.each(kinds)('$name', ({ serve, connect }) => {
 })
 
 test('a tool without a guard in front has no credential to ask for', async () => {
-  await expect(requireScope('orders:read', async (_context: unknown) => 'in')({})).rejects.toThrow('no guard stands in front')
-  expect(() => credentialOf({ http: { authInfo: { token: 'x', clientId: 'y', scopes: [] } } })).toThrow(TypeError)
+  await expect(requireScope('orders:read', async (_context: unknown) => 'in')({})).rejects.toThrow(
+    'no guard stands in front',
+  )
+  expect(() => credentialOf({ http: { authInfo: { token: 'x', clientId: 'y', scopes: [] } } })).toThrow(
+    TypeError,
+  )
   expect(() => requireScope('not a scope', () => 'in')).toThrow(TypeError)
 })

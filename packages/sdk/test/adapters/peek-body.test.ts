@@ -40,7 +40,8 @@ beforeAll(async () => {
       const query = new URLSearchParams(message.url?.split('?')[1])
       if (query.has('late')) await turn()
       const peeked = await peekBody(message, 1_000_000)
-      if (!(peeked instanceof Uint8Array)) return void response.setHeader('connection', 'close').end(String(peeked))
+      if (!(peeked instanceof Uint8Array))
+        return void response.setHeader('connection', 'close').end(String(peeked))
       const read = await readers[query.get('as') ?? '']?.(message)
       response.end(`${sha256(peeked)} ${sha256(read ?? Buffer.alloc(0))} ${await peekBody(message, 9)}`)
     }),
@@ -52,7 +53,14 @@ function send(query: string, parts: readonly Uint8Array[], chunked: boolean): Pr
   const length = parts.reduce((sum, part) => sum + part.length, 0)
   return new Promise((resolve, reject) => {
     const headers = chunked ? { 'transfer-encoding': 'chunked' } : { 'content-length': String(length) }
-    const outgoing = request({ port: app.port, hostname: '127.0.0.1', method: 'POST', path: `/?${query}`, headers, agent: false })
+    const outgoing = request({
+      port: app.port,
+      hostname: '127.0.0.1',
+      method: 'POST',
+      path: `/?${query}`,
+      headers,
+      agent: false,
+    })
     outgoing.on('error', reject)
     outgoing.on('response', (response) => joined(response).then((text) => resolve(String(text)), reject))
     const write = async () => {

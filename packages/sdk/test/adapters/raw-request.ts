@@ -28,18 +28,29 @@ export async function rawRequest(origin: string, ask: RawAsk): Promise<RawAnswer
 }
 
 /** The same for answers that take their time. */
-export function rawStream(origin: string, { method = 'GET', path, headers = {}, body, chunked = false }: RawAsk): Promise<IncomingMessage> {
+export function rawStream(
+  origin: string,
+  { method = 'GET', path, headers = {}, body, chunked = false }: RawAsk,
+): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     const { hostname, port } = new URL(origin)
     const length = body === undefined || chunked ? {} : { 'content-length': String(Buffer.byteLength(body)) }
-    const outgoing = request({ hostname, port, method, path, headers: { ...length, ...headers } as never, agent: false })
+    const outgoing = request({
+      hostname,
+      port,
+      method,
+      path,
+      headers: { ...length, ...headers } as never,
+      agent: false,
+    })
     outgoing.once('response', resolve)
     outgoing.once('error', reject)
     if (body !== undefined && chunked) {
       const bytes = Buffer.from(body as never)
       const middle = Math.ceil(bytes.length / 2)
       // The empty one is not written: it would be an end.
-      for (const part of [bytes.subarray(0, middle), bytes.subarray(middle)]) if (part.length > 0) outgoing.write(part)
+      for (const part of [bytes.subarray(0, middle), bytes.subarray(middle)])
+        if (part.length > 0) outgoing.write(part)
       if (bytes.length === 0) outgoing.setHeader('transfer-encoding', 'chunked')
       outgoing.end()
     } else outgoing.end(body)

@@ -9,7 +9,10 @@ import type { Guard } from '../../src/guard.ts'
 import { createTestSite, type TestSite, testRequest } from '../../src/testing/index.ts'
 import { ROUTE } from '../protected.ts'
 
-/** Everything that takes a demand and options, as untyped code calls it. `rest` is what follows the guard. */
+/**
+ * Everything that takes a demand and options, as untyped code calls it. `rest` is what follows the
+ * guard.
+ */
 type Protect = (guard: Guard, ...rest: readonly unknown[]) => unknown
 type Loose = (...args: readonly unknown[]) => unknown
 
@@ -24,7 +27,12 @@ const adapters: Readonly<Record<string, Protect>> = {
   'mcp guardMcp': (guard, ...rest) => (mcp.guardMcp as Loose)(guard, mcpHandler, ...rest),
   'fetch requireCredential': (guard, ...rest) => {
     const [demand, ...options] = rest
-    return (web.requireCredential as Loose)(guard, ...(rest.length === 0 ? [] : [demand]), handler, ...options)
+    return (web.requireCredential as Loose)(
+      guard,
+      ...(rest.length === 0 ? [] : [demand]),
+      handler,
+      ...options,
+    )
   },
   'fetch verifyRequest': (guard, ...rest) => (web.verifyRequest as Loose)(guard, new Request(ROUTE), ...rest),
   'guard.decide': (guard, ...rest) => (guard.decide as Loose)(testRequest('GET', ROUTE), ...rest),
@@ -76,7 +84,13 @@ describe.each(Object.entries(adapters))('%s', (name, protect) => {
   })
 
   test('accepts a scope, a list of scopes, a choice of scopes, any credential, and no demand at all', () => {
-    for (const demand of [{ scope: 'a' }, { scope: ['a', 'b'] }, { anyScope: ['a'] }, { scope: 'a', anyScope: ['b'] }, ANY_CREDENTIAL])
+    for (const demand of [
+      { scope: 'a' },
+      { scope: ['a', 'b'] },
+      { anyScope: ['a'] },
+      { scope: 'a', anyScope: ['b'] },
+      ANY_CREDENTIAL,
+    ])
       expect(() => protect(guard, demand)).not.toThrow()
     expect(() => protect(guard)).not.toThrow()
   })
@@ -84,7 +98,8 @@ describe.each(Object.entries(adapters))('%s', (name, protect) => {
   if (name === 'guard.decide') return
 
   test('throws a TypeError for what is not a guard, and for wrong options', () => {
-    for (const wrong of [undefined, null, {}, 'guard']) expect(() => protect(wrong as never, { scope: 'a' })).toThrow('must be a guard')
+    for (const wrong of [undefined, null, {}, 'guard'])
+      expect(() => protect(wrong as never, { scope: 'a' })).toThrow('must be a guard')
     for (const [options, word] of [
       [{ bodyBytesMaximum: 5 }, 'bodyBytesMaximum is not an option'],
       [{ bodyBytesMax: '5' }, 'bodyBytesMax must be a number'],

@@ -11,10 +11,13 @@ import { type RawAnswer, type RawAsk, rawRequest, rawStream } from './raw-reques
 /**
  * One framework with its adapter. `serve` brings up a real server, whose routes are:
  *
- * - `GET /orders`, `GET /api/v1/orders` in a mounted sub-app, and `GET /api/v1/nested/orders` in one inside that: `orders:read`; answers with what the
- *   handler knows of its caller, `{ ppid, scope, presented }`
- * - `POST /orders`: `orders:write`, at most 1,024 bytes of body; answers `{ received, holder }`, the parsed body and what the verdict says of the holder
- * - `GET /stream`: `orders:read`; writes `open\n` and then nothing until `signalOf` fires; calls `onStreamEnd` with the reason
+ * - `GET /orders`, `GET /api/v1/orders` in a mounted sub-app, and `GET /api/v1/nested/orders` in
+ *   one inside that: `orders:read`; answers with what the handler knows of its caller, `{ ppid,
+ *   scope, presented }`
+ * - `POST /orders`: `orders:write`, at most 1,024 bytes of body; answers `{ received, holder }`,
+ *   the parsed body and what the verdict says of the holder
+ * - `GET /stream`: `orders:read`; writes `open\n` and then nothing until `signalOf` fires; calls
+ *   `onStreamEnd` with the reason
  * - `GET /broken`: `orders:read`; throws an Error with the message `mine`
  * - `GET /unguarded`: asks for the verdict though no guard stands in front
  */
@@ -51,13 +54,18 @@ export function adapterSuite({ name, serve }: Framework): void {
     const post = { method: 'POST', path: '/orders', body: BODY }
     const json = { 'content-type': 'application/json' }
     /** Headers for a request of the bound credential, signed as if sent to `url` with `body`. */
-    const signed = (method: string, path: string, body?: string, origin = app.origin) => bound.headersFor(method, origin + path, body)
+    const signed = (method: string, path: string, body?: string, origin = app.origin) =>
+      bound.headersFor(method, origin + path, body)
 
     describe('accepts', () => {
       test('a good credential, and tells the handler who it is', async () => {
         const answer = await ask({ headers: shown(plain) })
         expect(answer.status).toBe(200)
-        expect(answer.json()).toEqual({ ppid: plain.ppid, scope: ['orders:read', 'orders:write'], presented: 'credential' })
+        expect(answer.json()).toEqual({
+          ppid: plain.ppid,
+          scope: ['orders:read', 'orders:write'],
+          presented: 'credential',
+        })
       })
 
       test('a bearer token', async () => {
@@ -83,50 +91,89 @@ export function adapterSuite({ name, serve }: Framework): void {
 
     describe('a bound credential', () => {
       test('is accepted with a proof, with its query in any spelling', async () => {
-        for (const path of ['/orders', '/orders?', '/orders?b=2&a=1', '/orders?a=%2F+x&a=', '/orders?%61=1']) {
+        for (const path of [
+          '/orders',
+          '/orders?',
+          '/orders?b=2&a=1',
+          '/orders?a=%2F+x&a=',
+          '/orders?%61=1',
+        ]) {
           expect((await ask({ path, headers: await signed('GET', path) })).status, path).toBe(200)
         }
       })
 
-      test.each([false, true])('has its body checked, and the handler reads it afterwards (chunked: %s)', async (chunked) => {
-        const answer = await ask({ ...post, chunked, headers: { ...json, ...(await signed('POST', '/orders', BODY)) } })
-        expect([answer.status, answer.json()]).toEqual([200, { received: JSON.parse(BODY), holder: 'proven' }])
-      })
+      test.each([false, true])(
+        'has its body checked, and the handler reads it afterwards (chunked: %s)',
+        async (chunked) => {
+          const answer = await ask({
+            ...post,
+            chunked,
+            headers: { ...json, ...(await signed('POST', '/orders', BODY)) },
+          })
+          expect([answer.status, answer.json()]).toEqual([
+            200,
+            { received: JSON.parse(BODY), holder: 'proven' },
+          ])
+        },
+      )
 
       test('may send no body where there could be one', async () => {
         const headers = async () => signed('POST', '/orders')
-        expect((await ask({ method: 'POST', headers: { ...(await headers()), 'content-length': '0' } })).json()).toMatchObject({
+        expect(
+          (await ask({ method: 'POST', headers: { ...(await headers()), 'content-length': '0' } })).json(),
+        ).toMatchObject({
           holder: 'proven',
         })
         expect(
-          (await ask({ method: 'POST', body: '', chunked: true, headers: { 'content-type': 'text/plain', ...(await headers()) } })).json(),
+          (
+            await ask({
+              method: 'POST',
+              body: '',
+              chunked: true,
+              headers: { 'content-type': 'text/plain', ...(await headers()) },
+            })
+          ).json(),
         ).toMatchObject({
           holder: 'proven',
         })
       })
 
-      test.each([false, true])('is refused when the body was changed on the way (chunked: %s)', async (chunked) => {
-        const headers = { ...json, ...(await signed('POST', '/orders', BODY)) }
-        expect(refusal(await ask({ ...post, chunked, headers, body: BODY.replace('2', '9') }))).toBe('proof_invalid')
-        expect(refusal(await ask({ ...post, chunked, headers, body: `${BODY} ` }))).toBe('proof_invalid')
-        // The control arm: with the body that was signed it passes, since no refusal used the nonce up.
-        expect((await ask({ ...post, chunked, headers })).status).toBe(200)
-      })
+      test.each([false, true])(
+        'is refused when the body was changed on the way (chunked: %s)',
+        async (chunked) => {
+          const headers = { ...json, ...(await signed('POST', '/orders', BODY)) }
+          expect(refusal(await ask({ ...post, chunked, headers, body: BODY.replace('2', '9') }))).toBe(
+            'proof_invalid',
+          )
+          expect(refusal(await ask({ ...post, chunked, headers, body: `${BODY} ` }))).toBe('proof_invalid')
+          // Control: the body that was signed passes, since no denial used the nonce.
+          expect((await ask({ ...post, chunked, headers })).status).toBe(200)
+        },
+      )
 
       test('is refused when the body was taken away, or put where none was signed', async () => {
         const signedBody = await signed('POST', '/orders', BODY)
-        expect(refusal(await ask({ method: 'POST', headers: { ...json, ...signedBody, 'content-length': '0' } }))).toBe('proof_invalid')
+        expect(
+          refusal(await ask({ method: 'POST', headers: { ...json, ...signedBody, 'content-length': '0' } })),
+        ).toBe('proof_invalid')
         const none = await signed('POST', '/orders')
         expect(refusal(await ask({ ...post, headers: { ...json, ...none } }))).toBe('proof_invalid')
       })
 
-      test.each([false, true])('with a body of 1,024 bytes is accepted and with one more is not (chunked: %s)', async (chunked) => {
-        const fitting = JSON.stringify('x'.repeat(1022))
-        const headersFor = async (body: string) => ({ ...json, ...(await signed('POST', '/orders', body)) })
-        expect((await ask({ ...post, chunked, body: fitting, headers: await headersFor(fitting) })).status).toBe(200)
-        const larger = JSON.stringify('x'.repeat(1023))
-        expect(refusal(await ask({ ...post, chunked, body: larger, headers: await headersFor(larger) }))).toBe('request_too_large')
-      })
+      test.each([false, true])(
+        'with a body of 1,024 bytes is accepted and with one more is not (chunked: %s)',
+        async (chunked) => {
+          const fitting = JSON.stringify('x'.repeat(1022))
+          const headersFor = async (body: string) => ({ ...json, ...(await signed('POST', '/orders', body)) })
+          expect(
+            (await ask({ ...post, chunked, body: fitting, headers: await headersFor(fitting) })).status,
+          ).toBe(200)
+          const larger = JSON.stringify('x'.repeat(1023))
+          expect(
+            refusal(await ask({ ...post, chunked, body: larger, headers: await headersFor(larger) })),
+          ).toBe('request_too_large')
+        },
+      )
 
       test('A096: without a proof is refused, and told what to sign', async () => {
         const answer = await ask({ headers: shown(bound) })
@@ -147,15 +194,37 @@ export function adapterSuite({ name, serve }: Framework): void {
         const root = await site.issue({ scope: ['orders:read', 'orders:write'], delegable: true })
         const { credential, holderKey } = root
         if (holderKey === undefined) throw new Error('a delegable credential has a key')
-        const agent = agentFetch({ credential, holderKey, origins: app.origin, nowMs: () => site.clock.nowMs })
-        const next = await agent.delegate({ scope: ['orders:read'], ttlSeconds: 60, holderKey: await generatePrivateKey('Ed25519') })
-        expect(await (await next.fetch(`${app.origin}/orders`)).json()).toMatchObject({ ppid: root.ppid, scope: ['orders:read'] })
-        const lacking = await next.fetch(`${app.origin}/orders`, { method: 'POST', body: BODY, headers: json })
-        expect(await readDenial(lacking)).toMatchObject({ code: 'scope_insufficient', requiredScope: ['orders:write'] })
+        const agent = agentFetch({
+          credential,
+          holderKey,
+          origins: app.origin,
+          nowMs: () => site.clock.nowMs,
+        })
+        const next = await agent.delegate({
+          scope: ['orders:read'],
+          ttlSeconds: 60,
+          holderKey: await generatePrivateKey('Ed25519'),
+        })
+        expect(await (await next.fetch(`${app.origin}/orders`)).json()).toMatchObject({
+          ppid: root.ppid,
+          scope: ['orders:read'],
+        })
+        const lacking = await next.fetch(`${app.origin}/orders`, {
+          method: 'POST',
+          body: BODY,
+          headers: json,
+        })
+        expect(await readDenial(lacking)).toMatchObject({
+          code: 'scope_insufficient',
+          requiredScope: ['orders:write'],
+        })
         const written = await agent(`${app.origin}/orders`, { method: 'POST', body: BODY, headers: json })
         expect(await written.json()).toEqual({ received: JSON.parse(BODY), holder: 'proven' })
         await site.revoke(root)
-        expect(await readDenial(await next.fetch(`${app.origin}/orders`))).toMatchObject({ code: 'credential_revoked', needs: 'nothing' })
+        expect(await readDenial(await next.fetch(`${app.origin}/orders`))).toMatchObject({
+          code: 'credential_revoked',
+          needs: 'nothing',
+        })
       })
 
       test('A101: with a proof that was used before is refused', async () => {
@@ -167,10 +236,16 @@ export function adapterSuite({ name, serve }: Framework): void {
       test('A104: with a proof for another method, path, query order or host is refused', async () => {
         expect(refusal(await ask({ headers: await signed('HEAD', '/orders') }))).toBe('proof_invalid')
         expect(refusal(await ask({ headers: await signed('GET', '/order') }))).toBe('proof_invalid')
-        expect(refusal(await ask({ path: '/orders?b=2&a=1', headers: await signed('GET', '/orders?a=1&b=2') }))).toBe('proof_invalid')
+        expect(
+          refusal(await ask({ path: '/orders?b=2&a=1', headers: await signed('GET', '/orders?a=1&b=2') })),
+        ).toBe('proof_invalid')
         const elsewhere = await signed('GET', '/orders', undefined, 'https://evil.example')
         expect(refusal(await ask({ headers: elsewhere }))).toBe('proof_invalid')
-        const forwarded = { 'x-forwarded-host': 'evil.example', 'x-forwarded-proto': 'https', forwarded: 'host=evil.example;proto=https' }
+        const forwarded = {
+          'x-forwarded-host': 'evil.example',
+          'x-forwarded-proto': 'https',
+          forwarded: 'host=evil.example;proto=https',
+        }
         expect(refusal(await ask({ headers: { ...elsewhere, ...forwarded } }))).toBe('proof_invalid')
       })
     })
@@ -179,8 +254,12 @@ export function adapterSuite({ name, serve }: Framework): void {
       test('A001, A002, A015: no credential at all', async () => {
         expect(refusal(await ask())).toBe('credential_missing')
         expect(refusal(await ask({ headers: { 'x-service-credential': '' } }))).toBe('credential_missing')
-        expect(refusal(await ask({ headers: { cookie: `x-service-credential=${plain.header}` } }))).toBe('credential_missing')
-        expect(refusal(await ask({ path: `/orders?x-service-credential=${plain.header}` }))).toBe('credential_missing')
+        expect(refusal(await ask({ headers: { cookie: `x-service-credential=${plain.header}` } }))).toBe(
+          'credential_missing',
+        )
+        expect(refusal(await ask({ path: `/orders?x-service-credential=${plain.header}` }))).toBe(
+          'credential_missing',
+        )
       })
 
       test('A007, A009, A139: two credentials, two tokens, or one of each', async () => {
@@ -193,14 +272,21 @@ export function adapterSuite({ name, serve }: Framework): void {
           expect(refusal(await ask({ headers }))).toBe('auth_ambiguous')
         }
         const twoTokens = refusal(await ask({ headers: { authorization: [token, token] } }))
-        // Node drops the second Authorization line for those who read its joined headers; code that reads the lines sees both.
+        // Node drops the second Authorization line for those who read its joined headers; code that
+        // reads the lines sees both.
         expect(twoTokens).toBe('auth_ambiguous')
       })
 
       test('A003, A010, A012: what is no credential', async () => {
-        expect(refusal(await ask({ headers: { 'x-service-credential': 'nonsense' } }))).toBe('credential_malformed')
-        expect(refusal(await ask({ headers: { 'x-service-credential': `${plain.header}=` } }))).toBe('credential_malformed')
-        expect(refusal(await ask({ headers: { 'x-service-credential': 'a'.repeat(8193) } }))).toBe('header_too_large')
+        expect(refusal(await ask({ headers: { 'x-service-credential': 'nonsense' } }))).toBe(
+          'credential_malformed',
+        )
+        expect(refusal(await ask({ headers: { 'x-service-credential': `${plain.header}=` } }))).toBe(
+          'credential_malformed',
+        )
+        expect(refusal(await ask({ headers: { 'x-service-credential': 'a'.repeat(8193) } }))).toBe(
+          'header_too_large',
+        )
       })
 
       test('A089: what lacks the scope, and names it', async () => {
@@ -214,7 +300,9 @@ export function adapterSuite({ name, serve }: Framework): void {
         const other = await createTestSite({ siteId: 'shop.localhost' })
         expect(refusal(await ask({ headers: shown(await other.issue()) }))).toBe('issuer_untrusted')
         await other.close()
-        expect(refusal(await ask({ headers: { authorization: `Bearer svc_at_${'0'.repeat(49)}` } }))).toBe('token_invalid')
+        expect(refusal(await ask({ headers: { authorization: `Bearer svc_at_${'0'.repeat(49)}` } }))).toBe(
+          'token_invalid',
+        )
       })
 
       test('A071: what has ended, at the very second', async () => {
@@ -258,10 +346,16 @@ export function adapterSuite({ name, serve }: Framework): void {
     })
 
     test('behind a proxy, what counts is the address that callers use', async () => {
-      const behind = await serve(await site.guard({ publicOrigin: 'https://api.example/shop' }), () => undefined)
+      const behind = await serve(
+        await site.guard({ publicOrigin: 'https://api.example/shop' }),
+        () => undefined,
+      )
       try {
         const at = async (path: string, url: string) =>
-          rawRequest(behind.origin, { path, headers: { host: 'internal:8080', ...(await bound.headersFor('GET', url)) } })
+          rawRequest(behind.origin, {
+            path,
+            headers: { host: 'internal:8080', ...(await bound.headersFor('GET', url)) },
+          })
         expect((await at('/orders?a=1', 'https://api.example/shop/orders?a=1')).status).toBe(200)
         expect((await at('/api/v1/orders', 'https://api.example/shop/api/v1/orders')).status).toBe(200)
         expect(refusal(await at('/orders', 'https://api.example/orders'))).toBe('proof_invalid')
@@ -283,16 +377,22 @@ export function adapterSuite({ name, serve }: Framework): void {
     })
 
     test('a stream ends when the credential behind it is revoked, and only that one', async () => {
-      const noise = (['error', 'warn'] as const).map((level) => vi.spyOn(console, level).mockImplementation(() => undefined))
+      const noise = (['error', 'warn'] as const).map((level) =>
+        vi.spyOn(console, level).mockImplementation(() => undefined),
+      )
       const written = vi.spyOn(process.stderr, 'write').mockImplementation(() => true)
       const [lost, kept] = [await site.issue({ user: 'carol' }), await site.issue({ user: 'dave' })]
-      const streams = await Promise.all([lost, kept].map((one) => rawStream(app.origin, { path: '/stream', headers: shown(one) })))
+      const streams = await Promise.all(
+        [lost, kept].map((one) => rawStream(app.origin, { path: '/stream', headers: shown(one) })),
+      )
       const over = streams.map((stream) => {
         let text = ''
         stream.setEncoding('utf8').on('data', (part: string) => {
           text += part
         })
-        return new Promise<string>((resolve) => stream.once('close', () => resolve(text)).on('error', () => undefined))
+        return new Promise<string>((resolve) =>
+          stream.once('close', () => resolve(text)).on('error', () => undefined),
+        )
       })
       await Promise.all(streams.map((stream) => new Promise((resolve) => stream.once('data', resolve))))
       await site.revoke(lost)
@@ -309,12 +409,18 @@ export function adapterSuite({ name, serve }: Framework): void {
   })
 }
 
-/** The code of a refusal, which has to be one that the contract knows, with all that belongs to it. */
+/**
+ * The code of a refusal, which has to be one that the contract knows, with all that belongs to it.
+ */
 export function refusal({ status, headers, text }: RawAnswer): string {
   expect(headers['content-type'], text).toBe('application/problem+json')
   // A guard names the request only when its caller has.
   const { code, title, ...rest } = problemDetailsSchema.parse({ request_id: 'none', ...JSON.parse(text) })
-  expect([status, rest.status, title]).toEqual([problems[code].status, problems[code].status, problems[code].title])
+  expect([status, rest.status, title]).toEqual([
+    problems[code].status,
+    problems[code].status,
+    problems[code].title,
+  ])
   expect(headers['www-authenticate'] !== undefined).toBe(status === 401)
   expect(headers['retry-after'] !== undefined).toBe(status === 503)
   expect(headers['cache-control']).toBe('no-store')

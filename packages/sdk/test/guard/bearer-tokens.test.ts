@@ -8,13 +8,24 @@ test('no more tokens are remembered than there is room for, and the least recent
   const asked: string[] = []
   const introspect = async (token: string, nonce: string) => {
     asked.push(token)
-    const init = { method: 'POST', headers: { 'x-api-key': 'svc_sk_test' }, body: JSON.stringify({ token, nonce }) }
+    const init = {
+      method: 'POST',
+      headers: { 'x-api-key': 'svc_sk_test' },
+      body: JSON.stringify({ token, nonce }),
+    }
     return (await site.service.fetch('https://countersign.test/api/auth/introspect', init)).json()
   }
   const { clock } = site
   const keys = { find: async () => site.feedKey.key.publicKey }
   const { signal } = new AbortController()
-  const tokens = createBearerTokens({ siteId: site.knowledge.site.siteId, introspect, keys, clock, signal, capacity: 3 })
+  const tokens = createBearerTokens({
+    siteId: site.knowledge.site.siteId,
+    introspect,
+    keys,
+    clock,
+    signal,
+    capacity: 3,
+  })
   const [a, b, c, d] = await Promise.all([1, 2, 3, 4].map(() => site.exchange(credential)))
   const find = (token = '') => tokens.find(token, site.clock.nowMs, true)
   for (const token of [a, b, c, a, d]) expect(await find(token)).toMatchObject({ ppid: credential.ppid })

@@ -15,7 +15,9 @@ let credential: TestCredential
 let token: string
 let asked: string[]
 let fetch: ReturnType<typeof meddled>
-/** Keeps the answers of introspection back while it is shut: they are made before, and arrive after. */
+/**
+ * Keeps the answers of introspection back while it is shut: they are made before, and arrive after.
+ */
 let answers: ReturnType<typeof createGate>
 let instead: ((init: RequestInit) => Response | Promise<Response>) | undefined
 beforeEach(async () => {
@@ -27,7 +29,9 @@ beforeEach(async () => {
     before: async (path, init) => {
       if (path !== '/api/auth/introspect') return undefined
       asked.push((JSON.parse(String(init.body)) as { token: string }).token)
-      const answer = await (instead === undefined ? site.service.fetch(`https://countersign.test${path}`, init) : instead(init))
+      const answer = await (instead === undefined
+        ? site.service.fetch(`https://countersign.test${path}`, init)
+        : instead(init))
       await answers.pass()
       return answer
     },
@@ -49,7 +53,11 @@ describe('a bearer token', () => {
       expect(await showToken(guard, token)).toMatchObject({
         ok: true,
         presented: 'bearer',
-        subject: { ppid: credential.ppid, credentialId: credential.credentialId, scope: ['orders:read', 'orders:write'] },
+        subject: {
+          ppid: credential.ppid,
+          credentialId: credential.credentialId,
+          scope: ['orders:read', 'orders:write'],
+        },
       })
     }
     expect(asked).toEqual([token])
@@ -63,7 +71,12 @@ describe('a bearer token', () => {
   })
 
   test('A132 that looks like none is not asked for', async () => {
-    for (const junk of ['svc_at_short', `svc_at_${'!'.repeat(49)}`, `svc_sk_${'0'.repeat(49)}`, `${token}0`]) {
+    for (const junk of [
+      'svc_at_short',
+      `svc_at_${'!'.repeat(49)}`,
+      `svc_sk_${'0'.repeat(49)}`,
+      `${token}0`,
+    ]) {
       expect(await outcome(showToken(guard, junk))).toBe('token_invalid')
     }
     expect(asked).toEqual([])
@@ -79,10 +92,16 @@ describe('a bearer token', () => {
 
   test('A009 A139 comes alone', async () => {
     const authorization = `Bearer ${token}`
-    expect(await outcome(guard.verify(testRequest('GET', ROUTE, { authorization, 'x-service-credential': credential.header })))).toBe(
-      'auth_ambiguous',
-    )
-    expect(await outcome(guard.verify(testRequest('GET', ROUTE, { authorization: [authorization, authorization] })))).toBe('auth_ambiguous')
+    expect(
+      await outcome(
+        guard.verify(testRequest('GET', ROUTE, { authorization, 'x-service-credential': credential.header })),
+      ),
+    ).toBe('auth_ambiguous')
+    expect(
+      await outcome(
+        guard.verify(testRequest('GET', ROUTE, { authorization: [authorization, authorization] })),
+      ),
+    ).toBe('auth_ambiguous')
     expect(asked).toEqual([])
   })
 
@@ -104,7 +123,11 @@ describe('a bearer token', () => {
     ['its issuer is no longer trusted', () => site.distrustIssuer(), 'token_invalid'],
     ['the key of its issuer is compromised', () => site.compromiseKey(), 'token_invalid'],
     ['the site switches bearer off', () => site.changeSite({ bearer: 'off' }), 'bearer_disabled'],
-    ['its issuer may grant less', () => site.trustIssuer({ scope: ['orders:write'] as never }), 'scope_insufficient'],
+    [
+      'its issuer may grant less',
+      () => site.trustIssuer({ scope: ['orders:write'] as never }),
+      'scope_insufficient',
+    ],
   ]
   test.each(ends)('I-5 is dead once %s, without asking again', async (_, end, code) => {
     expect(await outcome(showToken(guard, token))).toBe('allowed')
@@ -113,16 +136,19 @@ describe('a bearer token', () => {
     expect(asked).toHaveLength(1)
   })
 
-  test.each(ends)('does not become valid again by an answer that was under way when %s', async (_, end, code) => {
-    answers.shut()
-    const verdict = outcome(showToken(guard, token))
-    await rest()
-    expect(asked).toHaveLength(1)
-    await end()
-    answers.open()
-    expect(await verdict).toBe(code)
-    expect(await outcome(showToken(guard, token))).toBe(code)
-  })
+  test.each(ends)(
+    'does not become valid again by an answer that was under way when %s',
+    async (_, end, code) => {
+      answers.shut()
+      const verdict = outcome(showToken(guard, token))
+      await rest()
+      expect(asked).toHaveLength(1)
+      await end()
+      answers.open()
+      expect(await verdict).toBe(code)
+      expect(await outcome(showToken(guard, token))).toBe(code)
+    },
+  )
 
   test('control: an answer that was under way while another user was revoked still counts', async () => {
     answers.shut()
@@ -202,8 +228,14 @@ describe('a bearer token', () => {
   })
 
   const describedLike = async (which: string) => {
-    const init = { method: 'POST', headers: { 'x-api-key': 'svc_sk_test' }, body: JSON.stringify({ token: which }) }
-    return (await site.service.fetch('https://countersign.test/api/auth/introspect', init)).json() as Promise<JsonObject>
+    const init = {
+      method: 'POST',
+      headers: { 'x-api-key': 'svc_sk_test' },
+      body: JSON.stringify({ token: which }),
+    }
+    return (
+      await site.service.fetch('https://countersign.test/api/auth/introspect', init)
+    ).json() as Promise<JsonObject>
   }
 
   const failures: [string, () => Response | Promise<Response>][] = [
@@ -217,21 +249,24 @@ describe('a bearer token', () => {
     ['says yes and no more', json({ active: true })],
     ['says yes in words', json({ active: 'true' })],
   ]
-  test.each(failures)('is neither good nor bad when the service %s: 503, and nothing is remembered', async (_, failure) => {
-    instead = failure
-    const verdict = await showToken(guard, token)
-    expect(verdict).toMatchObject({
-      ok: false,
-      status: 503,
-      code: expect.stringMatching(/^(?:store_unavailable|overloaded)$/),
-      retryable: true,
-    })
-    expect(guard.state().problem?.detail).toMatch(/bearer tokens cannot be looked up/)
-    expect(JSON.stringify([verdict, guard.state()])).not.toContain(token)
-    instead = undefined
-    expect(await outcome(showToken(guard, token))).toBe('allowed')
-    expect(guard.state().problem).toBeUndefined()
-  })
+  test.each(failures)(
+    'is neither good nor bad when the service %s: 503, and nothing is remembered',
+    async (_, failure) => {
+      instead = failure
+      const verdict = await showToken(guard, token)
+      expect(verdict).toMatchObject({
+        ok: false,
+        status: 503,
+        code: expect.stringMatching(/^(?:store_unavailable|overloaded)$/),
+        retryable: true,
+      })
+      expect(guard.state().problem?.detail).toMatch(/bearer tokens cannot be looked up/)
+      expect(JSON.stringify([verdict, guard.state()])).not.toContain(token)
+      instead = undefined
+      expect(await outcome(showToken(guard, token))).toBe('allowed')
+      expect(guard.state().problem).toBeUndefined()
+    },
+  )
 
   test.each<[string, unknown]>([
     ['site_id', 'other.example'],
@@ -265,11 +300,15 @@ describe('a bearer token', () => {
 
   test('cannot be used to have many things asked at once, or many things remembered', async () => {
     answers.shut()
-    const many = Array.from({ length: 100 }, (_, i) => showToken(guard, `svc_at_${String(i).padStart(49, '0')}`))
+    const many = Array.from({ length: 100 }, (_, i) =>
+      showToken(guard, `svc_at_${String(i).padStart(49, '0')}`),
+    )
     await rest(10)
     expect(asked).toHaveLength(64)
     answers.open()
-    const codes = (await Promise.all(many)).map((verdict) => (verdict.ok ? 'allowed' : `${verdict.status} ${verdict.code}`))
+    const codes = (await Promise.all(many)).map((verdict) =>
+      verdict.ok ? 'allowed' : `${verdict.status} ${verdict.code}`,
+    )
     expect(codes.filter((code) => code === '401 token_invalid')).toHaveLength(64)
     expect(codes.filter((code) => code === '503 overloaded')).toHaveLength(36)
   })
@@ -281,7 +320,13 @@ describe('S1 A251 a token that a relay made up', () => {
   const described = async (changes: JsonObject = {}): Promise<JsonObject> => {
     const init = { method: 'POST', headers: { 'x-api-key': 'svc_sk_test' }, body: JSON.stringify({ token }) }
     const good = await (await site.service.fetch('https://countersign.test/api/auth/introspect', init)).json()
-    return { ...(good as JsonObject), sub: 'did:service:ppid_adminadmin', scopes: ['admin:all'], scope: 'admin:all', ...changes }
+    return {
+      ...(good as JsonObject),
+      sub: 'did:service:ppid_adminadmin',
+      scopes: ['admin:all'],
+      scope: 'admin:all',
+      ...changes,
+    }
   }
   const shown = () => outcome(showToken(guard, MADE_UP, { scope: 'admin:all' }))
   const answerWith = (facts: JsonObject, forgery?: (init: RequestInit) => Forgery | Promise<Forgery>) => {
@@ -295,17 +340,41 @@ describe('S1 A251 a token that a relay made up', () => {
 
   const forgeries: [string, (init: RequestInit) => Forgery | Promise<Forgery>, string][] = [
     ['is not signed', () => ({ isUnsigned: true }), 'introspection_unsigned'],
-    ['is signed by another key', async () => ({ key: await generatePrivateKey('Ed25519') }), 'introspection_unsigned'],
+    [
+      'is signed by another key',
+      async () => ({ key: await generatePrivateKey('Ed25519') }),
+      'introspection_unsigned',
+    ],
     [
       'is signed by a key of its own name',
       async () => ({ key: await generatePrivateKey('Ed25519'), fields: { kid: 'mine' } }),
       'feed_key_untrusted',
     ],
-    ['was signed for another token', () => ({ fields: { token_sha256: '0'.repeat(64) } }), 'introspection_mismatched'],
-    ['was signed for another nonce', () => ({ fields: { nonce: 'A'.repeat(22) } }), 'introspection_mismatched'],
-    ['was signed for another site', () => ({ fields: { site_id: 'other.example' as never } }), 'introspection_mismatched'],
-    ['was signed more than 10 s ago', () => ({ fields: { as_of: formatTime(site.clock.nowMs - 10_001) } }), 'introspection_stale'],
-    ['is from the future', () => ({ fields: { as_of: formatTime(site.clock.nowMs + 10_001) } }), 'introspection_stale'],
+    [
+      'was signed for another token',
+      () => ({ fields: { token_sha256: '0'.repeat(64) } }),
+      'introspection_mismatched',
+    ],
+    [
+      'was signed for another nonce',
+      () => ({ fields: { nonce: 'A'.repeat(22) } }),
+      'introspection_mismatched',
+    ],
+    [
+      'was signed for another site',
+      () => ({ fields: { site_id: 'other.example' as never } }),
+      'introspection_mismatched',
+    ],
+    [
+      'was signed more than 10 s ago',
+      () => ({ fields: { as_of: formatTime(site.clock.nowMs - 10_001) } }),
+      'introspection_stale',
+    ],
+    [
+      'is from the future',
+      () => ({ fields: { as_of: formatTime(site.clock.nowMs + 10_001) } }),
+      'introspection_stale',
+    ],
     [
       'carries a signature that belongs to another head',
       () => ({ after: { head: { epoch: '0123456789abcdef', seq: 1, hash: '0'.repeat(64) } } }),
@@ -325,7 +394,10 @@ describe('S1 A251 a token that a relay made up', () => {
   test('is denied for the answer about another token, signed for this very nonce', async () => {
     instead = async (init) => {
       const { nonce } = JSON.parse(String(init.body)) as { nonce: string }
-      return site.service.fetch('https://countersign.test/api/auth/introspect', { ...init, body: JSON.stringify({ token, nonce }) })
+      return site.service.fetch('https://countersign.test/api/auth/introspect', {
+        ...init,
+        body: JSON.stringify({ token, nonce }),
+      })
     }
     expect(await outcome(showToken(guard, MADE_UP))).toBe('store_unavailable')
   })
@@ -333,7 +405,10 @@ describe('S1 A251 a token that a relay made up', () => {
   test.each<[string, () => JsonObject]>([
     ['lives longer than any token', () => ({ exp: site.clock.nowMs / 1000 + 3_601 })],
     ['lives for ten years', () => ({ exp: site.clock.nowMs / 1000 + 315_360_000 })],
-    ['begins in the future', () => ({ iat: site.clock.nowMs / 1000 + 11, exp: site.clock.nowMs / 1000 + 60 })],
+    [
+      'begins in the future',
+      () => ({ iat: site.clock.nowMs / 1000 + 11, exp: site.clock.nowMs / 1000 + 60 }),
+    ],
   ])('is denied when it %s, even if the answer is signed', async (_, changes) => {
     answerWith(await described(changes()))
     expect(await shown()).toBe('store_unavailable')
@@ -343,9 +418,12 @@ describe('S1 A251 a token that a relay made up', () => {
     answerWith(await described({ exp: site.clock.nowMs / 1000 + 3_600 }))
     expect(await shown()).toBe('allowed')
     const other = `svc_at_${'N'.repeat(49)}`
-    answerWith(await described({ iat: site.clock.nowMs / 1000 + 10, exp: site.clock.nowMs / 1000 + 60 }), () => ({
-      fields: { as_of: formatTime(site.clock.nowMs - 10_000) },
-    }))
+    answerWith(
+      await described({ iat: site.clock.nowMs / 1000 + 10, exp: site.clock.nowMs / 1000 + 60 }),
+      () => ({
+        fields: { as_of: formatTime(site.clock.nowMs - 10_000) },
+      }),
+    )
     expect(await outcome(showToken(guard, other, { scope: 'admin:all' }))).toBe('allowed')
   })
 

@@ -22,7 +22,8 @@ const requestWith = async () => testRequest('GET', URL, await credential.headers
 
 /** Seen, remembered and noted. */
 async function warmUp(): Promise<void> {
-  for (let times = 0; times < 3; times++) expect((await guard.decide(await requestWith(), DEMAND)).ok).toBe(true)
+  for (let times = 0; times < 3; times++)
+    expect((await guard.decide(await requestWith(), DEMAND)).ok).toBe(true)
 }
 
 describe('decide', () => {
@@ -37,7 +38,11 @@ describe('decide', () => {
     ['the credential is revoked', () => site.revoke(credential), 'credential_revoked'],
     ['the issuer is distrusted', () => site.distrustIssuer(), 'issuer_untrusted'],
     ['the key is compromised', () => site.compromiseKey(), 'issuer_untrusted'],
-    ['nothing is heard any more', () => site.cutFeed().then(() => site.advance(30_001)), 'revocation_view_stale'],
+    [
+      'nothing is heard any more',
+      () => site.cutFeed().then(() => site.advance(30_001)),
+      'revocation_view_stale',
+    ],
     ['it expires', () => site.advance(3_600_000), 'credential_expired'],
   ]
   test.each(changes)('refuses what it has just seen when %s', async (_, change, code) => {
@@ -51,7 +56,10 @@ describe('decide', () => {
     const header = (await requestWith()).header('x-service-credential')[0] as string
     for (const at of [10, header.length >> 1, header.length - 40, header.length - 5]) {
       const other = `${header.slice(0, at)}${header[at] === 'A' ? 'B' : 'A'}${header.slice(at + 1)}`
-      expect(await guard.decide(testRequest('GET', URL, { 'x-service-credential': other }), DEMAND), `at ${at}`).toMatchObject({
+      expect(
+        await guard.decide(testRequest('GET', URL, { 'x-service-credential': other }), DEMAND),
+        `at ${at}`,
+      ).toMatchObject({
         ok: false,
       })
     }
@@ -59,14 +67,18 @@ describe('decide', () => {
 
   test('refuses for another scope what it has just accepted', async () => {
     await warmUp()
-    expect(await guard.decide(await requestWith(), { scope: 'orders:write' })).toMatchObject({ ok: false, code: 'scope_insufficient' })
+    expect(await guard.decide(await requestWith(), { scope: 'orders:write' })).toMatchObject({
+      ok: false,
+      code: 'scope_insufficient',
+    })
   })
 
   test('keeps the text of no credential for longer than until the next heartbeat (A236)', async () => {
     await warmUp()
     await site.advance(6_000)
     const verdict = guard.decide(await requestWith(), DEMAND)
-    // Only where hashes are made in other threads can it be seen from outside: what is not noted has to be hashed.
+    // Only where hashes are made in other threads can it be seen from outside: what is not noted
+    // has to be hashed.
     expect(verdict instanceof Promise).toBe(sha256Hex('') instanceof Promise)
     expect((await verdict).ok).toBe(true)
   })
@@ -79,7 +91,10 @@ describe('decide', () => {
 describe('the clock of a turn', () => {
   function counting() {
     let reads = 0
-    const clock = createTurnClock({ read: () => ({ wallMs: ++reads, monotonicMs: reads }), after: () => () => {} })
+    const clock = createTurnClock({
+      read: () => ({ wallMs: ++reads, monotonicMs: reads }),
+      after: () => () => {},
+    })
     return { clock, reads: () => reads }
   }
 

@@ -6,8 +6,8 @@ import { createTestSite, type TestCredential, type TestSite } from '../../src/te
 import { outcome, show, showToken } from '../protected.ts'
 
 /**
- * A relay past TLS that may answer in place of the service: with keys, a log and an issuer of its own. `evil` is all of that; the two sites have the
- * same name, and the relay has seen the API key.
+ * A relay past TLS that may answer in place of the service: with keys, a log and an issuer of its
+ * own. `evil` is all of that; the two sites have the same name, and the relay has seen the API key.
  */
 let site: TestSite
 let evil: TestSite
@@ -30,7 +30,8 @@ afterEach(async () => {
   await evil.close()
 })
 
-const fetch: NonNullable<GuardOptions['fetch']> = (url, init) => (isEvil ? evil : site).service.fetch(url, init)
+const fetch: NonNullable<GuardOptions['fetch']> = (url, init) =>
+  (isEvil ? evil : site).service.fetch(url, init)
 const make = (options: Partial<GuardOptions> = {}) => {
   const guard = createGuard({ ...site.guardOptions, fetch, ...options })
   guards.push(guard)

@@ -30,7 +30,8 @@ beforeEach(async () => {
 afterEach(() => site.close())
 
 const BODY = '{"item":7}'
-const signed = (method = 'POST', url = ROUTE, body: string | undefined = BODY) => bound.headersFor(method, url, body)
+const signed = (method = 'POST', url = ROUTE, body: string | undefined = BODY) =>
+  bound.headersFor(method, url, body)
 const post = (headers: Record<string, string | string[]>, body: string | undefined = BODY, url = ROUTE) =>
   testRequest('POST', url, headers, body)
 const by = (request: GuardRequest, of = guard) => outcome(of.verify(request, { scope: 'orders:read' }))
@@ -57,7 +58,9 @@ describe('a bound credential', () => {
     const read = (): GuardBody => (reads++, new TextEncoder().encode(BODY))
     expect(await by({ ...post(await signed()), body: read })).toBe('allowed')
     expect(reads).toBe(1)
-    expect(await outcome(guard.verify({ ...post(await signed()), body: read }, { scope: 'admin' }))).toBe('scope_insufficient')
+    expect(await outcome(guard.verify({ ...post(await signed()), body: read }, { scope: 'admin' }))).toBe(
+      'scope_insufficient',
+    )
     const unbound = await site.issue()
     expect(await by({ ...post(await unbound.headersFor('POST', ROUTE)), body: read })).toBe('allowed')
     await site.revoke(bound)
@@ -68,7 +71,9 @@ describe('a bound credential', () => {
   test('A097 is not accepted with the signature of another holder', async () => {
     const other = await site.issue({ bound: true })
     const { 'signature-input': input, signature } = await other.headersFor('POST', ROUTE, BODY)
-    expect(await by(post({ ...(await signed()), 'signature-input': input ?? '', signature: signature ?? '' }))).toBe('proof_invalid')
+    expect(
+      await by(post({ ...(await signed()), 'signature-input': input ?? '', signature: signature ?? '' })),
+    ).toBe('proof_invalid')
   })
 
   test.each([
@@ -123,11 +128,14 @@ describe('a bound credential', () => {
     expect(await by(post(made, BODY, url))).toBe('allowed')
   })
 
-  test.each(['hmac-sha256', 'rsa-v1_5-sha256', 'ecdsa-p256-sha256'])('A105 is not accepted with alg="%s"', async (alg) => {
-    const headers = await signed()
-    headers['signature-input'] += `;alg="${alg}"`
-    expect(await by(post(headers))).toBe('proof_invalid')
-  })
+  test.each(['hmac-sha256', 'rsa-v1_5-sha256', 'ecdsa-p256-sha256'])(
+    'A105 is not accepted with alg="%s"',
+    async (alg) => {
+      const headers = await signed()
+      headers['signature-input'] += `;alg="${alg}"`
+      expect(await by(post(headers))).toBe('proof_invalid')
+    },
+  )
 
   test('A108 is not accepted with a keyid that points elsewhere', async () => {
     const other = await generatePrivateKey('Ed25519')
@@ -151,12 +159,14 @@ describe('the host that was signed', () => {
     return by(post(await signed('POST', url), BODY, url), there)
   }
 
-  test.each(['https://shop.example/x', 'https://SHOP.example:443/x', 'http://shop.example/x', 'http://shop.example:80/x'])(
-    '%s is accepted: it is the site itself',
-    async (url) => {
-      expect(await at(url)).toBe('allowed')
-    },
-  )
+  test.each([
+    'https://shop.example/x',
+    'https://SHOP.example:443/x',
+    'http://shop.example/x',
+    'http://shop.example:80/x',
+  ])('%s is accepted: it is the site itself', async (url) => {
+    expect(await at(url)).toBe('allowed')
+  })
 
   test.each([
     'https://evil.example/x',
@@ -171,11 +181,15 @@ describe('the host that was signed', () => {
     'http://app.localhost/x',
     'http://127.0.0.1:4444/x',
     'http://[::1]:3000/x',
-  ])('A104 S8 %s is rejected without publicOrigin: a caller that replays a signature writes the Host line too', async (url) => {
-    expect(await at(url)).toBe('proof_invalid')
-    // The control arm: the same request is accepted where the operator has said that callers use this address.
-    expect(await at(url, { publicOrigin: new URL(url).origin })).toBe('allowed')
-  })
+  ])(
+    'A104 S8 %s is rejected without publicOrigin: a caller that replays a signature writes the Host line too',
+    async (url) => {
+      expect(await at(url)).toBe('proof_invalid')
+      // The control arm: the same request is accepted where the operator has said that callers use
+      // this address.
+      expect(await at(url, { publicOrigin: new URL(url).origin })).toBe('allowed')
+    },
+  )
 
   test.each([
     'http://localhost:3000/x',
@@ -189,9 +203,12 @@ describe('the host that was signed', () => {
     const request = testRequest('GET', url, await credential.headersFor('GET', url))
     expect(await by(request, await local.guard())).toBe('allowed')
     const elsewhere = url.replace(/localhost|127\.0\.0\.1|\[::1\]/, 'evil.example')
-    expect(await by(testRequest('GET', elsewhere, await credential.headersFor('GET', elsewhere)), await local.guard())).toBe(
-      'proof_invalid',
-    )
+    expect(
+      await by(
+        testRequest('GET', elsewhere, await credential.headersFor('GET', elsewhere)),
+        await local.guard(),
+      ),
+    ).toBe('proof_invalid')
     await local.close()
   })
 
@@ -207,7 +224,9 @@ describe('the host that was signed', () => {
       expect(await detailOf(guard, 'https://shop.example/x', 'http://localhost:3000/x')).toBe(
         'this application was called as localhost:3000, which is not the site shop.example; its operator must set publicOrigin to the address that callers use',
       )
-      expect(await detailOf(guard, 'https://shop.example/x', 'http://<script>/x')).toContain('was called under a name, which is not')
+      expect(await detailOf(guard, 'https://shop.example/x', 'http://<script>/x')).toContain(
+        'was called under a name, which is not',
+      )
     })
 
     test('a signature for another host than publicOrigin', async () => {
@@ -221,10 +240,14 @@ describe('the host that was signed', () => {
       const local = await createTestSite({ siteId: 'shop.localhost', startMs: site.clock.nowMs })
       const credential = await local.issue({ bound: true })
       const headers = await credential.headersFor('GET', 'http://127.0.0.1:3000/x')
-      const verdict = await (await local.guard()).verify(testRequest('GET', 'http://localhost:3000/x', headers))
+      const verdict = await (await local.guard()).verify(
+        testRequest('GET', 'http://localhost:3000/x', headers),
+      )
       expect(verdict).toMatchObject({
         code: 'proof_invalid',
-        detail: expect.stringMatching(/was called as localhost:3000\. If callers use another host, its operator must set publicOrigin/),
+        detail: expect.stringMatching(
+          /was called as localhost:3000\. If callers use another host, its operator must set publicOrigin/,
+        ),
       })
       await local.close()
     })
@@ -233,7 +256,10 @@ describe('the host that was signed', () => {
       const headers = await signed()
       await site.advance(62_000)
       const verdict = await guard.verify(post(headers))
-      expect(verdict).toMatchObject({ code: 'proof_invalid', detail: expect.not.stringContaining('publicOrigin') })
+      expect(verdict).toMatchObject({
+        code: 'proof_invalid',
+        detail: expect.not.stringContaining('publicOrigin'),
+      })
     })
 
     test('on the console, once for each guard', async () => {
@@ -250,9 +276,13 @@ describe('the host that was signed', () => {
   test('is publicOrigin, where that is set, whatever the request says', async () => {
     const behindProxy = await site.guard({ publicOrigin: 'https://api.other.example' })
     const headers = await signed('POST', 'https://api.other.example/api/orders?page=2')
-    expect(await by(post(headers, BODY, 'http://10.0.0.7:3000/api/orders?page=2'), behindProxy)).toBe('allowed')
+    expect(await by(post(headers, BODY, 'http://10.0.0.7:3000/api/orders?page=2'), behindProxy)).toBe(
+      'allowed',
+    )
     const made = await signed('POST', 'https://shop.example/api/orders?page=2')
-    expect(await by(post(made, BODY, 'https://shop.example/api/orders?page=2'), behindProxy)).toBe('proof_invalid')
+    expect(await by(post(made, BODY, 'https://shop.example/api/orders?page=2'), behindProxy)).toBe(
+      'proof_invalid',
+    )
   })
 
   test('comes with the path that a proxy takes away', async () => {
@@ -263,14 +293,19 @@ describe('the host that was signed', () => {
     expect(await by(post(elsewhere, BODY, 'http://10.0.0.7:3000/orders'), mounted)).toBe('proof_invalid')
   })
 
-  test.each(['*', 'https://shop.example/x#y', 'https://user@shop.example/', 'ftp://shop.example/', 'https://shop.example\\evil/'])(
-    'is not read out of %s: a proof for the front page is no good there',
-    async (url) => {
-      for (const verifier of [guard, await site.guard({ publicOrigin: 'https://shop.example' })]) {
-        expect(await by(post(await signed('POST', 'https://shop.example/'), BODY, url), verifier)).toBe('proof_invalid')
-      }
-    },
-  )
+  test.each([
+    '*',
+    'https://shop.example/x#y',
+    'https://user@shop.example/',
+    'ftp://shop.example/',
+    'https://shop.example\\evil/',
+  ])('is not read out of %s: a proof for the front page is no good there', async (url) => {
+    for (const verifier of [guard, await site.guard({ publicOrigin: 'https://shop.example' })]) {
+      expect(await by(post(await signed('POST', 'https://shop.example/'), BODY, url), verifier)).toBe(
+        'proof_invalid',
+      )
+    }
+  })
 })
 
 describe('nonces', () => {
@@ -327,7 +362,12 @@ describe('a site that requires holder proofs', () => {
     const signal = guard.signal(allowed)
     await site.changeSite({ holder_proof: 'required' })
     for (const text of [token, `svc_at_${'0'.repeat(49)}`, 'nonsense'])
-      expect(await withToken(text)).toMatchObject({ ok: false, status: 401, code: 'proof_required', needs: 'holder_proof' })
+      expect(await withToken(text)).toMatchObject({
+        ok: false,
+        status: 401,
+        code: 'proof_required',
+        needs: 'holder_proof',
+      })
     expect(signal.reason).toMatchObject({ denial: { code: 'proof_required' } })
     await site.changeSite({ holder_proof: 'optional' })
     expect(await withToken(token)).toMatchObject({ ok: true })
@@ -373,12 +413,18 @@ describe('a delegated credential', () => {
   const shownBy = async ({ credential, key }: Link) => {
     const headers = { 'x-service-credential': credentialHeader(credential) }
     const request = holderRequestFrom('GET', ROUTE, new Headers(headers), 'none')
-    return testRequest('GET', ROUTE, { ...headers, ...(await signRequest(request, { key, nowMs: site.clock.nowMs })) })
+    return testRequest('GET', ROUTE, {
+      ...headers,
+      ...(await signRequest(request, { key, nowMs: site.clock.nowMs })),
+    })
   }
 
   test('is accepted, three links deep, with the scope of its last link', async () => {
     const leaf = await handOn(await handOn(await root()))
-    expect(await guard.verify(await shownBy(leaf))).toMatchObject({ ok: true, subject: { scope: ['orders:read'] } })
+    expect(await guard.verify(await shownBy(leaf))).toMatchObject({
+      ok: true,
+      subject: { scope: ['orders:read'] },
+    })
   })
 
   test('A109 A111 A112 A115 is not accepted with more than its parent has', async () => {
@@ -390,9 +436,14 @@ describe('a delegated credential', () => {
       return by(await shownBy({ ...child, credential: copy }))
     }
     expect(await by(await shownBy(child))).toBe('allowed')
-    const subject = (copy: Record<string, never>) => copy.credentialSubject as unknown as Record<string, unknown>
-    expect(await spoilt((copy) => (subject(copy).scope = ['orders:read', 'admin']))).toBe('delegation_invalid')
-    expect(await spoilt((copy) => ((copy as Record<string, unknown>).validUntil = '2027-01-01T00:00:00Z'))).toBe('delegation_invalid')
+    const subject = (copy: Record<string, never>) =>
+      copy.credentialSubject as unknown as Record<string, unknown>
+    expect(await spoilt((copy) => (subject(copy).scope = ['orders:read', 'admin']))).toBe(
+      'delegation_invalid',
+    )
+    expect(
+      await spoilt((copy) => ((copy as Record<string, unknown>).validUntil = '2027-01-01T00:00:00Z')),
+    ).toBe('delegation_invalid')
     expect(await by(await shownBy({ credential: child.credential, key: parent.key }))).toBe('proof_invalid')
   })
 
@@ -414,8 +465,14 @@ describe('a delegated credential', () => {
     expect(await by(await shownBy(link))).toBe('allowed')
     const deeper = { ...(link.credential as Record<string, unknown>), parent: link.credential }
     expect(
-      await by(testRequest('GET', ROUTE, { 'x-service-credential': Buffer.from(JSON.stringify(deeper)).toString('base64url') })),
+      await by(
+        testRequest('GET', ROUTE, {
+          'x-service-credential': Buffer.from(JSON.stringify(deeper)).toString('base64url'),
+        }),
+      ),
     ).toMatch(/delegation_too_deep|header_too_large/)
-    expect(await by(testRequest('GET', ROUTE, { 'x-service-credential': 'e30'.repeat(3_000) }))).toBe('header_too_large')
+    expect(await by(testRequest('GET', ROUTE, { 'x-service-credential': 'e30'.repeat(3_000) }))).toBe(
+      'header_too_large',
+    )
   })
 })

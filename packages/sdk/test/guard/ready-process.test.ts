@@ -1,21 +1,31 @@
 import { execFileSync } from 'node:child_process'
 import { describe, expect, it } from 'vitest'
 
-const OPTIONS = "{ baseUrl: 'http://127.0.0.1:1', siteId: 'a.example', apiKey: 'svc_sk_x', onStateChange: () => {} }"
+const OPTIONS =
+  "{ baseUrl: 'http://127.0.0.1:1', siteId: 'a.example', apiKey: 'svc_sk_x', onStateChange: () => {} }"
 
-/** Runs a program in a process of its own, in which nothing but the guard could keep the process alive. */
+/**
+ * Runs a program in a process of its own, in which nothing but the guard could keep the process
+ * alive.
+ */
 function run(program: string): string {
-  return execFileSync(process.execPath, ['--conditions=countersign-source', '--no-warnings', '--input-type=module'], {
-    input: `import { createGuard } from '@countersign/sdk'\nconst guard = createGuard(${OPTIONS})\n${program}`,
-    cwd: new URL('../..', import.meta.url),
-    encoding: 'utf8',
-    timeout: 60_000,
-  })
+  return execFileSync(
+    process.execPath,
+    ['--conditions=countersign-source', '--no-warnings', '--input-type=module'],
+    {
+      input: `import { createGuard } from '@countersign/sdk'\nconst guard = createGuard(${OPTIONS})\n${program}`,
+      cwd: new URL('../..', import.meta.url),
+      encoding: 'utf8',
+      timeout: 60_000,
+    },
+  )
 }
 
 describe('a program that waits for its guard', () => {
   it('gets the rejection of ready, although nothing else keeps the process alive', () => {
-    const printed = run(`await guard.ready({ timeoutMs: 300 }).catch(({ name }) => console.log(name)); await guard.close()`)
+    const printed = run(
+      `await guard.ready({ timeoutMs: 300 }).catch(({ name }) => console.log(name)); await guard.close()`,
+    )
     expect(printed).toBe('GuardNotReady\n')
   })
 

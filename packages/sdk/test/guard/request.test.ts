@@ -31,7 +31,11 @@ describe('a request without an adapter', () => {
   test.each([
     ['a path only', { url: '/api/orders' }, 'the url of the request must be absolute'],
     ['a URL object', { url: new URL(ROUTE) }, 'the url of the request must be absolute'],
-    ['headers in place of header', { header: { 'x-service-credential': 'x' } }, 'must have a header function'],
+    [
+      'headers in place of header',
+      { header: { 'x-service-credential': 'x' } },
+      'must have a header function',
+    ],
     ['a header function that returns text', { header: () => 'x' }, 'must return a list of lines'],
     ['a header function that returns undefined', { header: () => undefined }, 'must return a list of lines'],
   ])('with %s is a TypeError that says so', async (_what, changes, words) => {
@@ -49,7 +53,9 @@ describe('a request without an adapter', () => {
 
 describe('what was sent in the wrong place is recognised, and the code stays', () => {
   const said = async (headers: Record<string, string>) => {
-    const verdict = await guard.verify(request({ header: (name: string) => (headers[name] === undefined ? [] : [headers[name]]) }))
+    const verdict = await guard.verify(
+      request({ header: (name: string) => (headers[name] === undefined ? [] : [headers[name]]) }),
+    )
     return verdict.ok ? 'accepted' : `${verdict.code}: ${verdict.detail}`
   }
   test.each([
@@ -58,10 +64,26 @@ describe('what was sent in the wrong place is recognised, and the code stays', (
       () => ({ 'x-service-credential': JSON.stringify(credential.credential) }),
       /^auth_ambiguous: .*holds JSON as it is.*base64url/,
     ],
-    ['short JSON', () => ({ 'x-service-credential': '{"a":1}' }), /^credential_malformed: .*holds JSON as it is/],
-    ['an API key', () => ({ 'x-service-credential': `svc_sk_${'A'.repeat(49)}` }), /^credential_malformed: this is an API key.*X-API-Key/],
-    ['a bearer token', () => ({ 'x-service-credential': `svc_at_${'A'.repeat(49)}` }), /^credential_malformed: this is a bearer token/],
-    ['a credential as Bearer', () => ({ authorization: `Bearer ${credential.header}` }), /^token_invalid: .*in X-Service-Credential/],
+    [
+      'short JSON',
+      () => ({ 'x-service-credential': '{"a":1}' }),
+      /^credential_malformed: .*holds JSON as it is/,
+    ],
+    [
+      'an API key',
+      () => ({ 'x-service-credential': `svc_sk_${'A'.repeat(49)}` }),
+      /^credential_malformed: this is an API key.*X-API-Key/,
+    ],
+    [
+      'a bearer token',
+      () => ({ 'x-service-credential': `svc_at_${'A'.repeat(49)}` }),
+      /^credential_malformed: this is a bearer token/,
+    ],
+    [
+      'a credential as Bearer',
+      () => ({ authorization: `Bearer ${credential.header}` }),
+      /^token_invalid: .*in X-Service-Credential/,
+    ],
     // As any other token that is none (A132).
     [
       'an API key as Bearer',
@@ -73,7 +95,11 @@ describe('what was sent in the wrong place is recognised, and the code stays', (
       () => ({ 'x-service-credential': `${credential.header}, ${credential.header}` }),
       /^auth_ambiguous: send X-Service-Credential once/,
     ],
-    ['nonsense', () => ({ 'x-service-credential': 'nonsense' }), /^credential_malformed: the credential is not/],
+    [
+      'nonsense',
+      () => ({ 'x-service-credential': 'nonsense' }),
+      /^credential_malformed: the credential is not/,
+    ],
     [
       'an unknown token',
       () => ({ authorization: `Bearer svc_at_${'0'.repeat(49)}` }),

@@ -2,7 +2,12 @@ import { afterEach, describe, expect, test, vi } from 'vitest'
 import { isRequestBound } from '../../src/guard/runtime.ts'
 import { createGuard } from '../../src/guard.ts'
 
-const options = { baseUrl: 'https://auth.example', siteId: 'shop.example', apiKey: 'svc_sk_x', onStateChange: () => undefined }
+const options = {
+  baseUrl: 'https://auth.example',
+  siteId: 'shop.example',
+  apiKey: 'svc_sk_x',
+  onStateChange: () => undefined,
+}
 afterEach(() => vi.unstubAllGlobals())
 
 describe('a runtime that ends connections with the request that opened them', () => {
@@ -21,6 +26,8 @@ describe('a runtime that ends connections with the request that opened them', ()
   test('gets no guard but a clear error', async () => {
     await createGuard(options).close()
     vi.stubGlobal('navigator', { userAgent: 'Cloudflare-Workers' })
-    expect(() => createGuard(options)).toThrow(/needs a process that stays alive between requests.*Cloudflare Workers/s)
+    expect(() => createGuard(options)).toThrow(
+      /needs a process that stays alive between requests.*Cloudflare Workers/s,
+    )
   })
 })

@@ -20,7 +20,11 @@ const session = (changes: object = {}) => ({
 })
 
 test('a session goes on while its credential and its user do, and says how fresh that is', () => {
-  expect(guard.isActive(session())).toEqual({ active: true, stale: false, view: { epoch: site.log.head.epoch, seq: 2, ageMs: 0 } })
+  expect(guard.isActive(session())).toEqual({
+    active: true,
+    stale: false,
+    view: { epoch: site.log.head.epoch, seq: 2, ageMs: 0 },
+  })
 })
 
 test('it ends with its credential', async () => {
@@ -35,8 +39,12 @@ test('it ends with its user; after a reinstatement only a new sign-in counts', a
   await site.advance(5_000)
   await site.reinstateUser('alice')
   expect(guard.isActive(session())).toMatchObject({ active: false, code: 'credential_revoked' })
-  expect(guard.isActive(session({ verifiedAt: '2026-11-14T12:00:06Z', credentialId: 'cred_another01' }))).toMatchObject({ active: true })
-  expect(guard.isActive(session({ verifiedAt: Date.UTC(2026, 10, 14, 12, 0, 4), credentialId: 'cred_another01' }))).toMatchObject({
+  expect(
+    guard.isActive(session({ verifiedAt: '2026-11-14T12:00:06Z', credentialId: 'cred_another01' })),
+  ).toMatchObject({ active: true })
+  expect(
+    guard.isActive(session({ verifiedAt: Date.UTC(2026, 10, 14, 12, 0, 4), credentialId: 'cred_another01' })),
+  ).toMatchObject({
     active: false,
   })
 })
@@ -47,7 +55,10 @@ test('it ends with the end of its credential, at the very millisecond', async ()
   expect(guard.isActive(session({ expiresAt }))).toMatchObject({ active: true })
   await site.advance(1)
   expect(guard.isActive(session({ expiresAt }))).toMatchObject({ active: false, code: 'credential_expired' })
-  expect(guard.isActive(session({ expiresAt: Date.UTC(2026, 10, 14, 13) }))).toMatchObject({ active: false, code: 'credential_expired' })
+  expect(guard.isActive(session({ expiresAt: Date.UTC(2026, 10, 14, 13) }))).toMatchObject({
+    active: false,
+    code: 'credential_expired',
+  })
 })
 
 test('it is not active, and said to be stale, while it cannot be known', async () => {
@@ -55,9 +66,17 @@ test('it is not active, and said to be stale, while it cannot be known', async (
   await site.advance(30_000)
   expect(guard.isActive(session())).toMatchObject({ active: true, stale: false })
   await site.advance(1)
-  expect(guard.isActive(session())).toMatchObject({ active: false, stale: true, code: 'revocation_view_stale' })
+  expect(guard.isActive(session())).toMatchObject({
+    active: false,
+    stale: true,
+    code: 'revocation_view_stale',
+  })
   const blind = createGuard(site.guardOptions)
-  expect(blind.isActive(session())).toMatchObject({ active: false, stale: true, code: 'revocation_view_stale' })
+  expect(blind.isActive(session())).toMatchObject({
+    active: false,
+    stale: true,
+    code: 'revocation_view_stale',
+  })
   await blind.close()
 })
 

@@ -21,7 +21,8 @@ async function letIn(of = guard, what = credential) {
   if (!verdict.ok) throw new Error(verdict.detail)
   return verdict
 }
-const codeOf = ({ aborted, reason }: AbortSignal) => (aborted ? (reason as AccessEnded).denial.code : 'still in')
+const codeOf = ({ aborted, reason }: AbortSignal) =>
+  aborted ? (reason as AccessEnded).denial.code : 'still in'
 
 describe('the signal of a running request', () => {
   const ends: [string, () => Promise<unknown>, string][] = [
@@ -29,16 +30,28 @@ describe('the signal of a running request', () => {
     ['the user is revoked', () => site.revokeUser('alice'), 'credential_revoked'],
     ['the issuer is no longer trusted', () => site.distrustIssuer(), 'issuer_untrusted'],
     ['the key of the issuer is compromised', () => site.compromiseKey(), 'issuer_untrusted'],
-    ['the issuer may grant less', () => site.trustIssuer({ scope: ['orders:write'] as never }), 'scope_insufficient'],
+    [
+      'the issuer may grant less',
+      () => site.trustIssuer({ scope: ['orders:write'] as never }),
+      'scope_insufficient',
+    ],
     ['lives are shortened', () => site.changeSite({ credential_ttl_seconds_max: 60 }), 'issuer_untrusted'],
     ['the site wants proofs', () => site.changeSite({ holder_proof: 'required' }), 'proof_required'],
     ['the credential expires', () => site.advance(3_600_000), 'credential_expired'],
-    ['nothing has been heard for too long', () => site.cutFeed().then(() => site.advance(30_001)), 'revocation_view_stale'],
+    [
+      'nothing has been heard for too long',
+      () => site.cutFeed().then(() => site.advance(30_001)),
+      'revocation_view_stale',
+    ],
     ['the guard is closed', () => guard.close(), 'revocation_view_stale'],
     ['another user is revoked', () => site.revokeUser('bob'), 'still in'],
     ['nothing happens for an hour', () => site.advance(3_599_999), 'still in'],
     ['the feed is cut for a moment', () => site.cutFeed().then(() => site.advance(10_000)), 'still in'],
-    ['the log turns out to be another one', () => site.restore().then(() => site.advance(5_000)), 'revocation_view_stale'],
+    [
+      'the log turns out to be another one',
+      () => site.restore().then(() => site.advance(5_000)),
+      'revocation_view_stale',
+    ],
   ]
   test.each(ends)('when %s', async (_, end, code) => {
     const signal = guard.signal(await letIn())
@@ -49,7 +62,9 @@ describe('the signal of a running request', () => {
 
   test('fires with a refusal that can be sent, at the moment at which it is known', async () => {
     const signal = guard.signal(await letIn())
-    const fired = new Promise<unknown>((resolve) => signal.addEventListener('abort', () => resolve(signal.reason)))
+    const fired = new Promise<unknown>((resolve) =>
+      signal.addEventListener('abort', () => resolve(signal.reason)),
+    )
     await site.revoke(credential)
     const reason = await fired
     expect(reason).toBeInstanceOf(AccessEnded)
@@ -93,7 +108,11 @@ describe('the signal of a running request', () => {
     done.abort()
     const never = guard.signal(verdict, done.signal)
     await site.revoke(credential)
-    expect([codeOf(signal), codeOf(never), codeOf(other)]).toEqual(['still in', 'still in', 'credential_revoked'])
+    expect([codeOf(signal), codeOf(never), codeOf(other)]).toEqual([
+      'still in',
+      'still in',
+      'credential_revoked',
+    ])
   })
 
   test('does not fire for old knowledge where the guard was told to fail open', async () => {

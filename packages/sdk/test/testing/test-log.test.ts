@@ -29,8 +29,10 @@ const doings: Record<string, (log: TestLog, i: number, atMs: number) => Promise<
     if (log.view.userRevocation(ppid(i), START - 1) !== undefined)
       await log.append('user.reinstated', { ppid: ppid(i), reinstated_at: formatTime(at) }, at)
   },
-  revokeCredential: (log, i, at) => log.append('credential.revoked', { credential_id: credential(i), revoked_at: formatTime(at) }, at),
-  revokeToken: (log, i, at) => log.append('token.revoked', { token_sha256: token(i), revoked_at: formatTime(at) }, at),
+  revokeCredential: (log, i, at) =>
+    log.append('credential.revoked', { credential_id: credential(i), revoked_at: formatTime(at) }, at),
+  revokeToken: (log, i, at) =>
+    log.append('token.revoked', { token_sha256: token(i), revoked_at: formatTime(at) }, at),
   trust: (log, i, at) =>
     log.append(
       'issuer.trusted',
@@ -43,12 +45,18 @@ const doings: Record<string, (log: TestLog, i: number, atMs: number) => Promise<
       at,
     ),
   distrust: (log, i, at) => log.append('issuer.distrusted', { issuer: issuer(i) }, at),
-  retire: (log, i, at) => log.append('key.retired', { issuer: issuer(i), key_id: 'key-1', at: formatTime(at) }, at),
-  compromise: (log, i, at) => log.append('key.compromised', { issuer: issuer(i), key_id: 'key-1', at: formatTime(at) }, at),
+  retire: (log, i, at) =>
+    log.append('key.retired', { issuer: issuer(i), key_id: 'key-1', at: formatTime(at) }, at),
+  compromise: (log, i, at) =>
+    log.append('key.compromised', { issuer: issuer(i), key_id: 'key-1', at: formatTime(at) }, at),
   bearer: (log, i, at) =>
     log.append(
       'site.changed',
-      { bearer: i === 0 ? 'off' : 'on', holder_proof: i === 1 ? 'required' : 'optional', credential_ttl_seconds_max: null },
+      {
+        bearer: i === 0 ? 'off' : 'on',
+        holder_proof: i === 1 ? 'required' : 'optional',
+        credential_ttl_seconds_max: null,
+      },
       at,
     ),
 }
@@ -60,31 +68,47 @@ const answers = (view: SiteView) => ({
   users: FEW.map((i) => [0, 3_000, 20_000, 1e9].map((ms) => view.userRevocation(ppid(i), START + ms))),
   issuers: FEW.map((i) => {
     const known = view.issuer(issuer(i))
-    return known && [known.scope, [...known.keys.values()].map(({ id, status, changedAtMs }) => [id, status, changedAtMs])]
+    return (
+      known && [
+        known.scope,
+        [...known.keys.values()].map(({ id, status, changedAtMs }) => [id, status, changedAtMs]),
+      ]
+    )
   }),
   keys: FEW.map((i) => view.keyRevocation(issuer(i), 'key-1')),
 })
 
 test('a snapshot of the test log says what its entries say', async () => {
   await fc.assert(
-    fc.asyncProperty(fc.array(fc.tuple(fc.constantFrom(...Object.keys(doings)), n), { maxLength: 25 }), async (steps) => {
-      const log = createTestLog(SITE, '0123456789abcdef')
-      await doings.bearer?.(log, 2, START)
-      let atMs = START
-      for (const [what, i] of steps) await doings[what]?.(log, i, (atMs += 1_000))
-      const { epoch, seq, hash } = log.head
-      const head: SnapshotHead = { type: 'head', site_id: SITE, epoch, seq, hash, as_of: formatTime(atMs), max_age_seconds: 60 }
-      const view = createSiteView({ siteId: SITE })
-      const load = view.beginLoad(head)
-      for (const line of snapshotLines(log.entries)) {
-        const read = parseSnapshotLine(JSON.parse(JSON.stringify(line)))
-        if (read === undefined || read.type === 'head' || read.type === 'epoch' || read.type === 'end')
-          throw new Error(`no line: ${JSON.stringify(line)}`)
-        load.add(read)
-      }
-      expect(load.commit(log.proof(atMs))).toBe('loaded')
-      expect(answers(view)).toEqual(answers(log.view))
-    }),
+    fc.asyncProperty(
+      fc.array(fc.tuple(fc.constantFrom(...Object.keys(doings)), n), { maxLength: 25 }),
+      async (steps) => {
+        const log = createTestLog(SITE, '0123456789abcdef')
+        await doings.bearer?.(log, 2, START)
+        let atMs = START
+        for (const [what, i] of steps) await doings[what]?.(log, i, (atMs += 1_000))
+        const { epoch, seq, hash } = log.head
+        const head: SnapshotHead = {
+          type: 'head',
+          site_id: SITE,
+          epoch,
+          seq,
+          hash,
+          as_of: formatTime(atMs),
+          max_age_seconds: 60,
+        }
+        const view = createSiteView({ siteId: SITE })
+        const load = view.beginLoad(head)
+        for (const line of snapshotLines(log.entries)) {
+          const read = parseSnapshotLine(JSON.parse(JSON.stringify(line)))
+          if (read === undefined || read.type === 'head' || read.type === 'epoch' || read.type === 'end')
+            throw new Error(`no line: ${JSON.stringify(line)}`)
+          load.add(read)
+        }
+        expect(load.commit(log.proof(atMs))).toBe('loaded')
+        expect(answers(view)).toEqual(answers(log.view))
+      },
+    ),
     { numRuns: 300 },
   )
 })

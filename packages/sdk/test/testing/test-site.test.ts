@@ -1,4 +1,9 @@
-import { discoverySchema, feedEventDataSchema, introspectionSchema, snapshotLineSchema } from '@countersign/core/contract'
+import {
+  discoverySchema,
+  feedEventDataSchema,
+  introspectionSchema,
+  snapshotLineSchema,
+} from '@countersign/core/contract'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createTestClock } from '../../src/testing/test-clock.ts'
 import { createTestSite, type TestSite } from '../../src/testing/test-site.ts'
@@ -10,7 +15,10 @@ beforeEach(async () => {
 afterEach(() => site.close())
 
 const ask = (path: string, init: RequestInit = {}) =>
-  site.service.fetch(`https://countersign.test${path}`, { ...init, headers: { 'x-api-key': 'svc_sk_test', ...init.headers } })
+  site.service.fetch(`https://countersign.test${path}`, {
+    ...init,
+    headers: { 'x-api-key': 'svc_sk_test', ...init.headers },
+  })
 
 describe('the service of a test site speaks the contract', () => {
   test('snapshot', async () => {
@@ -23,9 +31,13 @@ describe('the service of a test site speaks the contract', () => {
 
   test('feed', async () => {
     await site.revoke(await site.issue())
-    const response = await ask('/api/sites/shop.example/feed', { headers: { 'last-event-id': `${site.log.head.epoch}.0` } })
+    const response = await ask('/api/sites/shop.example/feed', {
+      headers: { 'last-event-id': `${site.log.head.epoch}.0` },
+    })
     const { value } = (await response.body?.getReader().read()) ?? {}
-    const data = [...new TextDecoder().decode(value).matchAll(/^data: (.*)$/gm)].map(([, text = '']) => JSON.parse(text))
+    const data = [...new TextDecoder().decode(value).matchAll(/^data: (.*)$/gm)].map(([, text = '']) =>
+      JSON.parse(text),
+    )
     expect(data).toHaveLength(4)
     for (const one of data) expect(feedEventDataSchema.safeParse(one).success, JSON.stringify(one)).toBe(true)
   })
@@ -33,7 +45,9 @@ describe('the service of a test site speaks the contract', () => {
   test('introspection and the keys of discovery', async () => {
     const token = await site.exchange(await site.issue())
     for (const one of [token, 'svc_at_unknown']) {
-      const answer = await (await ask('/api/auth/introspect', { method: 'POST', body: JSON.stringify({ token: one }) })).json()
+      const answer = await (
+        await ask('/api/auth/introspect', { method: 'POST', body: JSON.stringify({ token: one }) })
+      ).json()
       expect(introspectionSchema.safeParse(answer).success, JSON.stringify(answer)).toBe(true)
     }
     const discovery = (await (await ask('/.well-known/countersign')).json()) as { feed: unknown }
@@ -41,10 +55,21 @@ describe('the service of a test site speaks the contract', () => {
   })
 
   test('refusals', async () => {
-    expect((await ask('/api/sites/shop.example/snapshot', { headers: { 'x-api-key': 'another' } })).status).toBe(401)
+    expect(
+      (await ask('/api/sites/shop.example/snapshot', { headers: { 'x-api-key': 'another' } })).status,
+    ).toBe(401)
     expect((await ask('/api/sites/other.example/snapshot')).status).toBe(404)
-    expect((await ask('/api/sites/shop.example/feed', { headers: { 'last-event-id': 'fedcba9876543210.1' } })).status).toBe(409)
-    expect((await ask('/api/sites/shop.example/feed', { headers: { 'last-event-id': `${site.log.head.epoch}.99` } })).status).toBe(409)
+    expect(
+      (await ask('/api/sites/shop.example/feed', { headers: { 'last-event-id': 'fedcba9876543210.1' } }))
+        .status,
+    ).toBe(409)
+    expect(
+      (
+        await ask('/api/sites/shop.example/feed', {
+          headers: { 'last-event-id': `${site.log.head.epoch}.99` },
+        })
+      ).status,
+    ).toBe(409)
   })
 })
 

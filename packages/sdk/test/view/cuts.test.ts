@@ -24,7 +24,11 @@ afterEach(async () => {
 let made = 0
 async function nextEntry(): Promise<Entry> {
   const credential_id = `cred_cut${String(++made).padStart(12, '0')}` as CredentialId
-  return site.log.append('credential.revoked', { credential_id, revoked_at: '2026-11-14T12:00:00Z' }, site.clock.nowMs)
+  return site.log.append(
+    'credential.revoked',
+    { credential_id, revoked_at: '2026-11-14T12:00:00Z' },
+    site.clock.nowMs,
+  )
 }
 
 test('a cut at any byte of an event, in any way: it counts when its last byte has come, and then once', async () => {
@@ -87,7 +91,8 @@ test.each(Array.from({ length: 25 }, (_, i) => i + 1))(
         for (const { at, seq, asOfMs } of ends) {
           if (at > sent) break
           if (seq !== undefined) knownSeq = Math.max(knownSeq, seq)
-          // Sent after all that was in the log at its time, so what it proves is what has been applied.
+          // Sent after all that was in the log at its time, so what it proves is what has been
+          // applied.
           if (asOfMs !== undefined) provenMs = Math.max(provenMs, asOfMs)
         }
       } else if (choice < 9) {
@@ -104,7 +109,12 @@ test.each(Array.from({ length: 25 }, (_, i) => i + 1))(
     await restart()
     offer(await heartbeatBytes(site), { asOfMs: site.clock.nowMs })
     await connection.push(waiting)
-    expect(guard.state()).toMatchObject({ ready: true, ageMs: 0, seq: site.log.head.seq, revocations: site.log.entries.length - 2 })
+    expect(guard.state()).toMatchObject({
+      ready: true,
+      ageMs: 0,
+      seq: site.log.head.seq,
+      revocations: site.log.entries.length - 2,
+    })
     expect(feed.snapshots).toBe(1)
   },
 )

@@ -1,4 +1,10 @@
-import { type FeedKeyStatement, feedKeySha256, generatePrivateKey, type PrivateKey, signFeedKeyStatement } from '@countersign/core'
+import {
+  type FeedKeyStatement,
+  feedKeySha256,
+  generatePrivateKey,
+  type PrivateKey,
+  signFeedKeyStatement,
+} from '@countersign/core'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { createFeedKeyTrust, type FeedKeyPins } from '../../src/view/feed-key-trust.ts'
 
@@ -32,7 +38,9 @@ const state = (
   )
 
 beforeAll(async () => {
-  const made = await Promise.all(['k1', 'k2', 'k3', 'k4'].map(async (kid) => [kid, await generatePrivateKey('Ed25519')] as const))
+  const made = await Promise.all(
+    ['k1', 'k2', 'k3', 'k4'].map(async (kid) => [kid, await generatePrivateKey('Ed25519')] as const),
+  )
   keys = Object.fromEntries(made) as typeof keys
   hashes = Object.fromEntries(
     await Promise.all(made.map(async ([kid, key]) => [kid, await feedKeySha256(key.publicKey)] as const)),

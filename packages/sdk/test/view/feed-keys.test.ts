@@ -1,4 +1,10 @@
-import { type FeedKeyStatement, feedKeySha256, formatTime, generatePrivateKey, signFeedKeyStatement } from '@countersign/core'
+import {
+  type FeedKeyStatement,
+  feedKeySha256,
+  formatTime,
+  generatePrivateKey,
+  signFeedKeyStatement,
+} from '@countersign/core'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { createTestClock, rest, type TestClock } from '../../src/testing/test-clock.ts'
 import { createTestFeedKeys, type FeedKey, type TestFeedKeys } from '../../src/testing/test-feed-keys.ts'
@@ -128,7 +134,12 @@ describe('without pins', () => {
     [
       'states the committed successor with a commitment of its own',
       async (stolen, mine) => [
-        await statement(own.next, stolen, { next_sha256: await feedKeySha256(mine.key.publicKey) }, { key: mine, previous: stolen }),
+        await statement(
+          own.next,
+          stolen,
+          { next_sha256: await feedKeySha256(mine.key.publicKey) },
+          { key: mine, previous: stolen },
+        ),
         await statement(mine, own.next, {}, { key: mine, previous: mine }),
       ],
     ],
@@ -242,7 +253,10 @@ describe('with pins', () => {
 
   test.each<[string, () => Promise<Record<string, string>>]>([
     ['the current key', async () => pinOf(own.current)],
-    ['the current key and the hash of the next', async () => ({ ...pinOf(own.current), next: await hashPinOf(own.next) })],
+    [
+      'the current key and the hash of the next',
+      async () => ({ ...pinOf(own.current), next: await hashPinOf(own.next) }),
+    ],
     ['the current key and the next', async () => ({ ...pinOf(own.current), ...pinOf(own.next) })],
     ['the hash of the next key', async () => ({ next: await hashPinOf(own.next) })],
   ])('of %s a guard follows two rotations', async (_, pins) => {
@@ -271,7 +285,8 @@ describe('with pins', () => {
     expect(await isTrusted(own.current)).toBe(true)
     expect(await isTrusted(stolen)).toBe(false)
     const alone = keysBy(() => listing(forged), pinOf(stolen))
-    expect(await alone.isTrusted(mine)).toBe(true) // Control: with one pin, the key itself says what follows.
+    // Control: with one pin, the key itself says what follows.
+    expect(await alone.isTrusted(mine)).toBe(true)
   })
 
   test('are anchors, not exceptions: a pinned key is withdrawn like any other', async () => {
@@ -346,9 +361,12 @@ describe('discovery', () => {
     expect(await keysBy().isTrusted(own.current)).toBe(true)
   })
 
-  test.each([null, [], {}, { feed: null }, { feed: { chain: {} } }, { feed: { chain: [] } }])('gives no keys as %j', async (answer) => {
-    const { isTrusted, problem } = keysBy(() => answer)
-    expect(await isTrusted(own.current)).toBe(false)
-    expect(problem()).toBe('feed_keys_unreadable')
-  })
+  test.each([null, [], {}, { feed: null }, { feed: { chain: {} } }, { feed: { chain: [] } }])(
+    'gives no keys as %j',
+    async (answer) => {
+      const { isTrusted, problem } = keysBy(() => answer)
+      expect(await isTrusted(own.current)).toBe(false)
+      expect(problem()).toBe('feed_keys_unreadable')
+    },
+  )
 })

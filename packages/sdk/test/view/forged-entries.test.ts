@@ -18,7 +18,10 @@ async function start(options: Parameters<typeof createTestSite>[0] = {}) {
   stranger = await createTestSite({ startMs: START })
   relay = forgingRelay(site)
   credential = await site.issue({ ttlSeconds: 86_400 })
-  guard = await site.guard({ fetch: relay.fetch, feedKeys: { [site.feedKey.kid]: site.feedKey.key.publicKey.multikey } })
+  guard = await site.guard({
+    fetch: relay.fetch,
+    feedKeys: { [site.feedKey.kid]: site.feedKey.key.publicKey.multikey },
+  })
   // A guard does not reload right after it has loaded.
   await site.advance(6_000)
 }
@@ -28,7 +31,8 @@ afterEach(async () => {
   await stranger.close()
 })
 
-const trusted = () => ['issuer.trusted', stranger.issuers[0] as NonNullable<(typeof stranger.issuers)[0]>] as const
+const trusted = () =>
+  ['issuer.trusted', stranger.issuers[0] as NonNullable<(typeof stranger.issuers)[0]>] as const
 const shown = async (one: TestCredential, scope = 'orders:read') => outcome(show(guard, one, { scope }))
 
 describe('A252 a forged issuer.trusted', () => {
@@ -71,7 +75,9 @@ describe('A252 a forged issuer.trusted', () => {
       expect(checked && view.apply(checked)).toBe('applied')
     }
     const demand = { scope: ['admin:all'] as Scope[], nowMs: site.clock.nowMs }
-    expect((await verify({ header: forged.header }, demand, { site: view, ageMs: 0, ageMsMax: 1 })).ok).toBe(true)
+    expect((await verify({ header: forged.header }, demand, { site: view, ageMs: 0, ageMsMax: 1 })).ok).toBe(
+      true,
+    )
   })
 
   test('control: the same entry in the log of the site is believed with its signed head', async () => {
@@ -86,11 +92,16 @@ describe('A253 a forged grant changes nothing', () => {
     await site.revokeUser('alice')
     await site.advance(2_000)
     const later = await site.issue({ user: 'alice', ttlSeconds: 86_400 })
-    relay.forge(['user.reinstated', { ppid: later.ppid as Ppid, reinstated_at: new Date(site.clock.nowMs - 1_500).toISOString() }])
+    relay.forge([
+      'user.reinstated',
+      { ppid: later.ppid as Ppid, reinstated_at: new Date(site.clock.nowMs - 1_500).toISOString() },
+    ])
     await site.advance(6_000)
     expect(relay.added).toHaveLength(1)
     expect(await shown(later)).toBe('credential_revoked')
-    expect(guard.isActive({ ppid: later.ppid, credentialId: later.credentialId, verifiedAt: site.clock.nowMs })).toMatchObject({
+    expect(
+      guard.isActive({ ppid: later.ppid, credentialId: later.credentialId, verifiedAt: site.clock.nowMs }),
+    ).toMatchObject({
       active: false,
     })
   })
@@ -98,7 +109,10 @@ describe('A253 a forged grant changes nothing', () => {
   test('site.changed that requires no holder proof any more', async () => {
     await site.changeSite({ holder_proof: 'required' })
     expect(await shown(credential)).toBe('proof_required')
-    relay.forge(['site.changed', { bearer: 'on', holder_proof: 'optional', credential_ttl_seconds_max: null }])
+    relay.forge([
+      'site.changed',
+      { bearer: 'on', holder_proof: 'optional', credential_ttl_seconds_max: null },
+    ])
     await site.advance(6_000)
     expect(relay.added).toHaveLength(1)
     expect(await shown(credential)).toBe('proof_required')
@@ -119,33 +133,51 @@ describe('A253 a forged grant changes nothing', () => {
   test('issuer.trusted that grants one scope and takes another: neither is accepted until the truth is signed', async () => {
     const both = await site.issue({ scope: ['orders:read', 'orders:write'], ttlSeconds: 86_400 })
     await site.trustIssuer({ scope: ['orders:read'] as Scope[] })
-    expect([await shown(both, 'orders:read'), await shown(both, 'orders:write')]).toEqual(['allowed', 'scope_insufficient'])
+    expect([await shown(both, 'orders:read'), await shown(both, 'orders:write')]).toEqual([
+      'allowed',
+      'scope_insufficient',
+    ])
     const [state] = site.issuers
-    relay.forge(['issuer.trusted', { ...(state as NonNullable<typeof state>), scope: ['orders:write'] as Scope[] }])
+    relay.forge([
+      'issuer.trusted',
+      { ...(state as NonNullable<typeof state>), scope: ['orders:write'] as Scope[] },
+    ])
     await site.advance(6_000)
-    expect([await shown(both, 'orders:read'), await shown(both, 'orders:write')]).toEqual(['scope_insufficient', 'scope_insufficient'])
+    expect([await shown(both, 'orders:read'), await shown(both, 'orders:write')]).toEqual([
+      'scope_insufficient',
+      'scope_insufficient',
+    ])
     relay.release()
     await site.advance(6_000)
-    expect([await shown(both, 'orders:read'), await shown(both, 'orders:write')]).toEqual(['allowed', 'scope_insufficient'])
+    expect([await shown(both, 'orders:read'), await shown(both, 'orders:write')]).toEqual([
+      'allowed',
+      'scope_insufficient',
+    ])
   })
 })
 
 describe('A256 (S5) forged entries, then a cut, then honesty', () => {
-  test.each([1, 3])('%i of them: good credentials are accepted again without a restart and without new entries', async (count) => {
-    relay.forge(...Array.from({ length: count }, trusted))
-    await site.advance(5_000)
-    expect(relay.added).toHaveLength(count)
-    expect(guard.state().seq).toBe(2 + count)
-    relay.release()
-    relay.cut()
-    await site.advance(10_000)
-    expect(site.log.head.seq).toBe(2)
-    expect(guard.state()).toMatchObject({ ready: true, seq: 2, connection: 'following' })
-    expect(await shown(credential)).toBe('allowed')
-  })
+  test.each([1, 3])(
+    '%i of them: good credentials are accepted again without a restart and without new entries',
+    async (count) => {
+      relay.forge(...Array.from({ length: count }, trusted))
+      await site.advance(5_000)
+      expect(relay.added).toHaveLength(count)
+      expect(guard.state().seq).toBe(2 + count)
+      relay.release()
+      relay.cut()
+      await site.advance(10_000)
+      expect(site.log.head.seq).toBe(2)
+      expect(guard.state()).toMatchObject({ ready: true, seq: 2, connection: 'following' })
+      expect(await shown(credential)).toBe('allowed')
+    },
+  )
 
   test('a forged revocation denies while it is pending and is gone with the next signed snapshot', async () => {
-    relay.forge(['user.revoked', { ppid: credential.ppid as Ppid, revoked_at: new Date(START).toISOString() }])
+    relay.forge([
+      'user.revoked',
+      { ppid: credential.ppid as Ppid, revoked_at: new Date(START).toISOString() },
+    ])
     await site.advance(5_000)
     expect(await shown(credential)).toBe('credential_revoked')
     relay.release()
@@ -175,10 +207,14 @@ describe('more entries than are followed without a proof', () => {
     relay.withhold()
     const entries: Entry[] = []
     for (let i = 0; i < 10_001; i++) {
-      const body = { credential_id: `cred_${String(i).padStart(26, 'b')}` as never, revoked_at: new Date(START).toISOString() }
+      const body = {
+        credential_id: `cred_${String(i).padStart(26, 'b')}` as never,
+        revoked_at: new Date(START).toISOString(),
+      }
       entries.push(await site.log.append('credential.revoked', body, site.clock.nowMs))
     }
-    const text = (entry: Entry) => `id: ${entry.epoch}.${entry.seq}\nevent: ${entry.kind}\ndata: ${JSON.stringify(entry)}\n\n`
+    const text = (entry: Entry) =>
+      `id: ${entry.epoch}.${entry.seq}\nevent: ${entry.kind}\ndata: ${JSON.stringify(entry)}\n\n`
     const before = relay.count('snapshot')
     site.service.say(entries.slice(0, 10_000).map(text).join(''))
     await site.advance(1)
@@ -202,11 +238,16 @@ describe('the bound on the age', () => {
     await site.advance(4_000)
     expect([await shown(credential), await outcome(show(strict, credential))]).toEqual(['allowed', 'allowed'])
     await site.advance(5_000)
-    expect([await shown(credential), await outcome(show(strict, credential))]).toEqual(['allowed', 'revocation_view_stale'])
+    expect([await shown(credential), await outcome(show(strict, credential))]).toEqual([
+      'allowed',
+      'revocation_view_stale',
+    ])
     await site.advance(2_000)
     expect(guard.state().ready).toBe(false)
     expect(await shown(credential)).toBe('revocation_view_stale')
-    expect(guard.isActive({ ppid: credential.ppid, credentialId: credential.credentialId, verifiedAt: START })).toMatchObject({
+    expect(
+      guard.isActive({ ppid: credential.ppid, credentialId: credential.credentialId, verifiedAt: START }),
+    ).toMatchObject({
       stale: true,
     })
   })

@@ -42,13 +42,22 @@ describe('A258 (B1) another history of the same epoch', () => {
 
     await site.restore({ keepEpoch: true })
     await site.advance(60_000)
-    expect(guard.state()).toMatchObject({ ready: false, problem: { code: 'lower_head' }, fork: { proven, offered: site.log.head } })
+    expect(guard.state()).toMatchObject({
+      ready: false,
+      problem: { code: 'lower_head' },
+      fork: { proven, offered: site.log.head },
+    })
     await revokeOthers(3)
     await site.advance(120_000)
     expect(site.log.head.seq).toBeGreaterThan(proven.seq)
-    expect(guard.state()).toMatchObject({ ready: false, problem: { code: 'fork' }, fork: { proven, offered: site.log.head } })
+    expect(guard.state()).toMatchObject({
+      ready: false,
+      problem: { code: 'fork' },
+      fork: { proven, offered: site.log.head },
+    })
     expect(guard.state().problem?.detail).toContain('countersign accept-rollback')
-    for (const credential of [revoked, good]) expect(await outcome(show(guard, credential))).toBe('revocation_view_stale')
+    for (const credential of [revoked, good])
+      expect(await outcome(show(guard, credential))).toBe('revocation_view_stale')
 
     // The remedy: a new epoch. What the guard has proof of stays revoked.
     await site.restore()
@@ -140,7 +149,9 @@ describe('A258 (B1) another history of the same epoch', () => {
     const old = await site.service.fetch(`https://countersign.test/api/sites/${site.siteId}/snapshot`, {
       headers: { 'x-api-key': 'svc_sk_test' },
     })
-    const oldSnapshot = new Response(await old.arrayBuffer(), { headers: { 'content-type': 'application/x-ndjson' } })
+    const oldSnapshot = new Response(await old.arrayBuffer(), {
+      headers: { 'content-type': 'application/x-ndjson' },
+    })
     const states: GuardState[] = []
     const guard = await site.guard({ fetch, onStateChange: (state) => states.push(state) })
     await site.advance(6_000)
@@ -171,19 +182,33 @@ describe('A259 a new epoch', () => {
     ['signed by the feed key, as a control', 'feed', {}, 'following'],
     ['signed by another key', 'other', {}, 'epoch_unlinked'],
     ['of another site', 'feed', { site_id: 'other.example' }, 'epoch_unlinked'],
-    ['that continues another epoch', 'feed', { previous: { epoch: 'otherepoch', seq: 2, hash: '0'.repeat(64) } }, 'epoch_unlinked'],
+    [
+      'that continues another epoch',
+      'feed',
+      { previous: { epoch: 'otherepoch', seq: 2, hash: '0'.repeat(64) } },
+      'epoch_unlinked',
+    ],
   ])('with a statement %s', async (_, signer, changes, expected) => {
     let isRewritten = false
     const fetch = meddled(site.service.fetch, {
-      before: (path) => (isRewritten && path.endsWith('/snapshot') ? snapshotWith(statement, site) : undefined),
+      before: (path) =>
+        isRewritten && path.endsWith('/snapshot') ? snapshotWith(statement, site) : undefined,
     })
     const guard = await site.guard({ fetch })
     const { epoch, seq, hash } = site.log.head
     isRewritten = true
     await site.restore({ isUnannounced: true })
     const key = signer === 'feed' ? site.feedKey.key : await generatePrivateKey('Ed25519')
-    const fields = { site_id: site.log.view.siteId, epoch: site.log.head.epoch, at: formatTime(site.clock.nowMs), kid: site.feedKey.kid }
-    const statement = await signEpochStatement({ ...fields, previous: { epoch, seq, hash }, ...changes } as EpochStatementFields, key)
+    const fields = {
+      site_id: site.log.view.siteId,
+      epoch: site.log.head.epoch,
+      at: formatTime(site.clock.nowMs),
+      kid: site.feedKey.kid,
+    }
+    const statement = await signEpochStatement(
+      { ...fields, previous: { epoch, seq, hash }, ...changes } as EpochStatementFields,
+      key,
+    )
     await site.advance(40_000)
     const { ready, connection, problem: told } = guard.state()
     expect(told?.code ?? connection).toBe(expected)
@@ -218,7 +243,8 @@ describe('A259 a new epoch', () => {
     expect(await outcome(show(guard, revoked))).toBe('credential_revoked')
     expect(await outcome(show(guard, good))).toBe('credential_revoked')
 
-    // A reinstatement in the new epoch lifts that of the user; a revocation there takes the place of the carried one.
+    // A reinstatement in the new epoch lifts that of the user; a revocation there takes the place
+    // of the carried one.
     await site.reinstateUser('bob')
     await site.revoke(revoked)
     await site.advance(2_000)
@@ -233,7 +259,10 @@ describe('A259 a new epoch', () => {
     const guard = await site.guard({ fetch: relay.fetch })
     relay.forge(
       ['user.revoked', { ppid: good.ppid as Ppid, revoked_at: formatTime(site.clock.nowMs) }],
-      ['credential.revoked', { credential_id: good.credentialId as CredentialId, revoked_at: formatTime(site.clock.nowMs) }],
+      [
+        'credential.revoked',
+        { credential_id: good.credentialId as CredentialId, revoked_at: formatTime(site.clock.nowMs) },
+      ],
     )
     await site.advance(6_000)
     expect(await outcome(show(guard, good))).toBe('credential_revoked')
@@ -256,7 +285,9 @@ describe('A259 a new epoch', () => {
       await site.restore()
       await site.advance(10_000)
       expect(guard.state()).toMatchObject({ ready: true, carriedRevocations: 1 })
-      expect(warn.mock.calls.flat().filter((text) => String(text).includes('lacks 1 revocations'))).toHaveLength(1)
+      expect(
+        warn.mock.calls.flat().filter((text) => String(text).includes('lacks 1 revocations')),
+      ).toHaveLength(1)
     } finally {
       warn.mockRestore()
       await guard.close()
@@ -266,15 +297,30 @@ describe('A259 a new epoch', () => {
 
 /** A snapshot of the site's log with this statement, signed by its feed key. */
 async function snapshotWith(statement: EpochStatement, { log, clock, feedKey }: TestSite): Promise<Response> {
-  const head = { type: 'head', site_id: log.view.siteId, ...log.head, as_of: formatTime(clock.nowMs), max_age_seconds: 60 } as const
+  const head = {
+    type: 'head',
+    site_id: log.view.siteId,
+    ...log.head,
+    as_of: formatTime(clock.nowMs),
+    max_age_seconds: 60,
+  } as const
   const lines = [head, { type: 'epoch', ...statement }, ...log.lines()]
   const text = lines.map((line) => `${JSON.stringify(line)}\n`).join('')
-  const end = await signSnapshot(head, { lines: lines.length, sha256: await sha256Hex(text) }, feedKey.kid, feedKey.key)
-  return new Response(`${text}${JSON.stringify(end)}\n`, { headers: { 'content-type': 'application/x-ndjson' } })
+  const end = await signSnapshot(
+    head,
+    { lines: lines.length, sha256: await sha256Hex(text) },
+    feedKey.kid,
+    feedKey.key,
+  )
+  return new Response(`${text}${JSON.stringify(end)}\n`, {
+    headers: { 'content-type': 'application/x-ndjson' },
+  })
 }
 
 const sseText = (entry: Entry | undefined) =>
-  entry === undefined ? '' : `id: ${entry.epoch}.${entry.seq}\nevent: ${entry.kind}\ndata: ${JSON.stringify(entry)}\n\n`
+  entry === undefined
+    ? ''
+    : `id: ${entry.epoch}.${entry.seq}\nevent: ${entry.kind}\ndata: ${JSON.stringify(entry)}\n\n`
 
 const stream = (text: string) => new Response(text, { headers: { 'content-type': 'text/event-stream' } })
 

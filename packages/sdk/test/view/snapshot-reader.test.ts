@@ -1,5 +1,11 @@
 import { createHash } from 'node:crypto'
-import { checkSnapshot, generatePrivateKey, type SnapshotHead, type SnapshotLine, signSnapshot } from '@countersign/core'
+import {
+  checkSnapshot,
+  generatePrivateKey,
+  type SnapshotHead,
+  type SnapshotLine,
+  signSnapshot,
+} from '@countersign/core'
 import { beforeAll, describe, expect, test, vi } from 'vitest'
 import { readSnapshot } from '../../src/view/snapshot-reader.ts'
 
@@ -32,11 +38,17 @@ async function* pieces(...list: Uint8Array[]) {
   yield* list
 }
 const text = (...lines: unknown[]) =>
-  new TextEncoder().encode(lines.map((line) => `${typeof line === 'string' ? line : JSON.stringify(line)}\n`).join(''))
+  new TextEncoder().encode(
+    lines.map((line) => `${typeof line === 'string' ? line : JSON.stringify(line)}\n`).join(''),
+  )
 const read = (...list: Uint8Array[]) => readWithin(undefined, ...list)
 const readWithin = (limits: Parameters<typeof readSnapshot>[2], ...list: Uint8Array[]) => {
   const added: SnapshotLine[] = []
-  return readSnapshot(pieces(...list), () => ({ added, add: (line: SnapshotLine) => added.push(line) }), limits)
+  return readSnapshot(
+    pieces(...list),
+    () => ({ added, add: (line: SnapshotLine) => added.push(line) }),
+    limits,
+  )
 }
 
 describe('a snapshot', () => {
@@ -46,7 +58,8 @@ describe('a snapshot', () => {
       expect(head).toEqual(HEAD)
       expect(load.added).toEqual(LINES)
       expect(received).toEqual({ lines: end.lines, sha256: end.sha256 })
-      if (cut % 100 === 0) expect(await checkSnapshot(head, end, received, key.publicKey)).toMatchObject({ seq: 7 })
+      if (cut % 100 === 0)
+        expect(await checkSnapshot(head, end, received, key.publicKey)).toMatchObject({ seq: 7 })
     }
   })
 
@@ -72,7 +85,14 @@ describe('a snapshot', () => {
   test.each<[string, unknown[]]>([
     ['does not begin with its head', [LINES[0]]],
     ['has two heads', [HEAD, HEAD]],
-    ['has an end in its middle', [HEAD, { type: 'end', lines: 1, sha256: 'ab'.repeat(32), kid: 'a', signature: 'A'.repeat(86) }, LINES[0]]],
+    [
+      'has an end in its middle',
+      [
+        HEAD,
+        { type: 'end', lines: 1, sha256: 'ab'.repeat(32), kid: 'a', signature: 'A'.repeat(86) },
+        LINES[0],
+      ],
+    ],
     ['has a line of a kind that is not known', [HEAD, { type: 'wallet', id: 1 }]],
     ['has a member that is not known', [HEAD, { ...LINES[1], extra: 1 }]],
     ['says twice what the site is', [HEAD, LINES[0], LINES[0]]],
@@ -92,7 +112,9 @@ describe('a snapshot', () => {
   })
 
   test('with a line that is too long is none, also when its end is in the same piece', async () => {
-    await expect(read(text(HEAD, ' '.repeat(1_048_577), LINES[0]))).rejects.toThrow('a line that cannot be read')
+    await expect(read(text(HEAD, ' '.repeat(1_048_577), LINES[0]))).rejects.toThrow(
+      'a line that cannot be read',
+    )
   })
 
   test('whose lines come in many small pieces is copied a few times, and not with every piece', async () => {
@@ -127,13 +149,18 @@ describe('a snapshot that never ends', () => {
     ['lines', LINES.length + 1, []],
     ['issuerLines', 2, [issuerLine, issuerLine]],
     ['issuerBytes', 2 * issuerChars, [issuerLine, issuerLine]],
-  ] as const)('is given up at the limit of %s, and one of just that size is read', async (limit, size, more) => {
-    const lines = limit === 'lines' ? LINES : [LINES[0], ...more]
-    const end = new TextDecoder().decode(whole).trimEnd().split('\n').at(-1)
-    const { load } = await readWithin({ ...roomy, [limit]: size }, text(HEAD, ...lines, end))
-    expect(load.added).toHaveLength(lines.length)
-    await expect(readWithin({ ...roomy, [limit]: size - 1 }, text(HEAD, ...lines, end))).rejects.toEqual(tooLarge)
-  })
+  ] as const)(
+    'is given up at the limit of %s, and one of just that size is read',
+    async (limit, size, more) => {
+      const lines = limit === 'lines' ? LINES : [LINES[0], ...more]
+      const end = new TextDecoder().decode(whole).trimEnd().split('\n').at(-1)
+      const { load } = await readWithin({ ...roomy, [limit]: size }, text(HEAD, ...lines, end))
+      expect(load.added).toHaveLength(lines.length)
+      await expect(readWithin({ ...roomy, [limit]: size - 1 }, text(HEAD, ...lines, end))).rejects.toEqual(
+        tooLarge,
+      )
+    },
+  )
 
   test('is given up at the limit of bytes, before it comes to an end', async () => {
     expect((await readWithin({ ...roomy, bytes: whole.length }, whole)).load.added).toEqual(LINES)
@@ -143,7 +170,9 @@ describe('a snapshot that never ends', () => {
       for (; ; asked++) yield text(LINES[1])
     }
     const load = { add: () => undefined }
-    await expect(readSnapshot(endless(), () => load, { ...roomy, lines: 1e9, bytes: 10_000 })).rejects.toEqual(tooLarge)
+    await expect(
+      readSnapshot(endless(), () => load, { ...roomy, lines: 1e9, bytes: 10_000 }),
+    ).rejects.toEqual(tooLarge)
     expect(asked).toBeLessThan(200)
   })
 })

@@ -9,7 +9,9 @@ const bytesOf = (text: string) => encoder.encode(text)
 /** Reads the bytes in pieces that end at these places. */
 function readCut(bytes: Uint8Array, cuts: readonly number[] = []): SseEvent[] {
   const reader = createSseReader()
-  const places = [...new Set([...cuts.map((cut) => cut % (bytes.length + 1)), bytes.length])].sort((a, b) => a - b)
+  const places = [...new Set([...cuts.map((cut) => cut % (bytes.length + 1)), bytes.length])].sort(
+    (a, b) => a - b,
+  )
   let start = 0
   return places.flatMap((end) => {
     const piece = bytes.subarray(start, end)
@@ -21,7 +23,9 @@ function readCut(bytes: Uint8Array, cuts: readonly number[] = []): SseEvent[] {
 /** What another parser makes of the whole text. */
 function oracle(text: string) {
   const events: { event: string; data: string; id: string | undefined }[] = []
-  createParser({ onEvent: ({ event, data, id }) => events.push({ event: event || 'message', data, id }) }).feed(text)
+  createParser({
+    onEvent: ({ event, data, id }) => events.push({ event: event || 'message', data, id }),
+  }).feed(text)
   return events
 }
 
@@ -49,11 +53,20 @@ const text = fc
         '\r\r',
         '\r\n\r\n',
       ],
-      ...['data: 1\n', 'event: heartbeat\r\n', 'id: e.1\n', ': comment\n', 'data\n', 'data:\n', 'unknown: y\n'],
+      ...[
+        'data: 1\n',
+        'event: heartbeat\r\n',
+        'id: e.1\n',
+        ': comment\n',
+        'data\n',
+        'data:\n',
+        'unknown: y\n',
+      ],
     ),
     { maxLength: 60, size: 'max' },
   )
-  // A return at the very end may be half of a line end; whether it counts already is a matter of taste.
+  // A return at the very end may be half of a line end; whether it counts already is a matter of
+  // taste.
   .map((parts) => `${parts.join('')}:`)
 
 describe('a stream of events', () => {
@@ -62,7 +75,9 @@ describe('a stream of events', () => {
       fc.property(text, fc.array(fc.nat(), { maxLength: 20 }), (whole, cuts) => {
         const events = readCut(bytesOf(whole), cuts)
         const expected = oracle(whole)
-        expect(events.map(({ event, data }) => ({ event, data }))).toEqual(expected.map(({ event, data }) => ({ event, data })))
+        expect(events.map(({ event, data }) => ({ event, data }))).toEqual(
+          expected.map(({ event, data }) => ({ event, data })),
+        )
         expected.forEach(({ id }, i) => {
           if (id !== undefined) expect(events[i]?.id).toBe(id)
         })
@@ -90,7 +105,8 @@ describe('a stream of events', () => {
     ['a byte order mark in front', '\uFEFFid: e.1\nevent: a\ndata: 1\n\n'],
   ])('is read with %s', (_, stream) => {
     const bytes = bytesOf(stream)
-    for (let cut = 0; cut <= bytes.length; cut++) expect(readCut(bytes, [cut])).toEqual([{ event: 'a', data: '1', id: 'e.1' }])
+    for (let cut = 0; cut <= bytes.length; cut++)
+      expect(readCut(bytes, [cut])).toEqual([{ event: 'a', data: '1', id: 'e.1' }])
   })
 
   test('keeps a character together that is cut in its middle', () => {
@@ -112,7 +128,10 @@ describe('a stream of events', () => {
   })
 
   test('takes no id with a NUL in it', () => {
-    expect(readCut(bytesOf('id: 1\ndata: a\n\nid: 2\0\ndata: b\n\n'))).toMatchObject([{ id: '1' }, { id: '1' }])
+    expect(readCut(bytesOf('id: 1\ndata: a\n\nid: 2\0\ndata: b\n\n'))).toMatchObject([
+      { id: '1' },
+      { id: '1' },
+    ])
   })
 
   test('says how long to wait, if it says so in digits', () => {

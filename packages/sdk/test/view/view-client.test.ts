@@ -1,4 +1,11 @@
-import { formatTime, generatePrivateKey, type Heartbeat, type HeartbeatFields, type PrivateKey, signHeartbeat } from '@countersign/core'
+import {
+  formatTime,
+  generatePrivateKey,
+  type Heartbeat,
+  type HeartbeatFields,
+  type PrivateKey,
+  signHeartbeat,
+} from '@countersign/core'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createGuard } from '../../src/guard.ts'
 import { rest } from '../../src/testing/test-clock.ts'
@@ -19,9 +26,12 @@ beforeEach(async () => {
 afterEach(() => site.close())
 
 const jsonOf = (text: string) => JSON.parse(/data: (.*)/.exec(text)?.[1] ?? '')
-const event = (name: string, data: unknown, id = '') => `${id === '' ? '' : `id: ${id}\n`}event: ${name}\ndata: ${JSON.stringify(data)}\n\n`
+const event = (name: string, data: unknown, id = '') =>
+  `${id === '' ? '' : `id: ${id}\n`}event: ${name}\ndata: ${JSON.stringify(data)}\n\n`
 
-/** Changes the next entry that comes, and nothing else. Gives a gate that can keep snapshots back. */
+/**
+ * Changes the next entry that comes, and nothing else. Gives a gate that can keep snapshots back.
+ */
 async function guardWithMeddling(change: (text: string) => string) {
   let isArmed = false
   const snapshots = createGate()
@@ -68,15 +78,27 @@ describe('what cannot be the log', () => {
       changedEntry((e) => ({ ...e, body: { credential_id: 'cred_somebodyelse', revoked_at: e.at } })),
       'wrong_hash',
     ],
-    ['a kind that is not known', (text) => text.replaceAll('credential.revoked', 'wallet.revoked'), 'entry_unreadable'],
+    [
+      'a kind that is not known',
+      (text) => text.replaceAll('credential.revoked', 'wallet.revoked'),
+      'entry_unreadable',
+    ],
     ['a member that is not known', changedEntry((entry) => ({ ...entry, note: 1 })), 'entry_unreadable'],
     [
       'an entry under the name of another kind',
       (text) => text.replace('event: credential.revoked', 'event: token.revoked'),
       'entry_unreadable',
     ],
-    ['an entry without a name', (text) => text.replace('event: credential.revoked\n', ''), 'entry_unreadable'],
-    ['an entry with the id of another', (text) => text.replace(/id: (\w+)\.\d+/, 'id: $1.99'), 'entry_unreadable'],
+    [
+      'an entry without a name',
+      (text) => text.replace('event: credential.revoked\n', ''),
+      'entry_unreadable',
+    ],
+    [
+      'an entry with the id of another',
+      (text) => text.replace(/id: (\w+)\.\d+/, 'id: $1.99'),
+      'entry_unreadable',
+    ],
     ['an entry that is no JSON', (text) => text.replace('data: {', 'data: '), 'entry_unreadable'],
     ['an event that never ends', () => `data: ${'x'.repeat(300_000)}`, 'answer_unreadable'],
   ]
@@ -136,7 +158,9 @@ describe('what cannot be the log', () => {
   })
 
   test('an entry twice, as a control: it is applied once', async () => {
-    const { guard, arm, snapshotCount } = await guardWithMeddling((text) => `${text.split('\n\n')[0]}\n\n${text}`)
+    const { guard, arm, snapshotCount } = await guardWithMeddling(
+      (text) => `${text.split('\n\n')[0]}\n\n${text}`,
+    )
     arm()
     await site.revoke(await site.issue())
     expect(guard.state()).toMatchObject({ ready: true, seq: 3, revocations: 1 })
@@ -149,7 +173,16 @@ describe('a heartbeat', () => {
   const heartbeat = async (changes: Partial<HeartbeatFields>, key: PrivateKey = site.feedKey.key) => {
     const { epoch, seq, hash } = site.knowledge.site.head
     const site_id = site.knowledge.site.siteId
-    const fields = { site_id, epoch, seq, hash, as_of: asOf(0), max_age_seconds: 60, kid: site.feedKey.kid, ...changes }
+    const fields = {
+      site_id,
+      epoch,
+      seq,
+      hash,
+      as_of: asOf(0),
+      max_age_seconds: 60,
+      kid: site.feedKey.kid,
+      ...changes,
+    }
     return signHeartbeat(fields, key)
   }
   const asOf = (aheadMs: number) => new Date(site.clock.nowMs + aheadMs).toISOString()
@@ -168,7 +201,9 @@ describe('a heartbeat', () => {
     await site.advance(6_000)
     const tell = async (said: Heartbeat | string) => {
       // Told past the one in the middle: he only takes away what begins with a heartbeat's name.
-      site.service.say(`data: ${typeof said === 'string' ? said : JSON.stringify(said)}\nevent: heartbeat\n\n`)
+      site.service.say(
+        `data: ${typeof said === 'string' ? said : JSON.stringify(said)}\nevent: heartbeat\n\n`,
+      )
       await rest(10)
     }
     return { guard, tell, snapshots }
@@ -220,7 +255,9 @@ describe('a heartbeat', () => {
     await tell(await heartbeat({ as_of: asOf(5_001) }))
     expect(guard.state()).toMatchObject({ ageMs: 6_000, problem: { code: 'clock_behind' } })
     // B8: either may be wrong, and the operator needs both times.
-    expect(guard.state().problem?.detail).toMatch(/signed its head at 2026-\S+Z.*says 2026-\S+Z.*service is ahead, or this one is behind/)
+    expect(guard.state().problem?.detail).toMatch(
+      /signed its head at 2026-\S+Z.*says 2026-\S+Z.*service is ahead, or this one is behind/,
+    )
     await tell(await heartbeat({ as_of: asOf(5_000) }))
     expect(guard.state().ageMs).toBe(0)
   })
@@ -237,7 +274,11 @@ describe('a heartbeat', () => {
   })
 
   test.each<[string, () => Partial<HeartbeatFields>, string]>([
-    ['of a lower head', () => ({ seq: 1, hash: site.log.entries[0]?.hash ?? '', as_of: asOf(1) }), 'lower_head'],
+    [
+      'of a lower head',
+      () => ({ seq: 1, hash: site.log.entries[0]?.hash ?? '', as_of: asOf(1) }),
+      'lower_head',
+    ],
     ['of another log at the same place', () => ({ hash: 'ab'.repeat(32) }), 'fork'],
     ['of another epoch', () => ({ epoch: 'fedcba9876543210' }), 'other_epoch'],
     ['of another site', () => ({ site_id: 'other.example' as never }), 'other_site'],
@@ -296,7 +337,9 @@ describe('the connection', () => {
 
   test('on which only comments come is given up too: another node may have its store', async () => {
     const guard = await site.guard({
-      fetch: meddled(site.service.fetch, { feedText: (text) => text.replaceAll(/event: heartbeat\ndata: .*\n\n/g, ': alive\n\n') }),
+      fetch: meddled(site.service.fetch, {
+        feedText: (text) => text.replaceAll(/event: heartbeat\ndata: .*\n\n/g, ': alive\n\n'),
+      }),
     })
     await site.advance(14_000)
     expect(guard.state()).toMatchObject({ connection: 'following' })
@@ -436,7 +479,9 @@ describe('the connection', () => {
       return new Response(body, { headers: { 'content-type': 'application/x-ndjson' } })
     }
     const problems: unknown[] = []
-    const fetch = meddled(site.service.fetch, { before: (path) => (isLying && path.endsWith('/snapshot') ? lie() : undefined) })
+    const fetch = meddled(site.service.fetch, {
+      before: (path) => (isLying && path.endsWith('/snapshot') ? lie() : undefined),
+    })
     const guard = await site.guard({ fetch, onStateChange: ({ problem }) => problems.push(problem?.code) })
     await site.revoke(credential)
     await site.advance(6_000)
@@ -462,12 +507,23 @@ describe('the connection', () => {
           clock.after(10_000, resolve)
           signal.addEventListener('abort', () => reject(signal.reason))
         })
-        yield new TextEncoder().encode(`${JSON.stringify(site.log.lines().find(({ type }) => type === 'issuer'))}\n`)
+        yield new TextEncoder().encode(
+          `${JSON.stringify(site.log.lines().find(({ type }) => type === 'issuer'))}\n`,
+        )
       }
     }
-    const service = { snapshot: async (signal: AbortSignal) => slow(signal), acknowledge: async () => {} } as unknown as Service
+    const service = {
+      snapshot: async (signal: AbortSignal) => slow(signal),
+      acknowledge: async () => {},
+    } as unknown as Service
     const keys = {} as FeedKeys
-    const client = createViewClient({ siteId: site.log.view.siteId, service, keys, clock, onChange: () => undefined })
+    const client = createViewClient({
+      siteId: site.log.view.siteId,
+      service,
+      keys,
+      clock,
+      onChange: () => undefined,
+    })
     client.start()
     await clock.advance(599_999)
     expect([client.connection, snapshots, client.problem]).toEqual(['loading', 1, undefined])
@@ -483,10 +539,15 @@ describe('the connection', () => {
     ['nothing', () => new Response(null, { status: 204 })],
     ['a redirect', () => new Response(null, { status: 307, headers: { location: 'https://evil.example/' } })],
   ])('to something else than the service (%s) is seen as that', async (_, answer) => {
-    const fetch = meddled(site.service.fetch, { before: (path) => (path.endsWith('/feed') ? answer() : undefined) })
+    const fetch = meddled(site.service.fetch, {
+      before: (path) => (path.endsWith('/feed') ? answer() : undefined),
+    })
     const guard = await site.guard({ fetch })
     await site.advance(1)
-    expect(guard.state()).toMatchObject({ ready: true, problem: { code: expect.stringMatching(/^(?:answer_unknown|http_307)$/) } })
+    expect(guard.state()).toMatchObject({
+      ready: true,
+      problem: { code: expect.stringMatching(/^(?:answer_unknown|http_307)$/) },
+    })
   })
 
   test('names itself, says which feed it speaks, and tells how far it has come', async () => {
@@ -512,15 +573,22 @@ describe('a snapshot', () => {
   test('that is signed by no key we know, or not whole, is not used', async () => {
     const stranger = await createTestSite({ startMs: site.clock.nowMs })
     for (const answer of [
-      () => stranger.service.fetch(`https://countersign.test/api/sites/shop.example/snapshot`, { headers: { 'x-api-key': 'svc_sk_test' } }),
+      () =>
+        stranger.service.fetch(`https://countersign.test/api/sites/shop.example/snapshot`, {
+          headers: { 'x-api-key': 'svc_sk_test' },
+        }),
       async () => {
         const whole = await site.service.fetch(`https://countersign.test/api/sites/shop.example/snapshot`, {
           headers: { 'x-api-key': 'svc_sk_test' },
         })
-        return new Response((await whole.text()).slice(0, -300), { headers: { 'content-type': 'application/x-ndjson' } })
+        return new Response((await whole.text()).slice(0, -300), {
+          headers: { 'content-type': 'application/x-ndjson' },
+        })
       },
     ]) {
-      const fetch = meddled(site.service.fetch, { before: (path) => (path.endsWith('/snapshot') ? answer() : undefined) })
+      const fetch = meddled(site.service.fetch, {
+        before: (path) => (path.endsWith('/snapshot') ? answer() : undefined),
+      })
       const guard = createGuard({ ...site.guardOptions, fetch })
       guard.ready().catch(() => undefined)
       await site.advance(10_000)
@@ -540,13 +608,20 @@ describe('a snapshot', () => {
       before: async (path, init) => {
         if (path.endsWith('/feed')) return new Promise<Response>(() => undefined)
         if (!path.endsWith('/snapshot')) return undefined
-        const response = await site.service.fetch('https://countersign.test/api/sites/shop.example/snapshot', init)
+        const response = await site.service.fetch(
+          'https://countersign.test/api/sites/shop.example/snapshot',
+          init,
+        )
         await gate.pass()
         return response
       },
     })
-    // The wall clock of this guard is slow, so that it alone would see too little of the time on the way.
-    const clock = { ...site.clock, read: () => ({ ...site.clock.read(), wallMs: site.clock.read().wallMs - 4_000 }) }
+    // The wall clock of this guard is slow, so that it alone would see too little of the time on
+    // the way.
+    const clock = {
+      ...site.clock,
+      read: () => ({ ...site.clock.read(), wallMs: site.clock.read().wallMs - 4_000 }),
+    }
     const guard = createGuard({ ...site.guardOptions, clock, fetch })
     guard.ready().catch(() => undefined)
     await site.advance(20_000)

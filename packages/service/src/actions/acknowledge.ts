@@ -18,8 +18,9 @@ export interface Acknowledgement {
 }
 
 /**
- * A verifier says how far it has applied the log of a site. That is its word and nothing more; receipts repeat it. Throws `not_found` when there
- * is no such site, and `cursor_ahead` for what no verifier can have applied.
+ * A verifier says how far it has applied the log of a site. That is its word and nothing more;
+ * receipts repeat it. Throws `not_found` when there is no such site, and `cursor_ahead` for what no
+ * verifier can have applied.
  */
 export async function acknowledge(
   { store, views, clock, verifiers }: Pick<Deps, 'store' | 'views' | 'clock' | 'verifiers'>,

@@ -12,10 +12,15 @@ export interface IssuerOrder extends Omit<NewIssuer, 'keys' | 'fetched'> {
 }
 
 /**
- * Lets a site trust an issuer. A `did:web` without pinned keys is fetched; when that fails, or a key is not accepted, nothing is stored. When this
- * returns, this node accepts what the issuer signs. Throws `not_found` when there is no such site.
+ * Lets a site trust an issuer. A `did:web` without pinned keys is fetched; when that fails, or a
+ * key is not accepted, nothing is stored. When this returns, this node accepts what the issuer
+ * signs. Throws `not_found` when there is no such site.
  */
-export async function addIssuer(deps: Pick<Deps, 'store' | 'views' | 'didWeb' | 'log'>, order: IssuerOrder, act: Act): Promise<Issuer> {
+export async function addIssuer(
+  deps: Pick<Deps, 'store' | 'views' | 'didWeb' | 'log'>,
+  order: IssuerOrder,
+  act: Act,
+): Promise<Issuer> {
   const { pinned, ...issuer } = order
   if ((await deps.store.site(issuer.siteId)) === undefined) throw new Problem('not_found')
   // Before anything is fetched: no host need be asked about an issuer that is there.
@@ -41,7 +46,8 @@ async function keysFor(
 ): Promise<readonly DidKey[]> {
   if (!isDidWeb(did)) {
     const keys = readOwnKeys(did)
-    if ('fault' in keys) throw new Problem('key_rejected', keys.fault, { errors: [{ path: 'issuer', message: keys.fault }] })
+    if ('fault' in keys)
+      throw new Problem('key_rejected', keys.fault, { errors: [{ path: 'issuer', message: keys.fault }] })
     return keys
   }
   if (parseDidWeb(did) === undefined) {
@@ -51,8 +57,15 @@ async function keysFor(
   return pinned === undefined ? fetchKeys(deps, did, siteId) : pinnedKeys(readPinnedKeys(pinned))
 }
 
-/** The keys that a `did:web` publishes now. Throws `key_rejected` when it cannot be fetched, or publishes none. */
-export async function fetchKeys({ didWeb, log }: Pick<Deps, 'didWeb' | 'log'>, did: string, forSite: SiteId): Promise<readonly DidKey[]> {
+/**
+ * The keys that a `did:web` publishes now. Throws `key_rejected` when it cannot be fetched, or
+ * publishes none.
+ */
+export async function fetchKeys(
+  { didWeb, log }: Pick<Deps, 'didWeb' | 'log'>,
+  did: string,
+  forSite: SiteId,
+): Promise<readonly DidKey[]> {
   const fetched = await didWeb.fetch(did, forSite)
   if ('fault' in fetched) {
     log.info({ issuer: did, err: fetched.cause, fault: fetched.fault }, 'a DID document was not accepted')
@@ -68,7 +81,9 @@ export async function fetchKeys({ didWeb, log }: Pick<Deps, 'didWeb' | 'log'>, d
 /** Throws `key_rejected` with the place of the key that is not accepted. */
 export function pinnedKeys(read: ReturnType<typeof readPinnedKeys>): readonly DidKey[] {
   if (!('fault' in read)) return read
-  throw new Problem('key_rejected', `keys: ${read.fault}`, { errors: [{ path: `keys.${read.at}`, message: read.fault }] })
+  throw new Problem('key_rejected', `keys: ${read.fault}`, {
+    errors: [{ path: `keys.${read.at}`, message: read.fault }],
+  })
 }
 
 export function isDidWeb(did: string): boolean {

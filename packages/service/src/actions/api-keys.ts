@@ -16,8 +16,9 @@ export interface ApiKeyOrder {
 }
 
 /**
- * Makes an API key. Its secret is in the answer and nowhere else. An administrator of a site may give any permission of that site, having the
- * power over it already: a key that can add issuers can grant access to anyone. Throws `not_found` when there is no such site.
+ * Makes an API key. Its secret is in the answer and nowhere else. An administrator of a site may
+ * give any permission of that site, having the power over it already: a key that can add issuers
+ * can grant access to anyone. Throws `not_found` when there is no such site.
  */
 export async function createApiKey(
   { store }: Pick<Deps, 'store'>,
@@ -42,7 +43,10 @@ export async function createApiKey(
   return { key, secret }
 }
 
-/** Deletes a key of that site: it stops working here at once, and what it follows ends. Throws `not_found` when the site has none of that name. */
+/**
+ * Deletes a key of that site: it stops working here at once, and what it follows ends. Throws
+ * `not_found` when the site has none of that name.
+ */
 export async function deleteApiKey(
   { store, apiKeys, feeds }: Pick<Deps, 'store' | 'apiKeys' | 'feeds'>,
   siteId: SiteId | null,

@@ -15,8 +15,9 @@ export interface IssuerChange extends Omit<IssuerChanges, 'keys' | 'fetched'> {
 type IssuerDeps = Pick<Deps, 'store' | 'views' | 'didWeb' | 'keys' | 'log'>
 
 /**
- * Changes what is named. Trusting a `did:web` again fetches its document first, as adding it did. When this returns, this node decides by the new
- * state. Throws `not_found` when the site does not know the issuer.
+ * Changes what is named. Trusting a `did:web` again fetches its document first, as adding it did.
+ * When this returns, this node decides by the new state. Throws `not_found` when the site does not
+ * know the issuer.
  */
 export async function changeIssuer(
   deps: IssuerDeps,
@@ -29,7 +30,13 @@ export async function changeIssuer(
   if (before === undefined) throw new Problem('not_found')
   const { pinned, ...changes } = change
   const all = { ...changes, ...(await keysAfter(deps, before, change)) }
-  const changed = await deps.store.changeIssuer(siteId, issuer, all, act, deps.views.lastEntryAbout(siteId, issuer))
+  const changed = await deps.store.changeIssuer(
+    siteId,
+    issuer,
+    all,
+    act,
+    deps.views.lastEntryAbout(siteId, issuer),
+  )
   if (changed === undefined) throw new Problem('not_found')
   await untilKnownHere(deps, changed)
   return changed
@@ -42,8 +49,12 @@ async function keysAfter(
 ): Promise<Pick<IssuerChanges, 'keys' | 'fetched'>> {
   if (pinned !== undefined) {
     if (!isDidWeb(before.issuer)) throw unfitKeys('are for did:web only')
-    if (before.issuer === deps.keys.issuerDid) throw unfitKeys('are those of the service itself and follow its rotations')
-    return { keys: statesOf(nextKeyStates(before.keys, pinnedKeys(readPinnedKeys(pinned, before.keys)))), fetched: false }
+    if (before.issuer === deps.keys.issuerDid)
+      throw unfitKeys('are those of the service itself and follow its rotations')
+    return {
+      keys: statesOf(nextKeyStates(before.keys, pinnedKeys(readPinnedKeys(pinned, before.keys)))),
+      fetched: false,
+    }
   }
   if (before.fetched && before.status === 'distrusted' && status === 'trusted') {
     return { keys: statesOf(nextKeyStates(before.keys, await fetchKeys(deps, before.issuer, before.siteId))) }
@@ -52,8 +63,8 @@ async function keysAfter(
 }
 
 /**
- * Retires or reactivates one key, or marks it as compromised. Throws `not_found` when there is none of that name,
- * `validation_failed` when it is compromised already.
+ * Retires or reactivates one key, or marks it as compromised. Throws `not_found` when there is none
+ * of that name, `validation_failed` when it is compromised already.
  */
 export async function changeIssuerKey(
   deps: Pick<Deps, 'store' | 'views'>,
@@ -71,11 +82,14 @@ export async function changeIssuerKey(
   const same = status === 'compromised' ? await deps.store.issuer(key.siteId, key.issuer) : undefined
   if (same !== undefined) return { ...same, entry: undefined }
   const message = 'a compromised key stays compromised'
-  throw new Problem('validation_failed', `${message}; let the issuer sign with a new one`, { errors: [{ path: 'status', message }] })
+  throw new Problem('validation_failed', `${message}; let the issuer sign with a new one`, {
+    errors: [{ path: 'status', message }],
+  })
 }
 
 function statesOf(states: readonly KeyState[] | undefined): readonly KeyState[] {
-  if (states === undefined) throw unfitKeys(`are more than ${limits.issuer_keys_max} together with the compromised ones, which stay`)
+  if (states === undefined)
+    throw unfitKeys(`are more than ${limits.issuer_keys_max} together with the compromised ones, which stay`)
   return states
 }
 

@@ -4,8 +4,16 @@ import { Problem } from '../problem.ts'
 import type { Act, Site, SiteChanges } from '../store/store.ts'
 import { untilKnownHere } from './until-known-here.ts'
 
-/** Changes what is named. When this returns, this node decides by the new settings. Throws `not_found` when there is no such site. */
-export async function changeSite(deps: Pick<Deps, 'store' | 'views'>, siteId: SiteId, changes: SiteChanges, act: Act): Promise<Site> {
+/**
+ * Changes what is named. When this returns, this node decides by the new settings. Throws
+ * `not_found` when there is no such site.
+ */
+export async function changeSite(
+  deps: Pick<Deps, 'store' | 'views'>,
+  siteId: SiteId,
+  changes: SiteChanges,
+  act: Act,
+): Promise<Site> {
   const changed = await deps.store.changeSite(siteId, changes, act, deps.views.lastEntryAbout(siteId))
   if (changed === undefined) throw new Problem('not_found')
   await untilKnownHere(deps, changed)

@@ -7,21 +7,30 @@ import { untilKnownHere } from './until-known-here.ts'
 type ViewDeps = Pick<Deps, 'store' | 'views'>
 
 export interface RevocationToConfirm<T> {
-  /** Asks the store. With an answer that the log does not confirm, for a revocation in spite of it. */
+  /**
+   * Asks the store. With an answer that the log does not confirm, for a revocation in spite of it.
+   */
   revoke(unconfirmed?: T): Promise<T>
-  /** Whether the log has the revocation that the answer speaks of. `view` is that of its site, and has caught up with the log. */
+  /**
+   * Whether the log has the revocation that the answer speaks of. `view` is that of its site, and
+   * has caught up with the log.
+   */
   isIn(view: SiteView, answer: T): boolean
   siteIdOf(answer: T): SiteId
   /** The table that says "already revoked", and the key of the row. */
   readonly row: { readonly table: string; readonly key: string }
 }
 
-/** The row may honestly change between two questions, since others reinstate and revoke at the same time. */
+/**
+ * The row may honestly change between two questions, since others reinstate and revoke at the same
+ * time.
+ */
 const TRIES_MAX = 4
 
 /**
- * Revokes, and returns when this node denies. The table that says "already revoked" carries no MAC, so that answer is believed only if the log, as
- * this node has read and checked it, says the same; otherwise the revocation is appended. Throws a `RowForged` if the table prevents even that.
+ * Revokes, and returns when this node denies. The table that says "already revoked" carries no MAC,
+ * so that answer is believed only if the log, as this node has read and checked it, says the same;
+ * otherwise the revocation is appended. Throws a `RowForged` if the table prevents even that.
  */
 export async function confirmRevocation<T extends Placed<{ readonly alreadyRevoked: boolean }>>(
   deps: ViewDeps,
@@ -37,7 +46,10 @@ export async function confirmRevocation<T extends Placed<{ readonly alreadyRevok
   return answer
 }
 
-/** The view of a site after it has caught up with the log. Throws a Problem when that takes too long. */
+/**
+ * The view of a site after it has caught up with the log. Throws a Problem when that takes too
+ * long.
+ */
 async function currentView({ store, views }: ViewDeps, siteId: SiteId): Promise<SiteView> {
   await views.reached(await store.logPosition())
   const view = views.view(siteId)

@@ -6,8 +6,9 @@ import type { Act, NewSite, Site } from '../store/store.ts'
 import { ensureOwnIssuer } from './own-issuer.ts'
 
 /**
- * Makes a site with a pairwise secret of its own, which trusts the service itself as an issuer from the start. When this returns, this node
- * knows the site. Throws `already_exists` for a second of the same name.
+ * Makes a site with a pairwise secret of its own, which trusts the service itself as an issuer from
+ * the start. When this returns, this node knows the site. Throws `already_exists` for a second of
+ * the same name.
  */
 export async function createSite(
   deps: Pick<Deps, 'store' | 'keys' | 'views'>,
@@ -16,7 +17,8 @@ export async function createSite(
 ): Promise<Site> {
   const pairwiseSecretSealed = deps.keys.seal(pairwisePurpose(site.siteId), createPairwiseSecret())
   const created = await deps.store.createSite({ ...site, pairwiseSecretSealed }, act)
-  if (created === 'exists') throw new Problem('already_exists', `there is a site ${site.siteId} already; change it with PATCH`)
+  if (created === 'exists')
+    throw new Problem('already_exists', `there is a site ${site.siteId} already; change it with PATCH`)
   const { position } = await ensureOwnIssuer(deps, site.siteId, act)
   await deps.views.reached(Math.max(position, created.position))
   return created

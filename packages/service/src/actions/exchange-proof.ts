@@ -39,10 +39,14 @@ export interface NewAccessToken extends Omit<NewToken, 'sha256'> {
 const TOO_MANY_RETRY_SECONDS = limits.token_ttl_seconds_min
 
 /**
- * Gives a short-lived token for a credential that would be accepted now. Revocation is asked twice: of the view with everything else, and of the
- * store in the transaction that makes the token, so that none is born of a revoked credential whatever the timing.
+ * Gives a short-lived token for a credential that would be accepted now. Revocation is asked twice:
+ * of the view with everything else, and of the store in the transaction that makes the token, so
+ * that none is born of a revoked credential whatever the timing.
  */
-export async function exchangeProof(deps: GuardDeps & Pick<Deps, 'store'>, exchange: Exchange): Promise<NewAccessToken> {
+export async function exchangeProof(
+  deps: GuardDeps & Pick<Deps, 'store'>,
+  exchange: Exchange,
+): Promise<NewAccessToken> {
   const { signed, requestedScope, ttlSeconds = limits.token_ttl_seconds_default, request } = exchange
   const siteId = exchange.siteId ?? parseSiteId(signed.credential.site)
   if (siteId === undefined || deps.views.view(siteId) === undefined) {
@@ -50,7 +54,12 @@ export async function exchangeProof(deps: GuardDeps & Pick<Deps, 'store'>, excha
     requireFresh(deps.views)
     throw new Problem('site_unknown')
   }
-  const allow = (await guard(deps, { presented: { signed }, siteId, scope: requestedScope ?? [], request })) as AllowCredential
+  const allow = (await guard(deps, {
+    presented: { signed },
+    siteId,
+    scope: requestedScope ?? [],
+    request,
+  })) as AllowCredential
   if (deps.views.view(siteId)?.settings.bearer !== 'on') {
     throw new Problem('bearer_disabled', 'this site gives out no bearer tokens; send the credential itself')
   }
@@ -62,14 +71,16 @@ export async function exchangeProof(deps: GuardDeps & Pick<Deps, 'store'>, excha
   const text = createSecretText('svc_at_', randomBytes(32))
   const token = tokenFor(allow, requestedScope ?? allow.subject.scope, ttlSeconds, deps.clock.nowMs())
   // It may have ended while its holder proof was being used up.
-  if (token.expiresAtMs <= token.issuedAtMs) throw new Problem('credential_expired', 'the credential has expired; get a new one')
+  if (token.expiresAtMs <= token.issuedAtMs)
+    throw new Problem('credential_expired', 'the credential has expired; get a new one')
   const made = await deps.store.createToken(
     { ...token, sha256: secretSha256(text) },
     limits.tokens_per_credential_max,
     token.issuedAtMs,
     seenCredential(allow, 'exchanged'),
   )
-  if (made === 'revoked') throw new Problem('credential_revoked', 'access with this credential has been revoked')
+  if (made === 'revoked')
+    throw new Problem('credential_revoked', 'access with this credential has been revoked')
   if (made === 'too_many') {
     throw new Problem(
       'rate_limited',

@@ -9,12 +9,17 @@ export interface WayBack {
 }
 
 /**
- * Finds out where a person can go whose sign-in is over. Undefined when the state is unknown, and when the site has removed the return URL from its
- * list: a page never leads to an address that is not registered.
+ * Finds out where a person can go whose sign-in is over. Undefined when the state is unknown, and
+ * when the site has removed the return URL from its list: a page never leads to an address that is
+ * not registered.
  */
-export async function findWayBack({ store }: Pick<Deps, 'store'>, state: string): Promise<WayBack | undefined> {
+export async function findWayBack(
+  { store }: Pick<Deps, 'store'>,
+  state: string,
+): Promise<WayBack | undefined> {
   const signIn = await store.signIn(secretSha256(state))
   const site = signIn && (await store.site(signIn.siteId))
-  if (signIn === undefined || site === undefined || !site.returnUrls.includes(signIn.returnUrl)) return undefined
+  if (signIn === undefined || site === undefined || !site.returnUrls.includes(signIn.returnUrl))
+    return undefined
   return { site: site.name || site.siteId, returnUrl: signIn.returnUrl }
 }

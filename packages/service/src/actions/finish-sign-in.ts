@@ -24,9 +24,10 @@ export interface FinishedSignIn {
 }
 
 /**
- * Ends a sign-in. The state is used up first, by one statement, whatever comes after: `state_invalid` for all requests but one. Then the payload must be
- * the one of this sign-in (`callback_invalid`), and what it stands for must still count, by this node's view and by the store. Only then
- * there is a code.
+ * Ends a sign-in. The state is used up first, by one statement, whatever comes after:
+ * `state_invalid` for all requests but one. Then the payload must be the one of this sign-in
+ * (`callback_invalid`), and what it stands for must still count, by this node's view and by the
+ * store. Only then there is a code.
  */
 export async function finishSignIn(
   deps: Pick<Deps, 'store' | 'keys' | 'clock' | 'views'>,
@@ -49,7 +50,10 @@ export async function finishSignIn(
   const { signIn, presentation } = ended
   requireReturnUrl(site, signIn.returnUrl)
   const { returnUrl, clientStateSealed, stateSha256 } = signIn
-  const clientState = clientStateSealed === undefined ? undefined : keys.open(clientStatePurpose(stateSha256), clientStateSealed)
+  const clientState =
+    clientStateSealed === undefined
+      ? undefined
+      : keys.open(clientStatePurpose(stateSha256), clientStateSealed)
   const finished = (outcome: FinishedSignIn['outcome']) => ({ returnUrl, clientState, outcome })
 
   if (payload === undefined) return finished({ refused: 'access_denied' })
@@ -65,12 +69,20 @@ async function codeFor(
 ): Promise<FinishedSignIn['outcome']> {
   const code = createOneTimeSecret()
   const expiresAtMs = clock.nowMs() + limits.sign_in_code_seconds * 1000
-  const made = await store.createSignInCode(presentation, { codeSha256: secretSha256(code), codeChallenge, expiresAtMs })
+  const made = await store.createSignInCode(presentation, {
+    codeSha256: secretSha256(code),
+    codeChallenge,
+    expiresAtMs,
+  })
   return made === 'created' ? { code } : { refused: 'credential_revoked' }
 }
 
 /** Why the presentation of a moment ago would be denied now, by this node's view. */
-export function recheckPresentation(presentation: SignInPresentation, site: SiteView | undefined, nowMs: number): ProblemCode | undefined {
+export function recheckPresentation(
+  presentation: SignInPresentation,
+  site: SiteView | undefined,
+  nowMs: number,
+): ProblemCode | undefined {
   const { ppid, chain, issuer, issuerKey, credentialEndsAtMs, isKilled } = presentation
   const trusted = site?.issuer(issuer)
   if (site === undefined || trusted === undefined) return 'issuer_untrusted'
@@ -79,5 +91,7 @@ export function recheckPresentation(presentation: SignInPresentation, site: Site
   if (denial !== undefined) return denial.code
   if (isKilled) return 'credential_revoked'
   const { scope: cap } = trusted
-  return cap !== undefined && !presentation.scope.every((scope) => cap.has(scope)) ? 'scope_insufficient' : undefined
+  return cap !== undefined && !presentation.scope.every((scope) => cap.has(scope))
+    ? 'scope_insufficient'
+    : undefined
 }

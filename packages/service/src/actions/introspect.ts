@@ -12,8 +12,9 @@ export interface ActiveToken {
 }
 
 /**
- * A token that its site would accept now, judged as there; undefined for every other. `siteId` narrows the question to one site. Throws
- * when this node cannot know: "not active" is an answer, "I do not know" is none.
+ * A token that its site would accept now, judged as there; undefined for every other. `siteId`
+ * narrows the question to one site. Throws when this node cannot know: "not active" is an answer,
+ * "I do not know" is none.
  */
 export function introspect(
   { tokens, views, clock }: Pick<Deps, 'tokens' | 'views' | 'clock'>,
@@ -24,7 +25,8 @@ export function introspect(
   return whenKnown(tokens.find(text), (token) => {
     if (token === undefined || (siteId !== undefined && token.siteId !== siteId)) return undefined
     const knowledge = views.knowledge(token.siteId)
-    if (knowledge === undefined) throw staleProblem() // The token exists, so its site does; this node's view does not have it yet.
+    // The token exists, so its site does; this node's view does not have it yet.
+    if (knowledge === undefined) throw staleProblem()
     return whenKnown(decide({ token }, { scope: [], nowMs: clock.nowMs() }, knowledge), (verdict) => {
       if (verdict.ok) return { token, scope: verdict.subject.scope }
       if (verdict.code === 'revocation_view_stale') throw problemOf(verdict)

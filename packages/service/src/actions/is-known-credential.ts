@@ -3,13 +3,21 @@ import type { Deps } from '../deps.ts'
 import { seenCredential } from '../log/seen-credentials.ts'
 
 /**
- * Whether what was presented is the credential that its site knows by that id, and becomes known by it now if none was. A revocation by id takes
- * every credential of that id, and a holder who delegates chooses the id: it may be that of another credential.
+ * Whether what was presented is the credential that its site knows by that id, and becomes known by
+ * it now if none was. A revocation by id takes every credential of that id, and a holder who
+ * delegates chooses the id: it may be that of another credential.
  */
-export async function isKnownCredential({ store, clock }: Pick<Deps, 'store' | 'clock'>, allow: AllowCredential): Promise<boolean> {
+export async function isKnownCredential(
+  { store, clock }: Pick<Deps, 'store' | 'clock'>,
+  allow: AllowCredential,
+): Promise<boolean> {
   const seen = seenCredential(allow, 'presented')
   await store.learnCredentials([seen], clock.nowMs())
   const [known] = await store.statuses([seen.credentialId], seen.siteId)
   if (known === undefined) return false
-  return known.ppid === seen.ppid && known.issuer === seen.issuer && JSON.stringify(known.chain) === JSON.stringify(seen.chain)
+  return (
+    known.ppid === seen.ppid &&
+    known.issuer === seen.issuer &&
+    JSON.stringify(known.chain) === JSON.stringify(seen.chain)
+  )
 }

@@ -36,7 +36,10 @@ export interface IssuedToUser {
   readonly credentialId: CredentialId
   readonly ppid: Ppid
   readonly expiresAtMs: number
-  /** Whether the log of this node has the user as revoked: then the credential is rejected everywhere. */
+  /**
+   * Whether the log of this node has the user as revoked: then the credential is rejected
+   * everywhere.
+   */
   readonly isUserRevoked: boolean
 }
 
@@ -46,11 +49,13 @@ export type IssueDeps = Pick<Deps, 'store' | 'keys' | 'views'>
 export type KeepIssued = (issued: SeenCredential, credential: JsonObject) => Promise<void>
 
 /**
- * Signs a credential with the service's own key. When this returns, it is known here: it can be listed, asked about and revoked.
+ * Signs a credential with the service's own key. When this returns, it is known here: it can be
+ * listed, asked about and revoked.
  *
- * A user who is revoked gets one too, and it is refused wherever it is shown, like any other of that user. Whether the user may have one is
- * settled by the log at every use; a check here could only ever be older than that. A site that has distrusted the service as an issuer, or
- * the key that signs, gets none.
+ * A user who is revoked gets one too, and it is refused wherever it is shown, like any other of
+ * that user. Whether the user may have one is settled by the log at every use; a check here could
+ * only ever be older than that. A site that has distrusted the service as an issuer, or the key
+ * that signs, gets none.
  */
 export async function issueForUser(
   deps: IssueDeps,
@@ -95,14 +100,18 @@ export async function issueForUser(
   return { credential, credentialId, ppid, expiresAtMs, isUserRevoked }
 }
 
-/** What an order comes to, at this site and at this moment: who signs, for whom and for how long. Throws the Problem of one that cannot be met. */
+/**
+ * What an order comes to, at this site and at this moment: who signs, for whom and for how long.
+ * Throws the Problem of one that cannot be met.
+ */
 export async function settleOrder(
   deps: IssueDeps,
   order: Pick<IssueOrder, 'siteId' | 'user' | 'ttlSeconds'>,
   act: Act,
 ): Promise<{ site: Site; signer: Omit<Signer, 'createdMs'>; ttlSeconds: number; ppid: Ppid }> {
   const site = await deps.store.site(order.siteId)
-  if (site === undefined) throw new Problem('site_unknown', `there is no site ${order.siteId} here; check the site_id`)
+  if (site === undefined)
+    throw new Problem('site_unknown', `there is no site ${order.siteId} here; check the site_id`)
   const signer = deps.keys.signer(act.atMs)
   const trust = await trustInUs(deps, site.siteId, signer.verificationMethod, act)
   const ttlSeconds = ttlOf(order.ttlSeconds, site, trust.credentialTtlSecondsMax)
@@ -113,16 +122,24 @@ export async function settleOrder(
   return { site, signer, ttlSeconds, ppid }
 }
 
-/** A holder key enters no registry, but with a weak one an attacker could sign for the holder, as a weak issuer key would. */
+/**
+ * A holder key enters no registry, but with a weak one an attacker could sign for the holder, as a
+ * weak issuer key would.
+ */
 export function checkHolderKey(holderKey: string): PublicKey {
   const key = parseDidKey(holderKey)
   const fault = key && keyFault(key)
   if (key !== undefined && fault === undefined) return key
   const message = fault ?? 'it is not a sound Ed25519 or P-256 key'
-  throw new Problem('key_rejected', `holder_key is not accepted: ${message}`, { errors: [{ path: 'holder_key', message }] })
+  throw new Problem('key_rejected', `holder_key is not accepted: ${message}`, {
+    errors: [{ path: 'holder_key', message }],
+  })
 }
 
-/** What the site says of us as an issuer. Its own word from the log is enough; where that says no, the store is asked, and told of a new key. */
+/**
+ * What the site says of us as an issuer. Its own word from the log is enough; where that says no,
+ * the store is asked, and told of a new key.
+ */
 async function trustInUs(
   deps: IssueDeps,
   siteId: SiteId,
@@ -132,26 +149,41 @@ async function trustInUs(
   const known = deps.views.view(siteId)?.issuer(deps.keys.issuerDid)
   if (known?.keys.get(verificationMethod)?.status === 'active') return known
   const issuer = await ensureOwnIssuer(deps, siteId, act)
-  const isActive = issuer.keys.some(({ id, status }) => `${issuer.issuer}#${id}` === verificationMethod && status === 'active')
+  const isActive = issuer.keys.some(
+    ({ id, status }) => `${issuer.issuer}#${id}` === verificationMethod && status === 'active',
+  )
   if (issuer.status !== 'trusted' || !isActive) {
-    throw new Problem('api_key_forbidden', 'this site has distrusted the service as an issuer, or its key; trust it again to issue here')
+    throw new Problem(
+      'api_key_forbidden',
+      'this site has distrusted the service as an issuer, or its key; trust it again to issue here',
+    )
   }
   await deps.views.reached(issuer.position)
   return issuer
 }
 
-/** How long a credential of this site is valid. Throws `ttl_out_of_range` for more than the site or its trust in the issuer allows. */
+/**
+ * How long a credential of this site is valid. Throws `ttl_out_of_range` for more than the site or
+ * its trust in the issuer allows.
+ */
 export function ttlOf(wanted: number | undefined, site: Site, issuerMax: number | undefined): number {
-  const max = Math.min(limits.credential_lifetime_seconds_max, site.credentialTtlSecondsMax ?? Infinity, issuerMax ?? Infinity)
+  const max = Math.min(
+    limits.credential_lifetime_seconds_max,
+    site.credentialTtlSecondsMax ?? Infinity,
+    issuerMax ?? Infinity,
+  )
   if (wanted === undefined) return Math.min(limits.credential_lifetime_seconds_default, max)
   if (wanted <= max) return wanted
   const message = `must be at most ${max} at this site`
-  throw new Problem('ttl_out_of_range', `ttl_seconds ${message}`, { errors: [{ path: 'ttl_seconds', message }] })
+  throw new Problem('ttl_out_of_range', `ttl_seconds ${message}`, {
+    errors: [{ path: 'ttl_seconds', message }],
+  })
 }
 
 /**
- * The second in which it is signed. A reinstatement counts to the end of its second, and the credentials signed in that one with the old: so
- * what is issued right after one is dated just behind it, which is within the leeway of every verifier.
+ * The second in which it is signed. A reinstatement counts to the end of its second, and the
+ * credentials signed in that one with the old: so what is issued right after one is dated just
+ * behind it, which is within the leeway of every verifier.
  */
 function signingTime({ views }: IssueDeps, siteId: SiteId, ppid: Ppid, nowMs: number): number {
   const secondMs = Math.floor(nowMs / 1000) * 1000

@@ -7,9 +7,10 @@ import { ensureOwnIssuerEverywhere } from './own-issuer.ts'
 type KeyDeps = Pick<Deps, 'store' | 'keys' | 'views' | 'clock' | 'log'>
 
 /**
- * Brings a new key of the service into use, adds it at every site, and records it in the audit. The previous key stays published: an issuer key
- * until all it signed has expired, a feed key for one hour. An issuer key that has leaked is marked as compromised at the sites. Returns the id of
- * the new key.
+ * Brings a new key of the service into use, adds it at every site, and records it in the audit. The
+ * previous key stays published: an issuer key until all it signed has expired, a feed key for one
+ * hour. An issuer key that has leaked is marked as compromised at the sites. Returns the id of the
+ * new key.
  */
 export async function rotateKey(
   deps: Pick<Deps, 'store' | 'keys'>,
@@ -24,25 +25,45 @@ export async function rotateKey(
 }
 
 /**
- * Replaces a feed key that has leaked: the key that verifiers expect next signs at once, and all earlier feed keys are withdrawn at once. Other
- * nodes follow when they next reload. Returns the id of the new key.
+ * Replaces a feed key that has leaked: the key that verifiers expect next signs at once, and all
+ * earlier feed keys are withdrawn at once. Other nodes follow when they next reload. Returns the id
+ * of the new key.
  */
-export async function replaceCompromisedFeedKey({ store, keys }: Pick<Deps, 'store' | 'keys'>, act: Act): Promise<string> {
+export async function replaceCompromisedFeedKey(
+  { store, keys }: Pick<Deps, 'store' | 'keys'>,
+  act: Act,
+): Promise<string> {
   const keyId = await keys.replaceCompromisedFeedKey(act.atMs)
-  await store.audit({ siteId: null, action: 'service_key.rotate', target: keyId, detail: { use: 'feed', compromised: true }, act })
+  await store.audit({
+    siteId: null,
+    action: 'service_key.rotate',
+    target: keyId,
+    detail: { use: 'feed', compromised: true },
+    act,
+  })
   return keyId
 }
 
 /**
- * To be run once before the first request; it then goes on until it is closed: applies what other nodes have rotated, and makes sure that every site knows
- * the service's keys. Rejects when the store cannot be asked at the start; later failures are logged and tried again.
+ * To be run once before the first request; it then goes on until it is closed: applies what other
+ * nodes have rotated, and makes sure that every site knows the service's keys. Rejects when the
+ * store cannot be asked at the start; later failures are logged and tried again.
  */
-export async function openKeyUpkeep({ store, keys, views, clock, log }: KeyDeps): Promise<{ close(): Promise<void> }> {
+export async function openKeyUpkeep({
+  store,
+  keys,
+  views,
+  clock,
+  log,
+}: KeyDeps): Promise<{ close(): Promise<void> }> {
   const act = (): Act => ({ actor: 'system', atMs: clock.nowMs(), requestId: undefined })
   await ensureOwnIssuerEverywhere({ store, keys, views }, act()).catch((err: unknown) => {
     // The node starts and is not ready: the log names the row, and an operator can look at it.
     if (!(err instanceof RowForged)) throw err
-    log.error({ err }, 'a row of the store is not as this service wrote it; the keys of the service were not published to all sites')
+    log.error(
+      { err },
+      'a row of the store is not as this service wrote it; the keys of the service were not published to all sites',
+    )
   })
   const look = async () => {
     if (await keys.reload(clock.nowMs())) await ensureOwnIssuerEverywhere({ store, keys, views }, act())
@@ -51,7 +72,8 @@ export async function openKeyUpkeep({ store, keys, views, clock, log }: KeyDeps)
   const timer = setInterval(() => {
     running ??= look()
       .catch((err: unknown) => {
-        if (err instanceof OtherMasterKey) log.error({ err }, 'the master key of the store was changed; restart this node with the new one')
+        if (err instanceof OtherMasterKey)
+          log.error({ err }, 'the master key of the store was changed; restart this node with the new one')
         else log.warn({ err }, 'the keys of the service could not be read again')
       })
       .finally(() => {

@@ -5,19 +5,35 @@ import { secretSha256 } from '../keys/secret-text.ts'
 import { Problem } from '../problem.ts'
 import type { Act, Offer, Site } from '../store/store.ts'
 import { problemOf } from './guard.ts'
-import { checkHolderKey, type IssueDeps, type IssueOrder, issueForUser, type KeepIssued, settleOrder, ttlOf } from './issue-for-user.ts'
+import {
+  checkHolderKey,
+  type IssueDeps,
+  type IssueOrder,
+  issueForUser,
+  type KeepIssued,
+  settleOrder,
+  ttlOf,
+} from './issue-for-user.ts'
 import { createOneTimeSecret } from './start-sign-in.ts'
 
 /**
- * Offers a user a credential, to be claimed once and soon, with a key of the user's own. Gives the code of the offer, which exists here and in the
- * answer only. What could not be issued now is refused now, with the code that issuing has for it.
+ * Offers a user a credential, to be claimed once and soon, with a key of the user's own. Gives the
+ * code of the offer, which exists here and in the answer only. What could not be issued now is
+ * refused now, with the code that issuing has for it.
  */
-export async function createOffer(deps: IssueDeps, order: Omit<IssueOrder, 'holderKey'>, act: Act): Promise<string> {
+export async function createOffer(
+  deps: IssueDeps,
+  order: Omit<IssueOrder, 'holderKey'>,
+  act: Act,
+): Promise<string> {
   const { ppid } = await settleOrder(deps, order, act)
   const code = createOneTimeSecret()
   const { siteId, scope, permissionId, ttlSeconds } = order
   const expiresAtMs = act.atMs + limits.offer_seconds * 1000
-  await deps.store.createOffer({ sha256: secretSha256(code), siteId, ppid, scope, permissionId, ttlSeconds, expiresAtMs }, act)
+  await deps.store.createOffer(
+    { sha256: secretSha256(code), siteId, ppid, scope, permissionId, ttlSeconds, expiresAtMs },
+    act,
+  )
   return code
 }
 
@@ -33,10 +49,13 @@ export interface OfferedCredential {
 }
 
 /**
- * Reads an offer without using it up. Throws `code_invalid` alike for one that is unknown, expired or claimed, and `credential_revoked` when its
- * user was revoked since.
+ * Reads an offer without using it up. Throws `code_invalid` alike for one that is unknown, expired
+ * or claimed, and `credential_revoked` when its user was revoked since.
  */
-export async function readOffer(deps: IssueDeps & Pick<Deps, 'clock'>, code: string): Promise<OfferedCredential> {
+export async function readOffer(
+  deps: IssueDeps & Pick<Deps, 'clock'>,
+  code: string,
+): Promise<OfferedCredential> {
   const offer = await requireOffer(deps, secretSha256(code))
   if (offer.claim !== undefined) throw new Problem('code_invalid')
   requireNotRevoked(deps, offer)
@@ -45,7 +64,13 @@ export async function readOffer(deps: IssueDeps & Pick<Deps, 'clock'>, code: str
   if (site === undefined) throw new Problem('code_invalid')
   const issuer = deps.keys.issuerDid
   const ttlSecondsMax = deps.views.view(siteId)?.issuer(issuer)?.credentialTtlSecondsMax
-  return { site, scope, ttlSeconds: await orOfferInvalid(() => ttlOf(offer.ttlSeconds, site, ttlSecondsMax)), issuer, expiresAtMs }
+  return {
+    site,
+    scope,
+    ttlSeconds: await orOfferInvalid(() => ttlOf(offer.ttlSeconds, site, ttlSecondsMax)),
+    issuer,
+    expiresAtMs,
+  }
 }
 
 export interface Claim {
@@ -56,12 +81,14 @@ export interface Claim {
 }
 
 /**
- * Issues what was offered, bound to the claimer's key, once. The same claim can be repeated with the same key until the offer expires, and is answered
- * with the same credential: a lost answer does not cost a user the access. Every claim must be signed by the key, so that no credential is bound to
- * a key that is not the claimer's.
+ * Issues what was offered, bound to the claimer's key, once. The same claim can be repeated with
+ * the same key until the offer expires, and is answered with the same credential: a lost answer
+ * does not cost a user the access. Every claim must be signed by the key, so that no credential is
+ * bound to a key that is not the claimer's.
  *
- * `code_invalid` for an offer that is unknown, expired or claimed with another key; `credential_revoked` when its user was revoked since. Cheap checks
- * come first: without an offer and a signature there is no curve arithmetic, and no nonce is stored.
+ * `code_invalid` for an offer that is unknown, expired or claimed with another key;
+ * `credential_revoked` when its user was revoked since. Cheap checks come first: without an offer
+ * and a signature there is no curve arithmetic, and no nonce is stored.
  */
 export async function claimOffer(
   deps: IssueDeps & Pick<Deps, 'clock' | 'nonces'>,
@@ -71,7 +98,8 @@ export async function claimOffer(
   const sha256 = secretSha256(code)
   const offer = await requireOffer(deps, sha256)
   if (offer.claim !== undefined && offer.claim.holderKey !== holderKey) throw new Problem('code_invalid')
-  if (request.header('signature-input') === undefined) throw new Problem('proof_required', 'sign the request with holder_key (RFC 9421)')
+  if (request.header('signature-input') === undefined)
+    throw new Problem('proof_required', 'sign the request with holder_key (RFC 9421)')
   await proveKey(deps, holderKey, request)
   requireNotRevoked(deps, offer)
   if (offer.claim !== undefined) return offer.claim.credential
@@ -96,25 +124,42 @@ async function requireOffer({ store, clock }: Pick<Deps, 'store' | 'clock'>, sha
 }
 
 function requireNotRevoked({ views }: Pick<Deps, 'views'>, { siteId, ppid, isKilled }: Offer): void {
-  // Whatever is signed from now on would be revoked, and not only what was signed before a reinstatement.
+  // Whatever is signed from now on would be revoked, and not only what was signed before a
+  // reinstatement.
   const isRevoked = views.view(siteId)?.userRevocation(ppid, Number.MAX_SAFE_INTEGER) !== undefined
-  if (isKilled || isRevoked) throw new Problem('credential_revoked', 'the access that was offered has been revoked')
+  if (isKilled || isRevoked)
+    throw new Problem('credential_revoked', 'the access that was offered has been revoked')
 }
 
-/** The site may have changed its settings since it made the offer. The claimer cannot repair that: the offer is invalid. */
+/**
+ * The site may have changed its settings since it made the offer. The claimer cannot repair that:
+ * the offer is invalid.
+ */
 async function orOfferInvalid<T>(issue: () => T | Promise<T>): Promise<T> {
   try {
     return await issue()
   } catch (thrown) {
-    const isOver = thrown instanceof Problem && (thrown.code === 'api_key_forbidden' || thrown.code === 'ttl_out_of_range')
-    throw isOver ? new Problem('code_invalid', 'The site no longer gives out what this offer is for.', { cause: thrown }) : thrown
+    const isOver =
+      thrown instanceof Problem && (thrown.code === 'api_key_forbidden' || thrown.code === 'ttl_out_of_range')
+    throw isOver
+      ? new Problem('code_invalid', 'The site no longer gives out what this offer is for.', { cause: thrown })
+      : thrown
   }
 }
 
-async function proveKey({ clock, nonces }: Pick<Deps, 'clock' | 'nonces'>, holderKey: string, request: HolderRequest): Promise<void> {
+async function proveKey(
+  { clock, nonces }: Pick<Deps, 'clock' | 'nonces'>,
+  holderKey: string,
+  request: HolderRequest,
+): Promise<void> {
   const key = checkHolderKey(holderKey)
   const nowMs = clock.nowMs()
-  const proof = await checkHolderProof(request, { holderKey: key, holderDid: holderKey, nowMs, credentialHeaderSent: false })
+  const proof = await checkHolderProof(request, {
+    holderKey: key,
+    holderDid: holderKey,
+    nowMs,
+    credentialHeaderSent: false,
+  })
   if (!proof.ok) throw problemOf(proof)
   const { nonce, createdMs, usableUntilMs } = proof
   const use = await nonces.consume({ holderKey, nonce, createdMs, usableUntilMs, nowMs })

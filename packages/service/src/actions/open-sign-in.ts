@@ -14,8 +14,9 @@ export interface OpenedSignIn {
 }
 
 /**
- * Opens a sign-in for the browser that comes first, and binds it to that one. The secret that binds is always made here and never taken from the
- * browser, so an attacker cannot plant one. Throws `state_invalid` for every other browser, and for a sign-in that has ended.
+ * Opens a sign-in for the browser that comes first, and binds it to that one. The secret that binds
+ * is always made here and never taken from the browser, so an attacker cannot plant one. Throws
+ * `state_invalid` for every other browser, and for a sign-in that has ended.
  */
 export async function openSignIn(
   { store, clock }: Pick<Deps, 'store' | 'clock'>,

@@ -27,11 +27,15 @@ export interface SignInTry {
 }
 
 /**
- * Presents a credential for a sign-in and gives the one-time payload for the way back. A refusal is that of any presentation and leaves the sign-in
- * as it was, but counts as a try: `triesLeft` says how many remain. When all are used up, or the sign-in is over or another browser's, it is
+ * Presents a credential for a sign-in and gives the one-time payload for the way back. A refusal is
+ * that of any presentation and leaves the sign-in as it was, but counts as a try: `triesLeft` says
+ * how many remain. When all are used up, or the sign-in is over or another browser's, it is
  * `state_invalid`.
  */
-export async function presentForSignIn(deps: GuardDeps & Pick<Deps, 'store'>, attempt: SignInTry): Promise<string> {
+export async function presentForSignIn(
+  deps: GuardDeps & Pick<Deps, 'store'>,
+  attempt: SignInTry,
+): Promise<string> {
   const stateSha256 = secretSha256(attempt.state)
   const browserSha256 = secretSha256(attempt.browser)
   const nowMs = deps.clock.nowMs()
@@ -58,15 +62,25 @@ export function requireTriesLeft({ tries }: SignIn): void {
   }
 }
 
-async function present(deps: GuardDeps & Pick<Deps, 'store'>, { credential: signed, request }: SignInTry, signIn: SignIn): Promise<string> {
+async function present(
+  deps: GuardDeps & Pick<Deps, 'store'>,
+  { credential: signed, request }: SignInTry,
+  signIn: SignIn,
+): Promise<string> {
   if (isDeny(signed)) throw problemOf(signed)
   const scope = signIn.requestedScope ?? []
-  const allow = (await guard(deps, { presented: { signed }, siteId: signIn.siteId, scope, request })) as AllowCredential
+  const allow = (await guard(deps, {
+    presented: { signed },
+    siteId: signIn.siteId,
+    scope,
+    request,
+  })) as AllowCredential
   const payload = createOneTimeSecret()
   const nowMs = deps.clock.nowMs()
   const presentation = presentationOf(allow, signIn, secretSha256(payload), nowMs)
   const presented = await deps.store.presentSignIn(presentation, seenCredential(allow, 'sign_in'), nowMs)
-  if (presented === 'revoked') throw new Problem('credential_revoked', 'access with this credential has been revoked')
+  if (presented === 'revoked')
+    throw new Problem('credential_revoked', 'access with this credential has been revoked')
   if (presented === 'over') throw new Problem('state_invalid')
   return payload
 }

@@ -5,21 +5,25 @@ import type { PlacedInTime, ReceiptWait } from '../feed/verifiers.ts'
 import { Problem } from '../problem.ts'
 import { StoreUnavailable } from '../store/store.ts'
 
-/** Who has applied the entry of that number. Throws `not_found` for one that does not exist, or not yet. */
+/**
+ * Who has applied the entry of that number. Throws `not_found` for one that does not exist, or not
+ * yet.
+ */
 export async function propagationOf(
   { store, verifiers }: Pick<Deps, 'store' | 'verifiers'>,
   siteId: SiteId,
   seq: number,
 ): Promise<{ readonly entry: PlacedInTime; readonly receipt: Receipt }> {
   const [found] = await store.siteEntriesAfter(siteId, seq - 1, 1)
-  if (found?.seq !== seq) throw new Problem('not_found', 'The log of this site has no such entry, or not yet.')
+  if (found?.seq !== seq)
+    throw new Problem('not_found', 'The log of this site has no such entry, or not yet.')
   const entry = { epoch: found.epoch, seq, atMs: parseTime(found.at) ?? 0 }
   return { entry, receipt: await verifiers.receipt(siteId, entry) }
 }
 
 /**
- * Waits for the acknowledgements of an entry, or until it is denied everywhere, for at most so long. The entry stands in any case: undefined when the store
- * cannot be asked how far it got.
+ * Waits for the acknowledgements of an entry, or until it is denied everywhere, for at most so
+ * long. The entry stands in any case: undefined when the store cannot be asked how far it got.
  */
 export async function untilApplied(
   { verifiers, log }: Pick<Deps, 'verifiers' | 'log'>,

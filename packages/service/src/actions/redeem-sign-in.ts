@@ -6,9 +6,10 @@ import type { SignInPresentation } from '../store/store.ts'
 import { recheckPresentation } from './finish-sign-in.ts'
 
 /**
- * Uses up the code of a sign-in and says who has signed in. `code_invalid` for a code that is unknown, used, too old or tried with another verifier
- * (RFC 7636 §4.6), and for a user who was revoked since, all alike. A wrong verifier does not use the code up: an attacker who has seen it cannot
- * spoil it.
+ * Uses up the code of a sign-in and says who has signed in. `code_invalid` for a code that is
+ * unknown, used, too old or tried with another verifier (RFC 7636 §4.6), and for a user who was
+ * revoked since, all alike. A wrong verifier does not use the code up: an attacker who has seen it
+ * cannot spoil it.
  */
 export async function redeemSignIn(
   { store, views, clock }: Pick<Deps, 'store' | 'views' | 'clock'>,
@@ -18,7 +19,10 @@ export async function redeemSignIn(
   const challenge = hash('sha256', codeVerifier, 'base64url')
   const redeemed = await store.redeemSignIn(secretSha256(code), challenge, clock.nowMs())
   // The store asks its tables; the log decides (A273).
-  if (redeemed === undefined || recheckPresentation(redeemed, views.view(redeemed.siteId), clock.nowMs()) !== undefined)
+  if (
+    redeemed === undefined ||
+    recheckPresentation(redeemed, views.view(redeemed.siteId), clock.nowMs()) !== undefined
+  )
     throw new Problem('code_invalid')
   return redeemed
 }

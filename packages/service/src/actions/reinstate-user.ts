@@ -3,8 +3,15 @@ import type { Act, Reinstated } from '../store/store.ts'
 import type { UserAtSite } from './revoke-user.ts'
 import { untilKnownHere } from './until-known-here.ts'
 
-/** Lets credentials of a revoked user count that are signed from now on. Those signed before stay revoked permanently, and so do their tokens. */
-export async function reinstateUser(deps: Pick<Deps, 'store' | 'views'>, user: UserAtSite, act: Act): Promise<Reinstated> {
+/**
+ * Lets credentials of a revoked user count that are signed from now on. Those signed before stay
+ * revoked permanently, and so do their tokens.
+ */
+export async function reinstateUser(
+  deps: Pick<Deps, 'store' | 'views'>,
+  user: UserAtSite,
+  act: Act,
+): Promise<Reinstated> {
   const reinstated = await deps.store.reinstateUser(user, act)
   await untilKnownHere(deps, reinstated)
   return reinstated

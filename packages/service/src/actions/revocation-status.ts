@@ -1,4 +1,10 @@
-import { type CredentialId, findRevocation, type Revocation, type SiteId, toChainGrounds } from '@countersign/core'
+import {
+  type CredentialId,
+  findRevocation,
+  type Revocation,
+  type SiteId,
+  toChainGrounds,
+} from '@countersign/core'
 import type { Deps } from '../deps.ts'
 import { requireFresh } from '../log/require-fresh.ts'
 import type { CredentialRow } from '../store/store.ts'
@@ -7,7 +13,10 @@ export interface StatusQuestion {
   readonly credentialIds: readonly CredentialId[]
   /** Undefined: each is looked for where it is known. */
   readonly siteId: SiteId | undefined
-  /** Whether the one who asks belongs to that site: then ids count that the site has revoked without ever seeing them. */
+  /**
+   * Whether the one who asks belongs to that site: then ids count that the site has revoked without
+   * ever seeing them.
+   */
   readonly isOwn: boolean
   /** Answer from a view of that site at least this new. */
   readonly min: { readonly epoch: string; readonly seq: number } | undefined
@@ -15,7 +24,12 @@ export interface StatusQuestion {
 
 export type CredentialState =
   | { readonly status: 'active' | 'expired' | 'unknown' }
-  | { readonly status: 'revoked'; readonly sinceMs: number; readonly type: 'user' | 'credential'; readonly reason: string | undefined }
+  | {
+      readonly status: 'revoked'
+      readonly sinceMs: number
+      readonly type: 'user' | 'credential'
+      readonly reason: string | undefined
+    }
 
 export interface StatusAnswer {
   readonly epoch: string
@@ -26,15 +40,21 @@ export interface StatusAnswer {
 }
 
 /**
- * What this node would say of credentials now. The store knows which ones there are and why they were revoked; whether they are revoked is
- * judged by the very view that verifies, so that the two cannot disagree. Throws a Problem when that view is too old.
+ * What this node would say of credentials now. The store knows which ones there are and why they
+ * were revoked; whether they are revoked is judged by the very view that verifies, so that the two
+ * cannot disagree. Throws a Problem when that view is too old.
  */
-export async function revocationStatus(deps: Pick<Deps, 'store' | 'views' | 'clock'>, question: StatusQuestion): Promise<StatusAnswer> {
+export async function revocationStatus(
+  deps: Pick<Deps, 'store' | 'views' | 'clock'>,
+  question: StatusQuestion,
+): Promise<StatusAnswer> {
   const { store, views, clock } = deps
   const { credentialIds, siteId, min } = question
   if (min !== undefined && siteId !== undefined) await views.reachedSeq(siteId, min)
   const rows = firstKnown(await store.statuses(credentialIds, siteId))
-  const isAhead = [...rows.values()].some((row) => row.revocation !== undefined && findRowRevocation(deps, row) === undefined)
+  const isAhead = [...rows.values()].some(
+    (row) => row.revocation !== undefined && findRowRevocation(deps, row) === undefined,
+  )
   // The store was asked later than the view: let the view catch up.
   if (isAhead) await views.reached(await store.logPosition())
 
@@ -49,7 +69,10 @@ export async function revocationStatus(deps: Pick<Deps, 'store' | 'views' | 'clo
   return { epoch: store.epoch, asOfMs, seq: siteId && views.view(siteId)?.head.seq, states }
 }
 
-/** Of several sites that know an id, the first to know it: no other site can then change what is said of it. */
+/**
+ * Of several sites that know an id, the first to know it: no other site can then change what is
+ * said of it.
+ */
 function firstKnown(rows: readonly CredentialRow[]): ReadonlyMap<CredentialId, CredentialRow> {
   const first = new Map<CredentialId, CredentialRow>()
   for (const row of rows) {
@@ -59,26 +82,48 @@ function firstKnown(rows: readonly CredentialRow[]): ReadonlyMap<CredentialId, C
   return first
 }
 
-function findRowRevocation({ views }: Pick<Deps, 'views'>, { siteId, ppid, chain }: CredentialRow): Revocation | undefined {
+function findRowRevocation(
+  { views }: Pick<Deps, 'views'>,
+  { siteId, ppid, chain }: CredentialRow,
+): Revocation | undefined {
   const view = views.view(siteId)
   return view && findRevocation({ ppid, ...toChainGrounds(chain) }, view)
 }
 
-/** What is to be said of a credential that is known: by the view that verifies, with the reason that the store keeps. */
-export function credentialState(deps: Pick<Deps, 'views'>, row: CredentialRow, nowMs: number): CredentialState {
+/**
+ * What is to be said of a credential that is known: by the view that verifies, with the reason that
+ * the store keeps.
+ */
+export function credentialState(
+  deps: Pick<Deps, 'views'>,
+  row: CredentialRow,
+  nowMs: number,
+): CredentialState {
   const revocation = findRowRevocation(deps, row)
   if (row.revocation !== undefined) {
     const { type, atMs, reason } = row.revocation
     return { status: 'revoked', sinceMs: atMs, type, reason }
   }
   if (revocation !== undefined) {
-    return { status: 'revoked', sinceMs: revocation.sinceMs, type: revocation.by === 'user' ? 'user' : 'credential', reason: undefined }
+    return {
+      status: 'revoked',
+      sinceMs: revocation.sinceMs,
+      type: revocation.by === 'user' ? 'user' : 'credential',
+      reason: undefined,
+    }
   }
   return { status: nowMs < row.validUntilMs ? 'active' : 'expired' }
 }
 
-/** It was never presented here, yet its own site may have revoked it. Others are not told: a site that merely names an id knows nothing of it. */
-function unseen({ views }: Pick<Deps, 'views'>, id: CredentialId, { siteId, isOwn }: StatusQuestion): CredentialState {
+/**
+ * It was never presented here, yet its own site may have revoked it. Others are not told: a site
+ * that merely names an id knows nothing of it.
+ */
+function unseen(
+  { views }: Pick<Deps, 'views'>,
+  id: CredentialId,
+  { siteId, isOwn }: StatusQuestion,
+): CredentialState {
   const revocation = isOwn && siteId !== undefined ? views.view(siteId)?.credentialRevocation(id) : undefined
   return revocation === undefined
     ? { status: 'unknown' }

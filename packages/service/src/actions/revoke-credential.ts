@@ -9,8 +9,15 @@ export interface CredentialAtSite {
   readonly reason: string | undefined
 }
 
-/** Revokes one credential at one site permanently, and what was delegated or exchanged from it. The promises are those of `revokeUser`. */
-export async function revokeCredential(deps: Pick<Deps, 'store' | 'views'>, credential: CredentialAtSite, act: Act): Promise<Revoked> {
+/**
+ * Revokes one credential at one site permanently, and what was delegated or exchanged from it. The
+ * promises are those of `revokeUser`.
+ */
+export async function revokeCredential(
+  deps: Pick<Deps, 'store' | 'views'>,
+  credential: CredentialAtSite,
+  act: Act,
+): Promise<Revoked> {
   const { siteId, credentialId } = credential
   return confirmRevocation<Placed<Revoked>>(deps, {
     revoke: (unconfirmed) => deps.store.revokeCredential(credential, act, unconfirmed),

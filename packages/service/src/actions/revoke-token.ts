@@ -13,8 +13,9 @@ export interface TokenToRevoke {
 }
 
 /**
- * Revokes a token, and says which entry of which site's log that made. Undefined when there was nothing to revoke: unknown, of another site, ended
- * or revoked before, or no token at all; an audit row is written all the same. When this returns, this node already denies.
+ * Revokes a token, and says which entry of which site's log that made. Undefined when there was
+ * nothing to revoke: unknown, of another site, ended or revoked before, or no token at all; an
+ * audit row is written all the same. When this returns, this node already denies.
  */
 export async function revokeToken(
   deps: Pick<Deps, 'store' | 'views'>,
@@ -25,7 +26,8 @@ export async function revokeToken(
   const first = await deps.store.revokeToken(order, act)
   if (first === undefined) return undefined
   const { entry } = await confirmRevocation<Placed<TokenRevocation>>(deps, {
-    revoke: async (unconfirmed) => (unconfirmed === undefined ? first : ((await deps.store.revokeToken(order, act, true)) ?? unconfirmed)),
+    revoke: async (unconfirmed) =>
+      unconfirmed === undefined ? first : ((await deps.store.revokeToken(order, act, true)) ?? unconfirmed),
     isIn: isRevokedIn,
     siteIdOf: (answer) => answer.token.siteId,
     row: { table: 'tokens', key: order.sha256 },
@@ -33,7 +35,10 @@ export async function revokeToken(
   return entry
 }
 
-/** By itself, or with its user or a credential of its chain. Those are final for this token; trust in an issuer may come back. */
+/**
+ * By itself, or with its user or a credential of its chain. Those are final for this token; trust
+ * in an issuer may come back.
+ */
 function isRevokedIn(view: SiteView, { token }: TokenRevocation): boolean {
   const { sha256, ppid, chain } = token
   return (

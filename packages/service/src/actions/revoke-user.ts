@@ -10,10 +10,15 @@ export interface UserAtSite {
 }
 
 /**
- * Takes access to one site away from one user: all credentials, known or not, and all tokens, until the site reinstates the user. Doing it
- * twice changes nothing. When this returns, the revocation is on disk and this node already denies; other nodes follow within one poll of the log.
+ * Takes access to one site away from one user: all credentials, known or not, and all tokens, until
+ * the site reinstates the user. Doing it twice changes nothing. When this returns, the revocation
+ * is on disk and this node already denies; other nodes follow within one poll of the log.
  */
-export async function revokeUser(deps: Pick<Deps, 'store' | 'views'>, user: UserAtSite, act: Act): Promise<Revoked> {
+export async function revokeUser(
+  deps: Pick<Deps, 'store' | 'views'>,
+  user: UserAtSite,
+  act: Act,
+): Promise<Revoked> {
   const { siteId, ppid } = user
   return confirmRevocation<Placed<Revoked>>(deps, {
     revoke: (unconfirmed) => deps.store.revokeUser(user, act, unconfirmed),

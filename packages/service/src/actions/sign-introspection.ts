@@ -1,4 +1,10 @@
-import { formatTime, type IntrospectionProof, type JsonObject, type SiteId, signIntrospection as sign } from '@countersign/core'
+import {
+  formatTime,
+  type IntrospectionProof,
+  type JsonObject,
+  type SiteId,
+  signIntrospection as sign,
+} from '@countersign/core'
 import type { Deps } from '../deps.ts'
 import { freshView } from '../feed/fresh-view.ts'
 import { secretSha256 } from '../keys/secret-text.ts'
@@ -9,8 +15,9 @@ export interface SignedIntrospection<Facts> {
 }
 
 /**
- * Asks about a token on behalf of a guard, and signs what it is told. `ask` is called after the head was read, so the facts are at least as new as
- * the head. Throws a Problem: `not_found` for an unknown site, `revocation_view_stale` when this node must not answer for its store.
+ * Asks about a token on behalf of a guard, and signs what it is told. `ask` is called after the
+ * head was read, so the facts are at least as new as the head. Throws a Problem: `not_found` for an
+ * unknown site, `revocation_view_stale` when this node must not answer for its store.
  */
 export async function signIntrospection<Facts extends object>(
   deps: Pick<Deps, 'store' | 'views' | 'clock' | 'keys'>,
@@ -21,6 +28,13 @@ export async function signIntrospection<Facts extends object>(
   const asOf = formatTime(deps.views.age().asOfMs)
   const facts = await ask()
   const { kid, key } = deps.keys.feedKey(deps.clock.nowMs())
-  const fields = { nonce, site_id: siteId, token_sha256: secretSha256(token), head: { epoch, seq, hash }, as_of: asOf, kid }
+  const fields = {
+    nonce,
+    site_id: siteId,
+    token_sha256: secretSha256(token),
+    head: { epoch, seq, hash },
+    as_of: asOf,
+    kid,
+  }
   return { facts, proof: await sign(facts as JsonObject, fields, key) }
 }

@@ -17,10 +17,14 @@ export interface SignInOrder {
 }
 
 /**
- * Begins a sign-in and gives its state, which exists here and in the answer only. Throws `site_unknown`, and `redirect_not_allowed` for a return URL
- * that is not, byte for byte, one of the site's; `rate_limited` when the site has too many open already.
+ * Begins a sign-in and gives its state, which exists here and in the answer only. Throws
+ * `site_unknown`, and `redirect_not_allowed` for a return URL that is not, byte for byte, one of
+ * the site's; `rate_limited` when the site has too many open already.
  */
-export async function startSignIn(deps: Pick<Deps, 'store' | 'keys' | 'clock' | 'config'>, order: SignInOrder): Promise<string> {
+export async function startSignIn(
+  deps: Pick<Deps, 'store' | 'keys' | 'clock' | 'config'>,
+  order: SignInOrder,
+): Promise<string> {
   const { store, keys, clock, config } = deps
   const { siteId, returnUrl, requestedScope, clientState, codeChallenge } = order
   const site = await store.site(siteId)
@@ -35,7 +39,8 @@ export async function startSignIn(deps: Pick<Deps, 'store' | 'keys' | 'clock' | 
     siteId,
     returnUrl,
     requestedScope,
-    clientStateSealed: clientState === undefined ? undefined : keys.seal(clientStatePurpose(stateSha256), clientState),
+    clientStateSealed:
+      clientState === undefined ? undefined : keys.seal(clientStatePurpose(stateSha256), clientState),
     codeChallenge,
     expiresAtMs: nowMs + limits.sign_in_state_seconds * 1000,
   }
@@ -43,7 +48,10 @@ export async function startSignIn(deps: Pick<Deps, 'store' | 'keys' | 'clock' | 
   return state
 }
 
-/** A flood from many addresses must not fill the store. It ends by itself when the first of them expire. */
+/**
+ * A flood from many addresses must not fill the store. It ends by itself when the first of them
+ * expire.
+ */
 function tooManyOpen(openMax: number): Problem {
   return new Problem('rate_limited', `This site has ${openMax} sign-ins open. Try again in a minute.`, {
     retryAfterSeconds: 60,
@@ -51,7 +59,10 @@ function tooManyOpen(openMax: number): Problem {
   })
 }
 
-/** That the site still says so: one that has taken a return URL off its list means it for what is on its way too. */
+/**
+ * That the site still says so: one that has taken a return URL off its list means it for what is on
+ * its way too.
+ */
 export function requireReturnUrl({ returnUrls }: Site, returnUrl: string): void {
   if (!returnUrls.includes(returnUrl)) throw new Problem('redirect_not_allowed')
 }

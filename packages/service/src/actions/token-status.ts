@@ -5,10 +5,15 @@ import { tokenFacts } from '../log/token-finder.ts'
 import type { TokenRow } from '../store/store.ts'
 
 /**
- * What is to be said of a token in a list: that which introspection says. A token follows its credential, chain, user, issuer, key and site, so
- * one that would be rejected before its end counts as revoked. Throws when this node cannot know.
+ * What is to be said of a token in a list: that which introspection says. A token follows its
+ * credential, chain, user, issuer, key and site, so one that would be rejected before its end
+ * counts as revoked. Throws when this node cannot know.
  */
-export async function tokenStatus({ views }: Pick<Deps, 'views'>, row: TokenRow, nowMs: number): Promise<'active' | 'revoked' | 'expired'> {
+export async function tokenStatus(
+  { views }: Pick<Deps, 'views'>,
+  row: TokenRow,
+  nowMs: number,
+): Promise<'active' | 'revoked' | 'expired'> {
   if (row.revokedAtMs !== undefined) return 'revoked'
   if (nowMs >= row.expiresAtMs) return 'expired'
   const knowledge = views.knowledge(row.siteId)

@@ -18,9 +18,10 @@ export interface WebhookOrder {
 }
 
 /**
- * Has the entries of a site sent to a URL, from now on. The secret is in the answer and nowhere else in the clear. Throws
- * `webhook_url_forbidden` for a URL that may not be asked by its spelling; a name is not looked up here, because the answer would tell what
- * our name servers know, and because it may lead elsewhere tomorrow: that is checked at every connection.
+ * Has the entries of a site sent to a URL, from now on. The secret is in the answer and nowhere
+ * else in the clear. Throws `webhook_url_forbidden` for a URL that may not be asked by its
+ * spelling; a name is not looked up here, because the answer would tell what our name servers know,
+ * and because it may lead elsewhere tomorrow: that is checked at every connection.
  */
 export async function createWebhook(
   { store, keys, config }: WebhookDeps & Pick<Deps, 'config'>,
@@ -34,7 +35,11 @@ export async function createWebhook(
   const webhookId = createId('wh_', act.atMs)
   const secret = createWebhookSecret()
   const secretSealed = keys.seal(webhookPurpose(siteId, webhookId), secret)
-  const webhook = await store.createWebhook({ webhookId, siteId, url, kinds, secretSealed }, limits.webhooks_per_site_max, act)
+  const webhook = await store.createWebhook(
+    { webhookId, siteId, url, kinds, secretSealed },
+    limits.webhooks_per_site_max,
+    act,
+  )
   if (webhook === undefined) throw new Problem('not_found')
   if (webhook === 'too_many') {
     const message = `a site has at most ${limits.webhooks_per_site_max} webhooks; delete one first`
@@ -44,13 +49,19 @@ export async function createWebhook(
 }
 
 /** Throws `not_found` when the site has none of that name. */
-export async function deleteWebhook({ store }: Pick<Deps, 'store'>, siteId: SiteId, webhookId: string, act: Act): Promise<void> {
+export async function deleteWebhook(
+  { store }: Pick<Deps, 'store'>,
+  siteId: SiteId,
+  webhookId: string,
+  act: Act,
+): Promise<void> {
   if (!(await store.deleteWebhook(siteId, webhookId, act))) throw new Problem('not_found')
 }
 
 /**
- * Makes a new secret for a webhook. For a day everything is signed under the one before as well, so that the receiver can change over when it
- * suits. Throws `not_found` when the site has no webhook of that name.
+ * Makes a new secret for a webhook. For a day everything is signed under the one before as well, so
+ * that the receiver can change over when it suits. Throws `not_found` when the site has no webhook
+ * of that name.
  */
 export async function rotateWebhookSecret(
   { store, keys }: WebhookDeps,
@@ -61,20 +72,33 @@ export async function rotateWebhookSecret(
   const secret = createWebhookSecret()
   const secretSealed = keys.seal(webhookPurpose(siteId, webhookId), secret)
   const previousUntilMs = act.atMs + limits.webhook_secret_overlap_seconds * 1000
-  if (!(await store.rotateWebhookSecret(siteId, webhookId, secretSealed, previousUntilMs, act))) throw new Problem('not_found')
+  if (!(await store.rotateWebhookSecret(siteId, webhookId, secretSealed, previousUntilMs, act)))
+    throw new Problem('not_found')
   return { secret, previousUntilMs }
 }
 
 const TOO_MANY_RETRY_SECONDS = 60
 
-/** Throws `not_found` when the site has no delivery of that name, `rate_limited` when very many replays wait already. */
-export async function replayDelivery({ store }: Pick<Deps, 'store'>, siteId: SiteId, deliveryId: string, act: Act): Promise<Delivery> {
+/**
+ * Throws `not_found` when the site has no delivery of that name, `rate_limited` when very many
+ * replays wait already.
+ */
+export async function replayDelivery(
+  { store }: Pick<Deps, 'store'>,
+  siteId: SiteId,
+  deliveryId: string,
+  act: Act,
+): Promise<Delivery> {
   const delivery = await store.replayDelivery(siteId, deliveryId, act)
   if (delivery === undefined) throw new Problem('not_found')
   if (delivery === 'too_many') {
-    throw new Problem('rate_limited', 'very many deliveries of this webhook are to be replayed already; wait until some have been sent', {
-      retryAfterSeconds: TOO_MANY_RETRY_SECONDS,
-    })
+    throw new Problem(
+      'rate_limited',
+      'very many deliveries of this webhook are to be replayed already; wait until some have been sent',
+      {
+        retryAfterSeconds: TOO_MANY_RETRY_SECONDS,
+      },
+    )
   }
   return delivery
 }

@@ -13,7 +13,10 @@ export interface Call {
   readonly onSlow?: () => void
 }
 
-/** An answer, or the words for a person why there is none, with the code of the refusal; without a code the call can be repeated. */
+/**
+ * An answer, or the words for a person why there is none, with the code of the refusal; without a
+ * code the call can be repeated.
+ */
 export type Answered = { readonly answer: Record<string, unknown> } | Refused
 export interface Refused {
   readonly refusal: Words
@@ -25,7 +28,10 @@ export interface Refused {
 const SLOW_MS = 8_000
 const CALL_MS_MAX = 20_000
 
-/** Calls the service as this page, for at most 20 seconds. Throws nothing: whatever happens has words. */
+/**
+ * Calls the service as this page, for at most 20 seconds. Throws nothing: whatever happens has
+ * words.
+ */
 export async function call(
   { path, body, key, credential, onSlow = () => {} }: Call,
   texts: Pick<PageTexts<'wallet'>, 'common' | 'problems'>,
@@ -38,7 +44,10 @@ export async function call(
     const url = new URL(path, location.origin)
     const header = credential && credentialHeader(credential)
     const shown = header === undefined ? {} : { credential: header }
-    const proof = key === undefined ? {} : await proofFields({ method: 'POST', url, body: text, ...shown }, key, Date.now())
+    const proof =
+      key === undefined
+        ? {}
+        : await proofFields({ method: 'POST', url, body: text, ...shown }, key, Date.now())
     const response = await fetch(url, {
       method: 'POST',
       headers: {
@@ -56,7 +65,11 @@ export async function call(
     if (response.ok) return { answer }
     const code = String(answer.code)
     const triesLeft = typeof answer.tries_left === 'number' ? answer.tries_left : undefined
-    return { code, triesLeft, refusal: problems[code] ?? { title: String(answer.title), next: String(answer.detail) } }
+    return {
+      code,
+      triesLeft,
+      refusal: problems[code] ?? { title: String(answer.title), next: String(answer.detail) },
+    }
   } catch {
     const refusal = abort.signal.aborted
       ? { title: common.tooSlow, next: common.tooSlowNext }

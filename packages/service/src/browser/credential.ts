@@ -1,4 +1,7 @@
-/** What a page says of a credential. It is read, not verified: whether it is any good is for the service to say. */
+/**
+ * What a page says of a credential. It is read, not verified: whether it is any good is for the
+ * service to say.
+ */
 export interface CredentialFacts {
   readonly document: object
   readonly id: string
@@ -15,7 +18,9 @@ export interface CredentialFacts {
 export function parseCredential(text: string): CredentialFacts | undefined {
   try {
     const trimmed = text.trim()
-    return factsOf(JSON.parse(trimmed.startsWith('{') ? trimmed : decodeHeader(trimmed.replaceAll(/\s+/g, ''))))
+    return factsOf(
+      JSON.parse(trimmed.startsWith('{') ? trimmed : decodeHeader(trimmed.replaceAll(/\s+/g, ''))),
+    )
   } catch {
     return undefined
   }
@@ -54,7 +59,9 @@ function membersOf(value: unknown): Readonly<Record<string, unknown>> {
 
 function decodeHeader(text: string): string {
   const binary = atob(text.replaceAll('-', '+').replaceAll('_', '/'))
-  return new TextDecoder('utf-8', { fatal: true }).decode(Uint8Array.from(binary, (character) => character.charCodeAt(0)))
+  return new TextDecoder('utf-8', { fatal: true }).decode(
+    Uint8Array.from(binary, (character) => character.charCodeAt(0)),
+  )
 }
 
 /** What a site asks for; null: whatever the credential gives. */

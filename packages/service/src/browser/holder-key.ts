@@ -13,10 +13,16 @@ type KeyHandle = Parameters<typeof crypto.subtle.sign>[1]
 /** Of Ed25519 public keys, as Multicodec writes it. */
 const ED25519 = [0xed, 0x01]
 
-/** Makes a key whose private half is not extractable, by this page or any other. Throws where the browser does not know Ed25519. */
+/**
+ * Makes a key whose private half is not extractable, by this page or any other. Throws where the
+ * browser does not know Ed25519.
+ */
 export async function createHolderKey(): Promise<HolderKey> {
   const pair = await crypto.subtle.generateKey({ name: 'Ed25519' }, false, ['sign', 'verify'])
-  const { privateKey, publicKey } = pair as unknown as { readonly privateKey: KeyHandle; readonly publicKey: KeyHandle }
+  const { privateKey, publicKey } = pair as unknown as {
+    readonly privateKey: KeyHandle
+    readonly publicKey: KeyHandle
+  }
   const raw = new Uint8Array(await crypto.subtle.exportKey('raw', publicKey))
   return { did: `did:key:z${encodeBase58(Uint8Array.from([...ED25519, ...raw]))}`, privateKey }
 }

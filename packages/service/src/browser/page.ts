@@ -1,7 +1,8 @@
 import type { Texts } from '../pages/texts.ts'
 
 /** The words of one page. */
-export interface PageTexts<Name extends 'signIn' | 'wallet'> extends Pick<Texts, 'lang' | 'common' | 'verbs' | 'problems'> {
+export interface PageTexts<Name extends 'signIn' | 'wallet'>
+  extends Pick<Texts, 'lang' | 'common' | 'verbs' | 'problems'> {
   readonly page: Texts[Name]
 }
 
@@ -16,7 +17,10 @@ export function pageData<Data>(): Data {
   return JSON.parse(part('data', HTMLTemplateElement).content.textContent ?? '') as Data
 }
 
-/** The element of that id. Throws when the page has none: then page and script do not belong together. */
+/**
+ * The element of that id. Throws when the page has none: then page and script do not belong
+ * together.
+ */
 export function part<Kind extends HTMLElement>(id: string, kind: new () => Kind): Kind {
   const found = document.getElementById(id)
   if (!(found instanceof kind)) throw new Error(`the page has no ${id}`)
@@ -37,15 +41,23 @@ export function make<Name extends keyof HTMLElementTagNameMap>(
 
 export interface Telling {
   readonly kind?: 'good' | 'bad'
-  /** Moves the focus to the words: for what follows from something that the person did, whose button may be gone. */
+  /**
+   * Moves the focus to the words: for what follows from something that the person did, whose button
+   * may be gone.
+   */
   readonly focus?: boolean
   /** A button below the words, and what it does. */
   readonly action?: { readonly words: string; readonly run: () => void }
 }
 
 /** Puts words where a screen reader will read them out; nothing, to take them away. */
-export function tell(place: HTMLElement, words?: Words, { kind = 'bad', focus = false, action }: Telling = {}): void {
-  const notice = words && make('div', `notice ${kind}`, make('strong', '', words.title), make('p', '', words.next))
+export function tell(
+  place: HTMLElement,
+  words?: Words,
+  { kind = 'bad', focus = false, action }: Telling = {},
+): void {
+  const notice =
+    words && make('div', `notice ${kind}`, make('strong', '', words.title), make('p', '', words.next))
   if (action !== undefined && notice !== undefined) {
     const button = make('button', '', action.words)
     button.type = 'button'
@@ -64,7 +76,11 @@ export function timeWords(ms: number, lang: string): string {
 /** A span of time in the page's language, in whole days, hours or minutes. */
 export function spanWords(seconds: number, lang: string): string {
   const [unit, size] =
-    seconds >= 172_800 ? (['day', 86_400] as const) : seconds >= 7200 ? (['hour', 3600] as const) : (['minute', 60] as const)
+    seconds >= 172_800
+      ? (['day', 86_400] as const)
+      : seconds >= 7200
+        ? (['hour', 3600] as const)
+        : (['minute', 60] as const)
   const count = Math.max(1, Math.round(seconds / size))
   return new Intl.NumberFormat(lang, { style: 'unit', unit, unitDisplay: 'long' }).format(count)
 }

@@ -28,7 +28,10 @@ const said = part('said', HTMLParagraphElement)
 const submit = part('submit', HTMLButtonElement)
 const progress = part('progress', HTMLParagraphElement)
 
-/** How long the list waits for the service to say what is revoked. Without an answer, the service says so when a credential is presented. */
+/**
+ * How long the list waits for the service to say what is revoked. Without an answer, the service
+ * says so when a credential is presented.
+ */
 const STATUS_WAIT_MS = 3000
 
 let vault: Vault | undefined
@@ -38,11 +41,14 @@ let isBusy = false
 const keyOf = (did: string | undefined) => kept.find(({ key }) => key.did === did)?.key
 const isRevoked = (id: string) => kept.some((one) => one.id === id && one.isRevoked)
 const misfit = (facts: CredentialFacts): Misfit | undefined =>
-  isRevoked(facts.id) ? { kind: 'revoked' } : misfitOf(facts, wanted, Date.now(), (did) => keyOf(did) !== undefined)
+  isRevoked(facts.id)
+    ? { kind: 'revoked' }
+    : misfitOf(facts, wanted, Date.now(), (did) => keyOf(did) !== undefined)
 
 function words(fault: Misfit): Words {
   const time = 'atMs' in fault ? timeWords(fault.atMs, texts.lang) : ''
-  const missing = 'missing' in fault ? fault.missing.map((scope) => scopeWords(scope, texts.verbs)).join(', ') : ''
+  const missing =
+    'missing' in fault ? fault.missing.map((scope) => scopeWords(scope, texts.verbs)).join(', ') : ''
   const other = 'other' in fault ? fault.other : ''
   const values = { site, time, missing, other }
   return { title: fill(page[fault.kind], values), next: fill(page[`${fault.kind}Next`], values) }
@@ -59,12 +65,22 @@ function showKept(): void {
     .sort((a, b) => Number(a.fault !== undefined) - Number(b.fault !== undefined))
   const choices = here.map(({ facts, keptAtMs, fault }, i) => {
     const input = make('input', '')
-    Object.assign(input, { type: 'radio', name: 'kept', value: facts.id, id: `kept-${i}`, disabled: fault !== undefined })
+    Object.assign(input, {
+      type: 'radio',
+      name: 'kept',
+      value: facts.id,
+      id: `kept-${i}`,
+      disabled: fault !== undefined,
+    })
     input.setAttribute('aria-describedby', `kept-${i}-more`)
     const label = make('label', '', facts.scope.map((scope) => scopeWords(scope, texts.verbs)).join(', '))
     label.htmlFor = input.id
     const ends = `${fill(texts.common.until, { time: timeWords(facts.validUntilMs, texts.lang) })}. ${fill(texts.common.since, { time: timeWords(keptAtMs, texts.lang) })}.`
-    const more = make('p', fault === undefined ? '' : 'bad', fault === undefined ? ends : `${words(fault).title} ${words(fault).next}`)
+    const more = make(
+      'p',
+      fault === undefined ? '' : 'bad',
+      fault === undefined ? ends : `${words(fault).title} ${words(fault).next}`,
+    )
     more.id = `kept-${i}-more`
     return make('div', 'choice', input, label, more)
   })
@@ -87,9 +103,13 @@ async function noteRevoked(ids: readonly string[]): Promise<void> {
   await vault?.markRevoked(ids).catch(() => {})
 }
 
-/** Asks the service which of the site's credentials are revoked, so that none of them is offered. */
+/**
+ * Asks the service which of the site's credentials are revoked, so that none of them is offered.
+ */
 async function askForRevoked(): Promise<void> {
-  const ids = kept.filter((one) => factsOf(one.document)?.siteId === data.site_id && !one.isRevoked).map(({ id }) => id)
+  const ids = kept
+    .filter((one) => factsOf(one.document)?.siteId === data.site_id && !one.isRevoked)
+    .map(({ id }) => id)
   const statuses = await statusesOf(ids, STATUS_WAIT_MS)
   await noteRevoked(ids.filter((id) => statuses.get(id) === 'revoked'))
 }
@@ -105,7 +125,9 @@ function chosen(): CredentialFacts | Words {
   const text = pasted.value.trim()
   const facts = text === '' ? chosenKept() : parseCredential(text)
   if (facts === undefined) {
-    return text === '' ? { title: page.nothingChosen, next: page.nothingChosenNext } : { title: page.unreadable, next: page.unreadableNext }
+    return text === ''
+      ? { title: page.nothingChosen, next: page.nothingChosenNext }
+      : { title: page.unreadable, next: page.unreadableNext }
   }
   const fault = misfit(facts)
   return fault === undefined ? facts : words(fault)
@@ -165,8 +187,10 @@ form.addEventListener('submit', async (event) => {
   const answered = await call({ path: '/auth/present', body, key: keyOf(found.holderKey), onSlow }, texts)
   if ('refusal' in answered) return refused(answered, found)
   const next = new URL(String(answered.answer.callback_url))
-  // In place of this page: the back button then leads to the site, and not to a sign-in that is over.
-  if (next.origin !== location.origin) return refuse({ title: texts.common.noAnswer, next: texts.common.noAnswerNext })
+  // In place of this page: the back button then leads to the site, and not to a sign-in that is
+  // over.
+  if (next.origin !== location.origin)
+    return refuse({ title: texts.common.noAnswer, next: texts.common.noAnswerNext })
   location.replace(next)
 })
 
@@ -177,7 +201,8 @@ file.addEventListener('change', async () => {
   pasted.dispatchEvent(new Event('input'))
 })
 pasted.addEventListener('input', () => {
-  for (const input of form.querySelectorAll<HTMLInputElement>('input[name=kept]:checked')) input.checked = false
+  for (const input of form.querySelectorAll<HTMLInputElement>('input[name=kept]:checked'))
+    input.checked = false
   sayOfPasted()
 })
 keptPlace.addEventListener('change', () => {

@@ -10,8 +10,9 @@ export interface PlainRequest {
 }
 
 /**
- * The fields that prove to the service that the holder of this key has made this request, just now and all of it (RFC 9421, RFC 9530): a small
- * version of what the core does, for the one kind of request that pages make.
+ * The fields that prove to the service that the holder of this key has made this request, just now
+ * and all of it (RFC 9421, RFC 9530): a small version of what the core does, for the one kind of
+ * request that pages make.
  */
 export async function proofFields(
   { method, url, credential, body }: PlainRequest,
@@ -30,9 +31,16 @@ export async function proofFields(
   const nonce = base64(crypto.getRandomValues(new Uint8Array(18)).buffer)
   const names = covered.map(([name]) => `"${name}"`).join(' ')
   const input = `(${names});created=${Math.floor(nowMs / 1000)};nonce="${nonce}";keyid="${key.did}";tag="service-credential"`
-  const base = [...covered.map(([name, value]) => `"${name}": ${value}`), `"@signature-params": ${input}`].join('\n')
+  const base = [
+    ...covered.map(([name, value]) => `"${name}": ${value}`),
+    `"@signature-params": ${input}`,
+  ].join('\n')
   const signature = await crypto.subtle.sign({ name: 'Ed25519' }, key.privateKey, bytesOf(base))
-  return { 'content-digest': digest, 'signature-input': `sig1=${input}`, signature: `sig1=:${base64(signature)}:` }
+  return {
+    'content-digest': digest,
+    'signature-input': `sig1=${input}`,
+    signature: `sig1=:${base64(signature)}:`,
+  }
 }
 
 /** A signed credential as X-Service-Credential carries it. */

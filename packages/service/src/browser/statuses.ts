@@ -4,10 +4,13 @@ export type CredentialStatus = 'active' | 'revoked' | 'expired' | 'unknown'
 const IDS_MAX = 100
 
 /**
- * Asks the service how credentials stand. Undefined for those that it did not answer for: this browser may be offline, or the service too slow. Throws
- * nothing.
+ * Asks the service how credentials stand. Undefined for those that it did not answer for: this
+ * browser may be offline, or the service too slow. Throws nothing.
  */
-export async function statusesOf(ids: readonly string[], waitMs: number): Promise<ReadonlyMap<string, CredentialStatus>> {
+export async function statusesOf(
+  ids: readonly string[],
+  waitMs: number,
+): Promise<ReadonlyMap<string, CredentialStatus>> {
   const found = new Map<string, CredentialStatus>()
   for (let at = 0; at < ids.length; at += IDS_MAX) {
     const some = ids.slice(at, at + IDS_MAX)
@@ -30,7 +33,9 @@ async function ask(
     const query = new URLSearchParams(ids.map((id) => ['credential_ids', id]))
     const options = { credentials: 'omit', cache: 'no-store', signal: abort.signal } as const
     const response = await fetch(`/api/wallet/revocation-status?${query}`, options)
-    return response.ok ? ((await response.json()) as { statuses: Record<string, { status: CredentialStatus }> }).statuses : undefined
+    return response.ok
+      ? ((await response.json()) as { statuses: Record<string, { status: CredentialStatus }> }).statuses
+      : undefined
   } catch {
     return undefined
   } finally {

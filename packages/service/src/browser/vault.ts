@@ -11,7 +11,10 @@ export interface Kept {
   readonly isRevoked?: boolean
 }
 
-/** A claim that has been accepted and whose credential has not been saved yet. It can be repeated with the same key. */
+/**
+ * A claim that has been accepted and whose credential has not been saved yet. It can be repeated
+ * with the same key.
+ */
 export interface PendingClaim {
   /** The code of the offer. */
   readonly offer: string
@@ -20,13 +23,19 @@ export interface PendingClaim {
   readonly untilMs: number
 }
 
-/** What this browser keeps. Keys go in and out as handles that cannot be read. Every verb rejects when the browser cannot do it. */
+/**
+ * What this browser keeps. Keys go in and out as handles that cannot be read. Every verb rejects
+ * when the browser cannot do it.
+ */
 export interface Vault {
   all(): Promise<readonly Kept[]>
   remove(id: string): Promise<void>
   markRevoked(ids: readonly string[]): Promise<void>
   pendingClaims(): Promise<readonly PendingClaim[]>
-  /** Saves a claim before it is sent, and gives the one that counts: that of another tab, if it was first. */
+  /**
+   * Saves a claim before it is sent, and gives the one that counts: that of another tab, if it was
+   * first.
+   */
   keepPending(claim: PendingClaim): Promise<PendingClaim>
   removePending(offer: string): Promise<void>
   /** Saves the credential and ends its claim: both or neither. */
@@ -42,13 +51,16 @@ export async function openVault(): Promise<Vault> {
   const opening = indexedDB.open(NAME, 2)
   opening.onupgradeneeded = () => {
     const { result: database } = opening
-    if (!database.objectStoreNames.contains(CREDENTIALS)) database.createObjectStore(CREDENTIALS, { keyPath: 'id' })
-    if (!database.objectStoreNames.contains(PENDING)) database.createObjectStore(PENDING, { keyPath: 'offer' })
+    if (!database.objectStoreNames.contains(CREDENTIALS))
+      database.createObjectStore(CREDENTIALS, { keyPath: 'id' })
+    if (!database.objectStoreNames.contains(PENDING))
+      database.createObjectStore(PENDING, { keyPath: 'offer' })
   }
   const database = await done(opening)
   // Another tab may have a newer version of this page; it must not wait for us.
   database.onversionchange = () => database.close()
-  const read = async <T>(table: string) => (await done(database.transaction(table).objectStore(table).getAll())) as T[]
+  const read = async <T>(table: string) =>
+    (await done(database.transaction(table).objectStore(table).getAll())) as T[]
   const write = (change: (table: (name: string) => IDBObjectStore) => unknown) =>
     new Promise<void>((resolve, reject) => {
       const transaction = database.transaction([CREDENTIALS, PENDING], 'readwrite', { durability: 'strict' })
@@ -62,7 +74,8 @@ export async function openVault(): Promise<Vault> {
     remove: (id) => write((table) => table(CREDENTIALS).delete(id)),
     async markRevoked(ids) {
       const revoked = (await all()).filter(({ id, isRevoked }) => ids.includes(id) && !isRevoked)
-      if (revoked.length > 0) await write((table) => revoked.map((kept) => table(CREDENTIALS).put({ ...kept, isRevoked: true })))
+      if (revoked.length > 0)
+        await write((table) => revoked.map((kept) => table(CREDENTIALS).put({ ...kept, isRevoked: true })))
     },
     pendingClaims: () => read<PendingClaim>(PENDING),
     async keepPending(claim) {

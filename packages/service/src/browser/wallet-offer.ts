@@ -15,16 +15,24 @@ interface OfferDetails {
   readonly expires_at: string
 }
 
-/** Refusals after which the offer can never be claimed. After any other, the same claim can be repeated. */
+/**
+ * Refusals after which the offer can never be claimed. After any other, the same claim can be
+ * repeated.
+ */
 const FINAL = new Set(['code_invalid', 'credential_revoked', 'key_rejected'])
 /** Of an offer whose end is not known here. */
 const OFFER_MS = 900_000
 
 /**
- * Shows the offer in the address, and claims it when the person accepts. The key is saved before the claim is sent, so that nothing is lost when the
- * answer does not arrive or the page is closed: the claim is repeated with the same key. `onKept` shows the new credential.
+ * Shows the offer in the address, and claims it when the person accepts. The key is saved before
+ * the claim is sent, so that nothing is lost when the answer does not arrive or the page is closed:
+ * the claim is repeated with the same key. `onKept` shows the new credential.
  */
-export async function handleOffers(vault: Vault, texts: PageTexts<'wallet'>, onKept: () => Promise<void>): Promise<void> {
+export async function handleOffers(
+  vault: Vault,
+  texts: PageTexts<'wallet'>,
+  onKept: () => Promise<void>,
+): Promise<void> {
   const { page, common } = texts
   const notice = part('notice', HTMLDivElement)
   const problem = part('problem', HTMLDivElement)
@@ -40,14 +48,17 @@ export async function handleOffers(vault: Vault, texts: PageTexts<'wallet'>, onK
     accept.setAttribute('aria-disabled', String(busy))
     accept.textContent = busy ? page.accepting : label
   }
-  /** Takes the code out of the address: it is used up or unwanted, and must not stay in the history. */
+  /**
+   * Takes the code out of the address: it is used up or unwanted, and must not stay in the history.
+   */
   const endOffer = (offer: string) => {
     if (offered() === offer) history.replaceState(null, '', location.pathname)
     place.hidden = offered() === undefined
   }
   const failed = (words: Words, again: () => void) => {
     setBusy(false, common.again)
-    // The button of the offer repeats the claim. Without an offer in the address, the notice has one.
+    // The button of the offer repeats the claim. Without an offer in the address, the notice has
+    // one.
     tell(problem, words, place.hidden ? { action: { words: common.again, run: again } } : {})
   }
 
@@ -83,9 +94,11 @@ export async function handleOffers(vault: Vault, texts: PageTexts<'wallet'>, onK
     tell(problem)
     tell(notice)
     const key = await createHolderKey().catch(() => undefined)
-    if (key === undefined) return failed({ title: common.tooOld, next: common.tooOldNext }, () => claim(offer))
+    if (key === undefined)
+      return failed({ title: common.tooOld, next: common.tooOldNext }, () => claim(offer))
     const pending = await vault.keepPending({ offer, key, untilMs }).catch(() => undefined)
-    if (pending === undefined) return failed({ title: page.notKeptYet, next: page.notKeptYetNext }, () => claim(offer))
+    if (pending === undefined)
+      return failed({ title: page.notKeptYet, next: page.notKeptYetNext }, () => claim(offer))
     await send(pending)
   }
 
@@ -94,7 +107,10 @@ export async function handleOffers(vault: Vault, texts: PageTexts<'wallet'>, onK
     const { offer, key } = pending
     setBusy(true)
     const onSlow = () => tell(notice, { title: common.stillWorking, next: '' }, { kind: 'good' })
-    const answered = await call({ path: '/wallet/claim', body: { offer, holder_key: key.did }, key, onSlow }, texts)
+    const answered = await call(
+      { path: '/wallet/claim', body: { offer, holder_key: key.did }, key, onSlow },
+      texts,
+    )
     tell(notice)
     if ('refusal' in answered) {
       if (!FINAL.has(answered.code ?? '')) return failed(answered.refusal, () => send(pending))
@@ -104,7 +120,8 @@ export async function handleOffers(vault: Vault, texts: PageTexts<'wallet'>, onK
       return tell(problem, answered.refusal, { focus: true })
     }
     const facts = factsOf(answered.answer.credential)
-    if (facts === undefined) return failed({ title: common.noAnswer, next: common.noAnswerNext }, () => send(pending))
+    if (facts === undefined)
+      return failed({ title: common.noAnswer, next: common.noAnswerNext }, () => send(pending))
     try {
       await vault.keepClaimed(offer, { id: facts.id, document: facts.document, key, keptAtMs: Date.now() })
     } catch {
@@ -118,7 +135,11 @@ export async function handleOffers(vault: Vault, texts: PageTexts<'wallet'>, onK
     tell(problem)
     await onKept()
     const values = { site: facts.siteId }
-    tell(notice, { title: fill(page.accepted, values), next: fill(page.use, values) }, { kind: 'good', focus: true })
+    tell(
+      notice,
+      { title: fill(page.accepted, values), next: fill(page.use, values) },
+      { kind: 'good', focus: true },
+    )
   }
 
   accept.addEventListener('click', () => {
@@ -130,7 +151,11 @@ export async function handleOffers(vault: Vault, texts: PageTexts<'wallet'>, onK
     if (offer === undefined || isBusy) return
     endOffer(offer)
     const time = timeWords(untilMs, texts.lang)
-    tell(notice, { title: page.laterDone, next: fill(page.laterDoneNext, { time }) }, { kind: 'good', focus: true })
+    tell(
+      notice,
+      { title: page.laterDone, next: fill(page.laterDoneNext, { time }) },
+      { kind: 'good', focus: true },
+    )
   })
   addEventListener('hashchange', () => void begin())
 
@@ -158,15 +183,26 @@ function titleWords(text: string, site: string): readonly (Node | string)[] {
   return [before, make('bdi', '', site), after]
 }
 
-function detailsOf({ site_id, scope, ttl_seconds, issuer, expires_at }: OfferDetails, texts: PageTexts<'wallet'>): readonly Node[] {
+function detailsOf(
+  { site_id, scope, ttl_seconds, issuer, expires_at }: OfferDetails,
+  texts: PageTexts<'wallet'>,
+): readonly Node[] {
   const { page, lang, verbs } = texts
-  const scopes = make('ul', 'scopes', ...scope.map((one) => make('li', '', scopeWords(one, verbs), ' ', make('code', '', one))))
+  const scopes = make(
+    'ul',
+    'scopes',
+    ...scope.map((one) => make('li', '', scopeWords(one, verbs), ' ', make('code', '', one))),
+  )
   const facts: readonly (readonly [string, Node | string])[] = [
     [page.offerSite, make('bdi', '', site_id)],
     [page.offerFor, spanWords(ttl_seconds, lang)],
     [page.offerIssuer, make('bdi', '', issuer.replace(/^did:web:/, '').replace('%3A', ':'))],
     [page.offerUntil, timeWords(Date.parse(expires_at), lang)],
   ]
-  const list = make('dl', 'offer-facts', ...facts.flatMap(([name, value]) => [make('dt', '', name), make('dd', '', value)]))
+  const list = make(
+    'dl',
+    'offer-facts',
+    ...facts.flatMap(([name, value]) => [make('dt', '', name), make('dd', '', value)]),
+  )
   return [list, make('h3', 'may', page.offerMay), scopes]
 }

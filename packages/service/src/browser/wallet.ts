@@ -54,14 +54,23 @@ function card(facts: CredentialFacts, { key, keptAtMs }: Kept, vault: Vault): HT
   const { id, siteId: site, scope, validUntilMs } = facts
   const status = make('span', '')
   status.dataset.statusOf = id
-  const scopes = make('ul', 'scopes', ...scope.map((one) => make('li', '', scopeWords(one, texts.verbs), ' ', make('code', '', one))))
-  const ends = fill(Date.now() < validUntilMs ? common.until : common.ended, { time: timeWords(validUntilMs, texts.lang) })
+  const scopes = make(
+    'ul',
+    'scopes',
+    ...scope.map((one) => make('li', '', scopeWords(one, texts.verbs), ' ', make('code', '', one))),
+  )
+  const ends = fill(Date.now() < validUntilMs ? common.until : common.ended, {
+    time: timeWords(validUntilMs, texts.lang),
+  })
   const named = make('dl', '', make('dt', '', page.id), make('dd', '', make('code', '', id)))
   const revoke = make('button', 'danger', page.revoke)
   const remove = make('button', '', page.remove)
   for (const button of [revoke, remove]) {
     button.type = 'button'
-    button.setAttribute('aria-label', `${button.textContent}: ${site}, ${fill(page.credential, { end: id.slice(-ID_END) })}`)
+    button.setAttribute(
+      'aria-label',
+      `${button.textContent}: ${site}, ${fill(page.credential, { end: id.slice(-ID_END) })}`,
+    )
   }
   revoke.addEventListener('click', () => askToRevoke(facts, key, vault))
   remove.addEventListener('click', () => removeCredential(facts, vault))
@@ -119,7 +128,10 @@ function showStatuses(): void {
   }
 }
 
-/** Asks the service how each credential stands. Without an answer, what is final stays: revoked and expired. */
+/**
+ * Asks the service how each credential stands. Without an answer, what is final stays: revoked and
+ * expired.
+ */
 async function look(vault: Vault): Promise<void> {
   part('empty', HTMLDivElement).hidden = shown.size > 0
   const open = [...shown.values()].filter(({ id }) => statuses.get(id) !== 'revoked')
@@ -139,7 +151,8 @@ async function look(vault: Vault): Promise<void> {
     if (before === 'active') tell(notice, { title: fill(page.revoked, { site }), next: '' })
   }
   showStatuses()
-  // Kept, so that it is still known without a connection. When it cannot be written, the next look finds out again.
+  // Kept, so that it is still known without a connection. When it cannot be written, the next look
+  // finds out again.
   if (revoked.length > 0) await vault.markRevoked(revoked).catch(() => {})
 }
 
@@ -161,10 +174,16 @@ async function revokeAccess(facts: CredentialFacts, key: HolderKey, vault: Vault
   if ('refusal' in answered && answered.code !== 'credential_revoked') {
     tell(notice)
     const action = { words: common.again, run: () => void revokeAccess(facts, key, vault) }
-    return tell(problem, answered.refusal, { focus: true, ...(answered.code === undefined ? { action } : {}) })
+    return tell(problem, answered.refusal, {
+      focus: true,
+      ...(answered.code === undefined ? { action } : {}),
+    })
   }
-  // All credentials of the user at this site, so that none of them is reported as revoked by someone else.
-  const ids = [...shown.values()].filter((one) => one.siteId === site && one.ppid === ppid).map(({ id }) => id)
+  // All credentials of the user at this site, so that none of them is reported as revoked by
+  // someone else.
+  const ids = [...shown.values()]
+    .filter((one) => one.siteId === site && one.ppid === ppid)
+    .map(({ id }) => id)
   for (const id of ids) statuses.set(id, 'revoked')
   tell(notice, { title: fill(page.revoked, { site }), next: '' }, { kind: 'good', focus: true })
   showStatuses()
@@ -184,7 +203,8 @@ async function removeCredential({ id, siteId: site }: CredentialFacts, vault: Va
 }
 
 async function start(): Promise<void> {
-  // Keys sign for the name under which the service knows itself, and this browser keeps them under that name.
+  // Keys sign for the name under which the service knows itself, and this browser keeps them under
+  // that name.
   if (location.origin !== origin) return location.replace(origin + location.pathname + location.hash)
   const vault = await openVault().catch(() => undefined)
   part('slow', HTMLParagraphElement).hidden = true

@@ -11,7 +11,10 @@ export const acceptRollback: Command = {
   words: [],
   switches: ['yes'],
   examples: [
-    ['countersign accept-rollback', 'shows which entries the head file proves and the store does not have; changes nothing'],
+    [
+      'countersign accept-rollback',
+      'shows which entries the head file proves and the store does not have; changes nothing',
+    ],
     ['countersign accept-rollback --yes', 'after you have looked for them: begins a new epoch without them'],
   ],
   about: [
@@ -27,31 +30,51 @@ export const acceptRollback: Command = {
     const isAccepted = switches.has('yes')
     const { lost } = await withStore(place, key, async (at) => {
       const found = await readLoss(at.store, file)
-      const listed = found.lost.slice(0, LISTED_MAX).map(({ head: { site_id, epoch, seq, hash } }) => `${site_id} ${epoch}.${seq} ${hash}`)
+      const listed = found.lost
+        .slice(0, LISTED_MAX)
+        .map(({ head: { site_id, epoch, seq, hash } }) => `${site_id} ${epoch}.${seq} ${hash}`)
       const detail = { lost: listed, sites: found.lost.length }
-      const row = { siteId: null, action: 'log.accept_rollback', target: at.store.epoch, detail, act: at.act() }
+      const row = {
+        siteId: null,
+        action: 'log.accept_rollback',
+        target: at.store.epoch,
+        detail,
+        act: at.act(),
+      }
       if (isAccepted) await at.store.audit(row)
       return found
     })
     const facts = lost.map(toFacts)
     const words = lost.map(
-      ({ head, seq }) => `  ${head.site_id}: entry ${head.seq} of epoch ${head.epoch}, signed ${head.as_of}; the store has ${seq}`,
+      ({ head, seq }) =>
+        `  ${head.site_id}: entry ${head.seq} of epoch ${head.epoch}, signed ${head.as_of}; the store has ${seq}`,
     )
     const summary =
-      lost.length === 0 ? `No signed head ${file === undefined ? '' : `in ${file} `}is missing from the store.` : 'Missing from the store:'
+      lost.length === 0
+        ? `No signed head ${file === undefined ? '' : `in ${file} `}is missing from the store.`
+        : 'Missing from the store:'
     if (!isAccepted) {
       say([summary, ...words].join('\n'), { changed: false, lost: facts })
-      note('Nothing was changed. To begin a new epoch without these entries: countersign accept-rollback --yes')
+      note(
+        'Nothing was changed. To begin a new epoch without these entries: countersign accept-rollback --yes',
+      )
       return 2
     }
     const { epoch, position } = await beginNewEpoch(place, key, Date.now())
     const aside = file === undefined ? undefined : settleHeadFile(file, epoch)
-    say([summary, ...words, `The log is in the new epoch ${epoch}, with ${position} ${position === 1 ? 'entry' : 'entries'}.`].join('\n'), {
-      changed: true,
-      lost: facts,
-      epoch,
-      entries: position,
-    })
+    say(
+      [
+        summary,
+        ...words,
+        `The log is in the new epoch ${epoch}, with ${position} ${position === 1 ? 'entry' : 'entries'}.`,
+      ].join('\n'),
+      {
+        changed: true,
+        lost: facts,
+        epoch,
+        entries: position,
+      },
+    )
     if (aside !== undefined) note(`The head file as it was before: ${aside}`)
     note('Revoke again what the lost entries had revoked.')
     return 0

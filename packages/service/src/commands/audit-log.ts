@@ -17,7 +17,8 @@ export const auditLog: Command = {
   async run({ words: [file], store, masterKey, say, progress }) {
     const place = file === undefined ? store() : ({ kind: 'sqlite', file: resolve(file) } as const)
     const audit = await auditStore(place, masterKey(), progress)
-    if (audit.ok) say(`The log is intact: ${countOf(audit)}.`, { ok: true, entries: audit.position, sites: audit.sites })
+    if (audit.ok)
+      say(`The log is intact: ${countOf(audit)}.`, { ok: true, entries: audit.position, sites: audit.sites })
     else
       say(brokenLog(audit), {
         ok: false,
@@ -40,16 +41,23 @@ const FAULTS: Readonly<Record<LogFault, string>> = {
   unreadable: 'the row is no entry of a log',
   missing: 'it is not there',
   other_head: 'the store says that the log of this site ends otherwise',
-  other_entries: 'the entries up to here form a chain, but not the one that the service wrote: the digest in the log row differs',
+  other_entries:
+    'the entries up to here form a chain, but not the one that the service wrote: the digest in the log row differs',
   forged: 'its MAC is missing or wrong, so the service did not write it or it was changed since',
   row_missing: 'the log says that it exists; decisions follow the log, but lists and answers are incomplete',
-  row_differs: 'it does not say what the log says; decisions follow the log, but lists and answers may be wrong',
+  row_differs:
+    'it does not say what the log says; decisions follow the log, but lists and answers may be wrong',
 }
 
 /** What is wrong with a log, for people. */
 export function brokenLog({ fault, position, siteId, seq, row }: LogAudit & { readonly ok: false }): string {
-  if (row !== undefined) return `The log is not intact.\n  bad row: ${row.key} of ${row.table}\n  fault: ${fault}, ${FAULTS[fault]}`
-  const where = [`position ${position}`, siteId !== undefined && `site ${siteId}`, seq !== undefined && `number ${seq}`]
+  if (row !== undefined)
+    return `The log is not intact.\n  bad row: ${row.key} of ${row.table}\n  fault: ${fault}, ${FAULTS[fault]}`
+  const where = [
+    `position ${position}`,
+    siteId !== undefined && `site ${siteId}`,
+    seq !== undefined && `number ${seq}`,
+  ]
   return `The log is not intact.\n  first bad entry: ${where.filter(Boolean).join(', ')}\n  fault: ${fault}, ${FAULTS[fault]}`
 }
 

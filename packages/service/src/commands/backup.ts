@@ -17,7 +17,11 @@ export const backup: Command = {
   async run({ words: [file = ''], store, masterKey, say, progress }) {
     const copied = await backupStore(store(), file, masterKey(), progress)
     const path = resolve(file)
-    say(`Copied to ${path}: ${countOf(copied)}; the log in the copy holds.`, { file: path, entries: copied.position, sites: copied.sites })
+    say(`Copied to ${path}: ${countOf(copied)}; the log in the copy holds.`, {
+      file: path,
+      entries: copied.position,
+      sites: copied.sites,
+    })
     return 0
   },
 }

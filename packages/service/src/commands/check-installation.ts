@@ -18,13 +18,22 @@ const AHEAD_MS_MAX = 60_000
 /** Magic numbers of Linux: NFS, SMB, CIFS and what runs in user space, such as sshfs. */
 const REMOTE_FILE_SYSTEMS: ReadonlySet<number> = new Set([0x6969, 0x517b, 0xff534d42, 0xfe534d42, 0x65735546])
 
-/** Looks at the settings, the files and the store of this machine, whether or not a service runs on them. Changes nothing and never rejects. */
+/**
+ * Looks at the settings, the files and the store of this machine, whether or not a service runs on
+ * them. Changes nothing and never rejects.
+ */
 export async function checkInstallation(sources: SettingSources): Promise<readonly InstallationFinding[]> {
   const found: InstallationFinding[] = []
   const store = attempt(() => readStoreConfig(sources))
   const config = attempt(() => readConfig(isDevelopment(sources) ? 'development' : 'production', sources))
   if (config instanceof Error)
-    found.push(problem('settings', config.message, 'Correct them in the file, the variables or the flags: docs/operating.md lists all'))
+    found.push(
+      problem(
+        'settings',
+        config.message,
+        'Correct them in the file, the variables or the flags: docs/operating.md lists all',
+      ),
+    )
   else found.push({ check: 'settings', level: 'ok', detail: `${config.mode}, ${config.baseUrl}` })
   found.push(...fileFindings(sources, store instanceof Error ? undefined : store))
   if (!(store instanceof Error)) found.push(...(await storeFindings(store)))
@@ -39,7 +48,12 @@ function attempt<T>(read: () => T): T | Error {
   }
 }
 
-const problem = (check: string, detail: string, fix: string): InstallationFinding => ({ check, level: 'problem', detail, fix })
+const problem = (check: string, detail: string, fix: string): InstallationFinding => ({
+  check,
+  level: 'problem',
+  detail,
+  fix,
+})
 
 const dataDirOf = ({ argv, env }: SettingSources) => {
   const at = argv.indexOf('--data-dir')
@@ -53,12 +67,19 @@ function isDevelopment(sources: SettingSources): boolean {
 }
 
 /** Others who may read, or replace, what is secret or what decides. */
-function fileFindings(sources: SettingSources, store: Config['store'] | undefined): readonly InstallationFinding[] {
+function fileFindings(
+  sources: SettingSources,
+  store: Config['store'] | undefined,
+): readonly InstallationFinding[] {
   if (process.platform === 'win32') return []
   const directory = dataDirOf(sources)
   const names = ['dev.json', 'dev-issuer.json', 'credential.header', 'site-key.header']
   const database = store?.kind === 'sqlite' ? ['', '-wal', '-shm'].map((ending) => store.file + ending) : []
-  const secrets = [sources.env.COUNTERSIGN_MASTER_KEY_FILE, sources.env.COUNTERSIGN_DATABASE_URL_FILE, join(directory, 'master.key')]
+  const secrets = [
+    sources.env.COUNTERSIGN_MASTER_KEY_FILE,
+    sources.env.COUNTERSIGN_DATABASE_URL_FILE,
+    join(directory, 'master.key'),
+  ]
   const weak = [
     ...[...names.map((name) => join(directory, name)), ...database].flatMap((file) => weakness(file, 0o077)),
     // Mounted into containers, a group has to read them.
@@ -136,5 +157,7 @@ function diskFindings(file: string): readonly InstallationFinding[] {
 function recordedTimeFindings(recordedMs: number): readonly InstallationFinding[] {
   if (recordedMs - Date.now() <= AHEAD_MS_MAX) return []
   const detail = `the time on record is ${new Date(recordedMs).toISOString()}, ahead of this clock: nodes are not ready`
-  return [problem('time', detail, 'Set the clock right; if it is, set the record right: countersign reset-time')]
+  return [
+    problem('time', detail, 'Set the clock right; if it is, set the record right: countersign reset-time'),
+  ]
 }

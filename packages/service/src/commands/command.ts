@@ -26,7 +26,10 @@ export interface Given {
   readonly switches: ReadonlySet<string>
   /** All settings. Throws a `Misuse` that names every mistake. */
   config(): Config
-  /** Where the store is, and nothing else: no address and no master key are needed. Throws a `Misuse`. */
+  /**
+   * Where the store is, and nothing else: no address and no master key are needed. Throws a
+   * `Misuse`.
+   */
   store(): Config['store']
   /** The file that keeps signed heads outside the store, if there is one. Throws a `Misuse`. */
   headFile(): Config['headFile']
@@ -38,13 +41,18 @@ export interface Given {
   newMasterKey(): Uint8Array
   /** The result: words for people, and with `--json` the same as facts for programs. */
   readonly say: (text: string, facts: Facts) => void
-  /** How far long work has got: entries done, of how many. Does nothing when there is no terminal. */
+  /**
+   * How far long work has got: entries done, of how many. Does nothing when there is no terminal.
+   */
   readonly progress: (done: number, total: number) => void
   /** What is worth knowing beside the result. */
   readonly note: (text: string) => void
 }
 
-/** A result for programs. Its members have the names of the HTTP interface, so that a script reads both in one way. */
+/**
+ * A result for programs. Its members have the names of the HTTP interface, so that a script reads
+ * both in one way.
+ */
 export type Facts = Readonly<Record<string, unknown>>
 
 /** A usage error; the message says what is wrong. */

@@ -37,7 +37,9 @@ export const dev: Command = {
     } catch (fault) {
       await service.close()
       if ((fault as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw fault
-      throw new Error(`port ${config.port} is taken; choose another: --port 0 takes a free one`, { cause: fault })
+      throw new Error(`port ${config.port} is taken; choose another: --port 0 takes a free one`, {
+        cause: fault,
+      })
     }
     say(summaryOf(demo, shownPath(config.dataDir)), factsOf(demo.dev, config.dataDir))
     return 0
@@ -46,7 +48,14 @@ export const dev: Command = {
 
 /** Without the secrets, which are in the file. */
 function factsOf({ base_url, admin_url, site_id, issuer, ppid }: DevFile, dataDir: string): Facts {
-  return { base_url, ...(admin_url === undefined ? {} : { admin_url }), site_id, issuer, ppid, data_dir: dataDir }
+  return {
+    base_url,
+    ...(admin_url === undefined ? {} : { admin_url }),
+    site_id,
+    issuer,
+    ppid,
+    data_dir: dataDir,
+  }
 }
 
 /** The settings of any start, with the defaults of this one. */
@@ -59,8 +68,10 @@ async function readDevelopment(sources: SettingSources): Promise<Config> {
     ...(PORT ? { COUNTERSIGN_PORT: PORT } : {}),
   }
   const given = orMisuse(() => readConfig('development', { ...sources, argv, env: { ...ofDemo, ...env } }))
-  // The addresses are part of names, signatures and dev.json, so they must be known before anything is made.
-  const adminPort = given.adminPort === undefined ? undefined : await freePort(given.adminHost, given.adminPort)
+  // The addresses are part of names, signatures and dev.json, so they must be known before anything
+  // is made.
+  const adminPort =
+    given.adminPort === undefined ? undefined : await freePort(given.adminHost, given.adminPort)
   if (given.port !== 0) return { ...given, adminPort }
   const port = await freePort(given.host)
   return { ...given, port, adminPort, baseUrl: given.baseUrl.replace(/:0$/, `:${port}`) }

@@ -27,27 +27,36 @@ export const init: Command = {
     'The master key is in no backup: keep a copy of it elsewhere.',
   ],
   async run({ words: [directory = '.'], sources, say, note }) {
-    if (sources.env.COUNTERSIGN_CONFIG !== undefined || sources.argv.some((flag) => /^--config(?:=|$)/.test(flag)))
+    if (
+      sources.env.COUNTERSIGN_CONFIG !== undefined ||
+      sources.argv.some((flag) => /^--config(?:=|$)/.test(flag))
+    )
       throw new Misuse('init makes the settings file itself: leave --config and COUNTERSIGN_CONFIG out')
     const place = resolve(directory)
     const [configFile, keyFile] = [join(place, 'countersign.json'), join(place, 'operator.key')]
     const { config, members, ownsMasterKey } = planOf(sources, join(place, 'data'))
     for (const file of [configFile, keyFile]) {
       if (existsSync(file))
-        throw new Misuse(`${file} is there already, so nothing was changed. Choose another directory, or remove it first.`)
+        throw new Misuse(
+          `${file} is there already, so nothing was changed. Choose another directory, or remove it first.`,
+        )
     }
     const masterKey = ownsMasterKey
       ? readMasterKey({ text: undefined, file: undefined, dataDir: config.dataDir, mode: 'development' })
       : config.masterKey
     const order = { siteId: null, permissions: [], label: 'init', expiresInSeconds: undefined }
-    const { key, secret } = await withStore(config.store, masterKey, (at) => createApiKey(at, order, at.act()))
+    const { key, secret } = await withStore(config.store, masterKey, (at) =>
+      createApiKey(at, order, at.act()),
+    )
     writePrivate(keyFile, `${secret}\n`)
     writePrivate(configFile, `${JSON.stringify(members, null, 2)}\n`)
     say(
       [
         `Prepared ${place}:`,
         `  ${configFile}  the settings`,
-        ...(ownsMasterKey ? [`  ${join(config.dataDir, 'master.key')}  the master key: keep a copy elsewhere`] : []),
+        ...(ownsMasterKey
+          ? [`  ${join(config.dataDir, 'master.key')}  the master key: keep a copy elsewhere`]
+          : []),
         `  ${keyFile}  an operator key, ${key.keyId}`,
         '',
         'Next:',
@@ -55,10 +64,18 @@ export const init: Command = {
         `  export COUNTERSIGN_URL=${config.baseUrl} COUNTERSIGN_API_KEY_FILE=${keyFile}`,
         '  countersign sites create shop.example',
       ].join('\n'),
-      { directory: place, config_file: configFile, data_dir: config.dataDir, operator_key_file: keyFile, key_id: key.keyId },
+      {
+        directory: place,
+        config_file: configFile,
+        data_dir: config.dataDir,
+        operator_key_file: keyFile,
+        key_id: key.keyId,
+      },
     )
     if (config.store.kind === 'postgres')
-      note('The database is not in the settings file: its URL is secret. Set COUNTERSIGN_DATABASE_URL for every start.')
+      note(
+        'The database is not in the settings file: its URL is secret. Set COUNTERSIGN_DATABASE_URL for every start.',
+      )
     return 0
   },
 }
@@ -75,9 +92,14 @@ function planOf(sources: SettingSources, dataDir: string): Plan {
   const given = readSettings(settingNames, [], { argv: sources.argv, env: {} }, [])
   const env: SettingSources['env'] = { COUNTERSIGN_DATA_DIR: dataDir, ...sources.env }
   const isSet = (name: string) => env[name] !== undefined
-  const ownsMasterKey = !given.has('master_key_file') && !isSet('COUNTERSIGN_MASTER_KEY') && !isSet('COUNTERSIGN_MASTER_KEY_FILE')
+  const ownsMasterKey =
+    !given.has('master_key_file') && !isSet('COUNTERSIGN_MASTER_KEY') && !isSet('COUNTERSIGN_MASTER_KEY_FILE')
   // Only to see whether the other settings will do; nothing is sealed with it.
   const standIn = ownsMasterKey ? { COUNTERSIGN_MASTER_KEY: randomBytes(32).toString('hex') } : {}
   const config = orMisuse(() => readConfig('production', { ...sources, env: { ...env, ...standIn } }))
-  return { config, members: { ...Object.fromEntries(given), base_url: config.baseUrl, data_dir: config.dataDir }, ownsMasterKey }
+  return {
+    config,
+    members: { ...Object.fromEntries(given), base_url: config.baseUrl, data_dir: config.dataDir },
+    ownsMasterKey,
+  }
 }

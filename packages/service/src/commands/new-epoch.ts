@@ -10,7 +10,10 @@ export const newEpoch: Command = {
   ],
   async run({ store, masterKey, say }) {
     const { epoch, position } = await beginNewEpoch(store(), masterKey(), Date.now())
-    say(`The log is in the new epoch ${epoch}, with ${position} ${position === 1 ? 'entry' : 'entries'}.`, { epoch, entries: position })
+    say(`The log is in the new epoch ${epoch}, with ${position} ${position === 1 ? 'entry' : 'entries'}.`, {
+      epoch,
+      entries: position,
+    })
     return 0
   },
 }

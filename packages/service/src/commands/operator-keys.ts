@@ -7,7 +7,8 @@ import { withStore } from './with-store.ts'
 
 const PAGE = 200
 
-const STOP_FIRST = 'With the embedded store, stop the service first: it belongs to one process. Nodes on PostgreSQL may run.'
+const STOP_FIRST =
+  'With the embedded store, stop the service first: it belongs to one process. Nodes on PostgreSQL may run.'
 
 export const createOperatorKey: Command = {
   summary: 'make an API key that may administer all sites',
@@ -68,10 +69,14 @@ export const operatorKeys: Command = {
 export const deleteOperatorKey: Command = {
   summary: 'delete an operator key',
   words: ['<key_id>'],
-  examples: [['countersign delete-operator-key key_01k…', 'nodes on PostgreSQL refuse it within two seconds']],
+  examples: [
+    ['countersign delete-operator-key key_01k…', 'nodes on PostgreSQL refuse it within two seconds'],
+  ],
   about: [STOP_FIRST],
   async run({ words: [keyId = ''], store, masterKey, say, note }) {
-    const isDeleted = await withStore(store(), masterKey(), (at) => at.store.deleteApiKey(null, keyId, at.act()))
+    const isDeleted = await withStore(store(), masterKey(), (at) =>
+      at.store.deleteApiKey(null, keyId, at.act()),
+    )
     if (isDeleted) say(`Deleted ${keyId}.`, { key_id: keyId, deleted: true })
     else note(`There is no operator key ${keyId}.`)
     return isDeleted ? 0 : 1

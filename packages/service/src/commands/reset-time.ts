@@ -3,7 +3,10 @@ import { readStore, requireStore } from '../store/maintenance.ts'
 import { type Command, Misuse } from './command.ts'
 import { withStore } from './with-store.ts'
 
-/** Further than this from the clock of this machine, one of the two is wrong; and running nodes would take the time for a leap. */
+/**
+ * Further than this from the clock of this machine, one of the two is wrong; and running nodes
+ * would take the time for a leap.
+ */
 const APART_MS_MAX = 60_000
 
 export const resetTime: Command = {
@@ -11,7 +14,10 @@ export const resetTime: Command = {
   words: ['[time]'],
   switches: ['yes'],
   examples: [
-    ['countersign reset-time', 'shows the time on record beside the clock of this machine, and changes nothing'],
+    [
+      'countersign reset-time',
+      'shows the time on record beside the clock of this machine, and changes nothing',
+    ],
     ['countersign reset-time --yes', 'sets it to the clock of this machine'],
     [
       'countersign reset-time 2027-03-01T12:00:00Z --yes',
@@ -42,11 +48,14 @@ export const resetTime: Command = {
     const nowMs = given ?? Date.now()
     const act = { actor: 'operator', atMs: nowMs, requestId: undefined }
     const { fromMs } = await withStore(place, masterKey(), (at) => at.store.resetTime(nowMs, act))
-    say(`The time on record was ${rfc3339(fromMs)}, ${apart(fromMs - nowMs)} the present, and is ${rfc3339(nowMs)} now.`, {
-      changed: true,
-      before: rfc3339(fromMs),
-      recorded: rfc3339(nowMs),
-    })
+    say(
+      `The time on record was ${rfc3339(fromMs)}, ${apart(fromMs - nowMs)} the present, and is ${rfc3339(nowMs)} now.`,
+      {
+        changed: true,
+        before: rfc3339(fromMs),
+        recorded: rfc3339(nowMs),
+      },
+    )
     if (fromMs > nowMs) note(`It was set back: ${WHAT_IT_MEANS}`)
     return 0
   },

@@ -9,8 +9,14 @@ export const restore: Command = {
   words: ['<file>'],
   switches: ['keep-revocations', 'dry-run'],
   examples: [
-    ['countersign restore /backups/monday.db --data-dir /var/lib/countersign', 'stop the service first, start it afterwards'],
-    ['countersign restore /backups/monday.db --keep-revocations', 'the same, and what was revoked since the backup stays revoked'],
+    [
+      'countersign restore /backups/monday.db --data-dir /var/lib/countersign',
+      'stop the service first, start it afterwards',
+    ],
+    [
+      'countersign restore /backups/monday.db --keep-revocations',
+      'the same, and what was revoked since the backup stays revoked',
+    ],
     ['countersign restore /backups/monday.db --dry-run', 'says what the backup lacks, and changes nothing'],
   ],
   about: [
@@ -22,12 +28,26 @@ export const restore: Command = {
     const heads = headFile()
     const isRehearsal = switches.has('dry-run')
     const keepRevocations = switches.has('keep-revocations')
-    const order = { masterKey: masterKey(), nowMs: Date.now(), keepRevocations, dryRun: isRehearsal, onPage: progress }
+    const order = {
+      masterKey: masterKey(),
+      nowMs: Date.now(),
+      keepRevocations,
+      dryRun: isRehearsal,
+      onPage: progress,
+    }
     const { epoch, position, sites, before, lost } = await restoreStore(store(), file, order)
     // What the store was before no longer binds it.
     if (heads !== undefined && epoch !== undefined) setHeadFileAside(heads, epoch)
     const counts = typeof lost === 'object' ? countLost(lost) : null
-    const facts = { epoch, entries: position, sites, before, lost: counts, kept: keepRevocations && !isRehearsal, dry_run: isRehearsal }
+    const facts = {
+      epoch,
+      entries: position,
+      sites,
+      before,
+      lost: counts,
+      kept: keepRevocations && !isRehearsal,
+      dry_run: isRehearsal,
+    }
     const words = isRehearsal ? 'The backup holds' : `Restored in the new epoch ${epoch}`
     say(`${words}: ${countOf({ position, sites })}.`, facts)
     if (before !== undefined) note(`The store as it was before: ${before}`)
@@ -37,7 +57,11 @@ export const restore: Command = {
   },
 }
 
-function lostNotes(lost: LostChanges | string | undefined, isKept: boolean, isRehearsal: boolean): readonly string[] {
+function lostNotes(
+  lost: LostChanges | string | undefined,
+  isKept: boolean,
+  isRehearsal: boolean,
+): readonly string[] {
   const again = 'Whatever was revoked after the backup must be revoked again.'
   if (lost === undefined) return [`There was no store to compare the backup with. ${again}`]
   if (typeof lost === 'string') return [`The replaced store cannot be read (${lost}). ${again}`]
@@ -50,7 +74,9 @@ function lostNotes(lost: LostChanges | string | undefined, isKept: boolean, isRe
       : isKept
         ? `Kept from the replaced store: ${what}.`
         : `The backup lacks what the replaced store had taken away: ${what}. ${isRehearsal ? '--keep-revocations keeps it.' : again}`,
-    ...(length === 0 ? [] : [`The backup does not have ${length === 1 ? 'this site' : 'these sites'}: ${named}.`]),
+    ...(length === 0
+      ? []
+      : [`The backup does not have ${length === 1 ? 'this site' : 'these sites'}: ${named}.`]),
   ]
 }
 
@@ -66,5 +92,7 @@ function lostText({ users, credentials, tokens, issuers, keys, apiKeys }: LostCh
     [keys.size, 'compromised or retired key of an issuer', 'compromised or retired keys of issuers'],
     [apiKeys.length, 'deleted API key', 'deleted API keys'],
   ]
-  return parts.flatMap(([count, one, many]) => (count === 0 ? [] : [`${count} ${count === 1 ? one : many}`])).join(', ')
+  return parts
+    .flatMap(([count, one, many]) => (count === 0 ? [] : [`${count} ${count === 1 ? one : many}`]))
+    .join(', ')
 }

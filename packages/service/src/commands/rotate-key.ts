@@ -24,7 +24,9 @@ export const rotateIssuerKey: Command = {
   ],
   async run(given) {
     const isNow = given.switches.has('now')
-    const keyId = await withKeys(given, (deps, act) => rotateKey(deps, 'issuer', act, isNow ? { leadMs: 0 } : {}))
+    const keyId = await withKeys(given, (deps, act) =>
+      rotateKey(deps, 'issuer', act, isNow ? { leadMs: 0 } : {}),
+    )
     given.say(`New issuer key ${keyId}, signing ${isNow ? 'from now on' : `in ${LEAD_SECONDS} seconds`}.`, {
       use: 'issuer',
       key_id: keyId,
@@ -39,9 +41,15 @@ export const rotateFeedKey: Command = {
   words: [],
   switches: ['now', 'compromised'],
   examples: [
-    ['countersign rotate-feed-key', `the next key signs in ${LEAD_SECONDS} seconds; the current one is withdrawn an hour later`],
+    [
+      'countersign rotate-feed-key',
+      `the next key signs in ${LEAD_SECONDS} seconds; the current one is withdrawn an hour later`,
+    ],
     ['countersign rotate-feed-key --now', 'the next key signs at once'],
-    ['countersign rotate-feed-key --compromised', 'after a leak: the next key signs at once, and all earlier keys are withdrawn at once'],
+    [
+      'countersign rotate-feed-key --compromised',
+      'after a leak: the next key signs at once, and all earlier keys are withdrawn at once',
+    ],
   ],
   about: [
     'The next key was prepared when the current one came into use. Verifiers expect it, because the current key has committed to its hash. ' +
@@ -52,7 +60,8 @@ export const rotateFeedKey: Command = {
   ],
   async run(given) {
     const isCompromised = given.switches.has('compromised')
-    if (isCompromised && given.switches.has('now')) throw new Misuse('--compromised includes --now. Give one of the two.')
+    if (isCompromised && given.switches.has('now'))
+      throw new Misuse('--compromised includes --now. Give one of the two.')
     const isNow = isCompromised || given.switches.has('now')
     const { keyId, nextSha256 } = await withKeys(given, async (deps, act) => {
       const rotated = isCompromised
@@ -61,13 +70,16 @@ export const rotateFeedKey: Command = {
       return { keyId: rotated, nextSha256: deps.keys.feedKeyChain.at(-1)?.next_sha256 }
     })
     const withdrawn = isCompromised ? ' All earlier feed keys are withdrawn.' : ''
-    given.say(`New feed key ${keyId}, signing ${isNow ? 'from now on' : `in ${LEAD_SECONDS} seconds`}.${withdrawn}`, {
-      use: 'feed',
-      key_id: keyId,
-      next_sha256: nextSha256,
-      signs_in_seconds: isNow ? 0 : LEAD_SECONDS,
-      compromised: isCompromised,
-    })
+    given.say(
+      `New feed key ${keyId}, signing ${isNow ? 'from now on' : `in ${LEAD_SECONDS} seconds`}.${withdrawn}`,
+      {
+        use: 'feed',
+        key_id: keyId,
+        next_sha256: nextSha256,
+        signs_in_seconds: isNow ? 0 : LEAD_SECONDS,
+        compromised: isCompromised,
+      },
+    )
     return 0
   },
 }

@@ -7,7 +7,10 @@ export const rotateMasterKey: Command = {
   summary: 'seal everything secret in the store under a new master key',
   words: [],
   examples: [
-    ['COUNTERSIGN_MASTER_KEY_NEW_FILE=new.key countersign rotate-master-key', 'from the key that the settings name to the one in new.key'],
+    [
+      'COUNTERSIGN_MASTER_KEY_NEW_FILE=new.key countersign rotate-master-key',
+      'from the key that the settings name to the one in new.key',
+    ],
     ['(umask 077; openssl rand -hex 32 > new.key)', 'makes such a key, in a file that only you can read'],
   ],
   about: [
@@ -24,11 +27,14 @@ export const rotateMasterKey: Command = {
       masterKeySeal: to.seal(MASTER_KEY_SEAL, to.keyName),
       act: { actor: 'operator', atMs: Date.now(), requestId: undefined },
     })
-    say(`Sealed again under master key ${to.keyName}, before ${from.keyName}: ${count} ${count === 1 ? 'text' : 'texts'}.`, {
-      key_name: to.keyName,
-      before: from.keyName,
-      texts: count,
-    })
+    say(
+      `Sealed again under master key ${to.keyName}, before ${from.keyName}: ${count} ${count === 1 ? 'text' : 'texts'}.`,
+      {
+        key_name: to.keyName,
+        before: from.keyName,
+        texts: count,
+      },
+    )
     note(
       `Put the new key where the old one was (COUNTERSIGN_MASTER_KEY or its file)${place.kind === 'postgres' ? ', and restart every node' : ', and start the service'}. Keep the old one for as long as you keep backups from before.`,
     )

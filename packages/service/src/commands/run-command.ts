@@ -14,7 +14,10 @@ export interface Terminal extends Omit<SettingSources, 'argv'> {
   readonly progress?: (done: number, total: number) => void
 }
 
-/** Runs what the words of a command line ask for. Never throws: everything that goes wrong becomes words on `note` and a code. */
+/**
+ * Runs what the words of a command line ask for. Never throws: everything that goes wrong becomes
+ * words on `note` and a code.
+ */
 export async function runCommand(argv: readonly string[], terminal: Terminal): Promise<ExitCode> {
   const said = (text: string) => {
     terminal.say(text)
@@ -29,7 +32,10 @@ export async function runCommand(argv: readonly string[], terminal: Terminal): P
   if (command === undefined) {
     if (isHelp(name)) return said(overview())
     if (name === '--version') return said(SERVICE_VERSION)
-    return noted(2, name === '' ? overview() : `There is no command ${JSON.stringify(name)}.\n\n${overview()}`)
+    return noted(
+      2,
+      name === '' ? overview() : `There is no command ${JSON.stringify(name)}.\n\n${overview()}`,
+    )
   }
   if (rest.some(isHelp)) return said(helpOf(name, command))
   try {
@@ -67,7 +73,10 @@ function givenOf(name: string, command: Command, rest: readonly string[], termin
   }
 }
 
-/** `--name value` and `--name=value` are settings, unless the command has a switch of that name; all else are words. */
+/**
+ * `--name value` and `--name=value` are settings, unless the command has a switch of that name; all
+ * else are words.
+ */
 function split(rest: readonly string[], known: readonly string[]) {
   const words: string[] = []
   const switches = new Set<string>()
@@ -87,7 +96,14 @@ const JSON_SWITCH = 'json'
 const isHelp = (word: string) => word === '--help' || word === '-h' || word === 'help'
 
 function usageOf(name: string, { words, switches = [] }: Command): string {
-  return ['countersign', name, ...words, ...switches.map((each) => `[--${each}]`), '[--json]', '[settings]'].join(' ')
+  return [
+    'countersign',
+    name,
+    ...words,
+    ...switches.map((each) => `[--${each}]`),
+    '[--json]',
+    '[settings]',
+  ].join(' ')
 }
 
 function helpOf(name: string, command: Command): string {

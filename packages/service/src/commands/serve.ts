@@ -11,8 +11,14 @@ export const serve: Command = {
   summary: 'run the service',
   words: [],
   examples: [
-    ['countersign serve --base-url https://id.example', 'on the embedded store in ./data, for a proxy in front on this machine'],
-    ['COUNTERSIGN_DATABASE_URL=postgres://… countersign serve --config /etc/countersign.json --workers 4', 'four processes on PostgreSQL'],
+    [
+      'countersign serve --base-url https://id.example',
+      'on the embedded store in ./data, for a proxy in front on this machine',
+    ],
+    [
+      'COUNTERSIGN_DATABASE_URL=postgres://… countersign serve --config /etc/countersign.json --workers 4',
+      'four processes on PostgreSQL',
+    ],
   ],
   about: [
     'Needs the address under which clients reach it and a master key (COUNTERSIGN_MASTER_KEY or COUNTERSIGN_MASTER_KEY_FILE). Refuses insecure settings, with all mistakes at once. Logs one line of JSON each. SIGTERM and SIGINT stop it within seconds: running requests may finish, idle and half-finished connections are destroyed.',
@@ -33,12 +39,20 @@ async function serveHere(config: Config): Promise<void> {
     process.exit(70)
   }
   try {
-    const service = await openService(ownPlace(config), { log, onFatal, sharesPort: cluster.isWorker, storeMustExist: true })
+    const service = await openService(ownPlace(config), {
+      log,
+      onFatal,
+      sharesPort: cluster.isWorker,
+      storeMustExist: true,
+    })
     closeOnSignal(service, log, { isWorker: cluster.isWorker })
     const { port, adminPort } = await service.listen()
     const { baseUrl, host, adminHost } = config
     const admin = adminPort === undefined ? {} : { admin_host: adminHost, admin_port: adminPort }
-    log.info({ pid: process.pid, base_url: baseUrl, host, port, ...admin, store: config.store.kind }, 'serving')
+    log.info(
+      { pid: process.pid, base_url: baseUrl, host, port, ...admin, store: config.store.kind },
+      'serving',
+    )
     process.send?.(SERVING)
   } catch (err) {
     failToStart(log, err)
@@ -48,7 +62,9 @@ async function serveHere(config: Config): Promise<void> {
 function failToStart(log: Logger, err: unknown): never {
   const { code, port, message: text } = err as NodeJS.ErrnoException & { port?: number }
   const message =
-    code === 'EADDRINUSE' ? `port ${port} is taken; choose another (--port, --admin-port), or stop the process that has it` : text
+    code === 'EADDRINUSE'
+      ? `port ${port} is taken; choose another (--port, --admin-port), or stop the process that has it`
+      : text
   log.fatal({ err }, `could not start: ${message}`)
   process.exit(1)
 }
@@ -59,7 +75,10 @@ const SERVING = 'serving'
 /** Of a worker, from 0; one that replaces another has the place of that one. */
 const PLACE = 'WORKER_PLACE'
 
-/** Workers share the main port. Each has an admin port of its own, one after the other, and a head file of its own. */
+/**
+ * Workers share the main port. Each has an admin port of its own, one after the other, and a head
+ * file of its own.
+ */
 function ownPlace(config: Config): Config {
   const place = cluster.isWorker ? Number(process.env[PLACE] ?? 0) : 0
   const { adminPort, headFile } = config
@@ -72,7 +91,10 @@ function ownPlace(config: Config): Config {
 
 const AGAIN_MS = 1000
 
-/** Workers would share the port with any other process that shares it, a second service by mistake too. Rejects when another process has it. */
+/**
+ * Workers would share the port with any other process that shares it, a second service by mistake
+ * too. Rejects when another process has it.
+ */
 async function requireFreePort({ host, port }: Config): Promise<void> {
   const probe = createServer()
   await new Promise<void>((resolve, reject) => {
@@ -83,8 +105,9 @@ async function requireFreePort({ host, port }: Config): Promise<void> {
 }
 
 /**
- * One process for each worker. One that dies is replaced, after a moment; when told to stop, all stop. Ends with 1 when a worker cannot start
- * before any has served, as a single process would, and when one could not stop cleanly.
+ * One process for each worker. One that dies is replaced, after a moment; when told to stop, all
+ * stop. Ends with 1 when a worker cannot start before any has served, as a single process would,
+ * and when one could not stop cleanly.
  */
 async function runWorkers(config: Config): Promise<void> {
   const { workers, logLevel } = config

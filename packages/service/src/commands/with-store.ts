@@ -7,7 +7,10 @@ import type { Act, Store } from '../store/store.ts'
 /** What a command works with while it has the store. */
 interface AtWork {
   readonly store: Store
-  /** The time to act by: not before any that the nodes have acted by. It is not told to the store, since a command may run anywhere. */
+  /**
+   * The time to act by: not before any that the nodes have acted by. It is not told to the store,
+   * since a command may run anywhere.
+   */
   readonly nowMs: () => number
   /** An act of the operator at the command line, now. */
   readonly act: () => Act
@@ -18,13 +21,24 @@ function commandLogger() {
   return createLogger('warn', destination({ fd: 2, sync: true }))
 }
 
-/** Opens the store with its schema up to date, and closes it whatever comes of the work. An embedded store must not be in use. */
-export async function withStore<T>(config: Config['store'], masterKey: Uint8Array, work: (at: AtWork) => Promise<T>): Promise<T> {
+/**
+ * Opens the store with its schema up to date, and closes it whatever comes of the work. An embedded
+ * store must not be in use.
+ */
+export async function withStore<T>(
+  config: Config['store'],
+  masterKey: Uint8Array,
+  work: (at: AtWork) => Promise<T>,
+): Promise<T> {
   const store = await openStore(config, { masterKey, log: commandLogger(), onFatal })
   try {
     const { atMs } = await store.confirmedTime()
     const nowMs = () => Math.max(Date.now(), atMs)
-    return await work({ store, nowMs, act: () => ({ actor: 'operator', atMs: nowMs(), requestId: undefined }) })
+    return await work({
+      store,
+      nowMs,
+      act: () => ({ actor: 'operator', atMs: nowMs(), requestId: undefined }),
+    })
   } finally {
     await store.close()
   }

@@ -60,8 +60,9 @@ const LIFE_MS = limits.credential_lifetime_seconds_default * 1000
 const LEFT_MS_MIN = 86_400_000
 
 /**
- * Makes what a newcomer needs: a site, an issuer that it trusts, keys and two credentials. What is there already stays, so a second start
- * finds the same; what has ended or was revoked since is made again.
+ * Makes what a newcomer needs: a site, an issuer that it trusts, keys and two credentials. What is
+ * there already stays, so a second start finds the same; what has ended or was revoked since is
+ * made again.
  */
 export async function prepareDemo(deps: Deps, siteId: SiteId): Promise<Demo> {
   const { config, store, views, clock } = deps
@@ -75,7 +76,14 @@ export async function prepareDemo(deps: Deps, siteId: SiteId): Promise<Demo> {
     known ??
     (await createSite(
       deps,
-      { siteId, name: 'Demo', returnUrls: [], bearer: 'on', holderProof: 'optional', credentialTtlSecondsMax: undefined },
+      {
+        siteId,
+        name: 'Demo',
+        returnUrls: [],
+        bearer: 'on',
+        holderProof: 'optional',
+        credentialTtlSecondsMax: undefined,
+      },
       act,
     ))
   const ppid = ppidOf(deps.keys.open(pairwisePurpose(siteId), site.pairwiseSecretSealed), USER_REF)
@@ -88,20 +96,34 @@ export async function prepareDemo(deps: Deps, siteId: SiteId): Promise<Demo> {
   }
 
   const keyOrNew = async (secret: string | undefined, of: SiteId | null, label: string) => {
-    if (secret !== undefined && (await store.apiKeyBySha256(secretSha256(secret))) !== undefined) return secret
-    const order = { siteId: of, permissions: of === null ? [] : permissions, label, expiresInSeconds: undefined }
+    if (secret !== undefined && (await store.apiKeyBySha256(secretSha256(secret))) !== undefined)
+      return secret
+    const order = {
+      siteId: of,
+      permissions: of === null ? [] : permissions,
+      label,
+      expiresInSeconds: undefined,
+    }
     return (await createApiKey(deps, order, act)).secret
   }
-  const issue = (holder: PrivateKey | undefined) => issueDemo(deps, { siteId, ppid, issuerKey, holder, nowMs: act.atMs })
-  const credentialOrNew = async (credential: JsonObject | undefined, holder: PrivateKey | undefined, name: string) => {
+  const issue = (holder: PrivateKey | undefined) =>
+    issueDemo(deps, { siteId, ppid, issuerKey, holder, nowMs: act.atMs })
+  const credentialOrNew = async (
+    credential: JsonObject | undefined,
+    holder: PrivateKey | undefined,
+    name: string,
+  ) => {
     if (credential !== undefined && stillGood(deps, credential, siteId, ppid)) return credential
-    if (credential !== undefined) renewed.push(`the ${name} credential had ended or was revoked, and is a new one`)
+    if (credential !== undefined)
+      renewed.push(`the ${name} credential had ended or was revoked, and is a new one`)
     return issue(holder)
   }
   const holder = await holderOf(before?.bound?.holder_private_jwk)
   const dev: DevFile = {
     base_url: config.baseUrl,
-    ...(config.adminPort === undefined ? {} : { admin_url: `http://${urlHost(config.adminHost)}:${config.adminPort}` }),
+    ...(config.adminPort === undefined
+      ? {}
+      : { admin_url: `http://${urlHost(config.adminHost)}:${config.adminPort}` }),
     site_id: siteId,
     operator_key: await keyOrNew(before?.operator_key, null, 'development operator'),
     site_key: await keyOrNew(before?.site_key, siteId, 'development'),
@@ -116,15 +138,24 @@ export async function prepareDemo(deps: Deps, siteId: SiteId): Promise<Demo> {
     protected_scope: config.protectedScope,
     webhook_loopback: true,
   }
-  await store.learnCredentials([seenOf(dev.credential, siteId), seenOf(dev.bound.credential, siteId)], act.atMs)
+  await store.learnCredentials(
+    [seenOf(dev.credential, siteId), seenOf(dev.bound.credential, siteId)],
+    act.atMs,
+  )
   writePrivate(file, `${JSON.stringify(dev, null, 2)}\n`)
   // For curl, which reads headers from files: a credential is too long to paste.
-  writePrivate(join(config.dataDir, 'credential.header'), `X-Service-Credential: ${credentialHeader(dev.credential)}\n`)
+  writePrivate(
+    join(config.dataDir, 'credential.header'),
+    `X-Service-Credential: ${credentialHeader(dev.credential)}\n`,
+  )
   writePrivate(join(config.dataDir, 'site-key.header'), `X-API-Key: ${dev.site_key}\n`)
   return { dev, found: known !== undefined, renewed }
 }
 
-/** The development issuer signs outside the service, as an issuer does; its key is a file of its own. */
+/**
+ * The development issuer signs outside the service, as an issuer does; its key is a file of its
+ * own.
+ */
 async function issuerKeyOf(file: string): Promise<PrivateKey> {
   const kept = readJsonFile(file)
   if (kept !== undefined) return importPrivateKey(kept)
@@ -134,10 +165,17 @@ async function issuerKeyOf(file: string): Promise<PrivateKey> {
 }
 
 async function holderOf(jwk: unknown): Promise<PrivateKey> {
-  return jwk === undefined ? generatePrivateKey('Ed25519', { extractable: true }) : importPrivateKey(jwk, { extractable: true })
+  return jwk === undefined
+    ? generatePrivateKey('Ed25519', { extractable: true })
+    : importPrivateKey(jwk, { extractable: true })
 }
 
-async function trust({ store, views }: Deps, siteId: SiteId, { publicKey }: PrivateKey, act: Act): Promise<void> {
+async function trust(
+  { store, views }: Deps,
+  siteId: SiteId,
+  { publicKey }: PrivateKey,
+  act: Act,
+): Promise<void> {
   const added = await store.addIssuer(
     {
       siteId,
@@ -161,8 +199,12 @@ interface DemoGrant {
   readonly nowMs: number
 }
 
-async function issueDemo({ views }: Deps, { siteId, ppid, issuerKey, holder, nowMs }: DemoGrant): Promise<JsonObject> {
-  // A reinstatement counts to the end of its second; what is signed right after one has to be dated behind it.
+async function issueDemo(
+  { views }: Deps,
+  { siteId, ppid, issuerKey, holder, nowMs }: DemoGrant,
+): Promise<JsonObject> {
+  // A reinstatement counts to the end of its second; what is signed right after one has to be dated
+  // behind it.
   const secondMs = Math.floor(nowMs / 1000) * 1000
   const isCovered = (ms: number) => views.view(siteId)?.userRevocation(ppid, ms) !== undefined
   const createdMs = [secondMs, secondMs + 1000, secondMs + 2000].find((ms) => !isCovered(ms)) ?? secondMs
@@ -177,7 +219,12 @@ async function issueDemo({ views }: Deps, { siteId, ppid, issuerKey, holder, now
       validFromMs: createdMs,
       validUntilMs: createdMs + LIFE_MS,
     },
-    { issuer: didKey(issuerKey.publicKey), verificationMethod: didKeyMethod(issuerKey.publicKey), key: issuerKey, createdMs },
+    {
+      issuer: didKey(issuerKey.publicKey),
+      verificationMethod: didKeyMethod(issuerKey.publicKey),
+      key: issuerKey,
+      createdMs,
+    },
   )
 }
 
@@ -206,7 +253,8 @@ function stillGood({ views, clock }: Deps, credential: JsonObject, siteId: SiteI
   if (isDeny(signed)) return false
   const { credential: claims } = signed
   const view = views.view(siteId)
-  const isValid = view !== undefined && checkGrounds(toGrounds(claims), view, clock.nowMs() + LEFT_MS_MIN) === undefined
+  const isValid =
+    view !== undefined && checkGrounds(toGrounds(claims), view, clock.nowMs() + LEFT_MS_MIN) === undefined
   return isValid && claims.ppid === ppid
 }
 

@@ -4,28 +4,39 @@ import type { Demo } from './demo.ts'
 export function summaryOf({ dev, found, renewed }: Demo, dataDir: string): string {
   const { base_url: url, site_id, ppid } = dev
   // Quoted where a shell would take it apart.
-  const file = (name: string) => (/^[\w./-]+$/.test(dataDir) ? `@${dataDir}/${name}` : `'@${dataDir.replaceAll("'", "'\\''")}/${name}'`)
+  const file = (name: string) =>
+    /^[\w./-]+$/.test(dataDir) ? `@${dataDir}/${name}` : `'@${dataDir.replaceAll("'", "'\\''")}/${name}'`
   const json = `-H 'Content-Type: application/json'`
   const user = JSON.stringify({ ppid, site_id })
   const commands: [string, string][] = [
-    ['Accepted with the demo credential', `curl -s -X POST ${url}/api/protected/action -H ${file('credential.header')}`],
+    [
+      'Accepted with the demo credential',
+      `curl -s -X POST ${url}/api/protected/action -H ${file('credential.header')}`,
+    ],
     [
       'Ask what is known of a user’s credentials',
       `curl -s '${url}/api/sites/${site_id}/credentials?ppid=${ppid}' -H ${file('site-key.header')}`,
     ],
-    ['Take the user’s access away', `curl -s -X POST ${url}/api/wallet/revoke-user -H ${file('site-key.header')} ${json} -d '${user}'`],
+    [
+      'Take the user’s access away',
+      `curl -s -X POST ${url}/api/wallet/revoke-user -H ${file('site-key.header')} ${json} -d '${user}'`,
+    ],
     ['Refused from now on', `curl -s -X POST ${url}/api/protected/action -H ${file('credential.header')}`],
   ]
   return [
     `Countersign is running at ${url}, for development, on this machine only.`,
     '',
-    found ? `  Found the data of an earlier start in ${dataDir}.` : `  Made a site, an issuer, keys and credentials in ${dataDir}.`,
+    found
+      ? `  Found the data of an earlier start in ${dataDir}.`
+      : `  Made a site, an issuer, keys and credentials in ${dataDir}.`,
     ...renewed.map((words) => `  Note: ${words}.`),
     `  site      ${site_id}`,
     `  user      ${ppid}`,
     `  for tools ${dataDir}/dev.json (keys and credentials; only you can read it)`,
     `  for you   ${url}/docs`,
-    ...(dev.admin_url === undefined ? [] : [`  admin     ${dev.admin_url} (administration, revocation, health and metrics)`]),
+    ...(dev.admin_url === undefined
+      ? []
+      : [`  admin     ${dev.admin_url} (administration, revocation, health and metrics)`]),
     '',
     'To paste:',
     ...commands.flatMap(([title, command]) => ['', `  # ${title}`, `  ${command}`]),

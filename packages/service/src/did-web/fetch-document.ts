@@ -1,9 +1,19 @@
 import { isUtf8 } from 'node:buffer'
-import { type DidKey, isJsonObject, type JsonValue, parseDidWeb, parseJson, readDidDocument } from '@countersign/core'
+import {
+  type DidKey,
+  isJsonObject,
+  type JsonValue,
+  parseDidWeb,
+  parseJson,
+  readDidDocument,
+} from '@countersign/core'
 import { isLoopback } from '@countersign/core/contract'
 import { guardedRequest, mayBeAsked, type OutwardRules } from '../net/guarded-request.ts'
 
-/** The keys with which a `did:web` says that it signs credentials: none at all when its document names none. */
+/**
+ * The keys with which a `did:web` says that it signs credentials: none at all when its document
+ * names none.
+ */
 interface FetchedKeys {
   readonly keys: readonly DidKey[]
   /** Keys of the document that do not count, and why. */
@@ -13,10 +23,14 @@ interface FetchedKeys {
 /** Fetches DID documents from elsewhere. Never part of a verification. */
 export interface DidWebFetcher {
   /**
-   * A fault is in words for the administrator of the site: they do not tell an open port from a closed one. `cause` is for the log. `forSite` is the
-   * site on whose request it is asked; each may have a few under way, so that slow hosts of one do not keep the others from asking.
+   * A fault is in words for the administrator of the site: they do not tell an open port from a
+   * closed one. `cause` is for the log. `forSite` is the site on whose request it is asked; each
+   * may have a few under way, so that slow hosts of one do not keep the others from asking.
    */
-  fetch(did: string, forSite?: string): Promise<FetchedKeys | { readonly fault: string; readonly cause?: unknown }>
+  fetch(
+    did: string,
+    forSite?: string,
+  ): Promise<FetchedKeys | { readonly fault: string; readonly cause?: unknown }>
 }
 
 export interface DidWebOptions extends OutwardRules {
@@ -25,7 +39,10 @@ export interface DidWebOptions extends OutwardRules {
 }
 
 const TIMEOUT_MS = 5000
-/** On request, of one site and of all together. What the service asks by itself is not counted: it keeps its own measure. */
+/**
+ * On request, of one site and of all together. What the service asks by itself is not counted: it
+ * keeps its own measure.
+ */
 const RUNNING_OF_SITE_MAX = 4
 const RUNNING_MAX = 32
 const BYTES_MAX = 64 * 1024
@@ -35,8 +52,8 @@ const NO_DOCUMENT = 'the host answered, but not with a DID document; redirects a
 const NOT_FETCHED = 'the DID document could not be fetched'
 
 /**
- * Asks public addresses over https only, follows no redirect, gives up after 5 s or 64 KiB. The address is checked where the connection is made,
- * for every address of the name.
+ * Asks public addresses over https only, follows no redirect, gives up after 5 s or 64 KiB. The
+ * address is checked where the connection is made, for every address of the name.
  */
 export function createDidWebFetcher(options: DidWebOptions): DidWebFetcher {
   /** The site of each that is under way on request. */
@@ -44,9 +61,12 @@ export function createDidWebFetcher(options: DidWebOptions): DidWebFetcher {
   return {
     async fetch(did, forSite) {
       const place = parseDidWeb(did)
-      if (place === undefined) return { fault: 'this is not a did:web with a host name and plain path segments' }
+      if (place === undefined)
+        return { fault: 'this is not a did:web with a host name and plain path segments' }
       if (forSite !== undefined) {
-        const isTooMuch = running.length >= RUNNING_MAX || running.filter((site) => site === forSite).length >= RUNNING_OF_SITE_MAX
+        const isTooMuch =
+          running.length >= RUNNING_MAX ||
+          running.filter((site) => site === forSite).length >= RUNNING_OF_SITE_MAX
         if (isTooMuch) return { fault: 'too many DID documents are being fetched at the moment; try again' }
         running.push(forSite)
       }
@@ -72,9 +92,18 @@ async function fetchText(place: URL, options: DidWebOptions): Promise<string> {
   const { allowLoopback, timeoutMs = TIMEOUT_MS } = options
   const url = new URL(place)
   if (allowLoopback && isLoopback(url)) url.protocol = 'http:'
-  else if (!isLoopback(url) && !mayBeAsked(url, options)) throw new Unfit('a DID document is fetched from port 443 or 8443 only')
-  const headers = { accept: 'application/did+json, application/json', 'accept-encoding': 'identity', 'user-agent': 'countersign' }
-  const answer = await guardedRequest(url, { method: 'GET', headers, signal: AbortSignal.timeout(timeoutMs) }, options)
+  else if (!isLoopback(url) && !mayBeAsked(url, options))
+    throw new Unfit('a DID document is fetched from port 443 or 8443 only')
+  const headers = {
+    accept: 'application/did+json, application/json',
+    'accept-encoding': 'identity',
+    'user-agent': 'countersign',
+  }
+  const answer = await guardedRequest(
+    url,
+    { method: 'GET', headers, signal: AbortSignal.timeout(timeoutMs) },
+    options,
+  )
   const { statusCode, headers: fields } = answer
   const fault = answerFault(statusCode, fields['content-type'], fields['content-encoding'])
   const chunks: Buffer[] = []
@@ -93,9 +122,14 @@ async function fetchText(place: URL, options: DidWebOptions): Promise<string> {
   return decode(Buffer.concat(chunks))
 }
 
-function answerFault(status: number | undefined, type: string | undefined, encoding: string | undefined): string | undefined {
+function answerFault(
+  status: number | undefined,
+  type: string | undefined,
+  encoding: string | undefined,
+): string | undefined {
   if (status !== 200) return NO_DOCUMENT
-  if (type === undefined || !JSON_TYPE.test(type)) return 'the DID document has a Content-Type other than JSON'
+  if (type === undefined || !JSON_TYPE.test(type))
+    return 'the DID document has a Content-Type other than JSON'
   return encoding === undefined || encoding === 'identity' ? undefined : 'the DID document is compressed'
 }
 
@@ -104,7 +138,10 @@ function decode(bytes: Buffer): string {
   return bytes.toString('utf8')
 }
 
-/** The right document, saying that nothing signs for this DID any more. That is a statement, not a failure. */
+/**
+ * The right document, saying that nothing signs for this DID any more. That is a statement, not a
+ * failure.
+ */
 function saysNothingSigns(document: JsonValue, did: string): boolean {
   if (!isJsonObject(document) || document.id !== did) return false
   const { assertionMethod } = document

@@ -8,8 +8,9 @@ const KINDS = /\.(?:md|svg)$/
 const ELSEWHERE = /(?:^|[\\/])node_modules[\\/]/
 
 /**
- * Every document below a folder that is laid out like the repository, by its path with slashes, in order. What is not there is left out. The build
- * copies these, so the same list holds for a package that was installed.
+ * Every document below a folder that is laid out like the repository, by its path with slashes, in
+ * order. What is not there is left out. The build copies these, so the same list holds for a
+ * package that was installed.
  */
 export function documentFiles(root: string): readonly string[] {
   const below = FOLDERS.flatMap((folder) => entriesOf(join(root, folder)).map((path) => relative(root, path)))

@@ -4,13 +4,18 @@ import type { RouteAnswer } from '../routes/route.ts'
 import { DECISIONS_URL, type Document, type Documents } from './documents.ts'
 import { shelves } from './reading-order.ts'
 
-/** What is served at an address below /docs: a page, a picture, the list of decisions; undefined when there is no such thing. */
+/**
+ * What is served at an address below /docs: a page, a picture, the list of decisions; undefined
+ * when there is no such thing.
+ */
 export function documentAnswer(documents: Documents, url: string): RouteAnswer | undefined {
   const found = documents.page(url)
   if (found !== undefined) return documentPage(documents, found)
   if (url === DECISIONS_URL) return decisionsPage(documents)
   const picture = documents.picture(url)
-  return picture === undefined ? undefined : { status: 200, contentType: 'image/svg+xml', headers: PICTURE_HEADERS, body: picture }
+  return picture === undefined
+    ? undefined
+    : { status: 200, contentType: 'image/svg+xml', headers: PICTURE_HEADERS, body: picture }
 }
 
 /** A picture that is opened by itself is a document, in which nothing may run either. */
@@ -31,7 +36,9 @@ ${sections.map(({ id, words }) => html`<li><a href="#${id}">${words}</a></li>\n`
   const [head = '', ...rest] = content.markup.split('</h1>\n')
   const whole = {
     markup:
-      rest.length === 0 ? content.markup : `${head}</h1>\n${sections.length < SECTIONS_MIN ? '' : list.markup}${rest.join('</h1>\n')}`,
+      rest.length === 0
+        ? content.markup
+        : `${head}</h1>\n${sections.length < SECTIONS_MIN ? '' : list.markup}${rest.join('</h1>\n')}`,
   }
   return page(title, whole, { navigation: navigation(documents, url), hasPictures: true })
 }

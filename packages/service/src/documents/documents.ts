@@ -19,7 +19,9 @@ export interface Document {
 export interface Documents {
   /** All pages, in the order of their paths. */
   readonly pages: readonly Document[]
-  /** By address; undefined when there is no such page. No path is ever made of what was asked for. */
+  /**
+   * By address; undefined when there is no such page. No path is ever made of what was asked for.
+   */
   page(url: string): Document | undefined
   /** The text of a picture, by address. */
   picture(url: string): string | undefined
@@ -48,20 +50,34 @@ export function documents(): Documents {
 /** Reads and renders all documents below a folder. An empty or missing one has none. */
 export function readDocuments(folder: string): Documents {
   const files = documentFiles(folder).filter((path) => statSync(join(folder, path)).size <= BYTES_MAX)
-  const urls = new Map([...files.map((path) => [path, urlOf(path)] as const), ['docs/decisions', DECISIONS_URL]])
+  const urls = new Map([
+    ...files.map((path) => [path, urlOf(path)] as const),
+    ['docs/decisions', DECISIONS_URL],
+  ])
   const text = (path: string) => readFileSync(join(folder, path), 'utf8')
   const pages = files
     .filter((path) => path.endsWith('.md'))
     .map((path): Document => {
       const { content, headings } = renderMarkdown(text(path), (target) => linkFrom(path, target, urls))
-      return { path, url: urlOf(path), title: headings.find(({ level }) => level === 1)?.words ?? path, headings, content }
+      return {
+        path,
+        url: urlOf(path),
+        title: headings.find(({ level }) => level === 1)?.words ?? path,
+        headings,
+        content,
+      }
     })
   const byUrl = new Map(pages.map((page) => [page.url, page]))
-  const pictures = new Map(files.filter((path) => path.endsWith('.svg')).map((path) => [urlOf(path), text(path)]))
+  const pictures = new Map(
+    files.filter((path) => path.endsWith('.svg')).map((path) => [urlOf(path), text(path)]),
+  )
   return { pages, page: (url) => byUrl.get(url), picture: (url) => pictures.get(url) }
 }
 
-/** docs/guides/core.md is /docs/guides/core, examples/README.md is /docs/examples, SECURITY.md is /docs/security. */
+/**
+ * docs/guides/core.md is /docs/guides/core, examples/README.md is /docs/examples, SECURITY.md is
+ * /docs/security.
+ */
 function urlOf(path: string): string {
   const short = path
     .replace(/^docs\//, '')
@@ -70,7 +86,10 @@ function urlOf(path: string): string {
   return `/docs/${path.includes('/') ? short : short.toLowerCase()}`
 }
 
-/** Where a link of a document leads here: to another page, to a place outside, or nowhere, when it names a file that is not served. */
+/**
+ * Where a link of a document leads here: to another page, to a place outside, or nowhere, when it
+ * names a file that is not served.
+ */
 function linkFrom(path: string, target: string, urls: ReadonlyMap<string, string>): string | undefined {
   if (/^https?:\/\/[^\s]+$/.test(target)) return target
   const [, file = '', fragment = ''] = /^([^#]*)(#.*)?$/.exec(target) ?? []

@@ -1,11 +1,14 @@
 import { type Html, html } from '../pages/html.ts'
 
-/** What a link or picture of the text leads to: an address, or undefined when there is nothing to lead to. */
+/**
+ * What a link or picture of the text leads to: an address, or undefined when there is nothing to
+ * lead to.
+ */
 export type LinkOf = (target: string) => string | undefined
 
 /**
- * One pass over the text; the first of these that fits at a place counts. No pattern can begin in the middle of its own repetition, so that long
- * lines cost what they are long.
+ * One pass over the text; the first of these that fits at a place counts. No pattern can begin in
+ * the middle of its own repetition, so that long lines cost what they are long.
  */
 const PIECE =
   /(?<code>`+)(?<inCode>[^`]+|[^`].*?[^`])\k<code>(?!`)|(?<picture>!?)\[(?<words>(?:[^[\]`]|`[^`]*`)+)\]\((?<target>[^()\s]*)\)|<(?<address>https?:\/\/[^<>\s]+)>|<a id="(?<anchor>[\w-]{1,64})"><\/a>|\*\*(?<strong>[^*\s](?:[^*]*[^*\s])?)\*\*|(?<![\w*])\*(?<emphasis>[^*\s](?:[^*]*[^*\s])?)\*(?![\w*])|\\(?<escaped>[!-/:-@[-`{-~])|&(?<entity>lt|gt|amp|quot);/gs
@@ -15,7 +18,10 @@ const ENTITIES: Readonly<Record<string, string>> = { lt: '<', gt: '>', amp: '&',
 /** Emphasis in links in emphasis: deeper than this, the rest is text. */
 const DEPTH_MAX = 6
 
-/** Code, links, pictures, emphasis and `<a id="…"></a>` within a line. Everything else is text. A link without a target is its words. */
+/**
+ * Code, links, pictures, emphasis and `<a id="…"></a>` within a line. Everything else is text. A
+ * link without a target is its words.
+ */
 export function inline(text: string, linkOf: LinkOf, depth = 0): Html {
   if (depth > DEPTH_MAX) return html`${text}`
   const made: Html[] = []
@@ -32,7 +38,10 @@ type Groups = Readonly<Record<string, string | undefined>>
 function piece(groups: Groups, linkOf: LinkOf, depth: number): Html {
   const { inCode, picture, words, target = '', address, anchor, strong, emphasis, escaped, entity } = groups
   if (inCode !== undefined) return html`<code>${codeOf(inCode)}</code>`
-  if (words !== undefined) return picture === '!' ? pictureOf(words, linkOf(target)) : linked(inline(words, linkOf, depth), linkOf(target))
+  if (words !== undefined)
+    return picture === '!'
+      ? pictureOf(words, linkOf(target))
+      : linked(inline(words, linkOf, depth), linkOf(target))
   if (address !== undefined) return linked(html`${address}`, linkOf(address))
   if (anchor !== undefined) return html`<a id="${anchor}"></a>`
   if (strong !== undefined) return html`<strong>${inline(strong, linkOf, depth)}</strong>`
@@ -46,8 +55,10 @@ function codeOf(text: string): string {
   return /^ .*[^ ].* $/.test(line) ? line.slice(1, -1) : line
 }
 
-const linked = (words: Html, href: string | undefined) => (href === undefined ? words : html`<a href="${href}">${words}</a>`)
-const pictureOf = (words: string, src: string | undefined) => (src === undefined ? html`${words}` : html`<img src="${src}" alt="${words}">`)
+const linked = (words: Html, href: string | undefined) =>
+  href === undefined ? words : html`<a href="${href}">${words}</a>`
+const pictureOf = (words: string, src: string | undefined) =>
+  src === undefined ? html`${words}` : html`<img src="${src}" alt="${words}">`
 
 /** The words of a line without their marks, for titles and names. */
 export function plainWords(text: string): string {

@@ -14,8 +14,9 @@ export interface Rendered {
 }
 
 /**
- * Renders the part of Markdown that our documents use: headings, paragraphs, lists, quotes, tables, fenced code; comments are left out. Whatever it
- * does not know comes out as text; nothing in the text can become markup of its own.
+ * Renders the part of Markdown that our documents use: headings, paragraphs, lists, quotes, tables,
+ * fenced code; comments are left out. Whatever it does not know comes out as text; nothing in the
+ * text can become markup of its own.
  */
 export function renderMarkdown(text: string, linkOf: LinkOf): Rendered {
   const headings: Heading[] = []
@@ -56,7 +57,12 @@ function blocks(lines: readonly string[], context: Context): Html[] {
 }
 
 /** The block that begins at this line, and where the next may begin. */
-function blockAt(lines: readonly string[], at: number, line: string, context: Context): readonly [Html, number] {
+function blockAt(
+  lines: readonly string[],
+  at: number,
+  line: string,
+  context: Context,
+): readonly [Html, number] {
   if (line.startsWith('<!--')) return comment(lines, at)
   const fence = FENCE.exec(line)
   if (fence !== null) return fenced(lines, at, String(fence[1]), fence[2] ?? '')
@@ -74,7 +80,12 @@ function comment(lines: readonly string[], at: number): readonly [Html, number] 
   return end < 0 ? [html`<p>${lines[at] ?? ''}</p>\n`, at + 1] : [html``, end + 1]
 }
 
-function fenced(lines: readonly string[], at: number, marks: string, language: string): readonly [Html, number] {
+function fenced(
+  lines: readonly string[],
+  at: number,
+  marks: string,
+  language: string,
+): readonly [Html, number] {
   const found = lines.findIndex((line, i) => i > at && line.startsWith(marks))
   const end = found < 0 ? lines.length : found
   const code = lines.slice(at + 1, end).join('\n')
@@ -94,7 +105,9 @@ function heading(level: number, words: string, { linkOf, headings }: Context): H
   return html`<${tag} id="${id}">${content}</${tag}>\n`
 }
 
-/** As the places where people read the files make them, so that the same links work here and there. */
+/**
+ * As the places where people read the files make them, so that the same links work here and there.
+ */
 function headingId(words: string): string {
   return words
     .toLowerCase()
@@ -104,15 +117,23 @@ function headingId(words: string): string {
 }
 
 function isTableAt(lines: readonly string[], at: number): boolean {
-  return (lines[at] ?? '').includes('|') && DIVIDER.test((lines[at + 1] ?? '').trim()) && (lines[at + 1] ?? '').includes('-')
+  return (
+    (lines[at] ?? '').includes('|') &&
+    DIVIDER.test((lines[at + 1] ?? '').trim()) &&
+    (lines[at + 1] ?? '').includes('-')
+  )
 }
 
 function table(lines: readonly string[], at: number, { linkOf }: Context): readonly [Html, number] {
   const end = endOf(lines, at, (line) => line.trim() !== '' && line.includes('|'))
   const [head = [], , ...rows] = lines.slice(at, end).map(cellsOf)
   const wide = head.map((_, i) => i)
-  const body = rows.map((row) => html`<tr>${wide.map((i) => html`<td>${inline(row[i] ?? '', linkOf)}</td>`)}</tr>\n`)
-  const titles = head.map((cell) => (cell === '' ? html`<td></td>` : html`<th scope="col">${inline(cell, linkOf)}</th>`))
+  const body = rows.map(
+    (row) => html`<tr>${wide.map((i) => html`<td>${inline(row[i] ?? '', linkOf)}</td>`)}</tr>\n`,
+  )
+  const titles = head.map((cell) =>
+    cell === '' ? html`<td></td>` : html`<th scope="col">${inline(cell, linkOf)}</th>`,
+  )
   return [
     html`<div class="scroll" tabindex="0" role="group" aria-label="Table"><table>\n<thead><tr>${titles}</tr></thead>\n<tbody>\n${body}</tbody>\n</table></div>\n`,
     end,
@@ -133,7 +154,10 @@ function quote(lines: readonly string[], at: number, context: Context): readonly
   return [html`<blockquote>\n${blocks(inside, { ...context, depth: context.depth + 1 })}</blockquote>\n`, end]
 }
 
-/** Items of one kind that follow each other. What is indented below an item belongs to it, and so do lines that just go on. */
+/**
+ * Items of one kind that follow each other. What is indented below an item belongs to it, and so do
+ * lines that just go on.
+ */
 function list(lines: readonly string[], at: number, context: Context): readonly [Html, number] {
   const isOrdered = /^\s*\d/.test(lines[at] ?? '')
   const items: string[][] = []
@@ -152,7 +176,9 @@ function list(lines: readonly string[], at: number, context: Context): readonly 
     else if (lines[i - 1]?.trim() !== '' && !startsBlock(line)) items.at(-1)?.push(line)
     else break
   }
-  const inside = items.map((item) => html`<li>${itemContent(item, { ...context, depth: context.depth + 1 })}</li>\n`)
+  const inside = items.map(
+    (item) => html`<li>${itemContent(item, { ...context, depth: context.depth + 1 })}</li>\n`,
+  )
   return [isOrdered ? html`<ol>\n${inside}</ol>\n` : html`<ul>\n${inside}</ul>\n`, Math.max(i, at + 1)]
 }
 
@@ -167,7 +193,8 @@ function paragraph(lines: readonly string[], at: number, { linkOf }: Context): r
   return [html`<p>${inline(joined(lines.slice(at, end)), linkOf)}</p>\n`, end]
 }
 
-const startsBlock = (line: string) => FENCE.test(line) || HEADING.test(line) || INTERRUPTING_ITEM.test(line) || line.startsWith('>')
+const startsBlock = (line: string) =>
+  FENCE.test(line) || HEADING.test(line) || INTERRUPTING_ITEM.test(line) || line.startsWith('>')
 const joined = (lines: readonly string[]) => lines.map((line) => line.trim()).join('\n')
 
 /** Behind the first line, and behind each further one that goes on. */

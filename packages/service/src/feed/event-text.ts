@@ -10,12 +10,18 @@ export function heartbeatText(heartbeat: Heartbeat): string {
   return `event: heartbeat\ndata: ${JSON.stringify(heartbeat)}\n\n`
 }
 
-/** Where a reader without a cursor has begun, so that it can go on from there even if no entry ever comes. */
+/**
+ * Where a reader without a cursor has begun, so that it can go on from there even if no entry ever
+ * comes.
+ */
 export function placeText({ epoch, seq }: { readonly epoch: string; readonly seq: number }): string {
   return `id: ${epoch}.${seq}\n`
 }
 
-/** When to connect again. Different for each, so that those who lost their connection together do not all come back together. */
+/**
+ * When to connect again. Different for each, so that those who lost their connection together do
+ * not all come back together.
+ */
 export function retryText(msMin: number, msMax: number): string {
   return `retry: ${Math.round(msMin + Math.random() * (msMax - msMin))}\n\n`
 }

@@ -3,8 +3,8 @@ import type { SiteId } from '@countersign/core'
 import type { FeedReader } from './site-feed.ts'
 
 /**
- * Why a stream ended. `gone`: the reader has left. `slow`: it did not read. `silent`: it did not acknowledge. `replaced`: the same instance has opened
- * another.
+ * Why a stream ended. `gone`: the reader has left. `slow`: it did not read. `silent`: it did not
+ * acknowledge. `replaced`: the same instance has opened another.
  */
 export type StreamEnd = 'gone' | 'slow' | 'silent' | 'replaced' | 'key' | 'stale' | 'log' | 'shutdown'
 
@@ -21,7 +21,10 @@ export interface Verifier {
   readonly isObserver: boolean
 }
 
-/** What a verifier instance declares: it rejects everything when its last signed head is older than its bound, unless it fails open. */
+/**
+ * What a verifier instance declares: it rejects everything when its last signed head is older than
+ * its bound, unless it fails open.
+ */
 export interface VerifierPromise {
   readonly instanceId: string
   readonly boundMs: number
@@ -35,21 +38,26 @@ export interface StreamWays {
   readonly onEnd: (stream: FeedStream, why: StreamEnd) => void
 }
 
-/** A reader that takes nothing for so long while it is being told what it has missed is not reading. */
+/**
+ * A reader that takes nothing for so long while it is being told what it has missed is not reading.
+ */
 const STALLED_MS = 20_000
 /** How long a connection is kept for its last words. */
 const LINGER_MS = 2000
 
 /**
- * One connection that follows a feed. Small: there may be thousands. Whatever is written is shared with all the others, and one that does not
- * read is dropped before it holds more than its share.
+ * One connection that follows a feed. Small: there may be thousands. Whatever is written is shared
+ * with all the others, and one that does not read is dropped before it holds more than its share.
  */
 export class FeedStream implements FeedReader {
   readonly verifier: Verifier
   readonly #socket: Socket
   readonly #ways: StreamWays
   #isOver = false
-  /** When the reader last gave a sign of life, on a clock that never runs back, and how much was sent since. */
+  /**
+   * When the reader last gave a sign of life, on a clock that never runs back, and how much was
+   * sent since.
+   */
   heardAtMs = performance.now()
   unheardBytes = 0
 
@@ -106,8 +114,9 @@ export class FeedStream implements FeedReader {
   }
 
   /**
-   * Ends the stream, with last words if the reader can be expected to hear them. Otherwise the connection is reset: a kernel would go on holding what a
-   * reader does not take, up to megabytes for each.
+   * Ends the stream, with last words if the reader can be expected to hear them. Otherwise the
+   * connection is reset: a kernel would go on holding what a reader does not take, up to megabytes
+   * for each.
    */
   close(why: StreamEnd, lastWords?: string): void {
     if (this.#isOver) return

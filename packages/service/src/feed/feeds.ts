@@ -9,7 +9,13 @@ import type { LiveViews } from '../log/live-views.ts'
 import { Problem } from '../problem.ts'
 import type { Store } from '../store/store.ts'
 import { heartbeatText, PADDING, retryText } from './event-text.ts'
-import { FeedStream, type StreamEnd, type StreamWays, type Verifier, type VerifierPromise } from './feed-stream.ts'
+import {
+  FeedStream,
+  type StreamEnd,
+  type StreamWays,
+  type Verifier,
+  type VerifierPromise,
+} from './feed-stream.ts'
 import { freshView } from './fresh-view.ts'
 import type { HeadAges } from './head-ages.ts'
 import { type LogPlace, requirePlace } from './place.ts'
@@ -18,8 +24,10 @@ import { type FeedSource, SiteFeed } from './site-feed.ts'
 /** The feeds of all sites on this node, and the connections that follow them. */
 export interface Feeds {
   /**
-   * Makes room for one more connection. Throws a Problem: `not_found`; `cursor_ahead` for a cursor of another log or beyond its end, `cursor_expired`
-   * for one whose entries are gone; `rate_limited` when the key has as many as it may; `revocation_view_stale` when this node must not speak.
+   * Makes room for one more connection. Throws a Problem: `not_found`; `cursor_ahead` for a cursor
+   * of another log or beyond its end, `cursor_expired` for one whose entries are gone;
+   * `rate_limited` when the key has as many as it may; `revocation_view_stale` when this node must
+   * not speak.
    */
   open(order: FeedOrder): Promise<FeedPlace>
   /** Ends all connections of a key that is no longer good. */
@@ -56,13 +64,19 @@ interface FeedPlace {
 
 /** Keeps account of the readers. */
 export interface StreamWatcher {
-  /** Called before a reader is given its first signed head, and writes that durably. Returns the id of a stream. Rejects when the reader must not be served. */
+  /**
+   * Called before a reader is given its first signed head, and writes that durably. Returns the id
+   * of a stream. Rejects when the reader must not be served.
+   */
   admit(verifier: Verifier, what: 'stream' | 'snapshot'): Promise<string>
   /** The stream that was admitted will not be opened. */
   abandoned(verifier: Verifier, streamId: string): void
   opened(verifier: Verifier, streamId: string, from: number, stream: FeedStream): void
   closed(stream: FeedStream, why: StreamEnd): void
-  /** Whether signed heads of the site may be given out now. `hasUnleased`: to readers without a lease, too. */
+  /**
+   * Whether signed heads of the site may be given out now. `hasUnleased`: to readers without a
+   * lease, too.
+   */
   mayProve(siteId: SiteId, hasUnleased: boolean): boolean
 }
 
@@ -144,13 +158,18 @@ class FeedHub implements Feeds, FeedSource {
       unreadBytesMax: limits.feed_buffer_bytes_max,
       ...options,
     }
-    this.#ways = { unreadBytesMax: this.#options.unreadBytesMax, onEnd: (stream, why) => this.#onEnd(stream, why) }
+    this.#ways = {
+      unreadBytesMax: this.#options.unreadBytesMax,
+      onEnd: (stream, why) => this.#onEnd(stream, why),
+    }
     this.#unfollow = parts.views.follow({
       applied: (entries, isEnd) => {
         for (const { entry } of entries) this.#sites.get(entry.site_id)?.applied(entry)
-        // A site whose last entry came without a proof is told one as soon as there is an end to prove.
+        // A site whose last entry came without a proof is told one as soon as there is an end to
+        // prove.
         const told = new Set(entries.map(({ entry }) => entry.site_id))
-        for (const feed of this.#sites.values()) if (told.has(feed.siteId) || (isEnd && feed.owesProof)) this.#tell(feed)
+        for (const feed of this.#sites.values())
+          if (told.has(feed.siteId) || (isEnd && feed.owesProof)) this.#tell(feed)
       },
       lost: () => {
         this.#losses++
@@ -169,13 +188,15 @@ class FeedHub implements Feeds, FeedSource {
 
   async open(order: FeedOrder): Promise<FeedPlace> {
     const { siteId, keyId, cursor } = order
-    if (this.#isClosed) throw new Problem('store_unavailable', 'This node is shutting down. Connect again, to another one.')
+    if (this.#isClosed)
+      throw new Problem('store_unavailable', 'This node is shutting down. Connect again, to another one.')
     const release = this.#reserve(keyId, order.verifier.isObserver)
     try {
       const losses = this.#losses
       await freshView(this.#parts, siteId)
       const page = cursor === undefined ? undefined : await this.#pageAfter(siteId, cursor)
-      // Read before the stream begins: a stream that had to wait for it could miss the entries of that time.
+      // Read before the stream begins: a stream that had to wait for it could miss the entries of
+      // that time.
       await this.#parts.ages.seconds(siteId)
       const verifier = verifierOf(order)
       const streamId = await this.#parts.watcher.admit(verifier, 'stream')
@@ -302,12 +323,14 @@ class FeedHub implements Feeds, FeedSource {
     const { views, clock, keys } = this.#parts
     const known = views.view(siteId)?.head
     const { ageMs, asOfMs } = views.age()
-    const isOurs = known !== undefined && known.epoch === head.epoch && known.seq === head.seq && known.hash === head.hash
+    const isOurs =
+      known !== undefined && known.epoch === head.epoch && known.seq === head.seq && known.hash === head.hash
     if (!isOurs || !(ageMs <= this.#options.silentMs) || !views.readiness().ready) return undefined
     if (!this.#parts.watcher.mayProve(siteId, this.#unleased.has(siteId))) return undefined
     const feed = this.#sites.get(siteId)
     const last = feed && this.#proofs.get(feed)
-    if (!isNew && last !== undefined && last.head.seq === head.seq && asOfMs - last.asOfMs < PROOF_REUSED_MS) return last.text
+    if (!isNew && last !== undefined && last.head.seq === head.seq && asOfMs - last.asOfMs < PROOF_REUSED_MS)
+      return last.text
     const max_age_seconds = this.#parts.ages.seconds(siteId)
     if (typeof max_age_seconds !== 'number') {
       await max_age_seconds
@@ -326,11 +349,14 @@ class FeedHub implements Feeds, FeedSource {
     const { heartbeatMs, tickMs, staleMs, keyCheckMs } = this.#options
     const nowMs = performance.now()
     if (this.#sites.size > 0 && !(this.#parts.views.age().ageMs <= staleMs)) this.#endAll('stale')
-    for (const feed of this.#sites.values()) if (nowMs - feed.provenAtMs > heartbeatMs - tickMs) this.#tell(feed, true)
+    for (const feed of this.#sites.values())
+      if (nowMs - feed.provenAtMs > heartbeatMs - tickMs) this.#tell(feed, true)
     if (nowMs - this.#keysCheckedMs < keyCheckMs || this.#keys.size === 0) return
     this.#keysCheckedMs = nowMs
     this.#checkingKeys ??= this.#checkKeys()
-      .catch((err: unknown) => this.#parts.log.warn({ err }, 'the keys behind open feeds could not be looked up'))
+      .catch((err: unknown) =>
+        this.#parts.log.warn({ err }, 'the keys behind open feeds could not be looked up'),
+      )
       .finally(() => {
         this.#checkingKeys = undefined
       })
@@ -343,7 +369,11 @@ class FeedHub implements Feeds, FeedSource {
       const asked = ids.slice(from, from + KEYS_ASKED_MAX)
       const found = await store.apiKeysById(asked)
       const nowMs = clock.nowMs()
-      const good = new Set(found.flatMap(({ keyId, expiresAtMs }) => (expiresAtMs === undefined || expiresAtMs > nowMs ? [keyId] : [])))
+      const good = new Set(
+        found.flatMap(({ keyId, expiresAtMs }) =>
+          expiresAtMs === undefined || expiresAtMs > nowMs ? [keyId] : [],
+        ),
+      )
       for (const keyId of asked) if (!good.has(keyId)) this.dropKey(keyId)
     }
   }
@@ -353,7 +383,8 @@ class FeedHub implements Feeds, FeedSource {
   }
 
   #endAll(why: StreamEnd): void {
-    for (const { streams } of [...this.#keys.values()]) for (const stream of [...streams]) stream.close(why, retryText(200, 3000))
+    for (const { streams } of [...this.#keys.values()])
+      for (const stream of [...streams]) stream.close(why, retryText(200, 3000))
     for (const feed of this.#sites.values()) feed.end()
     this.#sites.clear()
   }

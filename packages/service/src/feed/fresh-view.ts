@@ -5,8 +5,9 @@ import { Problem } from '../problem.ts'
 import type { Store } from '../store/store.ts'
 
 /**
- * This node's view of a site, also of a site that another node has made just now. Throws a Problem: `not_found` when there is no such site,
- * `revocation_view_stale` when this node may not speak for its store at the moment.
+ * This node's view of a site, also of a site that another node has made just now. Throws a Problem:
+ * `not_found` when there is no such site, `revocation_view_stale` when this node may not speak for
+ * its store at the moment.
  */
 export async function freshView(
   { store, views }: { readonly store: Pick<Store, 'site' | 'logPosition'>; readonly views: LiveViews },

@@ -6,17 +6,22 @@ import type { Store } from '../store/store.ts'
 /** For how long signed heads of each site are valid: its setting `max_staleness_seconds_max`. */
 export interface HeadAges {
   /**
-   * The value that belongs to this node's view of the site. Neither an older one, which a node could have read before it applied a change, nor a newer one:
-   * a lagging node must not give a raised value to a head without the revocations before the raise, because receipts were made with the lower one.
-   * After waiting for it, use it only with a view that was read since. Throws `not_found` when there is no such site, and `revocation_view_stale` when this
-   * node does not catch up with the store.
+   * The value that belongs to this node's view of the site. Neither an older one, which a node
+   * could have read before it applied a change, nor a newer one: a lagging node must not give a
+   * raised value to a head without the revocations before the raise, because receipts were made
+   * with the lower one. After waiting for it, use it only with a view that was read since. Throws
+   * `not_found` when there is no such site, and `revocation_view_stale` when this node does not
+   * catch up with the store.
    */
   seconds(siteId: SiteId): number | Promise<number>
 }
 
 const KEPT_MAX = 10_000
 
-export function createHeadAges(store: Pick<Store, 'site' | 'logPosition'>, views: Pick<LiveViews, 'follow' | 'reached'>): HeadAges {
+export function createHeadAges(
+  store: Pick<Store, 'site' | 'logPosition'>,
+  views: Pick<LiveViews, 'follow' | 'reached'>,
+): HeadAges {
   const known = new Map<SiteId, number>()
   /** How often anything was forgotten: what was read before that is not kept. */
   let forgotten = 0

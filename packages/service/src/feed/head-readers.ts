@@ -3,20 +3,29 @@ import type { Clock } from '../log/clock.ts'
 import type { Store } from '../store/store.ts'
 
 /**
- * Which sites have readers without a lease. A signed head that such a reader is given may live on in a relay or cache, so receipts must know of it: it is
- * written before the head is given out, and some time ahead so that a stream costs a write only now and then.
+ * Which sites have readers without a lease. A signed head that such a reader is given may live on
+ * in a relay or cache, so receipts must know of it: it is written before the head is given out, and
+ * some time ahead so that a stream costs a write only now and then.
  */
 export interface HeadReaders {
-  /** When this returns, heads of the site may be given to readers without a lease for a while. Rejects when the store cannot be written. */
+  /**
+   * When this returns, heads of the site may be given to readers without a lease for a while.
+   * Rejects when the store cannot be written.
+   */
   cover(siteId: SiteId): Promise<void>
-  /** Whether heads may be given to them now. Renews in the background when the time is soon over. */
+  /**
+   * Whether heads may be given to them now. Renews in the background when the time is soon over.
+   */
   isCovered(siteId: SiteId): boolean
 }
 
 const AHEAD_MS = 30_000
 const RENEW_MS = 15_000
 
-export function createHeadReaders(store: Pick<Store, 'noteHeadReaders'>, clock: Pick<Clock, 'clocks'>): HeadReaders {
+export function createHeadReaders(
+  store: Pick<Store, 'noteHeadReaders'>,
+  clock: Pick<Clock, 'clocks'>,
+): HeadReaders {
   /** On the monotonic clock, by site. */
   const covered = new Map<SiteId, number>()
   const running = new Map<SiteId, Promise<void>>()

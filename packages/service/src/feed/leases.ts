@@ -3,20 +3,29 @@ import { limits } from '@countersign/core/contract'
 import type { Logger } from 'pino'
 import type { Clock } from '../log/clock.ts'
 import { Problem } from '../problem.ts'
-import type { Acknowledged, LeaseClaim, LeaseEnd, LeaseName, LeaseRow, LeaseTerms, Store } from '../store/store.ts'
+import type {
+  Acknowledged,
+  LeaseClaim,
+  LeaseEnd,
+  LeaseName,
+  LeaseRow,
+  LeaseTerms,
+  Store,
+} from '../store/store.ts'
 
 /** The leases of verifier instances, as the store has them and as this node knows better. */
 export interface Leases {
   /**
-   * Writes the lease of an instance. When this returns it is durable, so the instance may be given a signed head. Throws a Problem `rate_limited` when the
-   * key has as many live leases as it may, and when the store cannot be written.
+   * Writes the lease of an instance. When this returns it is durable, so the instance may be given
+   * a signed head. Throws a Problem `rate_limited` when the key has as many live leases as it may,
+   * and when the store cannot be written.
    */
   open(terms: LeaseTerms, streamId: string | undefined): Promise<void>
   /** The stream of an instance has ended. */
   endStream(name: LeaseName, streamId: string): void
   /**
-   * An instance has acknowledged the log. It counts for that instance under that key only, never moves it back, and makes no lease. One that acknowledges
-   * after it has closed is not closed.
+   * An instance has acknowledged the log. It counts for that instance under that key only, never
+   * moves it back, and makes no lease. One that acknowledges after it has closed is not closed.
    */
   acknowledge(name: LeaseName, ack: LeaseAck): void
   /** All leases of a site: live ones, and those that ended within a day. */
@@ -35,7 +44,13 @@ interface LeaseAck extends Acknowledged {
 export interface LeasesParts {
   readonly store: Pick<
     Store,
-    'isShared' | 'epoch' | 'openLease' | 'endLeaseStreams' | 'endLeaseStreamsOfOthers' | 'creditLeases' | 'leases'
+    | 'isShared'
+    | 'epoch'
+    | 'openLease'
+    | 'endLeaseStreams'
+    | 'endLeaseStreamsOfOthers'
+    | 'creditLeases'
+    | 'leases'
   >
   readonly clock: Pick<Clock, 'clocks'>
   readonly log: Pick<Logger, 'warn'>
@@ -58,7 +73,10 @@ interface Heard {
   closedAtMs: number | undefined
 }
 
-/** Opens the leases of one node. On a store with one process it first ends the streams of processes that came before. */
+/**
+ * Opens the leases of one node. On a store with one process it first ends the streams of processes
+ * that came before.
+ */
 export async function openLeases(parts: LeasesParts): Promise<Leases> {
   const { store, clock, nodeId } = parts
   if (!store.isShared) await store.endLeaseStreamsOfOthers(nodeId, Math.ceil(clock.clocks().wallMs))
@@ -91,7 +109,10 @@ class LeaseRegister implements Leases {
     throw new Problem(
       'rate_limited',
       `This key has ${liveMax} verifiers whose revocation data may still be fresh. Close guards that end with guard.close(), dismiss those that failed open and are gone, or use another key.`,
-      { retryAfterSeconds: limits.feed_heartbeat_seconds, policy: { name: 'feed_leases', quota: liveMax, windowSeconds: 1 } },
+      {
+        retryAfterSeconds: limits.feed_heartbeat_seconds,
+        policy: { name: 'feed_leases', quota: liveMax, windowSeconds: 1 },
+      },
     )
   }
 
@@ -101,7 +122,10 @@ class LeaseRegister implements Leases {
     this.#writeSoon()
   }
 
-  acknowledge({ siteId, keyId, instanceId }: LeaseName, { epoch, seq, atMs, isClosing = false }: LeaseAck): void {
+  acknowledge(
+    { siteId, keyId, instanceId }: LeaseName,
+    { epoch, seq, atMs, isClosing = false }: LeaseAck,
+  ): void {
     const name = { siteId, keyId, instanceId }
     const before = this.#heard.get(nameOf(name))
     if (before === undefined && this.#heard.size >= CLAIMS_MAX) return
@@ -109,7 +133,9 @@ class LeaseRegister implements Leases {
     if (heard.epoch !== epoch) Object.assign(heard, { epoch, acks: [] })
     if (seq > (heard.acks.at(-1)?.seq ?? -1)) heard.acks = [...heard.acks.slice(1 - ACKS_KEPT), { seq, atMs }]
     heard.heardAtMs = Math.max(heard.heardAtMs, Math.floor(atMs))
-    heard.closedAtMs = isClosing ? Math.ceil(this.#parts.clock.clocks().wallMs) : stillClosed(heard.closedAtMs, heard.heardAtMs)
+    heard.closedAtMs = isClosing
+      ? Math.ceil(this.#parts.clock.clocks().wallMs)
+      : stillClosed(heard.closedAtMs, heard.heardAtMs)
     this.#heard.set(nameOf(name), heard)
     this.#writeSoon()
   }
@@ -130,7 +156,8 @@ class LeaseRegister implements Leases {
   async heard(names: readonly LeaseName[]): Promise<ReadonlyMap<string, number>> {
     const sites = new Set(names.map(({ siteId }) => siteId))
     const heard = new Map<string, number>()
-    for (const siteId of sites) for (const lease of await this.ofSite(siteId)) heard.set(nameOf(lease), lease.heardAtMs)
+    for (const siteId of sites)
+      for (const lease of await this.ofSite(siteId)) heard.set(nameOf(lease), lease.heardAtMs)
     return heard
   }
 
@@ -138,7 +165,8 @@ class LeaseRegister implements Leases {
   #asKnown(lease: LeaseRow, writing: ReadonlyMap<string, Heard>): LeaseRow {
     const name = nameOf(lease)
     let known = this.#withStream(lease)
-    for (const heard of [writing.get(name), this.#heard.get(name)]) if (heard !== undefined) known = withHeard(known, heard)
+    for (const heard of [writing.get(name), this.#heard.get(name)])
+      if (heard !== undefined) known = withHeard(known, heard)
     return known
   }
 
@@ -183,7 +211,8 @@ class LeaseRegister implements Leases {
         const newer = this.#heard.get(name)
         this.#heard.set(name, newer === undefined ? each : merged(each, newer))
       }
-      if (!this.#isFailing) log.warn({ err }, 'acknowledgements of verifiers could not be written; trying again')
+      if (!this.#isFailing)
+        log.warn({ err }, 'acknowledgements of verifiers could not be written; trying again')
       this.#isFailing = true
     } finally {
       this.#writing = new Map()
@@ -212,7 +241,10 @@ function withHeard(lease: LeaseRow, { epoch, acks, heardAtMs, closedAtMs }: Hear
     seq: news.at(-1)?.seq ?? before.seq,
     acks: [...before.acks, ...news],
     heardAtMs: Math.max(lease.heardAtMs, heardAtMs),
-    closedAtMs: closedAtMs !== undefined && closedAtMs >= lease.declaredAtMs ? closedAtMs : stillClosed(lease.closedAtMs, heardAtMs),
+    closedAtMs:
+      closedAtMs !== undefined && closedAtMs >= lease.declaredAtMs
+        ? closedAtMs
+        : stillClosed(lease.closedAtMs, heardAtMs),
   }
 }
 
@@ -223,6 +255,12 @@ function stillClosed(closedAtMs: number | undefined, heardAtMs: number): number 
 
 function merged(older: Heard, newer: Heard): Heard {
   const acks =
-    older.epoch === newer.epoch ? [...older.acks, ...newer.acks.filter(({ seq }) => seq > (older.acks.at(-1)?.seq ?? -1))] : newer.acks
-  return { ...newer, acks: acks.slice(-ACKS_KEPT), closedAtMs: newer.closedAtMs ?? stillClosed(older.closedAtMs, newer.heardAtMs) }
+    older.epoch === newer.epoch
+      ? [...older.acks, ...newer.acks.filter(({ seq }) => seq > (older.acks.at(-1)?.seq ?? -1))]
+      : newer.acks
+  return {
+    ...newer,
+    acks: acks.slice(-ACKS_KEPT),
+    closedAtMs: newer.closedAtMs ?? stillClosed(older.closedAtMs, newer.heardAtMs),
+  }
 }

@@ -10,8 +10,9 @@ export interface LogPlace {
 }
 
 /**
- * Throws `cursor_ahead` for a place that is not in the log: of another epoch, or beyond its end. Another node may have been quicker than this one, so
- * what counts is what stands in the store now, and this node knows it when this returns.
+ * Throws `cursor_ahead` for a place that is not in the log: of another epoch, or beyond its end.
+ * Another node may have been quicker than this one, so what counts is what stands in the store now,
+ * and this node knows it when this returns.
  */
 export async function requirePlace(
   { store, views }: { readonly store: Pick<Store, 'logPosition'>; readonly views: LiveViews },

@@ -13,7 +13,10 @@ export interface StreamReader {
   readonly streams: readonly FeedStreamRow[]
 }
 
-/** Everything that may read the log of a site. `nodes` were read before `leases`, and those before `headReadersUntilMs`. */
+/**
+ * Everything that may read the log of a site. `nodes` were read before `leases`, and those before
+ * `headReadersUntilMs`.
+ */
 export interface SiteReaders {
   /** Before any of it was read. */
   readonly readAtMs: number
@@ -59,12 +62,18 @@ export interface Receipt {
   /** Connected verifiers that have not acknowledged and are not silent: worth waiting for. */
   readonly awaited: number
   readonly expected: number
-  /** From the time of the entry until the last connected verifier acknowledged it; while some have not, until now. */
+  /**
+   * From the time of the entry until the last connected verifier acknowledged it; while some have
+   * not, until now.
+   */
   readonly elapsedMs: number
   readonly committedAtMs: number
   /** Undefined when a verifier fails open. */
   readonly deniedEverywhereAtMs: number | undefined
-  /** The same for all guards that do not fail open, whatever was declared or acknowledged in their names. */
+  /**
+   * The same for all guards that do not fail open, whatever was declared or acknowledged in their
+   * names.
+   */
   readonly deniedAtLatestMs: number
   /** Connected and not acknowledged, the furthest behind first. */
   readonly laggards: readonly VerifierReport[]
@@ -81,7 +90,10 @@ const VANISHED_MS_MAX = 86_400_000
 /** The rows behind an early instant are kept a little longer than this. */
 const EARLY_MS_MAX = 82_800_000
 
-/** One for each name under each key: a reader that reconnects may have two connections for a while, and the further one counts. */
+/**
+ * One for each name under each key: a reader that reconnects may have two connections for a while,
+ * and the further one counts.
+ */
 export function readersOf(streams: Iterable<FeedStreamRow>, epoch: string): readonly StreamReader[] {
   const byName = Map.groupBy(streams, ({ keyId, verifierId }) => `${verifierId} ${keyId}`)
   return [...byName.values()].map((own) => {
@@ -112,17 +124,25 @@ export function isSilent({ heardAtMs, connectedAtMs }: LeaseRow, nowMs: number):
 export function receiptOf(readers: SiteReaders, entry: CommittedEntry, nowMs: number): Receipt {
   const holders = readers.leases.map((lease) => createHolder(lease, entry, nowMs))
   const reports = [
-    ...holders.filter(({ isExpected, isConnected: isThere }) => isExpected || isThere).map(({ report }) => report),
+    ...holders
+      .filter(({ isExpected, isConnected: isThere }) => isExpected || isThere)
+      .map(({ report }) => report),
     ...readers.streams.map((reader) => reportReader(reader, entry)),
   ]
   const connected = [
     ...holders.filter(({ isConnected: isThere }) => isThere).map(({ report }) => report),
     ...readers.streams.map((reader) => reportReader(reader, entry)),
   ]
-  const laggards = connected.filter(({ state }) => state !== 'acknowledged').sort((one, other) => one.seq - other.seq)
+  const laggards = connected
+    .filter(({ state }) => state !== 'acknowledged')
+    .sort((one, other) => one.seq - other.seq)
   const lastMs =
-    laggards.length > 0 ? nowMs : Math.max(entry.atMs, ...connected.map(({ acknowledgedAtMs }) => acknowledgedAtMs ?? entry.atMs))
-  const open = holders.filter(({ lease, isExpected, isConnected: isThere }) => lease.failsOpen && (isExpected || isThere))
+    laggards.length > 0
+      ? nowMs
+      : Math.max(entry.atMs, ...connected.map(({ acknowledgedAtMs }) => acknowledgedAtMs ?? entry.atMs))
+  const open = holders.filter(
+    ({ lease, isExpected, isConnected: isThere }) => lease.failsOpen && (isExpected || isThere),
+  )
   return {
     connected: connected.length,
     acknowledged: connected.length - laggards.length,
@@ -138,24 +158,38 @@ export function receiptOf(readers: SiteReaders, entry: CommittedEntry, nowMs: nu
   }
 }
 
-const order = ({ state }: VerifierReport) => ['waiting', 'silent', 'not_connected', 'acknowledged'].indexOf(state)
+const order = ({ state }: VerifierReport) =>
+  ['waiting', 'silent', 'not_connected', 'acknowledged'].indexOf(state)
 
 /**
- * No guard accepts after `everyGuardMs`, whether it is known here or not: its last head without the entry was made before the commit. An earlier instant
- * is stated when everything that can have such a head is known, and then it is the last of their acknowledgements or ends.
+ * No guard accepts after `everyGuardMs`, whether it is known here or not: its last head without the
+ * entry was made before the commit. An earlier instant is stated when everything that can have such
+ * a head is known, and then it is the last of their acknowledgements or ends.
  */
-function deniedEverywhereAt(readers: SiteReaders, holders: readonly Holder[], entry: CommittedEntry, nowMs: number): number {
+function deniedEverywhereAt(
+  readers: SiteReaders,
+  holders: readonly Holder[],
+  entry: CommittedEntry,
+  nowMs: number,
+): number {
   const { committedAtMs, headAgeMsMax } = entry
   const everyGuardMs = everyGuardDeniesAt(entry)
   // The bound for every guard says nothing about one that failed open until it closed.
-  const openMs = Math.max(-Infinity, ...holders.map(({ lease, deniesAtMs }) => (lease.failsOpen ? deniesAtMs : -Infinity)))
+  const openMs = Math.max(
+    -Infinity,
+    ...holders.map(({ lease, deniesAtMs }) => (lease.failsOpen ? deniesAtMs : -Infinity)),
+  )
   const nodesMs = nodesDenyAt(readers, entry, nowMs)
   const isKnown = readers.headReadersUntilMs < committedAtMs - headAgeMsMax - CLOCK_ALLOWANCE_MS
-  if (nodesMs === undefined || !isKnown || nowMs - committedAtMs > EARLY_MS_MAX) return Math.max(everyGuardMs, openMs)
+  if (nodesMs === undefined || !isKnown || nowMs - committedAtMs > EARLY_MS_MAX)
+    return Math.max(everyGuardMs, openMs)
   // An instance that came after all nodes had the entry was never given a head without it.
   const appliedMs = nodesMs + (readers.nodes.length > 0 ? CLOCK_ALLOWANCE_MS : 0)
   const holding = holders.filter(({ lease }) => lease.openedAtMs <= appliedMs)
-  return Math.max(openMs, Math.min(everyGuardMs, Math.max(committedAtMs, nodesMs, ...holding.map(({ deniesAtMs }) => deniesAtMs))))
+  return Math.max(
+    openMs,
+    Math.min(everyGuardMs, Math.max(committedAtMs, nodesMs, ...holding.map(({ deniesAtMs }) => deniesAtMs))),
+  )
 }
 
 /** When the last head without the entry is no longer valid anywhere. */
@@ -164,8 +198,10 @@ function everyGuardDeniesAt({ headsDeadAtMs }: CommittedEntry): number {
 }
 
 /**
- * When the last node, this one included, has applied the entry. A node that has not said so can neither decide nor give out heads without it once its view
- * is too old, which it measures on a clock of its own. Undefined before that: it may give such a head to a guard that is not known yet.
+ * When the last node, this one included, has applied the entry. A node that has not said so can
+ * neither decide nor give out heads without it once its view is too old, which it measures on a
+ * clock of its own. Undefined before that: it may give such a head to a guard that is not known
+ * yet.
  */
 function nodesDenyAt(
   { nodes, readAtMs }: SiteReaders,
@@ -191,7 +227,10 @@ interface Holder {
   readonly report: VerifierReport
   readonly isConnected: boolean
   readonly isExpected: boolean
-  /** From when on this instance denies what the entry revoked; -Infinity when its lease ended before. */
+  /**
+   * From when on this instance denies what the entry revoked; -Infinity when its lease ended
+   * before.
+   */
   readonly deniesAtMs: number
 }
 
@@ -201,20 +240,36 @@ function createHolder(lease: LeaseRow, entry: CommittedEntry, nowMs: number): Ho
   // While it has a stream, what was said about its end may be a mistake or a lie.
   const isClosed = lease.closedAtMs !== undefined && !isThere
   // A node that vanished can have given it heads until it stopped counting as there.
-  const servedAtMs = isThere ? nowMs : lease.nodeId === '' ? lease.servedAtMs : Math.max(lease.servedAtMs, lease.nodeUntilMs)
+  const servedAtMs = isThere
+    ? nowMs
+    : lease.nodeId === ''
+      ? lease.servedAtMs
+      : Math.max(lease.servedAtMs, lease.nodeUntilMs)
   const leaseMs = Math.min(lease.boundMs, headAgeMsMax) + CLOCK_ALLOWANCE_MS
   const closedAtMs = isClosed ? Math.max(lease.closedAtMs ?? 0, servedAtMs) : Infinity
   const liveUntilMs = isClosed ? closedAtMs : servedAtMs + leaseMs
-  const acknowledgedAtMs = lease.epoch === entry.epoch ? lease.acks.find(({ seq }) => seq >= entry.seq)?.atMs : undefined
+  const acknowledgedAtMs =
+    lease.epoch === entry.epoch ? lease.acks.find(({ seq }) => seq >= entry.seq)?.atMs : undefined
   const heads = Math.min(committedAtMs + lease.boundMs, headsDeadAtMs) + CLOCK_ALLOWANCE_MS
   const rejectsFromMs = isThere ? heads : Math.min(heads, liveUntilMs)
-  const state = acknowledgedAtMs !== undefined ? 'acknowledged' : !isThere ? 'not_connected' : isSilent(lease, nowMs) ? 'silent' : 'waiting'
+  const state =
+    acknowledgedAtMs !== undefined
+      ? 'acknowledged'
+      : !isThere
+        ? 'not_connected'
+        : isSilent(lease, nowMs)
+          ? 'silent'
+          : 'waiting'
   return {
     lease,
     isConnected: isThere,
-    isExpected: !isClosed && (lease.failsOpen || liveUntilMs > nowMs || (lease.isNamed && servedAtMs > nowMs - VANISHED_MS_MAX)),
+    isExpected:
+      !isClosed &&
+      (lease.failsOpen || liveUntilMs > nowMs || (lease.isNamed && servedAtMs > nowMs - VANISHED_MS_MAX)),
     deniesAtMs:
-      liveUntilMs <= committedAtMs ? -Infinity : Math.min(acknowledgedAtMs ?? Infinity, lease.failsOpen ? Infinity : heads, closedAtMs),
+      liveUntilMs <= committedAtMs
+        ? -Infinity
+        : Math.min(acknowledgedAtMs ?? Infinity, lease.failsOpen ? Infinity : heads, closedAtMs),
     report: {
       verifierId: lease.verifierId,
       instanceId: lease.instanceId,

@@ -7,8 +7,9 @@ import { entryText, placeText } from './event-text.ts'
 export interface FeedSource {
   entriesAfter(siteId: SiteId, seq: number, limit: number): Promise<readonly Entry[]>
   /**
-   * The text of a signed heartbeat that this is the end of the log. Undefined when this node cannot say so: it has lost its store, or has read
-   * further already. `isNew`: one that was signed a moment ago is not enough.
+   * The text of a signed heartbeat that this is the end of the log. Undefined when this node cannot
+   * say so: it has lost its store, or has read further already. `isNew`: one that was signed a
+   * moment ago is not enough.
    */
   prove(siteId: SiteId, head: LogHead, isNew: boolean): Promise<string | undefined>
 }
@@ -30,14 +31,18 @@ interface Backlog {
 }
 
 const PAGE = 500
-/** A burst is told in pieces of about this size, so that those who read have a chance not to fall behind. */
+/**
+ * A burst is told in pieces of about this size, so that those who read have a chance not to fall
+ * behind.
+ */
 const PIECE_CHARS = 64 * 1024
 const BREATH_MS = 5
 const BREATHS_MAX = 10
 
 /**
- * The feed of one site on this node. What is applied is written once and sent to every reader: entries in their order, then a heartbeat that
- * proves their end. No reader is ever sent a heartbeat for less than what it has been sent already.
+ * The feed of one site on this node. What is applied is written once and sent to every reader:
+ * entries in their order, then a heartbeat that proves their end. No reader is ever sent a
+ * heartbeat for less than what it has been sent already.
  */
 export class SiteFeed {
   readonly siteId: SiteId
@@ -119,7 +124,9 @@ export class SiteFeed {
     }
   }
 
-  /** After a piece of a burst: until every reader has taken it, or long enough for those that read. */
+  /**
+   * After a piece of a burst: until every reader has taken it, or long enough for those that read.
+   */
   async #breathe(): Promise<void> {
     for (let i = 0; i < BREATHS_MAX && this.#isBehind(); i++) await sleep(BREATH_MS)
   }
@@ -130,8 +137,9 @@ export class SiteFeed {
   }
 
   /**
-   * Takes a stream in that has been told everything up to `from` (undefined: that begins wherever the log ends now): first what it has missed,
-   * from the store and at its own pace, then a heartbeat, then what every reader is sent; without a hole and without sending anything twice.
+   * Takes a stream in that has been told everything up to `from` (undefined: that begins wherever
+   * the log ends now): first what it has missed, from the store and at its own pace, then a
+   * heartbeat, then what every reader is sent; without a hole and without sending anything twice.
    * `page` is what comes first, if it was read already. Rejects when the store cannot be asked.
    */
   async join(stream: FeedReader, from: number | undefined, page?: readonly Entry[]): Promise<void> {
@@ -143,7 +151,8 @@ export class SiteFeed {
         await sleep(BREATH_MS)
         continue
       }
-      // From here on what every reader is sent is kept for this one as well: between what is read now and that there can be no gap.
+      // From here on what every reader is sent is kept for this one as well: between what is read
+      // now and that there can be no gap.
       const { head } = this
       const backlog: Backlog = { chunks: [], bytes: 0 }
       this.backlogs.set(stream, backlog)
@@ -158,7 +167,12 @@ export class SiteFeed {
   /** Nothing in here waits. False when more was told meanwhile than could be kept. */
   #takeIn(
     stream: FeedReader,
-    joining: { readonly head: LogHead; readonly backlog: Backlog; readonly proof: string | undefined; readonly isAnywhere: boolean },
+    joining: {
+      readonly head: LogHead
+      readonly backlog: Backlog
+      readonly proof: string | undefined
+      readonly isAnywhere: boolean
+    },
   ): boolean {
     const { head, backlog, proof, isAnywhere } = joining
     if (stream.isOver || this.#isOver) return true
@@ -172,10 +186,17 @@ export class SiteFeed {
   }
 
   /** Resolves with how far the stream has been told. */
-  async #catchUp(stream: FeedReader, from: number, until: number, first: readonly Entry[] | undefined): Promise<number> {
+  async #catchUp(
+    stream: FeedReader,
+    from: number,
+    until: number,
+    first: readonly Entry[] | undefined,
+  ): Promise<number> {
     let told = from
     for (let page = first; told < until && !stream.isOver && !this.#isOver; page = undefined) {
-      const entries = (page ?? (await this.#source.entriesAfter(this.siteId, told, PAGE))).filter(({ seq }) => seq <= until)
+      const entries = (page ?? (await this.#source.entriesAfter(this.siteId, told, PAGE))).filter(
+        ({ seq }) => seq <= until,
+      )
       if (entries[0]?.seq !== told + 1) throw new Error(`the log of ${this.siteId} has no entry ${told + 1}`)
       stream.write(Buffer.from(entries.map(entryText).join('')))
       told = entries.at(-1)?.seq ?? told

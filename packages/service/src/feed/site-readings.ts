@@ -32,7 +32,9 @@ export interface SiteReadingsParts {
   readonly streams: Pick<StreamRegister, 'readers'>
 }
 
-/** A reading of 1,000 leases takes about 10 ms of the event loop, so it is used again for so long. */
+/**
+ * A reading of 1,000 leases takes about 10 ms of the event loop, so it is used again for so long.
+ */
 const REUSED_MS = 100
 
 interface Reading {
@@ -51,7 +53,10 @@ export function createSiteReadings(parts: SiteReadingsParts, reusedMs = REUSED_M
   const readings = new Map<SiteId, Reading>()
   let applied = { epoch: '', position: -1 }
 
-  /** Nodes are read first: what a node gave out before it reported the entry is then among the leases. */
+  /**
+   * Nodes are read first: what a node gave out before it reported the entry is then among the
+   * leases.
+   */
   const load = async (siteId: SiteId): Promise<SiteReaders> => {
     const readAtMs = clock.clocks().wallMs
     const nodes = store.isShared ? (await store.feedNodes()).filter((node) => node.nodeId !== nodeId) : []
@@ -81,9 +86,14 @@ export function createSiteReadings(parts: SiteReadingsParts, reusedMs = REUSED_M
     return reading
   }
 
-  const isUsable = ({ applied: known, ...reading }: Reading, askedMs: number, { entry, isLatest }: ReadingNeed) => {
+  const isUsable = (
+    { applied: known, ...reading }: Reading,
+    askedMs: number,
+    { entry, isLatest }: ReadingNeed,
+  ) => {
     if (reading.beganMs >= askedMs) return true
-    if (performance.now() - (reading.endedMs ?? Infinity) >= reusedMs || (isLatest && reading.isOutdated)) return false
+    if (performance.now() - (reading.endedMs ?? Infinity) >= reusedMs || (isLatest && reading.isOutdated))
+      return false
     return entry === undefined || (known.epoch === entry.epoch && known.position >= entry.position)
   }
 
@@ -95,7 +105,8 @@ export function createSiteReadings(parts: SiteReadingsParts, reusedMs = REUSED_M
         if (last === undefined) return begin(siteId).readers
         if (isUsable(last, askedMs, need)) return last.readers
         if (last.endedMs !== undefined) return begin(siteId).readers
-        // One reading at a time: the next one begins when this one is over, and serves all that wait for it.
+        // One reading at a time: the next one begins when this one is over, and serves all that
+        // wait for it.
         await last.readers.catch(() => undefined)
       }
     },

@@ -20,7 +20,10 @@ import type { EntryRecord, Store } from '../store/store.ts'
 
 export interface SnapshotOrder {
   readonly store: Pick<Store, 'siteRecordsAfter' | 'epochLinks'>
-  /** What the node knows of the site. The snapshot is as of its head at the moment of the order, however far it gets meanwhile. */
+  /**
+   * What the node knows of the site. The snapshot is as of its head at the moment of the order,
+   * however far it gets meanwhile.
+   */
   readonly view: SiteView
   /** A time before the store was asked for what the view knows. */
   readonly asOfMs: number
@@ -32,15 +35,25 @@ export interface SnapshotOrder {
 const PAGE = 1000
 
 /**
- * All that a verifier of the site must know, in signed lines. The site and its issuers are written down from the view, what was revoked from the log
- * itself, in its order: a log is only ever added to, so that up to a given entry it is the same whenever it is read, and no transaction
- * has to wait for a slow reader. The chain is recomputed on the way. Throws, and never signs, when it does not lead to the head.
+ * All that a verifier of the site must know, in signed lines. The site and its issuers are written
+ * down from the view, what was revoked from the log itself, in its order: a log is only ever added
+ * to, so that up to a given entry it is the same whenever it is read, and no transaction has to
+ * wait for a slow reader. The chain is recomputed on the way. Throws, and never signs, when it does
+ * not lead to the head.
  */
 export function createSnapshot(order: SnapshotOrder): AsyncIterable<Uint8Array> {
   const { siteId, head } = order.view
   const { epoch, seq, hash } = head
   const max_age_seconds = order.ageSecondsMax
-  const first: SnapshotHead = { type: 'head', site_id: siteId, epoch, seq, hash, as_of: formatTime(order.asOfMs), max_age_seconds }
+  const first: SnapshotHead = {
+    type: 'head',
+    site_id: siteId,
+    epoch,
+    seq,
+    hash,
+    as_of: formatTime(order.asOfMs),
+    max_age_seconds,
+  }
   return pieces(order, first, stateLines(order.view))
 }
 
@@ -68,12 +81,21 @@ async function* pieces(
     if (page.length === 0) throw new Error(`the log of ${siteId} ends at ${seq} and not at ${seqMax}`)
     const texts: string[] = []
     for (const record of page) {
-      hash = sealOf({ epoch, seq: ++seq, siteId, kind: record.kind, bodyJson: record.body, at: record.at, prevHash: hash })
+      hash = sealOf({
+        epoch,
+        seq: ++seq,
+        siteId,
+        kind: record.kind,
+        bodyJson: record.body,
+        at: record.at,
+        prevHash: hash,
+      })
       const text = lineOf(record, view, tokensSince)
       if (text !== undefined) texts.push(text)
     }
     if (texts.length > 0) yield piece(texts)
-    // Neither a store that answers at once nor a reader that takes everything may keep other requests waiting.
+    // Neither a store that answers at once nor a reader that takes everything may keep other
+    // requests waiting.
     await nextTurn()
   }
   if (hash !== head.hash) throw new Error(`the log of ${siteId} does not lead to its head at ${seqMax}`)
@@ -81,7 +103,10 @@ async function* pieces(
   yield Buffer.from(`${JSON.stringify(end)}\n`)
 }
 
-/** How the epoch of the log began, and those before it. Signed again for each snapshot, by the key that signs now. */
+/**
+ * How the epoch of the log began, and those before it. Signed again for each snapshot, by the key
+ * that signs now.
+ */
 async function epochLines(
   store: Pick<Store, 'epochLinks'>,
   siteId: SiteId,
@@ -90,13 +115,22 @@ async function epochLines(
   const lines: EpochLine[] = []
   for (const { epoch, previous, atMs } of await store.epochLinks(siteId, EPOCH_STATEMENTS_MAX)) {
     const { seq, hash } = previous
-    const fields = { site_id: siteId, epoch, previous: { epoch: previous.epoch, seq, hash }, at: formatTime(atMs), kid }
+    const fields = {
+      site_id: siteId,
+      epoch,
+      previous: { epoch: previous.epoch, seq, hash },
+      at: formatTime(atMs),
+      kid,
+    }
     lines.push({ type: 'epoch', ...(await signEpochStatement(fields, key)) })
   }
   return lines
 }
 
-/** A line has the members of its entry and a type, so the text of the body will do as it is. Undefined for what needs no line of its own. */
+/**
+ * A line has the members of its entry and a type, so the text of the body will do as it is.
+ * Undefined for what needs no line of its own.
+ */
 function lineOf({ kind, body, at }: EntryRecord, view: SiteView, tokensSince: string): string | undefined {
   switch (kind) {
     case 'user.revoked':
@@ -119,8 +153,19 @@ function lineOf({ kind, body, at }: EntryRecord, view: SiteView, tokensSince: st
   }
 }
 
-/** Of a user that was reinstated there are several lines, in the order of what happened. When it was first revoked never changes. */
-function reinstatedLine({ ppid, reinstated_at }: { ppid: Ppid; reinstated_at: string }, view: SiteView): object {
+/**
+ * Of a user that was reinstated there are several lines, in the order of what happened. When it was
+ * first revoked never changes.
+ */
+function reinstatedLine(
+  { ppid, reinstated_at }: { ppid: Ppid; reinstated_at: string },
+  view: SiteView,
+): object {
   const firstMs = view.userRevocation(ppid, 0)?.sinceMs
-  return { type: 'user', ppid, revoked_at: firstMs === undefined ? reinstated_at : formatTime(firstMs), reinstated_at }
+  return {
+    type: 'user',
+    ppid,
+    revoked_at: firstMs === undefined ? reinstated_at : formatTime(firstMs),
+    reinstated_at,
+  }
 }

@@ -11,7 +11,10 @@ import { createSnapshot } from './snapshot.ts'
 
 /** Snapshots for verifiers, a bounded number at a time for each key. */
 export interface Snapshots {
-  /** As of now. Throws a Problem: `not_found`, `revocation_view_stale`, `rate_limited` when this key is fetching as many as it may already. */
+  /**
+   * As of now. Throws a Problem: `not_found`, `revocation_view_stale`, `rate_limited` when this key
+   * is fetching as many as it may already.
+   */
   take(order: SnapshotRequest): Promise<SnapshotStream>
 }
 
@@ -25,7 +28,10 @@ interface SnapshotStream {
   readonly pieces: AsyncIterable<Uint8Array>
   /** Fires when the reader has lost its place to another: the connection must be cut. */
   readonly signal: AbortSignal
-  /** Gives the place back. To be called when the reader has gone or has everything, even if it took nothing. */
+  /**
+   * Gives the place back. To be called when the reader has gone or has everything, even if it took
+   * nothing.
+   */
   letGo(): void
 }
 
@@ -69,7 +75,10 @@ export function createSnapshots(
     if (own?.size === 0) running.delete(keyId)
   }
 
-  /** A place for one more: a free one, that of an earlier snapshot of the same instance, or that of the reader that has stalled longest. */
+  /**
+   * A place for one more: a free one, that of an earlier snapshot of the same instance, or that of
+   * the reader that has stalled longest.
+   */
   const begin = (keyId: string, instanceId: string | undefined): Running => {
     const own = running.get(keyId) ?? new Set()
     running.set(keyId, own)
@@ -85,10 +94,14 @@ export function createSnapshots(
       if (longest !== undefined && nowMs - longest.takenAtMs > stalledMs) drop(longest)
     }
     if (own.size >= perKeyMax) {
-      throw new Problem('rate_limited', 'This key is fetching too many snapshots at a time. Fetch them one after the other.', {
-        retryAfterSeconds: 1,
-        policy: { name: 'snapshots', quota: perKeyMax, windowSeconds: 1 },
-      })
+      throw new Problem(
+        'rate_limited',
+        'This key is fetching too many snapshots at a time. Fetch them one after the other.',
+        {
+          retryAfterSeconds: 1,
+          policy: { name: 'snapshots', quota: perKeyMax, windowSeconds: 1 },
+        },
+      )
     }
     const snapshot = { instanceId, stop: new AbortController(), takenAtMs: nowMs }
     running.set(keyId, own.add(snapshot))
@@ -113,7 +126,10 @@ export function createSnapshots(
           signer: keys.feedKey(clock.nowMs()),
         })
         const verifierId = verifier.verifierId ?? promise?.instanceId ?? ''
-        await watcher.admit({ siteId, keyId, verifierId, isNamed: verifier.verifierId !== undefined, promise, isObserver }, 'snapshot')
+        await watcher.admit(
+          { siteId, keyId, verifierId, isNamed: verifier.verifierId !== undefined, promise, isObserver },
+          'snapshot',
+        )
         const taken = async function* () {
           for await (const piece of pieces) {
             snapshot.takenAtMs = performance.now()

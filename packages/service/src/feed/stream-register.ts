@@ -11,13 +11,21 @@ export interface StreamRegister {
   start(): Promise<void>
   opened(verifier: Verifier, streamId: string, from: number, stream: FeedStream): void
   closed(stream: FeedStream): void
-  /** For the readers of that name with that key, or for the only one without a name. Never moves one back. Returns the streams of this node among them. */
+  /**
+   * For the readers of that name with that key, or for the only one without a name. Never moves one
+   * back. Returns the streams of this node among them.
+   */
   acknowledge(claim: StreamClaim): readonly FeedStream[]
-  /** Everything without an instance that follows a site now. Rejects when the store cannot be asked. */
+  /**
+   * Everything without an instance that follows a site now. Rejects when the store cannot be asked.
+   */
   readers(siteId: SiteId): Promise<readonly StreamReader[]>
   /** This node has applied the log up to here. */
   applied(position: number): void
-  /** Whether other nodes still know of this one. A node that they do not know of must give out no heads. */
+  /**
+   * Whether other nodes still know of this one. A node that they do not know of must give out no
+   * heads.
+   */
   readonly isKnown: boolean
   /** How many entries the slowest on this node is behind. */
   lag(headSeq: (siteId: SiteId) => number): number
@@ -26,7 +34,10 @@ export interface StreamRegister {
 }
 
 export interface StreamRegisterParts {
-  readonly store: Pick<Store, 'isShared' | 'epoch' | 'reportStreams' | 'endFeedNode' | 'creditStreams' | 'feedStreams'>
+  readonly store: Pick<
+    Store,
+    'isShared' | 'epoch' | 'reportStreams' | 'endFeedNode' | 'creditStreams' | 'feedStreams'
+  >
   readonly clock: Clock
   readonly log: Pick<Logger, 'warn'>
   readonly nodeId: string
@@ -37,10 +48,15 @@ export interface StreamRegisterParts {
 }
 
 export interface StreamRegisterOptions {
-  /** What happened is told to the other nodes after this long, together with all that happened since. */
+  /**
+   * What happened is told to the other nodes after this long, together with all that happened
+   * since.
+   */
   readonly reportMs?: number
   readonly renewMs?: number
-  /** A node that does not renew its lease counts as gone. Longer than clocks of nodes may differ. */
+  /**
+   * A node that does not renew its lease counts as gone. Longer than clocks of nodes may differ.
+   */
   readonly leaseMs?: number
 }
 
@@ -61,7 +77,10 @@ interface Claimed {
   readonly sinceMs: number
 }
 
-export function createStreamRegister(parts: StreamRegisterParts, options: StreamRegisterOptions = {}): StreamRegister {
+export function createStreamRegister(
+  parts: StreamRegisterParts,
+  options: StreamRegisterOptions = {},
+): StreamRegister {
   return new NodeStreams(parts, options)
 }
 
@@ -78,7 +97,10 @@ class NodeStreams implements StreamRegister {
   #claims = new Map<string, Claimed>()
   readonly #stop = new AbortController()
   #hasLease = false
-  /** On the monotonic clock: when the row of this node was last renewed, before the store was asked to. */
+  /**
+   * On the monotonic clock: when the row of this node was last renewed, before the store was asked
+   * to.
+   */
   #renewedMs = -Infinity
   #marks: NodeView['marks'] = []
   #marksEpoch = ''
@@ -115,7 +137,12 @@ class NodeStreams implements StreamRegister {
     this.#reportSoon()
   }
 
-  opened({ siteId, keyId, verifierId, isNamed }: Verifier, streamId: string, from: number, stream: FeedStream): void {
+  opened(
+    { siteId, keyId, verifierId, isNamed }: Verifier,
+    streamId: string,
+    from: number,
+    stream: FeedStream,
+  ): void {
     const { store, clock, nodeId } = this.#parts
     const local: LocalStream = {
       streamId,
@@ -217,7 +244,11 @@ class NodeStreams implements StreamRegister {
       // What could not be reported is reported with the next renewal.
       (err: unknown) => {
         this.#reporting = undefined
-        if (!this.#isFailing) this.#parts.log.warn({ err }, 'could not report the streams of this node to other nodes; trying again')
+        if (!this.#isFailing)
+          this.#parts.log.warn(
+            { err },
+            'could not report the streams of this node to other nodes; trying again',
+          )
         this.#isFailing = true
       },
     )
@@ -226,7 +257,10 @@ class NodeStreams implements StreamRegister {
   async #tell(): Promise<void> {
     const { store, clock, nodeId, viewAgeMsMax } = this.#parts
     do {
-      const [streams, ended] = [firstOf(this.#changed, STREAMS_REPORTED_MAX), firstOf(this.#ended, STREAMS_REPORTED_MAX)]
+      const [streams, ended] = [
+        firstOf(this.#changed, STREAMS_REPORTED_MAX),
+        firstOf(this.#ended, STREAMS_REPORTED_MAX),
+      ]
       const seqs = streams.map(({ seq }) => seq)
       const nowMs = clock.nowMs()
       const askedMs = clock.clocks().monotonicMs
@@ -238,7 +272,8 @@ class NodeStreams implements StreamRegister {
       for (const [i, stream] of streams.entries()) if (stream.seq === seqs[i]) this.#changed.delete(stream)
       for (const streamId of ended) this.#ended.delete(streamId)
       // The lease had run out: the others may have forgotten what they were told before.
-      if (lease === 'begun' && this.#hasLease) for (const local of this.#streams.values()) this.#changed.add(local)
+      if (lease === 'begun' && this.#hasLease)
+        for (const local of this.#streams.values()) this.#changed.add(local)
       this.#hasLease = true
     } while (this.#changed.size > 0 || this.#ended.size > 0)
     await this.#creditElsewhere()
@@ -264,11 +299,13 @@ class NodeStreams implements StreamRegister {
     const found = new Map<string, FeedStreamRow>()
     for (let after: string | undefined, isEnd = !store.isShared; !isEnd; ) {
       const page = await store.feedStreams(siteId, clock.nowMs(), { after, limit: PAGE })
-      for (const stream of page) if (stream.nodeId !== nodeId || this.#isOpen(stream)) found.set(stream.streamId, stream)
+      for (const stream of page)
+        if (stream.nodeId !== nodeId || this.#isOpen(stream)) found.set(stream.streamId, stream)
       after = page.at(-1)?.streamId
       isEnd = page.length < PAGE
     }
-    // Of our own streams we know what was not reported yet; but another node may have heard an acknowledgement.
+    // Of our own streams we know what was not reported yet; but another node may have heard an
+    // acknowledgement.
     for (const local of [...(this.#sites.get(siteId)?.values() ?? [])].flat()) {
       const told = found.get(local.streamId)
       if (told === undefined || told.seq <= local.seq) found.set(local.streamId, local)

@@ -7,13 +7,19 @@ import type { LeaseName } from '../store/store.ts'
 export interface VerifierClocks {
   /** A verifier instance has acknowledged; its clock was so far ahead of this node's. */
   heard(instance: LeaseName, aheadMs: number): void
-  /** The clock of this node minus that of an instance, when it last acknowledged here. Undefined when it has not lately. */
+  /**
+   * The clock of this node minus that of an instance, when it last acknowledged here. Undefined
+   * when it has not lately.
+   */
   differenceMs(instance: LeaseName): number | undefined
   /** The median of all instances that have acknowledged lately; 0 when there are none. */
   medianMs(): number
 }
 
-/** Verifiers reject heads from more than 5 s ahead of their own clock, so this must be noticed earlier. */
+/**
+ * Verifiers reject heads from more than 5 s ahead of their own clock, so this must be noticed
+ * earlier.
+ */
 const CLOCK_DIFFERENCE_MS_MAX = 2000
 /** Guards acknowledge every 5 s. */
 const KEPT_MS = 60_000
@@ -26,7 +32,10 @@ interface Heard {
   readonly atMs: number
 }
 
-/** Reports a disagreement of clocks in the log, and again every five minutes. It ends nothing: either side may be wrong. */
+/**
+ * Reports a disagreement of clocks in the log, and again every five minutes. It ends nothing:
+ * either side may be wrong.
+ */
 export function createVerifierClocks(clock: Clock, log: Pick<Logger, 'warn' | 'info'>): VerifierClocks {
   const instances = new Map<string, Heard>()
   let judgedMs = -Infinity
@@ -42,7 +51,9 @@ export function createVerifierClocks(clock: Clock, log: Pick<Logger, 'warn' | 'i
 
   const medianMs = () => {
     forgetOld()
-    const sorted = [...instances.values()].map(({ differenceMs }) => differenceMs).sort((one, other) => one - other)
+    const sorted = [...instances.values()]
+      .map(({ differenceMs }) => differenceMs)
+      .sort((one, other) => one - other)
     return sorted[Math.floor(sorted.length / 2)] ?? 0
   }
 
@@ -58,7 +69,12 @@ export function createVerifierClocks(clock: Clock, log: Pick<Logger, 'warn' | 'i
       const [own, theirs] = [formatTime(wallMs), formatTime(wallMs - differenceMs)]
       const [here, there] = differenceMs > 0 ? ['ahead', 'behind'] : ['behind', 'ahead']
       log.warn(
-        { difference_ms: Math.round(differenceMs), node_time: own, verifier_time: theirs, verifiers: instances.size },
+        {
+          difference_ms: Math.round(differenceMs),
+          node_time: own,
+          verifier_time: theirs,
+          verifiers: instances.size,
+        },
         `the clocks of this node and its verifiers disagree: the clock of this node is ${here}, or the clocks of the verifiers are ${there}. Compare both with NTP. Verifiers reject everything when the node is more than 5 s ahead of them`,
       )
     }

@@ -20,15 +20,22 @@ import { createStreamRegister, type StreamRegister, type StreamRegisterOptions }
 export interface Verifiers extends StreamWatcher {
   /** A verifier has acknowledged the log; the caller has made sure that the log goes that far. */
   acknowledge(ack: VerifierAck): void
-  /** All that follow a site now, and those that fail open and have not closed. Rejects when the store cannot be asked. */
+  /**
+   * All that follow a site now, and those that fail open and have not closed. Rejects when the
+   * store cannot be asked.
+   */
   connected(siteId: SiteId): Promise<ConnectedVerifiers>
   /** How far an entry has got. With a wait, resolves when that is over or so much later. */
   receipt(siteId: SiteId, entry: PlacedInTime, wait?: ReceiptWait): Promise<Receipt>
-  /** Closes an instance that fails open and has no stream: it is gone. Throws a Problem `not_found` when there is none. */
+  /**
+   * Closes an instance that fails open and has no stream: it is gone. Throws a Problem `not_found`
+   * when there is none.
+   */
   dismiss(siteId: SiteId, instanceId: string, act: Act): Promise<void>
   /**
-   * Runs a query about the verifiers of a site for an API key. Throws a Problem `rate_limited` when that key has as many as it may: running, or answered a
-   * moment ago that depends on the number of leases.
+   * Runs a query about the verifiers of a site for an API key. Throws a Problem `rate_limited` when
+   * that key has as many as it may: running, or answered a moment ago that depends on the number of
+   * leases.
    */
   query<Answer>(keyId: string, siteId: SiteId, run: () => Promise<Answer>): Promise<Answer>
   /** This node has applied the log up to here. */
@@ -70,7 +77,10 @@ export interface PlacedInTime {
 
 export interface ReceiptWait {
   readonly ms: number
-  /** `acknowledged`: until no verifier that may acknowledge is missing. `denied`: until the revoked credential is denied everywhere. */
+  /**
+   * `acknowledged`: until no verifier that may acknowledge is missing. `denied`: until the revoked
+   * credential is denied everywhere.
+   */
   readonly until: 'acknowledged' | 'denied'
 }
 
@@ -83,7 +93,10 @@ export interface VerifiersParts {
   readonly viewAgeMsMax: number
   /** Called with every end of a stream. */
   readonly onEnd: (why: StreamEnd) => void
-  /** Called with how far the clock of a verifier instance is ahead of this node's, each time it acknowledges. */
+  /**
+   * Called with how far the clock of a verifier instance is ahead of this node's, each time it
+   * acknowledges.
+   */
   readonly onClock?: (instance: LeaseName, aheadMs: number) => void
 }
 
@@ -99,11 +112,17 @@ export interface VerifiersOptions extends StreamRegisterOptions {
   readonly queryRestMsPerLease?: number
 }
 
-/** While a caller waits: how often other nodes are asked, and how long acknowledgements here are gathered. */
+/**
+ * While a caller waits: how often other nodes are asked, and how long acknowledgements here are
+ * gathered.
+ */
 const ASK_MS = 100
 const LOOK_MS = 1000
 const GATHER_MS = 10
-/** A receipt of 1,000 leases takes about 1 ms. All callers that wait take a twentieth of the event loop at most. */
+/**
+ * A receipt of 1,000 leases takes about 1 ms. All callers that wait take a twentieth of the event
+ * loop at most.
+ */
 const LEASES_LOOKED_AT_PER_MS = 50
 /** Of 1,000 leases a query takes about 1 ms, and a key gets 80 answers a second at most. */
 const QUERY_REST_MS_PER_LEASE = 0.1
@@ -112,7 +131,10 @@ const WRITE_MS = 1000
 const SHARED_WRITE_MS = 50
 
 /** Opens the register of this node. When this returns, other nodes know of it. */
-export async function openVerifiers(parts: VerifiersParts, options: VerifiersOptions = {}): Promise<Verifiers> {
+export async function openVerifiers(
+  parts: VerifiersParts,
+  options: VerifiersOptions = {},
+): Promise<Verifiers> {
   const { store, clock, log, viewAgeMsMax } = parts
   const nodeId = `node_${randomBytes(12).toString('base64url')}`
   const wakes = new Map<SiteId, SiteWake>()
@@ -127,7 +149,16 @@ export async function openVerifiers(parts: VerifiersParts, options: VerifiersOpt
   const leases = await openLeases({ store, clock, log, nodeId, writeMs })
   readings = createSiteReadings({ store, clock, nodeId, leases, streams })
   return new VerifierBook(
-    { ...parts, nodeId, wakes, onChange, streams, leases, readings, readers: createHeadReaders(store, clock) },
+    {
+      ...parts,
+      nodeId,
+      wakes,
+      onChange,
+      streams,
+      leases,
+      readings,
+      readers: createHeadReaders(store, clock),
+    },
     options,
   )
 }
@@ -160,7 +191,9 @@ interface LeasedStream {
 
 class VerifierBook implements Verifiers {
   readonly #parts: BookParts
-  readonly #options: Required<Pick<VerifiersOptions, 'unheardBytesMax' | 'silentMs' | 'droppedMs' | 'queryRestMsPerLease'>>
+  readonly #options: Required<
+    Pick<VerifiersOptions, 'unheardBytesMax' | 'silentMs' | 'droppedMs' | 'queryRestMsPerLease'>
+  >
   /** All streams of this node that are counted, with their readers. */
   readonly #open = new Map<FeedStream, Verifier>()
   readonly #leased = new Map<string, LeasedStream>()
@@ -182,7 +215,9 @@ class VerifierBook implements Verifiers {
     }
     this.#timer = setInterval(() => {
       this.#checking ??= this.#dropSilent()
-        .catch((err: unknown) => this.#parts.log.warn({ err }, 'verifiers that do not acknowledge could not be looked up'))
+        .catch((err: unknown) =>
+          this.#parts.log.warn({ err }, 'verifiers that do not acknowledge could not be looked up'),
+        )
         .finally(() => {
           this.#checking = undefined
         })
@@ -193,13 +228,15 @@ class VerifierBook implements Verifiers {
   async admit(verifier: Verifier, streams: 'stream' | 'snapshot'): Promise<string> {
     const { leases, readers, nodeId } = this.#parts
     const streamId = `${nodeId}.${++this.#made}`
-    if (verifier.promise !== undefined) await leases.open(termsOf(verifier, verifier.promise), streams === 'stream' ? streamId : undefined)
+    if (verifier.promise !== undefined)
+      await leases.open(termsOf(verifier, verifier.promise), streams === 'stream' ? streamId : undefined)
     else if (!verifier.isObserver) await readers.cover(verifier.siteId)
     return streamId
   }
 
   abandoned({ siteId, keyId, promise }: Verifier, streamId: string): void {
-    if (promise !== undefined) this.#parts.leases.endStream({ siteId, keyId, instanceId: promise.instanceId }, streamId)
+    if (promise !== undefined)
+      this.#parts.leases.endStream({ siteId, keyId, instanceId: promise.instanceId }, streamId)
   }
 
   opened(verifier: Verifier, streamId: string, from: number, stream: FeedStream): void {
@@ -245,14 +282,16 @@ class VerifierBook implements Verifiers {
     const { siteId, keyId, verifierId, instanceId, epoch, seq, atMs, sentAtMs, isClosing } = ack
     const { leases, streams, onClock } = this.#parts
     if (instanceId === undefined) {
-      for (const stream of streams.acknowledge({ siteId, keyId, verifierId, epoch, seq, atMs })) stream.heard()
+      for (const stream of streams.acknowledge({ siteId, keyId, verifierId, epoch, seq, atMs }))
+        stream.heard()
       return
     }
     const name = { siteId, keyId, instanceId }
     leases.acknowledge(name, { epoch, seq, atMs, ...(isClosing === true && { isClosing }) })
     const leased = this.#leased.get(nameOf(name))
     leased?.stream.heard()
-    if (leased !== undefined) Object.assign(leased, { seq: Math.max(leased.seq, seq), isClosing: isClosing === true })
+    if (leased !== undefined)
+      Object.assign(leased, { seq: Math.max(leased.seq, seq), isClosing: isClosing === true })
     if (sentAtMs !== undefined) onClock?.(name, sentAtMs - atMs)
     this.#wake(siteId)
   }
@@ -261,8 +300,13 @@ class VerifierBook implements Verifiers {
     const { readings, clock, store } = this.#parts
     const { leases, streams } = await readings.read(siteId, { isLatest: false })
     const nowMs = clock.clocks().wallMs
-    const found = leases.filter((lease) => isConnected(lease, nowMs) || (lease.failsOpen && lease.closedAtMs === undefined))
-    return { leases: found.map((lease) => (lease.epoch === store.epoch ? lease : { ...lease, seq: 0, acks: [] })), streams }
+    const found = leases.filter(
+      (lease) => isConnected(lease, nowMs) || (lease.failsOpen && lease.closedAtMs === undefined),
+    )
+    return {
+      leases: found.map((lease) => (lease.epoch === store.epoch ? lease : { ...lease, seq: 0, acks: [] })),
+      streams,
+    }
   }
 
   async receipt(
@@ -282,7 +326,8 @@ class VerifierBook implements Verifiers {
       for (;;) {
         // This node may not have applied it when it was first asked.
         if (entry.deniedHereAtMs > clock.clocks().wallMs) entry = await this.#committed(siteId, placed)
-        const { count } = site.wake // Before the store is asked: what happens meanwhile must still wake us.
+        // Before the store is asked: what happens meanwhile must still wake us.
+        const { count } = site.wake
         const readers = await readings.read(siteId, { entry, isLatest: waitMs > 0 })
         const receipt = receiptOf(readers, entry, clock.clocks().wallMs)
         const deniedInMs = (receipt.deniedEverywhereAtMs ?? Infinity) - clock.clocks().wallMs
@@ -290,7 +335,8 @@ class VerifierBook implements Verifiers {
         if (isOver || leftMs() === 0 || signal.aborted) return receipt
         const lookMs = Math.min(store.isShared ? ASK_MS : LOOK_MS, until === 'denied' ? deniedInMs : Infinity)
         await site.wake.sleep(count, Math.min(leftMs(), lookMs), signal)
-        // Many acknowledge at once, and one look for all of them is enough. The more callers wait, the less often each looks.
+        // Many acknowledge at once, and one look for all of them is enough. The more callers wait,
+        // the less often each looks.
         const gatherMs = GATHER_MS + (site.waiting * readers.leases.length) / LEASES_LOOKED_AT_PER_MS
         await sleep(Math.min(gatherMs, leftMs()))
       }
@@ -303,11 +349,18 @@ class VerifierBook implements Verifiers {
   async dismiss(siteId: SiteId, instanceId: string, act: Act): Promise<void> {
     const { leases, store, clock } = this.#parts
     const { wallMs } = clock.clocks()
-    const own = (await leases.ofSite(siteId)).filter((lease) => lease.instanceId === instanceId && lease.failsOpen)
+    const own = (await leases.ofSite(siteId)).filter(
+      (lease) => lease.instanceId === instanceId && lease.failsOpen,
+    )
     if (own.some((lease) => isConnected(lease, wallMs)))
-      throw new Problem('not_found', 'This verifier is connected. Only a verifier that fails open and is gone can be dismissed.')
-    const isDismissed = own.length > 0 && (await store.dismissLease(siteId, instanceId, Math.ceil(wallMs), act))
-    if (!isDismissed) throw new Problem('not_found', 'No verifier of this site that fails open has this instance id.')
+      throw new Problem(
+        'not_found',
+        'This verifier is connected. Only a verifier that fails open and is gone can be dismissed.',
+      )
+    const isDismissed =
+      own.length > 0 && (await store.dismissLease(siteId, instanceId, Math.ceil(wallMs), act))
+    if (!isDismissed)
+      throw new Problem('not_found', 'No verifier of this site that fails open has this instance id.')
     this.#wake(siteId)
   }
 
@@ -315,10 +368,14 @@ class VerifierBook implements Verifiers {
     const running = this.#queries.get(keyId) ?? 0
     const quota = limits.verifier_queries_per_key_max
     if (running >= quota)
-      throw new Problem('rate_limited', `This key has ${quota} queries about verifiers under way on this node. Send fewer at a time.`, {
-        retryAfterSeconds: 1,
-        policy: { name: 'verifier_queries', quota, windowSeconds: 1 },
-      })
+      throw new Problem(
+        'rate_limited',
+        `This key has ${quota} queries about verifiers under way on this node. Send fewer at a time.`,
+        {
+          retryAfterSeconds: 1,
+          policy: { name: 'verifier_queries', quota, windowSeconds: 1 },
+        },
+      )
     this.#queries.set(keyId, running + 1)
     try {
       return await run()
@@ -349,7 +406,16 @@ class VerifierBook implements Verifiers {
       const lowered = await commits.find(siteId, before.seq)
       return Math.max(committedAtMs + ageMs, lowered.committedAtMs + before.seconds * 1000)
     }
-    return { epoch, seq, atMs, position, committedAtMs, deniedHereAtMs, headAgeMsMax, headsDeadAtMs: await headsDeadAtMs() }
+    return {
+      epoch,
+      seq,
+      atMs,
+      position,
+      committedAtMs,
+      deniedHereAtMs,
+      headAgeMsMax,
+      headsDeadAtMs: await headsDeadAtMs(),
+    }
   }
 
   applied(position: number): void {
@@ -370,19 +436,30 @@ class VerifierBook implements Verifiers {
     return count
   }
 
-  /** Drops readers that give no sign of life. What they were sent may have been acknowledged to another node, so the store is asked before. */
+  /**
+   * Drops readers that give no sign of life. What they were sent may have been acknowledged to
+   * another node, so the store is asked before.
+   */
   async #dropSilent(): Promise<void> {
     const { unheardBytesMax, silentMs, droppedMs } = this.#options
     const { store, clock, leases } = this.#parts
     const nowMs = performance.now()
-    const closing = new Set([...this.#leased.values()].filter(({ isClosing }) => isClosing).map(({ stream }) => stream))
+    const closing = new Set(
+      [...this.#leased.values()].filter(({ isClosing }) => isClosing).map(({ stream }) => stream),
+    )
     const isDue = (stream: FeedStream, { promise }: Verifier) => {
       const quietMs = nowMs - stream.heardAtMs
       if (quietMs <= silentMs) return false
-      return stream.unheardBytes > unheardBytesMax || closing.has(stream) || (promise !== undefined && quietMs > droppedMs)
+      return (
+        stream.unheardBytes > unheardBytesMax ||
+        closing.has(stream) ||
+        (promise !== undefined && quietMs > droppedMs)
+      )
     }
     const due = [...this.#open].filter(([stream, verifier]) => isDue(stream, verifier))
-    const names = due.flatMap(([, { siteId, keyId, promise }]) => (promise ? [{ siteId, keyId, instanceId: promise.instanceId }] : []))
+    const names = due.flatMap(([, { siteId, keyId, promise }]) =>
+      promise ? [{ siteId, keyId, instanceId: promise.instanceId }] : [],
+    )
     const heard = store.isShared && names.length > 0 ? await leases.heard(names) : new Map<string, number>()
     const { wallMs } = clock.clocks()
     for (const [stream, { siteId, keyId, promise }] of due) {
@@ -410,6 +487,9 @@ class VerifierBook implements Verifiers {
   }
 }
 
-function termsOf({ siteId, keyId, verifierId, isNamed }: Verifier, promise: NonNullable<Verifier['promise']>) {
+function termsOf(
+  { siteId, keyId, verifierId, isNamed }: Verifier,
+  promise: NonNullable<Verifier['promise']>,
+) {
   return { siteId, keyId, verifierId, isNamed, ...promise }
 }

@@ -4,14 +4,20 @@ import { createSteadyGauge } from './steady-gauge.ts'
 
 /** Measures how long new connections wait until they are accepted. */
 export interface AcceptGauge {
-  /** To be called at regular intervals: counts what the last connection took, or how long it has been waiting, and opens the next one. */
+  /**
+   * To be called at regular intervals: counts what the last connection took, or how long it has
+   * been waiting, and opens the next one.
+   */
   tick(): void
   /** The connection of the last tick was accepted, or cannot be opened. */
   accepted(): void
   delayMs(): number
 }
 
-/** Has at most one connection outstanding: `dial` opens it. `nowMs` comes from a clock that never runs back. */
+/**
+ * Has at most one connection outstanding: `dial` opens it. `nowMs` comes from a clock that never
+ * runs back.
+ */
 export function createAcceptGauge(dial: () => void, nowMs: () => number): AcceptGauge {
   const steady = createSteadyGauge()
   let dialedAtMs: number | undefined
@@ -34,12 +40,14 @@ export function createAcceptGauge(dial: () => void, nowMs: () => number): Accept
 const EVERY_MS = 250
 
 /**
- * Connects to a listening server of this process again and again. Node accepts one connection in each turn of the event loop, so under load new
- * connections wait long before the delay of the event loop says so. The probe sends nothing and appears in no log. `close` lets the process end.
+ * Connects to a listening server of this process again and again. Node accepts one connection in
+ * each turn of the event loop, so under load new connections wait long before the delay of the
+ * event loop says so. The probe sends nothing and appears in no log. `close` lets the process end.
  */
 export function openAcceptProbe(server: Server): Pick<AcceptGauge, 'delayMs'> & { close(): void } {
   const address = server.address()
-  if (address === null || typeof address === 'string') throw new TypeError('the server does not listen on a port')
+  if (address === null || typeof address === 'string')
+    throw new TypeError('the server does not listen on a port')
   const host = WILDCARDS.get(address.address) ?? address.address
   let probe: Socket | undefined
   /** Ports of connections that were accepted before the probe knew its own. */

@@ -26,13 +26,19 @@ export interface Gatekeeping {
 }
 
 /**
- * Who calls, from the API key, after the pace of that caller has been taken into account. Credentials are not looked at here but by the guard,
- * only whether there is one where one is needed instead of a key.
+ * Who calls, from the API key, after the pace of that caller has been taken into account.
+ * Credentials are not looked at here but by the guard, only whether there is one where one is
+ * needed instead of a key.
  */
-export function authenticate(incoming: Incoming, endpoint: MountedEndpoint, gates: Gatekeeping): Caller | Promise<Caller> {
+export function authenticate(
+  incoming: Incoming,
+  endpoint: MountedEndpoint,
+  gates: Gatekeeping,
+): Caller | Promise<Caller> {
   const { address, lines, startedMs } = incoming
   for (const name of ONE_LINE_EACH) {
-    if ((lines(name)?.length ?? 0) > 1) throw new Problem('auth_ambiguous', `The header ${name} was sent more than once. Send it once.`)
+    if ((lines(name)?.length ?? 0) > 1)
+      throw new Problem('auth_ambiguous', `The header ${name} was sent more than once. Send it once.`)
   }
   const { auth, rateLimit } = endpoint
   const secret = TAKES_KEY.has(auth) ? lines('x-api-key')?.[0] : undefined
@@ -48,7 +54,12 @@ export function authenticate(incoming: Incoming, endpoint: MountedEndpoint, gate
   return callerWithKey(secret, incoming, endpoint, gates)
 }
 
-function callerWithKey(secret: string, incoming: Incoming, endpoint: MountedEndpoint, gates: Gatekeeping): Caller | Promise<Caller> {
+function callerWithKey(
+  secret: string,
+  incoming: Incoming,
+  endpoint: MountedEndpoint,
+  gates: Gatekeeping,
+): Caller | Promise<Caller> {
   const { deps, paces, refusals } = gates
   const { address, startedMs } = incoming
   // A caller that guesses must not lock out a good key behind the same address.
@@ -57,7 +68,13 @@ function callerWithKey(secret: string, incoming: Incoming, endpoint: MountedEndp
   return whenKnown(deps.apiKeys.find(secret, nowMs), (key) => {
     if (key === undefined) {
       paces.count('wrong_key', address, startedMs)
-      refusals.note({ code: 'api_key_invalid', endpoint: endpoint.id, caller: undefined, requestId: incoming.requestId, nowMs })
+      refusals.note({
+        code: 'api_key_invalid',
+        endpoint: endpoint.id,
+        caller: undefined,
+        requestId: incoming.requestId,
+        nowMs,
+      })
       throw new Problem('api_key_invalid')
     }
     if (endpoint.rateLimit === 'caller') paces.spend('key', key.keyId, startedMs)
@@ -66,8 +83,8 @@ function callerWithKey(secret: string, incoming: Incoming, endpoint: MountedEndp
 }
 
 /**
- * Throws `api_key_invalid` unless the key behind the caller is still the one it was: a request that takes long to arrive must not outlive the
- * deletion of its key.
+ * Throws `api_key_invalid` unless the key behind the caller is still the one it was: a request that
+ * takes long to arrive must not outlive the deletion of its key.
  */
 export async function confirmKey(caller: Caller, { lines }: Incoming, { deps }: Gatekeeping): Promise<void> {
   if (caller.kind === 'anonymous') return
@@ -76,22 +93,36 @@ export async function confirmKey(caller: Caller, { lines }: Incoming, { deps }: 
 }
 
 /**
- * Against whom failed presentations count; undefined where they are not counted. At forward-auth the connection is the proxy's: unless a trusted
- * proxy tells its callers apart, one of them could use up the allowance of all.
+ * Against whom failed presentations count; undefined where they are not counted. At forward-auth
+ * the connection is the proxy's: unless a trusted proxy tells its callers apart, one of them could
+ * use up the allowance of all.
  */
-export function presenterOf({ address, raw }: Incoming, { rateLimit, auth }: MountedEndpoint): string | undefined {
+export function presenterOf(
+  { address, raw }: Incoming,
+  { rateLimit, auth }: MountedEndpoint,
+): string | undefined {
   if (rateLimit !== 'failed_presentation') return undefined
-  const isProxys = auth === 'api_key_and_credential' && [address, `::ffff:${address}`].includes(raw.socket.remoteAddress ?? '')
+  const isProxys =
+    auth === 'api_key_and_credential' &&
+    [address, `::ffff:${address}`].includes(raw.socket.remoteAddress ?? '')
   return isProxys ? undefined : address
 }
 
 /** Throws `rate_limited` when too many presentations of this presenter have failed. */
-export function requirePace(incoming: Incoming, endpoint: MountedEndpoint, paces: Paces, nowMs: number): void {
+export function requirePace(
+  incoming: Incoming,
+  endpoint: MountedEndpoint,
+  paces: Paces,
+  nowMs: number,
+): void {
   const presenter = presenterOf(incoming, endpoint)
   if (presenter !== undefined) paces.check('failed_presentation', presenter, nowMs)
 }
 
-/** Throws unless the caller may call: first whether the site is its own, then whether the key has the permission. */
+/**
+ * Throws unless the caller may call: first whether the site is its own, then whether the key has
+ * the permission.
+ */
 export function authorize(
   caller: Caller,
   endpoint: MountedEndpoint,
@@ -103,7 +134,8 @@ export function authorize(
   if (siteId !== undefined && siteId !== caller.siteId) throw new Problem('not_found')
   const { auth, permissions = [] } = endpoint
   const isOpen =
-    auth !== 'operator_key' && (permissions.length === 0 || permissions.some((permission) => caller.permissions.includes(permission)))
+    auth !== 'operator_key' &&
+    (permissions.length === 0 || permissions.some((permission) => caller.permissions.includes(permission)))
   if (isOpen) return
   onRefusal('api_key_forbidden')
   const needed = auth === 'operator_key' ? 'an operator key' : `a key with ${permissions.join(' or ')}`
@@ -114,7 +146,10 @@ function anonymous(incoming: Incoming, auth: Auth): Caller {
   if (WANTS_KEY.has(auth)) throw new Problem('api_key_missing')
   // A bearer token does not stand for the credential it was exchanged for.
   if (auth === 'api_key_or_credential' && !isSent(incoming, 'x-service-credential')) {
-    throw new Problem('api_key_missing', 'Send an API key of the site in X-API-Key, or the credential itself in X-Service-Credential.')
+    throw new Problem(
+      'api_key_missing',
+      'Send an API key of the site in X-API-Key, or the credential itself in X-Service-Credential.',
+    )
   }
   return { kind: 'anonymous', address: incoming.address }
 }

@@ -12,27 +12,35 @@ const CHARSET = /^charset\s*=\s*(?:utf-8|"utf-8")$/
 
 const JSON_TYPE = 'application/json'
 
-/** What the headers promise of the body, before a byte of it is read. Throws `unsupported_media_type` or `request_too_large`. */
+/**
+ * What the headers promise of the body, before a byte of it is read. Throws
+ * `unsupported_media_type` or `request_too_large`.
+ */
 export function bodyFormOf(raw: IncomingMessage, endpoint: MountedEndpoint): BodyForm {
   const { 'content-type': contentType, 'content-encoding': encoding, 'content-length': length } = raw.headers
   const isEmpty = raw.headers['transfer-encoding'] === undefined && (length === undefined || length === '0')
   const takesBody = endpoint.bodyTypes.length > 0
   if (isEmpty && (!takesBody || (endpoint.request.bodyOptional && contentType === undefined))) return 'none'
-  if (!takesBody) throw new Problem('unsupported_media_type', 'This endpoint takes no body. Send the request without one.')
+  if (!takesBody)
+    throw new Problem('unsupported_media_type', 'This endpoint takes no body. Send the request without one.')
   if (encoding !== undefined && encoding.trim().toLowerCase() !== 'identity') {
     throw new Problem('unsupported_media_type', 'The body is compressed. Send it as it is.')
   }
   const mediaType = contentType === JSON_TYPE ? JSON_TYPE : mediaTypeOf(contentType ?? '')
   if (mediaType === undefined || !endpoint.bodyTypes.includes(mediaType)) {
-    throw new Problem('unsupported_media_type', `Send the body as ${endpoint.bodyTypes.join(' or ')}, in UTF-8.`)
+    throw new Problem(
+      'unsupported_media_type',
+      `Send the body as ${endpoint.bodyTypes.join(' or ')}, in UTF-8.`,
+    )
   }
   if (Number(length ?? 0) > endpoint.bodyBytesMax) throw tooLarge(endpoint)
   return mediaType === JSON_TYPE ? 'json' : 'form'
 }
 
 /**
- * The media type, when nothing else is said of it but that it is UTF-8. Taken apart at the semicolons: any client can send 16 KiB of blanks here, over
- * which a pattern with blanks on both sides of an optional part goes as often as there are blanks.
+ * The media type, when nothing else is said of it but that it is UTF-8. Taken apart at the
+ * semicolons: any client can send 16 KiB of blanks here, over which a pattern with blanks on both
+ * sides of an optional part goes as often as there are blanks.
  */
 function mediaTypeOf(contentType: string): string | undefined {
   const parts = contentType.toLowerCase().split(';', 4)
@@ -41,18 +49,26 @@ function mediaTypeOf(contentType: string): string | undefined {
 }
 
 /**
- * Whether more may be coming than is worth reading: then the connection has to be closed after a refusal. Of a short body Node throws the
- * rest away, and the connection lives on.
+ * Whether more may be coming than is worth reading: then the connection has to be closed after a
+ * refusal. Of a short body Node throws the rest away, and the connection lives on.
  */
 export function hasLongBody({ complete, headers }: IncomingMessage): boolean {
-  return !complete && (headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > limits.request_body_bytes_max)
+  return (
+    !complete &&
+    (headers['transfer-encoding'] !== undefined ||
+      Number(headers['content-length'] ?? 0) > limits.request_body_bytes_max)
+  )
 }
 
 /**
- * All bytes of the body. Stops at the limit, whatever the headers have promised, and refuses with `request_too_large`. Counts bytes and pieces
- * in `incoming` as they arrive, so that a rejected body is counted too.
+ * All bytes of the body. Stops at the limit, whatever the headers have promised, and refuses with
+ * `request_too_large`. Counts bytes and pieces in `incoming` as they arrive, so that a rejected
+ * body is counted too.
  */
-export function readBody(incoming: Pick<Incoming, 'raw' | 'bodyBytes' | 'bodyPieces'>, endpoint: MountedEndpoint): Promise<Uint8Array> {
+export function readBody(
+  incoming: Pick<Incoming, 'raw' | 'bodyBytes' | 'bodyPieces'>,
+  endpoint: MountedEndpoint,
+): Promise<Uint8Array> {
   const { raw } = incoming
   return new Promise((resolve, reject) => {
     const chunks: Uint8Array[] = []
@@ -86,7 +102,9 @@ function tooLarge({ bodyBytesMax }: MountedEndpoint): Problem {
   return new Problem('request_too_large', `The body of this request may have ${bodyBytesMax} bytes at most.`)
 }
 
-/** Reads JSON with the one strict reader there is. What a member `credential` holds comes with it. */
+/**
+ * Reads JSON with the one strict reader there is. What a member `credential` holds comes with it.
+ */
 export function parseJsonBody(bytes: Uint8Array): CredentialBody {
   const parsed = parseCredentialBody(bytes)
   if ('code' in parsed) throw new Problem(parsed.code, sentence(parsed.detail))
@@ -110,17 +128,25 @@ export function parseFormBody(bytes: Uint8Array): Record<string, unknown> {
 export function parseQuery(text: string, lists: readonly string[]): Record<string, unknown> {
   // Before anything is decoded.
   if (hasMore(text, '&', limits.request_parameters_max - 1)) {
-    throw new Problem('request_malformed', `There are more than ${limits.request_parameters_max} parameters. Send fewer.`)
+    throw new Problem(
+      'request_malformed',
+      `There are more than ${limits.request_parameters_max} parameters. Send fewer.`,
+    )
   }
   const parsed = parseParameters(new URLSearchParams(text), lists)
-  if (parsed === undefined) throw new Problem('request_malformed', 'A parameter that stands once was sent twice. Send each parameter once.')
+  if (parsed === undefined)
+    throw new Problem(
+      'request_malformed',
+      'A parameter that stands once was sent twice. Send each parameter once.',
+    )
   return parsed
 }
 
 /** Whether a letter stands in a text more often than that. */
 function hasMore(text: string, letter: string, max: number): boolean {
   let count = 0
-  for (let at = text.indexOf(letter); at >= 0; at = text.indexOf(letter, at + 1)) if (++count > max) return true
+  for (let at = text.indexOf(letter); at >= 0; at = text.indexOf(letter, at + 1))
+    if (++count > max) return true
   return false
 }
 

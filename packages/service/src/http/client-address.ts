@@ -4,8 +4,9 @@ import { BlockList, isIP } from 'node:net'
 export type ClientAddress = (peer: string | undefined, forwardedFor: readonly string[] | undefined) => string
 
 /**
- * Reads X-Forwarded-For from the right as long as the hop that wrote it is trusted, so a client cannot claim another address. `trusted` holds
- * addresses and CIDR ranges; throws a TypeError that names every bad one.
+ * Reads X-Forwarded-For from the right as long as the hop that wrote it is trusted, so a client
+ * cannot claim another address. `trusted` holds addresses and CIDR ranges; throws a TypeError that
+ * names every bad one.
  */
 export function createClientAddress(trusted: readonly string[]): ClientAddress {
   const list = new BlockList()
@@ -51,7 +52,10 @@ export function addressGroup(address: string): string {
   const [head = '', tail] = address.toLowerCase().split('%')[0]?.split('::') ?? []
   const left = head === '' ? [] : head.split(':')
   const right = tail === undefined || tail === '' ? [] : tail.split(':')
-  const groups = tail === undefined ? left : [...left, ...Array<string>(Math.max(0, 8 - left.length - right.length)).fill('0'), ...right]
+  const groups =
+    tail === undefined
+      ? left
+      : [...left, ...Array<string>(Math.max(0, 8 - left.length - right.length)).fill('0'), ...right]
   return `${groups
     .slice(0, 4)
     .map((group) => group.replace(/^0+(?=.)/, ''))

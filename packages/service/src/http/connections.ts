@@ -5,8 +5,9 @@ import type { Socket } from 'node:net'
 export interface Connections {
   track(server: Server): void
   /**
-   * Call it when the servers stop accepting. Destroys every connection that has no complete request at once: silent ones, half a header, a body
-   * that is still to come. The others are closed when they are answered, and destroyed after `msMax`. Resolves when none is left.
+   * Call it when the servers stop accepting. Destroys every connection that has no complete request
+   * at once: silent ones, half a header, a body that is still to come. The others are closed when
+   * they are answered, and destroyed after `msMax`. Resolves when none is left.
    */
   drain(msMax: number): Promise<void>
 }
@@ -14,7 +15,10 @@ export interface Connections {
 /** How often answered connections are looked for while the server stops. */
 const SWEEP_MS = 20
 
-/** Node's own `close` waits for connections without a request, and stops the timers that would end them. */
+/**
+ * Node's own `close` waits for connections without a request, and stops the timers that would end
+ * them.
+ */
 export function createConnections(): Connections {
   const open = new Set<Socket>()
   let isDraining = false
@@ -56,14 +60,18 @@ export function createConnections(): Connections {
 /** By connection, so that thousands of connections share one listener. */
 const FORGET = new WeakMap<Socket, (socket: Socket) => void>()
 
-/** Listens on every tracked connection. Code that removes all listeners of a connection must add this one again. */
+/**
+ * Listens on every tracked connection. Code that removes all listeners of a connection must add
+ * this one again.
+ */
 export function onTrackedClose(this: Socket): void {
   FORGET.get(this)?.(this)
 }
 
 /**
- * Whether nothing is being answered on a connection. Node keeps the current response there, undocumented; `release-connection.ts` takes it away
- * from a feed. A connection whose last bytes have been written closes by itself.
+ * Whether nothing is being answered on a connection. Node keeps the current response there,
+ * undocumented; `release-connection.ts` takes it away from a feed. A connection whose last bytes
+ * have been written closes by itself.
  */
 function isUnused(socket: Socket): boolean {
   if (socket.writableEnded) return false

@@ -29,10 +29,16 @@ export interface Outgoing {
 /** The one exit: every answer and every refusal leaves here. */
 export interface Exit {
   /**
-   * Turns whatever was thrown into an answer: problem+json, or a page for a person where `page` is given. `isRepeatable`: the browser can ask again by
-   * loading the same address. `endpoint` is undefined before a route was found.
+   * Turns whatever was thrown into an answer: problem+json, or a page for a person where `page` is
+   * given. `isRepeatable`: the browser can ask again by loading the same address. `endpoint` is
+   * undefined before a route was found.
    */
-  refusal(thrown: unknown, endpoint: MountedEndpoint | undefined, requestId: string, page?: { readonly isRepeatable: boolean }): Outgoing
+  refusal(
+    thrown: unknown,
+    endpoint: MountedEndpoint | undefined,
+    requestId: string,
+    page?: { readonly isRepeatable: boolean },
+  ): Outgoing
   answer(answer: RouteAnswer, endpoint: MountedEndpoint | undefined, requestId: string): Outgoing
 }
 
@@ -48,9 +54,17 @@ export interface ExitOptions {
 /** Long enough for a store to come back or a crowd to pass, short enough not to matter. */
 const RETRY_AFTER_SECONDS = 1
 
-/** Refusals are problem+json, or pages, with their challenge and their time to wait, and nothing of what is inside. */
+/**
+ * Refusals are problem+json, or pages, with their challenge and their time to wait, and nothing of
+ * what is inside.
+ */
 export function createExit({ baseUrl, version, onFault }: ExitOptions): Exit {
-  const bodyOf = ({ code, detail, facts }: Problem, status: number, requestId: string, retryAfterSeconds: number | undefined) =>
+  const bodyOf = (
+    { code, detail, facts }: Problem,
+    status: number,
+    requestId: string,
+    retryAfterSeconds: number | undefined,
+  ) =>
     problemBody(code, {
       baseUrl,
       requestId,
@@ -102,7 +116,10 @@ export function createExit({ baseUrl, version, onFault }: ExitOptions): Exit {
           ...page?.headers,
           ...facts.headers,
         }).flat(),
-        body: page !== undefined ? String(page.body) : JSON.stringify(bodyOf(problem, status, requestId, retryAfterSeconds)),
+        body:
+          page !== undefined
+            ? String(page.body)
+            : JSON.stringify(bodyOf(problem, status, requestId, retryAfterSeconds)),
       }
     },
   }
@@ -117,8 +134,18 @@ function problemOf(thrown: unknown): Problem {
   return new Problem('internal_error', undefined, { cause: thrown })
 }
 
-/** draft-ietf-httpapi-ratelimit-headers-10: the policy with its quota and window, and what remains of it and for how long. */
+/**
+ * draft-ietf-httpapi-ratelimit-headers-10: the policy with its quota and window, and what remains
+ * of it and for how long.
+ */
 function rateLimitHeaders({ facts }: Problem, retryAfterSeconds: number): Record<string, string> {
-  const { name, quota, windowSeconds } = facts.policy ?? { name: 'allowance', quota: 1, windowSeconds: retryAfterSeconds }
-  return { 'ratelimit-policy': `"${name}";q=${quota};w=${windowSeconds}`, ratelimit: `"${name}";r=0;t=${retryAfterSeconds}` }
+  const { name, quota, windowSeconds } = facts.policy ?? {
+    name: 'allowance',
+    quota: 1,
+    windowSeconds: retryAfterSeconds,
+  }
+  return {
+    'ratelimit-policy': `"${name}";q=${quota};w=${windowSeconds}`,
+    ratelimit: `"${name}";r=0;t=${retryAfterSeconds}`,
+  }
 }

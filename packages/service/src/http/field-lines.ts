@@ -1,6 +1,7 @@
 /**
- * Every field line of a lower-case name, in order, as Node's parser has kept them: `req.headers` joins some repeated lines and drops others,
- * and a reader that picks one of two can be made to pick the wrong one. Undefined when there is none.
+ * Every field line of a lower-case name, in order, as Node's parser has kept them: `req.headers`
+ * joins some repeated lines and drops others, and a reader that picks one of two can be made to
+ * pick the wrong one. Undefined when there is none.
  */
 export function fieldLines(rawHeaders: readonly string[], name: string): readonly string[] | undefined {
   let found: string[] | undefined

@@ -9,7 +9,10 @@ import type { IdempotencyKey, KeptAnswer } from '../store/store.ts'
 import type { MountedEndpoint } from './exit.ts'
 import type { Incoming } from './incoming.ts'
 
-/** How long a repetition waits for the first to end, and after how long it looks first; then twice as long each time, since looking is work. */
+/**
+ * How long a repetition waits for the first to end, and after how long it looks first; then twice
+ * as long each time, since looking is work.
+ */
 export interface Patience {
   readonly waitMsMax: number
   readonly lookMs: number
@@ -23,15 +26,19 @@ export interface RepeatableRequest {
   readonly endpoint: MountedEndpoint
   readonly caller: Caller
   readonly body: Uint8Array | undefined
-  /** Throws when what stands for an unknown caller cannot even be read: such a request must not cost a write. */
+  /**
+   * Throws when what stands for an unknown caller cannot even be read: such a request must not cost
+   * a write.
+   */
   requireReadable(): void
   /** Throws unless this caller may be given the answer that the first request got. */
   requireSameCaller(): Promise<void>
 }
 
 /**
- * Answers a request once, however often it is sent under one Idempotency-Key: a repetition gets the kept answer, or `idempotency_conflict` when
- * the body is another one or the answer held a secret. Refusals are not kept; after one the key may be used again.
+ * Answers a request once, however often it is sent under one Idempotency-Key: a repetition gets the
+ * kept answer, or `idempotency_conflict` when the body is another one or the answer held a secret.
+ * Refusals are not kept; after one the key may be used again.
  */
 export async function answerOnce(
   { incoming, endpoint, caller, body, requireReadable, requireSameCaller }: RepeatableRequest,
@@ -45,7 +52,11 @@ export async function answerOnce(
   const key: IdempotencyKey = {
     owner: ownerOf(incoming, caller),
     sha256: hash('sha256', text, 'hex'),
-    requestSha256: hash('sha256', Buffer.concat([Buffer.from(`${incoming.query}\n`), body ?? new Uint8Array()]), 'hex'),
+    requestSha256: hash(
+      'sha256',
+      Buffer.concat([Buffer.from(`${incoming.query}\n`), body ?? new Uint8Array()]),
+      'hex',
+    ),
   }
   const kept = await begin(key, deps, patience)
   if (kept !== 'begun') {
@@ -71,10 +82,16 @@ async function begin(
     const nowMs = clock.nowMs()
     const state = await store.beginIdempotent(key, nowMs + limits.idempotency_kept_seconds * 1000, nowMs)
     if (state === 'other_request')
-      throw new Problem('idempotency_conflict', 'This Idempotency-Key was used with another request. Use a new one.')
+      throw new Problem(
+        'idempotency_conflict',
+        'This Idempotency-Key was used with another request. Use a new one.',
+      )
     if (state !== 'running') return state
     if (performance.now() >= lookUntilMs) {
-      throw new Problem('store_unavailable', 'The first request with this Idempotency-Key is still running. Try again with the same key.')
+      throw new Problem(
+        'store_unavailable',
+        'The first request with this Idempotency-Key is still running. Try again with the same key.',
+      )
     }
     await sleep(lookMs)
   }
@@ -86,7 +103,8 @@ async function keptAnswer(
   { keys, store, views }: Pick<Deps, 'keys' | 'store' | 'views'>,
 ): Promise<RouteAnswer> {
   if (kept.kind === 'answer') {
-    // Another node may have given it, and only just now. Repeating here that a user is revoked means denying here from then on.
+    // Another node may have given it, and only just now. Repeating here that a user is revoked
+    // means denying here from then on.
     await views.reached(await store.logPosition())
     return JSON.parse(keys.open(answerPurpose(key), kept.sealed)) as RouteAnswer
   }
@@ -111,8 +129,9 @@ async function answerOrAbandon(
 }
 
 /**
- * Whose key it is, as a digest: a path may be longer than what a store can look up. Where a credential stands for the caller it has not been
- * verified yet, so the kept answer belongs to that very credential; `requireSameCaller` asks for the proof of its holder.
+ * Whose key it is, as a digest: a path may be longer than what a store can look up. Where a
+ * credential stands for the caller it has not been verified yet, so the kept answer belongs to that
+ * very credential; `requireSameCaller` asks for the proof of its holder.
  */
 function ownerOf({ method, path, lines }: Incoming, caller: Caller): string {
   const credential = lines(headerNames.credential)?.[0]

@@ -44,7 +44,10 @@ export class Incoming {
 const PROCESS = randomBytes(9).toString('base64url')
 let count = 0
 
-/** Different for every request of every process, and quickly made: it names a request and guards nothing. */
+/**
+ * Different for every request of every process, and quickly made: it names a request and guards
+ * nothing.
+ */
 export function newRequestId(): string {
   count++
   return `${PROCESS}-${count.toString(36)}`
@@ -58,7 +61,8 @@ export function refuseUnfit({ raw, lines }: Incoming): void {
   if (hosts > 1 || (hosts === 0 && raw.httpVersion === '1.1')) {
     throw new Problem('request_malformed', 'The request must have exactly one Host header.')
   }
-  // RFC 9112 §6.1: where others may disagree about where the body ends, the connection must not be used any further.
+  // RFC 9112 §6.1: where others may disagree about where the body ends, the connection must not be
+  // used any further.
   const coding = raw.headers['transfer-encoding']
   if (coding !== undefined && (raw.httpVersion !== '1.1' || coding.toLowerCase() !== 'chunked')) {
     const detail = 'The only transfer coding that this service understands is chunked, in HTTP/1.1.'

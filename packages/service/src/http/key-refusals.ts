@@ -13,8 +13,9 @@ interface KeyRefusal {
 }
 
 /**
- * Writes refusals of keys into the audit: in the background, and only so many a minute for each site and for anonymous callers, so that guessing neither
- * fills the store nor hides what others do.
+ * Writes refusals of keys into the audit: in the background, and only so many a minute for each
+ * site and for anonymous callers, so that guessing neither fills the store nor hides what others
+ * do.
  */
 export interface KeyRefusals {
   note(refusal: KeyRefusal): void

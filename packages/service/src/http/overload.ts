@@ -11,14 +11,21 @@ export interface LoadGauge {
   acceptDelayMs(): number
 }
 
-/** Admits requests while there is room: verifications and reports about verifiers lose theirs first, then everything else. */
+/**
+ * Admits requests while there is room: verifications and reports about verifiers lose theirs first,
+ * then everything else.
+ */
 export interface Admission {
-  /** Throws `overloaded` when there is no room; otherwise the caller must `leave` when the answer is made. */
+  /**
+   * Throws `overloaded` when there is no room; otherwise the caller must `leave` when the answer is
+   * made.
+   */
   enter(endpoint: LoadedEndpoint): void
   leave(): void
   /**
-   * Waits without taking up room: what has yet to arrive is no work, and a client that sends slowly on purpose must not keep the others out. Rejects
-   * with `overloaded` when there is no room any more once it is there.
+   * Waits without taking up room: what has yet to arrive is no work, and a client that sends slowly
+   * on purpose must not keep the others out. Rejects with `overloaded` when there is no room any
+   * more once it is there.
    */
   aside<T>(endpoint: LoadedEndpoint, arriving: Promise<T>): Promise<T>
   readonly inFlight: number
@@ -42,20 +49,27 @@ const REVOCATIONS: ReadonlySet<EndpointId> = new Set(['revoke_user', 'revoke_cre
 const RESERVE = 4
 const RETRY_AFTER_SECONDS = 2
 
-/** Verifications and reports about verifiers are rejected first, the rest at four times the load, revocations and health never. */
+/**
+ * Verifications and reports about verifiers are rejected first, the rest at four times the load,
+ * revocations and health never.
+ */
 export function createAdmission(limits: Config['overload'], gauge: LoadGauge): Admission {
   let inFlight = 0
-  const isOver = (times: number) => inFlight >= limits.inFlightMax * times || gauge.eventLoopDelayMs() > limits.eventLoopDelayMsMax * times
-  // Node accepts one connection in each turn, so rejecting verifications helps new connections only while turns are long: a mere flood of
-  // connections does not end verifications.
-  const isCrowded = () => gauge.acceptDelayMs() > limits.acceptDelayMsMax && gauge.eventLoopDelayMs() > limits.eventLoopDelayMsMax / 10
+  const isOver = (times: number) =>
+    inFlight >= limits.inFlightMax * times || gauge.eventLoopDelayMs() > limits.eventLoopDelayMsMax * times
+  // Node accepts one connection in each turn, so rejecting verifications helps new connections only
+  // while turns are long: a mere flood of connections does not end verifications.
+  const isCrowded = () =>
+    gauge.acceptDelayMs() > limits.acceptDelayMsMax &&
+    gauge.eventLoopDelayMs() > limits.eventLoopDelayMsMax / 10
   const hasRoom = ({ id, tag }: LoadedEndpoint) => {
     // Health must be told the truth, most of all now.
     if (tag === 'health' || REVOCATIONS.has(id)) return true
     return VERIFICATIONS.has(id) || REPORTS.has(id) ? !isOver(1) && !isCrowded() : !isOver(RESERVE)
   }
   const requireRoom = (endpoint: LoadedEndpoint) => {
-    if (!hasRoom(endpoint)) throw new Problem('overloaded', undefined, { retryAfterSeconds: RETRY_AFTER_SECONDS })
+    if (!hasRoom(endpoint))
+      throw new Problem('overloaded', undefined, { retryAfterSeconds: RETRY_AFTER_SECONDS })
   }
   return {
     enter(endpoint) {
@@ -84,7 +98,9 @@ export function createAdmission(limits: Config['overload'], gauge: LoadGauge): A
 const RESOLUTION_MS = 20
 const SAMPLE_MS = 500
 
-/** Measures the mean delay of the event loop over every half second. `close` lets the process end. */
+/**
+ * Measures the mean delay of the event loop over every half second. `close` lets the process end.
+ */
 export function openLoopGauge(): Pick<LoadGauge, 'eventLoopDelayMs'> & { close(): void } {
   const histogram = monitorEventLoopDelay({ resolution: RESOLUTION_MS })
   histogram.enable()

@@ -12,12 +12,17 @@ export function createPathTable(mounted: readonly MountedEndpoint[]): PathTable 
     if (method === 'GET') methods.add('HEAD')
     byTemplate.set(path, methods)
   }
-  const table = [...byTemplate].map(([template, methods]) => ({ pattern: patternOf(template), methods: [...methods] }))
+  const table = [...byTemplate].map(([template, methods]) => ({
+    pattern: patternOf(template),
+    methods: [...methods],
+  }))
   return (path) => table.find(({ pattern }) => pattern.test(path))?.methods ?? []
 }
 
 function patternOf(template: string): RegExp {
-  const segments = template.split('/').map((segment) => (segment.startsWith('{') ? '[^/]+' : segment.replaceAll('.', '\\.')))
+  const segments = template
+    .split('/')
+    .map((segment) => (segment.startsWith('{') ? '[^/]+' : segment.replaceAll('.', '\\.')))
   return new RegExp(`^${segments.join('/')}$`)
 }
 

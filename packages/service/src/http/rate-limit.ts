@@ -4,13 +4,22 @@ import { addressGroup } from './client-address.ts'
 
 type LimitName = keyof RateLimits
 
-/** Counts what callers do, on this node alone. Of each limit never more than so many callers are remembered; the ones quiet for longest go first. */
+/**
+ * Counts what callers do, on this node alone. Of each limit never more than so many callers are
+ * remembered; the ones quiet for longest go first.
+ */
 export interface Paces {
   /** Counts one; throws `rate_limited` instead when the allowance is used up. */
   spend(name: LimitName, who: string, nowMs: number): void
-  /** Throws `rate_limited` when the allowance is used up, and counts nothing. `isExempt` is asked only then. */
+  /**
+   * Throws `rate_limited` when the allowance is used up, and counts nothing. `isExempt` is asked
+   * only then.
+   */
   check(name: LimitName, who: string, nowMs: number, isExempt?: () => boolean): void
-  /** Counts whatever the allowance: for failures, which are known only afterwards. `times`: what it has cost, one unless it is given. */
+  /**
+   * Counts whatever the allowance: for failures, which are known only afterwards. `times`: what it
+   * has cost, one unless it is given.
+   */
   count(name: LimitName, who: string, nowMs: number, times?: number): void
 }
 
@@ -26,7 +35,10 @@ const CALLERS_MAX = 50_000
 /** `nowMs` comes from a clock that never runs back. */
 export function createPaces(limits: RateLimits, callersMax: number = CALLERS_MAX): Paces {
   const names = Object.keys(limits) as LimitName[]
-  const windowsOf = Object.fromEntries(names.map((name) => [name, new Map<string, Window>()])) as Record<LimitName, Map<string, Window>>
+  const windowsOf = Object.fromEntries(names.map((name) => [name, new Map<string, Window>()])) as Record<
+    LimitName,
+    Map<string, Window>
+  >
 
   const windowOf = (name: LimitName, who: string, nowMs: number): Window => {
     const { per, window_seconds: seconds } = limits[name]
@@ -48,7 +60,9 @@ export function createPaces(limits: RateLimits, callersMax: number = CALLERS_MAX
 
   const isOver = (name: LimitName, window: Window, nowMs: number): boolean => {
     const { requests, window_seconds: seconds } = limits[name]
-    return window.previous * (1 - (nowMs - window.startedAtMs) / (seconds * 1000)) + window.current >= requests
+    return (
+      window.previous * (1 - (nowMs - window.startedAtMs) / (seconds * 1000)) + window.current >= requests
+    )
   }
   const refusal = (name: LimitName, window: Window, nowMs: number): Problem => {
     const { requests, window_seconds: seconds } = limits[name]
@@ -75,7 +89,10 @@ export function createPaces(limits: RateLimits, callersMax: number = CALLERS_MAX
   }
 }
 
-/** How long after the start of the window there is room for one more: where the weight of the window before has fallen far enough. */
+/**
+ * How long after the start of the window there is room for one more: where the weight of the window
+ * before has fallen far enough.
+ */
 function waitSeconds({ current, previous }: Window, requests: number, seconds: number): number {
   const room = requests - current - 1
   if (room >= 0) return seconds * (1 - room / previous)

@@ -1,12 +1,23 @@
-import { consumeHolderProof, isDeny, parseDidKey, readCredentialHeader, type SignedCredential } from '@countersign/core'
+import {
+  consumeHolderProof,
+  isDeny,
+  parseDidKey,
+  readCredentialHeader,
+  type SignedCredential,
+} from '@countersign/core'
 import { headerNames } from '@countersign/core/contract'
 import { problemOf } from '../actions/guard.ts'
 import type { Deps } from '../deps.ts'
 import { Problem } from '../problem.ts'
 import type { RouteRequest } from '../routes/route.ts'
 
-/** Throws the Problem of a credential that cannot be read, in the header or in the body, when it stands for the caller. */
-export function requireReadableCredential(request: Pick<RouteRequest, 'caller' | 'lines' | 'presentation' | 'credentialBody'>): void {
+/**
+ * Throws the Problem of a credential that cannot be read, in the header or in the body, when it
+ * stands for the caller.
+ */
+export function requireReadableCredential(
+  request: Pick<RouteRequest, 'caller' | 'lines' | 'presentation' | 'credentialBody'>,
+): void {
   if (request.caller.kind !== 'anonymous') return
   const inBody = request.credentialBody?.credential
   if (inBody !== undefined && isDeny(inBody)) throw problemOf(inBody)
@@ -14,9 +25,10 @@ export function requireReadableCredential(request: Pick<RouteRequest, 'caller' |
 }
 
 /**
- * Throws unless the caller may be given a kept answer. A caller with an API key has been authenticated already. A caller with a holder-bound credential
- * must have signed this request too, with a fresh nonce: otherwise a thief of the credential could repeat the holder's requests. The credential itself is
- * not judged again, because the kept answer may say that it is now revoked.
+ * Throws unless the caller may be given a kept answer. A caller with an API key has been
+ * authenticated already. A caller with a holder-bound credential must have signed this request too,
+ * with a fresh nonce: otherwise a thief of the credential could repeat the holder's requests. The
+ * credential itself is not judged again, because the kept answer may say that it is now revoked.
  */
 export async function requireSameHolder(
   request: Pick<RouteRequest, 'caller' | 'lines' | 'presentation' | 'holderRequest'>,

@@ -12,7 +12,10 @@ const STALLED_MS = 30_000
 /** Ids do not compress, and what lies between them does so at any level. */
 const GZIP_LEVEL = 1
 
-/** Sends an answer that goes on. Resolves when it is over or in other hands; rejects when it failed on our side. */
+/**
+ * Sends an answer that goes on. Resolves when it is over or in other hands; rejects when it failed
+ * on our side.
+ */
 export async function sendStream(
   { status, headers }: Pick<Outgoing, 'status' | 'headers'>,
   stream: AnswerStream,
@@ -41,7 +44,8 @@ export async function sendStream(
     return
   }
   try {
-    // The stream ends with its connection, and needs no frames: any proxy and HTTP/1.0 understand that.
+    // The stream ends with its connection, and needs no frames: any proxy and HTTP/1.0 understand
+    // that.
     response.useChunkedEncodingByDefault = false
     response.writeHead(status, [...headers, 'connection', 'close'])
     response.flushHeaders()
@@ -62,7 +66,11 @@ export async function sendStream(
 type Pieces = Extract<AnswerStream, { kind: 'pieces' }>
 
 /** That the reader has gone is no fault; that we could not go on is. */
-async function sendPieces({ pieces, signal }: Pieces, gzip: boolean, response: ServerResponse): Promise<void> {
+async function sendPieces(
+  { pieces, signal }: Pieces,
+  gzip: boolean,
+  response: ServerResponse,
+): Promise<void> {
   let fault: unknown
   const noted = async function* () {
     try {
@@ -82,7 +90,10 @@ async function sendPieces({ pieces, signal }: Pieces, gzip: boolean, response: S
   signal?.addEventListener('abort', cut)
   if (signal?.aborted) cut()
   const source = Readable.from(noted())
-  await (gzip ? pipeline(source, createGzip({ level: GZIP_LEVEL }), response) : pipeline(source, response)).catch(cut)
+  await (gzip
+    ? pipeline(source, createGzip({ level: GZIP_LEVEL }), response)
+    : pipeline(source, response)
+  ).catch(cut)
   signal?.removeEventListener('abort', cut)
   if (fault !== undefined) throw fault
 }

@@ -14,16 +14,23 @@ export const serverOptions: ServerOptions = {
   requireHostHeader: false,
 }
 
-/** How long a connection is listened to after its last answer. Closing it with unread bytes would take the answer along (RFC 9112 §9.6). */
+/**
+ * How long a connection is listened to after its last answer. Closing it with unread bytes would
+ * take the answer along (RFC 9112 §9.6).
+ */
 const LINGER_MS = 1000
 
 /**
- * A connection on which nothing moves for this long, in either direction, is closed: a client that asks and never reads would have us keep the answers
- * without end. Longer than any answer may be waited for.
+ * A connection on which nothing moves for this long, in either direction, is closed: a client that
+ * asks and never reads would have us keep the answers without end. Longer than any answer may be
+ * waited for.
  */
 const STALLED_MS = (limits.wait_seconds_max + 15) * 1000
 
-/** What to do with a connection whose bytes Node's parser refuses: answer with problem+json too, and close it. */
+/**
+ * What to do with a connection whose bytes Node's parser refuses: answer with problem+json too, and
+ * close it.
+ */
 export type OnClientError = (error: NodeJS.ErrnoException, socket: Socket) => void
 
 export function createOnClientError(
@@ -56,7 +63,9 @@ export function quieten(server: Server): void {
   // Header lines above 2,000 would be dropped. Their size is limited, so their number is.
   server.maxHeadersCount = 0
   // Unknown expectations would be answered with 417; they may also be ignored (RFC 9110 §10.1.1).
-  server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => server.emit('request', request, response))
+  server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) =>
+    server.emit('request', request, response),
+  )
 }
 
 /** Part of another answer is on its way already; anything written now would become part of it. */
@@ -68,6 +77,7 @@ function isAnswering(socket: Socket): boolean {
 function problemOf({ code }: NodeJS.ErrnoException): Problem {
   if (code === 'HPE_HEADER_OVERFLOW') return new Problem('header_too_large')
   if (code === 'HPE_CHUNK_EXTENSIONS_OVERFLOW') return new Problem('request_too_large')
-  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return new Problem('request_malformed', 'The request did not arrive in time. Send it at once.')
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT')
+    return new Problem('request_malformed', 'The request did not arrive in time. Send it at once.')
   return new Problem('request_malformed', 'What arrived cannot be read as HTTP/1.1.')
 }

@@ -5,8 +5,9 @@ export interface SteadyGauge {
 }
 
 /**
- * The smaller of the last two measurements. A process that stood still for a moment, because it was stopped or got no processor, is not busy any
- * more when it notices: to reject requests for that would come too late.
+ * The smaller of the last two measurements. A process that stood still for a moment, because it was
+ * stopped or got no processor, is not busy any more when it notices: to reject requests for that
+ * would come too late.
  */
 export function createSteadyGauge(): SteadyGauge {
   let [before, last] = [0, 0]

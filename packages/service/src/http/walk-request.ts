@@ -1,5 +1,18 @@
-import { type CredentialBody, findPresentation, type HolderRequest, isDeny, type Presentation } from '@countersign/core'
-import { headerNames, limits, parsePreferWait, prefersDeniedEverywhere, type RequestPart, refusalOf } from '@countersign/core/contract'
+import {
+  type CredentialBody,
+  findPresentation,
+  type HolderRequest,
+  isDeny,
+  type Presentation,
+} from '@countersign/core'
+import {
+  headerNames,
+  limits,
+  parsePreferWait,
+  prefersDeniedEverywhere,
+  type RequestPart,
+  refusalOf,
+} from '@countersign/core/contract'
 import type * as z from 'zod'
 import { Problem } from '../problem.ts'
 import type { Caller, RouteRequest } from '../routes/route.ts'
@@ -7,7 +20,10 @@ import { type BodyForm, parseFormBody, parseJsonBody, parseQuery } from './body.
 import type { MountedEndpoint } from './exit.ts'
 import type { Incoming } from './incoming.ts'
 
-/** The name under which the service knows itself. What Host says is the sender's word only, and no holder's signature counts for it. */
+/**
+ * The name under which the service knows itself. What Host says is the sender's word only, and no
+ * holder's signature counts for it.
+ */
 export type Origin = Pick<HolderRequest, 'authority'> & { readonly scheme: 'http' | 'https' }
 
 interface Parts {
@@ -16,7 +32,10 @@ interface Parts {
   readonly credentialBody: CredentialBody | undefined
 }
 
-/** A request whose caller is known. What was sent is read and checked when a route asks for it, once, and rejected then if it does not fit. */
+/**
+ * A request whose caller is known. What was sent is read and checked when a route asks for it,
+ * once, and rejected then if it does not fit.
+ */
 export class WalkRequest implements RouteRequest {
   readonly caller: Caller
   readonly requestId: string
@@ -30,7 +49,14 @@ export class WalkRequest implements RouteRequest {
   private read: Parts | undefined
   private presented: Presentation | undefined
 
-  constructor(incoming: Incoming, endpoint: MountedEndpoint, caller: Caller, params: unknown, form: BodyForm, origin: Origin) {
+  constructor(
+    incoming: Incoming,
+    endpoint: MountedEndpoint,
+    caller: Caller,
+    params: unknown,
+    form: BodyForm,
+    origin: Origin,
+  ) {
     this.incoming = incoming
     this.endpoint = endpoint
     this.caller = caller
@@ -47,7 +73,10 @@ export class WalkRequest implements RouteRequest {
   }
 
   parts(): Parts {
-    this.read ??= { query: queryOf(this.incoming, this.endpoint), ...bodyOf(this.bytes, this.form, this.endpoint) }
+    this.read ??= {
+      query: queryOf(this.incoming, this.endpoint),
+      ...bodyOf(this.bytes, this.form, this.endpoint),
+    }
     return this.read
   }
   get query(): never {
@@ -68,7 +97,15 @@ export class WalkRequest implements RouteRequest {
   get holderRequest(): HolderRequest {
     const { method, path, query, lines } = this.incoming
     const { authority, scheme } = this.origin
-    return { method, authority, scheme, path, query, header: lines, body: this.bytes.length > 0 ? this.bytes : 'none' }
+    return {
+      method,
+      authority,
+      scheme,
+      path,
+      query,
+      header: lines,
+      body: this.bytes.length > 0 ? this.bytes : 'none',
+    }
   }
   get preferWaitSeconds(): number | undefined {
     return parsePreferWait(this.lines(headerNames.prefer)?.join(','))
@@ -92,17 +129,21 @@ export function fit(schema: z.ZodType | undefined, value: unknown, part: Request
 }
 
 function queryOf({ query }: Incoming, { request }: MountedEndpoint): unknown {
-  if (request.query !== undefined) return fit(request.query, parseQuery(query, request.queryLists ?? []), 'query')
+  if (request.query !== undefined)
+    return fit(request.query, parseQuery(query, request.queryLists ?? []), 'query')
   if (query.length <= 1) return undefined
   const names = Object.keys(parseQuery(query, [])).slice(0, limits.errors_listed_max)
   // A name may be anything, a secret sent in the wrong place as well, so it is not repeated.
-  throw new Problem('validation_failed', undefined, { errors: names.map(() => ({ path: '…', message: 'no parameter is known here' })) })
+  throw new Problem('validation_failed', undefined, {
+    errors: names.map(() => ({ path: '…', message: 'no parameter is known here' })),
+  })
 }
 
 function bodyOf(bytes: Uint8Array, form: BodyForm, { request, auth }: MountedEndpoint): Omit<Parts, 'query'> {
   // Where a body is optional, every member of it is.
   if (form === 'none') return request.bodyOptional ? { body: {}, credentialBody: undefined } : NO_BODY
-  if (form === 'form') return { body: fit(request.form, parseFormBody(bytes), 'body'), credentialBody: undefined }
+  if (form === 'form')
+    return { body: fit(request.form, parseFormBody(bytes), 'body'), credentialBody: undefined }
   const read = parseJsonBody(bytes)
   const body = fit(request.body, read.members, 'body')
   return { body, credentialBody: auth === 'credential_in_body' || auth === 'page' ? read : undefined }

@@ -4,11 +4,17 @@ import { parseSecretText, secretSha256 } from './secret-text.ts'
 
 /** The API keys of the store, each remembered for a moment. */
 export interface ApiKeys {
-  /** The key behind a secret; undefined when there is none, or its end has come. Rejects when the store cannot be asked. */
+  /**
+   * The key behind a secret; undefined when there is none, or its end has come. Rejects when the
+   * store cannot be asked.
+   */
   find(secret: string, nowMs: number): ApiKey | undefined | Promise<ApiKey | undefined>
   /** Whether the secret was good when it was last looked up. Says nothing about now. */
   wasGood(secret: string): boolean
-  /** For code that deletes a key: it stops working on this node at once. Other nodes follow within `KEY_REMEMBERED_MS`. */
+  /**
+   * For code that deletes a key: it stops working on this node at once. Other nodes follow within
+   * `KEY_REMEMBERED_MS`.
+   */
   forget(keyId: string): void
 }
 
@@ -22,10 +28,13 @@ interface Remembered {
 }
 
 /**
- * Only good keys are remembered, so that guessing does not fill the memory. Ages are measured with `monotonicMs`: a clock that is set back must
- * not lengthen the life of a deleted key.
+ * Only good keys are remembered, so that guessing does not fill the memory. Ages are measured with
+ * `monotonicMs`: a clock that is set back must not lengthen the life of a deleted key.
  */
-export function createApiKeys(store: Pick<Store, 'apiKeyBySha256'>, monotonicMs: () => number = () => performance.now()): ApiKeys {
+export function createApiKeys(
+  store: Pick<Store, 'apiKeyBySha256'>,
+  monotonicMs: () => number = () => performance.now(),
+): ApiKeys {
   const remembered = new Map<string, Remembered>()
   /** Look-ups under way, so that a crowd with one key asks the store once. */
   const asking = new Map<string, Promise<ApiKey | undefined>>()

@@ -15,20 +15,31 @@ import { createInTurn } from './in-turn.ts'
 import type { Sealer } from './seal.ts'
 
 /**
- * The feed keys of the service. The next one is always prepared: it lies sealed in the store, and the statement of the
- * current key commits to its hash. A rotation brings the prepared key into use and prepares another one.
+ * The feed keys of the service. The next one is always prepared: it lies sealed in the store, and
+ * the statement of the current key commits to its hash. A rotation brings the prepared key into use
+ * and prepares another one.
  */
 export interface FeedKeyRing {
-  /** The keys that verifiers may accept, oldest first, never empty. A key that will sign soon is among them. */
+  /**
+   * The keys that verifiers may accept, oldest first, never empty. A key that will sign soon is
+   * among them.
+   */
   readonly published: readonly FeedKey[]
-  /** The latest statements, oldest first. All nodes make the same ones, because Ed25519 signatures are deterministic. */
+  /**
+   * The latest statements, oldest first. All nodes make the same ones, because Ed25519 signatures
+   * are deterministic.
+   */
   readonly chain: readonly FeedKeyStatement[]
   signing(nowMs: number): FeedKey
-  /** A key that signs or has signed, published or withdrawn. Undefined for one that was marked as compromised. */
+  /**
+   * A key that signs or has signed, published or withdrawn. Undefined for one that was marked as
+   * compromised.
+   */
   find(id: string): FeedKey | undefined
   /**
-   * Brings the prepared key into use after `leadMs`, and returns its id. `isCompromised`: the key signs at once, and all
-   * keys before it are withdrawn at once. Two nodes that rotate at the same time make one rotation.
+   * Brings the prepared key into use after `leadMs`, and returns its id. `isCompromised`: the key
+   * signs at once, and all keys before it are withdrawn at once. Two nodes that rotate at the same
+   * time make one rotation.
    */
   rotate(nowMs: number, options: FeedKeyRotation): Promise<string>
   /** Reads what other nodes have rotated. True when there was something new. */
@@ -54,16 +65,24 @@ interface KeyUse {
 /** Over the whole life of a store. */
 const ROTATIONS_MAX = 10_000
 
-/** Reads the keys from the store, and makes the first ones if there are none. Rejects when the store cannot be asked. */
-export async function openFeedKeyRing(store: Pick<Store, 'putSecret' | 'secret'>, sealer: Sealer, nowMs: number): Promise<FeedKeyRing> {
+/**
+ * Reads the keys from the store, and makes the first ones if there are none. Rejects when the store
+ * cannot be asked.
+ */
+export async function openFeedKeyRing(
+  store: Pick<Store, 'putSecret' | 'secret'>,
+  sealer: Sealer,
+  nowMs: number,
+): Promise<FeedKeyRing> {
   const ring = new StoredFeedKeys(store, sealer)
   await ring.open(nowMs)
   return ring
 }
 
 /**
- * Key number n lies in the store under one name, and under another one, once it is in use, since when it is. The first node
- * that puts a text under a name wins. Key n + 1 is put before the use of key n, so that a key in use always has a successor.
+ * Key number n lies in the store under one name, and under another one, once it is in use, since
+ * when it is. The first node that puts a text under a name wins. Key n + 1 is put before the use of
+ * key n, so that a key in use always has a successor.
  */
 class StoredFeedKeys implements FeedKeyRing {
   published: readonly FeedKey[] = []
@@ -86,7 +105,10 @@ class StoredFeedKeys implements FeedKeyRing {
     await this.#settle(nowMs)
   }
 
-  /** A clock that is behind must not make this node sign with a key that is withdrawn: then the oldest published key signs. */
+  /**
+   * A clock that is behind must not make this node sign with a key that is withdrawn: then the
+   * oldest published key signs.
+   */
   signing(nowMs: number): FeedKey {
     const index = this.#uses.findLastIndex(({ signsFromMs }) => signsFromMs <= nowMs)
     const key = this.#keys[index]
@@ -108,10 +130,15 @@ class StoredFeedKeys implements FeedKeyRing {
       await this.#load()
       await this.#settle(nowMs)
       if (!isCompromised && this.published.length >= FEED_KEY_STATEMENTS_MAX)
-        throw new TypeError(`At most ${FEED_KEY_STATEMENTS_MAX} feed keys can be published at a time. Wait until the oldest is withdrawn.`)
-      // Another node may have rotated since this one last looked, or does so now: that is the rotation if it does what is wanted.
+        throw new TypeError(
+          `At most ${FEED_KEY_STATEMENTS_MAX} feed keys can be published at a time. Wait until the oldest is withdrawn.`,
+        )
+      // Another node may have rotated since this one last looked, or does so now: that is the
+      // rotation if it does what is wanted.
       const isDone = () =>
-        this.#uses.slice(before).some((use) => use.signsFromMs <= wanted.signsFromMs && (use.isCompromised || !isCompromised))
+        this.#uses
+          .slice(before)
+          .some((use) => use.signsFromMs <= wanted.signsFromMs && (use.isCompromised || !isCompromised))
       while (!isDone()) await this.#use(wanted)
       await this.#settle(nowMs)
       return (this.#keys[this.#uses.length - 1] as FeedKey).id
@@ -144,7 +171,10 @@ class StoredFeedKeys implements FeedKeyRing {
     if (number > ROTATIONS_MAX) throw new TypeError(`A store takes at most ${ROTATIONS_MAX} feed keys.`)
     await this.#prepare(number + 1)
     const name = useName(number)
-    const sealed = this.#sealer.seal(name, JSON.stringify({ signs_from_ms: signsFromMs, compromised: isCompromised }))
+    const sealed = this.#sealer.seal(
+      name,
+      JSON.stringify({ signs_from_ms: signsFromMs, compromised: isCompromised }),
+    )
     this.#uses.push(parseUse(this.#sealer.open(name, await this.#store.putSecret(name, sealed))))
   }
 
@@ -152,7 +182,9 @@ class StoredFeedKeys implements FeedKeyRing {
   async #prepare(count: number): Promise<void> {
     while (this.#keys.length < count) {
       const name = keyName(this.#keys.length + 1)
-      const found = (await this.#store.secret(name)) ?? (await this.#store.putSecret(name, this.#sealer.seal(name, await newKey())))
+      const found =
+        (await this.#store.secret(name)) ??
+        (await this.#store.putSecret(name, this.#sealer.seal(name, await newKey())))
       const key = await importPrivateKey(JSON.parse(this.#sealer.open(name, found)))
       this.#keys.push({ id: key.publicKey.multikey, key })
     }
@@ -169,7 +201,11 @@ class StoredFeedKeys implements FeedKeyRing {
     const begin = Math.max(this.#uses.length - FEED_KEY_STATEMENTS_MAX, 0)
     return Promise.all(
       this.#uses.slice(begin).map(async ({ signsFromMs, isCompromised }, offset) => {
-        const { [begin + offset - 1]: previous, [begin + offset]: current, [begin + offset + 1]: next } = this.#keys
+        const {
+          [begin + offset - 1]: previous,
+          [begin + offset]: current,
+          [begin + offset + 1]: next,
+        } = this.#keys
         if (current === undefined || next === undefined) throw new Error('a feed key in use has no successor')
         const fields = {
           kid: current.id,

@@ -28,10 +28,15 @@ const KEYS_MAX = limits.issuer_keys_max
 const ROTATIONS_MAX = 10_000
 
 /**
- * Reads the keys from the store, and makes the first one if there is none. Each key has a number and a name of its own in the
- * store; the first node that puts a key under a name wins. Rejects when the store cannot be asked.
+ * Reads the keys from the store, and makes the first one if there is none. Each key has a number
+ * and a name of its own in the store; the first node that puts a key under a name wins. Rejects
+ * when the store cannot be asked.
  */
-export async function openIssuerKeyRing(store: Pick<Store, 'putSecret' | 'secret'>, sealer: Sealer, nowMs: number): Promise<IssuerKeyRing> {
+export async function openIssuerKeyRing(
+  store: Pick<Store, 'putSecret' | 'secret'>,
+  sealer: Sealer,
+  nowMs: number,
+): Promise<IssuerKeyRing> {
   const keys: IssuerKey[] = []
   let published: readonly IssuerKey[] = []
   const nameOf = (number: number) => `service-key:issuer:${number}`
@@ -76,11 +81,14 @@ export async function openIssuerKeyRing(store: Pick<Store, 'putSecret' | 'secret
     rotate: (at, leadMs) =>
       inTurn(async () => {
         const isNews = await load()
-        // Another node has rotated since we last looked: that is the rotation, unless it comes into force too late.
+        // Another node has rotated since we last looked: that is the rotation, unless it comes into
+        // force too late.
         if (!isNews || newest().signsFromMs > at + leadMs) {
           settle(at)
           if (published.length >= KEYS_MAX)
-            throw new TypeError(`at most ${KEYS_MAX} keys can be published at a time; wait until old ones end`)
+            throw new TypeError(
+              `at most ${KEYS_MAX} keys can be published at a time; wait until old ones end`,
+            )
           await add(at + leadMs)
         }
         settle(at)

@@ -1,13 +1,19 @@
 import { type DidKey, type KeyState, keyFault, keysOfDid, parseMultikey } from '@countersign/core'
 import { limits } from '@countersign/core/contract'
 
-/** Why keys are not accepted, in words for the administrator of the site; `at` is the place in the list that was given. */
+/**
+ * Why keys are not accepted, in words for the administrator of the site; `at` is the place in the
+ * list that was given.
+ */
 export interface KeysRefused {
   readonly fault: string
   readonly at?: number
 }
 
-/** The keys of a DID that carries them in its name, each looked at as closely as a key that enters a registry must be. */
+/**
+ * The keys of a DID that carries them in its name, each looked at as closely as a key that enters a
+ * registry must be.
+ */
 export function readOwnKeys(did: string): readonly DidKey[] | KeysRefused {
   const keys = keysOfDid(did)
   if (keys === undefined) return { fault: 'the DID does not carry a sound Ed25519 or P-256 key' }
@@ -15,8 +21,14 @@ export function readOwnKeys(did: string): readonly DidKey[] | KeysRefused {
   return fault === undefined ? keys : { fault }
 }
 
-/** Keys that were given by hand. A pinned key is called by its Multikey, unless the issuer knows that very key by another name already. */
-export function readPinnedKeys(multikeys: readonly string[], known: readonly KeyState[] = []): readonly DidKey[] | KeysRefused {
+/**
+ * Keys that were given by hand. A pinned key is called by its Multikey, unless the issuer knows
+ * that very key by another name already.
+ */
+export function readPinnedKeys(
+  multikeys: readonly string[],
+  known: readonly KeyState[] = [],
+): readonly DidKey[] | KeysRefused {
   const keys: DidKey[] = []
   for (const [at, text] of multikeys.entries()) {
     const key = parseMultikey(text)
@@ -29,17 +41,25 @@ export function readPinnedKeys(multikeys: readonly string[], known: readonly Key
 }
 
 /**
- * What an issuer's keys become when it says, or is said, to have these. A key that stays keeps its status. One that is gone counts no more, but a
- * compromised one is never forgotten: neither its name nor its material can come back. Undefined when there would be too many.
+ * What an issuer's keys become when it says, or is said, to have these. A key that stays keeps its
+ * status. One that is gone counts no more, but a compromised one is never forgotten: neither its
+ * name nor its material can come back. Undefined when there would be too many.
  */
-export function nextKeyStates(before: readonly KeyState[], wanted: readonly DidKey[]): readonly KeyState[] | undefined {
+export function nextKeyStates(
+  before: readonly KeyState[],
+  wanted: readonly DidKey[],
+): readonly KeyState[] | undefined {
   const compromised = before.filter(({ status }) => status === 'compromised')
   const next: KeyState[] = []
   for (const { id, key } of wanted) {
     if (compromised.some((state) => state.id === id)) continue
     const same = before.find((state) => state.id === id && state.key === key.multikey)
     const isLeaked = compromised.some((state) => state.key === key.multikey)
-    next.push(isLeaked ? { id, key: key.multikey, status: 'compromised' } : (same ?? { id, key: key.multikey, status: 'active' }))
+    next.push(
+      isLeaked
+        ? { id, key: key.multikey, status: 'compromised' }
+        : (same ?? { id, key: key.multikey, status: 'active' }),
+    )
   }
   next.push(...compromised)
   return next.length <= limits.issuer_keys_max ? next : undefined
@@ -48,6 +68,8 @@ export function nextKeyStates(before: readonly KeyState[], wanted: readonly DidK
 /** Whether two lists say the same of the same keys, in whatever order. */
 export function sameKeyStates(some: readonly KeyState[], others: readonly KeyState[]): boolean {
   const text = (states: readonly KeyState[]) =>
-    JSON.stringify(states.map(({ id, key, status, retired_at }) => [id, key, status, retired_at ?? null]).sort())
+    JSON.stringify(
+      states.map(({ id, key, status, retired_at }) => [id, key, status, retired_at ?? null]).sort(),
+    )
   return text(some) === text(others)
 }

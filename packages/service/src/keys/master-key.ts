@@ -1,5 +1,15 @@
 import { randomBytes } from 'node:crypto'
-import { closeSync, fstatSync, fsyncSync, linkSync, mkdirSync, openSync, readFileSync, unlinkSync, writeSync } from 'node:fs'
+import {
+  closeSync,
+  fstatSync,
+  fsyncSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  unlinkSync,
+  writeSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
 
 /** Where the master key may come from: one of the first two, or the file in the data directory. */
@@ -9,7 +19,10 @@ export interface MasterKeySources {
   /** COUNTERSIGN_MASTER_KEY_FILE */
   readonly file: string | undefined
   readonly dataDir: string
-  /** Only in development a missing key is made: in production that would hide that the old one is lost, and all it had sealed. */
+  /**
+   * Only in development a missing key is made: in production that would hide that the old one is
+   * lost, and all it had sealed.
+   */
   readonly mode: 'development' | 'production'
 }
 
@@ -19,33 +32,45 @@ const FILE_BYTES_MAX = 1024
 const HOW = '32 random bytes as 64 hex digits or in base64, for example from: openssl rand -hex 32'
 
 /**
- * The key under which everything secret in the store is sealed. Throws a TypeError, in words for the operator and without the key, when there
- * is none, when it is not 32 bytes, or when others can read its file.
+ * The key under which everything secret in the store is sealed. Throws a TypeError, in words for
+ * the operator and without the key, when there is none, when it is not 32 bytes, or when others can
+ * read its file.
  */
 export function readMasterKey({ text, file, dataDir, mode }: MasterKeySources): Uint8Array {
   if (text !== undefined && file !== undefined)
-    throw new TypeError('COUNTERSIGN_MASTER_KEY and COUNTERSIGN_MASTER_KEY_FILE are both set; set one of them')
+    throw new TypeError(
+      'COUNTERSIGN_MASTER_KEY and COUNTERSIGN_MASTER_KEY_FILE are both set; set one of them',
+    )
   if (text !== undefined) return parse(text, 'COUNTERSIGN_MASTER_KEY')
   if (file !== undefined) return parse(readKeyFile(file), 'the file of COUNTERSIGN_MASTER_KEY_FILE')
   const own = join(dataDir, FILE_NAME)
   const kept = tryReadKeyFile(own)
   if (kept !== undefined) return parse(kept, own)
   if (mode === 'production')
-    throw new TypeError(`there is no master key; set COUNTERSIGN_MASTER_KEY or COUNTERSIGN_MASTER_KEY_FILE to ${HOW}`)
+    throw new TypeError(
+      `there is no master key; set COUNTERSIGN_MASTER_KEY or COUNTERSIGN_MASTER_KEY_FILE to ${HOW}`,
+    )
   makeKeyFile(own)
   return parse(readKeyFile(own), own)
 }
 
 /**
- * The key that is to take the place of the master key. Throws a TypeError, in words for the operator and without the key, like `readMasterKey`;
- * also when it is the old one.
+ * The key that is to take the place of the master key. Throws a TypeError, in words for the
+ * operator and without the key, like `readMasterKey`; also when it is the old one.
  */
-export function readNewMasterKey(env: Readonly<Record<string, string | undefined>>, old: Uint8Array): Uint8Array {
+export function readNewMasterKey(
+  env: Readonly<Record<string, string | undefined>>,
+  old: Uint8Array,
+): Uint8Array {
   const { COUNTERSIGN_MASTER_KEY_NEW: text, COUNTERSIGN_MASTER_KEY_NEW_FILE: file } = env
   if (text !== undefined && file !== undefined)
-    throw new TypeError('COUNTERSIGN_MASTER_KEY_NEW and COUNTERSIGN_MASTER_KEY_NEW_FILE are both set; set one of them')
+    throw new TypeError(
+      'COUNTERSIGN_MASTER_KEY_NEW and COUNTERSIGN_MASTER_KEY_NEW_FILE are both set; set one of them',
+    )
   if (text === undefined && file === undefined)
-    throw new TypeError(`there is no new master key; set COUNTERSIGN_MASTER_KEY_NEW or COUNTERSIGN_MASTER_KEY_NEW_FILE to ${HOW}`)
+    throw new TypeError(
+      `there is no new master key; set COUNTERSIGN_MASTER_KEY_NEW or COUNTERSIGN_MASTER_KEY_NEW_FILE to ${HOW}`,
+    )
   const key =
     text === undefined
       ? parse(readNewKeyFile(file ?? ''), 'the file of COUNTERSIGN_MASTER_KEY_NEW_FILE')
@@ -57,9 +82,13 @@ export function readNewMasterKey(env: Readonly<Record<string, string | undefined
 function parse(text: string, where: string): Uint8Array {
   const trimmed = text.trim()
   const isHex = /^[0-9a-f]{64}$/i.test(trimmed)
-  const bytes = isHex || /^[A-Za-z0-9_+/-]{43}=?$/.test(trimmed) ? Buffer.from(trimmed, isHex ? 'hex' : 'base64url') : undefined
+  const bytes =
+    isHex || /^[A-Za-z0-9_+/-]{43}=?$/.test(trimmed)
+      ? Buffer.from(trimmed, isHex ? 'hex' : 'base64url')
+      : undefined
   if (bytes?.length !== BYTES) throw new TypeError(`${where} must hold ${HOW}`)
-  if (bytes.every((byte) => byte === bytes[0])) throw new TypeError(`${where} holds one byte over and over; it must hold ${HOW}`)
+  if (bytes.every((byte) => byte === bytes[0]))
+    throw new TypeError(`${where} holds one byte over and over; it must hold ${HOW}`)
   return bytes
 }
 
@@ -78,14 +107,20 @@ function tryReadKeyFile(file: string): string | undefined {
   }
 }
 
-/** Looks at the mode of the very file that it reads. A group may read it, as secrets mounted into containers need; other users may not. */
+/**
+ * Looks at the mode of the very file that it reads. A group may read it, as secrets mounted into
+ * containers need; other users may not.
+ */
 function readKeyFile(file: string): string {
   const handle = openSync(file, 'r')
   try {
     const { mode, size } = fstatSync(handle)
     if ((mode & 0o037) !== 0)
-      throw new TypeError(`${file} can be read or written by others (mode ${(mode & 0o777).toString(8)}); chmod 600 it`)
-    if (size > FILE_BYTES_MAX) throw new TypeError(`${file} is too large for a master key; it must hold ${HOW}`)
+      throw new TypeError(
+        `${file} can be read or written by others (mode ${(mode & 0o777).toString(8)}); chmod 600 it`,
+      )
+    if (size > FILE_BYTES_MAX)
+      throw new TypeError(`${file} is too large for a master key; it must hold ${HOW}`)
     return readFileSync(handle, 'utf8')
   } finally {
     closeSync(handle)
@@ -93,8 +128,9 @@ function readKeyFile(file: string): string {
 }
 
 /**
- * Complete and on disk before it has its name: half a key, or one lost with the power, would be a store that cannot be opened. Of two processes
- * that make one at once, the first to give it the name wins.
+ * Complete and on disk before it has its name: half a key, or one lost with the power, would be a
+ * store that cannot be opened. Of two processes that make one at once, the first to give it the
+ * name wins.
  */
 function makeKeyFile(file: string): void {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 })

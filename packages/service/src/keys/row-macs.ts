@@ -1,6 +1,9 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 
-/** Creates the codes that prove that the service wrote a row of the store. A store writer without the MAC key cannot create one. */
+/**
+ * Creates the codes that prove that the service wrote a row of the store. A store writer without
+ * the MAC key cannot create one.
+ */
 export interface RowMacs {
   /** `values` are all columns that matter, in a fixed order. */
   create(table: string, values: readonly (string | number | null)[]): string
@@ -14,8 +17,8 @@ export function createMacKey(): string {
 }
 
 /**
- * HMAC-SHA-256 over a JSON array of the table's name and the values, so that no two rows have the same text. Throws a TypeError unless the
- * key has 32 bytes.
+ * HMAC-SHA-256 over a JSON array of the table's name and the values, so that no two rows have the
+ * same text. Throws a TypeError unless the key has 32 bytes.
  */
 export function createRowMacs(macKey: string): RowMacs {
   const key = Buffer.from(macKey, 'base64url')

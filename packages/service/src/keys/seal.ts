@@ -1,21 +1,28 @@
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto'
 
 /**
- * Locks what must not be readable in the store. Sealed text opens under the same master key and the same purpose only: what was sealed as one
- * thing cannot be passed off as another.
+ * Locks what must not be readable in the store. Sealed text opens under the same master key and the
+ * same purpose only: what was sealed as one thing cannot be passed off as another.
  */
 export interface Sealer {
   /** Of the master key: tells keys apart, and gives nothing of them away. */
   readonly keyName: string
-  /** `purpose` names the thing and, where there are many of them, which: `pairwise:shop.example`. */
+  /**
+   * `purpose` names the thing and, where there are many of them, which: `pairwise:shop.example`.
+   */
   seal(purpose: string, plain: string): string
-  /** Throws `SealBroken` for anything that was not sealed so, and says nothing of what is inside. */
+  /**
+   * Throws `SealBroken` for anything that was not sealed so, and says nothing of what is inside.
+   */
   open(purpose: string, sealed: string): string
   /** Marks text as our own: 16 bytes that cannot be made without the master key. */
   mark(purpose: string, text: string): Uint8Array
 }
 
-/** Sealed text that does not open: another master key, another purpose, or damage. A fault of the set-up or the store, never of a caller. */
+/**
+ * Sealed text that does not open: another master key, another purpose, or damage. A fault of the
+ * set-up or the store, never of a caller.
+ */
 export class SealBroken extends Error {
   override readonly name: string = 'SealBroken'
 }
@@ -25,7 +32,9 @@ export class OtherMasterKey extends SealBroken {
   override readonly name: string = 'OtherMasterKey'
 }
 
-/** The name of the master key that a text is sealed under. Undefined for what is not sealed text. */
+/**
+ * The name of the master key that a text is sealed under. Undefined for what is not sealed text.
+ */
 export function sealedUnder(sealed: string): string | undefined {
   return SEALED.exec(sealed)?.[1]
 }
@@ -40,14 +49,19 @@ const MARK_BYTES = 16
 const SEALED = /^v1\.([0-9a-f]{8})\.([A-Za-z0-9_-]+)$/
 
 /**
- * AES-256-GCM. Every sealing has a key of its own, derived (RFC 5869) from the master key and 16 random bytes, so that no number of sealings
- * comes near the limit of random nonces under one key (NIST SP 800-38D §8.3). Throws a TypeError unless the master key has 32 bytes.
+ * AES-256-GCM. Every sealing has a key of its own, derived (RFC 5869) from the master key and 16
+ * random bytes, so that no number of sealings comes near the limit of random nonces under one key
+ * (NIST SP 800-38D §8.3). Throws a TypeError unless the master key has 32 bytes.
  */
 export function createSealer(masterKey: Uint8Array): Sealer {
-  if (masterKey.length !== MASTER_KEY_BYTES) throw new TypeError(`the master key must have ${MASTER_KEY_BYTES} bytes`)
-  // A copy, so that no other code changes it; and the name of the key, so that a wrong one is told apart from damage.
+  if (masterKey.length !== MASTER_KEY_BYTES)
+    throw new TypeError(`the master key must have ${MASTER_KEY_BYTES} bytes`)
+  // A copy, so that no other code changes it; and the name of the key, so that a wrong one is told
+  // apart from damage.
   const master = Buffer.from(masterKey)
-  const masterName = Buffer.from(hkdfSync('sha256', master, '', 'countersign master key name', 4)).toString('hex')
+  const masterName = Buffer.from(hkdfSync('sha256', master, '', 'countersign master key name', 4)).toString(
+    'hex',
+  )
   const markKey = Buffer.from(hkdfSync('sha256', master, '', 'countersign mark', KEY_BYTES))
 
   const derive = (salt: Uint8Array) => {
@@ -60,7 +74,9 @@ export function createSealer(masterKey: Uint8Array): Sealer {
     seal(purpose, plain) {
       const salt = randomBytes(SALT_BYTES)
       const { key, iv } = derive(salt)
-      const cipher = createCipheriv('aes-256-gcm', key, iv, { authTagLength: TAG_BYTES }).setAAD(Buffer.from(purpose))
+      const cipher = createCipheriv('aes-256-gcm', key, iv, { authTagLength: TAG_BYTES }).setAAD(
+        Buffer.from(purpose),
+      )
       const locked = Buffer.concat([cipher.update(plain, 'utf8'), cipher.final()])
       return `${VERSION}.${masterName}.${Buffer.concat([salt, locked, cipher.getAuthTag()]).toString('base64url')}`
     },
@@ -74,10 +90,14 @@ export function createSealer(masterKey: Uint8Array): Sealer {
       const bytes = Buffer.from(body, 'base64url')
       if (bytes.length < SALT_BYTES + TAG_BYTES) throw new SealBroken('what should be sealed text is not')
       const { key, iv } = derive(bytes.subarray(0, SALT_BYTES))
-      const decipher = createDecipheriv('aes-256-gcm', key, iv, { authTagLength: TAG_BYTES }).setAAD(Buffer.from(purpose))
+      const decipher = createDecipheriv('aes-256-gcm', key, iv, { authTagLength: TAG_BYTES }).setAAD(
+        Buffer.from(purpose),
+      )
       decipher.setAuthTag(bytes.subarray(-TAG_BYTES))
       try {
-        return decipher.update(bytes.subarray(SALT_BYTES, -TAG_BYTES)).toString('utf8') + decipher.final('utf8')
+        return (
+          decipher.update(bytes.subarray(SALT_BYTES, -TAG_BYTES)).toString('utf8') + decipher.final('utf8')
+        )
       } catch {
         throw new SealBroken('sealed text does not open: it is damaged, or was sealed for another purpose')
       }

@@ -12,8 +12,8 @@ const CHECKSUM_CHARS = 6
 const SHAPE = new RegExp(`^[0-9A-Za-z]{${RANDOM_CHARS + CHECKSUM_CHARS}}$`)
 
 /**
- * A secret as people and programs carry it: prefix, 256 random bits in base62, six characters of checksum. `random` must be 32 bytes from a
- * good source; anything else is a TypeError.
+ * A secret as people and programs carry it: prefix, 256 random bits in base62, six characters of
+ * checksum. `random` must be 32 bytes from a good source; anything else is a TypeError.
  */
 export function createSecretText(prefix: SecretPrefix, random: Uint8Array): string {
   if (random.length !== RANDOM_BYTES) throw new TypeError(`a secret is made of ${RANDOM_BYTES} random bytes`)
@@ -22,16 +22,24 @@ export function createSecretText(prefix: SecretPrefix, random: Uint8Array): stri
 }
 
 /**
- * The secret, when it has the shape of one and its checksum is right; undefined for everything else. Whether it was ever given out is another
- * question: the checksum only saves looking up junk, and lets secret scanners be sure.
+ * The secret, when it has the shape of one and its checksum is right; undefined for everything
+ * else. Whether it was ever given out is another question: the checksum only saves looking up junk,
+ * and lets secret scanners be sure.
  */
 export function parseSecretText(prefix: SecretPrefix, text: string): string | undefined {
   const end = prefix.length + RANDOM_CHARS
-  if (text.length !== end + CHECKSUM_CHARS || !text.startsWith(prefix) || !SHAPE.test(text.slice(prefix.length))) return undefined
+  if (
+    text.length !== end + CHECKSUM_CHARS ||
+    !text.startsWith(prefix) ||
+    !SHAPE.test(text.slice(prefix.length))
+  )
+    return undefined
   return checksum(text.slice(0, end)) === text.slice(end) ? text : undefined
 }
 
-/** Under which a secret is stored and looked up, in hex. The secret itself never reaches the store. */
+/**
+ * Under which a secret is stored and looked up, in hex. The secret itself never reaches the store.
+ */
 export function secretSha256(secret: string): string {
   return hash('sha256', secret, 'hex')
 }

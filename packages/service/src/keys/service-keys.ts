@@ -11,49 +11,70 @@ import { createSealer, type Sealer } from './seal.ts'
 export type KeyUse = 'issuer' | 'feed'
 
 /**
- * The keys of the service itself. Private halves are sealed in the store and never leave this object. A rotation publishes another key at once
- * and signs with it when every node has had time to publish it. A superseded issuer key stays published for as long as what it signed may
- * live, a superseded feed key for one hour.
+ * The keys of the service itself. Private halves are sealed in the store and never leave this
+ * object. A rotation publishes another key at once and signs with it when every node has had time
+ * to publish it. A superseded issuer key stays published for as long as what it signed may live, a
+ * superseded feed key for one hour.
  */
 export interface ServiceKeys extends Sealer {
   /** `did:web` of the host in the base URL. */
   readonly issuerDid: string
   /** What credentials are signed with at that moment; `createdMs` is for the caller to set. */
   signer(nowMs: number): Omit<Signer, 'createdMs'>
-  /** The keys that sites should trust, oldest first, the one that signs among them. The id is the fragment: the Multikey itself. */
+  /**
+   * The keys that sites should trust, oldest first, the one that signs among them. The id is the
+   * fragment: the Multikey itself.
+   */
   readonly issuerKeys: readonly DidKey[]
   /** What heads of the log are signed with at that moment. */
   feedKey(nowMs: number): { readonly kid: string; readonly key: PrivateKey }
   readonly feedKeys: readonly { readonly kid: string; readonly key: PublicKey }[]
-  /** The public half of a feed key that signs or has signed, also after it was withdrawn. Undefined if it was marked as compromised. */
+  /**
+   * The public half of a feed key that signs or has signed, also after it was withdrawn. Undefined
+   * if it was marked as compromised.
+   */
   findFeedKey(kid: string): PublicKey | undefined
-  /** How the feed keys followed each other: the latest signed statements, oldest first. The last one commits to the next key. */
+  /**
+   * How the feed keys followed each other: the latest signed statements, oldest first. The last one
+   * commits to the next key.
+   */
   readonly feedKeyChain: readonly FeedKeyStatement[]
-  /** Feed keys stand in it as verification methods, but not under assertionMethod: a verifier must not take them for issuer keys. */
+  /**
+   * Feed keys stand in it as verification methods, but not under assertionMethod: a verifier must
+   * not take them for issuer keys.
+   */
   didDocument(): DidDocument
   jwks(): Jwks
   /**
-   * Publishes the next key and returns its id. It signs after `leadMs` (default `KEY_LEAD_MS`). Two nodes that rotate at once make
-   * one key. Sites have to be told as well: see `actions/key-upkeep.ts`.
+   * Publishes the next key and returns its id. It signs after `leadMs` (default `KEY_LEAD_MS`). Two
+   * nodes that rotate at once make one key. Sites have to be told as well: see
+   * `actions/key-upkeep.ts`.
    */
   rotate(use: KeyUse, nowMs: number, options?: { readonly leadMs?: number }): Promise<string>
-  /** Signs with the next feed key at once, and withdraws all feed keys before it at once. Returns the id of the new key. */
+  /**
+   * Signs with the next feed key at once, and withdraws all feed keys before it at once. Returns
+   * the id of the new key.
+   */
   replaceCompromisedFeedKey(nowMs: number): Promise<string>
   /**
-   * Takes in what other nodes have rotated. True when there was something new. Rejects when the store cannot be asked, and with an
-   * `OtherMasterKey` when the master key of the store was changed: then only a restart with the new one helps.
+   * Takes in what other nodes have rotated. True when there was something new. Rejects when the
+   * store cannot be asked, and with an `OtherMasterKey` when the master key of the store was
+   * changed: then only a restart with the new one helps.
    */
   reload(nowMs: number): Promise<boolean>
 }
 
-/** Between publishing a key and signing with it: several times as long as nodes take to `reload`. */
+/**
+ * Between publishing a key and signing with it: several times as long as nodes take to `reload`.
+ */
 export const KEY_LEAD_MS = 60_000
 /** How often every node should `reload`. */
 export const KEY_RELOAD_MS = 5_000
 
 /**
- * Reads the keys out of the store, and makes the first ones if there are none. Nodes that start at once agree: the first key put is
- * used by all. Rejects when the store cannot be asked, or its keys were sealed under another master key.
+ * Reads the keys out of the store, and makes the first ones if there are none. Nodes that start at
+ * once agree: the first key put is used by all. Rejects when the store cannot be asked, or its keys
+ * were sealed under another master key.
  */
 export async function openServiceKeys(
   store: Pick<Store, 'putSecret' | 'secret'>,
@@ -63,8 +84,12 @@ export async function openServiceKeys(
 ): Promise<ServiceKeys> {
   const sealer = createSealer(masterKey)
   const issuerDid = didOf(baseUrl)
-  const rings = { issuer: await openIssuerKeyRing(store, sealer, nowMs), feed: await openFeedKeyRing(store, sealer, nowMs) }
-  // After the keys: a store from before this seal was made must not be marked as sealed under a key that does not open it.
+  const rings = {
+    issuer: await openIssuerKeyRing(store, sealer, nowMs),
+    feed: await openFeedKeyRing(store, sealer, nowMs),
+  }
+  // After the keys: a store from before this seal was made must not be marked as sealed under a key
+  // that does not open it.
   await store.putSecret(MASTER_KEY_SEAL, sealer.seal(MASTER_KEY_SEAL, sealer.keyName))
   const methodOf = (id: string) => `${issuerDid}#${id}`
 
@@ -106,11 +131,18 @@ export async function openServiceKeys(
     jwks() {
       const keys = [...rings.issuer.published, ...rings.feed.published]
       return {
-        keys: keys.map(({ id, key }) => ({ ...publicKeyToJwk(key.publicKey), kid: methodOf(id), alg: 'EdDSA', use: 'sig' })),
+        keys: keys.map(({ id, key }) => ({
+          ...publicKeyToJwk(key.publicKey),
+          kid: methodOf(id),
+          alg: 'EdDSA',
+          use: 'sig',
+        })),
       } as Jwks
     },
     rotate: (use, at, { leadMs = KEY_LEAD_MS } = {}) =>
-      use === 'issuer' ? rings.issuer.rotate(at, leadMs) : rings.feed.rotate(at, { leadMs, isCompromised: false }),
+      use === 'issuer'
+        ? rings.issuer.rotate(at, leadMs)
+        : rings.feed.rotate(at, { leadMs, isCompromised: false }),
     replaceCompromisedFeedKey: (at) => rings.feed.rotate(at, { leadMs: 0, isCompromised: true }),
     async reload(at) {
       const seal = await store.secret(MASTER_KEY_SEAL)

@@ -3,9 +3,15 @@ import type { Logger } from 'pino'
 import { Problem } from '../problem.ts'
 import type { Store } from '../store/store.ts'
 
-/** Time as this node may use it: never running back, and refusing to leap (see the core's time mark). Injected, so that tests have their own. */
+/**
+ * Time as this node may use it: never running back, and refusing to leap (see the core's time
+ * mark). Injected, so that tests have their own.
+ */
 export interface Clock {
-  /** Throws a `Problem('store_unavailable')`-like fault when the wall clock has leapt and no store has confirmed it. */
+  /**
+   * Throws a `Problem('store_unavailable')`-like fault when the wall clock has leapt and no store
+   * has confirmed it.
+   */
   nowMs(): number
   /** Why the time of this node is not to be relied on, for the operator; undefined while it is. */
   doubt(): string | undefined
@@ -17,10 +23,12 @@ const CONFIRM_MS = 5000
 const BEHIND_MS_MAX = 60_000
 
 /**
- * A clock whose highest time the store keeps, so that what was expired stays expired after a restart and on other nodes. Asks the store at
- * once, and rejects when it cannot be asked; then every five seconds. A wall clock that has leapt is believed only when the store has heard
- * of that time from another node, or after a restart; until then `nowMs` throws. A wall clock far behind the time on record is in doubt: time
- * stands still, and nothing that was expired comes back. A reset by an operator counts for more than any time that was known before it.
+ * A clock whose highest time the store keeps, so that what was expired stays expired after a
+ * restart and on other nodes. Asks the store at once, and rejects when it cannot be asked; then
+ * every five seconds. A wall clock that has leapt is believed only when the store has heard of that
+ * time from another node, or after a restart; until then `nowMs` throws. A wall clock far behind
+ * the time on record is in doubt: time stands still, and nothing that was expired comes back. A
+ * reset by an operator counts for more than any time that was known before it.
  */
 export async function openClock(
   store: Pick<Store, 'confirmedTime' | 'confirmTime'>,
@@ -34,11 +42,13 @@ export async function openClock(
 
   const confirm = async () => {
     const now = mark.now(clocks())
-    // A time that leapt must not become the store's, or every node would follow; but the store may know better by now.
+    // A time that leapt must not become the store's, or every node would follow; but the store may
+    // know better by now.
     const told = await (now.jumped === true ? store.confirmedTime() : store.confirmTime(now.ms, resets))
     const { monotonicMs } = clocks()
     if (told.resets > resets) {
-      // Not the wall clock of this machine: should that be the one that was wrong, it must be seen to leap, and not move the time once more.
+      // Not the wall clock of this machine: should that be the one that was wrong, it must be seen
+      // to leap, and not move the time once more.
       mark.reset({ wallMs: told.atMs, monotonicMs })
       log.warn({ from: rfc3339(confirmedMs), to: rfc3339(told.atMs) }, 'an operator has reset the time')
     } else mark.confirm(told.atMs, monotonicMs)
@@ -73,9 +83,13 @@ export async function openClock(
     nowMs() {
       const now = mark.now(clocks())
       if (now.jumped === true) {
-        throw new Problem('store_unavailable', 'this node does not know what time it is; try again in a moment, or another node', {
-          retryAfterSeconds: 5,
-        })
+        throw new Problem(
+          'store_unavailable',
+          'this node does not know what time it is; try again in a moment, or another node',
+          {
+            retryAfterSeconds: 5,
+          },
+        )
       }
       return now.ms
     },

@@ -6,7 +6,10 @@ import type { LiveViews } from './live-views.ts'
 
 /** When entries of the log were committed. */
 export interface CommitTimes {
-  /** A time read after the entry was committed, as early as is known, and a position that is at least that of the entry. The entry must exist. */
+  /**
+   * A time read after the entry was committed, as early as is known, and a position that is at
+   * least that of the entry. The entry must exist.
+   */
   find(siteId: SiteId, seq: number): Promise<Committed>
   close(): Promise<void>
 }
@@ -35,10 +38,15 @@ const MARKS_MAX = 20_000
 const NOTE_MS = 5000
 
 /**
- * The time of an entry itself is read before its transaction begins, and waiting for a lock can make it much older than the commit. What this node reads
- * from the log is committed, so the clock at that moment will do. The store keeps such times every few seconds, for entries that were read before a restart.
+ * The time of an entry itself is read before its transaction begins, and waiting for a lock can
+ * make it much older than the commit. What this node reads from the log is committed, so the clock
+ * at that moment will do. The store keeps such times every few seconds, for entries that were read
+ * before a restart.
  */
-export function openCommitTimes({ store, views, clock, log }: CommitTimesParts, noteMs = NOTE_MS): CommitTimes {
+export function openCommitTimes(
+  { store, views, clock, log }: CommitTimesParts,
+  noteMs = NOTE_MS,
+): CommitTimes {
   const marks = new Map<SiteId, Mark[]>()
   /** The sites of all marks, oldest first. */
   let order: SiteId[] = []
@@ -63,7 +71,9 @@ export function openCommitTimes({ store, views, clock, log }: CommitTimesParts, 
   const unfollow = views.follow({
     applied(entries) {
       const committedAtMs = Math.ceil(clock.clocks().wallMs)
-      const last = new Map(entries.map(({ entry, position }) => [entry.site_id, { seq: entry.seq, position, committedAtMs }]))
+      const last = new Map(
+        entries.map(({ entry, position }) => [entry.site_id, { seq: entry.seq, position, committedAtMs }]),
+      )
       for (const [siteId, mark] of last) add(siteId, mark)
     },
     lost() {
@@ -75,7 +85,11 @@ export function openCommitTimes({ store, views, clock, log }: CommitTimesParts, 
   })
 
   const wallMs = () => Math.ceil(clock.clocks().wallMs)
-  const ofMark = ({ committedAtMs, position }: Mark) => ({ committedAtMs, position, appliedAtMs: committedAtMs })
+  const ofMark = ({ committedAtMs, position }: Mark) => ({
+    committedAtMs,
+    position,
+    appliedAtMs: committedAtMs,
+  })
   const unknown = () => ({ committedAtMs: wallMs(), position: Infinity, appliedAtMs: undefined })
 
   const note = async () => {

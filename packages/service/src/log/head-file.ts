@@ -10,7 +10,10 @@ export interface KeptHeads {
   readonly unreadable: number
 }
 
-/** Reads the file: one signed heartbeat per line, as JSON. Undefined when there is no file. Throws when it cannot be read. */
+/**
+ * Reads the file: one signed heartbeat per line, as JSON. Undefined when there is no file. Throws
+ * when it cannot be read.
+ */
 export function readHeadFile(file: string): KeptHeads | undefined {
   if (!existsSync(file)) return undefined
   const heads = new Map<SiteId, Heartbeat>()
@@ -36,7 +39,10 @@ export function toHeadLine(head: Heartbeat): string {
   return `${JSON.stringify(head)}\n`
 }
 
-/** Replaces the file, for its owner only, so that a crash leaves the old one or the new one. Resolves when that is durable. */
+/**
+ * Replaces the file, for its owner only, so that a crash leaves the old one or the new one.
+ * Resolves when that is durable.
+ */
 export async function writeHeadFile(file: string, lines: Iterable<string>): Promise<void> {
   await mkdir(dirname(file), { recursive: true, mode: 0o700 })
   const draft = `${file}.${process.pid}.new`
@@ -56,7 +62,10 @@ export async function writeHeadFile(file: string, lines: Iterable<string>): Prom
   }
 }
 
-/** Moves the file out of the way, for a log that does not have to continue what it says. Gives the new name; undefined when there is no file. */
+/**
+ * Moves the file out of the way, for a log that does not have to continue what it says. Gives the
+ * new name; undefined when there is no file.
+ */
 export function setHeadFileAside(file: string, epoch: string): string | undefined {
   if (!existsSync(file)) return undefined
   const aside = `${file}.before-${epoch}`

@@ -1,4 +1,11 @@
-import { checkHeartbeat, formatTime, type Heartbeat, type LogHead, type SiteId, signHeartbeat } from '@countersign/core'
+import {
+  checkHeartbeat,
+  formatTime,
+  type Heartbeat,
+  type LogHead,
+  type SiteId,
+  signHeartbeat,
+} from '@countersign/core'
 import type { Logger } from 'pino'
 import type { ServiceKeys } from '../keys/service-keys.ts'
 import type { Store } from '../store/store.ts'
@@ -7,18 +14,26 @@ import { type KeptHeads, readHeadFile, toHeadLine, writeHeadFile } from './head-
 import type { LiveViews } from './live-views.ts'
 import { compareHeads, describeLoss, hasHead } from './lost-heads.ts'
 
-/** Notices that the store has lost entries, by signed heads that are kept outside it: in a file of this node, and by its verifiers. */
+/**
+ * Notices that the store has lost entries, by signed heads that are kept outside it: in a file of
+ * this node, and by its verifiers.
+ */
 export interface HeadWatch {
   /**
-   * Compares the file with the log that was just read, whose ends `headOf` gives. Resolves to why the log must not be trusted, in words for the
-   * operator, or to undefined. Rejects when the store cannot be asked.
+   * Compares the file with the log that was just read, whose ends `headOf` gives. Resolves to why
+   * the log must not be trusted, in words for the operator, or to undefined. Rejects when the store
+   * cannot be asked.
    */
   compare(headOf: (siteId: SiteId) => LogHead | undefined): Promise<string | undefined>
-  /** From now on writes the heads of sites that change to the file, and raises alarms at these views. */
+  /**
+   * From now on writes the heads of sites that change to the file, and raises alarms at these
+   * views.
+   */
   follow(views: LiveViews): void
   /**
-   * A verifier shows the last head that was proven to it. If one of the service's own feed keys signed it and the store does not have that
-   * entry, this node stops trusting its log. Any other head has no effect. Rejects when the store cannot be asked.
+   * A verifier shows the last head that was proven to it. If one of the service's own feed keys
+   * signed it and the store does not have that entry, this node stops trusting its log. Any other
+   * head has no effect. Rejects when the store cannot be asked.
    */
   shown(siteId: SiteId, head: Heartbeat): Promise<void>
   /** The file could not be read or written the last time. */
@@ -40,7 +55,10 @@ const WRITE_MS = 1000
 /** A file of very many sites takes long to write; then it is written less often. */
 const REST_FACTOR = 20
 
-/** The least there is: these heads are a record, and no verifier may rely on one that was copied from the file. */
+/**
+ * The least there is: these heads are a record, and no verifier may rely on one that was copied
+ * from the file.
+ */
 const RECORD_AGE_SECONDS = 1
 
 const WHAT_TO_DO =
@@ -108,8 +126,10 @@ class FileHeadWatch implements HeadWatch {
     try {
       const kept = readHeadFile(file)
       this.isFailing = false
-      if (kept === undefined) log.info({ head_file: file }, 'there is no head file yet: a loss before now cannot be noticed')
-      else if (kept.unreadable > 0) log.warn({ head_file: file, lines: kept.unreadable }, 'some lines of the head file cannot be read')
+      if (kept === undefined)
+        log.info({ head_file: file }, 'there is no head file yet: a loss before now cannot be noticed')
+      else if (kept.unreadable > 0)
+        log.warn({ head_file: file, lines: kept.unreadable }, 'some lines of the head file cannot be read')
       return kept
     } catch (err) {
       this.#fail(err, 'the head file cannot be read, so a loss would not be noticed')
@@ -148,7 +168,10 @@ class FileHeadWatch implements HeadWatch {
     })
   }
 
-  /** Readers are not told what was read before the end of the log was reached, so every site is looked at once. */
+  /**
+   * Readers are not told what was read before the end of the log was reached, so every site is
+   * looked at once.
+   */
   #compareAll(views: LiveViews): void {
     this.#isReread = false
     for (const { siteId, seq, hash } of views.heads()) {
@@ -160,13 +183,20 @@ class FileHeadWatch implements HeadWatch {
   async shown(siteId: SiteId, head: Heartbeat): Promise<void> {
     const { store, keys } = this.#parts
     const views = this.#views
-    if (views === undefined || this.#alarm !== undefined || head.site_id !== siteId || head.epoch !== store.epoch) return
+    if (
+      views === undefined ||
+      this.#alarm !== undefined ||
+      head.site_id !== siteId ||
+      head.epoch !== store.epoch
+    )
+      return
     const headOf = (id: SiteId) => views.view(id)?.head
     const known = headOf(siteId)
     if (known?.seq === head.seq && known.hash === head.hash) return
     const key = head.seq > 0 ? keys.findFeedKey(head.kid) : undefined
     if (key === undefined || (await checkHeartbeat(head, key)) === undefined) return
-    // The node may be behind its store, and the store may have begun another epoch meanwhile: then this rejects.
+    // The node may be behind its store, and the store may have begun another epoch meanwhile: then
+    // this rejects.
     const isThere = await hasHead(store, head, () => undefined)
     if (isThere || this.#alarm !== undefined || head.epoch !== store.epoch) return
     const lost = { lost: [{ head, seq: headOf(siteId)?.seq ?? 0 }], leftBehind: [] }
@@ -185,7 +215,8 @@ class FileHeadWatch implements HeadWatch {
       await this.#writing
       this.#timer = undefined
       const tookMs = performance.now() - startedMs
-      if (this.#changed.size > 0 || this.#isDirty) this.#writeSoon(Math.max(this.#writeMs, REST_FACTOR * tookMs))
+      if (this.#changed.size > 0 || this.#isDirty)
+        this.#writeSoon(Math.max(this.#writeMs, REST_FACTOR * tookMs))
     }, inMs)
     this.#timer.unref()
   }
@@ -198,7 +229,10 @@ class FileHeadWatch implements HeadWatch {
     }
   }
 
-  /** False when this node cannot vouch for the end of the log at the moment; then the sites stay marked, and nothing may be written. */
+  /**
+   * False when this node cannot vouch for the end of the log at the moment; then the sites stay
+   * marked, and nothing may be written.
+   */
   async #signChanged(): Promise<boolean> {
     const { keys, clock } = this.#parts
     const views = this.#views

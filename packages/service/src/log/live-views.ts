@@ -16,24 +16,35 @@ import type { Clock } from './clock.ts'
 import { LogDamage, POLL_MS, type TailPage, tail } from './tail.ts'
 import { createWake } from './wake.ts'
 
-/** What this node knows of every site, kept up by the tail of the log. The same view class as in the SDK. */
+/**
+ * What this node knows of every site, kept up by the tail of the log. The same view class as in the
+ * SDK.
+ */
 export interface LiveViews {
   /** Undefined for a site that does not exist. */
   view(siteId: SiteId): SiteView | undefined
   /**
-   * What a decision at that site rests on; its age is that of the last time the store confirmed the end of the log. It stays true while the
-   * decision waits for something: the age goes on, and is endless once this view of the site has been replaced by another.
+   * What a decision at that site rests on; its age is that of the last time the store confirmed the
+   * end of the log. It stays true while the decision waits for something: the age goes on, and is
+   * endless once this view of the site has been replaced by another.
    */
   knowledge(siteId: SiteId, signatures?: SignatureMemory): Knowledge | undefined
   /** The position up to which this node has applied the log. */
   readonly position: number
-  /** How old the knowledge of all sites is, and how old it may become. All sites come from one store, so one age is that of all. */
+  /**
+   * How old the knowledge of all sites is, and how old it may become. All sites come from one
+   * store, so one age is that of all.
+   */
   age(): { readonly ageMs: number; readonly ageMsMax: number; readonly asOfMs: number }
-  /** Resolves when this node has applied the log up to `position`; rejects with a Problem 503 when that takes too long. */
+  /**
+   * Resolves when this node has applied the log up to `position`; rejects with a Problem 503 when
+   * that takes too long.
+   */
   reached(position: number): Promise<void>
   /**
-   * The same for a place in the log of one site: resolves when this node's view of it is at least that new. Rejects as soon as the store has said
-   * that the log does not go that far: a caller may ask for a position that does not exist, and must not have us wait for it.
+   * The same for a place in the log of one site: resolves when this node's view of it is at least
+   * that new. Rejects as soon as the store has said that the log does not go that far: a caller may
+   * ask for a position that does not exist, and must not have us wait for it.
    */
   reachedSeq(siteId: SiteId, cursor: { readonly epoch: string; readonly seq: number }): Promise<void>
   /** Tells a reader of everything that is applied from now on. The answer ends it. */
@@ -41,11 +52,14 @@ export interface LiveViews {
   /** Where the log of each site ends. */
   heads(): Iterable<SiteHead>
   /**
-   * The seq of the last applied entry about an issuer of a site, or about the settings of the site itself. 0 when there is none, and while the
-   * store is in another epoch than this view.
+   * The seq of the last applied entry about an issuer of a site, or about the settings of the site
+   * itself. 0 when there is none, and while the store is in another epoch than this view.
    */
   lastEntryAbout(siteId: SiteId, issuer?: string): number
-  /** Rejects every decision from now on, until the log is in another epoch: a signed head has proven that entries are missing. */
+  /**
+   * Rejects every decision from now on, until the log is in another epoch: a signed head has proven
+   * that entries are missing.
+   */
   suspect(why: string): void
   /** Why the log is suspected to have lost entries, if it is. */
   suspicion(): string | undefined
@@ -56,7 +70,10 @@ export interface LiveViews {
 
 /** Code that follows the same tail as the views, and never gets ahead of them. */
 interface LogReader {
-  /** The views have just applied these, in order; there may be none. `isEnd`: the store said that nothing came after them. */
+  /**
+   * The views have just applied these, in order; there may be none. `isEnd`: the store said that
+   * nothing came after them.
+   */
   applied(entries: readonly PlacedEntry[], isEnd: boolean): void
   /** The views begin again or will not go on. What was told before may not be continued. */
   lost(): void
@@ -67,7 +84,10 @@ export interface LiveViewsOptions {
   readonly viewAgeMsMax: number
   /** How long `reached` waits. */
   readonly reachMsMax?: number
-  /** Asked when the whole log has been read, before anything is decided by it: why it must not be trusted, or undefined. */
+  /**
+   * Asked when the whole log has been read, before anything is decided by it: why it must not be
+   * trusted, or undefined.
+   */
   readonly examine?: (headOf: (siteId: SiteId) => LogHead | undefined) => Promise<string | undefined>
 }
 
@@ -76,8 +96,9 @@ const WAITERS_MAX = 10_000
 const HEADS_PAGE = 1000
 
 /**
- * Reads the whole log and checks every link of its chain, then follows it. Rejects when the store cannot be asked. A damaged log does not
- * reject: the node starts, is never ready, and refuses every decision, since "not revoked" is not to be had from such a log.
+ * Reads the whole log and checks every link of its chain, then follows it. Rejects when the store
+ * cannot be asked. A damaged log does not reject: the node starts, is never ready, and refuses
+ * every decision, since "not revoked" is not to be had from such a log.
  */
 export async function openLiveViews(
   store: LogStore,
@@ -90,7 +111,10 @@ export async function openLiveViews(
   return views
 }
 
-type LogStore = Pick<Store, 'entriesAfter' | 'logPosition' | 'siteHeads' | 'requireIntactRows' | 'onAppend' | 'epoch'>
+type LogStore = Pick<
+  Store,
+  'entriesAfter' | 'logPosition' | 'siteHeads' | 'requireIntactRows' | 'onAppend' | 'epoch'
+>
 
 /** What the store says of the ends of the log, besides the log itself. */
 interface Ends {
@@ -172,12 +196,20 @@ class FollowedLog implements LiveViews {
   }
 
   age(): { ageMs: number; ageMsMax: number; asOfMs: number } {
-    return { ageMs: this.ageMs(), ageMsMax: this.ageMsMax, asOfMs: this.provenAt?.wallMs ?? Number.NEGATIVE_INFINITY }
+    return {
+      ageMs: this.ageMs(),
+      ageMsMax: this.ageMsMax,
+      asOfMs: this.provenAt?.wallMs ?? Number.NEGATIVE_INFINITY,
+    }
   }
 
-  /** Both clocks, and the less flattering counts: one may have been set back, the other may have slept. */
+  /**
+   * Both clocks, and the less flattering counts: one may have been set back, the other may have
+   * slept.
+   */
   private ageMs(): number {
-    if (this.provenAt === undefined || this.damage !== undefined || this.suspected !== undefined) return Infinity
+    if (this.provenAt === undefined || this.damage !== undefined || this.suspected !== undefined)
+      return Infinity
     const { wallMs, monotonicMs } = this.clock.clocks()
     return Math.max(0, monotonicMs - this.provenAt.monotonicMs, wallMs - this.provenAt.wallMs)
   }
@@ -192,13 +224,15 @@ class FollowedLog implements LiveViews {
       const head = this.views.get(siteId)?.head
       return head !== undefined && head.epoch === epoch && head.seq >= seq
     }
-    // What was acknowledged before we were asked stands in the log that the store was asked for after it.
+    // What was acknowledged before we were asked stands in the log that the store was asked for
+    // after it.
     return this.until(isThere, () => this.provenAt !== undefined && this.provenAt.monotonicMs > sinceMs)
   }
 
   private until(isOver: () => boolean, isInVain = () => false): Promise<void> {
     if (isOver()) return Promise.resolve()
-    if (this.damage !== undefined || this.stop.signal.aborted || this.waiters.size >= WAITERS_MAX) return Promise.reject(tooOld())
+    if (this.damage !== undefined || this.stop.signal.aborted || this.waiters.size >= WAITERS_MAX)
+      return Promise.reject(tooOld())
     return new Promise((resolve, reject) => {
       const waiter: Waiter = {
         isOver,
@@ -240,7 +274,8 @@ class FollowedLog implements LiveViews {
   readiness(): { ready: true } | { ready: false; why: string } {
     const fault = this.damage ?? this.suspected
     if (fault !== undefined) return { ready: false, why: fault }
-    if (!(this.ageMs() <= this.ageMsMax)) return { ready: false, why: 'the store has not confirmed the end of the log for too long' }
+    if (!(this.ageMs() <= this.ageMsMax))
+      return { ready: false, why: 'the store has not confirmed the end of the log for too long' }
     const why = this.clock.doubt()
     return why === undefined ? { ready: true } : { ready: false, why }
   }
@@ -255,7 +290,9 @@ class FollowedLog implements LiveViews {
   private async run(onLoaded: () => void, onUnreadable: (fault: unknown) => void): Promise<void> {
     const { signal } = this.stop
     const onFailure = (err: unknown) => {
-      onUnreadable(err) // Matters only until the log has been loaded; later on the store is asked again until it answers.
+      // Matters only until the log has been loaded; later on the store is asked again until it
+      // answers.
+      onUnreadable(err)
       if (!this.isFailing) this.log.warn({ err }, 'the log cannot be read; trying again')
       this.isFailing = true
     }
@@ -266,10 +303,17 @@ class FollowedLog implements LiveViews {
         // Read before the log: an end that lies before one of these has been cut off.
         const ends = await this.readEnds()
         let isLoaded = false
-        for await (const page of tail({ store: this.store, wake: this.wake, clocks: this.clock.clocks, signal, onFailure })) {
+        for await (const page of tail({
+          store: this.store,
+          wake: this.wake,
+          clocks: this.clock.clocks,
+          signal,
+          onFailure,
+        })) {
           if (this.store.epoch !== this.epoch) break
           this.authenticate(page)
-          // Entries whose end has not been read yet may be anything: nothing is decided until it has.
+          // Entries whose end has not been read yet may be anything: nothing is decided until it
+          // has.
           if (!page.isEnd) this.provenAt = undefined
           await this.apply(page)
           if (page.isEnd) {
@@ -322,19 +366,28 @@ class FollowedLog implements LiveViews {
   }
 
   private requireEnds({ position, heads }: Ends): void {
-    if (this.position < position) throw new LogDamage(`the log ends at ${this.position}, but it had ${position} entries`)
+    if (this.position < position)
+      throw new LogDamage(`the log ends at ${this.position}, but it had ${position} entries`)
     for (const { siteId, epoch, seq, hash } of heads) {
       const head = this.views.get(siteId)?.head
-      const isThere = epoch === this.epoch && head !== undefined && (head.seq > seq || (head.seq === seq && head.hash === hash))
+      const isThere =
+        epoch === this.epoch &&
+        head !== undefined &&
+        (head.seq > seq || (head.seq === seq && head.hash === hash))
       if (!isThere) throw new LogDamage(`the log of ${siteId} does not end where it should`)
     }
   }
 
-  /** Compares the entries with the digest in the log row, whose MAC only this service can create. Throws a `LogDamage`. */
+  /**
+   * Compares the entries with the digest in the log row, whose MAC only this service can create.
+   * Throws a `LogDamage`.
+   */
   private authenticate({ entries, isEnd, end }: TailPage): void {
     for (const { entry } of entries) this.digest = nextDigest(this.digest, entry.hash)
     if (end.keysDeleted < this.keysDeleted)
-      throw new LogDamage(`the log row was put back: it counts ${end.keysDeleted} deleted API keys, and there were ${this.keysDeleted}`)
+      throw new LogDamage(
+        `the log row was put back: it counts ${end.keysDeleted} deleted API keys, and there were ${this.keysDeleted}`,
+      )
     this.keysDeleted = end.keysDeleted
     if (!isEnd) return
     const position = entries.at(-1)?.position ?? this.position
@@ -348,14 +401,16 @@ class FollowedLog implements LiveViews {
     for (const { entry, position } of entries) {
       const checking = checkEntry(entry)
       const checked = checking instanceof Promise ? await checking : checking
-      if (checked === undefined) throw new LogDamage(`entry ${position} of the log has another hash than its own`)
+      if (checked === undefined)
+        throw new LogDamage(`entry ${position} of the log has another hash than its own`)
       let view = this.views.get(entry.site_id)
       if (view === undefined) {
         view = createSiteView({ siteId: entry.site_id, entriesAreProven: true })
         this.views.set(entry.site_id, view)
       }
       const applied = entry.epoch === this.epoch ? view.apply(checked) : 'other_epoch'
-      if (applied !== 'applied') throw new LogDamage(`entry ${position} does not continue the log of ${entry.site_id}: ${applied}`)
+      if (applied !== 'applied')
+        throw new LogDamage(`entry ${position} does not continue the log of ${entry.site_id}: ${applied}`)
       this.position = position
       if (entry.kind === 'site.changed') this.statedAt.set(rowName(entry.site_id), entry.seq)
       else if ('issuer' in entry.body) this.statedAt.set(rowName(entry.site_id, entry.body.issuer), entry.seq)
@@ -373,7 +428,10 @@ class FollowedLog implements LiveViews {
 
   private distrust(fault: LogDamage): void {
     this.damage = fault.message
-    this.log.error({ err: fault }, 'the log is damaged; this node refuses everything until it has been looked at and started again')
+    this.log.error(
+      { err: fault },
+      'the log is damaged; this node refuses everything until it has been looked at and started again',
+    )
     for (const waiter of [...this.waiters]) waiter.end(tooOld())
     for (const reader of this.readers) reader.lost()
   }
@@ -405,7 +463,11 @@ class LiveKnowledge implements Knowledge {
 }
 
 function tooOld(): Problem {
-  return new Problem('revocation_view_stale', 'this node has not read that far in the revocation log yet; try again in a moment', {
-    retryAfterSeconds: 1,
-  })
+  return new Problem(
+    'revocation_view_stale',
+    'this node has not read that far in the revocation log yet; try again in a moment',
+    {
+      retryAfterSeconds: 1,
+    },
+  )
 }

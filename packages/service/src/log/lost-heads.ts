@@ -4,25 +4,38 @@ import type { Store } from '../store/store.ts'
 /** A signed head that the log does not have. */
 interface LostHead {
   readonly head: Heartbeat
-  /** How far the log of the site goes now, or went when its next epoch began; 0 when the site is missing. */
+  /**
+   * How far the log of the site goes now, or went when its next epoch began; 0 when the site is
+   * missing.
+   */
   readonly seq: number
 }
 
 export interface HeadComparison {
-  /** The log should have these and does not: entries are missing, were rewritten, or this is another log altogether. */
+  /**
+   * The log should have these and does not: entries are missing, were rewritten, or this is another
+   * log altogether.
+   */
   readonly lost: readonly LostHead[]
-  /** A later epoch began without these entries: by a restore, a fail-over or an operator who accepted the loss. */
+  /**
+   * A later epoch began without these entries: by a restore, a fail-over or an operator who
+   * accepted the loss.
+   */
   readonly leftBehind: readonly LostHead[]
 }
 
-/** So many epochs are walked back to find out whether the log continues the one that a head belongs to. */
+/**
+ * So many epochs are walked back to find out whether the log continues the one that a head belongs
+ * to.
+ */
 const EPOCHS_MAX = 256
 
 type LogStore = Pick<Store, 'epoch' | 'siteEntriesAfter' | 'epochLinks'>
 
 /**
- * Compares signed heads, from outside the store, with the log. `headOf` gives the end of the log of a site. Heads whose signature is not valid
- * under the key that they name are ignored. Rejects when the store cannot be asked.
+ * Compares signed heads, from outside the store, with the log. `headOf` gives the end of the log of
+ * a site. Heads whose signature is not valid under the key that they name are ignored. Rejects when
+ * the store cannot be asked.
  */
 export async function compareHeads(
   store: LogStore,
@@ -33,14 +46,18 @@ export async function compareHeads(
   const former: Heartbeat[] = []
   for (const head of heads) {
     if (head.epoch !== store.epoch) former.push(head)
-    else if (!(await hasHead(store, head, headOf)) && (await isSigned(head))) lost.push({ head, seq: headOf(head.site_id)?.seq ?? 0 })
+    else if (!(await hasHead(store, head, headOf)) && (await isSigned(head)))
+      lost.push({ head, seq: headOf(head.site_id)?.seq ?? 0 })
   }
   const { leftBehind, unknown } = await compareFormer(store, former)
   for (const head of unknown) if (await isSigned(head)) lost.push({ head, seq: 0 })
   return { lost, leftBehind }
 }
 
-/** Whether the log has this very entry. The store is asked unless it is the last one that is known here. */
+/**
+ * Whether the log has this very entry. The store is asked unless it is the last one that is known
+ * here.
+ */
 export async function hasHead(
   store: Pick<Store, 'siteEntriesAfter'>,
   { site_id, seq, hash }: Heartbeat,
@@ -52,7 +69,10 @@ export async function hasHead(
   return entry?.seq === seq && entry.hash === hash
 }
 
-/** Heads of epochs that this log continues, as far as it does, and heads of epochs that it does not know. */
+/**
+ * Heads of epochs that this log continues, as far as it does, and heads of epochs that it does not
+ * know.
+ */
 async function compareFormer(store: LogStore, heads: readonly Heartbeat[]) {
   const continued = new Set<string>()
   const leftBehind: LostHead[] = []
@@ -65,7 +85,10 @@ async function compareFormer(store: LogStore, heads: readonly Heartbeat[]) {
   return { leftBehind, unknown: heads.filter(({ epoch }) => !continued.has(epoch)) }
 }
 
-/** The name of a feed key is the key itself. Whether it is one of the service's own is another question. */
+/**
+ * The name of a feed key is the key itself. Whether it is one of the service's own is another
+ * question.
+ */
 async function isSigned(head: Heartbeat): Promise<boolean> {
   const key = parseMultikey(head.kid)
   return key !== undefined && (await checkHeartbeat(head, key)) !== undefined
@@ -75,7 +98,8 @@ async function isSigned(head: Heartbeat): Promise<boolean> {
 export function describeLoss({ lost: [first, ...more] }: HeadComparison, epoch: string): string | undefined {
   if (first === undefined) return undefined
   const { head, seq } = first
-  const others = more.length === 0 ? '' : `; ${more.length} other ${more.length === 1 ? 'site is' : 'sites are'} affected`
+  const others =
+    more.length === 0 ? '' : `; ${more.length} other ${more.length === 1 ? 'site is' : 'sites are'} affected`
   if (head.epoch !== epoch)
     return `this is another log than the one with epoch ${head.epoch}, which had entry ${head.seq} of ${head.site_id} at ${head.as_of}${others}`
   const proof = `a signed head of ${head.as_of} proves entry ${head.seq} of ${head.site_id}`

@@ -2,8 +2,9 @@ import { Problem } from '../problem.ts'
 import type { LiveViews } from './live-views.ts'
 
 /**
- * Throws when this node cannot say what is revoked: its view is stale, its log is in doubt, or its clock is.
- * Endpoints whose contract does not list `revocation_view_stale` pass `store_unavailable`.
+ * Throws when this node cannot say what is revoked: its view is stale, its log is in doubt, or its
+ * clock is. Endpoints whose contract does not list `revocation_view_stale` pass
+ * `store_unavailable`.
  */
 export function requireFresh(
   views: Pick<LiveViews, 'readiness'>,
@@ -12,8 +13,14 @@ export function requireFresh(
   if (!views.readiness().ready) throw staleProblem(code)
 }
 
-export function staleProblem(code: 'revocation_view_stale' | 'store_unavailable' = 'revocation_view_stale'): Problem {
-  return new Problem(code, 'This node has not heard from its store. Try again in a moment, or another node.', {
-    retryAfterSeconds: 1,
-  })
+export function staleProblem(
+  code: 'revocation_view_stale' | 'store_unavailable' = 'revocation_view_stale',
+): Problem {
+  return new Problem(
+    code,
+    'This node has not heard from its store. Try again in a moment, or another node.',
+    {
+      retryAfterSeconds: 1,
+    },
+  )
 }

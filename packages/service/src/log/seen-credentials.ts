@@ -2,9 +2,14 @@ import { type AllowCredential, findRoot, listChain, permissionOf } from '@counte
 import type { Logger } from 'pino'
 import type { SeenCredential, Store } from '../store/store.ts'
 
-/** Writes down, in the background, which credentials have been shown. A verdict never waits for it. */
+/**
+ * Writes down, in the background, which credentials have been shown. A verdict never waits for it.
+ */
 export interface SeenCredentials {
-  /** To be written within a second. What was written lately is passed over; when there is too much to write, some of it is not. */
+  /**
+   * To be written within a second. What was written lately is passed over; when there is too much
+   * to write, some of it is not.
+   */
   record(allow: AllowCredential): void
   /** Resolves when all that was recorded so far has been written or given up. */
   flush(): Promise<void>
@@ -21,11 +26,17 @@ export interface SeenCredentialsOptions {
 }
 
 const BATCH = 500
-/** The holder of a delegable credential can make any number of credentials from it, and what is written stays: so many of one root in this time. */
+/**
+ * The holder of a delegable credential can make any number of credentials from it, and what is
+ * written stays: so many of one root in this time.
+ */
 const DELEGATED_MAX = 100
 const DELEGATED_WINDOW_MS = 600_000
 
-/** Bounded in what waits and in what it remembers. A batch that the store refuses is given up: the credential will be shown again. */
+/**
+ * Bounded in what waits and in what it remembers. A batch that the store refuses is given up: the
+ * credential will be shown again.
+ */
 export function createSeenCredentials(options: SeenCredentialsOptions): SeenCredentials {
   const { store, nowMs, log, delayMs = 250, waitingMax = 10_000, recentMax = 50_000 } = options
   let recent = new Names()
@@ -96,7 +107,10 @@ export function createSeenCredentials(options: SeenCredentialsOptions): SeenCred
 
 type Name = Pick<SeenCredential, 'siteId' | 'credentialId'>
 
-/** Credentials by site and id. Nothing is put together for a look-up: there is one for every request. */
+/**
+ * Credentials by site and id. Nothing is put together for a look-up: there is one for every
+ * request.
+ */
 class Names {
   size = 0
   private readonly ofSite = new Map<string, Set<string>>()
@@ -118,7 +132,10 @@ class Names {
 }
 
 /** What the store keeps of a credential that was accepted. */
-export function seenCredential({ subject, credential }: AllowCredential, source: SeenCredential['source']): SeenCredential {
+export function seenCredential(
+  { subject, credential }: AllowCredential,
+  source: SeenCredential['source'],
+): SeenCredential {
   return {
     siteId: subject.siteId,
     credentialId: subject.credentialId,

@@ -1,11 +1,21 @@
 import type { Clocks } from '@countersign/core'
-import { LogDamaged, type LogEnd, type LogPage, type PlacedEntry, RowForged, type Store } from '../store/store.ts'
+import {
+  LogDamaged,
+  type LogEnd,
+  type LogPage,
+  type PlacedEntry,
+  RowForged,
+  type Store,
+} from '../store/store.ts'
 import type { Wake } from './wake.ts'
 
 /** A piece of the log, in order and without holes. */
 export interface TailPage {
   readonly entries: readonly PlacedEntry[]
-  /** Read before the store was asked: what stands in the page, and all before it, was the log at this moment or later. */
+  /**
+   * Read before the store was asked: what stands in the page, and all before it, was the log at
+   * this moment or later.
+   */
   readonly askedAt: Clocks
   /** Whether the log ended with this page when the store was asked. */
   readonly isEnd: boolean
@@ -13,7 +23,10 @@ export interface TailPage {
   readonly end: LogEnd
 }
 
-/** The log is not the one that was read before, or has a hole. A reader that follows it knows nothing any more. */
+/**
+ * The log is not the one that was read before, or has a hole. A reader that follows it knows
+ * nothing any more.
+ */
 export class LogDamage extends Error {
   override readonly name = 'LogDamage'
 }
@@ -33,9 +46,10 @@ export const POLL_MS = 250
 const PAGE_SIZE = 2000
 
 /**
- * Follows the log of all sites from its beginning without end, also with pages that hold nothing new: those prove that nothing was added. Each
- * time it reads the last entry once more, so that a log which was cut or rewritten behind it does not go unnoticed: that throws a
- * `LogDamage`. A store that does not answer is asked again.
+ * Follows the log of all sites from its beginning without end, also with pages that hold nothing
+ * new: those prove that nothing was added. Each time it reads the last entry once more, so that a
+ * log which was cut or rewritten behind it does not go unnoticed: that throws a `LogDamage`. A
+ * store that does not answer is asked again.
  */
 export async function* tail(options: TailOptions): AsyncGenerator<TailPage, void, void> {
   const { store, wake, clocks, signal, onFailure, pageSize = PAGE_SIZE } = options
@@ -47,7 +61,8 @@ export async function* tail(options: TailOptions): AsyncGenerator<TailPage, void
     try {
       page = await store.entriesAfter(last === undefined ? 0 : last.position - 1, pageSize)
     } catch (fault) {
-      if (fault instanceof LogDamaged || fault instanceof RowForged) throw new LogDamage(fault.message, { cause: fault })
+      if (fault instanceof LogDamaged || fault instanceof RowForged)
+        throw new LogDamage(fault.message, { cause: fault })
       onFailure(fault)
     }
     const isEnd = page !== undefined && page.entries.length < pageSize
@@ -65,7 +80,8 @@ function news(page: readonly PlacedEntry[], last: PlacedEntry | undefined): read
   if (last !== undefined) {
     const again = page[0]
     if (again?.position !== last.position) throw new LogDamage(`entry ${last.position} of the log has gone`)
-    if (again.entry.hash !== last.entry.hash) throw new LogDamage(`entry ${last.position} of the log has changed`)
+    if (again.entry.hash !== last.entry.hash)
+      throw new LogDamage(`entry ${last.position} of the log has changed`)
     position = last.position
   }
   const entries = last === undefined ? page : page.slice(1)

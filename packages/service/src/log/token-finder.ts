@@ -7,9 +7,15 @@ export interface FoundToken extends TokenFacts {
   readonly jti: string
 }
 
-/** Looks up what a bearer token stands for. Whether that still counts is asked at every use, of the view. */
+/**
+ * Looks up what a bearer token stands for. Whether that still counts is asked at every use, of the
+ * view.
+ */
 export interface TokenFinder {
-  /** Undefined for what was never given out, or is already known to be revoked. Rejects when the store cannot be asked. */
+  /**
+   * Undefined for what was never given out, or is already known to be revoked. Rejects when the
+   * store cannot be asked.
+   */
   find(token: string): FoundToken | undefined | Promise<FoundToken | undefined>
 }
 
@@ -19,10 +25,14 @@ export interface TokenFinderOptions {
 }
 
 /**
- * Remembers the facts of tokens, which never change, and nothing about tokens that do not exist. Of what is seldom seen it forgets first:
- * half of the memory is thrown away when the other half is full, except what was used in between.
+ * Remembers the facts of tokens, which never change, and nothing about tokens that do not exist. Of
+ * what is seldom seen it forgets first: half of the memory is thrown away when the other half is
+ * full, except what was used in between.
  */
-export function createTokenFinder(store: Pick<Store, 'token'>, { capacity = 32_768 }: TokenFinderOptions = {}): TokenFinder {
+export function createTokenFinder(
+  store: Pick<Store, 'token'>,
+  { capacity = 32_768 }: TokenFinderOptions = {},
+): TokenFinder {
   const half = Math.max(1, Math.floor(capacity / 2))
   let young = new Map<string, FoundToken>()
   let old = new Map<string, FoundToken>()

@@ -1,7 +1,10 @@
 import { lookup as lookUp } from 'node:dns'
 import { BlockList, isIP, type LookupFunction } from 'node:net'
 
-/** Reserved IPv4 (IANA special-purpose registry), and what clouds use as addresses of their own machinery. */
+/**
+ * Reserved IPv4 (IANA special-purpose registry), and what clouds use as addresses of their own
+ * machinery.
+ */
 const NOT_PUBLIC_V4 = [
   ['0.0.0.0', 8],
   ['10.0.0.0', 8],
@@ -22,9 +25,10 @@ const NOT_PUBLIC_V4 = [
 ] as const
 
 /**
- * All of IPv6 but 2000::/3, the only part given out to the public; so unique local, link-local, multicast, mapped (::ffff:0:0/96) and
- * translated (64:ff9b::/96, 64:ff9b:1::/48) addresses are out. Within it: protocol assignments with Teredo and ORCHID, documentation, and 6to4,
- * in which an IPv4 address hides.
+ * All of IPv6 but 2000::/3, the only part given out to the public; so unique local, link-local,
+ * multicast, mapped (::ffff:0:0/96) and translated (64:ff9b::/96, 64:ff9b:1::/48) addresses are
+ * out. Within it: protocol assignments with Teredo and ORCHID, documentation, and 6to4, in which an
+ * IPv4 address hides.
  */
 const PUBLIC_V6 = [['2000::', 3]] as const
 const NOT_PUBLIC_V6 = [
@@ -39,7 +43,10 @@ const publicV6 = listOf(PUBLIC_V6, 'ipv6')
 const notPublicV6 = listOf(NOT_PUBLIC_V6, 'ipv6')
 const loopbackV4 = listOf([['127.0.0.0', 8]], 'ipv4')
 
-/** Whether an address, in plain spelling and without brackets, is one on the public Internet. False for whatever is not an address. */
+/**
+ * Whether an address, in plain spelling and without brackets, is one on the public Internet. False
+ * for whatever is not an address.
+ */
 export function isPublicAddress(address: string): boolean {
   if (address.includes('%')) return false
   const family = isIP(address)
@@ -59,11 +66,15 @@ export class AddressForbidden extends Error {
 }
 
 /**
- * Resolves a name as connecting would, and refuses it when any of its addresses is not allowed. Given to a socket as its `lookup`, so what was
- * checked is what is connected to: a name that changes its mind between two questions gains nothing. A socket does not ask for a host that is
- * an address itself: check that beforehand.
+ * Resolves a name as connecting would, and refuses it when any of its addresses is not allowed.
+ * Given to a socket as its `lookup`, so what was checked is what is connected to: a name that
+ * changes its mind between two questions gains nothing. A socket does not ask for a host that is an
+ * address itself: check that beforehand.
  */
-export function createGuardedLookup(isAllowed: (address: string) => boolean, resolve: typeof lookUp = lookUp): LookupFunction {
+export function createGuardedLookup(
+  isAllowed: (address: string) => boolean,
+  resolve: typeof lookUp = lookUp,
+): LookupFunction {
   return (hostname, options, callback) => {
     resolve(hostname, { ...options, all: true }, (error, addresses) => {
       if (error !== null) return callback(error, '', 0)

@@ -14,15 +14,18 @@ export interface Assets {
   answer(path: string, acceptEncoding: string): RouteAnswer | undefined
 }
 
-/** Scripts that were built lie beside us as JavaScript; from a repository that was not built, they are sources like ourselves. */
+/**
+ * Scripts that were built lie beside us as JavaScript; from a repository that was not built, they
+ * are sources like ourselves.
+ */
 const EXTENSION = extname(import.meta.filename)
 const FOLDER = join(import.meta.dirname, '..', 'browser')
 
 let read: Assets | undefined
 
 /**
- * All assets, read once. They stand in a folder that is named after what they say, so they may be cached permanently, and scripts find each other by
- * their relative names.
+ * All assets, read once. They stand in a folder that is named after what they say, so they may be
+ * cached permanently, and scripts find each other by their relative names.
  */
 export function assets(): Assets {
   read ??= readAssets()
@@ -33,7 +36,11 @@ function readAssets(): Assets {
   const scripts = readdirSync(FOLDER)
     .filter((name) => name.endsWith(EXTENSION) && !name.endsWith('.d.ts'))
     .sort()
-    .map((name) => ({ name, type: 'text/javascript; charset=utf-8', text: scriptText(readFileSync(join(FOLDER, name), 'utf8')) }))
+    .map((name) => ({
+      name,
+      type: 'text/javascript; charset=utf-8',
+      text: scriptText(readFileSync(join(FOLDER, name), 'utf8')),
+    }))
   const styles = [
     { name: 'hosted.css', text: hostedStyle },
     // What needs a script is not shown where none runs.
@@ -41,7 +48,12 @@ function readAssets(): Assets {
   ]
   const all = [...scripts, ...styles.map((style) => ({ ...style, type: 'text/css; charset=utf-8' }))]
   const folder = hash('sha256', JSON.stringify(all)).slice(0, 16)
-  const found = new Map(all.map((one) => [`/assets/${folder}/${one.name}`, { ...one, gzipped: gzipSync(one.text, { level: 9 }) }]))
+  const found = new Map(
+    all.map((one) => [
+      `/assets/${folder}/${one.name}`,
+      { ...one, gzipped: gzipSync(one.text, { level: 9 }) },
+    ]),
+  )
   return {
     path(name) {
       const path = `/assets/${folder}/${extname(name) === '' ? name + EXTENSION : name}`
@@ -68,7 +80,10 @@ function readAssets(): Assets {
   }
 }
 
-/** Node warns that stripping types is an experiment. That is for us to know, and not for the operator. */
+/**
+ * Node warns that stripping types is an experiment. That is for us to know, and not for the
+ * operator.
+ */
 function scriptText(source: string): string {
   if (EXTENSION !== '.ts') return source
   const { emitWarning } = process

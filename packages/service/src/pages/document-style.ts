@@ -1,4 +1,7 @@
-/** The look of the documentation: the colours of the hosted pages, and room for long texts, wide tables and a navigation. */
+/**
+ * The look of the documentation: the colours of the hosted pages, and room for long texts, wide
+ * tables and a navigation.
+ */
 export const documentStyle = `:root {
   color-scheme: light dark;
   --ground: light-dark(#ffffff, #0f1412);

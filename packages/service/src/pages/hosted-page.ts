@@ -14,8 +14,17 @@ export interface HostedPage {
   readonly formTarget?: URL
 }
 
-/** A page for people, of the same make whether it works or says why it does not. Nothing runs in it but our own scripts. */
-export function hostedPage({ texts, title, content, script, formTarget }: HostedPage): Omit<RouteAnswer, 'status'> & { body: string } {
+/**
+ * A page for people, of the same make whether it works or says why it does not. Nothing runs in it
+ * but our own scripts.
+ */
+export function hostedPage({
+  texts,
+  title,
+  content,
+  script,
+  formTarget,
+}: HostedPage): Omit<RouteAnswer, 'status'> & { body: string } {
   const { lang, dir, common } = texts
   const { markup } = html`<!doctype html>
 <html lang="${lang}" dir="${dir}">
@@ -50,9 +59,13 @@ ${script === undefined ? '' : html`<template id="data">${JSON.stringify({ ...scr
   }
 }
 
-/** Of every answer on the way of a sign-in, page or not: no other site may frame it, read it or learn of it. */
+/**
+ * Of every answer on the way of a sign-in, page or not: no other site may frame it, read it or
+ * learn of it.
+ */
 export const pageHeaders = {
-  'content-security-policy': "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  'content-security-policy':
+    "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
   'referrer-policy': 'no-referrer',
   'x-content-type-options': 'nosniff',
   'x-frame-options': 'DENY',
@@ -66,7 +79,12 @@ function policy(script: HostedPage['script'], formTarget: URL | undefined): stri
     "style-src 'self'",
     ...(script === undefined
       ? []
-      : ["script-src 'self'", "connect-src 'self'", "require-trusted-types-for 'script'", "trusted-types 'none'"]),
+      : [
+          "script-src 'self'",
+          "connect-src 'self'",
+          "require-trusted-types-for 'script'",
+          "trusted-types 'none'",
+        ]),
     "base-uri 'none'",
     `form-action ${formTarget === undefined ? "'none'" : `'self' ${sourceOf(formTarget)}`}`,
     "frame-ancestors 'none'",

@@ -1,4 +1,7 @@
-/** The look of the sign-in, wallet and error pages. Only logical properties, so that it reads from right to left as well. */
+/**
+ * The look of the sign-in, wallet and error pages. Only logical properties, so that it reads from
+ * right to left as well.
+ */
 export const hostedStyle = `:root {
   color-scheme: light dark;
   --ground: light-dark(#f3f5f2, #0f1412);

@@ -5,12 +5,16 @@ export interface Html {
 
 type Part = string | number | Html | readonly Html[]
 
-/** Markup from a template. Everything put into it is text and is escaped, unless it is markup itself. */
+/**
+ * Markup from a template. Everything put into it is text and is escaped, unless it is markup
+ * itself.
+ */
 export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): Html {
   return { markup: strings.reduce((before, string, i) => before + shown(parts[i - 1] ?? '') + string) }
 }
 
 function shown(part: Part): string {
-  if (typeof part === 'object') return 'markup' in part ? part.markup : part.map(({ markup }) => markup).join('')
+  if (typeof part === 'object')
+    return 'markup' in part ? part.markup : part.map(({ markup }) => markup).join('')
   return String(part).replaceAll(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
 }

@@ -6,7 +6,8 @@ import { MARK } from './mark.ts'
 export const STYLE_PATH = '/docs.css'
 
 /** Nothing may run and nothing may be fetched but the one style sheet of this origin. */
-const POLICY = "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+const POLICY =
+  "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 /** The same where there are pictures of our own too. */
 const POLICY_WITH_PICTURES = POLICY.replace("style-src 'self'", "style-src 'self'; img-src 'self'")
 
@@ -17,7 +18,11 @@ export interface PageParts {
 }
 
 /** A page of words for people. */
-export function page(title: string, content: Html, { navigation, hasPictures = false }: PageParts = {}): RouteAnswer {
+export function page(
+  title: string,
+  content: Html,
+  { navigation, hasPictures = false }: PageParts = {},
+): RouteAnswer {
   const { markup } = html`<!doctype html>
 <html lang="en">
 <head>

@@ -13,8 +13,16 @@ export interface Onward {
   readonly triesLeft?: number | undefined
 }
 
-/** What a person is told of a refusal: what happened, what to do, where to go from here, and what to tell the person who helps. */
-export function problemPage(code: ProblemCode, requestId: string, texts: Texts, onward: Onward = {}): ReturnType<typeof hostedPage> {
+/**
+ * What a person is told of a refusal: what happened, what to do, where to go from here, and what to
+ * tell the person who helps.
+ */
+export function problemPage(
+  code: ProblemCode,
+  requestId: string,
+  texts: Texts,
+  onward: Onward = {},
+): ReturnType<typeof hostedPage> {
   const { error, common } = texts
   const { back, again } = onward
   const { title, next } = problemWords(code, texts, onward.triesLeft)
@@ -44,7 +52,11 @@ ${back === undefined ? html`<a class="button" href="/">${error.start}</a>` : ''}
 }
 
 /** A refusal in words for people. */
-export function problemWords(code: ProblemCode, texts: Texts, triesLeft?: number): { readonly title: string; readonly next: string } {
+export function problemWords(
+  code: ProblemCode,
+  texts: Texts,
+  triesLeft?: number,
+): { readonly title: string; readonly next: string } {
   if (triesLeft === 0) return { title: texts.signIn.triesUsed, next: texts.signIn.triesUsedNext }
   const { title, remedy } = problems[code]
   return texts.problems[code] ?? { title, next: remedy }

@@ -14,15 +14,19 @@ export interface SignInPage {
   readonly requestedScope: readonly string[] | undefined
   /** Where *Cancel* leads. */
   readonly cancelUrl: string
-  /** The registered address of the site, for a sign-in that turns out to be over while the page is open. */
+  /**
+   * The registered address of the site, for a sign-in that turns out to be over while the page is
+   * open.
+   */
   readonly overUrl: string
   /** Why the last try was refused, when it was a form, and how many are left when it counted. */
   readonly refusal?: { readonly title: string; readonly next: string; readonly triesLeft: number | undefined }
 }
 
 /**
- * Who asks, for what, and with which credential. Without JavaScript it is a form for credentials that are not bound to a key. With JavaScript nothing
- * can be sent until the script is ready, which adds what this browser keeps, files, and words before anything is sent.
+ * Who asks, for what, and with which credential. Without JavaScript it is a form for credentials
+ * that are not bound to a key. With JavaScript nothing can be sent until the script is ready, which
+ * adds what this browser keeps, files, and words before anything is sent.
  */
 export function signInPage(page: SignInPage): ReturnType<typeof hostedPage> {
   const { texts, state, csrfToken, siteId, returnUrl, requestedScope, cancelUrl, overUrl, refusal } = page
@@ -32,7 +36,10 @@ export function signInPage(page: SignInPage): ReturnType<typeof hostedPage> {
   return hostedPage({
     texts,
     title: fill(signIn.title, { site }),
-    script: { name: 'sign-in', data: { state, site_id: siteId, site, requested_scope: requestedScope ?? null } },
+    script: {
+      name: 'sign-in',
+      data: { state, site_id: siteId, site, requested_scope: requestedScope ?? null },
+    },
     formTarget: returnUrl,
     content: html`<section class="card">
 <h1>${placed(signIn.title, { site })}</h1>
@@ -93,7 +100,11 @@ ${
   })
 }
 
-function notice({ title, next, triesLeft }: NonNullable<SignInPage['refusal']>, { signIn }: Texts, site: string): Html {
+function notice(
+  { title, next, triesLeft }: NonNullable<SignInPage['refusal']>,
+  { signIn }: Texts,
+  site: string,
+): Html {
   return html`<div class="notice bad"><strong>${title}</strong><p>${next} ${triesWords(triesLeft, signIn, site)}</p></div>`
 }
 

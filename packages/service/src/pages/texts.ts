@@ -1,6 +1,7 @@
 /**
- * Every word of the sign-in, wallet and error pages, also those that their scripts show: a translation is another object of this shape. `{…}` is
- * filled in; what stands beside it may change its order.
+ * Every word of the sign-in, wallet and error pages, also those that their scripts show: a
+ * translation is another object of this shape. `{…}` is filled in; what stands beside it may change
+ * its order.
  */
 export interface Texts {
   readonly lang: string
@@ -11,7 +12,10 @@ export interface Texts {
   readonly error: Readonly<Record<keyof typeof english.error, string>>
   /** What a scope allows, by its last word; `{what}` is the rest of it. */
   readonly verbs: Readonly<Record<string, string>>
-  /** By the code of the refusal: what happened, and what to do next. Codes that are not here have the words of the API. */
+  /**
+   * By the code of the refusal: what happened, and what to do next. Codes that are not here have
+   * the words of the API.
+   */
   readonly problems: Readonly<Record<string, { readonly title: string; readonly next: string } | undefined>>
 }
 
@@ -75,7 +79,8 @@ const english = {
     scopeMissing: 'This credential does not allow you to: {missing}.',
     scopeMissingNext: 'Ask {site} for one that does, or use another one.',
     keyElsewhere: 'This credential is bound to a key that this browser does not have.',
-    keyElsewhereNext: 'Use it in the browser that claimed it, or ask {site} for an invitation link for this one.',
+    keyElsewhereNext:
+      'Use it in the browser that claimed it, or ask {site} for an invitation link for this one.',
     revoked: 'This credential was revoked.',
     revokedNext: 'It is never valid again. Ask {site} for a new one if you think that this is a mistake.',
     unreadable: 'This is not a credential that can be read.',
@@ -109,9 +114,11 @@ const english = {
     resuming: 'Finishing what you accepted …',
     accepted: 'The credential for {site} is in your wallet.',
     notKept: 'This browser could not save the credential.',
-    notKeptNext: 'Nothing was lost. Free some storage space or leave private browsing, and try again until {time}.',
+    notKeptNext:
+      'Nothing was lost. Free some storage space or leave private browsing, and try again until {time}.',
     notKeptYet: 'This browser could not save the new key.',
-    notKeptYetNext: 'The invitation has not been used. Free some storage space or leave private browsing, and try again.',
+    notKeptYetNext:
+      'The invitation has not been used. Free some storage space or leave private browsing, and try again.',
     notRead: 'This browser could not read your wallet.',
     notReadNext: 'Reload the page. If that does not help, restart the browser.',
     may: 'You can',
@@ -179,33 +186,78 @@ export const texts: Texts = {
       title: 'The site sent you here with a wrong return address',
       next: 'Nothing has been sent to it. Please tell the site: only the site can fix this.',
     },
-    site_unknown: { title: 'This site is not known here', next: 'Check where the link came from, or tell the site.' },
-    csrf_invalid: { title: 'This request did not come from our own page', next: 'Go back, reload the page and try again.' },
+    site_unknown: {
+      title: 'This site is not known here',
+      next: 'Check where the link came from, or tell the site.',
+    },
+    csrf_invalid: {
+      title: 'This request did not come from our own page',
+      next: 'Go back, reload the page and try again.',
+    },
     rate_limited: { title: 'Too many attempts', next: 'Wait a few seconds and try again.' },
     store_unavailable: { title: 'The service cannot answer right now', next: 'Wait a moment and try again.' },
-    revocation_view_stale: { title: 'The service cannot answer right now', next: 'Wait a moment and try again.' },
+    revocation_view_stale: {
+      title: 'The service cannot answer right now',
+      next: 'Wait a moment and try again.',
+    },
     overloaded: { title: 'The service is very busy', next: 'Wait a moment and try again.' },
-    internal_error: { title: 'Something went wrong here', next: 'Try again. If it happens again, tell the operator.' },
-    not_found: { title: 'There is no page at this address', next: 'Check the address, or start again from the site that sent you here.' },
-    method_not_allowed: { title: 'There is no page at this address', next: 'Start again from the site that sent you here.' },
-    validation_failed: { title: 'The link is not complete', next: 'Start again from the site, and tell the site if that does not help.' },
-    request_malformed: { title: 'The link is not complete', next: 'Start again from the site, and tell the site if that does not help.' },
-    request_too_large: { title: 'This is too long for a credential', next: 'Use the credential alone, without any other text.' },
-    credential_malformed: { title: 'This is not a credential that can be read', next: 'Use the whole text, exactly as you got it.' },
-    credential_unsupported: { title: 'This kind of credential is not supported', next: 'Ask the site which kind it accepts.' },
-    delegation_too_deep: { title: 'This credential was delegated too often', next: 'Use the one that you got first.' },
+    internal_error: {
+      title: 'Something went wrong here',
+      next: 'Try again. If it happens again, tell the operator.',
+    },
+    not_found: {
+      title: 'There is no page at this address',
+      next: 'Check the address, or start again from the site that sent you here.',
+    },
+    method_not_allowed: {
+      title: 'There is no page at this address',
+      next: 'Start again from the site that sent you here.',
+    },
+    validation_failed: {
+      title: 'The link is not complete',
+      next: 'Start again from the site, and tell the site if that does not help.',
+    },
+    request_malformed: {
+      title: 'The link is not complete',
+      next: 'Start again from the site, and tell the site if that does not help.',
+    },
+    request_too_large: {
+      title: 'This is too long for a credential',
+      next: 'Use the credential alone, without any other text.',
+    },
+    credential_malformed: {
+      title: 'This is not a credential that can be read',
+      next: 'Use the whole text, exactly as you got it.',
+    },
+    credential_unsupported: {
+      title: 'This kind of credential is not supported',
+      next: 'Ask the site which kind it accepts.',
+    },
+    delegation_too_deep: {
+      title: 'This credential was delegated too often',
+      next: 'Use the one that you got first.',
+    },
     delegation_invalid: {
       title: 'This credential was not delegated correctly',
       next: 'Ask the person who gave it to you for another one.',
     },
-    issuer_untrusted: { title: 'The site does not trust the issuer of this credential', next: 'Use the one that the site gave you.' },
+    issuer_untrusted: {
+      title: 'The site does not trust the issuer of this credential',
+      next: 'Use the one that the site gave you.',
+    },
     credential_signature_invalid: {
       title: 'This credential has been altered or is damaged',
       next: 'Get a fresh copy from where you got it.',
     },
-    credential_not_yet_valid: { title: 'This credential is not valid yet', next: 'Try again later, or use another one.' },
+    credential_not_yet_valid: {
+      title: 'This credential is not valid yet',
+      next: 'Try again later, or use another one.',
+    },
     credential_expired: { title: 'This credential has expired', next: 'Ask the site for a new one.' },
-    credential_revoked: { title: 'This access has been revoked', next: 'Ask the site if you think that this is a mistake.' },
+    credential_revoked: {
+      title: 'This access has been revoked',
+      next: 'Ask the site if you think that this is a mistake.',
+    },
     proof_required: {
       title: 'This credential is bound to a key',
       next: 'Use it in the browser that claimed it, with JavaScript, or ask the site for an invitation link.',
@@ -215,7 +267,10 @@ export const texts: Texts = {
       next: 'Check that the clock of your device is right, reload the page and try again.',
     },
     proof_replayed: { title: 'This was sent before', next: 'Try again.' },
-    site_mismatch: { title: 'This credential is for another site', next: 'Use the one that this site gave you.' },
+    site_mismatch: {
+      title: 'This credential is for another site',
+      next: 'Use the one that this site gave you.',
+    },
     scope_insufficient: {
       title: 'This credential does not allow what the site asks for',
       next: 'Ask the site for one that does, or use another one.',
@@ -224,7 +279,13 @@ export const texts: Texts = {
       title: 'This invitation is no longer valid',
       next: 'It works once, for fifteen minutes. Ask the site for a new link.',
     },
-    key_rejected: { title: 'The key of this browser was not accepted', next: 'Reload the page and try again.' },
-    revocation_forbidden: { title: 'This credential cannot revoke your access', next: 'Ask the site to do it.' },
+    key_rejected: {
+      title: 'The key of this browser was not accepted',
+      next: 'Reload the page and try again.',
+    },
+    revocation_forbidden: {
+      title: 'This credential cannot revoke your access',
+      next: 'Ask the site to do it.',
+    },
   },
 }

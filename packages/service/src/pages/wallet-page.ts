@@ -2,7 +2,10 @@ import { hostedPage } from './hosted-page.ts'
 import { html } from './html.ts'
 import type { Texts } from './texts.ts'
 
-/** The wallet before its script has looked into it. `origin` is the one under which the service knows itself, and under which keys sign. */
+/**
+ * The wallet before its script has looked into it. `origin` is the one under which the service
+ * knows itself, and under which keys sign.
+ */
 export function walletPage(origin: string, texts: Texts): ReturnType<typeof hostedPage> {
   const { wallet, common } = texts
   return hostedPage({

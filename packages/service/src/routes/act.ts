@@ -3,7 +3,10 @@ import type { Deps } from '../deps.ts'
 import type { Act } from '../store/store.ts'
 import type { Caller } from './route.ts'
 
-/** Who acts with this request, and when, for the audit: the owner of the key, else the holder of the accepted credential. */
+/**
+ * Who acts with this request, and when, for the audit: the owner of the key, else the holder of the
+ * accepted credential.
+ */
 export function actOf(
   { caller, requestId }: { readonly caller: Caller; readonly requestId: string },
   { clock }: Pick<Deps, 'clock'>,

@@ -2,7 +2,10 @@ import { type EndpointId, endpointList } from '@countersign/core/contract'
 import { type Routes, routes } from './all.ts'
 import { metrics } from './health.ts'
 
-/** Of the endpoints outside administration and health: those that an operator needs when the main port is busy. */
+/**
+ * Of the endpoints outside administration and health: those that an operator needs when the main
+ * port is busy.
+ */
 const REVOCATION: ReadonlySet<EndpointId> = new Set([
   'revoke_token',
   'revoke_user',
@@ -12,8 +15,9 @@ const REVOCATION: ReadonlySet<EndpointId> = new Set([
 ])
 
 /**
- * The routes of the admin listener: health, metrics, administration and revocation. Verifications and feeds are not among them, because the
- * listener is only reachable under load as long as load cannot move to it.
+ * The routes of the admin listener: health, metrics, administration and revocation. Verifications
+ * and feeds are not among them, because the listener is only reachable under load as long as load
+ * cannot move to it.
  */
 export const adminRoutes: Routes = {
   ...Object.fromEntries(

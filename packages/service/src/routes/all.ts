@@ -39,7 +39,10 @@ import { claimOffer } from './wallet/claim.ts'
 import { readOffer } from './wallet/offer.ts'
 import { walletPage } from './wallet.ts'
 
-/** What is built: a route for an endpoint of the contract, by its id. An endpoint without one is not there at all. */
+/**
+ * What is built: a route for an endpoint of the contract, by its id. An endpoint without one is not
+ * there at all.
+ */
 export type Routes = { readonly [Id in EndpointId]?: Route<Id> }
 
 /** Every route of the service. A new one is added here and nowhere else. */

@@ -5,7 +5,10 @@ import type { Sealer } from '../keys/seal.ts'
 import { Problem } from '../problem.ts'
 import type { Page } from '../store/store.ts'
 
-/** What a list was asked for, and which list it is: `issuers shop.example`. A cursor works for the list that gave it, and for no other. */
+/**
+ * What a list was asked for, and which list it is: `issuers shop.example`. A cursor works for the
+ * list that gave it, and for no other.
+ */
 export interface ListRequest {
   readonly list: string
   readonly limit: number
@@ -22,7 +25,10 @@ const MARK_BYTES = 16
 const LOOKED_AT_MAX = 1000
 const NAME_BYTES_MAX = Math.floor((limits.cursor_chars_max * 3) / 4) - MARK_BYTES
 
-/** The text of a cursor: the name of the last row shown, marked as ours. A name that is too long is a fault: its list must shorten it. */
+/**
+ * The text of a cursor: the name of the last row shown, marked as ours. A name that is too long is
+ * a fault: its list must shorten it.
+ */
 export function cursorText(keys: Pick<Sealer, 'mark'>, list: string, after: string): string {
   const name = Buffer.from(after)
   if (name.length > NAME_BYTES_MAX) throw new Error('the name of a row is too long for a cursor')
@@ -35,7 +41,9 @@ export function parseCursor(keys: Pick<Sealer, 'mark'>, list: string, cursor: st
   const name = bytes.subarray(MARK_BYTES)
   if (bytes.length <= MARK_BYTES || bytes.toString('base64url') !== cursor || !isUtf8(name)) return undefined
   const after = name.toString('utf8')
-  return timingSafeEqual(bytes.subarray(0, MARK_BYTES), keys.mark(`cursor ${list}`, after)) ? after : undefined
+  return timingSafeEqual(bytes.subarray(0, MARK_BYTES), keys.mark(`cursor ${list}`, after))
+    ? after
+    : undefined
 }
 
 /** Whether a name fits into a cursor as it is. */
@@ -44,9 +52,10 @@ export function fitsCursor(after: string): boolean {
 }
 
 /**
- * One page of a list. One row more than asked for is read, to know whether there are more. With `fits` only items that do are shown, and so many
- * rows are looked at for one page and no more, however few of them fit: the page may then be short, or empty, and yet have a `next_cursor`. Throws
- * `cursor_malformed` for a cursor that is not one of this list.
+ * One page of a list. One row more than asked for is read, to know whether there are more. With
+ * `fits` only items that do are shown, and so many rows are looked at for one page and no more,
+ * however few of them fit: the page may then be short, or empty, and yet have a `next_cursor`.
+ * Throws `cursor_malformed` for a cursor that is not one of this list.
  */
 export async function listPage<Row, Item>(
   keys: Pick<Sealer, 'mark'>,

@@ -4,10 +4,14 @@ import { Problem } from '../problem.ts'
 import type { RouteRequest } from './route.ts'
 
 /**
- * What a reader of signed heads says of itself. Throws `validation_failed` for an instance without its bound and for a promise without an instance: a
- * lease that was half declared would make receipts wrong.
+ * What a reader of signed heads says of itself. Throws `validation_failed` for an instance without
+ * its bound and for a promise without an instance: a lease that was half declared would make
+ * receipts wrong.
  */
-export function readDeclaredVerifier(lines: RouteRequest['lines'], observe: '1' | undefined): DeclaredVerifier {
+export function readDeclaredVerifier(
+  lines: RouteRequest['lines'],
+  observe: '1' | undefined,
+): DeclaredVerifier {
   const verifierId = lines(headerNames.verifierId)?.[0]
   const instanceId = lines(headerNames.verifierInstance)?.[0]
   const seconds = lines(headerNames.verifierStaleness)?.[0]
@@ -15,11 +19,18 @@ export function readDeclaredVerifier(lines: RouteRequest['lines'], observe: '1' 
   const isObserver = observe !== undefined
   if (instanceId === undefined || seconds === undefined) {
     if (instanceId !== undefined || seconds !== undefined || failOpen !== undefined)
-      throw invalid('X-Verifier-Instance and X-Verifier-Max-Staleness go together, and X-Verifier-Fail-Open needs both.')
+      throw invalid(
+        'X-Verifier-Instance and X-Verifier-Max-Staleness go together, and X-Verifier-Fail-Open needs both.',
+      )
     return { verifierId, promise: undefined, isObserver }
   }
-  if (isObserver) throw invalid('An observer declares no instance: send either observe=1 or X-Verifier-Instance.')
-  return { verifierId, promise: { instanceId, boundMs: Number(seconds) * 1000, failsOpen: failOpen !== undefined }, isObserver }
+  if (isObserver)
+    throw invalid('An observer declares no instance: send either observe=1 or X-Verifier-Instance.')
+  return {
+    verifierId,
+    promise: { instanceId, boundMs: Number(seconds) * 1000, failsOpen: failOpen !== undefined },
+    isObserver,
+  }
 }
 
 function invalid(detail: string): Problem {

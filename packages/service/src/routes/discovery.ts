@@ -29,7 +29,15 @@ export const discovery: Route<'discovery'> = async (_request, { config, keys }) 
 })
 
 /** GET /.well-known/did.json */
-export const didDocument: Route<'did_document'> = async (_request, { keys }) => ({ status: 200, headers: SHORT, body: keys.didDocument() })
+export const didDocument: Route<'did_document'> = async (_request, { keys }) => ({
+  status: 200,
+  headers: SHORT,
+  body: keys.didDocument(),
+})
 
 /** GET /.well-known/jwks.json */
-export const jwks: Route<'jwks'> = async (_request, { keys }) => ({ status: 200, headers: SHORT, body: keys.jwks() })
+export const jwks: Route<'jwks'> = async (_request, { keys }) => ({
+  status: 200,
+  headers: SHORT,
+  body: keys.jwks(),
+})

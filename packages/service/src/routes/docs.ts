@@ -21,7 +21,10 @@ const needs: Record<Auth, string> = {
   operator_key: 'X-API-Key of an operator',
 }
 
-/** The description is the same for the life of the process, and large: written once, and the same bytes for all who are reading them. */
+/**
+ * The description is the same for the life of the process, and large: written once, and the same
+ * bytes for all who are reading them.
+ */
 const written = new Map<string, RouteAnswer>()
 
 /** GET /openapi.json */
@@ -48,13 +51,14 @@ ${tags.map((tag) => html`<h2 class="tag">${tag}</h2><ul class="endpoints">${endp
   )
 
 /**
- * GET /docs/…: the files of the repository that are written for people. An address with a slash at its end leads to the one without. Throws
- * `not_found` for everything else.
+ * GET /docs/…: the files of the repository that are written for people. An address with a slash at
+ * its end leads to the one without. Throws `not_found` for everything else.
  */
 export function documentAt(path: string): RouteAnswer {
   const short = path.replace(/\/+$/, '')
   const answer = documentAnswer(documents(), short)
-  if (short !== path && (answer !== undefined || short === '/docs')) return { status: 308, headers: { location: short } }
+  if (short !== path && (answer !== undefined || short === '/docs'))
+    return { status: 308, headers: { location: short } }
   if (answer === undefined) throw new Problem('not_found')
   return answer
 }

@@ -10,7 +10,10 @@ export const metrics: Route<'metrics'> = async (_request, { meters }) => ({
   contentType: meters.contentType,
 })
 
-/** Whether this node may be sent requests. Why not is for the log: the caller can only try another node. */
+/**
+ * Whether this node may be sent requests. Why not is for the log: the caller can only try another
+ * node.
+ */
 export const ready: Route<'ready'> = async (_request, { views, store, log }) => {
   const readiness = views.readiness()
   if (!readiness.ready) {
@@ -20,5 +23,8 @@ export const ready: Route<'ready'> = async (_request, { views, store, log }) => 
   const why = store.writeFault()
   if (why === undefined) return { status: 200, body: { status: 'ready' } }
   log.warn({ why }, 'not ready')
-  throw new Problem('store_unavailable', `This node cannot write to its store, so nothing can be revoked here: ${why}.`)
+  throw new Problem(
+    'store_unavailable',
+    `This node cannot write to its store, so nothing can be revoked here: ${why}.`,
+  )
 }

@@ -4,7 +4,10 @@ const NAMESPACE = 'https://w3id.org/countersign/access#'
 const BOOLEAN = 'http://www.w3.org/2001/XMLSchema#boolean'
 const term = (name: string, more = {}) => ({ '@id': NAMESPACE + name, ...more })
 
-/** The terms of access credentials. For readers of linked data: nothing here ever fetches or expands a context. */
+/**
+ * The terms of access credentials. For readers of linked data: nothing here ever fetches or expands
+ * a context.
+ */
 const context = {
   '@context': {
     '@version': 1.1,

@@ -8,7 +8,11 @@ import type { Route, RouteAnswer, RouteRequest } from './route.ts'
 export const problemPage: Route<'problem_page'> = async ({ params: { code }, lines }) => {
   const { status, title, meaning, remedy, retryable = false } = table[code]
   if (!acceptsPage(lines)) {
-    return { status: 200, contentType: 'application/json', body: { code, status, title, meaning, remedy, retryable } }
+    return {
+      status: 200,
+      contentType: 'application/json',
+      body: { code, status, title, meaning, remedy, retryable },
+    }
   }
   return page(
     title,

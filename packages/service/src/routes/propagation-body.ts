@@ -4,7 +4,15 @@ import type { Receipt, VerifierReport } from '../feed/receipt.ts'
 
 /** A receipt on the wire: of each list as many as fit. */
 export function propagationBody(receipt: Receipt): Propagation {
-  const { connected, acknowledged, expected, elapsedMs, committedAtMs, deniedEverywhereAtMs, deniedAtLatestMs } = receipt
+  const {
+    connected,
+    acknowledged,
+    expected,
+    elapsedMs,
+    committedAtMs,
+    deniedEverywhereAtMs,
+    deniedAtLatestMs,
+  } = receipt
   return {
     connected,
     acknowledged,
@@ -24,10 +32,15 @@ export function propagationBody(receipt: Receipt): Propagation {
   }
 }
 
-function listed<Members extends object>(reports: readonly VerifierReport[], members: (report: VerifierReport) => Members) {
-  return reports
-    .slice(0, limits.laggards_listed_max)
-    .map((report) => ({ verifier_id: report.verifierId, instance_id: report.instanceId ?? null, ...members(report) }))
+function listed<Members extends object>(
+  reports: readonly VerifierReport[],
+  members: (report: VerifierReport) => Members,
+) {
+  return reports.slice(0, limits.laggards_listed_max).map((report) => ({
+    verifier_id: report.verifierId,
+    instance_id: report.instanceId ?? null,
+    ...members(report),
+  }))
 }
 
 /** Rounded up: an instant that is stated must not be too early. */

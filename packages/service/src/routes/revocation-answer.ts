@@ -24,5 +24,11 @@ export function revocationAnswer(
     epoch: revoked.epoch,
     seq: revoked.seq,
   }
-  return whenApplied(request, deps, siteId, { epoch: revoked.epoch, seq: revoked.seq, atMs: revoked.revokedAtMs }, body)
+  return whenApplied(
+    request,
+    deps,
+    siteId,
+    { epoch: revoked.epoch, seq: revoked.seq, atMs: revoked.revokedAtMs },
+    body,
+  )
 }

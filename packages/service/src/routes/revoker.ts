@@ -9,8 +9,9 @@ import type { RouteRequest } from './route.ts'
 type RevokerRequest = Pick<RouteRequest, 'caller' | 'presentation' | 'holderRequest' | 'lines' | 'requestId'>
 
 /**
- * Who may revoke at this site: the operator, a key of the site, or the holder of a credential that `isOwn` finds to be the very one. Throws
- * the Problem for every other caller; a site that is not the key's looks like one that does not exist.
+ * Who may revoke at this site: the operator, a key of the site, or the holder of a credential that
+ * `isOwn` finds to be the very one. Throws the Problem for every other caller; a site that is not
+ * the key's looks like one that does not exist.
  */
 export async function requireRevoker(
   request: RevokerRequest,
@@ -20,20 +21,33 @@ export async function requireRevoker(
 ): Promise<Act> {
   const { caller } = request
   if (caller.kind !== 'anonymous') {
-    if (request.lines(CREDENTIAL_HEADER) !== undefined) throw new Problem('auth_ambiguous', 'send either an API key or the credential')
+    if (request.lines(CREDENTIAL_HEADER) !== undefined)
+      throw new Problem('auth_ambiguous', 'send either an API key or the credential')
     await requireOwnSite(request, deps, siteId)
     return actOf(request, deps)
   }
   if (request.lines(CREDENTIAL_HEADER) === undefined) {
-    throw new Problem('api_key_missing', 'send an API key of the site in X-API-Key, or the credential itself in X-Service-Credential')
+    throw new Problem(
+      'api_key_missing',
+      'send an API key of the site in X-API-Key, or the credential itself in X-Service-Credential',
+    )
   }
-  const allow = await guard(deps, { presented: request.presentation(), siteId, scope: [], request: request.holderRequest })
+  const allow = await guard(deps, {
+    presented: request.presentation(),
+    siteId,
+    scope: [],
+    request: request.holderRequest,
+  })
   if (allow.presented !== 'credential' || !(await isOwn(allow))) throw forbidden()
   return actOf(request, deps, allow)
 }
 
 /** That the key is one of this site, or the operator's and the site exists. */
-export async function requireOwnSite({ caller }: Pick<RouteRequest, 'caller'>, { views, store }: Deps, siteId: SiteId): Promise<void> {
+export async function requireOwnSite(
+  { caller }: Pick<RouteRequest, 'caller'>,
+  { views, store }: Deps,
+  siteId: SiteId,
+): Promise<void> {
   if (caller.kind === 'site' && caller.siteId === siteId) return
   if (caller.kind !== 'operator') throw forbidden()
   // Another node may have made it just now.
@@ -42,5 +56,8 @@ export async function requireOwnSite({ caller }: Pick<RouteRequest, 'caller'>, {
 }
 
 function forbidden(): Problem {
-  return new Problem('revocation_forbidden', 'this can be revoked with a key of its site or by its own holder only')
+  return new Problem(
+    'revocation_forbidden',
+    'this can be revoked with a key of its site or by its own holder only',
+  )
 }

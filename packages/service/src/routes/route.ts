@@ -10,9 +10,9 @@ type Part<Id extends EndpointId, Name extends string> =
 
 /** As JSON, or as a form where that is taken too. */
 type Body<Id extends EndpointId> = [SentBody<Id>] extends [never] ? undefined : SentBody<Id>
-type SentBody<Id extends EndpointId> = { [Name in 'body' | 'form']: Name extends keyof Request<Id> ? Part<Id, Name> : never }[
-  | 'body'
-  | 'form']
+type SentBody<Id extends EndpointId> = {
+  [Name in 'body' | 'form']: Name extends keyof Request<Id> ? Part<Id, Name> : never
+}['body' | 'form']
 
 /** Who calls, once the http layer has looked at the API key. */
 export type Caller =
@@ -26,7 +26,10 @@ export type Caller =
       readonly address: string
     }
 
-/** A request that has passed everything the endpoint table says: its parts fit their schemas, its caller may call. */
+/**
+ * A request that has passed everything the endpoint table says: its parts fit their schemas, its
+ * caller may call.
+ */
 export interface RouteRequest<Id extends EndpointId = EndpointId> {
   readonly params: Part<Id, 'params'>
   readonly query: Part<Id, 'query'>
@@ -34,7 +37,10 @@ export interface RouteRequest<Id extends EndpointId = EndpointId> {
   /** Present at endpoints that take a credential in the body, when that is JSON. */
   readonly credentialBody: CredentialBody | undefined
   readonly caller: Caller
-  /** What X-Service-Credential or Authorization carry, found on demand; throws a Problem when there is not exactly one of them. */
+  /**
+   * What X-Service-Credential or Authorization carry, found on demand; throws a Problem when there
+   * is not exactly one of them.
+   */
   readonly presentation: () => Presentation
   /** The request as the client signed it. */
   readonly holderRequest: HolderRequest
@@ -49,7 +55,9 @@ export interface RouteRequest<Id extends EndpointId = EndpointId> {
 
 export interface RouteAnswer {
   readonly status: number
-  /** JSON, unless `contentType` says otherwise: then it is text, or bytes, as they are to be sent. */
+  /**
+   * JSON, unless `contentType` says otherwise: then it is text, or bytes, as they are to be sent.
+   */
   readonly body?: unknown
   readonly contentType?: string
   readonly headers?: Readonly<Record<string, string>>
@@ -58,13 +66,22 @@ export interface RouteAnswer {
 }
 
 /**
- * `pieces` are written at the pace of the reader, compressed for those who take it; what they throw, and `signal`, cut the connection. `letGo`
- * follows in every case, even when no piece was asked for: a generator that was never started runs no `finally`. A `connection`
- * is handed over, with no other listener, or, when the client has gone, released: exactly one of the two.
+ * `pieces` are written at the pace of the reader, compressed for those who take it; what they
+ * throw, and `signal`, cut the connection. `letGo` follows in every case, even when no piece was
+ * asked for: a generator that was never started runs no `finally`. A `connection` is handed over,
+ * with no other listener, or, when the client has gone, released: exactly one of the two.
  */
 export type AnswerStream =
-  | { readonly kind: 'pieces'; readonly pieces: AsyncIterable<Uint8Array>; readonly signal?: AbortSignal; letGo(): void }
+  | {
+      readonly kind: 'pieces'
+      readonly pieces: AsyncIterable<Uint8Array>
+      readonly signal?: AbortSignal
+      letGo(): void
+    }
   | { readonly kind: 'connection'; take(connection: Socket): void; letGo(): void }
 
 /** One endpoint. Knows no web framework, and needs no socket to be tested. */
-export type Route<Id extends EndpointId> = (request: RouteRequest<Id>, deps: Deps) => RouteAnswer | Promise<RouteAnswer>
+export type Route<Id extends EndpointId> = (
+  request: RouteRequest<Id>,
+  deps: Deps,
+) => RouteAnswer | Promise<RouteAnswer>

@@ -4,7 +4,10 @@ import { Problem } from '../problem.ts'
 import type { Site } from '../store/store.ts'
 import type { Caller } from './route.ts'
 
-/** The site that a path names. One that is not the caller's, and one that does not exist, are `not_found` alike. */
+/**
+ * The site that a path names. One that is not the caller's, and one that does not exist, are
+ * `not_found` alike.
+ */
 export async function siteInPath(
   { caller, params }: { readonly caller: Caller; readonly params: { readonly site_id: SiteId } },
   { store }: Pick<Deps, 'store'>,

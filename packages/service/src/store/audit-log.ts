@@ -1,15 +1,39 @@
-import { auditChain, type ChainFault, type Entry, GENESIS_HASH, type LogHead, type SiteId } from '@countersign/core'
+import {
+  auditChain,
+  type ChainFault,
+  type Entry,
+  GENESIS_HASH,
+  type LogHead,
+  type SiteId,
+} from '@countersign/core'
 import { EMPTY_DIGEST, nextDigest } from './log-digest.ts'
 import { type MacTableName, macTables } from './mac-tables.ts'
 import type { ForgedRow } from './program.ts'
-import { type DerivedFault, LogDamaged, type LogPage, type PlacedEntry, RowForged, type SiteHead, type Store } from './store.ts'
+import {
+  type DerivedFault,
+  LogDamaged,
+  type LogPage,
+  type PlacedEntry,
+  RowForged,
+  type SiteHead,
+  type Store,
+} from './store.ts'
 
 /**
- * `unreadable`: a row is no entry. `missing`: the log is shorter than it says it is, or has a hole. `other_head`: the log of a site does not
- * end where the store says it ends. `other_entries`: the entries form a chain, but not the one that the service wrote. `forged`: the MAC of a row
- * is missing or wrong. `row_missing`, `row_differs`: a table made from the log does not say what the log says.
+ * `unreadable`: a row is no entry. `missing`: the log is shorter than it says it is, or has a hole.
+ * `other_head`: the log of a site does not end where the store says it ends. `other_entries`: the
+ * entries form a chain, but not the one that the service wrote. `forged`: the MAC of a row is
+ * missing or wrong. `row_missing`, `row_differs`: a table made from the log does not say what the
+ * log says.
  */
-export type LogFault = ChainFault | 'unreadable' | 'missing' | 'other_head' | 'other_entries' | 'forged' | DerivedFault['fault']
+export type LogFault =
+  | ChainFault
+  | 'unreadable'
+  | 'missing'
+  | 'other_head'
+  | 'other_entries'
+  | 'forged'
+  | DerivedFault['fault']
 
 export type LogAudit =
   | { readonly ok: true; readonly position: number; readonly sites: number }
@@ -23,7 +47,10 @@ export type LogAudit =
       readonly row?: ForgedRow
     }
 
-/** The log row was removed from a store that has rows. An empty log in its place would revoke nothing. */
+/**
+ * The log row was removed from a store that has rows. An empty log in its place would revoke
+ * nothing.
+ */
 export const LOG_MISSING: LogAudit & { readonly ok: false } = {
   ok: false,
   fault: 'missing',
@@ -33,20 +60,28 @@ export const LOG_MISSING: LogAudit & { readonly ok: false } = {
   row: { table: 'log', key: '1' },
 }
 
-export type AuditedStore = Pick<Store, 'epoch' | 'entriesAfter' | 'logPosition' | 'siteHeads' | 'requireIntactRows'>
+export type AuditedStore = Pick<
+  Store,
+  'epoch' | 'entriesAfter' | 'logPosition' | 'siteHeads' | 'requireIntactRows'
+>
 
 /** Either of the two below. */
 export type Audit = (store: AuditedStore & Pick<Store, 'derivedFault'>, onPage?: OnPage) => Promise<LogAudit>
 
-/** Told after each page how many entries have been read, of how many there were at the beginning. */
+/**
+ * Told after each page how many entries have been read, of how many there were at the beginning.
+ */
 export type OnPage = (done: number, total: number) => void
 
 const PAGE = 1000
-const CHECKED = (Object.keys(macTables) as MacTableName[]).filter((table) => table !== 'log' && table !== 'heads')
+const CHECKED = (Object.keys(macTables) as MacTableName[]).filter(
+  (table) => table !== 'log' && table !== 'heads',
+)
 
 /**
- * Reads the whole log, recomputes every hash and checks the MAC of every row that carries one; says where it first fails. A page at a time,
- * also while others append to it. A store that was set back as a whole cannot be seen from inside; verifiers that have read further will.
+ * Reads the whole log, recomputes every hash and checks the MAC of every row that carries one; says
+ * where it first fails. A page at a time, also while others append to it. A store that was set back
+ * as a whole cannot be seen from inside; verifiers that have read further will.
  */
 export async function auditLog(store: AuditedStore, onPage?: OnPage): Promise<LogAudit> {
   try {
@@ -61,7 +96,10 @@ export async function auditLog(store: AuditedStore, onPage?: OnPage): Promise<Lo
 }
 
 /** The same, and compares the tables that are made from the log with it. */
-export async function auditWhole(store: AuditedStore & Pick<Store, 'derivedFault'>, onPage?: OnPage): Promise<LogAudit> {
+export async function auditWhole(
+  store: AuditedStore & Pick<Store, 'derivedFault'>,
+  onPage?: OnPage,
+): Promise<LogAudit> {
   const audit = await auditLog(store, onPage)
   const found = audit.ok ? await store.derivedFault() : undefined
   if (found === undefined) return audit
@@ -85,7 +123,8 @@ async function auditEntries(store: AuditedStore, onPage: OnPage = () => {}): Pro
       return { ok: false, fault: 'unreadable', position: fault.position, siteId: undefined, seq: undefined }
     }
     const { entries: page, end } = read
-    const failed = missing(page, position) ?? (await auditPage(page, heads, epoch)) ?? otherHead(page, promised)
+    const failed =
+      missing(page, position) ?? (await auditPage(page, heads, epoch)) ?? otherHead(page, promised)
     if (failed !== undefined) return failed
     position += page.length
     onPage(position, Math.max(position, positionMin))
@@ -93,12 +132,21 @@ async function auditEntries(store: AuditedStore, onPage: OnPage = () => {}): Pro
     if (page.length === PAGE) continue
     if (position === end.position && digest !== end.digest)
       return { ok: false, fault: 'other_entries', position, siteId: undefined, seq: undefined }
-    if (position > end.position) return { ok: false, fault: 'other_entries', position: end.position + 1, siteId: undefined, seq: undefined }
+    if (position > end.position)
+      return {
+        ok: false,
+        fault: 'other_entries',
+        position: end.position + 1,
+        siteId: undefined,
+        seq: undefined,
+      }
     break
   }
-  if (position < positionMin) return { ok: false, fault: 'missing', position: position + 1, siteId: undefined, seq: undefined }
+  if (position < positionMin)
+    return { ok: false, fault: 'missing', position: position + 1, siteId: undefined, seq: undefined }
   for (const { siteId, seq } of promised.values()) {
-    if ((heads.get(siteId)?.seq ?? 0) < seq) return { ok: false, fault: 'missing', position: position + 1, siteId, seq }
+    if ((heads.get(siteId)?.seq ?? 0) < seq)
+      return { ok: false, fault: 'missing', position: position + 1, siteId, seq }
   }
   return { ok: true, position, sites: promised.size }
 }
@@ -115,11 +163,17 @@ async function allHeads(store: AuditedStore): Promise<Map<SiteId, SiteHead>> {
 
 function missing(page: readonly PlacedEntry[], position: number): LogAudit | undefined {
   const at = page.findIndex((placed, i) => placed.position !== position + 1 + i)
-  return at === -1 ? undefined : { ok: false, fault: 'missing', position: position + 1 + at, siteId: undefined, seq: undefined }
+  return at === -1
+    ? undefined
+    : { ok: false, fault: 'missing', position: position + 1 + at, siteId: undefined, seq: undefined }
 }
 
 /** The entries of each site are a chain of their own. */
-async function auditPage(page: readonly PlacedEntry[], heads: Map<SiteId, LogHead>, epoch: string): Promise<LogAudit | undefined> {
+async function auditPage(
+  page: readonly PlacedEntry[],
+  heads: Map<SiteId, LogHead>,
+  epoch: string,
+): Promise<LogAudit | undefined> {
   const sites = new Map<SiteId, Entry[]>()
   for (const { entry } of page) {
     const entries = sites.get(entry.site_id)
@@ -127,7 +181,10 @@ async function auditPage(page: readonly PlacedEntry[], heads: Map<SiteId, LogHea
     else entries.push(entry)
   }
   for (const [siteId, entries] of sites) {
-    const audit = await auditChain(entries, { siteId, head: heads.get(siteId) ?? { epoch, seq: 0, hash: GENESIS_HASH } })
+    const audit = await auditChain(entries, {
+      siteId,
+      head: heads.get(siteId) ?? { epoch, seq: 0, hash: GENESIS_HASH },
+    })
     if (!audit.ok) {
       const broken = page.find(({ entry }) => entry.site_id === siteId && entry.seq === audit.found)
       return { ok: false, fault: audit.fault, position: broken?.position ?? 0, siteId, seq: audit.seq }
@@ -137,11 +194,15 @@ async function auditPage(page: readonly PlacedEntry[], heads: Map<SiteId, LogHea
   return undefined
 }
 
-function otherHead(page: readonly PlacedEntry[], promised: ReadonlyMap<SiteId, SiteHead>): LogAudit | undefined {
+function otherHead(
+  page: readonly PlacedEntry[],
+  promised: ReadonlyMap<SiteId, SiteHead>,
+): LogAudit | undefined {
   for (const { position, entry } of page) {
     const { site_id: siteId, seq, hash } = entry
     const head = promised.get(siteId)
-    if (head?.seq === seq && head.hash !== hash) return { ok: false, fault: 'other_head', position, siteId, seq }
+    if (head?.seq === seq && head.hash !== hash)
+      return { ok: false, fault: 'other_head', position, siteId, seq }
   }
   return undefined
 }

@@ -1,6 +1,9 @@
 import type { Row } from './program.ts'
 
-/** Reads a column that holds text. Throws when it does not: then the statement and its reader have come apart. */
+/**
+ * Reads a column that holds text. Throws when it does not: then the statement and its reader have
+ * come apart.
+ */
 export function text(row: Row, column: string): string {
   const value = row[column]
   if (typeof value !== 'string') throw new Error(`the column ${column} is not text`)

@@ -7,9 +7,11 @@ import { createStoreVerbs, type RunVerb } from './verbs/all.ts'
 const EPOCH_CHARS = 16
 
 /**
- * Finds the epoch of the log, and begins a new one when the database is not the incarnation that wrote it: a restored copy, or a server that
- * took over from another. What was acknowledged may be missing there, and a verifier that followed the old log must not take the new one for
- * its continuation. `continued`: see `beginEpoch`. A log that fails the audit is not carried over: this throws a `LogBroken`.
+ * Finds the epoch of the log, and begins a new one when the database is not the incarnation that
+ * wrote it: a restored copy, or a server that took over from another. What was acknowledged may be
+ * missing there, and a verifier that followed the old log must not take the new one for its
+ * continuation. `continued`: see `beginEpoch`. A log that fails the audit is not carried over: this
+ * throws a `LogBroken`.
  */
 export async function settleEpoch(
   run: RunVerb,
@@ -28,7 +30,14 @@ export async function settleEpoch(
       const audit = await auditUnlessOver(run, state.epoch)
       if (audit === undefined) continue
       if (!audit.ok) throw new LogBroken(audit)
-      await run('beginEpoch', createEpoch(), lineage, state, { actor: 'system', atMs: nowMs, requestId: undefined }, continued)
+      await run(
+        'beginEpoch',
+        createEpoch(),
+        lineage,
+        state,
+        { actor: 'system', atMs: nowMs, requestId: undefined },
+        continued,
+      )
     }
   }
 }

@@ -26,12 +26,18 @@ export interface LogAfter {
 }
 
 /**
- * The log row and the head after one more entry, with their MACs. Throws a `RowForged` unless both carried theirs before: otherwise a genuine entry
- * would give a MAC to whatever was written into the store ahead of it.
+ * The log row and the head after one more entry, with their MACs. Throws a `RowForged` unless both
+ * carried theirs before: otherwise a genuine entry would give a MAC to whatever was written into
+ * the store ahead of it.
  */
-export function extendLog({ macs, onForged }: RowSeal, entry: Omit<UnsealedEntry, 'seq' | 'prevHash'>, before: LogBefore): LogAfter {
+export function extendLog(
+  { macs, onForged }: RowSeal,
+  entry: Omit<UnsealedEntry, 'seq' | 'prevHash'>,
+  before: LogBefore,
+): LogAfter {
   const { epoch, siteId } = entry
-  const logMacOf = (position: number, digest: string) => macs.create('log', [1, epoch, position, digest, before.keysDeleted])
+  const logMacOf = (position: number, digest: string) =>
+    macs.create('log', [1, epoch, position, digest, before.keysDeleted])
   const headMacOf = (seq: number, hash: string) => macs.create('heads', [siteId, epoch, seq, hash])
   const refuse = (table: string, key: string) => {
     onForged({ table, key })

@@ -5,8 +5,8 @@ import { GENESIS_HASH } from '@countersign/core'
 export const EMPTY_DIGEST = GENESIS_HASH
 
 /**
- * The digest of the log of all sites after one more entry. The log row has the digest of all entries in their order, and a MAC over it: so one
- * row authenticates every entry.
+ * The digest of the log of all sites after one more entry. The log row has the digest of all
+ * entries in their order, and a MAC over it: so one row authenticates every entry.
  */
 export function nextDigest(digest: string, entryHash: string): string {
   return hash('sha256', digest + entryHash)

@@ -35,7 +35,10 @@ export interface TakenUser {
   readonly ppid: Ppid
   readonly isRevoked: boolean
   readonly revokedAtMs: number
-  /** Up to when what was signed for a reinstated user stays revoked; 0 when the user was never reinstated. */
+  /**
+   * Up to when what was signed for a reinstated user stays revoked; 0 when the user was never
+   * reinstated.
+   */
   readonly cutoffMs: number
 }
 
@@ -47,7 +50,10 @@ export interface TakenKey {
   readonly atMs: number
 }
 
-/** What one store takes away and another does not, and API keys that exist in the other only because they were deleted later. */
+/**
+ * What one store takes away and another does not, and API keys that exist in the other only because
+ * they were deleted later.
+ */
 export interface LostChanges extends TakenAway {
   readonly apiKeys: readonly { readonly keyId: string; readonly siteId: SiteId | null }[]
   /** Sites that the other store does not have. Nothing can be carried over for them. */
@@ -55,7 +61,15 @@ export interface LostChanges extends TakenAway {
 }
 
 /** How much was lost, with the names that the command prints as JSON. */
-export function countLost({ users, credentials, tokens, issuers, keys, apiKeys, sites }: LostChanges): Record<string, number> {
+export function countLost({
+  users,
+  credentials,
+  tokens,
+  issuers,
+  keys,
+  apiKeys,
+  sites,
+}: LostChanges): Record<string, number> {
   return {
     users: users.size,
     credentials: credentials.size,

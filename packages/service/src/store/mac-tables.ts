@@ -2,22 +2,32 @@
 export interface MacTable {
   /** The primary key; it is part of `columns`. */
   readonly key: readonly string[]
-  /** What the MAC covers, in this order. `epoch` of a head and `keys_deleted` of an API key are those of the log. */
+  /**
+   * What the MAC covers, in this order. `epoch` of a head and `keys_deleted` of an API key are
+   * those of the log.
+   */
   readonly columns: readonly string[]
   /** Columns that it does not cover, because they cannot grant anything, with the reason. */
   readonly uncovered: Readonly<Record<string, string>>
 }
 
-const TAKES_AWAY = 'when set, it only takes away; setting it back puts an earlier row back, which no MAC can detect'
-const CONFIRMED = 'derived from the log, which decides; "already revoked" is answered only if the log says so; the audit compares the two'
+const TAKES_AWAY =
+  'when set, it only takes away; setting it back puts an earlier row back, which no MAC can detect'
+const CONFIRMED =
+  'derived from the log, which decides; "already revoked" is answered only if the log says so; the audit compares the two'
 const SEALED = 'is sealed for this very row, and changes with the master key'
 
-/** All tables whose rows can grant. A test compares this with the schema: each column is either covered or has a reason. */
+/**
+ * All tables whose rows can grant. A test compares this with the schema: each column is either
+ * covered or has a reason.
+ */
 export const macTables = {
   log: {
     key: ['one'],
     columns: ['one', 'epoch', 'position', 'digest', 'keys_deleted'],
-    uncovered: { lineage: 'can only cause a new epoch, which continues the same entries, or a refusal to start' },
+    uncovered: {
+      lineage: 'can only cause a new epoch, which continues the same entries, or a refusal to start',
+    },
   },
   heads: { key: ['site_id'], columns: ['site_id', 'epoch', 'seq', 'hash'], uncovered: {} },
   epochs: {
@@ -62,7 +72,17 @@ export const macTables = {
   },
   api_keys: {
     key: ['key_id'],
-    columns: ['key_id', 'site_id', 'sha256', 'last4', 'permissions', 'label', 'expires_at', 'created_at', 'keys_deleted'],
+    columns: [
+      'key_id',
+      'site_id',
+      'sha256',
+      'last4',
+      'permissions',
+      'label',
+      'expires_at',
+      'created_at',
+      'keys_deleted',
+    ],
     uncovered: {},
   },
   tokens: {
@@ -85,12 +105,31 @@ export const macTables = {
   },
   offers: {
     key: ['sha256'],
-    columns: ['sha256', 'site_id', 'ppid', 'scope', 'permission_id', 'ttl_seconds', 'actor', 'holder_key', 'credential', 'expires_at'],
+    columns: [
+      'sha256',
+      'site_id',
+      'ppid',
+      'scope',
+      'permission_id',
+      'ttl_seconds',
+      'actor',
+      'holder_key',
+      'credential',
+      'expires_at',
+    ],
     uncovered: { killed_at: TAKES_AWAY, claimed_at: TAKES_AWAY },
   },
   sign_ins: {
     key: ['state_sha256'],
-    columns: ['state_sha256', 'site_id', 'return_url', 'requested_scope', 'code_challenge', 'browser_sha256', 'expires_at'],
+    columns: [
+      'state_sha256',
+      'site_id',
+      'return_url',
+      'requested_scope',
+      'code_challenge',
+      'browser_sha256',
+      'expires_at',
+    ],
     uncovered: { client_state_sealed: SEALED, status: TAKES_AWAY, tries: TAKES_AWAY },
   },
   sign_in_presentations: {
@@ -117,7 +156,10 @@ export const macTables = {
 
 export type MacTableName = keyof typeof macTables
 
-/** The other tables, and why a row that is added, changed or removed there grants nothing and prevents no revocation. */
+/**
+ * The other tables, and why a row that is added, changed or removed there grants nothing and
+ * prevents no revocation.
+ */
 export const tablesWithoutMac: Readonly<Record<string, string>> = {
   entries: 'each entry is covered by the digest of the log, and so by the MAC of the log row',
   users: CONFIRMED,
@@ -127,7 +169,8 @@ export const tablesWithoutMac: Readonly<Record<string, string>> = {
     'a list of what was seen; whether a credential is valid is decided by its signature and the log. A row that is removed is not revoked by id when its user is reinstated',
   credential_links: 'a list of what was seen',
   token_links: 'finds the tokens to revoke; whether a token is valid is decided by its own row and the log',
-  used_once: 'a row that is removed allows a captured proof to be replayed within its short life, and nothing else',
+  used_once:
+    'a row that is removed allows a captured proof to be replayed within its short life, and nothing else',
   idempotency_keys: 'answers are sealed for the caller, the key and the request',
   audit: 'a record, which decides nothing',
   secrets: 'each value is sealed under the master key for its name',

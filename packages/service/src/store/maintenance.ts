@@ -1,8 +1,20 @@
 import { existsSync } from 'node:fs'
 import type { Config } from '../config.ts'
 import type { LogAudit, OnPage } from './audit-log.ts'
-import { auditDatabase, checkDatabase, newEpochOfDatabase, readFromDatabase, resealDatabase } from './postgres/offline.ts'
-import { type Backup, backupSqlite, type Restored, type RestoreOrder, restoreSqlite } from './sqlite/backup.ts'
+import {
+  auditDatabase,
+  checkDatabase,
+  newEpochOfDatabase,
+  readFromDatabase,
+  resealDatabase,
+} from './postgres/offline.ts'
+import {
+  type Backup,
+  backupSqlite,
+  type Restored,
+  type RestoreOrder,
+  restoreSqlite,
+} from './sqlite/backup.ts'
 import { newEpochOfFile } from './sqlite/new-epoch.ts'
 import { auditFile, readFromFile } from './sqlite/offline.ts'
 import { resealFile } from './sqlite/reseal.ts'
@@ -11,7 +23,10 @@ import type { Reseal } from './verbs/master-key.ts'
 
 type StoreConfig = Config['store']
 
-/** Reads the whole log of a store, in use or not, and says where it first fails. Writes nothing. Rejects when there is no log to read. */
+/**
+ * Reads the whole log of a store, in use or not, and says where it first fails. Writes nothing.
+ * Rejects when there is no log to read.
+ */
 export function auditStore(store: StoreConfig, masterKey: Uint8Array, onPage?: OnPage): Promise<LogAudit> {
   return readEither(
     store,
@@ -24,10 +39,14 @@ export function auditStore(store: StoreConfig, masterKey: Uint8Array, onPage?: O
 export type ReadStore = Pick<Store, 'apiKeys' | 'auditRows' | 'confirmedTime'>
 
 /**
- * Lets `work` read a store, in use or not. Nothing is written, not even a schema. Rejects when there is no store. API keys carry a MAC, so
- * reading them needs the master key.
+ * Lets `work` read a store, in use or not. Nothing is written, not even a schema. Rejects when
+ * there is no store. API keys carry a MAC, so reading them needs the master key.
  */
-export function readStore<T>(store: StoreConfig, work: (store: ReadStore) => Promise<T>, masterKey?: Uint8Array): Promise<T> {
+export function readStore<T>(
+  store: StoreConfig,
+  work: (store: ReadStore) => Promise<T>,
+  masterKey?: Uint8Array,
+): Promise<T> {
   return readEither(
     store,
     ({ file }) => readFromFile(file, masterKey, work),
@@ -35,7 +54,10 @@ export function readStore<T>(store: StoreConfig, work: (store: ReadStore) => Pro
   )
 }
 
-/** Rejects, in words for the operator, when a store cannot be reached or has settings with which nothing could be promised. Writes nothing. */
+/**
+ * Rejects, in words for the operator, when a store cannot be reached or has settings with which
+ * nothing could be promised. Writes nothing.
+ */
 export async function checkStore(store: StoreConfig): Promise<void> {
   if (store.kind === 'postgres') await checkDatabase(store.url)
   // Opening the embedded store reads its settings back.
@@ -53,13 +75,22 @@ async function readEither<T>(
     requireFile(store.file)
     return await sqlite(store)
   } catch (fault) {
-    if (isWithoutTables(fault)) throw new Error('there is no log in it: the service has never been started on it', { cause: fault })
+    if (isWithoutTables(fault))
+      throw new Error('there is no log in it: the service has never been started on it', { cause: fault })
     throw fault
   }
 }
 
-/** Copies the embedded store, in use or not, to a new file. PostgreSQL has its own tools for that, so there this rejects. */
-export async function backupStore(store: StoreConfig, target: string, masterKey: Uint8Array, onPage?: OnPage): Promise<Backup> {
+/**
+ * Copies the embedded store, in use or not, to a new file. PostgreSQL has its own tools for that,
+ * so there this rejects.
+ */
+export async function backupStore(
+  store: StoreConfig,
+  target: string,
+  masterKey: Uint8Array,
+  onPage?: OnPage,
+): Promise<Backup> {
   if (store.kind === 'postgres') throw new Error('PostgreSQL is copied with pg_dump, see docs/operating.md')
   await requireStore(store)
   return backupSqlite(store.file, target, masterKey, onPage)
@@ -67,14 +98,16 @@ export async function backupStore(store: StoreConfig, target: string, masterKey:
 
 /** Puts a copy in the place of the embedded store, in a new epoch. For PostgreSQL this rejects. */
 export async function restoreStore(store: StoreConfig, copy: string, order: RestoreOrder): Promise<Restored> {
-  if (store.kind === 'postgres') throw new Error('PostgreSQL is restored with pg_restore, see docs/operating.md')
+  if (store.kind === 'postgres')
+    throw new Error('PostgreSQL is restored with pg_restore, see docs/operating.md')
   requireFile(copy)
   return restoreSqlite(copy, store.file, order)
 }
 
 /**
- * Begins a new epoch of the log after an audit: for a store that was set back in a way that it cannot notice, such as a snapshot of its disk.
- * Rejects with a `LogBroken` when the log is not intact.
+ * Begins a new epoch of the log after an audit: for a store that was set back in a way that it
+ * cannot notice, such as a snapshot of its disk. Rejects with a `LogBroken` when the log is not
+ * intact.
  */
 export async function beginNewEpoch(
   store: StoreConfig,
@@ -87,8 +120,9 @@ export async function beginNewEpoch(
 }
 
 /**
- * Seals everything again under the new key, all of it or nothing, and gives how many texts that were. Rejects when anything does not open, and, for
- * the embedded store, while a service has it open.
+ * Seals everything again under the new key, all of it or nothing, and gives how many texts that
+ * were. Rejects when anything does not open, and, for the embedded store, while a service has it
+ * open.
  */
 export async function resealStore(store: StoreConfig, change: Reseal): Promise<number> {
   if (store.kind === 'postgres') return resealDatabase(store.url, change)
@@ -99,7 +133,9 @@ export async function resealStore(store: StoreConfig, change: Reseal): Promise<n
 /** Rejects when there is no embedded store at that place: for commands that must not make one. */
 export async function requireStore(store: StoreConfig): Promise<void> {
   if (store.kind === 'sqlite' && !existsSync(store.file))
-    throw new Error(`there is no store ${store.file}; --data-dir or COUNTERSIGN_DATABASE_URL name another one`)
+    throw new Error(
+      `there is no store ${store.file}; --data-dir or COUNTERSIGN_DATABASE_URL name another one`,
+    )
 }
 
 function requireFile(file: string): void {

@@ -10,17 +10,25 @@ export interface OpenStoreOptions {
   readonly masterKey: Uint8Array
   /** Called once when nothing more can be promised: the process must end, and start again. */
   readonly onFatal: (fault: Error) => void
-  /** Called for every row that the service did not write as it is now, beside the line in the log. */
+  /**
+   * Called for every row that the service did not write as it is now, beside the line in the log.
+   */
   readonly onForged?: RowSeal['onForged']
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>
-  /** Reject where there is no embedded store, instead of creating one. A PostgreSQL database without a schema always gets one. */
+  /**
+   * Reject where there is no embedded store, instead of creating one. A PostgreSQL database without
+   * a schema always gets one.
+   */
   readonly mustExist?: boolean
 }
 
 /** Rows that are logged; each is logged once. */
 const LOGGED_MAX = 1000
 
-/** Opens the store that the configuration names, with its schema up to date. Rejects, saying why, when it cannot keep its promises. */
+/**
+ * Opens the store that the configuration names, with its schema up to date. Rejects, saying why,
+ * when it cannot keep its promises.
+ */
 export function openStore(config: Config['store'], options: OpenStoreOptions): Promise<Store> {
   const { masterKey, onFatal, log, mustExist = false } = options
   const logged = new Set<string>()

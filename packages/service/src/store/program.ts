@@ -1,7 +1,8 @@
 /**
- * One transaction, written once for every store. A program is a generator: it yields what it wants to know or to write, one statement at a
- * time, and is resumed with the answer. SQLite runs it without ever leaving its writer thread, PostgreSQL with a round trip a statement.
- * A program that throws, or is never finished, leaves nothing behind.
+ * One transaction, written once for every store. A program is a generator: it yields what it wants
+ * to know or to write, one statement at a time, and is resumed with the answer. SQLite runs it
+ * without ever leaving its writer thread, PostgreSQL with a round trip a statement. A program that
+ * throws, or is never finished, leaves nothing behind.
  */
 export type Program<T> = Generator<Step, T, StepAnswer>
 
@@ -9,19 +10,26 @@ export type SqlValue = string | number | null
 export type Row = Readonly<Record<string, SqlValue>>
 
 export type Step =
-  /** Statements are in the common tongue of both stores: `$1` parameters, text and whole numbers only, `RETURNING`, `ON CONFLICT`. */
+  /**
+   * Statements are in the common tongue of both stores: `$1` parameters, text and whole numbers
+   * only, `RETURNING`, `ON CONFLICT`.
+   */
   | { readonly kind: 'sql'; readonly sql: string; readonly values: readonly SqlValue[] }
   /**
-   * A statement whose rows are not needed. The program may go on before it has been answered; that it failed is known when the program ends at the
-   * latest, and then nothing of the program is kept.
+   * A statement whose rows are not needed. The program may go on before it has been answered; that
+   * it failed is known when the program ends at the latest, and then nothing of the program is
+   * kept.
    */
   | { readonly kind: 'write'; readonly sql: string; readonly values: readonly SqlValue[] }
   /**
-   * Holds every other program that asks for the same name until this one has ended. Names are taken in the order given; ask for several at
-   * once, or two programs may wait for each other.
+   * Holds every other program that asks for the same name until this one has ended. Names are taken
+   * in the order given; ask for several at once, or two programs may wait for each other.
    */
   | { readonly kind: 'lock'; readonly names: readonly string[] }
-  /** Adds an entry to a site's log: takes the next numbers, seals it to the one before, and wakes the readers after the commit. */
+  /**
+   * Adds an entry to a site's log: takes the next numbers, seals it to the one before, and wakes
+   * the readers after the commit.
+   */
   | { readonly kind: 'append'; readonly entry: NewEntry }
   /** Creates the MAC of a row; the answer is its text. Needs no store, so nothing is waited for. */
   | { readonly kind: 'mac'; readonly table: string; readonly values: readonly SqlValue[] }

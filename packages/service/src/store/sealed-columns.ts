@@ -3,7 +3,10 @@ import { text } from './columns.ts'
 import type { Row } from './program.ts'
 import type { IdempotencyKey } from './store.ts'
 
-/** A column whose texts are sealed under the master key, and what for: a text opens for its own purpose only. */
+/**
+ * A column whose texts are sealed under the master key, and what for: a text opens for its own
+ * purpose only.
+ */
 export interface SealedColumn {
   readonly table: string
   readonly column: string
@@ -12,11 +15,17 @@ export interface SealedColumn {
   /** What else the purpose is made of. */
   readonly also?: readonly string[]
   readonly purposeOf: (row: Row) => string
-  /** For a column that holds several texts, or something beside them: the same with each text replaced. */
+  /**
+   * For a column that holds several texts, or something beside them: the same with each text
+   * replaced.
+   */
   readonly each?: (held: string, replaced: (sealed: string) => string) => string
 }
 
-/** All of them: what is not here is lost when the master key is changed. A test holds the list against the schema. */
+/**
+ * All of them: what is not here is lost when the master key is changed. A test holds the list
+ * against the schema.
+ */
 export const sealedColumns: readonly SealedColumn[] = [
   { table: 'secrets', column: 'sealed', key: ['name'], purposeOf: (row) => text(row, 'name') },
   {
@@ -31,7 +40,11 @@ export const sealedColumns: readonly SealedColumn[] = [
     key: ['owner', 'sha256'],
     also: ['request_sha256'],
     purposeOf: (row) =>
-      answerPurpose({ owner: text(row, 'owner'), sha256: text(row, 'sha256'), requestSha256: text(row, 'request_sha256') }),
+      answerPurpose({
+        owner: text(row, 'owner'),
+        sha256: text(row, 'sha256'),
+        requestSha256: text(row, 'request_sha256'),
+      }),
   },
   {
     table: 'webhooks',
@@ -40,7 +53,12 @@ export const sealedColumns: readonly SealedColumn[] = [
     also: ['site_id'],
     purposeOf: (row) => webhookPurpose(text(row, 'site_id') as SiteId, text(row, 'webhook_id')),
     each: (held, replaced) =>
-      JSON.stringify((JSON.parse(held) as { sealed: string }[]).map((secret) => ({ ...secret, sealed: replaced(secret.sealed) }))),
+      JSON.stringify(
+        (JSON.parse(held) as { sealed: string }[]).map((secret) => ({
+          ...secret,
+          sealed: replaced(secret.sealed),
+        })),
+      ),
   },
   {
     table: 'sign_ins',
@@ -50,7 +68,10 @@ export const sealedColumns: readonly SealedColumn[] = [
   },
 ]
 
-/** Under this name and for this purpose lies a text that tells nothing but the master key which the store is sealed under. */
+/**
+ * Under this name and for this purpose lies a text that tells nothing but the master key which the
+ * store is sealed under.
+ */
 export const MASTER_KEY_SEAL = 'master-key'
 
 /** For which a site's pairwise secret is sealed: it opens as no other site's. */
@@ -63,7 +84,9 @@ export function answerPurpose({ owner, sha256, requestSha256 }: IdempotencyKey):
   return `answer:${owner}:${sha256}:${requestSha256}`
 }
 
-/** For which a webhook's secrets are sealed: they open as no other webhook's, nor at another site. */
+/**
+ * For which a webhook's secrets are sealed: they open as no other webhook's, nor at another site.
+ */
 export function webhookPurpose(siteId: SiteId, webhookId: string): string {
   return `webhook:${siteId}:${webhookId}`
 }

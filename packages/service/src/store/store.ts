@@ -15,40 +15,61 @@ import type { Permission } from '@countersign/core/contract'
 import type { MacTableName } from './mac-tables.ts'
 
 /**
- * Where everything lives that must not be lost. Every store runs the same suite; a store without it is a rumour.
+ * Where everything lives that must not be lost. Every store runs the same suite; a store without it
+ * is a rumour.
  *
- * - Each verb is one transaction: all of it or nothing. When its promise is fulfilled, the change is on disk and survives the loss of power.
- *   When it is rejected, the caller must assume nothing and acknowledge nothing.
- * - Log entries of one site are numbered 1, 2, 3… without holes, those of all sites together by `position` likewise. A reader that sees a
- *   number sees every lower one. A number is taken only when nothing can go wrong any more, and never twice.
- * - Doing a thing twice is settled before a number is taken: the second time changes nothing and says so.
- * - A verb that appends an entry also writes the states it changes and its audit row in the same transaction.
- * - `StoreUnavailable` is thrown when the store cannot be reached, is full or takes too long; whether the change happened is then unknown.
+ * - Each verb is one transaction: all of it or nothing. When its promise is fulfilled, the change
+ *   is on disk and survives the loss of power. When it is rejected, the caller must assume nothing
+ *   and acknowledge nothing.
+ * - Log entries of one site are numbered 1, 2, 3… without holes, those of all sites together by
+ *   `position` likewise. A reader that sees a number sees every lower one. A number is taken only
+ *   when nothing can go wrong any more, and never twice.
+ * - Doing a thing twice is settled before a number is taken: the second time changes nothing and
+ *   says so.
+ * - A verb that appends an entry also writes the states it changes and its audit row in the same
+ *   transaction.
+ * - `StoreUnavailable` is thrown when the store cannot be reached, is full or takes too long;
+ *   whether the change happened is then unknown.
  */
 export interface Store {
   readonly kind: 'sqlite' | 'postgres'
   /** Whether other nodes may be using it at the same time. */
   readonly isShared: boolean
   /**
-   * The name of this log's life. Made when the log is created, and again after a restore or a fail-over, which may have lost entries. It can
-   * change while the store is open; the log then begins again at position 1, and what was read of it before counts no more.
+   * The name of this log's life. Made when the log is created, and again after a restore or a
+   * fail-over, which may have lost entries. It can change while the store is open; the log then
+   * begins again at position 1, and what was read of it before counts no more.
    */
   readonly epoch: string
 
   // Sites
   createSite(site: NewSite, act: Act): Promise<Placed<Site> | 'exists'>
   /**
-   * `knownSeq`, here and below: the last entry about this row that the caller's view of the log has, see `LiveViews.lastEntryAbout`. A row that is
-   * older than that, or than the entries in the store, was put back by another program: a `RowForged`.
+   * `knownSeq`, here and below: the last entry about this row that the caller's view of the log
+   * has, see `LiveViews.lastEntryAbout`. A row that is older than that, or than the entries in the
+   * store, was put back by another program: a `RowForged`.
    */
-  changeSite(siteId: SiteId, changes: SiteChanges, act: Act, knownSeq?: number): Promise<Placed<Site> | undefined>
+  changeSite(
+    siteId: SiteId,
+    changes: SiteChanges,
+    act: Act,
+    knownSeq?: number,
+  ): Promise<Placed<Site> | undefined>
   site(siteId: SiteId): Promise<Site | undefined>
   sites(page: Page): Promise<readonly Site[]>
 
   // Issuers
   /** `too_many`: the site knows `issuersMax` of them already, trusted or not. */
-  addIssuer(issuer: NewIssuer, act: Act, issuersMax?: number, knownSeq?: number): Promise<Placed<Issuer> | 'exists' | 'too_many'>
-  /** Replaces what is given; a change of status appends `issuer.trusted` or `issuer.distrusted`. A compromised key stays compromised. */
+  addIssuer(
+    issuer: NewIssuer,
+    act: Act,
+    issuersMax?: number,
+    knownSeq?: number,
+  ): Promise<Placed<Issuer> | 'exists' | 'too_many'>
+  /**
+   * Replaces what is given; a change of status appends `issuer.trusted` or `issuer.distrusted`. A
+   * compromised key stays compromised.
+   */
   changeIssuer(
     siteId: SiteId,
     issuer: string,
@@ -80,23 +101,31 @@ export interface Store {
 
   // Credentials and tokens
   /**
-   * Writes down credentials that have been seen; those known already, and at sites that do not exist, are passed over. With an act, those
-   * were issued here by the actor, and each that is new gets its audit row, `credential.issue`.
+   * Writes down credentials that have been seen; those known already, and at sites that do not
+   * exist, are passed over. With an act, those were issued here by the actor, and each that is new
+   * gets its audit row, `credential.issue`.
    */
   learnCredentials(seen: readonly SeenCredential[], atMs: number, act?: Act): Promise<void>
   credentials(siteId: SiteId, filter: { ppid?: Ppid }, page: Page): Promise<readonly CredentialRow[]>
   /**
-   * Makes a token unless its credential, a parent of it or its user is revoked, at whatever moment that happens. `too_many`: the credential
-   * has as many live tokens as it may have. Writes the credential down as well, whatever comes of it, when given what was seen of it.
+   * Makes a token unless its credential, a parent of it or its user is revoked, at whatever moment
+   * that happens. `too_many`: the credential has as many live tokens as it may have. Writes the
+   * credential down as well, whatever comes of it, when given what was seen of it.
    */
-  createToken(token: NewToken, livingMax: number, nowMs: number, seen?: SeenCredential): Promise<'created' | 'revoked' | 'too_many'>
+  createToken(
+    token: NewToken,
+    livingMax: number,
+    nowMs: number,
+    seen?: SeenCredential,
+  ): Promise<'created' | 'revoked' | 'too_many'>
   token(sha256: string): Promise<TokenRow | undefined>
   tokens(siteId: SiteId, filter: { ppid?: Ppid }, page: Page): Promise<readonly TokenRow[]>
 
   // Revocation
   /**
-   * `alreadyRevoked` is what a table says that carries no MAC, so a caller confirms it with its view of the log. If the view does not confirm
-   * it, the caller asks again and passes the seq of that answer: then the revocation is appended all the same, and the row is reported.
+   * `alreadyRevoked` is what a table says that carries no MAC, so a caller confirms it with its
+   * view of the log. If the view does not confirm it, the caller asks again and passes the seq of
+   * that answer: then the revocation is appended all the same, and the row is reported.
    */
   revokeUser(
     user: { siteId: SiteId; ppid: Ppid; reason: string | undefined },
@@ -110,86 +139,149 @@ export interface Store {
     unconfirmed?: Unconfirmed,
   ): Promise<Placed<Revoked>>
   /**
-   * Undefined when there is no such token, or not at that site (`siteId` undefined asks at all sites); that too leaves an audit row. An
-   * `alreadyRevoked` must be confirmed as above; `isUnconfirmed` asks again. Rejects with a `RowForged` for a token with a wrong MAC.
+   * Undefined when there is no such token, or not at that site (`siteId` undefined asks at all
+   * sites); that too leaves an audit row. An `alreadyRevoked` must be confirmed as above;
+   * `isUnconfirmed` asks again. Rejects with a `RowForged` for a token with a wrong MAC.
    */
   revokeToken(
     token: { sha256: string; siteId: SiteId | undefined; reason: string | undefined },
     act: Act,
     isUnconfirmed?: boolean,
   ): Promise<Placed<TokenRevocation> | undefined>
-  reinstateUser(user: { siteId: SiteId; ppid: Ppid; reason: string | undefined }, act: Act): Promise<Placed<Reinstated>>
-  /** What is known of each id; with a site, only what that site knows. Ids that were never presented or issued are absent. */
+  reinstateUser(
+    user: { siteId: SiteId; ppid: Ppid; reason: string | undefined },
+    act: Act,
+  ): Promise<Placed<Reinstated>>
+  /**
+   * What is known of each id; with a site, only what that site knows. Ids that were never presented
+   * or issued are absent.
+   */
   statuses(ids: readonly CredentialId[], siteId: SiteId | undefined): Promise<readonly CredentialRow[]>
 
   // The log
   /**
-   * In order of position, from the one after `position`, with the end of the log at the same moment. A row that is no entry is a `LogDamaged`; an
-   * end whose MAC is wrong is a `RowForged`.
+   * In order of position, from the one after `position`, with the end of the log at the same
+   * moment. A row that is no entry is a `LogDamaged`; an end whose MAC is wrong is a `RowForged`.
    */
   entriesAfter(position: number, limit: number): Promise<LogPage>
   siteEntriesAfter(siteId: SiteId, seq: number, limit: number): Promise<readonly Entry[]>
-  /** The same as they stand there, unread and unchecked, for those who have very many of them to go through. */
+  /**
+   * The same as they stand there, unread and unchecked, for those who have very many of them to go
+   * through.
+   */
   siteRecordsAfter(siteId: SiteId, seq: number, limit: number): Promise<readonly EntryRecord[]>
   logPosition(): Promise<number>
   /** Where the log of each site ends, by site. */
   siteHeads(page: Page): Promise<readonly SiteHead[]>
   /**
-   * The links between epochs that lead to the current one: the newest `limit`, oldest first. A site that was created in the current epoch has
-   * none.
+   * The links between epochs that lead to the current one: the newest `limit`, oldest first. A site
+   * that was created in the current epoch has none.
    */
   epochLinks(siteId: SiteId, limit: number): Promise<readonly EpochLink[]>
-  /** Rejects with a `RowForged` that names the first row of these tables which the service did not write. Reads them whole. */
+  /**
+   * Rejects with a `RowForged` that names the first row of these tables which the service did not
+   * write. Reads them whole.
+   */
   requireIntactRows(tables: readonly CheckedTable[]): Promise<void>
-  /** The first row of a table made from the log that does not say what the log says. Reads all of it. */
+  /**
+   * The first row of a table made from the log that does not say what the log says. Reads all of
+   * it.
+   */
   derivedFault(): Promise<DerivedFault | undefined>
-  /** Calls back when something may have been appended, here or elsewhere. A hint: it may come late, twice or never. */
+  /**
+   * Calls back when something may have been appended, here or elsewhere. A hint: it may come late,
+   * twice or never.
+   */
   onAppend(listener: () => void): () => void
 
   // Webhooks
-  /** Entries appended from now on will be sent to it. `too_many`: the site has as many as it may have. Undefined: there is no such site. */
+  /**
+   * Entries appended from now on will be sent to it. `too_many`: the site has as many as it may
+   * have. Undefined: there is no such site.
+   */
   createWebhook(webhook: NewWebhook, perSiteMax: number, act: Act): Promise<Webhook | 'too_many' | undefined>
   /** Nothing more is sent to it, except what is being sent at this moment. */
   deleteWebhook(siteId: SiteId, webhookId: string, act: Act): Promise<boolean>
-  /** The secrets before still sign until then, or until their own end. False when there is no such webhook. */
-  rotateWebhookSecret(siteId: SiteId, webhookId: string, secretSealed: string, previousUntilMs: number, act: Act): Promise<boolean>
+  /**
+   * The secrets before still sign until then, or until their own end. False when there is no such
+   * webhook.
+   */
+  rotateWebhookSecret(
+    siteId: SiteId,
+    webhookId: string,
+    secretSealed: string,
+    previousUntilMs: number,
+    act: Act,
+  ): Promise<boolean>
   webhook(siteId: SiteId, webhookId: string): Promise<Webhook | undefined>
   webhooks(siteId: SiteId, page: Page): Promise<readonly Webhook[]>
   deliveries(siteId: SiteId, webhookId: string, page: Page): Promise<readonly Delivery[]>
   /**
-   * Makes a delivery pending that has ended: it is sent beside the others, which do not wait for it. One that is pending already is due at
-   * once, in its place. Undefined when the site has none of that name; `too_many` when a thousand replays of the webhook wait already.
+   * Makes a delivery pending that has ended: it is sent beside the others, which do not wait for
+   * it. One that is pending already is due at once, in its place. Undefined when the site has none
+   * of that name; `too_many` when a thousand replays of the webhook wait already.
    */
   replayDelivery(siteId: SiteId, deliveryId: string, act: Act): Promise<Delivery | 'too_many' | undefined>
-  /** Webhooks that have something to be sent now and that no node is sending to. Two nodes that ask at once get the same answer. */
+  /**
+   * Webhooks that have something to be sent now and that no node is sending to. Two nodes that ask
+   * at once get the same answer.
+   */
   dueWebhooks(nowMs: number, limit: number): Promise<readonly string[]>
   /**
-   * Takes the lease of a webhook, writes down how the last attempt of the lease's holder ended, makes what is new in the log into deliveries,
-   * and gives the one that is due; the lease is held for it. Undefined when nothing is due, and then the lease is given back; or when
-   * another node holds it, and then nothing is written. Deliveries come in the order of the log: none before those in front of it have ended.
+   * Takes the lease of a webhook, writes down how the last attempt of the lease's holder ended,
+   * makes what is new in the log into deliveries, and gives the one that is due; the lease is held
+   * for it. Undefined when nothing is due, and then the lease is given back; or when another node
+   * holds it, and then nothing is written. Deliveries come in the order of the log: none before
+   * those in front of it have ended.
    */
   nextDelivery(turn: WebhookTurn, ended?: EndedAttempt): Promise<DueDelivery | undefined>
   webhookLoad(): Promise<WebhookLoad>
 
-  // Sign-in and offers. Whatever is asked of a sign-in that has ended, or of another browser's, is as if there were none.
-  /** False, and nothing is written, when the site has `openMax` sign-ins already that have not expired. Not exact among several at once. */
-  createSignIn(signIn: NewSignIn, limit?: { readonly nowMs: number; readonly openMax: number }): Promise<boolean>
-  /** Binds the sign-in to the browser `newSha256` unless it is bound; undefined when it is bound to another than `heldSha256`. */
+  // Sign-in and offers. Whatever is asked of a sign-in that has ended, or of another browser's, is
+  // as if there were none.
+  /**
+   * False, and nothing is written, when the site has `openMax` sign-ins already that have not
+   * expired. Not exact among several at once.
+   */
+  createSignIn(
+    signIn: NewSignIn,
+    limit?: { readonly nowMs: number; readonly openMax: number },
+  ): Promise<boolean>
+  /**
+   * Binds the sign-in to the browser `newSha256` unless it is bound; undefined when it is bound to
+   * another than `heldSha256`.
+   */
   openSignIn(
     stateSha256: string,
     browser: { readonly heldSha256: string | undefined; readonly newSha256: string },
     nowMs: number,
   ): Promise<SignIn | undefined>
-  /** A sign-in in whatever state it is. Rows are kept for a while after their end, so that people can be shown the way back to the site. */
+  /**
+   * A sign-in in whatever state it is. Rows are kept for a while after their end, so that people
+   * can be shown the way back to the site.
+   */
   signIn(stateSha256: string): Promise<SignIn | undefined>
   /** Counts one try to present something; undefined after `triesMax` of them. */
-  trySignIn(stateSha256: string, browserSha256: string, triesMax: number, nowMs: number): Promise<SignIn | undefined>
+  trySignIn(
+    stateSha256: string,
+    browserSha256: string,
+    triesMax: number,
+    nowMs: number,
+  ): Promise<SignIn | undefined>
   /**
-   * Adds a presentation to a sign-in unless its credential, a parent of it or its user is revoked, at whatever moment that happens. Writes the
-   * credential down in any case. A sign-in may have several; whichever comes back first counts.
+   * Adds a presentation to a sign-in unless its credential, a parent of it or its user is revoked,
+   * at whatever moment that happens. Writes the credential down in any case. A sign-in may have
+   * several; whichever comes back first counts.
    */
-  presentSignIn(presentation: NewSignInPresentation, seen: SeenCredential, nowMs: number): Promise<'presented' | 'revoked' | 'over'>
-  /** Ends a sign-in: for exactly one of all who ask. The presentation is that of the payload, if it belongs to this sign-in and is not too old. */
+  presentSignIn(
+    presentation: NewSignInPresentation,
+    seen: SeenCredential,
+    nowMs: number,
+  ): Promise<'presented' | 'revoked' | 'over'>
+  /**
+   * Ends a sign-in: for exactly one of all who ask. The presentation is that of the payload, if it
+   * belongs to this sign-in and is not too old.
+   */
   endSignIn(
     end: SignInEnd,
     nowMs: number,
@@ -199,61 +291,105 @@ export interface Store {
     presentation: SignInPresentation,
     code: { readonly codeSha256: string; readonly codeChallenge: string; readonly expiresAtMs: number },
   ): Promise<'created' | 'revoked'>
-  /** Uses up a code: for exactly one of all who ask with the right challenge, before its end, and never for a user who is revoked by now. */
-  redeemSignIn(codeSha256: string, codeChallenge: string, nowMs: number): Promise<SignInPresentation | undefined>
+  /**
+   * Uses up a code: for exactly one of all who ask with the right challenge, before its end, and
+   * never for a user who is revoked by now.
+   */
+  redeemSignIn(
+    codeSha256: string,
+    codeChallenge: string,
+    nowMs: number,
+  ): Promise<SignInPresentation | undefined>
   createOffer(offer: NewOffer, act: Act): Promise<void>
   /** The caller checks whether the offer has expired, was killed or is claimed already. */
   offer(sha256: string): Promise<Offer | undefined>
   /**
-   * Claims an offer for a holder key and records what was issued for it, once. Answers with the credential that the offer was claimed for: the given one,
-   * or that of an earlier claim with the same key. Undefined when another key has claimed the offer, and when it has expired or was killed.
+   * Claims an offer for a holder key and records what was issued for it, once. Answers with the
+   * credential that the offer was claimed for: the given one, or that of an earlier claim with the
+   * same key. Undefined when another key has claimed the offer, and when it has expired or was
+   * killed.
    */
-  claimOffer(sha256: string, claim: OfferClaim, issued: SeenCredential, act: Act): Promise<JsonObject | undefined>
+  claimOffer(
+    sha256: string,
+    claim: OfferClaim,
+    issued: SeenCredential,
+    act: Act,
+  ): Promise<JsonObject | undefined>
 
-  // Who follows the feeds. Not worth keeping for long: whatever stands here ends with its connection, or soon after its node.
+  // Who follows the feeds. Not worth keeping for long: whatever stands here ends with its
+  // connection, or soon after its node.
   /**
-   * Renews the lease of a node, writes its streams down and removes those that are over. `begun`: the node had no lease any more, so its streams may
-   * have been cleared away and must all be told again.
+   * Renews the lease of a node, writes its streams down and removes those that are over. `begun`:
+   * the node had no lease any more, so its streams may have been cleared away and must all be told
+   * again.
    */
   reportStreams(report: StreamReport): Promise<'kept' | 'begun'>
   /** The node has ended, and its streams with it. */
   endFeedNode(nodeId: string, nowMs: number): Promise<void>
   /** All nodes that are there, and those that vanished within the last hour. */
   feedNodes(): Promise<readonly FeedNodeRow[]>
-  /** Notes acknowledgements at the streams they are for, on whatever node; none moves back. Answers with those that matched no stream here. */
+  /**
+   * Notes acknowledgements at the streams they are for, on whatever node; none moves back. Answers
+   * with those that matched no stream here.
+   */
   creditStreams(claims: readonly StreamClaim[], nowMs: number): Promise<readonly StreamClaim[]>
   /** The streams of a site, on all nodes whose lease has not run out. */
   feedStreams(siteId: SiteId, nowMs: number, page: Page): Promise<readonly FeedStreamRow[]>
 
   // Leases: which verifier instances may accept with the revocation data that they have
-  /** Writes or renews the lease of an instance before it is given a signed head. `full`: the key has `liveMax` live leases, and nothing was written. */
+  /**
+   * Writes or renews the lease of an instance before it is given a signed head. `full`: the key has
+   * `liveMax` live leases, and nothing was written.
+   */
   openLease(order: LeaseOrder): Promise<'open' | 'full'>
   /** These streams have ended. A lease whose instance has another stream is left alone. */
   endLeaseStreams(ends: readonly LeaseEnd[]): Promise<void>
   /** The streams of all other nodes have ended: for a store that one process has to itself. */
   endLeaseStreamsOfOthers(nodeId: string, nowMs: number): Promise<void>
   /**
-   * Writes acknowledgements to the leases they are for. None moves back, and none makes a lease. An instance that acknowledges after it has closed is not
-   * closed, and neither is one that was opened again since.
+   * Writes acknowledgements to the leases they are for. None moves back, and none makes a lease. An
+   * instance that acknowledges after it has closed is not closed, and neither is one that was
+   * opened again since.
    */
   creditLeases(claims: readonly LeaseClaim[]): Promise<void>
-  /** Closes the leases of an instance that fails open. False when it has none that is not closed. */
+  /**
+   * Closes the leases of an instance that fails open. False when it has none that is not closed.
+   */
   dismissLease(siteId: SiteId, instanceId: string, nowMs: number, act: Act): Promise<boolean>
-  /** The leases of a site by key and instance: all live ones, and those that ended within the last day. */
+  /**
+   * The leases of a site by key and instance: all live ones, and those that ended within the last
+   * day.
+   */
   leases(siteId: SiteId, page: LeasePage): Promise<readonly LeaseRow[]>
   /** Readers without a lease may be given heads of these sites until then. */
   noteHeadReaders(siteIds: readonly SiteId[], untilMs: number): Promise<void>
-  /** Until when readers without a lease may have been given heads of the site; 0 when there were none lately. */
+  /**
+   * Until when readers without a lease may have been given heads of the site; 0 when there were
+   * none lately.
+   */
   headReadersUntil(siteId: SiteId): Promise<number>
   /** The log of this epoch was committed up to `position` by that time. */
   noteLogTime(position: number, atMs: number): Promise<void>
-  /** The position of an entry and a noted time by which it had been committed. Undefined when none has been noted since. */
-  committedBy(siteId: SiteId, seq: number): Promise<{ readonly position: number; readonly atMs: number } | undefined>
+  /**
+   * The position of an entry and a noted time by which it had been committed. Undefined when none
+   * has been noted since.
+   */
+  committedBy(
+    siteId: SiteId,
+    seq: number,
+  ): Promise<{ readonly position: number; readonly atMs: number } | undefined>
 
   // What may be used once
   /** True for exactly one of all who ever ask for this kind and name before `expiresAtMs`. */
-  useOnce(kind: 'nonce' | 'state' | 'code' | 'payload' | 'offer', sha256: string, expiresAtMs: number): Promise<boolean>
-  /** Begins a request under an idempotency key. `begun` for exactly one of all who ask at the same time. */
+  useOnce(
+    kind: 'nonce' | 'state' | 'code' | 'payload' | 'offer',
+    sha256: string,
+    expiresAtMs: number,
+  ): Promise<boolean>
+  /**
+   * Begins a request under an idempotency key. `begun` for exactly one of all who ask at the same
+   * time.
+   */
   beginIdempotent(key: IdempotencyKey, expiresAtMs: number, nowMs: number): Promise<IdempotencyState>
   finishIdempotent(key: IdempotencyKey, answer: KeptAnswer): Promise<void>
   /** The request came to nothing; the key may be used again. */
@@ -263,21 +399,33 @@ export interface Store {
   audit(row: NewAuditRow): Promise<void>
   auditRows(siteId: SiteId | null, page: Page): Promise<readonly AuditRow[]>
   /**
-   * Sealed by the caller; the store sees only what it cannot read. The first value put under a name stays unless `replace` is set. Here and
-   * wherever else something sealed is written: `StoreUnavailable` when the master key of the store has been changed since it was sealed.
+   * Sealed by the caller; the store sees only what it cannot read. The first value put under a name
+   * stays unless `replace` is set. Here and wherever else something sealed is written:
+   * `StoreUnavailable` when the master key of the store has been changed since it was sealed.
    */
   putSecret(name: string, sealed: string, options?: { replace?: boolean }): Promise<string>
   secret(name: string): Promise<string | undefined>
   /** The highest time that this store has confirmed since the last reset. */
   confirmedTime(): Promise<ConfirmedTime>
-  /** The same after it was moved to `atMs`, if that is later and the node that reports it knows of the last reset. */
+  /**
+   * The same after it was moved to `atMs`, if that is later and the node that reports it knows of
+   * the last reset.
+   */
   confirmTime(atMs: number, resets: number): Promise<ConfirmedTime>
-  /** Sets the confirmed time, back too, and gives what it was. For an operator who has looked at the clocks. */
+  /**
+   * Sets the confirmed time, back too, and gives what it was. For an operator who has looked at the
+   * clocks.
+   */
   resetTime(atMs: number, act: Act): Promise<{ readonly fromMs: number }>
-  /** Removes what has ended: tokens, sign-ins, offers, used-once names, idempotency keys, old deliveries, streams of nodes that are gone. Never anything of the log. */
+  /**
+   * Removes what has ended: tokens, sign-ins, offers, used-once names, idempotency keys, old
+   * deliveries, streams of nodes that are gone. Never anything of the log.
+   */
   sweep(nowMs: number): Promise<void>
 
-  /** Why the store cannot be written, though it may still be read; undefined while writes succeed. */
+  /**
+   * Why the store cannot be written, though it may still be read; undefined while writes succeed.
+   */
   writeFault(): string | undefined
   /** Rejects when the store cannot be asked. */
   ping(): Promise<void>
@@ -289,7 +437,10 @@ export class StoreUnavailable extends Error {
   override readonly name: string = 'StoreUnavailable'
 }
 
-/** A row was not written by the service, was changed or put back since, or is missing although the log knows of it. Nothing may rest on it. */
+/**
+ * A row was not written by the service, was changed or put back since, or is missing although the
+ * log knows of it. Nothing may rest on it.
+ */
 export class RowForged extends StoreUnavailable {
   override readonly name = 'RowForged'
   readonly table: string
@@ -315,28 +466,36 @@ export class LogDamaged extends Error {
   }
 }
 
-/** The log is no longer the one that was followed so far. Stays inside the store, which finds its new epoch. */
+/**
+ * The log is no longer the one that was followed so far. Stays inside the store, which finds its
+ * new epoch.
+ */
 export class EpochChanged extends Error {
   override readonly name = 'EpochChanged'
 }
 
 /** Who does something, and when. */
 export interface Act {
-  /** `operator:<key_id>`, `key:<key_id>`, `holder:<credential_id>` or `system`; an operator at the command line is `operator`. */
+  /**
+   * `operator:<key_id>`, `key:<key_id>`, `holder:<credential_id>` or `system`; an operator at the
+   * command line is `operator`.
+   */
   readonly actor: string
   readonly atMs: number
   readonly requestId: string | undefined
 }
 
 /**
- * A result, and how far the log must have been read to know it: 0 when there is nothing to read. Of a revocation that was made before, the
- * position of the first one: a caller that repeats it on another node must not be told that it counts before that node has heard of it.
+ * A result, and how far the log must have been read to know it: 0 when there is nothing to read. Of
+ * a revocation that was made before, the position of the first one: a caller that repeats it on
+ * another node must not be told that it counts before that node has heard of it.
  */
 export type Placed<T> = T & { readonly position: number }
 /**
- * A page of a list in its fixed order: at most `limit` rows after the row that `after` names, which may have gone since. A row's name is its
- * id: site_id, issuer, key_id, webhook_id, credential_id, jti, audit id; of `fetchedIssuers`, site_id, a space and the issuer; of a delivery, its
- * seq. Audit rows and deliveries come newest first.
+ * A page of a list in its fixed order: at most `limit` rows after the row that `after` names, which
+ * may have gone since. A row's name is its id: site_id, issuer, key_id, webhook_id, credential_id,
+ * jti, audit id; of `fetchedIssuers`, site_id, a space and the issuer; of a delivery, its seq.
+ * Audit rows and deliveries come newest first.
  */
 export interface Page {
   readonly after: string | undefined
@@ -359,11 +518,15 @@ export interface NewSite {
 }
 export interface Site extends NewSite {
   readonly maxStalenessSecondsMax: number
-  /** Heads before that entry were valid for so long; undefined when the setting was never lowered. */
+  /**
+   * Heads before that entry were valid for so long; undefined when the setting was never lowered.
+   */
   readonly stalenessBefore: { readonly seconds: number; readonly seq: number } | undefined
   readonly createdAtMs: number
 }
-export type SiteChanges = Partial<Pick<NewSite, 'returnUrls' | 'bearer' | 'holderProof' | 'maxStalenessSecondsMax'>> & {
+export type SiteChanges = Partial<
+  Pick<NewSite, 'returnUrls' | 'bearer' | 'holderProof' | 'maxStalenessSecondsMax'>
+> & {
   readonly name?: string | null
   readonly hosts?: readonly string[] | null
   readonly credentialTtlSecondsMax?: number | null
@@ -377,7 +540,10 @@ export interface NewIssuer {
   readonly scope: readonly Scope[] | undefined
   readonly credentialTtlSecondsMax: number | undefined
   readonly label: string | undefined
-  /** Whether its keys come from a document that is fetched again and again, rather than from its name or by hand. */
+  /**
+   * Whether its keys come from a document that is fetched again and again, rather than from its
+   * name or by hand.
+   */
   readonly fetched: boolean
 }
 export interface Issuer extends NewIssuer {
@@ -390,7 +556,10 @@ export interface ChangedIssuer extends Issuer {
 }
 export interface IssuerChanges {
   readonly status?: 'trusted' | 'distrusted'
-  /** One that is there already keeps its status: the author of the list may not have heard what the site has said of the key since. */
+  /**
+   * One that is there already keeps its status: the author of the list may not have heard what the
+   * site has said of the key since.
+   */
   readonly keys?: readonly KeyState[]
   /** Changes nothing once the keys have been pinned by hand: for what a document said. */
   readonly whileFetched?: true
@@ -422,7 +591,10 @@ export interface SeenCredential {
   readonly issuer: string
   readonly scope: readonly Scope[]
   readonly permissionId: PermissionId
-  /** The credential itself first: a delegated one is revoked with any of its parents, so its status depends on them. */
+  /**
+   * The credential itself first: a delegated one is revoked with any of its parents, so its status
+   * depends on them.
+   */
   readonly chain: readonly ChainLink[]
   readonly validFromMs: number
   readonly validUntilMs: number
@@ -431,7 +603,9 @@ export interface SeenCredential {
 }
 export interface CredentialRow extends SeenCredential {
   readonly knownAtMs: number
-  readonly revocation: { readonly type: 'user' | 'credential'; readonly atMs: number; readonly reason: string | undefined } | undefined
+  readonly revocation:
+    | { readonly type: 'user' | 'credential'; readonly atMs: number; readonly reason: string | undefined }
+    | undefined
 }
 
 export interface NewToken {
@@ -441,7 +615,9 @@ export interface NewToken {
   readonly ppid: Ppid
   readonly scope: readonly Scope[]
   readonly permissionId: PermissionId
-  /** The credential itself first, then its parents up to the root, with the moment each was signed. */
+  /**
+   * The credential itself first, then its parents up to the root, with the moment each was signed.
+   */
   readonly chain: readonly ChainLink[]
   readonly issuer: string
   /** The verificationMethod that signed the root. */
@@ -561,7 +737,10 @@ export interface SiteHead extends LogHead {
   readonly siteId: SiteId
 }
 
-/** States that the log of a site in `epoch` continues the log of `previous.epoch` from that head, and from no later one. */
+/**
+ * States that the log of a site in `epoch` continues the log of `previous.epoch` from that head,
+ * and from no later one.
+ */
 export interface EpochLink {
   readonly epoch: string
   readonly previous: LogHead
@@ -578,7 +757,10 @@ export interface LogPage {
   readonly entries: readonly PlacedEntry[]
   readonly end: LogEnd
 }
-/** The last position, and the digest of all entries up to it: see `nextDigest`. The service has written all of it. */
+/**
+ * The last position, and the digest of all entries up to it: see `nextDigest`. The service has
+ * written all of it.
+ */
 export interface LogEnd {
   readonly position: number
   readonly digest: string
@@ -593,7 +775,10 @@ export interface DerivedFault {
   readonly fault: 'row_missing' | 'row_differs'
 }
 
-/** Tables whose rows carry a MAC, other than the log row and the heads, which are checked whenever they are read. */
+/**
+ * Tables whose rows carry a MAC, other than the log row and the heads, which are checked whenever
+ * they are read.
+ */
 export type CheckedTable = Exclude<MacTableName, 'log' | 'heads'>
 
 /** A time on record, and how often an operator has set it by hand. */
@@ -658,7 +843,10 @@ export interface EndedAttempt {
   /** `untold`: it was cut short by us, counts for nothing and is made again. */
   readonly end: 'delivered' | 'failed' | 'untold' | { readonly againAtMs: number }
   readonly lastStatus: number | undefined
-  /** Why nothing more is to be sent to this webhook. What waits has failed then; an audit row says so. */
+  /**
+   * Why nothing more is to be sent to this webhook. What waits has failed then; an audit row says
+   * so.
+   */
   readonly disable?: string | undefined
 }
 
@@ -777,7 +965,9 @@ export interface LeaseRow extends LeaseTerms {
   readonly acks: readonly Acknowledged[]
   /** Of its last acknowledgement; 0 before the first. */
   readonly heardAtMs: number
-  /** When it declared that it rejects everything from then on. Without effect while it has a stream. */
+  /**
+   * When it declared that it rejects everything from then on. Without effect while it has a stream.
+   */
   readonly closedAtMs: number | undefined
 }
 /** What an instance has acknowledged, oldest first. */
@@ -809,7 +999,9 @@ export interface NewAuditRow {
   readonly action: string
   /** What was acted on: an id, never a secret. */
   readonly target: string | undefined
-  /** Lists show `outcome` (`done` when absent, `unchanged`, `refused`), `reason` and `seq` of it. */
+  /**
+   * Lists show `outcome` (`done` when absent, `unchanged`, `refused`), `reason` and `seq` of it.
+   */
   readonly detail: Readonly<Record<string, string | number | boolean | readonly string[] | null>>
   readonly act: Act
 }

@@ -9,8 +9,14 @@ interface SweepDeps {
   readonly log: Pick<Logger, 'warn'>
 }
 
-/** Removes what has ended, about once a minute. Nothing rests on it but the size of the store, so a failure is logged and tried again. */
-export function startSweeping({ store, clock, log }: SweepDeps, everyMs: number = EVERY_MS): { close(): Promise<void> } {
+/**
+ * Removes what has ended, about once a minute. Nothing rests on it but the size of the store, so a
+ * failure is logged and tried again.
+ */
+export function startSweeping(
+  { store, clock, log }: SweepDeps,
+  everyMs: number = EVERY_MS,
+): { close(): Promise<void> } {
   let running: Promise<void> | undefined
   const sweep = async () => {
     try {

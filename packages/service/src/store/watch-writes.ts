@@ -15,10 +15,15 @@ export interface WriteWatch {
 const PROBE_MS = 2000
 
 /**
- * Watches the verbs that write. One failure proves little: the store may have been slow for a moment. So a failure starts a probe, which writes
- * more than a change does; only a failed probe marks the store, and only a successful one clears the mark.
+ * Watches the verbs that write. One failure proves little: the store may have been slow for a
+ * moment. So a failure starts a probe, which writes more than a change does; only a failed probe
+ * marks the store, and only a successful one clears the mark.
  */
-export function watchWrites(run: RunVerb, log: Pick<Logger, 'error' | 'info'>, probeMs = PROBE_MS): WriteWatch {
+export function watchWrites(
+  run: RunVerb,
+  log: Pick<Logger, 'error' | 'info'>,
+  probeMs = PROBE_MS,
+): WriteWatch {
   let fault: string | undefined
   let isProbing = false
   let isClosed = false
@@ -34,7 +39,10 @@ export function watchWrites(run: RunVerb, log: Pick<Logger, 'error' | 'info'>, p
     } catch (err) {
       if (isClosed) return
       if (fault === undefined)
-        log.error({ err }, 'the store cannot be written: this node is not ready until it can; free space, or repair it')
+        log.error(
+          { err },
+          'the store cannot be written: this node is not ready until it can; free space, or repair it',
+        )
       fault = err instanceof Error ? err.message : String(err)
       timer = setTimeout(probe, probeMs)
       timer.unref()

@@ -16,7 +16,10 @@ const MINUTE = 60 * SECOND
 const HOUR = 60 * MINUTE
 /** Between two attempts: 23 h 50 min in all, before jitter. */
 const PAUSES_MS = [5 * SECOND, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 4 * HOUR + 15 * MINUTE, 7 * HOUR, 10 * HOUR]
-/** A pause is up to so much shorter or longer, so that those who failed together do not come back together. */
+/**
+ * A pause is up to so much shorter or longer, so that those who failed together do not come back
+ * together.
+ */
 const JITTER = 0.1
 const PAUSE_MS_MAX = 12 * HOUR
 /** A receiver that was down days ago is not given up because of one further failure. */
@@ -25,22 +28,38 @@ const DISABLED_AFTER_MS = limits.webhook_disabled_after_seconds * 1000
 const GONE = 410
 
 /**
- * What is to be written down after an attempt: 2xx is a delivery, everything else a failure, to be tried again until there were 8 attempts. A
- * receiver that answers 410, or that has taken nothing for five days, is sent nothing more. `random` is from 0 to 1.
+ * What is to be written down after an attempt: 2xx is a delivery, everything else a failure, to be
+ * tried again until there were 8 attempts. A receiver that answers 410, or that has taken nothing
+ * for five days, is sent nothing more. `random` is from 0 to 1.
  */
-export function afterAttempt(delivery: DueDelivery, { status, retryAfterMs }: Attempted, nowMs: number, random: number): EndedAttempt {
+export function afterAttempt(
+  delivery: DueDelivery,
+  { status, retryAfterMs }: Attempted,
+  nowMs: number,
+  random: number,
+): EndedAttempt {
   const { deliveryId } = delivery
   const attempts = delivery.attempts + 1
-  if (status !== undefined && status >= 200 && status <= 299) return { deliveryId, end: 'delivered', lastStatus: status }
+  if (status !== undefined && status >= 200 && status <= 299)
+    return { deliveryId, end: 'delivered', lastStatus: status }
   const pauseMs = PAUSES_MS[attempts - 1]
   const isLast = attempts >= limits.webhook_attempts_max || pauseMs === undefined
   const jittered = isLast ? 0 : pauseMs * (1 - JITTER + 2 * JITTER * random)
-  const end = isLast ? 'failed' : { againAtMs: Math.ceil(nowMs + Math.min(Math.max(jittered, retryAfterMs ?? 0), PAUSE_MS_MAX)) }
+  const end = isLast
+    ? 'failed'
+    : { againAtMs: Math.ceil(nowMs + Math.min(Math.max(jittered, retryAfterMs ?? 0), PAUSE_MS_MAX)) }
   return { deliveryId, end, lastStatus: status, disable: whyDisable(delivery, attempts, status, nowMs) }
 }
 
-function whyDisable({ failingSinceMs }: DueDelivery, attempts: number, status: number | undefined, nowMs: number): string | undefined {
+function whyDisable(
+  { failingSinceMs }: DueDelivery,
+  attempts: number,
+  status: number | undefined,
+  nowMs: number,
+): string | undefined {
   if (status === GONE) return 'the receiver answered 410 Gone'
   const isLong = failingSinceMs !== undefined && nowMs - failingSinceMs >= DISABLED_AFTER_MS
-  return isLong && attempts >= ATTEMPTS_MIN_TO_DISABLE ? 'nothing could be delivered for five days' : undefined
+  return isLong && attempts >= ATTEMPTS_MIN_TO_DISABLE
+    ? 'nothing could be delivered for five days'
+    : undefined
 }

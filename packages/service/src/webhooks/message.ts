@@ -9,16 +9,26 @@ interface WebhookMessage {
 }
 
 /**
- * Makes the message of an entry, signed in the way of Standard Webhooks under each of the secrets. Its id and its body are the same at every
- * attempt; the time is that of the attempt, so that a receiver can reject a replay.
+ * Makes the message of an entry, signed in the way of Standard Webhooks under each of the secrets.
+ * Its id and its body are the same at every attempt; the time is that of the attempt, so that a
+ * receiver can reject a replay.
  */
-export function createWebhookMessage(entry: Entry, secrets: readonly string[], nowMs: number): WebhookMessage {
+export function createWebhookMessage(
+  entry: Entry,
+  secrets: readonly string[],
+  nowMs: number,
+): WebhookMessage {
   const body = JSON.stringify({ type: entry.kind, timestamp: entry.at, data: entry })
   const id = `${entry.site_id}.${entry.epoch}.${entry.seq}`
   const timestamp = String(Math.floor(nowMs / 1000))
   const signatures = secrets.map((secret) => {
-    const signature = createHmac('sha256', webhookKey(secret)).update(`${id}.${timestamp}.${body}`).digest('base64')
+    const signature = createHmac('sha256', webhookKey(secret))
+      .update(`${id}.${timestamp}.${body}`)
+      .digest('base64')
     return `v1,${signature}`
   })
-  return { headers: { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signatures.join(' ') }, body }
+  return {
+    headers: { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signatures.join(' ') },
+    body,
+  }
 }

@@ -17,9 +17,10 @@ const TIMEOUT_MS = limits.webhook_answer_seconds_max * 1000
 const BYTES_MAX = limits.webhook_answer_bytes_max
 
 /**
- * Posts a delivery once and tells what came of it. The status of the answer is what counts. Of the rest at most 64 KiB are read, and thrown away;
- * after 15 s in all the connection is cut. No redirect is followed. Rejects, with nothing sent, only with a `SealBroken`: this node has
- * another master key than the node that made the secret, which is no fault of the receiver.
+ * Posts a delivery once and tells what came of it. The status of the answer is what counts. Of the
+ * rest at most 64 KiB are read, and thrown away; after 15 s in all the connection is cut. No
+ * redirect is followed. Rejects, with nothing sent, only with a `SealBroken`: this node has another
+ * master key than the node that made the secret, which is no fault of the receiver.
  */
 export async function postDelivery(
   delivery: DueDelivery,
@@ -54,7 +55,10 @@ export async function postDelivery(
       options,
     )
     await readOut(answer)
-    return { status: knownStatus(answer.statusCode), retryAfterMs: retryAfterMs(answer.headers['retry-after'], nowMs) }
+    return {
+      status: knownStatus(answer.statusCode),
+      retryAfterMs: retryAfterMs(answer.headers['retry-after'], nowMs),
+    }
   } catch (fault) {
     return { status: undefined, fault }
   } finally {

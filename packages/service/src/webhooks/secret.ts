@@ -3,7 +3,10 @@ import { randomBytes } from 'node:crypto'
 const SECRET_BYTES = 32
 const PREFIX = 'whsec_'
 
-/** A secret that deliveries are signed under, as Standard Webhooks writes it. Shown once, and kept sealed only. */
+/**
+ * A secret that deliveries are signed under, as Standard Webhooks writes it. Shown once, and kept
+ * sealed only.
+ */
 export function createWebhookSecret(): string {
   return PREFIX + randomBytes(SECRET_BYTES).toString('base64')
 }

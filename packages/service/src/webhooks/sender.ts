@@ -27,25 +27,40 @@ export interface SenderOptions extends PostOptions {
 
 /** The truth is asked for this often; a wake-up only makes it sooner. */
 const POLL_MS = 1000
-/** Longer than an attempt and all that belongs to it. When a node dies, another one takes over after this. */
+/**
+ * Longer than an attempt and all that belongs to it. When a node dies, another one takes over after
+ * this.
+ */
 const LEASE_MS = 20_000
 const RUNNING_MAX = 64
-/** Of those, so many may be at the store at a time: what comes in by HTTP, revocations first of all, must not queue up behind webhooks. */
+/**
+ * Of those, so many may be at the store at a time: what comes in by HTTP, revocations first of all,
+ * must not queue up behind webhooks.
+ */
 const AT_STORE_MAX = 4
 /** After that, what is still under way is cut, and sent again by the next sender. */
 const CLOSE_MS_MAX = 3000
 const LOOK_MS_MIN = 20
-/** Looking for work takes at most one part in so many of the time, however many webhooks there are. */
+/**
+ * Looking for work takes at most one part in so many of the time, however many webhooks there are.
+ */
 const LOOK_SHARE = 20
 
 /**
- * Sends what is in the log to the webhooks of its site: at least once, each webhook in the order of the log. A receiver that fails holds up only
- * itself. Of several nodes on one store, one at a time sends to a webhook. What is to be sent, and what became of it, is in the
- * store, so nothing is lost with a process; what was under way when it died is sent again.
+ * Sends what is in the log to the webhooks of its site: at least once, each webhook in the order of
+ * the log. A receiver that fails holds up only itself. Of several nodes on one store, one at a time
+ * sends to a webhook. What is to be sent, and what became of it, is in the store, so nothing is
+ * lost with a process; what was under way when it died is sent again.
  */
 export function startWebhookSender(deps: SenderDeps, options: SenderOptions): { close(): Promise<void> } {
   const { store, keys, clock, meters, log } = deps
-  const { pollMs = POLL_MS, leaseMs = LEASE_MS, runningMax = RUNNING_MAX, closeMsMax = CLOSE_MS_MAX, random = Math.random } = options
+  const {
+    pollMs = POLL_MS,
+    leaseMs = LEASE_MS,
+    runningMax = RUNNING_MAX,
+    closeMsMax = CLOSE_MS_MAX,
+    random = Math.random,
+  } = options
   const owner = `sender_${randomBytes(12).toString('base64url')}`
   const wake = createWake()
   const unlisten = store.onAppend(() => wake.wake())
@@ -73,20 +88,38 @@ export function startWebhookSender(deps: SenderDeps, options: SenderOptions): { 
   }
 
   const told = (due: DueDelivery, attempted: Attempted): EndedAttempt => {
-    if (attempted.status === undefined && cut.signal.aborted) return { deliveryId: due.deliveryId, end: 'untold', lastStatus: undefined }
+    if (attempted.status === undefined && cut.signal.aborted)
+      return { deliveryId: due.deliveryId, end: 'untold', lastStatus: undefined }
     const ended = afterAttempt(due, attempted, clock.nowMs(), random())
     const { end, disable } = ended
     meters.webhookAttempt(typeof end === 'object' ? 'again' : (end as 'delivered' | 'failed'))
-    const about = { site_id: due.siteId, webhook_id: due.webhookId, seq: due.seq, attempt: due.attempts + 1, status: attempted.status }
+    const about = {
+      site_id: due.siteId,
+      webhook_id: due.webhookId,
+      seq: due.seq,
+      attempt: due.attempts + 1,
+      status: attempted.status,
+    }
     // Without the URL: it is the receiver's, and may hold a secret of theirs.
-    if (end === 'failed') log.warn({ ...about, err: attempted.fault }, 'a delivery to a webhook has failed for good')
-    else if (end !== 'delivered') log.info({ ...about, err: attempted.fault }, 'a delivery to a webhook has failed; it will be tried again')
+    if (end === 'failed')
+      log.warn({ ...about, err: attempted.fault }, 'a delivery to a webhook has failed for good')
+    else if (end !== 'delivered')
+      log.info(
+        { ...about, err: attempted.fault },
+        'a delivery to a webhook has failed; it will be tried again',
+      )
     if (disable !== undefined) log.warn({ ...about, why: disable }, 'a webhook is disabled')
     return ended
   }
 
   const sendTo = async (webhookId: string): Promise<void> => {
-    const turn = () => ({ webhookId, owner, nowMs: clock.nowMs(), leaseMs, leave: stop.signal.aborted || isCrowded })
+    const turn = () => ({
+      webhookId,
+      owner,
+      nowMs: clock.nowMs(),
+      leaseMs,
+      leave: stop.signal.aborted || isCrowded,
+    })
     let due = await nextDelivery({ ...turn(), leave: stop.signal.aborted })
     while (due !== undefined) {
       const attempted = await postDelivery(due, keys, clock.nowMs(), cut.signal, options)
@@ -97,12 +130,16 @@ export function startWebhookSender(deps: SenderDeps, options: SenderOptions): { 
   const look = async (): Promise<void> => {
     const places = runningMax - running.size
     // Those that we are sending to do not count as due, except when a lease has ended under us.
-    const found = (await store.dueWebhooks(clock.nowMs(), runningMax + 1)).filter((webhookId) => !running.has(webhookId))
+    const found = (await store.dueWebhooks(clock.nowMs(), runningMax + 1)).filter(
+      (webhookId) => !running.has(webhookId),
+    )
     isCrowded = found.length > places
     for (const webhookId of found.slice(0, Math.max(places, 0))) {
       const sending = sendTo(webhookId)
         // The lease ends by itself, and then another node tries.
-        .catch((err: unknown) => log.warn({ err, webhook_id: webhookId }, 'a webhook could not be served; trying again'))
+        .catch((err: unknown) =>
+          log.warn({ err, webhook_id: webhookId }, 'a webhook could not be served; trying again'),
+        )
         .finally(() => {
           running.delete(webhookId)
           if (isCrowded) wake.wake()

@@ -4,7 +4,10 @@ import { begin as beginAt, type TestNode } from '../node.ts'
 import { delegated, type Made, NOW, newParty, newPpid, type Party } from '../party.ts'
 import { forEachSharedStore } from '../stores.ts'
 
-/** A credential as its holder has it, with a token that was exchanged for it while that was possible. */
+/**
+ * A credential as its holder has it, with a token that was exchanged for it while that was
+ * possible.
+ */
 interface Held {
   readonly credential: Made
   readonly holder: Party | undefined
@@ -49,7 +52,11 @@ forEachSharedStore('I-10: status, introspection and verification', (open) => {
           if (verb === 'token' && one.token !== undefined) await node.revokeToken(one.token)
           if (verb === 'reinstate') await node.reinstate(one.credential.ppid)
           if (verb === 'issue') await newRoot(which, NOW + 1000 * (which % 3))
-          if (verb === 'delegate' && one.holder !== undefined && one.credential.document.parent === undefined) {
+          if (
+            verb === 'delegate' &&
+            one.holder !== undefined &&
+            one.credential.document.parent === undefined
+          ) {
             const holder = await newParty()
             await hold(await delegated(one.credential, one.holder, holder), holder)
           }
@@ -68,8 +75,10 @@ async function agree(node: TestNode, held: readonly Held[]): Promise<void> {
     const shown = await node.act(credential.header, holder ? { holder } : {})
     await node.deps.seen.flush()
     const { status } = (await node.status(credential.id)).body.statuses[credential.id]
-    // A credential that was revoked before it was ever accepted is not known here, which is no contradiction.
-    if (status !== 'unknown') expect([credential.id, status]).toEqual([credential.id, shown.status === 200 ? 'active' : 'revoked'])
+    // A credential that was revoked before it was ever accepted is not known here, which is no
+    // contradiction.
+    if (status !== 'unknown')
+      expect([credential.id, status]).toEqual([credential.id, shown.status === 200 ? 'active' : 'revoked'])
     if (status === 'unknown') expect(shown.code).toBe('credential_revoked')
     if (shown.status !== 200) expect(shown.code).toBe('credential_revoked')
     if (token === undefined) continue

@@ -13,9 +13,14 @@ forEachSharedStore('the guard', (open) => {
   const begin = () => beginAt(open())
 
   describe('I-1: while it waits for a nonce', () => {
-    /** A bound credential on its way through the guard; `meanwhile` happens, and is acknowledged, while its nonce is being used up. */
+    /**
+     * A bound credential on its way through the guard; `meanwhile` happens, and is acknowledged,
+     * while its nonce is being used up.
+     */
     const showing = async (
-      meanwhile: (begun: Awaited<ReturnType<typeof begin>> & { id: string; ppid: string; rootId: string }) => Promise<unknown>,
+      meanwhile: (
+        begun: Awaited<ReturnType<typeof begin>> & { id: string; ppid: string; rootId: string },
+      ) => Promise<unknown>,
     ) => {
       const begun = await begin()
       const { node, issued } = begun
@@ -41,7 +46,9 @@ forEachSharedStore('the guard', (open) => {
 
     it('rejects a caller whose credential, parent or user has been revoked', async () => {
       expect((await showing(({ node, id }) => node.revokeCredential(id))).code).toBe('credential_revoked')
-      expect((await showing(({ node, rootId }) => node.revokeCredential(rootId))).code).toBe('credential_revoked')
+      expect((await showing(({ node, rootId }) => node.revokeCredential(rootId))).code).toBe(
+        'credential_revoked',
+      )
       expect((await showing(({ node, ppid }) => node.revokeUser(ppid))).code).toBe('credential_revoked')
     })
 
@@ -99,9 +106,13 @@ forEachSharedStore('the guard', (open) => {
     const told = await Promise.all(
       [empty, NOWHERE].flatMap((siteId) =>
         [header, 'junk'].map((shown) =>
-          (async () => guard(node.deps, { presented: { header: shown }, siteId, scope: [], request: undefined }))().catch(
-            ({ code, detail }) => [code, detail],
-          ),
+          (async () =>
+            guard(node.deps, {
+              presented: { header: shown },
+              siteId,
+              scope: [],
+              request: undefined,
+            }))().catch(({ code, detail }) => [code, detail]),
         ),
       ),
     )

@@ -33,7 +33,9 @@ forEachSharedStore('races', (open) => {
       const which = some(revocations.length)
       const exchange = async () => {
         await turns(some(12))
-        return which === 2 ? node.exchange(child.document, {}, { holder: two }) : node.exchange(plain.document)
+        return which === 2
+          ? node.exchange(child.document, {}, { holder: two })
+          : node.exchange(plain.document)
       }
       const revoke = async () => {
         await turns(some(12))
@@ -107,6 +109,8 @@ forEachSharedStore('races', (open) => {
     const answers = await Promise.all([...Array(40)].map((_, i) => (i % 2 ? node : other).revokeUser(ppid)))
     expect(await store.logPosition()).toBe(position + 1)
     expect(answers.filter(({ body }) => body.already_revoked === false)).toHaveLength(1)
-    expect(new Set(answers.map(({ body }) => JSON.stringify({ ...body, already_revoked: undefined }))).size).toBe(1)
+    expect(
+      new Set(answers.map(({ body }) => JSON.stringify({ ...body, already_revoked: undefined }))).size,
+    ).toBe(1)
   })
 })

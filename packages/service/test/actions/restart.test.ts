@@ -34,7 +34,11 @@ it('what was revoked stays revoked after a restart, what was used up stays used 
   const [issuer, holder] = [await newParty(), await newParty()]
   await createSite(await start(), A, [issuer])
   const before = await openNode(store as Store)
-  const [user, one, other] = [await issued(issuer, { siteId: A }), await issued(issuer, { siteId: A }), await issued(issuer, { siteId: A })]
+  const [user, one, other] = [
+    await issued(issuer, { siteId: A }),
+    await issued(issuer, { siteId: A }),
+    await issued(issuer, { siteId: A }),
+  ]
   const bound = await issued(issuer, { siteId: A, holderKey: holder.did })
   const tokens: string[] = []
   for (const { document } of [user, one, other, other]) tokens.push(await before.tokenFor(document))
@@ -49,7 +53,9 @@ it('what was revoked stays revoked after a restart, what was used up stays used 
   const after = await openNode(await start())
   for (const { header } of [user, one]) expect((await after.act(header)).code).toBe('credential_revoked')
   expect((await after.act(other.header)).status).toBe(200)
-  expect(await Promise.all(tokens.map(async (token) => (await after.bearer(token)).status))).toEqual([401, 401, 200, 401])
+  expect(await Promise.all(tokens.map(async (token) => (await after.bearer(token)).status))).toEqual([
+    401, 401, 200, 401,
+  ])
   expect((await after.act(bound.header, { holder, nonce })).code).toBe('proof_replayed')
   expect((await after.revokeUser(user.ppid)).body.already_revoked).toBe(true)
 })

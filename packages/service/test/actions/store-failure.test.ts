@@ -50,7 +50,9 @@ forEachSharedStore('I-16: when the store fails', (open) => {
 
     it('after it has done everything, so that the outcome is unknown: 503, and asking again says what is', async () => {
       const { node, store, credential, token } = await begin()
-      const original = (Object.getPrototypeOf(store) as Store)[verb] as (...args: unknown[]) => Promise<unknown>
+      const original = (Object.getPrototypeOf(store) as Store)[verb] as (
+        ...args: unknown[]
+      ) => Promise<unknown>
       store[verb] = (async (...args: unknown[]) => {
         await original(...args)
         throw new StoreUnavailable('the answer was lost')

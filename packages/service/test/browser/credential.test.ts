@@ -10,7 +10,13 @@ const { document, header, id, ppid } = await issued(issuer)
 describe('reading a credential in the browser', () => {
   it('gives the same facts from JSON, from the header, and from a header that was broken into lines', () => {
     const facts = factsOf(document)
-    expect(facts).toMatchObject({ id, ppid, siteId: 'a.example', scope: ['orders:read', 'orders:write'], holderKey: undefined })
+    expect(facts).toMatchObject({
+      id,
+      ppid,
+      siteId: 'a.example',
+      scope: ['orders:read', 'orders:write'],
+      holderKey: undefined,
+    })
     expect(facts?.validUntilMs).toBe(NOW + 3_600_000)
     for (const text of [
       JSON.stringify(document),
@@ -24,7 +30,19 @@ describe('reading a credential in the browser', () => {
 
   it('gives nothing for anything else', () => {
     const { credentialSubject: _, ...headless } = document
-    for (const text of ['', 'x', '{', '{}', '[]', 'null', '"x"', '{"id":1}', JSON.stringify(headless), 'ä'.repeat(8), `${header}=x`]) {
+    for (const text of [
+      '',
+      'x',
+      '{',
+      '{}',
+      '[]',
+      'null',
+      '"x"',
+      '{"id":1}',
+      JSON.stringify(headless),
+      'ä'.repeat(8),
+      `${header}=x`,
+    ]) {
       expect(parseCredential(text), text.slice(0, 20)).toBeUndefined()
     }
     expect(parseCredential(JSON.stringify({ ...document, validUntil: 'soon' }))).toBeUndefined()
@@ -39,15 +57,27 @@ describe('whether a credential will do', () => {
   it('is told before anything is sent, the same way as the service would', () => {
     expect(misfitOf(facts, wanted, NOW, none)).toBeUndefined()
     expect(misfitOf(facts, { ...wanted, scope: null }, NOW, none)).toBeUndefined()
-    expect(misfitOf(facts, { ...wanted, siteId: 'b.example' }, NOW, none)).toEqual({ kind: 'siteMismatch', other: 'a.example' })
-    expect(misfitOf(facts, { ...wanted, scope: ['orders:read', 'x'] }, NOW, none)).toEqual({ kind: 'scopeMissing', missing: ['x'] })
+    expect(misfitOf(facts, { ...wanted, siteId: 'b.example' }, NOW, none)).toEqual({
+      kind: 'siteMismatch',
+      other: 'a.example',
+    })
+    expect(misfitOf(facts, { ...wanted, scope: ['orders:read', 'x'] }, NOW, none)).toEqual({
+      kind: 'scopeMissing',
+      missing: ['x'],
+    })
   })
 
   it('ends at the very millisecond of its end, and begins with the leeway of a verifier', () => {
     expect(misfitOf(facts, wanted, facts.validUntilMs - 1, none)).toBeUndefined()
-    expect(misfitOf(facts, wanted, facts.validUntilMs, none)).toEqual({ kind: 'expired', atMs: facts.validUntilMs })
+    expect(misfitOf(facts, wanted, facts.validUntilMs, none)).toEqual({
+      kind: 'expired',
+      atMs: facts.validUntilMs,
+    })
     expect(misfitOf(facts, wanted, facts.validFromMs - 10_000, none)).toBeUndefined()
-    expect(misfitOf(facts, wanted, facts.validFromMs - 10_001, none)).toEqual({ kind: 'notYet', atMs: facts.validFromMs })
+    expect(misfitOf(facts, wanted, facts.validFromMs - 10_001, none)).toEqual({
+      kind: 'notYet',
+      atMs: facts.validFromMs,
+    })
   })
 
   it('depends on whether its key is here', () => {
@@ -63,7 +93,15 @@ describe('words', () => {
   it('stand for a scope where there are some, and are the scope itself where there are none', () => {
     expect(scopeWords('orders:read', verbs)).toBe('See orders')
     expect(scopeWords('shop/house-keys:old_ones:admin', verbs)).toBe('Manage shop house keys old ones')
-    for (const scope of ['orders:juggle', 'read', ':read', 'orders', 'x:constructor', 'x:__proto__', 'a:toString'])
+    for (const scope of [
+      'orders:juggle',
+      'read',
+      ':read',
+      'orders',
+      'x:constructor',
+      'x:__proto__',
+      'a:toString',
+    ])
       expect(scopeWords(scope, verbs)).toBe(scope)
   })
 

@@ -15,23 +15,52 @@ import { credentialHeader, type PlainRequest, proofFields } from '../../src/brow
 import { NOW } from '../party.ts'
 
 /** The request as the service sees it. */
-function seenAs({ method, url, body }: PlainRequest, fields: Readonly<Record<string, string>>): HolderRequest {
+function seenAs(
+  { method, url, body }: PlainRequest,
+  fields: Readonly<Record<string, string>>,
+): HolderRequest {
   const header = (name: string) => (fields[name] === undefined ? undefined : [fields[name]])
-  return { method, authority: url.host, path: url.pathname, query: url.search, header, body: new TextEncoder().encode(body) }
+  return {
+    method,
+    authority: url.host,
+    path: url.pathname,
+    query: url.search,
+    header,
+    body: new TextEncoder().encode(body),
+  }
 }
 
 describe('the signature of a page', () => {
-  const sent: PlainRequest = { method: 'POST', url: new URL('https://id.example/auth/present'), body: '{"state":"x"}' }
-  const check = async (request: PlainRequest, changes: Partial<HolderRequest> = {}, nowMs = NOW, credentialHeaderSent = false) => {
+  const sent: PlainRequest = {
+    method: 'POST',
+    url: new URL('https://id.example/auth/present'),
+    body: '{"state":"x"}',
+  }
+  const check = async (
+    request: PlainRequest,
+    changes: Partial<HolderRequest> = {},
+    nowMs = NOW,
+    credentialHeaderSent = false,
+  ) => {
     const key = await createHolderKey()
-    const fields = { ...(await proofFields(request, key, NOW)), ...(request.credential && { 'x-service-credential': request.credential }) }
-    const expected = { holderKey: parseDidKey(key.did) as PublicKey, holderDid: key.did, nowMs, credentialHeaderSent }
+    const fields = {
+      ...(await proofFields(request, key, NOW)),
+      ...(request.credential && { 'x-service-credential': request.credential }),
+    }
+    const expected = {
+      holderKey: parseDidKey(key.did) as PublicKey,
+      holderDid: key.did,
+      nowMs,
+      credentialHeaderSent,
+    }
     return checkHolderProof({ ...seenAs(request, fields), ...changes }, expected)
   }
 
   it('is what the core takes for one, with and without a credential header, a query, a port', async () => {
     expect(await check(sent)).toMatchObject({ ok: true, bodyChecked: true })
-    expect(await check({ ...sent, url: new URL('http://127.0.0.1:8787/api/x?a=b%20c&d') })).toMatchObject({ ok: true })
+    expect(await check({ ...sent, url: new URL('http://127.0.0.1:8787/api/x?a=b%20c&d') })).toMatchObject({
+      ok: true,
+    })
     expect(await check({ ...sent, credential: 'abc_-' }, {}, NOW, true)).toMatchObject({ ok: true })
     expect(await check({ ...sent, body: '{"ü":"\u{1F511}"}' })).toMatchObject({ ok: true })
   })
@@ -51,7 +80,9 @@ describe('the signature of a page', () => {
 
   it('has another nonce each time', async () => {
     const key = await createHolderKey()
-    const inputs = await Promise.all(Array.from({ length: 100 }, async () => (await proofFields(sent, key, NOW))['signature-input']))
+    const inputs = await Promise.all(
+      Array.from({ length: 100 }, async () => (await proofFields(sent, key, NOW))['signature-input']),
+    )
     expect(new Set(inputs).size).toBe(100)
   })
 })
@@ -63,11 +94,14 @@ describe('a key of a page', () => {
     expect(key?.algorithm).toBe('Ed25519')
     expect(keyFault(key as PublicKey)).toBeUndefined()
     expect(privateKey.extractable).toBe(false)
-    for (const form of ['jwk', 'pkcs8'] as const) await expect(crypto.subtle.exportKey(form as 'pkcs8', privateKey)).rejects.toThrow()
+    for (const form of ['jwk', 'pkcs8'] as const)
+      await expect(crypto.subtle.exportKey(form as 'pkcs8', privateKey)).rejects.toThrow()
   })
 
   it('is written in base58 like any other', () => {
-    fc.assert(fc.property(fc.uint8Array({ maxLength: 40 }), (bytes) => encodeBase58(bytes) === base58.encode(bytes)))
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 40 }), (bytes) => encodeBase58(bytes) === base58.encode(bytes)),
+    )
     expect(encodeBase58(new Uint8Array([0, 0, 1]))).toBe('112')
     expect(encodeBase58(new Uint8Array(3))).toBe('111')
   })

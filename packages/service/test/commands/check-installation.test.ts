@@ -12,7 +12,10 @@ import { run } from './terminal.ts'
 const directory = mkdtempSync(join(tmpdir(), 'check-installation-'))
 afterAll(() => rmSync(directory, { recursive: true, force: true }))
 
-const env = { COUNTERSIGN_BASE_URL: 'https://id.example', COUNTERSIGN_MASTER_KEY: '0123456789abcdef'.repeat(4) }
+const env = {
+  COUNTERSIGN_BASE_URL: 'https://id.example',
+  COUNTERSIGN_MASTER_KEY: '0123456789abcdef'.repeat(4),
+}
 const problemsIn = async (more: Readonly<Record<string, string>>, argv: readonly string[] = []) =>
   (await checkInstallation({ argv, env: { ...env, ...more } })).filter(({ level }) => level !== 'ok')
 
@@ -37,7 +40,11 @@ describe('on SQLite', () => {
   test('says that there is no store, and makes none', async () => {
     const COUNTERSIGN_DATA_DIR = join(directory, 'nothing')
     expect(await problemsIn({ COUNTERSIGN_DATA_DIR })).toEqual([
-      expect.objectContaining({ check: 'store', level: 'problem', fix: expect.stringContaining('countersign init') }),
+      expect.objectContaining({
+        check: 'store',
+        level: 'problem',
+        fix: expect.stringContaining('countersign init'),
+      }),
     ])
     expect(existsSync(COUNTERSIGN_DATA_DIR)).toBe(false)
   })
@@ -59,7 +66,9 @@ describe('on SQLite', () => {
       const path = join(COUNTERSIGN_DATA_DIR, file)
       chmodSync(path, mode)
       const found = await problemsIn({ COUNTERSIGN_DATA_DIR })
-      expect(found, file).toEqual([expect.objectContaining({ check: 'files', fix: expect.stringContaining('chmod') })])
+      expect(found, file).toEqual([
+        expect.objectContaining({ check: 'files', fix: expect.stringContaining('chmod') }),
+      ])
       chmodSync(path, file === '.' ? 0o700 : 0o600)
     }
   })
@@ -67,15 +76,22 @@ describe('on SQLite', () => {
     const COUNTERSIGN_DATA_DIR = await installed()
     const [found] = await checkInstallation({ argv: ['--port', 'x'], env: { COUNTERSIGN_DATA_DIR } })
     expect(found).toMatchObject({ check: 'settings', level: 'problem' })
-    for (const words of ['port must be', 'base_url must be set', 'there is no master key']) expect(found?.detail).toContain(words)
+    for (const words of ['port must be', 'base_url must be set', 'there is no master key'])
+      expect(found?.detail).toContain(words)
   })
   test('sees a file that is no store', async () => {
     const COUNTERSIGN_DATA_DIR = join(directory, 'junk')
     mkdirSync(COUNTERSIGN_DATA_DIR, { mode: 0o700 })
-    writeFileSync(join(COUNTERSIGN_DATA_DIR, 'countersign.db'), 'not a database, but long enough to be read as one'.repeat(100), {
-      mode: 0o600,
-    })
-    expect(await problemsIn({ COUNTERSIGN_DATA_DIR })).toEqual([expect.objectContaining({ check: 'store', level: 'problem' })])
+    writeFileSync(
+      join(COUNTERSIGN_DATA_DIR, 'countersign.db'),
+      'not a database, but long enough to be read as one'.repeat(100),
+      {
+        mode: 0o600,
+      },
+    )
+    expect(await problemsIn({ COUNTERSIGN_DATA_DIR })).toEqual([
+      expect.objectContaining({ check: 'store', level: 'problem' }),
+    ])
   })
   test('sees a time on record that is ahead', async () => {
     const COUNTERSIGN_DATA_DIR = await installed()
@@ -107,7 +123,10 @@ describe('on PostgreSQL', () => {
     expect(await problemsIn(place)).toEqual([
       expect.objectContaining({ check: 'store', detail: expect.stringContaining('there is no log') }),
     ])
-    expect((await run(['migrate'], { COUNTERSIGN_DATABASE_URL: url, COUNTERSIGN_MASTER_KEY: MASTER_KEY_HEX })).code).toBe(0)
+    expect(
+      (await run(['migrate'], { COUNTERSIGN_DATABASE_URL: url, COUNTERSIGN_MASTER_KEY: MASTER_KEY_HEX }))
+        .code,
+    ).toBe(0)
     expect(await problemsIn(place)).toEqual([])
     const sql = postgres(url, { max: 1, onnotice: () => {} })
     await sql.unsafe(`ALTER DATABASE "${new URL(url).pathname.slice(1)}" SET synchronous_commit = off`)

@@ -2,8 +2,9 @@ import { createSealer } from '../../src/keys/seal.ts'
 import { resealStore } from '../../src/store/maintenance.ts'
 
 /**
- * A change of the master key that stops in the middle of its transaction, says so, and waits to be killed. To be run as a process:
- * `half-way-process.ts <store as JSON> <old key in hex> <after so many texts>`.
+ * A change of the master key that stops in the middle of its transaction, says so, and waits to be
+ * killed. To be run as a process: `half-way-process.ts <store as JSON> <old key in hex> <after so
+ * many texts>`.
  */
 const [store = '', old = '', count = ''] = process.argv.slice(2)
 const [from, to] = [createSealer(Buffer.from(old, 'hex')), createSealer(Buffer.alloc(32, 'a new key'))]

@@ -20,7 +20,11 @@ describe('init', () => {
       port: '9000',
       data_dir: join(place, 'data'),
     })
-    expect(readdirSync(join(place, 'data')).sort()).toEqual(['countersign.db', 'countersign.db.lock', 'master.key'])
+    expect(readdirSync(join(place, 'data')).sort()).toEqual([
+      'countersign.db',
+      'countersign.db.lock',
+      'master.key',
+    ])
     for (const file of ['countersign.json', 'operator.key', 'data/master.key', 'data/countersign.db', 'data'])
       expect(statSync(join(place, file)).mode & 0o077, file).toBe(0)
     const secret = readFileSync(join(place, 'operator.key'), 'utf8').trim()
@@ -44,13 +48,20 @@ describe('init', () => {
   })
   test('makes nothing when the settings are invalid', async () => {
     const place = join(directory, 'never')
-    for (const flags of [[], ['--base-url', 'http://id.example'], [...BASE, '--port', 'x'], [...BASE, '--config', 'x.json']])
+    for (const flags of [
+      [],
+      ['--base-url', 'http://id.example'],
+      [...BASE, '--port', 'x'],
+      [...BASE, '--config', 'x.json'],
+    ])
       expect((await run(['init', place, ...flags], {})).code).toBe(2)
     expect(existsSync(place)).toBe(false)
   })
   test('takes a master key that is set, and makes none', async () => {
     const place = join(directory, 'own-key')
-    const { code } = await run(['init', place, ...BASE], { COUNTERSIGN_MASTER_KEY: '0123456789abcdef'.repeat(4) })
+    const { code } = await run(['init', place, ...BASE], {
+      COUNTERSIGN_MASTER_KEY: '0123456789abcdef'.repeat(4),
+    })
     expect(code).toBe(0)
     expect(existsSync(join(place, 'data/master.key'))).toBe(false)
   })

@@ -23,9 +23,16 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
 const here = (...argv: string[]) =>
-  run(argv, { COUNTERSIGN_DATA_DIR: folder, COUNTERSIGN_BASE_URL: BASE_URL, COUNTERSIGN_MASTER_KEY: MASTER_KEY_HEX })
+  run(argv, {
+    COUNTERSIGN_DATA_DIR: folder,
+    COUNTERSIGN_BASE_URL: BASE_URL,
+    COUNTERSIGN_MASTER_KEY: MASTER_KEY_HEX,
+  })
 const open = async () => {
-  const store = await openStore({ kind: 'sqlite', file: join(folder, 'countersign.db') }, { masterKey: MASTER_KEY, log: quietLog, onFatal })
+  const store = await openStore(
+    { kind: 'sqlite', file: join(folder, 'countersign.db') },
+    { masterKey: MASTER_KEY, log: quietLog, onFatal },
+  )
   return { store, keys: await openServiceKeys(store, MASTER_KEY, BASE_URL, Date.now()) }
 }
 const newest = { after: undefined, limit: 1 }
@@ -33,7 +40,9 @@ const newest = { after: undefined, limit: 1 }
 describe('rotate-issuer-key', () => {
   test('makes a key that the next start signs with, and that every site knows', async () => {
     const before = await open()
-    await createSite(before.store, SITE, [], { pairwiseSecretSealed: before.keys.seal('pairwise:a.example', 'a secret') })
+    await createSite(before.store, SITE, [], {
+      pairwiseSecretSealed: before.keys.seal('pairwise:a.example', 'a secret'),
+    })
     await ensureOwnIssuer(before, SITE, { actor: 'system', atMs: Date.now(), requestId: undefined })
     const [old] = before.keys.issuerKeys
     await before.store.close()
@@ -51,7 +60,12 @@ describe('rotate-issuer-key', () => {
       [id, 'active'],
     ])
     const [row] = await after.store.auditRows(null, newest)
-    expect(row).toMatchObject({ action: 'service_key.rotate', target: id, detail: { use: 'issuer' }, act: { actor: 'operator' } })
+    expect(row).toMatchObject({
+      action: 'service_key.rotate',
+      target: id,
+      detail: { use: 'issuer' },
+      act: { actor: 'operator' },
+    })
     await after.store.close()
   })
   test('lets the old key sign until every node has published the new one', async () => {
@@ -66,7 +80,11 @@ describe('rotate-issuer-key', () => {
   test('refuses another master key, without a word of either', async () => {
     await (await open()).store.close()
     const other = 'fedcba9876543210'.repeat(4)
-    const env = { COUNTERSIGN_DATA_DIR: folder, COUNTERSIGN_BASE_URL: BASE_URL, COUNTERSIGN_MASTER_KEY: other }
+    const env = {
+      COUNTERSIGN_DATA_DIR: folder,
+      COUNTERSIGN_BASE_URL: BASE_URL,
+      COUNTERSIGN_MASTER_KEY: other,
+    }
     const { code, noted } = await run(['rotate-issuer-key'], env)
     expect(code).toBe(1)
     expect(noted).toContain('another master key')
@@ -77,7 +95,10 @@ describe('rotate-issuer-key', () => {
 describe('rotate-feed-key', () => {
   test('makes a new feed key and leaves the issuer key alone', async () => {
     await (await open()).store.close()
-    expect(await here('rotate-feed-key')).toMatchObject({ code: 0, said: expect.stringMatching(/^New feed key z6Mk/) })
+    expect(await here('rotate-feed-key')).toMatchObject({
+      code: 0,
+      said: expect.stringMatching(/^New feed key z6Mk/),
+    })
     const { store, keys } = await open()
     expect([keys.feedKeys.length, keys.issuerKeys.length]).toEqual([2, 1])
     await store.close()
@@ -88,13 +109,17 @@ describe('rotate-feed-key', () => {
     await before.store.close()
     const { code, said } = await here('rotate-feed-key', '--compromised')
     expect(code).toBe(0)
-    const [, id] = /^New feed key (z6Mk\S+), signing from now on\. All earlier feed keys are withdrawn\.$/.exec(said) ?? []
+    const [, id] =
+      /^New feed key (z6Mk\S+), signing from now on\. All earlier feed keys are withdrawn\.$/.exec(said) ?? []
     expect(await feedKeySha256(parseFeedKey(id) as never)).toBe(committed)
     const { store, keys } = await open()
     expect(keys.feedKeys.map(({ kid }) => kid)).toEqual([id])
     expect(keys.feedKey(Date.now()).kid).toBe(id)
     expect(JSON.stringify([keys.didDocument(), keys.jwks()])).not.toContain(leaked)
-    expect((await store.auditRows(null, newest))[0]).toMatchObject({ target: id, detail: { use: 'feed', compromised: true } })
+    expect((await store.auditRows(null, newest))[0]).toMatchObject({
+      target: id,
+      detail: { use: 'feed', compromised: true },
+    })
     await store.close()
   })
   test('--compromised includes --now', async () => {
@@ -115,17 +140,26 @@ describe('operator keys', () => {
     expect(made).toMatchObject({ code: 0, said: expect.stringMatching(/^svc_sk_[0-9A-Za-z]+$/) })
     const [keyId = ''] = /key_\w+/.exec(made.noted) ?? []
     const listed = await here('operator-keys')
-    expect(listed.said).toMatch(new RegExp(`^${keyId}  …${made.said.slice(-4)}  \\d{4}-\\S+Z  for the night shift$`))
+    expect(listed.said).toMatch(
+      new RegExp(`^${keyId}  …${made.said.slice(-4)}  \\d{4}-\\S+Z  for the night shift$`),
+    )
     expect(listed.said + listed.noted).not.toContain(made.said)
 
     const { store } = await open()
     expect(await store.apiKeyBySha256(secretSha256(made.said))).toMatchObject({ siteId: null, keyId })
-    expect((await store.auditRows(null, newest))[0]).toMatchObject({ target: keyId, act: { actor: 'operator' } })
+    expect((await store.auditRows(null, newest))[0]).toMatchObject({
+      target: keyId,
+      act: { actor: 'operator' },
+    })
     await store.close()
 
     expect(await here('delete-operator-key', keyId)).toMatchObject({ code: 0, said: `Deleted ${keyId}.` })
     expect(await here('delete-operator-key', keyId)).toMatchObject({ code: 1, said: '' })
-    expect(await here('operator-keys')).toMatchObject({ code: 0, said: '', noted: expect.stringContaining('create-operator-key') })
+    expect(await here('operator-keys')).toMatchObject({
+      code: 0,
+      said: '',
+      noted: expect.stringContaining('create-operator-key'),
+    })
   })
   test('need neither an address nor a master key', async () => {
     expect(await run(['create-operator-key', '--data-dir', folder])).toMatchObject({ code: 0 })

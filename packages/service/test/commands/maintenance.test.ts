@@ -41,7 +41,11 @@ function tamper(path: string, statement: string): void {
 describe('audit-log', () => {
   test('says that the log holds, while the store is in use', async () => {
     const { store } = await revoking(3)
-    expect(await here('audit-log')).toEqual({ code: 0, said: 'The log is intact: 4 entries of 1 site.', noted: '' })
+    expect(await here('audit-log')).toEqual({
+      code: 0,
+      said: 'The log is intact: 4 entries of 1 site.',
+      noted: '',
+    })
     await store.close()
   })
   test('names the first bad entry and ends with 3', async () => {
@@ -65,10 +69,16 @@ describe('audit-log', () => {
     expect(statSync(file).mtimeMs).toBe(before)
   })
   test('fails where there is no log', async () => {
-    expect(await here('audit-log')).toMatchObject({ code: 1, noted: expect.stringContaining('there is no file') })
+    expect(await here('audit-log')).toMatchObject({
+      code: 1,
+      noted: expect.stringContaining('there is no file'),
+    })
     expect(existsSync(file)).toBe(false)
     tamper(file, 'PRAGMA journal_mode = WAL')
-    expect(await here('audit-log')).toMatchObject({ code: 1, noted: expect.stringContaining('never been started') })
+    expect(await here('audit-log')).toMatchObject({
+      code: 1,
+      noted: expect.stringContaining('never been started'),
+    })
     writeFileSync(join(folder, 'text'), 'no store at all, by any measure')
     expect(await run(['audit-log', join(folder, 'text')])).toMatchObject({ code: 1 })
   })
@@ -78,27 +88,38 @@ describe('backup and restore', () => {
   test('bring the store back as it was, in a new epoch', async () => {
     const copy = join(folder, 'copy.db')
     const { store, revoke } = await revoking(2)
-    expect(await here('backup', copy)).toMatchObject({ code: 0, said: expect.stringContaining('3 entries of 1 site') })
+    expect(await here('backup', copy)).toMatchObject({
+      code: 0,
+      said: expect.stringContaining('3 entries of 1 site'),
+    })
     expect(statSync(copy).mode & 0o777).toBe(0o600)
     await revoke()
     await store.close()
 
     const restored = await here('restore', copy)
     expect(restored).toMatchObject({ code: 0, said: expect.stringContaining('3 entries of 1 site') })
-    expect(restored.noted).toMatch(/lacks what the replaced store had taken away: 1 revocation of a user\. .* must be revoked again/)
+    expect(restored.noted).toMatch(
+      /lacks what the replaced store had taken away: 1 revocation of a user\. .* must be revoked again/,
+    )
     const again = await open()
     expect(again.epoch).not.toBe(store.epoch)
     expect(restored.said).toContain(again.epoch)
     expect(await again.logPosition()).toBe(3)
     await again.close()
     const [before] = /\S+\.before-\S+/.exec(restored.noted) ?? ['']
-    expect(await run(['audit-log', before])).toMatchObject({ code: 0, said: expect.stringContaining('4 entries') })
+    expect(await run(['audit-log', before])).toMatchObject({
+      code: 0,
+      said: expect.stringContaining('4 entries'),
+    })
   })
   test('a backup writes over nothing', async () => {
     const { store } = await revoking(0)
     const copy = join(folder, 'copy.db')
     writeFileSync(copy, 'mine')
-    expect(await here('backup', copy)).toMatchObject({ code: 1, noted: expect.stringContaining('writes over nothing') })
+    expect(await here('backup', copy)).toMatchObject({
+      code: 1,
+      noted: expect.stringContaining('writes over nothing'),
+    })
     expect(statSync(copy).size).toBe(4)
     await store.close()
   })
@@ -106,7 +127,10 @@ describe('backup and restore', () => {
     const { store } = await revoking(1)
     const copy = join(folder, 'copy.db')
     await here('backup', copy)
-    expect(await here('restore', copy)).toMatchObject({ code: 1, noted: expect.stringContaining('open in this process already') })
+    expect(await here('restore', copy)).toMatchObject({
+      code: 1,
+      noted: expect.stringContaining('open in this process already'),
+    })
     expect(await store.logPosition()).toBe(2)
     await store.close()
   })
@@ -119,7 +143,10 @@ describe('backup and restore', () => {
     // Reading the store beside the copy may leave SQLite's own empty files.
     const files = () => readdirSync(folder).filter((name) => !/-(?:wal|shm)$/.test(name))
     const before = files()
-    expect(await here('restore', copy)).toMatchObject({ code: 3, noted: expect.stringContaining('position 2') })
+    expect(await here('restore', copy)).toMatchObject({
+      code: 3,
+      noted: expect.stringContaining('position 2'),
+    })
     expect(files()).toEqual(before)
     expect(await here('audit-log')).toMatchObject({ code: 0, said: expect.stringContaining('3 entries') })
   })
@@ -132,7 +159,10 @@ describe('backup and restore', () => {
     expect(existsSync(copy)).toBe(false)
   })
   test('are not for PostgreSQL, and say what is', async () => {
-    const env = { COUNTERSIGN_DATABASE_URL: 'postgres://u:canary@127.0.0.1:1/x', COUNTERSIGN_MASTER_KEY: MASTER_KEY_HEX }
+    const env = {
+      COUNTERSIGN_DATABASE_URL: 'postgres://u:canary@127.0.0.1:1/x',
+      COUNTERSIGN_MASTER_KEY: MASTER_KEY_HEX,
+    }
     const ran = [await run(['backup', 'x'], env), await run(['restore', 'x'], env)]
     for (const { code, noted } of ran) {
       expect(code).toBe(1)
@@ -151,7 +181,9 @@ describe('new-epoch', () => {
     const again = await open()
     expect(said).toBe(`The log is in the new epoch ${again.epoch}, with 3 entries.`)
     expect(again.epoch).not.toBe(store.epoch)
-    expect((await again.auditRows(null, { after: undefined, limit: 1 }))[0]).toMatchObject({ action: 'log.begin_epoch' })
+    expect((await again.auditRows(null, { after: undefined, limit: 1 }))[0]).toMatchObject({
+      action: 'log.begin_epoch',
+    })
     await again.close()
   })
   test('is refused while a service has the store open, and for a log that is not intact', async () => {
@@ -171,11 +203,17 @@ describe('migrate', () => {
   test('makes a store that is ready to be served', async () => {
     expect(await here('migrate')).toMatchObject({ code: 0, said: expect.stringContaining('SQLite') })
     expect(statSync(file).mode & 0o777).toBe(0o600)
-    expect(await here('audit-log')).toMatchObject({ code: 0, said: 'The log is intact: 0 entries of 0 sites.' })
+    expect(await here('audit-log')).toMatchObject({
+      code: 0,
+      said: 'The log is intact: 0 entries of 0 sites.',
+    })
   })
   test('refuses a store that a newer release has written', async () => {
     await here('migrate')
     tamper(file, 'PRAGMA user_version = 9999')
-    expect(await here('migrate')).toMatchObject({ code: 1, noted: expect.stringContaining('schema version 9999') })
+    expect(await here('migrate')).toMatchObject({
+      code: 1,
+      noted: expect.stringContaining('schema version 9999'),
+    })
   })
 })

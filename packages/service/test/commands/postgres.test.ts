@@ -35,7 +35,8 @@ async function house(): Promise<House> {
     url,
     store,
     siteId: site.siteId,
-    command: (...argv) => run(argv, { COUNTERSIGN_DATABASE_URL: url, COUNTERSIGN_MASTER_KEY: MASTER_KEY_HEX }),
+    command: (...argv) =>
+      run(argv, { COUNTERSIGN_DATABASE_URL: url, COUNTERSIGN_MASTER_KEY: MASTER_KEY_HEX }),
     async sql(statement) {
       const sql = postgres(url, { max: 1, onnotice: () => {} })
       await sql.unsafe(statement)
@@ -47,20 +48,36 @@ async function house(): Promise<House> {
 describe('on PostgreSQL', () => {
   test('audit-log reads the log while nodes run, and names the first bad entry', async () => {
     const { store, command, sql } = await house()
-    expect(await command('audit-log')).toEqual({ code: 0, said: 'The log is intact: 2 entries of 1 site.', noted: '' })
+    expect(await command('audit-log')).toEqual({
+      code: 0,
+      said: 'The log is intact: 2 entries of 1 site.',
+      noted: '',
+    })
     await sql(`UPDATE entries SET body = replace(body, 'ppid_', 'ppid_x') WHERE position = 2`)
     const { code, said } = await command('audit-log')
     expect(code).toBe(3)
     expect(said).toContain('first bad entry: position 2')
-    expect(await command('new-epoch')).toMatchObject({ code: 3, noted: expect.stringContaining('position 2') })
+    expect(await command('new-epoch')).toMatchObject({
+      code: 3,
+      noted: expect.stringContaining('position 2'),
+    })
     await store.close()
   })
   test('audit-log writes nothing, not even a schema', async () => {
     const url = await server.createDatabase()
     const env = { COUNTERSIGN_DATABASE_URL: url, COUNTERSIGN_MASTER_KEY: MASTER_KEY_HEX }
-    expect(await run(['audit-log'], env)).toMatchObject({ code: 1, noted: expect.stringContaining('never been started') })
-    expect(await run(['migrate'], env)).toMatchObject({ code: 0, said: expect.stringContaining('PostgreSQL') })
-    expect(await run(['audit-log'], env)).toMatchObject({ code: 0, said: 'The log is intact: 0 entries of 0 sites.' })
+    expect(await run(['audit-log'], env)).toMatchObject({
+      code: 1,
+      noted: expect.stringContaining('never been started'),
+    })
+    expect(await run(['migrate'], env)).toMatchObject({
+      code: 0,
+      said: expect.stringContaining('PostgreSQL'),
+    })
+    expect(await run(['audit-log'], env)).toMatchObject({
+      code: 0,
+      said: 'The log is intact: 0 entries of 0 sites.',
+    })
   })
   test('new-epoch is followed by a node that runs', async () => {
     const { store, siteId, command } = await house()
@@ -70,9 +87,13 @@ describe('on PostgreSQL', () => {
     const [, epoch] = /new epoch (\w+), with 2 entries/.exec(said) ?? []
     expect(epoch).not.toBe(before)
     // The node finds out when it next reads, and is there soon after.
-    while (store.epoch === before) await store.logPosition().catch(() => new Promise((resolve) => setTimeout(resolve, 20)))
+    while (store.epoch === before)
+      await store.logPosition().catch(() => new Promise((resolve) => setTimeout(resolve, 20)))
     expect(store.epoch).toBe(epoch)
-    expect(await store.revokeUser({ siteId, ppid: ppid(), reason: undefined }, act())).toMatchObject({ epoch, seq: 3 })
+    expect(await store.revokeUser({ siteId, ppid: ppid(), reason: undefined }, act())).toMatchObject({
+      epoch,
+      seq: 3,
+    })
     expect(await command('audit-log')).toMatchObject({ code: 0, said: expect.stringContaining('3 entries') })
     await store.close()
   })
@@ -84,16 +105,27 @@ describe('on PostgreSQL', () => {
   })
   test('what is wrong with the set-up is said, with what to do about it', async () => {
     const url = new URL(await server.createDatabase())
-    const migrate = async (changes: Partial<Pick<URL, 'password' | 'pathname' | 'hostname' | 'port' | 'username'>>) => {
+    const migrate = async (
+      changes: Partial<Pick<URL, 'password' | 'pathname' | 'hostname' | 'port' | 'username'>>,
+    ) => {
       const { code, noted } = await run(['migrate'], {
         COUNTERSIGN_DATABASE_URL: Object.assign(new URL(url), changes).href,
         COUNTERSIGN_MASTER_KEY: MASTER_KEY_HEX,
       })
       return [code, noted]
     }
-    expect(await migrate({ password: 'wrong' })).toEqual([1, expect.stringContaining('28P01, it refuses this user or password')])
-    expect(await migrate({ pathname: '/nowhere' })).toEqual([1, expect.stringContaining('3D000, there is no such database; create it')])
-    expect(await migrate({ port: '1' })).toEqual([1, expect.stringContaining('ECONNREFUSED, nothing listens there')])
+    expect(await migrate({ password: 'wrong' })).toEqual([
+      1,
+      expect.stringContaining('28P01, it refuses this user or password'),
+    ])
+    expect(await migrate({ pathname: '/nowhere' })).toEqual([
+      1,
+      expect.stringContaining('3D000, there is no such database; create it'),
+    ])
+    expect(await migrate({ port: '1' })).toEqual([
+      1,
+      expect.stringContaining('ECONNREFUSED, nothing listens there'),
+    ])
     const sql = postgres(url.href, { max: 1, onnotice: () => {} })
     const role = `role_${url.pathname.slice(1)}`
     await sql.unsafe(`CREATE ROLE ${role} LOGIN PASSWORD 'x'`)

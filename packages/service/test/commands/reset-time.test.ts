@@ -35,7 +35,11 @@ const stores: readonly (readonly [string, () => Promise<House>])[] = [
     'SQLite',
     async () => ({
       command: (...argv) => run([...argv, '--data-dir', folder]),
-      open: () => openStore({ kind: 'sqlite', file: join(folder, 'countersign.db') }, { masterKey: MASTER_KEY, log: quietLog, onFatal }),
+      open: () =>
+        openStore(
+          { kind: 'sqlite', file: join(folder, 'countersign.db') },
+          { masterKey: MASTER_KEY, log: quietLog, onFatal },
+        ),
     }),
   ],
   [
@@ -43,7 +47,8 @@ const stores: readonly (readonly [string, () => Promise<House>])[] = [
     async () => {
       const url = await server.createDatabase()
       return {
-        command: (...argv) => run(argv, { COUNTERSIGN_DATABASE_URL: url, COUNTERSIGN_MASTER_KEY: MASTER_KEY_HEX }),
+        command: (...argv) =>
+          run(argv, { COUNTERSIGN_DATABASE_URL: url, COUNTERSIGN_MASTER_KEY: MASTER_KEY_HEX }),
         open: () => openStore({ kind: 'postgres', url }, { masterKey: MASTER_KEY, log: quietLog, onFatal }),
       }
     },
@@ -73,7 +78,9 @@ describe.each(stores)('reset-time on %s', (_, make) => {
     const atMs = await tenDaysAhead(house)
     const { code, said, noted } = await house.command('reset-time')
     expect(code).toBe(2)
-    expect(said).toMatch(new RegExp(`^The time on record is ${new Date(atMs).toISOString()}, 10 d ahead of the present, 20`))
+    expect(said).toMatch(
+      new RegExp(`^The time on record is ${new Date(atMs).toISOString()}, 10 d ahead of the present, 20`),
+    )
     expect(noted).toMatch(/may count again.*\nNothing was changed\. .*countersign reset-time --yes/)
     await at(house, async (store) => {
       expect(await store.confirmedTime()).toEqual({ atMs, resets: 0 })
@@ -104,7 +111,11 @@ describe.each(stores)('reset-time on %s', (_, make) => {
       await clock.close()
       const [row, ...more] = await store.auditRows(null, { after: undefined, limit: 10 })
       expect(more).toEqual([])
-      expect(row).toMatchObject({ action: 'time.reset', detail: { from: new Date(fromMs).toISOString() }, act: { actor: 'operator' } })
+      expect(row).toMatchObject({
+        action: 'time.reset',
+        detail: { from: new Date(fromMs).toISOString() },
+        act: { actor: 'operator' },
+      })
       expect(said).toContain(`is ${row?.target} now.`)
     })
     const shown = await house.command('operator-audit')
@@ -114,15 +125,27 @@ describe.each(stores)('reset-time on %s', (_, make) => {
   test('takes a time that agrees with this machine, and no other', async () => {
     const house = await make()
     await tenDaysAhead(house)
-    const wrong = ['tomorrow', '2027-03-01', '1767225600000', '2027-02-30T00:00:00Z', '2020-01-01T00:00:00Z', '2099-01-01T00:00:00Z']
+    const wrong = [
+      'tomorrow',
+      '2027-03-01',
+      '1767225600000',
+      '2027-02-30T00:00:00Z',
+      '2020-01-01T00:00:00Z',
+      '2099-01-01T00:00:00Z',
+    ]
     for (const time of wrong) {
       const { code, noted } = await house.command('reset-time', time, '--yes')
       expect([code, noted]).toEqual([2, expect.stringContaining(time)])
     }
     await at(house, async (store) => expect((await store.confirmedTime()).resets).toBe(0))
     const given = new Date(Date.now() - 20_000).toISOString()
-    expect(await house.command('reset-time', given, '--yes')).toMatchObject({ code: 0, said: expect.stringContaining(`is ${given} now.`) })
-    await at(house, async (store) => expect(await store.confirmedTime()).toEqual({ atMs: Date.parse(given), resets: 1 }))
+    expect(await house.command('reset-time', given, '--yes')).toMatchObject({
+      code: 0,
+      said: expect.stringContaining(`is ${given} now.`),
+    })
+    await at(house, async (store) =>
+      expect(await store.confirmedTime()).toEqual({ atMs: Date.parse(given), resets: 1 }),
+    )
   })
 })
 
@@ -143,15 +166,24 @@ test('on PostgreSQL a node that runs takes the reset in, and does not undo it', 
 test('with the embedded store it shows the time while the service runs, and is refused until it has stopped', async () => {
   const house = await (stores[0] as (typeof stores)[number])[1]()
   await at(house, async () => {
-    expect(await house.command('reset-time')).toMatchObject({ code: 2, said: expect.stringContaining('1970-01-01T00:00:00.000Z') })
-    expect(await house.command('reset-time', '--yes')).toMatchObject({ code: 1, noted: expect.stringContaining('is open in this process') })
+    expect(await house.command('reset-time')).toMatchObject({
+      code: 2,
+      said: expect.stringContaining('1970-01-01T00:00:00.000Z'),
+    })
+    expect(await house.command('reset-time', '--yes')).toMatchObject({
+      code: 1,
+      noted: expect.stringContaining('is open in this process'),
+    })
   })
 })
 
 test('makes no store where there is none', async () => {
   const house = await (stores[0] as (typeof stores)[number])[1]()
   expect(await house.command('reset-time')).toMatchObject({ code: 1 })
-  expect(await house.command('reset-time', '--yes')).toMatchObject({ code: 1, noted: expect.stringContaining('--data-dir') })
+  expect(await house.command('reset-time', '--yes')).toMatchObject({
+    code: 1,
+    noted: expect.stringContaining('--data-dir'),
+  })
   expect(readdirSync(folder)).toEqual([])
 })
 
@@ -161,5 +193,6 @@ test('operator-audit takes a count, and refuses what is none', async () => {
   const { code, said } = await house.command('operator-audit', '2')
   expect(code).toBe(0)
   expect(said.split('\n')).toHaveLength(2)
-  for (const wrong of ['0', '-1', 'all']) expect(await house.command('operator-audit', wrong)).toMatchObject({ code: 2 })
+  for (const wrong of ['0', '-1', 'all'])
+    expect(await house.command('operator-audit', wrong)).toMatchObject({ code: 2 })
 })

@@ -45,7 +45,9 @@ interface House {
   /** With the settings of the service, unless told otherwise. */
   command(argv: readonly string[], env?: Readonly<Record<string, string>>): ReturnType<typeof run>
   rotate(env?: Readonly<Record<string, string>>): ReturnType<typeof run>
-  /** What is inside the sealed texts, opened with that key. Rejects when one of them does not open. */
+  /**
+   * What is inside the sealed texts, opened with that key. Rejects when one of them does not open.
+   */
   inside(key: Uint8Array): Promise<object>
   at<T>(work: (store: Store) => Promise<T>, masterKey?: Uint8Array): Promise<T>
 }
@@ -61,7 +63,9 @@ const ANSWERS: readonly IdempotencyKey[] = ['1', '2', '3'].map((n) => ({
 
 async function house(kind: 'SQLite' | 'PostgreSQL'): Promise<House> {
   const place: Config['store'] =
-    kind === 'SQLite' ? { kind: 'sqlite', file: join(folder, 'countersign.db') } : { kind: 'postgres', url: await server.createDatabase() }
+    kind === 'SQLite'
+      ? { kind: 'sqlite', file: join(folder, 'countersign.db') }
+      : { kind: 'postgres', url: await server.createDatabase() }
   const [old, fresh] = [randomBytes(32), randomBytes(32)]
   const settings = {
     ...(place.kind === 'sqlite' ? { COUNTERSIGN_DATA_DIR: folder } : { COUNTERSIGN_DATABASE_URL: place.url }),
@@ -79,11 +83,17 @@ async function house(kind: 'SQLite' | 'PostgreSQL'): Promise<House> {
     const sealer = createSealer(old)
     await openServiceKeys(store, old, BASE_URL, Date.now())
     for (const siteId of SITES) {
-      await store.createSite({ ...newSite(), siteId, pairwiseSecretSealed: sealer.seal(pairwisePurpose(siteId), `of ${siteId}`) }, act())
+      await store.createSite(
+        { ...newSite(), siteId, pairwiseSecretSealed: sealer.seal(pairwisePurpose(siteId), `of ${siteId}`) },
+        act(),
+      )
     }
     for (const key of ANSWERS) {
       await store.beginIdempotent(key, Date.now() + 3_600_000, Date.now())
-      await store.finishIdempotent(key, { kind: 'answer', sealed: sealer.seal(answerPurpose(key), `answer ${key.sha256}`) })
+      await store.finishIdempotent(key, {
+        kind: 'answer',
+        sealed: sealer.seal(answerPurpose(key), `answer ${key.sha256}`),
+      })
     }
     const [siteId] = SITES as [SiteId]
     const webhook = { webhookId: WEBHOOK, siteId, url: 'https://hooks.example/in', kinds: undefined }
@@ -107,7 +117,10 @@ async function house(kind: 'SQLite' | 'PostgreSQL'): Promise<House> {
     fresh,
     command,
     rotate: (env = {}) => command(['rotate-master-key'], { COUNTERSIGN_MASTER_KEY_NEW: hex(fresh), ...env }),
-    inside: async (key) => ({ ...(await at((store) => insideOf(store, key), key)), ...(await rawInside(place, createSealer(key))) }),
+    inside: async (key) => ({
+      ...(await at((store) => insideOf(store, key), key)),
+      ...(await rawInside(place, createSealer(key))),
+    }),
     at,
   }
 }
@@ -117,14 +130,20 @@ async function insideOf(store: Store, key: Uint8Array): Promise<object> {
   const keys = await openServiceKeys(store, key, BASE_URL, Date.now())
   return {
     ...publicOf(keys),
-    sites: await Promise.all(SITES.map(async (id) => sealer.open(pairwisePurpose(id), (await store.site(id))?.pairwiseSecretSealed ?? ''))),
+    sites: await Promise.all(
+      SITES.map(async (id) =>
+        sealer.open(pairwisePurpose(id), (await store.site(id))?.pairwiseSecretSealed ?? ''),
+      ),
+    ),
     answers: await Promise.all(ANSWERS.map((each) => keptAnswer(store, sealer, each))),
   }
 }
 
 async function keptAnswer(store: Store, sealer: Sealer, key: IdempotencyKey): Promise<string> {
   const kept = await store.beginIdempotent(key, Date.now() + 1000, Date.now())
-  return typeof kept === 'object' && kept.kind === 'answer' ? sealer.open(answerPurpose(key), kept.sealed) : String(kept)
+  return typeof kept === 'object' && kept.kind === 'answer'
+    ? sealer.open(answerPurpose(key), kept.sealed)
+    : String(kept)
 }
 
 /** What no verb shows as it lies there. */
@@ -133,7 +152,10 @@ async function rawInside(place: Config['store'], sealer: Sealer): Promise<object
   const [signIn] = await ask(place, 'SELECT client_state_sealed AS sealed FROM sign_ins')
   const secrets = JSON.parse(webhook?.secrets ?? '[]') as { sealed: string; untilMs: number | null }[]
   return {
-    webhook: secrets.map(({ sealed, untilMs }) => [sealer.open(`webhook:${SITES[0]}:${WEBHOOK}`, sealed), untilMs]),
+    webhook: secrets.map(({ sealed, untilMs }) => [
+      sealer.open(`webhook:${SITES[0]}:${WEBHOOK}`, sealed),
+      untilMs,
+    ]),
     signIn: sealer.open(`sign-in:${STATE}`, signIn?.sealed ?? ''),
   }
 }
@@ -171,8 +193,8 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('rotate-master-key on %s', (kin
     const { code, said, noted } = await rotate()
     expect(code).toBe(0)
     const names = [createSealer(fresh).keyName, createSealer(old).keyName]
-    // Four keys and statements of the service, the MAC key, the seal of the master key, two sites, three answers, two secrets of a webhook,
-    // one sign-in.
+    // Four keys and statements of the service, the MAC key, the seal of the master key, two sites,
+    // three answers, two secrets of a webhook, one sign-in.
     expect(said).toBe(`Sealed again under master key ${names[0]}, before ${names[1]}: 14 texts.`)
     expect(noted).toMatch(/Put the new key where the old one was.*Keep the old one/)
     expect(said + noted).not.toMatch(new RegExp(`${hex(old)}|${hex(fresh)}`))
@@ -190,11 +212,16 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('rotate-master-key on %s', (kin
     })
     // What was said of a wrong key, a command says as well.
     const refused = await command(['rotate-issuer-key'], { COUNTERSIGN_BASE_URL: BASE_URL })
-    expect(refused).toMatchObject({ code: 1, noted: expect.stringContaining('sealed under another master key') })
+    expect(refused).toMatchObject({
+      code: 1,
+      noted: expect.stringContaining('sealed under another master key'),
+    })
     if (kind === 'SQLite') expect(statSync(join(folder, 'countersign.db')).mode & 0o777).toBe(0o600)
   })
 
-  test('refuses when the old key is not the one of the store, and changes nothing', { timeout: TEST_MS_MAX }, async () => {
+  test('refuses when the old key is not the one of the store, and changes nothing', {
+    timeout: TEST_MS_MAX,
+  }, async () => {
     const { old, rotate, inside, at } = await house(kind)
     const before = await inside(old)
     const { code, noted } = await rotate({ COUNTERSIGN_MASTER_KEY: hex(randomBytes(32)) })
@@ -204,7 +231,9 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('rotate-master-key on %s', (kin
     expect(await at((store) => store.auditRows(null, { after: undefined, limit: 10 }))).toEqual([])
   })
 
-  test('refuses when a single text does not open, and changes nothing', { timeout: TEST_MS_MAX }, async () => {
+  test('refuses when a single text does not open, and changes nothing', {
+    timeout: TEST_MS_MAX,
+  }, async () => {
     const { old, fresh, rotate, inside, at } = await house(kind)
     const before = await inside(old)
     const last = ANSWERS[2] as IdempotencyKey
@@ -235,21 +264,35 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('rotate-master-key on %s', (kin
     expect(await inside(fresh)).toEqual(before)
   })
 
-  test('refuses when something is sealed that it does not know of, and changes nothing', { timeout: TEST_MS_MAX }, async () => {
+  test('refuses when something is sealed that it does not know of, and changes nothing', {
+    timeout: TEST_MS_MAX,
+  }, async () => {
     const { place, old, rotate, inside } = await house(kind)
     const before = await inside(old)
     await ask(place, `UPDATE webhooks SET url = '${createSealer(old).seal('forgotten', 'x')}'`)
-    expect(await rotate()).toMatchObject({ code: 1, noted: expect.stringContaining('webhooks.url holds sealed text that is not known of') })
+    expect(await rotate()).toMatchObject({
+      code: 1,
+      noted: expect.stringContaining('webhooks.url holds sealed text that is not known of'),
+    })
     expect(await inside(old)).toEqual(before)
   })
 
-  test('killed before the end, it has done nothing: the old key still counts', { timeout: TEST_MS_MAX }, async () => {
+  test('killed before the end, it has done nothing: the old key still counts', {
+    timeout: TEST_MS_MAX,
+  }, async () => {
     const { place, old, fresh, rotate, inside } = await house(kind)
     const before = await inside(old)
     // The first text, one in the middle, and the last one.
     for (const texts of [0, 5, 10]) {
       const script = join(import.meta.dirname, 'half-way-process.ts')
-      const argv = ['--conditions=countersign-source', '--no-warnings', script, JSON.stringify(place), hex(old), String(texts)]
+      const argv = [
+        '--conditions=countersign-source',
+        '--no-warnings',
+        script,
+        JSON.stringify(place),
+        hex(old),
+        String(texts),
+      ]
       const child = spawn(process.execPath, argv, { stdio: ['ignore', 'pipe', 'inherit'] })
       await once(child.stdout, 'data')
       child.kill('SIGKILL')
@@ -265,7 +308,9 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('rotate-master-key on %s', (kin
     const before = await inside(old)
     const third = randomBytes(32)
     expect(await rotate()).toMatchObject({ code: 0 })
-    expect(await rotate({ COUNTERSIGN_MASTER_KEY: hex(fresh), COUNTERSIGN_MASTER_KEY_NEW: hex(third) })).toMatchObject({ code: 0 })
+    expect(
+      await rotate({ COUNTERSIGN_MASTER_KEY: hex(fresh), COUNTERSIGN_MASTER_KEY_NEW: hex(third) }),
+    ).toMatchObject({ code: 0 })
     expect(await inside(third)).toEqual(before)
   })
 })
@@ -275,9 +320,15 @@ describe('the new key', () => {
     const { fresh, command, inside } = await house('SQLite')
     const file = join(folder, 'new.key')
     const env = { COUNTERSIGN_MASTER_KEY_NEW_FILE: file }
-    expect(await command(['rotate-master-key'], env)).toMatchObject({ code: 2, noted: expect.stringContaining(`there is no file ${file}`) })
+    expect(await command(['rotate-master-key'], env)).toMatchObject({
+      code: 2,
+      noted: expect.stringContaining(`there is no file ${file}`),
+    })
     writeFileSync(file, `${hex(fresh)}\n`, { mode: 0o644 })
-    expect(await command(['rotate-master-key'], env)).toMatchObject({ code: 2, noted: expect.stringContaining('chmod 600') })
+    expect(await command(['rotate-master-key'], env)).toMatchObject({
+      code: 2,
+      noted: expect.stringContaining('chmod 600'),
+    })
     rmSync(file)
     writeFileSync(file, `${hex(fresh)}\n`, { mode: 0o600 })
     expect(await command(['rotate-master-key'], env)).toMatchObject({ code: 0 })
@@ -289,9 +340,15 @@ describe('the new key', () => {
     const wrong = [
       [await command(['rotate-master-key']), /there is no new master key; set COUNTERSIGN_MASTER_KEY_NEW or/],
       [await rotate({ COUNTERSIGN_MASTER_KEY_NEW_FILE: '/nowhere' }), /both set/],
-      [await rotate({ COUNTERSIGN_MASTER_KEY_NEW: 'short' }), /COUNTERSIGN_MASTER_KEY_NEW must hold 32 random bytes/],
+      [
+        await rotate({ COUNTERSIGN_MASTER_KEY_NEW: 'short' }),
+        /COUNTERSIGN_MASTER_KEY_NEW must hold 32 random bytes/,
+      ],
       [await rotate({ COUNTERSIGN_MASTER_KEY_NEW: hex(old) }), /the new master key is the old one/],
-      [await command(['rotate-master-key', '--master-key-new', hex(fresh)]), /--master-key-new is not a setting/],
+      [
+        await command(['rotate-master-key', '--master-key-new', hex(fresh)]),
+        /--master-key-new is not a setting/,
+      ],
       [await rotate({ COUNTERSIGN_MASTER_KEY: '' }), /COUNTERSIGN_MASTER_KEY must hold/],
     ] as const
     for (const [{ code, said, noted }, says] of wrong) {
@@ -303,22 +360,35 @@ describe('the new key', () => {
 
   test('is not taken while a service has the embedded store open, nor makes a store', async () => {
     const { rotate, at, old, inside } = await house('SQLite')
-    await at(async () => expect(await rotate()).toMatchObject({ code: 1, noted: expect.stringContaining('is open in this process') }))
+    await at(async () =>
+      expect(await rotate()).toMatchObject({
+        code: 1,
+        noted: expect.stringContaining('is open in this process'),
+      }),
+    )
     await inside(old)
     const empty = join(folder, 'empty')
-    expect(await rotate({ COUNTERSIGN_DATA_DIR: empty })).toMatchObject({ code: 1, noted: expect.stringContaining('--data-dir') })
+    expect(await rotate({ COUNTERSIGN_DATA_DIR: empty })).toMatchObject({
+      code: 1,
+      noted: expect.stringContaining('--data-dir'),
+    })
   })
 })
 
 describe('a node on PostgreSQL that still has the old key', () => {
-  test('can write nothing sealed any more, and says why; with the new key it could', { timeout: TEST_MS_MAX }, async () => {
+  test('can write nothing sealed any more, and says why; with the new key it could', {
+    timeout: TEST_MS_MAX,
+  }, async () => {
     const { old, fresh, rotate, at } = await house('PostgreSQL')
     await at(async (store) => {
       const [then, now] = [createSealer(old), createSealer(fresh)]
       const keys = await openServiceKeys(store, old, BASE_URL, Date.now())
       const site = (sealer: Sealer) => {
         const made = newSite()
-        return store.createSite({ ...made, pairwiseSecretSealed: sealer.seal(pairwisePurpose(made.siteId), 'x') }, act())
+        return store.createSite(
+          { ...made, pairwiseSecretSealed: sealer.seal(pairwisePurpose(made.siteId), 'x') },
+          act(),
+        )
       }
       const answer = async (sealer: Sealer) => {
         const key = { owner: 'key:key_4 POST /', sha256: sha256(), requestSha256: '0'.repeat(64) }
@@ -326,11 +396,22 @@ describe('a node on PostgreSQL that still has the old key', () => {
         await store.finishIdempotent(key, { kind: 'answer', sealed: sealer.seal(answerPurpose(key), 'x') })
       }
       const webhook = (sealer: Sealer) =>
-        store.rotateWebhookSecret(SITES[0] as SiteId, WEBHOOK, sealer.seal(`webhook:${SITES[0]}:${WEBHOOK}`, 'x'), Date.now(), act())
+        store.rotateWebhookSecret(
+          SITES[0] as SiteId,
+          WEBHOOK,
+          sealer.seal(`webhook:${SITES[0]}:${WEBHOOK}`, 'x'),
+          Date.now(),
+          act(),
+        )
       const signIn = (sealer: Sealer) => {
         const stateSha256 = sha256()
         const clientStateSealed = sealer.seal(`sign-in:${stateSha256}`, 'x')
-        const asked = { returnUrl: 'x', requestedScope: undefined, codeChallenge: 'x', expiresAtMs: Date.now() + 3_600_000 }
+        const asked = {
+          returnUrl: 'x',
+          requestedScope: undefined,
+          codeChallenge: 'x',
+          expiresAtMs: Date.now() + 3_600_000,
+        }
         return store.createSignIn({ ...asked, stateSha256, siteId: SITES[0] as SiteId, clientStateSealed })
       }
       const secret = (sealer: Sealer) => {
@@ -342,7 +423,9 @@ describe('a node on PostgreSQL that still has the old key', () => {
       expect(await rotate()).toMatchObject({ code: 0 })
       for (const write of writes) {
         await expect(write(then)).rejects.toThrow(
-          new StoreUnavailable('the master key of this store was changed: restart this node with the new one'),
+          new StoreUnavailable(
+            'the master key of this store was changed: restart this node with the new one',
+          ),
         )
       }
       await expect(keys.reload(Date.now())).rejects.toThrow(OtherMasterKey)
@@ -350,10 +433,15 @@ describe('a node on PostgreSQL that still has the old key', () => {
     })
   })
 
-  test('control: a write that does not look at the key is taken, and lost', { timeout: TEST_MS_MAX }, async () => {
+  test('control: a write that does not look at the key is taken, and lost', {
+    timeout: TEST_MS_MAX,
+  }, async () => {
     const { place, old, fresh, rotate, at } = await house('PostgreSQL')
     expect(await rotate()).toMatchObject({ code: 0 })
-    await ask(place, `INSERT INTO secrets (name, sealed) VALUES ('test', '${createSealer(old).seal('test', 'x')}')`)
+    await ask(
+      place,
+      `INSERT INTO secrets (name, sealed) VALUES ('test', '${createSealer(old).seal('test', 'x')}')`,
+    )
     const sealed = await at((store) => store.secret('test'), fresh)
     expect(() => createSealer(fresh).open('test', sealed ?? '')).toThrow(OtherMasterKey)
   })
@@ -382,7 +470,8 @@ describe('a node on PostgreSQL that still has the old key', () => {
       isOver = true
       await Promise.all(writers)
       expect(written.length).toBe(count)
-      for (const name of written) expect(createSealer(fresh).open(name, (await store.secret(name)) ?? '')).toBe(name)
+      for (const name of written)
+        expect(createSealer(fresh).open(name, (await store.secret(name)) ?? '')).toBe(name)
     })
   })
 })

@@ -12,14 +12,20 @@ describe('the command line', () => {
     expect(noted).toBe('')
     expect((await run(['help'])).said).toBe(said)
   })
-  test.each([[[]], [['sing']], [['toString']], [['--port', '1']]])('answers %j with how it is used', async (argv) => {
-    const { code, said, noted } = await run(argv)
-    expect(code).toBe(2)
-    expect(said).toBe('')
-    expect(noted).toContain('usage: countersign <command>')
-  })
+  test.each([[[]], [['sing']], [['toString']], [['--port', '1']]])(
+    'answers %j with how it is used',
+    async (argv) => {
+      const { code, said, noted } = await run(argv)
+      expect(code).toBe(2)
+      expect(said).toBe('')
+      expect(noted).toContain('usage: countersign <command>')
+    },
+  )
   test('tells its version', async () => {
-    expect(await run(['--version'])).toMatchObject({ code: 0, said: expect.stringMatching(/^\d+\.\d+\.\d+$/) })
+    expect(await run(['--version'])).toMatchObject({
+      code: 0,
+      said: expect.stringMatching(/^\d+\.\d+\.\d+$/),
+    })
   })
 })
 
@@ -33,8 +39,15 @@ describe.each(Object.entries(commands))('%s', (name, command) => {
     for (const line of said.split('\n')) expect(line.length).toBeLessThanOrEqual(104)
   })
   test('shows settings that there are, in its examples', () => {
-    const flags = command.examples.flatMap(([line]) => [...line.matchAll(/--([a-z-]+)/g)].map(([, flag = '']) => flag))
-    const known = ['config', 'help', ...(command.switches ?? []), ...settingNames.map((setting) => setting.replaceAll('_', '-'))]
+    const flags = command.examples.flatMap(([line]) =>
+      [...line.matchAll(/--([a-z-]+)/g)].map(([, flag = '']) => flag),
+    )
+    const known = [
+      'config',
+      'help',
+      ...(command.switches ?? []),
+      ...settingNames.map((setting) => setting.replaceAll('_', '-')),
+    ]
     expect(flags.filter((flag) => !known.includes(flag))).toEqual([])
   })
   test('refuses a word too many', async () => {
@@ -43,7 +56,9 @@ describe.each(Object.entries(commands))('%s', (name, command) => {
     expect(noted).toContain(`usage: countersign ${name}`)
   })
   test('refuses settings that there are not', async () => {
-    const words = command.words.map((word) => (word === '<file>' || word === '<key_id>' ? 'x' : '')).filter((word) => word !== '')
+    const words = command.words
+      .map((word) => (word === '<file>' || word === '<key_id>' ? 'x' : ''))
+      .filter((word) => word !== '')
     const { code, noted } = await run([name, ...words, '--colour', 'red'])
     expect(code).toBe(2)
     expect(noted).toContain('--colour is not a setting')
@@ -55,7 +70,10 @@ test('a word that is needed is asked for', async () => {
 })
 
 test('with --json a result is one line of JSON, and variables of the command line are no mistakes', async () => {
-  const env = { COUNTERSIGN_BASE_URL: 'https://id.example', COUNTERSIGN_MASTER_KEY: '0123456789abcdef'.repeat(4) }
+  const env = {
+    COUNTERSIGN_BASE_URL: 'https://id.example',
+    COUNTERSIGN_MASTER_KEY: '0123456789abcdef'.repeat(4),
+  }
   const theirs = {
     COUNTERSIGN_URL: 'https://id.example',
     COUNTERSIGN_SITE: 'a.example',

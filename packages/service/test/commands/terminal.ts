@@ -8,13 +8,20 @@ export interface Ran {
   readonly noted: string
 }
 
-/** Runs a command in this process, with nothing of its environment but the master key of test stores. */
+/**
+ * Runs a command in this process, with nothing of its environment but the master key of test
+ * stores.
+ */
 export async function run(
   argv: readonly string[],
   env: Readonly<Record<string, string>> = { COUNTERSIGN_MASTER_KEY: MASTER_KEY_HEX },
 ): Promise<Ran> {
   const said: string[] = []
   const noted: string[] = []
-  const code = await runCommand(argv, { env, say: (text) => said.push(text), note: (text) => noted.push(text) })
+  const code = await runCommand(argv, {
+    env,
+    say: (text) => said.push(text),
+    note: (text) => noted.push(text),
+  })
   return { code, said: said.join('\n'), noted: noted.join('\n') }
 }

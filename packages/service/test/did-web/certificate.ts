@@ -1,4 +1,7 @@
-/** For `issuer.test`, known to these tests only. Made with: openssl req -x509 -newkey ec -days 36500 -addext subjectAltName=DNS:issuer.test */
+/**
+ * For `issuer.test`, known to these tests only. Made with: openssl req -x509 -newkey ec -days 36500
+ * -addext subjectAltName=DNS:issuer.test
+ */
 export const certificate = `-----BEGIN CERTIFICATE-----
 MIIBpzCCAU2gAwIBAgIUONnZB2xRsfb3flfSE4bV5yjeV2swCgYIKoZIzj0EAwIw
 FjEUMBIGA1UEAwwLaXNzdWVyLnRlc3QwIBcNMjYxMTE1MDQzNjI3WhgPMjEyNjEw

@@ -29,7 +29,9 @@ async function listen(server: Server): Promise<number> {
 
 const documentOf = (did: string, more: object = {}) => ({
   id: did,
-  verificationMethod: [{ id: `${did}#key-1`, type: 'Multikey', controller: did, publicKeyMultibase: key.multikey }],
+  verificationMethod: [
+    { id: `${did}#key-1`, type: 'Multikey', controller: did, publicKeyMultibase: key.multikey },
+  ],
   assertionMethod: [`${did}#key-1`],
   ...more,
 })
@@ -41,7 +43,11 @@ const json =
   }
 
 /** As in development: this machine, by http. */
-async function fetchHere(answer: (did: string) => RequestListener, path = '', options: Partial<DidWebOptions> = {}) {
+async function fetchHere(
+  answer: (did: string) => RequestListener,
+  path = '',
+  options: Partial<DidWebOptions> = {},
+) {
   let listener: RequestListener = () => {}
   const port = await listen(createHttpServer((request, response) => listener(request, response)))
   const did = `did:web:localhost%3A${port}${path}`
@@ -50,10 +56,16 @@ async function fetchHere(answer: (did: string) => RequestListener, path = '', op
 }
 
 /** As in production, with a host that is public for the test's sake. */
-async function fetchElsewhere(answer: (did: string) => RequestListener, options: Partial<DidWebOptions> = {}, host = 'issuer.test') {
+async function fetchElsewhere(
+  answer: (did: string) => RequestListener,
+  options: Partial<DidWebOptions> = {},
+  host = 'issuer.test',
+) {
   let listener: RequestListener = () => {}
   const port = await listen(
-    createHttpsServer({ cert: certificate, key: certificateKey }, (request, response) => listener(request, response)),
+    createHttpsServer({ cert: certificate, key: certificateKey }, (request, response) =>
+      listener(request, response),
+    ),
   )
   const did = `did:web:${host}%3A${port}`
   listener = answer(did)
@@ -77,7 +89,10 @@ function always(...addresses: string[]): typeof lookup {
 
 describe('createDidWebFetcher', () => {
   it('reads the keys of a document over https', async () => {
-    expect(await fetchElsewhere(json)).toMatchObject({ keys: [{ id: 'key-1', key: { multikey: key.multikey } }], leftOut: [] })
+    expect(await fetchElsewhere(json)).toMatchObject({
+      keys: [{ id: 'key-1', key: { multikey: key.multikey } }],
+      leftOut: [],
+    })
   })
 
   it('asks for the well-known path, or that of the DID', async () => {
@@ -121,47 +136,74 @@ describe('createDidWebFetcher', () => {
   })
 
   it('does not take the certificate of another host', async () => {
-    expect(await fetchElsewhere(json, {}, 'stranger.test')).toMatchObject({ fault: 'the DID document could not be fetched' })
+    expect(await fetchElsewhere(json, {}, 'stranger.test')).toMatchObject({
+      fault: 'the DID document could not be fetched',
+    })
   })
 
   it('does not ask by http, nor on this machine, unless it is told to', async () => {
-    const fetched = await fetchHere(json, '', { allowLoopback: false, portsAllowed: Array.from({ length: 65536 }, (_, i) => i) })
+    const fetched = await fetchHere(json, '', {
+      allowLoopback: false,
+      portsAllowed: Array.from({ length: 65536 }, (_, i) => i),
+    })
     expect(fetched).toMatchObject({ fault: 'the DID document could not be fetched' })
   })
 
   it('says of a document without any key that it has none', async () => {
     expect(await fetchHere((did) => json(did, { assertionMethod: [] }))).toEqual({ keys: [], leftOut: [] })
-    expect(await fetchHere((did) => json(did, { assertionMethod: undefined }))).toEqual({ keys: [], leftOut: [] })
+    expect(await fetchHere((did) => json(did, { assertionMethod: undefined }))).toEqual({
+      keys: [],
+      leftOut: [],
+    })
   })
 
   it.each<[string, (did: string) => RequestListener]>([
     ['a document of another DID', () => json('did:web:other.example')],
     ['an empty document of another DID', () => json('did:web:other.example', { assertionMethod: [] })],
     ['404', () => (_q, answer) => answer.writeHead(404).end()],
-    ['a redirect', () => (_q, answer) => answer.writeHead(302, { location: 'http://169.254.169.254/' }).end()],
-    ['HTML', (did) => (_q, answer) => answer.writeHead(200, { 'content-type': 'text/html' }).end(JSON.stringify(documentOf(did)))],
+    [
+      'a redirect',
+      () => (_q, answer) => answer.writeHead(302, { location: 'http://169.254.169.254/' }).end(),
+    ],
+    [
+      'HTML',
+      (did) => (_q, answer) =>
+        answer.writeHead(200, { 'content-type': 'text/html' }).end(JSON.stringify(documentOf(did))),
+    ],
     ['no content type', (did) => (_q, answer) => answer.end(JSON.stringify(documentOf(did)))],
     [
       'a compressed answer',
       (did) => (_q, answer) =>
-        answer.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' }).end(JSON.stringify(documentOf(did))),
+        answer
+          .writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' })
+          .end(JSON.stringify(documentOf(did))),
     ],
     [
       'JSON with a member twice',
       (did) => (_q, answer) =>
-        answer.writeHead(200, { 'content-type': 'application/json' }).end(`{"id":"x",${JSON.stringify(documentOf(did)).slice(1)}`),
+        answer
+          .writeHead(200, { 'content-type': 'application/json' })
+          .end(`{"id":"x",${JSON.stringify(documentOf(did)).slice(1)}`),
     ],
     [
       'bytes that are no UTF-8',
-      () => (_q, answer) => answer.writeHead(200, { 'content-type': 'application/json' }).end(Buffer.from('{"id":"\xff"}', 'latin1')),
+      () => (_q, answer) =>
+        answer
+          .writeHead(200, { 'content-type': 'application/json' })
+          .end(Buffer.from('{"id":"\xff"}', 'latin1')),
     ],
     ['too many bytes, announced', (did) => json(did, { pad: 'x'.repeat(70_000) })],
     [
       'a cut answer',
       () => (_q, answer) =>
-        void answer.writeHead(200, { 'content-type': 'application/json', 'content-length': 1000 }).write('{', () => answer.destroy()),
+        void answer
+          .writeHead(200, { 'content-type': 'application/json', 'content-length': 1000 })
+          .write('{', () => answer.destroy()),
     ],
-    ['a switch of protocols', () => (_q, answer) => answer.writeHead(101, { connection: 'upgrade', upgrade: 'x' }).end()],
+    [
+      'a switch of protocols',
+      () => (_q, answer) => answer.writeHead(101, { connection: 'upgrade', upgrade: 'x' }).end(),
+    ],
   ])('does not take %s', async (_name, answer) => {
     expect(await fetchHere(answer)).toHaveProperty('fault')
   })
@@ -205,12 +247,16 @@ describe('createDidWebFetcher', () => {
   })
 
   it('gives up on a host that says nothing', async () => {
-    expect(await fetchHere(() => () => {}, '', { timeoutMs: 100 })).toMatchObject({ fault: 'the DID document could not be fetched' })
+    expect(await fetchHere(() => () => {}, '', { timeoutMs: 100 })).toMatchObject({
+      fault: 'the DID document could not be fetched',
+    })
   })
 })
 
 describe('where it will not knock', () => {
-  /** How often a client connected to a port of this machine while a document was fetched from there. */
+  /**
+   * How often a client connected to a port of this machine while a document was fetched from there.
+   */
   async function knocks(options: Partial<DidWebOptions>, host = 'issuer.test') {
     let connections = 0
     const port = await listen(
@@ -219,18 +265,30 @@ describe('where it will not knock', () => {
         socket.destroy()
       }),
     )
-    const fetched = await createDidWebFetcher({ allowLoopback: false, portsAllowed: [port], ...options }).fetch(`did:web:${host}%3A${port}`)
+    const fetched = await createDidWebFetcher({
+      allowLoopback: false,
+      portsAllowed: [port],
+      ...options,
+    }).fetch(`did:web:${host}%3A${port}`)
     return { connections, fetched }
   }
 
-  it.each(['127.0.0.1', '::1', '::ffff:127.0.0.1', '10.0.0.1', '169.254.169.254', 'fd00:ec2::254', '64:ff9b::7f00:1'])(
-    'A203: sends no packet when a name leads to %s',
-    async (address) => {
-      const { connections, fetched } = await knocks({ resolve: always(address) })
-      expect(fetched).toMatchObject({ fault: 'the DID document could not be fetched', cause: expect.any(AddressForbidden) })
-      expect(connections).toBe(0)
-    },
-  )
+  it.each([
+    '127.0.0.1',
+    '::1',
+    '::ffff:127.0.0.1',
+    '10.0.0.1',
+    '169.254.169.254',
+    'fd00:ec2::254',
+    '64:ff9b::7f00:1',
+  ])('A203: sends no packet when a name leads to %s', async (address) => {
+    const { connections, fetched } = await knocks({ resolve: always(address) })
+    expect(fetched).toMatchObject({
+      fault: 'the DID document could not be fetched',
+      cause: expect.any(AddressForbidden),
+    })
+    expect(connections).toBe(0)
+  })
 
   it('A203: sends no packet when one of several addresses is not public', async () => {
     const { connections } = await knocks({ resolve: always('8.8.8.8', '127.0.0.1') })
@@ -244,11 +302,18 @@ describe('where it will not knock', () => {
 
   it('uses the address that it has checked: a name that changes its mind is asked once', async () => {
     let asked = 0
-    const rebinding = ((_name: string, _options: object, callback: (error: null, found: object[]) => void) => {
+    const rebinding = ((
+      _name: string,
+      _options: object,
+      callback: (error: null, found: object[]) => void,
+    ) => {
       asked++
       callback(null, [{ address: asked === 1 ? '10.0.0.1' : '127.0.0.1', family: 4 }])
     }) as unknown as typeof lookup
-    const { connections } = await knocks({ resolve: rebinding, isPublic: (address) => address === '127.0.0.1' })
+    const { connections } = await knocks({
+      resolve: rebinding,
+      isPublic: (address) => address === '127.0.0.1',
+    })
     expect([asked, connections]).toEqual([1, 0])
   })
 
@@ -269,7 +334,9 @@ describe('where it will not knock', () => {
     const resolve = (() => {
       asked = true
     }) as unknown as typeof lookup
-    expect(await createDidWebFetcher({ allowLoopback: false, resolve }).fetch(`did:web:issuer.test%3A${port}`)).toMatchObject({
+    expect(
+      await createDidWebFetcher({ allowLoopback: false, resolve }).fetch(`did:web:issuer.test%3A${port}`),
+    ).toMatchObject({
       fault: 'a DID document is fetched from port 443 or 8443 only',
     })
     expect(asked).toBe(false)
@@ -322,7 +389,9 @@ describe('where it will not knock', () => {
       }),
     )
     const fetcher = createDidWebFetcher({ allowLoopback: true })
-    const fetched = await Promise.all(Array.from({ length: 80 }, (_, i) => fetcher.fetch(`did:web:localhost%3A${port}`, `s${i}.example`)))
+    const fetched = await Promise.all(
+      Array.from({ length: 80 }, (_, i) => fetcher.fetch(`did:web:localhost%3A${port}`, `s${i}.example`)),
+    )
     expect(most).toBeLessThanOrEqual(32)
     expect(fetched.filter((one) => 'fault' in one && one.fault.startsWith('too many'))).toHaveLength(48)
   })

@@ -10,11 +10,20 @@ class IssuersDouble {
   readonly rows: Issuer[] = []
   readonly changed: string[] = []
   add(siteId: string, issuer: string) {
-    const made = { siteId: siteId as SiteId, issuer, keys: [], scope: undefined, credentialTtlSecondsMax: undefined, label: undefined }
+    const made = {
+      siteId: siteId as SiteId,
+      issuer,
+      keys: [],
+      scope: undefined,
+      credentialTtlSecondsMax: undefined,
+      label: undefined,
+    }
     this.rows.push({ ...made, fetched: true, status: 'trusted', createdAtMs: 0 })
   }
   async fetchedIssuers({ after = '', limit }: Page) {
-    const names = this.rows.map((row) => [`${row.siteId} ${row.issuer}`, row] as const).sort(([a], [b]) => (a < b ? -1 : 1))
+    const names = this.rows
+      .map((row) => [`${row.siteId} ${row.issuer}`, row] as const)
+      .sort(([a], [b]) => (a < b ? -1 : 1))
     return names.flatMap(([name, row]) => (name > after ? [row] : [])).slice(0, limit)
   }
   async issuer(siteId: string, issuer: string) {
@@ -54,7 +63,9 @@ describe('the refresh of issuers', () => {
     for (let i = 0; i < 500; i++) store.add('aaa.example', `did:web:slow${i}.example`)
     for (const site of ['bbb.example', 'ccc.example']) store.add(site, 'did:web:good.example')
     const refreshing = refreshIssuers(deps)
-    await expect.poll(() => store.changed.toSorted()).toEqual(['bbb.example did:web:good.example', 'ccc.example did:web:good.example'])
+    await expect
+      .poll(() => store.changed.toSorted())
+      .toEqual(['bbb.example did:web:good.example', 'ccc.example did:web:good.example'])
     release()
     await refreshing
     expect(store.changed).toHaveLength(502)

@@ -1,4 +1,13 @@
-import { existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, posix } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -18,7 +27,8 @@ afterAll(() => double.app.close())
 const get = (path: string, accept = 'text/html') => double.call('GET', path, { headers: { accept } })
 
 const { pages } = documents()
-const linksOf = (markup: string) => [...markup.matchAll(/(?:href|src)="([^"]+)"/g)].map(([, link]) => String(link))
+const linksOf = (markup: string) =>
+  [...markup.matchAll(/(?:href|src)="([^"]+)"/g)].map(([, link]) => String(link))
 const idsOf = (markup: string) => new Set([...markup.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id))
 
 describe('the documents of the repository', () => {
@@ -46,7 +56,9 @@ describe('the documents of the repository', () => {
         .replaceAll(/\]\([^)]*\)/g, ']')
         .replaceAll(/^```.*$/gm, '')
         .replaceAll(/<!--[\s\S]*?-->/g, '')
-      expect([...words(linkless)].filter((word) => !shown.has(word) && !/^(?:lt|quot)$/.test(word))).toEqual([])
+      expect([...words(linkless)].filter((word) => !shown.has(word) && !/^(?:lt|quot)$/.test(word))).toEqual(
+        [],
+      )
     },
   )
 
@@ -75,7 +87,9 @@ describe('the documents of the repository', () => {
     for (const { path } of pages) {
       const named = readFileSync(join(root, path), 'utf8').matchAll(/\]\((?!https?:|#)([^)#]+\.md)[#)]/g)
       expect(
-        [...named].map(([, target]) => posix.join(posix.dirname(path), String(target))).filter((one) => !served.has(one)),
+        [...named]
+          .map(([, target]) => posix.join(posix.dirname(path), String(target)))
+          .filter((one) => !served.has(one)),
         path,
       ).toEqual([])
     }
@@ -86,7 +100,9 @@ describe('the documents of the repository', () => {
     expect(new Set(shelved).size).toBe(shelved.length)
     expect(shelved.filter((path) => !existsSync(join(root, path)))).toEqual([])
     const elsewhere = /^(?:docs\/decisions|examples\/\w)/
-    const loose = pages.map(({ path }) => path).filter((path) => !shelved.includes(path) && !elsewhere.test(path))
+    const loose = pages
+      .map(({ path }) => path)
+      .filter((path) => !shelved.includes(path) && !elsewhere.test(path))
     expect(loose.filter((path) => path !== 'examples/README.md')).toEqual([])
   })
 })
@@ -119,9 +135,14 @@ describe('below /docs', () => {
   test('there is the page with a query as well, and only for reading', async () => {
     expect((await get('/docs/operating')).status).toBe(200)
     expect((await double.call('HEAD', '/docs/operating')).status).toBe(200)
-    expect((await double.call('POST', '/docs/operating', { headers: { 'content-type': 'application/json' }, payload: '{}' })).status).toBe(
-      404,
-    )
+    expect(
+      (
+        await double.call('POST', '/docs/operating', {
+          headers: { 'content-type': 'application/json' },
+          payload: '{}',
+        })
+      ).status,
+    ).toBe(404)
   })
 })
 
@@ -153,6 +174,7 @@ describe('a folder of documents', () => {
       contentType: 'image/svg+xml',
       headers: { 'content-security-policy': expect.stringContaining("default-src 'none'") },
     })
-    for (const url of ['/docs/linked', '/docs/large', '/docs/key.pem']) expect(documentAnswer(read, url)).toBeUndefined()
+    for (const url of ['/docs/linked', '/docs/large', '/docs/key.pem'])
+      expect(documentAnswer(read, url)).toBeUndefined()
   })
 })

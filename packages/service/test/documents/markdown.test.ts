@@ -3,23 +3,41 @@ import { describe, expect, test } from 'vitest'
 import { renderMarkdown } from '../../src/documents/markdown.ts'
 
 const rendered = (text: string) =>
-  renderMarkdown(text, (target) => (target.startsWith('javascript') ? undefined : target)).content.markup.trim()
+  renderMarkdown(text, (target) =>
+    target.startsWith('javascript') ? undefined : target,
+  ).content.markup.trim()
 
 describe('a document', () => {
   test.each([
     ['a paragraph of two lines', 'one\ntwo', '<p>one\ntwo</p>'],
     ['a heading', '## A `b`, *c*: (d)', '<h2 id="a-b-c-d">A <code>b</code>, <em>c</em>: (d)</h2>'],
     ['two headings of one name', '# A\n# A', '<h1 id="a">A</h1>\n<h1 id="a-1">A</h1>'],
-    ['emphasis', '**a b** and *c*, but 2 * 3 * 4', '<p><strong>a b</strong> and <em>c</em>, but 2 * 3 * 4</p>'],
+    [
+      'emphasis',
+      '**a b** and *c*, but 2 * 3 * 4',
+      '<p><strong>a b</strong> and <em>c</em>, but 2 * 3 * 4</p>',
+    ],
     ['code with marks in it', '`**a** [b](c) <d>`', '<p><code>**a** [b](c) &#60;d&#62;</code></p>'],
     ['code around a backtick', '`` a`b ``', '<p><code>a`b</code></p>'],
     ['a link', '[a `b`](c.md#d)', '<p><a href="c.md#d">a <code>b</code></a></p>'],
-    ['an address', '<https://a.example/b?c&d>', '<p><a href="https://a.example/b?c&#38;d">https://a.example/b?c&#38;d</a></p>'],
+    [
+      'an address',
+      '<https://a.example/b?c&d>',
+      '<p><a href="https://a.example/b?c&#38;d">https://a.example/b?c&#38;d</a></p>',
+    ],
     ['a picture', '![a "b"](c.svg)', '<p><img src="c.svg" alt="a &#34;b&#34;"></p>'],
     ['what is escaped', '\\*a\\* and sqlite:&lt;file>', '<p>*a* and sqlite:&#60;file&#62;</p>'],
     ['a list of lines that go on', '- a\n  b\n- c', '<ul>\n<li>a\nb</li>\n<li>c</li>\n</ul>'],
-    ['a list in a list', '1. a\n   - b\n2. c', '<ol>\n<li>a<ul>\n<li>b</li>\n</ul>\n</li>\n<li>c</li>\n</ol>'],
-    ['a number at the begin of a line', 'at most\n200. And\n- b\n2. c', '<p>at most\n200. And</p>\n<ul>\n<li>b\n2. c</li>\n</ul>'],
+    [
+      'a list in a list',
+      '1. a\n   - b\n2. c',
+      '<ol>\n<li>a<ul>\n<li>b</li>\n</ul>\n</li>\n<li>c</li>\n</ol>',
+    ],
+    [
+      'a number at the begin of a line',
+      'at most\n200. And\n- b\n2. c',
+      '<p>at most\n200. And</p>\n<ul>\n<li>b\n2. c</li>\n</ul>',
+    ],
     ['a quote', '> a\n> b', '<blockquote>\n<p>a\nb</p>\n</blockquote>'],
     ['A6: no comments', 'a\n\n<!-- b\n\nc --> d\n\ne', '<p>a</p>\n<p>e</p>'],
     ['A6: a comment that is never closed', '<!-- a\nb', '<p>&#60;!-- a</p>\n<p>b</p>'],
@@ -37,7 +55,9 @@ describe('a document', () => {
   test('has tables, whose cells may hold escaped bars', () => {
     const markup = rendered('| a | b |\n|---|:-:|\n| `c\\|d` | **e** |\n| f |')
     expect(markup).toContain('<th scope="col">a</th><th scope="col">b</th>')
-    expect(markup).toContain('<tr><td><code>c|d</code></td><td><strong>e</strong></td></tr>\n<tr><td>f</td><td></td></tr>')
+    expect(markup).toContain(
+      '<tr><td><code>c|d</code></td><td><strong>e</strong></td></tr>\n<tr><td>f</td><td></td></tr>',
+    )
   })
 
   test('has code blocks, in which nothing is looked at', () => {

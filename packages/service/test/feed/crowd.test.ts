@@ -12,7 +12,12 @@ class Reader {
   isClosed = false
   #rest = ''
 
-  constructor(port: number, { siteId, key }: Pick<FeedSite, 'siteId' | 'key'>, after?: string, instanceId?: string) {
+  constructor(
+    port: number,
+    { siteId, key }: Pick<FeedSite, 'siteId' | 'key'>,
+    after?: string,
+    instanceId?: string,
+  ) {
     readers.add(this)
     this.socket = connect(port, '127.0.0.1')
     this.socket.on('error', () => {})
@@ -21,8 +26,11 @@ class Reader {
     })
     this.socket.on('data', (data) => this.#take(data.toString('latin1')))
     const cursor = after === undefined ? '' : `Last-Event-ID: ${after}\r\n`
-    const promise = instanceId === undefined ? '' : `X-Verifier-Instance: ${instanceId}\r\nX-Verifier-Max-Staleness: 30\r\n`
-    this.socket.write(`GET /api/sites/${siteId}/feed HTTP/1.1\r\nHost: x\r\nX-API-Key: ${key}\r\n${promise}${cursor}\r\n`)
+    const promise =
+      instanceId === undefined ? '' : `X-Verifier-Instance: ${instanceId}\r\nX-Verifier-Max-Staleness: 30\r\n`
+    this.socket.write(
+      `GET /api/sites/${siteId}/feed HTTP/1.1\r\nHost: x\r\nX-API-Key: ${key}\r\n${promise}${cursor}\r\n`,
+    )
   }
 
   #take(text: string): void {
@@ -47,7 +55,8 @@ afterEach(() => {
 
 async function append(node: FeedNode, { siteId }: FeedSite, count: number): Promise<number> {
   const { store, views } = node.service.deps
-  const one = () => store.revokeCredential({ siteId, credentialId: newCredentialId(), reason: undefined }, act())
+  const one = () =>
+    store.revokeCredential({ siteId, credentialId: newCredentialId(), reason: undefined }, act())
   let seq = 0
   for (let done = 0; done < count; done += 100) {
     const revoked = await Promise.all(Array.from({ length: Math.min(100, count - done) }, one))
@@ -58,8 +67,13 @@ async function append(node: FeedNode, { siteId }: FeedSite, count: number): Prom
 }
 
 onEachStore('a crowd at the feed', (home) => {
-  it('of whom many never read does not keep the others from hearing everything', { timeout: 120_000 }, async ({ skip }) => {
-    skip(home().kind === 'PostgreSQL', 'what is not read has nothing to do with the store, and filling it takes long')
+  it('of whom many never read does not keep the others from hearing everything', {
+    timeout: 120_000,
+  }, async ({ skip }) => {
+    skip(
+      home().kind === 'PostgreSQL',
+      'what is not read has nothing to do with the store, and filling it takes long',
+    )
     const node = await home().open()
     const site = await node.newSite()
     const { feeds } = node.service.deps
@@ -81,19 +95,28 @@ onEachStore('a crowd at the feed', (home) => {
     for (let i = 0; i < 40 && feeds.size > 20; i++) last = await append(node, site, 500)
     await expect.poll(() => feeds.size, { timeout: 30_000 }).toBe(20)
     await expect.poll(() => keen.every(({ provenSeq }) => provenSeq === last), { timeout: 30_000 }).toBe(true)
-    expect(keen.map(({ heard, seq, isClosed }) => [heard, seq, isClosed])).toEqual(keen.map(() => [last - 1, last, false]))
+    expect(keen.map(({ heard, seq, isClosed }) => [heard, seq, isClosed])).toEqual(
+      keen.map(() => [last - 1, last, false]),
+    )
     clearInterval(acking)
   })
 
-  it('that comes back all at once is accepted, and hears what it missed once', { timeout: 120_000 }, async () => {
+  it('that comes back all at once is accepted, and hears what it missed once', {
+    timeout: 120_000,
+  }, async () => {
     const node = await home().open()
     const site = await node.newSite()
     const keys = [site, { siteId: site.siteId, ...(await node.newKey(site.siteId)) }]
     const { store } = node.service.deps
     const last = await append(node, site, 50)
-    const crowd = Array.from({ length: 1000 }, (_, i) => new Reader(node.port, keys[i % 2] as FeedSite, `${store.epoch}.${last - (i % 5)}`))
+    const crowd = Array.from(
+      { length: 1000 },
+      (_, i) => new Reader(node.port, keys[i % 2] as FeedSite, `${store.epoch}.${last - (i % 5)}`),
+    )
     const next = await append(node, site, 20)
-    await expect.poll(() => crowd.filter(({ provenSeq }) => provenSeq === next).length, { timeout: 60_000 }).toBe(crowd.length)
+    await expect
+      .poll(() => crowd.filter(({ provenSeq }) => provenSeq === next).length, { timeout: 60_000 })
+      .toBe(crowd.length)
     expect(crowd.filter(({ heard, seq }, i) => heard !== next - last + (i % 5) || seq !== next)).toEqual([])
     expect(node.service.deps.feeds.size).toBe(crowd.length)
   })

@@ -24,7 +24,11 @@ export interface FeedNode {
   readonly logged: string[]
   /** A new site with a key that may do everything there. */
   newSite(): Promise<FeedSite>
-  newKey(siteId: SiteId | null, permissions?: readonly Permission[], expiresInSeconds?: number): Promise<{ key: string; keyId: string }>
+  newKey(
+    siteId: SiteId | null,
+    permissions?: readonly Permission[],
+    expiresInSeconds?: number,
+  ): Promise<{ key: string; keyId: string }>
   call(method: string, path: string, options?: CallOptions): Promise<Told>
   close(): Promise<void>
 }
@@ -51,7 +55,10 @@ export interface Told {
   readonly json: any
 }
 
-/** Where nodes come from. Those on PostgreSQL share a database; on SQLite each has a file of its own. */
+/**
+ * Where nodes come from. Those on PostgreSQL share a database; on SQLite each has a file of its
+ * own.
+ */
 export interface FeedHome {
   readonly kind: 'SQLite' | 'PostgreSQL'
   /** A node for one test, which may do with it what it likes. */
@@ -137,7 +144,12 @@ export async function openFeedNode(changes: Partial<Config>): Promise<FeedNode> 
     COUNTERSIGN_OVERLOAD_EVENT_LOOP_DELAY_MS_MAX: '60000',
     COUNTERSIGN_OVERLOAD_ACCEPT_DELAY_MS_MAX: '60000',
   }
-  const config: Config = { ...readConfig('production', { argv: [], env }), adminPort: undefined, headFile: undefined, ...changes }
+  const config: Config = {
+    ...readConfig('production', { argv: [], env }),
+    adminPort: undefined,
+    headFile: undefined,
+    ...changes,
+  }
   const logged: string[] = []
   const service = await openService(config, {
     log: createLogger('info', { write: (line: string) => void logged.push(line) }),
@@ -159,8 +171,16 @@ export async function openFeedNode(changes: Partial<Config>): Promise<FeedNode> 
     async newSite() {
       const siteId = `s${randomBytes(6).toString('hex')}.example` as SiteId
       const pairwiseSecretSealed = deps.keys.seal(pairwisePurpose(siteId), createPairwiseSecret())
-      const plain = { name: undefined, returnUrls: [], credentialTtlSecondsMax: undefined, pairwiseSecretSealed }
-      const made = await deps.store.createSite({ siteId, bearer: 'on', holderProof: 'optional', ...plain }, act())
+      const plain = {
+        name: undefined,
+        returnUrls: [],
+        credentialTtlSecondsMax: undefined,
+        pairwiseSecretSealed,
+      }
+      const made = await deps.store.createSite(
+        { siteId, bearer: 'on', holderProof: 'optional', ...plain },
+        act(),
+      )
       if (made === 'exists') throw new Error('a random name was taken')
       await deps.views.reached(made.position)
       return { siteId, ...(await newKey(siteId)) }
@@ -195,7 +215,9 @@ async function call(port: number, method: string, path: string, options: CallOpt
       response.on('end', () => {
         const bytes = Buffer.concat(pieces)
         const text = (response.headers['content-encoding'] === 'gzip' ? gunzipSync(bytes) : bytes).toString()
-        const isJson = /json$/.test(response.headers['content-type'] ?? '') && !/ndjson/.test(response.headers['content-type'] ?? '')
+        const isJson =
+          /json$/.test(response.headers['content-type'] ?? '') &&
+          !/ndjson/.test(response.headers['content-type'] ?? '')
         const json = isJson && text !== '' ? JSON.parse(text) : undefined
         resolve({ status: response.statusCode ?? 0, headers: response.headers, text, bytes, json })
       })

@@ -29,14 +29,19 @@ onEachStore('the feed', (home) => {
     const event = await stream.until(({ id }) => id === `${second.epoch}.${second.seq}`)
     expect(event.event).toBe('user.revoked')
     expect(seqs(stream)).toEqual([1, 2, 3])
-    expect(stream.events.flatMap(({ id, event: name, data }) => (name === 'heartbeat' ? [] : [[id, name, JSON.parse(data).kind]]))).toEqual(
-      [
-        [`${first.epoch}.1`, 'site.changed', 'site.changed'],
-        [`${first.epoch}.2`, 'user.revoked', 'user.revoked'],
-        [`${first.epoch}.3`, 'user.revoked', 'user.revoked'],
-      ],
-    )
-    expect(await auditChain(stream.entries, { siteId: site.siteId })).toMatchObject({ ok: true, head: { seq: 3 } })
+    expect(
+      stream.events.flatMap(({ id, event: name, data }) =>
+        name === 'heartbeat' ? [] : [[id, name, JSON.parse(data).kind]],
+      ),
+    ).toEqual([
+      [`${first.epoch}.1`, 'site.changed', 'site.changed'],
+      [`${first.epoch}.2`, 'user.revoked', 'user.revoked'],
+      [`${first.epoch}.3`, 'user.revoked', 'user.revoked'],
+    ])
+    expect(await auditChain(stream.entries, { siteId: site.siteId })).toMatchObject({
+      ok: true,
+      head: { seq: 3 },
+    })
     expect(stream.text).not.toContain('a reason')
     stream.close()
   })
@@ -73,9 +78,18 @@ onEachStore('the feed', (home) => {
   it('goes on after Last-Event-ID, which wins over the parameter, and proves the end', async () => {
     const node = await home().node()
     const site = await node.newSite()
-    const made = [await revoke(node, site.siteId), await revoke(node, site.siteId), await revoke(node, site.siteId)]
+    const made = [
+      await revoke(node, site.siteId),
+      await revoke(node, site.siteId),
+      await revoke(node, site.siteId),
+    ]
     const [, second, third] = made
-    const stream = await open(node, site, { 'last-event-id': `${second?.epoch}.${second?.seq}` }, `?after=${second?.epoch}.0`)
+    const stream = await open(
+      node,
+      site,
+      { 'last-event-id': `${second?.epoch}.${second?.seq}` },
+      `?after=${second?.epoch}.0`,
+    )
     await stream.until(({ event }) => event === 'heartbeat')
     expect(seqs(stream)).toEqual([third?.seq])
     const beat = parseHeartbeat(stream.heartbeats[0])
@@ -90,7 +104,9 @@ onEachStore('the feed', (home) => {
     stream.close()
   })
 
-  it('proves the end after each burst and every five seconds, never for less than was told (A197)', { timeout: 20_000 }, async () => {
+  it('proves the end after each burst and every five seconds, never for less than was told (A197)', {
+    timeout: 20_000,
+  }, async () => {
     const node = await home().node()
     const site = await node.newSite()
     const stream = await open(node, site)
@@ -109,15 +125,19 @@ onEachStore('the feed', (home) => {
     stream.close()
   })
 
-  it('tells many entries to many at once, and more to those who come meanwhile (I-8, I-9)', { timeout: 60_000 }, async () => {
+  it('tells many entries to many at once, and more to those who come meanwhile (I-8, I-9)', {
+    timeout: 60_000,
+  }, async () => {
     const node = await home().node()
     const site = await node.newSite()
     const { epoch, seq } = await revoke(node, site.siteId)
     const streams: SseClient[] = []
     const joining = (async () => {
-      for (let i = 0; i < 30; i++) streams.push(await open(node, site, { 'last-event-id': `${epoch}.${i % 3}` }))
+      for (let i = 0; i < 30; i++)
+        streams.push(await open(node, site, { 'last-event-id': `${epoch}.${i % 3}` }))
     })()
-    for (let i = 0; i < 60; i++) await Promise.all([revoke(node, site.siteId), revoke(node, site.siteId), revoke(node, site.siteId)])
+    for (let i = 0; i < 60; i++)
+      await Promise.all([revoke(node, site.siteId), revoke(node, site.siteId), revoke(node, site.siteId)])
     await joining
     const last = (await revoke(node, site.siteId)).seq
     for (const [i, stream] of streams.entries()) {
@@ -131,10 +151,24 @@ onEachStore('the feed', (home) => {
   it('refuses cursors that are none (A191)', async () => {
     const node = await home().node()
     const site = await node.newSite()
-    for (const form of ['garbage', 'E.-1', 'E.1.5', 'E.9223372036854775808', 'E.x', 'E.', '.', 'E', 'E.1e3', 'E.01', 'E.%201']) {
+    for (const form of [
+      'garbage',
+      'E.-1',
+      'E.1.5',
+      'E.9223372036854775808',
+      'E.x',
+      'E.',
+      '.',
+      'E',
+      'E.1e3',
+      'E.01',
+      'E.%201',
+    ]) {
       const cursor = form.replace('E', node.service.deps.store.epoch)
       expect(codeOf(await open(node, site, { 'last-event-id': cursor })), cursor).toBe('cursor_malformed')
-      expect(codeOf(await open(node, site, {}, `?after=${encodeURIComponent(cursor)}`)), cursor).toBe('cursor_malformed')
+      expect(codeOf(await open(node, site, {}, `?after=${encodeURIComponent(cursor)}`)), cursor).toBe(
+        'cursor_malformed',
+      )
     }
   })
 
@@ -144,11 +178,14 @@ onEachStore('the feed', (home) => {
     const { store } = node.service.deps
     const { epoch, seq } = await revoke(node, site.siteId)
     expect(codeOf(await open(node, site, { 'last-event-id': `${epoch}.${seq + 1}` }))).toBe('cursor_ahead')
-    expect(codeOf(await open(node, site, { 'last-event-id': `${epoch.slice(1)}x.${seq}` }))).toBe('cursor_ahead')
+    expect(codeOf(await open(node, site, { 'last-event-id': `${epoch.slice(1)}x.${seq}` }))).toBe(
+      'cursor_ahead',
+    )
     const { siteEntriesAfter } = store
     // As if the first two had been cleared away.
     const cleared: Partial<Store> = {
-      siteEntriesAfter: async (siteId, after, limit) => (await siteEntriesAfter(siteId, after, limit)).filter((entry) => entry.seq > 2),
+      siteEntriesAfter: async (siteId, after, limit) =>
+        (await siteEntriesAfter(siteId, after, limit)).filter((entry) => entry.seq > 2),
     }
     await revoke(node, site.siteId)
     Object.assign(store, cleared)
@@ -165,27 +202,36 @@ onEachStore('the feed', (home) => {
     const blind = await node.newKey(site.siteId, ['tokens:introspect'])
     const operator = await node.newKey(null, [])
     const codes = await Promise.all(
-      [undefined, other.key, blind.key].map(async (key) => codeOf(await follow(node.port, site.siteId, key === undefined ? {} : { key }))),
+      [undefined, other.key, blind.key].map(async (key) =>
+        codeOf(await follow(node.port, site.siteId, key === undefined ? {} : { key })),
+      ),
     )
     expect(codes).toEqual(['api_key_missing', 'not_found', 'api_key_forbidden'])
-    expect(codeOf(await follow(node.port, site.siteId, { query: `?api_key=${site.key}` }))).toBe('api_key_missing')
+    expect(codeOf(await follow(node.port, site.siteId, { query: `?api_key=${site.key}` }))).toBe(
+      'api_key_missing',
+    )
     expect(codeOf(await follow(node.port, 'nowhere.example', { key: operator.key }))).toBe('not_found')
-    const streams = [await open(node, site), await open(node, other), await follow(node.port, site.siteId, { key: operator.key })]
+    const streams = [
+      await open(node, site),
+      await open(node, other),
+      await follow(node.port, site.siteId, { key: operator.key }),
+    ]
     await revoke(node, site.siteId)
     await revoke(node, other.siteId)
     for (const stream of streams) await stream.until(({ event }) => event === 'user.revoked')
-    expect(streams.map(({ events }) => [...new Set(events.map(({ data }) => JSON.parse(data).site_id))])).toEqual([
-      [site.siteId],
-      [other.siteId],
-      [site.siteId],
-    ])
+    expect(
+      streams.map(({ events }) => [...new Set(events.map(({ data }) => JSON.parse(data).site_id))]),
+    ).toEqual([[site.siteId], [other.siteId], [site.siteId]])
     for (const stream of streams) stream.close()
   })
 
   it('says which name an unnamed reader goes by, and refuses names and versions that it does not know', async () => {
     const node = await home().node()
     const site = await node.newSite()
-    const [named, unnamed] = [await open(node, site, { 'x-verifier-id': 'verifier-1' }), await open(node, site)]
+    const [named, unnamed] = [
+      await open(node, site, { 'x-verifier-id': 'verifier-1' }),
+      await open(node, site),
+    ]
     expect(named.headers['x-verifier-id']).toBe('verifier-1')
     expect(unnamed.headers['x-verifier-id']).toMatch(/^[A-Za-z0-9_-]{1,64}$/)
     for (const stream of [named, unnamed]) stream.close()
@@ -200,8 +246,13 @@ onEachStore('the feed', (home) => {
     const node = await home().node()
     const site = await node.newSite()
     const doomed = await node.newKey(site.siteId, ['feed:read'])
-    const [stream, other] = [await follow(node.port, site.siteId, { key: doomed.key }), await open(node, site)]
-    const gone = await node.call('DELETE', `/api/sites/${site.siteId}/keys/${doomed.keyId}`, { key: site.key })
+    const [stream, other] = [
+      await follow(node.port, site.siteId, { key: doomed.key }),
+      await open(node, site),
+    ]
+    const gone = await node.call('DELETE', `/api/sites/${site.siteId}/keys/${doomed.keyId}`, {
+      key: site.key,
+    })
     expect(gone.status).toBe(204)
     await stream.untilClosed(1000)
     expect(codeOf(await follow(node.port, site.siteId, { key: doomed.key }))).toBe('api_key_invalid')
@@ -209,10 +260,15 @@ onEachStore('the feed', (home) => {
     other.close()
   })
 
-  it('ends within two seconds when its key is deleted elsewhere or has come to its end (A195)', { timeout: 15_000 }, async () => {
+  it('ends within two seconds when its key is deleted elsewhere or has come to its end (A195)', {
+    timeout: 15_000,
+  }, async () => {
     const node = await home().node()
     const site = await node.newSite()
-    const [doomed, brief] = [await node.newKey(site.siteId, ['feed:read']), await node.newKey(site.siteId, ['feed:read'], 3)]
+    const [doomed, brief] = [
+      await node.newKey(site.siteId, ['feed:read']),
+      await node.newKey(site.siteId, ['feed:read'], 3),
+    ]
     const streams = [
       await follow(node.port, site.siteId, { key: doomed.key }),
       await follow(node.port, site.siteId, { key: brief.key }),
@@ -228,11 +284,23 @@ onEachStore('the feed', (home) => {
   it('has room for 1,000 connections of one key, and 429 for the next (A198)', async () => {
     const node = await home().open()
     const [site, other] = [await node.newSite(), await node.newSite()]
-    const order = { siteId: site.siteId, keyId: site.keyId, cursor: undefined, verifier: ANONYMOUS, isProxied: false }
+    const order = {
+      siteId: site.siteId,
+      keyId: site.keyId,
+      cursor: undefined,
+      verifier: ANONYMOUS,
+      isProxied: false,
+    }
     const { feeds } = node.service.deps
-    const places = await Promise.all(Array.from({ length: limits.feed_connections_per_key_max }, () => feeds.open(order)))
+    const places = await Promise.all(
+      Array.from({ length: limits.feed_connections_per_key_max }, () => feeds.open(order)),
+    )
     const refused = await open(node, site)
-    expect([refused.status, codeOf(refused), refused.headers['retry-after']]).toEqual([429, 'rate_limited', '5'])
+    expect([refused.status, codeOf(refused), refused.headers['retry-after']]).toEqual([
+      429,
+      'rate_limited',
+      '5',
+    ])
     const elsewhere = await open(node, other)
     expect(elsewhere.status).toBe(200)
     places[0]?.letGo()

@@ -48,7 +48,9 @@ class Ear {
   }
 
   get heartbeats(): { seq: number; as_of: string }[] {
-    return [...this.text.matchAll(/^event: heartbeat\ndata: (.*)$/gm)].map(([, json = '']) => JSON.parse(json))
+    return [...this.text.matchAll(/^event: heartbeat\ndata: (.*)$/gm)].map(([, json = '']) =>
+      JSON.parse(json),
+    )
   }
 
   get seqs(): number[] {
@@ -81,8 +83,11 @@ function begin(options: FeedsOptions = {}): void {
     site: async () => undefined,
     logPosition: () => log.logPosition(),
     siteEntriesAfter: async (siteId: SiteId, seq: number, limit: number) =>
-      log.entries.flatMap(({ entry }) => (entry.site_id === siteId && entry.seq > seq ? [entry] : [])).slice(0, limit),
-    apiKeysById: async (ids: readonly string[]) => goodKeys.filter(({ keyId }) => ids.includes(keyId)) as never,
+      log.entries
+        .flatMap(({ entry }) => (entry.site_id === siteId && entry.seq > seq ? [entry] : []))
+        .slice(0, limit),
+    apiKeysById: async (ids: readonly string[]) =>
+      goodKeys.filter(({ keyId }) => ids.includes(keyId)) as never,
   }
   const watcher = {
     admit: async () => 'stream',
@@ -92,7 +97,15 @@ function begin(options: FeedsOptions = {}): void {
     mayProve: () => mayProve,
   }
   feeds = openFeeds(
-    { store, views, clock, keys: { feedKey: () => ({ kid: 'feed', key }) }, ages: { seconds: () => 60 }, watcher, log: quiet },
+    {
+      store,
+      views,
+      clock,
+      keys: { feedKey: () => ({ kid: 'feed', key }) },
+      ages: { seconds: () => 60 },
+      watcher,
+      log: quiet,
+    },
     { ...QUICK, ...options },
   )
 }
@@ -119,8 +132,12 @@ describe('heartbeats', () => {
   it('are signed once for all who follow a site, and come on and on', async () => {
     begin()
     const all = [await listen(), await listen(), await listen(B)]
-    await expect.poll(() => Math.min(...all.map(({ heartbeats }) => heartbeats.length)), { timeout: 5000 }).toBeGreaterThan(4)
-    const [one, two] = all.map(({ text }) => [...text.matchAll(/"signature":"([^"]*)"/g)].map(([, signature]) => signature))
+    await expect
+      .poll(() => Math.min(...all.map(({ heartbeats }) => heartbeats.length)), { timeout: 5000 })
+      .toBeGreaterThan(4)
+    const [one, two] = all.map(({ text }) =>
+      [...text.matchAll(/"signature":"([^"]*)"/g)].map(([, signature]) => signature),
+    )
     expect(one?.slice(-3).some((signature) => two?.includes(signature))).toBe(true)
   })
 
@@ -178,7 +195,13 @@ describe('streams end', () => {
   it('when the log begins a new epoch, and a place made before is worth nothing', async () => {
     begin()
     const ear = await listen()
-    const place = await feeds.open({ siteId: A, keyId: 'one', cursor: undefined, verifier: ANONYMOUS, isProxied: false })
+    const place = await feeds.open({
+      siteId: A,
+      keyId: 'one',
+      cursor: undefined,
+      verifier: ANONYMOUS,
+      isProxied: false,
+    })
     log.epoch = 'e0000001'
     log.entries = []
     await log.site(A)
@@ -228,7 +251,12 @@ describe('a reader that does not read', () => {
   const burst = async (until: () => boolean) => {
     for (let i = 0; i < 400 && !until(); i++) {
       for (let j = 0; j < 100; j++)
-        await log.append(A, 'credential.revoked', { credential_id: `cred_${'x'.repeat(60)}` as never, revoked_at: time }, { silent: true })
+        await log.append(
+          A,
+          'credential.revoked',
+          { credential_id: `cred_${'x'.repeat(60)}` as never, revoked_at: time },
+          { silent: true },
+        )
       await revoke()
       await views.reached(await log.logPosition())
       await sleep(1)
@@ -277,7 +305,9 @@ describe('a place', () => {
   it('counts against its key until it is let go or its stream is over', async () => {
     begin()
     const order = { siteId: A, keyId: 'one', cursor: undefined, verifier: ANONYMOUS, isProxied: false }
-    const places = await Promise.all(Array.from({ length: limits.feed_connections_per_key_max - 1 }, () => feeds.open(order)))
+    const places = await Promise.all(
+      Array.from({ length: limits.feed_connections_per_key_max - 1 }, () => feeds.open(order)),
+    )
     const ear = await listen()
     await expect(feeds.open(order)).rejects.toMatchObject({ code: 'rate_limited' })
     ear.socket.destroy()
@@ -285,8 +315,12 @@ describe('a place', () => {
     const again = await feeds.open(order)
     await expect(feeds.open(order)).rejects.toMatchObject({ code: 'rate_limited' })
     for (const place of [...places, again]) place.letGo()
-    await expect(feeds.open({ ...order, siteId: 'nowhere.example' as SiteId })).rejects.toMatchObject({ code: 'not_found' })
-    const all = await Promise.all(Array.from({ length: limits.feed_connections_per_key_max }, () => feeds.open(order)))
+    await expect(feeds.open({ ...order, siteId: 'nowhere.example' as SiteId })).rejects.toMatchObject({
+      code: 'not_found',
+    })
+    const all = await Promise.all(
+      Array.from({ length: limits.feed_connections_per_key_max }, () => feeds.open(order)),
+    )
     for (const place of all) place.letGo()
   })
 

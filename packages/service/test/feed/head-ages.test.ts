@@ -26,7 +26,10 @@ afterEach(() => views.close())
 
 const headOf = () => views.view(SITE)?.head as LogHead
 const createAges = () => {
-  const store = { site: async () => ({ maxStalenessSecondsMax: setting }) as Site, logPosition: () => log.logPosition() }
+  const store = {
+    site: async () => ({ maxStalenessSecondsMax: setting }) as Site,
+    logPosition: () => log.logPosition(),
+  }
   return createHeadAges(store, views)
 }
 /** Another node revokes, then changes the setting. */

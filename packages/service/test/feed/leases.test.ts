@@ -1,7 +1,14 @@
 import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it } from 'vitest'
-import { type FeedNode, type FeedSite, newCredentialId, newPpid, onEachStore, type Told } from './feed-node.ts'
+import {
+  type FeedNode,
+  type FeedSite,
+  newCredentialId,
+  newPpid,
+  onEachStore,
+  type Told,
+} from './feed-node.ts'
 import { follow, type SseClient } from './sse-client.ts'
 
 const path = (siteId: string, rest: string) => `/api/sites/${siteId}/${rest}`
@@ -11,10 +18,18 @@ const promise = (instance: string, more: Readonly<Record<string, string>> = {}) 
   'x-verifier-max-staleness': '30',
   ...more,
 })
-const listen = (node: FeedNode, { siteId, key }: FeedSite, headers: Readonly<Record<string, string>>, query = '') =>
-  follow(node.port, siteId, { key, headers, query })
-const ack = (node: FeedNode, { siteId, key }: Pick<FeedSite, 'siteId' | 'key'>, instance: string, body: object) =>
-  node.call('POST', path(siteId, 'feed/ack'), { key, body, headers: { 'x-verifier-instance': instance } })
+const listen = (
+  node: FeedNode,
+  { siteId, key }: FeedSite,
+  headers: Readonly<Record<string, string>>,
+  query = '',
+) => follow(node.port, siteId, { key, headers, query })
+const ack = (
+  node: FeedNode,
+  { siteId, key }: Pick<FeedSite, 'siteId' | 'key'>,
+  instance: string,
+  body: object,
+) => node.call('POST', path(siteId, 'feed/ack'), { key, body, headers: { 'x-verifier-instance': instance } })
 const revoke = (node: FeedNode, { siteId, key }: FeedSite, prefer?: string) =>
   node.call('POST', '/api/wallet/revoke-user', {
     key,
@@ -51,7 +66,14 @@ onEachStore('instances', (home) => {
     await expect.poll(async () => deniedAfter(await receipt(node, site, seq))).toBeLessThan(10_000)
     const { items } = (await node.call('GET', path(site.siteId, 'verifiers'), { key: site.key })).json
     expect(items).toMatchObject([
-      { verifier_id: 'web', instance_id: 'one', state: 'connected', max_staleness_seconds: 30, fails_open: false, lag: 0 },
+      {
+        verifier_id: 'web',
+        instance_id: 'one',
+        state: 'connected',
+        max_staleness_seconds: 30,
+        fails_open: false,
+        lag: 0,
+      },
       { verifier_id: 'web', instance_id: 'two' },
     ])
     for (const stream of streams) stream.close()
@@ -96,18 +118,23 @@ onEachStore('instances', (home) => {
       { 'x-verifier-instance': 'one' },
       { 'x-verifier-max-staleness': '30' },
       { 'x-verifier-fail-open': '1' },
-      ...['0', '3601', '030', '-1', '1.5', ''].map((seconds) => promise('one', { 'x-verifier-max-staleness': seconds })),
+      ...['0', '3601', '030', '-1', '1.5', ''].map((seconds) =>
+        promise('one', { 'x-verifier-max-staleness': seconds }),
+      ),
       promise('one', { 'x-verifier-fail-open': 'yes' }),
       promise('a b'),
     ]
     for (const headers of wrong) {
       for (const rest of ['feed', 'snapshot'])
-        expect([headers, codeOf(await node.call('GET', path(site.siteId, rest), { key: site.key, headers }))]).toEqual([
+        expect([
           headers,
-          'validation_failed',
-        ])
+          codeOf(await node.call('GET', path(site.siteId, rest), { key: site.key, headers })),
+        ]).toEqual([headers, 'validation_failed'])
     }
-    const observing = await node.call('GET', path(site.siteId, 'snapshot?observe=1'), { key: site.key, headers: promise('one') })
+    const observing = await node.call('GET', path(site.siteId, 'snapshot?observe=1'), {
+      key: site.key,
+      headers: promise('one'),
+    })
     expect(codeOf(observing)).toBe('validation_failed')
     expect(await node.service.deps.store.leases(site.siteId, { after: undefined, limit: 10 })).toEqual([])
   })
@@ -119,7 +146,8 @@ onEachStore('instances', (home) => {
     const { openLease } = store
     const taken = { key: site.key, headers: promise('one') }
     Object.assign(store, { openLease: () => Promise.reject(new Error('the disk is full')) })
-    for (const rest of ['snapshot', 'feed']) expect((await node.call('GET', path(site.siteId, rest), taken)).status).toBe(500)
+    for (const rest of ['snapshot', 'feed'])
+      expect((await node.call('GET', path(site.siteId, rest), taken)).status).toBe(500)
     Object.assign(store, { openLease })
     expect((await node.call('GET', path(site.siteId, 'snapshot'), taken)).status).toBe(200)
     expect(await store.leases(site.siteId, { after: undefined, limit: 10 })).toMatchObject([
@@ -141,7 +169,9 @@ onEachStore('instances', (home) => {
     stream.close()
     const next = (await revoke(node, site)).json
     await expect.poll(async () => (await receipt(node, site, next.seq)).expected).toBe(0)
-    await expect.poll(async () => deniedAfter(await receipt(node, site, next.seq)), { timeout: 5000 }).toBeLessThan(5000)
+    await expect
+      .poll(async () => deniedAfter(await receipt(node, site, next.seq)), { timeout: 5000 })
+      .toBeLessThan(5000)
   })
 
   it('that are said to close while their stream is open go on counting', { timeout: 40_000 }, async () => {
@@ -153,9 +183,12 @@ onEachStore('instances', (home) => {
     const next = (await revoke(node, site)).json
     const counted = { connected: 1, acknowledged: 0, expected: 1, laggards: [{ instance_id: 'one' }] }
     expect(await receipt(node, site, next.seq)).toMatchObject(counted)
-    await expect.poll(async () => deniedAfter(await receipt(node, site, next.seq)), { timeout: 5000 }).toBe(40_000)
+    await expect
+      .poll(async () => deniedAfter(await receipt(node, site, next.seq)), { timeout: 5000 })
+      .toBe(40_000)
     // What was said is in the store by now, and the instance goes on reading.
-    const only = async () => (await node.service.deps.store.leases(site.siteId, { after: undefined, limit: 10 }))[0]
+    const only = async () =>
+      (await node.service.deps.store.leases(site.siteId, { after: undefined, limit: 10 }))[0]
     await expect.poll(async () => (await only())?.closedAtMs, { timeout: 10_000 }).toBeGreaterThan(0)
     expect(await receipt(node, site, next.seq)).toMatchObject(counted)
     // It acknowledges again, so it had not closed, and it counts when its stream is cut.
@@ -177,24 +210,35 @@ onEachStore('instances', (home) => {
     const take = { key: site.key, headers: promise('one') }
     expect((await node.call('GET', path(site.siteId, 'snapshot'), take)).status).toBe(200)
     // Heard, and still to be written when the instance comes back a little later.
-    verifiers.acknowledge({ ...name, verifierId: 'web', epoch, seq, atMs: clock.clocks().wallMs, isClosing: true })
+    verifiers.acknowledge({
+      ...name,
+      verifierId: 'web',
+      epoch,
+      seq,
+      atMs: clock.clocks().wallMs,
+      isClosing: true,
+    })
     await sleep(3)
     expect((await node.call('GET', path(site.siteId, 'snapshot'), take)).status).toBe(200)
     const next = (await revoke(node, site)).json
     const expected = async () => (await receipt(node, site, next.seq)).expected
     expect(await expected()).toBe(1)
-    const only = async () => (await node.service.deps.store.leases(site.siteId, { after: undefined, limit: 10 }))[0]
+    const only = async () =>
+      (await node.service.deps.store.leases(site.siteId, { after: undefined, limit: 10 }))[0]
     await expect.poll(async () => (await only())?.seq, { timeout: 10_000 }).toBe(seq)
     expect([(await only())?.closedAtMs, await expected()]).toEqual([undefined, 1])
   })
 
-  it('that fail open and are gone are listed until an operator dismisses them', { timeout: 20_000 }, async () => {
+  it('that fail open and are gone are listed until an operator dismisses them', {
+    timeout: 20_000,
+  }, async () => {
     const node = await home().node()
     const site = await node.newSite()
     const failing = promise('one', { 'x-verifier-fail-open': '1' })
     const stream = await listen(node, site, failing)
     const { seq } = (await revoke(node, site)).json
-    const dismiss = (instance: string, key = site.key) => node.call('DELETE', path(site.siteId, `verifiers/${instance}`), { key })
+    const dismiss = (instance: string, key = site.key) =>
+      node.call('DELETE', path(site.siteId, `verifiers/${instance}`), { key })
     const states = async () =>
       (await node.call('GET', path(site.siteId, 'verifiers'), { key: site.key })).json.items.map(
         ({ instance_id, state }: Record<string, string>) => [instance_id, state],
@@ -209,7 +253,9 @@ onEachStore('instances', (home) => {
     expect((await receipt(node, site, seq)).denied_everywhere_at).toBeNull()
     expect(codeOf(await dismiss('one'))).toBe(204)
     await expect.poll(states).toEqual([])
-    await expect.poll(async () => (await receipt(node, site, seq)).denied_everywhere_at, { timeout: 5000 }).not.toBeNull()
+    await expect
+      .poll(async () => (await receipt(node, site, seq)).denied_everywhere_at, { timeout: 5000 })
+      .not.toBeNull()
     const [audit] = (await node.call('GET', path(site.siteId, 'audit'), { key: site.key })).json.items
     expect(audit).toMatchObject({ action: 'verifier.dismiss', target: 'one', outcome: 'done' })
     expect(codeOf(await dismiss('one'))).toBe('not_found')
@@ -232,7 +278,9 @@ onEachStore('instances', (home) => {
     })
   })
 
-  it('are waited for until what was revoked is denied everywhere, if the caller prefers that', { timeout: 20_000 }, async () => {
+  it('are waited for until what was revoked is denied everywhere, if the caller prefers that', {
+    timeout: 20_000,
+  }, async () => {
     const node = await home().node()
     const site = await node.newSite()
     const stream = await listen(node, site, promise('one', { 'x-verifier-max-staleness': '1' }))
@@ -267,7 +315,9 @@ onEachStore('readers without a lease', (home) => {
     const observer = await listen(node, watched, {}, '?observe=1')
     await node.call('GET', path(watched.siteId, 'snapshot?observe=1'), { key: watched.key })
     const [one, two] = [(await revoke(node, site)).json, (await revoke(node, watched)).json]
-    await expect.poll(async () => deniedAfter(await receipt(node, watched, two.seq)), { timeout: 5000 }).toBeLessThan(5000)
+    await expect
+      .poll(async () => deniedAfter(await receipt(node, watched, two.seq)), { timeout: 5000 })
+      .toBeLessThan(5000)
     const [first, second] = [await receipt(node, site, one.seq), await receipt(node, watched, two.seq)]
     expect([deniedAfter(first), first.connected]).toEqual([70_000, 1])
     expect(second.connected).toBe(0)
@@ -313,20 +363,27 @@ onEachStore('receipts and lists of verifiers', (home) => {
       },
     })
     const ask = ({ siteId, key }: FeedSite, rest: string) => node.call('GET', path(siteId, rest), { key })
-    const running = Array.from({ length: 9 }, (_, i) => ask(site, i % 2 === 0 ? `propagation?seq=${seq}` : 'verifiers'))
+    const running = Array.from({ length: 9 }, (_, i) =>
+      ask(site, i % 2 === 0 ? `propagation?seq=${seq}` : 'verifiers'),
+    )
     // Of nine, one is answered before the others: that no more than eight may run.
     expect(codeOf(await Promise.race(running))).toBe('rate_limited')
     expect(codeOf(await ask(other, `propagation?seq=${second.seq}`))).toBe(200)
     held.resolve(0)
     const codes = (await Promise.all(running)).map(codeOf)
-    expect([codes.filter((code) => code === 200).length, codes.filter((code) => code === 'rate_limited').length]).toEqual([8, 1])
+    expect([
+      codes.filter((code) => code === 200).length,
+      codes.filter((code) => code === 'rate_limited').length,
+    ]).toEqual([8, 1])
     expect(asked).toBe(1)
     expect(codeOf(await ask(site, 'verifiers'))).toBe(200)
   })
 })
 
 onEachStore('the setting max_staleness_seconds_max', (home) => {
-  it('is stated in every head, and receipts use the higher value until its heads have died', { timeout: 20_000 }, async () => {
+  it('is stated in every head, and receipts use the higher value until its heads have died', {
+    timeout: 20_000,
+  }, async () => {
     const node = await home().node()
     const site = await node.newSite()
     const change = (body: object) => node.call('PATCH', `/api/sites/${site.siteId}`, { key: site.key, body })
@@ -375,7 +432,9 @@ async function append(node: FeedNode, { siteId }: FeedSite, count: number): Prom
 }
 
 onEachStore('readers that do not read', (home) => {
-  it('are reset when they do not acknowledge what they were sent (B10)', { timeout: 60_000 }, async ({ skip }) => {
+  it('are reset when they do not acknowledge what they were sent (B10)', { timeout: 60_000 }, async ({
+    skip,
+  }) => {
     skip(home().kind === 'PostgreSQL', 'what is not read has nothing to do with the store')
     const node = await home().open()
     const site = await node.newSite()
@@ -394,15 +453,21 @@ onEachStore('readers that do not read', (home) => {
     expect(feeds.size).toBe(3)
     await expect.poll(() => feeds.size, { timeout: 40_000 }).toBe(1)
     expect(verifiers.silent).toBe(0)
-    expect(await node.service.deps.meters.text()).toMatch(/^countersign_feed_streams_ended_total\{reason="silent"\} 2$/m)
+    expect(await node.service.deps.meters.text()).toMatch(
+      /^countersign_feed_streams_ended_total\{reason="silent"\} 2$/m,
+    )
     // A reset, and not an end after the backlog: what was not read is not kept.
     for (const { socket } of [silent, plain]) socket.resume()
-    await expect.poll(() => [silent, plain].map(({ fault }) => fault?.code), { timeout: 10_000 }).toEqual(['ECONNRESET', 'ECONNRESET'])
+    await expect
+      .poll(() => [silent, plain].map(({ fault }) => fault?.code), { timeout: 10_000 })
+      .toEqual(['ECONNRESET', 'ECONNRESET'])
     clearInterval(acking)
     good.close()
   })
 
-  it('lose their place to others that wait for a snapshot with the same key (B12)', { timeout: 30_000 }, async () => {
+  it('lose their place to others that wait for a snapshot with the same key (B12)', {
+    timeout: 30_000,
+  }, async () => {
     const node = await home().node()
     const site = await node.newSite()
     await append(node, site, 100)

@@ -1,15 +1,35 @@
 import { expect, it } from 'vitest'
 import { StoreUnavailable } from '../../src/store/store.ts'
-import { type FeedNode, type FeedSite, newCredentialId, newPpid, onEachStore, type Told } from './feed-node.ts'
+import {
+  type FeedNode,
+  type FeedSite,
+  newCredentialId,
+  newPpid,
+  onEachStore,
+  type Told,
+} from './feed-node.ts'
 import { follow, type SseClient } from './sse-client.ts'
 
 const path = (siteId: string, rest: string) => `/api/sites/${siteId}/${rest}`
-const listen = (node: FeedNode, { siteId, key }: Pick<FeedSite, 'siteId' | 'key'>, name?: string, after?: string) =>
+const listen = (
+  node: FeedNode,
+  { siteId, key }: Pick<FeedSite, 'siteId' | 'key'>,
+  name?: string,
+  after?: string,
+) =>
   follow(node.port, siteId, {
     key,
-    headers: { ...(name === undefined ? {} : { 'x-verifier-id': name }), ...(after === undefined ? {} : { 'last-event-id': after }) },
+    headers: {
+      ...(name === undefined ? {} : { 'x-verifier-id': name }),
+      ...(after === undefined ? {} : { 'last-event-id': after }),
+    },
   })
-const ack = (node: FeedNode, { siteId, key }: Pick<FeedSite, 'siteId' | 'key'>, place: { epoch: string; seq: number }, name?: string) =>
+const ack = (
+  node: FeedNode,
+  { siteId, key }: Pick<FeedSite, 'siteId' | 'key'>,
+  place: { epoch: string; seq: number },
+  name?: string,
+) =>
   node.call('POST', path(siteId, 'feed/ack'), {
     key,
     body: { epoch: place.epoch, seq: place.seq },
@@ -53,7 +73,8 @@ onEachStore('receipts', (home) => {
     expect(told.json.propagation).toMatchObject({ connected: 3, acknowledged: 3, laggards: [] })
     const later = await receipt(node, site, told.json.seq)
     // In any order: at first this node knew of streams that were not in the store yet.
-    const byName = (one: { verifier_id: string }, other: { verifier_id: string }) => (one.verifier_id < other.verifier_id ? -1 : 1)
+    const byName = (one: { verifier_id: string }, other: { verifier_id: string }) =>
+      one.verifier_id < other.verifier_id ? -1 : 1
     for (const each of [later.json, told.json.propagation]) each.verifiers.sort(byName)
     expect(later.json).toEqual({ epoch: told.json.epoch, seq: told.json.seq, ...told.json.propagation })
     stopAll()
@@ -68,17 +89,28 @@ onEachStore('receipts', (home) => {
     const startedMs = performance.now()
     const told = await revoke(node, site, 1)
     expect(performance.now() - startedMs).toBeGreaterThanOrEqual(1000)
-    expect(told.json.propagation).toMatchObject({ connected: 2, acknowledged: 1, laggards: [{ verifier_id: 'lazy', seq: 0 }] })
+    expect(told.json.propagation).toMatchObject({
+      connected: 2,
+      acknowledged: 1,
+      laggards: [{ verifier_id: 'lazy', seq: 0 }],
+    })
     expect(told.json.propagation.elapsed_ms).toBeGreaterThanOrEqual(1000)
     stopAll()
     for (const stream of [keen, lazy]) stream.close()
   })
 
-  it('do not wait without a verifier, nor for one that leaves, nor when the wait cannot be applied', { timeout: 30_000 }, async () => {
+  it('do not wait without a verifier, nor for one that leaves, nor when the wait cannot be applied', {
+    timeout: 30_000,
+  }, async () => {
     const node = await home().node()
     const site = await node.newSite()
     const alone = await revoke(node, site, 20)
-    expect(alone.json.propagation).toMatchObject({ connected: 0, acknowledged: 0, elapsed_ms: 0, laggards: [] })
+    expect(alone.json.propagation).toMatchObject({
+      connected: 0,
+      acknowledged: 0,
+      elapsed_ms: 0,
+      laggards: [],
+    })
     const leaving = await listen(node, site, 'leaving')
     const pending = revoke(node, site, 20)
     await leaving.until(({ event }) => event === 'user.revoked')
@@ -91,7 +123,11 @@ onEachStore('receipts', (home) => {
         body: { ppid: newPpid(), site_id: site.siteId },
         headers: { prefer },
       })
-      expect([told.status, told.json.propagation, told.headers['preference-applied']]).toEqual([200, undefined, undefined])
+      expect([told.status, told.json.propagation, told.headers['preference-applied']]).toEqual([
+        200,
+        undefined,
+        undefined,
+      ])
     }
     lazy.close()
   })
@@ -114,12 +150,27 @@ onEachStore('receipts', (home) => {
     const issuers = path(siteId, 'issuers')
     expect((await node.call('POST', issuers, { key, body: { issuer } })).status).toBe(201)
     const keyId = issuer.slice('did:key:'.length)
-    const byKey = await node.call('PATCH', `${issuers}/${issuer}/keys/${keyId}`, { key, body: { status: 'compromised' }, headers: wait })
+    const byKey = await node.call('PATCH', `${issuers}/${issuer}/keys/${keyId}`, {
+      key,
+      body: { status: 'compromised' },
+      headers: wait,
+    })
     expect(byKey.json).toMatchObject({ issuer, propagation: all })
-    const byIssuer = await node.call('PATCH', `${issuers}/${issuer}`, { key, body: { status: 'distrusted' }, headers: wait })
-    expect([byIssuer.json.propagation, byIssuer.headers['preference-applied']]).toMatchObject([all, 'wait=10'])
+    const byIssuer = await node.call('PATCH', `${issuers}/${issuer}`, {
+      key,
+      body: { status: 'distrusted' },
+      headers: wait,
+    })
+    expect([byIssuer.json.propagation, byIssuer.headers['preference-applied']]).toMatchObject([
+      all,
+      'wait=10',
+    ])
     // Verifiers need not hear of a label, so there is nothing to wait for.
-    const label = await node.call('PATCH', `${issuers}/${issuer}`, { key, body: { label: 'a label' }, headers: wait })
+    const label = await node.call('PATCH', `${issuers}/${issuer}`, {
+      key,
+      body: { label: 'a label' },
+      headers: wait,
+    })
     expect([label.status, label.json.propagation]).toEqual([200, undefined])
 
     const unknown = await node.call('POST', '/api/auth/revoke', { key, body: { token: 'x' }, headers: wait })
@@ -131,9 +182,15 @@ onEachStore('receipts', (home) => {
   it('are not kept back because it is not known how far it got: the revocation stands', async () => {
     const node = await home().open()
     const site = await node.newSite()
-    Object.assign(node.service.deps.verifiers, { receipt: () => Promise.reject(new StoreUnavailable('down')) })
+    Object.assign(node.service.deps.verifiers, {
+      receipt: () => Promise.reject(new StoreUnavailable('down')),
+    })
     const told = await revoke(node, site, 5)
-    expect([told.status, told.json.propagation, told.headers['preference-applied']]).toEqual([200, undefined, undefined])
+    expect([told.status, told.json.propagation, told.headers['preference-applied']]).toEqual([
+      200,
+      undefined,
+      undefined,
+    ])
   })
 
   it('are for keys that read the feed or revoke, and for entries that exist', async () => {
@@ -141,10 +198,14 @@ onEachStore('receipts', (home) => {
     const [site, other] = [await node.newSite(), await node.newSite()]
     const { json } = await revoke(node, site)
     const keys = await Promise.all(
-      (['feed:read', 'credentials:revoke', 'tokens:revoke'] as const).map((permission) => node.newKey(site.siteId, [permission])),
+      (['feed:read', 'credentials:revoke', 'tokens:revoke'] as const).map((permission) =>
+        node.newKey(site.siteId, [permission]),
+      ),
     )
     const codes = await Promise.all(
-      [...keys, other].map(async ({ key }) => codeOf(await node.call('GET', path(site.siteId, `propagation?seq=${json.seq}`), { key }))),
+      [...keys, other].map(async ({ key }) =>
+        codeOf(await node.call('GET', path(site.siteId, `propagation?seq=${json.seq}`), { key })),
+      ),
     )
     expect(codes).toEqual([200, 200, 'api_key_forbidden', 'not_found'])
     expect(codeOf(await receipt(node, site, json.seq + 1))).toBe('not_found')
@@ -173,7 +234,10 @@ onEachStore('an acknowledgement', (home) => {
     const { epoch, seq } = (await revoke(node, site)).json
     const stream = await listen(node, site, 'one')
     const seqs = async () =>
-      (await node.service.deps.verifiers.connected(site.siteId)).streams.map((verifier) => [verifier.verifierId, verifier.seq])
+      (await node.service.deps.verifiers.connected(site.siteId)).streams.map((verifier) => [
+        verifier.verifierId,
+        verifier.seq,
+      ])
     for (const [name, place] of [
       ['one', seq],
       ['one', seq - 1],
@@ -194,7 +258,9 @@ onEachStore('an acknowledgement', (home) => {
     const stream = await listen(node, site, 'one')
     expect(codeOf(await ack(node, second, { epoch, seq }, 'one'))).toBe(204)
     expect(codeOf(await ack(node, other, { epoch, seq }, 'one'))).toBe(204)
-    expect(codeOf(await ack(node, { siteId: site.siteId, key: other.key }, { epoch, seq }, 'one'))).toBe('not_found')
+    expect(codeOf(await ack(node, { siteId: site.siteId, key: other.key }, { epoch, seq }, 'one'))).toBe(
+      'not_found',
+    )
     expect((await receipt(node, site, seq)).json).toMatchObject({ connected: 1, acknowledged: 0 })
     expect((await receipt(node, other, seq)).json).toMatchObject({ connected: 0 })
     await ack(node, site, { epoch, seq }, 'one')
@@ -216,21 +282,31 @@ onEachStore('an acknowledgement', (home) => {
     await new Promise((resolve) => setTimeout(resolve, 200))
     expect((await receipt(node, site, next)).json.acknowledged).toBe(0)
     // Each was told its name.
-    for (const stream of streams) await ack(node, site, { epoch, seq: next }, stream.headers['x-verifier-id'] as string)
+    for (const stream of streams)
+      await ack(node, site, { epoch, seq: next }, stream.headers['x-verifier-id'] as string)
     await expect.poll(async () => (await receipt(node, site, next)).json.acknowledged).toBe(3)
     for (const stream of streams) stream.close()
   })
 })
 
 onEachStore('the list of verifiers', (home) => {
-  it('shows who is connected, how far each has got, and none of another site', { timeout: 20_000 }, async () => {
+  it('shows who is connected, how far each has got, and none of another site', {
+    timeout: 20_000,
+  }, async () => {
     const node = await home().node()
     const [site, other] = [await node.newSite(), await node.newSite()]
     const { epoch, seq } = (await revoke(node, site)).json
-    const streams = [await listen(node, site, 'b', `${epoch}.${seq - 1}`), await listen(node, site, 'a'), await listen(node, other, 'c')]
+    const streams = [
+      await listen(node, site, 'b', `${epoch}.${seq - 1}`),
+      await listen(node, site, 'a'),
+      await listen(node, other, 'c'),
+    ]
     await ack(node, site, { epoch, seq }, 'b')
-    const list = async (query = '') => (await node.call('GET', path(site.siteId, `verifiers${query}`), { key: site.key })).json
-    await expect.poll(async () => (await list()).items.map(({ lag }: { lag: number }) => lag)).toEqual([seq, 0])
+    const list = async (query = '') =>
+      (await node.call('GET', path(site.siteId, `verifiers${query}`), { key: site.key })).json
+    await expect
+      .poll(async () => (await list()).items.map(({ lag }: { lag: number }) => lag))
+      .toEqual([seq, 0])
     const { items, next_cursor } = await list()
     expect(items).toMatchObject([
       { verifier_id: 'a', seq: 0, lag: seq, acknowledged_at: null },
@@ -243,7 +319,9 @@ onEachStore('the list of verifiers', (home) => {
     const second = await list(`?limit=1&cursor=${first.next_cursor}`)
     expect([second.items[0].verifier_id, second.next_cursor]).toEqual(['b', null])
     const blind = await node.newKey(site.siteId, ['feed:read'])
-    expect(codeOf(await node.call('GET', path(site.siteId, 'verifiers'), { key: blind.key }))).toBe('api_key_forbidden')
+    expect(codeOf(await node.call('GET', path(site.siteId, 'verifiers'), { key: blind.key }))).toBe(
+      'api_key_forbidden',
+    )
     for (const stream of streams) stream.close()
     await expect.poll(async () => (await list()).items).toEqual([])
   })
@@ -257,7 +335,9 @@ onEachStore('the list of verifiers', (home) => {
     expect(text).toMatch(/^countersign_feed_streams 1$/m)
     expect(text).toMatch(/^countersign_feed_lag_entries 2$/m)
     stream.close()
-    await expect.poll(() => node.service.deps.meters.text()).toMatch(/^countersign_feed_streams_ended_total\{reason="gone"\} 1$/m)
+    await expect
+      .poll(() => node.service.deps.meters.text())
+      .toMatch(/^countersign_feed_streams_ended_total\{reason="gone"\} 1$/m)
   })
 })
 

@@ -48,7 +48,10 @@ const acked = (instanceId: string, atMs: number, fields: Partial<LeaseRow> = {})
 /** Without a stream since a moment. */
 const away = (instanceId: string, servedAtMs: number, fields: Partial<LeaseRow> = {}) =>
   lease(instanceId, { nodeId: '', streamId: '', nodeUntilMs: 0, servedAtMs, ...fields })
-const node = (marks: FeedNodeRow['view']['marks'], fields: Partial<FeedNodeRow['view']> = {}): FeedNodeRow => ({
+const node = (
+  marks: FeedNodeRow['view']['marks'],
+  fields: Partial<FeedNodeRow['view']> = {},
+): FeedNodeRow => ({
   nodeId: `node_${++made}`,
   expiresAtMs: AT + 10_000,
   view: { ageMsMax: 2000, epoch: EPOCH, marks, ...fields },
@@ -70,17 +73,32 @@ interface Given extends Partial<Omit<SiteReaders, 'streams'>> {
 }
 const look = ({ streams = [], nowMs = AT + 500, entry, ...readers }: Given) =>
   receiptOf(
-    { readAtMs: nowMs, nodes: [], leases: [], headReadersUntilMs: 0, ...readers, streams: readersOf(streams, EPOCH) },
+    {
+      readAtMs: nowMs,
+      nodes: [],
+      leases: [],
+      headReadersUntilMs: 0,
+      ...readers,
+      streams: readersOf(streams, EPOCH),
+    },
     { ...ENTRY, ...entry },
     nowMs,
   )
-const receipt = (streams: readonly FeedStreamRow[], seq: number, nowMs = AT + 500) => look({ streams, nowMs, entry: { seq } })
+const receipt = (streams: readonly FeedStreamRow[], seq: number, nowMs = AT + 500) =>
+  look({ streams, nowMs, entry: { seq } })
 /** When it is denied everywhere, since the commit. */
 const deniedAfter = (given: Given) => (look(given).deniedEverywhereAtMs ?? Number.NaN) - AT
 
 describe('a receipt of readers without an instance', () => {
   it('of a site without readers says so', () => {
-    expect(receipt([], 4)).toMatchObject({ connected: 0, acknowledged: 0, expected: 0, elapsedMs: 0, laggards: [], verifiers: [] })
+    expect(receipt([], 4)).toMatchObject({
+      connected: 0,
+      acknowledged: 0,
+      expected: 0,
+      elapsedMs: 0,
+      laggards: [],
+      verifiers: [],
+    })
   })
 
   it('counts those who have it and names those who have not, the furthest behind first', () => {
@@ -116,13 +134,21 @@ describe('a receipt of readers without an instance', () => {
   })
 
   it('counts a reader with two connections once, as far as the further one has come', () => {
-    const twice = [stream('a', 2, { connectedAtMs: AT - 10 }), stream('a', 5, { acks: [{ seq: 5, atMs: AT + 30 }] })]
+    const twice = [
+      stream('a', 2, { connectedAtMs: AT - 10 }),
+      stream('a', 5, { acks: [{ seq: 5, atMs: AT + 30 }] }),
+    ]
     expect(receipt(twice, 5)).toMatchObject({ connected: 1, acknowledged: 1, elapsedMs: 30, laggards: [] })
-    expect(readersOf(twice, EPOCH)).toMatchObject([{ verifierId: 'a', connectedAtMs: AT - 10, seq: 5, acknowledgedAtMs: AT + 30 }])
+    expect(readersOf(twice, EPOCH)).toMatchObject([
+      { verifierId: 'a', connectedAtMs: AT - 10, seq: 5, acknowledgedAtMs: AT + 30 },
+    ])
   })
 
   it('does not take one reader for another of the same name under another key', () => {
-    expect(receipt([stream('a', 5), stream('a', 2, { keyId: 'key_2' })], 5)).toMatchObject({ connected: 2, acknowledged: 1 })
+    expect(receipt([stream('a', 5), stream('a', 2, { keyId: 'key_2' })], 5)).toMatchObject({
+      connected: 2,
+      acknowledged: 1,
+    })
   })
 
   it('counts what was acknowledged in another epoch as nothing', () => {
@@ -161,18 +187,25 @@ describe('a receipt of instances', () => {
 
   it('counts one that has not acknowledged with its own bound and 10 s for clocks', () => {
     expect(deniedAfter({ leases: [acked('one', AT + 20), lease('two')] })).toBe(40_000)
-    expect(deniedAfter({ leases: [lease('one', { boundMs: 5000 }), lease('two', { boundMs: 9000 })] })).toBe(19_000)
+    expect(deniedAfter({ leases: [lease('one', { boundMs: 5000 }), lease('two', { boundMs: 9000 })] })).toBe(
+      19_000,
+    )
     // No head of the site lives longer than the site allows.
     expect(deniedAfter({ leases: [lease('one', { boundMs: 3_600_000 })] })).toBe(70_000)
   })
 
   it('is not delayed by an acknowledgement that comes after that', () => {
-    expect(deniedAfter({ leases: [acked('one', AT + 300_000, { boundMs: 5000 })], nowMs: AT + 400_000 })).toBe(15_000)
+    expect(
+      deniedAfter({ leases: [acked('one', AT + 300_000, { boundMs: 5000 })], nowMs: AT + 400_000 }),
+    ).toBe(15_000)
   })
 
   it('calls one silent that has not said anything for 15 s, waits for it no longer, and says when it rejects (B11)', () => {
     const at = (quietMs: number) => look({ leases: [lease('one', { heardAtMs: AT + 500 - quietMs })] })
-    expect(at(15_000)).toMatchObject({ awaited: 1, verifiers: [{ state: 'waiting', rejectsFromMs: AT + 40_000 }] })
+    expect(at(15_000)).toMatchObject({
+      awaited: 1,
+      verifiers: [{ state: 'waiting', rejectsFromMs: AT + 40_000 }],
+    })
     expect(at(15_001)).toMatchObject({
       connected: 1,
       acknowledged: 0,
@@ -182,7 +215,9 @@ describe('a receipt of instances', () => {
       verifiers: [{ state: 'silent', rejectsFromMs: AT + 40_000 }],
     })
     // One that has just connected has had no time to say anything.
-    expect(look({ leases: [lease('one', { heardAtMs: 0, connectedAtMs: AT - 1000 })] })).toMatchObject({ awaited: 1 })
+    expect(look({ leases: [lease('one', { heardAtMs: 0, connectedAtMs: AT - 1000 })] })).toMatchObject({
+      awaited: 1,
+    })
   })
 
   it('shows one without a stream, which may accept for its bound after it had one', () => {
@@ -245,7 +280,9 @@ describe('a receipt of instances', () => {
     expect(deniedAfter({ leases: [away('open', AT + 5, closed)], nowMs: AT + 700_000 })).toBe(600_000)
     const knew = { ...closed, seq: 4, acks: [{ seq: 4, atMs: AT + 30 }] }
     expect(deniedAfter({ leases: [away('open', AT + 5, knew)], nowMs: AT + 700_000 })).toBe(30)
-    expect(deniedAfter({ leases: [away('shut', AT + 5, { closedAtMs: AT + 600_000 })], nowMs: AT + 700_000 })).toBe(40_000)
+    expect(
+      deniedAfter({ leases: [away('shut', AT + 5, { closedAtMs: AT + 600_000 })], nowMs: AT + 700_000 }),
+    ).toBe(40_000)
   })
 
   it('has no instant when one fails open, acknowledged or not, and lists it (I-22)', () => {
@@ -255,23 +292,34 @@ describe('a receipt of instances', () => {
         exceptions: [{ instanceId: 'open' }],
       })
     // It goes on accepting without a stream, too, and its bound means nothing.
-    expect(look({ leases: [away('open', AT - 3_600_000, { failsOpen: true, isNamed: false })] })).toMatchObject({
+    expect(
+      look({ leases: [away('open', AT - 3_600_000, { failsOpen: true, isNamed: false })] }),
+    ).toMatchObject({
       deniedEverywhereAtMs: undefined,
       expected: 1,
       verifiers: [{ rejectsFromMs: undefined }],
     })
-    expect(look({ leases: [away('open', AT - 10, { failsOpen: true, closedAtMs: AT - 10 })] })).toMatchObject({ exceptions: [] })
+    expect(look({ leases: [away('open', AT - 10, { failsOpen: true, closedAtMs: AT - 10 })] })).toMatchObject(
+      { exceptions: [] },
+    )
   })
 
   it('takes the streams of a node that vanished for served until it no longer counted as there', () => {
     const lost = lease('one', { nodeUntilMs: AT - 30_000 })
-    expect(look({ leases: [lost] })).toMatchObject({ connected: 0, expected: 1, verifiers: [{ state: 'not_connected' }] })
+    expect(look({ leases: [lost] })).toMatchObject({
+      connected: 0,
+      expected: 1,
+      verifiers: [{ state: 'not_connected' }],
+    })
     expect(deniedAfter({ leases: [lost] })).toBe(40_000)
     expect(deniedAfter({ leases: [lease('one', { nodeUntilMs: AT - 40_000 })] })).toBe(0)
   })
 
   it('counts nothing that was acknowledged in another epoch (A261)', () => {
-    expect(look({ leases: [acked('one', AT + 5, { epoch: 'epoch001' })] })).toMatchObject({ acknowledged: 0, laggards: [{ seq: 0 }] })
+    expect(look({ leases: [acked('one', AT + 5, { epoch: 'epoch001' })] })).toMatchObject({
+      acknowledged: 0,
+      laggards: [{ seq: 0 }],
+    })
     expect(deniedAfter({ leases: [acked('one', AT + 5, { epoch: 'epoch001' })] })).toBe(40_000)
   })
 
@@ -307,7 +355,9 @@ describe('a receipt among several nodes', () => {
     expect(deniedAfter({ leases, nodes: [behind], nowMs: AT + 1999 })).toBe(70_000)
     // From then on its view is too old to decide or to prove anything.
     expect(deniedAfter({ leases, nodes: [behind], nowMs: AT + 2000 })).toBe(2000)
-    expect(deniedAfter({ leases, nodes: [node([{ position: 40, atMs: AT + 1 }], { epoch: 'epoch001' })] })).toBe(70_000)
+    expect(
+      deniedAfter({ leases, nodes: [node([{ position: 40, atMs: AT + 1 }], { epoch: 'epoch001' })] }),
+    ).toBe(70_000)
   })
 
   it('counts the node that answers', () => {

@@ -1,14 +1,33 @@
-import { encodeHeadHeader, formatTime, generatePrivateKey, type Heartbeat, type PrivateKey, signHeartbeat } from '@countersign/core'
+import {
+  encodeHeadHeader,
+  formatTime,
+  generatePrivateKey,
+  type Heartbeat,
+  type PrivateKey,
+  signHeartbeat,
+} from '@countersign/core'
 import { expect, it } from 'vitest'
 import { run } from '../commands/terminal.ts'
 import { type FeedNode, type FeedSite, newPpid, onEachStore } from './feed-node.ts'
 
 /** A heartbeat as this node would sign it, of any entry. */
-async function head(node: FeedNode, { siteId }: FeedSite, changes: Partial<Heartbeat> = {}, signer?: PrivateKey): Promise<Heartbeat> {
+async function head(
+  node: FeedNode,
+  { siteId }: FeedSite,
+  changes: Partial<Heartbeat> = {},
+  signer?: PrivateKey,
+): Promise<Heartbeat> {
   const { keys, views, store } = node.service.deps
   const key = signer ?? keys.feedKey(Date.now()).key
   const { seq = 0, hash = '' } = views.view(siteId)?.head ?? {}
-  const fields = { site_id: siteId, epoch: store.epoch, seq, hash, as_of: formatTime(Date.now()), max_age_seconds: 60 }
+  const fields = {
+    site_id: siteId,
+    epoch: store.epoch,
+    seq,
+    hash,
+    as_of: formatTime(Date.now()),
+    max_age_seconds: 60,
+  }
   return signHeartbeat({ ...fields, kid: key.publicKey.multikey, ...changes }, key)
 }
 
@@ -16,13 +35,19 @@ const feedPath = ({ siteId }: FeedSite, cursor?: { epoch: string; seq: number })
   `/api/sites/${siteId}/feed${cursor === undefined ? '' : `?after=${cursor.epoch}.${cursor.seq}`}`
 
 /** Connects like a verifier that has applied the log up to there. */
-function connect(node: FeedNode, site: FeedSite, shown: Heartbeat | string, cursor: { epoch: string; seq: number }) {
+function connect(
+  node: FeedNode,
+  site: FeedSite,
+  shown: Heartbeat | string,
+  cursor: { epoch: string; seq: number },
+) {
   const header = typeof shown === 'string' ? shown : encodeHeadHeader(shown)
   return node.call('GET', feedPath(site, cursor), { key: site.key, headers: { 'x-verifier-head': header } })
 }
 
 const ready = async (node: FeedNode) => (await node.call('GET', '/readyz')).status
-const metric = async (node: FeedNode, name: string) => new RegExp(`^${name} (\\S+)`, 'm').exec(await node.service.deps.meters.text())?.[1]
+const metric = async (node: FeedNode, name: string) =>
+  new RegExp(`^${name} (\\S+)`, 'm').exec(await node.service.deps.meters.text())?.[1]
 
 onEachStore('the proof of a head that the store does not have (A274, B6)', (home) => {
   it.each([
@@ -34,7 +59,10 @@ onEachStore('the proof of a head that the store does not have (A274, B6)', (home
     const site = await node.newSite()
     const proof = await head(node, site, lost)
     expect(await ready(node)).toBe(200)
-    expect(await connect(node, site, proof, proof)).toMatchObject({ status: 503, json: { code: 'revocation_view_stale' } })
+    expect(await connect(node, site, proof, proof)).toMatchObject({
+      status: 503,
+      json: { code: 'revocation_view_stale' },
+    })
     expect(await ready(node)).toBe(503)
     expect(await metric(node, 'countersign_log_rolled_back')).toBe('1')
     expect(node.logged.join('')).toContain('the store has lost part of the log')
@@ -50,7 +78,10 @@ onEachStore('the proof of a head that the store does not have (A274, B6)', (home
       COUNTERSIGN_DATABASE_URL: config.store.kind === 'postgres' ? config.store.url : '',
       COUNTERSIGN_MASTER_KEY: Buffer.from(config.masterKey).toString('hex'),
     }
-    expect(await run(['accept-rollback', '--yes'], env)).toMatchObject({ code: 0, said: expect.stringContaining('new epoch') })
+    expect(await run(['accept-rollback', '--yes'], env)).toMatchObject({
+      code: 0,
+      said: expect.stringContaining('new epoch'),
+    })
     await expect.poll(() => ready(node), { timeout: 20_000 }).toBe(200)
     expect(store.epoch).not.toBe(before)
     expect(await metric(node, 'countersign_log_rolled_back')).toBe('0')
@@ -59,7 +90,9 @@ onEachStore('the proof of a head that the store does not have (A274, B6)', (home
     expect(await ready(node)).toBe(200)
   })
 
-  it('ends it also when the key that signed was superseded, and not when that was marked as compromised', { timeout: 60_000 }, async () => {
+  it('ends it also when the key that signed was superseded, and not when that was marked as compromised', {
+    timeout: 60_000,
+  }, async () => {
     const node = await home().open()
     const { keys } = node.service.deps
     const site = await node.newSite()
@@ -76,7 +109,9 @@ onEachStore('the proof of a head that the store does not have (A274, B6)', (home
     expect(await ready(node)).toBe(503)
   })
 
-  it('is not a claim: what is not proven is 409 and a metric, and ends nothing (control arm)', { timeout: 60_000 }, async () => {
+  it('is not a claim: what is not proven is 409 and a metric, and ends nothing (control arm)', {
+    timeout: 60_000,
+  }, async () => {
     const node = await home().node()
     const [site, other] = [await node.newSite(), await node.newSite()]
     const { epoch } = node.service.deps.store
@@ -84,13 +119,24 @@ onEachStore('the proof of a head that the store does not have (A274, B6)', (home
     const good = await head(node, site, beyond)
     const foreign = await head(node, site, beyond, await generatePrivateKey('Ed25519'))
     const before = Number((await metric(node, 'countersign_feed_cursors_ahead_total')) ?? 0)
-    const claims = [foreign, { ...good, seq: 98 }, await head(node, other, beyond), 'no proof', encodeHeadHeader(good).slice(0, -2)]
-    for (const claim of claims) expect(await connect(node, site, claim, beyond)).toMatchObject({ status: 409 })
+    const claims = [
+      foreign,
+      { ...good, seq: 98 },
+      await head(node, other, beyond),
+      'no proof',
+      encodeHeadHeader(good).slice(0, -2),
+    ]
+    for (const claim of claims)
+      expect(await connect(node, site, claim, beyond)).toMatchObject({ status: 409 })
     expect(await node.call('GET', feedPath(site, beyond), { key: site.key })).toMatchObject({ status: 409 })
-    expect(await metric(node, 'countersign_feed_cursors_ahead_total')).toBe(String(before + claims.length + 1))
+    expect(await metric(node, 'countersign_feed_cursors_ahead_total')).toBe(
+      String(before + claims.length + 1),
+    )
     // A cursor of another epoch is nothing special.
     await node.call('GET', feedPath(site, { epoch: 'e0000000', seq: 99 }), { key: site.key })
-    expect(await metric(node, 'countersign_feed_cursors_ahead_total')).toBe(String(before + claims.length + 1))
+    expect(await metric(node, 'countersign_feed_cursors_ahead_total')).toBe(
+      String(before + claims.length + 1),
+    )
     expect(await connect(node, site, 'x'.repeat(2049), beyond)).toMatchObject({ status: 422 })
     expect(await ready(node)).toBe(200)
     expect(await metric(node, 'countersign_log_rolled_back')).toBe('0')

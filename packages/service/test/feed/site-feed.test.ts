@@ -1,5 +1,13 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { type Entry, formatTime, GENESIS_HASH, type LogHead, type Ppid, type SiteId, sealEntry } from '@countersign/core'
+import {
+  type Entry,
+  formatTime,
+  GENESIS_HASH,
+  type LogHead,
+  type Ppid,
+  type SiteId,
+  sealEntry,
+} from '@countersign/core'
 import { limits } from '@countersign/core/contract'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -15,7 +23,10 @@ let last: LogHead = { epoch: EPOCH, seq: 0, hash: GENESIS_HASH }
 for (let i = 1; i <= LENGTH; i++) {
   const ppid = `did:service:ppid_${String(i).padStart(12, '0')}` as Ppid
   const time = formatTime(1_700_000_000_000)
-  const entry = await sealEntry({ siteId: SITE, kind: 'user.revoked', body: { ppid, revoked_at: time }, at: time }, last)
+  const entry = await sealEntry(
+    { siteId: SITE, kind: 'user.revoked', body: { ppid, revoked_at: time }, at: time },
+    last,
+  )
   entries.push(entry)
   last = entry
 }
@@ -81,7 +92,9 @@ class Log implements FeedSource {
   }
 }
 
-/** Without the protection: what is sent while a reader reads what came before is not kept for it. */
+/**
+ * Without the protection: what is sent while a reader reads what came before is not kept for it.
+ */
 class ForgetfulFeed extends SiteFeed {
   protected override readonly backlogs = new Map() as never
   constructor(...args: ConstructorParameters<typeof SiteFeed>) {
@@ -90,7 +103,10 @@ class ForgetfulFeed extends SiteFeed {
   }
 }
 
-/** A reader joins at every possible moment, with the steps of all in any order. True if all was well. */
+/**
+ * A reader joins at every possible moment, with the steps of all in any order. True if all was
+ * well.
+ */
 async function hears(
   scheduler: fc.Scheduler,
   from: number | undefined,
@@ -144,10 +160,16 @@ async function hears(
 }
 
 const numbersIn = ({ heard }: Ear) => heard.filter((each) => typeof each === 'number')
-const schedules = fc.tuple(fc.scheduler(), fc.nat(8), fc.array(fc.integer({ min: 1, max: 3 }), { maxLength: 8 }))
+const schedules = fc.tuple(
+  fc.scheduler(),
+  fc.nat(8),
+  fc.array(fc.integer({ min: 1, max: 3 }), { maxLength: 8 }),
+)
 
 describe('a reader that joins the feed of a site', () => {
-  it('hears every entry after its cursor once and in order, whatever is appended meanwhile (I-8, I-9)', { timeout: 60_000 }, async () => {
+  it('hears every entry after its cursor once and in order, whatever is appended meanwhile (I-8, I-9)', {
+    timeout: 60_000,
+  }, async () => {
     await fc.assert(
       fc.asyncProperty(schedules, async ([scheduler, from, appends]) => {
         expect(await hears(scheduler, from, appends, SiteFeed)).toBe(true)
@@ -158,13 +180,17 @@ describe('a reader that joins the feed of a site', () => {
 
   it('misses some if what was told meanwhile is not kept for it (control)', async () => {
     const { failed } = await fc.check(
-      fc.asyncProperty(schedules, ([scheduler, from, appends]) => hears(scheduler, from, appends, ForgetfulFeed as typeof SiteFeed)),
+      fc.asyncProperty(schedules, ([scheduler, from, appends]) =>
+        hears(scheduler, from, appends, ForgetfulFeed as typeof SiteFeed),
+      ),
       { numRuns: 1000, endOnFailure: true },
     )
     expect(failed).toBe(true)
   })
 
-  it('begins at the end with a proof of it when it has no cursor, and misses nothing from there', { timeout: 60_000 }, async () => {
+  it('begins at the end with a proof of it when it has no cursor, and misses nothing from there', {
+    timeout: 60_000,
+  }, async () => {
     await fc.assert(
       fc.asyncProperty(schedules, async ([scheduler, , appends]) => {
         expect(await hears(scheduler, undefined, appends, SiteFeed)).toBe(true)

@@ -10,7 +10,12 @@ const LONG_MS = 1_000_000_000
 /** Each reading of leases waits until it is let go. */
 function begin(reusedMs = LONG_MS) {
   const pending: PromiseWithResolvers<readonly LeaseRow[]>[] = []
-  const store = { isShared: false, epoch: 'epoch000', feedNodes: async () => [], headReadersUntil: async () => 0 }
+  const store = {
+    isShared: false,
+    epoch: 'epoch000',
+    feedNodes: async () => [],
+    headReadersUntil: async () => 0,
+  }
   const leases = {
     ofSite: () => {
       const reading = Promise.withResolvers<readonly LeaseRow[]>()
@@ -18,10 +23,17 @@ function begin(reusedMs = LONG_MS) {
       return reading.promise
     },
   }
-  const parts = { store, clock: new ClockDouble(), nodeId: 'node_1', leases, streams: { readers: async () => [] } }
+  const parts = {
+    store,
+    clock: new ClockDouble(),
+    nodeId: 'node_1',
+    leases,
+    streams: { readers: async () => [] },
+  }
   const readings = createSiteReadings(parts, reusedMs)
   readings.applied(10)
-  const read = (position = 10, isLatest = false) => readings.read(SITE, { entry: { epoch: 'epoch000', position }, isLatest })
+  const read = (position = 10, isLatest = false) =>
+    readings.read(SITE, { entry: { epoch: 'epoch000', position }, isLatest })
   /** Ends the reading with that number. The instance is named after it. */
   const end = (i: number) => pending[i]?.resolve([{ instanceId: `r${i}` } as LeaseRow])
   const names = async (all: readonly ReturnType<typeof read>[]) =>

@@ -17,12 +17,22 @@ import { expect, it } from 'vitest'
 import { createSnapshot } from '../../src/feed/snapshot.ts'
 import type { Store } from '../../src/store/store.ts'
 import { newToken, seen } from '../store/fixtures.ts'
-import { act, type FeedNode, type FeedSite, newCredentialId, newPpid, onEachStore, type Told } from './feed-node.ts'
+import {
+  act,
+  type FeedNode,
+  type FeedSite,
+  newCredentialId,
+  newPpid,
+  onEachStore,
+  type Told,
+} from './feed-node.ts'
 
 const DAY_MS = 86_400_000
 const path = (siteId: string) => `/api/sites/${siteId}/snapshot`
 
-/** What a careful verifier makes of a snapshot: a view, or an error that says what is wrong with it. */
+/**
+ * What a careful verifier makes of a snapshot: a view, or an error that says what is wrong with it.
+ */
 async function load(node: FeedNode, siteId: SiteId, text: string): Promise<SiteView> {
   const discovery = await node.call('GET', '/.well-known/countersign')
   const lines = text.split('\n').slice(0, -1)
@@ -32,7 +42,8 @@ async function load(node: FeedNode, siteId: SiteId, text: string): Promise<SiteV
   const view = createSiteView({ siteId })
   const loading = view.beginLoad(head)
   for (const line of rest) {
-    if (line === undefined || line.type === 'head' || line.type === 'end') throw new Error('a line cannot be read')
+    if (line === undefined || line.type === 'head' || line.type === 'end')
+      throw new Error('a line cannot be read')
     if (line.type !== 'epoch') loading.add(line)
   }
   const signed = discovery.json.feed.keys.find(({ kid }: { kid: string }) => kid === end.kid)
@@ -47,7 +58,8 @@ async function load(node: FeedNode, siteId: SiteId, text: string): Promise<SiteV
 }
 
 const headOf = ({ text }: Told) => JSON.parse(text.slice(0, text.indexOf('\n'))) as SnapshotHead
-const typesOf = ({ text }: Told) => text.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line).type as string]))
+const typesOf = ({ text }: Told) =>
+  text.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line).type as string]))
 const viewOf = ({ service }: FeedNode, siteId: SiteId) => service.deps.views.view(siteId) as SiteView
 
 async function addIssuer(store: Store, siteId: SiteId, n: number): Promise<string> {
@@ -62,7 +74,11 @@ async function addIssuer(store: Store, siteId: SiteId, n: number): Promise<strin
 /** Something of everything, and users in every state. */
 async function live({ service }: FeedNode, { siteId }: FeedSite) {
   const { store, views } = service.deps
-  const issuers = [await addIssuer(store, siteId, 1), await addIssuer(store, siteId, 2), await addIssuer(store, siteId, 3)] as const
+  const issuers = [
+    await addIssuer(store, siteId, 1),
+    await addIssuer(store, siteId, 2),
+    await addIssuer(store, siteId, 3),
+  ] as const
   await store.changeIssuerKey(siteId, issuers[0], 'key-1', 'retired', act())
   await store.changeIssuer(siteId, issuers[1], { status: 'distrusted' }, act())
   await store.changeIssuerKey(siteId, issuers[2], 'key-1', 'compromised', act())
@@ -73,7 +89,8 @@ async function live({ service }: FeedNode, { siteId }: FeedSite) {
   for (const ppid of users.slice(1)) await store.reinstateUser({ siteId, ppid, reason: undefined }, act())
   await store.revokeUser({ siteId, ppid: users[2], reason: undefined }, act())
   const credentials = [newCredentialId(), newCredentialId()] as const
-  for (const credentialId of credentials) await store.revokeCredential({ siteId, credentialId, reason: undefined }, act())
+  for (const credentialId of credentials)
+    await store.revokeCredential({ siteId, credentialId, reason: undefined }, act())
   const shown = seen(siteId)
   const token = newToken(shown, { expiresAtMs: Date.now() + 900_000 })
   await store.createToken(token, 20, Date.now(), shown)
@@ -93,8 +110,14 @@ onEachStore('the snapshot', (home) => {
     expect(view.head).toEqual(own.head)
     const answers = (one: SiteView) => ({
       settings: one.settings,
-      issuers: issuers.map((issuer) => [one.issuer(issuer), one.issuerRevocation(issuer), one.keyRevocation(issuer, 'key-1')]),
-      users: users.map((ppid) => [0, Date.now(), Date.now() + 5000].map((createdMs) => one.userRevocation(ppid, createdMs))),
+      issuers: issuers.map((issuer) => [
+        one.issuer(issuer),
+        one.issuerRevocation(issuer),
+        one.keyRevocation(issuer, 'key-1'),
+      ]),
+      users: users.map((ppid) =>
+        [0, Date.now(), Date.now() + 5000].map((createdMs) => one.userRevocation(ppid, createdMs)),
+      ),
       credentials: [...credentials, newCredentialId()].map((id) => one.credentialRevocation(id)),
       token: one.tokenRevocation(token.sha256),
     })
@@ -110,7 +133,12 @@ onEachStore('the snapshot', (home) => {
     const told = await node.call('GET', path(site.siteId), { key: site.key })
     const { as_of, ...head } = headOf(told)
     const asOf = Date.parse(as_of)
-    expect(head).toEqual({ type: 'head', max_age_seconds: 60, site_id: site.siteId, ...viewOf(node, site.siteId).head })
+    expect(head).toEqual({
+      type: 'head',
+      max_age_seconds: 60,
+      site_id: site.siteId,
+      ...viewOf(node, site.siteId).head,
+    })
     expect(asOf).toBeLessThanOrEqual(Date.now())
     expect(asOf).toBeGreaterThan(Date.now() - 5000)
   })
@@ -119,7 +147,8 @@ onEachStore('the snapshot', (home) => {
     const node = await home().node()
     const site = await node.newSite()
     const statuses: number[] = []
-    for (let i = 0; i < 33; i++) statuses.push((await node.call('HEAD', path(site.siteId), { key: site.key })).status)
+    for (let i = 0; i < 33; i++)
+      statuses.push((await node.call('HEAD', path(site.siteId), { key: site.key })).status)
     expect(statuses).toEqual(Array(33).fill(200))
     expect((await node.call('GET', path(site.siteId), { key: site.key })).status).toBe(200)
   })
@@ -131,23 +160,38 @@ onEachStore('the snapshot', (home) => {
       await node.call('GET', path(site.siteId), { key: site.key }),
       await node.call('GET', path(site.siteId), { key: site.key, headers: { 'accept-encoding': 'gzip' } }),
     ]
-    expect([plain.headers['content-encoding'], packed.headers['content-encoding']]).toEqual([undefined, 'gzip'])
+    expect([plain.headers['content-encoding'], packed.headers['content-encoding']]).toEqual([
+      undefined,
+      'gzip',
+    ])
     expect(typesOf(packed)).toEqual(typesOf(plain))
     expect(typesOf(plain)).toEqual(['head', 'site', 'end'])
   })
 
-  it('is as of its head, whatever is added while it is read, and has lines from many pages', { timeout: 60_000 }, async () => {
+  it('is as of its head, whatever is added while it is read, and has lines from many pages', {
+    timeout: 60_000,
+  }, async () => {
     const node = await home().node()
     const site = await node.newSite()
     const { store, views } = node.service.deps
-    const revoke = () => store.revokeCredential({ siteId: site.siteId, credentialId: newCredentialId(), reason: undefined }, act())
+    const revoke = () =>
+      store.revokeCredential(
+        { siteId: site.siteId, credentialId: newCredentialId(), reason: undefined },
+        act(),
+      )
     for (let i = 0; i < 25; i++) await Promise.all(Array.from({ length: 50 }, revoke))
     await views.reached(await store.logPosition())
     const view = viewOf(node, site.siteId)
     const { seq } = view.head
     const signer = { kid: 'key', key: await generatePrivateKey('Ed25519') }
     let text = ''
-    for await (const piece of createSnapshot({ store, view, asOfMs: Date.now(), ageSecondsMax: 60, signer })) {
+    for await (const piece of createSnapshot({
+      store,
+      view,
+      asOfMs: Date.now(),
+      ageSecondsMax: 60,
+      signer,
+    })) {
       text += Buffer.from(piece).toString()
       await revoke()
       await views.reached(await store.logPosition())
@@ -162,7 +206,8 @@ onEachStore('the snapshot', (home) => {
   it.each([
     [
       'an entry has been changed',
-      (records: readonly object[]) => records.map((record, i) => (i === 1 ? { ...record, at: formatTime(0) } : record)),
+      (records: readonly object[]) =>
+        records.map((record, i) => (i === 1 ? { ...record, at: formatTime(0) } : record)),
     ],
     ['an entry is missing', (records: readonly object[]) => records.filter((_, i) => i !== 1)],
     ['the end of the log is missing', (records: readonly object[]) => records.slice(0, 1)],
@@ -185,7 +230,13 @@ onEachStore('the snapshot', (home) => {
     const signer = { kid: 'key', key: await generatePrivateKey('Ed25519') }
     let text = ''
     const read = async () => {
-      for await (const piece of createSnapshot({ store, view: viewOf(node, site.siteId), asOfMs: Date.now(), ageSecondsMax: 60, signer })) {
+      for await (const piece of createSnapshot({
+        store,
+        view: viewOf(node, site.siteId),
+        asOfMs: Date.now(),
+        ageSecondsMax: 60,
+        signer,
+      })) {
         text += Buffer.from(piece).toString()
       }
     }
@@ -230,7 +281,13 @@ onEachStore('the snapshot', (home) => {
     expect(lines.slice(0, 4).map((line) => line?.type)).toEqual(['head', 'epoch', 'epoch', 'site'])
     for (const [i, { epoch, previous, atMs }] of links.entries()) {
       const { type: _, ...statement } = lines[i + 1] as EpochLine
-      expect(statement).toMatchObject({ site_id: site.siteId, epoch, previous, at: formatTime(atMs), kid: 'key' })
+      expect(statement).toMatchObject({
+        site_id: site.siteId,
+        epoch,
+        previous,
+        at: formatTime(atMs),
+        kid: 'key',
+      })
       expect(await checkEpochStatement(statement, signer.key.publicKey)).toBe(true)
     }
   })
@@ -243,7 +300,13 @@ onEachStore('the snapshot', (home) => {
     const signer = { kid: 'key', key: await generatePrivateKey('Ed25519') }
     const at = async (asOfMs: number) => {
       let text = ''
-      for await (const piece of createSnapshot({ store, view: viewOf(node, site.siteId), asOfMs, ageSecondsMax: 60, signer }))
+      for await (const piece of createSnapshot({
+        store,
+        view: viewOf(node, site.siteId),
+        asOfMs,
+        ageSecondsMax: 60,
+        signer,
+      }))
         text += Buffer.from(piece).toString()
       return text
     }
@@ -257,11 +320,21 @@ onEachStore('the snapshot', (home) => {
     const blind = await node.newKey(site.siteId, ['tokens:revoke'])
     const operator = await node.newKey(null, [])
     const codes: Record<string, string | number> = {}
-    for (const [name, key] of Object.entries({ none: undefined, other: other.key, blind: blind.key, operator: operator.key })) {
+    for (const [name, key] of Object.entries({
+      none: undefined,
+      other: other.key,
+      blind: blind.key,
+      operator: operator.key,
+    })) {
       const told = await node.call('GET', path(site.siteId), key === undefined ? {} : { key })
       codes[name] = told.json?.code ?? told.status
     }
-    expect(codes).toEqual({ none: 'api_key_missing', other: 'not_found', blind: 'api_key_forbidden', operator: 200 })
+    expect(codes).toEqual({
+      none: 'api_key_missing',
+      other: 'not_found',
+      blind: 'api_key_forbidden',
+      operator: 200,
+    })
     const nowhere = await node.call('GET', path('nowhere.example'), { key: operator.key })
     expect(nowhere.json.code).toBe('not_found')
   })
@@ -277,9 +350,18 @@ onEachStore('the snapshot', (home) => {
   it('is refused to a client with another version of the feed', async () => {
     const node = await home().node()
     const site = await node.newSite()
-    const told = await node.call('GET', path(site.siteId), { key: site.key, headers: { 'feed-version': '2' } })
-    expect([told.status, told.json.code, told.json.errors[0].path]).toEqual([422, 'validation_failed', 'feed-version'])
-    expect((await node.call('GET', path(site.siteId), { key: site.key, headers: { 'feed-version': '1' } })).status).toBe(200)
+    const told = await node.call('GET', path(site.siteId), {
+      key: site.key,
+      headers: { 'feed-version': '2' },
+    })
+    expect([told.status, told.json.code, told.json.errors[0].path]).toEqual([
+      422,
+      'validation_failed',
+      'feed-version',
+    ])
+    expect(
+      (await node.call('GET', path(site.siteId), { key: site.key, headers: { 'feed-version': '1' } })).status,
+    ).toBe(200)
   })
 
   it('is refused by a node that has not heard from its store (I-3)', async () => {

@@ -29,7 +29,11 @@ const WAIT_MS = 8000
 export function follow(
   port: number,
   siteId: string,
-  options: { readonly key?: string; readonly query?: string; readonly headers?: Readonly<Record<string, string>> } = {},
+  options: {
+    readonly key?: string
+    readonly query?: string
+    readonly headers?: Readonly<Record<string, string>>
+  } = {},
 ): Promise<SseClient> {
   const { key, query = '', headers = {} } = options
   const path = `/api/sites/${siteId}/feed${query}`
@@ -39,16 +43,25 @@ export function follow(
       port,
       path,
       agent: false,
-      headers: { accept: 'text/event-stream', ...(key === undefined ? {} : { 'x-api-key': key }), ...headers },
+      headers: {
+        accept: 'text/event-stream',
+        ...(key === undefined ? {} : { 'x-api-key': key }),
+        ...headers,
+      },
     })
     request.on('error', reject)
     request.on('response', (response) => {
       const events: EventSourceMessage[] = []
       let [text, isClosed] = ['', false]
       let retryMs: number | undefined
-      const parser = createParser({ onEvent: (event) => void events.push(event), onRetry: (ms) => (retryMs = ms) })
+      const parser = createParser({
+        onEvent: (event) => void events.push(event),
+        onRetry: (ms) => (retryMs = ms),
+      })
       const dataOf = (isHeartbeat: boolean) =>
-        events.flatMap(({ event, data }) => ((event === 'heartbeat') === isHeartbeat ? [JSON.parse(data)] : []))
+        events.flatMap(({ event, data }) =>
+          (event === 'heartbeat') === isHeartbeat ? [JSON.parse(data)] : [],
+        )
       response.setEncoding('utf8')
       response.on('data', (piece: string) => {
         text += piece
@@ -57,7 +70,13 @@ export function follow(
       response.on('error', () => {})
       response.on('close', () => {
         isClosed = true
-        checkContract({ method: 'GET', path, status: response.statusCode ?? 0, headers: response.headers, text })
+        checkContract({
+          method: 'GET',
+          path,
+          status: response.statusCode ?? 0,
+          headers: response.headers,
+          text,
+        })
         if (response.statusCode !== 200) resolve(client)
       })
       const client: SseClient = {

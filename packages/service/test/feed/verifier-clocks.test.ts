@@ -34,7 +34,9 @@ it('B8: reports that a node is ahead of its verifiers, or they behind it, with b
 it('names both possibilities the other way round, repeats itself every five minutes, and says when it is over', () => {
   const { log, clock, acknowledge } = setUp()
   acknowledge(30_000)
-  expect(log.warn.mock.calls[0]?.[1]).toMatch(/clock of this node is behind, or the clocks of the verifiers are ahead/)
+  expect(log.warn.mock.calls[0]?.[1]).toMatch(
+    /clock of this node is behind, or the clocks of the verifiers are ahead/,
+  )
   clock.pass(300_000)
   acknowledge(30_000)
   expect(log.warn).toHaveBeenCalledTimes(2)

@@ -2,7 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { SiteId } from '@countersign/core'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { FeedStream, StreamEnd } from '../../src/feed/feed-stream.ts'
-import { openVerifiers, type VerifierAck, type Verifiers, type VerifiersOptions } from '../../src/feed/verifiers.ts'
+import {
+  openVerifiers,
+  type VerifierAck,
+  type Verifiers,
+  type VerifiersOptions,
+} from '../../src/feed/verifiers.ts'
 import { type Site, type Store, StoreUnavailable } from '../../src/store/store.ts'
 import { ClockDouble, quiet } from '../log/log-double.ts'
 import { forEachSharedStore } from '../stores.ts'
@@ -23,7 +28,9 @@ class Node {
 
   static async open(store: Store, clock: ClockDouble, options: VerifiersOptions = {}): Promise<Node> {
     const ends: StreamEnd[] = []
-    const commits = { find: async () => ({ committedAtMs: clock.wallMs, position: 0, appliedAtMs: clock.wallMs }) }
+    const commits = {
+      find: async () => ({ committedAtMs: clock.wallMs, position: 0, appliedAtMs: clock.wallMs }),
+    }
     const site = async () => ({ maxStalenessSecondsMax: 60, stalenessBefore: undefined }) as Site
     const parts = {
       store: Object.assign(store, { site }),
@@ -36,9 +43,18 @@ class Node {
     return new Node(await openVerifiers(parts, { ...QUICK, ...options }), ends)
   }
 
-  connect(siteId: SiteId, verifierId: string, { from = 0, keyId = 'key_1', isNamed = true } = {}): FeedStream {
+  connect(
+    siteId: SiteId,
+    verifierId: string,
+    { from = 0, keyId = 'key_1', isNamed = true } = {},
+  ): FeedStream {
     const stream = { heard: () => {} } as FeedStream
-    this.verifiers.opened({ siteId, keyId, verifierId, isNamed, promise: undefined, isObserver: false }, `stream_${++made}`, from, stream)
+    this.verifiers.opened(
+      { siteId, keyId, verifierId, isNamed, promise: undefined, isObserver: false },
+      `stream_${++made}`,
+      from,
+      stream,
+    )
     return stream
   }
 }
@@ -53,7 +69,10 @@ forEachSharedStore('verifiers of several nodes', (open) => {
   async function begin(options: VerifiersOptions = {}) {
     const clock = new ClockDouble()
     const stores = [0, 1].map(() => Object.defineProperty(open(), 'isShared', { value: true }) as Store)
-    const [one, two] = (await Promise.all(stores.map((store) => Node.open(store, clock, options)))) as [Node, Node]
+    const [one, two] = (await Promise.all(stores.map((store) => Node.open(store, clock, options)))) as [
+      Node,
+      Node,
+    ]
     const siteId = `v${++made}-${Date.now()}.example` as SiteId
     const entry = (seq: number) => ({ epoch: open().epoch, seq, atMs: clock.wallMs })
     const claim = (seq: number, verifierId: string | undefined, keyId = 'key_1'): VerifierAck => ({
@@ -64,7 +83,9 @@ forEachSharedStore('verifiers of several nodes', (open) => {
       ...entry(seq),
     })
     const seen = async (node: Node) =>
-      Object.fromEntries((await node.verifiers.connected(siteId)).streams.map(({ verifierId, seq }) => [verifierId, seq]))
+      Object.fromEntries(
+        (await node.verifiers.connected(siteId)).streams.map(({ verifierId, seq }) => [verifierId, seq]),
+      )
     return { clock, stores, one, two, siteId, entry, claim, seen }
   }
 
@@ -120,7 +141,9 @@ forEachSharedStore('verifiers of several nodes', (open) => {
     await expect.poll(() => seen(two)).toEqual({ a: 0 })
   })
 
-  it('make a receipt wait, wherever they are connected and wherever they acknowledge', { timeout: 20_000 }, async () => {
+  it('make a receipt wait, wherever they are connected and wherever they acknowledge', {
+    timeout: 20_000,
+  }, async () => {
     const { one, two, siteId, claim, entry } = await begin()
     one.connect(siteId, 'a')
     two.connect(siteId, 'b')
@@ -149,7 +172,11 @@ forEachSharedStore('verifiers of several nodes', (open) => {
     expect(await seen(one)).toEqual({ a: 0, b: 0 })
     clock.pass(1)
     await expect.poll(() => seen(one)).toEqual({ a: 0 })
-    await one.verifiers.receipt(siteId, { epoch: open().epoch, seq: 1, atMs: 0 }, { ms: 50, until: 'acknowledged' })
+    await one.verifiers.receipt(
+      siteId,
+      { epoch: open().epoch, seq: 1, atMs: 0 },
+      { ms: 50, until: 'acknowledged' },
+    )
     await open().sweep(clock.wallMs)
     two.verifiers.closed(stream, 'stale')
     two.connect(siteId, 'c')
@@ -198,10 +225,15 @@ forEachSharedStore('verifiers of several nodes', (open) => {
     const { one, two, siteId, claim } = await begin()
     const names = Array.from({ length: 1200 }, (_, i) => `v${String(i).padStart(4, '0')}`)
     for (const name of names) one.connect(siteId, name)
-    await expect.poll(async () => (await two.verifiers.connected(siteId)).streams.length, { timeout: 15_000 }).toBe(names.length)
+    await expect
+      .poll(async () => (await two.verifiers.connected(siteId)).streams.length, { timeout: 15_000 })
+      .toBe(names.length)
     for (const name of names) two.verifiers.acknowledge(claim(2, name))
     await expect
-      .poll(async () => (await one.verifiers.connected(siteId)).streams.filter(({ seq }) => seq === 2).length, { timeout: 15_000 })
+      .poll(
+        async () => (await one.verifiers.connected(siteId)).streams.filter(({ seq }) => seq === 2).length,
+        { timeout: 15_000 },
+      )
       .toBe(names.length)
   })
 })
@@ -215,10 +247,17 @@ forEachSharedStore('receipts of a node that is behind', (open) => {
     let appliedAtMs: number | undefined
     const commits = { find: async () => ({ committedAtMs, position: 0, appliedAtMs }) }
     const site = async () => ({ maxStalenessSecondsMax: 60, stalenessBefore: undefined }) as Site
-    const parts = { store: Object.assign(store, { site, feedNodes: async () => [] }), clock, log: quiet, commits, viewAgeMsMax: 2000 }
+    const parts = {
+      store: Object.assign(store, { site, feedNodes: async () => [] }),
+      clock,
+      log: quiet,
+      commits,
+      viewAgeMsMax: 2000,
+    }
     const verifiers = await openVerifiers({ ...parts, onEnd: () => undefined }, QUICK)
     const entry = { epoch: store.epoch, seq: 1, atMs: committedAtMs }
-    const deniedAfter = async () => ((await verifiers.receipt(siteId, entry)).deniedEverywhereAtMs ?? Number.NaN) - committedAtMs
+    const deniedAfter = async () =>
+      ((await verifiers.receipt(siteId, entry)).deniedEverywhereAtMs ?? Number.NaN) - committedAtMs
     expect(await deniedAfter()).toBe(70_000)
     clock.pass(1999)
     expect(await deniedAfter()).toBe(70_000)
@@ -235,10 +274,16 @@ describe('verifiers of a store that is not shared', () => {
     const withLeases = async (count: number) => {
       const leases = Array.from({ length: count }, (_, i) => ({ instanceId: `i${i}`, nodeId: '', acks: [] }))
       const unwritten = { endLeaseStreamsOfOthers: async () => {}, headReadersUntil: async () => 0 }
-      const store = { isShared: false, epoch: 'epoch000', ...unwritten, leases: async () => leases } as unknown as Store
+      const store = {
+        isShared: false,
+        epoch: 'epoch000',
+        ...unwritten,
+        leases: async () => leases,
+      } as unknown as Store
       const { verifiers } = await Node.open(store, new ClockDouble(), { queryRestMsPerLease: 1_000_000 })
       const siteId = 'a.example' as SiteId
-      const ask = (keyId: string) => verifiers.query(keyId, siteId, () => verifiers.connected(siteId)).then(() => 'answered')
+      const ask = (keyId: string) =>
+        verifiers.query(keyId, siteId, () => verifiers.connected(siteId)).then(() => 'answered')
       for (let i = 0; i < 8; i++) await ask('key_1')
       const ninth = await ask('key_1').catch(({ code }: { code: string }) => code)
       return [ninth, await ask('key_2')]
@@ -262,14 +307,35 @@ describe('verifiers of a store that is not shared', () => {
     const { verifiers } = await Node.open(store as unknown as Store, new ClockDouble(), options)
     const siteId = 'a.example' as SiteId
     const streams = ['closing', 'lying', 'silent'].map((instanceId, i) => {
-      const stream = { heardAtMs: performance.now(), unheardBytes: 0, heard: () => {}, close: () => void ends.push(instanceId) }
+      const stream = {
+        heardAtMs: performance.now(),
+        unheardBytes: 0,
+        heard: () => {},
+        close: () => void ends.push(instanceId),
+      }
       const promise = { instanceId, boundMs: 30_000, failsOpen: false }
-      const verifier = { siteId, keyId: 'key_1', verifierId: 'web', isNamed: true, promise, isObserver: false }
+      const verifier = {
+        siteId,
+        keyId: 'key_1',
+        verifierId: 'web',
+        isNamed: true,
+        promise,
+        isObserver: false,
+      }
       verifiers.opened(verifier, `stream_${i}`, 0, stream as unknown as FeedStream)
       return stream
     })
     const ack = (instanceId: string, isClosing: boolean) =>
-      verifiers.acknowledge({ siteId, keyId: 'key_1', verifierId: 'web', instanceId, epoch: 'epoch000', seq: 1, atMs: 1, isClosing })
+      verifiers.acknowledge({
+        siteId,
+        keyId: 'key_1',
+        verifierId: 'web',
+        instanceId,
+        epoch: 'epoch000',
+        seq: 1,
+        atMs: 1,
+        isClosing,
+      })
     ack('closing', true)
     // Another holder of the key said it for this one, which goes on acknowledging.
     ack('lying', true)
@@ -295,9 +361,19 @@ describe('verifiers of a store that is not shared', () => {
     const node = await Node.open(store as unknown as Store, clock)
     const siteId = 'a.example' as SiteId
     const stream = node.connect(siteId, 'a')
-    node.verifiers.acknowledge({ siteId, keyId: 'key_1', verifierId: 'a', instanceId: undefined, epoch: 'epoch000', seq: 2, atMs: 1 })
+    node.verifiers.acknowledge({
+      siteId,
+      keyId: 'key_1',
+      verifierId: 'a',
+      instanceId: undefined,
+      epoch: 'epoch000',
+      seq: 2,
+      atMs: 1,
+    })
     await sleep(100)
-    expect((await node.verifiers.connected(siteId)).streams).toMatchObject([{ verifierId: 'a', seq: 2, acknowledgedAtMs: 1 }])
+    expect((await node.verifiers.connected(siteId)).streams).toMatchObject([
+      { verifierId: 'a', seq: 2, acknowledgedAtMs: 1 },
+    ])
     expect(node.verifiers.lag(() => 5)).toBe(3)
     node.verifiers.closed(stream, 'gone')
     await expect.poll(async () => (await node.verifiers.connected(siteId)).streams).toEqual([])

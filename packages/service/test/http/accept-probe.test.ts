@@ -69,13 +69,16 @@ describe('the probe', () => {
     await third
     expect(probe.delayMs()).toBeGreaterThanOrEqual(0)
     probe.close()
-    await Promise.all(accepted.map((socket) => socket.destroyed || new Promise((resolve) => socket.once('close', resolve))))
+    await Promise.all(
+      accepted.map((socket) => socket.destroyed || new Promise((resolve) => socket.once('close', resolve))),
+    )
   })
   test('counts a connection that is not accepted as waiting', async () => {
     const server = await listening()
     // The process does not see it: the same as a long queue.
     const emit = server.emit.bind(server)
-    server.emit = (event: string, ...args: unknown[]) => (event === 'connection' ? false : emit(event, ...args))
+    server.emit = (event: string, ...args: unknown[]) =>
+      event === 'connection' ? false : emit(event, ...args)
     const probe = openAcceptProbe(server)
     opened.push(probe)
     await expect.poll(probe.delayMs, { timeout: 20_000 }).toBeGreaterThan(250)

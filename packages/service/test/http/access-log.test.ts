@@ -9,7 +9,8 @@ const routes = {
     request.presentation()
     throw new Problem('credential_revoked')
   },
-  revocation_status: () => Promise.reject(new Error('it failed for svc_at_CANARYCANARY at postgres://user:canary-password@db/x')),
+  revocation_status: () =>
+    Promise.reject(new Error('it failed for svc_at_CANARYCANARY at postgres://user:canary-password@db/x')),
   list_keys: async () => ({ status: 200, body: { items: [], next_cursor: null } }),
 } satisfies Routes as Routes
 
@@ -20,8 +21,12 @@ describe('the access log', () => {
   test('has one line of JSON for each request, with what an operator needs', async () => {
     double = createAppDouble({ routes })
     const key = double.key({ permissions: ['site:admin'] })
-    await double.call('GET', `/api/sites/${SITE}/keys`, { headers: { 'x-api-key': key, 'x-request-id': 'r-1' } })
-    await double.call('POST', '/api/protected/action', { headers: { 'x-service-credential': 'abc', 'x-request-id': 'r-2' } })
+    await double.call('GET', `/api/sites/${SITE}/keys`, {
+      headers: { 'x-api-key': key, 'x-request-id': 'r-1' },
+    })
+    await double.call('POST', '/api/protected/action', {
+      headers: { 'x-service-credential': 'abc', 'x-request-id': 'r-2' },
+    })
     await double.call('GET', '/nothing/here', { headers: { 'x-request-id': 'r-3' } })
     const lines = double.logLines.map((line) => JSON.parse(line))
     expect(lines).toEqual([
@@ -76,7 +81,10 @@ describe('the access log', () => {
       'x-request-id': `${canary}"}\r\n{"level":"error"`.replaceAll(/[\r\n]/g, ' '),
       'content-type': 'application/json',
     }
-    await double.call('POST', `/api/auth/introspect?${canary}=${canary}`, { headers, payload: { token: canary, [canary]: 1 } })
+    await double.call('POST', `/api/auth/introspect?${canary}=${canary}`, {
+      headers,
+      payload: { token: canary, [canary]: 1 },
+    })
     await double.call('POST', '/api/protected/action', { headers, payload: { action: canary } })
     await double.call('GET', `/${canary}`, { headers })
     await double.call('GET', `/api/sites/${canary}/keys`, { headers })
@@ -102,8 +110,12 @@ describe('the meters', () => {
     const text = await double.deps.meters.text()
     expect(text).toContain('countersign_requests_total{endpoint="protected_action",status="401"} 1')
     expect(text).toContain('countersign_requests_total{endpoint="none",status="404"} 1')
-    expect(text).toContain('countersign_problems_total{endpoint="protected_action",code="credential_revoked"} 1')
-    expect(text).toContain('countersign_verdicts_total{site_id="shop.example",presented="bearer",outcome="allowed"} 1')
+    expect(text).toContain(
+      'countersign_problems_total{endpoint="protected_action",code="credential_revoked"} 1',
+    )
+    expect(text).toContain(
+      'countersign_verdicts_total{site_id="shop.example",presented="bearer",outcome="allowed"} 1',
+    )
     expect(text).toContain('countersign_view_age_seconds 1.5')
     expect(text).toContain('countersign_log_position 42')
   })

@@ -29,22 +29,31 @@ beforeAll(async () => {
   main = `http://127.0.0.1:${port}`
   admin = `http://127.0.0.1:${adminPort}`
   const order = { siteId: null, permissions: [], label: undefined, expiresInSeconds: undefined }
-  key = (await createApiKey(service.deps, order, { actor: 'operator', atMs: Date.now(), requestId: undefined })).secret
+  key = (
+    await createApiKey(service.deps, order, { actor: 'operator', atMs: Date.now(), requestId: undefined })
+  ).secret
 })
 afterAll(async () => {
   await service.close()
   rmSync(directory, { recursive: true, force: true })
 })
 
-const statusOf = async (url: string, path: string, init: RequestInit = {}) => (await fetch(url + path, init)).status
+const statusOf = async (url: string, path: string, init: RequestInit = {}) =>
+  (await fetch(url + path, init)).status
 const withKey = () => ({ headers: { 'X-API-Key': key } })
 
 describe('the admin listener (B2)', () => {
   test('serves health, metrics, administration and revocation', async () => {
-    expect(await Promise.all(['/healthz', '/readyz', '/metrics'].map((path) => statusOf(admin, path)))).toEqual([200, 200, 200])
+    expect(
+      await Promise.all(['/healthz', '/readyz', '/metrics'].map((path) => statusOf(admin, path))),
+    ).toEqual([200, 200, 200])
     expect(await statusOf(admin, '/api/sites', withKey())).toBe(200)
     expect(await statusOf(admin, '/api/sites')).toBe(401)
-    const revoking = { method: 'POST', headers: { 'Content-Type': 'application/json', 'X-API-Key': key }, body: '{}' }
+    const revoking = {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json', 'X-API-Key': key },
+      body: '{}',
+    }
     expect(await statusOf(admin, '/api/wallet/revoke-user', revoking)).toBe(422)
     const answer = await fetch(`${admin}/metrics`)
     expect(answer.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8')
@@ -70,8 +79,12 @@ describe('the admin listener (B2)', () => {
   })
   test('shares the allowances of callers with the main port', async () => {
     const wrong = { headers: { 'X-API-Key': `${key.slice(0, -3)}000` } }
-    expect([await statusOf(main, '/api/sites', wrong), await statusOf(admin, '/api/sites', wrong)]).toEqual([401, 401])
-    expect([await statusOf(main, '/api/sites', wrong), await statusOf(admin, '/api/sites', wrong)]).toEqual([429, 429])
+    expect([await statusOf(main, '/api/sites', wrong), await statusOf(admin, '/api/sites', wrong)]).toEqual([
+      401, 401,
+    ])
+    expect([await statusOf(main, '/api/sites', wrong), await statusOf(admin, '/api/sites', wrong)]).toEqual([
+      429, 429,
+    ])
   })
   test('can be switched off', async () => {
     const other = { ...env, COUNTERSIGN_DATA_DIR: join(directory, 'other'), COUNTERSIGN_ADMIN_PORT: 'off' }
@@ -80,9 +93,16 @@ describe('the admin listener (B2)', () => {
     await alone.close()
   })
   test('needs a port that is free, and leaves none open when it has none', async () => {
-    const other = { ...env, COUNTERSIGN_DATA_DIR: join(directory, 'third'), COUNTERSIGN_ADMIN_PORT: new URL(admin).port }
+    const other = {
+      ...env,
+      COUNTERSIGN_DATA_DIR: join(directory, 'third'),
+      COUNTERSIGN_ADMIN_PORT: new URL(admin).port,
+    }
     const second = await openService(readConfig('production', { argv: [], env: other }), options)
-    await expect(second.listen()).rejects.toMatchObject({ code: 'EADDRINUSE', port: Number(new URL(admin).port) })
+    await expect(second.listen()).rejects.toMatchObject({
+      code: 'EADDRINUSE',
+      port: Number(new URL(admin).port),
+    })
     await second.close()
   })
 })

@@ -39,7 +39,11 @@ export interface AppDouble {
   readonly now: { ms: number }
   /** A key that the store knows. */
   key(options?: { siteId?: SiteId | null; permissions?: readonly Permission[]; expiresAtMs?: number }): string
-  call(method: string, url: string, options?: Pick<InjectOptions, 'headers' | 'payload' | 'remoteAddress'>): Promise<Answered>
+  call(
+    method: string,
+    url: string,
+    options?: Pick<InjectOptions, 'headers' | 'payload' | 'remoteAddress'>,
+  ): Promise<Answered>
 }
 
 interface Answered {
@@ -105,7 +109,11 @@ export function createAppDouble({ config, store, deps: more, ...options }: Doubl
     log: createLogger('info', { write: (line) => void logLines.push(line) }),
     ...more,
   } as Partial<Deps> as Deps
-  const app = createApp(deps, { gauge: { eventLoopDelayMs: () => 0, acceptDelayMs: () => 0 }, monotonicMs: () => now.ms, ...options })
+  const app = createApp(deps, {
+    gauge: { eventLoopDelayMs: () => 0, acceptDelayMs: () => 0 },
+    monotonicMs: () => now.ms,
+    ...options,
+  })
 
   return {
     app,
@@ -137,7 +145,13 @@ export function createAppDouble({ config, store, deps: more, ...options }: Doubl
         ...(payload === undefined ? {} : { payload }),
         ...(remoteAddress === undefined ? {} : { remoteAddress }),
       })
-      const seen = { method, path: url, status: answer.statusCode, headers: answer.headers, text: answer.body }
+      const seen = {
+        method,
+        path: url,
+        status: answer.statusCode,
+        headers: answer.headers,
+        text: answer.body,
+      }
       checkContract(seen)
       const isJson = /json/.test(String(answer.headers['content-type'])) && answer.body !== ''
       return { ...seen, json: isJson ? JSON.parse(answer.body) : undefined }

@@ -5,7 +5,10 @@ import type { MountedEndpoint } from '../../src/http/exit.ts'
 
 const endpoint = { bodyTypes: ['application/json'], request: {} } as unknown as MountedEndpoint
 const formOf = (contentType: string) =>
-  bodyFormOf({ headers: { 'content-type': contentType, 'content-length': '2' } } as unknown as IncomingMessage, endpoint)
+  bodyFormOf(
+    { headers: { 'content-type': contentType, 'content-length': '2' } } as unknown as IncomingMessage,
+    endpoint,
+  )
 
 describe('the media type of a body', () => {
   test.each([
@@ -28,11 +31,14 @@ describe('the media type of a body', () => {
   ])('may not be written as %j', (contentType) => {
     expect(() => formOf(contentType)).toThrow(expect.objectContaining({ code: 'unsupported_media_type' }))
   })
-  // Two hundred thousand blanks are more than fit into a header: what looks at each of them more than a few times does not end in time.
+  // Two hundred thousand blanks are more than fit into a header: what looks at each of them more
+  // than a few times does not end in time.
   test.each(['application/json;charset=utf-8', 'application/json', 'application/json;', ''])(
     'is read in one go, however many blanks follow %j',
     (start) => {
-      expect(() => formOf(`${start}${' '.repeat(200_000)}x`)).toThrow(expect.objectContaining({ code: 'unsupported_media_type' }))
+      expect(() => formOf(`${start}${' '.repeat(200_000)}x`)).toThrow(
+        expect.objectContaining({ code: 'unsupported_media_type' }),
+      )
     },
   )
 })

@@ -24,9 +24,16 @@ describe('the address of a client', () => {
     expect(address(undefined, ['198.51.100.1'])).toBe('')
   })
   test('needs proxies that are addresses or ranges, and says which are not', () => {
-    expect(() => createClientAddress(['10.0.0.1', 'proxy.example', '10.0.0.0/33', '::1/129', '1.2.3.4/a', '1.2.3.4/8/9'])).toThrow(
-      'proxy.example, 10.0.0.0/33, ::1/129, 1.2.3.4/a, 1.2.3.4/8/9',
-    )
+    expect(() =>
+      createClientAddress([
+        '10.0.0.1',
+        'proxy.example',
+        '10.0.0.0/33',
+        '::1/129',
+        '1.2.3.4/a',
+        '1.2.3.4/8/9',
+      ]),
+    ).toThrow('proxy.example, 10.0.0.0/33, ::1/129, 1.2.3.4/a, 1.2.3.4/8/9')
   })
 })
 

@@ -37,9 +37,16 @@ describe('closing (B3)', () => {
     ['sends nothing', '', 'connection'],
     ['has sent half a header', 'GET /heal', 'connection'],
     ['has sent half a body', `${EXCHANGE}Content-Length: 100\r\n\r\n{"credential"`, 'request'],
-    ['sends a body in chunks without an end', `${EXCHANGE}Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n`, 'request'],
+    [
+      'sends a body in chunks without an end',
+      `${EXCHANGE}Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n`,
+      'request',
+    ],
   ])('does not wait for a client that %s', async (_, sent, until) => {
-    const { app, read, gone } = await held(sent, { until, routes: { exchange_proof: () => new Promise(() => {}) } })
+    const { app, read, gone } = await held(sent, {
+      until,
+      routes: { exchange_proof: () => new Promise(() => {}) },
+    })
     read()
     await app.close()
     expect(await gone).toBe('')
@@ -67,10 +74,20 @@ describe('closing (B3)', () => {
     [
       'an answer that is not read',
       '/docs',
-      { docs: async () => ({ status: 200, contentType: 'text/html', stream: { kind: 'pieces', pieces: withoutEnd() } }) },
+      {
+        docs: async () => ({
+          status: 200,
+          contentType: 'text/html',
+          stream: { kind: 'pieces', pieces: withoutEnd() },
+        }),
+      },
     ],
   ])('waits no longer than its deadline for %s', async (_, path, routes) => {
-    const { app, gone, read } = await held(`GET ${path} HTTP/1.1\r\n${HOST}\r\n`, { routes, until: 'request', drainMsMax: 50 })
+    const { app, gone, read } = await held(`GET ${path} HTTP/1.1\r\n${HOST}\r\n`, {
+      routes,
+      until: 'request',
+      drainMsMax: 50,
+    })
     await app.close()
     read()
     await gone
@@ -83,7 +100,9 @@ describe('closing (B3)', () => {
     const client = connect((server.address() as AddressInfo).port, '127.0.0.1')
     await accepted
     const closed = new Promise<void>((resolve) => server.close(() => resolve()))
-    const open = await new Promise((resolve, reject) => server.getConnections((error, count) => (error ? reject(error) : resolve(count))))
+    const open = await new Promise((resolve, reject) =>
+      server.getConnections((error, count) => (error ? reject(error) : resolve(count))),
+    )
     expect(open).toBe(1)
     client.destroy()
     await closed

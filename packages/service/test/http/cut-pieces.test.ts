@@ -19,7 +19,12 @@ it('an answer in pieces is cut with a reset when its signal fires, whatever the 
   }
   let sent: Promise<void> | undefined
   const server = createServer((request, response) => {
-    sent = sendStream({ status: 200, headers: [] }, { kind: 'pieces', pieces, signal: stop.signal, letGo }, request, response)
+    sent = sendStream(
+      { status: 200, headers: [] },
+      { kind: 'pieces', pieces, signal: stop.signal, letGo },
+      request,
+      response,
+    )
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')

@@ -13,7 +13,12 @@ import { forEachSharedStore } from '../stores.ts'
 const keys = createSealer(randomBytes(32))
 
 /** The request of a site's key at that node, under the idempotency key `once`. */
-function once(node: TestNode, id: EndpointId, answer: () => Promise<RouteAnswer>, path: string = endpoints[id].path) {
+function once(
+  node: TestNode,
+  id: EndpointId,
+  answer: () => Promise<RouteAnswer>,
+  path: string = endpoints[id].path,
+) {
   const lines = (name: string) => (name === 'idempotency-key' ? ['once'] : undefined)
   const incoming = { method: 'POST', path, query: '', lines } as unknown as Incoming
   const endpoint = { ...endpoints[id], id } as unknown as MountedEndpoint
@@ -48,7 +53,8 @@ forEachSharedStore('an idempotency key', (open) => {
 
     const again = () => once(other, 'revoke_user', () => Promise.reject(new Error('must not run twice')))
     await expect(again()).rejects.toMatchObject({ code: 'revocation_view_stale' })
-    expect((await other.act(header)).status).toBe(200) // It has not heard of it, and has not said that it had.
+    // It has not heard of it, and has not said that it had.
+    expect((await other.act(header)).status).toBe(200)
     isDeaf = false
     expect(await again()).toEqual(first)
     expect((await other.act(header)).code).toBe('credential_revoked')
@@ -59,6 +65,8 @@ forEachSharedStore('an idempotency key', (open) => {
     const path = `/api/sites/${randomBytes(4000).toString('hex')}`
     const answer = { status: 200, body: { made: 1 } }
     expect(await once(node, 'change_issuer', async () => answer, path)).toEqual(answer)
-    expect(await once(node, 'change_issuer', () => Promise.reject(new Error('must not run twice')), path)).toEqual(answer)
+    expect(
+      await once(node, 'change_issuer', () => Promise.reject(new Error('must not run twice')), path),
+    ).toEqual(answer)
   })
 })

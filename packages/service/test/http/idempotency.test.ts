@@ -30,7 +30,10 @@ const routes = {
   },
   create_key: async () => {
     work.done++
-    return { status: 201, body: { key_id: 'key_x', api_key: `svc_sk_${'A'.repeat(49)}`, permissions: ['feed:read'] } }
+    return {
+      status: 201,
+      body: { key_id: 'key_x', api_key: `svc_sk_${'A'.repeat(49)}`, permissions: ['feed:read'] },
+    }
   },
   introspect: async () => ({ status: 200, body: (work.done++, { active: false }) as object }),
 } satisfies Routes as Routes
@@ -69,7 +72,11 @@ describe('an idempotency key', () => {
   test('gives the first answer again, headers and all, and does the work once', async () => {
     const first = await send('a')
     const again = await send('a')
-    expect([again.status, again.json, again.headers['preference-applied']]).toEqual([200, first.json, 'wait=1'])
+    expect([again.status, again.json, again.headers['preference-applied']]).toEqual([
+      200,
+      first.json,
+      'wait=1',
+    ])
     expect(work.done).toBe(1)
     await send('b')
     expect(work.done).toBe(2)
@@ -131,7 +138,10 @@ describe('an idempotency key', () => {
     const writesOf = async (path: string, headers: Record<string, string>, payload: object) => {
       let writes = 0
       const begins = createAppDouble({
-        routes: { ...routes, exchange_proof: () => Promise.reject(new Problem('issuer_untrusted')) } as Routes,
+        routes: {
+          ...routes,
+          exchange_proof: () => Promise.reject(new Problem('issuer_untrusted')),
+        } as Routes,
         store: {
           beginIdempotent: async () => {
             writes++
@@ -144,15 +154,29 @@ describe('an idempotency key', () => {
       return [told.code, writes]
     }
     test.each([
-      ['a header that is none', '/api/wallet/revoke-user', { 'x-service-credential': 'abc' }, revoking, 'credential_malformed'],
-      ['a bearer token', '/api/wallet/revoke-user', { authorization: 'Bearer svc_at_x' }, revoking, 'api_key_missing'],
+      [
+        'a header that is none',
+        '/api/wallet/revoke-user',
+        { 'x-service-credential': 'abc' },
+        revoking,
+        'credential_malformed',
+      ],
+      [
+        'a bearer token',
+        '/api/wallet/revoke-user',
+        { authorization: 'Bearer svc_at_x' },
+        revoking,
+        'api_key_missing',
+      ],
       ['a body without one', '/api/auth/exchange-proof', {}, { credential: {} }, 'credential_malformed'],
     ])('%s', async (_what, path, headers, payload, code) => {
       expect(await writesOf(path, headers as Record<string, string>, payload)).toEqual([code, 0])
     })
     test('control: one that can be read', async () => {
       const { header } = await issued(await newParty())
-      expect(await writesOf('/api/wallet/revoke-user', { 'x-service-credential': header }, revoking)).toEqual([undefined, 1])
+      expect(await writesOf('/api/wallet/revoke-user', { 'x-service-credential': header }, revoking)).toEqual(
+        [undefined, 1],
+      )
     })
   })
   test('is not looked at before the caller is known', async () => {
@@ -172,11 +196,19 @@ describe('S10: the kept answer of a holder-bound credential', () => {
     const { header } = await issued(await newParty(), { holderKey: holder.did })
     const shown = { 'x-service-credential': header }
     const signed = async (key = holder.key, text = payload) => {
-      const request = holderRequestFrom('POST', `${BASE_URL}${PATH}`, new Headers(shown), new TextEncoder().encode(text))
+      const request = holderRequestFrom(
+        'POST',
+        `${BASE_URL}${PATH}`,
+        new Headers(shown),
+        new TextEncoder().encode(text),
+      )
       return { ...shown, ...(await signRequest(request, { key, nowMs: bound.now.ms })) }
     }
     const ask = (headers: Record<string, string>) =>
-      bound.call('POST', PATH, { headers: { 'content-type': 'application/json', 'idempotency-key': 'retry-1', ...headers }, payload })
+      bound.call('POST', PATH, {
+        headers: { 'content-type': 'application/json', 'idempotency-key': 'retry-1', ...headers },
+        payload,
+      })
     return { bound, shown, signed, ask }
   }
 
@@ -205,7 +237,12 @@ describe('S10: the kept answer of a holder-bound credential', () => {
 })
 
 describe('answering once', () => {
-  const incoming = { method: 'POST', path: '/p', query: '', lines: (name: string) => (name === 'idempotency-key' ? ['a'] : undefined) }
+  const incoming = {
+    method: 'POST',
+    path: '/p',
+    query: '',
+    lines: (name: string) => (name === 'idempotency-key' ? ['a'] : undefined),
+  }
   const request = {
     incoming,
     endpoint: { idempotency: 'replayed' },
@@ -215,7 +252,12 @@ describe('answering once', () => {
     requireSameCaller: async () => {},
   }
   const once = (answer: () => Promise<RouteAnswer>, store: object, patience = { waitMsMax: 20, lookMs: 1 }) =>
-    answerOnce(request as never, { ...double.deps, store: { ...double.deps.store, ...store } as never }, answer, patience)
+    answerOnce(
+      request as never,
+      { ...double.deps, store: { ...double.deps.store, ...store } as never },
+      answer,
+      patience,
+    )
 
   test('keeps answers sealed', async () => {
     const kept: string[] = []
@@ -227,11 +269,15 @@ describe('answering once', () => {
     expect(kept[0]).not.toContain('canary')
   })
   test('gives up waiting in the end, and says to try again with the same key', async () => {
-    const waiting = once(() => Promise.reject(new Error('must not run')), { beginIdempotent: async () => 'running' })
+    const waiting = once(() => Promise.reject(new Error('must not run')), {
+      beginIdempotent: async () => 'running',
+    })
     await expect(waiting).rejects.toMatchObject({ code: 'store_unavailable' })
   })
   test('does not acknowledge what could not be kept', async () => {
-    const given = once(async () => ({ status: 200 }), { finishIdempotent: () => Promise.reject(new StoreUnavailable('down')) })
+    const given = once(async () => ({ status: 200 }), {
+      finishIdempotent: () => Promise.reject(new StoreUnavailable('down')),
+    })
     await expect(given).rejects.toBeInstanceOf(StoreUnavailable)
   })
   test('reports the first fault, not that the key could not be given back', async () => {

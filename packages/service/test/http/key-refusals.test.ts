@@ -5,7 +5,13 @@ import { createLogger } from '../../src/logger.ts'
 import type { Caller } from '../../src/routes/route.ts'
 import type { NewAuditRow } from '../../src/store/store.ts'
 
-const keyOf = (siteId: string): Caller => ({ kind: 'site', siteId: siteId as SiteId, keyId: `key_${siteId}`, permissions: [], address: '' })
+const keyOf = (siteId: string): Caller => ({
+  kind: 'site',
+  siteId: siteId as SiteId,
+  keyId: `key_${siteId}`,
+  permissions: [],
+  address: '',
+})
 
 function open() {
   const rows: NewAuditRow[] = []

@@ -16,7 +16,10 @@ const routes = {
     return { status: 200, body: { active: false } }
   },
   list_verifiers: async () => ({ status: 200, body: { items: [], next_cursor: null } }),
-  propagation_receipt: async () => ({ status: 200, body: { epoch: 'epoch000', seq: 1, ...propagationBody(RECEIPT) } }),
+  propagation_receipt: async () => ({
+    status: 200,
+    body: { epoch: 'epoch000', seq: 1, ...propagationBody(RECEIPT) },
+  }),
   list_keys: async () => ({ status: 200, body: { items: [], next_cursor: null } }),
   revoke_token: async () => ({ status: 200, body: { success: true, revoked: false } }),
   alive: async () => ({ status: 200, body: { status: 'alive' } }),
@@ -36,15 +39,22 @@ function open(): void {
 afterEach(() => double.app.close())
 
 const post = (path: string) => {
-  const headers = { 'content-type': 'application/json', 'x-api-key': double.key({ permissions: ['tokens:introspect', 'tokens:revoke'] }) }
+  const headers = {
+    'content-type': 'application/json',
+    'x-api-key': double.key({ permissions: ['tokens:introspect', 'tokens:revoke'] }),
+  }
   return double.call('POST', path, { headers, payload: { token: 'x' } })
 }
 const verify = () => post('/api/auth/introspect')
 const revoke = () => post('/api/auth/revoke')
 const report = (path: string) =>
-  double.call('GET', `/api/sites/${SITE}/${path}`, { headers: { 'x-api-key': double.key({ permissions: ['site:admin', 'feed:read'] }) } })
+  double.call('GET', `/api/sites/${SITE}/${path}`, {
+    headers: { 'x-api-key': double.key({ permissions: ['site:admin', 'feed:read'] }) },
+  })
 const administer = () =>
-  double.call('GET', `/api/sites/${SITE}/keys`, { headers: { 'x-api-key': double.key({ permissions: ['site:admin'] }) } })
+  double.call('GET', `/api/sites/${SITE}/keys`, {
+    headers: { 'x-api-key': double.key({ permissions: ['site:admin'] }) },
+  })
 
 describe('under load', () => {
   test('verifications are refused first, revocations still get through', async () => {
@@ -53,7 +63,11 @@ describe('under load', () => {
     expect((await verify()).status).toBe(200)
     load.delayMs = 101
     const refused = await verify()
-    expect([refused.status, refused.json.code, refused.headers['retry-after']]).toEqual([503, 'overloaded', '2'])
+    expect([refused.status, refused.json.code, refused.headers['retry-after']]).toEqual([
+      503,
+      'overloaded',
+      '2',
+    ])
     expect((await revoke()).status).toBe(200)
   })
   test('verifications are rejected when new connections wait long, before the event loop shows it (B2)', async () => {
@@ -63,7 +77,11 @@ describe('under load', () => {
     expect((await verify()).status).toBe(200)
     load.acceptMs = 201
     const rejected = await verify()
-    expect([rejected.status, rejected.json.code, rejected.headers['retry-after']]).toEqual([503, 'overloaded', '2'])
+    expect([rejected.status, rejected.json.code, rejected.headers['retry-after']]).toEqual([
+      503,
+      'overloaded',
+      '2',
+    ])
     expect([(await revoke()).status, (await administer()).status]).toEqual([200, 200])
     load.delayMs = 10
     expect((await verify()).status).toBe(200)
@@ -126,7 +144,12 @@ describe('under load', () => {
 async function halfAsked(port: number): Promise<{ socket: Socket; finish(): Promise<number> }> {
   const socket = connect(port, '127.0.0.1').on('error', () => {})
   const key = double.key({ permissions: ['tokens:introspect'] })
-  const head = ['POST /api/auth/introspect HTTP/1.1', 'Host: id.example', `X-API-Key: ${key}`, 'Content-Type: application/json']
+  const head = [
+    'POST /api/auth/introspect HTTP/1.1',
+    'Host: id.example',
+    `X-API-Key: ${key}`,
+    'Content-Type: application/json',
+  ]
   const asked = new Promise((resolve) => double.app.fastify.server.once('request', resolve))
   socket.write(`${head.join('\r\n')}\r\nContent-Length: 13\r\n\r\n{"token":"x"`)
   await asked

@@ -54,7 +54,8 @@ describe('a pace', () => {
           nowMs += gap
           if (refusalOf(() => paces.spend('keyless', ADDRESS, nowMs)) === undefined) passed.push(nowMs)
         }
-        for (const start of passed) expect(passed.filter((at) => at >= start && at < start + 10_000).length).toBeLessThanOrEqual(10)
+        for (const start of passed)
+          expect(passed.filter((at) => at >= start && at < start + 10_000).length).toBeLessThanOrEqual(10)
       }),
     )
   })
@@ -118,13 +119,22 @@ describe('requests', () => {
       remoteAddress,
     })
   const act = (payload: object = {}, remoteAddress = ADDRESS) =>
-    double.call('POST', '/api/protected/action', { headers: { 'x-service-credential': 'abc' }, payload, remoteAddress })
+    double.call('POST', '/api/protected/action', {
+      headers: { 'x-service-credential': 'abc' },
+      payload,
+      remoteAddress,
+    })
 
   test('without a key are limited by address', async () => {
     open()
-    for (let i = 0; i < 3; i++) expect((await double.call('GET', STATUS, { remoteAddress: ADDRESS })).status).toBe(200)
+    for (let i = 0; i < 3; i++)
+      expect((await double.call('GET', STATUS, { remoteAddress: ADDRESS })).status).toBe(200)
     const refused = await double.call('GET', STATUS, { remoteAddress: ADDRESS })
-    expect([refused.status, refused.json.code, refused.headers['ratelimit-policy']]).toEqual([429, 'rate_limited', '"keyless";q=3;w=10'])
+    expect([refused.status, refused.json.code, refused.headers['ratelimit-policy']]).toEqual([
+      429,
+      'rate_limited',
+      '"keyless";q=3;w=10',
+    ])
     expect((await double.call('GET', STATUS, { remoteAddress: '192.0.2.2' })).status).toBe(200)
   })
   test('with a key are limited by key, wherever they come from', async () => {
@@ -149,7 +159,10 @@ describe('requests', () => {
     for (let i = 0; i < 3; i++) expect((await act()).status).toBe(401)
     const before = calls.work
     const refused = await act()
-    expect([refused.status, refused.headers['ratelimit-policy']]).toEqual([429, '"failed_presentation";q=3;w=10'])
+    expect([refused.status, refused.headers['ratelimit-policy']]).toEqual([
+      429,
+      '"failed_presentation";q=3;w=10',
+    ])
     expect(calls.work).toBe(before)
     expect((await act({}, '192.0.2.2')).status).toBe(401)
   })
@@ -169,7 +182,9 @@ describe('requests', () => {
       open({}, [PROXY])
       const key = double.key()
       for (let i = 0; i < 3; i++) expect((await forwarded(key, ADDRESS)).json.code).toBe('issuer_untrusted')
-      expect((await forwarded(key, ADDRESS)).headers['ratelimit-policy']).toBe('"failed_presentation";q=3;w=10')
+      expect((await forwarded(key, ADDRESS)).headers['ratelimit-policy']).toBe(
+        '"failed_presentation";q=3;w=10',
+      )
       expect((await forwarded(key, '192.0.2.2')).json.code).toBe('issuer_untrusted')
     })
   })
@@ -179,6 +194,7 @@ describe('requests', () => {
   })
   test('for health are not limited', async () => {
     open()
-    for (let i = 0; i < 10; i++) expect((await double.call('GET', '/healthz', { remoteAddress: ADDRESS })).status).toBe(200)
+    for (let i = 0; i < 10; i++)
+      expect((await double.call('GET', '/healthz', { remoteAddress: ADDRESS })).status).toBe(200)
   })
 })

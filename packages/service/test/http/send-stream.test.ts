@@ -61,7 +61,14 @@ beforeAll(async () => {
 afterAll(() => double.app.close())
 
 const head = (method: string, path: string, ...more: string[]) =>
-  [`${method} /api/sites/${SITE}/${path} HTTP/1.1`, 'Host: id.example', `X-API-Key: ${key}`, ...more, '', ''].join('\r\n')
+  [
+    `${method} /api/sites/${SITE}/${path} HTTP/1.1`,
+    'Host: id.example',
+    `X-API-Key: ${key}`,
+    ...more,
+    '',
+    '',
+  ].join('\r\n')
 
 function ask(text: string): { socket: Socket; closed: Promise<Buffer> } {
   const socket = connect(port, '127.0.0.1')
@@ -164,12 +171,18 @@ describe('an answer that takes the connection', () => {
 })
 
 describe('acceptsGzip', () => {
-  test.each(['gzip', 'GZIP', 'br, gzip;q=0.5', '*', 'deflate, x-gzip', 'identity;q=0, *;q=0.1'])('%s', (header) => {
-    expect(acceptsGzip(header)).toBe(true)
-  })
-  test.each([undefined, '', 'br', 'gzip;q=0', 'gzip; q=0.0, *', 'identity', 'gzipped', 'gzip;q=x'])('not %s', (header) => {
-    expect(acceptsGzip(header)).toBe(false)
-  })
+  test.each(['gzip', 'GZIP', 'br, gzip;q=0.5', '*', 'deflate, x-gzip', 'identity;q=0, *;q=0.1'])(
+    '%s',
+    (header) => {
+      expect(acceptsGzip(header)).toBe(true)
+    },
+  )
+  test.each([undefined, '', 'br', 'gzip;q=0', 'gzip; q=0.0, *', 'identity', 'gzipped', 'gzip;q=x'])(
+    'not %s',
+    (header) => {
+      expect(acceptsGzip(header)).toBe(false)
+    },
+  )
 })
 
 /** Without the frames of Transfer-Encoding: chunked. */

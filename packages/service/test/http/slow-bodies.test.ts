@@ -18,7 +18,9 @@ let port: number
 const sockets: Socket[] = []
 async function open(limits: Partial<Record<keyof typeof rateLimits, number>>): Promise<void> {
   worked.count = 0
-  const low = Object.fromEntries(Object.entries(limits).map(([name, requests]) => [name, { ...rateLimits.keyless, requests }]))
+  const low = Object.fromEntries(
+    Object.entries(limits).map(([name, requests]) => [name, { ...rateLimits.keyless, requests }]),
+  )
   double = createAppDouble({ routes, config: { rateLimits: { ...rateLimits, ...low } } })
   port = (await double.app.listen()).port
 }
@@ -30,12 +32,23 @@ afterEach(async () => {
 const ACT = ['POST /api/protected/action HTTP/1.1', 'X-Service-Credential: abc']
 const EXCHANGE = ['POST /api/auth/exchange-proof HTTP/1.1']
 
-/** A request whose headers the server has read. `finish` sends the body and resolves to the status. */
-async function begun(head: readonly string[]): Promise<{ finish(chunks: readonly string[]): Promise<number> }> {
+/**
+ * A request whose headers the server has read. `finish` sends the body and resolves to the status.
+ */
+async function begun(
+  head: readonly string[],
+): Promise<{ finish(chunks: readonly string[]): Promise<number> }> {
   const socket = connect(port, '127.0.0.1').on('error', () => {})
   sockets.push(socket)
   const asked = once(double.app.fastify.server, 'request')
-  const lines = [...head, 'Host: id.example', 'Content-Type: application/json', 'Transfer-Encoding: chunked', '', '']
+  const lines = [
+    ...head,
+    'Host: id.example',
+    'Content-Type: application/json',
+    'Transfer-Encoding: chunked',
+    '',
+    '',
+  ]
   socket.write(lines.join('\r\n'))
   await asked
   return {

@@ -38,7 +38,8 @@ async function talk(pieces: Iterable<string | Buffer> | AsyncIterable<string | B
   const closed = new Promise((resolve) => socket.on('close', resolve))
   for await (const piece of pieces) {
     if (socket.destroyed || text !== '') break
-    if (!socket.write(piece)) await Promise.race([new Promise((resolve) => socket.once('drain', resolve)), closed])
+    if (!socket.write(piece))
+      await Promise.race([new Promise((resolve) => socket.once('drain', resolve)), closed])
   }
   await closed
   return text
@@ -50,7 +51,10 @@ function answersIn(text: string): RawAnswer[] {
     const end = rest.indexOf('\r\n\r\n')
     const [line = '', ...lines] = rest.slice(0, end).split('\r\n')
     const headers = Object.fromEntries(
-      lines.map((header) => [header.slice(0, header.indexOf(':')).toLowerCase(), header.slice(header.indexOf(':') + 1).trim()]),
+      lines.map((header) => [
+        header.slice(0, header.indexOf(':')).toLowerCase(),
+        header.slice(header.indexOf(':') + 1).trim(),
+      ]),
     )
     const bodyEnd = end + 4 + Number(headers['content-length'] ?? 0)
     found.push({ status: Number(line.split(' ')[1]), headers, text: rest.slice(end + 4, bodyEnd) })
@@ -59,7 +63,10 @@ function answersIn(text: string): RawAnswer[] {
   return found
 }
 
-async function ask(head: string[], body: Iterable<string | Buffer> | AsyncIterable<string | Buffer> = []): Promise<RawAnswer> {
+async function ask(
+  head: string[],
+  body: Iterable<string | Buffer> | AsyncIterable<string | Buffer> = [],
+): Promise<RawAnswer> {
   const [method = '', path = ''] = head[0]?.split(' ') ?? []
   const sent = async function* () {
     yield `${head.join('\r\n')}\r\n\r\n`
@@ -82,30 +89,57 @@ describe('over a real connection', () => {
     const line = 'X-Service-Credential: abc'
     expect(codeOf(await ask([ACT, HOST, CLOSE, 'Content-Length: 0', line]))).toBe('401 issuer_untrusted')
     expect(codeOf(await ask([ACT, HOST, CLOSE, 'Content-Length: 0', line, line]))).toBe('400 auth_ambiguous')
-    expect(codeOf(await ask([ACT, HOST, CLOSE, 'Content-Length: 0', line, 'x-SERVICE-credential: abd']))).toBe('400 auth_ambiguous')
-    expect(codeOf(await ask([ACT, HOST, CLOSE, 'Content-Length: 0', 'Authorization: Bearer a', 'authorization: Bearer b']))).toBe(
-      '400 auth_ambiguous',
-    )
-    expect(codeOf(await ask([ACT, HOST, CLOSE, 'Content-Length: 0', 'X-API-Key: a', 'X-Api-Key: b', line]))).toBe('400 auth_ambiguous')
+    expect(
+      codeOf(await ask([ACT, HOST, CLOSE, 'Content-Length: 0', line, 'x-SERVICE-credential: abd'])),
+    ).toBe('400 auth_ambiguous')
+    expect(
+      codeOf(
+        await ask([
+          ACT,
+          HOST,
+          CLOSE,
+          'Content-Length: 0',
+          'Authorization: Bearer a',
+          'authorization: Bearer b',
+        ]),
+      ),
+    ).toBe('400 auth_ambiguous')
+    expect(
+      codeOf(await ask([ACT, HOST, CLOSE, 'Content-Length: 0', 'X-API-Key: a', 'X-Api-Key: b', line])),
+    ).toBe('400 auth_ambiguous')
   })
   test('an empty credential header is none (A002)', async () => {
-    expect(codeOf(await ask([ACT, HOST, CLOSE, 'Content-Length: 0', 'X-Service-Credential:']))).toBe('401 credential_missing')
-    expect(codeOf(await ask([ACT, HOST, CLOSE, 'Content-Length: 0', 'X-Service-Credential:    ']))).toBe('401 credential_missing')
+    expect(codeOf(await ask([ACT, HOST, CLOSE, 'Content-Length: 0', 'X-Service-Credential:']))).toBe(
+      '401 credential_missing',
+    )
+    expect(codeOf(await ask([ACT, HOST, CLOSE, 'Content-Length: 0', 'X-Service-Credential:    ']))).toBe(
+      '401 credential_missing',
+    )
   })
   test('headers over 16 KiB are refused in our own words (A011, A220)', async () => {
-    expect(codeOf(await ask([ACT, HOST, `X-Service-Credential: ${'A'.repeat(16_385)}`]))).toBe('431 header_too_large')
-    expect(codeOf(await ask(['GET /healthz HTTP/1.1', HOST, ...Array.from({ length: 10_000 }, (_, i) => `X-H${i}: y`)]))).toBe(
+    expect(codeOf(await ask([ACT, HOST, `X-Service-Credential: ${'A'.repeat(16_385)}`]))).toBe(
       '431 header_too_large',
     )
-    expect(codeOf(await ask([`GET /healthz?${'a'.repeat(1024 * 1024)} HTTP/1.1`, HOST]))).toBe('431 header_too_large')
+    expect(
+      codeOf(
+        await ask(['GET /healthz HTTP/1.1', HOST, ...Array.from({ length: 10_000 }, (_, i) => `X-H${i}: y`)]),
+      ),
+    ).toBe('431 header_too_large')
+    expect(codeOf(await ask([`GET /healthz?${'a'.repeat(1024 * 1024)} HTTP/1.1`, HOST]))).toBe(
+      '431 header_too_large',
+    )
   })
   test('a long URL is refused as one while its headers still fit', async () => {
-    expect(codeOf(await ask([`GET /healthz?${'a'.repeat(9000)} HTTP/1.1`, HOST, CLOSE]))).toBe('414 uri_too_long')
+    expect(codeOf(await ask([`GET /healthz?${'a'.repeat(9000)} HTTP/1.1`, HOST, CLOSE]))).toBe(
+      '414 uri_too_long',
+    )
   })
   test('no header line is dropped because there are many', async () => {
     const many = Array.from({ length: 2500 }, () => 'a:')
     const line = 'X-Service-Credential: abc'
-    expect(codeOf(await ask([ACT, HOST, CLOSE, 'Content-Length: 0', line, ...many, line]))).toBe('400 auth_ambiguous')
+    expect(codeOf(await ask([ACT, HOST, CLOSE, 'Content-Length: 0', line, ...many, line]))).toBe(
+      '400 auth_ambiguous',
+    )
   })
   test('a body that is announced too long is refused unread (A219)', async () => {
     const answer = await ask([...EXCHANGE, 'Content-Length: 104857600'], ['{"credential":'])
@@ -120,7 +154,9 @@ describe('over a real connection', () => {
         await sleep(1)
       }
     }
-    expect(codeOf(await ask([...EXCHANGE, 'Transfer-Encoding: chunked'], endless()))).toBe('413 request_too_large')
+    expect(codeOf(await ask([...EXCHANGE, 'Transfer-Encoding: chunked'], endless()))).toBe(
+      '413 request_too_large',
+    )
     expect(sent).toBeLessThan(6400)
   })
   test('a refused request does not wait for its chunked body', async () => {
@@ -140,13 +176,17 @@ describe('over a real connection', () => {
   })
   test('what is not HTTP is told so', async () => {
     expect(codeOf(await ask(['this is not HTTP']))).toBe('400 request_malformed')
-    expect(codeOf(await ask([...EXCHANGE, 'Content-Length: 5', 'Transfer-Encoding: chunked'], ['0\r\n\r\n']))).toBe('400 request_malformed')
+    expect(
+      codeOf(await ask([...EXCHANGE, 'Content-Length: 5', 'Transfer-Encoding: chunked'], ['0\r\n\r\n'])),
+    ).toBe('400 request_malformed')
     expect(codeOf(await ask(['GET /healthz HTTP/1.1', HOST, 'A\u0000b: x']))).toBe('400 request_malformed')
   })
   test.each(['gzip, chunked', 'identity, chunked', 'chunked, chunked', 'x-unknown, chunked'])(
     'the transfer coding %s is rejected, and the connection closed (S12)',
     async (coding) => {
-      const sent = [...EXCHANGE, `Transfer-Encoding: ${coding}`, '', '0', '', ACT, HOST, CLOSE, '', ''].join('\r\n')
+      const sent = [...EXCHANGE, `Transfer-Encoding: ${coding}`, '', '0', '', ACT, HOST, CLOSE, '', ''].join(
+        '\r\n',
+      )
       const answers = answersIn(await talk([sent]))
       expect(answers.map(codeOf)).toEqual(['400 request_malformed'])
       expect(answers[0]?.headers.connection).toBe('close')
@@ -160,15 +200,26 @@ describe('over a real connection', () => {
   })
   test('a request target in absolute form must name this service, and is the path it names (S12)', async () => {
     const target = (url: string) => ask([`GET ${url} HTTP/1.1`, HOST, CLOSE])
-    expect((await talk([`GET https://id.example/healthz HTTP/1.1\r\n${HOST}\r\n${CLOSE}\r\n\r\n`])).slice(9, 12)).toBe('200')
-    expect((await talk([`GET http://ID.example/healthz HTTP/1.1\r\n${HOST}\r\n${CLOSE}\r\n\r\n`])).slice(9, 12)).toBe('200')
-    for (const url of ['http://evil.example/healthz', 'http://id.example:81/healthz', 'http://a@id.example/healthz', 'http:///healthz']) {
+    expect(
+      (await talk([`GET https://id.example/healthz HTTP/1.1\r\n${HOST}\r\n${CLOSE}\r\n\r\n`])).slice(9, 12),
+    ).toBe('200')
+    expect(
+      (await talk([`GET http://ID.example/healthz HTTP/1.1\r\n${HOST}\r\n${CLOSE}\r\n\r\n`])).slice(9, 12),
+    ).toBe('200')
+    for (const url of [
+      'http://evil.example/healthz',
+      'http://id.example:81/healthz',
+      'http://a@id.example/healthz',
+      'http:///healthz',
+    ]) {
       expect([url, codeOf(await target(url))]).toEqual([url, '400 request_malformed'])
     }
   })
   test('a request needs exactly one Host', async () => {
     expect(codeOf(await ask(['GET /healthz HTTP/1.1', CLOSE]))).toBe('400 request_malformed')
-    expect(codeOf(await ask(['GET /healthz HTTP/1.1', HOST, 'Host: evil.example', CLOSE]))).toBe('400 request_malformed')
+    expect(codeOf(await ask(['GET /healthz HTTP/1.1', HOST, 'Host: evil.example', CLOSE]))).toBe(
+      '400 request_malformed',
+    )
   })
   test('an unknown expectation does not bring words that are not ours', async () => {
     expect((await ask(['GET /healthz HTTP/1.1', HOST, CLOSE, 'Expect: nonsense'])).status).toBe(200)
@@ -179,9 +230,12 @@ describe('over a real connection', () => {
     expect(text.endsWith('\r\n\r\n')).toBe(true)
   })
   test('a thousand pipelined requests are all answered, and in order (A225)', async () => {
-    const one = (i: number) => `GET /healthz HTTP/1.1\r\n${HOST}\r\nX-Request-Id: r${i}\r\n${i === 999 ? `${CLOSE}\r\n` : ''}\r\n`
+    const one = (i: number) =>
+      `GET /healthz HTTP/1.1\r\n${HOST}\r\nX-Request-Id: r${i}\r\n${i === 999 ? `${CLOSE}\r\n` : ''}\r\n`
     const answers = answersIn(await talk([Array.from({ length: 1000 }, (_, i) => one(i)).join('')]))
-    expect(answers.map(({ headers }) => headers['x-request-id'])).toEqual(Array.from({ length: 1000 }, (_, i) => `r${i}`))
+    expect(answers.map(({ headers }) => headers['x-request-id'])).toEqual(
+      Array.from({ length: 1000 }, (_, i) => `r${i}`),
+    )
     for (const answer of answers) checkContract({ ...answer, method: 'GET', path: '/healthz' })
   })
 })
@@ -228,7 +282,9 @@ test('closing lets finish what runs, and accepts nothing new', async () => {
 })
 
 test('an answer that cannot be written ends the connection, and not the process', async () => {
-  const broken = createAppDouble({ routes: { alive: async () => ({ status: 200, headers: { 'x-bad': 'a\r\nb' } }) } })
+  const broken = createAppDouble({
+    routes: { alive: async () => ({ status: 200, headers: { 'x-bad': 'a\r\nb' } }) },
+  })
   const url = `http://127.0.0.1:${(await broken.app.listen()).port}/healthz`
   await expect(fetch(url)).rejects.toThrow()
   expect(broken.logLines.join('')).toContain('Invalid character in header')
@@ -241,7 +297,10 @@ test('a key that is deleted while the body is still coming does nothing any more
     routes: {
       create_key: async () => {
         done++
-        return { status: 201, body: { key_id: 'key_x', api_key: `svc_sk_${'A'.repeat(49)}`, permissions: ['feed:read'] } }
+        return {
+          status: 201,
+          body: { key_id: 'key_x', api_key: `svc_sk_${'A'.repeat(49)}`, permissions: ['feed:read'] },
+        }
       },
     },
   })
@@ -250,7 +309,13 @@ test('a key that is deleted while the body is still coming does nothing any more
   const send = async (meanwhile: (keyId: string) => void) => {
     const key = slow.key({ permissions: ['site:admin'] })
     const { keyId } = [...slow.keys.values()].at(-1) as { keyId: string }
-    const head = [`POST /api/sites/${SITE}/keys HTTP/1.1`, HOST, CLOSE, 'Content-Type: application/json', `X-API-Key: ${key}`]
+    const head = [
+      `POST /api/sites/${SITE}/keys HTTP/1.1`,
+      HOST,
+      CLOSE,
+      'Content-Type: application/json',
+      `X-API-Key: ${key}`,
+    ]
     const socket = connect(port, '127.0.0.1')
     let text = ''
     socket.on('data', (data) => (text += data.toString('latin1')))
@@ -276,7 +341,9 @@ test('a client that asks and never reads is cut off, and what was to be sent is 
   const { server } = double.app.fastify
   expect(server.timeout).toBeGreaterThan(30_000)
   const large = createAppDouble({
-    routes: { docs: async () => ({ status: 200, contentType: 'text/html', body: 'x'.repeat(32 * 1024 * 1024) }) },
+    routes: {
+      docs: async () => ({ status: 200, contentType: 'text/html', body: 'x'.repeat(32 * 1024 * 1024) }),
+    },
   })
   const { port } = await large.app.listen()
   const wasCutOff = async (timeoutMs: number) => {

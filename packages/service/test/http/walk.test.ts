@@ -29,7 +29,13 @@ const routes = {
     seen.push(request as unknown as RouteRequest)
     return {
       status: 200,
-      body: { allowed: true, action: null, subject, presented: 'credential', view: { epoch: 'm3x9q2k7v5t1', seq: 1, age_ms: 0 } },
+      body: {
+        allowed: true,
+        action: null,
+        subject,
+        presented: 'credential',
+        view: { epoch: 'm3x9q2k7v5t1', seq: 1, age_ms: 0 },
+      },
     }
   },
   exchange_proof: async (request) => {
@@ -42,7 +48,10 @@ const routes = {
   },
   revocation_status: async (request) => {
     seen.push(request as unknown as RouteRequest)
-    return { status: 200, body: { success: true, as_of: { epoch: 'm3x9q2k7v5t1', time: '2030-01-01T00:00:00Z' }, statuses: {} } }
+    return {
+      status: 200,
+      body: { success: true, as_of: { epoch: 'm3x9q2k7v5t1', time: '2030-01-01T00:00:00Z' }, statuses: {} },
+    }
   },
   forward_auth: async (request) => {
     request.presentation()
@@ -73,25 +82,43 @@ const introspect = (key: string | string[], payload: unknown = { token: 'x' }, h
 describe('finding the endpoint', () => {
   test('answers a path that is not there, and one whose endpoint is not built, with not_found', async () => {
     open()
-    for (const path of ['/nothing/here', '/api/sites/shop.example/feed', '/api/sites/%zz/keys', '/healthz/']) {
+    for (const path of [
+      '/nothing/here',
+      '/api/sites/shop.example/feed',
+      '/api/sites/%zz/keys',
+      '/healthz/',
+    ]) {
       expect((await double.call('GET', path)).json.code, path).toBe('not_found')
     }
   })
   test('A146 answers another method with method_not_allowed and what is allowed', async () => {
     open()
     const answer = await double.call('GET', '/api/auth/introspect?token=x')
-    expect([answer.status, answer.json.code, answer.headers.allow]).toEqual([405, 'method_not_allowed', 'POST'])
+    expect([answer.status, answer.json.code, answer.headers.allow]).toEqual([
+      405,
+      'method_not_allowed',
+      'POST',
+    ])
     for (const method of ['OPTIONS', 'PUT', 'PROPFIND']) {
       const other = await double.call(method, '/healthz', {
         headers: { origin: 'https://evil.example', 'access-control-request-method': 'GET' },
       })
-      expect([other.status, other.headers.allow, other.headers['access-control-allow-origin']]).toEqual([405, 'GET, HEAD', undefined])
+      expect([other.status, other.headers.allow, other.headers['access-control-allow-origin']]).toEqual([
+        405,
+        'GET, HEAD',
+        undefined,
+      ])
     }
   })
   test('does not read the body of what is not there', async () => {
     open()
     expect(
-      (await double.call('POST', '/nothing', { headers: { 'content-type': 'text/plain' }, payload: 'x'.repeat(100_000) })).status,
+      (
+        await double.call('POST', '/nothing', {
+          headers: { 'content-type': 'text/plain' },
+          payload: 'x'.repeat(100_000),
+        })
+      ).status,
     ).toBe(404)
   })
   test('answers HEAD like GET, without the body', async () => {
@@ -110,51 +137,69 @@ describe('finding the endpoint', () => {
 describe('request ids', () => {
   test('echoes a sane one and replaces any other', async () => {
     open()
-    expect((await double.call('GET', '/healthz', { headers: { 'x-request-id': 'abc.DEF_1-2' } })).headers['x-request-id']).toBe(
-      'abc.DEF_1-2',
-    )
+    expect(
+      (await double.call('GET', '/healthz', { headers: { 'x-request-id': 'abc.DEF_1-2' } })).headers[
+        'x-request-id'
+      ],
+    ).toBe('abc.DEF_1-2')
     for (const silly of ['<script>', 'a b', '', 'x'.repeat(129), 'a\u00e9']) {
-      expect((await double.call('GET', '/healthz', { headers: { 'x-request-id': silly } })).headers['x-request-id']).toMatch(
-        /^[A-Za-z0-9_-]{12}-[0-9a-z]+$/,
-      )
+      expect(
+        (await double.call('GET', '/healthz', { headers: { 'x-request-id': silly } })).headers[
+          'x-request-id'
+        ],
+      ).toMatch(/^[A-Za-z0-9_-]{12}-[0-9a-z]+$/)
     }
   })
 })
 
 describe('the kind of body', () => {
-  test.each(['text/plain', 'application/x-www-form-urlencoded', 'application/json; charset=latin1', 'application/jsonx', 'nonsense', ''])(
-    'A130 rejects %j where JSON is wanted',
-    async (type) => {
-      open()
-      const answer = await double.call('POST', '/api/auth/exchange-proof', { headers: { 'content-type': type }, payload: '{}' })
-      expect(answer.json.code).toBe('unsupported_media_type')
-    },
-  )
-  test.each(['application/json', 'Application/JSON', 'application/json; charset=utf-8', 'application/json;charset="UTF-8"'])(
-    'takes %j',
-    async (type) => {
-      open()
-      const answer = await double.call('POST', '/api/auth/exchange-proof', {
-        headers: { 'content-type': type },
-        payload: '{"credential":{}}',
-      })
-      expect(answer.json.code).toBe('issuer_untrusted')
-    },
-  )
+  test.each([
+    'text/plain',
+    'application/x-www-form-urlencoded',
+    'application/json; charset=latin1',
+    'application/jsonx',
+    'nonsense',
+    '',
+  ])('A130 rejects %j where JSON is wanted', async (type) => {
+    open()
+    const answer = await double.call('POST', '/api/auth/exchange-proof', {
+      headers: { 'content-type': type },
+      payload: '{}',
+    })
+    expect(answer.json.code).toBe('unsupported_media_type')
+  })
+  test.each([
+    'application/json',
+    'Application/JSON',
+    'application/json; charset=utf-8',
+    'application/json;charset="UTF-8"',
+  ])('takes %j', async (type) => {
+    open()
+    const answer = await double.call('POST', '/api/auth/exchange-proof', {
+      headers: { 'content-type': type },
+      payload: '{"credential":{}}',
+    })
+    expect(answer.json.code).toBe('issuer_untrusted')
+  })
   test.each(['gzip', 'deflate', 'br', 'x-gzip', 'zstd'])('refuses a body in %s (A224)', async (encoding) => {
     open()
     const headers = { ...JSON_TYPE, 'content-encoding': encoding }
-    expect((await double.call('POST', '/api/auth/exchange-proof', { headers, payload: '{"credential":{}}' })).json.code).toBe(
-      'unsupported_media_type',
-    )
+    expect(
+      (await double.call('POST', '/api/auth/exchange-proof', { headers, payload: '{"credential":{}}' })).json
+        .code,
+    ).toBe('unsupported_media_type')
   })
   test('refuses a body where none is taken', async () => {
     open()
-    expect((await double.call('GET', '/healthz', { headers: JSON_TYPE, payload: '{}' })).json.code).toBe('unsupported_media_type')
+    expect((await double.call('GET', '/healthz', { headers: JSON_TYPE, payload: '{}' })).json.code).toBe(
+      'unsupported_media_type',
+    )
   })
   test('takes no body at all where it is optional', async () => {
     open()
-    const answer = await double.call('POST', '/api/protected/action', { headers: { 'x-service-credential': 'abc' } })
+    const answer = await double.call('POST', '/api/protected/action', {
+      headers: { 'x-service-credential': 'abc' },
+    })
     expect(answer.status).toBe(200)
     expect(seen[0]?.body).toEqual({})
     expect(seen[0]?.holderRequest.body).toBe('none')
@@ -162,12 +207,22 @@ describe('the kind of body', () => {
   test('takes forms where OAuth clients send them, and passes over what it does not know', async () => {
     open()
     const headers = { 'content-type': 'application/x-www-form-urlencoded', 'x-api-key': double.key() }
-    expect((await double.call('POST', '/api/auth/introspect', { headers, payload: 'token=a%20b&client_id=x' })).status).toBe(200)
+    expect(
+      (await double.call('POST', '/api/auth/introspect', { headers, payload: 'token=a%20b&client_id=x' }))
+        .status,
+    ).toBe(200)
     expect(seen[0]?.body).toEqual({ token: 'a b' })
-    expect((await double.call('POST', '/api/auth/introspect', { headers, payload: 'token=a&token=b' })).json.code).toBe('request_malformed')
-    expect((await double.call('POST', '/api/auth/introspect', { headers, payload: Buffer.from('token=\xff', 'latin1') })).json.code).toBe(
-      'request_malformed',
-    )
+    expect(
+      (await double.call('POST', '/api/auth/introspect', { headers, payload: 'token=a&token=b' })).json.code,
+    ).toBe('request_malformed')
+    expect(
+      (
+        await double.call('POST', '/api/auth/introspect', {
+          headers,
+          payload: Buffer.from('token=\xff', 'latin1'),
+        })
+      ).json.code,
+    ).toBe('request_malformed')
   })
 })
 
@@ -177,12 +232,17 @@ describe('who calls', () => {
     const secret = double.key()
     const junk = { headers: JSON_TYPE, payload: '{{{' }
     expect((await double.call('POST', '/api/auth/introspect', junk)).json.code).toBe('api_key_missing')
-    expect((await double.call('POST', `/api/auth/introspect?api_key=${secret}&x-api-key=${secret}`, junk)).json.code).toBe(
-      'api_key_missing',
-    )
     expect(
-      (await double.call('POST', '/api/auth/introspect', { ...junk, headers: { ...JSON_TYPE, authorization: `Bearer ${secret}` } })).json
+      (await double.call('POST', `/api/auth/introspect?api_key=${secret}&x-api-key=${secret}`, junk)).json
         .code,
+    ).toBe('api_key_missing')
+    expect(
+      (
+        await double.call('POST', '/api/auth/introspect', {
+          ...junk,
+          headers: { ...JSON_TYPE, authorization: `Bearer ${secret}` },
+        })
+      ).json.code,
     ).toBe('api_key_missing')
   })
   test('refuses every key that is nearly right (A151), and looks none of them up whose checksum is wrong', async () => {
@@ -216,7 +276,9 @@ describe('who calls', () => {
     expect((await introspect([secret, secret])).json.code).toBe('auth_ambiguous')
     for (const name of ['x-service-credential', 'authorization']) {
       const headers = { [name]: ['a', 'a'] as unknown as string }
-      expect((await double.call('POST', '/api/protected/action', { headers })).json.code, name).toBe('auth_ambiguous')
+      expect((await double.call('POST', '/api/protected/action', { headers })).json.code, name).toBe(
+        'auth_ambiguous',
+      )
     }
   })
   test('refuses an expired key at the very millisecond of its end', async () => {
@@ -238,7 +300,10 @@ describe('who calls', () => {
     open()
     expect((await introspect(double.key({ siteId: null, permissions: [] }))).status).toBe(200)
     const create = (key: string) =>
-      double.call('POST', '/api/sites', { headers: { ...JSON_TYPE, 'x-api-key': key }, payload: { site_id: 'new.example' } })
+      double.call('POST', '/api/sites', {
+        headers: { ...JSON_TYPE, 'x-api-key': key },
+        payload: { site_id: 'new.example' },
+      })
     expect((await create(double.key({ siteId: null, permissions: [] }))).json.code).toBe('already_exists')
     expect((await create(double.key({ permissions: ['site:admin'] }))).json.code).toBe('api_key_forbidden')
   })
@@ -249,7 +314,8 @@ describe('who calls', () => {
     const foreign = await double.call('GET', `/api/sites/${OTHER_SITE}/keys`, { headers })
     const nowhere = await double.call('GET', '/api/sites/nowhere.example/keys', { headers })
     const unfit = await double.call('GET', '/api/sites/No%20Where/keys', { headers })
-    for (const answer of [foreign, nowhere, unfit]) expect({ ...answer.json, request_id: '' }).toEqual({ ...foreign.json, request_id: '' })
+    for (const answer of [foreign, nowhere, unfit])
+      expect({ ...answer.json, request_id: '' }).toEqual({ ...foreign.json, request_id: '' })
     expect(foreign.status).toBe(404)
   })
   test('takes a key or a credential where either will do, and never both', async () => {
@@ -264,11 +330,19 @@ describe('who calls', () => {
     expect((await revoke({ 'x-service-credential': '  ' })).json.code).toBe('api_key_missing')
     expect((await revoke({ 'x-api-key': key })).json.code).toBe('revocation_forbidden')
     expect((await revoke({ 'x-service-credential': 'abc' })).json.code).toBe('revocation_forbidden')
-    expect((await revoke({ 'x-api-key': key, 'x-service-credential': 'abc' })).json.code).toBe('auth_ambiguous')
+    expect((await revoke({ 'x-api-key': key, 'x-service-credential': 'abc' })).json.code).toBe(
+      'auth_ambiguous',
+    )
     expect((await revoke({ 'x-api-key': key, authorization: 'Bearer x' })).json.code).toBe('auth_ambiguous')
   })
   test('S11: reinstating has a permission of its own; credentials:revoke only takes access away', async () => {
-    const reinstated = { success: true, ppid: subject.ppid, site_id: SITE, reinstated_at: '2030-01-01T00:00:00Z', already_active: false }
+    const reinstated = {
+      success: true,
+      ppid: subject.ppid,
+      site_id: SITE,
+      reinstated_at: '2030-01-01T00:00:00Z',
+      already_active: false,
+    }
     const answer = { status: 200, body: { ...reinstated, epoch: 'm3x9q2k7v5t1', seq: 1 } }
     open({ routes: { ...routes, reinstate_user: async () => answer } as Routes })
     const reinstate = (...permissions: Permission[]) =>
@@ -292,42 +366,71 @@ describe('who calls', () => {
     expect(seen[0]?.caller.kind).toBe('anonymous')
     expect((await double.call('GET', path, { headers: { 'x-api-key': double.key() } })).status).toBe(200)
     expect(seen[1]?.caller).toMatchObject({ kind: 'site', siteId: SITE })
-    expect((await double.call('GET', path, { headers: { 'x-api-key': 'svc_sk_x' } })).json.code).toBe('api_key_invalid')
+    expect((await double.call('GET', path, { headers: { 'x-api-key': 'svc_sk_x' } })).json.code).toBe(
+      'api_key_invalid',
+    )
   })
   test('looks for a presentation before it looks at parameters (A015)', async () => {
     open()
     const path = '/api/protected/action?x-service-credential=abc'
     expect((await double.call('POST', path)).json.code).toBe('credential_missing')
-    expect((await double.call('POST', path, { headers: { cookie: 'x-service-credential=abc' } })).json.code).toBe('credential_missing')
+    expect(
+      (await double.call('POST', path, { headers: { cookie: 'x-service-credential=abc' } })).json.code,
+    ).toBe('credential_missing')
     const unknown = await double.call('POST', path, { headers: { 'x-service-credential': 'abc' } })
-    expect([unknown.json.code, unknown.json.errors]).toEqual(['validation_failed', [{ path: '…', message: 'no parameter is known here' }]])
+    expect([unknown.json.code, unknown.json.errors]).toEqual([
+      'validation_failed',
+      [{ path: '…', message: 'no parameter is known here' }],
+    ])
   })
   test('lets the guard decide before it looks at what else was sent (A104)', async () => {
     open({ routes: { protected_action: () => Promise.reject(new Problem('proof_invalid')) } })
     const headers = { ...JSON_TYPE, 'x-service-credential': 'abc' }
-    expect((await double.call('POST', '/api/protected/action?b=2&a=1', { headers, payload: '{{' })).json.code).toBe('proof_invalid')
+    expect(
+      (await double.call('POST', '/api/protected/action?b=2&a=1', { headers, payload: '{{' })).json.code,
+    ).toBe('proof_invalid')
     await double.app.close()
     open()
-    expect((await double.call('POST', '/api/protected/action', { headers, payload: '{{' })).json.code).toBe('request_malformed')
-    expect((await double.call('POST', '/api/protected/action', { headers, payload: '{"x":1}' })).json.code).toBe('validation_failed')
+    expect((await double.call('POST', '/api/protected/action', { headers, payload: '{{' })).json.code).toBe(
+      'request_malformed',
+    )
+    expect(
+      (await double.call('POST', '/api/protected/action', { headers, payload: '{"x":1}' })).json.code,
+    ).toBe('validation_failed')
   })
   test('refuses a look-alike of the credential header (A014)', async () => {
     open()
     for (const name of ['x_service_credential', 'x-service-credentials', 'service-credential']) {
-      expect((await double.call('POST', '/api/protected/action', { headers: { [name]: 'abc' } })).json.code).toBe('credential_missing')
+      expect(
+        (await double.call('POST', '/api/protected/action', { headers: { [name]: 'abc' } })).json.code,
+      ).toBe('credential_missing')
     }
   })
   test('tells a reverse proxy nothing but 401 and 403', async () => {
     open()
     const key = double.key()
-    const ask = (headers: Record<string, string>, query = '') => double.call('GET', `/api/auth/verify${query}`, { headers })
+    const ask = (headers: Record<string, string>, query = '') =>
+      double.call('GET', `/api/auth/verify${query}`, { headers })
     expect((await ask({ 'x-api-key': key, 'x-service-credential': 'abc' })).status).toBe(200)
-    const ambiguous = await ask({ 'x-api-key': key, 'x-service-credential': 'abc', authorization: 'Bearer x' })
-    expect([ambiguous.status, ambiguous.json.code, ambiguous.json.status]).toEqual([401, 'auth_ambiguous', 401])
+    const ambiguous = await ask({
+      'x-api-key': key,
+      'x-service-credential': 'abc',
+      authorization: 'Bearer x',
+    })
+    expect([ambiguous.status, ambiguous.json.code, ambiguous.json.status]).toEqual([
+      401,
+      'auth_ambiguous',
+      401,
+    ])
     expect((await ask({ 'x-service-credential': 'abc' })).status).toBe(401)
-    expect((await ask({ 'x-api-key': double.key({ permissions: ['feed:read'] }), 'x-service-credential': 'abc' })).status).toBe(403)
+    expect(
+      (await ask({ 'x-api-key': double.key({ permissions: ['feed:read'] }), 'x-service-credential': 'abc' }))
+        .status,
+    ).toBe(403)
     expect((await ask({ 'x-api-key': key, 'x-service-credential': 'abc' }, '?colour=red')).status).toBe(401)
-    expect((await ask({ 'x-api-key': key, 'x-service-credential': 'abc' }, '?scope=a&scope=b')).status).toBe(200)
+    expect((await ask({ 'x-api-key': key, 'x-service-credential': 'abc' }, '?scope=a&scope=b')).status).toBe(
+      200,
+    )
   })
   test('believes a key for one second before it asks the store again (A148)', async () => {
     open()
@@ -348,7 +451,15 @@ describe('what the audit learns', () => {
     await introspect(secret)
     await introspect('svc_sk_wrong')
     await double.app.close()
-    expect(double.audit.map(({ siteId, action, target, detail, act }) => ({ siteId, action, target, detail, actor: act.actor }))).toEqual([
+    expect(
+      double.audit.map(({ siteId, action, target, detail, act }) => ({
+        siteId,
+        action,
+        target,
+        detail,
+        actor: act.actor,
+      })),
+    ).toEqual([
       {
         siteId: SITE,
         action: 'key.refused',
@@ -392,7 +503,8 @@ describe('what was sent', () => {
   })
   test('blames faults inside the member credential on the credential', async () => {
     open()
-    const exchange = (payload: string) => double.call('POST', '/api/auth/exchange-proof', { headers: JSON_TYPE, payload })
+    const exchange = (payload: string) =>
+      double.call('POST', '/api/auth/exchange-proof', { headers: JSON_TYPE, payload })
     expect((await exchange('{"credential":{"a":1,"a":2}}')).json.code).toBe('credential_malformed')
     expect((await exchange('{"credential":"abc"}')).json.code).toBe('credential_malformed')
     expect((await exchange(`{"credential":{"a":"${'x'.repeat(6144)}"}}`)).json.code).toBe('request_too_large')
@@ -404,13 +516,15 @@ describe('what was sent', () => {
   test('rejects a body over the limit of its endpoint, told or found out', async () => {
     open()
     const long = `{"credential":{}${' '.repeat(16_384)}}`
-    expect((await double.call('POST', '/api/auth/exchange-proof', { headers: JSON_TYPE, payload: long })).json.code).toBe(
-      'request_too_large',
-    )
+    expect(
+      (await double.call('POST', '/api/auth/exchange-proof', { headers: JSON_TYPE, payload: long })).json
+        .code,
+    ).toBe('request_too_large')
     const fits = `{"credential":{}${' '.repeat(16_384 - 17)}}`
-    expect((await double.call('POST', '/api/auth/exchange-proof', { headers: JSON_TYPE, payload: fits })).json.code).toBe(
-      'issuer_untrusted',
-    )
+    expect(
+      (await double.call('POST', '/api/auth/exchange-proof', { headers: JSON_TYPE, payload: fits })).json
+        .code,
+    ).toBe('issuer_untrusted')
   })
   test('does not read an object of more than 64 members, and lists only some of those that are unknown (A222, S7)', async () => {
     open()
@@ -423,8 +537,13 @@ describe('what was sent', () => {
   test('does not decode more than 128 parameters of a query or a form (S7)', async () => {
     open()
     const query = (count: number) => Array.from({ length: count }, (_, i) => `k${i}=%41`).join('&')
-    const answers = [128, 129].map((count) => double.call('GET', `/api/wallet/revocation-status?${query(count)}`))
-    expect((await Promise.all(answers)).map(({ json }) => json.code)).toEqual(['validation_failed', 'request_malformed'])
+    const answers = [128, 129].map((count) =>
+      double.call('GET', `/api/wallet/revocation-status?${query(count)}`),
+    )
+    expect((await Promise.all(answers)).map(({ json }) => json.code)).toEqual([
+      'validation_failed',
+      'request_malformed',
+    ])
     const form = { 'content-type': 'application/x-www-form-urlencoded', 'x-api-key': double.key() }
     const sent = (payload: string) => double.call('POST', '/api/auth/introspect', { headers: form, payload })
     expect((await sent(`${query(127)}&token=x`)).status).toBe(200)
@@ -445,14 +564,23 @@ describe('what was sent', () => {
     const path = '/api/wallet/revocation-status?credential_ids=cred_aaaaaaaa&credential_ids=cred_bbbbbbbb'
     expect((await double.call('GET', path)).status).toBe(200)
     expect(seen[0]?.query).toEqual({ credential_ids: ['cred_aaaaaaaa', 'cred_bbbbbbbb'] })
-    expect((await double.call('GET', `${path}&site_id=a.example&site_id=a.example`)).json.code).toBe('request_malformed')
+    expect((await double.call('GET', `${path}&site_id=a.example&site_id=a.example`)).json.code).toBe(
+      'request_malformed',
+    )
     expect((await double.call('GET', `${path}&colour=red`)).json.code).toBe('validation_failed')
-    expect((await double.call('GET', `${path}&credential_ids=${encodeURIComponent("' OR 1=1 --")}`)).json.code).toBe('validation_failed')
+    expect(
+      (await double.call('GET', `${path}&credential_ids=${encodeURIComponent("' OR 1=1 --")}`)).json.code,
+    ).toBe('validation_failed')
   })
   test('hands the raw parts of the request on, as the client signed them', async () => {
     open()
     await double.call('POST', '/api/protected/action', {
-      headers: { ...JSON_TYPE, host: 'evil.example', 'x-service-credential': 'abc', prefer: 'respond-async, wait=7' },
+      headers: {
+        ...JSON_TYPE,
+        host: 'evil.example',
+        'x-service-credential': 'abc',
+        prefer: 'respond-async, wait=7',
+      },
       payload: '{ "action": "x" }',
     })
     const [request] = seen
@@ -472,12 +600,19 @@ describe('what was sent', () => {
 
 describe('the exit', () => {
   const failing = (fault: unknown, options: DoubleOptions = {}) =>
-    open({ routes: { introspect: () => Promise.reject(fault), alive: () => Promise.reject(fault) }, ...options })
+    open({
+      routes: { introspect: () => Promise.reject(fault), alive: () => Promise.reject(fault) },
+      ...options,
+    })
 
   test('answers a store that cannot be asked with 503 and never with 200 (A144)', async () => {
     failing(new StoreUnavailable('SQLITE_BUSY at /var/lib/x'))
     const answer = await introspect(double.key())
-    expect([answer.status, answer.json.code, answer.headers['retry-after']]).toEqual([503, 'store_unavailable', '1'])
+    expect([answer.status, answer.json.code, answer.headers['retry-after']]).toEqual([
+      503,
+      'store_unavailable',
+      '1',
+    ])
     expect(answer.text).not.toMatch(/SQLITE|var/)
   })
   test('answers a store that cannot be asked for the key with 503 too', async () => {
@@ -490,7 +625,10 @@ describe('the exit', () => {
     expect([answer.status, answer.json.code]).toEqual([500, 'internal_error'])
     expect(answer.text).not.toContain('canary')
     const fault = double.logLines.map((line) => JSON.parse(line)).find(({ msg }) => msg === 'fault')
-    expect(fault).toMatchObject({ request_id: 'r-1', err: { message: 'canary-4711 with …', cause: { message: 'deeper' } } })
+    expect(fault).toMatchObject({
+      request_id: 'r-1',
+      err: { message: 'canary-4711 with …', cause: { message: 'deeper' } },
+    })
     expect(double.logLines.join('')).not.toContain('SECRETSECRET')
   })
   test('answers when something that is not even an error was thrown', async () => {
@@ -500,22 +638,30 @@ describe('the exit', () => {
   test('tells what scope is missing', async () => {
     open({
       routes: {
-        protected_action: () => Promise.reject(new Problem('scope_insufficient', 'more', { requiredScope: ['orders:read' as never] })),
+        protected_action: () =>
+          Promise.reject(
+            new Problem('scope_insufficient', 'more', { requiredScope: ['orders:read' as never] }),
+          ),
       },
     })
-    const answer = await double.call('POST', '/api/protected/action', { headers: { 'x-service-credential': 'abc' } })
+    const answer = await double.call('POST', '/api/protected/action', {
+      headers: { 'x-service-credential': 'abc' },
+    })
     expect([answer.status, answer.json.required_scope]).toEqual([403, ['orders:read']])
   })
   test('has the headers of a limit on every 429, also on one that a route has thrown', async () => {
     failing(
-      new Problem('rate_limited', 'too many', { retryAfterSeconds: 9, policy: { name: 'live_tokens', quota: 20, windowSeconds: 3600 } }),
+      new Problem('rate_limited', 'too many', {
+        retryAfterSeconds: 9,
+        policy: { name: 'live_tokens', quota: 20, windowSeconds: 3600 },
+      }),
     )
     const answer = await introspect(double.key())
-    expect([answer.headers['ratelimit-policy'], answer.headers.ratelimit, answer.headers['retry-after']]).toEqual([
-      '"live_tokens";q=20;w=3600',
-      '"live_tokens";r=0;t=9',
-      '9',
-    ])
+    expect([
+      answer.headers['ratelimit-policy'],
+      answer.headers.ratelimit,
+      answer.headers['retry-after'],
+    ]).toEqual(['"live_tokens";q=20;w=3600', '"live_tokens";r=0;t=9', '9'])
     await double.app.close()
     failing(new Problem('rate_limited'))
     expect((await introspect(double.key())).status).toBe(429)

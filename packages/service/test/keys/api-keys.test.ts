@@ -108,7 +108,8 @@ describe('API keys', () => {
   })
   test('are not looked up when their checksum is wrong', async () => {
     const apiKeys = keys()
-    for (const junk of ['', 'x', `svc_sk_${'A'.repeat(49)}`]) expect(await apiKeys.find(junk, 0)).toBeUndefined()
+    for (const junk of ['', 'x', `svc_sk_${'A'.repeat(49)}`])
+      expect(await apiKeys.find(junk, 0)).toBeUndefined()
     expect(asked).toEqual([])
   })
   test('that cannot be asked for are an error, never an answer', async () => {

@@ -11,8 +11,17 @@ beforeAll(async () => {
 
 const named = (id: string, key: PublicKey): DidKey => ({ id, key })
 const active = (id: string, key: PublicKey): KeyState => ({ id, key: key.multikey, status: 'active' })
-const retired = (id: string, key: PublicKey): KeyState => ({ id, key: key.multikey, status: 'retired', retired_at: '2026-11-14T12:00:00Z' })
-const compromised = (id: string, key: PublicKey): KeyState => ({ id, key: key.multikey, status: 'compromised' })
+const retired = (id: string, key: PublicKey): KeyState => ({
+  id,
+  key: key.multikey,
+  status: 'retired',
+  retired_at: '2026-11-14T12:00:00Z',
+})
+const compromised = (id: string, key: PublicKey): KeyState => ({
+  id,
+  key: key.multikey,
+  status: 'compromised',
+})
 
 describe('nextKeyStates', () => {
   it('lets a new key in as active', () => {
@@ -33,7 +42,10 @@ describe('nextKeyStates', () => {
   })
 
   it('never forgets a compromised key', () => {
-    expect(nextKeyStates([compromised('a', one)], [named('b', two)])).toEqual([active('b', two), compromised('a', one)])
+    expect(nextKeyStates([compromised('a', one)], [named('b', two)])).toEqual([
+      active('b', two),
+      compromised('a', one),
+    ])
   })
 
   it('accepts nothing under the name of a compromised key', () => {
@@ -41,7 +53,10 @@ describe('nextKeyStates', () => {
   })
 
   it('knows the material of a compromised key under any name', () => {
-    expect(nextKeyStates([compromised('a', one)], [named('b', one)])).toEqual([compromised('b', one), compromised('a', one)])
+    expect(nextKeyStates([compromised('a', one)], [named('b', one)])).toEqual([
+      compromised('b', one),
+      compromised('a', one),
+    ])
   })
 
   it('refuses more than 32', () => {
@@ -65,7 +80,10 @@ describe('sameKeyStates', () => {
 describe('reading keys', () => {
   it('calls a pinned key by its Multikey, or as the issuer does', () => {
     expect(readPinnedKeys([one.multikey])).toMatchObject([{ id: one.multikey }])
-    expect(readPinnedKeys([two.multikey, one.multikey], [active('key-1', one)])).toMatchObject([{ id: two.multikey }, { id: 'key-1' }])
+    expect(readPinnedKeys([two.multikey, one.multikey], [active('key-1', one)])).toMatchObject([
+      { id: two.multikey },
+      { id: 'key-1' },
+    ])
   })
 
   it('says which of several is not accepted', () => {
@@ -73,7 +91,8 @@ describe('reading keys', () => {
   })
 
   it('A050: refuses a DID whose key is of low order', () => {
-    const didOf = (x: string) => `did:jwk:${Buffer.from(JSON.stringify({ kty: 'OKP', crv: 'Ed25519', x })).toString('base64url')}`
+    const didOf = (x: string) =>
+      `did:jwk:${Buffer.from(JSON.stringify({ kty: 'OKP', crv: 'Ed25519', x })).toString('base64url')}`
     const sound = Buffer.from(one.bytes)
     expect(readOwnKeys(didOf(sound.toString('base64url')))).toMatchObject([{ id: '0' }])
     expect(readOwnKeys(didOf(Buffer.alloc(32).toString('base64url')))).toHaveProperty('fault')

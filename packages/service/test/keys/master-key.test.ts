@@ -1,5 +1,15 @@
 import { randomBytes } from 'node:crypto'
-import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -58,7 +68,9 @@ describe('readMasterKey', () => {
   })
 
   it('refuses to choose between two', () => {
-    expect(() => readMasterKey(sources({ text: key.toString('hex'), file: keyFile(key.toString('hex')) }))).toThrow('both set')
+    expect(() =>
+      readMasterKey(sources({ text: key.toString('hex'), file: keyFile(key.toString('hex')) })),
+    ).toThrow('both set')
   })
 
   it.each([0o604, 0o644, 0o666, 0o660, 0o602, 0o620, 0o610])('refuses a file with mode %o', (mode) => {

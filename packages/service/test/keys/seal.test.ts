@@ -27,7 +27,9 @@ describe('createSealer', () => {
   })
 
   it('does not open under another purpose', () => {
-    expect(() => sealer.open('pairwise:b.example', sealer.seal('pairwise:a.example', 'x'))).toThrow(SealBroken)
+    expect(() => sealer.open('pairwise:b.example', sealer.seal('pairwise:a.example', 'x'))).toThrow(
+      SealBroken,
+    )
   })
 
   it('says so when the master key is another one', () => {
@@ -40,22 +42,29 @@ describe('createSealer', () => {
     for (let bit = 0; bit < bytes.length * 8; bit++) {
       const spoiled = Buffer.from(bytes)
       spoiled[bit >> 3] = (spoiled[bit >> 3] as number) ^ (1 << (bit & 7))
-      expect(() => sealer.open('p', `${version}.${name}.${spoiled.toString('base64url')}`)).toThrow(SealBroken)
+      expect(() => sealer.open('p', `${version}.${name}.${spoiled.toString('base64url')}`)).toThrow(
+        SealBroken,
+      )
     }
   })
 
-  it.each(['', 'v1', 'v2.00000000.AAAA', 'secret', `${sealer.seal('p', 'x')}.`])('does not open %j', (text) => {
-    expect(() => sealer.open('p', text)).toThrow(SealBroken)
-  })
+  it.each(['', 'v1', 'v2.00000000.AAAA', 'secret', `${sealer.seal('p', 'x')}.`])(
+    'does not open %j',
+    (text) => {
+      expect(() => sealer.open('p', text)).toThrow(SealBroken)
+    },
+  )
 
   it('does not open a text that was cut', () => {
     const sealed = sealer.seal('p', 'secret')
     const start = sealed.lastIndexOf('.') + 1
-    for (let end = start; end < sealed.length; end++) expect(() => sealer.open('p', sealed.slice(0, end))).toThrow(SealBroken)
+    for (let end = start; end < sealed.length; end++)
+      expect(() => sealer.open('p', sealed.slice(0, end))).toThrow(SealBroken)
   })
 
   it('marks the same text the same way, and another text, purpose or master key another way', () => {
-    const mark = (s: typeof sealer, purpose: string, text: string) => Buffer.from(s.mark(purpose, text)).toString('hex')
+    const mark = (s: typeof sealer, purpose: string, text: string) =>
+      Buffer.from(s.mark(purpose, text)).toString('hex')
     expect(mark(sealer, 'list', 'abc')).toBe(mark(createSealer(masterKey), 'list', 'abc'))
     const all = [
       mark(sealer, 'list', 'abc'),

@@ -29,9 +29,18 @@ describe('secret texts', () => {
     const secret = createSecretText('svc_at_', randomBytes(32))
     for (let i = 0; i < secret.length; i++) {
       const other = secret[i] === 'x' ? 'y' : 'x'
-      expect(parseSecretText('svc_at_', secret.slice(0, i) + other + secret.slice(i + 1)), `${i} changed`).toBeUndefined()
-      expect(parseSecretText('svc_at_', secret.slice(0, i) + secret.slice(i + 1)), `${i} left out`).toBeUndefined()
-      expect(parseSecretText('svc_at_', secret.slice(0, i) + other + secret.slice(i)), `${i} added`).toBeUndefined()
+      expect(
+        parseSecretText('svc_at_', secret.slice(0, i) + other + secret.slice(i + 1)),
+        `${i} changed`,
+      ).toBeUndefined()
+      expect(
+        parseSecretText('svc_at_', secret.slice(0, i) + secret.slice(i + 1)),
+        `${i} left out`,
+      ).toBeUndefined()
+      expect(
+        parseSecretText('svc_at_', secret.slice(0, i) + other + secret.slice(i)),
+        `${i} added`,
+      ).toBeUndefined()
     }
   })
   test('hold all 256 bits: different bytes give different texts', () => {
@@ -46,7 +55,8 @@ describe('secret texts', () => {
     expect(createSecretText('svc_sk_', Buffer.alloc(32, 255))).toHaveLength(56)
   })
   test('are made of exactly 32 bytes', () => {
-    for (const length of [0, 31, 33]) expect(() => createSecretText('svc_sk_', new Uint8Array(length))).toThrow(TypeError)
+    for (const length of [0, 31, 33])
+      expect(() => createSecretText('svc_sk_', new Uint8Array(length))).toThrow(TypeError)
   })
   test('are stored as their SHA-256', () => {
     expect(secretSha256('abc')).toBe('ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad')

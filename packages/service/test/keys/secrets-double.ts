@@ -1,7 +1,10 @@
 import type { Store } from '../../src/store/store.ts'
 
 /** Just the secrets of a store, answering a moment later, as a real one does. */
-export function createSecrets(): Pick<Store, 'putSecret' | 'secret'> & { readonly all: Map<string, string>; fail: boolean } {
+export function createSecrets(): Pick<Store, 'putSecret' | 'secret'> & {
+  readonly all: Map<string, string>
+  fail: boolean
+} {
   const all = new Map<string, string>()
   const secrets = {
     all,

@@ -22,7 +22,8 @@ const NOW = Date.UTC(2026, 10, 14, 12)
 const DAY = 86_400_000
 const HOUR = 3_600_000
 const masterKey = randomBytes(32)
-const open = (store: ReturnType<typeof createSecrets>, at = NOW, key = masterKey) => openServiceKeys(store, key, 'https://auth.example', at)
+const open = (store: ReturnType<typeof createSecrets>, at = NOW, key = masterKey) =>
+  openServiceKeys(store, key, 'https://auth.example', at)
 
 describe('openServiceKeys', () => {
   it('makes an issuer key and a feed key at the first start, and finds the same again', async () => {
@@ -66,7 +67,14 @@ describe('openServiceKeys', () => {
 
   it('shows no private key, however it is looked at', async () => {
     const keys = await open(createSecrets())
-    const shown = JSON.stringify([keys, keys.signer(NOW), keys.feedKey(NOW), keys.didDocument(), keys.jwks(), keys.issuerKeys])
+    const shown = JSON.stringify([
+      keys,
+      keys.signer(NOW),
+      keys.feedKey(NOW),
+      keys.didDocument(),
+      keys.jwks(),
+      keys.issuerKeys,
+    ])
     expect(shown).not.toMatch(/"d":/)
   })
 
@@ -227,7 +235,10 @@ describe('rotate', () => {
 async function isLinked({ feedKeyChain }: ServiceKeys): Promise<boolean> {
   for (const [index, statement] of feedKeyChain.entries()) {
     const previous = feedKeyChain[index - 1]
-    const key = await checkFeedKeyStatement(statement, previous && parseFeedKey(previous.public_key_multibase))
+    const key = await checkFeedKeyStatement(
+      statement,
+      previous && parseFeedKey(previous.public_key_multibase),
+    )
     if (key === undefined || statement.kid !== key.multikey) return false
     if (previous !== undefined && previous.next_sha256 !== (await feedKeySha256(key))) return false
     if (previous !== undefined && statement.previous_kid !== previous.kid) return false
@@ -239,7 +250,13 @@ describe('S3 the chain of feed keys', () => {
   it('begins with a statement of the first key that commits to the next', async () => {
     const keys = await open(createSecrets())
     expect(keys.feedKeyChain).toMatchObject([
-      { kid: keys.feedKey(NOW).kid, previous_kid: null, previous_signature: null, previous_compromised: false, at: '2026-11-14T12:00:00Z' },
+      {
+        kid: keys.feedKey(NOW).kid,
+        previous_kid: null,
+        previous_signature: null,
+        previous_compromised: false,
+        at: '2026-11-14T12:00:00Z',
+      },
     ])
     expect(await isLinked(keys)).toBe(true)
   })
@@ -254,7 +271,11 @@ describe('S3 the chain of feed keys', () => {
     const id = await keys.rotate('feed', NOW)
     expect(await feedKeySha256(parseFeedKey(id) as never)).toBe(committed)
     expect(await isLinked(keys)).toBe(true)
-    expect(keys.feedKeyChain.at(-1)).toMatchObject({ kid: id, at: '2026-11-14T12:01:00Z', previous_compromised: false })
+    expect(keys.feedKeyChain.at(-1)).toMatchObject({
+      kid: id,
+      at: '2026-11-14T12:01:00Z',
+      previous_compromised: false,
+    })
   })
 
   it('is the same on every node and after a restart, and shows the last 16 keys', async () => {
@@ -332,7 +353,9 @@ describe('S6 a superseded feed key', () => {
   it('is replaced by the key that was committed to before', async () => {
     const keys = await open(createSecrets())
     const committed = keys.feedKeyChain.at(-1)?.next_sha256
-    expect(await feedKeySha256(parseFeedKey(await keys.replaceCompromisedFeedKey(NOW)) as never)).toBe(committed)
+    expect(await feedKeySha256(parseFeedKey(await keys.replaceCompromisedFeedKey(NOW)) as never)).toBe(
+      committed,
+    )
   })
 
   it('is replaced even when as many keys are published as may be', async () => {
@@ -346,7 +369,9 @@ describe('S6 a superseded feed key', () => {
 
 forEachSharedStore('the keys of the service', (open) => {
   it('are agreed upon by nodes that start at once, and that rotate at once', async () => {
-    const nodes = await Promise.all(Array.from({ length: 8 }, () => openServiceKeys(open(), masterKey, 'https://auth.example', NOW)))
+    const nodes = await Promise.all(
+      Array.from({ length: 8 }, () => openServiceKeys(open(), masterKey, 'https://auth.example', NOW)),
+    )
     expect(new Set(nodes.map((keys) => keys.signer(NOW).verificationMethod)).size).toBe(1)
     expect(new Set(nodes.map((keys) => keys.feedKey(NOW).kid)).size).toBe(1)
     const rotated = await Promise.all(nodes.map((keys) => keys.rotate('issuer', NOW)))
@@ -358,7 +383,9 @@ forEachSharedStore('the keys of the service', (open) => {
   })
 
   it('S3 S6 have one chain on all nodes, and lose a compromised key on all of them', async () => {
-    const nodes = await Promise.all(Array.from({ length: 4 }, () => openServiceKeys(open(), masterKey, 'https://auth.example', NOW)))
+    const nodes = await Promise.all(
+      Array.from({ length: 4 }, () => openServiceKeys(open(), masterKey, 'https://auth.example', NOW)),
+    )
     const [first] = nodes as [ServiceKeys]
     const committed = first.feedKeyChain.at(-1)?.next_sha256
     const [old] = first.feedKeys.slice(-1)

@@ -110,7 +110,9 @@ describe('the clock of a node', () => {
     await expect.poll(() => clock.nowMs()).toBe(machine.wallMs + 60_000)
     expect(clock.doubt()).toBeUndefined()
     store.highestMs++
-    await expect.poll(() => clock.doubt()).toMatch(/is 60 s behind the time on record.*countersign reset-time/)
+    await expect
+      .poll(() => clock.doubt())
+      .toMatch(/is 60 s behind the time on record.*countersign reset-time/)
     expect(clock.nowMs()).toBe(store.highestMs)
   })
 

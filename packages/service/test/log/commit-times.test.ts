@@ -7,7 +7,10 @@ import { ClockDouble, quiet } from './log-double.ts'
 const SITE = 'a.example' as SiteId
 const LONG_MS = 1_000_000_000
 
-/** A node that has loaded the log up to position 10. `noted` is what any node has written into the store. */
+/**
+ * A node that has loaded the log up to position 10. `noted` is what any node has written into the
+ * store.
+ */
 function begin() {
   const clock = new ClockDouble()
   const startMs = clock.wallMs
@@ -29,7 +32,8 @@ function begin() {
   const commits = openCommitTimes({ store, views, clock, log: quiet }, LONG_MS)
   const apply = (seq: number) => {
     views.position = seq
-    for (const reader of readers) reader.applied([{ entry: { site_id: SITE, seq }, position: seq } as PlacedEntry], true)
+    for (const reader of readers)
+      reader.applied([{ entry: { site_id: SITE, seq }, position: seq } as PlacedEntry], true)
   }
   const find = async (seq: number) => {
     const { committedAtMs, appliedAtMs, position } = await commits.find(SITE, seq)

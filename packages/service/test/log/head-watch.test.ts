@@ -36,11 +36,16 @@ class Log extends LogDouble {
     await log.site(B)
     await log.site(A)
     for (let i = 1; i < entries; i++)
-      await log.append(A, 'user.revoked', { ...(revoked as object), ppid: `did:service:ppid_${'a'.repeat(12 + i)}` } as never)
+      await log.append(A, 'user.revoked', {
+        ...(revoked as object),
+        ppid: `did:service:ppid_${'a'.repeat(12 + i)}`,
+      } as never)
     return log
   }
   async siteEntriesAfter(siteId: SiteId, seq: number, limit: number) {
-    return this.entries.flatMap(({ entry }) => (entry.site_id === siteId && entry.seq > seq ? [entry] : [])).slice(0, limit)
+    return this.entries
+      .flatMap(({ entry }) => (entry.site_id === siteId && entry.seq > seq ? [entry] : []))
+      .slice(0, limit)
   }
   async epochLinks() {
     return this.links
@@ -52,11 +57,22 @@ const ring = generatePrivateKey('Ed25519')
 async function signed(
   log: Log,
   seq: number,
-  { hash, epoch = EPOCH, key, siteId = A }: { hash?: string; epoch?: string; key?: PrivateKey; siteId?: SiteId } = {},
+  {
+    hash,
+    epoch = EPOCH,
+    key,
+    siteId = A,
+  }: { hash?: string; epoch?: string; key?: PrivateKey; siteId?: SiteId } = {},
 ): Promise<Heartbeat> {
   const signer = key ?? (await ring)
   const [entry] = await log.siteEntriesAfter(siteId, seq - 1, 1)
-  const fields = { site_id: siteId, epoch, seq, hash: hash ?? entry?.hash ?? 'f'.repeat(64), as_of: formatTime(1_800_000_000_000) }
+  const fields = {
+    site_id: siteId,
+    epoch,
+    seq,
+    hash: hash ?? entry?.hash ?? 'f'.repeat(64),
+    as_of: formatTime(1_800_000_000_000),
+  }
   return signHeartbeat({ ...fields, max_age_seconds: 60, kid: signer.publicKey.multikey }, signer)
 }
 
@@ -64,7 +80,11 @@ interface Node {
   readonly watch: HeadWatch
   readonly views: LiveViews
   readonly file: string
-  readonly log: { error: ReturnType<typeof vi.fn>; warn: ReturnType<typeof vi.fn>; info: ReturnType<typeof vi.fn> }
+  readonly log: {
+    error: ReturnType<typeof vi.fn>
+    warn: ReturnType<typeof vi.fn>
+    info: ReturnType<typeof vi.fn>
+  }
 }
 
 let made = 0
@@ -79,7 +99,10 @@ async function start(store: Log, file = newFile()): Promise<Node> {
     findFeedKey: (kid: string) => (kid === key.publicKey.multikey ? key.publicKey : undefined),
   }
   const watch = createHeadWatch({ file, store, keys, clock, log }, 10)
-  const views = await openLiveViews(store, clock, quiet, { viewAgeMsMax: 1e9, examine: (headOf) => watch.compare(headOf) })
+  const views = await openLiveViews(store, clock, quiet, {
+    viewAgeMsMax: 1e9,
+    examine: (headOf) => watch.compare(headOf),
+  })
   watch.follow(views)
   closing.push(
     () => views.close(),
@@ -94,7 +117,8 @@ async function fileWith(...heads: Heartbeat[]): Promise<string> {
   return file
 }
 
-const keptSeq = (file: string) => Object.fromEntries([...(readHeadFile(file)?.heads ?? [])].map(([site, { seq }]) => [site, seq]))
+const keptSeq = (file: string) =>
+  Object.fromEntries([...(readHeadFile(file)?.heads ?? [])].map(([site, { seq }]) => [site, seq]))
 
 describe('the head file (B6)', () => {
   it('has the signed head of every site, also of sites without followers, and follows their changes', async () => {
@@ -153,9 +177,14 @@ describe('a log that has lost what the file proves (B6, A274)', () => {
     const file = await fileWith(await signed(store, 5))
     const before = readFileSync(file, 'utf8')
     const { views, log } = await start(await Log.make(3), file)
-    expect(views.readiness()).toMatchObject({ ready: false, why: expect.stringContaining('2 entries are lost') })
+    expect(views.readiness()).toMatchObject({
+      ready: false,
+      why: expect.stringContaining('2 entries are lost'),
+    })
     expect(views.knowledge(A)?.ageMs).toBe(Infinity)
-    expect(log.error.mock.calls[0]?.[1]).toMatch(/ends at 3: 2 entries are lost\. Look for the store.*countersign accept-rollback/)
+    expect(log.error.mock.calls[0]?.[1]).toMatch(
+      /ends at 3: 2 entries are lost\. Look for the store.*countersign accept-rollback/,
+    )
     await new Promise((resolve) => setTimeout(resolve, 300))
     expect(readFileSync(file, 'utf8')).toBe(before)
   })
@@ -166,7 +195,10 @@ describe('a log that has lost what the file proves (B6, A274)', () => {
       const { views } = await start(store, await fileWith(await signed(store, seq, { hash: '0'.repeat(64) })))
       expect(views.readiness()).toMatchObject({ why: expect.stringContaining('it was rewritten') })
     }
-    const { views } = await start(store, await fileWith(await signed(store, 2, { siteId: 'gone.example' as SiteId })))
+    const { views } = await start(
+      store,
+      await fileWith(await signed(store, 2, { siteId: 'gone.example' as SiteId })),
+    )
     expect(views.readiness()).toMatchObject({ why: expect.stringContaining('2 entries are lost') })
   })
 
@@ -192,7 +224,9 @@ describe('a log that has lost what the file proves (B6, A274)', () => {
   it('is not trusted when it is another log altogether', async () => {
     const store = await Log.make(3)
     const { views } = await start(store, await fileWith(await signed(store, 2, { epoch: 'e1111111' })))
-    expect(views.readiness()).toMatchObject({ why: expect.stringContaining('another log than the one with epoch e1111111') })
+    expect(views.readiness()).toMatchObject({
+      why: expect.stringContaining('another log than the one with epoch e1111111'),
+    })
   })
 })
 

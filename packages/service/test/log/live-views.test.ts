@@ -26,7 +26,11 @@ afterEach(async () => {
   for (const views of opened.splice(0)) await views.close()
 })
 
-async function open(store: LogDouble, clock = new ClockDouble(), options: Partial<LiveViewsOptions> = {}): Promise<LiveViews> {
+async function open(
+  store: LogDouble,
+  clock = new ClockDouble(),
+  options: Partial<LiveViewsOptions> = {},
+): Promise<LiveViews> {
   const views = await openLiveViews(store, clock, quiet, { viewAgeMsMax: 2000, ...options })
   opened.push(views)
   return views
@@ -56,7 +60,12 @@ describe('the live views', () => {
       const store = new LogDouble()
       await store.site(A)
       const views = await open(store)
-      const position = await store.append(A, 'credential.revoked', { credential_id: credential, revoked_at }, { silent })
+      const position = await store.append(
+        A,
+        'credential.revoked',
+        { credential_id: credential, revoked_at },
+        { silent },
+      )
       expect(views.view(A)?.credentialRevocation(credential)).toBeUndefined()
       await views.reached(position)
       expect(views.view(A)?.credentialRevocation(credential)).toBeDefined()
@@ -92,7 +101,9 @@ describe('the live views', () => {
       { site: A, epoch: 'another0', seq: 1 },
       { site: B, epoch: EPOCH, seq: 1 },
     ]
-    const ended = Promise.all(places.map((place) => expect(views.reachedSeq(place.site, place)).rejects.toMatchObject(STALE)))
+    const ended = Promise.all(
+      places.map((place) => expect(views.reachedSeq(place.site, place)).rejects.toMatchObject(STALE)),
+    )
     clock.pass(1)
     await ended
   })
@@ -198,7 +209,10 @@ describe('the live views', () => {
     const damages: Record<string, (store: LogDouble) => void | Promise<unknown>> = {
       'a body was edited': (store) => {
         const placed = store.entries[1]
-        const body = { ...(placed?.entry.body as EntryBodies['user.revoked']), ppid: 'did:service:ppid_bbbbbbbbbbbb' as Ppid }
+        const body = {
+          ...(placed?.entry.body as EntryBodies['user.revoked']),
+          ppid: 'did:service:ppid_bbbbbbbbbbbb' as Ppid,
+        }
         store.entries[1] = { position: 2, entry: { ...placed?.entry, body } as never }
       },
       'the last entry was deleted (A182)': (store) => {
@@ -219,7 +233,9 @@ describe('the live views', () => {
       },
       'an entry in the middle was deleted': (store) => void store.entries.splice(1, 1),
       'an entry was deleted and the others renumbered': (store) => {
-        store.entries = store.entries.filter((_, i) => i !== 1).map(({ entry }, i) => ({ position: i + 1, entry }))
+        store.entries = store.entries
+          .filter((_, i) => i !== 1)
+          .map(({ entry }, i) => ({ position: i + 1, entry }))
       },
       'the entries were replaced by others with their own hashes (A271)': async (store) => {
         const { end } = store
@@ -274,7 +290,9 @@ describe('the live views', () => {
       const views = await open(store)
       expect(views.readiness().ready).toBe(true)
       store.endSaid = { ...store.end, keysDeleted: 1 }
-      await expect.poll(() => views.readiness()).toMatchObject({ ready: false, why: expect.stringContaining('deleted API keys') })
+      await expect
+        .poll(() => views.readiness())
+        .toMatchObject({ ready: false, why: expect.stringContaining('deleted API keys') })
     })
 
     it('stop saying yes when the log is cut while they follow it, and do not come back with what is left', async () => {

@@ -9,11 +9,20 @@ import {
   sealEntry,
 } from '@countersign/core'
 import { EMPTY_DIGEST, nextDigest } from '../../src/store/log-digest.ts'
-import { type LogEnd, type LogPage, type Page, type PlacedEntry, type SiteHead, StoreUnavailable } from '../../src/store/store.ts'
+import {
+  type LogEnd,
+  type LogPage,
+  type Page,
+  type PlacedEntry,
+  type SiteHead,
+  StoreUnavailable,
+} from '../../src/store/store.ts'
 
 export const EPOCH = 'e0000000'
 
-/** The log of a store in memory: what `openLiveViews` sees of a store, and the means to damage it. */
+/**
+ * The log of a store in memory: what `openLiveViews` sees of a store, and the means to damage it.
+ */
 export class LogDouble {
   epoch = EPOCH
   entries: PlacedEntry[] = []
@@ -25,7 +34,12 @@ export class LogDouble {
   /** A read waits for this before it answers. */
   gate: Promise<void> | undefined
 
-  async append<Kind extends EntryKind>(siteId: SiteId, kind: Kind, body: EntryBodies[Kind], { silent = false } = {}): Promise<number> {
+  async append<Kind extends EntryKind>(
+    siteId: SiteId,
+    kind: Kind,
+    body: EntryBodies[Kind],
+    { silent = false } = {},
+  ): Promise<number> {
     const last = this.entries.findLast(({ entry }) => entry.site_id === siteId)?.entry
     const prev: LogHead = last === undefined ? { epoch: this.epoch, seq: 0, hash: GENESIS_HASH } : last
     const entry = (await sealEntry({ siteId, kind, body, at: formatTime(1_700_000_000_000) }, prev)) as Entry
@@ -37,7 +51,11 @@ export class LogDouble {
 
   /** Every site's log begins with what the site is like. */
   site(siteId: SiteId): Promise<number> {
-    return this.append(siteId, 'site.changed', { bearer: 'on', holder_proof: 'optional', credential_ttl_seconds_max: null })
+    return this.append(siteId, 'site.changed', {
+      bearer: 'on',
+      holder_proof: 'optional',
+      credential_ttl_seconds_max: null,
+    })
   }
 
   /** What the log row says when it is not what follows from the entries. */
@@ -52,7 +70,10 @@ export class LogDouble {
     this.reads++
     await this.gate
     if (this.isDown) throw new StoreUnavailable('down')
-    return { entries: this.entries.slice(Math.max(0, position), Math.max(0, position) + limit), end: this.end }
+    return {
+      entries: this.entries.slice(Math.max(0, position), Math.max(0, position) + limit),
+      end: this.end,
+    }
   }
 
   async logPosition(): Promise<number> {
@@ -65,7 +86,12 @@ export class LogDouble {
   headsSaid: SiteHead[] | undefined
   async siteHeads({ after = '', limit }: Page): Promise<readonly SiteHead[]> {
     if (this.isDown) throw new StoreUnavailable('down')
-    const heads = new Map(this.entries.map(({ entry: { site_id, epoch, seq, hash } }) => [site_id, { siteId: site_id, epoch, seq, hash }]))
+    const heads = new Map(
+      this.entries.map(({ entry: { site_id, epoch, seq, hash } }) => [
+        site_id,
+        { siteId: site_id, epoch, seq, hash },
+      ]),
+    )
     const all = this.headsSaid ?? [...heads.values()].sort((a, b) => (a.siteId < b.siteId ? -1 : 1))
     return all.filter(({ siteId }) => siteId > after).slice(0, limit)
   }

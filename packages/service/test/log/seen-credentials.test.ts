@@ -28,12 +28,24 @@ function allow(id: string, changes: Partial<Credential> = {}, siteId = 'a.exampl
     ...changes,
   } as unknown as Credential
   const subject = { siteId, credentialId: id, ppid: credential.ppid, scope: ['orders:read'] }
-  return { ok: true, presented: 'credential', subject, credential, holder: 'unbound' } as unknown as AllowCredential
+  return {
+    ok: true,
+    presented: 'credential',
+    subject,
+    credential,
+    holder: 'unbound',
+  } as unknown as AllowCredential
 }
 
 const HOUR_MS = 3_600_000
 function record(store: LearningStore, options: Partial<SeenCredentialsOptions> = {}) {
-  return createSeenCredentials({ store, nowMs: () => 100, log: { warn: () => {} }, delayMs: HOUR_MS, ...options })
+  return createSeenCredentials({
+    store,
+    nowMs: () => 100,
+    log: { warn: () => {} },
+    delayMs: HOUR_MS,
+    ...options,
+  })
 }
 
 describe('credentials that are shown', () => {
@@ -41,7 +53,14 @@ describe('credentials that are shown', () => {
     const store = new LearningStore()
     const seen = record(store)
     const root = allow('cred_root0000', { createdMs: 1 }).credential
-    seen.record(allow('cred_child000', { parent: root, issuer: 'did:key:z6MkHolder', createdMs: 2, holderKey: 'did:key:z6MkMe' }))
+    seen.record(
+      allow('cred_child000', {
+        parent: root,
+        issuer: 'did:key:z6MkHolder',
+        createdMs: 2,
+        holderKey: 'did:key:z6MkMe',
+      }),
+    )
     await seen.flush()
     expect(store.learned).toEqual([
       {
@@ -69,7 +88,8 @@ describe('credentials that are shown', () => {
     const seen = record(store, { nowMs: () => nowMs })
     const [root, other] = [allow('cred_root0000').credential, allow('cred_other000').credential]
     const show = (count: number, parent: Credential | undefined, name: string) => {
-      for (let i = 0; i < count; i++) seen.record(allow(`cred_${name}${i}`, parent === undefined ? {} : { parent }))
+      for (let i = 0; i < count; i++)
+        seen.record(allow(`cred_${name}${i}`, parent === undefined ? {} : { parent }))
     }
     const learned = async () => {
       await seen.flush()

@@ -2,7 +2,13 @@ import { describe, expect, it } from 'vitest'
 import { createStoreNonces } from '../../src/log/store-nonces.ts'
 import { StoreUnavailable } from '../../src/store/store.ts'
 
-const use = { holderKey: 'did:key:z6MkA', nonce: 'n'.repeat(22), createdMs: 1000, usableUntilMs: 61_001, nowMs: 2000 }
+const use = {
+  holderKey: 'did:key:z6MkA',
+  nonce: 'n'.repeat(22),
+  createdMs: 1000,
+  usableUntilMs: 61_001,
+  nowMs: 2000,
+}
 
 function store() {
   const used = new Map<string, number>()

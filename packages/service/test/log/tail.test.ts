@@ -53,7 +53,12 @@ describe('the tail of the log', () => {
     const store = new LogDouble()
     const { next } = follow(store)
     await next()
-    await store.append(A, 'site.changed', { bearer: 'on', holder_proof: 'optional', credential_ttl_seconds_max: null }, { silent: true })
+    await store.append(
+      A,
+      'site.changed',
+      { bearer: 'on', holder_proof: 'optional', credential_ttl_seconds_max: null },
+      { silent: true },
+    )
     expect(positions(await next())).toEqual([1])
   })
 

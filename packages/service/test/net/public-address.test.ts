@@ -1,6 +1,11 @@
 import type { LookupAddress, lookup } from 'node:dns'
 import { describe, expect, it } from 'vitest'
-import { AddressForbidden, createGuardedLookup, isLoopbackAddress, isPublicAddress } from '../../src/net/public-address.ts'
+import {
+  AddressForbidden,
+  createGuardedLookup,
+  isLoopbackAddress,
+  isPublicAddress,
+} from '../../src/net/public-address.ts'
 
 const PUBLIC = [
   '1.1.1.1',
@@ -52,7 +57,13 @@ const NOT_PUBLIC = {
   unspecified: ['::', '::0.0.0.0'],
   'unique local': ['fc00::1', 'fd12:3456::1', 'fdff:ffff::1'],
   'site-local': ['fec0::1'],
-  'IPv4 in IPv6, mapped or compatible': ['::ffff:127.0.0.1', '::ffff:7f00:1', '::ffff:8.8.8.8', '::127.0.0.1', '::ffff:0:127.0.0.1'],
+  'IPv4 in IPv6, mapped or compatible': [
+    '::ffff:127.0.0.1',
+    '::ffff:7f00:1',
+    '::ffff:8.8.8.8',
+    '::127.0.0.1',
+    '::ffff:0:127.0.0.1',
+  ],
   'IPv4 in IPv6, NAT64': ['64:ff9b::127.0.0.1', '64:ff9b::a9fe:a9fe', '64:ff9b::808:808', '64:ff9b:1::1'],
   'IPv4 in IPv6, 6to4': ['2002:7f00:1::1', '2002:a9fe:a9fe::1', '2002:808:808::1'],
   'IPv4 in IPv6, Teredo': ['2001:0:4136:e378:8000:63bf:3fff:fdd2', '2001:0:7f00:1::'],
@@ -86,14 +97,21 @@ describe('isPublicAddress', () => {
 })
 
 describe('isLoopbackAddress', () => {
-  it.each(['127.0.0.1', '127.8.8.8', '::1', '0:0:0:0:0:0:0:1'])('takes %s', (address) => expect(isLoopbackAddress(address)).toBe(true))
-  it.each(['128.0.0.1', '::', '::2', '1::1', '::ffff:127.0.0.1', '10.0.0.1', 'localhost', ''])('refuses %s', (address) =>
-    expect(isLoopbackAddress(address)).toBe(false),
+  it.each(['127.0.0.1', '127.8.8.8', '::1', '0:0:0:0:0:0:0:1'])('takes %s', (address) =>
+    expect(isLoopbackAddress(address)).toBe(true),
+  )
+  it.each(['128.0.0.1', '::', '::2', '1::1', '::ffff:127.0.0.1', '10.0.0.1', 'localhost', ''])(
+    'refuses %s',
+    (address) => expect(isLoopbackAddress(address)).toBe(false),
   )
 })
 
 function resolverOf(addresses: readonly string[] | Error): typeof lookup {
-  return ((_name: string, _options: object, callback: (error: Error | null, found: LookupAddress[]) => void) => {
+  return ((
+    _name: string,
+    _options: object,
+    callback: (error: Error | null, found: LookupAddress[]) => void,
+  ) => {
     if (addresses instanceof Error) return callback(addresses, [])
     callback(
       null,
@@ -104,8 +122,11 @@ function resolverOf(addresses: readonly string[] | Error): typeof lookup {
 
 const ask = (addresses: readonly string[] | Error, options: { all?: boolean } = {}) =>
   new Promise((resolve, reject) => {
-    createGuardedLookup(isPublicAddress, resolverOf(addresses))('host.test', options, (error, address, family) =>
-      error ? reject(error) : resolve(options.all ? address : { address, family }),
+    createGuardedLookup(isPublicAddress, resolverOf(addresses))(
+      'host.test',
+      options,
+      (error, address, family) =>
+        error ? reject(error) : resolve(options.all ? address : { address, family }),
     )
   })
 
@@ -118,13 +139,16 @@ describe('createGuardedLookup', () => {
     ])
   })
 
-  it.each([[['127.0.0.1']], [['8.8.8.8', '127.0.0.1']], [['127.0.0.1', '8.8.8.8']], [['8.8.8.8', '::1']], [[]]])(
-    'refuses the name when it leads to %j',
-    async (addresses) => {
-      await expect(ask(addresses)).rejects.toThrow(AddressForbidden)
-      await expect(ask(addresses, { all: true })).rejects.toThrow(AddressForbidden)
-    },
-  )
+  it.each([
+    [['127.0.0.1']],
+    [['8.8.8.8', '127.0.0.1']],
+    [['127.0.0.1', '8.8.8.8']],
+    [['8.8.8.8', '::1']],
+    [[]],
+  ])('refuses the name when it leads to %j', async (addresses) => {
+    await expect(ask(addresses)).rejects.toThrow(AddressForbidden)
+    await expect(ask(addresses, { all: true })).rejects.toThrow(AddressForbidden)
+  })
 
   it('passes on that a name is not known', async () => {
     await expect(ask(new Error('ENOTFOUND'))).rejects.toThrow('ENOTFOUND')

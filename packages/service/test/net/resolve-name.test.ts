@@ -11,7 +11,10 @@ afterEach(async () => {
   for (const server of servers.splice(0)) await new Promise<void>((done) => server.close(done))
 })
 
-/** A name server that has one answer for each type of question, whatever the name. Undefined: it keeps silent. */
+/**
+ * A name server that has one answer for each type of question, whatever the name. Undefined: it
+ * keeps silent.
+ */
 async function openNameServer(answers: Readonly<Record<number, readonly Buffer[] | undefined>>) {
   let asked = 0
   const server = createSocket('udp4')
@@ -22,7 +25,8 @@ async function openNameServer(answers: Readonly<Record<number, readonly Buffer[]
     const type = question.readUInt16BE(end - 4)
     const found = answers[type]
     if (found === undefined) return
-    // RFC 1035 §4.1: the header with its counts, the question again, and each answer pointing to the name in it.
+    // RFC 1035 §4.1: the header with its counts, the question again, and each answer pointing to
+    // the name in it.
     const head = Buffer.from(question.subarray(0, 12))
     head.writeUInt16BE(0x8180, 2)
     head.writeUInt16BE(found.length, 6)
@@ -42,7 +46,9 @@ async function openNameServer(answers: Readonly<Record<number, readonly Buffer[]
 }
 
 function ask(resolve: typeof lookup, name: string): Promise<LookupAddress[]> {
-  return new Promise((done, fail) => resolve(name, { all: true }, (fault, found) => (fault === null ? done(found) : fail(fault))))
+  return new Promise((done, fail) =>
+    resolve(name, { all: true }, (fault, found) => (fault === null ? done(found) : fail(fault))),
+  )
 }
 
 const v4 = Buffer.from([93, 184, 216, 34])
@@ -60,9 +66,13 @@ describe('createNameResolver', () => {
 
   it('is content with one kind', async () => {
     const { name } = await openNameServer({ [A]: [v4], [AAAA]: [] })
-    expect(await ask(createNameResolver({ servers: [name] }), 'hooks.example')).toEqual([{ address: '93.184.216.34', family: 4 }])
+    expect(await ask(createNameResolver({ servers: [name] }), 'hooks.example')).toEqual([
+      { address: '93.184.216.34', family: 4 },
+    ])
     const other = await openNameServer({ [A]: [], [AAAA]: [v6] })
-    expect(await ask(createNameResolver({ servers: [other.name] }), 'hooks.example')).toEqual([{ address: '2606:4700::1111', family: 6 }])
+    expect(await ask(createNameResolver({ servers: [other.name] }), 'hooks.example')).toEqual([
+      { address: '2606:4700::1111', family: 6 },
+    ])
   })
 
   it('fails for a name without addresses, one that is none, and a server that keeps silent', async () => {
@@ -71,7 +81,9 @@ describe('createNameResolver', () => {
     for (const bad of ['a..b', `${'x'.repeat(64)}.example`])
       await expect(ask(createNameResolver({ servers: [name] }), bad)).rejects.toThrow()
     const silent = await openNameServer({})
-    await expect(ask(createNameResolver({ servers: [silent.name], timeoutMs: 50, tries: 1 }), 'hooks.example')).rejects.toThrow()
+    await expect(
+      ask(createNameResolver({ servers: [silent.name], timeoutMs: 50, tries: 1 }), 'hooks.example'),
+    ).rejects.toThrow()
     expect(silent.asked()).toBeGreaterThan(0)
   })
 

@@ -26,7 +26,8 @@ function scriptsFrom(path: string, seen = new Set<string>()): Set<string> {
   if (seen.has(path)) return seen
   seen.add(path)
   const text = String(assets().answer(path, '')?.body)
-  for (const [, name] of text.matchAll(/from '\.\/([^']+)'/g)) scriptsFrom(path.replace(/[^/]+$/, String(name)), seen)
+  for (const [, name] of text.matchAll(/from '\.\/([^']+)'/g))
+    scriptsFrom(path.replace(/[^/]+$/, String(name)), seen)
   return seen
 }
 
@@ -37,7 +38,9 @@ describe('a hosted page', () => {
     ['error', problemPage('state_invalid', 'req-1', texts)],
   ] as const)('%s takes at most 30 KB compressed, with all that it loads', (name, { body }) => {
     const scripts = name === 'error' ? [] : [...scriptsFrom(assets().path(name))]
-    const loaded = [...scripts, assets().path('hosted.css')].map((path) => assets().answer(path, 'gzip')?.body as Uint8Array)
+    const loaded = [...scripts, assets().path('hosted.css')].map(
+      (path) => assets().answer(path, 'gzip')?.body as Uint8Array,
+    )
     const bytes = [gzipSync(body), ...loaded].reduce((sum, part) => sum + part.length, 0)
     expect(bytes).toBeGreaterThan(1000)
     expect(bytes).toBeLessThanOrEqual(30 * KIB)
@@ -54,7 +57,12 @@ describe('a hosted page', () => {
       'claim_offer',
     ] as const
     const codes = new Set<ProblemCode>([...generalProblems, ...ids.flatMap((id) => endpoints[id].problems)])
-    const server: readonly ProblemCode[] = ['uri_too_long', 'unsupported_media_type', 'header_too_large', 'origin_forbidden']
+    const server: readonly ProblemCode[] = [
+      'uri_too_long',
+      'unsupported_media_type',
+      'header_too_large',
+      'origin_forbidden',
+    ]
     for (const code of codes) {
       if (server.includes(code)) continue
       expect(texts.problems[code], code).toBeDefined()
@@ -73,7 +81,9 @@ describe('a hosted page', () => {
 
   it('has no property of style that knows left from right', () => {
     const style = String(assets().answer(assets().path('hosted.css'), '')?.body)
-    expect(style).not.toMatch(/(?:margin|padding|border)-(?:left|right)|text-align:\s*(?:left|right)|[{;]\s*(?:left|right):|float:/)
+    expect(style).not.toMatch(
+      /(?:margin|padding|border)-(?:left|right)|text-align:\s*(?:left|right)|[{;]\s*(?:left|right):|float:/,
+    )
   })
 })
 

@@ -30,7 +30,15 @@ describe('cursors', () => {
       const other = cursor[i] === 'A' ? 'B' : 'A'
       expect(parseCursor(keys, 'list', cursor.slice(0, i) + other + cursor.slice(i + 1))).toBeUndefined()
     }
-    for (const text of ['', 'A', 'AAAA', cursor.slice(1), `${cursor}A`, `${cursor}==`, Buffer.from('row_1').toString('base64url')]) {
+    for (const text of [
+      '',
+      'A',
+      'AAAA',
+      cursor.slice(1),
+      `${cursor}A`,
+      `${cursor}==`,
+      Buffer.from('row_1').toString('base64url'),
+    ]) {
       expect(parseCursor(keys, 'list', text)).toBeUndefined()
     }
   })
@@ -99,7 +107,9 @@ describe('listPage', () => {
   })
 
   it('refuses a cursor that is not of this list', async () => {
-    await expect(ask(2, cursorText(keys, 'other', 'row_1'))).rejects.toMatchObject({ code: 'cursor_malformed' })
+    await expect(ask(2, cursorText(keys, 'other', 'row_1'))).rejects.toMatchObject({
+      code: 'cursor_malformed',
+    })
     await expect(ask(2, 'AAAA')).rejects.toMatchObject({ code: 'cursor_malformed' })
   })
 })

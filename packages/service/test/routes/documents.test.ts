@@ -10,7 +10,9 @@ beforeAll(async () => {
   const secrets = new Map<string, string>()
   const store = {
     secret: async (name: string) => secrets.get(name),
-    putSecret: async (name: string, sealed: string) => (secrets.has(name) || secrets.set(name, sealed), secrets.get(name) as string),
+    putSecret: async (name: string, sealed: string) => (
+      secrets.has(name) || secrets.set(name, sealed), secrets.get(name) as string
+    ),
   }
   const keys = await openServiceKeys(
     store,
@@ -19,7 +21,11 @@ beforeAll(async () => {
     0,
   )
   double = createAppDouble({
-    deps: { keys, views: { readiness: () => readiness } as never, store: { writeFault: () => undefined } as never },
+    deps: {
+      keys,
+      views: { readiness: () => readiness } as never,
+      store: { writeFault: () => undefined } as never,
+    },
   })
 })
 afterAll(() => double.app.close())
@@ -33,12 +39,18 @@ describe('documents', () => {
     expect(json.endpoints.introspect).toBe(`${BASE_URL}/api/auth/introspect`)
     expect(json.limits).toEqual(limits)
     expect(json.rate_limits).toEqual(rateLimits)
-    expect(json).toMatchObject({ did: 'did:web:id.example', cryptosuites: ['eddsa-jcs-2022', 'ecdsa-jcs-2019'], feed: { version: 1 } })
+    expect(json).toMatchObject({
+      did: 'did:web:id.example',
+      cryptosuites: ['eddsa-jcs-2022', 'ecdsa-jcs-2019'],
+      feed: { version: 1 },
+    })
   })
   test('the DID document and the JWK set have the same keys, and no private part', async () => {
     const did = (await get('/.well-known/did.json')).json
     const jwks = (await get('/.well-known/jwks.json')).json
-    expect(jwks.keys.map(({ kid }: { kid: string }) => kid)).toEqual(did.verificationMethod.map(({ id }: { id: string }) => id))
+    expect(jwks.keys.map(({ kid }: { kid: string }) => kid)).toEqual(
+      did.verificationMethod.map(({ id }: { id: string }) => id),
+    )
     expect(JSON.stringify([did, jwks])).not.toMatch(/"d":/)
   })
   test('the context defines every claim of an access credential', async () => {
@@ -78,16 +90,22 @@ describe('pages', () => {
     ['/problems/nope', 404, 404],
     ['/anything', 404, 404],
     ['/some/where?x=1', 404, 404],
-  ])('A5: %s is a page with a way onward for a browser, and JSON for a program', async (path, forBrowser, forProgram) => {
-    const page = await get(path, 'text/html,application/xhtml+xml,*/*;q=0.8')
-    expect([page.status, page.headers['content-type']]).toEqual([forBrowser, 'text/html; charset=utf-8'])
-    expect(page.text).toMatch(/<main[\s\S]*<a [^>]*href="\/(?:wallet|docs|problems\/\w)/)
-    expect(page.headers['content-security-policy']).toMatch(/^default-src 'none'/)
-    for (const accept of ['*/*', 'application/json', '']) {
-      const program = await get(path, accept)
-      expect([program.status, program.headers['content-type']]).toEqual([forProgram, expect.stringMatching(/json$/)])
-    }
-  })
+  ])(
+    'A5: %s is a page with a way onward for a browser, and JSON for a program',
+    async (path, forBrowser, forProgram) => {
+      const page = await get(path, 'text/html,application/xhtml+xml,*/*;q=0.8')
+      expect([page.status, page.headers['content-type']]).toEqual([forBrowser, 'text/html; charset=utf-8'])
+      expect(page.text).toMatch(/<main[\s\S]*<a [^>]*href="\/(?:wallet|docs|problems\/\w)/)
+      expect(page.headers['content-security-policy']).toMatch(/^default-src 'none'/)
+      for (const accept of ['*/*', 'application/json', '']) {
+        const program = await get(path, accept)
+        expect([program.status, program.headers['content-type']]).toEqual([
+          forProgram,
+          expect.stringMatching(/json$/),
+        ])
+      }
+    },
+  )
   test('A5: unknown paths of the API are JSON for browsers as well', async () => {
     for (const path of ['/api/nothing', '/.well-known/nothing'])
       expect((await get(path, 'text/html')).headers['content-type']).toBe('application/problem+json')
@@ -109,7 +127,9 @@ describe('pages', () => {
     for (const { url } of documents().pages) {
       const { text } = await get(url, 'text/html')
       const [, main = ''] = /<main[^>]*>([\s\S]*)<\/main>/.exec(text) ?? []
-      expect(main.replaceAll(/<pre[\s\S]*?<\/pre>|<code>[\s\S]*?<\/code>/g, ''), url).not.toMatch(/&#60;(?:!--|a id)/)
+      expect(main.replaceAll(/<pre[\s\S]*?<\/pre>|<code>[\s\S]*?<\/code>/g, ''), url).not.toMatch(
+        /&#60;(?:!--|a id)/,
+      )
     }
   })
   test('of the interface names every endpoint', async () => {

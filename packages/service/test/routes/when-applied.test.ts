@@ -7,7 +7,14 @@ import { anybody, keyOf } from '../node.ts'
 
 const SITE = 'a.example' as SiteId
 const entry = { epoch: 'epoch000', seq: 4, atMs: 0 }
-const LAGGARD = { verifierId: 'inner-host', instanceId: 'i1', state: 'waiting', seq: 3, acknowledgedAtMs: undefined, rejectsFromMs: 40_000 }
+const LAGGARD = {
+  verifierId: 'inner-host',
+  instanceId: 'i1',
+  state: 'waiting',
+  seq: 3,
+  acknowledgedAtMs: undefined,
+  rejectsFromMs: 40_000,
+}
 const RECEIPT = {
   connected: 2,
   acknowledged: 1,
@@ -28,7 +35,9 @@ const deps = {
 it('tells a key of the site who lags behind, and a holder only how many (I-20)', async () => {
   const [byKey, byHolder] = await Promise.all(
     [keyOf(SITE), anybody].map((caller) =>
-      whenApplied({ preferWaitSeconds: 3, prefersDeniedEverywhere: false, caller }, deps, SITE, entry, { success: true }),
+      whenApplied({ preferWaitSeconds: 3, prefersDeniedEverywhere: false, caller }, deps, SITE, entry, {
+        success: true,
+      }),
     ),
   )
   const counts = {
@@ -46,20 +55,40 @@ it('tells a key of the site who lags behind, and a holder only how many (I-20)',
     propagation: {
       ...counts,
       laggards: [{ ...named, seq: 3 }],
-      verifiers: [{ ...named, state: 'waiting', seq: 3, acknowledged_at: null, rejects_from: '1970-01-01T00:00:40Z' }],
+      verifiers: [
+        { ...named, state: 'waiting', seq: 3, acknowledged_at: null, rejects_from: '1970-01-01T00:00:40Z' },
+      ],
       exceptions: [{ ...named, reason: 'fails_open' }],
     },
   })
-  expect(byHolder?.body).toEqual({ success: true, propagation: { ...counts, laggards: [], verifiers: [], exceptions: [] } })
+  expect(byHolder?.body).toEqual({
+    success: true,
+    propagation: { ...counts, laggards: [], verifiers: [], exceptions: [] },
+  })
 })
 
 it('asks no verifier when the caller does not want to wait, or there is nothing to wait for', async () => {
-  const unasked = { log: quiet, verifiers: { receipt: () => Promise.reject(new Error('asked')) } } as unknown as Deps
+  const unasked = {
+    log: quiet,
+    verifiers: { receipt: () => Promise.reject(new Error('asked')) },
+  } as unknown as Deps
   const plain = { status: 200, body: { success: true } }
   expect(
-    await whenApplied({ preferWaitSeconds: undefined, prefersDeniedEverywhere: false, caller: anybody }, unasked, SITE, entry, plain.body),
+    await whenApplied(
+      { preferWaitSeconds: undefined, prefersDeniedEverywhere: false, caller: anybody },
+      unasked,
+      SITE,
+      entry,
+      plain.body,
+    ),
   ).toEqual(plain)
   expect(
-    await whenApplied({ preferWaitSeconds: 3, prefersDeniedEverywhere: false, caller: anybody }, unasked, SITE, undefined, plain.body),
+    await whenApplied(
+      { preferWaitSeconds: 3, prefersDeniedEverywhere: false, caller: anybody },
+      unasked,
+      SITE,
+      undefined,
+      plain.body,
+    ),
   ).toEqual(plain)
 })

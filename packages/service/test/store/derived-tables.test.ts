@@ -61,6 +61,10 @@ forEachStoreWriter('tables made from the log (A273, B14)', (newWriter) => {
       expect(await audit()).toMatchObject({ ok: true })
     }
     await sql(`DELETE FROM users WHERE ppid = '${revoked}'`)
-    expect(await audit()).toMatchObject({ ok: false, fault: 'row_missing', row: { table: 'users', key: `${siteId} ${revoked}` } })
+    expect(await audit()).toMatchObject({
+      ok: false,
+      fault: 'row_missing',
+      row: { table: 'users', key: `${siteId} ${revoked}` },
+    })
   })
 })

@@ -7,7 +7,8 @@ import { act, MASTER_KEY, NOW, newSite, ppid } from './fixtures.ts'
 import { lastEntryOf } from './log-reading.ts'
 import { forEachStoreWriter, newFile, openPlace } from './store-writer.ts'
 
-const revoke = (store: Store, siteId: SiteId) => store.revokeUser({ siteId, ppid: ppid(), reason: undefined }, act())
+const revoke = (store: Store, siteId: SiteId) =>
+  store.revokeUser({ siteId, ppid: ppid(), reason: undefined }, act())
 async function headOf(store: Store, siteId: SiteId) {
   const { epoch, seq, hash } = await lastEntryOf(store, siteId)
   return { epoch, seq, hash }
@@ -55,7 +56,10 @@ forEachStoreWriter('a reinstatement', (newWriter) => {
     await beginNewEpoch(config, MASTER_KEY, NOW)
     const store = await openPlace(config)
     expect(await store.reinstateUser(user, act())).toMatchObject({ alreadyActive: false, seq: 2 })
-    expect(await lastEntryOf(store, siteId)).toMatchObject({ kind: 'user.reinstated', body: { ppid: user.ppid } })
+    expect(await lastEntryOf(store, siteId)).toMatchObject({
+      kind: 'user.reinstated',
+      body: { ppid: user.ppid },
+    })
     // Repeating it must not move the moment up to which credentials are invalid.
     expect(await store.reinstateUser(user, act(NOW + 5000))).toMatchObject({ alreadyActive: true, seq: 2 })
     expect(await store.revokeUser(user, act(NOW + 6000))).toMatchObject({ alreadyRevoked: false, seq: 3 })

@@ -77,7 +77,10 @@ export async function newIssuer(site: SiteId, fields: Partial<NewIssuer> = {}): 
   }
 }
 
-export function seen(site: SiteId, fields: Partial<SeenCredential> & { readonly createdMs?: number } = {}): SeenCredential {
+export function seen(
+  site: SiteId,
+  fields: Partial<SeenCredential> & { readonly createdMs?: number } = {},
+): SeenCredential {
   const { createdMs = NOW - 60_000, ...rest } = fields
   const id = rest.credentialId ?? credentialId()
   return {

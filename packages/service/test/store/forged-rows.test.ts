@@ -1,5 +1,13 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { type Entry, type EntryBodies, type EntryKind, GENESIS_HASH, type LogHead, type SiteId, sealEntry } from '@countersign/core'
+import {
+  type Entry,
+  type EntryBodies,
+  type EntryKind,
+  GENESIS_HASH,
+  type LogHead,
+  type SiteId,
+  sealEntry,
+} from '@countersign/core'
 import { expect, it } from 'vitest'
 import { createApiKey } from '../../src/actions/api-keys.ts'
 import { createRowMacs } from '../../src/keys/row-macs.ts'
@@ -10,7 +18,19 @@ import { EMPTY_DIGEST, nextDigest } from '../../src/store/log-digest.ts'
 import { type MacTable, type MacTableName, macTables } from '../../src/store/mac-tables.ts'
 import type { SqlValue } from '../../src/store/program.ts'
 import { RowForged } from '../../src/store/store.ts'
-import { act, credentialId, MASTER_KEY, NOW, newIssuer, newKey, newSite, newToken, ppid, seen, sha256 } from './fixtures.ts'
+import {
+  act,
+  credentialId,
+  MASTER_KEY,
+  NOW,
+  newIssuer,
+  newKey,
+  newSite,
+  newToken,
+  ppid,
+  seen,
+  sha256,
+} from './fixtures.ts'
 import { audit, forEachStoreWriter, openNode, type StoreWriter, withNode } from './store-writer.ts'
 
 const SEALED = createSealer(MASTER_KEY).seal('test', 'x')
@@ -25,22 +45,43 @@ async function writeMacs({ sql }: StoreWriter, tables: readonly MacTableName[]):
     for (const row of await sql(`SELECT * FROM ${table}`)) {
       const values = columns.map((column) => (row[column] ?? log?.[column] ?? null) as SqlValue)
       const isThis = key.map((column, i) => `${column} = $${i + 2}`).join(' AND ')
-      await sql(`UPDATE ${table} SET mac = $1 WHERE ${isThis}`, macs.create(table, values), ...key.map((column) => row[column] as SqlValue))
+      await sql(
+        `UPDATE ${table} SET mac = $1 WHERE ${isThis}`,
+        macs.create(table, values),
+        ...key.map((column) => row[column] as SqlValue),
+      )
     }
   }
 }
 
-/** S4: the log again under another epoch, without the revocations and with an issuer of the attacker's, with hashes that are right. */
-async function rewriteLog({ sql }: StoreWriter, siteId: SiteId, issuer: EntryBodies['issuer.trusted']): Promise<void> {
+/**
+ * S4: the log again under another epoch, without the revocations and with an issuer of the
+ * attacker's, with hashes that are right.
+ */
+async function rewriteLog(
+  { sql }: StoreWriter,
+  siteId: SiteId,
+  issuer: EntryBodies['issuer.trusted'],
+): Promise<void> {
   const epoch = 'forged0000000000'
   const heads = new Map<string, LogHead>()
-  const kept = (await sql('SELECT * FROM entries ORDER BY position')).filter(({ kind }) => !String(kind).endsWith('.revoked'))
-  const drafts = kept.map(({ site_id, kind, body, at }) => ({ siteId: site_id as SiteId, kind, body: JSON.parse(String(body)), at }))
+  const kept = (await sql('SELECT * FROM entries ORDER BY position')).filter(
+    ({ kind }) => !String(kind).endsWith('.revoked'),
+  )
+  const drafts = kept.map(({ site_id, kind, body, at }) => ({
+    siteId: site_id as SiteId,
+    kind,
+    body: JSON.parse(String(body)),
+    at,
+  }))
   drafts.push({ siteId, kind: 'issuer.trusted', body: issuer, at: drafts.at(-1)?.at ?? null })
   let [position, digest] = [0, EMPTY_DIGEST]
   for (const { siteId: site, kind, body, at } of drafts) {
     const before = heads.get(site) ?? { epoch, seq: 0, hash: GENESIS_HASH }
-    const entry = (await sealEntry({ siteId: site, kind: kind as EntryKind, body, at: at as never }, before)) as Entry
+    const entry = (await sealEntry(
+      { siteId: site, kind: kind as EntryKind, body, at: at as never },
+      before,
+    )) as Entry
     heads.set(site, entry)
     digest = nextDigest(digest, entry.hash)
     await sql(
@@ -56,7 +97,8 @@ async function rewriteLog({ sql }: StoreWriter, siteId: SiteId, issuer: EntryBod
       entry.hash,
     )
   }
-  for (const [site, { seq, hash }] of heads) await sql('UPDATE heads SET seq = $2, hash = $3 WHERE site_id = $1', site, seq, hash)
+  for (const [site, { seq, hash }] of heads)
+    await sql('UPDATE heads SET seq = $2, hash = $3 WHERE site_id = $1', site, seq, hash)
   await sql('UPDATE log SET epoch = $1, position = $2, digest = $3', epoch, position, digest)
   await sql('DELETE FROM users')
   await sql('DELETE FROM credential_revocations')
@@ -75,7 +117,12 @@ forEachStoreWriter('a store writer', (newWriter) => {
       await store.revokeCredential({ siteId, credentialId: credential, reason: undefined }, act())
     })
     const key = await newKey()
-    const issuer = { issuer: 'did:web:evil.example', keys: [key], scope: null, credential_ttl_seconds_max: null }
+    const issuer = {
+      issuer: 'did:web:evil.example',
+      keys: [key],
+      scope: null,
+      credential_ttl_seconds_max: null,
+    }
     return { siteId, user, credential, issuer }
   }
 
@@ -86,10 +133,15 @@ forEachStoreWriter('a store writer', (newWriter) => {
     await rewriteLog(writer, siteId, issuer)
     await withNode(writer, async (store, { app, deps }, logged) => {
       expect((await app.inject({ url: '/readyz' })).statusCode).toBe(503)
-      expect(deps.views.readiness()).toMatchObject({ ready: false, why: expect.stringContaining('MAC is wrong') })
+      expect(deps.views.readiness()).toMatchObject({
+        ready: false,
+        why: expect.stringContaining('MAC is wrong'),
+      })
       expect(logged.join('')).toMatch(/"table":"heads".*missing or wrong MAC/)
       // Nothing is appended to it either: that would give it a MAC.
-      await expect(store.revokeUser({ siteId, ppid: user, reason: undefined }, act())).rejects.toBeInstanceOf(RowForged)
+      await expect(store.revokeUser({ siteId, ppid: user, reason: undefined }, act())).rejects.toBeInstanceOf(
+        RowForged,
+      )
     })
     const { code, said } = await audit(writer)
     expect(code).toBe(3)
@@ -136,7 +188,9 @@ forEachStoreWriter('a store writer', (newWriter) => {
       entry.hash,
     )
     expect((await audit(writer)).code).toBe(3)
-    await withNode(writer, async (_, { deps }) => expect(deps.views.readiness()).toMatchObject({ ready: false }))
+    await withNode(writer, async (_, { deps }) =>
+      expect(deps.views.readiness()).toMatchObject({ ready: false }),
+    )
   })
 
   it('who appends an entry while the node runs ends its readiness before anything rests on it (A271)', async () => {
@@ -162,7 +216,12 @@ forEachStoreWriter('a store writer', (newWriter) => {
         entry.hash,
       )
       await writer.sql('UPDATE log SET position = $1', position)
-      await writer.sql('UPDATE heads SET seq = $2, hash = $3 WHERE site_id = $1', siteId, entry.seq, entry.hash)
+      await writer.sql(
+        'UPDATE heads SET seq = $2, hash = $3 WHERE site_id = $1',
+        siteId,
+        entry.seq,
+        entry.hash,
+      )
       await expect.poll(() => deps.views.readiness().ready, { timeout: 10_000 }).toBe(false)
       expect(deps.views.view(siteId)?.issuer('did:web:evil.example')).toBeUndefined()
     })
@@ -176,7 +235,8 @@ forEachStoreWriter('a store writer', (newWriter) => {
       `INSERT INTO api_keys (key_id, site_id, sha256, last4, permissions, created_at) VALUES ('key_evil', NULL, $1, 'evil', '[]', 0)`,
       createHash('sha256').update(secret).digest('hex'),
     )
-    const ask = (service: Service) => service.app.inject({ url: '/api/sites', headers: { 'x-api-key': secret } })
+    const ask = (service: Service) =>
+      service.app.inject({ url: '/api/sites', headers: { 'x-api-key': secret } })
     await withNode(writer, async (store, service, logged) => {
       const answer = await ask(service)
       expect(answer.statusCode).toBe(401)
@@ -186,12 +246,19 @@ forEachStoreWriter('a store writer', (newWriter) => {
         { siteId: null, permissions: [], label: 'z', expiresInSeconds: undefined },
         act(Date.now()),
       )
-      expect((await store.apiKeys(null, { after: undefined, limit: 1 })).map(({ keyId }) => keyId)).toEqual([genuine.key.keyId])
+      expect((await store.apiKeys(null, { after: undefined, limit: 1 })).map(({ keyId }) => keyId)).toEqual([
+        genuine.key.keyId,
+      ])
       expect(await store.apiKeysById(['key_evil'])).toEqual([])
       expect(logged.join('')).toMatch(/"table":"api_keys","key":"key_evil"/)
-      expect(await service.deps.meters.text()).toMatch(/countersign_store_rows_forged_total\{table="api_keys"\} [1-9]/)
+      expect(await service.deps.meters.text()).toMatch(
+        /countersign_store_rows_forged_total\{table="api_keys"\} [1-9]/,
+      )
     })
-    expect(await audit(writer)).toMatchObject({ code: 3, said: expect.stringContaining('key_evil of api_keys') })
+    expect(await audit(writer)).toMatchObject({
+      code: 3,
+      said: expect.stringContaining('key_evil of api_keys'),
+    })
     // Control.
     await writeMacs(writer, ['api_keys'])
     await withNode(writer, async (_, service) => expect((await ask(service)).statusCode).toBe(200))
@@ -252,7 +319,8 @@ forEachStoreWriter('a store writer', (newWriter) => {
     })
     expect(await audit(writer)).toMatchObject({ code: 0 })
     const evil = JSON.stringify(['admin:all'])
-    for (const table of ['tokens', 'offers', 'sign_in_presentations']) await writer.sql(`UPDATE ${table} SET scope = $1`, evil)
+    for (const table of ['tokens', 'offers', 'sign_in_presentations'])
+      await writer.sql(`UPDATE ${table} SET scope = $1`, evil)
     await writer.sql(`UPDATE sign_ins SET return_url = 'https://evil.example/'`)
     expect((await audit(writer)).code).toBe(3)
     await withNode(writer, async (store) => {
@@ -260,10 +328,17 @@ forEachStoreWriter('a store writer', (newWriter) => {
       expect(await store.tokens(siteId, {}, { after: undefined, limit: 9 })).toEqual([])
       expect(await store.offer(offer.sha256)).toBeUndefined()
       const claim = { holderKey: 'did:key:zX', credential: {} }
-      expect(await store.claimOffer(offer.sha256, claim, seen(siteId, { ppid: offer.ppid }), act())).toBeUndefined()
+      expect(
+        await store.claimOffer(offer.sha256, claim, seen(siteId, { ppid: offer.ppid }), act()),
+      ).toBeUndefined()
       expect(await store.trySignIn(signIn.stateSha256, browser.newSha256, 9, NOW)).toBeUndefined()
       expect(await store.redeemSignIn(code.codeSha256, code.codeChallenge, NOW)).toBeUndefined()
-      const end = { stateSha256: signIn.stateSha256, browserSha256: browser.newSha256, payloadSha256: undefined, as: 'consumed' } as const
+      const end = {
+        stateSha256: signIn.stateSha256,
+        browserSha256: browser.newSha256,
+        payloadSha256: undefined,
+        as: 'consumed',
+      } as const
       expect(await store.endSignIn(end, NOW)).toBeUndefined()
     })
     // Control: only the MAC stands in the way.
@@ -271,7 +346,9 @@ forEachStoreWriter('a store writer', (newWriter) => {
     await withNode(writer, async (store) => {
       expect(await store.token(token.sha256)).toMatchObject({ scope: ['admin:all'] })
       expect(await store.offer(offer.sha256)).toMatchObject({ scope: ['admin:all'] })
-      expect(await store.redeemSignIn(code.codeSha256, code.codeChallenge, NOW)).toMatchObject({ scope: ['admin:all'] })
+      expect(await store.redeemSignIn(code.codeSha256, code.codeChallenge, NOW)).toMatchObject({
+        scope: ['admin:all'],
+      })
     })
   })
 
@@ -283,12 +360,22 @@ forEachStoreWriter('a store writer', (newWriter) => {
       const writer = await newWriter()
       const { siteId } = await revokedSite(writer)
       await writer.sql(change)
-      expect(await audit(writer)).toMatchObject({ code: 3, said: expect.stringMatching(new RegExp(`${siteId}.* of ${table}\n`)) })
+      expect(await audit(writer)).toMatchObject({
+        code: 3,
+        said: expect.stringMatching(new RegExp(`${siteId}.* of ${table}\n`)),
+      })
       await withNode(writer, async (store, { deps }) => {
-        expect(deps.views.readiness()).toMatchObject({ ready: false, why: expect.stringContaining(`of ${table}`) })
+        expect(deps.views.readiness()).toMatchObject({
+          ready: false,
+          why: expect.stringContaining(`of ${table}`),
+        })
         if (table === 'sites') await expect(store.site(siteId)).rejects.toBeInstanceOf(RowForged)
-        else await expect(store.issuers(siteId, { after: undefined, limit: 9 })).rejects.toBeInstanceOf(RowForged)
-        if (table === 'sites') await expect(store.changeSite(siteId, { bearer: 'off' }, act())).rejects.toBeInstanceOf(RowForged)
+        else
+          await expect(store.issuers(siteId, { after: undefined, limit: 9 })).rejects.toBeInstanceOf(
+            RowForged,
+          )
+        if (table === 'sites')
+          await expect(store.changeSite(siteId, { bearer: 'off' }, act())).rejects.toBeInstanceOf(RowForged)
       })
     }
   })
@@ -303,11 +390,16 @@ forEachStoreWriter('a store writer', (newWriter) => {
     // The next start makes the service itself an issuer there, and the site distrusts it.
     await withNode(writer, (store) => store.changeIssuer(siteId, own, { status: 'distrusted' }, act()))
     await writer.sql('DELETE FROM issuers')
-    expect(await audit(writer)).toMatchObject({ code: 3, said: expect.stringMatching(/of issuers\n {2}fault: row_missing/) })
+    expect(await audit(writer)).toMatchObject({
+      code: 3,
+      said: expect.stringMatching(/of issuers\n {2}fault: row_missing/),
+    })
     await withNode(writer, async (store, { deps }, logged) => {
       expect(deps.views.view(siteId)?.issuer(own)).toBeUndefined()
       expect(logged.join('')).toMatch(/"table":"issuers"/)
-      await expect(store.addIssuer(await newIssuer(siteId, { issuer: own }), act())).rejects.toBeInstanceOf(RowForged)
+      await expect(store.addIssuer(await newIssuer(siteId, { issuer: own }), act())).rejects.toBeInstanceOf(
+        RowForged,
+      )
     })
   })
 
@@ -323,8 +415,14 @@ forEachStoreWriter('a store writer', (newWriter) => {
     const writer = await newWriter()
     await revokedSite(writer)
     await writer.sql('DELETE FROM log')
-    await expect(openNode(writer)).rejects.toMatchObject({ name: 'LogBroken', audit: { fault: 'missing', row: { table: 'log' } } })
-    expect(await audit(writer)).toMatchObject({ code: 3, said: expect.stringMatching(/bad row: 1 of log\n {2}fault: missing/) })
+    await expect(openNode(writer)).rejects.toMatchObject({
+      name: 'LogBroken',
+      audit: { fault: 'missing', row: { table: 'log' } },
+    })
+    expect(await audit(writer)).toMatchObject({
+      code: 3,
+      said: expect.stringMatching(/bad row: 1 of log\n {2}fault: missing/),
+    })
     expect(await writer.sql('SELECT * FROM log')).toEqual([])
   })
 
@@ -333,9 +431,16 @@ forEachStoreWriter('a store writer', (newWriter) => {
     const { siteId } = newSite()
     await withNode(writer, async (store, { app }) => {
       await store.createSite(newSite({ siteId, pairwiseSecretSealed: SEALED }), act())
-      const order = { siteId, permissions: ['credentials:revoke'], label: undefined, expiresInSeconds: undefined } as const
+      const order = {
+        siteId,
+        permissions: ['credentials:revoke'],
+        label: undefined,
+        expiresInSeconds: undefined,
+      } as const
       const { secret } = await createApiKey({ store }, order, act(Date.now()))
-      const [first, second] = [ppid(), ppid()].map((user) => JSON.stringify({ ppid: user, site_id: siteId })) as [string, string]
+      const [first, second] = [ppid(), ppid()].map((user) =>
+        JSON.stringify({ ppid: user, site_id: siteId }),
+      ) as [string, string]
       const revoke = (payload: string) =>
         app.inject({
           method: 'POST',

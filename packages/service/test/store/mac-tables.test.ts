@@ -25,9 +25,12 @@ describe('rows that can grant (A271, A272)', () => {
   it.each(Object.keys(covered))('every column of %s is covered, or states why it grants nothing', (table) => {
     const { key, columns: inMac, uncovered } = covered[table] as MacTable
     const ofTable = columns.filter((each) => each.table === table)
-    // A head is that of the epoch which the log is in, and an API key is of the keys that were left after the last deletion.
+    // A head is that of the epoch which the log is in, and an API key is of the keys that were left
+    // after the last deletion.
     const ofOthers = { heads: ['epoch'], api_keys: ['keys_deleted'] }[table] ?? []
-    expect([...inMac, ...Object.keys(uncovered), 'mac'].sort()).toEqual([...ofTable.map(({ column }) => column), ...ofOthers].sort())
+    expect([...inMac, ...Object.keys(uncovered), 'mac'].sort()).toEqual(
+      [...ofTable.map(({ column }) => column), ...ofOthers].sort(),
+    )
     const primary = ofTable.filter(({ pk }) => pk > 0).sort((a, b) => a.pk - b.pk)
     expect(key).toEqual(primary.map(({ column }) => column))
     for (const column of key) expect(inMac).toContain(column)

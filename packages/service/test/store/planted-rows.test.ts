@@ -45,21 +45,39 @@ forEachStoreWriter('a row that says "already revoked"', (newWriter) => {
       expect(await audit(writer)).toMatchObject({ code: 0 })
 
       await plantUser(writer, siteId, user)
-      expect(await audit(writer)).toMatchObject({ code: 3, said: expect.stringContaining(`${siteId} ${user} of users`) })
-      expect(await revokeUser(deps, { siteId, ppid: user, reason: undefined }, act())).toMatchObject({ alreadyRevoked: false })
+      expect(await audit(writer)).toMatchObject({
+        code: 3,
+        said: expect.stringContaining(`${siteId} ${user} of users`),
+      })
+      expect(await revokeUser(deps, { siteId, ppid: user, reason: undefined }, act())).toMatchObject({
+        alreadyRevoked: false,
+      })
       expect(deps.views.view(siteId)?.userRevocation(user, Infinity)).toBeDefined()
-      expect(await audit(writer)).toMatchObject({ code: 3, said: expect.stringContaining(`${siteId} ${user} of users`) })
+      expect(await audit(writer)).toMatchObject({
+        code: 3,
+        said: expect.stringContaining(`${siteId} ${user} of users`),
+      })
       await writer.sql('UPDATE users SET reinstated_seq = NULL, reinstated_position = NULL')
 
       await plantCredential(writer, siteId, id)
-      expect(await audit(writer)).toMatchObject({ code: 3, said: expect.stringContaining(`${id} of credential_revocations`) })
-      expect(await revokeCredential(deps, { siteId, credentialId: id, reason: undefined }, act())).toMatchObject({ alreadyRevoked: false })
+      expect(await audit(writer)).toMatchObject({
+        code: 3,
+        said: expect.stringContaining(`${id} of credential_revocations`),
+      })
+      expect(
+        await revokeCredential(deps, { siteId, credentialId: id, reason: undefined }, act()),
+      ).toMatchObject({ alreadyRevoked: false })
       expect(deps.views.view(siteId)?.credentialRevocation(id)).toBeDefined()
       expect(await audit(writer)).toMatchObject({ code: 0 })
 
       await writer.sql('UPDATE tokens SET revoked_at = 1')
-      expect(await audit(writer)).toMatchObject({ code: 3, said: expect.stringContaining(`${token.sha256} of tokens`) })
-      expect(await revokeToken(deps, { token: secret, siteId, reason: undefined }, act())).toMatchObject({ siteId })
+      expect(await audit(writer)).toMatchObject({
+        code: 3,
+        said: expect.stringContaining(`${token.sha256} of tokens`),
+      })
+      expect(await revokeToken(deps, { token: secret, siteId, reason: undefined }, act())).toMatchObject({
+        siteId,
+      })
       expect(deps.views.view(siteId)?.tokenRevocation(token.sha256)).toBeDefined()
       expect(await audit(writer)).toMatchObject({ code: 0 })
 
@@ -81,11 +99,19 @@ forEachStoreWriter('a row that says "already revoked"', (newWriter) => {
       await store.createToken(token, 20, NOW, credential)
       await store.createToken(withUser, 20, NOW, other)
       for (const alreadyRevoked of [false, true]) {
-        expect(await revokeUser(deps, { siteId, ppid: user, reason: undefined }, act())).toMatchObject({ alreadyRevoked })
-        expect(await revokeCredential(deps, { siteId, credentialId: id, reason: undefined }, act())).toMatchObject({ alreadyRevoked })
-        expect((await revokeToken(deps, { token: secret, siteId, reason: undefined }, act())) === undefined).toBe(alreadyRevoked)
+        expect(await revokeUser(deps, { siteId, ppid: user, reason: undefined }, act())).toMatchObject({
+          alreadyRevoked,
+        })
+        expect(
+          await revokeCredential(deps, { siteId, credentialId: id, reason: undefined }, act()),
+        ).toMatchObject({ alreadyRevoked })
+        expect(
+          (await revokeToken(deps, { token: secret, siteId, reason: undefined }, act())) === undefined,
+        ).toBe(alreadyRevoked)
       }
-      expect(await revokeToken(deps, { token: 'svc_at_with_user', siteId, reason: undefined }, act())).toBeUndefined()
+      expect(
+        await revokeToken(deps, { token: 'svc_at_with_user', siteId, reason: undefined }, act()),
+      ).toBeUndefined()
       expect((await kindsOf(store, siteId)).filter((kind) => kind.endsWith('.revoked'))).toHaveLength(3)
       expect(await deps.meters.text()).not.toMatch(/rows_forged_total\{/)
     })
@@ -117,7 +143,12 @@ forEachStoreWriter('a row that says "already revoked"', (newWriter) => {
       await revokeUser(deps, user, act())
       await plantCredential(writer, siteId, ahead.credentialId)
       await store.reinstateUser(user, act())
-      expect(await kindsOf(store, siteId)).toEqual(['site.changed', 'user.revoked', 'credential.revoked', 'user.reinstated'])
+      expect(await kindsOf(store, siteId)).toEqual([
+        'site.changed',
+        'user.revoked',
+        'credential.revoked',
+        'user.reinstated',
+      ])
     })
   })
 
@@ -127,10 +158,13 @@ forEachStoreWriter('a row that says "already revoked"', (newWriter) => {
     const secret = 'svc_at_moved'
     const credential = seen(siteId)
     await withNode(writer, async (store, { deps }) => {
-      for (const each of [siteId, elsewhere]) await store.createSite(newSite({ siteId: each, pairwiseSecretSealed: SEALED }), act())
+      for (const each of [siteId, elsewhere])
+        await store.createSite(newSite({ siteId: each, pairwiseSecretSealed: SEALED }), act())
       await store.createToken(newToken(credential, { sha256: secretSha256(secret) }), 20, NOW, credential)
       await writer.sql('UPDATE tokens SET site_id = $1', elsewhere)
-      await expect(revokeToken(deps, { token: secret, siteId: undefined, reason: undefined }, act())).rejects.toBeInstanceOf(RowForged)
+      await expect(
+        revokeToken(deps, { token: secret, siteId: undefined, reason: undefined }, act()),
+      ).rejects.toBeInstanceOf(RowForged)
       expect(await lastEntryOf(store, elsewhere)).toMatchObject({ kind: 'site.changed' })
     })
   })

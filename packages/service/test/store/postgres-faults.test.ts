@@ -65,14 +65,19 @@ describe('starting', () => {
     expect(await auditLog(stores[4] as Store)).toMatchObject({ ok: true, position: 1 })
   })
 
-  it.each(migrations.slice(0, -1).map(({ version }) => version))('brings a database of version %s up to date', async (version) => {
-    const url = await server.createDatabase()
-    const sql = connect({ url, max: 1 })
-    await migrate(queryWith(sql), migrations.slice(0, version))
-    await sql.end()
-    await withSite(await open(url))
-    expect(await admin(url).unsafe('SELECT version FROM schema_version')).toMatchObject([{ version: String(migrations.length) }])
-  })
+  it.each(migrations.slice(0, -1).map(({ version }) => version))(
+    'brings a database of version %s up to date',
+    async (version) => {
+      const url = await server.createDatabase()
+      const sql = connect({ url, max: 1 })
+      await migrate(queryWith(sql), migrations.slice(0, version))
+      await sql.end()
+      await withSite(await open(url))
+      expect(await admin(url).unsafe('SELECT version FROM schema_version')).toMatchObject([
+        { version: String(migrations.length) },
+      ])
+    },
+  )
 
   it('refuses a database that a newer release has written', async () => {
     const url = await server.createDatabase()
@@ -90,19 +95,24 @@ describe('starting', () => {
     await expect(open(url)).rejects.toThrow(message)
   })
 
-  it.runIf(!process.env.TEST_POSTGRES_URL).each(['fsync', 'full_page_writes'])('refuses a server with %s off (A230)', async (setting) => {
-    const url = await server.createDatabase()
-    const sql = admin(url)
-    await sql.unsafe(`ALTER SYSTEM SET ${setting} = off`)
-    await sql.unsafe('SELECT pg_reload_conf()')
-    try {
-      await expect.poll(() => open(url).then(String, String), { timeout: 5000 }).toMatch(`${setting} is off`)
-    } finally {
-      await sql.unsafe(`ALTER SYSTEM RESET ${setting}`)
+  it.runIf(!process.env.TEST_POSTGRES_URL).each(['fsync', 'full_page_writes'])(
+    'refuses a server with %s off (A230)',
+    async (setting) => {
+      const url = await server.createDatabase()
+      const sql = admin(url)
+      await sql.unsafe(`ALTER SYSTEM SET ${setting} = off`)
       await sql.unsafe('SELECT pg_reload_conf()')
-      await expect.poll(async () => (await sql.unsafe(`SHOW ${setting}`))[0]?.[setting]).toBe('on')
-    }
-  })
+      try {
+        await expect
+          .poll(() => open(url).then(String, String), { timeout: 5000 })
+          .toMatch(`${setting} is off`)
+      } finally {
+        await sql.unsafe(`ALTER SYSTEM RESET ${setting}`)
+        await sql.unsafe('SELECT pg_reload_conf()')
+        await expect.poll(async () => (await sql.unsafe(`SHOW ${setting}`))[0]?.[setting]).toBe('on')
+      }
+    },
+  )
 
   it('stops appending when a connection turns out not to be durable', async () => {
     const url = await server.createDatabase()
@@ -115,7 +125,9 @@ describe('starting', () => {
       'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
     )
     await expect
-      .poll(() => store.revokeUser({ siteId, ppid: ppid(), reason: undefined }, act()).then(String, String), { timeout: 5000 })
+      .poll(() => store.revokeUser({ siteId, ppid: ppid(), reason: undefined }, act()).then(String, String), {
+        timeout: 5000,
+      })
       .toMatch(/StoreUnavailable.*CS002/)
     expect(await store.logPosition()).toBe(1)
   })
@@ -128,17 +140,25 @@ describe('several nodes', () => {
     const siteId = await withSite(one)
     const woken = new Promise<void>((resolve) => two.onAppend(resolve))
     const user = { siteId, ppid: ppid(), reason: undefined }
-    const answers = await Promise.all(Array.from({ length: 20 }, (_, i) => (i % 2 ? one : two).revokeUser(user, act())))
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, i) => (i % 2 ? one : two).revokeUser(user, act())),
+    )
     expect(answers.filter(({ alreadyRevoked }) => !alreadyRevoked)).toHaveLength(1)
     await woken
     expect(await entriesOf(two, siteId)).toEqual(await entriesOf(one, siteId))
-    const used = await Promise.all(Array.from({ length: 100 }, (_, i) => (i % 2 ? one : two).useOnce('code', 'c', Number.MAX_SAFE_INTEGER)))
+    const used = await Promise.all(
+      Array.from({ length: 100 }, (_, i) =>
+        (i % 2 ? one : two).useOnce('code', 'c', Number.MAX_SAFE_INTEGER),
+      ),
+    )
     expect(used.filter(Boolean)).toHaveLength(1)
   })
 })
 
 describe('a database that fails', () => {
-  it('is waited for in vain only so long when it does not answer, and is found again when it does', { timeout: 40_000 }, async () => {
+  it('is waited for in vain only so long when it does not answer, and is found again when it does', {
+    timeout: 40_000,
+  }, async () => {
     const proxy = await openProxy(server.port)
     const store = await open(await server.createDatabase({ port: proxy.port }))
     opened.unshift(proxy)
@@ -155,13 +175,16 @@ describe('a database that fails', () => {
     expect(await kindsOf(store, siteId)).toEqual(['site.changed', 'user.revoked'])
   })
 
-  it('never sends to another connection what belonged to a transaction on the one that was lost', { timeout: 30_000 }, async () => {
+  it('never sends to another connection what belonged to a transaction on the one that was lost', {
+    timeout: 30_000,
+  }, async () => {
     const proxy = await openProxy(server.port)
     opened.unshift(proxy)
     const url = new URL(await server.createDatabase({ port: proxy.port }))
     const sessions = new Sessions({ url: url.href, max: 1 })
     await sessions.transaction(({ query }) => query('CREATE TABLE written (n BIGINT)'))
-    // Statements with parameters that the connection has not had before: the driver asks about the first and keeps the rest meanwhile.
+    // Statements with parameters that the connection has not had before: the driver asks about the
+    // first and keeps the rest meanwhile.
     const insert = (n: number) => `INSERT INTO written VALUES (${n} + CAST($1 AS BIGINT)) RETURNING n`
     const cut = sessions.transaction(async ({ query, send }) => {
       await query('SELECT 1')
@@ -176,12 +199,15 @@ describe('a database that fails', () => {
       await asked
     })
     await expect(cut).rejects.toMatchObject({ name: 'StoreUnavailable' })
-    await new Promise((resolve) => setTimeout(resolve, 1000)) // The driver tries again after a quarter of a second.
+    // The driver tries again after a quarter of a second.
+    await new Promise((resolve) => setTimeout(resolve, 1000))
     expect(await sessions.transaction(({ query }) => query('SELECT n FROM written'))).toEqual([])
     await sessions.end()
   })
 
-  it('loses nothing acknowledged and keeps nothing half-done when connections die under load', { timeout: 60_000 }, async () => {
+  it('loses nothing acknowledged and keeps nothing half-done when connections die under load', {
+    timeout: 60_000,
+  }, async () => {
     const proxy = await openProxy(server.port)
     const url = await server.createDatabase({ port: proxy.port })
     const store = await open(url)
@@ -232,30 +258,42 @@ describe('a database that fails', () => {
     await Promise.all([writing, reading])
     expect(refusals).toBeGreaterThan(0)
     const log = await untilItWorks(() => wholeLog(store))
-    const told = log.flatMap(({ entry }) => (entry.kind === 'user.revoked' ? [entry.body.ppid as string] : []))
+    const told = log.flatMap(({ entry }) =>
+      entry.kind === 'user.revoked' ? [entry.body.ppid as string] : [],
+    )
     expect(new Set(told).size).toBe(told.length)
     expect(told).toEqual(expect.arrayContaining([...acknowledged]))
     const states = (await sql.unsafe('SELECT ppid FROM users WHERE revoked = 1')).map(({ ppid }) => ppid)
     expect([...states].sort()).toEqual([...told].sort())
-    const audited = (await sql.unsafe(`SELECT target FROM audit WHERE action = 'user.revoke'`)).map(({ target }) => target)
+    const audited = (await sql.unsafe(`SELECT target FROM audit WHERE action = 'user.revoke'`)).map(
+      ({ target }) => target,
+    )
     expect([...audited].sort()).toEqual([...told].sort())
     expect(await auditLog(store)).toMatchObject({ ok: true })
   })
 
-  it.runIf(!process.env.TEST_POSTGRES_URL)('is unavailable while it is down, and found again', { timeout: 60_000 }, async () => {
-    const store = await open(await server.createDatabase())
-    const siteId = await withSite(store)
-    const user = { siteId, ppid: ppid(), reason: undefined }
-    await server.restart(async () => {
-      await expect(store.revokeUser(user, act())).rejects.toMatchObject({ name: 'StoreUnavailable' })
-      await expect(store.logPosition()).rejects.toMatchObject({ name: 'StoreUnavailable' })
-      await expect(store.ping()).rejects.toMatchObject({ name: 'StoreUnavailable' })
-    })
-    const { epoch } = store
-    expect(await untilItWorks(() => store.revokeUser(user, act()))).toMatchObject({ seq: 2, alreadyRevoked: false, epoch })
-    // The same server, started again, has lost nothing.
-    expect(store.epoch).toBe(epoch)
-  })
+  it.runIf(!process.env.TEST_POSTGRES_URL)(
+    'is unavailable while it is down, and found again',
+    { timeout: 60_000 },
+    async () => {
+      const store = await open(await server.createDatabase())
+      const siteId = await withSite(store)
+      const user = { siteId, ppid: ppid(), reason: undefined }
+      await server.restart(async () => {
+        await expect(store.revokeUser(user, act())).rejects.toMatchObject({ name: 'StoreUnavailable' })
+        await expect(store.logPosition()).rejects.toMatchObject({ name: 'StoreUnavailable' })
+        await expect(store.ping()).rejects.toMatchObject({ name: 'StoreUnavailable' })
+      })
+      const { epoch } = store
+      expect(await untilItWorks(() => store.revokeUser(user, act()))).toMatchObject({
+        seq: 2,
+        alreadyRevoked: false,
+        epoch,
+      })
+      // The same server, started again, has lost nothing.
+      expect(store.epoch).toBe(epoch)
+    },
+  )
 })
 
 describe('the epoch', () => {
@@ -292,9 +330,14 @@ describe('the epoch', () => {
     const siteId = await withSite(store)
     const { epoch } = store
     await admin(url).unsafe(`UPDATE log SET lineage = 'another server'`)
-    await expect(store.revokeUser({ siteId, ppid: ppid(), reason: undefined }, act())).rejects.toMatchObject({ name: 'StoreUnavailable' })
+    await expect(store.revokeUser({ siteId, ppid: ppid(), reason: undefined }, act())).rejects.toMatchObject({
+      name: 'StoreUnavailable',
+    })
     await expect.poll(() => store.epoch).not.toBe(epoch)
-    expect(await store.revokeUser({ siteId, ppid: ppid(), reason: undefined }, act())).toMatchObject({ seq: 2, epoch: store.epoch })
+    expect(await store.revokeUser({ siteId, ppid: ppid(), reason: undefined }, act())).toMatchObject({
+      seq: 2,
+      epoch: store.epoch,
+    })
     // To the other node an end of the old log must never look like "nothing new".
     await expect(other.entriesAfter(1, 10)).rejects.toMatchObject({ name: 'StoreUnavailable' })
     await expect.poll(() => other.epoch).toBe(store.epoch)
@@ -310,7 +353,10 @@ describe('the epoch', () => {
     const sql = admin(url)
     await sql.unsafe(`UPDATE entries SET at = '2020-01-01T00:00:00Z' WHERE position = 1`)
     await sql.unsafe(`UPDATE log SET lineage = 'another server'`)
-    await expect(open(url)).rejects.toMatchObject({ name: 'LogBroken', audit: { position: 1, fault: 'wrong_hash' } })
+    await expect(open(url)).rejects.toMatchObject({
+      name: 'LogBroken',
+      audit: { position: 1, fault: 'wrong_hash' },
+    })
   })
 
   it.runIf(!process.env.TEST_POSTGRES_URL)(
@@ -323,9 +369,13 @@ describe('the epoch', () => {
       const { epoch } = store
       await server.restartAsStandby()
       await expect(open(url)).rejects.toThrow(/standby/)
-      await expect(store.revokeUser({ siteId, ppid: ppid(), reason: undefined }, act())).rejects.toMatchObject({ name: 'StoreUnavailable' })
+      await expect(
+        store.revokeUser({ siteId, ppid: ppid(), reason: undefined }, act()),
+      ).rejects.toMatchObject({ name: 'StoreUnavailable' })
       await admin(url).unsafe('SELECT pg_promote()')
-      const after = await untilItWorks(() => store.revokeUser({ siteId, ppid: ppid(), reason: undefined }, act()))
+      const after = await untilItWorks(() =>
+        store.revokeUser({ siteId, ppid: ppid(), reason: undefined }, act()),
+      )
       expect(after).toMatchObject({ seq: 2, epoch: store.epoch })
       expect(store.epoch).not.toBe(epoch)
       expect(await auditLog(store)).toMatchObject({ ok: true, position: 2 })

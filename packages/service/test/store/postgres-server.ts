@@ -20,7 +20,10 @@ export interface PostgresServer {
 
 const PASSWORD = 'only-for-tests'
 
-/** `TEST_POSTGRES_URL`, if set, names a server to use instead; its user must be allowed to create databases. */
+/**
+ * `TEST_POSTGRES_URL`, if set, names a server to use instead; its user must be allowed to create
+ * databases.
+ */
 export async function startPostgres(flags: readonly string[] = []): Promise<PostgresServer> {
   const given = process.env.TEST_POSTGRES_URL
   if (given !== undefined && given !== '' && flags.length === 0) {
@@ -44,7 +47,15 @@ export async function startPostgres(flags: readonly string[] = []): Promise<Post
       persistent: true,
       createPostgresUser: process.getuid?.() === 0,
       // Fewer processes and less memory than a server would want; what protects from loss stays on.
-      postgresFlags: ['-c', 'shared_buffers=32MB', '-c', 'max_connections=120', '-c', 'unix_socket_directories=', ...flags],
+      postgresFlags: [
+        '-c',
+        'shared_buffers=32MB',
+        '-c',
+        'max_connections=120',
+        '-c',
+        'unix_socket_directories=',
+        ...flags,
+      ],
       initdbFlags: ['--encoding=UTF8', '--locale=C', '--no-sync'],
       onLog: () => {},
       onError: () => {},

@@ -34,7 +34,10 @@ const open = (url: string) =>
 storeSuite('PostgreSQL', async () => open(await server.createDatabase()))
 
 describe('why the log is appended to as it is', () => {
-  /** Eight writers whose transactions overlap and partly fail, and a reader who follows the numbers. What did the reader miss? */
+  /**
+   * Eight writers whose transactions overlap and partly fail, and a reader who follows the numbers.
+   * What did the reader miss?
+   */
   async function missed(url: string, append: string, read: string): Promise<number> {
     const sql = postgres(url, { max: 10, onnotice: () => {} })
     const followed: number[] = []
@@ -83,7 +86,9 @@ describe('why the log is appended to as it is', () => {
     const sql = postgres(url, { max: 1 })
     await sql`CREATE TABLE numbered (n BIGSERIAL PRIMARY KEY, what TEXT)`
     await sql.end()
-    expect(await missed(url, `INSERT INTO numbered (what) VALUES ('x')`, 'SELECT n FROM numbered WHERE n > $1')).toBeGreaterThan(0)
+    expect(
+      await missed(url, `INSERT INTO numbered (what) VALUES ('x')`, 'SELECT n FROM numbered WHERE n > $1'),
+    ).toBeGreaterThan(0)
   })
 })
 
@@ -112,7 +117,10 @@ describe('a statement that is sent and not waited for', () => {
 })
 
 describe('why a token is made under a lock', () => {
-  /** Revokes the user between the look at the revocations and the birth of the token. Is the token alive afterwards? */
+  /**
+   * Revokes the user between the look at the revocations and the birth of the token. Is the token
+   * alive afterwards?
+   */
   async function isAlive(options: { readonly lock: boolean }): Promise<boolean> {
     const url = await server.createDatabase()
     const store = await open(url)
@@ -130,12 +138,19 @@ describe('why a token is made under a lock', () => {
         const answer = await query(text, values)
         // The last thing it looks at before it writes.
         if (text.startsWith('SELECT COUNT(*) AS living')) {
-          revoking = store.revokeUser({ siteId: site.siteId, ppid: credential.ppid, reason: undefined }, act())
+          revoking = store.revokeUser(
+            { siteId: site.siteId, ppid: credential.ppid, reason: undefined },
+            act(),
+          )
           await Promise.race([revoking, new Promise((resolve) => setTimeout(resolve, 300))])
         }
         return answer
       }
-      return runProgram(createToken(token, 20, NOW), { query: interposed, send }, { epoch: store.epoch, seal })
+      return runProgram(
+        createToken(token, 20, NOW),
+        { query: interposed, send },
+        { epoch: store.epoch, seal },
+      )
     })
     expect(made).toBe('created')
     await revoking

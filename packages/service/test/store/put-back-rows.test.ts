@@ -15,7 +15,12 @@ const SEALED = createSealer(MASTER_KEY).seal('test', 'x')
 
 forEachStoreWriter('a row that is put back as it was before', (newWriter) => {
   const rowOf = async ({ sql }: StoreWriter, table: string, siteId: SiteId, issuer = '%') =>
-    (await sql(`SELECT * FROM ${table} WHERE site_id = $1 ${table === 'issuers' ? `AND issuer LIKE '${issuer}'` : ''}`, siteId))[0]
+    (
+      await sql(
+        `SELECT * FROM ${table} WHERE site_id = $1 ${table === 'issuers' ? `AND issuer LIKE '${issuer}'` : ''}`,
+        siteId,
+      )
+    )[0]
 
   it('does not make a distrusted issuer trusted again when its document is refreshed or it is changed (A273)', async () => {
     const writer = await newWriter()
@@ -32,19 +37,26 @@ forEachStoreWriter('a row that is put back as it was before', (newWriter) => {
       await changeIssuer(deps, siteId, issuer, { status: 'distrusted' }, act())
       await putBack(writer, 'issuers', before)
       expect(await store.issuer(siteId, issuer)).toMatchObject({ status: 'trusted' })
-      expect(await audit(writer)).toMatchObject({ code: 3, said: expect.stringContaining(`${siteId} ${issuer} of issuers`) })
+      expect(await audit(writer)).toMatchObject({
+        code: 3,
+        said: expect.stringContaining(`${siteId} ${issuer} of issuers`),
+      })
 
       const didWeb = { fetch: async () => ({ keys: next, leftOut: [] }) }
       await refreshIssuers({ ...deps, didWeb } as typeof deps)
       // The refresh went on with the other issuer.
-      expect(await lastEntryOf(store, siteId)).toMatchObject({ kind: 'issuer.trusted', body: { issuer: other.issuer } })
+      expect(await lastEntryOf(store, siteId)).toMatchObject({
+        kind: 'issuer.trusted',
+        body: { issuer: other.issuer },
+      })
       expect(deps.views.view(siteId)?.issuer(issuer)).toBeUndefined()
       expect(logged.join('')).toContain('its keys were not refreshed')
       const key = { siteId, issuer, keyId: 'key-1' }
       for (const change of [
         () => changeIssuer(deps, siteId, issuer, { label: 'x' }, act()),
         () => changeIssuerKey(deps, key, 'retired', act()),
-        // The entries in the store say the same as the view of a node, for a command that has no view.
+        // The entries in the store say the same as the view of a node, for a command that has no
+        // view.
         () => store.changeIssuer(siteId, issuer, { label: 'x' }, act()),
       ]) {
         await expect(change()).rejects.toBeInstanceOf(RowForged)
@@ -64,7 +76,8 @@ forEachStoreWriter('a row that is put back as it was before', (newWriter) => {
       const before = await rowOf(writer, 'issuers', siteId, trusted.issuer)
       await changeIssuer(deps, siteId, trusted.issuer, { status: 'distrusted' }, act())
       await putBack(writer, 'issuers', before)
-      const hide = (kind: string, to: string) => writer.sql('UPDATE entries SET kind = $1 WHERE kind = $2', to, kind)
+      const hide = (kind: string, to: string) =>
+        writer.sql('UPDATE entries SET kind = $1 WHERE kind = $2', to, kind)
       // One more entry, since the node reads the last one again.
       await store.createSite(newSite({ pairwiseSecretSealed: SEALED }), act())
       await deps.views.reached(await store.logPosition())
@@ -86,7 +99,9 @@ forEachStoreWriter('a row that is put back as it was before', (newWriter) => {
       const distrusted = await rowOf(writer, 'issuers', siteId)
       await store.changeIssuer(siteId, trusted.issuer, { status: 'trusted' }, act())
       await putBack(writer, 'issuers', distrusted)
-      await expect(store.changeIssuer(siteId, trusted.issuer, { status: 'distrusted' }, act())).rejects.toBeInstanceOf(RowForged)
+      await expect(
+        store.changeIssuer(siteId, trusted.issuer, { status: 'distrusted' }, act()),
+      ).rejects.toBeInstanceOf(RowForged)
     })
   })
 
@@ -99,9 +114,16 @@ forEachStoreWriter('a row that is put back as it was before', (newWriter) => {
       await changeSite(deps, siteId, { holderProof: 'required' }, act())
       expect(await audit(writer)).toMatchObject({ code: 0 })
       await putBack(writer, 'sites', before)
-      expect(await audit(writer)).toMatchObject({ code: 3, said: expect.stringContaining(`${siteId} of sites`) })
-      await expect(changeSite(deps, siteId, { credentialTtlSecondsMax: 60 }, act())).rejects.toBeInstanceOf(RowForged)
-      await expect(store.changeSite(siteId, { credentialTtlSecondsMax: 60 }, act())).rejects.toBeInstanceOf(RowForged)
+      expect(await audit(writer)).toMatchObject({
+        code: 3,
+        said: expect.stringContaining(`${siteId} of sites`),
+      })
+      await expect(changeSite(deps, siteId, { credentialTtlSecondsMax: 60 }, act())).rejects.toBeInstanceOf(
+        RowForged,
+      )
+      await expect(store.changeSite(siteId, { credentialTtlSecondsMax: 60 }, act())).rejects.toBeInstanceOf(
+        RowForged,
+      )
       expect(deps.views.view(siteId)?.settings).toMatchObject({ holderProof: 'required' })
     })
   })
@@ -111,10 +133,17 @@ forEachStoreWriter('a row that is put back as it was before', (newWriter) => {
     const { siteId } = newSite()
     await withStore(writer, async (store) => {
       await store.createSite(newSite({ siteId, pairwiseSecretSealed: SEALED }), act())
-      for (const issuer of ['did:web:a.example%3A1:x', 'did:web:a.example%3A1', 'did:web:a.exampleZ3A1', 'did:web:a.example%3A1:X'])
+      for (const issuer of [
+        'did:web:a.example%3A1:x',
+        'did:web:a.example%3A1',
+        'did:web:a.exampleZ3A1',
+        'did:web:a.example%3A1:X',
+      ])
         expect(await store.addIssuer(await newIssuer(siteId, { issuer }), act())).toMatchObject({ issuer })
       const first = 'did:web:a.example%3A1'
-      expect(await store.changeIssuer(siteId, first, { status: 'distrusted' }, act())).toMatchObject({ status: 'distrusted' })
+      expect(await store.changeIssuer(siteId, first, { status: 'distrusted' }, act())).toMatchObject({
+        status: 'distrusted',
+      })
     })
     expect(await audit(writer)).toMatchObject({ code: 0 })
   })
@@ -122,23 +151,37 @@ forEachStoreWriter('a row that is put back as it was before', (newWriter) => {
   it('does not make a deleted API key valid again, and the other keys stay valid (A272)', async () => {
     const writer = await newWriter()
     const order = { siteId: null, permissions: [], label: undefined, expiresInSeconds: undefined }
-    const keyRow = async (keyId: string) => (await writer.sql('SELECT * FROM api_keys WHERE key_id = $1', keyId))[0]
+    const keyRow = async (keyId: string) =>
+      (await writer.sql('SELECT * FROM api_keys WHERE key_id = $1', keyId))[0]
     const { kept, gone, old } = await withNode(writer, async (store, { app, deps }) => {
-      const [kept, gone] = [await createApiKey({ store }, order, act()), await createApiKey({ store }, order, act())]
-      const ask = async ({ secret }: typeof kept) => (await app.inject({ url: '/api/sites', headers: { 'x-api-key': secret } })).statusCode
+      const [kept, gone] = [
+        await createApiKey({ store }, order, act()),
+        await createApiKey({ store }, order, act()),
+      ]
+      const ask = async ({ secret }: typeof kept) =>
+        (await app.inject({ url: '/api/sites', headers: { 'x-api-key': secret } })).statusCode
       expect([await ask(kept), await ask(gone)]).toEqual([200, 200])
       const old = await keyRow(gone.key.keyId)
       await deleteApiKey(deps, null, gone.key.keyId, act())
       await putBack(writer, 'api_keys', old)
       expect(await ask(gone)).toBe(401)
-      expect(await store.apiKeysById([gone.key.keyId, kept.key.keyId])).toMatchObject([{ keyId: kept.key.keyId }])
-      expect(await store.apiKeys(null, { after: undefined, limit: 9 })).toMatchObject([{ keyId: kept.key.keyId }])
+      expect(await store.apiKeysById([gone.key.keyId, kept.key.keyId])).toMatchObject([
+        { keyId: kept.key.keyId },
+      ])
+      expect(await store.apiKeys(null, { after: undefined, limit: 9 })).toMatchObject([
+        { keyId: kept.key.keyId },
+      ])
       const later = await createApiKey({ store }, order, act())
       expect([await ask(kept), await ask(later)]).toEqual([200, 200])
-      expect(await deps.meters.text()).toMatch(/countersign_store_rows_forged_total\{table="api_keys"\} [1-9]/)
+      expect(await deps.meters.text()).toMatch(
+        /countersign_store_rows_forged_total\{table="api_keys"\} [1-9]/,
+      )
       return { kept, gone, old }
     })
-    expect(await audit(writer)).toMatchObject({ code: 3, said: expect.stringContaining(`${gone.key.keyId} of api_keys`) })
+    expect(await audit(writer)).toMatchObject({
+      code: 3,
+      said: expect.stringContaining(`${gone.key.keyId} of api_keys`),
+    })
     await withNode(writer, async (store, { deps }) => {
       const find = ({ key }: typeof kept) => store.apiKeyBySha256(key.sha256)
       expect([await find(kept), await find(gone)]).toMatchObject([{ keyId: kept.key.keyId }, undefined])

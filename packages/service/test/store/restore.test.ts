@@ -6,7 +6,19 @@ import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vites
 import { openStore } from '../../src/store/open.ts'
 import type { Store } from '../../src/store/store.ts'
 import { run } from '../commands/terminal.ts'
-import { act, credentialId, MASTER_KEY, NOW, newIssuer, newKey, newSite, newToken, ppid, quietLog, seen } from './fixtures.ts'
+import {
+  act,
+  credentialId,
+  MASTER_KEY,
+  NOW,
+  newIssuer,
+  newKey,
+  newSite,
+  newToken,
+  ppid,
+  quietLog,
+  seen,
+} from './fixtures.ts'
 import { viewOf } from './log-reading.ts'
 
 vi.setConfig({ testTimeout: 120_000 })
@@ -34,7 +46,9 @@ async function takenAwaySinceBackup() {
   const { siteId } = site
   const store = await open()
   await store.createSite(site, act())
-  const issuer = await newIssuer(siteId, { keys: [await newKey('key-1'), await newKey('key-2'), await newKey('key-3')] })
+  const issuer = await newIssuer(siteId, {
+    keys: [await newKey('key-1'), await newKey('key-2'), await newKey('key-3')],
+  })
   const distrusted = await newIssuer(siteId)
   await store.addIssuer(issuer, act())
   await store.addIssuer(distrusted, act())
@@ -43,7 +57,14 @@ async function takenAwaySinceBackup() {
   await store.createToken(token, 20, NOW, credential)
   const [before, revoked, reinstated, id] = [ppid(), ppid(), ppid(), credentialId()]
   const user = (name: typeof before) => ({ siteId, ppid: name, reason: undefined })
-  const key = { siteId: null, sha256: 'a'.repeat(64), last4: 'aaaa', permissions: [], label: undefined, expiresAtMs: undefined }
+  const key = {
+    siteId: null,
+    sha256: 'a'.repeat(64),
+    last4: 'aaaa',
+    permissions: [],
+    label: undefined,
+    expiresAtMs: undefined,
+  }
   await store.createApiKey({ ...key, keyId: 'key_deleted' }, act())
   await store.createApiKey({ ...key, keyId: 'key_kept', sha256: 'b'.repeat(64) }, act())
   await store.revokeUser(user(before), act())
@@ -101,9 +122,15 @@ describe('restore (B9)', () => {
   })
 
   it('takes away in the new epoch what the replaced store had taken away (--keep-revocations)', async () => {
-    const { siteId, backup, revoked, reinstated, id, token, issuer, distrusted } = await takenAwaySinceBackup()
+    const { siteId, backup, revoked, reinstated, id, token, issuer, distrusted } =
+      await takenAwaySinceBackup()
     const ran = await here('restore', backup, '--keep-revocations', '--json')
-    expect(JSON.parse(ran.said)).toMatchObject({ kept: true, dry_run: false, lost: LOST, epoch: expect.any(String) })
+    expect(JSON.parse(ran.said)).toMatchObject({
+      kept: true,
+      dry_run: false,
+      lost: LOST,
+      epoch: expect.any(String),
+    })
     expect(ran.noted).toContain('Kept from the replaced store: 2 revocations of users')
     expect(await here('audit-log')).toMatchObject({ code: 0 })
     const store = await open()
@@ -117,7 +144,9 @@ describe('restore (B9)', () => {
     const keys = (await store.issuer(siteId, issuer.issuer))?.keys.map(({ status }) => status)
     expect(keys).toEqual(['compromised', 'retired', 'active'])
     expect(view.issuer(distrusted.issuer)).toBeUndefined()
-    expect((await store.apiKeys(null, { after: undefined, limit: 9 })).map(({ keyId }) => keyId)).toEqual(['key_kept'])
+    expect((await store.apiKeys(null, { after: undefined, limit: 9 })).map(({ keyId }) => keyId)).toEqual([
+      'key_kept',
+    ])
     const rows = await store.auditRows(null, { after: undefined, limit: 9 })
     expect(rows.find(({ action }) => action === 'log.keep_revocations')).toMatchObject({ detail: LOST })
     await store.close()
@@ -125,7 +154,9 @@ describe('restore (B9)', () => {
     const again = await here('restore', backup, '--dry-run', '--keep-revocations', '--json')
     expect(JSON.parse(again.said)).toMatchObject({ lost: LOST })
     expect(await here('backup', join(folder, 'after.db'))).toMatchObject({ code: 0 })
-    expect((await here('restore', join(folder, 'after.db'), '--dry-run')).noted).toContain('The backup lacks nothing')
+    expect((await here('restore', join(folder, 'after.db'), '--dry-run')).noted).toContain(
+      'The backup lacks nothing',
+    )
   })
 
   it('changes nothing with --dry-run', async () => {
@@ -152,7 +183,13 @@ describe('restore (B9)', () => {
     await store.close()
     writeFileSync(file, 'not a database'.repeat(1000))
     for (const each of ['-wal', '-shm']) rmSync(file + each, { force: true })
-    expect(await here('restore', backup, '--keep-revocations')).toMatchObject({ code: 1, noted: expect.stringContaining('cannot be kept') })
-    expect(await here('restore', backup)).toMatchObject({ code: 0, noted: expect.stringContaining('must be revoked again') })
+    expect(await here('restore', backup, '--keep-revocations')).toMatchObject({
+      code: 1,
+      noted: expect.stringContaining('cannot be kept'),
+    })
+    expect(await here('restore', backup)).toMatchObject({
+      code: 0,
+      noted: expect.stringContaining('must be revoked again'),
+    })
   })
 })

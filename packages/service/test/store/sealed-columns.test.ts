@@ -19,7 +19,9 @@ test('every column of the schema that is sealed is sealed again when the master 
     })
   const byName = (a: { table: string; column: string }, b: { table: string; column: string }) =>
     `${a.table} ${a.column}` < `${b.table} ${b.column}` ? -1 : 1
-  expect(sealedColumns.map(({ table, column, key }) => ({ table, column, key })).sort(byName)).toEqual(found.sort(byName))
+  expect(sealedColumns.map(({ table, column, key }) => ({ table, column, key })).sort(byName)).toEqual(
+    found.sort(byName),
+  )
   expect(found.length).toBeGreaterThan(2)
   db.close()
 })

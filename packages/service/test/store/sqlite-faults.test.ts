@@ -1,5 +1,15 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
-import { chmodSync, copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
@@ -54,7 +64,8 @@ async function open(file: string, onFatal: (fault: Error) => void = () => {}): P
 async function withUsers(store: Store, users: number) {
   const site = newSite()
   await store.createSite(site, act())
-  for (let i = 0; i < users; i++) await store.revokeUser({ siteId: site.siteId, ppid: ppid(), reason: undefined }, act())
+  for (let i = 0; i < users; i++)
+    await store.revokeUser({ siteId: site.siteId, ppid: ppid(), reason: undefined }, act())
   return site.siteId
 }
 
@@ -116,7 +127,8 @@ describe('the file', () => {
     expect(statSync(join(file, '..')).mode & 0o777).toBe(0o700)
     const beside = readdirSync(join(file, '..')).sort()
     expect(beside).toEqual(['store.db', 'store.db-shm', 'store.db-wal', 'store.db.lock'])
-    for (const name of beside) expect([name, (statSync(join(file, '..', name)).mode & 0o777).toString(8)]).toEqual([name, '600'])
+    for (const name of beside)
+      expect([name, (statSync(join(file, '..', name)).mode & 0o777).toString(8)]).toEqual([name, '600'])
   })
 
   it('is refused when others can read it, or could have replaced it (A229)', async () => {
@@ -136,7 +148,10 @@ describe('the file', () => {
     await open(file)
     for (const openConnection of [openForReading, openForWriting]) {
       const db = openConnection(file)
-      expect([db.pragma('journal_mode', { simple: true }), db.pragma('synchronous', { simple: true })]).toEqual(['wal', 2])
+      expect([
+        db.pragma('journal_mode', { simple: true }),
+        db.pragma('synchronous', { simple: true }),
+      ]).toEqual(['wal', 2])
       db.close()
     }
     const reader = openForReading(file)
@@ -153,19 +168,22 @@ describe('the file', () => {
     await open(file)
   })
 
-  it.each(migrations.slice(0, -1).map(({ version }) => version))('is brought up to date when it is of version %s', async (version) => {
-    const file = newFile()
-    mkdirSync(join(file, '..'), { mode: 0o700 })
-    writeFileSync(file, '', { mode: 0o600 })
-    const db = new Database(file)
-    migrate(db, migrations.slice(0, version))
-    db.close()
-    const store = await open(file)
-    const { siteId } = newSite()
-    await store.createSite(newSite({ siteId }), act())
-    await store.close()
-    expect(schemaOf(file)).toEqual(schemaOf(await emptyStore()))
-  })
+  it.each(migrations.slice(0, -1).map(({ version }) => version))(
+    'is brought up to date when it is of version %s',
+    async (version) => {
+      const file = newFile()
+      mkdirSync(join(file, '..'), { mode: 0o700 })
+      writeFileSync(file, '', { mode: 0o600 })
+      const db = new Database(file)
+      migrate(db, migrations.slice(0, version))
+      db.close()
+      const store = await open(file)
+      const { siteId } = newSite()
+      await store.createSite(newSite({ siteId }), act())
+      await store.close()
+      expect(schemaOf(file)).toEqual(schemaOf(await emptyStore()))
+    },
+  )
 
   it('is refused when it is no database', async () => {
     const file = newFile()
@@ -192,7 +210,9 @@ describe('the owner', () => {
     await expect(open(file)).rejects.toThrow(/already/)
   })
 
-  it('is one process, which is named, and no longer owns anything when it was killed', { timeout: 30_000 }, async () => {
+  it('is one process, which is named, and no longer owns anything when it was killed', {
+    timeout: 30_000,
+  }, async () => {
     const file = newFile()
     const owner = ownProcess(file)
     await owner.until((line) => line.startsWith('revoked'))
@@ -202,7 +222,9 @@ describe('the owner', () => {
     await owner.ended
     const store = await open(file)
     const acknowledged = owner.lines.flatMap((line) => (line.startsWith('revoked ') ? [line.slice(8)] : []))
-    const told = (await wholeLog(store)).flatMap(({ entry }) => (entry.kind === 'user.revoked' ? [entry.body.ppid as string] : []))
+    const told = (await wholeLog(store)).flatMap(({ entry }) =>
+      entry.kind === 'user.revoked' ? [entry.body.ppid as string] : [],
+    )
     expect(told).toEqual(expect.arrayContaining(acknowledged))
     expect(await auditLog(store)).toMatchObject({ ok: true })
   })
@@ -233,10 +255,13 @@ describe('what is written', () => {
     expect(answers.filter(({ status }) => status === 'rejected')).toHaveLength(200)
     const seqs = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value.seq] : []))
     expect(seqs).toEqual(seqs.map((_, i) => i + 2))
-    for (const answer of answers) if (answer.status === 'rejected') expect(answer.reason.name).not.toBe('StoreUnavailable')
+    for (const answer of answers)
+      if (answer.status === 'rejected') expect(answer.reason.name).not.toBe('StoreUnavailable')
   })
 
-  it('is not acknowledged when the disk is full, and the store goes on when there is room again', { timeout: 30_000 }, async ({ skip }) => {
+  it('is not acknowledged when the disk is full, and the store goes on when there is room again', {
+    timeout: 30_000,
+  }, async ({ skip }) => {
     const mount = join(directory, 'small')
     mkdirSync(mount, { mode: 0o700 })
     try {
@@ -270,7 +295,9 @@ describe('what is written', () => {
     rmSync(join(mount, 'ballast'))
     const user = ppid()
     await store.revokeUser({ siteId, ppid: user, reason: undefined }, act())
-    const told = (await wholeLog(store)).flatMap(({ entry }) => (entry.kind === 'user.revoked' ? [entry.body.ppid as string] : []))
+    const told = (await wholeLog(store)).flatMap(({ entry }) =>
+      entry.kind === 'user.revoked' ? [entry.body.ppid as string] : [],
+    )
     expect(told).toEqual([...acknowledged, user])
     expect(await auditLog(store)).toMatchObject({ ok: true })
     await store.close()
@@ -281,18 +308,31 @@ describe('what is written', () => {
       execFileSync('strace', ['-V'], { stdio: 'ignore' })
       execFileSync('strace', ['-o', '/dev/null', 'true'], { stdio: 'ignore' })
     } catch {
-      console.warn('SKIPPED: a disk that cannot be synced cannot be tried here, since strace is missing or not allowed')
+      console.warn(
+        'SKIPPED: a disk that cannot be synced cannot be tried here, since strace is missing or not allowed',
+      )
       return skip()
     }
     const file = newFile()
-    const inject = ['-f', '-qq', '-o', '/dev/null', '-e', 'trace=fsync,fdatasync', '-e', 'inject=fsync,fdatasync:error=EIO:when=40+']
+    const inject = [
+      '-f',
+      '-qq',
+      '-o',
+      '/dev/null',
+      '-e',
+      'trace=fsync,fdatasync',
+      '-e',
+      'inject=fsync,fdatasync:error=EIO:when=40+',
+    ]
     const child = run('strace', [...inject, process.execPath, ...CHILD, file])
     expect(await child.ended).toBe(70)
     const acknowledged = child.lines.flatMap((line) => (line.startsWith('revoked ') ? [line.slice(8)] : []))
     expect(acknowledged.length).toBeGreaterThan(0)
     expect(child.lines.at(-1)).toMatch(/^(?:fatal|refused)/)
     const store = await open(file)
-    const told = (await wholeLog(store)).flatMap(({ entry }) => (entry.kind === 'user.revoked' ? [entry.body.ppid as string] : []))
+    const told = (await wholeLog(store)).flatMap(({ entry }) =>
+      entry.kind === 'user.revoked' ? [entry.body.ppid as string] : [],
+    )
     expect(told).toEqual(expect.arrayContaining(acknowledged))
     expect(await auditLog(store)).toMatchObject({ ok: true })
   })
@@ -310,15 +350,31 @@ describe('an audit of the log', () => {
       `UPDATE entries SET kind = 'user.forgiven' WHERE position = 3`,
       { fault: 'unreadable', position: 3 },
     ],
-    ['a body that is not JSON', `UPDATE entries SET body = '{' WHERE position = 3`, { fault: 'unreadable', position: 3 }],
-    ['an entry that was taken out', `DELETE FROM entries WHERE position = 3`, { fault: 'missing', position: 3 }],
-    ['a last entry that was taken off (A182)', `DELETE FROM entries WHERE position = 5`, { fault: 'missing', position: 6 - 1 }],
+    [
+      'a body that is not JSON',
+      `UPDATE entries SET body = '{' WHERE position = 3`,
+      { fault: 'unreadable', position: 3 },
+    ],
+    [
+      'an entry that was taken out',
+      `DELETE FROM entries WHERE position = 3`,
+      { fault: 'missing', position: 3 },
+    ],
+    [
+      'a last entry that was taken off (A182)',
+      `DELETE FROM entries WHERE position = 5`,
+      { fault: 'missing', position: 6 - 1 },
+    ],
     [
       'a last entry taken off with the number of the log, but not of its site',
       `DELETE FROM entries WHERE position = 5; UPDATE log SET position = 4`,
       { fault: 'forged', row: { table: 'log', key: '1' } },
     ],
-    ['a site that claims another end', `UPDATE heads SET hash = '${'0'.repeat(64)}'`, { fault: 'forged', row: { table: 'heads' } }],
+    [
+      'a site that claims another end',
+      `UPDATE heads SET hash = '${'0'.repeat(64)}'`,
+      { fault: 'forged', row: { table: 'heads' } },
+    ],
   ])('finds %s', async (_, statement, found) => {
     const file = newFile()
     const store = await open(file)
@@ -334,7 +390,11 @@ describe('an audit of the log', () => {
     const store = await open(newFile())
     for (let i = 0; i < 3; i++) await store.createSite(newSite(), act())
     const siteId = await withUsers(store, 0)
-    await Promise.all(Array.from({ length: 2100 }, () => store.revokeUser({ siteId, ppid: ppid(), reason: undefined }, act())))
+    await Promise.all(
+      Array.from({ length: 2100 }, () =>
+        store.revokeUser({ siteId, ppid: ppid(), reason: undefined }, act()),
+      ),
+    )
     expect(await auditLog(store)).toEqual({ ok: true, position: 2104, sites: 4 })
   })
 })
@@ -351,7 +411,9 @@ describe('a backup', () => {
     await expect(backupSqlite(file, backup, MASTER_KEY)).rejects.toThrow(/writes over nothing/)
     const lost = { siteId, ppid: ppid(), reason: undefined }
     await store.revokeUser(lost, act())
-    await expect(restoreSqlite(backup, file, { masterKey: MASTER_KEY, nowMs: NOW })).rejects.toThrow(/open in this process already/)
+    await expect(restoreSqlite(backup, file, { masterKey: MASTER_KEY, nowMs: NOW })).rejects.toThrow(
+      /open in this process already/,
+    )
     await store.close()
 
     const restored = await restoreSqlite(backup, file, { masterKey: MASTER_KEY, nowMs: NOW })
@@ -362,7 +424,11 @@ describe('a backup', () => {
     const plain = ({ kind, seq, body, at }: (typeof kept)[0]) => ({ kind, seq, body, at })
     expect((await entriesOf(again, siteId)).map(plain)).toEqual(kept.map(plain))
     expect(await auditLog(again)).toEqual({ ok: true, position: 4, sites: 1 })
-    expect(await again.revokeUser(lost, act())).toMatchObject({ seq: 5, alreadyRevoked: false, epoch: restored.epoch })
+    expect(await again.revokeUser(lost, act())).toMatchObject({
+      seq: 5,
+      alreadyRevoked: false,
+      epoch: restored.epoch,
+    })
     expect(restored.before !== undefined && existsSync(restored.before)).toBe(true)
     expect(await auditFile(restored.before ?? '', MASTER_KEY)).toMatchObject({ ok: true, position: 5 })
   })
@@ -381,7 +447,10 @@ describe('a backup', () => {
     expect(again.epoch).toBe(epoch)
     expect(epoch).not.toBe(store.epoch)
     expect(await auditLog(again)).toEqual({ ok: true, position: 3, sites: 1 })
-    expect((await again.auditRows(null, { after: undefined, limit: 1 }))[0]).toMatchObject({ action: 'log.begin_epoch', target: epoch })
+    expect((await again.auditRows(null, { after: undefined, limit: 1 }))[0]).toMatchObject({
+      action: 'log.begin_epoch',
+      target: epoch,
+    })
   })
 
   it('is neither made nor restored when its log is not intact', async () => {

@@ -1,4 +1,7 @@
-/** A process of its own with a store: `node sqlite-process.ts <file>`. Says `open`, then revokes users until it ends, and names each. */
+/**
+ * A process of its own with a store: `node sqlite-process.ts <file>`. Says `open`, then revokes
+ * users until it ends, and names each.
+ */
 import { type Ppid, parsePpid, parseSiteId, type SiteId } from '@countersign/core'
 import { openStore } from '../../src/store/open.ts'
 

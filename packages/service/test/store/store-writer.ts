@@ -42,7 +42,10 @@ const kinds = [
 ] as const
 
 /** Runs the same tests on every kind of store. Each call of `newWriter` gives an empty store. */
-export function forEachStoreWriter(name: string, tests: (newWriter: () => Promise<StoreWriter>) => void): void {
+export function forEachStoreWriter(
+  name: string,
+  tests: (newWriter: () => Promise<StoreWriter>) => void,
+): void {
   describe.each(kinds)(`${name} on %s`, (_kind, newWriter) => tests(newWriter))
 }
 
@@ -104,8 +107,17 @@ export interface OpenNode {
 }
 
 export async function openNode({ place }: StoreWriter): Promise<OpenNode> {
-  const env = { COUNTERSIGN_BASE_URL: 'http://127.0.0.1', COUNTERSIGN_MASTER_KEY: MASTER_KEY_HEX, COUNTERSIGN_PORT: '0' }
-  const config = { ...readConfig('production', { argv: [], env }), metricsPort: undefined, headFile: undefined, store: place }
+  const env = {
+    COUNTERSIGN_BASE_URL: 'http://127.0.0.1',
+    COUNTERSIGN_MASTER_KEY: MASTER_KEY_HEX,
+    COUNTERSIGN_PORT: '0',
+  }
+  const config = {
+    ...readConfig('production', { argv: [], env }),
+    metricsPort: undefined,
+    headFile: undefined,
+    store: place,
+  }
   const logged: string[] = []
   const log = createLogger('info', { write: (line: string) => void logged.push(line) })
   const service = await openService(config, {
@@ -117,7 +129,10 @@ export async function openNode({ place }: StoreWriter): Promise<OpenNode> {
   return { service, store: service.deps.store, logged, close: () => service.close() }
 }
 
-export async function withNode<T>(writer: StoreWriter, work: (store: Store, service: Service, logged: string[]) => Promise<T>): Promise<T> {
+export async function withNode<T>(
+  writer: StoreWriter,
+  work: (store: Store, service: Service, logged: string[]) => Promise<T>,
+): Promise<T> {
   const { service, store, logged, close } = await openNode(writer)
   try {
     return await work(store, service, logged)
@@ -141,7 +156,11 @@ export async function audit({ place }: StoreWriter): Promise<{ code: number; sai
 }
 
 /** Puts a row back as it was read before, MAC included, whether or not there is one now. */
-export async function putBack({ sql }: StoreWriter, table: MacTableName, old: Row | undefined): Promise<void> {
+export async function putBack(
+  { sql }: StoreWriter,
+  table: MacTableName,
+  old: Row | undefined,
+): Promise<void> {
   if (old === undefined) throw new Error('there was no such row')
   const { key }: MacTable = macTables[table]
   const isThis = key.map((column, i) => `${column} = $${i + 1}`).join(' AND ')

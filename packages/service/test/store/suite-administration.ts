@@ -12,16 +12,34 @@ export function administrationSuite(store: TheStore): void {
     return site.siteId
   }
   const actions = async (site: Parameters<Store['auditRows']>[0]) =>
-    (await store().auditRows(site, { after: undefined, limit: 100 })).map(({ action, detail }) => [action, detail.outcome])
+    (await store().auditRows(site, { after: undefined, limit: 100 })).map(({ action, detail }) => [
+      action,
+      detail.outcome,
+    ])
 
   describe('sites', () => {
     it('keeps a site as it was made, and says so first in its log', async () => {
-      const site = newSite({ name: undefined, bearer: 'off', holderProof: 'required', credentialTtlSecondsMax: 60 })
+      const site = newSite({
+        name: undefined,
+        bearer: 'off',
+        holderProof: 'required',
+        credentialTtlSecondsMax: 60,
+      })
       const made = await store().createSite(site, act())
       expect(made).toMatchObject({ ...site, createdAtMs: NOW })
-      expect(await store().site(site.siteId)).toEqual({ ...site, maxStalenessSecondsMax: 60, stalenessBefore: undefined, createdAtMs: NOW })
+      expect(await store().site(site.siteId)).toEqual({
+        ...site,
+        maxStalenessSecondsMax: 60,
+        stalenessBefore: undefined,
+        createdAtMs: NOW,
+      })
       const first = await lastEntryOf(store(), site.siteId)
-      expect(first).toMatchObject({ seq: 1, kind: 'site.changed', prev_hash: '0'.repeat(64), epoch: store().epoch })
+      expect(first).toMatchObject({
+        seq: 1,
+        kind: 'site.changed',
+        prev_hash: '0'.repeat(64),
+        epoch: store().epoch,
+      })
       expect(first.body).toEqual({ bearer: 'off', holder_proof: 'required', credential_ttl_seconds_max: 60 })
     })
 
@@ -29,8 +47,13 @@ export function administrationSuite(store: TheStore): void {
       const site = newSite({ hosts: ['shop.example', 'api.shop.example:8443'] })
       expect(await store().createSite(site, act())).toMatchObject({ hosts: site.hosts })
       expect((await store().site(site.siteId))?.hosts).toEqual(site.hosts)
-      expect(await store().changeSite(site.siteId, { hosts: ['b.example'] }, act())).toMatchObject({ hosts: ['b.example'], position: 0 })
-      expect(await store().changeSite(site.siteId, { name: 'B' }, act())).toMatchObject({ hosts: ['b.example'] })
+      expect(await store().changeSite(site.siteId, { hosts: ['b.example'] }, act())).toMatchObject({
+        hosts: ['b.example'],
+        position: 0,
+      })
+      expect(await store().changeSite(site.siteId, { name: 'B' }, act())).toMatchObject({
+        hosts: ['b.example'],
+      })
       expect((await store().changeSite(site.siteId, { hosts: null }, act()))?.hosts).toBeUndefined()
       expect((await store().site(site.siteId))?.hosts).toBeUndefined()
     })
@@ -44,7 +67,9 @@ export function administrationSuite(store: TheStore): void {
 
     it('tells verifiers only of changes that concern them', async () => {
       const site = await madeSite()
-      expect(await store().changeSite(site, { name: null, returnUrls: ['https://b.example/'] }, act())).toMatchObject({
+      expect(
+        await store().changeSite(site, { name: null, returnUrls: ['https://b.example/'] }, act()),
+      ).toMatchObject({
         name: undefined,
         returnUrls: ['https://b.example/'],
         position: 0,
@@ -88,10 +113,19 @@ export function administrationSuite(store: TheStore): void {
       const site = await madeSite()
       const issuer = await newIssuer(site, { credentialTtlSecondsMax: 60, label: 'ours', fetched: true })
       expect(await store().addIssuer(issuer, act())).toMatchObject({ ...issuer, status: 'trusted' })
-      expect(await store().issuer(site, issuer.issuer)).toEqual({ ...issuer, status: 'trusted', createdAtMs: NOW })
+      expect(await store().issuer(site, issuer.issuer)).toEqual({
+        ...issuer,
+        status: 'trusted',
+        createdAtMs: NOW,
+      })
       expect(await lastEntryOf(store(), site)).toMatchObject({
         kind: 'issuer.trusted',
-        body: { issuer: issuer.issuer, keys: issuer.keys, scope: ['read', 'write'], credential_ttl_seconds_max: 60 },
+        body: {
+          issuer: issuer.issuer,
+          keys: issuer.keys,
+          scope: ['read', 'write'],
+          credential_ttl_seconds_max: 60,
+        },
       })
       expect(await store().addIssuer(issuer, act())).toBe('exists')
       expect(await kindsOf(store(), site)).toEqual(['site.changed', 'issuer.trusted'])
@@ -104,7 +138,12 @@ export function administrationSuite(store: TheStore): void {
       for (const status of ['distrusted', 'distrusted', 'trusted', 'trusted'] as const) {
         expect(await store().changeIssuer(site, issuer.issuer, { status }, act())).toMatchObject({ status })
       }
-      expect(await kindsOf(store(), site)).toEqual(['site.changed', 'issuer.trusted', 'issuer.distrusted', 'issuer.trusted'])
+      expect(await kindsOf(store(), site)).toEqual([
+        'site.changed',
+        'issuer.trusted',
+        'issuer.distrusted',
+        'issuer.trusted',
+      ])
       expect((await viewOf(store(), site)).issuer(issuer.issuer)?.keys.size).toBe(1)
     })
 
@@ -112,12 +151,25 @@ export function administrationSuite(store: TheStore): void {
       const site = await madeSite()
       const issuer = await newIssuer(site)
       await store().addIssuer(issuer, act())
-      expect(await store().changeIssuer(site, issuer.issuer, { label: 'new' }, act())).toMatchObject({ label: 'new', position: 0 })
+      expect(await store().changeIssuer(site, issuer.issuer, { label: 'new' }, act())).toMatchObject({
+        label: 'new',
+        position: 0,
+      })
       const keys = [await newKey('a'), await newKey('b')]
-      const changed = await store().changeIssuer(site, issuer.issuer, { keys, scope: null, credentialTtlSecondsMax: 5 }, act())
+      const changed = await store().changeIssuer(
+        site,
+        issuer.issuer,
+        { keys, scope: null, credentialTtlSecondsMax: 5 },
+        act(),
+      )
       expect(changed).toMatchObject({ keys, scope: undefined, credentialTtlSecondsMax: 5, label: 'new' })
-      expect(await lastEntryOf(store(), site)).toMatchObject({ seq: 3, body: { keys, scope: null, credential_ttl_seconds_max: 5 } })
-      expect(await store().changeIssuer(site, 'did:web:unknown.example', { label: null }, act())).toBeUndefined()
+      expect(await lastEntryOf(store(), site)).toMatchObject({
+        seq: 3,
+        body: { keys, scope: null, credential_ttl_seconds_max: 5 },
+      })
+      expect(
+        await store().changeIssuer(site, 'did:web:unknown.example', { label: null }, act()),
+      ).toBeUndefined()
     })
 
     it('writes nothing when a document that is fetched again has not changed', async () => {
@@ -150,9 +202,16 @@ export function administrationSuite(store: TheStore): void {
       await store().addIssuer(issuer, act())
       const added = await newKey('key-2')
       await store().changeIssuerKey(site, issuer.issuer, 'key-1', 'retired', act())
-      const changed = await store().changeIssuer(site, issuer.issuer, { keys: [...issuer.keys, added] }, act())
+      const changed = await store().changeIssuer(
+        site,
+        issuer.issuer,
+        { keys: [...issuer.keys, added] },
+        act(),
+      )
       expect(changed?.keys).toMatchObject([{ id: 'key-1', status: 'retired' }, added])
-      expect(await lastEntryOf(store(), site)).toMatchObject({ body: { keys: [{ status: 'retired' }, { status: 'active' }] } })
+      expect(await lastEntryOf(store(), site)).toMatchObject({
+        body: { keys: [{ status: 'retired' }, { status: 'active' }] },
+      })
     })
 
     it('lets a document change nothing once the keys are pinned', async () => {
@@ -162,7 +221,10 @@ export function administrationSuite(store: TheStore): void {
       const [pinned, published] = [[await newKey('pinned')], [await newKey('published')]]
       await store().changeIssuer(site, issuer.issuer, { keys: pinned, fetched: false }, act())
       const late = { keys: published, whileFetched: true } as const
-      expect(await store().changeIssuer(site, issuer.issuer, late, act(NOW, 'system'))).toMatchObject({ keys: pinned, position: 0 })
+      expect(await store().changeIssuer(site, issuer.issuer, late, act(NOW, 'system'))).toMatchObject({
+        keys: pinned,
+        position: 0,
+      })
       expect((await store().issuer(site, issuer.issuer))?.keys).toEqual(pinned)
       expect(await lastEntryOf(store(), site)).toMatchObject({ body: { keys: pinned } })
     })
@@ -173,30 +235,57 @@ export function administrationSuite(store: TheStore): void {
       const [key] = issuer.keys
       await store().addIssuer(issuer, act())
       const retired = await store().changeIssuerKey(site, issuer.issuer, 'key-1', 'retired', act(NOW + 1000))
-      expect(retired).toMatchObject({ keys: [{ ...key, status: 'retired', retired_at: '2026-01-01T12:00:01.250Z' }] })
-      expect(await store().changeIssuerKey(site, issuer.issuer, 'key-1', 'retired', act(NOW + 2000))).toMatchObject({ position: 0 })
-      expect(await store().changeIssuerKey(site, issuer.issuer, 'key-1', 'active', act())).toMatchObject({ keys: [key] })
-      expect(await kindsOf(store(), site)).toEqual(['site.changed', 'issuer.trusted', 'key.retired', 'issuer.trusted'])
+      expect(retired).toMatchObject({
+        keys: [{ ...key, status: 'retired', retired_at: '2026-01-01T12:00:01.250Z' }],
+      })
+      expect(
+        await store().changeIssuerKey(site, issuer.issuer, 'key-1', 'retired', act(NOW + 2000)),
+      ).toMatchObject({ position: 0 })
+      expect(await store().changeIssuerKey(site, issuer.issuer, 'key-1', 'active', act())).toMatchObject({
+        keys: [key],
+      })
+      expect(await kindsOf(store(), site)).toEqual([
+        'site.changed',
+        'issuer.trusted',
+        'key.retired',
+        'issuer.trusted',
+      ])
       expect(await store().changeIssuerKey(site, issuer.issuer, 'key-2', 'active', act())).toBeUndefined()
     })
 
     it('never lets a compromised key be anything else, by name or by material', async () => {
       const site = await madeSite()
       const issuer = await newIssuer(site)
-      const other = await newIssuer(site, { keys: [{ ...(issuer.keys[0] as (typeof issuer.keys)[0] & object), id: 'same-material' }] })
+      const other = await newIssuer(site, {
+        keys: [{ ...(issuer.keys[0] as (typeof issuer.keys)[0] & object), id: 'same-material' }],
+      })
       await store().addIssuer(issuer, act())
       await store().addIssuer(other, act())
       await store().changeIssuerKey(site, issuer.issuer, 'key-1', 'compromised', act())
-      expect(await lastEntryOf(store(), site)).toMatchObject({ kind: 'key.compromised', body: { issuer: issuer.issuer, key_id: 'key-1' } })
-      expect((await store().issuer(site, other.issuer))?.keys).toMatchObject([{ id: 'same-material', status: 'compromised' }])
+      expect(await lastEntryOf(store(), site)).toMatchObject({
+        kind: 'key.compromised',
+        body: { issuer: issuer.issuer, key_id: 'key-1' },
+      })
+      expect((await store().issuer(site, other.issuer))?.keys).toMatchObject([
+        { id: 'same-material', status: 'compromised' },
+      ])
 
       expect(await store().changeIssuerKey(site, issuer.issuer, 'key-1', 'active', act())).toBe('final')
-      expect(await store().changeIssuerKey(site, issuer.issuer, 'key-1', 'compromised', act())).toMatchObject({ position: 0 })
+      expect(await store().changeIssuerKey(site, issuer.issuer, 'key-1', 'compromised', act())).toMatchObject(
+        { position: 0 },
+      )
       await store().changeIssuer(site, issuer.issuer, { keys: [] }, act())
       const renamed = { ...(issuer.keys[0] as (typeof issuer.keys)[0] & object), id: 'key-9' }
-      const back = await store().changeIssuer(site, issuer.issuer, { keys: [await newKey('key-1'), renamed] }, act())
+      const back = await store().changeIssuer(
+        site,
+        issuer.issuer,
+        { keys: [await newKey('key-1'), renamed] },
+        act(),
+      )
       expect(back).toMatchObject({ keys: [{ status: 'compromised' }, { status: 'compromised' }] })
-      const statuses = [...((await viewOf(store(), site)).issuer(issuer.issuer)?.keys.values() ?? [])].map(({ status }) => status)
+      const statuses = [...((await viewOf(store(), site)).issuer(issuer.issuer)?.keys.values() ?? [])].map(
+        ({ status }) => status,
+      )
       expect(statuses).toEqual(['compromised', 'compromised'])
     })
 
@@ -205,7 +294,9 @@ export function administrationSuite(store: TheStore): void {
       const issuer = await newIssuer(site)
       await store().addIssuer(issuer, act())
       await store().changeIssuer(site, issuer.issuer, { status: 'distrusted' }, act())
-      expect(await store().changeIssuerKey(site, issuer.issuer, 'key-1', 'retired', act())).toMatchObject({ position: 0 })
+      expect(await store().changeIssuerKey(site, issuer.issuer, 'key-1', 'retired', act())).toMatchObject({
+        position: 0,
+      })
       await store().changeIssuerKey(site, issuer.issuer, 'key-1', 'compromised', act())
       expect((await kindsOf(store(), site)).slice(2)).toEqual(['issuer.distrusted', 'key.compromised'])
       await store().changeIssuer(site, issuer.issuer, { status: 'trusted' }, act())
@@ -222,7 +313,11 @@ export function administrationSuite(store: TheStore): void {
 
     it('pages through issuers of a site, and through those of all sites that are fetched', async () => {
       const site = await madeSite()
-      const three = [await newIssuer(site, { fetched: true }), await newIssuer(site), await newIssuer(site, { fetched: true })]
+      const three = [
+        await newIssuer(site, { fetched: true }),
+        await newIssuer(site),
+        await newIssuer(site, { fetched: true }),
+      ]
       for (const issuer of three) await store().addIssuer(issuer, act())
       const names = three.map(({ issuer }) => issuer).sort()
       const page = await store().issuers(site, { after: names[0], limit: 1 })
@@ -278,7 +373,9 @@ export function administrationSuite(store: TheStore): void {
       const [operators, sites] = [newApiKey({}), newApiKey({ siteId: site, expiresAtMs: undefined })]
       await store().createApiKey(operators, act())
       await store().createApiKey(sites, act())
-      expect((await store().apiKeys(site, { after: undefined, limit: 10 })).map(({ keyId }) => keyId)).toEqual([sites.keyId])
+      expect(
+        (await store().apiKeys(site, { after: undefined, limit: 10 })).map(({ keyId }) => keyId),
+      ).toEqual([sites.keyId])
       const found = (await store().apiKeys(null, { after: undefined, limit: 1000 })).map(({ keyId }) => keyId)
       expect(found).toContain(operators.keyId)
       expect(found).not.toContain(sites.keyId)
@@ -290,11 +387,21 @@ export function administrationSuite(store: TheStore): void {
     it('lists the newest audit rows first, page by page', async () => {
       const site = await madeSite()
       for (const [i, action] of ['a', 'b', 'c'].entries()) {
-        await store().audit({ siteId: site, action, target: undefined, detail: { n: i, list: ['x'] }, act: act(NOW + 1 + i, 'key:key_1') })
+        await store().audit({
+          siteId: site,
+          action,
+          target: undefined,
+          detail: { n: i, list: ['x'] },
+          act: act(NOW + 1 + i, 'key:key_1'),
+        })
       }
       const [c, b] = await store().auditRows(site, { after: undefined, limit: 2 })
       expect([c?.action, b?.action]).toEqual(['c', 'b'])
-      expect(c).toMatchObject({ detail: { n: 2, list: ['x'] }, target: undefined, act: { actor: 'key:key_1', requestId: 'req-1' } })
+      expect(c).toMatchObject({
+        detail: { n: 2, list: ['x'] },
+        target: undefined,
+        act: { actor: 'key:key_1', requestId: 'req-1' },
+      })
       const rest = await store().auditRows(site, { after: b?.id, limit: 10 })
       expect(rest.map(({ action }) => action)).toEqual(['a', 'site.create'])
     })
@@ -309,7 +416,9 @@ export function administrationSuite(store: TheStore): void {
     it('keeps the first secret under a name unless told to replace it', async () => {
       const name = sha256()
       expect(await store().secret(name)).toBeUndefined()
-      expect(new Set(await Promise.all(['a', 'b', 'c'].map((sealed) => store().putSecret(name, sealed)))).size).toBe(1)
+      expect(
+        new Set(await Promise.all(['a', 'b', 'c'].map((sealed) => store().putSecret(name, sealed)))).size,
+      ).toBe(1)
       const first = await store().secret(name)
       expect(await store().putSecret(name, 'other')).toBe(first)
       expect(await store().putSecret(name, 'other', { replace: true })).toBe('other')

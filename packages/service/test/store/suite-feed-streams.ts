@@ -30,9 +30,14 @@ export function feedStreamSuite(store: TheStore): void {
       acks: [],
       ...fields,
     })
-    const report = (nodeId: string, streams: readonly FeedStreamRow[], ended: readonly string[] = [], nowMs = NOW) =>
-      store().reportStreams({ nodeId, nowMs, expiresAtMs: nowMs + LEASE_MS, view: VIEW, streams, ended })
-    const listed = (nowMs = NOW, site = siteId) => store().feedStreams(site, nowMs, { after: undefined, limit: 1000 })
+    const report = (
+      nodeId: string,
+      streams: readonly FeedStreamRow[],
+      ended: readonly string[] = [],
+      nowMs = NOW,
+    ) => store().reportStreams({ nodeId, nowMs, expiresAtMs: nowMs + LEASE_MS, view: VIEW, streams, ended })
+    const listed = (nowMs = NOW, site = siteId) =>
+      store().feedStreams(site, nowMs, { after: undefined, limit: 1000 })
     const claim = (fields: Partial<StreamClaim> = {}): StreamClaim => ({
       siteId,
       keyId: 'key_1',
@@ -44,7 +49,10 @@ export function feedStreamSuite(store: TheStore): void {
     })
 
     it('are told of all nodes, as they were reported', async () => {
-      const [one, two] = [stream(here), stream(there, { verifierId: 'verifier-2', isNamed: false, acks: [{ seq: 3, atMs: NOW }] })]
+      const [one, two] = [
+        stream(here),
+        stream(there, { verifierId: 'verifier-2', isNamed: false, acks: [{ seq: 3, atMs: NOW }] }),
+      ]
       await report(here, [one])
       await report(there, [two])
       expect(await listed()).toEqual([one, two])
@@ -100,7 +108,11 @@ export function feedStreamSuite(store: TheStore): void {
       const [one, other] = [stream(here), stream(there, { verifierId: 'verifier-2' })]
       await report(here, [one])
       await report(there, [other])
-      const foreign = [claim({ siteId: newSiteId() }), claim({ keyId: 'key_2' }), claim({ verifierId: 'verifier-3' })]
+      const foreign = [
+        claim({ siteId: newSiteId() }),
+        claim({ keyId: 'key_2' }),
+        claim({ verifierId: 'verifier-3' }),
+      ]
       expect(await store().creditStreams([...foreign, claim()], NOW)).toEqual(foreign)
       expect(await listed()).toEqual([{ ...one, seq: 5, acks: [{ seq: 5, atMs: NOW + 1 }] }, other])
       // In another epoch the number means another entry.
@@ -119,7 +131,10 @@ export function feedStreamSuite(store: TheStore): void {
     it('without a name are credited when there is one only', async () => {
       const unnamed = claim({ verifierId: undefined })
       expect(await store().creditStreams([unnamed], NOW)).toEqual([unnamed])
-      const [one, two] = [stream(here, { verifierId: 'conn_1', isNamed: false }), stream(there, { verifierId: 'conn_2', isNamed: false })]
+      const [one, two] = [
+        stream(here, { verifierId: 'conn_1', isNamed: false }),
+        stream(there, { verifierId: 'conn_2', isNamed: false }),
+      ]
       await report(here, [one, stream(here)])
       expect(await store().creditStreams([unnamed], NOW)).toEqual([])
       expect((await listed()).map(({ seq }) => seq)).toEqual([5, 3])
@@ -136,7 +151,9 @@ export function feedStreamSuite(store: TheStore): void {
     })
 
     it('are reported and credited by many at once, in whatever order', { timeout: 60_000 }, async () => {
-      const all = Array.from({ length: 150 }, (_, i) => stream(i % 2 === 0 ? here : there, { verifierId: `v-${i}` }))
+      const all = Array.from({ length: 150 }, (_, i) =>
+        stream(i % 2 === 0 ? here : there, { verifierId: `v-${i}` }),
+      )
       const own = (nodeId: string) => all.filter((each) => each.nodeId === nodeId)
       await report(here, own(here))
       await report(there, own(there))

@@ -87,16 +87,25 @@ export function leaseSuite(store: TheStore): void {
     it('keep the worse promise when the same instance declares another', async () => {
       await store().openLease(order('one', { boundMs: 30_000, failsOpen: true }))
       await store().openLease(order('one', { boundMs: 5000, nowMs: NOW + 10 }))
-      expect(await only()).toMatchObject({ boundMs: 30_000, failsOpen: true, openedAtMs: NOW, servedAtMs: NOW + 10 })
+      expect(await only()).toMatchObject({
+        boundMs: 30_000,
+        failsOpen: true,
+        openedAtMs: NOW,
+        servedAtMs: NOW + 10,
+      })
     })
 
     it('are moved by the stream of the same instance, and not ended by the one before it', async () => {
       const [first, second] = [order('one'), order('one', { nowMs: NOW + 10 })]
       await store().openLease(first)
       await store().openLease(second)
-      await store().endLeaseStreams([{ siteId, keyId, instanceId: 'one', streamId: first.streamId as string, atMs: NOW + 20 }])
+      await store().endLeaseStreams([
+        { siteId, keyId, instanceId: 'one', streamId: first.streamId as string, atMs: NOW + 20 },
+      ])
       expect(await only()).toMatchObject({ streamId: second.streamId, connectedAtMs: NOW + 10 })
-      await store().endLeaseStreams([{ siteId, keyId, instanceId: 'one', streamId: second.streamId as string, atMs: NOW + 30 }])
+      await store().endLeaseStreams([
+        { siteId, keyId, instanceId: 'one', streamId: second.streamId as string, atMs: NOW + 30 },
+      ])
       expect(await only()).toMatchObject({ nodeId: '', streamId: '', servedAtMs: NOW + 30 })
     })
 
@@ -114,7 +123,12 @@ export function leaseSuite(store: TheStore): void {
       for (let seq = 1; seq <= 20; seq++) await store().creditLeases([claim('one', seq)])
       await store().creditLeases([claim('one', 7, { heardAtMs: NOW + 99 })])
       const lease = await only()
-      expect([lease.seq, lease.acks.length, lease.acks[0], lease.heardAtMs]).toEqual([20, 16, { seq: 5, atMs: NOW + 5 }, NOW + 99])
+      expect([lease.seq, lease.acks.length, lease.acks[0], lease.heardAtMs]).toEqual([
+        20,
+        16,
+        { seq: 5, atMs: NOW + 5 },
+        NOW + 99,
+      ])
       await store().creditLeases([claim('one', 2, { epoch: 'epoch001' })])
       expect(await only()).toMatchObject({ epoch: 'epoch001', seq: 2, acks: [{ seq: 2, atMs: NOW + 2 }] })
     })
@@ -147,7 +161,8 @@ export function leaseSuite(store: TheStore): void {
     })
 
     it('are bounded for each key while they are live, and renewing one takes no place', async () => {
-      const open = (instanceId: string, nowMs = NOW) => store().openLease(order(instanceId, { liveMax: 2, nowMs, streamId: undefined }))
+      const open = (instanceId: string, nowMs = NOW) =>
+        store().openLease(order(instanceId, { liveMax: 2, nowMs, streamId: undefined }))
       expect(await Promise.all([open('one'), open('two')])).toEqual(['open', 'open'])
       expect(await open('three')).toBe('full')
       expect(await open('two')).toBe('open')
@@ -156,17 +171,24 @@ export function leaseSuite(store: TheStore): void {
     })
 
     it('take a place again when they are opened again after their end', async () => {
-      const open = (instanceId: string, nowMs: number) => store().openLease(order(instanceId, { liveMax: 2, nowMs, streamId: undefined }))
+      const open = (instanceId: string, nowMs: number) =>
+        store().openLease(order(instanceId, { liveMax: 2, nowMs, streamId: undefined }))
       for (const instanceId of ['one', 'two']) await open(instanceId, NOW)
       const later = NOW + 40_000
-      expect([await open('three', later), await open('one', later), await open('two', later)]).toEqual(['open', 'open', 'full'])
+      expect([await open('three', later), await open('one', later), await open('two', later)]).toEqual([
+        'open',
+        'open',
+        'full',
+      ])
       // One that is live takes none, and neither does the next one after a close.
       expect(await open('one', later)).toBe('open')
       await store().creditLeases([claim('three', 1, { closedAtMs: later })])
       expect([await open('two', later), await open('three', later)]).toEqual(['open', 'full'])
     })
 
-    it('of instances that fail open stay live until they close, and are neither swept nor forgotten', { timeout: 60_000 }, async () => {
+    it('of instances that fail open stay live until they close, and are neither swept nor forgotten', {
+      timeout: 60_000,
+    }, async () => {
       const open = (instanceId: string, fields: Partial<LeaseOrder>) =>
         store().openLease(order(instanceId, { streamId: undefined, liveMax: 5000, ...fields }))
       await open('open', { failsOpen: true })
@@ -176,10 +198,17 @@ export function leaseSuite(store: TheStore): void {
       expect((await all()).map(({ instanceId }) => instanceId)).toEqual(['open'])
       expect(await open('one', { nowMs: later, liveMax: 1 })).toBe('full')
       for (let i = 0; i < 1001; i += 100)
-        await Promise.all(Array.from({ length: Math.min(100, 1001 - i) }, (_, j) => open(`i${i + j}`, { nowMs: later + i + j })))
+        await Promise.all(
+          Array.from({ length: Math.min(100, 1001 - i) }, (_, j) =>
+            open(`i${i + j}`, { nowMs: later + i + j }),
+          ),
+        )
       await open('next', { nowMs: later + 3_600_000 })
       // The first of the others is gone, and the older one that fails open is not.
-      const kept = [...(await all()), ...(await store().leases(siteId, { after: (await all()).at(-1), limit: 1000 }))]
+      const kept = [
+        ...(await all()),
+        ...(await store().leases(siteId, { after: (await all()).at(-1), limit: 1000 })),
+      ]
       const names = kept.map(({ instanceId }) => instanceId)
       expect([names.includes('i0'), names.includes('open')]).toEqual([false, true])
       await store().creditLeases([claim('open', 1, { closedAtMs: later + 3_600_000 })])
@@ -190,10 +219,16 @@ export function leaseSuite(store: TheStore): void {
     it('of instances that fail open can be dismissed, with an audit row', async () => {
       const act = { actor: 'operator', atMs: NOW, requestId: undefined }
       await store().openLease(order('open', { failsOpen: true, streamId: undefined }))
-      await store().openLease(order('open', { failsOpen: true, streamId: undefined, keyId: `${keyId}b`, verifierId: 'api' }))
+      await store().openLease(
+        order('open', { failsOpen: true, streamId: undefined, keyId: `${keyId}b`, verifierId: 'api' }),
+      )
       await store().openLease(order('shut', { streamId: undefined }))
       const dismiss = (instanceId: string, at = siteId) => store().dismissLease(at, instanceId, NOW + 70, act)
-      expect([await dismiss('shut'), await dismiss('other'), await dismiss('open', newSiteId())]).toEqual([false, false, false])
+      expect([await dismiss('shut'), await dismiss('other'), await dismiss('open', newSiteId())]).toEqual([
+        false,
+        false,
+        false,
+      ])
       expect([await dismiss('open'), await dismiss('open')]).toEqual([true, false])
       expect((await all()).map(({ instanceId, closedAtMs }) => [instanceId, closedAtMs])).toEqual([
         ['open', NOW + 70],
@@ -201,11 +236,17 @@ export function leaseSuite(store: TheStore): void {
         ['open', NOW + 70],
       ])
       expect(await store().auditRows(siteId, { after: undefined, limit: 10 })).toMatchObject([
-        { action: 'verifier.dismiss', target: 'open', detail: { outcome: 'done', verifiers: ['api', 'web'] } },
+        {
+          action: 'verifier.dismiss',
+          target: 'open',
+          detail: { outcome: 'done', verifiers: ['api', 'web'] },
+        },
       ])
     })
 
-    it('that ended are forgotten above a number, and then count like readers without a lease', { timeout: 60_000 }, async () => {
+    it('that ended are forgotten above a number, and then count like readers without a lease', {
+      timeout: 60_000,
+    }, async () => {
       const later = NOW + 3_600_000
       for (let i = 0; i < 1001; i += 100)
         await Promise.all(
@@ -215,7 +256,10 @@ export function leaseSuite(store: TheStore): void {
         )
       expect(await store().headReadersUntil(siteId)).toBe(0)
       await store().openLease(order('next', { nowMs: later, streamId: undefined }))
-      const left = [...(await all()), ...(await store().leases(siteId, { after: (await all()).at(-1), limit: 1000 }))]
+      const left = [
+        ...(await all()),
+        ...(await store().leases(siteId, { after: (await all()).at(-1), limit: 1000 })),
+      ]
       expect(left.some(({ instanceId }) => instanceId === 'i0')).toBe(false)
       expect(left).toHaveLength(1001)
       expect(await store().headReadersUntil(siteId)).toBe(NOW + 40_000)
@@ -223,7 +267,14 @@ export function leaseSuite(store: TheStore): void {
 
     it('know until when their node counts as there, and are ended with it', async () => {
       const asked = order('one')
-      await store().reportStreams({ nodeId: asked.nodeId, nowMs: NOW, expiresAtMs: NOW + 10_000, view: VIEW, streams: [], ended: [] })
+      await store().reportStreams({
+        nodeId: asked.nodeId,
+        nowMs: NOW,
+        expiresAtMs: NOW + 10_000,
+        view: VIEW,
+        streams: [],
+        ended: [],
+      })
       await store().openLease(asked)
       expect(await only()).toMatchObject({ nodeUntilMs: NOW + 10_000 })
       await store().endFeedNode(asked.nodeId, NOW + 5000)
@@ -232,7 +283,14 @@ export function leaseSuite(store: TheStore): void {
 
     it('of a node that vanished are swept a day after it may have served them', async () => {
       const asked = order('one')
-      await store().reportStreams({ nodeId: asked.nodeId, nowMs: NOW, expiresAtMs: NOW + 10_000, view: VIEW, streams: [], ended: [] })
+      await store().reportStreams({
+        nodeId: asked.nodeId,
+        nowMs: NOW,
+        expiresAtMs: NOW + 10_000,
+        view: VIEW,
+        streams: [],
+        ended: [],
+      })
       await store().openLease(asked)
       await store().sweep(NOW + 10_000 + 3_600_000)
       expect(await only()).toMatchObject({ nodeId: '', servedAtMs: NOW + 10_000 })
@@ -247,7 +305,14 @@ export function leaseSuite(store: TheStore): void {
     it('say how far they have applied the log', async () => {
       const nodeId = `node_marks${++made}`
       const view = { ageMsMax: 2000, epoch: 'epoch000', marks: [{ position: 7, atMs: NOW }] }
-      await store().reportStreams({ nodeId, nowMs: NOW, expiresAtMs: NOW + 10_000, view, streams: [], ended: [] })
+      await store().reportStreams({
+        nodeId,
+        nowMs: NOW,
+        expiresAtMs: NOW + 10_000,
+        view,
+        streams: [],
+        ended: [],
+      })
       const found = (await store().feedNodes()).find((node) => node.nodeId === nodeId)
       expect(found).toEqual({ nodeId, expiresAtMs: NOW + 10_000, view })
     })
@@ -256,9 +321,18 @@ export function leaseSuite(store: TheStore): void {
   describe('times of the log', () => {
     it('say by when an entry had been committed', async () => {
       const siteId = newSiteId()
-      const site = { name: undefined, returnUrls: [], bearer: 'on', holderProof: 'optional', credentialTtlSecondsMax: undefined } as const
+      const site = {
+        name: undefined,
+        returnUrls: [],
+        bearer: 'on',
+        holderProof: 'optional',
+        credentialTtlSecondsMax: undefined,
+      } as const
       const act = { actor: 'operator', atMs: NOW, requestId: undefined }
-      const placed = await store().createSite({ siteId, ...site, hosts: undefined, pairwiseSecretSealed: 'sealed' }, act)
+      const placed = await store().createSite(
+        { siteId, ...site, hosts: undefined, pairwiseSecretSealed: 'sealed' },
+        act,
+      )
       if (placed === 'exists') throw new Error('a random name was taken')
       await store().noteLogTime(placed.position - 1, NOW + 1)
       expect(await store().committedBy(siteId, 1)).toBeUndefined()
@@ -271,9 +345,18 @@ export function leaseSuite(store: TheStore): void {
 
     it('of a site change say how old heads of before may become', async () => {
       const siteId = newSiteId()
-      const site = { name: undefined, returnUrls: [], bearer: 'on', holderProof: 'optional', credentialTtlSecondsMax: undefined } as const
+      const site = {
+        name: undefined,
+        returnUrls: [],
+        bearer: 'on',
+        holderProof: 'optional',
+        credentialTtlSecondsMax: undefined,
+      } as const
       const act = { actor: 'operator', atMs: NOW, requestId: undefined }
-      await store().createSite({ siteId, ...site, hosts: undefined, pairwiseSecretSealed: 'sealed', maxStalenessSecondsMax: 300 }, act)
+      await store().createSite(
+        { siteId, ...site, hosts: undefined, pairwiseSecretSealed: 'sealed', maxStalenessSecondsMax: 300 },
+        act,
+      )
       const age = async (seconds: number) => {
         await store().changeSite(siteId, { maxStalenessSecondsMax: seconds }, act)
         const found = await store().site(siteId)

@@ -33,7 +33,11 @@ export function logSuite(store: TheStore): void {
       await store().reinstateUser({ siteId, ppid: credential.ppid, reason: undefined }, act())
       const entries = await entriesOf(store(), siteId)
       expect(new Set(entries.map(({ kind }) => kind)).size).toBe(9)
-      let before: Pick<Entry, 'epoch' | 'seq' | 'hash'> = { epoch: store().epoch, seq: 0, hash: '0'.repeat(64) }
+      let before: Pick<Entry, 'epoch' | 'seq' | 'hash'> = {
+        epoch: store().epoch,
+        seq: 0,
+        hash: '0'.repeat(64),
+      }
       for (const entry of entries) {
         const { kind, body, at } = entry
         expect(entry).toEqual(await sealEntry({ siteId, kind, body, at }, before))
@@ -41,7 +45,9 @@ export function logSuite(store: TheStore): void {
       }
     })
 
-    it('numbers entries without holes while eight write and some of them fail', { timeout: 60_000 }, async () => {
+    it('numbers entries without holes while eight write and some of them fail', {
+      timeout: 60_000,
+    }, async () => {
       const sites = await Promise.all([1, 2, 3].map(madeSite))
       let failures = 0
       await Promise.all(
@@ -68,7 +74,9 @@ export function logSuite(store: TheStore): void {
       expect(await store().logPosition()).toBe(log.length)
     })
 
-    it('shows a reader who follows it every entry once, in order, and none that was taken back', { timeout: 60_000 }, async () => {
+    it('shows a reader who follows it every entry once, in order, and none that was taken back', {
+      timeout: 60_000,
+    }, async () => {
       const siteId = await madeSite()
       const from = await store().logPosition()
       let isOver = false
@@ -119,7 +127,12 @@ export function logSuite(store: TheStore): void {
       await store().revokeUser({ siteId, ppid: ppid(), reason: undefined }, act())
       const heads = await store().siteHeads({ after: undefined, limit: 1000 })
       const last = (await entriesOf(store(), siteId)).at(-1)
-      expect(heads.find((head) => head.siteId === siteId)).toEqual({ siteId, epoch: store().epoch, seq: 2, hash: last?.hash })
+      expect(heads.find((head) => head.siteId === siteId)).toEqual({
+        siteId,
+        epoch: store().epoch,
+        seq: 2,
+        hash: last?.hash,
+      })
     })
 
     it('gives pages of the size that was asked for', async () => {
@@ -129,7 +142,10 @@ export function logSuite(store: TheStore): void {
       const [second] = await store().siteEntriesAfter(siteId, 1, 1)
       const { seq, kind, at } = second as Entry
       const [record, ...more] = await store().siteRecordsAfter(siteId, 1, 1)
-      expect([record, more]).toMatchObject([{ seq, kind, at, body: canonicalJson(second?.body as unknown as JsonValue) }, []])
+      expect([record, more]).toMatchObject([
+        { seq, kind, at, body: canonicalJson(second?.body as unknown as JsonValue) },
+        [],
+      ])
       expect(await store().siteRecordsAfter(siteId, 4, 2)).toEqual([])
       expect(await store().siteEntriesAfter(siteId, 4, 2)).toEqual([])
       expect((await store().entriesAfter(await store().logPosition(), 10)).entries).toEqual([])

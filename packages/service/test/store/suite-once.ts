@@ -16,7 +16,9 @@ export function onceSuite(store: TheStore): void {
   describe('what may be used once', () => {
     it(`is used by exactly one of ${TRIES} who try at the same time`, async () => {
       const name = sha256()
-      const answers = await Promise.all(Array.from({ length: TRIES }, () => store().useOnce('state', name, NOW + DAY)))
+      const answers = await Promise.all(
+        Array.from({ length: TRIES }, () => store().useOnce('state', name, NOW + DAY)),
+      )
       expect(answers.filter(Boolean)).toHaveLength(1)
       expect(await store().useOnce('state', name, NOW + DAY)).toBe(false)
       expect(await store().useOnce('code', name, NOW + DAY)).toBe(true)
@@ -36,7 +38,9 @@ export function onceSuite(store: TheStore): void {
 
     it(`lets exactly one of ${TRIES} requests with the same idempotency key begin`, async () => {
       const same = key()
-      const states = await Promise.all(Array.from({ length: TRIES }, () => store().beginIdempotent(same, NOW + DAY, NOW)))
+      const states = await Promise.all(
+        Array.from({ length: TRIES }, () => store().beginIdempotent(same, NOW + DAY, NOW)),
+      )
       expect(states.filter((state) => state === 'begun')).toHaveLength(1)
       expect(states.filter((state) => state === 'running')).toHaveLength(TRIES - 1)
     })
@@ -45,9 +49,16 @@ export function onceSuite(store: TheStore): void {
       const asked = key()
       await store().beginIdempotent(asked, NOW + DAY, NOW)
       await store().finishIdempotent(asked, { kind: 'answer', sealed: 'sealed answer' })
-      expect(await store().beginIdempotent(asked, NOW + DAY, NOW + 1)).toEqual({ kind: 'answer', sealed: 'sealed answer' })
-      expect(await store().beginIdempotent({ ...asked, requestSha256: sha256() }, NOW + DAY, NOW + 1)).toBe('other_request')
-      expect(await store().beginIdempotent({ ...asked, owner: 'key_2 POST /x' }, NOW + DAY, NOW + 1)).toBe('begun')
+      expect(await store().beginIdempotent(asked, NOW + DAY, NOW + 1)).toEqual({
+        kind: 'answer',
+        sealed: 'sealed answer',
+      })
+      expect(await store().beginIdempotent({ ...asked, requestSha256: sha256() }, NOW + DAY, NOW + 1)).toBe(
+        'other_request',
+      )
+      expect(await store().beginIdempotent({ ...asked, owner: 'key_2 POST /x' }, NOW + DAY, NOW + 1)).toBe(
+        'begun',
+      )
     })
 
     it('keeps of a secret only that there was one', async () => {
@@ -66,7 +77,9 @@ export function onceSuite(store: TheStore): void {
       const ended = key()
       await store().beginIdempotent(ended, NOW + 10, NOW)
       await store().finishIdempotent(ended, { kind: 'secret' })
-      expect(await store().beginIdempotent({ ...ended, requestSha256: sha256() }, NOW + DAY, NOW + 10)).toBe('begun')
+      expect(await store().beginIdempotent({ ...ended, requestSha256: sha256() }, NOW + DAY, NOW + 10)).toBe(
+        'begun',
+      )
 
       const orphan = key()
       await store().beginIdempotent(orphan, NOW + DAY, NOW)

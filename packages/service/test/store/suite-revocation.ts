@@ -19,12 +19,21 @@ export function revocationSuite(store: TheStore): void {
       const user = older.ppid
       await store().learnCredentials([older], NOW)
       await store().learnCredentials([{ ...newer, ppid: user }], NOW + 1)
-      const [live, ended, anothers] = [newToken(older), newToken(older, { expiresAtMs: NOW + 5 }), newToken(seen(siteId))]
-      for (const token of [live, ended, anothers]) expect(await store().createToken(token, 20, NOW)).toBe('created')
+      const [live, ended, anothers] = [
+        newToken(older),
+        newToken(older, { expiresAtMs: NOW + 5 }),
+        newToken(seen(siteId)),
+      ]
+      for (const token of [live, ended, anothers])
+        expect(await store().createToken(token, 20, NOW)).toBe('created')
 
       const revoked = await store().revokeUser({ siteId, ppid: user, reason: 'left' }, act(NOW + 10))
       const entry = await lastEntryOf(store(), siteId)
-      expect(entry).toMatchObject({ seq: 2, kind: 'user.revoked', body: { ppid: user, revoked_at: '2026-01-01T12:00:00.260Z' } })
+      expect(entry).toMatchObject({
+        seq: 2,
+        kind: 'user.revoked',
+        body: { ppid: user, revoked_at: '2026-01-01T12:00:00.260Z' },
+      })
       expect(revoked).toEqual({
         credentialId: newer.credentialId,
         credentialIds: [newer.credentialId, older.credentialId],
@@ -39,9 +48,15 @@ export function revocationSuite(store: TheStore): void {
       expect((await store().token(live.sha256))?.revokedAtMs).toBe(NOW + 10)
       expect((await store().token(anothers.sha256))?.revokedAtMs).toBeUndefined()
       const statuses = await store().statuses([older.credentialId, newer.credentialId], siteId)
-      expect(statuses.map(({ revocation }) => revocation)).toEqual(Array(2).fill({ type: 'user', atMs: NOW + 10, reason: 'left' }))
+      expect(statuses.map(({ revocation }) => revocation)).toEqual(
+        Array(2).fill({ type: 'user', atMs: NOW + 10, reason: 'left' }),
+      )
       const [row] = await store().auditRows(siteId, { after: undefined, limit: 1 })
-      expect(row).toMatchObject({ action: 'user.revoke', target: user, detail: { outcome: 'done', reason: 'left', seq: 2 } })
+      expect(row).toMatchObject({
+        action: 'user.revoke',
+        target: user,
+        detail: { outcome: 'done', reason: 'left', seq: 2 },
+      })
     })
 
     it('gives the whole first answer when asked again, without a new entry', async () => {
@@ -52,17 +67,23 @@ export function revocationSuite(store: TheStore): void {
       const user = { siteId, ppid: credential.ppid }
       const first = await store().revokeUser({ ...user, reason: 'first' }, act(NOW + 1))
       await store().learnCredentials([{ ...seen(siteId), ppid: credential.ppid }], NOW + 2)
-      const again = await Promise.all([1, 2, 3, 4].map((n) => store().revokeUser({ ...user, reason: 'later' }, act(NOW + 2 + n))))
+      const again = await Promise.all(
+        [1, 2, 3, 4].map((n) => store().revokeUser({ ...user, reason: 'later' }, act(NOW + 2 + n))),
+      )
       for (const answer of again) expect(answer).toEqual({ ...first, alreadyRevoked: true })
       expect(await kindsOf(store(), siteId)).toEqual(['site.changed', 'user.revoked'])
-      expect(await store().statuses([credential.credentialId], siteId)).toMatchObject([{ revocation: { reason: 'first' } }])
+      expect(await store().statuses([credential.credentialId], siteId)).toMatchObject([
+        { revocation: { reason: 'first' } },
+      ])
     })
 
     it('takes one number when many ask for it at once', async () => {
       const siteId = await madeSite()
       const user = ppid()
       const answers = await Promise.all(
-        Array.from({ length: 24 }, () => store().revokeUser({ siteId, ppid: user, reason: undefined }, act())),
+        Array.from({ length: 24 }, () =>
+          store().revokeUser({ siteId, ppid: user, reason: undefined }, act()),
+        ),
       )
       expect(answers.filter(({ alreadyRevoked }) => !alreadyRevoked)).toHaveLength(1)
       expect(new Set(answers.map(({ seq }) => seq))).toEqual(new Set([2]))
@@ -75,7 +96,9 @@ export function revocationSuite(store: TheStore): void {
       const revoked = await store().revokeUser({ siteId, ppid: late.ppid, reason: undefined }, act())
       expect(revoked).toMatchObject({ credentialId: null, credentialIds: [], tokensRevoked: 0 })
       await store().learnCredentials([late], NOW + 1)
-      expect(await store().statuses([late.credentialId], siteId)).toMatchObject([{ revocation: { type: 'user', atMs: NOW } }])
+      expect(await store().statuses([late.credentialId], siteId)).toMatchObject([
+        { revocation: { type: 'user', atMs: NOW } },
+      ])
     })
 
     it('leaves nothing behind when it fails half-way', async () => {
@@ -84,11 +107,15 @@ export function revocationSuite(store: TheStore): void {
       const token = newToken(credential)
       await store().createToken(token, 20, NOW, credential)
       const before = await store().logPosition()
-      await expect(store().revokeUser({ siteId, ppid: credential.ppid, reason: undefined }, failingAct())).rejects.toThrow()
+      await expect(
+        store().revokeUser({ siteId, ppid: credential.ppid, reason: undefined }, failingAct()),
+      ).rejects.toThrow()
       expect(await store().logPosition()).toBe(before)
       expect((await store().token(token.sha256))?.revokedAtMs).toBeUndefined()
       expect(await kindsOf(store(), siteId)).toEqual(['site.changed'])
-      expect(await store().revokeUser({ siteId, ppid: credential.ppid, reason: undefined }, act())).toMatchObject({
+      expect(
+        await store().revokeUser({ siteId, ppid: credential.ppid, reason: undefined }, act()),
+      ).toMatchObject({
         seq: 2,
         tokensRevoked: 1,
       })
@@ -110,7 +137,11 @@ export function revocationSuite(store: TheStore): void {
       const root = seen(siteId)
       const child = seen(siteId, { ppid: root.ppid })
       const delegated: SeenCredential = { ...child, chain: [...child.chain, ...root.chain] }
-      const [own, below, beside] = [newToken(root), newToken(delegated), newToken(seen(siteId, { ppid: root.ppid }))]
+      const [own, below, beside] = [
+        newToken(root),
+        newToken(delegated),
+        newToken(seen(siteId, { ppid: root.ppid })),
+      ]
       for (const [token, of] of [
         [own, root],
         [below, delegated],
@@ -120,15 +151,25 @@ export function revocationSuite(store: TheStore): void {
       }
       const target = { siteId, credentialId: root.credentialId }
       const revoked = await store().revokeCredential({ ...target, reason: 'lost' }, act(NOW + 1))
-      expect(revoked).toMatchObject({ credentialIds: [root.credentialId], tokensRevoked: 2, alreadyRevoked: false, seq: 2 })
+      expect(revoked).toMatchObject({
+        credentialIds: [root.credentialId],
+        tokensRevoked: 2,
+        alreadyRevoked: false,
+        seq: 2,
+      })
       expect((await entriesOf(store(), siteId))[1]).toMatchObject({
         kind: 'credential.revoked',
         body: { credential_id: root.credentialId, revoked_at: '2026-01-01T12:00:00.251Z' },
       })
       expect((await store().token(beside.sha256))?.revokedAtMs).toBeUndefined()
       const statuses = await store().statuses([root.credentialId, child.credentialId], siteId)
-      expect(statuses.map(({ revocation }) => revocation)).toEqual(Array(2).fill({ type: 'credential', atMs: NOW + 1, reason: 'lost' }))
-      expect(await store().revokeCredential({ ...target, reason: 'again' }, act(NOW + 2))).toEqual({ ...revoked, alreadyRevoked: true })
+      expect(statuses.map(({ revocation }) => revocation)).toEqual(
+        Array(2).fill({ type: 'credential', atMs: NOW + 1, reason: 'lost' }),
+      )
+      expect(await store().revokeCredential({ ...target, reason: 'again' }, act(NOW + 2))).toEqual({
+        ...revoked,
+        alreadyRevoked: true,
+      })
       expect(await kindsOf(store(), siteId)).toHaveLength(2)
     })
 
@@ -136,12 +177,20 @@ export function revocationSuite(store: TheStore): void {
       const [siteId, other] = [await madeSite(), await madeSite()]
       const credential = seen(other)
       const named = { siteId, credentialId: credential.credentialId, reason: 'spite' }
-      expect(await store().revokeCredential(named, act())).toMatchObject({ alreadyRevoked: false, tokensRevoked: 0, seq: 2 })
+      expect(await store().revokeCredential(named, act())).toMatchObject({
+        alreadyRevoked: false,
+        tokensRevoked: 0,
+        seq: 2,
+      })
       expect(await store().statuses([credential.credentialId], undefined)).toEqual([])
       await store().learnCredentials([credential], NOW)
-      expect(await store().statuses([credential.credentialId], undefined)).toMatchObject([{ siteId: other, revocation: undefined }])
+      expect(await store().statuses([credential.credentialId], undefined)).toMatchObject([
+        { siteId: other, revocation: undefined },
+      ])
       await store().learnCredentials([{ ...credential, siteId }], NOW)
-      expect(await store().statuses([credential.credentialId], siteId)).toMatchObject([{ revocation: { reason: 'spite' } }])
+      expect(await store().statuses([credential.credentialId], siteId)).toMatchObject([
+        { revocation: { reason: 'spite' } },
+      ])
     })
   })
 
@@ -154,7 +203,11 @@ export function revocationSuite(store: TheStore): void {
       const answers = await Promise.all([1, 2, 3].map(() => store().revokeToken(target, act(NOW + 1))))
       expect(answers.filter((answer) => answer?.alreadyRevoked === false)).toHaveLength(1)
       expect(answers.filter((answer) => answer?.alreadyRevoked === true)).toHaveLength(2)
-      expect(await lastEntryOf(store(), siteId)).toMatchObject({ seq: 2, kind: 'token.revoked', body: { token_sha256: token.sha256 } })
+      expect(await lastEntryOf(store(), siteId)).toMatchObject({
+        seq: 2,
+        kind: 'token.revoked',
+        body: { token_sha256: token.sha256 },
+      })
       expect((await store().token(token.sha256))?.revokedAtMs).toBe(NOW + 1)
     })
 
@@ -162,13 +215,24 @@ export function revocationSuite(store: TheStore): void {
       const [siteId, other] = [await madeSite(), await madeSite()]
       const token = newToken(seen(siteId))
       await store().createToken(token, 20, NOW)
-      expect(await store().revokeToken({ sha256: sha256(), siteId, reason: undefined }, act())).toBeUndefined()
-      expect(await store().revokeToken({ sha256: token.sha256, siteId: other, reason: undefined }, act())).toBeUndefined()
-      expect(await store().revokeToken({ sha256: token.sha256, siteId, reason: undefined }, act(token.expiresAtMs))).toBeUndefined()
+      expect(
+        await store().revokeToken({ sha256: sha256(), siteId, reason: undefined }, act()),
+      ).toBeUndefined()
+      expect(
+        await store().revokeToken({ sha256: token.sha256, siteId: other, reason: undefined }, act()),
+      ).toBeUndefined()
+      expect(
+        await store().revokeToken(
+          { sha256: token.sha256, siteId, reason: undefined },
+          act(token.expiresAtMs),
+        ),
+      ).toBeUndefined()
       expect((await store().token(token.sha256))?.revokedAtMs).toBeUndefined()
       const [row] = await store().auditRows(other, { after: undefined, limit: 1 })
       expect(row).toMatchObject({ action: 'token.revoke', detail: { outcome: 'refused' } })
-      expect(await store().revokeToken({ sha256: token.sha256, siteId: undefined, reason: undefined }, act())).toMatchObject({
+      expect(
+        await store().revokeToken({ sha256: token.sha256, siteId: undefined, reason: undefined }, act()),
+      ).toMatchObject({
         alreadyRevoked: false,
       })
     })
@@ -179,7 +243,9 @@ export function revocationSuite(store: TheStore): void {
       const token = newToken(credential)
       await store().createToken(token, 20, NOW)
       await store().revokeUser({ siteId, ppid: credential.ppid, reason: undefined }, act())
-      expect(await store().revokeToken({ sha256: token.sha256, siteId, reason: undefined }, act())).toMatchObject({ alreadyRevoked: true })
+      expect(
+        await store().revokeToken({ sha256: token.sha256, siteId, reason: undefined }, act()),
+      ).toMatchObject({ alreadyRevoked: true })
       expect(await kindsOf(store(), siteId)).toEqual(['site.changed', 'user.revoked'])
     })
   })
@@ -192,7 +258,12 @@ export function revocationSuite(store: TheStore): void {
       await store().learnCredentials([old], NOW)
       await store().revokeUser(user, act())
       const reinstated = await store().reinstateUser(user, act(NOW + 1))
-      expect(reinstated).toMatchObject({ reinstatedAtMs: NOW + 750, alreadyActive: false, seq: 3, epoch: store().epoch })
+      expect(reinstated).toMatchObject({
+        reinstatedAtMs: NOW + 750,
+        alreadyActive: false,
+        seq: 3,
+        epoch: store().epoch,
+      })
       expect(await lastEntryOf(store(), siteId)).toMatchObject({
         kind: 'user.reinstated',
         body: { ppid: old.ppid, reinstated_at: '2026-01-01T12:00:01Z' },
@@ -204,15 +275,23 @@ export function revocationSuite(store: TheStore): void {
       expect(byId.get(old.credentialId)).toMatchObject({ type: 'user', atMs: NOW })
       expect(byId.get(fresh.credentialId)).toBeUndefined()
 
-      expect(await store().reinstateUser(user, act(NOW + DAY))).toEqual({ ...reinstated, alreadyActive: true })
+      expect(await store().reinstateUser(user, act(NOW + DAY))).toEqual({
+        ...reinstated,
+        alreadyActive: true,
+      })
       const again = await store().revokeUser({ ...user, reason: 'again' }, act(NOW + 2 * DAY))
       expect(again).toMatchObject({ alreadyRevoked: false, seq: 4 })
-      expect(await store().statuses([fresh.credentialId], siteId)).toMatchObject([{ revocation: { reason: 'again' } }])
+      expect(await store().statuses([fresh.credentialId], siteId)).toMatchObject([
+        { revocation: { reason: 'again' } },
+      ])
     })
 
     it('says so when the user was never revoked, and writes no entry', async () => {
       const siteId = await madeSite()
-      expect(await store().reinstateUser({ siteId, ppid: ppid(), reason: undefined }, act())).toMatchObject({ alreadyActive: true, seq: 1 })
+      expect(await store().reinstateUser({ siteId, ppid: ppid(), reason: undefined }, act())).toMatchObject({
+        alreadyActive: true,
+        seq: 1,
+      })
       expect(await kindsOf(store(), siteId)).toEqual(['site.changed'])
     })
 
@@ -223,14 +302,27 @@ export function revocationSuite(store: TheStore): void {
       await store().learnCredentials([ahead, seen(siteId, { ppid: ahead.ppid })], NOW)
       await store().revokeUser({ ...user, reason: 'why' }, act())
       await store().reinstateUser(user, act(NOW + 1))
-      expect(await kindsOf(store(), siteId)).toEqual(['site.changed', 'user.revoked', 'credential.revoked', 'user.reinstated'])
+      expect(await kindsOf(store(), siteId)).toEqual([
+        'site.changed',
+        'user.revoked',
+        'credential.revoked',
+        'user.reinstated',
+      ])
       expect((await viewOf(store(), siteId)).credentialRevocation(ahead.credentialId)).toBeDefined()
-      expect(await store().statuses([ahead.credentialId], siteId)).toMatchObject([{ revocation: { type: 'user', reason: 'why' } }])
+      expect(await store().statuses([ahead.credentialId], siteId)).toMatchObject([
+        { revocation: { type: 'user', reason: 'why' } },
+      ])
     })
   })
 
-  it('tells of every credential what a view of the log tells of it, whatever has happened', { timeout: 60_000 }, async () => {
-    const step = fc.tuple(fc.constantFrom('revoke', 'reinstate', 'revoke-id', 'learn', 'learn-child', 'token'), fc.nat(3), fc.nat(12_000))
+  it('tells of every credential what a view of the log tells of it, whatever has happened', {
+    timeout: 60_000,
+  }, async () => {
+    const step = fc.tuple(
+      fc.constantFrom('revoke', 'reinstate', 'revoke-id', 'learn', 'learn-child', 'token'),
+      fc.nat(3),
+      fc.nat(12_000),
+    )
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 14 }), async (steps) => {
         const siteId = await madeSite()
@@ -244,7 +336,10 @@ export function revocationSuite(store: TheStore): void {
           if (verb === 'revoke') await store().revokeUser({ siteId, ppid: user, reason }, act(nowMs))
           if (verb === 'reinstate') await store().reinstateUser({ siteId, ppid: user, reason }, act(nowMs))
           if (verb === 'revoke-id') {
-            await store().revokeCredential({ siteId, credentialId: one?.credentialId ?? credentialId(), reason }, act(nowMs))
+            await store().revokeCredential(
+              { siteId, credentialId: one?.credentialId ?? credentialId(), reason },
+              act(nowMs),
+            )
           }
           if (verb === 'learn' || (verb === 'learn-child' && one !== undefined)) {
             // Signed in whole seconds, by a clock up to ten seconds off.
@@ -263,7 +358,11 @@ export function revocationSuite(store: TheStore): void {
         const view = await viewOf(store(), siteId)
         const rows = await store().credentials(siteId, {}, { after: undefined, limit: 100 })
         expect(rows).toHaveLength(known.length)
-        for (const row of rows) expect([row.credentialId, row.revocation !== undefined]).toEqual([row.credentialId, isRevokedIn(view, row)])
+        for (const row of rows)
+          expect([row.credentialId, row.revocation !== undefined]).toEqual([
+            row.credentialId,
+            isRevokedIn(view, row),
+          ])
         for (const token of await store().tokens(siteId, {}, { after: undefined, limit: 100 })) {
           if (token.chain.some(({ credentialId }) => view.credentialRevocation(credentialId) !== undefined)) {
             expect(token.revokedAtMs).toBeDefined()
@@ -278,6 +377,7 @@ export function revocationSuite(store: TheStore): void {
 function isRevokedIn(view: Awaited<ReturnType<typeof viewOf>>, { ppid, chain }: SeenCredential): boolean {
   return chain.some(
     ({ credentialId, createdMs }) =>
-      view.credentialRevocation(credentialId) !== undefined || view.userRevocation(ppid, createdMs) !== undefined,
+      view.credentialRevocation(credentialId) !== undefined ||
+      view.userRevocation(ppid, createdMs) !== undefined,
   )
 }

@@ -67,7 +67,12 @@ export function signInSuite(store: TheStore): void {
     if (ended?.presentation === undefined) throw new Error('the sign-in could not be ended')
     const codeSha256 = sha256()
     const made = { codeSha256, codeChallenge: presented.signIn.codeChallenge, expiresAtMs: NOW + MINUTE }
-    return { ...presented, codeSha256, found: ended.presentation, created: await store().createSignInCode(ended.presentation, made) }
+    return {
+      ...presented,
+      codeSha256,
+      found: ended.presentation,
+      created: await store().createSignInCode(ended.presentation, made),
+    }
   }
 
   describe('a sign-in', () => {
@@ -80,7 +85,9 @@ export function signInSuite(store: TheStore): void {
 
     it(`I-13: its code is used by exactly one of ${TRIES} who try at the same time`, async () => {
       const { codeSha256 } = await code()
-      const answers = await Promise.all(Array.from({ length: TRIES }, () => store().redeemSignIn(codeSha256, 'challenge', NOW)))
+      const answers = await Promise.all(
+        Array.from({ length: TRIES }, () => store().redeemSignIn(codeSha256, 'challenge', NOW)),
+      )
       expect(answers.filter((answer) => answer !== undefined)).toHaveLength(1)
     })
 
@@ -90,7 +97,12 @@ export function signInSuite(store: TheStore): void {
       const answers = await Promise.all(
         Array.from({ length: TRIES }, async () => {
           // The same question that the one statement asks, and the answer written down after it.
-          const isOpen = (await store().openSignIn(stateSha256, { heldSha256: browserSha256, newSha256: sha256() }, NOW)) !== undefined
+          const isOpen =
+            (await store().openSignIn(
+              stateSha256,
+              { heldSha256: browserSha256, newSha256: sha256() },
+              NOW,
+            )) !== undefined
           if (!isOpen || (await store().secret(used)) !== undefined) return false
           await store().putSecret(used, 'yes')
           return true
@@ -103,7 +115,9 @@ export function signInSuite(store: TheStore): void {
       const { stateSha256 } = await begin()
       const browsers = Array.from({ length: TRIES }, () => sha256())
       const answers = await Promise.all(
-        browsers.map((newSha256) => store().openSignIn(stateSha256, { heldSha256: undefined, newSha256 }, NOW)),
+        browsers.map((newSha256) =>
+          store().openSignIn(stateSha256, { heldSha256: undefined, newSha256 }, NOW),
+        ),
       )
       const won = answers.filter((answer) => answer !== undefined)
       expect(won).toHaveLength(1)
@@ -128,14 +142,15 @@ export function signInSuite(store: TheStore): void {
         return store().createSignIn(signIn, { nowMs, openMax: 3 })
       }
       const begun: boolean[] = []
-      for (const minutes of [1, 2, 3, 4]) begun.push(await another({ expiresAtMs: NOW + minutes * MINUTE }, NOW))
+      for (const minutes of [1, 2, 3, 4])
+        begun.push(await another({ expiresAtMs: NOW + minutes * MINUTE }, NOW))
       expect(begun).toEqual([true, true, true, false])
       expect(await another({ siteId: await createSite() }, NOW)).toBe(true)
-      expect([await another({}, NOW + MINUTE - 1), await another({}, NOW + MINUTE), await another({}, NOW + MINUTE)]).toEqual([
-        false,
-        true,
-        false,
-      ])
+      expect([
+        await another({}, NOW + MINUTE - 1),
+        await another({}, NOW + MINUTE),
+        await another({}, NOW + MINUTE),
+      ]).toEqual([false, true, false])
     })
     it('comes back as it was begun', async () => {
       const signIn = await bind({ requestedScope: ['orders:read'] as never, clientStateSealed: 'sealed' })
@@ -145,10 +160,15 @@ export function signInSuite(store: TheStore): void {
 
     it('is not there for another browser, nor for one that has none', async () => {
       const { stateSha256 } = await bind()
-      expect(await store().openSignIn(stateSha256, { heldSha256: sha256(), newSha256: sha256() }, NOW)).toBeUndefined()
+      expect(
+        await store().openSignIn(stateSha256, { heldSha256: sha256(), newSha256: sha256() }, NOW),
+      ).toBeUndefined()
       expect(await store().trySignIn(stateSha256, sha256(), 10, NOW)).toBeUndefined()
       expect(
-        await store().endSignIn({ stateSha256, browserSha256: sha256(), payloadSha256: undefined, as: 'cancelled' }, NOW),
+        await store().endSignIn(
+          { stateSha256, browserSha256: sha256(), payloadSha256: undefined, as: 'cancelled' },
+          NOW,
+        ),
       ).toBeUndefined()
     })
 
@@ -158,12 +178,20 @@ export function signInSuite(store: TheStore): void {
       expect(await store().trySignIn(stateSha256, browserSha256, 10, expiresAtMs)).toBeUndefined()
       const end: SignInEnd = { stateSha256, browserSha256, payloadSha256: undefined, as: 'consumed' }
       expect(await store().endSignIn(end, expiresAtMs)).toBeUndefined()
-      expect(await store().openSignIn(stateSha256, { heldSha256: browserSha256, newSha256: sha256() }, expiresAtMs)).toBeUndefined()
+      expect(
+        await store().openSignIn(
+          stateSha256,
+          { heldSha256: browserSha256, newSha256: sha256() },
+          expiresAtMs,
+        ),
+      ).toBeUndefined()
     })
 
     it('allows so many tries', async () => {
       const { stateSha256, browserSha256 } = await bind()
-      const tries = await Promise.all(Array.from({ length: 50 }, () => store().trySignIn(stateSha256, browserSha256, 10, NOW)))
+      const tries = await Promise.all(
+        Array.from({ length: 50 }, () => store().trySignIn(stateSha256, browserSha256, 10, NOW)),
+      )
       expect(tries.filter((answer) => answer !== undefined)).toHaveLength(10)
     })
 
@@ -172,7 +200,10 @@ export function signInSuite(store: TheStore): void {
       const other = await present()
       const again: NewSignInPresentation = { ...one.presentation, payloadSha256: sha256() }
       expect(await store().presentSignIn(again, one.credential, NOW)).toBe('presented')
-      const foreign = await store().endSignIn({ ...other.end, payloadSha256: one.presentation.payloadSha256 }, NOW)
+      const foreign = await store().endSignIn(
+        { ...other.end, payloadSha256: one.presentation.payloadSha256 },
+        NOW,
+      )
       expect(foreign?.presentation).toBeUndefined()
       const ended = await store().endSignIn(one.end, NOW + MINUTE - 1)
       expect(ended?.presentation).toEqual({ ...one.presentation, isKilled: false })
@@ -183,7 +214,9 @@ export function signInSuite(store: TheStore): void {
     it('takes none once it has ended', async () => {
       const { end, presentation, credential } = await present()
       await store().endSignIn({ ...end, as: 'cancelled' }, NOW)
-      expect(await store().presentSignIn({ ...presentation, payloadSha256: sha256() }, credential, NOW)).toBe('over')
+      expect(await store().presentSignIn({ ...presentation, payloadSha256: sha256() }, credential, NOW)).toBe(
+        'over',
+      )
     })
 
     it('gives a code once, and takes it with its own challenge only, for a minute', async () => {
@@ -195,14 +228,19 @@ export function signInSuite(store: TheStore): void {
       expect(await store().redeemSignIn(sha256(), 'challenge', NOW)).toBeUndefined()
       expect(await store().redeemSignIn(presentation.payloadSha256, 'challenge', NOW)).toBeUndefined()
       expect(await store().redeemSignIn(codeSha256, 'challenge', NOW + MINUTE)).toBeUndefined()
-      expect(await store().redeemSignIn(codeSha256, 'challenge', NOW + MINUTE - 1)).toMatchObject({ ppid: presentation.ppid })
+      expect(await store().redeemSignIn(codeSha256, 'challenge', NOW + MINUTE - 1)).toMatchObject({
+        ppid: presentation.ppid,
+      })
     })
 
     it('is killed by the revocation of its user, in the same transaction, at every step', async () => {
       const presented = await present()
       const coded = await code()
       for (const { presentation } of [presented, coded]) {
-        await store().revokeUser({ siteId: presentation.siteId, ppid: presentation.ppid, reason: undefined }, act())
+        await store().revokeUser(
+          { siteId: presentation.siteId, ppid: presentation.ppid, reason: undefined },
+          act(),
+        )
       }
       const ended = await store().endSignIn(presented.end, NOW)
       expect(ended?.presentation?.isKilled).toBe(true)
@@ -242,7 +280,11 @@ export function signInSuite(store: TheStore): void {
           for (let i = 0; i < round % 5; i++) await new Promise(setImmediate)
           const ended = await store().endSignIn(end, NOW)
           if (ended?.presentation === undefined) return 'none'
-          return store().createSignInCode(ended.presentation, { codeSha256, codeChallenge: 'challenge', expiresAtMs: NOW + MINUTE })
+          return store().createSignInCode(ended.presentation, {
+            codeSha256,
+            codeChallenge: 'challenge',
+            expiresAtMs: NOW + MINUTE,
+          })
         }
         const revoke = async () => {
           for (let i = 0; i < round % 3; i++) await new Promise(setImmediate)
@@ -257,13 +299,19 @@ export function signInSuite(store: TheStore): void {
 
     it('A169: is swept away when it has ended, with its presentations, and not before', async () => {
       const siteId = await createSite()
-      const flood = await Promise.all(Array.from({ length: 2500 }, () => begin({ siteId, expiresAtMs: NOW + 1000 })))
+      const flood = await Promise.all(
+        Array.from({ length: 2500 }, () => begin({ siteId, expiresAtMs: NOW + 1000 })),
+      )
       const { codeSha256 } = await code()
       await store().sweep(NOW + 999)
       const [first, last] = [flood[0]?.stateSha256 ?? '', flood.at(-1)?.stateSha256 ?? '']
-      expect(await store().openSignIn(first, { heldSha256: undefined, newSha256: sha256() }, NOW)).toBeDefined()
+      expect(
+        await store().openSignIn(first, { heldSha256: undefined, newSha256: sha256() }, NOW),
+      ).toBeDefined()
       await store().sweep(NOW + 1000)
-      expect(await store().openSignIn(last, { heldSha256: undefined, newSha256: sha256() }, NOW)).toBeUndefined()
+      expect(
+        await store().openSignIn(last, { heldSha256: undefined, newSha256: sha256() }, NOW),
+      ).toBeUndefined()
       expect(await store().redeemSignIn(codeSha256, 'challenge', NOW)).toBeDefined()
     })
   })
@@ -272,7 +320,11 @@ export function signInSuite(store: TheStore): void {
     const opened = await bind({ expiresAtMs: NOW + 1000 })
     const unopened = await begin({ expiresAtMs: NOW + 1000 })
     await store().sweep(NOW + 1000 + SIGN_INS_KEPT_MS - 1)
-    expect(await store().signIn(opened.stateSha256)).toMatchObject({ siteId: opened.siteId, returnUrl: opened.returnUrl, tries: 0 })
+    expect(await store().signIn(opened.stateSha256)).toMatchObject({
+      siteId: opened.siteId,
+      returnUrl: opened.returnUrl,
+      tries: 0,
+    })
     expect(await store().signIn(unopened.stateSha256)).toBeUndefined()
     expect(await store().trySignIn(opened.stateSha256, opened.browserSha256, 10, NOW + 1000)).toBeUndefined()
     await store().sweep(NOW + 1000 + SIGN_INS_KEPT_MS)
@@ -296,11 +348,19 @@ export function signInSuite(store: TheStore): void {
       return { made, credential }
     }
 
-    const claimBy = (holderKey: string, { credentialId: id }: { readonly credentialId: string }) => ({ holderKey, credential: { id } })
+    const claimBy = (holderKey: string, { credentialId: id }: { readonly credentialId: string }) => ({
+      holderKey,
+      credential: { id },
+    })
 
     it('comes back as it was made, with its maker', async () => {
       const { made } = await offer()
-      expect(await store().offer(made.sha256)).toEqual({ ...made, actor: act().actor, isKilled: false, claim: undefined })
+      expect(await store().offer(made.sha256)).toEqual({
+        ...made,
+        actor: act().actor,
+        isKilled: false,
+        claim: undefined,
+      })
       expect(await store().offer(sha256())).toBeUndefined()
       const rows = await store().auditRows(made.siteId, { after: undefined, limit: 10 })
       expect(rows.map(({ action, target }) => [action, target])).toContainEqual(['offer.create', made.ppid])
@@ -310,11 +370,17 @@ export function signInSuite(store: TheStore): void {
       const { made } = await offer()
       const claims = Array.from({ length: TRIES }, () => seen(made.siteId, { ppid: made.ppid }))
       const answers = await Promise.all(
-        claims.map((claim, i) => store().claimOffer(made.sha256, claimBy(`did:key:${i}`, claim), claim, act())),
+        claims.map((claim, i) =>
+          store().claimOffer(made.sha256, claimBy(`did:key:${i}`, claim), claim, act()),
+        ),
       )
       const winner = answers.findIndex((answer) => answer !== undefined)
       expect(answers.filter((answer) => answer !== undefined)).toEqual([{ id: claims[winner]?.credentialId }])
-      const known = await store().credentials(made.siteId, { ppid: made.ppid }, { after: undefined, limit: 10 })
+      const known = await store().credentials(
+        made.siteId,
+        { ppid: made.ppid },
+        { after: undefined, limit: 10 },
+      )
       expect(known.map(({ credentialId }) => credentialId)).toEqual([claims[winner]?.credentialId])
       expect((await store().offer(made.sha256))?.claim?.holderKey).toBe(`did:key:${winner}`)
     })
@@ -322,8 +388,14 @@ export function signInSuite(store: TheStore): void {
     it('A2: gives one key that claims it many times at once the same credential, and only that one is known', async () => {
       const { made } = await offer()
       const claims = Array.from({ length: 100 }, () => seen(made.siteId, { ppid: made.ppid }))
-      const answers = await Promise.all(claims.map((claim) => store().claimOffer(made.sha256, claimBy('did:key:a', claim), claim, act())))
-      const known = await store().credentials(made.siteId, { ppid: made.ppid }, { after: undefined, limit: 10 })
+      const answers = await Promise.all(
+        claims.map((claim) => store().claimOffer(made.sha256, claimBy('did:key:a', claim), claim, act())),
+      )
+      const known = await store().credentials(
+        made.siteId,
+        { ppid: made.ppid },
+        { after: undefined, limit: 10 },
+      )
       expect(known).toHaveLength(1)
       expect(new Set(answers.map((answer) => answer?.id))).toEqual(new Set([known[0]?.credentialId]))
       const rows = await store().auditRows(made.siteId, { after: undefined, limit: 200 })
@@ -335,7 +407,9 @@ export function signInSuite(store: TheStore): void {
       const atEnd = { ...act(), atMs: late.made.expiresAtMs }
       const claim = claimBy('did:key:a', late.credential)
       expect(await store().claimOffer(late.made.sha256, claim, late.credential, atEnd)).toBeUndefined()
-      expect(await store().claimOffer(late.made.sha256, claim, late.credential, act())).toEqual(claim.credential)
+      expect(await store().claimOffer(late.made.sha256, claim, late.credential, act())).toEqual(
+        claim.credential,
+      )
       expect(await store().claimOffer(late.made.sha256, claim, late.credential, atEnd)).toBeUndefined()
       const { made, credential } = await offer()
       await store().claimOffer(made.sha256, claimBy('did:key:a', credential), credential, act())
@@ -346,7 +420,9 @@ export function signInSuite(store: TheStore): void {
       }
       for (const one of [made, other.made]) {
         expect((await store().offer(one.sha256))?.isKilled).toBe(true)
-        expect(await store().claimOffer(one.sha256, claimBy('did:key:a', credential), credential, act())).toBeUndefined()
+        expect(
+          await store().claimOffer(one.sha256, claimBy('did:key:a', credential), credential, act()),
+        ).toBeUndefined()
       }
     })
 

@@ -36,7 +36,9 @@ export function tokenSuite(store: TheStore): void {
       const shared = seen(a)
       await store().learnCredentials([shared, { ...shared, siteId: b }], NOW)
       expect(await store().statuses([shared.credentialId], a)).toMatchObject([{ siteId: a }])
-      expect((await store().statuses([shared.credentialId], undefined)).map(({ siteId }) => siteId)).toEqual([a, b].sort())
+      expect((await store().statuses([shared.credentialId], undefined)).map(({ siteId }) => siteId)).toEqual(
+        [a, b].sort(),
+      )
       expect(await store().statuses([credentialId()], a)).toEqual([])
       expect(await store().statuses([], a)).toEqual([])
     })
@@ -50,8 +52,12 @@ export function tokenSuite(store: TheStore): void {
         seen(site, { ppid: user }),
         seen(site),
       ] as const
-      for (const [i, credential] of [old, over, gone, fresh].entries()) await store().learnCredentials([credential], NOW + i)
-      await store().revokeCredential({ siteId: site, credentialId: gone.credentialId, reason: undefined }, act())
+      for (const [i, credential] of [old, over, gone, fresh].entries())
+        await store().learnCredentials([credential], NOW + i)
+      await store().revokeCredential(
+        { siteId: site, credentialId: gone.credentialId, reason: undefined },
+        act(),
+      )
       const list = async (filter: { ppid?: typeof user }, after?: string, limit = 10) =>
         (await store().credentials(site, filter, { after, limit })).map((row) => row.credentialId)
       expect(await list({})).toEqual([fresh, gone, over, old].map((row) => row.credentialId))
@@ -72,8 +78,12 @@ export function tokenSuite(store: TheStore): void {
 
     it('counts the live tokens of a credential, also for concurrent requests', async () => {
       const credential = seen(await madeSite())
-      expect(await store().createToken(newToken(credential, { expiresAtMs: NOW + 1 }), 3, NOW)).toBe('created')
-      const answers = await Promise.all(Array.from({ length: 12 }, () => store().createToken(newToken(credential), 3, NOW + 1)))
+      expect(await store().createToken(newToken(credential, { expiresAtMs: NOW + 1 }), 3, NOW)).toBe(
+        'created',
+      )
+      const answers = await Promise.all(
+        Array.from({ length: 12 }, () => store().createToken(newToken(credential), 3, NOW + 1)),
+      )
       expect(answers.filter((answer) => answer === 'created')).toHaveLength(3)
       expect(answers.filter((answer) => answer === 'too_many')).toHaveLength(9)
     })
@@ -103,7 +113,9 @@ export function tokenSuite(store: TheStore): void {
       const delegated = { ...child, chain }
       await store().revokeCredential({ siteId: site, credentialId: parent, reason: undefined }, act())
       expect(await store().createToken(newToken(delegated), 20, NOW, delegated)).toBe('revoked')
-      expect(await store().statuses([child.credentialId], site)).toMatchObject([{ revocation: { type: 'credential' } }])
+      expect(await store().statuses([child.credentialId], site)).toMatchObject([
+        { revocation: { type: 'credential' } },
+      ])
       const other = seen(site)
       await store().revokeUser({ siteId: site, ppid: other.ppid, reason: undefined }, act())
       expect(await store().createToken(newToken(other), 20, NOW)).toBe('revoked')
@@ -113,7 +125,10 @@ export function tokenSuite(store: TheStore): void {
       const site = await madeSite()
       const user = ppid()
       await store().revokeUser({ siteId: site, ppid: user, reason: undefined }, act())
-      const { reinstatedAtMs } = await store().reinstateUser({ siteId: site, ppid: user, reason: undefined }, act(NOW + 1))
+      const { reinstatedAtMs } = await store().reinstateUser(
+        { siteId: site, ppid: user, reason: undefined },
+        act(NOW + 1),
+      )
       expect(reinstatedAtMs % 1000).toBe(0)
       const asked = (createdMs: number, parentMs = createdMs) => {
         const credential = seen(site, { ppid: user, createdMs })
@@ -127,7 +142,10 @@ export function tokenSuite(store: TheStore): void {
 
     it('is swept away when it has ended, with all that had to be remembered for a while', async () => {
       const credential = seen(await madeSite())
-      const [ended, living] = [newToken(credential, { expiresAtMs: NOW + 10 }), newToken(credential, { expiresAtMs: NOW + 11 })]
+      const [ended, living] = [
+        newToken(credential, { expiresAtMs: NOW + 10 }),
+        newToken(credential, { expiresAtMs: NOW + 11 }),
+      ]
       await store().createToken(ended, 20, NOW)
       await store().createToken(living, 20, NOW)
       const [endedName, livingName] = [sha256(), sha256()]

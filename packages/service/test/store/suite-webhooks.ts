@@ -20,30 +20,52 @@ export function webhookSuite(store: TheStore): void {
   const madeWebhook = async (fields: Partial<NewWebhook> = {}) => {
     const siteId = fields.siteId ?? (await madeSite())
     const webhookId = `wh_${(++count).toString().padStart(6, '0')}`
-    const webhook = { webhookId, siteId, url: 'https://hooks.example/in', kinds: undefined, secretSealed: `sealed ${webhookId}`, ...fields }
+    const webhook = {
+      webhookId,
+      siteId,
+      url: 'https://hooks.example/in',
+      kinds: undefined,
+      secretSealed: `sealed ${webhookId}`,
+      ...fields,
+    }
     await store().createWebhook(webhook, 16, act())
     return webhook
   }
   const revoke = async (siteId: NewWebhook['siteId'], times = 1) => {
-    for (let i = 0; i < times; i++) await store().revokeUser({ siteId, ppid: ppid(), reason: undefined }, act())
+    for (let i = 0; i < times; i++)
+      await store().revokeUser({ siteId, ppid: ppid(), reason: undefined }, act())
   }
   const next = (webhookId: string, nowMs = NOW, ended?: EndedAttempt, owner = 'one', leave = false) =>
     store().nextDelivery({ webhookId, owner, nowMs, leaseMs: LEASE_MS, leave }, ended)
-  const ended = (due: Delivery | undefined, end: EndedAttempt['end'] = 'delivered', more: Partial<EndedAttempt> = {}): EndedAttempt => ({
+  const ended = (
+    due: Delivery | undefined,
+    end: EndedAttempt['end'] = 'delivered',
+    more: Partial<EndedAttempt> = {},
+  ): EndedAttempt => ({
     deliveryId: due?.deliveryId ?? '',
     end,
     lastStatus: end === 'delivered' ? 200 : 500,
     ...more,
   })
-  const isDue = async (webhookId: string, nowMs = NOW) => (await store().dueWebhooks(nowMs, 1000)).includes(webhookId)
+  const isDue = async (webhookId: string, nowMs = NOW) =>
+    (await store().dueWebhooks(nowMs, 1000)).includes(webhookId)
   const statuses = async ({ siteId, webhookId }: NewWebhook) =>
-    (await store().deliveries(siteId, webhookId, ALL)).map(({ seq, status, attempts }) => [seq, status, attempts])
+    (await store().deliveries(siteId, webhookId, ALL)).map(({ seq, status, attempts }) => [
+      seq,
+      status,
+      attempts,
+    ])
   const actions = async (site: Parameters<Store['auditRows']>[0]) =>
     (await store().auditRows(site, { after: undefined, limit: 100 })).map(({ action }) => action)
   /** Sends everything that is due, as a sender would whose receiver takes it all. */
   const drain = async (webhookId: string, nowMs = NOW): Promise<readonly DueDelivery[]> => {
     const sent: DueDelivery[] = []
-    for (let due = await next(webhookId, nowMs); due !== undefined; due = await next(webhookId, nowMs, ended(due))) sent.push(due)
+    for (
+      let due = await next(webhookId, nowMs);
+      due !== undefined;
+      due = await next(webhookId, nowMs, ended(due))
+    )
+      sent.push(due)
     return sent
   }
 
@@ -51,7 +73,11 @@ export function webhookSuite(store: TheStore): void {
     it('keeps one as it was made, and never tells its secret', async () => {
       const made = await madeWebhook({ kinds: ['user.revoked', 'token.revoked'] })
       const { secretSealed: _, ...shown } = made
-      expect(await store().webhook(made.siteId, made.webhookId)).toEqual({ ...shown, status: 'on', createdAtMs: NOW })
+      expect(await store().webhook(made.siteId, made.webhookId)).toEqual({
+        ...shown,
+        status: 'on',
+        createdAtMs: NOW,
+      })
       expect(await store().webhooks(made.siteId, ALL)).toEqual([{ ...shown, status: 'on', createdAtMs: NOW }])
       expect(await store().webhook(await madeSite(), made.webhookId)).toBeUndefined()
       expect(await actions(made.siteId)).toEqual(['webhook.create', 'site.create'])
@@ -60,7 +86,11 @@ export function webhookSuite(store: TheStore): void {
     it('makes at most as many as a site may have, also for concurrent requests', async () => {
       const siteId = await madeSite()
       const make = (i: number) =>
-        store().createWebhook({ webhookId: `wh_${siteId}_${i}`, siteId, url: 'x', kinds: undefined, secretSealed: 's' }, 3, act())
+        store().createWebhook(
+          { webhookId: `wh_${siteId}_${i}`, siteId, url: 'x', kinds: undefined, secretSealed: 's' },
+          3,
+          act(),
+        )
       const answers = await Promise.all(Array.from({ length: 8 }, (_, i) => make(i)))
       expect(answers.filter((answer) => answer === 'too_many')).toHaveLength(5)
       const [first] = await store().webhooks(siteId, ALL)
@@ -69,7 +99,13 @@ export function webhookSuite(store: TheStore): void {
     })
 
     it('makes none at a site that does not exist', async () => {
-      const webhook = { webhookId: 'wh_nowhere', siteId: newSite().siteId, url: 'x', kinds: undefined, secretSealed: 's' }
+      const webhook = {
+        webhookId: 'wh_nowhere',
+        siteId: newSite().siteId,
+        url: 'x',
+        kinds: undefined,
+        secretSealed: 's',
+      }
       expect(await store().createWebhook(webhook, 16, act())).toBeUndefined()
     })
 
@@ -93,7 +129,9 @@ export function webhookSuite(store: TheStore): void {
     it('writes nothing when its audit row cannot be written', async () => {
       const made = await madeWebhook()
       await expect(store().deleteWebhook(made.siteId, made.webhookId, failingAct())).rejects.toThrow()
-      await expect(store().rotateWebhookSecret(made.siteId, made.webhookId, 'new', NOW + DAY, failingAct())).rejects.toThrow()
+      await expect(
+        store().rotateWebhookSecret(made.siteId, made.webhookId, 'new', NOW + DAY, failingAct()),
+      ).rejects.toThrow()
       expect(await store().webhook(made.siteId, made.webhookId)).toBeDefined()
       await revoke(made.siteId)
       expect((await next(made.webhookId))?.secretsSealed).toEqual([made.secretSealed])
@@ -104,7 +142,9 @@ export function webhookSuite(store: TheStore): void {
     it('A212: the one before signs until its time has come, and not a moment longer', async () => {
       const made = await madeWebhook()
       await revoke(made.siteId)
-      expect(await store().rotateWebhookSecret(made.siteId, made.webhookId, 'second', NOW + DAY, act())).toBe(true)
+      expect(await store().rotateWebhookSecret(made.siteId, made.webhookId, 'second', NOW + DAY, act())).toBe(
+        true,
+      )
       const secretsAt = async (nowMs: number) => {
         const due = await next(made.webhookId, nowMs)
         await next(made.webhookId, nowMs, ended(due, 'untold'), 'one', true)
@@ -165,7 +205,9 @@ export function webhookSuite(store: TheStore): void {
     it('go on after very many entries', async () => {
       const made = await madeWebhook()
       await Promise.all(Array.from({ length: 230 }, () => revoke(made.siteId)))
-      expect((await drain(made.webhookId)).map(({ seq }) => seq)).toEqual(Array.from({ length: 230 }, (_, i) => i + 2))
+      expect((await drain(made.webhookId)).map(({ seq }) => seq)).toEqual(
+        Array.from({ length: 230 }, (_, i) => i + 2),
+      )
     })
 
     it('wait in bounded numbers while the first of them fails', async () => {
@@ -180,7 +222,9 @@ export function webhookSuite(store: TheStore): void {
       await next(made.webhookId, NOW, ended(due, { againAtMs: NOW + 5000 }))
       expect((await store().deliveries(made.siteId, made.webhookId, ALL)).length).toBe(200)
       expect(await isDue(made.webhookId, NOW + 4999)).toBe(false)
-      expect((await drain(made.webhookId, NOW + 5000)).map(({ seq }) => seq)).toEqual(Array.from({ length: 230 }, (_, i) => i + 2))
+      expect((await drain(made.webhookId, NOW + 5000)).map(({ seq }) => seq)).toEqual(
+        Array.from({ length: 230 }, (_, i) => i + 2),
+      )
     })
 
     it('that failed are tried again at their time, and those behind them wait', async () => {
@@ -192,7 +236,13 @@ export function webhookSuite(store: TheStore): void {
       expect(await next(made.webhookId, NOW + 4999)).toBeUndefined()
       expect(await isDue(made.webhookId, NOW + 5000)).toBe(true)
       const again = await next(made.webhookId, NOW + 5000)
-      expect(again).toMatchObject({ deliveryId: due?.deliveryId, seq: 2, attempts: 1, lastStatus: 500, failingSinceMs: NOW })
+      expect(again).toMatchObject({
+        deliveryId: due?.deliveryId,
+        seq: 2,
+        attempts: 1,
+        lastStatus: 500,
+        failingSinceMs: NOW,
+      })
       const second = await next(made.webhookId, NOW + 5001, ended(again))
       expect(second).toMatchObject({ seq: 3, attempts: 0, failingSinceMs: undefined })
       expect(await statuses(made)).toEqual([
@@ -231,7 +281,12 @@ export function webhookSuite(store: TheStore): void {
       await drain(made.webhookId)
       const page = async (after: string | undefined) =>
         (await store().deliveries(made.siteId, made.webhookId, { after, limit: 2 })).map(({ seq }) => seq)
-      expect([await page(undefined), await page('5'), await page('3'), await page('2')]).toEqual([[6, 5], [4, 3], [2], []])
+      expect([await page(undefined), await page('5'), await page('3'), await page('2')]).toEqual([
+        [6, 5],
+        [4, 3],
+        [2],
+        [],
+      ])
       expect(await store().deliveries(await madeSite(), made.webhookId, ALL)).toEqual([])
     })
 
@@ -249,7 +304,9 @@ export function webhookSuite(store: TheStore): void {
     it('is held by exactly one of all who want it at once', async () => {
       const made = await madeWebhook()
       await revoke(made.siteId)
-      const given = await Promise.all(Array.from({ length: 20 }, (_, i) => next(made.webhookId, NOW, undefined, `node ${i}`)))
+      const given = await Promise.all(
+        Array.from({ length: 20 }, (_, i) => next(made.webhookId, NOW, undefined, `node ${i}`)),
+      )
       expect(given.filter((due) => due !== undefined)).toHaveLength(1)
       expect(await isDue(made.webhookId)).toBe(false)
     })
@@ -258,7 +315,10 @@ export function webhookSuite(store: TheStore): void {
       const made = await madeWebhook()
       await revoke(made.siteId, 2)
       const due = await next(made.webhookId, NOW, undefined, 'dead')
-      expect([await isDue(made.webhookId, NOW + LEASE_MS - 1), await isDue(made.webhookId, NOW + LEASE_MS)]).toEqual([false, true])
+      expect([
+        await isDue(made.webhookId, NOW + LEASE_MS - 1),
+        await isDue(made.webhookId, NOW + LEASE_MS),
+      ]).toEqual([false, true])
       expect(await next(made.webhookId, NOW + LEASE_MS - 1, undefined, 'heir')).toBeUndefined()
       const again = await next(made.webhookId, NOW + LEASE_MS, undefined, 'heir')
       expect(again).toMatchObject({ deliveryId: due?.deliveryId, seq: 2 })
@@ -303,7 +363,9 @@ export function webhookSuite(store: TheStore): void {
       for (const { siteId } of made) await revoke(siteId, 3)
       const order = async () => {
         const ids = made.map(({ webhookId }) => webhookId)
-        return (await store().dueWebhooks(NOW + DAY, 1000)).filter((id) => ids.includes(id)).map((id) => ids.indexOf(id))
+        return (await store().dueWebhooks(NOW + DAY, 1000))
+          .filter((id) => ids.includes(id))
+          .map((id) => ids.indexOf(id))
       }
       expect(await order()).toEqual([0, 1])
       const [first] = made
@@ -319,7 +381,13 @@ export function webhookSuite(store: TheStore): void {
       await revoke(made.siteId)
       const [sent] = await drain(made.webhookId)
       const replayed = await store().replayDelivery(made.siteId, sent?.deliveryId ?? '', act(NOW + 10))
-      expect(replayed).toMatchObject({ seq: 2, status: 'pending', attempts: 0, nextAttemptAtMs: NOW + 10, deliveredAtMs: undefined })
+      expect(replayed).toMatchObject({
+        seq: 2,
+        status: 'pending',
+        attempts: 0,
+        nextAttemptAtMs: NOW + 10,
+        deliveredAtMs: undefined,
+      })
       expect(await isDue(made.webhookId, NOW + 10)).toBe(true)
       const due = await next(made.webhookId, NOW + 10)
       expect(due).toMatchObject({ deliveryId: sent?.deliveryId, entry: sent?.entry })
@@ -350,7 +418,8 @@ export function webhookSuite(store: TheStore): void {
       const made = await madeWebhook()
       for (let i = 0; i < 10; i++) await Promise.all(Array.from({ length: 101 }, () => revoke(made.siteId)))
       const sent = await drain(made.webhookId)
-      const replay = (delivery: DueDelivery | undefined) => store().replayDelivery(made.siteId, delivery?.deliveryId ?? '', act())
+      const replay = (delivery: DueDelivery | undefined) =>
+        store().replayDelivery(made.siteId, delivery?.deliveryId ?? '', act())
       for (let i = 0; i < 1000; i += 100) await Promise.all(sent.slice(i, i + 100).map(replay))
       expect(await replay(sent[1000])).toBe('too_many')
       const due = await next(made.webhookId)
@@ -388,7 +457,9 @@ export function webhookSuite(store: TheStore): void {
         [3, 'failed', 0],
         [2, 'failed', 1],
       ])
-      const row = (await store().auditRows(made.siteId, ALL)).find(({ action }) => action === 'webhook.disable')
+      const row = (await store().auditRows(made.siteId, ALL)).find(
+        ({ action }) => action === 'webhook.disable',
+      )
       expect(row).toMatchObject({
         target: made.webhookId,
         detail: { outcome: 'done', reason: 'because' },
@@ -428,7 +499,11 @@ export function webhookSuite(store: TheStore): void {
       const due = await next(made.webhookId, NOW - DAY)
       await next(made.webhookId, NOW - DAY, ended(due, 'failed'), 'one', true)
       const after = await store().webhookLoad()
-      expect([after.pending - before.pending, after.failed - before.failed, after.disabled - before.disabled]).toEqual([2, 1, 0])
+      expect([
+        after.pending - before.pending,
+        after.failed - before.failed,
+        after.disabled - before.disabled,
+      ]).toEqual([2, 1, 0])
       expect(after.oldestPendingAtMs).toBeLessThanOrEqual(NOW - DAY)
     })
   })

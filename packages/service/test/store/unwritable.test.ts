@@ -65,7 +65,9 @@ describe.each([
   ['SQLite on a full disk', smallDisk],
   ['PostgreSQL that is read-only', readOnlyServer],
 ] as const)('B13: %s', (_, open) => {
-  it('is not ready until it can be written again, and decides meanwhile', { timeout: 60_000 }, async ({ skip }) => {
+  it('is not ready until it can be written again, and decides meanwhile', { timeout: 60_000 }, async ({
+    skip,
+  }) => {
     const store = await open()
     if (store === undefined) {
       console.warn('SKIPPED: a full disk cannot be tried here, since no small disk can be mounted')
@@ -73,7 +75,8 @@ describe.each([
     }
     const { node, fill, repair } = store
     const { siteId, key } = await node.newSite()
-    const revoke = () => node.call('POST', '/api/wallet/revoke-user', { key, body: { site_id: siteId, ppid: newPpid() } })
+    const revoke = () =>
+      node.call('POST', '/api/wallet/revoke-user', { key, body: { site_id: siteId, ppid: newPpid() } })
     const ready = () => node.call('GET', '/readyz')
     expect((await ready()).status).toBe(200)
     expect((await revoke()).status).toBe(200)
@@ -81,7 +84,10 @@ describe.each([
     await fill()
     await expect.poll(async () => (await revoke()).status, { timeout: 20_000 }).toBe(503)
     await expect.poll(async () => (await ready()).status, { timeout: 20_000 }).toBe(503)
-    expect((await ready()).json).toMatchObject({ code: 'store_unavailable', detail: expect.stringMatching(/cannot write.*(?:full|25006)/) })
+    expect((await ready()).json).toMatchObject({
+      code: 'store_unavailable',
+      detail: expect.stringMatching(/cannot write.*(?:full|25006)/),
+    })
     expect(node.logged.join('')).toContain('the store cannot be written')
     // What needs no write goes on: the view is fresh, and heartbeats are signed.
     expect(node.service.deps.views.readiness()).toEqual({ ready: true })

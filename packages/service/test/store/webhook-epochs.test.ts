@@ -13,12 +13,23 @@ forEachStoreWriter('webhooks in a new epoch', (newWriter) => {
     const revoke = (store: Store) => store.revokeUser({ siteId, ppid: ppid(), reason: undefined }, act())
     const before = await openPlace(config)
     await before.createSite(newSite({ siteId }), act())
-    await before.createWebhook({ webhookId, siteId, url: 'https://hooks.example/', kinds: undefined, secretSealed: 's' }, 1, act())
+    await before.createWebhook(
+      { webhookId, siteId, url: 'https://hooks.example/', kinds: undefined, secretSealed: 's' },
+      1,
+      act(),
+    )
     await revoke(before)
     await revoke(before)
     const sent = await before.nextDelivery(turn)
-    const waiting = await before.nextDelivery(turn, { deliveryId: sent?.deliveryId ?? '', end: 'delivered', lastStatus: 200 })
-    await before.nextDelivery({ ...turn, leave: true }, { deliveryId: waiting?.deliveryId ?? '', end: 'untold', lastStatus: undefined })
+    const waiting = await before.nextDelivery(turn, {
+      deliveryId: sent?.deliveryId ?? '',
+      end: 'delivered',
+      lastStatus: 200,
+    })
+    await before.nextDelivery(
+      { ...turn, leave: true },
+      { deliveryId: waiting?.deliveryId ?? '', end: 'untold', lastStatus: undefined },
+    )
     await revoke(before)
     await before.close()
 

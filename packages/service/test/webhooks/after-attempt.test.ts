@@ -7,7 +7,8 @@ const NOW = Date.UTC(2026, 10, 14, 12)
 const HOUR = 3_600_000
 const FIVE_DAYS = limits.webhook_disabled_after_seconds * 1000
 
-const due = (attempts = 0, failingSinceMs?: number) => ({ deliveryId: 'dlv_1', attempts, failingSinceMs }) as DueDelivery
+const due = (attempts = 0, failingSinceMs?: number) =>
+  ({ deliveryId: 'dlv_1', attempts, failingSinceMs }) as DueDelivery
 const pauses = (random: number) =>
   Array.from({ length: 7 }, (_, attempts) => {
     const { end } = afterAttempt(due(attempts), { status: 500 }, NOW, random)
@@ -33,13 +34,20 @@ describe('afterAttempt', () => {
 
   it('waits for as long as the receiver asks, but not without end, and not shorter than it would', () => {
     const again = (retryAfterMs: number) => afterAttempt(due(), { status: 503, retryAfterMs }, NOW, 0.5).end
-    expect([again(1), again(HOUR), again(1e12)]).toEqual([NOW + 5000, NOW + HOUR, NOW + 12 * HOUR].map((againAtMs) => ({ againAtMs })))
+    expect([again(1), again(HOUR), again(1e12)]).toEqual(
+      [NOW + 5000, NOW + HOUR, NOW + 12 * HOUR].map((againAtMs) => ({ againAtMs })),
+    )
   })
 
   it('disables at five days of failure and three attempts of this delivery, not before', () => {
-    const disable = (attempts: number, sinceMs: number) => afterAttempt(due(attempts, NOW - sinceMs), { status: 500 }, NOW, 0.5).disable
+    const disable = (attempts: number, sinceMs: number) =>
+      afterAttempt(due(attempts, NOW - sinceMs), { status: 500 }, NOW, 0.5).disable
     expect(disable(2, FIVE_DAYS)).toBe('nothing could be delivered for five days')
-    expect([disable(2, FIVE_DAYS - 1), disable(1, FIVE_DAYS), disable(1, 10 * FIVE_DAYS)]).toEqual([undefined, undefined, undefined])
+    expect([disable(2, FIVE_DAYS - 1), disable(1, FIVE_DAYS), disable(1, 10 * FIVE_DAYS)]).toEqual([
+      undefined,
+      undefined,
+      undefined,
+    ])
   })
 
   it('disables at once at 410, and never for a success', () => {
@@ -52,6 +60,8 @@ describe('afterAttempt', () => {
   })
 
   it('says nothing of what a receiver answered that did not', () => {
-    expect(afterAttempt(due(), { status: undefined, fault: new Error('ECONNREFUSED') }, NOW, 0.5)).toMatchObject({ lastStatus: undefined })
+    expect(
+      afterAttempt(due(), { status: undefined, fault: new Error('ECONNREFUSED') }, NOW, 0.5),
+    ).toMatchObject({ lastStatus: undefined })
   })
 })

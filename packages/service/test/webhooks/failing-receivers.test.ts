@@ -26,14 +26,26 @@ forEachSharedStore('webhooks and their receivers', (open) => {
       const beganMs = sending.clock.wallMs
       await sending.revoke()
       await until(() => receiver.got.length).toBe(1)
-      for (const [i, ms] of [5000, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 4.25 * HOUR, 7 * HOUR, 10 * HOUR].entries()) {
-        await until(() => sending.deliveries(webhookId)).toMatchObject([{ attempts: i + 1, status: 'pending', lastStatus: 500 }])
+      for (const [i, ms] of [
+        5000,
+        5 * MINUTE,
+        30 * MINUTE,
+        2 * HOUR,
+        4.25 * HOUR,
+        7 * HOUR,
+        10 * HOUR,
+      ].entries()) {
+        await until(() => sending.deliveries(webhookId)).toMatchObject([
+          { attempts: i + 1, status: 'pending', lastStatus: 500 },
+        ])
         sending.clock.pass(ms - 1)
         await aWhile()
         expect(receiver.got).toHaveLength(i + 1)
         await sending.later(1, receiver.got, i + 2)
       }
-      await until(() => sending.deliveries(webhookId)).toMatchObject([{ attempts: 8, status: 'failed', nextAttemptAtMs: undefined }])
+      await until(() => sending.deliveries(webhookId)).toMatchObject([
+        { attempts: 8, status: 'failed', nextAttemptAtMs: undefined },
+      ])
       expect(sending.clock.wallMs - beganMs).toBeGreaterThan(23 * HOUR)
       expect(sending.clock.wallMs - beganMs).toBeLessThan(25 * HOUR)
       expect(new Set(receiver.got.map(({ id, body }) => `${id} ${body}`)).size).toBe(1)
@@ -68,7 +80,9 @@ forEachSharedStore('webhooks and their receivers', (open) => {
       const { webhookId } = await sending.webhook(receiver.url)
       sending.send()
       await sending.revoke()
-      await until(() => sending.deliveries(webhookId)).toMatchObject([{ status: 'pending', attempts: 1, lastStatus: status }])
+      await until(() => sending.deliveries(webhookId)).toMatchObject([
+        { status: 'pending', attempts: 1, lastStatus: status },
+      ])
     })
 
     it.each([200, 201, 202, 204, 299])('is not one that answers %s', async (status) => {
@@ -77,16 +91,22 @@ forEachSharedStore('webhooks and their receivers', (open) => {
       const { webhookId } = await sending.webhook(receiver.url)
       sending.send()
       await sending.revoke()
-      await until(() => sending.deliveries(webhookId)).toMatchObject([{ status: 'delivered', attempts: 1, lastStatus: status }])
+      await until(() => sending.deliveries(webhookId)).toMatchObject([
+        { status: 'delivered', attempts: 1, lastStatus: status },
+      ])
     })
 
     it('is left alone for as long as it asks to be', async () => {
       const sending = await begin()
-      const receiver = await openReceiver((_request, response) => response.writeHead(503, { 'retry-after': '600' }).end())
+      const receiver = await openReceiver((_request, response) =>
+        response.writeHead(503, { 'retry-after': '600' }).end(),
+      )
       const { webhookId } = await sending.webhook(receiver.url)
       sending.send()
       await sending.revoke()
-      await until(async () => (await sending.deliveries(webhookId))[0]?.nextAttemptAtMs).toBe(sending.clock.wallMs + 600_000)
+      await until(async () => (await sending.deliveries(webhookId))[0]?.nextAttemptAtMs).toBe(
+        sending.clock.wallMs + 600_000,
+      )
     })
 
     it('is disabled after five days, with an audit row, and nothing more is sent', async () => {
@@ -111,7 +131,11 @@ forEachSharedStore('webhooks and their receivers', (open) => {
       expect(new Set(await sending.statuses(webhookId))).toEqual(new Set(['failed']))
       const audit = await sending.store.auditRows(sending.siteId, { after: undefined, limit: 100 })
       expect(audit.filter(({ action }) => action === 'webhook.disable')).toMatchObject([
-        { target: webhookId, detail: { reason: 'nothing could be delivered for five days' }, act: { actor: 'system' } },
+        {
+          target: webhookId,
+          detail: { reason: 'nothing could be delivered for five days' },
+          act: { actor: 'system' },
+        },
       ])
       expect(sending.logged.join()).toContain('a webhook is disabled')
     })
@@ -152,11 +176,15 @@ forEachSharedStore('webhooks and their receivers', (open) => {
       const { webhookId } = await sending.webhook(receiver.url)
       sending.send()
       await sending.revoke(3)
-      await until(async () => (await sending.store.webhook(sending.siteId, webhookId))?.status).toBe('disabled')
+      await until(async () => (await sending.store.webhook(sending.siteId, webhookId))?.status).toBe(
+        'disabled',
+      )
       expect(receiver.got).toHaveLength(1)
       expect(new Set(await sending.statuses(webhookId))).toEqual(new Set(['failed']))
       const audit = await sending.store.auditRows(sending.siteId, { after: undefined, limit: 100 })
-      expect(audit.find(({ action }) => action === 'webhook.disable')?.detail).toMatchObject({ reason: 'the receiver answered 410 Gone' })
+      expect(audit.find(({ action }) => action === 'webhook.disable')?.detail).toMatchObject({
+        reason: 'the receiver answered 410 Gone',
+      })
     })
   })
 })

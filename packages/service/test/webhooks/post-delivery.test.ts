@@ -39,7 +39,10 @@ async function openSilent(host = '127.0.0.1', port = 0) {
 async function deliveryTo(url: string, fields: Partial<DueDelivery> = {}): Promise<DueDelivery> {
   const body = { bearer: 'on', holder_proof: 'optional', credential_ttl_seconds_max: null } as const
   const head = { epoch: 'epoch000', seq: 0, hash: GENESIS_HASH }
-  const entry = await sealEntry({ siteId: SITE, kind: 'site.changed', body, at: '2026-11-14T12:00:00Z' }, head)
+  const entry = await sealEntry(
+    { siteId: SITE, kind: 'site.changed', body, at: '2026-11-14T12:00:00Z' },
+    head,
+  )
   return {
     deliveryId: 'dlv_1',
     webhookId: 'wh_1',
@@ -76,21 +79,35 @@ function answering(...answers: string[]): { resolve: typeof lookup; asked: () =>
 }
 
 describe('where a webhook is not sent', () => {
-  it.each(['127.0.0.1', '::1', '::ffff:127.0.0.1', '10.0.0.1', '169.254.169.254', 'fd00:ec2::254', '64:ff9b::7f00:1', '2002:7f00:1::'])(
-    'A203: no packet when the name leads to %s',
-    async (address) => {
-      const silent = await openSilent()
-      const told = await post(`https://issuer.test:${silent.port}/`, { portsAllowed: [silent.port], resolve: answering(address).resolve })
-      expect(told).toEqual({ status: undefined, fault: expect.any(AddressForbidden) })
-      expect(silent.connections()).toBe(0)
-    },
-  )
+  it.each([
+    '127.0.0.1',
+    '::1',
+    '::ffff:127.0.0.1',
+    '10.0.0.1',
+    '169.254.169.254',
+    'fd00:ec2::254',
+    '64:ff9b::7f00:1',
+    '2002:7f00:1::',
+  ])('A203: no packet when the name leads to %s', async (address) => {
+    const silent = await openSilent()
+    const told = await post(`https://issuer.test:${silent.port}/`, {
+      portsAllowed: [silent.port],
+      resolve: answering(address).resolve,
+    })
+    expect(told).toEqual({ status: undefined, fault: expect.any(AddressForbidden) })
+    expect(silent.connections()).toBe(0)
+  })
 
   it('A203: a name that was public and is private at the next delivery gets the first and no packet of the second', async () => {
     const receiver = await openReceiver(200, { tls: true })
     const inner = await openSilent('127.0.0.2', receiver.port)
     const names = answering('127.0.0.1', '127.0.0.2')
-    const rules = { portsAllowed: [receiver.port], resolve: names.resolve, ca: certificate, isPublic: (one: string) => one === '127.0.0.1' }
+    const rules = {
+      portsAllowed: [receiver.port],
+      resolve: names.resolve,
+      ca: certificate,
+      isPublic: (one: string) => one === '127.0.0.1',
+    }
     const url = `https://issuer.test:${receiver.port}/`
     expect(await post(url, rules)).toMatchObject({ status: 200 })
     expect(await post(url, rules)).toEqual({ status: undefined, fault: expect.any(AddressForbidden) })
@@ -100,7 +117,12 @@ describe('where a webhook is not sent', () => {
   it('control: with a guard that takes every address, the packet arrives', async () => {
     const receiver = await openReceiver(200, { tls: true })
     const inner = await openSilent('127.0.0.2', receiver.port)
-    const rules = { portsAllowed: [receiver.port], resolve: answering('127.0.0.2').resolve, ca: certificate, isPublic: () => true }
+    const rules = {
+      portsAllowed: [receiver.port],
+      resolve: answering('127.0.0.2').resolve,
+      ca: certificate,
+      isPublic: () => true,
+    }
     await post(`https://issuer.test:${receiver.port}/`, { ...rules, timeoutMs: 200 })
     expect(inner.connections()).toBe(1)
   })
@@ -108,7 +130,11 @@ describe('where a webhook is not sent', () => {
   it('A203: the address that was checked is the one that is used: the name is asked for once', async () => {
     const silent = await openSilent()
     const names = answering('10.0.0.1', '127.0.0.1')
-    const rules = { portsAllowed: [silent.port], resolve: names.resolve, isPublic: (one: string) => one === '127.0.0.1' }
+    const rules = {
+      portsAllowed: [silent.port],
+      resolve: names.resolve,
+      isPublic: (one: string) => one === '127.0.0.1',
+    }
     await post(`https://issuer.test:${silent.port}/`, rules)
     expect([names.asked(), silent.connections()]).toEqual([1, 0])
   })
@@ -127,12 +153,23 @@ describe('where a webhook is not sent', () => {
   it('in development: this machine, and nothing else that is not public', async () => {
     const receiver = await openReceiver()
     expect(await post(receiver.url, { allowLoopback: true })).toMatchObject({ status: 204 })
-    expect(await post(`http://x.localhost:${receiver.port}/`, { allowLoopback: true })).toMatchObject({ status: 204 })
-    for (const url of ['http://10.0.0.1/', 'https://169.254.169.254/', `http://issuer.test:${receiver.port}/`]) {
-      expect(await post(url, { allowLoopback: true })).toEqual({ status: undefined, fault: expect.any(AddressForbidden) })
+    expect(await post(`http://x.localhost:${receiver.port}/`, { allowLoopback: true })).toMatchObject({
+      status: 204,
+    })
+    for (const url of [
+      'http://10.0.0.1/',
+      'https://169.254.169.254/',
+      `http://issuer.test:${receiver.port}/`,
+    ]) {
+      expect(await post(url, { allowLoopback: true })).toEqual({
+        status: undefined,
+        fault: expect.any(AddressForbidden),
+      })
     }
     const elsewhere = answering('8.8.8.8')
-    expect(await post(`http://localhost:${receiver.port}/`, { allowLoopback: true, resolve: elsewhere.resolve })).toMatchObject({
+    expect(
+      await post(`http://localhost:${receiver.port}/`, { allowLoopback: true, resolve: elsewhere.resolve }),
+    ).toMatchObject({
       fault: expect.any(AddressForbidden),
     })
     expect(receiver.got).toHaveLength(2)
@@ -140,16 +177,25 @@ describe('where a webhook is not sent', () => {
 
   it('A206: to another port', async () => {
     const silent = await openSilent()
-    const told = await post(`https://issuer.test:${silent.port}/`, { resolve: answering('127.0.0.1').resolve, isPublic: () => true })
+    const told = await post(`https://issuer.test:${silent.port}/`, {
+      resolve: answering('127.0.0.1').resolve,
+      isPublic: () => true,
+    })
     expect(told.fault).toBeInstanceOf(AddressForbidden)
     expect(silent.connections()).toBe(0)
   })
 
   it('to a receiver without a good certificate for the name', async () => {
     const receiver = await openReceiver(200, { tls: true })
-    const rules = { portsAllowed: [receiver.port], resolve: answering('127.0.0.1').resolve, isPublic: () => true }
+    const rules = {
+      portsAllowed: [receiver.port],
+      resolve: answering('127.0.0.1').resolve,
+      isPublic: () => true,
+    }
     expect((await post(`https://issuer.test:${receiver.port}/`, rules)).status).toBeUndefined()
-    expect((await post(`https://stranger.test:${receiver.port}/`, { ...rules, ca: certificate })).status).toBeUndefined()
+    expect(
+      (await post(`https://stranger.test:${receiver.port}/`, { ...rules, ca: certificate })).status,
+    ).toBeUndefined()
     expect(receiver.got).toHaveLength(0)
   })
 
@@ -166,12 +212,17 @@ describe('where a webhook is not sent', () => {
 describe('the answer of a receiver', () => {
   const here = { allowLoopback: true }
 
-  it.each([301, 302, 303, 307, 308])('A205: a redirect with %s counts as what it is, and is not followed', async (status) => {
-    const target = await openReceiver()
-    const receiver = await openReceiver((_request, response) => response.writeHead(status, { location: target.url }).end())
-    expect(await post(receiver.url, here)).toMatchObject({ status })
-    expect(target.connections()).toBe(0)
-  })
+  it.each([301, 302, 303, 307, 308])(
+    'A205: a redirect with %s counts as what it is, and is not followed',
+    async (status) => {
+      const target = await openReceiver()
+      const receiver = await openReceiver((_request, response) =>
+        response.writeHead(status, { location: target.url }).end(),
+      )
+      expect(await post(receiver.url, here)).toMatchObject({ status })
+      expect(target.connections()).toBe(0)
+    },
+  )
 
   it('A207: without end is cut after 64 KiB; its status counts', async () => {
     let written = 0
@@ -206,7 +257,10 @@ describe('the answer of a receiver', () => {
 
   it('that never comes is given up when the time is over', async () => {
     const receiver = await openReceiver(() => {})
-    expect(await post(receiver.url, { ...here, timeoutMs: 100 })).toEqual({ status: undefined, fault: expect.any(Error) })
+    expect(await post(receiver.url, { ...here, timeoutMs: 100 })).toEqual({
+      status: undefined,
+      fault: expect.any(Error),
+    })
   })
 
   it('that never comes, of a name server, too', async () => {
@@ -218,11 +272,15 @@ describe('the answer of a receiver', () => {
   it('is given up when we are told to stop', async () => {
     const stop = new AbortController()
     const receiver = await openReceiver(() => stop.abort())
-    expect((await postDelivery(await deliveryTo(receiver.url), keys, NOW, stop.signal, here)).status).toBeUndefined()
+    expect(
+      (await postDelivery(await deliveryTo(receiver.url), keys, NOW, stop.signal, here)).status,
+    ).toBeUndefined()
   })
 
   it('that is a switch of protocols, or no HTTP at all, is none', async () => {
-    const switching = await openReceiver((_request, response) => response.writeHead(101, { connection: 'upgrade', upgrade: 'x' }).end())
+    const switching = await openReceiver((_request, response) =>
+      response.writeHead(101, { connection: 'upgrade', upgrade: 'x' }).end(),
+    )
     expect((await post(switching.url, here)).status).toBeUndefined()
     const server = createServer((socket) => {
       sockets.push(socket)
@@ -230,7 +288,9 @@ describe('the answer of a receiver', () => {
     })
     servers.push(server)
     await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
-    expect((await post(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`, here)).status).toBeUndefined()
+    expect(
+      (await post(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`, here)).status,
+    ).toBeUndefined()
   })
 
   it('with a status that HTTP does not know is none', async () => {
@@ -246,7 +306,9 @@ describe('the answer of a receiver', () => {
     ['-5', undefined],
     ['soon', undefined],
   ])('may ask for a pause: %s', async (value, retryAfterMs) => {
-    const receiver = await openReceiver((_request, response) => response.writeHead(503, { 'retry-after': value }).end())
+    const receiver = await openReceiver((_request, response) =>
+      response.writeHead(503, { 'retry-after': value }).end(),
+    )
     expect(await post(receiver.url, here)).toEqual({ status: 503, retryAfterMs })
   })
 

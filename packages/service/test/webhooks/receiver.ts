@@ -60,7 +60,9 @@ export async function openReceiver(
       else answering(request, response, received)
     })
   }
-  const server: Server = tls ? createHttpsServer({ cert: certificate, key: certificateKey }, listener) : createServer(listener)
+  const server: Server = tls
+    ? createHttpsServer({ cert: certificate, key: certificateKey }, listener)
+    : createServer(listener)
   server.on('connection', (socket: Socket) => {
     connections++
     sockets.add(socket)

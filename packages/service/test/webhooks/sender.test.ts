@@ -39,10 +39,16 @@ forEachSharedStore('the sender of webhooks', (open) => {
         timestamp: entry?.at,
         data: entry,
       })
-      expect([received.method, received.path, received.headers['content-type']]).toEqual(['POST', '/in?of=theirs', 'application/json'])
+      expect([received.method, received.path, received.headers['content-type']]).toEqual([
+        'POST',
+        '/in?of=theirs',
+        'application/json',
+      ])
       expect(received.headers['user-agent']).toMatch(/^countersign\/\d/)
       await until(() => sending.statuses(webhookId)).toEqual(['delivered'])
-      expect(await sending.deliveries(webhookId)).toMatchObject([{ attempts: 1, lastStatus: 204, deliveredAtMs: sending.clock.wallMs }])
+      expect(await sending.deliveries(webhookId)).toMatchObject([
+        { attempts: 1, lastStatus: 204, deliveredAtMs: sending.clock.wallMs },
+      ])
       expect(sending.attempts).toEqual({ delivered: 1, again: 0, failed: 0 })
     })
 
@@ -63,13 +69,16 @@ forEachSharedStore('the sender of webhooks', (open) => {
           return false
         }
       }
-      for (const received of [one, two]) expect([holds(received, secret), holds(received, other.secret)].filter(Boolean)).toHaveLength(1)
+      for (const received of [one, two])
+        expect([holds(received, secret), holds(received, other.secret)].filter(Boolean)).toHaveLength(1)
       expect(holds(one, secret, `${one.body} `) || holds(one, other.secret, `${one.body} `)).toBe(false)
     })
 
     it('is made of every entry, once and in order, also of those that came while no node was sending', async () => {
       const sending = await begin()
-      const receiver = await openReceiver((_request, response) => setTimeout(() => response.writeHead(200).end('ok'), 2))
+      const receiver = await openReceiver((_request, response) =>
+        setTimeout(() => response.writeHead(200).end('ok'), 2),
+      )
       const { webhookId } = await sending.webhook(receiver.url)
       await sending.revoke(20)
       sending.send()
@@ -140,19 +149,30 @@ forEachSharedStore('the sender of webhooks', (open) => {
       const { webhookId, secret } = await sending.webhook(receiver.url)
       const next = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
       const sealed = sending.keys.seal(`webhook:${sending.siteId}:${webhookId}`, next)
-      await sending.store.rotateWebhookSecret(sending.siteId, webhookId, sealed, sending.clock.wallMs + DAY, sending.act())
+      await sending.store.rotateWebhookSecret(
+        sending.siteId,
+        webhookId,
+        sealed,
+        sending.clock.wallMs + DAY,
+        sending.act(),
+      )
       sending.send()
       await sending.revoke()
       await until(() => receiver.got.length).toBe(1)
       const [during] = receiver.got as [Received]
-      for (const key of [secret, next]) expect(new Verifier(key).verify(during.body, during.headers)).toBeDefined()
+      for (const key of [secret, next])
+        expect(new Verifier(key).verify(during.body, during.headers)).toBeDefined()
       expect(during.headers['webhook-signature']?.split(' ')).toHaveLength(2)
 
       sending.clock.pass(DAY)
       await sending.revoke()
       await until(() => receiver.got.length).toBe(2)
       const after = receiver.got[1] as Received
-      const { 'webhook-id': id = '', 'webhook-timestamp': time, 'webhook-signature': signature } = after.headers
+      const {
+        'webhook-id': id = '',
+        'webhook-timestamp': time,
+        'webhook-signature': signature,
+      } = after.headers
       expect(signature).toBe(new Verifier(next).sign(id, new Date(Number(time) * 1000), after.body))
     })
   })
@@ -178,7 +198,8 @@ forEachSharedStore('the sender of webhooks', (open) => {
       const waiting: ServerResponse[] = []
       const receiver = await openReceiver((_request, response) => {
         waiting.push(response)
-        if (waiting.length >= 2) for (const each of waiting) if (!each.writableEnded) each.writeHead(200).end()
+        if (waiting.length >= 2)
+          for (const each of waiting) if (!each.writableEnded) each.writeHead(200).end()
       })
       await sending.webhook(receiver.url)
       await sending.revoke()
@@ -242,7 +263,8 @@ forEachSharedStore('the sender of webhooks', (open) => {
       const firsts = made.map((_, i) => slow.got.findIndex(({ path }) => path === `/in/${i}`))
       const lasts = made.map((_, i) => slow.got.findLastIndex(({ path }) => path === `/in/${i}`))
       expect(Math.max(...firsts)).toBeLessThan(Math.min(...lasts))
-      for (let i = 0; i < 8; i++) expect(slow.got.filter(({ path }) => path === `/in/${i}`).map(({ seq }) => seq)).toEqual([2, 3, 4, 5])
+      for (let i = 0; i < 8; i++)
+        expect(slow.got.filter(({ path }) => path === `/in/${i}`).map(({ seq }) => seq)).toEqual([2, 3, 4, 5])
     })
 
     it('goes on by itself when the store was away for a while', async () => {

@@ -16,7 +16,10 @@ export const MINUTE = 60_000
 export const HOUR = 60 * MINUTE
 export const DAY = 24 * HOUR
 
-/** A site with webhooks, senders that look after them only, and a clock that goes when it is told to. */
+/**
+ * A site with webhooks, senders that look after them only, and a clock that goes when it is told
+ * to.
+ */
 export interface Sending {
   readonly store: Store
   readonly siteId: SiteId
@@ -27,13 +30,20 @@ export interface Sending {
   readonly attempts: Record<'delivered' | 'again' | 'failed', number>
   act(): Act
   /** As the administration makes one in development. */
-  webhook(url: string, kinds?: readonly EntryKind[]): Promise<{ readonly webhookId: string; readonly secret: string }>
+  webhook(
+    url: string,
+    kinds?: readonly EntryKind[],
+  ): Promise<{ readonly webhookId: string; readonly secret: string }>
   /** As it would stand in the store, whatever its URL. */
   anyWebhook(url: string): Promise<string>
   /** Appends so many entries to the log of the site. */
   revoke(times?: number): Promise<void>
   /** Starts a sender. It looks for work all the time, unless told otherwise. */
-  send(options?: Partial<SenderOptions>, store?: Partial<Store>, keys?: Pick<ServiceKeys, 'open'>): { close(): Promise<void> }
+  send(
+    options?: Partial<SenderOptions>,
+    store?: Partial<Store>,
+    keys?: Pick<ServiceKeys, 'open'>,
+  ): { close(): Promise<void> }
   deliveries(webhookId: string): Promise<readonly Delivery[]>
   /** Oldest first. */
   statuses(webhookId: string): Promise<readonly string[]>
@@ -56,7 +66,8 @@ export async function beginSending(shared: Store): Promise<Sending> {
   await createSite(shared, siteId, [])
   const mine = new Set<string>()
   const store = Object.create(shared) as Store
-  store.dueWebhooks = async (nowMs, limit) => (await shared.dueWebhooks(nowMs, 10_000)).filter((id) => mine.has(id)).slice(0, limit)
+  store.dueWebhooks = async (nowMs, limit) =>
+    (await shared.dueWebhooks(nowMs, 10_000)).filter((id) => mine.has(id)).slice(0, limit)
   const clock = new ClockDouble()
   clock.wallMs = Date.now() // The verifier of receivers knows no other time.
   const keys = createSealer(randomBytes(32)) as ServiceKeys
@@ -109,7 +120,8 @@ export async function beginSending(shared: Store): Promise<Sending> {
       return (await sending.deliveries(webhookId)).map(({ status }) => status)
     },
     async nextAttempt(webhookId) {
-      const made = async () => (await sending.deliveries(webhookId)).reduce((sum, delivery) => sum + delivery.attempts, 0)
+      const made = async () =>
+        (await sending.deliveries(webhookId)).reduce((sum, delivery) => sum + delivery.attempts, 0)
       const before = await made()
       const front = (await sending.deliveries(webhookId)).find(({ status }) => status === 'pending')
       clock.pass(Math.max(0, (front?.nextAttemptAtMs ?? 0) - clock.wallMs))

@@ -8,7 +8,8 @@ import { listPage } from '../cursor.ts'
 import type { Route } from '../route.ts'
 
 export const createSite: Route<'create_site'> = async (request, deps) => {
-  if (request.caller.kind !== 'operator') throw new Problem('api_key_forbidden', 'only an operator key may create sites')
+  if (request.caller.kind !== 'operator')
+    throw new Problem('api_key_forbidden', 'only an operator key may create sites')
   const { body } = request
   const site = await create(
     deps,

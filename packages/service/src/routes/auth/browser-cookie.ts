@@ -6,14 +6,18 @@ import type { RouteRequest } from '../route.ts'
 type Lines = Pick<RouteRequest, 'lines'>
 
 /**
- * The cookie that binds a browser to one sign-in. Each sign-in has a new one, so an attacker cannot plant a known one. `__Host-` keeps
- * other hosts and plain http from setting it; on http, which is for loopback only, browsers know no such name.
+ * The cookie that binds a browser to one sign-in. Each sign-in has a new one, so an attacker cannot
+ * plant a known one. `__Host-` keeps other hosts and plain http from setting it; on http, which is
+ * for loopback only, browsers know no such name.
  */
 function cookieName(state: string, baseUrl: string): string {
   return `${isSecure(baseUrl) ? '__Host-' : ''}countersign-${secretSha256(state).slice(0, 12)}`
 }
 
-/** What binds this browser, as it brought it; undefined when there is none, more than one, or something that we never gave out. */
+/**
+ * What binds this browser, as it brought it; undefined when there is none, more than one, or
+ * something that we never gave out.
+ */
 export function heldBrowser({ lines }: Lines, state: string, baseUrl: string): string | undefined {
   const start = `${cookieName(state, baseUrl)}=`
   const pairs = (lines('cookie') ?? []).flatMap((line) => line.split(';').map((pair) => pair.trim()))
@@ -39,7 +43,10 @@ function isSecure(baseUrl: string): boolean {
   return baseUrl.startsWith('https:')
 }
 
-/** Proves that a form comes from the page that was shown to this browser: no other party can know what the browser is bound by. */
+/**
+ * Proves that a form comes from the page that was shown to this browser: no other party can know
+ * what the browser is bound by.
+ */
 export function csrfTokenOf(browser: string): string {
   return secretSha256(`form ${browser}`)
 }

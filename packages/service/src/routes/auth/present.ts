@@ -1,5 +1,12 @@
 import { isUtf8 } from 'node:buffer'
-import { type Deny, decodeBase64url, deny, parseJson, readCredentialObject, type SignedCredential } from '@countersign/core'
+import {
+  type Deny,
+  decodeBase64url,
+  deny,
+  parseJson,
+  readCredentialObject,
+  type SignedCredential,
+} from '@countersign/core'
 import { limits, type Presented, problems } from '@countersign/core/contract'
 import { openSignIn } from '../../actions/open-sign-in.ts'
 import { presentForSignIn } from '../../actions/present-for-sign-in.ts'
@@ -25,12 +32,21 @@ export const present: Route<'present'> = (request, deps) => {
       const browser = heldBrowser(request, state, deps.config.baseUrl)
       const isForm = credentialBody === undefined
       if (browser === undefined) throw new Problem('state_invalid')
-      if (isForm && !isCsrfTokenOf('csrf_token' in body ? body.csrf_token : undefined, browser)) throw new Problem('csrf_invalid')
-      const credential = isForm ? readText(String(body.credential)) : (credentialBody.credential ?? NO_CREDENTIAL)
+      if (isForm && !isCsrfTokenOf('csrf_token' in body ? body.csrf_token : undefined, browser))
+        throw new Problem('csrf_invalid')
+      const credential = isForm
+        ? readText(String(body.credential))
+        : (credentialBody.credential ?? NO_CREDENTIAL)
       try {
         // Nothing was presented, so it is not a try.
-        if (isForm && String(body.credential).trim() === '') throw new Problem('credential_malformed', NOTHING_CHOSEN)
-        const payload = await presentForSignIn(deps, { state, browser, credential, request: request.holderRequest })
+        if (isForm && String(body.credential).trim() === '')
+          throw new Problem('credential_malformed', NOTHING_CHOSEN)
+        const payload = await presentForSignIn(deps, {
+          state,
+          browser,
+          credential,
+          request: request.holderRequest,
+        })
         const callbackUrl = `${deps.config.baseUrl}/auth/sdk-callback?${new URLSearchParams({ state, payload })}`
         const answer: Presented = { callback_url: callbackUrl }
         return isForm ? { status: 303, headers: { location: callbackUrl } } : { status: 200, body: answer }
@@ -45,23 +61,36 @@ export const present: Route<'present'> = (request, deps) => {
 const NOTHING_CHOSEN = 'The form has no credential. Paste one.'
 const NO_CREDENTIAL = deny('credential_malformed', 'send the signed credential as the member credential')
 
-/** Whatever a person pastes: the JSON of a credential, or the text of its header, broken into lines perhaps. */
+/**
+ * Whatever a person pastes: the JSON of a credential, or the text of its header, broken into lines
+ * perhaps.
+ */
 function readText(text: string): SignedCredential | Deny {
   const trimmed = text.trim()
-  const bytes = trimmed.startsWith('{') ? Buffer.from(trimmed) : decodeBase64url(trimmed.replaceAll(/\s+/g, ''))
-  if (bytes === undefined) return deny('credential_malformed', 'this is neither JSON nor base64url without padding')
+  const bytes = trimmed.startsWith('{')
+    ? Buffer.from(trimmed)
+    : decodeBase64url(trimmed.replaceAll(/\s+/g, ''))
+  if (bytes === undefined)
+    return deny('credential_malformed', 'this is neither JSON nor base64url without padding')
   if (bytes.length > limits.credential_bytes_max) {
     return deny('credential_malformed', `a credential has at most ${limits.credential_bytes_max} bytes`)
   }
   if (!isUtf8(bytes)) return deny('credential_malformed', 'the credential is not UTF-8')
   const parsed = parseJson(Buffer.from(bytes).toString('utf8'), { depthMax: limits.json_depth_max })
-  if ('fault' in parsed) return deny('credential_malformed', `this is not strict JSON: ${parsed.fault} near offset ${parsed.offset}`)
+  if ('fault' in parsed)
+    return deny(
+      'credential_malformed',
+      `this is not strict JSON: ${parsed.fault} near offset ${parsed.offset}`,
+    )
   return readCredentialObject(parsed.value)
 }
 
-/** A refusal that the user can do something about comes with the page again, and the reason on it. */
+/**
+ * A refusal that the user can do something about comes with the page again, and the reason on it.
+ */
 async function withPage(thrown: unknown, state: string, browser: string, deps: Deps): Promise<unknown> {
-  if (!(thrown instanceof Problem) || thrown.code === 'state_invalid' || problems[thrown.code].status >= 500) return thrown
+  if (!(thrown instanceof Problem) || thrown.code === 'state_invalid' || problems[thrown.code].status >= 500)
+    return thrown
   const { code, detail, facts } = thrown
   if (facts.triesLeft === 0) return thrown
   const opened = await openSignIn(deps, state, browser)

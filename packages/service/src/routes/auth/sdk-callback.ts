@@ -7,10 +7,12 @@ import { returnUrlWith } from './return-url.ts'
 import { withWayBack } from './with-way-back.ts'
 
 /** GET: the browser on its way back. */
-export const signInCallback: Route<'sign_in_callback'> = (request, deps) => comeBack(request, request.query, deps)
+export const signInCallback: Route<'sign_in_callback'> = (request, deps) =>
+  comeBack(request, request.query, deps)
 
 /** POST: the same as a form. */
-export const signInCallbackByForm: Route<'sign_in_callback_by_form'> = (request, deps) => comeBack(request, request.body, deps)
+export const signInCallbackByForm: Route<'sign_in_callback_by_form'> = (request, deps) =>
+  comeBack(request, request.body, deps)
 
 async function comeBack(
   request: Pick<RouteRequest, 'lines' | 'requestId'>,
@@ -22,6 +24,9 @@ async function comeBack(
     const browser = heldBrowser(request, state, baseUrl)
     if (browser === undefined) throw new Problem('state_invalid')
     const finished = await finishSignIn(deps, { state, browser, payload })
-    return { status: 303, headers: { location: returnUrlWith(finished, baseUrl), 'set-cookie': endedCookie(state, baseUrl) } }
+    return {
+      status: 303,
+      headers: { location: returnUrlWith(finished, baseUrl), 'set-cookie': endedCookie(state, baseUrl) },
+    }
   })
 }

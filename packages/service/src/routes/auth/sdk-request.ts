@@ -6,7 +6,11 @@ import type { Route, RouteRequest } from '../route.ts'
 /** POST: for an integration that sends the browser on by itself. */
 export const startSignIn: Route<'start_sign_in'> = async ({ body }, deps) => {
   const state = await begin(body, deps)
-  const answer: SignInStarted = { state, auth_url: authUrl(state, deps), expires_in: limits.sign_in_state_seconds }
+  const answer: SignInStarted = {
+    state,
+    auth_url: authUrl(state, deps),
+    expires_in: limits.sign_in_state_seconds,
+  }
   return { status: 201, body: answer }
 }
 
@@ -18,7 +22,10 @@ export const startSignInByLink: Route<'start_sign_in_by_link'> = async ({ query 
 
 type Wanted = RouteRequest<'start_sign_in'>['body'] | RouteRequest<'start_sign_in_by_link'>['query']
 
-function begin({ site_id, return_url, requested_scope, client_state, code_challenge }: Wanted, deps: Deps): Promise<string> {
+function begin(
+  { site_id, return_url, requested_scope, client_state, code_challenge }: Wanted,
+  deps: Deps,
+): Promise<string> {
   return start(deps, {
     siteId: site_id,
     returnUrl: return_url,

@@ -38,7 +38,10 @@ export function shownSignIn(
     returnUrl: new URL(signIn.returnUrl),
     requestedScope: signIn.requestedScope,
     cancelUrl: `${config.baseUrl}/auth/sdk-callback?${cancel}`,
-    overUrl: returnUrlWith({ returnUrl: signIn.returnUrl, clientState: undefined, outcome: { refused: 'state_invalid' } }, config.baseUrl),
+    overUrl: returnUrlWith(
+      { returnUrl: signIn.returnUrl, clientState: undefined, outcome: { refused: 'state_invalid' } },
+      config.baseUrl,
+    ),
     ...(refusal === undefined ? {} : { refusal }),
   })
 }

@@ -9,8 +9,9 @@ import type { RouteRequest } from '../route.ts'
 import { returnUrlWith } from './return-url.ts'
 
 /**
- * Runs a step of a sign-in. When it is refused, the page that a browser is shown has a button to the registered address of the site. The integration is
- * told the code as `error`, without its own state: this may be another browser than the one that began.
+ * Runs a step of a sign-in. When it is refused, the page that a browser is shown has a button to
+ * the registered address of the site. The integration is told the code as `error`, without its own
+ * state: this may be another browser than the one that began.
  */
 export async function withWayBack<T>(
   { lines, requestId }: Pick<RouteRequest, 'lines' | 'requestId'>,
@@ -27,7 +28,10 @@ export async function withWayBack<T>(
     const { code, detail, facts } = thrown
     const found = await findWayBack(deps, state)
     if (found === undefined) throw thrown
-    const href = returnUrlWith({ returnUrl: found.returnUrl, clientState: undefined, outcome: { refused: code } }, deps.config.baseUrl)
+    const href = returnUrlWith(
+      { returnUrl: found.returnUrl, clientState: undefined, outcome: { refused: code } },
+      deps.config.baseUrl,
+    )
     const back = { site: found.site, href }
     const repeat = problems[code].retryable ? { again } : {}
     const page = problemPage(code, requestId, texts, { back, triesLeft: facts.triesLeft, ...repeat })

@@ -1,10 +1,14 @@
 import type { Migration } from './migration.ts'
 
-/** Times are milliseconds since 1970, lists are JSON, and what is secret is there as a hash or sealed. */
+/**
+ * Times are milliseconds since 1970, lists are JSON, and what is secret is there as a hash or
+ * sealed.
+ */
 export const begin: Migration = {
   version: 1,
   common: [
-    // The log. One row says where it ends; `lineage` says which incarnation of the database wrote it.
+    // The log. One row says where it ends; `lineage` says which incarnation of the database wrote
+    // it.
     `CREATE TABLE log (
       one BIGINT PRIMARY KEY CHECK (one = 1),
       epoch TEXT NOT NULL,
@@ -75,7 +79,8 @@ export const begin: Migration = {
     )`,
     `CREATE INDEX api_keys_of_site ON api_keys (site_id, key_id)`,
 
-    // `created` is when the oldest link of its chain was signed: a reinstatement leaves what was signed before it revoked.
+    // `created` is when the oldest link of its chain was signed: a reinstatement leaves what was
+    // signed before it revoked.
     `CREATE TABLE credentials (
       site_id TEXT NOT NULL REFERENCES sites (site_id),
       credential_id TEXT NOT NULL,
@@ -114,7 +119,8 @@ export const begin: Migration = {
       position BIGINT NOT NULL,
       PRIMARY KEY (site_id, credential_id)
     )`,
-    // Users that have ever been revoked. What was signed up to \`cutoff\` stays revoked since \`first_at\`; the rest counts unless \`revoked\`.
+    // Users that have ever been revoked. What was signed up to \`cutoff\` stays revoked since
+    // \`first_at\`; the rest counts unless \`revoked\`.
     `CREATE TABLE users (
       site_id TEXT NOT NULL REFERENCES sites (site_id),
       ppid TEXT NOT NULL,
@@ -202,16 +208,18 @@ export const begin: Migration = {
   ],
   sqlite: [],
   postgres: [
-    // Which incarnation of the database this is. A restore, a fail-over or a copy is another one. pg_control_checkpoint() would still tell the
-    // old timeline for a while after a promotion; the name of the current WAL file tells the new one at once.
+    // Which incarnation of the database this is. A restore, a fail-over or a copy is another one.
+    // pg_control_checkpoint() would still tell the old timeline for a while after a promotion; the
+    // name of the current WAL file tells the new one at once.
     `CREATE FUNCTION log_lineage() RETURNS TEXT LANGUAGE sql VOLATILE AS $$
       SELECT (SELECT system_identifier FROM pg_control_system())
         || '.' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)
         || '.' || (SELECT oid FROM pg_database WHERE datname = current_database())
         || '.' || 'log'::regclass::oid
     $$`,
-    // The one way into the log. The update of the one row in \`log\` holds every other writer until this transaction has ended, so numbers
-    // become visible in their order and without holes, which a sequence cannot promise.
+    // The one way into the log. The update of the one row in \`log\` holds every other writer until
+    // this transaction has ended, so numbers become visible in their order and without holes, which
+    // a sequence cannot promise.
     `CREATE FUNCTION append_entry(in_epoch TEXT, in_site_id TEXT, in_kind TEXT, in_body TEXT, in_at TEXT)
       RETURNS TABLE (out_seq BIGINT, out_position BIGINT, out_hash TEXT) LANGUAGE plpgsql VOLATILE AS $$
     DECLARE

@@ -4,8 +4,9 @@ import type { Migration } from './migration.ts'
 export const webhooks: Migration = {
   version: 3,
   common: [
-    // `cursor_seq` is how far the log of the site has been made into deliveries, and `waiting` how many of those have not ended. `due_at` is when
-    // there will be something to send. The sender holds the lease. A deleted one stays, empty, until its deliveries have been swept away.
+    // `cursor_seq` is how far the log of the site has been made into deliveries, and `waiting` how
+    // many of those have not ended. `due_at` is when there will be something to send. The sender
+    // holds the lease. A deleted one stays, empty, until its deliveries have been swept away.
     `CREATE TABLE webhooks (
       webhook_id TEXT PRIMARY KEY,
       site_id TEXT NOT NULL REFERENCES sites (site_id),
@@ -24,7 +25,8 @@ export const webhooks: Migration = {
       lease_until BIGINT
     )`,
     `CREATE INDEX webhooks_of_site ON webhooks (site_id, webhook_id)`,
-    // What is sent stands in the log, under the same epoch and number. `replayed` ones were asked for by hand and keep no other waiting.
+    // What is sent stands in the log, under the same epoch and number. `replayed` ones were asked
+    // for by hand and keep no other waiting.
     `CREATE TABLE deliveries (
       delivery_id TEXT PRIMARY KEY,
       webhook_id TEXT NOT NULL,

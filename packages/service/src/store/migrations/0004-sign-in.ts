@@ -1,6 +1,8 @@
 import type { Migration } from './migration.ts'
 
-/** Hosted sign-in and offers. States, payloads, codes, browsers and offers are there as hashes only. */
+/**
+ * Hosted sign-in and offers. States, payloads, codes, browsers and offers are there as hashes only.
+ */
 export const signIn: Migration = {
   version: 4,
   common: [

@@ -1,10 +1,14 @@
 import type { Migration } from './migration.ts'
 
-/** Who follows the feeds, on which node, and how far each has applied the log. Only what is true now: nothing here outlives its connection. */
+/**
+ * Who follows the feeds, on which node, and how far each has applied the log. Only what is true
+ * now: nothing here outlives its connection.
+ */
 export const feedStreams: Migration = {
   version: 5,
   common: [
-    // A node that is there says so every few seconds. One that does not has gone, and its streams with it.
+    // A node that is there says so every few seconds. One that does not has gone, and its streams
+    // with it.
     `CREATE TABLE feed_nodes (
       node_id TEXT PRIMARY KEY,
       expires_at BIGINT NOT NULL

@@ -1,6 +1,9 @@
 import type { Migration } from './migration.ts'
 
-/** Which head of which epoch each new epoch continues, for each site. Verifiers follow these links from one epoch to the next. */
+/**
+ * Which head of which epoch each new epoch continues, for each site. Verifiers follow these links
+ * from one epoch to the next.
+ */
 export const epochs: Migration = {
   version: 6,
   common: [

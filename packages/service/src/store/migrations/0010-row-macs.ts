@@ -4,29 +4,41 @@ import type { Migration } from './migration.ts'
 export const KIND_STATES_ROW = `kind IN ('site.changed', 'issuer.trusted', 'issuer.distrusted', 'key.compromised', 'key.retired')`
 
 /**
- * A MAC in every row that can grant, and the digest of all entries in the log row. Rows from before have none and are not accepted: a store
- * without a MAC key must be empty.
+ * A MAC in every row that can grant, and the digest of all entries in the log row. Rows from before
+ * have none and are not accepted: a store without a MAC key must be empty.
  */
 export const rowMacs: Migration = {
   version: 10,
   common: [
     `ALTER TABLE log ADD COLUMN digest TEXT NOT NULL DEFAULT '${'0'.repeat(64)}'`,
-    ...['log', 'heads', 'sites', 'issuers', 'api_keys', 'tokens', 'offers', 'sign_ins', 'sign_in_presentations'].map(
-      (table) => `ALTER TABLE ${table} ADD COLUMN mac TEXT`,
-    ),
-    // How many API keys have ever been deleted. The MAC of every API key covers it, so that one which is put back has a wrong MAC.
+    ...[
+      'log',
+      'heads',
+      'sites',
+      'issuers',
+      'api_keys',
+      'tokens',
+      'offers',
+      'sign_ins',
+      'sign_in_presentations',
+    ].map((table) => `ALTER TABLE ${table} ADD COLUMN mac TEXT`),
+    // How many API keys have ever been deleted. The MAC of every API key covers it, so that one
+    // which is put back has a wrong MAC.
     `ALTER TABLE log ADD COLUMN keys_deleted BIGINT NOT NULL DEFAULT 0`,
-    // The seq of the last entry that states the row: a row that is put back as it was before names an earlier one.
+    // The seq of the last entry that states the row: a row that is put back as it was before names
+    // an earlier one.
     `ALTER TABLE sites ADD COLUMN entry_seq BIGINT NOT NULL DEFAULT 0`,
     `ALTER TABLE issuers ADD COLUMN entry_seq BIGINT NOT NULL DEFAULT 0`,
-    // Finds these entries among very many revocations. Statements name the kinds in the same words, or the index is not used.
+    // Finds these entries among very many revocations. Statements name the kinds in the same words,
+    // or the index is not used.
     `CREATE INDEX entries_that_state ON entries (epoch, site_id, seq) WHERE ${KIND_STATES_ROW}`,
   ],
   sqlite: [],
   postgres: [
     'DROP FUNCTION copy_log(TEXT, TEXT)',
     'DROP FUNCTION append_entry(TEXT, TEXT, TEXT, TEXT, TEXT)',
-    // As before; it also returns what the service must check before it extends it: the head and the log row as they were, with their MACs.
+    // As before; it also returns what the service must check before it extends it: the head and the
+    // log row as they were, with their MACs.
     `CREATE FUNCTION append_entry(in_epoch TEXT, in_site_id TEXT, in_kind TEXT, in_body TEXT, in_at TEXT)
       RETURNS TABLE (out_seq BIGINT, out_position BIGINT, out_hash TEXT, out_prev_hash TEXT, out_head_mac TEXT, out_digest TEXT, out_keys_deleted BIGINT,
         out_log_mac TEXT)

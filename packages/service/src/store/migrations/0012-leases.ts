@@ -1,12 +1,16 @@
 import type { Migration } from './migration.ts'
 
-/** Which verifier instances may accept with the revocation data that they have, and for how long. Receipts are computed from these rows. */
+/**
+ * Which verifier instances may accept with the revocation data that they have, and for how long.
+ * Receipts are computed from these rows.
+ */
 export const leases: Migration = {
   version: 12,
   common: [
-    // \`node_id\` and \`stream_id\` are empty while the instance has no stream. \`served_at\`: when it was last given a signed head, while it has none.
-    // \`acks\` are the last acknowledgements, oldest first: pairs of seq and when it came.
-    // \`declared_at\`: when the instance last asked for a stream or a snapshot; it is not closed by what it said before.
+    // \`node_id\` and \`stream_id\` are empty while the instance has no stream. \`served_at\`: when
+    // it was last given a signed head, while it has none. \`acks\` are the last acknowledgements,
+    // oldest first: pairs of seq and when it came. \`declared_at\`: when the instance last asked
+    // for a stream or a snapshot; it is not closed by what it said before.
     `CREATE TABLE leases (
       site_id TEXT NOT NULL,
       key_id TEXT NOT NULL,
@@ -42,11 +46,13 @@ export const leases: Migration = {
       at BIGINT NOT NULL,
       PRIMARY KEY (epoch, position)
     )`,
-    // A node decides too: for at most \`view_age_ms\` after it has read the log. \`marks\` are the last positions that it has applied, with their times.
+    // A node decides too: for at most \`view_age_ms\` after it has read the log. \`marks\` are the
+    // last positions that it has applied, with their times.
     `ALTER TABLE feed_nodes ADD COLUMN view_age_ms BIGINT NOT NULL DEFAULT 0`,
     `ALTER TABLE feed_nodes ADD COLUMN epoch TEXT NOT NULL DEFAULT ''`,
     `ALTER TABLE feed_nodes ADD COLUMN marks TEXT NOT NULL DEFAULT '[]'`,
-    // Signed heads of a site are valid for so long. After the setting was lowered by the entry \`staleness_lowered_seq\`, older heads were valid longer.
+    // Signed heads of a site are valid for so long. After the setting was lowered by the entry
+    // \`staleness_lowered_seq\`, older heads were valid longer.
     `ALTER TABLE sites ADD COLUMN max_staleness_seconds_max BIGINT NOT NULL DEFAULT 60`,
     `ALTER TABLE sites ADD COLUMN staleness_before_seconds BIGINT NOT NULL DEFAULT 0`,
     `ALTER TABLE sites ADD COLUMN staleness_lowered_seq BIGINT NOT NULL DEFAULT 0`,

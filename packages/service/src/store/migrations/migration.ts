@@ -12,11 +12,16 @@ class SchemaTooNew extends Error {
   override readonly name = 'SchemaTooNew'
 
   constructor(found: number, known: number) {
-    super(`the database has schema version ${found}, this release knows ${known}: start the newer release, or restore a backup`)
+    super(
+      `the database has schema version ${found}, this release knows ${known}: start the newer release, or restore a backup`,
+    )
   }
 }
 
-/** What is still to be done, in order, to a database of that version (0: an empty one). Throws a SchemaTooNew. */
+/**
+ * What is still to be done, in order, to a database of that version (0: an empty one). Throws a
+ * SchemaTooNew.
+ */
 export function pendingMigrations(migrations: readonly Migration[], version: number): readonly Migration[] {
   const known = migrations.at(-1)?.version ?? 0
   if (version > known) throw new SchemaTooNew(version, known)

@@ -20,11 +20,19 @@ const STATEMENT_MS_MAX = 5000
 const LOCK_MS_MAX = 4000
 
 /**
- * Connections with a time-out on every statement, and whole numbers as numbers: none of ours is beyond 2⁵³. Not for transactions: the driver
- * may carry one that has lost its connection on to the next connection. See `Sessions`.
+ * Connections with a time-out on every statement, and whole numbers as numbers: none of ours is
+ * beyond 2⁵³. Not for transactions: the driver may carry one that has lost its connection on to the
+ * next connection. See `Sessions`.
  */
 export function connect(options: ConnectOptions): Sql {
-  const { url, max, statementMsMax = STATEMENT_MS_MAX, lockMsMax = LOCK_MS_MAX, onClose = () => {}, onNotify = () => {} } = options
+  const {
+    url,
+    max,
+    statementMsMax = STATEMENT_MS_MAX,
+    lockMsMax = LOCK_MS_MAX,
+    onClose = () => {},
+    onNotify = () => {},
+  } = options
   const hidden = {
     onnotify: onNotify, // Known to the driver, though not to its types.
   }
@@ -53,8 +61,15 @@ export function queryWith(sql: Sql): Query {
   return async (text, values) => (await ask(sql, text, values)) as unknown as readonly Row[]
 }
 
-/** Hands a statement to the driver, which may keep it for a while before it sends it; `cancel` takes it back as long as it has not been sent. */
-export function ask(sql: Sql, text: string, values: readonly SqlValue[] = []): postgres.PendingQuery<postgres.Row[]> {
+/**
+ * Hands a statement to the driver, which may keep it for a while before it sends it; `cancel` takes
+ * it back as long as it has not been sent.
+ */
+export function ask(
+  sql: Sql,
+  text: string,
+  values: readonly SqlValue[] = [],
+): postgres.PendingQuery<postgres.Row[]> {
   const options = { prepare: true, simple: false } as { prepare: boolean }
   return sql.unsafe(text, values as SqlValue[], options)
 }

@@ -5,9 +5,11 @@ import { EpochChanged, StoreUnavailable } from '../store.ts'
 const EPOCH_CHANGED = 'CS001'
 
 /**
- * SQLSTATEs, or their classes, that speak of the server rather than of the statement: connection (08), authorization (28), no such database
- * (3D000), lost against others for good (40), resources (53), limits of time and shutdown (57), system and I/O (58), damage (XX), idle in a
- * transaction (25P03, 25P04), a standby or a read-only database (25006), locks that did not come (55P03), not durable (CS002, our own).
+ * SQLSTATEs, or their classes, that speak of the server rather than of the statement: connection
+ * (08), authorization (28), no such database (3D000), lost against others for good (40), resources
+ * (53), limits of time and shutdown (57), system and I/O (58), damage (XX), idle in a transaction
+ * (25P03, 25P04), a standby or a read-only database (25006), locks that did not come (55P03), not
+ * durable (CS002, our own).
  */
 const UNAVAILABLE = /^(?:08|28|3D000$|40|53|57|58|XX|25P03$|25P04$|25006$|55P03$|CS002$)/
 /** Of the driver and the system. */
@@ -23,7 +25,9 @@ export function isWorthAnotherTry(fault: unknown): boolean {
 
 /** Whether the server has refused a statement and the connection is as good as before. */
 export function isRefusal(fault: unknown): boolean {
-  return fault instanceof postgres.PostgresError && (isWorthAnotherTry(fault) || !UNAVAILABLE.test(fault.code))
+  return (
+    fault instanceof postgres.PostgresError && (isWorthAnotherTry(fault) || !UNAVAILABLE.test(fault.code))
+  )
 }
 
 /** Whether the connection is gone with it. */
@@ -31,12 +35,18 @@ export function isDisconnection(fault: unknown): boolean {
   return (fault instanceof postgres.PostgresError ? HUNG_UP : DISCONNECTED).test(codeOf(fault))
 }
 
-/** Turns what the driver throws into what the port promises; a fault of the statement itself stays what it is. */
+/**
+ * Turns what the driver throws into what the port promises; a fault of the statement itself stays
+ * what it is.
+ */
 export function translated(fault: unknown): unknown {
   const code = codeOf(fault)
-  if (code === EPOCH_CHANGED) return new EpochChanged('the database is not the one that wrote the log', { cause: fault })
+  if (code === EPOCH_CHANGED)
+    return new EpochChanged('the database is not the one that wrote the log', { cause: fault })
   const isServers = fault instanceof postgres.PostgresError ? UNAVAILABLE.test(code) : DISCONNECTED.test(code)
-  return isServers ? new StoreUnavailable(`the database failed: ${code}${adviceOn(code)}`, { cause: fault }) : fault
+  return isServers
+    ? new StoreUnavailable(`the database failed: ${code}${adviceOn(code)}`, { cause: fault })
+    : fault
 }
 
 /** For the operator, who set it up; callers never see it. */

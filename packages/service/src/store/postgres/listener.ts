@@ -7,7 +7,10 @@ export interface Listener {
 
 const AGAIN_MS = 500
 
-/** Goes on trying by itself. `onConnect` is called whenever the connection is there, the first time and again after it was lost. */
+/**
+ * Goes on trying by itself. `onConnect` is called whenever the connection is there, the first time
+ * and again after it was lost.
+ */
 export function openListener(url: string, onAppend: () => void, onConnect: () => void): Listener {
   let sql: Sql
   let timer: NodeJS.Timeout | undefined

@@ -7,14 +7,20 @@ import type { Query } from './connect.ts'
 const MIGRATION_LOCK = 4_021_970_341
 
 /**
- * Brings the database to the newest schema, inside a transaction of the caller's. Of several nodes that start at once one does it, and the
- * others wait. Throws a SchemaTooNew for a database that a newer release has written.
+ * Brings the database to the newest schema, inside a transaction of the caller's. Of several nodes
+ * that start at once one does it, and the others wait. Throws a SchemaTooNew for a database that a
+ * newer release has written.
  */
 export async function migrate(query: Query, migrations: readonly Migration[] = ours): Promise<void> {
   await query(`SELECT pg_advisory_xact_lock(${MIGRATION_LOCK})`)
-  await query('CREATE TABLE IF NOT EXISTS schema_version (one BIGINT PRIMARY KEY CHECK (one = 1), version BIGINT NOT NULL)')
+  await query(
+    'CREATE TABLE IF NOT EXISTS schema_version (one BIGINT PRIMARY KEY CHECK (one = 1), version BIGINT NOT NULL)',
+  )
   const [row] = await query('SELECT version FROM schema_version')
-  for (const { version, common, postgres } of pendingMigrations(migrations, row === undefined ? 0 : number(row, 'version'))) {
+  for (const { version, common, postgres } of pendingMigrations(
+    migrations,
+    row === undefined ? 0 : number(row, 'version'),
+  )) {
     for (const statement of common) await query(bytewise(statement))
     for (const statement of postgres) await query(statement)
     await query(

@@ -15,17 +15,26 @@ import { runProgram, runReading } from './run-program.ts'
 import { Sessions } from './sessions.ts'
 import { requireSafeSettings } from './settings.ts'
 
-/** Reads the whole log of a database, in use or not, and says where it first fails. Writes nothing. */
+/**
+ * Reads the whole log of a database, in use or not, and says where it first fails. Writes nothing.
+ */
 export function auditDatabase(url: string, masterKey: Uint8Array, onPage?: OnPage): Promise<LogAudit> {
   return withVerbs(url, masterKey, (run) => auditWith(run, onPage, auditWhole))
 }
 
 /** Lets `work` read a database, in use or not; without the master key only what carries no MAC. */
-export function readFromDatabase<T>(url: string, masterKey: Uint8Array | undefined, work: (verbs: StoreVerbs) => Promise<T>): Promise<T> {
+export function readFromDatabase<T>(
+  url: string,
+  masterKey: Uint8Array | undefined,
+  work: (verbs: StoreVerbs) => Promise<T>,
+): Promise<T> {
   return withVerbs(url, masterKey, (run) => work(createStoreVerbs(run, () => '')))
 }
 
-/** Rejects, with all that is wrong at once, for a server that could lose what it has confirmed or that cannot be reached. Writes nothing. */
+/**
+ * Rejects, with all that is wrong at once, for a server that could lose what it has confirmed or
+ * that cannot be reached. Writes nothing.
+ */
 export async function checkDatabase(url: string): Promise<void> {
   const readers = new Readers({ url, max: 1 })
   try {
@@ -39,10 +48,15 @@ export async function checkDatabase(url: string): Promise<void> {
 const TRIES = 5
 
 /**
- * Begins a new epoch after an audit, whatever the database says of its lineage. Nodes that run take it up by themselves. Rejects with a
- * `LogBroken` when the log is not intact, and when entries are added faster than they can be audited.
+ * Begins a new epoch after an audit, whatever the database says of its lineage. Nodes that run take
+ * it up by themselves. Rejects with a `LogBroken` when the log is not intact, and when entries are
+ * added faster than they can be audited.
  */
-export async function newEpochOfDatabase(url: string, masterKey: Uint8Array, nowMs: number): Promise<{ epoch: string; position: number }> {
+export async function newEpochOfDatabase(
+  url: string,
+  masterKey: Uint8Array,
+  nowMs: number,
+): Promise<{ epoch: string; position: number }> {
   await prepareDatabase(url, (at) => openMacKeyIn(at, masterKey))
   return withVerbs(url, masterKey, async (run, readers) => {
     for (let left = TRIES; left > 0; left--) {
@@ -52,7 +66,11 @@ export async function newEpochOfDatabase(url: string, masterKey: Uint8Array, now
       const audit = await auditWith(run)
       if (!audit.ok) throw new LogBroken(audit)
       const epoch = createEpoch()
-      await run('beginEpoch', epoch, text(row, 'lineage'), state, { actor: 'operator', atMs: nowMs, requestId: undefined })
+      await run('beginEpoch', epoch, text(row, 'lineage'), state, {
+        actor: 'operator',
+        atMs: nowMs,
+        requestId: undefined,
+      })
       if ((await run('logState'))?.epoch === epoch) return { epoch, position: state.position }
     }
     throw new Error('entries are being added all the time: stop the nodes first')
@@ -63,8 +81,9 @@ export async function newEpochOfDatabase(url: string, masterKey: Uint8Array, now
 const WRITERS_MS_MAX = 60_000
 
 /**
- * Seals everything in a database again, in one transaction. Rejects when anything does not open. Nodes may run: a transaction that writes sealed text is
- * waited for, and a later one waits, and finds that its own key is no longer the one.
+ * Seals everything in a database again, in one transaction. Rejects when anything does not open.
+ * Nodes may run: a transaction that writes sealed text is waited for, and a later one waits, and
+ * finds that its own key is no longer the one.
  */
 export async function resealDatabase(url: string, change: Reseal): Promise<number> {
   await prepareDatabase(url, async () => {})
@@ -74,7 +93,8 @@ export async function resealDatabase(url: string, change: Reseal): Promise<numbe
       async (transaction) => {
         const { query } = transaction
         const tables = new Set(sealedColumns.map(({ table }) => table))
-        // Against writers, but not against transactions that only refer to a row, such as revocations at a site.
+        // Against writers, but not against transactions that only refer to a row, such as
+        // revocations at a site.
         await query(`LOCK TABLE ${[...tables].join(', ')} IN SHARE ROW EXCLUSIVE MODE`)
         const found = await query(
           `SELECT table_name AS "table", column_name AS "column" FROM information_schema.columns WHERE table_schema = current_schema() AND data_type = 'text'`,
@@ -91,7 +111,8 @@ export async function resealDatabase(url: string, change: Reseal): Promise<numbe
 
 async function auditWith(run: RunVerb, onPage?: OnPage, audit: Audit = auditLog): Promise<LogAudit> {
   const state = await run('logState')
-  if (state === undefined) return (await run('tableWithRows')) === undefined ? { ok: true, position: 0, sites: 0 } : LOG_MISSING
+  if (state === undefined)
+    return (await run('tableWithRows')) === undefined ? { ok: true, position: 0, sites: 0 } : LOG_MISSING
   return audit({ ...createStoreVerbs(run, () => state.epoch), epoch: state.epoch }, onPage)
 }
 
@@ -105,9 +126,15 @@ async function withVerbs<T>(
   try {
     const seal = masterKey && (await readSeal(readers, masterKey))
     const run = (async (name: string, ...args: readonly unknown[]) => {
-      const verb = { ...readingVerbs, ...writingVerbs }[name as 'site'] as unknown as (...args: readonly unknown[]) => Program<unknown>
-      if (Object.hasOwn(readingVerbs, name)) return readers.read((query) => runReading(verb(...args), query, seal))
-      return sessions.transaction((transaction) => runProgram(verb(...args), transaction, { epoch: '', seal }), { patient: true })
+      const verb = { ...readingVerbs, ...writingVerbs }[name as 'site'] as unknown as (
+        ...args: readonly unknown[]
+      ) => Program<unknown>
+      if (Object.hasOwn(readingVerbs, name))
+        return readers.read((query) => runReading(verb(...args), query, seal))
+      return sessions.transaction(
+        (transaction) => runProgram(verb(...args), transaction, { epoch: '', seal }),
+        { patient: true },
+      )
     }) as RunVerb
     return await work(run, readers)
   } finally {

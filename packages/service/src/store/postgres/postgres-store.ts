@@ -30,15 +30,26 @@ const CONNECTIONS = { reading: 4, writing: 10 }
 const MIGRATION_MS_MAX = 10 * 60_000
 
 /**
- * Opens the store for any number of nodes. Connect it to the primary itself: a pooler in between would share sessions that must not be shared.
- * Rejects for a server whose settings could lose what it has confirmed.
+ * Opens the store for any number of nodes. Connect it to the primary itself: a pooler in between
+ * would share sessions that must not be shared. Rejects for a server whose settings could lose what
+ * it has confirmed.
  *
- * The database is known by its lineage: system identifier, timeline, and the identity of the database and its log. Whenever that is not what
- * wrote the log, at the start, when a connection comes back, or when an append finds out, a new epoch is begun. Which fail-over has lost
- * nothing cannot be told from inside, so each counts as one that may have.
+ * The database is known by its lineage: system identifier, timeline, and the identity of the
+ * database and its log. Whenever that is not what wrote the log, at the start, when a connection
+ * comes back, or when an append finds out, a new epoch is begun. Which fail-over has lost nothing
+ * cannot be told from inside, so each counts as one that may have.
  */
-export async function openPostgresStore({ url, masterKey, onForged, onFatal, log }: PostgresStoreOptions): Promise<Store> {
-  const seal: RowSeal = { macs: createRowMacs(await prepareDatabase(url, (at) => openMacKeyIn(at, masterKey))), onForged }
+export async function openPostgresStore({
+  url,
+  masterKey,
+  onForged,
+  onFatal,
+  log,
+}: PostgresStoreOptions): Promise<Store> {
+  const seal: RowSeal = {
+    macs: createRowMacs(await prepareDatabase(url, (at) => openMacKeyIn(at, masterKey))),
+    onForged,
+  }
   const readers = new Readers({ url, max: CONNECTIONS.reading })
   const sessions = new Sessions({ url, max: CONNECTIONS.writing })
   const listeners = new Set<() => void>()
@@ -69,9 +80,17 @@ export async function openPostgresStore({ url, masterKey, onForged, onFatal, log
   let settling: Promise<void> | undefined
   const settle = () => {
     settling ??= (async () => {
-      const found = await settleEpoch(((name, ...args) => runOnce(name, args)) as RunVerb, lineageNow, Date.now())
+      const found = await settleEpoch(
+        ((name, ...args) => runOnce(name, args)) as RunVerb,
+        lineageNow,
+        Date.now(),
+      )
       if (found === epoch) return
-      if (epoch !== '') log.warn({ from: epoch, to: found }, 'the database was restored or failed over: the log is in a new epoch')
+      if (epoch !== '')
+        log.warn(
+          { from: epoch, to: found },
+          'the database was restored or failed over: the log is in a new epoch',
+        )
       epoch = found
       wake()
     })().finally(() => {
@@ -147,9 +166,20 @@ export function openMacKeyIn(transaction: Transaction, masterKey: Uint8Array): P
   return runProgram(openMacKey(createSealer(masterKey)), transaction, { epoch: '', seal: undefined })
 }
 
-/** Refuses unsafe settings, brings the schema up to date, and does in the same transaction whatever comes next. */
-export async function prepareDatabase<T>(url: string, next: (transaction: Transaction) => Promise<T>): Promise<T> {
-  const sessions = new Sessions({ url, max: 1, statementMsMax: MIGRATION_MS_MAX, lockMsMax: MIGRATION_MS_MAX })
+/**
+ * Refuses unsafe settings, brings the schema up to date, and does in the same transaction whatever
+ * comes next.
+ */
+export async function prepareDatabase<T>(
+  url: string,
+  next: (transaction: Transaction) => Promise<T>,
+): Promise<T> {
+  const sessions = new Sessions({
+    url,
+    max: 1,
+    statementMsMax: MIGRATION_MS_MAX,
+    lockMsMax: MIGRATION_MS_MAX,
+  })
   try {
     return await sessions.transaction(
       async (transaction) => {
@@ -162,9 +192,12 @@ export async function prepareDatabase<T>(url: string, next: (transaction: Transa
   } catch (fault) {
     if (!isForbidden(fault)) throw fault
     const { message } = fault as Error
-    throw new Error(`${message}; the role of database_url must create tables and functions: GRANT CREATE ON SCHEMA public TO …`, {
-      cause: fault,
-    })
+    throw new Error(
+      `${message}; the role of database_url must create tables and functions: GRANT CREATE ON SCHEMA public TO …`,
+      {
+        cause: fault,
+      },
+    )
   } finally {
     await sessions.end()
   }

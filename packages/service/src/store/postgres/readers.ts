@@ -6,8 +6,9 @@ import { isDisconnection, translated } from './faults.ts'
 const ANSWER_MS_MAX = 6000
 
 /**
- * Connections that many single statements share, one behind the other. When the server has hung up on one of them, or has not said a word for
- * too long, all are left behind and new ones are made: one that was cut off at the wrong moment would never come back by itself.
+ * Connections that many single statements share, one behind the other. When the server has hung up
+ * on one of them, or has not said a word for too long, all are left behind and new ones are made:
+ * one that was cut off at the wrong moment would never come back by itself.
  */
 export class Readers {
   readonly #url: string

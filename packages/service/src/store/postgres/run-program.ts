@@ -7,7 +7,11 @@ import type { Query } from './connect.ts'
 import type { Transaction } from './sessions.ts'
 
 /** What reads writes nothing. */
-export async function runReading<T>(program: Program<T>, query: Query, seal: RowSeal | undefined): Promise<T> {
+export async function runReading<T>(
+  program: Program<T>,
+  query: Query,
+  seal: RowSeal | undefined,
+): Promise<T> {
   const send = () => {
     throw new TypeError('a verb that reads may not write')
   }
@@ -22,7 +26,11 @@ export interface ProgramContext {
 }
 
 /** Runs a program statement by statement, and waits for the answers that it wants. */
-export async function runProgram<T>(program: Program<T>, transaction: Transaction, context: ProgramContext): Promise<T> {
+export async function runProgram<T>(
+  program: Program<T>,
+  transaction: Transaction,
+  context: ProgramContext,
+): Promise<T> {
   let step = program.next(undefined)
   while (step.done !== true) {
     const { value } = step
@@ -48,7 +56,11 @@ function requireSeal({ seal }: ProgramContext): RowSeal {
 
 type WaitedFor = Exclude<Step, { kind: 'write' | 'mac' | 'forged' }>
 
-async function answerTo(step: WaitedFor, transaction: Transaction, context: ProgramContext): Promise<StepAnswer> {
+async function answerTo(
+  step: WaitedFor,
+  transaction: Transaction,
+  context: ProgramContext,
+): Promise<StepAnswer> {
   switch (step.kind) {
     case 'sql':
       return transaction.query(step.sql, step.values)
@@ -64,7 +76,10 @@ async function answerTo(step: WaitedFor, transaction: Transaction, context: Prog
   }
 }
 
-/** The hash is computed here as well: the MACs must cover what this service meant to write, whatever the database made of it. */
+/**
+ * The hash is computed here as well: the MACs must cover what this service meant to write, whatever
+ * the database made of it.
+ */
 async function append(
   { siteId, kind, bodyJson, atMs }: NewEntry,
   { query, send }: Transaction,
@@ -72,7 +87,13 @@ async function append(
 ): Promise<Appended> {
   const { epoch } = context
   const at = formatTime(atMs)
-  const [row] = await query('SELECT * FROM append_entry($1, $2, $3, $4, $5)', [epoch, siteId, kind, bodyJson, at])
+  const [row] = await query('SELECT * FROM append_entry($1, $2, $3, $4, $5)', [
+    epoch,
+    siteId,
+    kind,
+    bodyJson,
+    at,
+  ])
   if (row === undefined) throw new Error('append_entry gave nothing')
   const before = {
     position: number(row, 'out_position') - 1,
@@ -86,11 +107,9 @@ async function append(
   const after = extendLog(requireSeal(context), { epoch, siteId, kind, bodyJson, at }, before)
   const { seq, position, hash } = after
   if (text(row, 'out_hash') !== hash) throw new Error('append_entry wrote another entry than it was given')
-  send(`WITH head AS (UPDATE heads SET mac = $2 WHERE site_id = $1) UPDATE log SET digest = $3, mac = $4 WHERE one = 1`, [
-    siteId,
-    after.headMac,
-    after.digest,
-    after.logMac,
-  ])
+  send(
+    `WITH head AS (UPDATE heads SET mac = $2 WHERE site_id = $1) UPDATE log SET digest = $3, mac = $4 WHERE one = 1`,
+    [siteId, after.headMac, after.digest, after.logMac],
+  )
   return { epoch, seq, position, hash }
 }

@@ -7,7 +7,10 @@ import { isRefusal, isWorthAnotherTry, translated } from './faults.ts'
 const ANSWER_MS_MAX = 6000
 const TRIES = 4
 
-/** One connection for one transaction after another. Once lost it is never used again, least of all for the rest of a transaction. */
+/**
+ * One connection for one transaction after another. Once lost it is never used again, least of all
+ * for the rest of a transaction.
+ */
 class Session {
   readonly #sql: Sql
   /** What has not been answered yet. */
@@ -23,8 +26,9 @@ class Session {
   }
 
   /**
-   * The driver would reconnect without a word, and send there what it still has: statements that belong to the transaction that has just been
-   * lost, each standing for itself. It tells us before it does, so that they can be taken from it.
+   * The driver would reconnect without a word, and send there what it still has: statements that
+   * belong to the transaction that has just been lost, each standing for itself. It tells us before
+   * it does, so that they can be taken from it.
    */
   #lose(): void {
     this.isLost = true
@@ -54,7 +58,8 @@ class Session {
     }
     try {
       const result = await work({ query: this.query, send })
-      // Right behind what was sent: a transaction that waits for the head of the log waits for one way there and back, not for one a statement.
+      // Right behind what was sent: a transaction that waits for the head of the log waits for one
+      // way there and back, not for one a statement.
       const committed = this.query('COMMIT')
       committed.catch(() => {})
       await Promise.all(sent)
@@ -63,7 +68,8 @@ class Session {
       if (command !== 'COMMIT') throw new Error('the database did not commit')
       return result
     } catch (fault) {
-      // What was asked after a statement that failed fails as well, and does not say why. The first to fail does.
+      // What was asked after a statement that failed fails as well, and does not say why. The first
+      // to fail does.
       for (const answer of sent) await answer
       throw fault
     }
@@ -104,8 +110,9 @@ interface Waiting {
 }
 
 /**
- * Transactions, each on a connection of its own. The driver's own way (`begin`) throws where it cannot be caught when a connection dies in a
- * transaction, and can go on with that transaction on another connection; here a lost connection ends the transaction.
+ * Transactions, each on a connection of its own. The driver's own way (`begin`) throws where it
+ * cannot be caught when a connection dies in a transaction, and can go on with that transaction on
+ * another connection; here a lost connection ends the transaction.
  */
 export class Sessions {
   readonly #options: SessionsOptions
@@ -119,8 +126,8 @@ export class Sessions {
   }
 
   /**
-   * All that `work` asks is one transaction. When it loses against another one, it is begun again. `patient`: takes as long as it takes.
-   * Rejects in the words of the port.
+   * All that `work` asks is one transaction. When it loses against another one, it is begun again.
+   * `patient`: takes as long as it takes. Rejects in the words of the port.
    */
   async transaction<T>(work: Work<T>, { patient = false } = {}): Promise<T> {
     for (let left = TRIES - 1; ; left--) {

@@ -2,7 +2,10 @@ import type { Query } from './connect.ts'
 
 const VERSION_MIN = 140_000
 
-/** Throws, with all that is wrong at once, for a server that could lose what it has confirmed, or that is not the one to write to. */
+/**
+ * Throws, with all that is wrong at once, for a server that could lose what it has confirmed, or
+ * that is not the one to write to.
+ */
 export async function requireSafeSettings(query: Query): Promise<void> {
   const [found] = await query(
     `SELECT current_setting('fsync') AS fsync, current_setting('full_page_writes') AS full_page_writes,
@@ -14,9 +17,12 @@ export async function requireSafeSettings(query: Query): Promise<void> {
   const faults = [
     found.fsync !== 'on' && 'fsync is off: confirmed writes would be lost in a crash',
     found.full_page_writes !== 'on' && 'full_page_writes is off: a crash could tear pages',
-    found.synchronous_commit === 'off' && 'synchronous_commit is off: confirmed commits would be lost in a crash',
+    found.synchronous_commit === 'off' &&
+      'synchronous_commit is off: confirmed commits would be lost in a crash',
     found.in_recovery !== 'false' && 'it is a standby: connect to the primary',
-    found.in_recovery === 'false' && found.read_only !== 'off' && 'it takes no writes (read-only): connect to the primary',
+    found.in_recovery === 'false' &&
+      found.read_only !== 'off' &&
+      'it takes no writes (read-only): connect to the primary',
     found.encoding !== 'UTF8' && `its encoding is ${found.encoding}: create the database with UTF8`,
     !(Number(found.version) >= VERSION_MIN) &&
       `version ${VERSION_MIN / 10_000} or later is needed, and this is ${Math.floor(Number(found.version) / 10_000)}`,

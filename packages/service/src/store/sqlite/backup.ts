@@ -14,7 +14,10 @@ import { readReplaced } from './replaced-store.ts'
 import { LIVE } from './sqlite-store.ts'
 import { keepTakenAway } from './taken-away.ts'
 
-/** In the place of `LIVE`: such a file is not served. Only `restore` and `new-epoch` begin a new epoch from it. */
+/**
+ * In the place of `LIVE`: such a file is not served. Only `restore` and `new-epoch` begin a new
+ * epoch from it.
+ */
 export const COPY = 'copy'
 
 export interface Backup {
@@ -23,17 +26,24 @@ export interface Backup {
 }
 
 /**
- * Copies the store, in use or not, to a new file for its owner only. Rejects when there is one, or with a `LogBroken` when the log in the copy
- * is not intact; the copy is then removed.
+ * Copies the store, in use or not, to a new file for its owner only. Rejects when there is one, or
+ * with a `LogBroken` when the log in the copy is not intact; the copy is then removed.
  */
-export async function backupSqlite(file: string, target: string, masterKey: Uint8Array, onPage?: OnPage): Promise<Backup> {
+export async function backupSqlite(
+  file: string,
+  target: string,
+  masterKey: Uint8Array,
+  onPage?: OnPage,
+): Promise<Backup> {
   const path = resolve(target)
-  if (existsSync(path)) throw new Error(`there is a file ${path}, and a backup writes over nothing: choose another name`)
+  if (existsSync(path))
+    throw new Error(`there is a file ${path}, and a backup writes over nothing: choose another name`)
   createPrivateFile(path)
   try {
     const source = openForReading(resolve(file))
     try {
-      source.pragma('query_only = OFF') // The connection stays read-only; the copy is written beside it.
+      // The connection stays read-only; the copy is written beside it.
+      source.pragma('query_only = OFF')
       source.prepare('VACUUM INTO ?').run(path)
     } finally {
       source.close()
@@ -59,7 +69,10 @@ export interface Restored extends Backup {
   readonly epoch: string | undefined
   /** Where the file that was in its place has gone. */
   readonly before: string | undefined
-  /** What the replaced store takes away and the backup does not; a text says why it could not be read. Undefined when there was no store. */
+  /**
+   * What the replaced store takes away and the backup does not; a text says why it could not be
+   * read. Undefined when there was no store.
+   */
   readonly lost: LostChanges | string | undefined
 }
 
@@ -74,8 +87,9 @@ export interface RestoreOrder {
 }
 
 /**
- * Puts a copy in the place of the store, in a new epoch, after an audit. Rejects while a service has the store open, and with a `LogBroken`
- * when the log of the copy is not intact; then nothing has changed. What was there before is kept beside it.
+ * Puts a copy in the place of the store, in a new epoch, after an audit. Rejects while a service
+ * has the store open, and with a `LogBroken` when the log of the copy is not intact; then nothing
+ * has changed. What was there before is kept beside it.
  */
 export async function restoreSqlite(copy: string, file: string, order: RestoreOrder): Promise<Restored> {
   const path = resolve(file)
@@ -108,7 +122,11 @@ export async function restoreSqlite(copy: string, file: string, order: RestoreOr
 }
 
 /** Begins the new epoch in the copy, before it is put in place. */
-async function prepareCopy(db: Database.Database, path: string, order: RestoreOrder): Promise<Omit<Restored, 'before'>> {
+async function prepareCopy(
+  db: Database.Database,
+  path: string,
+  order: RestoreOrder,
+): Promise<Omit<Restored, 'before'>> {
   const { masterKey, nowMs, keepRevocations = false, dryRun = false, onPage } = order
   requireIntegrity(db)
   migrate(db)
@@ -116,7 +134,9 @@ async function prepareCopy(db: Database.Database, path: string, order: RestoreOr
   const replaced = await readReplaced(path, masterKey, session)
   const { lost } = replaced
   if (keepRevocations && typeof lost === 'string')
-    throw new Error(`the store that would be replaced cannot be read, so its revocations cannot be kept: ${lost}`)
+    throw new Error(
+      `the store that would be replaced cannot be read, so its revocations cannot be kept: ${lost}`,
+    )
   const run = runOffline(session)
   let epoch: string | undefined
   if (!dryRun) {
@@ -148,7 +168,9 @@ function settleFile(db: Database.Database, path: string): void {
   syncDirectory(dirname(path))
 }
 
-/** With what belongs to it: a write-ahead log that stayed behind would be taken for the new file's. */
+/**
+ * With what belongs to it: a write-ahead log that stayed behind would be taken for the new file's.
+ */
 function moveAside(path: string, epoch: string): string | undefined {
   if (!existsSync(path)) return undefined
   const before = `${path}.before-${epoch}`

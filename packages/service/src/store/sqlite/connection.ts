@@ -39,10 +39,13 @@ function expect(db: Database.Database, pragma: string, value: string | number, s
   const found = db.pragma(statement, { simple: true })
   if (found === value) return
   db.close()
-  throw new Error(`SQLite has ${pragma} = ${String(found)} and will not take ${value}: nothing could be promised about what is written`)
+  throw new Error(
+    `SQLite has ${pragma} = ${String(found)} and will not take ${value}: nothing could be promised about what is written`,
+  )
 }
 
-const UNAVAILABLE = /^SQLITE_(?:FULL|IOERR|BUSY|LOCKED|CANTOPEN|NOMEM|READONLY|PROTOCOL|INTERRUPT|CORRUPT|NOTADB)/
+const UNAVAILABLE =
+  /^SQLITE_(?:FULL|IOERR|BUSY|LOCKED|CANTOPEN|NOMEM|READONLY|PROTOCOL|INTERRUPT|CORRUPT|NOTADB)/
 /** After these the file, or what the system says of it, is not what we think it is. */
 const FATAL = /^SQLITE_(?:IOERR|CORRUPT|NOTADB)/
 
@@ -56,7 +59,9 @@ export function isUnavailable(fault: unknown): boolean {
 }
 
 export function asUnavailable(fault: unknown): unknown {
-  return isUnavailable(fault) ? new StoreUnavailable(`the store failed: ${codeOf(fault)}`, { cause: fault }) : fault
+  return isUnavailable(fault)
+    ? new StoreUnavailable(`the store failed: ${codeOf(fault)}`, { cause: fault })
+    : fault
 }
 
 function codeOf(fault: unknown): string {

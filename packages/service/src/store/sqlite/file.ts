@@ -8,8 +8,9 @@ const WORLD_WRITABLE = 0o002
 const STICKY = 0o1000
 
 /**
- * Makes the file, empty, and its directory where they are missing, for their owner only; what SQLite puts beside the file gets the same mode.
- * Throws for a file that others could read or replace: that may have happened already.
+ * Makes the file, empty, and its directory where they are missing, for their owner only; what
+ * SQLite puts beside the file gets the same mode. Throws for a file that others could read or
+ * replace: that may have happened already.
  */
 export function prepareStoreFile(file: string): string {
   const path = resolve(file)
@@ -24,7 +25,10 @@ export function prepareStoreFile(file: string): string {
   return path
 }
 
-/** Throws, in words for the operator, where there is no store: for a start that must not create one in the place of a store that is lost. */
+/**
+ * Throws, in words for the operator, where there is no store: for a start that must not create one
+ * in the place of a store that is lost.
+ */
 export function requireStoreFile(file: string): void {
   const path = resolve(file)
   if (!existsSync(path) || statSync(path).size === 0) throw new Error(noStoreAt(path))
@@ -37,7 +41,10 @@ export function noStoreAt(path: string): string {
   )
 }
 
-/** Makes the directory where it is missing. Throws for one in which every user could replace the files of others. */
+/**
+ * Makes the directory where it is missing. Throws for one in which every user could replace the
+ * files of others.
+ */
 export function prepareDirectory(directory: string): void {
   mkdirSync(directory, { recursive: true, mode: DIRECTORY_MODE })
   const { mode } = statSync(directory)
@@ -56,7 +63,9 @@ function requirePrivate(path: string): void {
   if (!existsSync(path)) return
   const { mode } = statSync(path)
   if ((mode & OTHERS) !== 0) {
-    throw new Error(`${path} can be read by others (mode ${(mode & 0o777).toString(8)}): chmod 600 it, and consider its secrets known`)
+    throw new Error(
+      `${path} can be read by others (mode ${(mode & 0o777).toString(8)}): chmod 600 it, and consider its secrets known`,
+    )
   }
 }
 

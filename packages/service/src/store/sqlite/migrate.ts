@@ -2,7 +2,10 @@ import type Database from 'better-sqlite3'
 import { migrations as ours } from '../migrations/all.ts'
 import { type Migration, pendingMigrations } from '../migrations/migration.ts'
 
-/** Brings the file to the newest schema, all of it or nothing. Throws a SchemaTooNew for one that a newer release has written. */
+/**
+ * Brings the file to the newest schema, all of it or nothing. Throws a SchemaTooNew for one that a
+ * newer release has written.
+ */
 export function migrate(db: Database.Database, migrations: readonly Migration[] = ours): void {
   db.transaction(() => {
     for (const { version, common, sqlite } of pendingMigrations(migrations, schemaVersion(db))) {

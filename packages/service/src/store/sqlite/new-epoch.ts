@@ -7,8 +7,15 @@ import { auditSession, openSealedSession, runOffline } from './offline.ts'
 import { lockOwner } from './owner-lock.ts'
 import { LIVE } from './sqlite-store.ts'
 
-/** Begins a new epoch after an audit. Rejects while a service has the file open, and with a `LogBroken` when the log is not intact. */
-export async function newEpochOfFile(file: string, masterKey: Uint8Array, nowMs: number): Promise<{ epoch: string; position: number }> {
+/**
+ * Begins a new epoch after an audit. Rejects while a service has the file open, and with a
+ * `LogBroken` when the log is not intact.
+ */
+export async function newEpochOfFile(
+  file: string,
+  masterKey: Uint8Array,
+  nowMs: number,
+): Promise<{ epoch: string; position: number }> {
   const path = prepareStoreFile(file)
   const lock = lockOwner(path)
   try {

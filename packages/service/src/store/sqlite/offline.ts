@@ -11,9 +11,13 @@ import { SqliteSession } from './session.ts'
 /** Runs verbs on one connection, in this thread: for files that no service has open. */
 export function runOffline(session: SqliteSession): RunVerb {
   return (async (name: string, ...args: readonly unknown[]) => {
-    const verb = { ...readingVerbs, ...writingVerbs }[name as 'site'] as unknown as (...args: readonly unknown[]) => Program<unknown>
+    const verb = { ...readingVerbs, ...writingVerbs }[name as 'site'] as unknown as (
+      ...args: readonly unknown[]
+    ) => Program<unknown>
     const isReading = Object.hasOwn(readingVerbs, name)
-    return isReading ? session.run(verb(...args)) : session.db.transaction(() => session.run(verb(...args))).immediate()
+    return isReading
+      ? session.run(verb(...args))
+      : session.db.transaction(() => session.run(verb(...args))).immediate()
   }) as RunVerb
 }
 
@@ -22,9 +26,15 @@ export function openMacKeyOf(db: Database.Database, sealer: Sealer): string {
   return db.transaction(() => new SqliteSession(db).run(openMacKey(sealer))).immediate()
 }
 
-/** A session that writes and checks rows with MACs. What is forged is for the caller to find in the answers. */
+/**
+ * A session that writes and checks rows with MACs. What is forged is for the caller to find in the
+ * answers.
+ */
 export function openSealedSession(db: Database.Database, masterKey: Uint8Array): SqliteSession {
-  return new SqliteSession(db, { macs: createRowMacs(openMacKeyOf(db, createSealer(masterKey))), onForged: () => {} })
+  return new SqliteSession(db, {
+    macs: createRowMacs(openMacKeyOf(db, createSealer(masterKey))),
+    onForged: () => {},
+  })
 }
 
 /** Reads the whole log of a file, in use or not, and says where it first fails. */
@@ -65,9 +75,14 @@ export function openReading(file: string, masterKey: Uint8Array | undefined): Sq
   }
 }
 
-export async function auditSession(session: SqliteSession, onPage?: OnPage, audit: Audit = auditLog): Promise<LogAudit> {
+export async function auditSession(
+  session: SqliteSession,
+  onPage?: OnPage,
+  audit: Audit = auditLog,
+): Promise<LogAudit> {
   const run = runOffline(session)
   const state = await run('logState')
-  if (state === undefined) return (await run('tableWithRows')) === undefined ? { ok: true, position: 0, sites: 0 } : LOG_MISSING
+  if (state === undefined)
+    return (await run('tableWithRows')) === undefined ? { ok: true, position: 0, sites: 0 } : LOG_MISSING
   return audit({ ...createStoreVerbs(run, () => state.epoch), epoch: state.epoch }, onPage)
 }

@@ -10,19 +10,24 @@ export interface OwnerLock {
 /** `user_version` in the header of a SQLite file, four bytes from the left. */
 const PID_OFFSET = 60
 
-/** Of this process. Reading the lock file of our own store would let go of it: POSIX drops a process's locks with any of its descriptors. */
+/**
+ * Of this process. Reading the lock file of our own store would let go of it: POSIX drops a
+ * process's locks with any of its descriptors.
+ */
 const held = new Set<string>()
 
 /**
- * Makes this process the only owner of a file. The lock is the system's, on `<file>.lock`, so it cannot outlive its process, not even one that
- * was killed, and process numbers that repeat in other containers do not matter. Throws when another process owns the file, and says which.
+ * Makes this process the only owner of a file. The lock is the system's, on `<file>.lock`, so it
+ * cannot outlive its process, not even one that was killed, and process numbers that repeat in
+ * other containers do not matter. Throws when another process owns the file, and says which.
  */
 export function lockOwner(file: string): OwnerLock {
   const path = `${file}.lock`
   if (held.has(path)) throw new Error(`${file} is open in this process already`)
   if (!existsSync(path)) tryCreate(path)
   const db = take(path)
-  if (db === undefined) throw new Error(`${file} belongs to another process (${pidIn(path)}), which is running: stop it first`)
+  if (db === undefined)
+    throw new Error(`${file} belongs to another process (${pidIn(path)}), which is running: stop it first`)
   held.add(path)
   return {
     release() {
@@ -65,7 +70,9 @@ function pidIn(path: string): string {
   const bytes = Buffer.alloc(4)
   const descriptor = openSync(path, 'r')
   try {
-    return readSync(descriptor, bytes, 0, 4, PID_OFFSET) === 4 ? `process ${bytes.readInt32BE()}` : 'process unknown'
+    return readSync(descriptor, bytes, 0, 4, PID_OFFSET) === 4
+      ? `process ${bytes.readInt32BE()}`
+      : 'process unknown'
   } finally {
     closeSync(descriptor)
   }

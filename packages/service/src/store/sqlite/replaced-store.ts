@@ -9,7 +9,10 @@ import { findLostChanges } from './taken-away.ts'
 
 /** What a restore must know of the store that it replaces. */
 export interface ReplacedStore {
-  /** What it takes away and the backup does not; a text says why it could not be read. Undefined when there is no store. */
+  /**
+   * What it takes away and the backup does not; a text says why it could not be read. Undefined
+   * when there is no store.
+   */
   readonly lost: LostChanges | string | undefined
   /** The head of each site up to which the two logs agree: its verifiers follow from there. */
   readonly heads: ReadonlyMap<string, LogHead>
@@ -17,8 +20,15 @@ export interface ReplacedStore {
   readonly links: readonly Row[]
 }
 
-/** Reads the store at `path` and compares it with the copy. A store that is damaged still tells what it takes away, as far as it can be read. */
-export async function readReplaced(path: string, masterKey: Uint8Array, copy: SqliteSession): Promise<ReplacedStore> {
+/**
+ * Reads the store at `path` and compares it with the copy. A store that is damaged still tells what
+ * it takes away, as far as it can be read.
+ */
+export async function readReplaced(
+  path: string,
+  masterKey: Uint8Array,
+  copy: SqliteSession,
+): Promise<ReplacedStore> {
   const nothing = { heads: new Map<string, LogHead>(), links: [] }
   if (!existsSync(path)) return { ...nothing, lost: undefined }
   let replaced: SqliteSession | undefined
@@ -46,7 +56,8 @@ function commonHeads(replaced: SqliteSession, copy: SqliteSession): ReadonlyMap<
     const [old, kept] = [entriesOf(replaced, theirs, siteId), entriesOf(copy, ours, siteId)]
     for (const entry of old) {
       const other = kept.next().value
-      if (other === undefined || ['kind', 'body', 'at'].some((column) => entry[column] !== other[column])) break
+      if (other === undefined || ['kind', 'body', 'at'].some((column) => entry[column] !== other[column]))
+        break
       head = { epoch: theirs, seq: number(entry, 'seq'), hash: text(entry, 'hash') }
     }
     heads.set(siteId, head)

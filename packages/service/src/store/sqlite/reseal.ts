@@ -6,7 +6,10 @@ import { migrate } from './migrate.ts'
 import { lockOwner } from './owner-lock.ts'
 import { SqliteSession } from './session.ts'
 
-/** Seals everything in a file again, in one transaction. Rejects while a service has the file open, and when anything does not open. */
+/**
+ * Seals everything in a file again, in one transaction. Rejects while a service has the file open,
+ * and when anything does not open.
+ */
 export async function resealFile(file: string, change: Reseal): Promise<number> {
   const path = prepareStoreFile(file)
   const lock = lockOwner(path)
@@ -16,7 +19,9 @@ export async function resealFile(file: string, change: Reseal): Promise<number> 
       migrate(session.db)
       // What was sealed under the old key is written over, not only let go of.
       session.db.pragma('secure_delete = ON')
-      const count = session.db.transaction(() => session.run(resealAll(change, textColumns(session)))).immediate()
+      const count = session.db
+        .transaction(() => session.run(resealAll(change, textColumns(session))))
+        .immediate()
       session.db.pragma('wal_checkpoint(TRUNCATE)')
       return count
     } finally {

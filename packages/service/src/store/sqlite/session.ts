@@ -5,7 +5,10 @@ import { extendLog } from '../extend-log.ts'
 import type { Appended, NewEntry, Program, Row, SqlValue, Step, StepAnswer } from '../program.ts'
 import type { RowSeal } from '../row-seal.ts'
 
-/** A connection with its prepared statements. Runs programs without ever waiting; the transaction around them is the caller's. */
+/**
+ * A connection with its prepared statements. Runs programs without ever waiting; the transaction
+ * around them is the caller's.
+ */
 export class SqliteSession {
   readonly db: Database.Database
   readonly #statements = new Map<string, Database.Statement>()
@@ -19,7 +22,10 @@ export class SqliteSession {
     this.#seal = seal
   }
 
-  /** A program that throws is left where it stands; undoing what it wrote is for the holder of the transaction. */
+  /**
+   * A program that throws is left where it stands; undoing what it wrote is for the holder of the
+   * transaction.
+   */
   run<T>(program: Program<T>): T {
     let step = program.next(undefined)
     while (step.done !== true) step = program.next(this.#answer(step.value))
@@ -79,7 +85,11 @@ export class SqliteSession {
       hash: text(head, 'hash'),
       headMac: head.mac,
     }
-    const { seq, position, hash, digest, headMac, logMac } = extendLog(this.#seal, { epoch, siteId, kind, bodyJson, at }, before)
+    const { seq, position, hash, digest, headMac, logMac } = extendLog(
+      this.#seal,
+      { epoch, siteId, kind, bodyJson, at },
+      before,
+    )
     this.rows(
       `INSERT INTO entries (epoch, position, site_id, seq, kind, body, at, prev_hash, hash) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
       epoch,

@@ -31,8 +31,9 @@ export const LIVE = 'live'
 const RESCUE_MS_MAX = 3000
 
 /**
- * Opens the embedded store: one file, one process. Rejects when the file is owned by another, readable by others or too new. While it is open,
- * a file that is missing or replaced is a fatal fault.
+ * Opens the embedded store: one file, one process. Rejects when the file is owned by another,
+ * readable by others or too new. While it is open, a file that is missing or replaced is a fatal
+ * fault.
  */
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<Store> {
   const { file, masterKey, onForged, onFatal, log, mustExist = false } = options
@@ -49,12 +50,17 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     fatal = fault
     onFatal(fault)
   }
-  const writer = await openWriter({ file: path, masterKey, mustExist, onAppended: wake, onForged, onFatal: end }).catch(
-    (fault: unknown) => {
-      lock.release()
-      throw fault
-    },
-  )
+  const writer = await openWriter({
+    file: path,
+    masterKey,
+    mustExist,
+    onAppended: wake,
+    onForged,
+    onFatal: end,
+  }).catch((fault: unknown) => {
+    lock.release()
+    throw fault
+  })
   let reader: SqliteSession | undefined
 
   const runOnce: RunVerb = async (name, ...args) => {
@@ -62,7 +68,9 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     if (!isReading(name)) return writer.run(name, args) as never
     if (reader === undefined) throw new StoreUnavailable('the store is closed')
     try {
-      return reader.run((readingVerbs[name] as (...args: readonly unknown[]) => Program<unknown>)(...args)) as never
+      return reader.run(
+        (readingVerbs[name] as (...args: readonly unknown[]) => Program<unknown>)(...args),
+      ) as never
     } catch (fault) {
       if (isFatal(fault)) end(fault as Error)
       throw asUnavailable(fault)
@@ -73,7 +81,10 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   const { run } = writes
   let unwatch: (() => void) | undefined
 
-  /** If only the write-ahead log is gone, a clean close of the writer still moves all that it holds into the file. */
+  /**
+   * If only the write-ahead log is gone, a clean close of the writer still moves all that it holds
+   * into the file.
+   */
   const endWithoutFile = async (fault: FileGone) => {
     const rescued = fault.isLogOnly ? writer.close() : undefined
     fatal = fault
@@ -124,7 +135,10 @@ function isReading(name: VerbName): name is keyof typeof readingVerbs {
   return Object.hasOwn(readingVerbs, name)
 }
 
-/** A copy is never taken for the store by itself: what was done after the copy was made is missing there, and an operator must know that. */
+/**
+ * A copy is never taken for the store by itself: what was done after the copy was made is missing
+ * there, and an operator must know that.
+ */
 async function requireLive(run: RunVerb, path: string): Promise<void> {
   const state = await run('logState')
   if (state === undefined || state.lineage === LIVE) return

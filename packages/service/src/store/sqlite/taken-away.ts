@@ -19,8 +19,9 @@ import type { SqliteSession } from './session.ts'
 const PAGE = 1000
 
 /**
- * Reads the log of a store in its current epoch. Entries are taken as they are: what does not parse is passed over, and no hash is checked. A damaged
- * store is the usual reason for a restore, and what is read here can only take away.
+ * Reads the log of a store in its current epoch. Entries are taken as they are: what does not parse
+ * is passed over, and no hash is checked. A damaged store is the usual reason for a restore, and
+ * what is read here can only take away.
  */
 function readTakenAway(session: SqliteSession): TakenAway {
   const users = new Map<string, TakenUser>()
@@ -37,14 +38,26 @@ function readTakenAway(session: SqliteSession): TakenAway {
     switch (kind) {
       case 'user.revoked': {
         const cutoffMs = users.get(`${siteId} ${body.ppid}`)?.cutoffMs ?? 0
-        users.set(`${siteId} ${body.ppid}`, { siteId, ppid: body.ppid, isRevoked: true, revokedAtMs: atMs, cutoffMs })
+        users.set(`${siteId} ${body.ppid}`, {
+          siteId,
+          ppid: body.ppid,
+          isRevoked: true,
+          revokedAtMs: atMs,
+          cutoffMs,
+        })
         break
       }
       case 'user.reinstated': {
         const known = users.get(`${siteId} ${body.ppid}`)
         const cutoffMs = Math.max(known?.cutoffMs ?? 0, parseTime(body.reinstated_at) ?? atMs)
         const revokedAtMs = known?.revokedAtMs ?? atMs
-        users.set(`${siteId} ${body.ppid}`, { siteId, ppid: body.ppid, isRevoked: false, revokedAtMs, cutoffMs })
+        users.set(`${siteId} ${body.ppid}`, {
+          siteId,
+          ppid: body.ppid,
+          isRevoked: false,
+          revokedAtMs,
+          cutoffMs,
+        })
         break
       }
       case 'credential.revoked':
@@ -66,7 +79,13 @@ function readTakenAway(session: SqliteSession): TakenAway {
         break
       case 'key.compromised':
       case 'key.retired':
-        takeKey({ siteId, issuer: body.issuer, keyId: body.key_id, status: kind === 'key.retired' ? 'retired' : 'compromised', atMs })
+        takeKey({
+          siteId,
+          issuer: body.issuer,
+          keyId: body.key_id,
+          status: kind === 'key.retired' ? 'retired' : 'compromised',
+          atMs,
+        })
         break
     }
   }
@@ -105,10 +124,14 @@ function readableEntry(row: Row): Entry | undefined {
 export function findLostChanges(replaced: SqliteSession, restored: SqliteSession): LostChanges {
   const [before, after] = [readTakenAway(replaced), readTakenAway(restored)]
   const sites = new Set(restored.rows('SELECT site_id FROM sites').map((row) => text(row, 'site_id')))
-  const lost = <T extends { readonly siteId: SiteId }>(all: ReadonlyMap<string, T>, isThere: (name: string, each: T) => boolean) =>
-    new Map([...all].filter(([name, each]) => sites.has(each.siteId) && !isThere(name, each)))
+  const lost = <T extends { readonly siteId: SiteId }>(
+    all: ReadonlyMap<string, T>,
+    isThere: (name: string, each: T) => boolean,
+  ) => new Map([...all].filter(([name, each]) => sites.has(each.siteId) && !isThere(name, each)))
   const kept = new Set(replaced.rows('SELECT key_id FROM api_keys').map((row) => text(row, 'key_id')))
-  const gone = restored.rows('SELECT key_id, site_id FROM api_keys').filter((row) => !kept.has(text(row, 'key_id')))
+  const gone = restored
+    .rows('SELECT key_id, site_id FROM api_keys')
+    .filter((row) => !kept.has(text(row, 'key_id')))
   return {
     users: lost(before.users, (name, { isRevoked, cutoffMs }) => {
       const known = after.users.get(name)
@@ -117,7 +140,9 @@ export function findLostChanges(replaced: SqliteSession, restored: SqliteSession
     credentials: lost(before.credentials, (name) => after.credentials.has(name)),
     tokens: lost(before.tokens, (name) => after.tokens.has(name)),
     issuers: lost(before.issuers, (name) => after.issuers.has(name)),
-    keys: lost(before.keys, (name, { status }) => [status, 'compromised'].includes(after.keys.get(name)?.status ?? '')),
+    keys: lost(before.keys, (name, { status }) =>
+      [status, 'compromised'].includes(after.keys.get(name)?.status ?? ''),
+    ),
     apiKeys: gone.map((row) => ({ keyId: text(row, 'key_id'), siteId: row.site_id as SiteId | null })),
     sites: replaced
       .rows('SELECT site_id FROM sites ORDER BY site_id')
@@ -126,14 +151,19 @@ export function findLostChanges(replaced: SqliteSession, restored: SqliteSession
   }
 }
 
-/** Takes away in a store what another one had taken away, at the original times, so that newer credentials stay valid. */
+/**
+ * Takes away in a store what another one had taken away, at the original times, so that newer
+ * credentials stay valid.
+ */
 export async function keepTakenAway(run: RunVerb, lost: LostChanges, act: Act): Promise<void> {
   const at = (atMs: number): Act => ({ ...act, atMs: Math.min(atMs, act.atMs) })
   const reason = 'kept when a backup was restored'
-  // The log of the backup has none of these, so a row that calls one of them revoked is wrong and must not prevent the revocation.
+  // The log of the backup has none of these, so a row that calls one of them revoked is wrong and
+  // must not prevent the revocation.
   for (const { siteId, credentialId, atMs } of lost.credentials.values()) {
     const answer = await run('revokeCredential', { siteId, credentialId, reason }, at(atMs))
-    if (answer.alreadyRevoked) await run('revokeCredential', { siteId, credentialId, reason }, at(atMs), answer)
+    if (answer.alreadyRevoked)
+      await run('revokeCredential', { siteId, credentialId, reason }, at(atMs), answer)
   }
   for (const { siteId, ppid, isRevoked, revokedAtMs, cutoffMs } of lost.users.values()) {
     const answer = await run('revokeUser', { siteId, ppid, reason }, at(revokedAtMs))
@@ -141,11 +171,18 @@ export async function keepTakenAway(run: RunVerb, lost: LostChanges, act: Act): 
     if (!isRevoked) await run('reinstateUser', { siteId, ppid, reason }, at(cutoffMs))
   }
   // A token that the backup does not have is unknown, and needs no revocation.
-  for (const { siteId, sha256, atMs } of lost.tokens.values()) await run('revokeToken', { siteId, sha256, reason }, at(atMs))
+  for (const { siteId, sha256, atMs } of lost.tokens.values())
+    await run('revokeToken', { siteId, sha256, reason }, at(atMs))
   for (const { siteId, issuer, atMs } of lost.issuers.values())
     await run('changeIssuer', siteId, issuer, { status: 'distrusted' }, at(atMs))
   for (const { siteId, issuer, keyId, status, atMs } of lost.keys.values())
     await run('changeIssuerKey', siteId, issuer, keyId, status, at(atMs))
   for (const { keyId, siteId } of lost.apiKeys) await run('deleteApiKey', siteId, keyId, act)
-  await run('audit', { siteId: null, action: 'log.keep_revocations', target: undefined, detail: countLost(lost), act })
+  await run('audit', {
+    siteId: null,
+    action: 'log.keep_revocations',
+    target: undefined,
+    detail: countLost(lost),
+    act,
+  })
 }

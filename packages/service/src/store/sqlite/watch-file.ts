@@ -1,9 +1,15 @@
 import { statSync } from 'node:fs'
 
-/** The database file, or the write-ahead log beside it, is no longer the one that is open: whatever is written now is lost with the process. */
+/**
+ * The database file, or the write-ahead log beside it, is no longer the one that is open: whatever
+ * is written now is lost with the process.
+ */
 export class FileGone extends Error {
   override readonly name = 'FileGone'
-  /** The database file itself is still in place, so that what stands in the write-ahead log can be moved into it. */
+  /**
+   * The database file itself is still in place, so that what stands in the write-ahead log can be
+   * moved into it.
+   */
   readonly isLogOnly: boolean
 
   constructor(path: string, what: 'missing' | 'replaced', isLogOnly: boolean) {
@@ -18,8 +24,9 @@ export class FileGone extends Error {
 const CHECK_MS = 1000
 
 /**
- * Compares the files at these paths with the ones that were there when this was called, which SQLite has open. Calls `onGone` once, as soon as
- * one is missing or another file. The returned function stops the comparison.
+ * Compares the files at these paths with the ones that were there when this was called, which
+ * SQLite has open. Calls `onGone` once, as soon as one is missing or another file. The returned
+ * function stops the comparison.
  */
 export function watchFile(file: string, onGone: (fault: FileGone) => void, checkMs = CHECK_MS): () => void {
   const wal = `${file}-wal`

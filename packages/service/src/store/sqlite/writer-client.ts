@@ -9,7 +9,10 @@ import type { FromWriter, ToWriter, TransportedFault } from './writer-messages.t
 /** This side of the writer thread. */
 export interface Writer {
   readonly macKey: string
-  /** Resolves when the verb is on disk. Rejects with a StoreUnavailable when that cannot be said, or takes too long. */
+  /**
+   * Resolves when the verb is on disk. Rejects with a StoreUnavailable when that cannot be said, or
+   * takes too long.
+   */
   run(name: VerbName, args: readonly unknown[]): Promise<unknown>
   close(): Promise<void>
 }
@@ -37,7 +40,8 @@ export async function openWriter(options: WriterClientOptions): Promise<Writer> 
   const isSource = import.meta.url.endsWith('.ts')
   const worker = new Worker(new URL(isSource ? './writer.ts' : './writer.js', import.meta.url), {
     workerData: { file, masterKey, mustExist } satisfies WriterOptions,
-    // From the sources, the other packages are read from theirs, whatever the process was told. Its own flags are not passed on: a thread refuses some.
+    // From the sources, the other packages are read from theirs, whatever the process was told. Its
+    // own flags are not passed on: a thread refuses some.
     ...(isSource && { execArgv: ['--conditions=countersign-source'] }),
   })
   const waiting = new Map<number, Waiting>()
@@ -50,7 +54,8 @@ export async function openWriter(options: WriterClientOptions): Promise<Writer> 
     if (isOver) return
     isOver = true
     clearInterval(patience)
-    for (const { reject } of waiting.values()) reject(new StoreUnavailable('the store has failed', { cause: fault }))
+    for (const { reject } of waiting.values())
+      reject(new StoreUnavailable('the store has failed', { cause: fault }))
     waiting.clear()
     if (fault !== undefined && isReady && over === undefined) onFatal(fault)
     over?.()
@@ -111,10 +116,15 @@ export async function openWriter(options: WriterClientOptions): Promise<Writer> 
     macKey,
     run(name, args) {
       if (isOver || over !== undefined) return Promise.reject(new StoreUnavailable('the store is closed'))
-      if (waiting.size >= WAITING_MAX) return Promise.reject(new StoreUnavailable('the store has too much to write'))
+      if (waiting.size >= WAITING_MAX)
+        return Promise.reject(new StoreUnavailable('the store has too much to write'))
       return new Promise((resolve, reject) => {
         const id = ++lastId
-        waiting.set(id, { resolve, reject, sinceMs: PATIENT.has(name) ? Number.NEGATIVE_INFINITY : performance.now() })
+        waiting.set(id, {
+          resolve,
+          reject,
+          sinceMs: PATIENT.has(name) ? Number.NEGATIVE_INFINITY : performance.now(),
+        })
         post({ kind: 'verb', id, name, args })
       })
     },

@@ -11,7 +11,10 @@ export interface Asked {
   readonly args: readonly unknown[]
 }
 
-/** From the writer. `done` comes after the commit, for all that were in it. `forged`: a row was found that the service did not write. */
+/**
+ * From the writer. `done` comes after the commit, for all that were in it. `forged`: a row was
+ * found that the service did not write.
+ */
 export type FromWriter =
   | { readonly kind: 'ready'; readonly macKey: string }
   | { readonly kind: 'forged'; readonly row: ForgedRow }

@@ -13,8 +13,9 @@ import { SqliteSession } from './session.ts'
 import type { Asked, FromWriter, Outcome, ToWriter, TransportedFault } from './writer-messages.ts'
 
 /**
- * The one writer of a SQLite file, in a thread of its own, so that a slow disk never holds up a verification. All that waits when the disk is
- * free becomes one commit; no request is answered before it.
+ * The one writer of a SQLite file, in a thread of its own, so that a slow disk never holds up a
+ * verification. All that waits when the disk is free becomes one commit; no request is answered
+ * before it.
  */
 export interface WriterOptions {
   readonly file: string
@@ -24,7 +25,10 @@ export interface WriterOptions {
 }
 
 const GROUP_MAX = 256
-/** Of 4 KiB each: then the pages of the log are moved into the file, after all requests have been answered. */
+/**
+ * Of 4 KiB each: then the pages of the log are moved into the file, after all requests have been
+ * answered.
+ */
 const WAL_PAGES_MAX = 2000
 
 function start(port: MessagePort, { file, masterKey, mustExist }: WriterOptions): void {
@@ -36,7 +40,10 @@ function start(port: MessagePort, { file, masterKey, mustExist }: WriterOptions)
     if (mustExist && schemaVersion(db) === 0) throw new Error(noStoreAt(file))
     migrate(db)
     macKey = openMacKeyOf(db, createSealer(masterKey))
-    session = new SqliteSession(db, { macs: createRowMacs(macKey), onForged: (row) => send({ kind: 'forged', row }) })
+    session = new SqliteSession(db, {
+      macs: createRowMacs(macKey),
+      onForged: (row) => send({ kind: 'forged', row }),
+    })
   } catch (fault) {
     send({ kind: 'refused', fault: transported(fault) })
     port.close()
@@ -53,7 +60,11 @@ function start(port: MessagePort, { file, masterKey, mustExist }: WriterOptions)
   port.on('message', (first: ToWriter) => {
     const group: Asked[] = []
     let isClosing = false
-    for (let message: ToWriter | undefined = first; message !== undefined; message = next(port, group.length)) {
+    for (
+      let message: ToWriter | undefined = first;
+      message !== undefined;
+      message = next(port, group.length)
+    ) {
       if (message.kind === 'close') isClosing = true
       else group.push(message)
     }
@@ -67,7 +78,8 @@ function start(port: MessagePort, { file, masterKey, mustExist }: WriterOptions)
         checkpoint(session)
       }
     } catch (fault) {
-      // Whether the last commit is on disk is unknown now, to us and to the system. Only a new process, reading the file, can tell.
+      // Whether the last commit is on disk is unknown now, to us and to the system. Only a new
+      // process, reading the file, can tell.
       end({ kind: 'fatal', fault: transported(fault) })
     }
   })
@@ -77,7 +89,10 @@ function next(port: MessagePort, count: number): ToWriter | undefined {
   return count < GROUP_MAX ? (receiveMessageOnPort(port)?.message as ToWriter | undefined) : undefined
 }
 
-/** Throws when the fate of the commit is unknown. When the disk is merely full, nothing has happened, and every request is told so. */
+/**
+ * Throws when the fate of the commit is unknown. When the disk is merely full, nothing has
+ * happened, and every request is told so.
+ */
 function writeGroup(session: SqliteSession, group: readonly Asked[]): FromWriter {
   const { db } = session
   const appendedBefore = session.appended
@@ -89,15 +104,24 @@ function writeGroup(session: SqliteSession, group: readonly Asked[]): FromWriter
   } catch (fault) {
     if (isFatal(fault) || !isUnavailable(fault)) throw fault
     if (db.inTransaction) db.exec('ROLLBACK')
-    return { kind: 'done', outcomes: group.map(({ id }) => ({ id, ok: false, fault: transported(fault) })), hasAppended: false }
+    return {
+      kind: 'done',
+      outcomes: group.map(({ id }) => ({ id, ok: false, fault: transported(fault) })),
+      hasAppended: false,
+    }
   }
 }
 
-/** A program that fails takes back only its own; the others of the group stand. A store that fails takes all of them. */
+/**
+ * A program that fails takes back only its own; the others of the group stand. A store that fails
+ * takes all of them.
+ */
 function writeOne(session: SqliteSession, { id, name, args }: Asked): Outcome {
   session.rows('SAVEPOINT program')
   try {
-    const program = (writingVerbs[name as keyof typeof writingVerbs] as (...args: readonly unknown[]) => Program<unknown>)(...args)
+    const program = (
+      writingVerbs[name as keyof typeof writingVerbs] as (...args: readonly unknown[]) => Program<unknown>
+    )(...args)
     const answer = session.run(program)
     session.rows('RELEASE program')
     return { id, ok: true, answer }

@@ -25,7 +25,16 @@ import { claimOffer, createOffer, offer } from './offers.ts'
 import { abandonIdempotent, beginIdempotent, finishIdempotent, useOnce } from './once.ts'
 import { reinstateUser, revokeCredential, revokeToken, revokeUser } from './revocations.ts'
 import { putSecret, secret } from './secrets.ts'
-import { createSignIn, createSignInCode, endSignIn, openSignIn, presentSignIn, redeemSignIn, signIn, trySignIn } from './sign-ins.ts'
+import {
+  createSignIn,
+  createSignInCode,
+  endSignIn,
+  openSignIn,
+  presentSignIn,
+  redeemSignIn,
+  signIn,
+  trySignIn,
+} from './sign-ins.ts'
 import { changeSite, createSite, site, sites } from './sites.ts'
 import { sweep } from './sweep.ts'
 import { confirmedTime, confirmTime, resetTime } from './time.ts'
@@ -122,7 +131,9 @@ const reading = {
   confirmedTime,
 }
 
-/** All that a store can be asked to do in a transaction, with what only stores ask of themselves. */
+/**
+ * All that a store can be asked to do in a transaction, with what only stores ask of themselves.
+ */
 export const writingVerbs = { ...writing, beginLog, beginEpoch, probeWrite }
 /** All that a store can be asked without one. */
 export const readingVerbs = { ...reading, logState, tableWithRows }
@@ -130,12 +141,19 @@ export const readingVerbs = { ...reading, logState, tableWithRows }
 type Verbs = typeof writingVerbs & typeof readingVerbs
 export type VerbName = keyof Verbs
 type VerbArguments<Name extends VerbName> = Parameters<Verbs[Name]>
-type VerbAnswer<Name extends VerbName> = ReturnType<Verbs[Name]> extends Program<infer Answer> ? Answer : never
+type VerbAnswer<Name extends VerbName> =
+  ReturnType<Verbs[Name]> extends Program<infer Answer> ? Answer : never
 
 /** Runs a verb by its name in some store. */
-export type RunVerb = <Name extends VerbName>(name: Name, ...args: VerbArguments<Name>) => Promise<VerbAnswer<Name>>
+export type RunVerb = <Name extends VerbName>(
+  name: Name,
+  ...args: VerbArguments<Name>
+) => Promise<VerbAnswer<Name>>
 
-/** What differs from the port: the log is read in an epoch, and sweeping goes on until nothing is left. */
+/**
+ * What differs from the port: the log is read in an epoch, and sweeping goes on until nothing is
+ * left.
+ */
 type OwnWay =
   | 'committedBy'
   | 'derivedFault'
@@ -150,7 +168,10 @@ type Elsewhere = 'kind' | 'isShared' | 'epoch' | 'onAppend' | 'writeFault' | 'pi
 export type StoreVerbs = Omit<Store, Elsewhere>
 type AsTheyAre = Omit<StoreVerbs, OwnWay>
 
-/** All verbs of the port over one way of running them. `epoch` is the one that the store believes to be in. */
+/**
+ * All verbs of the port over one way of running them. `epoch` is the one that the store believes to
+ * be in.
+ */
 export function createStoreVerbs(run: RunVerb, epoch: () => string): StoreVerbs {
   const names = Object.keys({ ...writing, ...reading }) as VerbName[]
   const entries = names.map((name) => [name, (...args: VerbArguments<VerbName>) => run(name, ...args)])
@@ -171,7 +192,9 @@ export function createStoreVerbs(run: RunVerb, epoch: () => string): StoreVerbs 
 }
 
 type Programs = {
-  [Name in keyof AsTheyAre]: (...args: Parameters<AsTheyAre[Name]>) => Program<Awaited<ReturnType<AsTheyAre[Name]>>>
+  [Name in keyof AsTheyAre]: (
+    ...args: Parameters<AsTheyAre[Name]>
+  ) => Program<Awaited<ReturnType<AsTheyAre[Name]>>>
 }
 // Every verb of the port has its program, with the same arguments and the same answer.
 void ({ ...writing, ...reading } satisfies Programs)

@@ -7,8 +7,9 @@ import { joinedLog } from './log.ts'
 import { intactPage, isIntact, macOf, requireIntact, updateRow } from './macs.ts'
 
 /**
- * The MAC of every API key covers how many keys have been deleted. A deletion gives all others a new MAC, so a deleted key that is put back as
- * it was has a wrong one. One lock for both: a key that is created meanwhile must get the new number.
+ * The MAC of every API key covers how many keys have been deleted. A deletion gives all others a
+ * new MAC, so a deleted key that is put back as it was has a wrong one. One lock for both: a key
+ * that is created meanwhile must get the new number.
  */
 const LOCK = 'api_keys'
 const KEY_AND_LOG = `SELECT k.*, log.keys_deleted, log.epoch AS log_epoch, log.position AS log_position, log.digest AS log_digest,
@@ -36,7 +37,14 @@ export function* createApiKey(key: NewApiKey, act: Act): Program<ApiKey> {
     mac,
   )
   const detail = { permissions: key.permissions }
-  yield* auditDone({ siteId: key.siteId, action: 'api_key.create', target: key.keyId, outcome: 'done', detail, act })
+  yield* auditDone({
+    siteId: key.siteId,
+    action: 'api_key.create',
+    target: key.keyId,
+    outcome: 'done',
+    detail,
+    act,
+  })
   return { ...key, createdAtMs: act.atMs }
 }
 
@@ -57,7 +65,11 @@ const RENEWED_A_PAGE = 500
 /** Counts a deletion, and gives every key that the service wrote the MAC that goes with it. */
 function* renewMacs(): Program<void> {
   for (let after = ''; ; ) {
-    const page = yield* rows(`${KEY_AND_LOG} WHERE k.key_id > $1 ORDER BY k.key_id LIMIT $2`, after, RENEWED_A_PAGE)
+    const page = yield* rows(
+      `${KEY_AND_LOG} WHERE k.key_id > $1 ORDER BY k.key_id LIMIT $2`,
+      after,
+      RENEWED_A_PAGE,
+    )
     for (const found of page) {
       after = text(found, 'key_id')
       if (!(yield* isIntact('api_keys', found))) continue
@@ -92,9 +104,16 @@ function* isLive(found: Row): Program<boolean> {
 export function* apiKeysById(keyIds: readonly string[]): Program<readonly ApiKey[]> {
   const last = keyIds.at(-1)
   if (last === undefined) return []
-  // Few different statements, so that each is prepared once: the last one is asked for as often as it takes.
-  const asked = [...keyIds, ...Array<string>(4 ** Math.ceil(Math.log(keyIds.length) / Math.log(4)) - keyIds.length).fill(last)]
-  const found = yield* rows(`${KEY_AND_LOG} WHERE k.key_id IN (${asked.map((_, i) => `$${i + 1}`).join(', ')})`, ...asked)
+  // Few different statements, so that each is prepared once: the last one is asked for as often as
+  // it takes.
+  const asked = [
+    ...keyIds,
+    ...Array<string>(4 ** Math.ceil(Math.log(keyIds.length) / Math.log(4)) - keyIds.length).fill(last),
+  ]
+  const found = yield* rows(
+    `${KEY_AND_LOG} WHERE k.key_id IN (${asked.map((_, i) => `$${i + 1}`).join(', ')})`,
+    ...asked,
+  )
   const keys: ApiKey[] = []
   for (const each of found) if (yield* isLive(each)) keys.push(apiKeyOf(each))
   return keys
@@ -104,8 +123,17 @@ export function* apiKeysById(keyIds: readonly string[]): Program<readonly ApiKey
 export function* apiKeys(siteId: SiteId | null, page: Page): Program<readonly ApiKey[]> {
   const read = (after: string, limit: number) =>
     siteId === null
-      ? rows(`${KEY_AND_LOG} WHERE k.site_id IS NULL AND k.key_id > $1 ORDER BY k.key_id LIMIT $2`, after, limit)
-      : rows(`${KEY_AND_LOG} WHERE k.site_id = $3 AND k.key_id > $1 ORDER BY k.key_id LIMIT $2`, after, limit, siteId)
+      ? rows(
+          `${KEY_AND_LOG} WHERE k.site_id IS NULL AND k.key_id > $1 ORDER BY k.key_id LIMIT $2`,
+          after,
+          limit,
+        )
+      : rows(
+          `${KEY_AND_LOG} WHERE k.site_id = $3 AND k.key_id > $1 ORDER BY k.key_id LIMIT $2`,
+          after,
+          limit,
+          siteId,
+        )
   return (yield* intactPage('api_keys', page, read, (found) => text(found, 'key_id'))).map(apiKeyOf)
 }
 

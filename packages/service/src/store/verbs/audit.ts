@@ -44,13 +44,29 @@ export interface Done {
 }
 
 /** The row of a verb of this store: `detail` always has `outcome`, `reason` and `seq`. */
-export function* auditDone({ siteId, action, target, outcome, reason, seq, detail, act }: Done): Program<void> {
-  yield* audit({ siteId, action, target, detail: { ...detail, outcome, reason: reason ?? null, seq: seq ?? null }, act })
+export function* auditDone({
+  siteId,
+  action,
+  target,
+  outcome,
+  reason,
+  seq,
+  detail,
+  act,
+}: Done): Program<void> {
+  yield* audit({
+    siteId,
+    action,
+    target,
+    detail: { ...detail, outcome, reason: reason ?? null, seq: seq ?? null },
+    act,
+  })
 }
 
 /** The newest first. */
 export function* auditRows(siteId: SiteId | null, { after, limit }: Page): Program<readonly AuditRow[]> {
-  // No `OR` over the two cases of `after`: an index would then be read from its beginning for every page.
+  // No `OR` over the two cases of `after`: an index would then be read from its beginning for every
+  // page.
   const found = yield* rows(
     `SELECT * FROM audit WHERE ${siteId === null ? 'site_id IS NULL AND CAST($1 AS TEXT) IS NULL' : 'site_id = $1'}
        AND ${after === undefined ? 'CAST($2 AS TEXT) IS NULL' : 'id < $2'} ORDER BY id DESC LIMIT $3`,

@@ -34,14 +34,22 @@ function* learnCredential(seen: SeenCredential, atMs: number, act: Act | undefin
   )
   if (learned === undefined) return
   for (const linkId of new Set([credentialId, ...chain.map((link) => link.credentialId)])) {
-    yield* write('INSERT INTO credential_links (site_id, credential_id, link_id) VALUES ($1, $2, $3)', siteId, credentialId, linkId)
+    yield* write(
+      'INSERT INTO credential_links (site_id, credential_id, link_id) VALUES ($1, $2, $3)',
+      siteId,
+      credentialId,
+      linkId,
+    )
   }
   if (act === undefined) return
   const detail = { ppid: seen.ppid }
   yield* auditDone({ siteId, action: 'credential.issue', target: credentialId, outcome: 'done', detail, act })
 }
 
-/** The same answers as a view of the log gives, so that nothing has to be marked when a user is revoked, and nothing can be forgotten. */
+/**
+ * The same answers as a view of the log gives, so that nothing has to be marked when a user is
+ * revoked, and nothing can be forgotten.
+ */
 const BY_ID = `FROM credential_links l JOIN credential_revocations r ON r.site_id = l.site_id AND r.credential_id = l.link_id
   WHERE l.site_id = c.site_id AND l.credential_id = c.credential_id`
 
@@ -52,7 +60,11 @@ const COLUMNS = `c.*, u.revoked, u.first_at, u.first_reason, u.revoked_at, u.rea
 const TABLES = 'credentials c LEFT JOIN users u ON u.site_id = c.site_id AND u.ppid = c.ppid'
 
 /** The newest known first. */
-export function* credentials(siteId: SiteId, { ppid }: { ppid?: Ppid }, { after, limit }: Page): Program<readonly CredentialRow[]> {
+export function* credentials(
+  siteId: SiteId,
+  { ppid }: { ppid?: Ppid },
+  { after, limit }: Page,
+): Program<readonly CredentialRow[]> {
   const found = yield* rows(
     `SELECT ${COLUMNS} FROM ${TABLES} WHERE c.site_id = $1
        AND ${ppid === undefined ? 'CAST($2 AS TEXT) IS NULL' : 'c.ppid = $2'}
@@ -70,8 +82,14 @@ export function* credentials(siteId: SiteId, { ppid }: { ppid?: Ppid }, { after,
   return found.map(credentialOf)
 }
 
-/** An id may be known at several sites, and then has several rows. What a site has merely named is known to no site. */
-export function* statuses(ids: readonly CredentialId[], siteId: SiteId | undefined): Program<readonly CredentialRow[]> {
+/**
+ * An id may be known at several sites, and then has several rows. What a site has merely named is
+ * known to no site.
+ */
+export function* statuses(
+  ids: readonly CredentialId[],
+  siteId: SiteId | undefined,
+): Program<readonly CredentialRow[]> {
   if (ids.length === 0) return []
   const list = ids.map((_, i) => `$${i + 2}`).join(', ')
   const found = yield* rows(
@@ -115,7 +133,9 @@ function userRevocationOf(row: Row): CredentialRow['revocation'] {
   if (cutoffMs === undefined || number(row, 'created') <= cutoffMs) {
     return { type: 'user', atMs: number(row, 'first_at'), reason: optionalText(row, 'first_reason') }
   }
-  return number(row, 'revoked') === 1 ? { type: 'user', atMs: number(row, 'revoked_at'), reason: optionalText(row, 'reason') } : undefined
+  return number(row, 'revoked') === 1
+    ? { type: 'user', atMs: number(row, 'revoked_at'), reason: optionalText(row, 'reason') }
+    : undefined
 }
 
 function nameOf({ siteId, credentialId }: SeenCredential): string {

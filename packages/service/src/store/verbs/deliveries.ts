@@ -15,14 +15,18 @@ const REPLAYS_MAX = 1000
 const PLANNED_MAX = 50
 
 /**
- * No node takes a lease for longer, nor puts an attempt off for longer: a time further ahead comes from a clock that has been set back since, and must
- * not hold anything up.
+ * No node takes a lease for longer, nor puts an attempt off for longer: a time further ahead comes
+ * from a clock that has been set back since, and must not hold anything up.
  */
 const LEASE_MS_BELIEVED = 120_000
 const PAUSE_MS_BELIEVED = 86_400_000
 
 /** The newest first. */
-export function* deliveries(siteId: SiteId, webhookId: string, { after, limit }: Page): Program<readonly Delivery[]> {
+export function* deliveries(
+  siteId: SiteId,
+  webhookId: string,
+  { after, limit }: Page,
+): Program<readonly Delivery[]> {
   const found = yield* rows(
     `SELECT * FROM deliveries WHERE webhook_id = $1 AND site_id = $2 AND seq < $3 ORDER BY seq DESC LIMIT $4`,
     webhookId,
@@ -33,7 +37,11 @@ export function* deliveries(siteId: SiteId, webhookId: string, { after, limit }:
   return found.map(deliveryOf)
 }
 
-export function* replayDelivery(siteId: SiteId, deliveryId: string, act: Act): Program<Delivery | 'too_many' | undefined> {
+export function* replayDelivery(
+  siteId: SiteId,
+  deliveryId: string,
+  act: Act,
+): Program<Delivery | 'too_many' | undefined> {
   // The webhook first, as the sender does.
   const webhook = yield* row(
     `UPDATE webhooks SET due_at = CASE WHEN due_at < $3 THEN due_at ELSE $3 END WHERE site_id = $1 AND deleted_at IS NULL
@@ -106,7 +114,8 @@ export function* nextDelivery(turn: WebhookTurn, ended?: EndedAttempt): Program<
   if (turning.status === 'on') yield* plan(turn, turning)
   const fronts = yield* frontsOf(webhookId)
   const [first] = fronts
-  const due = turn.leave === true ? undefined : fronts.find((row) => isDueAt(number(row, 'next_attempt_at'), nowMs))
+  const due =
+    turn.leave === true ? undefined : fronts.find((row) => isDueAt(number(row, 'next_attempt_at'), nowMs))
   yield* write(
     `UPDATE webhooks SET status = $2, cursor_seq = $3, waiting = $4, failing_since = $5, due_at = $6, turn_at = $7,
        lease_owner = CASE WHEN $8 = 1 THEN lease_owner END, lease_until = CASE WHEN $8 = 1 THEN lease_until END WHERE webhook_id = $1`,
@@ -135,9 +144,16 @@ function isDueAt(atMs: number, nowMs: number): boolean {
   return atMs <= nowMs || atMs > nowMs + PAUSE_MS_BELIEVED
 }
 
-/** Undefined when it belongs to another node, or is no more. What was sent under a lease that another node has taken over has no effect. */
-function* hold({ webhookId, owner, nowMs, leaseMs }: WebhookTurn, isHolder: boolean): Program<Row | undefined> {
-  const take = 'UPDATE webhooks SET lease_owner = $2, lease_until = $3 WHERE webhook_id = $1 AND deleted_at IS NULL'
+/**
+ * Undefined when it belongs to another node, or is no more. What was sent under a lease that
+ * another node has taken over has no effect.
+ */
+function* hold(
+  { webhookId, owner, nowMs, leaseMs }: WebhookTurn,
+  isHolder: boolean,
+): Program<Row | undefined> {
+  const take =
+    'UPDATE webhooks SET lease_owner = $2, lease_until = $3 WHERE webhook_id = $1 AND deleted_at IS NULL'
   return isHolder
     ? yield* row(`${take} AND lease_owner = $2 RETURNING *`, webhookId, owner, nowMs + leaseMs)
     : yield* row(`${take} AND ${isFree('$4')} RETURNING *`, webhookId, owner, nowMs + leaseMs, nowMs)
@@ -162,13 +178,26 @@ function* writeDown(ended: EndedAttempt, { webhookId, nowMs }: WebhookTurn, turn
   if (ended.disable === undefined || turning.status === 'disabled') return
   turning.status = 'disabled'
   turning.waiting = 0
-  yield* write(`UPDATE deliveries SET status = 'failed' WHERE webhook_id = $1 AND status = 'pending'`, webhookId)
+  yield* write(
+    `UPDATE deliveries SET status = 'failed' WHERE webhook_id = $1 AND status = 'pending'`,
+    webhookId,
+  )
   const act: Act = { actor: 'system', atMs: nowMs, requestId: undefined }
   const { siteId } = turning
-  yield* auditDone({ siteId, action: 'webhook.disable', target: webhookId, outcome: 'done', reason: ended.disable, act })
+  yield* auditDone({
+    siteId,
+    action: 'webhook.disable',
+    target: webhookId,
+    outcome: 'done',
+    reason: ended.disable,
+    act,
+  })
 }
 
-/** Makes the next entries of the log into deliveries. The cursor moves with them, so each is made once. */
+/**
+ * Makes the next entries of the log into deliveries. The cursor moves with them, so each is made
+ * once.
+ */
 function* plan({ webhookId, nowMs }: WebhookTurn, turning: Turning): Program<void> {
   const { siteId, kinds } = turning
   const room = Math.min(WAITING_MAX - turning.waiting, PLANNED_MAX)
@@ -185,8 +214,15 @@ function* plan({ webhookId, nowMs }: WebhookTurn, turning: Turning): Program<voi
   turning.cursorSeq = number(last, 'seq')
   const wanted = news.filter((row) => kinds === undefined || kinds.includes(text(row, 'kind') as EntryKind))
   if (wanted.length === 0) return
-  const values = wanted.flatMap((row) => [deliveryId(), text(row, 'epoch'), number(row, 'seq'), text(row, 'kind')])
-  const places = wanted.map((_, i) => `($${4 * i + 4}, $1, $2, $${4 * i + 5}, $${4 * i + 6}, $${4 * i + 7}, 'pending', 0, 0, $3, $3)`)
+  const values = wanted.flatMap((row) => [
+    deliveryId(),
+    text(row, 'epoch'),
+    number(row, 'seq'),
+    text(row, 'kind'),
+  ])
+  const places = wanted.map(
+    (_, i) => `($${4 * i + 4}, $1, $2, $${4 * i + 5}, $${4 * i + 6}, $${4 * i + 7}, 'pending', 0, 0, $3, $3)`,
+  )
   yield* write(
     `INSERT INTO deliveries (delivery_id, webhook_id, site_id, epoch, seq, kind, status, replayed, attempts, created_at, next_attempt_at)
      VALUES ${places.join(', ')}`,
@@ -198,7 +234,10 @@ function* plan({ webhookId, nowMs }: WebhookTurn, turning: Turning): Program<voi
   turning.waiting += wanted.length
 }
 
-/** The front of the queue and that of the replays, with their entries; the one to be sent sooner comes first. */
+/**
+ * The front of the queue and that of the replays, with their entries; the one to be sent sooner
+ * comes first.
+ */
 function* frontsOf(webhookId: string): Program<readonly Row[]> {
   const front = (replayed: 0 | 1, order: string) =>
     `SELECT * FROM (SELECT * FROM deliveries WHERE webhook_id = $1 AND status = 'pending' AND replayed = ${replayed} ORDER BY ${order} LIMIT 1) f${replayed}`

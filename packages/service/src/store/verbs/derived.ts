@@ -20,13 +20,17 @@ interface Expected {
   /** Positions of their entries. */
   readonly credentials: Map<string, number>
   readonly tokens: Set<string>
-  readonly issuers: Map<string, { readonly isTrusted: boolean; readonly compromised: ReadonlySet<string>; readonly seq: number }>
+  readonly issuers: Map<
+    string,
+    { readonly isTrusted: boolean; readonly compromised: ReadonlySet<string>; readonly seq: number }
+  >
   readonly sites: Map<string, SiteState & { readonly seq: number }>
 }
 
 /**
- * Compares the tables that are made from the log with the log, and gives the first row that is missing or differs. Entries that are appended
- * meanwhile are not compared: rows that they changed are passed over.
+ * Compares the tables that are made from the log with the log, and gives the first row that is
+ * missing or differs. Entries that are appended meanwhile are not compared: rows that they changed
+ * are passed over.
  */
 export function* derivedFault(epoch: string): Program<DerivedFault | undefined> {
   const { expected, position } = yield* replay(epoch)
@@ -40,9 +44,20 @@ export function* derivedFault(epoch: string): Program<DerivedFault | undefined> 
 }
 
 function* replay(epoch: string): Program<{ readonly expected: Expected; readonly position: number }> {
-  const expected: Expected = { users: new Map(), credentials: new Map(), tokens: new Set(), issuers: new Map(), sites: new Map() }
+  const expected: Expected = {
+    users: new Map(),
+    credentials: new Map(),
+    tokens: new Set(),
+    issuers: new Map(),
+    sites: new Map(),
+  }
   for (let position = 0; ; ) {
-    const page = yield* rows('SELECT * FROM entries WHERE epoch = $1 AND position > $2 ORDER BY position LIMIT $3', epoch, position, PAGE)
+    const page = yield* rows(
+      'SELECT * FROM entries WHERE epoch = $1 AND position > $2 ORDER BY position LIMIT $3',
+      epoch,
+      position,
+      PAGE,
+    )
     for (const found of page) {
       position = number(found, 'position')
       replayEntry(expected, entryOf(found), position)
@@ -51,14 +66,25 @@ function* replay(epoch: string): Program<{ readonly expected: Expected; readonly
   }
 }
 
-function replayEntry({ users, credentials, tokens, issuers, sites }: Expected, entry: Entry, position: number): void {
+function replayEntry(
+  { users, credentials, tokens, issuers, sites }: Expected,
+  entry: Entry,
+  position: number,
+): void {
   const { site_id: siteId, seq, kind, body } = entry
   switch (kind) {
     case 'user.revoked':
-      users.set(`${siteId} ${body.ppid}`, { revoked: 1, cutoff: users.get(`${siteId} ${body.ppid}`)?.cutoff ?? null, position })
+      users.set(`${siteId} ${body.ppid}`, {
+        revoked: 1,
+        cutoff: users.get(`${siteId} ${body.ppid}`)?.cutoff ?? null,
+        position,
+      })
       break
     case 'user.reinstated': {
-      const cutoff = Math.max(users.get(`${siteId} ${body.ppid}`)?.cutoff ?? 0, parseTime(body.reinstated_at) ?? 0)
+      const cutoff = Math.max(
+        users.get(`${siteId} ${body.ppid}`)?.cutoff ?? 0,
+        parseTime(body.reinstated_at) ?? 0,
+      )
       users.set(`${siteId} ${body.ppid}`, { revoked: 0, cutoff, position })
       break
     }
@@ -76,8 +102,10 @@ function replayEntry({ users, credentials, tokens, issuers, sites }: Expected, e
       const known = issuers.get(name)
       const compromised = new Set(known?.compromised)
       if (kind === 'key.compromised') compromised.add(body.key_id)
-      if (kind === 'issuer.trusted') for (const { id, status } of body.keys) if (status === 'compromised') compromised.add(id)
-      const isTrusted = kind === 'issuer.trusted' || (kind !== 'issuer.distrusted' && known?.isTrusted === true)
+      if (kind === 'issuer.trusted')
+        for (const { id, status } of body.keys) if (status === 'compromised') compromised.add(id)
+      const isTrusted =
+        kind === 'issuer.trusted' || (kind !== 'issuer.distrusted' && known?.isTrusted === true)
       issuers.set(name, { isTrusted, compromised, seq })
       break
     }
@@ -90,14 +118,26 @@ function replayEntry({ users, credentials, tokens, issuers, sites }: Expected, e
 function* usersFault({ users }: Expected, position: number): Program<DerivedFault | undefined> {
   const left = new Set(users.keys())
   for (let [site, ppid] = ['', '']; ; ) {
-    const page = yield* rows('SELECT * FROM users WHERE (site_id, ppid) > ($1, $2) ORDER BY site_id, ppid LIMIT $3', site, ppid, PAGE)
+    const page = yield* rows(
+      'SELECT * FROM users WHERE (site_id, ppid) > ($1, $2) ORDER BY site_id, ppid LIMIT $3',
+      site,
+      ppid,
+      PAGE,
+    )
     for (const found of page) {
       ;[site, ppid] = [text(found, 'site_id'), text(found, 'ppid')]
       const key = `${site} ${ppid}`
       left.delete(key)
-      const at = Math.max(number(found, 'revoked_position'), optionalNumber(found, 'reinstated_position') ?? 0)
+      const at = Math.max(
+        number(found, 'revoked_position'),
+        optionalNumber(found, 'reinstated_position') ?? 0,
+      )
       const state = users.get(key)
-      const isRight = state !== undefined && found.revoked === state.revoked && found.cutoff === state.cutoff && at === state.position
+      const isRight =
+        state !== undefined &&
+        found.revoked === state.revoked &&
+        found.cutoff === state.cutoff &&
+        at === state.position
       if (!isRight && !(yield* isNewer(at, position))) return { table: 'users', key, fault: 'row_differs' }
     }
     if (page.length < PAGE) break
@@ -127,8 +167,14 @@ function* credentialsFault({ credentials }: Expected, position: number): Program
   return missing('credential_revocations', left)
 }
 
-/** Only of tokens that are still kept: they are removed when they expire. A token is revoked by itself, or with its user or a credential. */
-function* tokensFault({ tokens, users, credentials }: Expected, position: number): Program<DerivedFault | undefined> {
+/**
+ * Only of tokens that are still kept: they are removed when they expire. A token is revoked by
+ * itself, or with its user or a credential.
+ */
+function* tokensFault(
+  { tokens, users, credentials }: Expected,
+  position: number,
+): Program<DerivedFault | undefined> {
   for (let after = ''; ; ) {
     const page = yield* rows('SELECT * FROM tokens WHERE sha256 > $1 ORDER BY sha256 LIMIT $2', after, PAGE)
     for (const found of page) {
@@ -137,9 +183,12 @@ function* tokensFault({ tokens, users, credentials }: Expected, position: number
       const canBeRevoked = () =>
         tokens.has(after) ||
         users.has(`${site} ${text(found, 'ppid')}`) ||
-        json<NewToken['chain']>(found, 'chain').some(({ credentialId }) => credentials.has(`${site} ${credentialId}`))
+        json<NewToken['chain']>(found, 'chain').some(({ credentialId }) =>
+          credentials.has(`${site} ${credentialId}`),
+        )
       const isRight = found.revoked_at === null ? !tokens.has(after) : canBeRevoked()
-      if (!isRight && !(yield* hasGrown(position))) return { table: 'tokens', key: after, fault: 'row_differs' }
+      if (!isRight && !(yield* hasGrown(position)))
+        return { table: 'tokens', key: after, fault: 'row_differs' }
     }
     if (page.length < PAGE) return undefined
   }
@@ -150,9 +199,16 @@ function* issuersFault({ issuers }: Expected, position: number): Program<Derived
     const [site = '', issuer = ''] = key.split(' ')
     const found = yield* row('SELECT * FROM issuers WHERE site_id = $1 AND issuer = $2', site, issuer)
     if (found === undefined) return { table: 'issuers', key, fault: 'row_missing' }
-    const isRight = (found.status === 'trusted') === isTrusted && found.entry_seq === seq && hasCompromised(found, compromised)
+    const isRight =
+      (found.status === 'trusted') === isTrusted &&
+      found.entry_seq === seq &&
+      hasCompromised(found, compromised)
     if (!isRight && !(yield* hasGrown(position))) return { table: 'issuers', key, fault: 'row_differs' }
-    const marked = yield* rows('SELECT key_id FROM compromised_keys WHERE site_id = $1 AND issuer = $2', site, issuer)
+    const marked = yield* rows(
+      'SELECT key_id FROM compromised_keys WHERE site_id = $1 AND issuer = $2',
+      site,
+      issuer,
+    )
     const names = new Set(marked.map((each) => text(each, 'key_id')))
     const lost = [...compromised].find((keyId) => !names.has(keyId))
     if (lost !== undefined) return { table: 'compromised_keys', key: `${key} ${lost}`, fault: 'row_missing' }
@@ -161,7 +217,9 @@ function* issuersFault({ issuers }: Expected, position: number): Program<Derived
 }
 
 function hasCompromised(found: Row, compromised: ReadonlySet<string>): boolean {
-  return json<readonly KeyState[]>(found, 'keys').every(({ id, status }) => status === 'compromised' || !compromised.has(id))
+  return json<readonly KeyState[]>(found, 'keys').every(
+    ({ id, status }) => status === 'compromised' || !compromised.has(id),
+  )
 }
 
 function* sitesFault({ sites }: Expected, position: number): Program<DerivedFault | undefined> {
@@ -178,7 +236,10 @@ function* sitesFault({ sites }: Expected, position: number): Program<DerivedFaul
   return undefined
 }
 
-/** Whether a row is from an entry that was appended after the log was read. No row can be from an entry beyond the end of the log. */
+/**
+ * Whether a row is from an entry that was appended after the log was read. No row can be from an
+ * entry beyond the end of the log.
+ */
 function* isNewer(rowPosition: number, position: number): Program<boolean> {
   return rowPosition > position && rowPosition <= (yield* endOfLog())
 }

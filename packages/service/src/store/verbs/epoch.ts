@@ -32,7 +32,9 @@ function stateOf(found: Row): LogState {
   }
 }
 
-/** The first table with rows that only a store with a log can have; undefined for an empty store. */
+/**
+ * The first table with rows that only a store with a log can have; undefined for an empty store.
+ */
 export function* tableWithRows(): Program<string | undefined> {
   for (const table of ['entries', ...Object.keys(macTables)]) {
     if ((yield* row(`SELECT 1 AS one FROM ${table} LIMIT 1`)) !== undefined) return table
@@ -40,7 +42,10 @@ export function* tableWithRows(): Program<string | undefined> {
   return undefined
 }
 
-/** Makes the log unless there is one. False, and nothing is written, where the log row is missing from a store that is not empty. */
+/**
+ * Makes the log unless there is one. False, and nothing is written, where the log row is missing
+ * from a store that is not empty.
+ */
 export function* beginLog(epoch: string, lineage: string): Program<boolean> {
   yield* lock('log')
   if ((yield* logState()) !== undefined) return true
@@ -50,9 +55,12 @@ export function* beginLog(epoch: string, lineage: string): Program<boolean> {
 }
 
 /**
- * Begins a new epoch: the same entries in the same order with the same numbers, sealed again. Those of the old epoch stay where they are, to be
- * looked at, and each site gets a link that names the head which its new epoch continues. Does nothing when the log is no longer in the state
- * that was audited: then another node was faster. `continued` names heads of a store that is replaced, whose verifiers follow. Throws when a row is forged or the entries are not those that the log row stands for.
+ * Begins a new epoch: the same entries in the same order with the same numbers, sealed again. Those
+ * of the old epoch stay where they are, to be looked at, and each site gets a link that names the
+ * head which its new epoch continues. Does nothing when the log is no longer in the state that was
+ * audited: then another node was faster. `continued` names heads of a store that is replaced, whose
+ * verifiers follow. Throws when a row is forged or the entries are not those that the log row
+ * stands for.
  */
 export function* beginEpoch(
   epoch: string,
@@ -70,7 +78,11 @@ export function* beginEpoch(
   for (const head of old) {
     yield* requireIntact('heads', head)
     const site_id = text(head, 'site_id')
-    const previous = continued.get(site_id) ?? { epoch: audited.epoch, seq: number(head, 'seq'), hash: text(head, 'hash') }
+    const previous = continued.get(site_id) ?? {
+      epoch: audited.epoch,
+      seq: number(head, 'seq'),
+      hash: text(head, 'hash'),
+    }
     yield* insertRow('epochs', {
       site_id,
       epoch,
@@ -80,7 +92,8 @@ export function* beginEpoch(
       at: act.atMs,
     })
   }
-  // What was lost may include leases, so receipts state no early instants until all heads of before have died.
+  // What was lost may include leases, so receipts state no early instants until all heads of before
+  // have died.
   yield* noteHeadReaders(
     old.map((head) => text(head, 'site_id') as SiteId),
     act.atMs,
@@ -98,7 +111,10 @@ export function* beginEpoch(
 /** Rows of one INSERT; SQLite allows 32,766 values in a statement. */
 const COPY_PAGE = 500
 
-/** Copies all entries into a new epoch. What was read must be what the log row stands for: otherwise this throws a `LogDamaged`. */
+/**
+ * Copies all entries into a new epoch. What was read must be what the log row stands for: otherwise
+ * this throws a `LogDamaged`.
+ */
 function* copyEntries(
   audited: LogState,
   epoch: string,
@@ -118,11 +134,28 @@ function* copyEntries(
       const siteId = text(found, 'site_id')
       const head = heads.get(siteId) ?? { seq: 0, hash: GENESIS_HASH, oldHash: GENESIS_HASH }
       const seq = head.seq + 1
-      const unsealed = { seq, siteId, kind: text(found, 'kind'), bodyJson: text(found, 'body'), at: text(found, 'at') }
+      const unsealed = {
+        seq,
+        siteId,
+        kind: text(found, 'kind'),
+        bodyJson: text(found, 'body'),
+        at: text(found, 'at'),
+      }
       const oldHash = sealOf({ ...unsealed, epoch: audited.epoch, prevHash: head.oldHash })
-      if (number(found, 'position') !== position || oldHash !== text(found, 'hash')) throw new LogDamaged(position)
+      if (number(found, 'position') !== position || oldHash !== text(found, 'hash'))
+        throw new LogDamaged(position)
       const hash = sealOf({ ...unsealed, epoch, prevHash: head.hash })
-      copies.push(epoch, position, siteId, seq, unsealed.kind, unsealed.bodyJson, unsealed.at, head.hash, hash)
+      copies.push(
+        epoch,
+        position,
+        siteId,
+        seq,
+        unsealed.kind,
+        unsealed.bodyJson,
+        unsealed.at,
+        head.hash,
+        hash,
+      )
       heads.set(siteId, { seq, hash, oldHash })
       oldDigest = nextDigest(oldDigest, oldHash)
       digest = nextDigest(digest, hash)
@@ -135,14 +168,15 @@ function* copyEntries(
 }
 
 function insertionOf(count: number): string {
-  const row = (i: number) => `(${Array.from({ length: 9 }, (_, column) => `$${i * 9 + column + 1}`).join(', ')})`
+  const row = (i: number) =>
+    `(${Array.from({ length: 9 }, (_, column) => `$${i * 9 + column + 1}`).join(', ')})`
   const all = Array.from({ length: count }, (_, i) => row(i)).join(', ')
   return `INSERT INTO entries (epoch, position, site_id, seq, kind, body, at, prev_hash, hash) VALUES ${all}`
 }
 
 /**
- * Walks back from the current epoch, so that the order does not depend on clocks. The bound ends the walk if links form a circle. Throws a
- * `RowForged` for a link that the service did not write.
+ * Walks back from the current epoch, so that the order does not depend on clocks. The bound ends
+ * the walk if links form a circle. Throws a `RowForged` for a link that the service did not write.
  */
 export function* epochLinks(siteId: SiteId, limit: number): Program<readonly EpochLink[]> {
   const found = yield* rows(
@@ -157,15 +191,23 @@ export function* epochLinks(siteId: SiteId, limit: number): Program<readonly Epo
   for (const link of found) yield* requireIntact('epochs', link)
   return found.map((link) => ({
     epoch: text(link, 'epoch'),
-    previous: { epoch: text(link, 'previous_epoch'), seq: number(link, 'previous_seq'), hash: text(link, 'previous_hash') },
+    previous: {
+      epoch: text(link, 'previous_epoch'),
+      seq: number(link, 'previous_seq'),
+      hash: text(link, 'previous_hash'),
+    },
     atMs: number(link, 'at'),
   }))
 }
 
-/** Takes over a link from another copy of this store, if this service wrote it and the site exists here. */
+/**
+ * Takes over a link from another copy of this store, if this service wrote it and the site exists
+ * here.
+ */
 export function* adoptLink(link: Row): Program<void> {
   if (!(yield* isIntact('epochs', link))) return
-  if ((yield* row('SELECT 1 AS one FROM sites WHERE site_id = $1', text(link, 'site_id'))) === undefined) return
+  if ((yield* row('SELECT 1 AS one FROM sites WHERE site_id = $1', text(link, 'site_id'))) === undefined)
+    return
   const { site_id, epoch, previous_epoch, previous_seq, previous_hash, at } = link as Record<string, SqlValue>
   yield* insertNewRow('epochs', { site_id, epoch, previous_epoch, previous_seq, previous_hash, at } as Row)
 }

@@ -3,12 +3,22 @@ import { json, number, text } from '../columns.ts'
 import { type Program, type Row, row, rows, write } from '../program.ts'
 import type { Acknowledged, FeedNodeRow, FeedStreamRow, Page, StreamClaim, StreamReport } from '../store.ts'
 
-/** How many acknowledgements of a stream are kept: enough to tell of the last few entries when they were applied. */
+/**
+ * How many acknowledgements of a stream are kept: enough to tell of the last few entries when they
+ * were applied.
+ */
 export const ACKS_KEPT = 16
 /** Few different statements, so that each is prepared once. */
 const CLAIMS_ASKED = 64
 
-export function* reportStreams({ nodeId, nowMs, expiresAtMs, view, streams, ended }: StreamReport): Program<'kept' | 'begun'> {
+export function* reportStreams({
+  nodeId,
+  nowMs,
+  expiresAtMs,
+  view,
+  streams,
+  ended,
+}: StreamReport): Program<'kept' | 'begun'> {
   const before = yield* row('SELECT expires_at FROM feed_nodes WHERE node_id = $1', nodeId)
   yield* write(
     `INSERT INTO feed_nodes (node_id, expires_at, view_age_ms, epoch, marks) VALUES ($1, $2, $3, $4, $5)
@@ -37,17 +47,25 @@ export function* reportStreams({ nodeId, nowMs, expiresAtMs, view, streams, ende
       acksText(stream.acks),
     )
   }
-  for (const streamId of [...ended].sort()) yield* write('DELETE FROM feed_streams WHERE stream_id = $1', streamId)
+  for (const streamId of [...ended].sort())
+    yield* write('DELETE FROM feed_streams WHERE stream_id = $1', streamId)
   return before !== undefined && number(before, 'expires_at') > nowMs ? 'kept' : 'begun'
 }
 
 export function* endFeedNode(nodeId: string, nowMs: number): Program<void> {
-  yield* write(`UPDATE leases SET node_id = '', stream_id = '', served_at = $2 WHERE node_id = $1`, nodeId, nowMs)
+  yield* write(
+    `UPDATE leases SET node_id = '', stream_id = '', served_at = $2 WHERE node_id = $1`,
+    nodeId,
+    nowMs,
+  )
   yield* write('DELETE FROM feed_streams WHERE node_id = $1', nodeId)
   yield* write('DELETE FROM feed_nodes WHERE node_id = $1', nodeId)
 }
 
-export function* creditStreams(claims: readonly StreamClaim[], nowMs: number): Program<readonly StreamClaim[]> {
+export function* creditStreams(
+  claims: readonly StreamClaim[],
+  nowMs: number,
+): Program<readonly StreamClaim[]> {
   const met = new Map<StreamClaim, readonly FeedStreamRow[]>()
   const named = claims.filter(({ verifierId }) => verifierId !== undefined)
   for (let from = 0; from < named.length; from += CLAIMS_ASKED) {
@@ -55,7 +73,8 @@ export function* creditStreams(claims: readonly StreamClaim[], nowMs: number): P
     const found = yield* streamsNamed(asked, nowMs)
     for (const claim of asked) met.set(claim, found.get(nameOf(claim)) ?? [])
   }
-  for (const claim of claims) if (claim.verifierId === undefined) met.set(claim, yield* theUnnamedStream(claim, nowMs))
+  for (const claim of claims)
+    if (claim.verifierId === undefined) met.set(claim, yield* theUnnamedStream(claim, nowMs))
 
   const credits = [...met].flatMap(([claim, streams]) => streams.map((stream) => ({ stream, claim })))
   for (const { stream, claim } of credits.sort((one, other) => byId(one.stream, other.stream))) {
@@ -70,7 +89,10 @@ export function* creditStreams(claims: readonly StreamClaim[], nowMs: number): P
   return claims.filter((claim) => met.get(claim)?.length === 0)
 }
 
-function* streamsNamed(claims: readonly StreamClaim[], nowMs: number): Program<ReadonlyMap<string, readonly FeedStreamRow[]>> {
+function* streamsNamed(
+  claims: readonly StreamClaim[],
+  nowMs: number,
+): Program<ReadonlyMap<string, readonly FeedStreamRow[]>> {
   const asked = [...claims]
   while (asked.length < CLAIMS_ASKED) asked.push(claims[0] as StreamClaim)
   const list = asked.map((_, i) => `($${i * 3 + 2}, $${i * 3 + 3}, $${i * 3 + 4})`).join(', ')
@@ -83,7 +105,10 @@ function* streamsNamed(claims: readonly StreamClaim[], nowMs: number): Program<R
   return Map.groupBy(found.map(streamOf), nameOf)
 }
 
-/** An acknowledgement without a name is for the one unnamed stream of its key at that site, and for none when there are several. */
+/**
+ * An acknowledgement without a name is for the one unnamed stream of its key at that site, and for
+ * none when there are several.
+ */
 function* theUnnamedStream({ siteId, keyId }: StreamClaim, nowMs: number): Program<readonly FeedStreamRow[]> {
   const found = yield* rows(
     `SELECT f.* FROM feed_streams f JOIN feed_nodes n ON n.node_id = f.node_id
@@ -100,7 +125,11 @@ function nameOf({ siteId, keyId, verifierId }: StreamClaim | FeedStreamRow): str
 }
 
 /** By stream id. */
-export function* feedStreams(siteId: SiteId, nowMs: number, { after, limit }: Page): Program<readonly FeedStreamRow[]> {
+export function* feedStreams(
+  siteId: SiteId,
+  nowMs: number,
+  { after, limit }: Page,
+): Program<readonly FeedStreamRow[]> {
   const found = yield* rows(
     `SELECT f.* FROM feed_streams f JOIN feed_nodes n ON n.node_id = f.node_id
      WHERE f.site_id = $1 AND n.expires_at > $2 AND f.stream_id > $3 ORDER BY f.stream_id LIMIT $4`,

@@ -1,7 +1,16 @@
 import { formatTime, type IssuerState, type KeyState, type SiteId } from '@countersign/core'
 import { json, number, optionalNumber, optionalText, text } from '../columns.ts'
 import { type Appended, lock, type Program, type Row, row, rows } from '../program.ts'
-import type { Act, ChangedIssuer, EntryPlace, Issuer, IssuerChanges, NewIssuer, Page, Placed } from '../store.ts'
+import type {
+  Act,
+  ChangedIssuer,
+  EntryPlace,
+  Issuer,
+  IssuerChanges,
+  NewIssuer,
+  Page,
+  Placed,
+} from '../store.ts'
 import { auditDone } from './audit.ts'
 import { settleCompromised } from './compromised-keys.ts'
 import { appendEntry } from './entries.ts'
@@ -20,8 +29,15 @@ export function* addIssuer(
     const [counted] = yield* rows('SELECT COUNT(*) AS issuers FROM issuers WHERE site_id = $1', siteId)
     if (counted === undefined || number(counted, 'issuers') >= issuersMax) return 'too_many'
   }
-  const created = { site_id: siteId, issuer: issuer.issuer, distrusted_at: null, created_at: act.atMs, entry_seq: 0 }
-  if (!(yield* insertNewRow('issuers', { ...created, ...settingsOf({ ...issuer, status: 'trusted' }) }))) return 'exists'
+  const created = {
+    site_id: siteId,
+    issuer: issuer.issuer,
+    distrusted_at: null,
+    created_at: act.atMs,
+    entry_seq: 0,
+  }
+  if (!(yield* insertNewRow('issuers', { ...created, ...settingsOf({ ...issuer, status: 'trusted' }) })))
+    return 'exists'
   yield* requireNewIssuer(siteId, issuer.issuer, knownSeq)
   yield* settleCompromised(siteId, issuer.issuer, act.atMs)
   const addedRow = yield* requiredRow(siteId, issuer.issuer)
@@ -46,11 +62,20 @@ export function* changeIssuer(
   const before = issuerOf(found)
   const { whileFetched = false, ...named } = changes
   if (whileFetched && !before.fetched) return { ...before, position: 0, entry: undefined }
-  const { status = before.status, keys = before.keys, fetched = before.fetched, scope, credentialTtlSecondsMax, label } = named
+  const {
+    status = before.status,
+    keys = before.keys,
+    fetched = before.fetched,
+    scope,
+    credentialTtlSecondsMax,
+    label,
+  } = named
   const after = {
     ...before,
     status,
-    keys: keys.map((key) => before.keys.find(({ id, key: material }) => id === key.id && material === key.key) ?? key),
+    keys: keys.map(
+      (key) => before.keys.find(({ id, key: material }) => id === key.id && material === key.key) ?? key,
+    ),
     fetched,
     scope: changed(before.scope, scope),
     credentialTtlSecondsMax: changed(before.credentialTtlSecondsMax, credentialTtlSecondsMax),
@@ -58,7 +83,10 @@ export function* changeIssuer(
   }
   // Kept for snapshots, which say since when.
   const isDistrustedNow = status === 'distrusted' && before.status === 'trusted'
-  yield* updateRow('issuers', found, { ...settingsOf(after), ...(isDistrustedNow && { distrusted_at: act.atMs }) })
+  yield* updateRow('issuers', found, {
+    ...settingsOf(after),
+    ...(isDistrustedNow && { distrusted_at: act.atMs }),
+  })
   yield* settleCompromised(siteId, name, act.atMs)
   const settledRow = yield* requiredRow(siteId, name)
   const settled = issuerOf(settledRow)
@@ -69,9 +97,21 @@ export function* changeIssuer(
   if (isChanged || act.actor !== 'system') {
     const detail = { changed: Object.keys(named) }
     const outcome = isChanged ? 'done' : 'unchanged'
-    yield* auditDone({ siteId, action: 'issuer.change', target: name, outcome, seq: appended?.seq, detail, act })
+    yield* auditDone({
+      siteId,
+      action: 'issuer.change',
+      target: name,
+      outcome,
+      seq: appended?.seq,
+      detail,
+      act,
+    })
   }
-  return { ...settled, position: appended?.position ?? 0, entry: appended && entryPlace(siteId, appended, act) }
+  return {
+    ...settled,
+    position: appended?.position ?? 0,
+    entry: appended && entryPlace(siteId, appended, act),
+  }
 }
 
 export function* changeIssuerKey(
@@ -93,7 +133,9 @@ export function* changeIssuerKey(
   const isChanged = key.status !== status
   if (isChanged) {
     const next =
-      status === 'retired' ? { id: keyId, key: key.key, status, retired_at: formatTime(act.atMs) } : { id: keyId, key: key.key, status }
+      status === 'retired'
+        ? { id: keyId, key: key.key, status, retired_at: formatTime(act.atMs) }
+        : { id: keyId, key: key.key, status }
     const keys = before.keys.map((other) => (other === key ? next : other))
     yield* updateRow('issuers', found, { keys: JSON.stringify(keys) })
     yield* settleCompromised(siteId, name, act.atMs)
@@ -104,23 +146,42 @@ export function* changeIssuerKey(
   if (appended !== undefined) yield* updateRow('issuers', afterRow, { entry_seq: appended.seq })
   const detail = { key_id: keyId, status }
   const outcome = isChanged ? 'done' : 'unchanged'
-  yield* auditDone({ siteId, action: 'issuer_key.change', target: name, outcome, seq: appended?.seq, detail, act })
+  yield* auditDone({
+    siteId,
+    action: 'issuer_key.change',
+    target: name,
+    outcome,
+    seq: appended?.seq,
+    detail,
+    act,
+  })
   return { ...after, position: appended?.position ?? 0, entry: appended && entryPlace(siteId, appended, act) }
 }
 
-/** Verifiers hear what changes for them. Of an issuer that is not trusted they need to hear nothing: trust comes back with a whole state. */
+/**
+ * Verifiers hear what changes for them. Of an issuer that is not trusted they need to hear nothing:
+ * trust comes back with a whole state.
+ */
 function* tell(before: Issuer, after: Issuer, act: Act): Program<Appended | undefined> {
   const { siteId, issuer } = after
   if (after.status === 'distrusted') {
-    return before.status === 'distrusted' ? undefined : yield* appendEntry(siteId, 'issuer.distrusted', { issuer }, act.atMs)
+    return before.status === 'distrusted'
+      ? undefined
+      : yield* appendEntry(siteId, 'issuer.distrusted', { issuer }, act.atMs)
   }
   const state = stateOf(after)
-  if (before.status === 'trusted' && JSON.stringify(state) === JSON.stringify(stateOf(before))) return undefined
+  if (before.status === 'trusted' && JSON.stringify(state) === JSON.stringify(stateOf(before)))
+    return undefined
   return yield* appendEntry(siteId, 'issuer.trusted', state, act.atMs)
 }
 
 /** That a key is compromised is told in any case: it counts for every issuer. */
-function* tellKey(after: Issuer, keyId: string, status: KeyState['status'], act: Act): Program<Appended | undefined> {
+function* tellKey(
+  after: Issuer,
+  keyId: string,
+  status: KeyState['status'],
+  act: Act,
+): Program<Appended | undefined> {
   const { siteId, issuer } = after
   const body = { issuer, key_id: keyId, at: formatTime(act.atMs) }
   if (status === 'compromised') return yield* appendEntry(siteId, 'key.compromised', body, act.atMs)
@@ -129,7 +190,10 @@ function* tellKey(after: Issuer, keyId: string, status: KeyState['status'], act:
   return yield* appendEntry(siteId, 'issuer.trusted', stateOf(after), act.atMs)
 }
 
-/** A row that the service did not write is a `RowForged`, here and below: what it says would be appended to the log at the next change. */
+/**
+ * A row that the service did not write is a `RowForged`, here and below: what it says would be
+ * appended to the log at the next change.
+ */
 export function* issuer(siteId: SiteId, name: string): Program<Issuer | undefined> {
   const found = yield* issuerRow(siteId, name)
   return found && issuerOf(found)
@@ -142,7 +206,12 @@ function* issuerRow(siteId: SiteId, name: string): Program<Row | undefined> {
 
 /** By name. */
 export function* issuers(siteId: SiteId, { after, limit }: Page): Program<readonly Issuer[]> {
-  const found = yield* rows('SELECT * FROM issuers WHERE site_id = $1 AND issuer > $2 ORDER BY issuer LIMIT $3', siteId, after ?? '', limit)
+  const found = yield* rows(
+    'SELECT * FROM issuers WHERE site_id = $1 AND issuer > $2 ORDER BY issuer LIMIT $3',
+    siteId,
+    after ?? '',
+    limit,
+  )
   for (const each of found) yield* requireIntact('issuers', each)
   return found.map(issuerOf)
 }

@@ -8,7 +8,10 @@ import { ACKS_KEPT, acksText } from './feed-streams.ts'
 /** Rows of ended leases kept for one key. Receipts of the last day use them. */
 const ENDED_PER_KEY_MAX = 1000
 const CLOCK_ALLOWANCE_MS = 10_000
-/** Whether the instance may still accept with the data it has, at the time `$2`. One that fails open may until it has closed. */
+/**
+ * Whether the instance may still accept with the data it has, at the time `$2`. One that fails open
+ * may until it has closed.
+ */
 const IS_LIVE = `(node_id <> '' OR (closed_at IS NULL AND (fails_open = 1 OR served_at + bound_ms + ${CLOCK_ALLOWANCE_MS} > $2)))`
 /** Few different statements, so that each is prepared once. */
 const CLAIMS_ASKED = 64
@@ -27,12 +30,18 @@ export function* openLease(order: LeaseOrder): Program<'open' | 'full'> {
   if (before === undefined) {
     // Two at once must not both find the last free place.
     yield* lock(`leases ${keyId}`)
-    const live = yield* row(`SELECT count(*) AS live FROM leases WHERE key_id = $1 AND ${IS_LIVE}`, keyId, nowMs)
+    const live = yield* row(
+      `SELECT count(*) AS live FROM leases WHERE key_id = $1 AND ${IS_LIVE}`,
+      keyId,
+      nowMs,
+    )
     if (number(live as Row, 'live') >= order.liveMax) return 'full'
     yield* forgetOldest(keyId, nowMs)
   }
-  // A stream replaces the earlier one of the same instance. What was promised before is kept when it was worse.
-  const stream = ', node_id = excluded.node_id, stream_id = excluded.stream_id, connected_at = excluded.connected_at'
+  // A stream replaces the earlier one of the same instance. What was promised before is kept when
+  // it was worse.
+  const stream =
+    ', node_id = excluded.node_id, stream_id = excluded.stream_id, connected_at = excluded.connected_at'
   yield* write(
     `INSERT INTO leases (site_id, key_id, instance_id, verifier_id, named, bound_ms, fails_open, opened_at, node_id, stream_id, connected_at, served_at, epoch,
        seq, acks, heard_at, closed_at, declared_at)
@@ -59,8 +68,8 @@ export function* openLease(order: LeaseOrder): Program<'open' | 'full'> {
 }
 
 /**
- * Removes the oldest ended leases of a key above the number that is kept. Receipts of that time may no longer state an early instant, so each removed
- * row counts like a reader without a lease.
+ * Removes the oldest ended leases of a key above the number that is kept. Receipts of that time may
+ * no longer state an early instant, so each removed row counts like a reader without a lease.
  */
 function* forgetOldest(keyId: string, nowMs: number): Program<void> {
   const gone = yield* rows(
@@ -71,8 +80,16 @@ function* forgetOldest(keyId: string, nowMs: number): Program<void> {
   )
   for (const each of gone) {
     const siteId = text(each, 'site_id')
-    yield* write('DELETE FROM leases WHERE site_id = $1 AND key_id = $2 AND instance_id = $3', siteId, keyId, text(each, 'instance_id'))
-    yield* noteHeadReaders([siteId as SiteId], number(each, 'served_at') + number(each, 'bound_ms') + CLOCK_ALLOWANCE_MS)
+    yield* write(
+      'DELETE FROM leases WHERE site_id = $1 AND key_id = $2 AND instance_id = $3',
+      siteId,
+      keyId,
+      text(each, 'instance_id'),
+    )
+    yield* noteHeadReaders(
+      [siteId as SiteId],
+      number(each, 'served_at') + number(each, 'bound_ms') + CLOCK_ALLOWANCE_MS,
+    )
   }
 }
 
@@ -91,14 +108,22 @@ export function* endLeaseStreams(ends: readonly LeaseEnd[]): Program<void> {
   }
 }
 
-/** The streams of all nodes but this one have ended: for a store that only one process can have open. */
+/**
+ * The streams of all nodes but this one have ended: for a store that only one process can have
+ * open.
+ */
 export function* endLeaseStreamsOfOthers(nodeId: string, nowMs: number): Program<void> {
-  yield* write(`UPDATE leases SET node_id = '', stream_id = '', served_at = $2 WHERE node_id <> '' AND node_id <> $1`, nodeId, nowMs)
+  yield* write(
+    `UPDATE leases SET node_id = '', stream_id = '', served_at = $2 WHERE node_id <> '' AND node_id <> $1`,
+    nodeId,
+    nowMs,
+  )
 }
 
 /**
- * Writes acknowledgements to the leases they are for. None moves back, and none makes a lease. An instance that acknowledges after it has closed is not
- * closed, and neither is one that was opened again since.
+ * Writes acknowledgements to the leases they are for. None moves back, and none makes a lease. An
+ * instance that acknowledges after it has closed is not closed, and neither is one that was opened
+ * again since.
  */
 export function* creditLeases(claims: readonly LeaseClaim[]): Program<void> {
   const sorted = [...claims].sort(byName)
@@ -112,7 +137,10 @@ export function* creditLeases(claims: readonly LeaseClaim[]): Program<void> {
   }
 }
 
-function* creditLease(lease: LeaseRow, { siteId, keyId, instanceId, epoch, acks, heardAtMs, closedAtMs }: LeaseClaim): Program<void> {
+function* creditLease(
+  lease: LeaseRow,
+  { siteId, keyId, instanceId, epoch, acks, heardAtMs, closedAtMs }: LeaseClaim,
+): Program<void> {
   const isSame = lease.epoch === epoch
   const news = acks.filter(({ seq }) => !isSame || seq > lease.seq)
   const kept = [...(isSame ? lease.acks : []), ...news].slice(-ACKS_KEPT)
@@ -164,7 +192,10 @@ function* leasesNamed(claims: readonly LeaseClaim[]): Program<ReadonlyMap<string
   return new Map(found.map(leaseOf).map((lease) => [nameOf(lease), lease]))
 }
 
-/** By key and instance. `nodeUntilMs` of a lease: until when the node counts as there that has its stream; 0 without one. */
+/**
+ * By key and instance. `nodeUntilMs` of a lease: until when the node counts as there that has its
+ * stream; 0 without one.
+ */
 export function* leases(siteId: SiteId, { after, limit }: LeasePage): Program<readonly LeaseRow[]> {
   const found = yield* rows(
     `SELECT l.*, COALESCE(n.expires_at, 0) AS node_until FROM leases l LEFT JOIN feed_nodes n ON n.node_id = l.node_id
@@ -189,7 +220,9 @@ export function* noteHeadReaders(siteIds: readonly SiteId[], untilMs: number): P
   }
 }
 
-/** Until when readers without a lease may have been given heads of the site; 0 when there were none. */
+/**
+ * Until when readers without a lease may have been given heads of the site; 0 when there were none.
+ */
 export function* headReadersUntil(siteId: SiteId): Program<number> {
   const found = yield* row('SELECT until FROM head_readers WHERE site_id = $1', siteId)
   return found === undefined ? 0 : number(found, 'until')
@@ -219,7 +252,15 @@ function leaseOf(found: Row): LeaseRow {
   }
 }
 
-function nameOf({ siteId, keyId, instanceId }: { readonly siteId: string; readonly keyId: string; readonly instanceId: string }): string {
+function nameOf({
+  siteId,
+  keyId,
+  instanceId,
+}: {
+  readonly siteId: string
+  readonly keyId: string
+  readonly instanceId: string
+}): string {
   return `${siteId} ${keyId} ${instanceId}`
 }
 

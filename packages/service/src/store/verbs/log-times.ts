@@ -12,7 +12,10 @@ export function* noteLogTime(epoch: string, position: number, atMs: number): Pro
   )
 }
 
-/** By when an entry had been committed, and its position. Undefined when no time was noted since; then nothing is known. */
+/**
+ * By when an entry had been committed, and its position. Undefined when no time was noted since;
+ * then nothing is known.
+ */
 export function* committedBy(
   epoch: string,
   siteId: SiteId,

@@ -1,13 +1,21 @@
 import { type Entry, parseEntry, type SiteId } from '@countersign/core'
 import { json, number, text } from '../columns.ts'
 import { type Program, type Row, row, rows } from '../program.ts'
-import { type EntryRecord, EpochChanged, LogDamaged, type LogPage, type Page, type SiteHead } from '../store.ts'
+import {
+  type EntryRecord,
+  EpochChanged,
+  LogDamaged,
+  type LogPage,
+  type Page,
+  type SiteHead,
+} from '../store.ts'
 import { requireIntact } from './macs.ts'
 
 /**
- * Reads of the log name the epoch that the reader has followed so far, and throw an `EpochChanged` in any other: an empty answer from another
- * log must never look like "nothing new". One statement each, so that both come from the same moment. They throw a `RowForged` for an end of
- * the log or a head that the service did not write.
+ * Reads of the log name the epoch that the reader has followed so far, and throw an `EpochChanged`
+ * in any other: an empty answer from another log must never look like "nothing new". One statement
+ * each, so that both come from the same moment. They throw a `RowForged` for an end of the log or a
+ * head that the service did not write.
  */
 export function* entriesAfter(epoch: string, position: number, limit: number): Program<LogPage> {
   const found = yield* rows(
@@ -23,17 +31,39 @@ export function* entriesAfter(epoch: string, position: number, limit: number): P
   const end = yield* requireIntact('log', joinedLog(found[0] ?? {}))
   return {
     entries: entries.map((row) => ({ position: number(row, 'position'), entry: entryOf(row) })),
-    end: { position: number(end, 'position'), digest: text(end, 'digest'), keysDeleted: number(end, 'keys_deleted') },
+    end: {
+      position: number(end, 'position'),
+      digest: text(end, 'digest'),
+      keysDeleted: number(end, 'keys_deleted'),
+    },
   }
 }
 
 /** The log row from a statement that joins it to others, with `log_` before its columns. */
 export function joinedLog(found: Row): Row {
-  const { log_epoch = null, log_position = null, log_digest = null, log_keys_deleted = null, log_mac = null } = found
-  return { one: 1, epoch: log_epoch, position: log_position, digest: log_digest, keys_deleted: log_keys_deleted, mac: log_mac }
+  const {
+    log_epoch = null,
+    log_position = null,
+    log_digest = null,
+    log_keys_deleted = null,
+    log_mac = null,
+  } = found
+  return {
+    one: 1,
+    epoch: log_epoch,
+    position: log_position,
+    digest: log_digest,
+    keys_deleted: log_keys_deleted,
+    mac: log_mac,
+  }
 }
 
-export function* siteEntriesAfter(epoch: string, siteId: SiteId, seq: number, limit: number): Program<readonly Entry[]> {
+export function* siteEntriesAfter(
+  epoch: string,
+  siteId: SiteId,
+  seq: number,
+  limit: number,
+): Program<readonly Entry[]> {
   const found = yield* rows(
     `SELECT log.epoch AS log_epoch, e.* FROM log
        LEFT JOIN (SELECT * FROM entries WHERE epoch = $1 AND site_id = $4 AND seq > $2 ORDER BY seq LIMIT $3) e ON e.epoch = log.epoch
@@ -47,7 +77,12 @@ export function* siteEntriesAfter(epoch: string, siteId: SiteId, seq: number, li
 }
 
 /** Nothing of a row is looked at here: the reader recomputes the chain over the records. */
-export function* siteRecordsAfter(epoch: string, siteId: SiteId, seq: number, limit: number): Program<readonly EntryRecord[]> {
+export function* siteRecordsAfter(
+  epoch: string,
+  siteId: SiteId,
+  seq: number,
+  limit: number,
+): Program<readonly EntryRecord[]> {
   const found = yield* rows(
     `SELECT log.epoch AS log_epoch, e.epoch, e.seq, e.kind, e.body, e.at FROM log
        LEFT JOIN (SELECT * FROM entries WHERE epoch = $1 AND site_id = $4 AND seq > $2 ORDER BY seq LIMIT $3) e ON e.epoch = log.epoch
@@ -62,7 +97,8 @@ export function* siteRecordsAfter(epoch: string, siteId: SiteId, seq: number, li
 
 export function* logPosition(epoch: string): Program<number> {
   const found = yield* row('SELECT epoch, position FROM log WHERE one = 1')
-  if (found === undefined || text(found, 'epoch') !== epoch) throw new EpochChanged('the log is in another epoch')
+  if (found === undefined || text(found, 'epoch') !== epoch)
+    throw new EpochChanged('the log is in another epoch')
   return number(found, 'position')
 }
 

@@ -2,15 +2,26 @@ import { createMacKey, isSameMac } from '../../keys/row-macs.ts'
 import type { Sealer } from '../../keys/seal.ts'
 import { text } from '../columns.ts'
 import { type MacTable, type MacTableName, macTables } from '../mac-tables.ts'
-import { createMac, lock, type Program, type Row, reportForged, row, rows, type SqlValue, write } from '../program.ts'
+import {
+  createMac,
+  lock,
+  type Program,
+  type Row,
+  reportForged,
+  row,
+  rows,
+  type SqlValue,
+  write,
+} from '../program.ts'
 import { type CheckedTable, type Page, RowForged } from '../store.ts'
 
 /** The name of the secret that holds the MAC key. */
 const MAC_KEY = 'mac-key'
 
 /**
- * The MAC key of the store, opened with the master key. It is created only in a store that has no row which can grant: deleting it must not
- * make the service accept rows without a MAC. Throws in every other store that has none, and a `SealBroken` under another master key.
+ * The MAC key of the store, opened with the master key. It is created only in a store that has no
+ * row which can grant: deleting it must not make the service accept rows without a MAC. Throws in
+ * every other store that has none, and a `SealBroken` under another master key.
  */
 export function* openMacKey(sealer: Sealer): Program<string> {
   yield* lock(MAC_KEY)
@@ -59,7 +70,10 @@ export function* macOf(name: MacTableName, found: Row): Program<string> {
   )
 }
 
-/** Whether the service wrote this row. One that it did not write is reported. The row must have every covered column and `mac`. */
+/**
+ * Whether the service wrote this row. One that it did not write is reported. The row must have
+ * every covered column and `mac`.
+ */
 export function* isIntact(name: MacTableName, found: Row): Program<boolean> {
   if (isSameMac(found.mac, yield* macOf(name, found))) return true
   yield* reportForged({ table: name, key: keyOf(name, found) })
@@ -77,7 +91,10 @@ export function* requireIntact(name: MacTableName, found: Row): Program<Row> {
   throw new RowForged(name, keyOf(name, found))
 }
 
-/** A page of rows that the service wrote. Others are passed over, and do not make the page look like the last one. */
+/**
+ * A page of rows that the service wrote. Others are passed over, and do not make the page look like
+ * the last one.
+ */
 export function* intactPage(
   name: MacTableName,
   { after, limit }: Page,
@@ -107,7 +124,10 @@ export function* insertNewRow(name: MacTableName, given: Row): Program<boolean> 
   return (yield* row(`${sql} ON CONFLICT DO NOTHING RETURNING 1 AS one`, ...values)) !== undefined
 }
 
-function* insertion(name: MacTableName, given: Row): Program<{ readonly sql: string; readonly values: readonly SqlValue[] }> {
+function* insertion(
+  name: MacTableName,
+  given: Row,
+): Program<{ readonly sql: string; readonly values: readonly SqlValue[] }> {
   const { columns }: MacTable = macTables[name]
   const full: Row = { ...Object.fromEntries(columns.map((column) => [column, null])), ...given }
   const all: Row = { ...given, mac: yield* macOf(name, full) }
@@ -116,14 +136,21 @@ function* insertion(name: MacTableName, given: Row): Program<{ readonly sql: str
   return { sql, values: Object.values(all) }
 }
 
-/** Changes a row that was read, and its MAC with it. The caller has checked the row and holds off other writers. */
+/**
+ * Changes a row that was read, and its MAC with it. The caller has checked the row and holds off
+ * other writers.
+ */
 export function* updateRow(name: MacTableName, before: Row, changes: Row): Program<void> {
   const { key }: MacTable = macTables[name]
   const all: Row = { ...changes, mac: yield* macOf(name, { ...before, ...changes }) }
   const sets = Object.keys(all).map((column, i) => `${column} = $${key.length + i + 1}`)
   const isThis = key.map((column, i) => `${column} = $${i + 1}`)
   const keys = key.map((column) => before[column] as SqlValue)
-  yield* write(`UPDATE ${name} SET ${sets.join(', ')} WHERE ${isThis.join(' AND ')}`, ...keys, ...Object.values(all))
+  yield* write(
+    `UPDATE ${name} SET ${sets.join(', ')} WHERE ${isThis.join(' AND ')}`,
+    ...keys,
+    ...Object.values(all),
+  )
 }
 
 function keyOf(name: MacTableName, found: Row): string {
@@ -135,14 +162,21 @@ const CHECK_PAGE = 500
 /** For the MACs of API keys. */
 const KEYS_DELETED = '(SELECT keys_deleted FROM log WHERE one = 1) AS keys_deleted'
 
-/** Reads whole tables, and throws a `RowForged` for the first row that the service did not write. Heads and the log are checked where they are read. */
+/**
+ * Reads whole tables, and throws a `RowForged` for the first row that the service did not write.
+ * Heads and the log are checked where they are read.
+ */
 export function* requireIntactRows(tables: readonly CheckedTable[]): Program<void> {
   for (const name of tables) {
     const { key }: MacTable = macTables[name]
     const keys = key.join(', ')
     for (let last: readonly SqlValue[] = []; ; ) {
-      const after = last.length === 0 ? '' : `WHERE (${keys}) > (${last.map((_, i) => `$${i + 1}`).join(', ')})`
-      const page = yield* rows(`SELECT t.*, ${KEYS_DELETED} FROM ${name} t ${after} ORDER BY ${keys} LIMIT ${CHECK_PAGE}`, ...last)
+      const after =
+        last.length === 0 ? '' : `WHERE (${keys}) > (${last.map((_, i) => `$${i + 1}`).join(', ')})`
+      const page = yield* rows(
+        `SELECT t.*, ${KEYS_DELETED} FROM ${name} t ${after} ORDER BY ${keys} LIMIT ${CHECK_PAGE}`,
+        ...last,
+      )
       for (const found of page) yield* requireIntact(name, found)
       if (page.length < CHECK_PAGE) break
       last = key.map((column) => page.at(-1)?.[column] as SqlValue)

@@ -8,8 +8,9 @@ import { auditDone } from './audit.ts'
 const PAGE = 500
 
 /**
- * Refuses what is sealed under another master key than the rest of the store. For every verb that writes sealed text, after the write and in
- * the same transaction: a change of the key waits for such writes and holds up later ones, so what is read here is true until the commit.
+ * Refuses what is sealed under another master key than the rest of the store. For every verb that
+ * writes sealed text, after the write and in the same transaction: a change of the key waits for
+ * such writes and holds up later ones, so what is read here is true until the commit.
  */
 export function* requireMasterKey(sealed: string): Program<void> {
   const kept = yield* masterKeyName()
@@ -42,23 +43,47 @@ export interface Reseal {
 }
 
 /**
- * Seals every sealed text again, and gives how many. The caller keeps all others from writing to those tables, and tells all columns of
- * the schema: it throws when anything is left in one of them that is sealed under the old key.
+ * Seals every sealed text again, and gives how many. The caller keeps all others from writing to
+ * those tables, and tells all columns of the schema: it throws when anything is left in one of them
+ * that is sealed under the old key.
  */
-export function* resealAll({ from, reseal, masterKeySeal, act }: Reseal, columns: readonly TextColumn[]): Program<number> {
+export function* resealAll(
+  { from, reseal, masterKeySeal, act }: Reseal,
+  columns: readonly TextColumn[],
+): Program<number> {
   let count = 0
   for (const column of sealedColumns) count += yield* resealColumn(column, reseal)
-  yield* write('INSERT INTO secrets (name, sealed) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING', MASTER_KEY_SEAL, masterKeySeal)
+  yield* write(
+    'INSERT INTO secrets (name, sealed) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING',
+    MASTER_KEY_SEAL,
+    masterKeySeal,
+  )
   for (const { table, column } of columns) {
-    const left = yield* row(`SELECT 1 AS one FROM "${table}" WHERE "${column}" LIKE $1 LIMIT 1`, `%v1.${from}.%`)
-    if (left !== undefined) throw new Error(`nothing was changed, because ${table}.${column} holds sealed text that is not known of`)
+    const left = yield* row(
+      `SELECT 1 AS one FROM "${table}" WHERE "${column}" LIKE $1 LIMIT 1`,
+      `%v1.${from}.%`,
+    )
+    if (left !== undefined)
+      throw new Error(
+        `nothing was changed, because ${table}.${column} holds sealed text that is not known of`,
+      )
   }
   const target = sealedUnder(masterKeySeal) ?? ''
-  yield* auditDone({ siteId: null, action: 'master_key.rotate', target, outcome: 'done', detail: { from, texts: count }, act })
+  yield* auditDone({
+    siteId: null,
+    action: 'master_key.rotate',
+    target,
+    outcome: 'done',
+    detail: { from, texts: count },
+    act,
+  })
   return count
 }
 
-function* resealColumn({ table, column, key, also = [], purposeOf, each }: SealedColumn, reseal: Reseal['reseal']): Program<number> {
+function* resealColumn(
+  { table, column, key, also = [], purposeOf, each }: SealedColumn,
+  reseal: Reseal['reseal'],
+): Program<number> {
   const keys = key.join(', ')
   const places = key.map((_, i) => `$${i + 1}`).join(', ')
   const isThis = key.map((name, i) => `${name} = $${i + 2}`).join(' AND ')
@@ -70,7 +95,9 @@ function* resealColumn({ table, column, key, also = [], purposeOf, each }: Seale
     } catch (fault) {
       const where = [table, ...key.map((name) => text(found, name))].join(' ')
       const why = fault instanceof Error ? fault.message : String(fault)
-      throw new Error(`nothing was changed, because a text in the store does not open (${where}): ${why}`, { cause: fault })
+      throw new Error(`nothing was changed, because a text in the store does not open (${where}): ${why}`, {
+        cause: fault,
+      })
     }
   }
   for (let last: readonly string[] = []; ; ) {
@@ -82,7 +109,8 @@ function* resealColumn({ table, column, key, also = [], purposeOf, each }: Seale
     for (const found of page) {
       last = key.map((name) => text(found, name))
       const held = text(found, column)
-      const replaced = each === undefined ? resealed(found, held) : each(held, (sealed) => resealed(found, sealed))
+      const replaced =
+        each === undefined ? resealed(found, held) : each(held, (sealed) => resealed(found, sealed))
       yield* write(`UPDATE ${table} SET ${column} = $1 WHERE ${isThis}`, replaced, ...last)
     }
     if (page.length < PAGE) return count

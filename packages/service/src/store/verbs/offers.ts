@@ -41,8 +41,9 @@ export function* offer(sha256: string): Program<Offer | undefined> {
 }
 
 /**
- * A revocation of the user takes the same lock: either the claim comes first and is revoked with the rest, or it comes later and finds the offer
- * killed. Of several claims with the same key the first one counts, and the others are answered with its credential.
+ * A revocation of the user takes the same lock: either the claim comes first and is revoked with
+ * the rest, or it comes later and finds the offer killed. Of several claims with the same key the
+ * first one counts, and the others are answered with its credential.
  */
 export function* claimOffer(
   sha256: string,

@@ -3,10 +3,17 @@ import { type Program, row, rows } from '../program.ts'
 import type { IdempotencyKey, IdempotencyState, KeptAnswer, Store } from '../store.ts'
 import { requireMasterKey } from './master-key.ts'
 
-/** A request must end long before this; one that has not was cut off with its process, and its key must not stay taken for a day. */
+/**
+ * A request must end long before this; one that has not was cut off with its process, and its key
+ * must not stay taken for a day.
+ */
 const RUNNING_MS_MAX = 60_000
 
-export function* useOnce(kind: Parameters<Store['useOnce']>[0], sha256: string, expiresAtMs: number): Program<boolean> {
+export function* useOnce(
+  kind: Parameters<Store['useOnce']>[0],
+  sha256: string,
+  expiresAtMs: number,
+): Program<boolean> {
   const used = yield* row(
     'INSERT INTO used_once (kind, sha256, expires_at) VALUES ($1, $2, $3) ON CONFLICT (kind, sha256) DO NOTHING RETURNING kind',
     kind,
@@ -17,10 +24,14 @@ export function* useOnce(kind: Parameters<Store['useOnce']>[0], sha256: string, 
 }
 
 /**
- * One statement decides: it takes the key if it is free, or if its last holder is past its end. The loser reads what the winner left,
- * and when that was given up in between, tries again.
+ * One statement decides: it takes the key if it is free, or if its last holder is past its end. The
+ * loser reads what the winner left, and when that was given up in between, tries again.
  */
-export function* beginIdempotent(key: IdempotencyKey, expiresAtMs: number, nowMs: number): Program<IdempotencyState> {
+export function* beginIdempotent(
+  key: IdempotencyKey,
+  expiresAtMs: number,
+  nowMs: number,
+): Program<IdempotencyState> {
   for (;;) {
     const taken = yield* row(
       `INSERT INTO idempotency_keys (owner, sha256, request_sha256, state, sealed, began_at, expires_at)
@@ -46,7 +57,9 @@ export function* beginIdempotent(key: IdempotencyKey, expiresAtMs: number, nowMs
     if (text(kept, 'request_sha256') !== key.requestSha256) return 'other_request'
     const state = text(kept, 'state')
     if (state === 'running') return 'running'
-    return state === 'answer' ? { kind: 'answer', sealed: optionalText(kept, 'sealed') ?? '' } : { kind: 'secret' }
+    return state === 'answer'
+      ? { kind: 'answer', sealed: optionalText(kept, 'sealed') ?? '' }
+      : { kind: 'secret' }
   }
 }
 

@@ -18,12 +18,20 @@ type UserAtSite = Parameters<Store['revokeUser']>[0]
 type CredentialAtSite = Parameters<Store['revokeCredential']>[0]
 type TokenAtSite = Parameters<Store['revokeToken']>[0]
 
-/** An entry is appended in spite of a row that the log does not confirm: such a row must not prevent a revocation. */
-export function* revokeUser({ siteId, ppid, reason }: UserAtSite, act: Act, unconfirmed?: Unconfirmed): Program<Placed<Revoked>> {
+/**
+ * An entry is appended in spite of a row that the log does not confirm: such a row must not prevent
+ * a revocation.
+ */
+export function* revokeUser(
+  { siteId, ppid, reason }: UserAtSite,
+  act: Act,
+  unconfirmed?: Unconfirmed,
+): Program<Placed<Revoked>> {
   yield* lock(userLock(siteId, ppid))
   const known = yield* userRow(siteId, ppid)
   const isRevoked = known !== undefined && number(known, 'revoked') === 1
-  if (isRevoked && number(known, 'revoked_seq') === unconfirmed?.seq) yield* reportForged({ table: 'users', key: `${siteId} ${ppid}` })
+  if (isRevoked && number(known, 'revoked_seq') === unconfirmed?.seq)
+    yield* reportForged({ table: 'users', key: `${siteId} ${ppid}` })
   else if (isRevoked) {
     yield* auditDone({ siteId, action: 'user.revoke', target: ppid, outcome: 'unchanged', reason, act })
     return userAnswer(known)
@@ -65,7 +73,16 @@ export function* revokeUser({ siteId, ppid, reason }: UserAtSite, act: Act, unco
     act,
   })
   const credentialId = credentialIds[0] ?? null
-  return { credentialId, credentialIds, alreadyRevoked: false, revokedAtMs: act.atMs, tokensRevoked, epoch, seq, position }
+  return {
+    credentialId,
+    credentialIds,
+    alreadyRevoked: false,
+    revokedAtMs: act.atMs,
+    tokensRevoked,
+    epoch,
+    seq,
+    position,
+  }
 }
 
 function* credentialsOfUser(siteId: SiteId, ppid: string): Program<readonly CredentialId[]> {
@@ -78,9 +95,16 @@ function* credentialsOfUser(siteId: SiteId, ppid: string): Program<readonly Cred
   return found.map((row) => text(row, 'credential_id') as CredentialId)
 }
 
-/** With the epoch the log is in now: after a restore the same entry has the same numbers in another epoch. */
+/**
+ * With the epoch the log is in now: after a restore the same entry has the same numbers in another
+ * epoch.
+ */
 function* userRow(siteId: SiteId, ppid: string): Program<Row | undefined> {
-  return yield* row('SELECT u.*, log.epoch FROM users u, log WHERE log.one = 1 AND u.site_id = $1 AND u.ppid = $2', siteId, ppid)
+  return yield* row(
+    'SELECT u.*, log.epoch FROM users u, log WHERE log.one = 1 AND u.site_id = $1 AND u.ppid = $2',
+    siteId,
+    ppid,
+  )
 }
 
 function userAnswer(row: Row): Placed<Revoked> {
@@ -109,7 +133,10 @@ export function* revokeCredential(
     siteId,
     credentialId,
   )
-  yield* lock(credentialLock(siteId, credentialId), ...users.map((row) => userLock(siteId, text(row, 'ppid') as Ppid)))
+  yield* lock(
+    credentialLock(siteId, credentialId),
+    ...users.map((row) => userLock(siteId, text(row, 'ppid') as Ppid)),
+  )
   const before = yield* row(
     'SELECT r.*, log.epoch FROM credential_revocations r, log WHERE log.one = 1 AND r.site_id = $1 AND r.credential_id = $2',
     siteId,
@@ -118,7 +145,14 @@ export function* revokeCredential(
   if (before !== undefined && number(before, 'seq') === unconfirmed?.seq)
     yield* reportForged({ table: 'credential_revocations', key: `${siteId} ${credentialId}` })
   else if (before !== undefined) {
-    yield* auditDone({ siteId, action: 'credential.revoke', target: credentialId, outcome: 'unchanged', reason, act })
+    yield* auditDone({
+      siteId,
+      action: 'credential.revoke',
+      target: credentialId,
+      outcome: 'unchanged',
+      reason,
+      act,
+    })
     return credentialAnswer(before, credentialId)
   }
   const killed = yield* rows(
@@ -131,7 +165,16 @@ export function* revokeCredential(
   const revoked = { siteId, credentialId, type: 'credential', reason, tokensRevoked: killed.length } as const
   const answer = yield* writeCredentialRevocation(revoked, act.atMs)
   const detail = { tokens_revoked: killed.length }
-  yield* auditDone({ siteId, action: 'credential.revoke', target: credentialId, outcome: 'done', reason, seq: answer.seq, detail, act })
+  yield* auditDone({
+    siteId,
+    action: 'credential.revoke',
+    target: credentialId,
+    outcome: 'done',
+    reason,
+    seq: answer.seq,
+    detail,
+    act,
+  })
   return answer
 }
 
@@ -143,7 +186,10 @@ interface CredentialRevocation {
   readonly tokensRevoked: number
 }
 
-function* writeCredentialRevocation(revocation: CredentialRevocation, atMs: number): Program<Placed<Revoked>> {
+function* writeCredentialRevocation(
+  revocation: CredentialRevocation,
+  atMs: number,
+): Program<Placed<Revoked>> {
   const { siteId, credentialId, type, reason, tokensRevoked } = revocation
   const body = { credential_id: credentialId, revoked_at: formatTime(atMs) }
   const { epoch, seq, position } = yield* appendEntry(siteId, 'credential.revoked', body, atMs)
@@ -161,7 +207,16 @@ function* writeCredentialRevocation(revocation: CredentialRevocation, atMs: numb
     seq,
     position,
   )
-  return { credentialId, credentialIds: [credentialId], alreadyRevoked: false, revokedAtMs: atMs, tokensRevoked, epoch, seq, position }
+  return {
+    credentialId,
+    credentialIds: [credentialId],
+    alreadyRevoked: false,
+    revokedAtMs: atMs,
+    tokensRevoked,
+    epoch,
+    seq,
+    position,
+  }
 }
 
 function credentialAnswer(row: Row, credentialId: CredentialId): Placed<Revoked> {
@@ -189,13 +244,25 @@ export function* revokeToken(
   const isForeign = found === undefined || (siteId !== undefined && siteId !== found.site_id)
   // An ended token may have been swept away already, and the answer must not depend on that.
   if (isForeign || number(found, 'expires_at') <= act.atMs) {
-    yield* auditDone({ siteId: siteId ?? null, action: 'token.revoke', target: sha256, outcome: 'refused', reason, act })
+    yield* auditDone({
+      siteId: siteId ?? null,
+      action: 'token.revoke',
+      target: sha256,
+      outcome: 'refused',
+      reason,
+      act,
+    })
     return undefined
   }
   const token = tokenOf(found)
   const done = { siteId: token.siteId, action: 'token.revoke', target: token.jti, reason, act } as const
-  // A revocation of its user or credential may be killing it at this moment; the update waits for that and then finds nothing to do.
-  const killed = yield* row('UPDATE tokens SET revoked_at = $2 WHERE sha256 = $1 AND revoked_at IS NULL RETURNING sha256', sha256, act.atMs)
+  // A revocation of its user or credential may be killing it at this moment; the update waits for
+  // that and then finds nothing to do.
+  const killed = yield* row(
+    'UPDATE tokens SET revoked_at = $2 WHERE sha256 = $1 AND revoked_at IS NULL RETURNING sha256',
+    sha256,
+    act.atMs,
+  )
   if (killed === undefined) {
     if (!isUnconfirmed) {
       yield* auditDone({ ...done, outcome: 'unchanged' })
@@ -206,21 +273,28 @@ export function* revokeToken(
   const body = { token_sha256: sha256, revoked_at: formatTime(act.atMs) }
   const { epoch, seq, position } = yield* appendEntry(token.siteId, 'token.revoked', body, act.atMs)
   yield* auditDone({ ...done, outcome: 'done', seq })
-  return { alreadyRevoked: false, token, entry: { siteId: token.siteId, epoch, seq, atMs: act.atMs }, position }
+  return {
+    alreadyRevoked: false,
+    token,
+    entry: { siteId: token.siteId, epoch, seq, atMs: act.atMs },
+    position,
+  }
 }
 
 /**
- * What was signed up to the reinstatement stays revoked for every verifier by that very moment. A credential whose clock ran ahead is signed
- * after it and yet known before: only such ones are revoked by id as well, in the same transaction and before the reinstatement, so that
- * "known before stays revoked permanently" is true for a reader that has only the log.
+ * What was signed up to the reinstatement stays revoked for every verifier by that very moment. A
+ * credential whose clock ran ahead is signed after it and yet known before: only such ones are
+ * revoked by id as well, in the same transaction and before the reinstatement, so that "known
+ * before stays revoked permanently" is true for a reader that has only the log.
  *
- * In an epoch that continues another, verifiers may carry a revocation which this log does not have. So the first reinstatement in such an epoch is
- * appended even if the user is active here.
+ * In an epoch that continues another, verifiers may carry a revocation which this log does not
+ * have. So the first reinstatement in such an epoch is appended even if the user is active here.
  */
 export function* reinstateUser({ siteId, ppid, reason }: UserAtSite, act: Act): Program<Placed<Reinstated>> {
   yield* lock(userLock(siteId, ppid))
   const user = yield* userRow(siteId, ppid)
-  // Times inside credentials have whole seconds, so the second in which this falls belongs to the past.
+  // Times inside credentials have whole seconds, so the second in which this falls belongs to the
+  // past.
   const reinstatedAtMs = Math.ceil(notBefore(user, act.atMs) / 1000) * 1000
   if ((user === undefined || number(user, 'revoked') === 0) && !(yield* mayBeCarried(siteId, user))) {
     yield* auditDone({ siteId, action: 'user.reinstate', target: ppid, outcome: 'unchanged', reason, act })
@@ -246,7 +320,10 @@ export function* reinstateUser({ siteId, ppid, reason }: UserAtSite, act: Act): 
   return { reinstatedAtMs, alreadyActive: false, epoch, seq, position }
 }
 
-/** Whether a verifier may carry a revocation of an active user from a former epoch: until a reinstatement was appended in this one. */
+/**
+ * Whether a verifier may carry a revocation of an active user from a former epoch: until a
+ * reinstatement was appended in this one.
+ */
 function* mayBeCarried(siteId: SiteId, user: Row | undefined): Program<boolean> {
   const link = yield* row(
     'SELECT e.previous_seq FROM epochs e JOIN log ON log.epoch = e.epoch WHERE log.one = 1 AND e.site_id = $1',
@@ -257,15 +334,20 @@ function* mayBeCarried(siteId: SiteId, user: Row | undefined): Program<boolean> 
 }
 
 /**
- * Never before the revocation itself, which may have come from a node whose clock is ahead, or have overtaken the reinstatement on its way. One that
- * lies further ahead than clocks may be apart was made at a time that has since been reset, and says nothing of what was signed when.
+ * Never before the revocation itself, which may have come from a node whose clock is ahead, or have
+ * overtaken the reinstatement on its way. One that lies further ahead than clocks may be apart was
+ * made at a time that has since been reset, and says nothing of what was signed when.
  */
 function notBefore(user: Row | undefined, atMs: number): number {
   const revokedAtMs = user === undefined ? 0 : number(user, 'revoked_at')
   return revokedAtMs - atMs <= CLOCKS_APART_MS_MAX ? Math.max(atMs, revokedAtMs) : atMs
 }
 
-function* alreadyActive(siteId: SiteId, user: Row | undefined, reinstatedAtMs: number): Program<Placed<Reinstated>> {
+function* alreadyActive(
+  siteId: SiteId,
+  user: Row | undefined,
+  reinstatedAtMs: number,
+): Program<Placed<Reinstated>> {
   if (user !== undefined) {
     return {
       reinstatedAtMs: number(user, 'cutoff'),
@@ -276,13 +358,31 @@ function* alreadyActive(siteId: SiteId, user: Row | undefined, reinstatedAtMs: n
     }
   }
   // Never revoked: true of the log up to wherever it is now.
-  const head = yield* row('SELECT h.seq, log.epoch FROM heads h, log WHERE log.one = 1 AND h.site_id = $1', siteId)
+  const head = yield* row(
+    'SELECT h.seq, log.epoch FROM heads h, log WHERE log.one = 1 AND h.site_id = $1',
+    siteId,
+  )
   if (head === undefined) throw new Error('there is no such site')
-  return { reinstatedAtMs, alreadyActive: true, epoch: text(head, 'epoch'), seq: number(head, 'seq'), position: 0 }
+  return {
+    reinstatedAtMs,
+    alreadyActive: true,
+    epoch: text(head, 'epoch'),
+    seq: number(head, 'seq'),
+    position: 0,
+  }
 }
 
-/** Passes over those that the log has revoked by id already; a row that names no such entry does not count. */
-function* revokeSignedAhead(siteId: SiteId, ppid: string, user: Row | undefined, cutoffMs: number, act: Act): Program<void> {
+/**
+ * Passes over those that the log has revoked by id already; a row that names no such entry does not
+ * count.
+ */
+function* revokeSignedAhead(
+  siteId: SiteId,
+  ppid: string,
+  user: Row | undefined,
+  cutoffMs: number,
+  act: Act,
+): Program<void> {
   const ahead = yield* rows(
     `SELECT c.credential_id FROM credentials c WHERE c.site_id = $1 AND c.ppid = $2 AND c.created > $3 AND c.valid_until > $4
        AND NOT EXISTS (SELECT 1 FROM credential_revocations r JOIN log ON log.one = 1
@@ -298,6 +398,9 @@ function* revokeSignedAhead(siteId: SiteId, ppid: string, user: Row | undefined,
   for (const found of ahead) {
     const credentialId = text(found, 'credential_id') as CredentialId
     const reason = user && optionalText(user, 'reason')
-    yield* writeCredentialRevocation({ siteId, credentialId, type: 'user', reason, tokensRevoked: 0 }, act.atMs)
+    yield* writeCredentialRevocation(
+      { siteId, credentialId, type: 'user', reason, tokensRevoked: 0 },
+      act.atMs,
+    )
   }
 }

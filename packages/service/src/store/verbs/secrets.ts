@@ -2,9 +2,17 @@ import { text } from '../columns.ts'
 import { type Program, row, rows } from '../program.ts'
 import { requireMasterKey } from './master-key.ts'
 
-export function* putSecret(name: string, sealed: string, { replace = false }: { replace?: boolean } = {}): Program<string> {
+export function* putSecret(
+  name: string,
+  sealed: string,
+  { replace = false }: { replace?: boolean } = {},
+): Program<string> {
   const taken = replace ? 'UPDATE SET sealed = excluded.sealed' : 'NOTHING'
-  yield* rows(`INSERT INTO secrets (name, sealed) VALUES ($1, $2) ON CONFLICT (name) DO ${taken}`, name, sealed)
+  yield* rows(
+    `INSERT INTO secrets (name, sealed) VALUES ($1, $2) ON CONFLICT (name) DO ${taken}`,
+    name,
+    sealed,
+  )
   yield* requireMasterKey(sealed)
   return (yield* secret(name)) ?? sealed
 }

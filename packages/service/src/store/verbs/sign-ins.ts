@@ -1,19 +1,30 @@
 import type { PermissionId, Ppid, SiteId } from '@countersign/core'
 import { json, number, optionalNumber, optionalText, text } from '../columns.ts'
 import { type Program, type Row, row, write } from '../program.ts'
-import type { NewSignIn, NewSignInPresentation, SeenCredential, SignIn, SignInEnd, SignInPresentation, Store } from '../store.ts'
+import type {
+  NewSignIn,
+  NewSignInPresentation,
+  SeenCredential,
+  SignIn,
+  SignInEnd,
+  SignInPresentation,
+  Store,
+} from '../store.ts'
 import { learnCredentials } from './credentials.ts'
 import { insertRow, intact, updateRow } from './macs.ts'
 import { requireMasterKey } from './master-key.ts'
 import { isRevoked, lockChain } from './tokens.ts'
 
 /**
- * Each step is one statement whose condition is everything that must still be true: the second request finds nothing to change. A row that the
- * service did not write is as if there were none.
+ * Each step is one statement whose condition is everything that must still be true: the second
+ * request finds nothing to change. A row that the service did not write is as if there were none.
  */
 const GOES_ON = `status IN ('open', 'presented')`
 
-export function* createSignIn(signIn: NewSignIn, limit?: Parameters<Store['createSignIn']>[1]): Program<boolean> {
+export function* createSignIn(
+  signIn: NewSignIn,
+  limit?: Parameters<Store['createSignIn']>[1],
+): Program<boolean> {
   if (limit !== undefined && (yield* hasOpenSignIns(signIn.siteId, limit))) return false
   yield* insertRow('sign_ins', {
     state_sha256: signIn.stateSha256,
@@ -30,7 +41,10 @@ export function* createSignIn(signIn: NewSignIn, limit?: Parameters<Store['creat
   return true
 }
 
-function* hasOpenSignIns(siteId: SiteId, { nowMs, openMax }: { nowMs: number; openMax: number }): Program<boolean> {
+function* hasOpenSignIns(
+  siteId: SiteId,
+  { nowMs, openMax }: { nowMs: number; openMax: number },
+): Program<boolean> {
   const last = yield* row(
     `SELECT 1 AS there FROM sign_ins WHERE site_id = $1 AND expires_at > $2 LIMIT 1 OFFSET $3`,
     siteId,
@@ -62,11 +76,19 @@ export function* openSignIn(
 }
 
 export function* signIn(stateSha256: string): Program<SignIn | undefined> {
-  const found = yield* intact('sign_ins', yield* row('SELECT * FROM sign_ins WHERE state_sha256 = $1', stateSha256))
+  const found = yield* intact(
+    'sign_ins',
+    yield* row('SELECT * FROM sign_ins WHERE state_sha256 = $1', stateSha256),
+  )
   return found && signInOf(found)
 }
 
-export function* trySignIn(stateSha256: string, browserSha256: string, triesMax: number, nowMs: number): Program<SignIn | undefined> {
+export function* trySignIn(
+  stateSha256: string,
+  browserSha256: string,
+  triesMax: number,
+  nowMs: number,
+): Program<SignIn | undefined> {
   const found = yield* row(
     `UPDATE sign_ins SET tries = tries + 1
      WHERE state_sha256 = $1 AND browser_sha256 = $2 AND tries < $3 AND ${GOES_ON} AND expires_at > $4 RETURNING *`,
@@ -80,8 +102,8 @@ export function* trySignIn(stateSha256: string, browserSha256: string, triesMax:
 }
 
 /**
- * A revocation of the user or of a credential of the chain holds the same lock: either the presentation is there to be killed, or the revocation is
- * there to be seen.
+ * A revocation of the user or of a credential of the chain holds the same lock: either the
+ * presentation is there to be killed, or the revocation is there to be seen.
  */
 export function* presentSignIn(
   presentation: NewSignInPresentation,
@@ -154,16 +176,32 @@ export function* createSignInCode(
     codeChallenge,
     expiresAtMs,
   )
-  const unmade = made && { ...made, code_sha256: null, code_challenge: null, expires_at: presentation.expiresAtMs }
+  const unmade = made && {
+    ...made,
+    code_sha256: null,
+    code_challenge: null,
+    expires_at: presentation.expiresAtMs,
+  }
   const before = yield* intact('sign_in_presentations', unmade)
   if (before === undefined) return 'revoked'
-  yield* updateRow('sign_in_presentations', before, { code_sha256: codeSha256, code_challenge: codeChallenge, expires_at: expiresAtMs })
+  yield* updateRow('sign_in_presentations', before, {
+    code_sha256: codeSha256,
+    code_challenge: codeChallenge,
+    expires_at: expiresAtMs,
+  })
   return 'created'
 }
 
-export function* redeemSignIn(codeSha256: string, codeChallenge: string, nowMs: number): Program<SignInPresentation | undefined> {
+export function* redeemSignIn(
+  codeSha256: string,
+  codeChallenge: string,
+  nowMs: number,
+): Program<SignInPresentation | undefined> {
   // Only to know whose lock to take; what counts is the statement after it.
-  const found = yield* intact('sign_in_presentations', yield* row('SELECT * FROM sign_in_presentations WHERE code_sha256 = $1', codeSha256))
+  const found = yield* intact(
+    'sign_in_presentations',
+    yield* row('SELECT * FROM sign_in_presentations WHERE code_sha256 = $1', codeSha256),
+  )
   if (found === undefined) return undefined
   const presentation = presentationOf(found)
   yield* lockChain(presentation)
@@ -177,10 +215,18 @@ export function* redeemSignIn(codeSha256: string, codeChallenge: string, nowMs: 
   return used === undefined || (yield* isRevoked(presentation)) ? undefined : presentation
 }
 
-/** What a revocation of the user takes along: sign-ins on their way, and credentials that were offered and not yet claimed. */
+/**
+ * What a revocation of the user takes along: sign-ins on their way, and credentials that were
+ * offered and not yet claimed.
+ */
 export function* killPending(siteId: SiteId, ppid: Ppid, atMs: number): Program<void> {
   for (const table of ['sign_in_presentations', 'offers']) {
-    yield* write(`UPDATE ${table} SET killed_at = $3 WHERE site_id = $1 AND ppid = $2 AND killed_at IS NULL`, siteId, ppid, atMs)
+    yield* write(
+      `UPDATE ${table} SET killed_at = $3 WHERE site_id = $1 AND ppid = $2 AND killed_at IS NULL`,
+      siteId,
+      ppid,
+      atMs,
+    )
   }
 }
 

@@ -29,7 +29,12 @@ export function* createSite(site: NewSite, act: Act): Program<Placed<Site> | 'ex
   return { ...siteOf(created), position }
 }
 
-export function* changeSite(siteId: SiteId, changes: SiteChanges, act: Act, knownSeq = 0): Program<Placed<Site> | undefined> {
+export function* changeSite(
+  siteId: SiteId,
+  changes: SiteChanges,
+  act: Act,
+  knownSeq = 0,
+): Program<Placed<Site> | undefined> {
   yield* lock(`site ${siteId}`)
   const found = yield* siteRow(siteId)
   if (found === undefined) return undefined
@@ -46,11 +51,16 @@ export function* changeSite(siteId: SiteId, changes: SiteChanges, act: Act, know
   const state = stateOf(after)
   // Verifiers need not hear of a new name.
   const isAgeChanged = after.maxStalenessSecondsMax !== before.maxStalenessSecondsMax
-  // Nodes read the new age of heads when they apply the entry, so that no later head has the old one.
+  // Nodes read the new age of heads when they apply the entry, so that no later head has the old
+  // one.
   const concernsVerifiers = isAgeChanged || JSON.stringify(state) !== JSON.stringify(stateOf(before))
   const appended = concernsVerifiers ? yield* appendEntry(siteId, 'site.changed', state, act.atMs) : undefined
-  const stalenessBefore = isAgeChanged && appended ? stalenessBeforeOf(before, after, appended.seq) : before.stalenessBefore
-  yield* updateRow('sites', found, { ...settingsOf({ ...after, stalenessBefore }), ...(appended && { entry_seq: appended.seq }) })
+  const stalenessBefore =
+    isAgeChanged && appended ? stalenessBeforeOf(before, after, appended.seq) : before.stalenessBefore
+  yield* updateRow('sites', found, {
+    ...settingsOf({ ...after, stalenessBefore }),
+    ...(appended && { entry_seq: appended.seq }),
+  })
   yield* auditDone({
     siteId,
     action: 'site.change',
@@ -63,13 +73,19 @@ export function* changeSite(siteId: SiteId, changes: SiteChanges, act: Act, know
   return { ...after, stalenessBefore, position: appended?.position ?? 0 }
 }
 
-/** Receipts use the higher age until the heads that have it can no longer be alive. After several changes the highest is kept. */
+/**
+ * Receipts use the higher age until the heads that have it can no longer be alive. After several
+ * changes the highest is kept.
+ */
 function stalenessBeforeOf(before: Site, after: Site, seq: number): Site['stalenessBefore'] {
   const seconds = Math.max(before.maxStalenessSecondsMax, before.stalenessBefore?.seconds ?? 0)
   return seconds > after.maxStalenessSecondsMax ? { seconds, seq } : undefined
 }
 
-/** A row that the service did not write is a `RowForged`, here and below: a site must not be served with settings of unknown origin. */
+/**
+ * A row that the service did not write is a `RowForged`, here and below: a site must not be served
+ * with settings of unknown origin.
+ */
 export function* site(siteId: SiteId): Program<Site | undefined> {
   const found = yield* siteRow(siteId)
   return found && siteOf(found)
@@ -82,7 +98,11 @@ function* siteRow(siteId: SiteId): Program<Row | undefined> {
 
 /** By name. */
 export function* sites({ after, limit }: Page): Program<readonly Site[]> {
-  const found = yield* rows('SELECT * FROM sites WHERE site_id > $1 ORDER BY site_id LIMIT $2', after ?? '', limit)
+  const found = yield* rows(
+    'SELECT * FROM sites WHERE site_id > $1 ORDER BY site_id LIMIT $2',
+    after ?? '',
+    limit,
+  )
   for (const each of found) yield* requireIntact('sites', each)
   return found.map(siteOf)
 }
@@ -93,7 +113,13 @@ function* insertHead(siteId: SiteId): Program<void> {
   if (log === undefined) throw new Error('there is no log')
   const head = { site_id: siteId, seq: 0, hash: GENESIS_HASH }
   const mac = yield* macOf('heads', { ...head, epoch: text(log, 'epoch') })
-  yield* write('INSERT INTO heads (site_id, seq, hash, mac) VALUES ($1, $2, $3, $4)', siteId, head.seq, head.hash, mac)
+  yield* write(
+    'INSERT INTO heads (site_id, seq, hash, mac) VALUES ($1, $2, $3, $4)',
+    siteId,
+    head.seq,
+    head.hash,
+    mac,
+  )
 }
 
 function settingsOf(site: NewSite & Partial<Pick<Site, 'stalenessBefore'>>): Row {

@@ -4,10 +4,15 @@ import { KIND_STATES_ROW } from '../migrations/0010-row-macs.ts'
 import { type Program, type Row, reportForged, row } from '../program.ts'
 import { RowForged } from '../store.ts'
 
-/** The seq of the last entry about an issuer, or about the settings of the site itself; 0 when there is none. */
+/**
+ * The seq of the last entry about an issuer, or about the settings of the site itself; 0 when there
+ * is none.
+ */
 function* lastEntryAbout(siteId: SiteId, issuer?: string): Program<number> {
-  // `replace` finds a text in both stores, without wildcards and with case. Bodies are canonical JSON, and no DID has a quote in it.
-  const about = issuer === undefined ? `e.kind = $2` : `e.kind <> 'site.changed' AND replace(e.body, $2, '') <> e.body`
+  // `replace` finds a text in both stores, without wildcards and with case. Bodies are canonical
+  // JSON, and no DID has a quote in it.
+  const about =
+    issuer === undefined ? `e.kind = $2` : `e.kind <> 'site.changed' AND replace(e.body, $2, '') <> e.body`
   const found = yield* row(
     `SELECT MAX(e.seq) AS seq FROM entries e JOIN log ON log.epoch = e.epoch
      WHERE log.one = 1 AND e.site_id = $1 AND e.${KIND_STATES_ROW} AND ${about}`,
@@ -18,12 +23,14 @@ function* lastEntryAbout(siteId: SiteId, issuer?: string): Program<number> {
 }
 
 /**
- * Throws a `RowForged` for a row that was put back as it was before a later entry. Its MAC is right, but a change would append what it says.
- * `knownSeq` is the last such entry that the caller has read: unlike the entries in the store, it cannot be changed from outside.
+ * Throws a `RowForged` for a row that was put back as it was before a later entry. Its MAC is
+ * right, but a change would append what it says. `knownSeq` is the last such entry that the caller
+ * has read: unlike the entries in the store, it cannot be changed from outside.
  */
 export function* requireCurrentSite(found: Row, knownSeq: number): Program<void> {
   const siteId = text(found, 'site_id') as SiteId
-  if (number(found, 'entry_seq') < Math.max(knownSeq, yield* lastEntryAbout(siteId))) yield* refuse('sites', siteId)
+  if (number(found, 'entry_seq') < Math.max(knownSeq, yield* lastEntryAbout(siteId)))
+    yield* refuse('sites', siteId)
 }
 
 /** The same for an issuer. */
@@ -34,11 +41,12 @@ export function* requireCurrentIssuer(found: Row, knownSeq: number): Program<voi
 }
 
 /**
- * Issuers never vanish. Where the log knows one whose row is gone, another program removed it: trusting it now would undo what the site has said
- * of it since, so this throws a `RowForged`.
+ * Issuers never vanish. Where the log knows one whose row is gone, another program removed it:
+ * trusting it now would undo what the site has said of it since, so this throws a `RowForged`.
  */
 export function* requireNewIssuer(siteId: SiteId, issuer: string, knownSeq: number): Program<void> {
-  if (Math.max(knownSeq, yield* lastEntryAbout(siteId, issuer)) > 0) yield* refuse('issuers', `${siteId} ${issuer}`)
+  if (Math.max(knownSeq, yield* lastEntryAbout(siteId, issuer)) > 0)
+    yield* refuse('issuers', `${siteId} ${issuer}`)
 }
 
 function* refuse(table: string, key: string): Program<never> {

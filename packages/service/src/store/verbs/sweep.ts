@@ -1,11 +1,16 @@
 import { type Program, rows } from '../program.ts'
 
-/** How many rows of each kind one transaction removes, so that none holds the others up for long. */
+/**
+ * How many rows of each kind one transaction removes, so that none holds the others up for long.
+ */
 const SWEEP_ROWS_MAX = 2000
 /** As the contract says; not read from there, because the writer's thread need not load it. */
 export const DELIVERIES_KEPT_MS = 30 * 86_400_000
 
-/** A person who comes too late is shown the way back to the site. Only for sign-ins that a browser has opened: a flood of new ones is gone at once. */
+/**
+ * A person who comes too late is shown the way back to the site. Only for sign-ins that a browser
+ * has opened: a flood of new ones is gone at once.
+ */
 export const SIGN_INS_KEPT_MS = 3_600_000
 /** A node that vanished may decide for a short time still, so receipts count it. */
 const NODES_KEPT_MS = 3_600_000

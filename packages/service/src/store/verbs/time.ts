@@ -3,7 +3,10 @@ import { type Program, type Row, row, rows } from '../program.ts'
 import type { Act, ConfirmedTime } from '../store.ts'
 import { auditDone } from './audit.ts'
 
-/** The highest time that was ever told, this one included, unless the node that reports it has not heard of the last reset. */
+/**
+ * The highest time that was ever told, this one included, unless the node that reports it has not
+ * heard of the last reset.
+ */
 export function* confirmTime(atMs: number, resets: number): Program<ConfirmedTime> {
   const moved = yield* row(
     'UPDATE confirmed_time SET at = $1 WHERE one = 1 AND at < $1 AND resets = $2 RETURNING at, resets',
@@ -20,13 +23,21 @@ export function* confirmedTime(): Program<ConfirmedTime> {
 }
 
 export function* resetTime(atMs: number, act: Act): Program<{ readonly fromMs: number }> {
-  // First the count, which blocks transactions that would move the time until this is over: what is read with it is what is left behind.
+  // First the count, which blocks transactions that would move the time until this is over: what is
+  // read with it is what is left behind.
   const left = yield* row('UPDATE confirmed_time SET resets = resets + 1 WHERE one = 1 RETURNING at')
   if (left === undefined) throw new Error('the store has lost its time')
   const fromMs = number(left, 'at')
   yield* rows('UPDATE confirmed_time SET at = $1 WHERE one = 1', Math.floor(atMs))
   const detail = { from: rfc3339(fromMs) }
-  yield* auditDone({ siteId: null, action: 'time.reset', target: rfc3339(atMs), outcome: 'done', detail, act })
+  yield* auditDone({
+    siteId: null,
+    action: 'time.reset',
+    target: rfc3339(atMs),
+    outcome: 'done',
+    detail,
+    act,
+  })
   return { fromMs }
 }
 

@@ -6,8 +6,8 @@ import { learnCredentials } from './credentials.ts'
 import { insertRow, intact, intactPage } from './macs.ts'
 
 /**
- * A revocation of the user or of a credential of the chain holds the same lock: either the token is there to be killed, or the revocation is
- * there to be seen.
+ * A revocation of the user or of a credential of the chain holds the same lock: either the token is
+ * there to be killed, or the revocation is there to be seen.
  */
 export function* createToken(
   token: NewToken,
@@ -21,7 +21,8 @@ export function* createToken(
   yield* lockChain(token)
   if (seen !== undefined) yield* learnCredentials([seen], nowMs)
   if (yield* isRevoked(token)) return 'revoked'
-  // By the whole chain: the delegating holder chooses the id, and must not use up the allowance of another credential that has it.
+  // By the whole chain: the delegating holder chooses the id, and must not use up the allowance of
+  // another credential that has it.
   const living = yield* row(
     `SELECT COUNT(*) AS living FROM tokens
      WHERE site_id = $1 AND credential_id = $2 AND chain = $4 AND revoked_at IS NULL AND expires_at > $3`,
@@ -46,7 +47,12 @@ export function* createToken(
     expires_at: token.expiresAtMs,
   })
   for (const linkId of linkIdsOf(chain)) {
-    yield* write('INSERT INTO token_links (sha256, site_id, link_id) VALUES ($1, $2, $3)', token.sha256, siteId, linkId)
+    yield* write(
+      'INSERT INTO token_links (sha256, site_id, link_id) VALUES ($1, $2, $3)',
+      token.sha256,
+      siteId,
+      linkId,
+    )
   }
   return 'created'
 }
@@ -58,7 +64,10 @@ function linkIdsOf(chain: NewToken['chain']): readonly CredentialId[] {
   return [...new Set(chain.map(({ credentialId }) => credentialId))]
 }
 
-/** Holds off revocations of the user or of a credential of the chain, until the transaction has ended. */
+/**
+ * Holds off revocations of the user or of a credential of the chain, until the transaction has
+ * ended.
+ */
 export function* lockChain({ siteId, ppid, chain }: Standing): Program<void> {
   yield* lock(userLock(siteId, ppid), ...linkIdsOf(chain).map((id) => credentialLock(siteId, id)))
 }

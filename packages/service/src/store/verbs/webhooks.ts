@@ -14,10 +14,17 @@ export interface KeptSecret {
 /** Signatures a delivery carries at most, however often they are rotated. */
 const SECRETS_MAX = 3
 
-export function* createWebhook(webhook: NewWebhook, perSiteMax: number, act: Act): Program<Webhook | 'too_many' | undefined> {
+export function* createWebhook(
+  webhook: NewWebhook,
+  perSiteMax: number,
+  act: Act,
+): Program<Webhook | 'too_many' | undefined> {
   const { siteId, webhookId, url, kinds, secretSealed } = webhook
   yield* lock(`webhooks ${siteId}`)
-  const counted = yield* row('SELECT COUNT(*) AS count FROM webhooks WHERE site_id = $1 AND deleted_at IS NULL', siteId)
+  const counted = yield* row(
+    'SELECT COUNT(*) AS count FROM webhooks WHERE site_id = $1 AND deleted_at IS NULL',
+    siteId,
+  )
   if (counted !== undefined && number(counted, 'count') >= perSiteMax) return 'too_many'
   const secrets: readonly KeptSecret[] = [{ sealed: secretSealed, untilMs: null }]
   const made = yield* row(
@@ -58,21 +65,35 @@ export function* rotateWebhookSecret(
   act: Act,
 ): Program<boolean> {
   yield* lock(`webhook ${webhookId}`)
-  const found = yield* row('SELECT secrets FROM webhooks WHERE webhook_id = $1 AND site_id = $2 AND deleted_at IS NULL', webhookId, siteId)
+  const found = yield* row(
+    'SELECT secrets FROM webhooks WHERE webhook_id = $1 AND site_id = $2 AND deleted_at IS NULL',
+    webhookId,
+    siteId,
+  )
   if (found === undefined) return false
-  const before = json<readonly KeptSecret[]>(found, 'secrets').filter(({ untilMs }) => untilMs === null || untilMs > act.atMs)
+  const before = json<readonly KeptSecret[]>(found, 'secrets').filter(
+    ({ untilMs }) => untilMs === null || untilMs > act.atMs,
+  )
   const secrets: readonly KeptSecret[] = [
     { sealed: secretSealed, untilMs: null },
     ...before.map(({ sealed, untilMs }) => ({ sealed, untilMs: untilMs ?? previousUntilMs })),
   ]
-  yield* write('UPDATE webhooks SET secrets = $2 WHERE webhook_id = $1', webhookId, JSON.stringify(secrets.slice(0, SECRETS_MAX)))
+  yield* write(
+    'UPDATE webhooks SET secrets = $2 WHERE webhook_id = $1',
+    webhookId,
+    JSON.stringify(secrets.slice(0, SECRETS_MAX)),
+  )
   yield* requireMasterKey(secretSealed)
   yield* auditDone({ siteId, action: 'webhook.rotate_secret', target: webhookId, outcome: 'done', act })
   return true
 }
 
 export function* webhook(siteId: SiteId, webhookId: string): Program<Webhook | undefined> {
-  const found = yield* row('SELECT * FROM webhooks WHERE webhook_id = $1 AND site_id = $2 AND deleted_at IS NULL', webhookId, siteId)
+  const found = yield* row(
+    'SELECT * FROM webhooks WHERE webhook_id = $1 AND site_id = $2 AND deleted_at IS NULL',
+    webhookId,
+    siteId,
+  )
   return found && webhookOf(found)
 }
 

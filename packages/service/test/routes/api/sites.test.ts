@@ -49,7 +49,9 @@ forEachSharedStore('sites', (open) => {
       const node = await openAdminNode(open(), A)
       await node.admin('create_site', { body: { site_id: A } })
       const { body: page } = await node.admin('list_issuers', { params: { site_id: A } })
-      expect(page.items).toMatchObject([{ issuer: 'did:web:service.example', status: 'trusted', scope: null }])
+      expect(page.items).toMatchObject([
+        { issuer: 'did:web:service.example', status: 'trusted', scope: null },
+      ])
       expect(node.deps.views.view(A)?.issuer('did:web:service.example')?.keys.size).toBe(1)
     })
 
@@ -69,14 +71,20 @@ forEachSharedStore('sites', (open) => {
 
     it('403: is for operators only', async () => {
       const node = await openAdminNode(open(), A)
-      expect(await node.admin('create_site', { body, caller: keyOf(A) })).toMatchObject({ status: 403, code: 'api_key_forbidden' })
+      expect(await node.admin('create_site', { body, caller: keyOf(A) })).toMatchObject({
+        status: 403,
+        code: 'api_key_forbidden',
+      })
     })
 
     it('409: refuses a second of the same name, and changes nothing', async () => {
       const node = await openAdminNode(open(), A)
       await node.admin('create_site', { body })
       const position = await node.deps.store.logPosition()
-      expect(await node.admin('create_site', { body: { site_id: A } })).toMatchObject({ status: 409, code: 'already_exists' })
+      expect(await node.admin('create_site', { body: { site_id: A } })).toMatchObject({
+        status: 409,
+        code: 'already_exists',
+      })
       expect(await node.deps.store.logPosition()).toBe(position)
       expect((await node.admin('read_site', { params: { site_id: A } })).body.name).toBe('Shop')
     })
@@ -96,22 +104,34 @@ forEachSharedStore('sites', (open) => {
         7,
         null,
       ]) {
-        expect(await node.admin('create_site', { body: { site_id } }), JSON.stringify(site_id)).toMatchObject({
-          status: 422,
-          code: 'validation_failed',
-        })
+        expect(await node.admin('create_site', { body: { site_id } }), JSON.stringify(site_id)).toMatchObject(
+          {
+            status: 422,
+            code: 'validation_failed',
+          },
+        )
       }
     })
 
     it('A159, A129: refuses return URLs that could lead astray, and members it does not know', async () => {
       const node = await openAdminNode(open(), A)
-      for (const url of ['http://shop.example/cb', 'https://a.example\\@evil.example', 'javascript:alert(1)', 'https://shop.example/#x']) {
-        expect(await node.admin('create_site', { body: { site_id: A, return_urls: [url] } }), url).toMatchObject({
+      for (const url of [
+        'http://shop.example/cb',
+        'https://a.example\\@evil.example',
+        'javascript:alert(1)',
+        'https://shop.example/#x',
+      ]) {
+        expect(
+          await node.admin('create_site', { body: { site_id: A, return_urls: [url] } }),
+          url,
+        ).toMatchObject({
           status: 400,
           code: 'redirect_not_allowed',
         })
       }
-      expect(await node.admin('create_site', { body: { site_id: A, pairwise_secret: 'x' } })).toMatchObject({ status: 422 })
+      expect(await node.admin('create_site', { body: { site_id: A, pairwise_secret: 'x' } })).toMatchObject({
+        status: 422,
+      })
       expect((await node.admin('read_site', { params: { site_id: A } })).status).toBe(404)
     })
 
@@ -125,7 +145,11 @@ forEachSharedStore('sites', (open) => {
       await expect(node.admin('create_site', { body: { site_id: A } })).rejects.toThrow('cut off')
       store.addIssuer = addIssuer
       expect((await node.admin('list_issuers', { params: { site_id: A } })).body.items).toEqual([])
-      await ensureOwnIssuerEverywhere(node.deps, { actor: 'system', atMs: node.clock.nowMs(), requestId: undefined })
+      await ensureOwnIssuerEverywhere(node.deps, {
+        actor: 'system',
+        atMs: node.clock.nowMs(),
+        requestId: undefined,
+      })
       expect((await node.admin('list_issuers', { params: { site_id: A } })).body.items).toHaveLength(1)
     })
   })
@@ -139,14 +163,25 @@ forEachSharedStore('sites', (open) => {
         body: { name: null, bearer: 'on', credential_ttl_seconds_max: null },
         caller: keyOf(A),
       })
-      expect(changed).toEqual({ ...body, name: null, bearer: 'on', credential_ttl_seconds_max: null, created_at: '2026-11-14T12:00:00Z' })
-      expect((await node.admin('read_site', { params: { site_id: A }, caller: keyOf(A) })).body).toEqual(changed)
+      expect(changed).toEqual({
+        ...body,
+        name: null,
+        bearer: 'on',
+        credential_ttl_seconds_max: null,
+        created_at: '2026-11-14T12:00:00Z',
+      })
+      expect((await node.admin('read_site', { params: { site_id: A }, caller: keyOf(A) })).body).toEqual(
+        changed,
+      )
     })
 
     it('200: what a verifier must know is known when the answer comes', async () => {
       const node = await openAdminNode(open(), A)
       await node.admin('create_site', { body: { site_id: A } })
-      await node.admin('change_site', { params: { site_id: A }, body: { bearer: 'off', holder_proof: 'required' } })
+      await node.admin('change_site', {
+        params: { site_id: A },
+        body: { bearer: 'off', holder_proof: 'required' },
+      })
       expect(node.deps.views.view(A)?.settings).toMatchObject({ bearer: 'off', holderProof: 'required' })
     })
 
@@ -155,7 +190,10 @@ forEachSharedStore('sites', (open) => {
       await node.admin('create_site', { body })
       const position = await node.deps.store.logPosition()
       expect((await node.admin('change_site', { params: { site_id: A }, body: {} })).status).toBe(200)
-      expect((await node.admin('change_site', { params: { site_id: A }, body: { bearer: 'off', name: 'Other' } })).body.name).toBe('Other')
+      expect(
+        (await node.admin('change_site', { params: { site_id: A }, body: { bearer: 'off', name: 'Other' } }))
+          .body.name,
+      ).toBe('Other')
       expect(await node.deps.store.logPosition()).toBe(position)
     })
 
@@ -165,13 +203,15 @@ forEachSharedStore('sites', (open) => {
       const told = []
       for (const site_id of [B, NOWHERE]) {
         told.push(await node.admin('read_site', { params: { site_id }, caller: keyOf(A) }))
-        told.push(await node.admin('change_site', { params: { site_id }, body: { name: 'x' }, caller: keyOf(A) }))
+        told.push(
+          await node.admin('change_site', { params: { site_id }, body: { name: 'x' }, caller: keyOf(A) }),
+        )
       }
       told.push(await node.admin('read_site', { params: { site_id: NOWHERE } }))
       told.push(await node.admin('change_site', { params: { site_id: NOWHERE }, body: { name: 'x' } }))
-      expect(new Set(told.map(({ status, code, body: refusal }) => JSON.stringify([status, code, refusal])))).toEqual(
-        new Set([JSON.stringify([404, 'not_found', { code: 'not_found' }])]),
-      )
+      expect(
+        new Set(told.map(({ status, code, body: refusal }) => JSON.stringify([status, code, refusal]))),
+      ).toEqual(new Set([JSON.stringify([404, 'not_found', { code: 'not_found' }])]))
       expect((await node.admin('read_site', { params: { site_id: B } })).body.name).toBeNull()
     })
   })
@@ -183,7 +223,9 @@ forEachSharedStore('sites', (open) => {
       for (const site_id of ids) await node.admin('create_site', { body: { site_id } })
       const seen: string[] = []
       for (let cursor: string | null = ''; cursor !== null; ) {
-        const { body: page } = await node.admin('list_sites', { query: `limit=2${cursor && `&cursor=${cursor}`}` })
+        const { body: page } = await node.admin('list_sites', {
+          query: `limit=2${cursor && `&cursor=${cursor}`}`,
+        })
         seen.push(...page.items.map((site: { site_id: string }) => site.site_id))
         cursor = page.next_cursor
       }
@@ -198,7 +240,9 @@ forEachSharedStore('sites', (open) => {
       const node = await openAdminNode(open(), A)
       for (const site_id of [A, B]) await node.admin('create_site', { body: { site_id } })
       const { body: page } = await node.admin('list_sites', { query: 'limit=1', caller: operator })
-      expect(await node.admin('list_sites', { query: `cursor=${page.next_cursor}`, caller: keyOf(A) })).toMatchObject({
+      expect(
+        await node.admin('list_sites', { query: `cursor=${page.next_cursor}`, caller: keyOf(A) }),
+      ).toMatchObject({
         status: 400,
         code: 'cursor_malformed',
       })
@@ -207,7 +251,10 @@ forEachSharedStore('sites', (open) => {
     it('400 and 422: refuses what is no cursor or limit', async () => {
       const node = await openAdminNode(open(), A)
       for (const query of ['cursor=AAAA', 'cursor=%27%20OR%201=1', 'cursor=']) {
-        expect(await node.admin('list_sites', { query }), query).toMatchObject({ status: 400, code: 'cursor_malformed' })
+        expect(await node.admin('list_sites', { query }), query).toMatchObject({
+          status: 400,
+          code: 'cursor_malformed',
+        })
       }
       for (const query of ['limit=0', 'limit=201', 'limit=-1', 'limit=x', 'limit=1.5', 'colour=red']) {
         expect(await node.admin('list_sites', { query }), query).toMatchObject({ status: 422 })

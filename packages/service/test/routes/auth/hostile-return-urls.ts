@@ -1,6 +1,7 @@
 /**
- * Spellings of return URLs that must never be taken for `https://shop.example/callback`: other hosts that look like it or that some parser takes for
- * it, other schemes, and the URL itself with anything changed, added or left out.
+ * Spellings of return URLs that must never be taken for `https://shop.example/callback`: other
+ * hosts that look like it or that some parser takes for it, other schemes, and the URL itself with
+ * anything changed, added or left out.
  */
 export function hostileReturnUrls(good: string): readonly string[] {
   const { host, pathname } = new URL(good)

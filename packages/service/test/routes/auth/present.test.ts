@@ -42,7 +42,11 @@ forEachSharedStore('POST /auth/present', (open) => {
   it('303 for a form, whose origin is null because the page sends no referrer', async () => {
     const { opened, issued, baseUrl } = await openHosted(open())
     const { document, header } = await issued()
-    for (const text of [JSON.stringify(document, undefined, 2), header, `\n ${header.replaceAll(/.{64}/g, '$&\r\n')} \n`]) {
+    for (const text of [
+      JSON.stringify(document, undefined, 2),
+      header,
+      `\n ${header.replaceAll(/.{64}/g, '$&\r\n')} \n`,
+    ]) {
       const { browser, state, page } = await opened()
       const { status, to } = await browser.presentForm(state, text, hiddenField(page, 'csrf_token'))
       expect([status, to.origin + to.pathname]).toEqual([303, `${baseUrl}/auth/sdk-callback`])
@@ -90,9 +94,15 @@ forEachSharedStore('POST /auth/present', (open) => {
     it('blames the credential for faults in it, and the request for others', async () => {
       const { opened, send } = await openHosted(open())
       const { browser, state } = await opened()
-      const headers = { cookie: browser.cookie, origin: 'https://service.example', 'content-type': 'application/json' }
+      const headers = {
+        cookie: browser.cookie,
+        origin: 'https://service.example',
+        'content-type': 'application/json',
+      }
       for (const credential of ['text', 1, null, [], {}]) {
-        expect((await browser.present(state, credential)).json.code, JSON.stringify(credential)).toBe('credential_malformed')
+        expect((await browser.present(state, credential)).json.code, JSON.stringify(credential)).toBe(
+          'credential_malformed',
+        )
       }
       expect((await send('POST', '/auth/present', { json: {}, headers })).json.code).toBe('validation_failed')
     })
@@ -116,7 +126,8 @@ forEachSharedStore('POST /auth/present', (open) => {
       [bound, 'proof_required'],
       [bound, 'proof_invalid', { holder: stranger }],
     ]
-    for (const [credential, code, more] of tries) expect((await browser.present(state, credential, more)).json.code).toBe(code)
+    for (const [credential, code, more] of tries)
+      expect((await browser.present(state, credential, more)).json.code).toBe(code)
     expect((await browser.present(state, bound, { holder })).status).toBe(200)
   })
 
@@ -126,7 +137,11 @@ forEachSharedStore('POST /auth/present', (open) => {
     const { document } = await issued({ holderKey: holder.did })
     const one = await opened()
     const two = await opened()
-    const headers = await one.browser.proof('/auth/present', { state: one.state, credential: document }, holder)
+    const headers = await one.browser.proof(
+      '/auth/present',
+      { state: one.state, credential: document },
+      holder,
+    )
     expect((await two.browser.present(two.state, document, { headers })).json.code).toBe('proof_invalid')
     expect((await one.browser.present(one.state, document, { headers })).status).toBe(200)
     expect((await one.browser.present(one.state, document, { headers })).json.code).toBe('proof_replayed')
@@ -143,7 +158,8 @@ forEachSharedStore('POST /auth/present', (open) => {
     const { document: bad } = await issued({}, await newParty())
     const { document: good } = await issued()
     const one = await opened()
-    for (let i = 0; i < 10; i++) expect((await one.browser.present(one.state, bad)).json.code).toBe('issuer_untrusted')
+    for (let i = 0; i < 10; i++)
+      expect((await one.browser.present(one.state, bad)).json.code).toBe('issuer_untrusted')
     expect((await one.browser.present(one.state, good)).json.code).toBe('state_invalid')
     const two = await opened()
     const answers = await Promise.all(Array.from({ length: 30 }, () => two.browser.present(two.state, bad)))
@@ -221,11 +237,18 @@ forEachSharedStore('POST /auth/present', (open) => {
       const { header } = await issued()
       const { browser, state, page } = await opened()
       const other = await opened()
-      for (const token of ['', 'x', hiddenField(other.page, 'csrf_token'), `${hiddenField(page, 'csrf_token')}x`]) {
+      for (const token of [
+        '',
+        'x',
+        hiddenField(other.page, 'csrf_token'),
+        `${hiddenField(page, 'csrf_token')}x`,
+      ]) {
         const { status, text } = await browser.presentForm(state, header, token)
         expect([status, text.includes('csrf_invalid')], token).toEqual([403, true])
       }
-      const foreign = await browser.presentForm(state, header, hiddenField(page, 'csrf_token'), { 'sec-fetch-site': 'cross-site' })
+      const foreign = await browser.presentForm(state, header, hiddenField(page, 'csrf_token'), {
+        'sec-fetch-site': 'cross-site',
+      })
       expect(foreign.status).toBe(403)
       expect((await browser.presentForm(state, header, hiddenField(page, 'csrf_token'))).status).toBe(303)
     })
@@ -234,7 +257,11 @@ forEachSharedStore('POST /auth/present', (open) => {
       const { opened, issued, node } = await openHosted(open())
       const { document } = await issued()
       const { browser, state } = await opened()
-      const fields = { cookie: browser.cookie ?? '', origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' }
+      const fields = {
+        cookie: browser.cookie ?? '',
+        origin: 'https://evil.example',
+        'sec-fetch-site': 'cross-site',
+      }
       expect((await node.ask('present', { body: { state, credential: document }, fields })).status).toBe(200)
     })
   })
@@ -242,7 +269,9 @@ forEachSharedStore('POST /auth/present', (open) => {
   it('A218: answers no preflight with leave to go on', async () => {
     const { send } = await openHosted(open())
     for (const origin of ['https://evil.example', 'null']) {
-      const { headers } = await send('OPTIONS', '/auth/present', { headers: { origin, 'access-control-request-method': 'POST' } })
+      const { headers } = await send('OPTIONS', '/auth/present', {
+        headers: { origin, 'access-control-request-method': 'POST' },
+      })
       expect(Object.keys(headers).filter((name) => name.startsWith('access-control'))).toEqual([])
     }
   })
@@ -262,13 +291,22 @@ forEachSharedStore('POST /auth/present', (open) => {
     ]
     for (const [text, status, words] of tries) {
       const shown = await browser.presentForm(state, text, csrf)
-      expect([shown.status, hiddenField(shown, 'state'), hiddenField(shown, 'csrf_token')]).toEqual([status, state, csrf])
+      expect([shown.status, hiddenField(shown, 'state'), hiddenField(shown, 'csrf_token')]).toEqual([
+        status,
+        state,
+        csrf,
+      ])
       expect(shown.text).toContain(words)
       // What was pasted does not come back.
       expect(shown.text).not.toContain(text.slice(0, 60))
     }
-    expect((await browser.presentForm(state, (await issued()).header, csrf, { accept: 'application/json' })).status).toBe(303)
-    expect((await browser.presentForm(state, 'x', csrf, { accept: 'application/json' })).json.code).toBe('credential_malformed')
+    expect(
+      (await browser.presentForm(state, (await issued()).header, csrf, { accept: 'application/json' }))
+        .status,
+    ).toBe(303)
+    expect((await browser.presentForm(state, 'x', csrf, { accept: 'application/json' })).json.code).toBe(
+      'credential_malformed',
+    )
   })
 
   it('I-20: neither state, payload, code, cookie nor credential is ever logged', async () => {

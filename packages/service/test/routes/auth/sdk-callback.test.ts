@@ -19,7 +19,11 @@ forEachSharedStore('/auth/sdk-callback', (open) => {
       const { signedIn, issued } = await openHosted(open())
       const { back, browser } = await signedIn((await issued()).document)
       expect(back.headers['content-security-policy']).toContain("frame-ancestors 'none'")
-      expect(back.headers).toMatchObject({ 'referrer-policy': 'no-referrer', 'cache-control': 'no-store', 'x-frame-options': 'DENY' })
+      expect(back.headers).toMatchObject({
+        'referrer-policy': 'no-referrer',
+        'cache-control': 'no-store',
+        'x-frame-options': 'DENY',
+      })
       expect(back.headers['set-cookie']).toMatch(/^__Host-countersign-\w+=; Path=\/; Max-Age=0; /)
       expect(browser.jar.size).toBe(0)
     })
@@ -27,7 +31,10 @@ forEachSharedStore('/auth/sdk-callback', (open) => {
     it('keeps the registered URL byte for byte, whatever its query looks like, and leaves the state out when there was none', async () => {
       const url = 'https://shop.example/cb?a=b%20c&d=%e2%82%ac&e'
       const { signedIn, issued, baseUrl } = await openHosted(open(), { returnUrls: [url] })
-      const { back, code } = await signedIn((await issued()).document, { return_url: url, client_state: undefined })
+      const { back, code } = await signedIn((await issued()).document, {
+        return_url: url,
+        client_state: undefined,
+      })
       expect(back.headers.location).toBe(`${url}&code=${code}&iss=${encodeURIComponent(baseUrl)}`)
     })
 
@@ -57,7 +64,9 @@ forEachSharedStore('/auth/sdk-callback', (open) => {
           state: 'cs-1',
           iss: baseUrl,
         })
-        expect((await browser.present(state, document, { headers: { cookie } })).json.code).toBe('state_invalid')
+        expect((await browser.present(state, document, { headers: { cookie } })).json.code).toBe(
+          'state_invalid',
+        )
       }
     })
 
@@ -65,9 +74,11 @@ forEachSharedStore('/auth/sdk-callback', (open) => {
       const { presented, issued } = await openHosted(open())
       const { browser, state, callbackUrl } = await presented((await issued()).document)
       const { cookie } = browser
-      expect((await browser.get(`/auth/sdk-callback?state=${state}&error=access_denied`)).to.searchParams.get('error')).toBe(
-        'access_denied',
-      )
+      expect(
+        (await browser.get(`/auth/sdk-callback?state=${state}&error=access_denied`)).to.searchParams.get(
+          'error',
+        ),
+      ).toBe('access_denied')
       expect((await browser.get(callbackUrl, { cookie })).status).toBe(400)
     })
 
@@ -85,7 +96,11 @@ forEachSharedStore('/auth/sdk-callback', (open) => {
         const { browser, callbackUrl } = await presented(made.document)
         await lose(made)
         const { status, to } = await browser.get(callbackUrl)
-        expect([status, to.searchParams.get('error'), to.searchParams.get('code')]).toEqual([303, error, null])
+        expect([status, to.searchParams.get('error'), to.searchParams.get('code')]).toEqual([
+          303,
+          error,
+          null,
+        ])
         expect(to.searchParams.get('error_description')).toMatch(/revoked/)
       }
       const root = await issued({ holderKey: one.did, delegable: true })
@@ -93,17 +108,23 @@ forEachSharedStore('/auth/sdk-callback', (open) => {
       const flow = await opened()
       const shown = await flow.browser.present(flow.state, child.document, { holder: two })
       await node.revokeCredential(root.id)
-      expect((await flow.browser.get(shown.json.callback_url)).to.searchParams.get('error')).toBe('credential_revoked')
+      expect((await flow.browser.get(shown.json.callback_url)).to.searchParams.get('error')).toBe(
+        'credential_revoked',
+      )
 
       const untrusted = await presented((await issued()).document)
       const changed = await store.changeIssuer(A, issuer.did, { status: 'distrusted' }, ACT)
       await node.deps.views.reached(changed?.position ?? 0)
-      expect((await untrusted.browser.get(untrusted.callbackUrl)).to.searchParams.get('error')).toBe('issuer_untrusted')
+      expect((await untrusted.browser.get(untrusted.callbackUrl)).to.searchParams.get('error')).toBe(
+        'issuer_untrusted',
+      )
     })
 
     it('leads back with credential_expired when the credential has ended in the meantime', async () => {
       const { presented, issued, node } = await openHosted(open())
-      const { browser, callbackUrl } = await presented((await issued({ validUntilMs: NOW + 30_000 })).document)
+      const { browser, callbackUrl } = await presented(
+        (await issued({ validUntilMs: NOW + 30_000 })).document,
+      )
       await node.later(30_000)
       expect((await browser.get(callbackUrl)).to.searchParams.get('error')).toBe('credential_expired')
     })
@@ -128,7 +149,12 @@ forEachSharedStore('/auth/sdk-callback', (open) => {
         await stranger.get(`/auth/sdk-callback?state=${state}&error=access_denied`, json),
       ]
       for (const { status, json, headers } of refusals) {
-        expect([status, json.code, headers.location, headers['set-cookie']]).toEqual([400, 'state_invalid', undefined, undefined])
+        expect([status, json.code, headers.location, headers['set-cookie']]).toEqual([
+          400,
+          'state_invalid',
+          undefined,
+          undefined,
+        ])
       }
       // None of them has used it up.
       expect((await fresh.browser.get(fresh.callbackUrl)).status).toBe(303)
@@ -140,7 +166,10 @@ forEachSharedStore('/auth/sdk-callback', (open) => {
       const { presented, opened, issued, node } = await openHosted(open())
       const { document } = await issued()
       const other = await presented(document)
-      const payloads: [string, () => Promise<{ browser: typeof other.browser; state: string; payload?: string }>][] = [
+      const payloads: [
+        string,
+        () => Promise<{ browser: typeof other.browser; state: string; payload?: string }>,
+      ][] = [
         ['A'.repeat(43), () => opened()],
         [other.payload, () => presented(document)],
         ['x', () => presented(document)],
@@ -148,13 +177,19 @@ forEachSharedStore('/auth/sdk-callback', (open) => {
       for (const [payload, begin] of payloads) {
         const { browser, state } = await begin()
         const { cookie } = browser
-        const get = () => browser.get(`/auth/sdk-callback?state=${state}&payload=${payload}`, { accept: 'application/json', cookie })
+        const get = () =>
+          browser.get(`/auth/sdk-callback?state=${state}&payload=${payload}`, {
+            accept: 'application/json',
+            cookie,
+          })
         expect((await get()).json.code).toBe('callback_invalid')
         expect((await get()).json.code).toBe('state_invalid')
       }
       const late = await presented(document)
       await node.later(60_000)
-      expect((await late.browser.get(late.callbackUrl, { accept: 'application/json' })).json.code).toBe('callback_invalid')
+      expect((await late.browser.get(late.callbackUrl, { accept: 'application/json' })).json.code).toBe(
+        'callback_invalid',
+      )
     })
 
     it('redirect_not_allowed, and no redirect, once the site has taken the return URL off its list', async () => {
@@ -167,7 +202,9 @@ forEachSharedStore('/auth/sdk-callback', (open) => {
 
     it('shows a browser a page that is not framed', async () => {
       const { browser } = await openHosted(open())
-      const { status, text, headers } = await browser().get(`/auth/sdk-callback?state=${'A'.repeat(43)}&payload=y`)
+      const { status, text, headers } = await browser().get(
+        `/auth/sdk-callback?state=${'A'.repeat(43)}&payload=y`,
+      )
       expect([status, text.startsWith('<!doctype html>')]).toEqual([400, true])
       expect(headers['content-security-policy']).toContain("frame-ancestors 'none'")
     })
@@ -176,8 +213,14 @@ forEachSharedStore('/auth/sdk-callback', (open) => {
   it('422 for neither payload nor error, and for both', async () => {
     const { browser } = await openHosted(open())
     const state = 'A'.repeat(43)
-    for (const query of [`state=${state}`, `state=${state}&payload=x&error=access_denied`, `state=${state}&error=other`]) {
-      expect((await browser().get(`/auth/sdk-callback?${query}`, { accept: '*/*' })).json.code).toBe('validation_failed')
+    for (const query of [
+      `state=${state}`,
+      `state=${state}&payload=x&error=access_denied`,
+      `state=${state}&error=other`,
+    ]) {
+      expect((await browser().get(`/auth/sdk-callback?${query}`, { accept: '*/*' })).json.code).toBe(
+        'validation_failed',
+      )
     }
   })
 
@@ -200,10 +243,15 @@ forEachSharedStore('/auth/sdk-callback', (open) => {
     const { document } = await issued()
     const { browser, state } = await opened()
     const own = { origin: hosted.baseUrl, 'sec-fetch-site': 'same-origin', cookie: browser.cookie }
-    const shown = await second.send('POST', '/auth/present', { json: { state, credential: document }, headers: own })
+    const shown = await second.send('POST', '/auth/present', {
+      json: { state, credential: document },
+      headers: own,
+    })
     const back = await browser.get(shown.json.callback_url)
     const code = back.to.searchParams.get('code') ?? ''
-    expect((await second.send('POST', '/auth/sdk-result', { json: { code, code_verifier: verifier } })).status).toBe(200)
+    expect(
+      (await second.send('POST', '/auth/sdk-result', { json: { code, code_verifier: verifier } })).status,
+    ).toBe(200)
     expect((await redeem(code)).json.code).toBe('code_invalid')
 
     // The first node has not heard of the revocation by the log: the store tells it.
@@ -222,7 +270,9 @@ forEachSharedStore('/auth/sdk-callback', (open) => {
     const { presented, issued, redeem } = await openHosted(open())
     const { browser, callbackUrl } = await presented((await issued()).document)
     const { cookie } = browser
-    const answers = await Promise.all(Array.from({ length: 200 }, () => browser.get(callbackUrl, { cookie, accept: 'application/json' })))
+    const answers = await Promise.all(
+      Array.from({ length: 200 }, () => browser.get(callbackUrl, { cookie, accept: 'application/json' })),
+    )
     const won = answers.filter(({ status }) => status === 303)
     expect(won).toHaveLength(1)
     for (const { status, json } of answers) if (status !== 303) expect(json.code).toBe('state_invalid')

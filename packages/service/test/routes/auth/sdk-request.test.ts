@@ -21,7 +21,8 @@ forEachSharedStore('/auth/sdk-request', (open) => {
     const { status, to } = await send('GET', `/auth/sdk-request?${query}`)
     expect([status, to.origin, to.pathname]).toEqual([303, baseUrl, '/auth/sign-in'])
     const page = await browser().get(to.href)
-    for (const word of ['View orders', 'orders:read', 'Change orders', 'orders:write']) expect(page.text).toContain(word)
+    for (const word of ['View orders', 'orders:read', 'Change orders', 'orders:write'])
+      expect(page.text).toContain(word)
   })
 
   it('keeps only hashes of the state, and the integration’s own state sealed', async () => {
@@ -53,13 +54,17 @@ forEachSharedStore('/auth/sdk-request', (open) => {
   describe('400', () => {
     it('site_unknown for a site that does not exist', async () => {
       const { send, request } = await openHosted(open())
-      const { json } = await send('POST', '/auth/sdk-request', { json: { ...request, site_id: 'nowhere.example' } })
+      const { json } = await send('POST', '/auth/sdk-request', {
+        json: { ...request, site_id: 'nowhere.example' },
+      })
       expect(json.code).toBe('site_unknown')
     })
 
     it('A155: redirect_not_allowed for a URL of another site, and never a redirect', async () => {
       const { send, request } = await openHosted(open())
-      const { json, headers } = await send('POST', '/auth/sdk-request', { json: { ...request, return_url: 'https://other.example/cb' } })
+      const { json, headers } = await send('POST', '/auth/sdk-request', {
+        json: { ...request, return_url: 'https://other.example/cb' },
+      })
       expect([json.code, headers.location]).toEqual(['redirect_not_allowed', undefined])
     })
 
@@ -67,8 +72,14 @@ forEachSharedStore('/auth/sdk-request', (open) => {
       const { send, request } = await openHosted(open())
       const { requested_scope: _, ...plain } = request
       const query = new URLSearchParams({ ...plain, return_url: 'https://evil.example/' })
-      const shown = await send('GET', `/auth/sdk-request?${query}`, { headers: { accept: 'text/html,*/*;q=0.8' } })
-      expect([shown.status, shown.headers['content-type'], shown.headers.location]).toEqual([400, 'text/html; charset=utf-8', undefined])
+      const shown = await send('GET', `/auth/sdk-request?${query}`, {
+        headers: { accept: 'text/html,*/*;q=0.8' },
+      })
+      expect([shown.status, shown.headers['content-type'], shown.headers.location]).toEqual([
+        400,
+        'text/html; charset=utf-8',
+        undefined,
+      ])
       expect(shown.text).toContain('redirect_not_allowed')
       expect(shown.text).toContain(shown.headers['x-request-id'])
       expect(shown.text).not.toMatch(/evil\.example|http-equiv=.?refresh/i)
@@ -83,7 +94,11 @@ forEachSharedStore('/auth/sdk-request', (open) => {
         const posted = await send('POST', '/auth/sdk-request', { json: { ...request, return_url } })
         const linked = await send('GET', `/auth/sdk-request?${new URLSearchParams({ ...plain, return_url })}`)
         for (const { status, json, headers } of [posted, linked]) {
-          expect([status, json.code, headers.location], JSON.stringify(return_url)).toEqual([400, 'redirect_not_allowed', undefined])
+          expect([status, json.code, headers.location], JSON.stringify(return_url)).toEqual([
+            400,
+            'redirect_not_allowed',
+            undefined,
+          ])
         }
       }
       await start()
@@ -134,8 +149,17 @@ describe('A169', () => {
       return undefined
     }
     const { call } = createAppDouble({ store: { site } as never })
-    const body = { site_id: 'shop.example', return_url: RETURN_URL, code_challenge: 'A'.repeat(43), code_challenge_method: 'S256' }
-    const ask = () => call('POST', '/auth/sdk-request', { headers: { 'content-type': 'application/json' }, payload: JSON.stringify(body) })
+    const body = {
+      site_id: 'shop.example',
+      return_url: RETURN_URL,
+      code_challenge: 'A'.repeat(43),
+      code_challenge_method: 'S256',
+    }
+    const ask = () =>
+      call('POST', '/auth/sdk-request', {
+        headers: { 'content-type': 'application/json' },
+        payload: JSON.stringify(body),
+      })
     for (let i = 0; i < rateLimits.sign_in_start.requests; i++) expect((await ask()).status).toBe(400)
     const { status, headers } = await ask()
     expect([status, headers['retry-after'] !== undefined]).toEqual([429, true])

@@ -31,10 +31,9 @@ forEachSharedStore('POST /auth/sdk-result', (open) => {
       const { signedIn, issued, redeem } = await openHosted(open())
       const { document } = await issued()
       expect((await redeem((await signedIn(document)).code)).json.scope).toEqual(['orders:read'])
-      expect((await redeem((await signedIn(document, { requested_scope: undefined })).code)).json.scope).toEqual([
-        'orders:read',
-        'orders:write',
-      ])
+      expect(
+        (await redeem((await signedIn(document, { requested_scope: undefined })).code)).json.scope,
+      ).toEqual(['orders:read', 'orders:write'])
     })
 
     it('is not spoilt by an attacker who has seen the code and tries it without the verifier', async () => {
@@ -58,7 +57,14 @@ forEachSharedStore('POST /auth/sdk-result', (open) => {
     it('for a verifier of another sign-in, or one that is none (RFC 7636)', async () => {
       const { signedIn, issued, redeem, verifier, pkce } = await openHosted(open())
       const { code } = await signedIn((await issued()).document)
-      for (const wrong of [pkce.code_challenge, `${verifier}A`, verifier.slice(0, 42), verifier.toLowerCase(), 'x', '']) {
+      for (const wrong of [
+        pkce.code_challenge,
+        `${verifier}A`,
+        verifier.slice(0, 42),
+        verifier.toLowerCase(),
+        'x',
+        '',
+      ]) {
         expect((await redeem(code, wrong)).json.code, wrong).toBe('code_invalid')
       }
     })
@@ -76,7 +82,11 @@ forEachSharedStore('POST /auth/sdk-result', (open) => {
     it('for a user or credential that was revoked since, also when the user was reinstated', async () => {
       const { signedIn, issued, redeem, node } = await openHosted(open())
       const [one, two, three] = [await issued(), await issued(), await issued()]
-      const codes = [(await signedIn(one.document)).code, (await signedIn(two.document)).code, (await signedIn(three.document)).code]
+      const codes = [
+        (await signedIn(one.document)).code,
+        (await signedIn(two.document)).code,
+        (await signedIn(three.document)).code,
+      ]
       await node.revokeUser(one.ppid)
       await node.revokeCredential(two.id)
       await node.revokeUser(three.ppid)
@@ -89,7 +99,11 @@ forEachSharedStore('POST /auth/sdk-result', (open) => {
     const { send } = await openHosted(open())
     expect((await send('POST', '/auth/sdk-result', { json: { code: 'A'.repeat(43) } })).status).toBe(422)
     expect(
-      (await send('POST', '/auth/sdk-result', { json: { code: 'A'.repeat(43), code_verifier: 'x'.repeat(43), more: 1 } })).status,
+      (
+        await send('POST', '/auth/sdk-result', {
+          json: { code: 'A'.repeat(43), code_verifier: 'x'.repeat(43), more: 1 },
+        })
+      ).status,
     ).toBe(422)
     expect((await send('POST', '/auth/sdk-result', { form: { code: 'x' } })).status).toBe(415)
   })

@@ -5,14 +5,16 @@ import { NOW } from '../../party.ts'
 import { forEachSharedStore } from '../../stores.ts'
 
 /** Where the links of a page lead. */
-const links = (text: string) => Array.from(text.matchAll(/<a [^>]*href="([^"]*)"/g), ([, href = '']) => href.replaceAll('&#38;', '&'))
+const links = (text: string) =>
+  Array.from(text.matchAll(/<a [^>]*href="([^"]*)"/g), ([, href = '']) => href.replaceAll('&#38;', '&'))
 
 forEachSharedStore('GET /auth/sign-in', (open) => {
   describe('200', () => {
     it('says who asks, for what, and where the way back leads', async () => {
       const { opened, A } = await openHosted(open(), { name: 'Blue Door' })
       const { page } = await opened({ requested_scope: ['orders:read', 'house-keys:admin', 'plain'] })
-      for (const word of ['Blue Door', A, 'shop.example', 'View orders', 'Manage house keys', 'plain']) expect(page.text).toContain(word)
+      for (const word of ['Blue Door', A, 'shop.example', 'View orders', 'Manage house keys', 'plain'])
+        expect(page.text).toContain(word)
       expect((await opened({ requested_scope: undefined })).page.text).toContain('whatever your credential')
     })
 
@@ -32,21 +34,28 @@ forEachSharedStore('GET /auth/sign-in', (open) => {
         'cross-origin-opener-policy': 'same-origin',
       })
       // No script or style in the page itself, and no handler.
-      expect(page.text).not.toMatch(/<style|\sstyle=|\son[a-z]+=|<script(?![^>]*\ssrc="\/assets\/[^"]+"><\/script>)/i)
-      expect(page.text.split(state)).toHaveLength(6) // The field of the form, two ways to cancel, one to reload, and what the script is told.
+      expect(page.text).not.toMatch(
+        /<style|\sstyle=|\son[a-z]+=|<script(?![^>]*\ssrc="\/assets\/[^"]+"><\/script>)/i,
+      )
+      // The field of the form, two ways to cancel, one to reload, and what the script is told.
+      expect(page.text.split(state)).toHaveLength(6)
     })
 
     it('A216: binds the browser by a cookie that no other host, script or plain connection can reach', async () => {
       const { opened } = await openHosted(open())
       const { page } = await opened()
       const cookie = page.headers['set-cookie'] ?? ''
-      expect(cookie).toMatch(/^__Host-countersign-[0-9a-f]{12}=[A-Za-z0-9_-]{43}; Path=\/; Max-Age=600; HttpOnly; SameSite=Lax; Secure$/)
+      expect(cookie).toMatch(
+        /^__Host-countersign-[0-9a-f]{12}=[A-Za-z0-9_-]{43}; Path=\/; Max-Age=600; HttpOnly; SameSite=Lax; Secure$/,
+      )
     })
 
     it('has a plain cookie name on loopback without TLS, where browsers know no other', async () => {
       const { opened } = await openHosted(open(), {}, 'http://127.0.0.1:8787')
       const { page, browser } = await opened()
-      expect(page.headers['set-cookie']).toMatch(/^countersign-[0-9a-f]{12}=[\w-]{43}; Path=\/; Max-Age=600; HttpOnly; SameSite=Lax$/)
+      expect(page.headers['set-cookie']).toMatch(
+        /^countersign-[0-9a-f]{12}=[\w-]{43}; Path=\/; Max-Age=600; HttpOnly; SameSite=Lax$/,
+      )
       expect(browser.jar.size).toBe(1)
     })
 
@@ -77,7 +86,9 @@ forEachSharedStore('GET /auth/sign-in', (open) => {
     })
 
     it('A214: shows what others have named as text, whatever it says', async () => {
-      const { opened } = await openHosted(open(), { name: `"><img src=x onerror=alert(1)><script>alert('x')</script>&lt;{host}` })
+      const { opened } = await openHosted(open(), {
+        name: `"><img src=x onerror=alert(1)><script>alert('x')</script>&lt;{host}`,
+      })
       const { page } = await opened()
       expect(page.text).not.toMatch(/<img|<script>|onerror=alert\(1\)>/)
       expect(page.text).toContain('&#60;script&#62;alert(&#39;x&#39;)')
@@ -116,7 +127,11 @@ forEachSharedStore('GET /auth/sign-in', (open) => {
         return [...seen, await late.browser.get(late.authUrl, { accept })]
       }
       const words = (seen: readonly Seen[]) =>
-        seen.map(({ status, text, headers }) => [status, text.replaceAll(headers['x-request-id'] ?? '', ''), headers['set-cookie']])
+        seen.map(({ status, text, headers }) => [
+          status,
+          text.replaceAll(headers['x-request-id'] ?? '', ''),
+          headers['set-cookie'],
+        ])
       const unknown = `/auth/sign-in?state=${'A'.repeat(43)}`
       const pages = words(await get('text/html'))
       for (const one of pages) expect(one).toEqual(pages[0])
@@ -128,7 +143,9 @@ forEachSharedStore('GET /auth/sign-in', (open) => {
     })
 
     it('A10: a page of a known state leads back to the registered address of the site, and to no other', async () => {
-      const { opened, start, browser, store, A, baseUrl, node } = await openHosted(open(), { name: 'Blue Door' })
+      const { opened, start, browser, store, A, baseUrl, node } = await openHosted(open(), {
+        name: 'Blue Door',
+      })
       const late = await opened()
       await node.later(600_000)
       const { text, status } = await late.browser.get(late.authUrl)
@@ -144,7 +161,11 @@ forEachSharedStore('GET /auth/sign-in', (open) => {
       }
       // Never to a URL that is not registered any more, and nowhere for an unknown state.
       const unknown = await browser().get(`/auth/sign-in?state=${'A'.repeat(43)}`)
-      await store.changeSite(A, { returnUrls: [`${RETURN_URL}/new`] }, { actor: 'operator', atMs: NOW, requestId: undefined })
+      await store.changeSite(
+        A,
+        { returnUrls: [`${RETURN_URL}/new`] },
+        { actor: 'operator', atMs: NOW, requestId: undefined },
+      )
       const { authUrl } = await start({ return_url: `${RETURN_URL}/new` })
       await store.changeSite(A, { returnUrls: [] }, { actor: 'operator', atMs: NOW, requestId: undefined })
       for (const page of [unknown, await late.browser.get(late.authUrl), await browser().get(authUrl)]) {
@@ -173,7 +194,9 @@ forEachSharedStore('GET /auth/sign-in', (open) => {
     it('is problem+json with the same status for a client that does not ask for a page', async () => {
       const { send } = await openHosted(open())
       for (const accept of [undefined, '*/*', 'application/json']) {
-        const { status, json } = await send('GET', `/auth/sign-in?state=${'A'.repeat(43)}`, { headers: { accept } })
+        const { status, json } = await send('GET', `/auth/sign-in?state=${'A'.repeat(43)}`, {
+          headers: { accept },
+        })
         expect([status, json.code]).toEqual([400, 'state_invalid'])
       }
     })
@@ -181,7 +204,11 @@ forEachSharedStore('GET /auth/sign-in', (open) => {
     it('redirect_not_allowed once the site has taken the return URL off its list', async () => {
       const { start, browser, store, A } = await openHosted(open())
       const { authUrl } = await start()
-      await store.changeSite(A, { returnUrls: [`${RETURN_URL}/new`] }, { actor: 'operator', atMs: NOW, requestId: undefined })
+      await store.changeSite(
+        A,
+        { returnUrls: [`${RETURN_URL}/new`] },
+        { actor: 'operator', atMs: NOW, requestId: undefined },
+      )
       const { status, text } = await browser().get(authUrl)
       expect([status, text.includes('redirect_not_allowed')]).toEqual([400, true])
     })
@@ -197,7 +224,13 @@ forEachSharedStore('GET /auth/sign-in', (open) => {
   it('is a page for people wherever a browser goes astray, and JSON below /api', async () => {
     const { send } = await openHosted(open())
     const headers = { accept: 'text/html' }
-    for (const path of ['/auth/nothing', '/wallet/nothing', '/auth/sign-in', '/auth/sign-in?state=x&more=1', '/nothing']) {
+    for (const path of [
+      '/auth/nothing',
+      '/wallet/nothing',
+      '/auth/sign-in',
+      '/auth/sign-in?state=x&more=1',
+      '/nothing',
+    ]) {
       const { status, text } = await send('GET', path, { headers })
       expect([status >= 400, text.startsWith('<!doctype html>')], path).toEqual([true, true])
     }

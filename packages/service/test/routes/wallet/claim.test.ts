@@ -17,7 +17,12 @@ const offerOf = async ({ node, A }: Hosted, more: object = {}) => {
 const codeOf = (url: string) => url.slice(url.indexOf('#offer=') + '#offer='.length)
 
 /** As the wallet page sends it. */
-const claim = async (hosted: Hosted, offer: string, holder: Party, more: { headers?: object; signer?: Party; body?: object } = {}) => {
+const claim = async (
+  hosted: Hosted,
+  offer: string,
+  holder: Party,
+  more: { headers?: object; signer?: Party; body?: object } = {},
+) => {
   const json = { offer, holder_key: holder.did, ...more.body }
   const browser = hosted.browser()
   const proof = await browser.proof('/wallet/claim', json, more.signer ?? holder)
@@ -43,7 +48,12 @@ forEachSharedStore('offers', (open) => {
       expect((await ask({ ...good, site_id: B })).code).toBe('api_key_forbidden')
       expect((await ask({ ...good, site_id: 'nowhere.example' })).code).toBe('api_key_forbidden')
       expect((await ask({ ...good, ttl_seconds: 3601 })).code).toBe('ttl_out_of_range')
-      for (const more of [{ scope: [] }, { ppid: 'did:service:ppid_aaaaaaaa' }, { user_ref: undefined }, { holder_key: 'x' }]) {
+      for (const more of [
+        { scope: [] },
+        { ppid: 'did:service:ppid_aaaaaaaa' },
+        { user_ref: undefined },
+        { holder_key: 'x' },
+      ]) {
         expect((await ask({ ...good, ...more })).code, JSON.stringify(more)).toBe('validation_failed')
       }
     })
@@ -54,9 +64,15 @@ forEachSharedStore('offers', (open) => {
       const hosted = await openHosted(open())
       const { node, A, opened } = hosted
       const holder = await newParty()
-      const { status, json } = await claim(hosted, codeOf(await offerOf(hosted, { permission_id: 'perm_x', ttl_seconds: 600 })), holder)
+      const { status, json } = await claim(
+        hosted,
+        codeOf(await offerOf(hosted, { permission_id: 'perm_x', ttl_seconds: 600 })),
+        holder,
+      )
       expect(status).toBe(201)
-      const { credential } = json as { credential: { id: string; credentialSubject: Record<string, unknown> } }
+      const { credential } = json as {
+        credential: { id: string; credentialSubject: Record<string, unknown> }
+      }
       expect(credential.credentialSubject).toMatchObject({
         site_id: A,
         scope: ['orders:read'],
@@ -98,7 +114,9 @@ forEachSharedStore('offers', (open) => {
       expect([again.status, again.json]).toEqual([201, first.json])
       // The claim is still the holder's: no caller gets the answer without a signature by that key.
       expect((await claim(hosted, code, holder, { signer: thief })).json.code).toBe('proof_invalid')
-      const plain = await hosted.browser().post('/wallet/claim', { json: { offer: code, holder_key: holder.did } })
+      const plain = await hosted
+        .browser()
+        .post('/wallet/claim', { json: { offer: code, holder_key: holder.did } })
       expect(plain.json.code).toBe('proof_required')
       expect(await store.credentials(A, {}, { after: undefined, limit: 10 })).toHaveLength(1)
       clock.wallMs = NOW + 900_000
@@ -127,8 +145,12 @@ forEachSharedStore('offers', (open) => {
     it('S7: looks the offer up before the signature, and the signature before the key', async () => {
       const hosted = await openHosted(open())
       const code = codeOf(await offerOf(hosted))
-      const [unknown, weak] = [randomBytes(32).toString('base64url'), 'did:key:z6MkeTG3bFFSLYVU7VqhgZxqr6YzpaGrQtFMh1uvqGy1vDnP']
-      const plain = async (offer: string) => (await hosted.browser().post('/wallet/claim', { json: { offer, holder_key: weak } })).json.code
+      const [unknown, weak] = [
+        randomBytes(32).toString('base64url'),
+        'did:key:z6MkeTG3bFFSLYVU7VqhgZxqr6YzpaGrQtFMh1uvqGy1vDnP',
+      ]
+      const plain = async (offer: string) =>
+        (await hosted.browser().post('/wallet/claim', { json: { offer, holder_key: weak } })).json.code
       expect([await plain(unknown), await plain(code)]).toEqual(['code_invalid', 'proof_required'])
       const consumed: string[] = []
       const { nonces } = hosted.node.deps
@@ -147,7 +169,9 @@ forEachSharedStore('offers', (open) => {
     it('400 code_invalid after its end, and for a code that was never given out', async () => {
       const hosted = await openHosted(open())
       const holder = await newParty()
-      expect((await claim(hosted, randomBytes(32).toString('base64url'), holder)).json.code).toBe('code_invalid')
+      expect((await claim(hosted, randomBytes(32).toString('base64url'), holder)).json.code).toBe(
+        'code_invalid',
+      )
       expect((await claim(hosted, 'short', holder)).json.code).toBe('code_invalid')
       const late = codeOf(await offerOf(hosted))
       hosted.clock.wallMs = NOW + 900_000
@@ -159,7 +183,11 @@ forEachSharedStore('offers', (open) => {
       const { store, node, A } = hosted
       const long = codeOf(await offerOf(hosted, { ttl_seconds: 86_400 }))
       const short = codeOf(await offerOf(hosted, { ttl_seconds: 60 }))
-      const changed = await store.changeSite(A, { credentialTtlSecondsMax: 3600 }, { actor: 'operator', atMs: NOW, requestId: undefined })
+      const changed = await store.changeSite(
+        A,
+        { credentialTtlSecondsMax: 3600 },
+        { actor: 'operator', atMs: NOW, requestId: undefined },
+      )
       await node.deps.views.reached(changed?.position ?? 0)
       expect((await claim(hosted, long, await newParty())).json.code).toBe('code_invalid')
       expect((await claim(hosted, short, await newParty())).status).toBe(201)
@@ -183,7 +211,9 @@ forEachSharedStore('offers', (open) => {
       const hosted = await openHosted(open())
       const [holder, other] = [await newParty(), await newParty()]
       const code = codeOf(await offerOf(hosted))
-      const plain = await hosted.browser().post('/wallet/claim', { json: { offer: code, holder_key: holder.did } })
+      const plain = await hosted
+        .browser()
+        .post('/wallet/claim', { json: { offer: code, holder_key: holder.did } })
       expect(plain.json.code).toBe('proof_required')
       expect((await claim(hosted, code, holder, { signer: other })).json.code).toBe('proof_invalid')
       expect((await claim(hosted, code, holder)).status).toBe(201)
@@ -202,7 +232,11 @@ forEachSharedStore('offers', (open) => {
     it('A213: 403 from a page of another origin', async () => {
       const hosted = await openHosted(open())
       const code = codeOf(await offerOf(hosted))
-      for (const headers of [{ origin: 'https://evil.example' }, { origin: 'null' }, { 'sec-fetch-site': 'cross-site' }]) {
+      for (const headers of [
+        { origin: 'https://evil.example' },
+        { origin: 'null' },
+        { 'sec-fetch-site': 'cross-site' },
+      ]) {
         expect((await claim(hosted, code, await newParty(), { headers })).json.code).toBe('csrf_invalid')
       }
     })
@@ -224,13 +258,17 @@ forEachSharedStore('offers', (open) => {
         const { status, json } = await claim(hosted, code, holder, { body: { holder_key } })
         expect([status, json.code], holder_key).toEqual([422, 'key_rejected'])
       }
-      expect((await claim(hosted, code, holder, { body: { scope: ['orders:admin'] } })).json.code).toBe('validation_failed')
+      expect((await claim(hosted, code, holder, { body: { scope: ['orders:admin'] } })).json.code).toBe(
+        'validation_failed',
+      )
     })
 
     it('is claimed by one of many keys at once', async () => {
       const hosted = await openHosted(open())
       const code = codeOf(await offerOf(hosted))
-      const answers = await Promise.all(Array.from({ length: 30 }, async () => claim(hosted, code, await newParty())))
+      const answers = await Promise.all(
+        Array.from({ length: 30 }, async () => claim(hosted, code, await newParty())),
+      )
       expect(answers.filter(({ status }) => status === 201)).toHaveLength(1)
     })
 
@@ -240,7 +278,11 @@ forEachSharedStore('offers', (open) => {
       const code = codeOf(await offerOf(hosted))
       await claim(hosted, code, await newParty())
       const rows = await store.auditRows(A, { after: undefined, limit: 10 })
-      expect(rows.filter(({ action }) => /^(?:offer|credential)/.test(action)).map(({ action, act }) => [action, act.actor])).toEqual([
+      expect(
+        rows
+          .filter(({ action }) => /^(?:offer|credential)/.test(action))
+          .map(({ action, act }) => [action, act.actor]),
+      ).toEqual([
         ['credential.issue', `key:key_${A}`],
         ['offer.create', `key:key_${A}`],
       ])
@@ -249,7 +291,8 @@ forEachSharedStore('offers', (open) => {
   })
 
   describe('POST /wallet/offer', () => {
-    const look = (hosted: Hosted, offer: string, headers = {}) => hosted.browser().post('/wallet/offer', { json: { offer }, headers })
+    const look = (hosted: Hosted, offer: string, headers = {}) =>
+      hosted.browser().post('/wallet/offer', { json: { offer }, headers })
 
     it('A4: 200 with what is offered, by whom and for how long, and does not use it up', async () => {
       const hosted = await openHosted(open(), { name: 'The shop', credentialTtlSecondsMax: 86_400 })
@@ -273,7 +316,11 @@ forEachSharedStore('offers', (open) => {
 
     it('A4: 400 code_invalid, all alike, for an offer that is unknown, expired or claimed; 401 when its user was revoked', async () => {
       const hosted = await openHosted(open())
-      const [used, killed, late] = [codeOf(await offerOf(hosted)), codeOf(await offerOf(hosted)), codeOf(await offerOf(hosted))]
+      const [used, killed, late] = [
+        codeOf(await offerOf(hosted)),
+        codeOf(await offerOf(hosted)),
+        codeOf(await offerOf(hosted)),
+      ]
       const { json } = await claim(hosted, used, await newParty())
       const answers = [await look(hosted, used), await look(hosted, randomBytes(32).toString('base64url'))]
       hosted.clock.wallMs = NOW + 900_000
@@ -298,7 +345,11 @@ forEachSharedStore('offers', (open) => {
   it('GET /wallet is a page that runs nothing but its own script, for every visitor', async () => {
     const { browser } = await openHosted(open())
     const page = await browser().get('/wallet')
-    expect([page.status, page.headers['content-type'], page.headers['set-cookie']]).toEqual([200, 'text/html; charset=utf-8', undefined])
+    expect([page.status, page.headers['content-type'], page.headers['set-cookie']]).toEqual([
+      200,
+      'text/html; charset=utf-8',
+      undefined,
+    ])
     expect(page.headers['content-security-policy']).toContain("script-src 'self'; connect-src 'self'")
     expect(page.headers['content-security-policy']).toContain("form-action 'none'; frame-ancestors 'none'")
     expect(page.text).toContain('nothing can be exported')

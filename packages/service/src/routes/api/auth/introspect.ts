@@ -8,7 +8,10 @@ import { Problem } from '../../../problem.ts'
 import { whenKnown } from '../../../when-known.ts'
 import type { Route, RouteAnswer } from '../../route.ts'
 
-/** RFC 7662. Whatever is not an active token of the caller's site gets one and the same answer. With a nonce, the answer is signed. */
+/**
+ * RFC 7662. Whatever is not an active token of the caller's site gets one and the same answer. With
+ * a nonce, the answer is signed.
+ */
 export const introspect: Route<'introspect'> = ({ body: { token, site_id, nonce }, caller }, deps) => {
   const isForeign = caller.kind === 'site' && site_id !== undefined && site_id !== caller.siteId
   const siteId = caller.kind === 'site' ? caller.siteId : site_id
@@ -16,8 +19,13 @@ export const introspect: Route<'introspect'> = ({ body: { token, site_id, nonce 
   if (nonce !== undefined) {
     if (siteId === undefined) throw siteNeeded()
     const facts = () =>
-      whenKnown(ask(deps, token, siteId), (active) => (active === undefined || isForeign ? INACTIVE : described(active, baseUrl)))
-    return signIntrospection(deps, { nonce, siteId, token }, facts).then(({ facts, proof }) => ({ status: 200, body: { ...facts, proof } }))
+      whenKnown(ask(deps, token, siteId), (active) =>
+        active === undefined || isForeign ? INACTIVE : described(active, baseUrl),
+      )
+    return signIntrospection(deps, { nonce, siteId, token }, facts).then(({ facts, proof }) => ({
+      status: 200,
+      body: { ...facts, proof },
+    }))
   }
   return whenKnown(ask(deps, token, siteId), (active) =>
     active === undefined || isForeign ? { status: 200, body: INACTIVE } : answerOf(active, baseUrl),
@@ -31,8 +39,13 @@ function siteNeeded(): Problem {
   return new Problem('validation_failed', `site_id ${message}`, { errors: [{ path: 'site_id', message }] })
 }
 
-/** The facts of a token never change, and its scope seldom: what was written once can be sent again. */
-const written = new WeakMap<FoundToken, { readonly scope: ActiveToken['scope']; readonly answer: RouteAnswer }>()
+/**
+ * The facts of a token never change, and its scope seldom: what was written once can be sent again.
+ */
+const written = new WeakMap<
+  FoundToken,
+  { readonly scope: ActiveToken['scope']; readonly answer: RouteAnswer }
+>()
 
 function answerOf(active: ActiveToken, baseUrl: string): RouteAnswer {
   const before = written.get(active.token)

@@ -5,15 +5,24 @@ import type { Deps } from '../../../deps.ts'
 import { Problem } from '../../../problem.ts'
 import type { Route, RouteRequest } from '../../route.ts'
 
-/** Forward-auth: a reverse proxy asks whether it may let its caller through. The site is that of the proxy's key. */
+/**
+ * Forward-auth: a reverse proxy asks whether it may let its caller through. The site is that of the
+ * proxy's key.
+ */
 export const forwardAuth: Route<'forward_auth'> = async (request, deps) => {
   const { caller, query } = request
-  if (caller.kind !== 'site') throw new Problem('api_key_forbidden', 'ask with a key of the site, not of the operator')
+  if (caller.kind !== 'site')
+    throw new Problem('api_key_forbidden', 'ask with a key of the site, not of the operator')
   const { siteId } = caller
   const min = parseFeedCursor(query.min_seq)
   if (min !== undefined) await deps.views.reachedSeq(siteId, min)
   const original = originalRequest(request)
-  const allow = await guard(deps, { presented: request.presentation(), siteId, scope: query.scope, request: original })
+  const allow = await guard(deps, {
+    presented: request.presentation(),
+    siteId,
+    scope: query.scope,
+    request: original,
+  })
   if (allow.presented === 'credential') {
     if (allow.holder !== 'unbound') await requireSiteHost(deps, siteId, original)
     deps.seen.record(allow)
@@ -26,16 +35,23 @@ export const forwardAuth: Route<'forward_auth'> = async (request, deps) => {
       'X-Service-Site': subject.siteId,
       'X-Service-Scope': subject.scope.join(' '),
       'X-Service-Credential-Id': subject.credentialId,
-      ...(allow.presented === 'credential' && allow.holder === 'proven_body_unseen' ? { 'X-Service-Body': 'unchecked' } : {}),
+      ...(allow.presented === 'credential' && allow.holder === 'proven_body_unseen'
+        ? { 'X-Service-Body': 'unchecked' }
+        : {}),
     },
   }
 }
 
 /**
- * Throws `proof_invalid` when the holder signed the request for a host that is not one of the site's: another server that received it could have forwarded
- * it. Comes after the guard, so that only a caller with a valid credential and proof makes the store read the site.
+ * Throws `proof_invalid` when the holder signed the request for a host that is not one of the
+ * site's: another server that received it could have forwarded it. Comes after the guard, so that
+ * only a caller with a valid credential and proof makes the store read the site.
  */
-async function requireSiteHost({ store }: Pick<Deps, 'store'>, siteId: SiteId, original: HolderRequest | undefined): Promise<void> {
+async function requireSiteHost(
+  { store }: Pick<Deps, 'store'>,
+  siteId: SiteId,
+  original: HolderRequest | undefined,
+): Promise<void> {
   const authority = original?.authority ?? ''
   if (isSiteHost(authority, siteId, (await store.site(siteId))?.hosts)) return
   const detail = `the holder proof is for the host ${authority}, which is not a host of the site ${siteId}; if callers use it, the operator of the site must add it to the site's hosts`
@@ -43,14 +59,16 @@ async function requireSiteHost({ store }: Pick<Deps, 'store'>, siteId: SiteId, o
 }
 
 /**
- * The request that the proxy asks about, as its client signed it. Undefined when the proxy does not say, or when the two families of headers
- * contradict each other: one of them may come from the client through a proxy that sets only the other, and then it is unknown which.
+ * The request that the proxy asks about, as its client signed it. Undefined when the proxy does not
+ * say, or when the two families of headers contradict each other: one of them may come from the
+ * client through a proxy that sets only the other, and then it is unknown which.
  */
 function originalRequest({ lines }: Pick<RouteRequest, 'lines'>): HolderRequest | undefined {
   const method = agreed(lines('x-original-method'), lines('x-forwarded-method'))
   const authority = agreed(lines('x-original-host'), lines('x-forwarded-host'))
   const uri = agreed(lines('x-original-uri'), lines('x-forwarded-uri'))
-  if (method === undefined || authority === undefined || uri === undefined || !uri.startsWith('/')) return undefined
+  if (method === undefined || authority === undefined || uri === undefined || !uri.startsWith('/'))
+    return undefined
   const queryAt = uri.indexOf('?')
   return {
     method,

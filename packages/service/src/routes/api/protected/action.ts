@@ -8,7 +8,11 @@ import type { Route } from '../../route.ts'
 /** The reference protected route: what an integrator's own route looks like behind the guard. */
 export const protectedAction: Route<'protected_action'> = (request, deps) => {
   const { protectedSite: siteId, protectedScope: scope } = deps.config
-  if (siteId === undefined) throw new Problem('not_found', 'this service protects no route of its own; the operator can set protected_site')
+  if (siteId === undefined)
+    throw new Problem(
+      'not_found',
+      'this service protects no route of its own; the operator can set protected_site',
+    )
   const passage = { presented: request.presentation(), siteId, scope, request: request.holderRequest }
   return whenKnown(guard(deps, passage), (allow) => {
     if (allow.presented === 'credential') deps.seen.record(allow)
@@ -22,7 +26,10 @@ export const protectedAction: Route<'protected_action'> = (request, deps) => {
   })
 }
 
-/** Who it is does not change while a credential or token is remembered, only what is left of its scope: what was written can be sent again. */
+/**
+ * Who it is does not change while a credential or token is remembered, only what is left of its
+ * scope: what was written can be sent again.
+ */
 const written = new WeakMap<object, { readonly scope: Subject['scope']; readonly text: string }>()
 
 function subjectText(allow: Allow): string {

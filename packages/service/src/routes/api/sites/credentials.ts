@@ -18,7 +18,8 @@ export const listCredentials: Route<'list_credentials'> = async (request, deps) 
     (page) => deps.store.credentials(siteId, ppid === undefined ? {} : { ppid }, page),
     ({ credentialId }) => credentialId,
     (row) => credentialBody(deps, row, nowMs),
-    // By what this node would say of each. The store would have to look through all of a site's credentials for a few that are revoked.
+    // By what this node would say of each. The store would have to look through all of a site's
+    // credentials for a few that are revoked.
     status === undefined ? undefined : (item) => item.status === status,
   )
   requireFresh(deps.views, 'store_unavailable')

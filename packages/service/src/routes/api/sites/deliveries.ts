@@ -26,11 +26,26 @@ export const listDeliveries: Route<'list_deliveries'> = async (request, deps) =>
 export const replayDelivery: Route<'replay_delivery'> = async (request, deps) => {
   const { caller, params } = request
   requireOwnPath(caller, params.site_id)
-  return { status: 202, body: deliveryBody(await replay(deps, params.site_id, params.delivery_id, actOf(request, deps))) }
+  return {
+    status: 202,
+    body: deliveryBody(await replay(deps, params.site_id, params.delivery_id, actOf(request, deps))),
+  }
 }
 
 function deliveryBody(delivery: Delivery): DeliveryBody {
-  const { deliveryId, webhookId, kind, epoch, seq, status, attempts, createdAtMs, nextAttemptAtMs, deliveredAtMs, lastStatus } = delivery
+  const {
+    deliveryId,
+    webhookId,
+    kind,
+    epoch,
+    seq,
+    status,
+    attempts,
+    createdAtMs,
+    nextAttemptAtMs,
+    deliveredAtMs,
+    lastStatus,
+  } = delivery
   return {
     delivery_id: deliveryId,
     webhook_id: webhookId,

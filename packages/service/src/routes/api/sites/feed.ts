@@ -10,7 +10,10 @@ import { requireOwnPath } from '../../site-in-path.ts'
 const AS_IT_COMES = { 'cache-control': 'no-store, no-transform', 'x-accel-buffering': 'no' }
 const PROXY_FIELDS = ['via', 'forwarded', 'x-forwarded-for']
 
-export const feed: Route<'feed'> = async ({ caller, params, query, lines }, { feeds, heads, store, meters }) => {
+export const feed: Route<'feed'> = async (
+  { caller, params, query, lines },
+  { feeds, heads, store, meters },
+) => {
   requireOwnPath(caller, params.site_id)
   const shown = parseHeadHeader(lines(headerNames.verifierHead)?.[0] ?? '')
   if (shown !== undefined) await heads.shown(params.site_id, shown)
@@ -24,8 +27,13 @@ export const feed: Route<'feed'> = async ({ caller, params, query, lines }, { fe
   }
   const { verifierId, take, letGo } = await feeds.open(order).catch((fault: unknown) => {
     // A claim without proof ends nothing: any key could make it.
-    if (fault instanceof Problem && fault.code === 'cursor_ahead' && cursor?.epoch === store.epoch) meters.cursorAhead()
+    if (fault instanceof Problem && fault.code === 'cursor_ahead' && cursor?.epoch === store.epoch)
+      meters.cursorAhead()
     throw fault
   })
-  return { status: 200, headers: { ...AS_IT_COMES, [headerNames.verifierId]: verifierId }, stream: { kind: 'connection', take, letGo } }
+  return {
+    status: 200,
+    headers: { ...AS_IT_COMES, [headerNames.verifierId]: verifierId },
+    stream: { kind: 'connection', take, letGo },
+  }
 }

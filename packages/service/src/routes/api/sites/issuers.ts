@@ -2,7 +2,11 @@ import { hash } from 'node:crypto'
 import { formatTime, type SiteId } from '@countersign/core'
 import type { Issuer as IssuerBody, IssuerPage } from '@countersign/core/contract'
 import { addIssuer as add } from '../../../actions/add-issuer.ts'
-import { changeIssuer as change, changeIssuerKey as changeKey, type IssuerChange } from '../../../actions/change-issuer.ts'
+import {
+  changeIssuer as change,
+  changeIssuerKey as changeKey,
+  type IssuerChange,
+} from '../../../actions/change-issuer.ts'
 import type { Deps } from '../../../deps.ts'
 import type { Issuer, Page } from '../../../store/store.ts'
 import { actOf } from '../../act.ts'
@@ -33,8 +37,17 @@ export const listIssuers: Route<'list_issuers'> = async (request, deps) => {
   const { siteId } = await siteInPath(request, deps)
   const { limit, cursor } = request.query
   const read = async (page: Page) =>
-    deps.store.issuers(siteId, { ...page, after: page.after && (await issuerNamed(deps, siteId, page.after)) })
-  const body: IssuerPage = await listPage(deps.keys, { list: `issuers ${siteId}`, limit, cursor }, read, cursorName, issuerBody)
+    deps.store.issuers(siteId, {
+      ...page,
+      after: page.after && (await issuerNamed(deps, siteId, page.after)),
+    })
+  const body: IssuerPage = await listPage(
+    deps.keys,
+    { list: `issuers ${siteId}`, limit, cursor },
+    read,
+    cursorName,
+    issuerBody,
+  )
   return { status: 200, body }
 }
 
@@ -45,7 +58,9 @@ export const changeIssuer: Route<'change_issuer'> = async (request, deps) => {
     ...(body.status === undefined ? {} : { status: body.status }),
     ...(body.keys === undefined ? {} : { pinned: body.keys }),
     ...(body.scope === undefined ? {} : { scope: body.scope }),
-    ...(body.credential_ttl_seconds_max === undefined ? {} : { credentialTtlSecondsMax: body.credential_ttl_seconds_max }),
+    ...(body.credential_ttl_seconds_max === undefined
+      ? {}
+      : { credentialTtlSecondsMax: body.credential_ttl_seconds_max }),
     ...(body.label === undefined ? {} : { label: body.label }),
   }
   const changed = await change(deps, params.site_id, params.issuer, changes, actOf(request, deps))
@@ -75,19 +90,25 @@ function issuerBody(issuer: Issuer): IssuerBody {
 const DIGEST = 'sha256 '
 const SEARCH_PAGE = 200
 
-/** A DID may be twice as long as a cursor; then its digest stands for it. No DID begins like one. */
+/**
+ * A DID may be twice as long as a cursor; then its digest stands for it. No DID begins like one.
+ */
 function cursorName({ issuer }: Issuer): string {
   return fitsCursor(issuer) ? issuer : DIGEST + hash('sha256', issuer, 'hex')
 }
 
-/** Issuers are never deleted, so the one behind a digest is still there. Such DIDs are rare enough to look through all for them. */
+/**
+ * Issuers are never deleted, so the one behind a digest is still there. Such DIDs are rare enough
+ * to look through all for them.
+ */
 async function issuerNamed({ store }: Pick<Deps, 'store'>, siteId: SiteId, name: string): Promise<string> {
   if (!name.startsWith(DIGEST)) return name
   for (let after: string | undefined; ; ) {
     const issuers = await store.issuers(siteId, { after, limit: SEARCH_PAGE })
     const found = issuers.find((issuer) => cursorName(issuer) === name)
     if (found !== undefined) return found.issuer
-    if (issuers.length < SEARCH_PAGE) throw new Error('the issuer of a cursor has vanished, and issuers never do')
+    if (issuers.length < SEARCH_PAGE)
+      throw new Error('the issuer of a cursor has vanished, and issuers never do')
     after = issuers.at(-1)?.issuer
   }
 }

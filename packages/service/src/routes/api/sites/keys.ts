@@ -13,7 +13,12 @@ export const createKey: Route<'create_key'> = async (request, deps) => {
   requireOwnPath(caller, params.site_id)
   const { key, secret } = await createApiKey(
     deps,
-    { siteId: params.site_id, permissions: body.permissions, label: body.label, expiresInSeconds: body.expires_in_seconds },
+    {
+      siteId: params.site_id,
+      permissions: body.permissions,
+      label: body.label,
+      expiresInSeconds: body.expires_in_seconds,
+    },
     actOf(request, deps),
   )
   const created: CreatedKey = { key_id: key.keyId, api_key: secret, permissions: [...key.permissions] }
@@ -24,7 +29,13 @@ export const listKeys: Route<'list_keys'> = async (request, deps) => {
   const { siteId } = await siteInPath(request, deps)
   const { limit, cursor } = request.query
   const read = (page: Parameters<typeof deps.store.apiKeys>[1]) => deps.store.apiKeys(siteId, page)
-  const body: ApiKeyPage = await listPage(deps.keys, { list: `keys ${siteId}`, limit, cursor }, read, ({ keyId }) => keyId, apiKeyBody)
+  const body: ApiKeyPage = await listPage(
+    deps.keys,
+    { list: `keys ${siteId}`, limit, cursor },
+    read,
+    ({ keyId }) => keyId,
+    apiKeyBody,
+  )
   return { status: 200, body }
 }
 

@@ -18,8 +18,12 @@ export const changeSite: Route<'change_site'> = async (request, deps) => {
     ...(body.hosts === undefined ? {} : { hosts: body.hosts }),
     ...(body.bearer === undefined ? {} : { bearer: body.bearer }),
     ...(body.holder_proof === undefined ? {} : { holderProof: body.holder_proof }),
-    ...(body.credential_ttl_seconds_max === undefined ? {} : { credentialTtlSecondsMax: body.credential_ttl_seconds_max }),
-    ...(body.max_staleness_seconds_max === undefined ? {} : { maxStalenessSecondsMax: body.max_staleness_seconds_max }),
+    ...(body.credential_ttl_seconds_max === undefined
+      ? {}
+      : { credentialTtlSecondsMax: body.credential_ttl_seconds_max }),
+    ...(body.max_staleness_seconds_max === undefined
+      ? {}
+      : { maxStalenessSecondsMax: body.max_staleness_seconds_max }),
   }
   return { status: 200, body: siteBody(await change(deps, params.site_id, changes, actOf(request, deps))) }
 }

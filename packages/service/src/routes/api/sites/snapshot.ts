@@ -6,6 +6,10 @@ import { requireOwnPath } from '../../site-in-path.ts'
 /** Lines are written as they are read: a snapshot may be larger than all memory. */
 export const snapshot: Route<'snapshot'> = async ({ caller, params, query, lines }, { snapshots }) => {
   requireOwnPath(caller, params.site_id)
-  const order = { siteId: params.site_id, keyId: keyOf(caller), verifier: readDeclaredVerifier(lines, query.observe) }
+  const order = {
+    siteId: params.site_id,
+    keyId: keyOf(caller),
+    verifier: readDeclaredVerifier(lines, query.observe),
+  }
   return { status: 200, stream: { kind: 'pieces', ...(await snapshots.take(order)) } }
 }

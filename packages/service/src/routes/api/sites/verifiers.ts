@@ -24,9 +24,13 @@ export const listVerifiers: Route<'list_verifiers'> = async (request, deps) => {
     deps.keys,
     { list: `verifiers ${siteId}`, limit, cursor },
     async ({ after = '', limit: rows }) => {
-      const found = await deps.verifiers.query(keyOf(request.caller), siteId, () => deps.verifiers.connected(siteId))
+      const found = await deps.verifiers.query(keyOf(request.caller), siteId, () =>
+        deps.verifiers.connected(siteId),
+      )
       const named = listed(found, headSeq, deps.clock.clocks().wallMs, deps.verifierClocks)
-      const rest = named.filter(({ name }) => name > after).sort((one, other) => (one.name < other.name ? -1 : 1))
+      const rest = named
+        .filter(({ name }) => name > after)
+        .sort((one, other) => (one.name < other.name ? -1 : 1))
       return rest.slice(0, rows)
     },
     ({ name }) => name,
@@ -36,7 +40,12 @@ export const listVerifiers: Route<'list_verifiers'> = async (request, deps) => {
 }
 
 /** Several instances may have one name, and two keys may have a verifier of the same name. */
-function listed({ leases, streams }: ConnectedVerifiers, headSeq: number, nowMs: number, clocks: VerifierClocks) {
+function listed(
+  { leases, streams }: ConnectedVerifiers,
+  headSeq: number,
+  nowMs: number,
+  clocks: VerifierClocks,
+) {
   const lagOf = (seq: number) => Math.max(0, headSeq - seq)
   return [
     ...leases.map((lease): { readonly name: string; readonly verifier: Verifier } => ({

@@ -1,6 +1,15 @@
 import { formatTime } from '@countersign/core'
-import type { CreatedWebhook, RotatedSecret, Webhook as WebhookBody, WebhookPage } from '@countersign/core/contract'
-import { createWebhook as create, deleteWebhook as remove, rotateWebhookSecret as rotate } from '../../../actions/webhooks.ts'
+import type {
+  CreatedWebhook,
+  RotatedSecret,
+  Webhook as WebhookBody,
+  WebhookPage,
+} from '@countersign/core/contract'
+import {
+  createWebhook as create,
+  deleteWebhook as remove,
+  rotateWebhookSecret as rotate,
+} from '../../../actions/webhooks.ts'
 import type { Webhook } from '../../../store/store.ts'
 import { actOf } from '../../act.ts'
 import { listPage } from '../../cursor.ts'
@@ -10,7 +19,11 @@ import { requireOwnPath, siteInPath } from '../../site-in-path.ts'
 export const createWebhook: Route<'create_webhook'> = async (request, deps) => {
   const { body, caller, params } = request
   requireOwnPath(caller, params.site_id)
-  const { webhook, secret } = await create(deps, { siteId: params.site_id, url: body.url, kinds: body.kinds }, actOf(request, deps))
+  const { webhook, secret } = await create(
+    deps,
+    { siteId: params.site_id, url: body.url, kinds: body.kinds },
+    actOf(request, deps),
+  )
   const created: CreatedWebhook = { webhook_id: webhook.webhookId, secret }
   return { status: 201, body: created }
 }
@@ -38,11 +51,26 @@ export const deleteWebhook: Route<'delete_webhook'> = async (request, deps) => {
 export const rotateWebhookSecret: Route<'rotate_webhook_secret'> = async (request, deps) => {
   const { caller, params } = request
   requireOwnPath(caller, params.site_id)
-  const { secret, previousUntilMs } = await rotate(deps, params.site_id, params.webhook_id, actOf(request, deps))
-  const body: RotatedSecret = { webhook_id: params.webhook_id, secret, previous_valid_until: formatTime(previousUntilMs) }
+  const { secret, previousUntilMs } = await rotate(
+    deps,
+    params.site_id,
+    params.webhook_id,
+    actOf(request, deps),
+  )
+  const body: RotatedSecret = {
+    webhook_id: params.webhook_id,
+    secret,
+    previous_valid_until: formatTime(previousUntilMs),
+  }
   return { status: 200, body }
 }
 
 function webhookBody({ webhookId, url, kinds, status, createdAtMs }: Webhook): WebhookBody {
-  return { webhook_id: webhookId, url, kinds: kinds === undefined ? null : [...kinds], status, created_at: formatTime(createdAtMs) }
+  return {
+    webhook_id: webhookId,
+    url,
+    kinds: kinds === undefined ? null : [...kinds],
+    status,
+    created_at: formatTime(createdAtMs),
+  }
 }

@@ -31,13 +31,22 @@ export const issueCredential: Route<'issue_credential'> = async (request, deps) 
   return { status: 201, body: answer }
 }
 
-/** Before anything is looked up: a site that is not the key's looks the same whether it exists or not. */
+/**
+ * Before anything is looked up: a site that is not the key's looks the same whether it exists or
+ * not.
+ */
 export function requireOwnGrant({ caller }: Pick<RouteRequest, 'caller'>, siteId: SiteId): void {
   const isOwn = caller.kind === 'operator' || (caller.kind === 'site' && caller.siteId === siteId)
   if (!isOwn) throw new Problem('api_key_forbidden', 'this key may issue for its own site only')
 }
 
-export function userOf({ user_ref, ppid }: { user_ref?: string | undefined; ppid?: Ppid | undefined }): IssueOrder['user'] {
+export function userOf({
+  user_ref,
+  ppid,
+}: {
+  user_ref?: string | undefined
+  ppid?: Ppid | undefined
+}): IssueOrder['user'] {
   if (user_ref !== undefined) return { userRef: user_ref }
   if (ppid !== undefined) return { ppid }
   throw new Problem('validation_failed', 'name the user by user_ref or ppid')

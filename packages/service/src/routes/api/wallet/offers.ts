@@ -19,6 +19,9 @@ export const createOffer: Route<'create_offer'> = async (request, deps) => {
     },
     actOf(request, deps),
   )
-  const answer: Offer = { offer_url: `${deps.config.baseUrl}/wallet#offer=${code}`, expires_in: limits.offer_seconds }
+  const answer: Offer = {
+    offer_url: `${deps.config.baseUrl}/wallet#offer=${code}`,
+    expires_in: limits.offer_seconds,
+  }
   return { status: 201, body: answer }
 }

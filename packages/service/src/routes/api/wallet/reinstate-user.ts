@@ -8,7 +8,11 @@ import type { Route } from '../../route.ts'
 export const reinstateUser: Route<'reinstate_user'> = async (request, deps) => {
   const { ppid, site_id: siteId, reason } = request.body
   await requireOwnSite(request, deps, siteId)
-  const { reinstatedAtMs, alreadyActive, epoch, seq } = await reinstate(deps, { siteId, ppid, reason }, actOf(request, deps))
+  const { reinstatedAtMs, alreadyActive, epoch, seq } = await reinstate(
+    deps,
+    { siteId, ppid, reason },
+    actOf(request, deps),
+  )
   const body: Reinstatement = {
     success: true,
     ppid,

@@ -6,17 +6,24 @@ import type { Route } from '../../route.ts'
 
 const UNKNOWN: RevocationState = { status: 'unknown', revoked: null }
 
-/** Open to all, since ids cannot be guessed. A key of the site narrows the question to its site, and is told the reasons. */
+/**
+ * Open to all, since ids cannot be guessed. A key of the site narrows the question to its site, and
+ * is told the reasons.
+ */
 export const revocationStatus: Route<'revocation_status'> = async ({ query, caller }, deps) => {
   const { credential_ids: credentialIds, site_id } = query
   const min = parseFeedCursor(query.min_seq)
   const isForeign = caller.kind === 'site' && site_id !== undefined && site_id !== caller.siteId
-  if (isForeign && min !== undefined) throw new Problem('revocation_view_stale', undefined, { retryAfterSeconds: 1 })
+  if (isForeign && min !== undefined)
+    throw new Problem('revocation_view_stale', undefined, { retryAfterSeconds: 1 })
   const siteId = caller.kind === 'site' ? caller.siteId : site_id
   const isOwn = caller.kind !== 'anonymous'
   const answer = await ask(deps, { credentialIds, siteId, isOwn, min })
   const statuses = Object.fromEntries(
-    credentialIds.map((id: CredentialId) => [id, isForeign ? UNKNOWN : described(answer.states.get(id), isOwn)]),
+    credentialIds.map((id: CredentialId) => [
+      id,
+      isForeign ? UNKNOWN : described(answer.states.get(id), isOwn),
+    ]),
   )
   const seq = site_id === undefined || isForeign ? undefined : answer.seq
   const body: RevocationStatus = {

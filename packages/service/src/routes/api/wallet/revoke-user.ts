@@ -3,7 +3,10 @@ import { revocationAnswer } from '../../revocation-answer.ts'
 import { requireRevoker } from '../../revoker.ts'
 import type { Route } from '../../route.ts'
 
-/** With a key of the site, or by the user with a root credential: a delegated one may not turn against its principal. */
+/**
+ * With a key of the site, or by the user with a root credential: a delegated one may not turn
+ * against its principal.
+ */
 export const revokeUser: Route<'revoke_user'> = async (request, deps) => {
   const { ppid, site_id: siteId, reason } = request.body
   const act = await requireRevoker(

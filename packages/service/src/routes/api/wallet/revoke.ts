@@ -13,5 +13,11 @@ export const revokeCredential: Route<'revoke_credential'> = async (request, deps
     siteId,
     async (allow) => allow.subject.credentialId === credentialId && (await isKnownCredential(deps, allow)),
   )
-  return revocationAnswer(request, deps, siteId, 'credential', await revoke(deps, { siteId, credentialId, reason }, act))
+  return revocationAnswer(
+    request,
+    deps,
+    siteId,
+    'credential',
+    await revoke(deps, { siteId, credentialId, reason }, act),
+  )
 }

@@ -24,7 +24,11 @@ forEachSharedStore('POST /api/auth/exchange-proof', (open) => {
 
     it('A122, A124: gives less when less is asked for', async () => {
       const { node, A, issued } = await begin()
-      const { body } = await node.exchange((await issued()).document, { site_id: A, requested_scope: ['orders:write'], ttl_seconds: 60 })
+      const { body } = await node.exchange((await issued()).document, {
+        site_id: A,
+        requested_scope: ['orders:write'],
+        ttl_seconds: 60,
+      })
       expect([body.scope, body.expires_in]).toEqual([['orders:write'], 60])
     })
 
@@ -41,7 +45,9 @@ forEachSharedStore('POST /api/auth/exchange-proof', (open) => {
       await node.deps.views.reached(await store.logPosition())
       const { document } = await issued({}, capped)
       expect((await node.exchange(document)).body.scope).toEqual(['orders:read'])
-      expect((await node.exchange(document, { requested_scope: ['orders:write'] })).code).toBe('scope_insufficient')
+      expect((await node.exchange(document, { requested_scope: ['orders:write'] })).code).toBe(
+        'scope_insufficient',
+      )
     })
 
     it('makes the credential known at once', async () => {
@@ -58,7 +64,11 @@ forEachSharedStore('POST /api/auth/exchange-proof', (open) => {
       const child = await delegated(root, one, two)
       const token = await node.tokenFor(child.document, {}, { holder: two })
       const { body } = await node.introspect(token)
-      expect([body.credential_chain, body.issuer, body.credential_id]).toEqual([[child.id, root.id], issuer.did, child.id])
+      expect([body.credential_chain, body.issuer, body.credential_id]).toEqual([
+        [child.id, root.id],
+        issuer.did,
+        child.id,
+      ])
     })
   })
 
@@ -82,7 +92,8 @@ forEachSharedStore('POST /api/auth/exchange-proof', (open) => {
       const [one, two] = [await issued(), await issued()]
       await node.revokeCredential(one.id)
       await node.revokeUser(two.ppid)
-      for (const { document } of [one, two]) expect((await node.exchange(document)).code).toBe('credential_revoked')
+      for (const { document } of [one, two])
+        expect((await node.exchange(document)).code).toBe('credential_revoked')
     })
 
     it('no downgrade: a bound credential needs its holder proof, of this very body', async () => {
@@ -98,7 +109,11 @@ forEachSharedStore('POST /api/auth/exchange-proof', (open) => {
 
     it('an unbound credential gets none where the site wants holder proofs', async () => {
       const { node, store, A, issued } = await begin()
-      const changed = await store.changeSite(A, { holderProof: 'required' }, { actor: 'operator', atMs: NOW, requestId: undefined })
+      const changed = await store.changeSite(
+        A,
+        { holderProof: 'required' },
+        { actor: 'operator', atMs: NOW, requestId: undefined },
+      )
       await node.deps.views.reached(changed?.position ?? 0)
       expect((await node.exchange((await issued()).document)).code).toBe('proof_required')
     })
@@ -107,7 +122,9 @@ forEachSharedStore('POST /api/auth/exchange-proof', (open) => {
       const { node, issued } = await begin()
       const { document } = await issued()
       const forged = { ...document, validUntil: '2020-01-01T00:00:00Z', validFrom: '2019-12-31T00:00:00Z' }
-      expect((await node.exchange(forged, { requested_scope: ['orders:admin'] })).code).toBe('credential_signature_invalid')
+      expect((await node.exchange(forged, { requested_scope: ['orders:admin'] })).code).toBe(
+        'credential_signature_invalid',
+      )
     })
   })
 
@@ -127,7 +144,11 @@ forEachSharedStore('POST /api/auth/exchange-proof', (open) => {
 
     it('bearer_disabled where the site wants none', async () => {
       const { node, store, A, issued } = await begin()
-      const changed = await store.changeSite(A, { bearer: 'off' }, { actor: 'operator', atMs: NOW, requestId: undefined })
+      const changed = await store.changeSite(
+        A,
+        { bearer: 'off' },
+        { actor: 'operator', atMs: NOW, requestId: undefined },
+      )
       await node.deps.views.reached(changed?.position ?? 0)
       expect((await node.exchange((await issued()).document)).code).toBe('bearer_disabled')
     })
@@ -176,7 +197,12 @@ forEachSharedStore('POST /api/auth/exchange-proof', (open) => {
     const { node, issued } = await begin()
     const [mallory, helper] = [await newParty(), await newParty()]
     const victim = await issued()
-    const forged = await delegated(await issued({ holderKey: mallory.did, delegable: true }), mallory, helper, { credentialId: victim.id })
+    const forged = await delegated(
+      await issued({ holderKey: mallory.did, delegable: true }),
+      mallory,
+      helper,
+      { credentialId: victim.id },
+    )
     for (let i = 0; i < 20; i++) await node.tokenFor(forged.document, {}, { holder: helper })
     expect((await node.exchange(forged.document, {}, { holder: helper })).code).toBe('rate_limited')
     expect((await node.exchange(victim.document)).status).toBe(200)

@@ -48,7 +48,11 @@ forEachSharedStore('POST /api/auth/introspect', (open) => {
     const token = await node.tokenFor(document)
     const switched = async (bearer: 'on' | 'off') => {
       node.clock.pass(1000)
-      const changed = await store.changeSite(A, { bearer }, { actor: 'operator', atMs: node.clock.nowMs(), requestId: undefined })
+      const changed = await store.changeSite(
+        A,
+        { bearer },
+        { actor: 'operator', atMs: node.clock.nowMs(), requestId: undefined },
+      )
       await node.deps.views.reached(changed?.position ?? 0)
     }
     expect((await node.introspect(token)).body.active).toBe(true)
@@ -71,13 +75,16 @@ forEachSharedStore('POST /api/auth/introspect', (open) => {
     expect((await node.introspect(token, operator, { site_id: B })).body).toEqual(INACTIVE)
     expect((await node.introspect(token, keyOf(A), { site_id: A })).body.active).toBe(true)
     expect((await node.introspect(token, operator)).body.active).toBe(true)
-    expect((await node.introspect(token, operator, { site_id: A, token_type_hint: 'refresh_token' })).body.active).toBe(true)
+    expect(
+      (await node.introspect(token, operator, { site_id: A, token_type_hint: 'refresh_token' })).body.active,
+    ).toBe(true)
   })
 
   describe('says nothing but that it is not active', () => {
     it('of what is no token', async () => {
       const { node } = await begin()
-      for (const token of ['x', 'svc_at_', `svc_at_${'A'.repeat(49)}`]) expect((await node.introspect(token)).body).toEqual(INACTIVE)
+      for (const token of ['x', 'svc_at_', `svc_at_${'A'.repeat(49)}`])
+        expect((await node.introspect(token)).body).toEqual(INACTIVE)
     })
 
     it('of a token that has ended, at that very millisecond', async () => {
@@ -94,10 +101,13 @@ forEachSharedStore('POST /api/auth/introspect', (open) => {
       await trust(store, A, distrusted)
       await trust(store, A, leaked)
       await node.deps.views.reached(await store.logPosition())
-      const credentials = await Promise.all([issuer, issuer, distrusted, leaked, issuer, issuer].map((by) => issued({}, by)))
+      const credentials = await Promise.all(
+        [issuer, issuer, distrusted, leaked, issuer, issuer].map((by) => issued({}, by)),
+      )
       const tokens: string[] = []
       for (const { document } of credentials) tokens.push(await node.tokenFor(document))
-      const active = async () => (await Promise.all(tokens.map((token) => node.introspect(token)))).map(({ body }) => body.active)
+      const active = async () =>
+        (await Promise.all(tokens.map((token) => node.introspect(token)))).map(({ body }) => body.active)
       expect(await active()).toEqual([true, true, true, true, true, true])
       await node.revokeCredential(credentials[0]?.id ?? '')
       await node.revokeUser(credentials[1]?.ppid ?? '')
@@ -128,7 +138,10 @@ forEachSharedStore('POST /api/auth/introspect', (open) => {
       Object.assign(begun.node.deps, { keys })
       return { ...begun, keys }
     }
-    const isSigned = async ({ proof, ...facts }: { proof: IntrospectionProof }, keys: Awaited<ReturnType<typeof signing>>['keys']) => {
+    const isSigned = async (
+      { proof, ...facts }: { proof: IntrospectionProof },
+      keys: Awaited<ReturnType<typeof signing>>['keys'],
+    ) => {
       const published = keys.feedKeys.find(({ kid }) => kid === proof.kid)?.key
       return checkIntrospection(facts, proof, published ?? (parseFeedKey(proof.kid) as never))
     }
@@ -141,7 +154,12 @@ forEachSharedStore('POST /api/auth/introspect', (open) => {
       const { proof, ...facts } = body
       expect(facts).toEqual(plain.body)
       const { epoch, seq, hash } = node.deps.views.view(A)?.head ?? {}
-      expect(proof).toMatchObject({ nonce: NONCE, site_id: A, token_sha256: await sha256Hex(token), head: { epoch, seq, hash } })
+      expect(proof).toMatchObject({
+        nonce: NONCE,
+        site_id: A,
+        token_sha256: await sha256Hex(token),
+        head: { epoch, seq, hash },
+      })
       expect(proof.kid).toBe(keys.feedKey(NOW).kid)
       expect(await isSigned(body, keys)).toBe(true)
       expect(await isSigned({ ...body, exp: facts.exp + 1 }, keys)).toBe(false)
@@ -172,8 +190,13 @@ forEachSharedStore('POST /api/auth/introspect', (open) => {
       const { node, A, issued } = await signing()
       const token = await node.tokenFor((await issued()).document)
       expect((await node.introspect(token, operator, { nonce: NONCE })).code).toBe('validation_failed')
-      expect((await node.introspect(token, operator, { nonce: NONCE, site_id: 'unknown.example' })).code).toBe('not_found')
-      expect((await node.introspect(token, operator, { nonce: NONCE, site_id: A })).body).toMatchObject({ active: true, proof: {} })
+      expect(
+        (await node.introspect(token, operator, { nonce: NONCE, site_id: 'unknown.example' })).code,
+      ).toBe('not_found')
+      expect((await node.introspect(token, operator, { nonce: NONCE, site_id: A })).body).toMatchObject({
+        active: true,
+        proof: {},
+      })
     })
 
     it('503 when this node cannot know', async () => {

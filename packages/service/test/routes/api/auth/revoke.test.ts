@@ -7,12 +7,20 @@ forEachSharedStore('POST /api/auth/revoke', (open) => {
   const begin = async () => {
     const begun = await beginAt(open())
     const { document, header } = await begun.issued()
-    return { ...begun, header, token: await begun.node.tokenFor(document), other: await begun.node.tokenFor(document) }
+    return {
+      ...begun,
+      header,
+      token: await begun.node.tokenFor(document),
+      other: await begun.node.tokenFor(document),
+    }
   }
 
   it('revokes one token; its credential and other tokens live on', async () => {
     const { node, token, other, header, A } = await begin()
-    expect((await node.revokeToken(token, keyOf(A), { reason: 'lost laptop' })).body).toEqual({ success: true, revoked: true })
+    expect((await node.revokeToken(token, keyOf(A), { reason: 'lost laptop' })).body).toEqual({
+      success: true,
+      revoked: true,
+    })
     expect((await node.bearer(token)).code).toBe('token_invalid')
     expect((await node.bearer(other)).status).toBe(200)
     expect((await node.act(header)).status).toBe(200)

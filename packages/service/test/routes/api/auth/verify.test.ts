@@ -13,7 +13,9 @@ forEachSharedStore('GET /api/auth/verify', (open) => {
   it('lets through and says who', async () => {
     const { node, A, issued } = await begin()
     const credential = await issued()
-    const { status, headers, body } = await verify(node, shown(credential), { query: '?scope=orders:read&scope=orders:write' })
+    const { status, headers, body } = await verify(node, shown(credential), {
+      query: '?scope=orders:read&scope=orders:write',
+    })
     expect([status, body]).toEqual([200, undefined])
     expect(headers).toEqual({
       'X-Service-Subject': credential.ppid,
@@ -38,7 +40,9 @@ forEachSharedStore('GET /api/auth/verify', (open) => {
 
   it('refuses for want of scope, credential or trust', async () => {
     const { node, issued } = await begin()
-    expect((await verify(node, shown(await issued()), { query: '?scope=orders:admin' })).code).toBe('scope_insufficient')
+    expect((await verify(node, shown(await issued()), { query: '?scope=orders:admin' })).code).toBe(
+      'scope_insufficient',
+    )
     expect((await verify(node, {})).code).toBe('credential_missing')
     expect((await verify(node, shown(await issued({}, await newParty())))).code).toBe('issuer_untrusted')
   })
@@ -54,7 +58,10 @@ forEachSharedStore('GET /api/auth/verify', (open) => {
       const lines = (name: string) => (name === 'x-service-credential' ? [header] : undefined)
       return {
         'x-service-credential': header,
-        ...(await signRequest({ ...original, body: 'none', ...changes, header: lines }, { key: holder.key, nowMs })),
+        ...(await signRequest(
+          { ...original, body: 'none', ...changes, header: lines },
+          { key: holder.key, nowMs },
+        )),
       } as Record<string, string>
     }
     const families = ['x-original', 'x-forwarded'] as const
@@ -65,10 +72,15 @@ forEachSharedStore('GET /api/auth/verify', (open) => {
     /** A site whose callers use `shop.example`, with a credential that is bound to a key. */
     const bound = async (hosts: readonly string[] | null = ['shop.example']) => {
       const begun = await begin()
-      await begun.store.changeSite(begun.A, { hosts }, { actor: 'operator', atMs: begun.node.clock.nowMs(), requestId: undefined })
+      await begun.store.changeSite(
+        begun.A,
+        { hosts },
+        { actor: 'operator', atMs: begun.node.clock.nowMs(), requestId: undefined },
+      )
       const holder = await newParty()
       const credential = await begun.issued({ holderKey: holder.did })
-      const fields = (changes: Parameters<typeof proof>[3] = {}) => proof(holder, credential, begun.node.clock.wallMs, changes)
+      const fields = (changes: Parameters<typeof proof>[3] = {}) =>
+        proof(holder, credential, begun.node.clock.wallMs, changes)
       return { ...begun, holder, credential, fields }
     }
 
@@ -83,8 +95,15 @@ forEachSharedStore('GET /api/auth/verify', (open) => {
 
       it(`A104: refuses a proof of another request than ${family}-* tells of`, async () => {
         const { node, fields } = await bound()
-        for (const changes of [{ method: 'GET' }, { authority: 'evil.example' }, { path: '/admin' }, { query: '?b=2&a=1' }]) {
-          expect((await verify(node, { ...(await fields()), ...told(family, changes) })).code).toBe('proof_invalid')
+        for (const changes of [
+          { method: 'GET' },
+          { authority: 'evil.example' },
+          { path: '/admin' },
+          { query: '?b=2&a=1' },
+        ]) {
+          expect((await verify(node, { ...(await fields()), ...told(family, changes) })).code).toBe(
+            'proof_invalid',
+          )
         }
       })
     }
@@ -134,7 +153,14 @@ forEachSharedStore('GET /api/auth/verify', (open) => {
 
       it('does not matter to a credential that is not bound', async () => {
         const { node, issued } = await bound()
-        expect((await verify(node, { ...shown(await issued()), ...told('x-original', { authority: 'evil.example' }) })).status).toBe(200)
+        expect(
+          (
+            await verify(node, {
+              ...shown(await issued()),
+              ...told('x-original', { authority: 'evil.example' }),
+            })
+          ).status,
+        ).toBe(200)
       })
     })
 
@@ -147,7 +173,11 @@ forEachSharedStore('GET /api/auth/verify', (open) => {
 
     it('refuses when a client adds the other family of headers through its proxy', async () => {
       const { node, fields } = await bound()
-      const forged = { ...(await fields()), ...told('x-forwarded', { path: '/admin', query: '' }), ...told('x-original') }
+      const forged = {
+        ...(await fields()),
+        ...told('x-forwarded', { path: '/admin', query: '' }),
+        ...told('x-original'),
+      }
       expect((await verify(node, forged)).code).toBe('proof_required')
     })
 

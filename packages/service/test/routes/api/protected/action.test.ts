@@ -47,7 +47,9 @@ forEachSharedStore('POST /api/protected/action', (open) => {
       await node.act(header)
       expect(await store.statuses([id as never], A)).toEqual([])
       await node.deps.seen.flush()
-      expect(await store.statuses([id as never], A)).toMatchObject([{ credentialId: id, source: 'presented' }])
+      expect(await store.statuses([id as never], A)).toMatchObject([
+        { credentialId: id, source: 'presented' },
+      ])
     })
 
     it('lets a holder in with a proof of this very request', async () => {
@@ -92,7 +94,9 @@ forEachSharedStore('POST /api/protected/action', (open) => {
       expect((await node.act(header, { holder: await newParty() })).code).toBe('proof_invalid')
       expect((await node.act(header, { holder, nonce })).status).toBe(200)
       expect((await node.act(header, { holder, nonce })).code).toBe('proof_replayed')
-      expect((await node.act(header, { holder, nonce, body: { action: 'other' } })).code).toBe('proof_replayed')
+      expect((await node.act(header, { holder, nonce, body: { action: 'other' } })).code).toBe(
+        'proof_replayed',
+      )
     })
 
     it('a nonce that was used on one node is used on all (A101, several nodes)', async () => {
@@ -100,7 +104,9 @@ forEachSharedStore('POST /api/protected/action', (open) => {
       const other = await openNode(store, A)
       const holder = await newParty()
       const { header } = await issued({ holderKey: holder.did })
-      const answers = await Promise.all([...Array(10)].map((_, i) => (i % 2 ? node : other).act(header, { holder, nonce: 'n'.repeat(24) })))
+      const answers = await Promise.all(
+        [...Array(10)].map((_, i) => (i % 2 ? node : other).act(header, { holder, nonce: 'n'.repeat(24) })),
+      )
       expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
       expect(answers.filter(({ code }) => code === 'proof_replayed')).toHaveLength(9)
     })
@@ -137,7 +143,9 @@ forEachSharedStore('POST /api/protected/action', (open) => {
         'x',
       ]
       await node.later(60_000)
-      const answers = await Promise.all([...unknown, foreign, ended, revoked].map((text) => node.bearer(text)))
+      const answers = await Promise.all(
+        [...unknown, foreign, ended, revoked].map((text) => node.bearer(text)),
+      )
       expect(answers.every(({ status }) => status === 401)).toBe(true)
       expect(new Set(answers.map(({ body }) => JSON.stringify(body))).size).toBe(1)
     })
@@ -155,7 +163,11 @@ forEachSharedStore('POST /api/protected/action', (open) => {
     it('403 bearer_disabled once the site takes none, for tokens already out as well', async () => {
       const { node, store, A, issued } = await begin()
       const token = await node.tokenFor((await issued()).document)
-      const changed = await store.changeSite(A, { bearer: 'off' }, { actor: 'operator', atMs: NOW, requestId: undefined })
+      const changed = await store.changeSite(
+        A,
+        { bearer: 'off' },
+        { actor: 'operator', atMs: NOW, requestId: undefined },
+      )
       await node.deps.views.reached(changed?.position ?? 0)
       expect((await node.bearer(token)).code).toBe('bearer_disabled')
     })
@@ -166,14 +178,21 @@ forEachSharedStore('POST /api/protected/action', (open) => {
       const { document } = await issued({ holderKey: holder.did })
       const { access_token: token } = (await node.exchange(document, {}, { holder })).body
       const become = async (holderProof: 'required' | 'optional') => {
-        const changed = await store.changeSite(A, { holderProof }, { actor: 'operator', atMs: NOW, requestId: undefined })
+        const changed = await store.changeSite(
+          A,
+          { holderProof },
+          { actor: 'operator', atMs: NOW, requestId: undefined },
+        )
         await node.deps.views.reached(changed?.position ?? 0)
       }
       expect((await node.bearer(token)).status).toBe(200)
       await become('required')
       expect((await node.bearer(token)).code).toBe('proof_required')
       expect((await node.bearer(`svc_at_${'0'.repeat(49)}`)).code).toBe('proof_required')
-      const forwarded = await node.ask('forward_auth', { caller: keyOf(A), fields: { authorization: `Bearer ${token}` } })
+      const forwarded = await node.ask('forward_auth', {
+        caller: keyOf(A),
+        fields: { authorization: `Bearer ${token}` },
+      })
       expect(forwarded.code).toBe('proof_required')
       expect((await node.introspect(token)).body).toEqual({ active: false })
       expect((await node.exchange(document, {}, { holder })).code).toBe('bearer_disabled')
@@ -185,7 +204,10 @@ forEachSharedStore('POST /api/protected/action', (open) => {
       const { node, issued } = await begin()
       const { header } = await issued()
       const asCredential = await node.bearer(header)
-      expect([asCredential.code, asCredential.body.detail]).toEqual(['token_invalid', expect.stringContaining('in X-Service-Credential')])
+      expect([asCredential.code, asCredential.body.detail]).toEqual([
+        'token_invalid',
+        expect.stringContaining('in X-Service-Credential'),
+      ])
     })
 
     it('404 when the service has no site to protect', async () => {

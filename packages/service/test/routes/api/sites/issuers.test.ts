@@ -10,7 +10,10 @@ import { forEachSharedStore } from '../../../stores.ts'
 
 const OWN = 'did:web:service.example'
 
-/** RFC 8032 §5.1.3 and its neighbours: points that anybody can sign for, in canonical and other spellings. */
+/**
+ * RFC 8032 §5.1.3 and its neighbours: points that anybody can sign for, in canonical and other
+ * spellings.
+ */
 const LOW_ORDER = [
   '0000000000000000000000000000000000000000000000000000000000000000',
   '0000000000000000000000000000000000000000000000000000000000000080',
@@ -50,15 +53,22 @@ forEachSharedStore('issuers', (open) => {
   const change = (node: AdminNode, issuer: string, body: unknown, caller = keyOf(A)) =>
     node.admin('change_issuer', { params: { site_id: A, issuer }, body, caller })
   const setKey = (node: AdminNode, issuer: string, key: string, status: string) =>
-    node.admin('change_issuer_key', { params: { site_id: A, issuer, key }, body: { status }, caller: keyOf(A) })
+    node.admin('change_issuer_key', {
+      params: { site_id: A, issuer, key },
+      body: { status },
+      caller: keyOf(A),
+    })
   const list = async (node: AdminNode) =>
-    (await node.admin('list_issuers', { params: { site_id: A }, query: 'limit=200', caller: keyOf(A) })).body.items as {
+    (await node.admin('list_issuers', { params: { site_id: A }, query: 'limit=200', caller: keyOf(A) })).body
+      .items as {
       issuer: string
       keys: KeyState[]
       status: string
     }[]
-  const find = async (node: AdminNode, issuer: string) => (await list(node)).find((row) => row.issuer === issuer)
-  const jwkDid = (key: PublicKey) => `did:jwk:${Buffer.from(JSON.stringify(publicKeyToJwk(key))).toString('base64url')}`
+  const find = async (node: AdminNode, issuer: string) =>
+    (await list(node)).find((row) => row.issuer === issuer)
+  const jwkDid = (key: PublicKey) =>
+    `did:jwk:${Buffer.from(JSON.stringify(publicKeyToJwk(key))).toString('base64url')}`
 
   /** Signed by a key of a did:web. */
   const webCredential = (party: Party, id: string, createdMs = NOW) =>
@@ -78,7 +88,12 @@ forEachSharedStore('issuers', (open) => {
     it('201: trusts a did:key and a did:jwk with the key they carry', async () => {
       const node = await begin()
       const issuer = await newParty()
-      const { body } = await add(node, { issuer: issuer.did, scope: ['orders:read'], credential_ttl_seconds_max: 7200, label: 'ours' })
+      const { body } = await add(node, {
+        issuer: issuer.did,
+        scope: ['orders:read'],
+        credential_ttl_seconds_max: 7200,
+        label: 'ours',
+      })
       expect(body).toEqual({
         issuer: issuer.did,
         keys: [{ id: issuer.keyId, key: issuer.keyId, status: 'active' }],
@@ -89,7 +104,10 @@ forEachSharedStore('issuers', (open) => {
         created_at: '2026-11-14T12:00:00Z',
       })
       const jwk = await add(node, { issuer: jwkDid(issuer.key.publicKey) })
-      expect(jwk).toMatchObject({ status: 201, body: { keys: [{ id: '0', key: issuer.keyId }], scope: null, label: null } })
+      expect(jwk).toMatchObject({
+        status: 201,
+        body: { keys: [{ id: '0', key: issuer.keyId }], scope: null, label: null },
+      })
       expect(node.fetched).toEqual([])
     })
 
@@ -155,7 +173,11 @@ forEachSharedStore('issuers', (open) => {
         return 'too_many'
       }
       const refused = await add(node, { issuer: (await newParty()).did })
-      expect([refused.code, refused.body.errors[0].path, asked]).toEqual(['validation_failed', 'issuer', [1000]])
+      expect([refused.code, refused.body.errors[0].path, asked]).toEqual([
+        'validation_failed',
+        'issuer',
+        [1000],
+      ])
     })
 
     it('409: refuses a second one, without fetching it', async () => {
@@ -181,7 +203,9 @@ forEachSharedStore('issuers', (open) => {
         multikeyOf(Buffer.concat([bytes, Buffer.alloc(1)])),
         multikeyOf(bytes, []),
         // On no curve: about half of all numbers are no y of a point.
-        ...Array.from({ length: 8 }, (_, i) => multikeyOf(Buffer.from([2 + i, ...Buffer.alloc(31)]))).filter((key) => key !== undefined),
+        ...Array.from({ length: 8 }, (_, i) => multikeyOf(Buffer.from([2 + i, ...Buffer.alloc(31)]))).filter(
+          (key) => key !== undefined,
+        ),
       ]
       let rejected = 0
       for (const key of bad) {
@@ -207,7 +231,11 @@ forEachSharedStore('issuers', (open) => {
       const node = await begin()
       const { keyId } = await newParty()
       const told = await add(node, { issuer: WEB, keys: [keyId, multikeyOf(LOW_ORDER[0] as Buffer)] })
-      expect(told).toMatchObject({ status: 422, code: 'key_rejected', body: { errors: [{ path: 'keys.1' }] } })
+      expect(told).toMatchObject({
+        status: 422,
+        code: 'key_rejected',
+        body: { errors: [{ path: 'keys.1' }] },
+      })
       expect(await find(node, WEB)).toBeUndefined()
     })
 
@@ -224,7 +252,16 @@ forEachSharedStore('issuers', (open) => {
       const node = await begin()
       const { did, keyId } = await newParty()
       const refused = [
-        ...['issuer', 'did:example:x', 'did:key:', 'https://issuer.example', '', 7, "' OR 1=1 --", 'did:web:аpple.com'].map((issuer) => ({
+        ...[
+          'issuer',
+          'did:example:x',
+          'did:key:',
+          'https://issuer.example',
+          '',
+          7,
+          "' OR 1=1 --",
+          'did:web:аpple.com',
+        ].map((issuer) => ({
           issuer,
         })),
         ...[
@@ -317,16 +354,24 @@ forEachSharedStore('issuers', (open) => {
       await add(node, { issuer: WEB })
       await change(node, WEB, { status: 'distrusted' })
       node.documents.delete(WEB)
-      expect(await change(node, WEB, { status: 'trusted' })).toMatchObject({ status: 422, code: 'key_rejected' })
+      expect(await change(node, WEB, { status: 'trusted' })).toMatchObject({
+        status: 422,
+        code: 'key_rejected',
+      })
       node.documents.set(WEB, [{ id: 'key-2', key: two.key.publicKey }])
-      expect((await change(node, WEB, { status: 'trusted' })).body.keys).toMatchObject([{ id: 'key-2', key: two.keyId }])
+      expect((await change(node, WEB, { status: 'trusted' })).body.keys).toMatchObject([
+        { id: 'key-2', key: two.keyId },
+      ])
     })
 
     it('404: an unknown issuer, and one of another site', async () => {
       const node = await begin()
       const { did } = await newParty()
       expect(await change(node, did, { status: 'trusted' })).toMatchObject({ status: 404, code: 'not_found' })
-      expect(await change(node, OWN, { status: 'distrusted' }, keyOf(B))).toMatchObject({ status: 404, code: 'not_found' })
+      expect(await change(node, OWN, { status: 'distrusted' }, keyOf(B))).toMatchObject({
+        status: 404,
+        code: 'not_found',
+      })
       expect(node.deps.views.view(A)?.issuer(OWN)).toBeDefined()
     })
 
@@ -335,10 +380,19 @@ forEachSharedStore('issuers', (open) => {
       const issuer = await newParty()
       await add(node, { issuer: issuer.did })
       for (const body of [{ status: 'maybe' }, { scope: [] }, { keys: [issuer.keyId] }, { colour: 'red' }]) {
-        expect(await change(node, issuer.did, body), JSON.stringify(body)).toMatchObject({ status: 422, code: 'validation_failed' })
+        expect(await change(node, issuer.did, body), JSON.stringify(body)).toMatchObject({
+          status: 422,
+          code: 'validation_failed',
+        })
       }
-      expect(await change(node, OWN, { keys: [issuer.keyId] })).toMatchObject({ status: 422, code: 'validation_failed' })
-      expect(await change(node, OWN, { keys: ['z6MkNot'] })).toMatchObject({ status: 422, code: 'key_rejected' })
+      expect(await change(node, OWN, { keys: [issuer.keyId] })).toMatchObject({
+        status: 422,
+        code: 'validation_failed',
+      })
+      expect(await change(node, OWN, { keys: ['z6MkNot'] })).toMatchObject({
+        status: 422,
+        code: 'key_rejected',
+      })
     })
   })
 
@@ -349,9 +403,13 @@ forEachSharedStore('issuers', (open) => {
       await add(node, { issuer: WEB, keys: [party.keyId] })
       node.clock.pass(5000)
       const { body } = await setKey(node, WEB, party.keyId, 'retired')
-      expect(body.keys).toEqual([{ id: party.keyId, key: party.keyId, status: 'retired', retired_at: '2026-11-14T12:00:05Z' }])
+      expect(body.keys).toEqual([
+        { id: party.keyId, key: party.keyId, status: 'retired', retired_at: '2026-11-14T12:00:05Z' },
+      ])
       expect((await node.show(await webCredential(party, party.keyId, NOW))).status).toBe(200)
-      expect((await node.show(await webCredential(party, party.keyId, NOW + 6000))).code).toBe('issuer_untrusted')
+      expect((await node.show(await webCredential(party, party.keyId, NOW + 6000))).code).toBe(
+        'issuer_untrusted',
+      )
       await setKey(node, WEB, party.keyId, 'active')
       expect((await node.show(await webCredential(party, party.keyId, NOW + 6000))).status).toBe(200)
     })
@@ -362,11 +420,16 @@ forEachSharedStore('issuers', (open) => {
       await add(node, { issuer: issuer.did })
       const { header, document } = await issued(issuer, { siteId: A })
       const token = await node.tokenFor(document)
-      expect((await setKey(node, issuer.did, issuer.keyId, 'compromised')).body.keys).toMatchObject([{ status: 'compromised' }])
+      expect((await setKey(node, issuer.did, issuer.keyId, 'compromised')).body.keys).toMatchObject([
+        { status: 'compromised' },
+      ])
       expect((await node.act(header)).code).toBe('issuer_untrusted')
       expect((await node.bearer(token)).code).toBe('token_invalid')
       for (const status of ['active', 'retired']) {
-        expect(await setKey(node, issuer.did, issuer.keyId, status)).toMatchObject({ status: 422, code: 'validation_failed' })
+        expect(await setKey(node, issuer.did, issuer.keyId, status)).toMatchObject({
+          status: 422,
+          code: 'validation_failed',
+        })
       }
       expect((await setKey(node, issuer.did, issuer.keyId, 'compromised')).status).toBe(200)
       await change(node, issuer.did, { status: 'distrusted' })
@@ -463,7 +526,10 @@ forEachSharedStore('issuers', (open) => {
         { id: 'key-2', key: two.key.publicKey },
       ])
       await meanwhile(() => setKey(node, WEB, 'key-1', 'retired'))
-      expect((await find(node, WEB))?.keys).toMatchObject([{ id: 'key-1', status: 'retired' }, { id: 'key-2' }])
+      expect((await find(node, WEB))?.keys).toMatchObject([
+        { id: 'key-1', status: 'retired' },
+        { id: 'key-2' },
+      ])
       node.documents.set(WEB, [{ id: 'key-3', key: mallory.key.publicKey }])
       await meanwhile(() => change(node, WEB, { keys: [two.keyId] }))
       expect((await find(node, WEB))?.keys).toMatchObject([{ id: 'key-2', status: 'active' }])
@@ -502,7 +568,10 @@ forEachSharedStore('issuers', (open) => {
       await setKey(node, WEB, 'key-1', 'compromised')
       await setKey(node, WEB, 'key-2', 'retired')
       await refresh(node)
-      expect((await find(node, WEB))?.keys.map(({ status }) => status).sort()).toEqual(['compromised', 'retired'])
+      expect((await find(node, WEB))?.keys.map(({ status }) => status).sort()).toEqual([
+        'compromised',
+        'retired',
+      ])
       await change(node, WEB, { status: 'distrusted' })
       node.documents.set(WEB, [{ id: 'key-3', key: two.key.publicKey }])
       await refresh(node)
@@ -517,7 +586,8 @@ forEachSharedStore('issuers', (open) => {
       node.documents.set(WEB, [{ id: 'key-2', key: two.key.publicKey }])
       await refresh(node)
       expect(fetches(node)).toEqual([WEB])
-      for (const site of [A, B]) expect([...(node.deps.views.view(site)?.issuer(WEB)?.keys.keys() ?? [])]).toEqual([`${WEB}#key-2`])
+      for (const site of [A, B])
+        expect([...(node.deps.views.view(site)?.issuer(WEB)?.keys.keys() ?? [])]).toEqual([`${WEB}#key-2`])
     })
 
     it('does not overwrite keys that were pinned while it was asking', async () => {
@@ -549,7 +619,12 @@ forEachSharedStore('issuers', (open) => {
             validFromMs: NOW,
             validUntilMs: NOW + 1000,
           },
-          { issuer: 'did:web:localhost%3A9', verificationMethod: 'did:web:localhost%3A9#key-1', key: stranger.key, createdMs: NOW },
+          {
+            issuer: 'did:web:localhost%3A9',
+            verificationMethod: 'did:web:localhost%3A9#key-1',
+            key: stranger.key,
+            createdMs: NOW,
+          },
         ),
       )
       expect(node.fetched).toEqual([])

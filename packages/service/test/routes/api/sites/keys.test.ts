@@ -18,16 +18,24 @@ forEachSharedStore('API keys', (open) => {
     for (const site_id of [A, B]) await node.admin('create_site', { body: { site_id } })
     return node
   }
-  const create = (node: AdminNode, body: unknown = { permissions: ['feed:read'] }, site_id: string = A, caller = keyOf(A)) =>
-    node.admin('create_key', { params: { site_id }, body, caller })
-  const list = (node: AdminNode, query = '') => node.admin('list_keys', { params: { site_id: A }, query, caller: keyOf(A) })
+  const create = (
+    node: AdminNode,
+    body: unknown = { permissions: ['feed:read'] },
+    site_id: string = A,
+    caller = keyOf(A),
+  ) => node.admin('create_key', { params: { site_id }, body, caller })
+  const list = (node: AdminNode, query = '') =>
+    node.admin('list_keys', { params: { site_id: A }, query, caller: keyOf(A) })
   const remove = (node: AdminNode, key_id: string, caller = keyOf(A), site_id: string = A) =>
     node.admin('delete_key', { params: { site_id, key_id }, caller })
 
   describe('POST …/keys', () => {
     it('201: makes a key that works', async () => {
       const node = await begin()
-      const { status, body } = await create(node, { permissions: ['tokens:introspect', 'feed:read'], label: 'ci' })
+      const { status, body } = await create(node, {
+        permissions: ['tokens:introspect', 'feed:read'],
+        label: 'ci',
+      })
       expect(status).toBe(201)
       expect(body).toEqual({
         key_id: expect.stringMatching(/^key_/),
@@ -49,7 +57,11 @@ forEachSharedStore('API keys', (open) => {
 
     it('A152: shows it once; the list has id and last four only', async () => {
       const node = await begin()
-      const { body: made } = await create(node, { permissions: ['feed:read'], label: 'once', expires_in_seconds: 60 })
+      const { body: made } = await create(node, {
+        permissions: ['feed:read'],
+        label: 'once',
+        expires_in_seconds: 60,
+      })
       const { body: page } = await list(node)
       expect(page).toEqual({
         items: [
@@ -81,7 +93,10 @@ forEachSharedStore('API keys', (open) => {
       for (const told of [
         await create(node, undefined, B),
         await create(node, undefined, NOWHERE),
-        await node.admin('create_key', { params: { site_id: NOWHERE }, body: { permissions: ['feed:read'] } }),
+        await node.admin('create_key', {
+          params: { site_id: NOWHERE },
+          body: { permissions: ['feed:read'] },
+        }),
       ]) {
         expect([told.status, told.body]).toEqual([404, { code: 'not_found' }])
       }
@@ -101,7 +116,10 @@ forEachSharedStore('API keys', (open) => {
         { permissions: ['feed:read'], site_id: B },
       ]
       for (const body of refused)
-        expect(await create(node, body), JSON.stringify(body)).toMatchObject({ status: 422, code: 'validation_failed' })
+        expect(await create(node, body), JSON.stringify(body)).toMatchObject({
+          status: 422,
+          code: 'validation_failed',
+        })
     })
   })
 
@@ -139,7 +157,9 @@ forEachSharedStore('API keys', (open) => {
       await remove(node, made[1] as string)
       const { body: second } = await list(node, `limit=2&cursor=${first.next_cursor}`)
       const { body: third } = await list(node, `limit=2&cursor=${second.next_cursor}`)
-      expect([first, second, third].flatMap(({ items }) => items.map((row: { key_id: string }) => row.key_id))).toEqual(made)
+      expect(
+        [first, second, third].flatMap(({ items }) => items.map((row: { key_id: string }) => row.key_id)),
+      ).toEqual(made)
       expect(third.next_cursor).toBeNull()
     })
   })

@@ -24,10 +24,18 @@ forEachSharedStore('lists', (open) => {
     await node.deps.views.reached(await store.logPosition())
     return { node, issuer }
   }
-  const list = async (node: AdminNode, id: 'list_credentials' | 'list_tokens' | 'list_audit', query = '', caller = keyOf(A)) =>
-    (await node.admin(id, { params: { site_id: A }, query, caller })).body
+  const list = async (
+    node: AdminNode,
+    id: 'list_credentials' | 'list_tokens' | 'list_audit',
+    query = '',
+    caller = keyOf(A),
+  ) => (await node.admin(id, { params: { site_id: A }, query, caller })).body
   const ids = (page: { items: { credential_id: string }[] }) => page.items.map((item) => item.credential_id)
-  const shown = async (node: AdminNode, issuer: Party, more: Partial<Parameters<typeof issued>[1]> = {}): Promise<Made> => {
+  const shown = async (
+    node: AdminNode,
+    issuer: Party,
+    more: Partial<Parameters<typeof issued>[1]> = {},
+  ): Promise<Made> => {
     const made = await issued(issuer, { siteId: A, ...more })
     expect((await node.exchange(made.document)).status).toBe(200)
     return made
@@ -71,26 +79,41 @@ forEachSharedStore('lists', (open) => {
     }
     node.deps.store.entriesAfter = () => Promise.reject(new StoreUnavailable('down'))
     node.clock.pass(2001)
-    for (const id of ['list_credentials', 'list_tokens'] as const) expect((await node.admin(id, params)).code).toBe('store_unavailable')
+    for (const id of ['list_credentials', 'list_tokens'] as const)
+      expect((await node.admin(id, params)).code).toBe('store_unavailable')
   })
 
   it('credentials: by user and by status, which agrees with what verifying says', async () => {
     const { node, issuer } = await begin()
     const ppid = newPpid()
-    const [one, two, three] = [await shown(node, issuer, { ppid }), await shown(node, issuer, { ppid }), await shown(node, issuer)]
+    const [one, two, three] = [
+      await shown(node, issuer, { ppid }),
+      await shown(node, issuer, { ppid }),
+      await shown(node, issuer),
+    ]
     await node.revokeCredential(two.id, { reason: 'lost phone' })
     expect(ids(await list(node, 'list_credentials', `ppid=${ppid}`)).sort()).toEqual([one.id, two.id].sort())
     const { items } = await list(node, 'list_credentials', `ppid=${ppid}&status=revoked`)
     expect(items).toMatchObject([
-      { credential_id: two.id, status: 'revoked', revocation_type: 'credential', reason: 'lost phone', revoked_at: '2026-11-14T12:00:00Z' },
+      {
+        credential_id: two.id,
+        status: 'revoked',
+        revocation_type: 'credential',
+        reason: 'lost phone',
+        revoked_at: '2026-11-14T12:00:00Z',
+      },
     ])
-    expect(ids(await list(node, 'list_credentials', 'status=active')).sort()).toEqual([one.id, three.id].sort())
+    expect(ids(await list(node, 'list_credentials', 'status=active')).sort()).toEqual(
+      [one.id, three.id].sort(),
+    )
     await node.revokeUser(ppid)
     expect(ids(await list(node, 'list_credentials', 'status=active'))).toEqual([three.id])
     await node.later(3_600_000)
     expect(ids(await list(node, 'list_credentials', 'status=expired'))).toEqual([three.id])
     expect(ids(await list(node, 'list_credentials', 'status=active'))).toEqual([])
-    expect(await node.admin('list_credentials', { params: { site_id: A }, query: 'status=unknown' })).toMatchObject({ status: 422 })
+    expect(
+      await node.admin('list_credentials', { params: { site_id: A }, query: 'status=unknown' }),
+    ).toMatchObject({ status: 422 })
   })
 
   it('credentials: a delegated one is revoked with its parent', async () => {
@@ -139,7 +162,8 @@ forEachSharedStore('lists', (open) => {
       expect((await list(node, 'list_tokens')).items).toMatchObject([{ status, revoked_at: null }])
       expect((await node.introspect(token)).body.active).toBe(status === 'active')
     }
-    const change = (body: object) => node.admin('change_issuer', { params: { site_id: A, issuer: issuer.did }, body })
+    const change = (body: object) =>
+      node.admin('change_issuer', { params: { site_id: A, issuer: issuer.did }, body })
     await agree('active')
     await change({ status: 'distrusted' })
     await agree('revoked')
@@ -207,11 +231,15 @@ forEachSharedStore('lists', (open) => {
     const { node, issuer } = await begin()
     for (let i = 0; i < 2; i++) await shown(node, issuer)
     const { next_cursor } = await list(node, 'list_credentials', 'limit=1')
-    expect(await node.admin('list_tokens', { params: { site_id: A }, query: `cursor=${next_cursor}` })).toMatchObject({
+    expect(
+      await node.admin('list_tokens', { params: { site_id: A }, query: `cursor=${next_cursor}` }),
+    ).toMatchObject({
       status: 400,
       code: 'cursor_malformed',
     })
-    expect(await node.admin('list_credentials', { params: { site_id: B }, query: `cursor=${next_cursor}` })).toMatchObject({
+    expect(
+      await node.admin('list_credentials', { params: { site_id: B }, query: `cursor=${next_cursor}` }),
+    ).toMatchObject({
       status: 400,
       code: 'cursor_malformed',
     })
@@ -222,7 +250,9 @@ forEachSharedStore('lists', (open) => {
     await shown(node, issuer)
     for (const id of ['list_credentials', 'list_tokens', 'list_audit'] as const) {
       for (const site_id of [A, NOWHERE]) {
-        expect((await node.admin(id, { params: { site_id }, caller: keyOf(B) })).body).toEqual({ code: 'not_found' })
+        expect((await node.admin(id, { params: { site_id }, caller: keyOf(B) })).body).toEqual({
+          code: 'not_found',
+        })
       }
       expect((await node.admin(id, { params: { site_id: NOWHERE } })).status).toBe(404)
     }
@@ -232,14 +262,29 @@ forEachSharedStore('lists', (open) => {
 
   it('A226: hostile text is refused or taken literally', async () => {
     const { node } = await begin()
-    for (const text of ["' OR 1=1 --", '%', '_', '\\', 'a\u0000b', '\u202Ecod', '"; DROP TABLE sites; --', '$1', '\u{1F600}'.repeat(50)]) {
+    for (const text of [
+      "' OR 1=1 --",
+      '%',
+      '_',
+      '\\',
+      'a\u0000b',
+      '\u202Ecod',
+      '"; DROP TABLE sites; --',
+      '$1',
+      '\u{1F600}'.repeat(50),
+    ]) {
       const q = encodeURIComponent(text)
-      expect((await node.admin('list_credentials', { params: { site_id: A }, query: `ppid=${q}` })).status).toBe(422)
-      expect((await node.admin('list_credentials', { params: { site_id: A }, query: `cursor=${q}` })).status).toBe(400)
+      expect(
+        (await node.admin('list_credentials', { params: { site_id: A }, query: `ppid=${q}` })).status,
+      ).toBe(422)
+      expect(
+        (await node.admin('list_credentials', { params: { site_id: A }, query: `cursor=${q}` })).status,
+      ).toBe(400)
       expect((await node.admin('read_site', { params: { site_id: text } })).status).toBe(404)
       expect((await node.admin('delete_key', { params: { site_id: A, key_id: text } })).status).toBe(404)
       const named = await node.admin('change_site', { params: { site_id: A }, body: { name: text } })
-      if (named.status === 200) expect((await node.admin('read_site', { params: { site_id: A } })).body.name).toBe(text)
+      if (named.status === 200)
+        expect((await node.admin('read_site', { params: { site_id: A } })).body.name).toBe(text)
       else expect(named.status).toBe(422)
     }
     expect(await list(node, 'list_credentials')).toEqual({ items: [], next_cursor: null })
@@ -247,7 +292,10 @@ forEachSharedStore('lists', (open) => {
 
   it('A236: no secret is in any answer, log line or audit row', async () => {
     const { node, issuer } = await begin()
-    const { body: key } = await node.admin('create_key', { params: { site_id: A }, body: { permissions: ['feed:read'] } })
+    const { body: key } = await node.admin('create_key', {
+      params: { site_id: A },
+      body: { permissions: ['feed:read'] },
+    })
     const { body: credential } = await node.admin('issue_credential', {
       body: { site_id: A, user_ref: 'canary-user', scope: ['orders:read'] },
     })
@@ -268,7 +316,8 @@ forEachSharedStore('lists', (open) => {
       await list(node, 'list_credentials'),
       await list(node, 'list_tokens'),
     ]
-    for (const id of ['list_keys', 'list_issuers'] as const) told.push((await node.admin(id, { params: { site_id: A } })).body)
+    for (const id of ['list_keys', 'list_issuers'] as const)
+      told.push((await node.admin(id, { params: { site_id: A } })).body)
     told.push((await node.admin('list_sites')).body, node.deps.keys.didDocument(), node.deps.keys.jwks())
     const all = JSON.stringify(told)
     for (const secret of secrets) expect(all).not.toContain(secret)

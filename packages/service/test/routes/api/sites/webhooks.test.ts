@@ -24,20 +24,37 @@ forEachSharedStore('webhooks', (open) => {
     for (const site_id of [A, B]) await node.admin('create_site', { body: { site_id } })
     return node
   }
-  const create = (node: AdminNode, body: unknown = { url: 'https://hooks.example/in' }, site_id: string = A, caller = keyOf(A)) =>
-    node.admin('create_webhook', { params: { site_id }, body, caller })
-  const list = (node: AdminNode, query = '') => node.admin('list_webhooks', { params: { site_id: A }, query, caller: keyOf(A) })
+  const create = (
+    node: AdminNode,
+    body: unknown = { url: 'https://hooks.example/in' },
+    site_id: string = A,
+    caller = keyOf(A),
+  ) => node.admin('create_webhook', { params: { site_id }, body, caller })
+  const list = (node: AdminNode, query = '') =>
+    node.admin('list_webhooks', { params: { site_id: A }, query, caller: keyOf(A) })
   const remove = (node: AdminNode, webhook_id: string, caller = keyOf(A), site_id: string = A) =>
     node.admin('delete_webhook', { params: { site_id, webhook_id }, caller })
   const rotate = (node: AdminNode, webhook_id: string, caller = keyOf(A), site_id: string = A) =>
     node.admin('rotate_webhook_secret', { params: { site_id, webhook_id }, caller })
-  const deliveries = (node: AdminNode, webhook_id: string, query = '', caller = keyOf(A), site_id: string = A) =>
-    node.admin('list_deliveries', { params: { site_id, webhook_id }, query, caller })
+  const deliveries = (
+    node: AdminNode,
+    webhook_id: string,
+    query = '',
+    caller = keyOf(A),
+    site_id: string = A,
+  ) => node.admin('list_deliveries', { params: { site_id, webhook_id }, query, caller })
   const replay = (node: AdminNode, delivery_id: string, caller = keyOf(A), site_id: string = A) =>
     node.admin('replay_delivery', { params: { site_id, delivery_id }, caller })
   /** As a sender would take it. */
-  const next = (node: AdminNode, webhookId: string, more?: Parameters<typeof node.deps.store.nextDelivery>[1]) =>
-    node.deps.store.nextDelivery({ webhookId, owner: 'test', nowMs: node.clock.nowMs(), leaseMs: 20_000 }, more)
+  const next = (
+    node: AdminNode,
+    webhookId: string,
+    more?: Parameters<typeof node.deps.store.nextDelivery>[1],
+  ) =>
+    node.deps.store.nextDelivery(
+      { webhookId, owner: 'test', nowMs: node.clock.nowMs(), leaseMs: 20_000 },
+      more,
+    )
   const delivered = async (node: AdminNode, webhookId: string, count: number) => {
     for (let i = 0; i < count; i++) {
       expect((await node.revokeUser(`${PPID}${A}${i}`.replaceAll('.', '-'))).status).toBe(200)
@@ -49,7 +66,10 @@ forEachSharedStore('webhooks', (open) => {
   describe('POST …/webhooks', () => {
     it('201: gives a secret, and keeps it sealed for this webhook alone', async () => {
       const node = await begin()
-      const { status, body } = await create(node, { url: 'https://hooks.example:8443/in?a=b', kinds: ['user.revoked'] })
+      const { status, body } = await create(node, {
+        url: 'https://hooks.example:8443/in?a=b',
+        kinds: ['user.revoked'],
+      })
       expect(status).toBe(201)
       expect(body).toEqual({
         webhook_id: expect.stringMatching(/^wh_[0-9a-z]{26}$/),
@@ -68,7 +88,11 @@ forEachSharedStore('webhooks', (open) => {
       const { body: made } = await create(node)
       const { body: page } = await list(node)
       const { body: audit } = await node.admin('list_audit', { params: { site_id: A } })
-      expect(audit.items[0]).toMatchObject({ action: 'webhook.create', target: made.webhook_id, actor: { type: 'api_key' } })
+      expect(audit.items[0]).toMatchObject({
+        action: 'webhook.create',
+        target: made.webhook_id,
+        actor: { type: 'api_key' },
+      })
       expect(JSON.stringify([page, audit, node.logged])).not.toContain(made.secret.slice(6, 20))
     })
 
@@ -77,7 +101,10 @@ forEachSharedStore('webhooks', (open) => {
       await create(node, { url: 'https://hooks.example/in', kinds: entryKinds })
       node.clock.pass(1)
       await create(node)
-      expect((await list(node)).body.items.map(({ kinds }: { kinds: unknown }) => kinds)).toEqual([entryKinds, null])
+      expect((await list(node)).body.items.map(({ kinds }: { kinds: unknown }) => kinds)).toEqual([
+        entryKinds,
+        null,
+      ])
     })
 
     it('201: a public address in its plain spelling', async () => {
@@ -99,8 +126,24 @@ forEachSharedStore('webhooks', (open) => {
         '224.0.0.1',
         '255.255.255.255',
       ],
-      ['[::1]', '[::]', '[fc00::1]', '[fd00:ec2::254]', '[fe80::1]', '[ff02::1]', '[2002:7f00:1::]', '[2001:db8::1]'],
-      ['[::ffff:7f00:1]', '[::ffff:a00:1]', '[64:ff9b::7f00:1]', '[64:ff9b:1::a00:1]', '[::7f00:1]', '[::ffff:0:7f00:1]'],
+      [
+        '[::1]',
+        '[::]',
+        '[fc00::1]',
+        '[fd00:ec2::254]',
+        '[fe80::1]',
+        '[ff02::1]',
+        '[2002:7f00:1::]',
+        '[2001:db8::1]',
+      ],
+      [
+        '[::ffff:7f00:1]',
+        '[::ffff:a00:1]',
+        '[64:ff9b::7f00:1]',
+        '[64:ff9b:1::a00:1]',
+        '[::7f00:1]',
+        '[::ffff:0:7f00:1]',
+      ],
       ['localhost', 'x.localhost'],
     ])('A200: 422 for inner addresses: %s …', async (...hosts) => {
       const node = await begin()
@@ -137,7 +180,10 @@ forEachSharedStore('webhooks', (open) => {
         const node = await begin(mode)
         for (const host of [...hosts, ...names]) {
           const url = `https://${host}/in`
-          expect(await create(node, { url }), url).toMatchObject({ status: 422, code: 'webhook_url_forbidden' })
+          expect(await create(node, { url }), url).toMatchObject({
+            status: 422,
+            code: 'webhook_url_forbidden',
+          })
         }
         ;[A, B] = [newSiteId(), newSiteId()]
       }
@@ -162,12 +208,18 @@ forEachSharedStore('webhooks', (open) => {
         ' https://hooks.example/',
         `https://hooks.example/${'x'.repeat(2048)}`,
       ]
-      for (const url of refused) expect(await create(node, { url }), url).toMatchObject({ status: 422, code: 'webhook_url_forbidden' })
+      for (const url of refused)
+        expect(await create(node, { url }), url).toMatchObject({ status: 422, code: 'webhook_url_forbidden' })
     })
 
     it('201 and 422: in development this machine is allowed, by http and on any port, and nothing else that was forbidden', async () => {
       const node = await begin('development')
-      for (const url of ['http://127.0.0.1:9/in', 'http://localhost:3000/', 'https://x.localhost/', 'http://[::1]:8080/']) {
+      for (const url of [
+        'http://127.0.0.1:9/in',
+        'http://localhost:3000/',
+        'https://x.localhost/',
+        'http://[::1]:8080/',
+      ]) {
         expect(await create(node, { url }), url).toMatchObject({ status: 201 })
       }
       for (const url of [
@@ -204,7 +256,10 @@ forEachSharedStore('webhooks', (open) => {
         { url, kinds: ['user.revoked', 'user.revoked'] },
         { url, secret: 'x' },
       ]) {
-        expect(await create(node, body), JSON.stringify(body)).toMatchObject({ status: 422, code: 'validation_failed' })
+        expect(await create(node, body), JSON.stringify(body)).toMatchObject({
+          status: 422,
+          code: 'validation_failed',
+        })
       }
     })
 
@@ -250,7 +305,9 @@ forEachSharedStore('webhooks', (open) => {
     it('404: another site', async () => {
       const node = await begin()
       for (const site_id of [B, NOWHERE]) {
-        expect(await node.admin('list_webhooks', { params: { site_id }, caller: keyOf(A) })).toMatchObject({ status: 404 })
+        expect(await node.admin('list_webhooks', { params: { site_id }, caller: keyOf(A) })).toMatchObject({
+          status: 404,
+        })
       }
     })
   })
@@ -283,7 +340,11 @@ forEachSharedStore('webhooks', (open) => {
       const node = await begin()
       const { body: made } = await create(node)
       const { status, body } = await rotate(node, made.webhook_id)
-      expect([status, body.webhook_id, body.previous_valid_until]).toEqual([200, made.webhook_id, '2026-11-15T12:00:00Z'])
+      expect([status, body.webhook_id, body.previous_valid_until]).toEqual([
+        200,
+        made.webhook_id,
+        '2026-11-15T12:00:00Z',
+      ])
       expect(body.secret).not.toBe(made.secret)
       await node.revokeUser(PPID)
       const opened = async (nowMs: number) => {
@@ -293,7 +354,9 @@ forEachSharedStore('webhooks', (open) => {
           { ...turn, leave: true },
           { deliveryId: due?.deliveryId ?? '', end: 'untold', lastStatus: undefined },
         )
-        return due?.secretsSealed.map((sealed) => node.deps.keys.open(webhookPurpose(A, made.webhook_id), sealed))
+        return due?.secretsSealed.map((sealed) =>
+          node.deps.keys.open(webhookPurpose(A, made.webhook_id), sealed),
+        )
       }
       expect(await opened(NOW + DAY - 1)).toEqual([body.secret, made.secret])
       expect(await opened(NOW + DAY)).toEqual([body.secret])
@@ -340,9 +403,19 @@ forEachSharedStore('webhooks', (open) => {
       const { body: made } = await create(node)
       await node.revokeUser(PPID)
       const due = await next(node, made.webhook_id)
-      await next(node, made.webhook_id, { deliveryId: due?.deliveryId ?? '', end: { againAtMs: NOW + 5000 }, lastStatus: undefined })
+      await next(node, made.webhook_id, {
+        deliveryId: due?.deliveryId ?? '',
+        end: { againAtMs: NOW + 5000 },
+        lastStatus: undefined,
+      })
       expect((await deliveries(node, made.webhook_id)).body.items).toMatchObject([
-        { status: 'pending', attempts: 1, next_attempt_at: '2026-11-14T12:00:05Z', delivered_at: null, last_status: null },
+        {
+          status: 'pending',
+          attempts: 1,
+          next_attempt_at: '2026-11-14T12:00:05Z',
+          delivered_at: null,
+          last_status: null,
+        },
       ])
     })
 
@@ -351,7 +424,10 @@ forEachSharedStore('webhooks', (open) => {
       const [one, two] = [(await create(node)).body.webhook_id, (await create(node)).body.webhook_id]
       await delivered(node, one, 2)
       const { body } = await deliveries(node, one, 'limit=1')
-      expect(await deliveries(node, two, `cursor=${body.next_cursor}`)).toMatchObject({ status: 400, code: 'cursor_malformed' })
+      expect(await deliveries(node, two, `cursor=${body.next_cursor}`)).toMatchObject({
+        status: 400,
+        code: 'cursor_malformed',
+      })
     })
 
     it('404: an unknown webhook, and one of another site', async () => {

@@ -36,7 +36,10 @@ forEachSharedStore('POST /api/wallet/credentials', (open) => {
   describe('201', () => {
     it('issues a credential that is accepted at once', async () => {
       const node = await begin()
-      const { credential, credential_id, ppid, expires_at } = await issued(node, { permission_id: 'perm_x', ttl_seconds: 600 })
+      const { credential, credential_id, ppid, expires_at } = await issued(node, {
+        permission_id: 'perm_x',
+        ttl_seconds: 600,
+      })
       expect(credential_id).toMatch(/^cred_[0-9a-hjkmnp-tv-z]{26}$/)
       expect(ppid).toMatch(/^did:service:ppid_[0-9a-hjkmnp-tv-z]{52}$/)
       expect(expires_at).toBe('2026-11-14T12:10:00Z')
@@ -48,13 +51,19 @@ forEachSharedStore('POST /api/wallet/credentials', (open) => {
         credentialSubject: { id: ppid, site_id: A, scope: ['orders:read'], permission_id: 'perm_x' },
       })
       const told = await node.show(credential)
-      expect(told).toMatchObject({ status: 200, body: { subject: { credential_id, ppid, permission_id: 'perm_x' } } })
+      expect(told).toMatchObject({
+        status: 200,
+        body: { subject: { credential_id, ppid, permission_id: 'perm_x' } },
+      })
     })
 
     it('knows it before it answers', async () => {
       const node = await begin()
       const { credential_id } = await issued(node)
-      expect((await node.status(credential_id)).body.statuses[credential_id]).toEqual({ status: 'active', revoked: false })
+      expect((await node.status(credential_id)).body.statuses[credential_id]).toEqual({
+        status: 'active',
+        revoked: false,
+      })
       const { body: page } = await node.admin('list_credentials', { params: { site_id: A } })
       expect(page.items).toMatchObject([
         { credential_id, issuer: OWN, status: 'active', holder_bound: false, permission_id: 'perm_default' },
@@ -65,9 +74,15 @@ forEachSharedStore('POST /api/wallet/credentials', (open) => {
       const node = await begin()
       expect((await issued(node)).expires_at).toBe('2026-12-14T12:00:00Z')
       expect((await issued(node, { ttl_seconds: 366 * DAY })).expires_at).toBe('2027-11-15T12:00:00Z')
-      await node.admin('change_site', { params: { site_id: A }, body: { credential_ttl_seconds_max: 2 * DAY } })
+      await node.admin('change_site', {
+        params: { site_id: A },
+        body: { credential_ttl_seconds_max: 2 * DAY },
+      })
       expect((await issued(node)).expires_at).toBe('2026-11-16T12:00:00Z')
-      await node.admin('change_issuer', { params: { site_id: A, issuer: OWN }, body: { credential_ttl_seconds_max: DAY } })
+      await node.admin('change_issuer', {
+        params: { site_id: A, issuer: OWN },
+        body: { credential_ttl_seconds_max: DAY },
+      })
       const shortest = await issued(node)
       expect(shortest.expires_at).toBe('2026-11-15T12:00:00Z')
       expect((await node.show(shortest.credential)).status).toBe(200)
@@ -89,11 +104,17 @@ forEachSharedStore('POST /api/wallet/credentials', (open) => {
     it('issues to a ppid and binds it to a holder key', async () => {
       const node = await begin()
       const holder = await newParty()
-      const { credential, ppid } = await issued(node, { user_ref: undefined, ppid: PPID, holder_key: holder.did })
+      const { credential, ppid } = await issued(node, {
+        user_ref: undefined,
+        ppid: PPID,
+        holder_key: holder.did,
+      })
       expect(ppid).toBe(PPID)
       expect(credential.credentialSubject).toMatchObject({ id: PPID, holder_key: holder.did })
       expect(await node.show(credential)).toMatchObject({ status: 401, code: 'proof_required' })
-      expect((await node.admin('list_credentials', { params: { site_id: A } })).body.items).toMatchObject([{ holder_bound: true }])
+      expect((await node.admin('list_credentials', { params: { site_id: A } })).body.items).toMatchObject([
+        { holder_bound: true },
+      ])
     })
 
     it('can be revoked, alone and with its user', async () => {
@@ -113,24 +134,33 @@ forEachSharedStore('POST /api/wallet/credentials', (open) => {
       const { credential, credential_id, user_revoked } = await issued(node)
       expect(user_revoked).toBe(true)
       expect((await node.show(credential)).code).toBe('credential_revoked')
-      expect((await node.status(credential_id)).body.statuses[credential_id]).toMatchObject({ status: 'revoked', revoked: true })
-      const { body: page } = await node.admin('list_credentials', { params: { site_id: A }, query: 'status=active' })
+      expect((await node.status(credential_id)).body.statuses[credential_id]).toMatchObject({
+        status: 'revoked',
+        revoked: true,
+      })
+      const { body: page } = await node.admin('list_credentials', {
+        params: { site_id: A },
+        query: 'status=active',
+      })
       expect(page.items).toEqual([])
     })
 
-    it.each([0, 1, 400, 999])('counts when it is issued right after a reinstatement, %i ms into a second', async (ms) => {
-      const node = await begin()
-      const { ppid, credential: old, ...first } = await issued(node)
-      await node.revokeUser(ppid)
-      node.clock.pass(10_000 + ms)
-      const { credential: between } = await issued(node)
-      await node.reinstate(ppid)
-      const { credential, ...last } = await issued(node)
-      for (const answer of [first, last]) expect(answer).not.toHaveProperty('user_revoked')
-      expect((await node.show(credential)).status).toBe(200)
-      expect((await node.show(between)).code).toBe('credential_revoked')
-      expect((await node.show(old)).code).toBe('credential_revoked')
-    })
+    it.each([0, 1, 400, 999])(
+      'counts when it is issued right after a reinstatement, %i ms into a second',
+      async (ms) => {
+        const node = await begin()
+        const { ppid, credential: old, ...first } = await issued(node)
+        await node.revokeUser(ppid)
+        node.clock.pass(10_000 + ms)
+        const { credential: between } = await issued(node)
+        await node.reinstate(ppid)
+        const { credential, ...last } = await issued(node)
+        for (const answer of [first, last]) expect(answer).not.toHaveProperty('user_revoked')
+        expect((await node.show(credential)).status).toBe(200)
+        expect((await node.show(between)).code).toBe('credential_revoked')
+        expect((await node.show(old)).code).toBe('credential_revoked')
+      },
+    )
 
     it('leaves an audit row that says who, without the user reference', async () => {
       const node = await begin()
@@ -198,14 +228,20 @@ forEachSharedStore('POST /api/wallet/credentials', (open) => {
   describe('400', () => {
     it('site_unknown, for the operator', async () => {
       const node = await begin()
-      expect(await issue(node, { site_id: NOWHERE }, operator)).toMatchObject({ status: 400, code: 'site_unknown' })
+      expect(await issue(node, { site_id: NOWHERE }, operator)).toMatchObject({
+        status: 400,
+        code: 'site_unknown',
+      })
     })
   })
 
   describe('403', () => {
     it('another site looks like one that does not exist', async () => {
       const node = await begin()
-      const [foreign, nowhere] = [await issue(node, {}, keyOf(B)), await issue(node, { site_id: NOWHERE }, keyOf(B))]
+      const [foreign, nowhere] = [
+        await issue(node, {}, keyOf(B)),
+        await issue(node, { site_id: NOWHERE }, keyOf(B)),
+      ]
       expect(foreign).toMatchObject({ status: 403, code: 'api_key_forbidden' })
       expect(nowhere.body).toEqual(foreign.body)
       expect((await node.admin('list_credentials', { params: { site_id: A } })).body.items).toEqual([])
@@ -214,27 +250,39 @@ forEachSharedStore('POST /api/wallet/credentials', (open) => {
     it('where the site has distrusted the service', async () => {
       const node = await begin()
       const { credential } = await issued(node)
-      await node.admin('change_issuer', { params: { site_id: A, issuer: OWN }, body: { status: 'distrusted' } })
+      await node.admin('change_issuer', {
+        params: { site_id: A, issuer: OWN },
+        body: { status: 'distrusted' },
+      })
       expect(await issue(node)).toMatchObject({ status: 403, code: 'api_key_forbidden' })
       expect((await node.show(credential)).code).toBe('issuer_untrusted')
       await node.admin('change_issuer', { params: { site_id: A, issuer: OWN }, body: { status: 'trusted' } })
       expect((await issue(node)).status).toBe(201)
     })
 
-    it.each(['retired', 'compromised'])('where the site has made the key %s, until there is another', async (status) => {
-      const node = await begin()
-      const key = node.deps.keys.issuerKeys[0]?.id ?? ''
-      await node.admin('change_issuer_key', { params: { site_id: A, issuer: OWN, key }, body: { status } })
-      expect(await issue(node)).toMatchObject({ status: 403, code: 'api_key_forbidden' })
-      await rotateKey(node.deps, 'issuer', act, { leadMs: 0 })
-      expect((await node.show((await issued(node)).credential)).status).toBe(200)
-      const { body: page } = await node.admin('list_issuers', { params: { site_id: A } })
-      expect(page.items[0].keys.map((state: { status: string }) => state.status)).toEqual([status, 'active'])
-    })
+    it.each(['retired', 'compromised'])(
+      'where the site has made the key %s, until there is another',
+      async (status) => {
+        const node = await begin()
+        const key = node.deps.keys.issuerKeys[0]?.id ?? ''
+        await node.admin('change_issuer_key', { params: { site_id: A, issuer: OWN, key }, body: { status } })
+        expect(await issue(node)).toMatchObject({ status: 403, code: 'api_key_forbidden' })
+        await rotateKey(node.deps, 'issuer', act, { leadMs: 0 })
+        expect((await node.show((await issued(node)).credential)).status).toBe(200)
+        const { body: page } = await node.admin('list_issuers', { params: { site_id: A } })
+        expect(page.items[0].keys.map((state: { status: string }) => state.status)).toEqual([
+          status,
+          'active',
+        ])
+      },
+    )
   })
 
   describe('422', () => {
-    const refused: Record<'validation_failed' | 'ttl_out_of_range' | 'key_rejected', Record<string, object>> = {
+    const refused: Record<
+      'validation_failed' | 'ttl_out_of_range' | 'key_rejected',
+      Record<string, object>
+    > = {
       validation_failed: {
         'neither user_ref nor ppid': { user_ref: undefined },
         both: { ppid: PPID },
@@ -250,25 +298,35 @@ forEachSharedStore('POST /api/wallet/credentials', (open) => {
         'a delegable one': { delegable: true },
       },
       ttl_out_of_range: Object.fromEntries(
-        [0, -1, 1.5, '300', 366 * DAY + 1, 1e12, null].map((ttl_seconds) => [String(ttl_seconds), { ttl_seconds }]),
+        [0, -1, 1.5, '300', 366 * DAY + 1, 1e12, null].map((ttl_seconds) => [
+          String(ttl_seconds),
+          { ttl_seconds },
+        ]),
       ),
       key_rejected: Object.fromEntries(
-        ['did:key:z6Mk', 'did:web:a.example', 'z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK', `did:key:z${'1'.repeat(45)}`].map(
-          (holder_key) => [holder_key, { holder_key }],
-        ),
+        [
+          'did:key:z6Mk',
+          'did:web:a.example',
+          'z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK',
+          `did:key:z${'1'.repeat(45)}`,
+        ].map((holder_key) => [holder_key, { holder_key }]),
       ),
     }
     for (const [code, cases] of Object.entries(refused)) {
       it(code, async () => {
         const node = await begin()
-        for (const [name, more] of Object.entries(cases)) expect(await issue(node, more), name).toMatchObject({ status: 422, code })
+        for (const [name, more] of Object.entries(cases))
+          expect(await issue(node, more), name).toMatchObject({ status: 422, code })
         expect((await node.admin('list_credentials', { params: { site_id: A } })).body.items).toEqual([])
       })
     }
 
     it('ttl_out_of_range: longer than the site allows', async () => {
       const node = await begin({ credential_ttl_seconds_max: 3600 })
-      expect(await issue(node, { ttl_seconds: 3601 })).toMatchObject({ status: 422, code: 'ttl_out_of_range' })
+      expect(await issue(node, { ttl_seconds: 3601 })).toMatchObject({
+        status: 422,
+        code: 'ttl_out_of_range',
+      })
       expect((await issue(node, { ttl_seconds: 3600 })).status).toBe(201)
     })
   })

@@ -76,7 +76,9 @@ forEachSharedStore('POST /api/wallet/reinstate-user', (open) => {
     const { node, A, B } = await begin()
     const ppid = newPpid()
     expect((await node.reinstate(ppid, { caller: keyOf(B) })).code).toBe('revocation_forbidden')
-    expect((await node.reinstate(ppid, { caller: keyOf(A), siteId: NOWHERE })).code).toBe('revocation_forbidden')
+    expect((await node.reinstate(ppid, { caller: keyOf(A), siteId: NOWHERE })).code).toBe(
+      'revocation_forbidden',
+    )
     expect((await node.reinstate(ppid, { caller: operator, siteId: NOWHERE })).code).toBe('site_unknown')
     expect((await node.reinstate(ppid, { caller: operator })).status).toBe(200)
   })

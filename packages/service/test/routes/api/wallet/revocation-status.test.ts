@@ -10,7 +10,11 @@ forEachSharedStore('GET /api/wallet/revocation-status', (open) => {
 
   it('A184 tells active, revoked, expired and unknown apart, without a key and without reasons', async () => {
     const { node, store, issued } = await begin()
-    const [active, revoked, ended] = [await issued(), await issued(), await issued({ validUntilMs: NOW + 3000 })]
+    const [active, revoked, ended] = [
+      await issued(),
+      await issued(),
+      await issued({ validUntilMs: NOW + 3000 }),
+    ]
     for (const { document } of [active, revoked, ended]) await node.tokenFor(document)
     await node.revokeCredential(revoked.id, { reason: 'secret reason' })
     await node.later(3000)
@@ -36,7 +40,11 @@ forEachSharedStore('GET /api/wallet/revocation-status', (open) => {
     await node.revokeUser(two.ppid, { reason: 'left' })
     for (const caller of [keyOf(A), operator]) {
       const { statuses } = (await node.status([one.id, two.id], caller)).body
-      expect(statuses[one.id]).toMatchObject({ status: 'revoked', revocation_type: 'credential', reason: 'rotated' })
+      expect(statuses[one.id]).toMatchObject({
+        status: 'revoked',
+        revocation_type: 'credential',
+        reason: 'rotated',
+      })
       expect(statuses[two.id]).toMatchObject({ status: 'revoked', revocation_type: 'user', reason: 'left' })
     }
   })
@@ -68,7 +76,8 @@ forEachSharedStore('GET /api/wallet/revocation-status', (open) => {
       const { id, document } = await issued()
       const unseen = newCredentialId()
       await node.tokenFor(document)
-      for (const named of [id, unseen]) await node.revokeCredential(named, { siteId: B, caller: keyOf(B), reason: 'mischief' })
+      for (const named of [id, unseen])
+        await node.revokeCredential(named, { siteId: B, caller: keyOf(B), reason: 'mischief' })
       const { statuses } = (await node.status([id, unseen])).body
       expect(statuses).toEqual({ [id]: { status: 'active', revoked: false }, [unseen]: UNKNOWN })
       expect((await node.status([id, unseen], keyOf(A))).body.statuses).toEqual(statuses)
@@ -90,7 +99,10 @@ forEachSharedStore('GET /api/wallet/revocation-status', (open) => {
       const { node, A } = await begin()
       const id = newCredentialId()
       await node.revokeCredential(id)
-      expect((await node.status(id, keyOf(A))).body.statuses[id]).toMatchObject({ status: 'revoked', revocation_type: 'credential' })
+      expect((await node.status(id, keyOf(A))).body.statuses[id]).toMatchObject({
+        status: 'revoked',
+        revocation_type: 'credential',
+      })
       expect((await node.status(id)).body.statuses[id]).toEqual(UNKNOWN)
       expect((await node.status(id, anybody, `&site_id=${A}`)).body.statuses[id]).toEqual(UNKNOWN)
     })
@@ -125,8 +137,12 @@ forEachSharedStore('GET /api/wallet/revocation-status', (open) => {
       const node = await openNode(store, A, { reachMsMax: 20 })
       const id = newCredentialId()
       const min = `&min_seq=${store.epoch}.1`
-      expect((await node.status(id, anybody, `&site_id=${A}&min_seq=${store.epoch}.99`)).code).toBe('revocation_view_stale')
-      expect((await node.status(id, anybody, `&site_id=${A}&min_seq=another0.1`)).code).toBe('revocation_view_stale')
+      expect((await node.status(id, anybody, `&site_id=${A}&min_seq=${store.epoch}.99`)).code).toBe(
+        'revocation_view_stale',
+      )
+      expect((await node.status(id, anybody, `&site_id=${A}&min_seq=another0.1`)).code).toBe(
+        'revocation_view_stale',
+      )
       expect((await node.status(id, anybody, `&site_id=${NOWHERE}${min}`)).code).toBe('revocation_view_stale')
       expect((await node.status(id, keyOf(B), `&site_id=${A}${min}`)).code).toBe('revocation_view_stale')
       expect((await node.status(id, keyOf(A), `&site_id=${A}${min}`)).body.as_of.seq).toBe(2)
@@ -144,7 +160,8 @@ forEachSharedStore('GET /api/wallet/revocation-status', (open) => {
   it('422 for none, for too many, and for what is no id (A185)', async () => {
     const { node } = await begin()
     const ids = Array.from({ length: 101 }, newCredentialId)
-    for (const wrong of [[], ids, ['nonsense'], ['']]) expect((await node.status(wrong)).code).toBe('validation_failed')
+    for (const wrong of [[], ids, ['nonsense'], ['']])
+      expect((await node.status(wrong)).code).toBe('validation_failed')
     expect(Object.keys((await node.status(ids.slice(1))).body.statuses)).toHaveLength(100)
     expect((await node.status(ids[0] ?? '', anybody, '&min_seq=e0000000.1')).code).toBe('validation_failed')
   })

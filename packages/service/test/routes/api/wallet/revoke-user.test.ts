@@ -29,7 +29,8 @@ forEachSharedStore('POST /api/wallet/revoke-user', (open) => {
         epoch: store.epoch,
         seq: 3,
       })
-      for (const { header } of [one, two, unseen]) expect((await node.act(header)).code).toBe('credential_revoked')
+      for (const { header } of [one, two, unseen])
+        expect((await node.act(header)).code).toBe('credential_revoked')
       expect((await node.bearer(token)).code).toBe('token_invalid')
     })
 
@@ -82,7 +83,10 @@ forEachSharedStore('POST /api/wallet/revoke-user', (open) => {
       const ppid = newPpid()
       await node.revokeUser(ppid, { reason: 'left' })
       const [row] = await store.auditRows(A, { after: undefined, limit: 1 })
-      expect(row).toMatchObject({ target: ppid, act: { actor: `key:key_${A}`, atMs: NOW, requestId: 'req_1' } })
+      expect(row).toMatchObject({
+        target: ppid,
+        act: { actor: `key:key_${A}`, atMs: NOW, requestId: 'req_1' },
+      })
       expect(JSON.stringify(row)).toContain('left')
     })
   })
@@ -106,7 +110,9 @@ forEachSharedStore('POST /api/wallet/revoke-user', (open) => {
       const holder = await newParty()
       const { ppid, header } = await issued({ holderKey: holder.did })
       expect((await node.revokeUser(ppid, self(header))).code).toBe('proof_required')
-      expect((await node.revokeUser(ppid, { ...self(header), holder: await newParty() })).code).toBe('proof_invalid')
+      expect((await node.revokeUser(ppid, { ...self(header), holder: await newParty() })).code).toBe(
+        'proof_invalid',
+      )
       expect((await node.act(header, { holder })).status).toBe(200)
       expect((await node.revokeUser(ppid, { ...self(header), holder })).status).toBe(200)
     })
@@ -119,12 +125,23 @@ forEachSharedStore('POST /api/wallet/revoke-user', (open) => {
       const plain = await issued()
       const position = await store.logPosition()
       expect((await node.revokeUser(newPpid(), self(plain.header))).code).toBe('revocation_forbidden')
-      expect((await node.revokeUser(root.ppid, { ...self(child.header), holder: two })).code).toBe('revocation_forbidden')
-      expect((await node.revokeUser(plain.ppid, { ...self(plain.header), siteId: B })).code).toBe('site_mismatch')
-      expect((await node.revokeUser(plain.ppid, { ...self(plain.header), siteId: NOWHERE })).code).toBe('issuer_untrusted')
-      expect((await node.revokeUser(plain.ppid, self((await issued({ ppid: plain.ppid }, await newParty())).header))).code).toBe(
+      expect((await node.revokeUser(root.ppid, { ...self(child.header), holder: two })).code).toBe(
+        'revocation_forbidden',
+      )
+      expect((await node.revokeUser(plain.ppid, { ...self(plain.header), siteId: B })).code).toBe(
+        'site_mismatch',
+      )
+      expect((await node.revokeUser(plain.ppid, { ...self(plain.header), siteId: NOWHERE })).code).toBe(
         'issuer_untrusted',
       )
+      expect(
+        (
+          await node.revokeUser(
+            plain.ppid,
+            self((await issued({ ppid: plain.ppid }, await newParty())).header),
+          )
+        ).code,
+      ).toBe('issuer_untrusted')
       expect(await store.logPosition()).toBe(position)
     })
 
@@ -132,8 +149,12 @@ forEachSharedStore('POST /api/wallet/revoke-user', (open) => {
       const { node, A, issued } = await begin()
       const { ppid, header, document } = await issued()
       const token = await node.tokenFor(document)
-      expect((await node.revokeUser(ppid, { caller: anybody, fields: { authorization: `Bearer ${token}` } })).code).toBe('api_key_missing')
-      expect((await node.revokeUser(ppid, { caller: keyOf(A), fields: { 'x-service-credential': header } })).code).toBe('auth_ambiguous')
+      expect(
+        (await node.revokeUser(ppid, { caller: anybody, fields: { authorization: `Bearer ${token}` } })).code,
+      ).toBe('api_key_missing')
+      expect(
+        (await node.revokeUser(ppid, { caller: keyOf(A), fields: { 'x-service-credential': header } })).code,
+      ).toBe('auth_ambiguous')
       expect((await node.act(header)).status).toBe(200)
     })
   })
@@ -157,7 +178,9 @@ forEachSharedStore('POST /api/wallet/revoke-user', (open) => {
 
   it('400 site_unknown for the operator only', async () => {
     const { node } = await begin()
-    expect((await node.revokeUser(newPpid(), { caller: operator, siteId: NOWHERE })).code).toBe('site_unknown')
+    expect((await node.revokeUser(newPpid(), { caller: operator, siteId: NOWHERE })).code).toBe(
+      'site_unknown',
+    )
   })
 
   it('the operator revokes at a site that another node has only just made', async () => {
@@ -169,7 +192,12 @@ forEachSharedStore('POST /api/wallet/revoke-user', (open) => {
 
   it('422 for what the schema refuses (A173, A178)', async () => {
     const { node } = await begin()
-    for (const ppid of ['did:service:ppid_', 'did:service:ppid_../../x', 'ppid_aaaaaaaaaaaa', "did:service:ppid_' OR 1=1 --"]) {
+    for (const ppid of [
+      'did:service:ppid_',
+      'did:service:ppid_../../x',
+      'ppid_aaaaaaaaaaaa',
+      "did:service:ppid_' OR 1=1 --",
+    ]) {
       expect((await node.revokeUser(ppid)).code).toBe('validation_failed')
     }
     for (const reason of ['x'.repeat(257), 'a\r\nb', '\u001b[31m'])

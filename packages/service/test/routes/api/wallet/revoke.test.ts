@@ -41,7 +41,10 @@ forEachSharedStore('POST /api/wallet/revoke', (open) => {
       const { id } = await issued()
       const first = await node.revokeCredential(id, { reason: 'first' })
       node.clock.pass(5)
-      expect((await node.revokeCredential(id, { reason: 'second' })).body).toEqual({ ...first.body, already_revoked: true })
+      expect((await node.revokeCredential(id, { reason: 'second' })).body).toEqual({
+        ...first.body,
+        already_revoked: true,
+      })
     })
 
     it('I-5, M07: kills the tokens of what was delegated from it', async () => {
@@ -88,8 +91,11 @@ forEachSharedStore('POST /api/wallet/revoke', (open) => {
         const position = await store.logPosition()
         const forged = await delegated(root, mallory, helper, { credentialId: victim.id })
         const fields = { 'x-service-credential': forged.header }
-        expect((await node.act(forged.header, { holder: helper })).status).toBe(200) // It is as good as any that was delegated.
-        expect((await node.revokeCredential(victim.id, { caller: anybody, fields, holder: helper })).code).toBe('revocation_forbidden')
+        // It is as good as any that was delegated.
+        expect((await node.act(forged.header, { holder: helper })).status).toBe(200)
+        expect(
+          (await node.revokeCredential(victim.id, { caller: anybody, fields, holder: helper })).code,
+        ).toBe('revocation_forbidden')
         expect(await store.logPosition()).toBe(position)
         expect((await node.act(victim.header)).status).toBe(200)
         // With an id of its own it can be revoked by its holder.
@@ -109,7 +115,9 @@ forEachSharedStore('POST /api/wallet/revoke', (open) => {
       const self = (header: string) => ({ caller: anybody, fields: { 'x-service-credential': header } })
       expect((await node.revokeCredential(plain.id, self(plain.header))).status).toBe(200)
       expect((await node.revokeCredential(child.id, self(child.header))).code).toBe('proof_required')
-      expect((await node.revokeCredential(root.id, { ...self(child.header), holder: two })).code).toBe('revocation_forbidden')
+      expect((await node.revokeCredential(root.id, { ...self(child.header), holder: two })).code).toBe(
+        'revocation_forbidden',
+      )
       expect((await node.revokeCredential(child.id, { ...self(child.header), holder: two })).status).toBe(200)
       expect((await node.act(child.header, { holder: two })).code).toBe('credential_revoked')
       expect((await node.act(root.header, { holder: one })).status).toBe(200)
@@ -122,6 +130,8 @@ forEachSharedStore('POST /api/wallet/revoke', (open) => {
     const there = await node.revokeCredential(newCredentialId(), { caller: keyOf(B) })
     const nowhere = await node.revokeCredential(newCredentialId(), { caller: keyOf(B), siteId: NOWHERE })
     expect([there.code, nowhere.code]).toEqual(['revocation_forbidden', 'revocation_forbidden'])
-    expect((await node.revokeCredential(newCredentialId(), { caller: operator, siteId: NOWHERE })).code).toBe('site_unknown')
+    expect((await node.revokeCredential(newCredentialId(), { caller: operator, siteId: NOWHERE })).code).toBe(
+      'site_unknown',
+    )
   })
 })
