@@ -202,6 +202,13 @@ module.exports = {
       to: { path: '^packages/service/src/store/(?:verbs|migrations)/' },
     },
     {
+      name: 'http-and-pages-do-not-import-routes',
+      comment: 'What they share with routes is in answer.ts and route.ts, below all of them.',
+      severity: 'error',
+      from: { path: '^packages/service/src/(?:http|pages|documents)/' },
+      to: { path: '^packages/service/src/routes/' },
+    },
+    {
       name: 'fastify-only-at-the-door',
       severity: 'error',
       from: { path: '^packages/service/src/', pathNot: '^packages/service/src/(?:app[.]|http/)' },

@@ -61,6 +61,10 @@ const BROKEN: Readonly<Record<string, readonly [path: string, text: string]>> = 
   'only-open-knows-stores': ['packages/service/src/routes/b.ts', "import '../store/sqlite/base.ts'"],
   'stores-do-not-know-each-other': ['packages/service/src/store/postgres/a.ts', "import '../sqlite/base.ts'"],
   'only-stores-run-verbs': ['packages/service/src/log/b.ts', "import '../store/verbs/base.ts'"],
+  'http-and-pages-do-not-import-routes': [
+    'packages/service/src/pages/a.ts',
+    "import type { A } from '../routes/base.ts'",
+  ],
   'fastify-only-at-the-door': ['packages/service/src/actions/b.ts', "import 'fastify'"],
   'sources-do-not-import-tests': ['packages/core/src/log/h.ts', "import '../../test/base.ts'"],
 }

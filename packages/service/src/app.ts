@@ -7,6 +7,7 @@ import type {
   InjectOptions,
   LightMyRequestResponse,
 } from 'fastify'
+import type { RouteAnswer } from './answer.ts'
 import type { Deps } from './deps.ts'
 import { openAcceptProbe } from './http/accept-probe.ts'
 import { createAccessLog } from './http/access-log.ts'
@@ -33,7 +34,6 @@ import { routes as allRoutes, type Routes } from './routes/all.ts'
 import { documentAt } from './routes/docs.ts'
 import { frontPage } from './routes/front.ts'
 import { problemsPage } from './routes/problems.ts'
-import type { RouteAnswer } from './routes/route.ts'
 import { SERVICE_VERSION } from './version.ts'
 
 /** The service as something that answers requests. */

@@ -1,6 +1,6 @@
+import type { RouteAnswer } from '../answer.ts'
 import { type Html, html } from '../pages/html.ts'
 import { page } from '../pages/page.ts'
-import type { RouteAnswer } from '../routes/route.ts'
 import { DECISIONS_URL, type Document, type Documents } from './documents.ts'
 import { shelves } from './reading-order.ts'
 

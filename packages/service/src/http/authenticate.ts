@@ -1,7 +1,7 @@
 import type { Auth } from '@countersign/core/contract'
+import type { Caller } from '../answer.ts'
 import type { Deps } from '../deps.ts'
 import { Problem } from '../problem.ts'
-import type { Caller } from '../routes/route.ts'
 import type { ApiKey } from '../store/store.ts'
 import { whenKnown } from '../when-known.ts'
 import type { MountedEndpoint } from './exit.ts'

@@ -7,12 +7,12 @@ import {
   problemBody,
   problems,
 } from '@countersign/core/contract'
+import type { AnswerStream, RouteAnswer } from '../answer.ts'
 import { OtherMasterKey } from '../keys/seal.ts'
 import { pageHeaders } from '../pages/hosted-page.ts'
 import { problemPage } from '../pages/problem-page.ts'
 import { texts } from '../pages/texts.ts'
 import { Problem } from '../problem.ts'
-import type { AnswerStream, RouteAnswer } from '../routes/route.ts'
 import { StoreUnavailable } from '../store/store.ts'
 
 /** What goes out. */

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { limits, parseRequestId } from '@countersign/core/contract'
+import type { Caller } from '../answer.ts'
 import { Problem } from '../problem.ts'
-import type { Caller } from '../routes/route.ts'
 import { fieldLines } from './field-lines.ts'
 
 /** A request as it came, before anything about it is believed. */

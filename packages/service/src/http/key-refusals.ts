@@ -1,6 +1,6 @@
 import type { EndpointId } from '@countersign/core/contract'
 import type { Logger } from 'pino'
-import type { Caller } from '../routes/route.ts'
+import type { Caller } from '../answer.ts'
 import type { Store } from '../store/store.ts'
 
 interface KeyRefusal {

@@ -9,7 +9,7 @@ import { headerNames } from '@countersign/core/contract'
 import { problemOf } from '../actions/guard.ts'
 import type { Deps } from '../deps.ts'
 import { Problem } from '../problem.ts'
-import type { RouteRequest } from '../routes/route.ts'
+import type { RouteRequest } from '../route.ts'
 
 /**
  * Throws the Problem of a credential that cannot be read, in the header or in the body, when it

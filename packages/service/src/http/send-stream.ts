@@ -3,7 +3,7 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { createGzip } from 'node:zlib'
-import type { AnswerStream } from '../routes/route.ts'
+import type { AnswerStream } from '../answer.ts'
 import type { Outgoing } from './exit.ts'
 import { releaseConnection } from './release-connection.ts'
 

@@ -14,8 +14,9 @@ import {
   refusalOf,
 } from '@countersign/core/contract'
 import type * as z from 'zod'
+import type { Caller } from '../answer.ts'
 import { Problem } from '../problem.ts'
-import type { Caller, RouteRequest } from '../routes/route.ts'
+import type { RouteRequest } from '../route.ts'
 import { type BodyForm, parseFormBody, parseJsonBody, parseQuery } from './body.ts'
 import type { MountedEndpoint } from './exit.ts'
 import type { Incoming } from './incoming.ts'

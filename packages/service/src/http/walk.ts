@@ -1,7 +1,8 @@
 import { problems } from '@countersign/core/contract'
+import type { Caller, RouteAnswer } from '../answer.ts'
 import type { Deps } from '../deps.ts'
 import { Problem } from '../problem.ts'
-import type { Caller, RouteAnswer, RouteRequest } from '../routes/route.ts'
+import type { RouteRequest } from '../route.ts'
 import { whenKnown } from '../when-known.ts'
 import {
   authenticate,

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import * as nodeModule from 'node:module'
 import { extname, join } from 'node:path'
 import { gzipSync } from 'node:zlib'
-import type { RouteAnswer } from '../routes/route.ts'
+import type { RouteAnswer } from '../answer.ts'
 import { hostedStyle } from './hosted-style.ts'
 
 /** What pages load: scripts by the name of their file, and the style sheet. */

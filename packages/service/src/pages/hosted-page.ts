@@ -1,4 +1,4 @@
-import type { RouteAnswer } from '../routes/route.ts'
+import type { RouteAnswer } from '../answer.ts'
 import { assets } from './assets.ts'
 import { type Html, html } from './html.ts'
 import { MARK } from './mark.ts'

@@ -1,4 +1,4 @@
-import type { RouteAnswer } from '../routes/route.ts'
+import type { RouteAnswer } from '../answer.ts'
 import { documentStyle } from './document-style.ts'
 import { type Html, html } from './html.ts'
 import { MARK } from './mark.ts'

@@ -1,4 +1,4 @@
-import type { RouteRequest } from './route.ts'
+import type { RouteRequest } from '../route.ts'
 
 /** Whether the client asks for a page, as browsers do. Programs ask for JSON or for anything. */
 export function acceptsPage(lines: RouteRequest['lines']): boolean {

@@ -1,7 +1,7 @@
 import type { AllowCredential } from '@countersign/core'
+import type { Caller } from '../answer.ts'
 import type { Deps } from '../deps.ts'
 import type { Act } from '../store/store.ts'
-import type { Caller } from './route.ts'
 
 /**
  * Who acts with this request, and when, for the audit: the owner of the key, else the holder of the

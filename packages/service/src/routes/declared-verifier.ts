@@ -1,7 +1,7 @@
 import { headerNames } from '@countersign/core/contract'
 import type { DeclaredVerifier } from '../feed/feeds.ts'
 import { Problem } from '../problem.ts'
-import type { RouteRequest } from './route.ts'
+import type { RouteRequest } from '../route.ts'
 
 /**
  * What a reader of signed heads says of itself. Throws `validation_failed` for an instance without

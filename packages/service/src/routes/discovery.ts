@@ -1,6 +1,6 @@
 import { endpointList, limits } from '@countersign/core/contract'
+import type { Route } from '../route.ts'
 import { SERVICE_VERSION } from '../version.ts'
-import type { Route } from './route.ts'
 
 const SUITES = ['eddsa-jcs-2022', 'ecdsa-jcs-2019']
 const DID_METHODS = ['key', 'jwk', 'web']

@@ -1,11 +1,12 @@
 import { type Auth, endpointList, problemCodes, problems, tags } from '@countersign/core/contract'
+import type { RouteAnswer } from '../answer.ts'
 import { documentAnswer, navigation } from '../documents/document-page.ts'
 import { documents } from '../documents/documents.ts'
 import { openapiOf } from '../openapi.ts'
 import { type Html, html } from '../pages/html.ts'
 import { page } from '../pages/page.ts'
 import { Problem } from '../problem.ts'
-import type { Route, RouteAnswer } from './route.ts'
+import type { Route } from '../route.ts'
 
 type Listed = (typeof endpointList)[number]
 

@@ -1,8 +1,9 @@
+import type { RouteAnswer } from '../answer.ts'
 import { html } from '../pages/html.ts'
 import { page } from '../pages/page.ts'
 import { Problem } from '../problem.ts'
+import type { RouteRequest } from '../route.ts'
 import { acceptsPage } from './accepts-page.ts'
-import type { RouteAnswer, RouteRequest } from './route.ts'
 
 /** GET /: where a browser goes from here. There is nothing for programs, which read discovery. */
 export function frontPage({ lines }: Pick<RouteRequest, 'lines'>): RouteAnswer {

@@ -1,5 +1,5 @@
 import { Problem } from '../problem.ts'
-import type { Route } from './route.ts'
+import type { Route } from '../route.ts'
 
 export const alive: Route<'alive'> = async () => ({ status: 200, body: { status: 'alive' } })
 

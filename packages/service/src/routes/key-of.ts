@@ -1,4 +1,4 @@
-import type { Caller } from './route.ts'
+import type { Caller } from '../answer.ts'
 
 /** The key that calls, where the http layer requires one. */
 export function keyOf(caller: Caller): string {

@@ -1,4 +1,4 @@
-import type { Route } from './route.ts'
+import type { Route } from '../route.ts'
 
 const NAMESPACE = 'https://w3id.org/countersign/access#'
 const BOOLEAN = 'http://www.w3.org/2001/XMLSchema#boolean'

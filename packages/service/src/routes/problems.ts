@@ -1,8 +1,9 @@
 import { problemCodes, problems as table } from '@countersign/core/contract'
+import type { RouteAnswer } from '../answer.ts'
 import { html } from '../pages/html.ts'
 import { page } from '../pages/page.ts'
+import type { Route, RouteRequest } from '../route.ts'
 import { acceptsPage } from './accepts-page.ts'
-import type { Route, RouteAnswer, RouteRequest } from './route.ts'
 
 /** GET /problems/{code}: a page for browsers, JSON for other clients. */
 export const problemPage: Route<'problem_page'> = async ({ params: { code }, lines }) => {

@@ -1,8 +1,9 @@
 import { formatTime, type SiteId } from '@countersign/core'
 import type { Revocation, RevocationType } from '@countersign/core/contract'
+import type { RouteAnswer } from '../answer.ts'
 import type { Deps } from '../deps.ts'
+import type { RouteRequest } from '../route.ts'
 import type { Revoked } from '../store/store.ts'
-import type { RouteAnswer, RouteRequest } from './route.ts'
 import { whenApplied } from './when-applied.ts'
 
 /** What is answered to a revocation of whatever type, when the caller wants it. */

@@ -2,9 +2,9 @@ import { type AllowCredential, CREDENTIAL_HEADER, type SiteId } from '@countersi
 import { guard } from '../actions/guard.ts'
 import type { Deps } from '../deps.ts'
 import { Problem } from '../problem.ts'
+import type { RouteRequest } from '../route.ts'
 import type { Act } from '../store/store.ts'
 import { actOf } from './act.ts'
-import type { RouteRequest } from './route.ts'
 
 type RevokerRequest = Pick<RouteRequest, 'caller' | 'presentation' | 'holderRequest' | 'lines' | 'requestId'>
 

@@ -1,8 +1,8 @@
 import type { SiteId } from '@countersign/core'
+import type { Caller } from '../answer.ts'
 import type { Deps } from '../deps.ts'
 import { Problem } from '../problem.ts'
 import type { Site } from '../store/store.ts'
-import type { Caller } from './route.ts'
 
 /**
  * The site that a path names. One that is not the caller's, and one that does not exist, are

@@ -1,6 +1,6 @@
 import { texts } from '../pages/texts.ts'
 import { walletPage as page } from '../pages/wallet-page.ts'
-import type { Route } from './route.ts'
+import type { Route } from '../route.ts'
 
 /** GET /wallet: the same for every person; what it shows is in the browser. */
 export const walletPage: Route<'wallet_page'> = (_request, { config }) => ({

@@ -1,9 +1,10 @@
 import type { SiteId } from '@countersign/core'
 import { untilApplied } from '../actions/propagation.ts'
+import type { RouteAnswer } from '../answer.ts'
 import type { Deps } from '../deps.ts'
 import type { PlacedInTime } from '../feed/verifiers.ts'
+import type { RouteRequest } from '../route.ts'
 import { propagationBody } from './propagation-body.ts'
-import type { RouteAnswer, RouteRequest } from './route.ts'
 
 /**
  * The answer to a revocation that has made this entry. If the caller prefers to wait (RFC 7240

@@ -1,8 +1,8 @@
 import type { SiteId } from '@countersign/core'
 import { describe, expect, test } from 'vitest'
+import type { Caller } from '../../src/answer.ts'
 import { createKeyRefusals } from '../../src/http/key-refusals.ts'
 import { createLogger } from '../../src/logger.ts'
-import type { Caller } from '../../src/routes/route.ts'
 import type { NewAuditRow } from '../../src/store/store.ts'
 
 const keyOf = (siteId: string): Caller => ({

@@ -1,8 +1,8 @@
 import { permissions as allPermissions, type Permission, rateLimits } from '@countersign/core/contract'
 import { afterEach, describe, expect, test } from 'vitest'
 import { Problem } from '../../src/problem.ts'
+import type { RouteRequest } from '../../src/route.ts'
 import type { Routes } from '../../src/routes/all.ts'
-import type { RouteRequest } from '../../src/routes/route.ts'
 import { StoreUnavailable } from '../../src/store/store.ts'
 import { type AppDouble, createAppDouble, type DoubleOptions, SITE } from './app-double.ts'
 

@@ -2,10 +2,10 @@ import { formatTime } from '@countersign/core'
 import { limits, type Site as SiteBody, type SitePage } from '@countersign/core/contract'
 import { createSite as create } from '../../actions/create-site.ts'
 import { Problem } from '../../problem.ts'
+import type { Route } from '../../route.ts'
 import type { Site } from '../../store/store.ts'
 import { actOf } from '../act.ts'
 import { listPage } from '../cursor.ts'
-import type { Route } from '../route.ts'
 
 export const createSite: Route<'create_site'> = async (request, deps) => {
   if (request.caller.kind !== 'operator')

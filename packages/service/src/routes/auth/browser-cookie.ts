@@ -1,7 +1,7 @@
 import { timingSafeEqual } from 'node:crypto'
 import { limits } from '@countersign/core/contract'
 import { secretSha256 } from '../../keys/secret-text.ts'
-import type { RouteRequest } from '../route.ts'
+import type { RouteRequest } from '../../route.ts'
 
 type Lines = Pick<RouteRequest, 'lines'>
 

@@ -1,7 +1,7 @@
 import { limits, type SignInStarted } from '@countersign/core/contract'
 import { startSignIn as start } from '../../actions/start-sign-in.ts'
 import type { Deps } from '../../deps.ts'
-import type { Route, RouteRequest } from '../route.ts'
+import type { Route, RouteRequest } from '../../route.ts'
 
 /** POST: for an integration that sends the browser on by itself. */
 export const startSignIn: Route<'start_sign_in'> = async ({ body }, deps) => {

@@ -1,7 +1,7 @@
 import { formatTime } from '@countersign/core'
 import type { SignInResult } from '@countersign/core/contract'
 import { redeemSignIn } from '../../actions/redeem-sign-in.ts'
-import type { Route } from '../route.ts'
+import type { Route } from '../../route.ts'
 
 export const signInResult: Route<'sign_in_result'> = async ({ body: { code, code_verifier } }, deps) => {
   const signedIn = await redeemSignIn(deps, code, code_verifier)

@@ -4,8 +4,8 @@ import type { Deps } from '../../deps.ts'
 import { problemPage } from '../../pages/problem-page.ts'
 import { texts } from '../../pages/texts.ts'
 import { Problem } from '../../problem.ts'
+import type { RouteRequest } from '../../route.ts'
 import { acceptsPage } from '../accepts-page.ts'
-import type { RouteRequest } from '../route.ts'
 import { returnUrlWith } from './return-url.ts'
 
 /**

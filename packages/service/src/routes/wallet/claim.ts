@@ -1,6 +1,6 @@
 import type { ClaimedCredential } from '@countersign/core/contract'
 import { claimOffer as claim } from '../../actions/offers.ts'
-import type { Route } from '../route.ts'
+import type { Route } from '../../route.ts'
 
 export const claimOffer: Route<'claim_offer'> = async ({ body, holderRequest, requestId }, deps) => {
   const credential = await claim(

@@ -1,7 +1,7 @@
 import { formatTime } from '@countersign/core'
 import type { OfferDetails } from '@countersign/core/contract'
 import { readOffer as read } from '../../actions/offers.ts'
-import type { Route } from '../route.ts'
+import type { Route } from '../../route.ts'
 
 /** The code comes in the body: it must not be in a URL, which servers and proxies log. */
 export const readOffer: Route<'read_offer'> = async ({ body }, deps) => {

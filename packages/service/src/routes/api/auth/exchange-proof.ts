@@ -3,7 +3,7 @@ import type { AccessToken } from '@countersign/core/contract'
 import { exchangeProof as exchange } from '../../../actions/exchange-proof.ts'
 import { problemOf } from '../../../actions/guard.ts'
 import { Problem } from '../../../problem.ts'
-import type { Route } from '../../route.ts'
+import type { Route } from '../../../route.ts'
 
 export const exchangeProof: Route<'exchange_proof'> = async (request, deps) => {
   const signed = request.credentialBody?.credential

@@ -3,10 +3,11 @@ import type { Introspection } from '@countersign/core/contract'
 import { fragmentOf } from '../../../actions/guard.ts'
 import { type ActiveToken, introspect as ask } from '../../../actions/introspect.ts'
 import { signIntrospection } from '../../../actions/sign-introspection.ts'
+import type { RouteAnswer } from '../../../answer.ts'
 import type { FoundToken } from '../../../log/token-finder.ts'
 import { Problem } from '../../../problem.ts'
+import type { Route } from '../../../route.ts'
 import { whenKnown } from '../../../when-known.ts'
-import type { Route, RouteAnswer } from '../../route.ts'
 
 /**
  * RFC 7662. Whatever is not an active token of the caller's site gets one and the same answer. With

@@ -1,7 +1,7 @@
 import type { TokenRevoked } from '@countersign/core/contract'
 import { revokeToken as revoke } from '../../../actions/revoke-token.ts'
+import type { Route } from '../../../route.ts'
 import { actOf } from '../../act.ts'
-import type { Route } from '../../route.ts'
 import { whenApplied } from '../../when-applied.ts'
 
 /** RFC 7009: an unknown token is no error. */

@@ -3,7 +3,7 @@ import { parseFeedCursor } from '@countersign/core/contract'
 import { guard } from '../../../actions/guard.ts'
 import type { Deps } from '../../../deps.ts'
 import { Problem } from '../../../problem.ts'
-import type { Route, RouteRequest } from '../../route.ts'
+import type { Route, RouteRequest } from '../../../route.ts'
 
 /**
  * Forward-auth: a reverse proxy asks whether it may let its caller through. The site is that of the

@@ -2,8 +2,8 @@ import { type Allow, formatTime, type Subject } from '@countersign/core'
 import type { ProtectedActionAnswer } from '@countersign/core/contract'
 import { guard } from '../../../actions/guard.ts'
 import { Problem } from '../../../problem.ts'
+import type { Route } from '../../../route.ts'
 import { whenKnown } from '../../../when-known.ts'
-import type { Route } from '../../route.ts'
 
 /** The reference protected route: what an integrator's own route looks like behind the guard. */
 export const protectedAction: Route<'protected_action'> = (request, deps) => {

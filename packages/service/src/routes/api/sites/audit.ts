@@ -1,8 +1,8 @@
 import { formatTime } from '@countersign/core'
 import type { AuditRow as AuditBody, AuditPage } from '@countersign/core/contract'
+import type { Route } from '../../../route.ts'
 import type { AuditRow } from '../../../store/store.ts'
 import { listPage } from '../../cursor.ts'
-import type { Route } from '../../route.ts'
 import { siteInPath } from '../../site-in-path.ts'
 
 export const listAudit: Route<'list_audit'> = async (request, deps) => {

@@ -3,9 +3,9 @@ import type { CredentialPage, KnownCredential } from '@countersign/core/contract
 import { credentialState } from '../../../actions/revocation-status.ts'
 import type { Deps } from '../../../deps.ts'
 import { requireFresh } from '../../../log/require-fresh.ts'
+import type { Route } from '../../../route.ts'
 import type { CredentialRow } from '../../../store/store.ts'
 import { listPage } from '../../cursor.ts'
-import type { Route } from '../../route.ts'
 import { siteInPath } from '../../site-in-path.ts'
 
 export const listCredentials: Route<'list_credentials'> = async (request, deps) => {

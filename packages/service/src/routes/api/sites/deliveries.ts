@@ -2,10 +2,10 @@ import { formatTime } from '@countersign/core'
 import type { Delivery as DeliveryBody, DeliveryPage } from '@countersign/core/contract'
 import { replayDelivery as replay } from '../../../actions/webhooks.ts'
 import { Problem } from '../../../problem.ts'
+import type { Route } from '../../../route.ts'
 import type { Delivery } from '../../../store/store.ts'
 import { actOf } from '../../act.ts'
 import { listPage } from '../../cursor.ts'
-import type { Route } from '../../route.ts'
 import { requireOwnPath } from '../../site-in-path.ts'
 
 export const listDeliveries: Route<'list_deliveries'> = async (request, deps) => {

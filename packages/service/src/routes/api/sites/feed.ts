@@ -1,9 +1,9 @@
 import { parseHeadHeader } from '@countersign/core'
 import { headerNames, parseFeedCursor } from '@countersign/core/contract'
 import { Problem } from '../../../problem.ts'
+import type { Route } from '../../../route.ts'
 import { readDeclaredVerifier } from '../../declared-verifier.ts'
 import { keyOf } from '../../key-of.ts'
-import type { Route } from '../../route.ts'
 import { requireOwnPath } from '../../site-in-path.ts'
 
 /** A proxy must not keep it, change it or wait for more of it. */

@@ -8,10 +8,10 @@ import {
   type IssuerChange,
 } from '../../../actions/change-issuer.ts'
 import type { Deps } from '../../../deps.ts'
+import type { Route } from '../../../route.ts'
 import type { Issuer, Page } from '../../../store/store.ts'
 import { actOf } from '../../act.ts'
 import { fitsCursor, listPage } from '../../cursor.ts'
-import type { Route } from '../../route.ts'
 import { requireOwnPath, siteInPath } from '../../site-in-path.ts'
 import { whenApplied } from '../../when-applied.ts'
 

@@ -1,10 +1,10 @@
 import { formatTime } from '@countersign/core'
 import type { ApiKey as ApiKeyBody, ApiKeyPage, CreatedKey } from '@countersign/core/contract'
 import { createApiKey, deleteApiKey } from '../../../actions/api-keys.ts'
+import type { Route } from '../../../route.ts'
 import type { ApiKey } from '../../../store/store.ts'
 import { actOf } from '../../act.ts'
 import { listPage } from '../../cursor.ts'
-import type { Route } from '../../route.ts'
 import { requireOwnPath, siteInPath } from '../../site-in-path.ts'
 
 /** The only answer that ever holds the key itself. */

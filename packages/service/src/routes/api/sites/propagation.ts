@@ -1,8 +1,8 @@
 import type { PropagationReceipt } from '@countersign/core/contract'
 import { propagationOf } from '../../../actions/propagation.ts'
+import type { Route } from '../../../route.ts'
 import { keyOf } from '../../key-of.ts'
 import { propagationBody } from '../../propagation-body.ts'
-import type { Route } from '../../route.ts'
 import { siteInPath } from '../../site-in-path.ts'
 
 export const propagationReceipt: Route<'propagation_receipt'> = async (request, deps) => {

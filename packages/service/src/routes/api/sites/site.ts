@@ -1,7 +1,7 @@
 import { changeSite as change } from '../../../actions/change-site.ts'
+import type { Route } from '../../../route.ts'
 import type { SiteChanges } from '../../../store/store.ts'
 import { actOf } from '../../act.ts'
-import type { Route } from '../../route.ts'
 import { requireOwnPath, siteInPath } from '../../site-in-path.ts'
 import { siteBody } from '../sites.ts'
 

@@ -1,6 +1,6 @@
+import type { Route } from '../../../route.ts'
 import { readDeclaredVerifier } from '../../declared-verifier.ts'
 import { keyOf } from '../../key-of.ts'
-import type { Route } from '../../route.ts'
 import { requireOwnPath } from '../../site-in-path.ts'
 
 /** Lines are written as they are read: a snapshot may be larger than all memory. */

@@ -1,9 +1,9 @@
 import { formatTime } from '@countersign/core'
 import type { IssuedToken, TokenPage } from '@countersign/core/contract'
 import { tokenStatus } from '../../../actions/token-status.ts'
+import type { Route } from '../../../route.ts'
 import type { TokenRow } from '../../../store/store.ts'
 import { listPage } from '../../cursor.ts'
-import type { Route } from '../../route.ts'
 import { siteInPath } from '../../site-in-path.ts'
 
 export const listTokens: Route<'list_tokens'> = async (request, deps) => {

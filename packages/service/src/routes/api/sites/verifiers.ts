@@ -3,10 +3,10 @@ import type { Verifier, VerifierPage } from '@countersign/core/contract'
 import { isConnected, isSilent } from '../../../feed/receipt.ts'
 import type { VerifierClocks } from '../../../feed/verifier-clocks.ts'
 import type { ConnectedVerifiers } from '../../../feed/verifiers.ts'
+import type { Route } from '../../../route.ts'
 import { actOf } from '../../act.ts'
 import { listPage } from '../../cursor.ts'
 import { keyOf } from '../../key-of.ts'
-import type { Route } from '../../route.ts'
 import { siteInPath } from '../../site-in-path.ts'
 
 export const dismissVerifier: Route<'dismiss_verifier'> = async (request, deps) => {

@@ -10,10 +10,10 @@ import {
   deleteWebhook as remove,
   rotateWebhookSecret as rotate,
 } from '../../../actions/webhooks.ts'
+import type { Route } from '../../../route.ts'
 import type { Webhook } from '../../../store/store.ts'
 import { actOf } from '../../act.ts'
 import { listPage } from '../../cursor.ts'
-import type { Route } from '../../route.ts'
 import { requireOwnPath, siteInPath } from '../../site-in-path.ts'
 
 export const createWebhook: Route<'create_webhook'> = async (request, deps) => {

@@ -2,8 +2,8 @@ import { formatTime, type Ppid, type SiteId } from '@countersign/core'
 import type { IssuedCredential } from '@countersign/core/contract'
 import { type IssueOrder, issueForUser } from '../../../actions/issue-for-user.ts'
 import { Problem } from '../../../problem.ts'
+import type { Route, RouteRequest } from '../../../route.ts'
 import { actOf } from '../../act.ts'
-import type { Route, RouteRequest } from '../../route.ts'
 
 export const issueCredential: Route<'issue_credential'> = async (request, deps) => {
   const { body } = request

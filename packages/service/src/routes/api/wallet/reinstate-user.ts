@@ -1,9 +1,9 @@
 import { formatTime } from '@countersign/core'
 import type { Reinstatement } from '@countersign/core/contract'
 import { reinstateUser as reinstate } from '../../../actions/reinstate-user.ts'
+import type { Route } from '../../../route.ts'
 import { actOf } from '../../act.ts'
 import { requireOwnSite } from '../../revoker.ts'
-import type { Route } from '../../route.ts'
 
 export const reinstateUser: Route<'reinstate_user'> = async (request, deps) => {
   const { ppid, site_id: siteId, reason } = request.body

@@ -2,7 +2,7 @@ import { type CredentialId, formatTime } from '@countersign/core'
 import { parseFeedCursor, type RevocationState, type RevocationStatus } from '@countersign/core/contract'
 import { revocationStatus as ask, type CredentialState } from '../../../actions/revocation-status.ts'
 import { Problem } from '../../../problem.ts'
-import type { Route } from '../../route.ts'
+import type { Route } from '../../../route.ts'
 
 const UNKNOWN: RevocationState = { status: 'unknown', revoked: null }
 

@@ -1,7 +1,7 @@
 import { revokeUser as revoke } from '../../../actions/revoke-user.ts'
+import type { Route } from '../../../route.ts'
 import { revocationAnswer } from '../../revocation-answer.ts'
 import { requireRevoker } from '../../revoker.ts'
-import type { Route } from '../../route.ts'
 
 /**
  * With a key of the site, or by the user with a root credential: a delegated one may not turn

@@ -1,8 +1,8 @@
 import { isKnownCredential } from '../../../actions/is-known-credential.ts'
 import { revokeCredential as revoke } from '../../../actions/revoke-credential.ts'
+import type { Route } from '../../../route.ts'
 import { revocationAnswer } from '../../revocation-answer.ts'
 import { requireRevoker } from '../../revoker.ts'
-import type { Route } from '../../route.ts'
 
 /** With a key of the site, or with that very credential, delegated or not. */
 export const revokeCredential: Route<'revoke_credential'> = async (request, deps) => {

@@ -1,8 +1,8 @@
 import { parseTime } from '@countersign/core'
 import { headerNames } from '@countersign/core/contract'
 import { acknowledge as note } from '../../../../actions/acknowledge.ts'
+import type { Route } from '../../../../route.ts'
 import { keyOf } from '../../../key-of.ts'
-import type { Route } from '../../../route.ts'
 import { requireOwnPath } from '../../../site-in-path.ts'
 
 export const acknowledge: Route<'acknowledge'> = async ({ caller, params, body, lines }, deps) => {

@@ -1,0 +1,47 @@
+import type { Socket } from 'node:net'
+import type { SiteId } from '@countersign/core'
+import type { Permission } from '@countersign/core/contract'
+
+/** The caller of a request, known after its API key has been checked. */
+export type Caller =
+  | { readonly kind: 'anonymous'; readonly address: string }
+  | { readonly kind: 'operator'; readonly keyId: string; readonly address: string }
+  | {
+      readonly kind: 'site'
+      readonly siteId: SiteId
+      readonly keyId: string
+      readonly permissions: readonly Permission[]
+      readonly address: string
+    }
+
+export interface RouteAnswer {
+  readonly status: number
+  /**
+   * JSON, unless `contentType` says otherwise: then it is text, or bytes, as they are to be sent.
+   */
+  readonly body?: unknown
+  readonly contentType?: string
+  readonly headers?: Readonly<Record<string, string>>
+  /** Instead of a body: what goes on after the head of the answer has been sent. */
+  readonly stream?: AnswerStream
+}
+
+/**
+ * What follows the head of a streamed response.
+ *
+ * `pieces` are written as fast as the client reads, and compressed if it accepts that. An error
+ * while producing them, or `signal`, cuts the connection.
+ *
+ * A `connection` is passed to `take` once the head is sent, with no other listeners on it.
+ *
+ * `letGo` is called when a `connection` could not be passed on because the client has gone, and
+ * always at the end of `pieces`: a generator that was never started does not run its `finally`.
+ */
+export type AnswerStream =
+  | {
+      readonly kind: 'pieces'
+      readonly pieces: AsyncIterable<Uint8Array>
+      readonly signal?: AbortSignal
+      letGo(): void
+    }
+  | { readonly kind: 'connection'; take(connection: Socket): void; letGo(): void }
