@@ -45,7 +45,11 @@ const BROKEN: Readonly<Record<string, readonly [path: string, text: string]>> = 
   'sdk-imports-core-only': ['packages/sdk/src/a.ts', "import '../../service/src/main.ts'"],
   'sdk-adapters-is-below-testing': ['packages/sdk/src/adapters/a.ts', "import '../testing/base.ts'"],
   'sdk-guard-is-below-adapters': ['packages/sdk/src/guard/a.ts', "import '../adapters/base.ts'"],
-  'sdk-view-is-below-guard': ['packages/sdk/src/view/a.ts', "import '../guard/base.ts'"],
+  'sdk-feed-is-below-guard': ['packages/sdk/src/feed/a.ts', "import '../guard/base.ts'"],
+  'sdk-shared-is-below-feed': ['packages/sdk/src/shared/a.ts', "import '../feed/base.ts'"],
+  'sdk-client-is-below-agent': ['packages/sdk/src/client/a.ts', "import '../agent/base.ts'"],
+  'sdk-shared-is-below-client': ['packages/sdk/src/shared/b.ts', "import '../client/base.ts'"],
+  'sdk-client-is-below-site': ['packages/sdk/src/client/b.ts', "import '../site/base.ts'"],
   'sdk-runs-everywhere': ['packages/sdk/src/b.ts', "import '../../core/src/contract/base.ts'"],
   'sdk-has-no-builtins': ['packages/sdk/src/c.ts', "import 'node:fs'"],
   'console-uses-contract-only': ['packages/console/src/a.ts', "import '../../core/src/index.ts'"],
@@ -76,7 +80,9 @@ const FOLDERS = [
   ...['browser', 'commands', 'routes', 'actions', 'feed', 'log', 'store/sqlite', 'store/verbs'].map(
     (folder) => `packages/service/src/${folder}`,
   ),
-  ...['testing', 'adapters', 'guard', 'view'].map((folder) => `packages/sdk/src/${folder}`),
+  ...['testing', 'adapters', 'guard', 'feed', 'agent', 'site', 'client', 'shared'].map(
+    (folder) => `packages/sdk/src/${folder}`,
+  ),
   ...[
     'packages/sdk/src',
     'packages/cli/src',

@@ -41,7 +41,7 @@ test('the program of the guide for agents prints what it says', async () => {
 
 test('the guide to protecting a route explains every problem code of a guard', () => {
   const guide = readFileSync(join(root, 'docs/guides/protect-a-route.md'), 'utf8')
-  const sources = globSync('packages/sdk/src/{view/*,guard/ready,guard}.ts', { cwd: root }).map((file) =>
+  const sources = globSync('packages/sdk/src/{feed/*,guard/ready,guard/guard}.ts', { cwd: root }).map((file) =>
     readFileSync(join(root, file), 'utf8'),
   )
   const codes = sources.flatMap((text) => [

@@ -1,9 +1,9 @@
 import type { SiteId } from '@countersign/core'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { createGuard, type Guard } from '../../packages/sdk/src/guard.ts'
+import type { GuardClock } from '../../packages/sdk/src/feed/clock.ts'
+import { createGuard, type Guard } from '../../packages/sdk/src/guard/guard.ts'
 import { createTestSite } from '../../packages/sdk/src/testing/test-site.ts'
-import type { GuardClock } from '../../packages/sdk/src/view/clock.ts'
 import { type CommittedEntry, receiptOf } from '../../packages/service/src/feed/receipt.ts'
 import type { LeaseRow } from '../../packages/service/src/store/store.ts'
 

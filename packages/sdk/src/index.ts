@@ -11,20 +11,22 @@ export {
   type PrivateKey,
   privateKeyFromCryptoKey,
 } from '@countersign/core'
-export type { ExchangeOptions } from './access-tokens.ts'
+export type { ExchangeOptions } from './agent/access-tokens.ts'
 export {
   type AgentFetch,
   type AgentFetchOptions,
   agentFetch,
   type Delegated,
   type HandOn,
-} from './agent-fetch.ts'
-export { PLAIN_HTTP } from './base-url.ts'
-export type { CallOptions, CredentialObject } from './call.ts'
-export { allItems, type Client, type ClientOptions, createClient } from './client.ts'
-export { CountersignError, type CountersignErrorCode } from './countersign-error.ts'
+} from './agent/agent-fetch.ts'
+export type { CallOptions, CredentialObject } from './client/call.ts'
+export { allItems, type Client, type ClientOptions, createClient } from './client/client.ts'
+export { CountersignError, type CountersignErrorCode } from './client/countersign-error.ts'
+export { type Denial, readDenial } from './client/read-denial.ts'
+export { type GuardClock, systemClock } from './feed/clock.ts'
+export { AccessEnded } from './guard/access-monitor.ts'
 export { ANY_CREDENTIAL, type GuardDemand } from './guard/demand.ts'
-export { AccessEnded } from './guard/lapse-watch.ts'
+export { createGuard, type Guard } from './guard/guard.ts'
 export { FAIL_OPEN, type GuardOptions } from './guard/options.ts'
 export { GuardNotReady, type ReadyOptions } from './guard/ready.ts'
 export type { GuardBody, GuardRequest } from './guard/request.ts'
@@ -38,8 +40,7 @@ export type {
   GuardVerdict,
   Need,
 } from './guard/verdict.ts'
-export { createGuard, type Guard } from './guard.ts'
-export { type Denial, readDenial } from './read-denial.ts'
+export { PLAIN_HTTP } from './shared/base-url.ts'
 export {
   type FinishSignInOptions,
   finishSignIn,
@@ -49,18 +50,17 @@ export {
   type StartedSignIn,
   type StartSignInOptions,
   startSignIn,
-} from './sign-in.ts'
+} from './site/sign-in.ts'
 export {
   createSignInCookies,
   type SignInCookies,
   type SignInCookiesOptions,
   type TakenSignIn,
-} from './sign-in-cookies.ts'
+} from './site/sign-in-cookies.ts'
 export {
   type VerifyWebhookOptions,
   verifyWebhook,
   WebhookError,
   type WebhookErrorCode,
   type WebhookEvent,
-} from './verify-webhook.ts'
-export { type GuardClock, systemClock } from './view/clock.ts'
+} from './site/verify-webhook.ts'

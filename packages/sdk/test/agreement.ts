@@ -20,7 +20,7 @@ import {
 } from '@countersign/core'
 import { createRandom, type Random } from '../../core/test/fuzz/random.ts'
 import { ANY_CREDENTIAL } from '../src/guard/demand.ts'
-import type { Guard } from '../src/guard.ts'
+import type { Guard } from '../src/guard/guard.ts'
 import { testRequest } from '../src/testing/test-request.ts'
 import { createTestSite, type TestSite } from '../src/testing/test-site.ts'
 

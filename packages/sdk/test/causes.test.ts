@@ -1,8 +1,8 @@
 import { createServer } from 'node:http'
 import { afterEach, describe, expect, test } from 'vitest'
-import { describeCause } from '../src/cause.ts'
-import { createClient } from '../src/client.ts'
-import { createGuard, type Guard } from '../src/guard.ts'
+import { createClient } from '../src/client/client.ts'
+import { createGuard, type Guard } from '../src/guard/guard.ts'
+import { describeCause } from '../src/shared/cause.ts'
 import { createTestSite } from '../src/testing/index.ts'
 import { listening } from './listening.ts'
 

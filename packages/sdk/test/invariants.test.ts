@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { createGuard, type Guard } from '../src/guard/guard.ts'
 import { FAIL_OPEN, type GuardOptions } from '../src/guard/options.ts'
-import { createGuard, type Guard } from '../src/guard.ts'
 import { rest } from '../src/testing/test-clock.ts'
 import { testRequest } from '../src/testing/test-request.ts'
 import { createTestSite, type TestCredential, type TestSite } from '../src/testing/test-site.ts'

@@ -1,5 +1,5 @@
 import type { GuardDemand } from '../src/guard/demand.ts'
-import type { Guard } from '../src/guard.ts'
+import type { Guard } from '../src/guard/guard.ts'
 import { testRequest } from '../src/testing/test-request.ts'
 import type { TestCredential } from '../src/testing/test-site.ts'
 

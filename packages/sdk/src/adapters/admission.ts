@@ -1,6 +1,6 @@
+import type { Guard } from '../guard/guard.ts'
 import type { GuardAllow } from '../guard/verdict.ts'
-import type { Guard } from '../guard.ts'
-import { createNotes } from '../notes.ts'
+import { createNotes } from '../shared/private-slot.ts'
 
 /** A caller that was accepted, and the signal that fires when it would be rejected. */
 class Admission {

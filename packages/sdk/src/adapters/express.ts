@@ -1,8 +1,8 @@
+import type { Guard } from '../guard/guard.ts'
 import type { GuardVerdict } from '../guard/verdict.ts'
-import type { Guard } from '../guard.ts'
 import { admit } from './admission.ts'
-import { keptBodyOf } from './kept-bodies.ts'
 import { NodeGuardRequest, type NodeRequest, type NodeResponse, sendDenial } from './node-request.ts'
+import { keptBodyOf } from './raw-bodies.ts'
 import {
   type DemandAndOptions,
   type RequireCredentialOptions,
@@ -10,7 +10,7 @@ import {
 } from './require-credential.ts'
 
 export { credentialOf, signalOf } from './admission.ts'
-export { keepRawBody } from './kept-bodies.ts'
+export { keepRawBody } from './raw-bodies.ts'
 export type { RequireCredentialOptions }
 
 /** Middleware of Express 4 and 5, and of whatever else calls `(req, res, next)`. */

@@ -1,5 +1,5 @@
+import type { Guard } from '../guard/guard.ts'
 import type { GuardDenial, GuardVerdict } from '../guard/verdict.ts'
-import type { Guard } from '../guard.ts'
 import { admit } from './admission.ts'
 import { denialHeaders, NodeGuardRequest, type NodeRequest } from './node-request.ts'
 import {

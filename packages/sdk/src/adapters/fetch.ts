@@ -1,8 +1,8 @@
-import { readBoundedBody } from '../bounded-body.ts'
 import { ANY_CREDENTIAL, type GuardDemand } from '../guard/demand.ts'
+import type { Guard } from '../guard/guard.ts'
 import type { GuardBody, GuardRequest } from '../guard/request.ts'
 import type { GuardAllow, GuardDenial, GuardVerdict } from '../guard/verdict.ts'
-import type { Guard } from '../guard.ts'
+import { readBoundedBody } from '../shared/bounded-body.ts'
 import { admit, signalOf } from './admission.ts'
 import { endedBy } from './ended-response.ts'
 import {

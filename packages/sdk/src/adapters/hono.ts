@@ -1,6 +1,6 @@
 import type { MiddlewareHandler } from 'hono'
+import type { Guard } from '../guard/guard.ts'
 import type { GuardAllow, GuardVerdict } from '../guard/verdict.ts'
-import type { Guard } from '../guard.ts'
 import { admit, signalOf } from './admission.ts'
 import { endedBy } from './ended-response.ts'
 import { denialResponse, WebGuardRequest } from './fetch.ts'

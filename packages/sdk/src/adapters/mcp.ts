@@ -1,20 +1,20 @@
+import { AccessEnded } from '../guard/access-monitor.ts'
 import { readDemand } from '../guard/demand.ts'
-import { AccessEnded } from '../guard/lapse-watch.ts'
+import type { Guard } from '../guard/guard.ts'
 import type { GuardAllow, GuardDenial } from '../guard/verdict.ts'
-import type { Guard } from '../guard.ts'
 import { admit, credentialOf as admittedBy, signalOf as signalFor } from './admission.ts'
 import { endedBy } from './ended-response.ts'
 import { denialResponse, WebGuardRequest } from './fetch.ts'
-import { keptBodyOf } from './kept-bodies.ts'
 import { denialFor, type ToolDenial, toolDenial } from './mcp-denial.ts'
 import { NodeGuardRequest, type NodeRequest, type NodeResponse, sendDenial } from './node-request.ts'
+import { keptBodyOf } from './raw-bodies.ts'
 import {
   type DemandAndOptions,
   type RequireCredentialOptions,
   readRequirement,
 } from './require-credential.ts'
 
-export { keepRawBody } from './kept-bodies.ts'
+export { keepRawBody } from './raw-bodies.ts'
 export type { RequireCredentialOptions, ToolDenial }
 
 /**

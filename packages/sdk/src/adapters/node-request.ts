@@ -1,6 +1,6 @@
 import type { GuardBody, GuardRequest } from '../guard/request.ts'
 import type { GuardDenial } from '../guard/verdict.ts'
-import { type NodeStream, peekBody } from './peek-body.ts'
+import { type NodeStream, peekBody } from './buffer-body.ts'
 
 /** What Node's `IncomingMessage` has of a request; the one of HTTP/2 has it too. */
 export interface NodeRequest extends NodeStream {

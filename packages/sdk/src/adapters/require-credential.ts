@@ -1,6 +1,6 @@
 import { type GuardDemand, type ReadDemand, readDemand } from '../guard/demand.ts'
-import type { Guard } from '../guard.ts'
-import { requireOptions } from '../require-options.ts'
+import type { Guard } from '../guard/guard.ts'
+import { requireOptions } from '../shared/require-options.ts'
 
 /** Options of every adapter. */
 export interface RequireCredentialOptions {

@@ -16,9 +16,9 @@ import {
   sha256Hex,
   type TokenFacts,
 } from '@countersign/core'
-import type { GuardClock } from '../view/clock.ts'
-import type { FeedKeys } from '../view/feed-keys.ts'
-import { ServiceFault } from '../view/service.ts'
+import type { GuardClock } from '../feed/clock.ts'
+import type { FeedKeys } from '../feed/feed-keys.ts'
+import { ServiceFault } from '../feed/verifier-api.ts'
 
 /**
  * Finds out what a bearer token stands for. Only an answer of the service counts that a feed key

@@ -1,5 +1,5 @@
 import { parseScope, type Scope } from '@countersign/core'
-import { requireOptions } from '../require-options.ts'
+import { requireOptions } from '../shared/require-options.ts'
 
 type ScopeList = readonly string[]
 

@@ -1,7 +1,7 @@
 import { type NonceStore, parseSiteId, type SiteId } from '@countersign/core'
-import { type PLAIN_HTTP, readBaseUrl } from '../base-url.ts'
-import { findOptionFaults, type OptionKinds } from '../require-options.ts'
-import { type GuardClock, systemClock } from '../view/clock.ts'
+import { type GuardClock, systemClock } from '../feed/clock.ts'
+import { type PLAIN_HTTP, readBaseUrl } from '../shared/base-url.ts'
+import { findOptionFaults, type OptionKinds } from '../shared/require-options.ts'
 import type { GuardState } from './state.ts'
 
 /**

@@ -1,5 +1,5 @@
-import { requireOptions } from '../require-options.ts'
-import type { ViewProblem } from '../view/view-client.ts'
+import type { ViewProblem } from '../feed/log-follower.ts'
+import { requireOptions } from '../shared/require-options.ts'
 
 export interface ReadyOptions {
   /** How long to wait at most, in milliseconds. Default: as long as it takes. */

@@ -1,4 +1,4 @@
-import type { Connection, LogFork, ViewProblem } from '../view/view-client.ts'
+import type { Connection, LogFork, ViewProblem } from '../feed/log-follower.ts'
 
 export interface GuardState {
   /** Whether a valid credential would be accepted now. */

@@ -1,5 +1,5 @@
 import { sha256Hex } from '@countersign/core'
-import type { GuardClock } from '../view/clock.ts'
+import type { GuardClock } from '../feed/clock.ts'
 
 /** A clock that stands still until it is told to go on. */
 export interface TestClock extends GuardClock {

@@ -29,9 +29,9 @@ import {
   toGrounds,
   verify,
 } from '@countersign/core'
+import { createGuard, type Guard } from '../guard/guard.ts'
 import type { GuardOptions } from '../guard/options.ts'
-import { createGuard, type Guard } from '../guard.ts'
-import { requireOptions } from '../require-options.ts'
+import { requireOptions } from '../shared/require-options.ts'
 import { createTestClock, rest, type TestClock } from './test-clock.ts'
 import { createTestFeedKeys, type FeedKey, type TestFeedKeys } from './test-feed-keys.ts'
 import { createTestLog, type TestLog } from './test-log.ts'

@@ -1,7 +1,7 @@
 import express, { type ErrorRequestHandler } from 'express'
 import { describe, expect, test } from 'vitest'
 import { credentialOf, keepRawBody, requireCredential, signalOf } from '../../src/adapters/express.ts'
-import type { Guard } from '../../src/guard.ts'
+import type { Guard } from '../../src/guard/guard.ts'
 import { createTestSite } from '../../src/testing/index.ts'
 import { listening } from '../listening.ts'
 import { rawRequest } from './raw-request.ts'

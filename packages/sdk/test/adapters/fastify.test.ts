@@ -1,7 +1,7 @@
 import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
 import { expect, test } from 'vitest'
 import { credentialOf, requireCredential, signalOf } from '../../src/adapters/fastify.ts'
-import type { Guard } from '../../src/guard.ts'
+import type { Guard } from '../../src/guard/guard.ts'
 import { createTestSite } from '../../src/testing/index.ts'
 import { adapterSuite } from './suite.ts'
 

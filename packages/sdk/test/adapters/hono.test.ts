@@ -7,8 +7,8 @@ import {
   requireCredential,
   signalOf,
 } from '../../src/adapters/hono.ts'
+import type { Guard } from '../../src/guard/guard.ts'
 import type { GuardAllow } from '../../src/guard/verdict.ts'
-import type { Guard } from '../../src/guard.ts'
 import { createTestSite } from '../../src/testing/index.ts'
 import { listening } from '../listening.ts'
 import { adapterSuite } from './suite.ts'

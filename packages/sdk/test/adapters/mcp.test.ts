@@ -16,8 +16,8 @@ import {
   requireScope,
   signalOf,
 } from '../../src/adapters/mcp.ts'
-import { agentFetch } from '../../src/agent-fetch.ts'
-import type { Guard } from '../../src/guard.ts'
+import { agentFetch } from '../../src/agent/agent-fetch.ts'
+import type { Guard } from '../../src/guard/guard.ts'
 import { createTestSite, type TestCredential, type TestSite } from '../../src/testing/index.ts'
 import { type Listening, listening } from '../listening.ts'
 import { rawRequest } from './raw-request.ts'

@@ -5,7 +5,7 @@ import * as web from '../../src/adapters/fetch.ts'
 import * as hono from '../../src/adapters/hono.ts'
 import * as mcp from '../../src/adapters/mcp.ts'
 import { ANY_CREDENTIAL } from '../../src/guard/demand.ts'
-import type { Guard } from '../../src/guard.ts'
+import type { Guard } from '../../src/guard/guard.ts'
 import { createTestSite, type TestSite, testRequest } from '../../src/testing/index.ts'
 import { ROUTE } from '../protected.ts'
 

@@ -1,7 +1,7 @@
 import { formatTime, generatePrivateKey, type JsonObject } from '@countersign/core'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { Guard } from '../../src/guard/guard.ts'
 import { FAIL_OPEN } from '../../src/guard/options.ts'
-import type { Guard } from '../../src/guard.ts'
 import { rest } from '../../src/testing/test-clock.ts'
 import { testRequest } from '../../src/testing/test-request.ts'
 import { createTestSite, type TestCredential, type TestSite } from '../../src/testing/test-site.ts'

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { createGuard, type Guard } from '../../src/guard.ts'
+import type { GuardClock } from '../../src/feed/clock.ts'
+import { createGuard, type Guard } from '../../src/guard/guard.ts'
 import { createTestSite, type TestCredential, type TestSite } from '../../src/testing/test-site.ts'
-import type { GuardClock } from '../../src/view/clock.ts'
 import { createHandFeed, heartbeatBytes } from '../hand-feed.ts'
 import { outcome, show } from '../protected.ts'
 

@@ -1,9 +1,9 @@
 import { sha256Hex } from '@countersign/core'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import type { Guard } from '../../src/guard.ts'
+import { createTurnClock } from '../../src/feed/clock.ts'
+import type { Guard } from '../../src/guard/guard.ts'
 import { testRequest } from '../../src/testing/test-request.ts'
 import { createTestSite, type TestCredential, type TestSite } from '../../src/testing/test-site.ts'
-import { createTurnClock } from '../../src/view/clock.ts'
 
 const URL = 'https://shop.example/orders'
 const DEMAND = { scope: 'orders:read' }

@@ -1,7 +1,7 @@
 import { feedKeySha256 } from '@countersign/core'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { createGuard, type Guard } from '../../src/guard/guard.ts'
 import type { GuardOptions } from '../../src/guard/options.ts'
-import { createGuard, type Guard } from '../../src/guard.ts'
 import { createTestSite, type TestCredential, type TestSite } from '../../src/testing/test-site.ts'
 import { outcome, show, showToken } from '../protected.ts'
 

@@ -12,9 +12,9 @@ import {
   signRequest,
 } from '@countersign/core'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { createGuard, type Guard } from '../../src/guard/guard.ts'
 import type { GuardOptions } from '../../src/guard/options.ts'
 import type { GuardBody, GuardRequest } from '../../src/guard/request.ts'
-import { createGuard, type Guard } from '../../src/guard.ts'
 import { testRequest } from '../../src/testing/test-request.ts'
 import { createTestSite, type TestCredential, type TestSite } from '../../src/testing/test-site.ts'
 import { outcome, ROUTE } from '../protected.ts'

@@ -1,8 +1,8 @@
 import { IncomingMessage } from 'node:http'
 import { Socket } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Guard } from '../../src/guard/guard.ts'
 import type { GuardRequest } from '../../src/guard/request.ts'
-import type { Guard } from '../../src/guard.ts'
 import { createTestSite, type TestCredential, type TestSite } from '../../src/testing/index.ts'
 import { ROUTE } from '../protected.ts'
 

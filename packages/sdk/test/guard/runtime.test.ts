@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
+import { createGuard } from '../../src/guard/guard.ts'
 import { isRequestBound } from '../../src/guard/runtime.ts'
-import { createGuard } from '../../src/guard.ts'
 
 const options = {
   baseUrl: 'https://auth.example',

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { createGuard, type Guard } from '../../src/guard.ts'
+import { createGuard, type Guard } from '../../src/guard/guard.ts'
 import { createTestSite, type TestCredential, type TestSite } from '../../src/testing/test-site.ts'
 
 let site: TestSite

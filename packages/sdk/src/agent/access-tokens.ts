@@ -1,0 +1,81 @@
+import type { JsonObject, PrivateKey } from '@countersign/core'
+import type { AccessToken } from '@countersign/core/contract'
+import { call } from '../client/call.ts'
+import { type ClientOptions, CONNECTION_KINDS, calls, connectionOf } from '../client/client.ts'
+import { CountersignError } from '../client/countersign-error.ts'
+import { requireOptions } from '../shared/require-options.ts'
+
+export interface ExchangeOptions extends Omit<ClientOptions, 'apiKey'> {
+  /** Default: all that the credential gives. */
+  readonly scope?: readonly string[]
+  /** How long each token lives, 60 to 3600. Default: as the service does, 900. */
+  readonly ttlSeconds?: number
+}
+
+export interface AccessTokens {
+  /** A token with some life left. One exchange serves all who wait for it. */
+  current(): Promise<string>
+  /** Forgets a token that was refused; not a newer one. */
+  drop(token: string): void
+}
+
+/**
+ * Ends earlier than the service says, for the time that a request takes and for clocks that run
+ * apart.
+ */
+const MARGIN_MS = 15_000
+const MARGIN_PART = 0.1
+
+/**
+ * Bearer tokens for one credential, exchanged when they are needed and kept in memory until shortly
+ * before they end.
+ */
+export function createAccessTokens(
+  options: ExchangeOptions,
+  credential: JsonObject,
+  holderKey: PrivateKey | undefined,
+): AccessTokens {
+  requireOptions<ExchangeOptions>('exchange', options, {
+    ...CONNECTION_KINDS,
+    scope: 'list',
+    ttlSeconds: 'number',
+  })
+  const { scope, ttlSeconds } = options
+  const connection = connectionOf(options)
+  const input = { credential, requested_scope: scope, ttl_seconds: ttlSeconds }
+  let kept: { readonly token: string; readonly usableUntilMs: number } | undefined
+  let running: Promise<string> | undefined
+
+  const exchangeOnce = async () =>
+    (await call(connection, calls.exchangeProof, input, holderKey && { holderKey })) as AccessToken
+
+  const exchange = async (): Promise<string> => {
+    // Before the answer: the life that it speaks of began earlier than it came.
+    const askedMs = connection.nowMs()
+    const answer = await exchangeOnce().catch((error: unknown) => {
+      // A token was made and lost on the way. It ends by itself; another one is made under a new
+      // key.
+      if (error instanceof CountersignError && error.code === 'idempotency_conflict') return exchangeOnce()
+      throw error
+    })
+    const lifeMs = answer.expires_in * 1000
+    kept = {
+      token: answer.access_token,
+      usableUntilMs: askedMs + lifeMs - Math.min(MARGIN_MS, lifeMs * MARGIN_PART),
+    }
+    return kept.token
+  }
+
+  return {
+    async current() {
+      if (kept !== undefined && connection.nowMs() < kept.usableUntilMs) return kept.token
+      running ??= exchange().finally(() => {
+        running = undefined
+      })
+      return running
+    },
+    drop(token) {
+      if (kept?.token === token) kept = undefined
+    },
+  }
+}

@@ -1,0 +1,347 @@
+import {
+  CREDENTIAL_HEADER,
+  credentialHeader,
+  delegateCredential,
+  didKey,
+  encodeBase64url,
+  holderRequestFrom,
+  isDeny,
+  isLoopbackHost,
+  type JsonObject,
+  type PrivateKey,
+  readCredentialObject,
+  signRequest,
+} from '@countersign/core'
+import { type CredentialObject, sleep } from '../client/call.ts'
+import { readDenial } from '../client/read-denial.ts'
+import { type BaseUrlOptions, PLAIN_HTTP } from '../shared/base-url.ts'
+import { readBoundedBody } from '../shared/bounded-body.ts'
+import { type OptionKinds, requireOptions } from '../shared/require-options.ts'
+import { type AccessTokens, createAccessTokens, type ExchangeOptions } from './access-tokens.ts'
+import { nextHop } from './redirect.ts'
+
+export interface AgentFetchOptions extends BaseUrlOptions {
+  /** The signed credential, as it was issued. */
+  readonly credential: CredentialObject
+  /**
+   * The key that the credential is bound to. Needed for a bound credential and refused for another.
+   */
+  readonly holderKey?: PrivateKey
+  /**
+   * Where the credential may be shown: origins such as `https://shop.example`. Requests to all
+   * others are sent without it.
+   */
+  readonly origins: string | readonly string[]
+  /**
+   * Presents a short-lived bearer token in place of the credential, for routes that cannot take its
+   * header. Only if asked for here.
+   */
+  readonly exchange?: ExchangeOptions
+  /**
+   * Called with the origin of each request that goes out without the credential because `origins`
+   * does not list it. Default: a warning on the console, once for each origin, when such a request
+   * is answered with `credential_missing`.
+   */
+  readonly onUnlisted?: (origin: string) => void
+  /** What sends the requests. Default: the global one. */
+  readonly fetch?: typeof globalThis.fetch
+  readonly nowMs?: () => number
+  /** How many redirects are followed. Default 5. */
+  readonly redirectsMax?: number
+  /**
+   * How large a body may be; it is held in memory, since it is signed as a whole. Default 10 MiB.
+   */
+  readonly bodyBytesMax?: number
+}
+
+/** What the next agent gets. */
+export interface HandOn {
+  /** A part of what this credential has. */
+  readonly scope: string | readonly string[]
+  /** Never past the end of this credential. */
+  readonly ttlSeconds: number
+  /**
+   * The next agent's key: the pair itself when it works in this process, else its public half as a
+   * `did:key`.
+   */
+  readonly holderKey: PrivateKey | string
+  /** Whether the next agent may delegate in turn. */
+  readonly delegable?: boolean
+}
+
+export interface Delegated<Fetch = AgentFetch | undefined> {
+  readonly credential: JsonObject
+  /** For the next agent, to the same origins. Undefined when only its public key is known here. */
+  readonly fetch: Fetch
+}
+
+/** A `fetch` that presents a credential. What it shows of itself holds no secret. */
+export interface AgentFetch {
+  (input: string | URL | Request, init?: RequestInit): Promise<Response>
+  readonly credentialId: string
+  readonly siteId: string
+  readonly scope: readonly string[]
+  readonly expiresAtMs: number
+  /**
+   * Hands a narrower credential on to another agent, without asking anyone. Throws a TypeError for
+   * what no verifier would accept: more scope, a longer life, a credential that is not bound or may
+   * not be delegated.
+   */
+  delegate(to: HandOn & { readonly holderKey: PrivateKey }): Promise<Delegated<AgentFetch>>
+  delegate(to: HandOn): Promise<Delegated>
+}
+
+const KINDS: OptionKinds<AgentFetchOptions> = {
+  credential: 'object',
+  holderKey: 'object',
+  origins: 'strings',
+  exchange: 'object',
+  onUnlisted: 'function',
+  fetch: 'function',
+  nowMs: 'function',
+  redirectsMax: 'number',
+  bodyBytesMax: 'number',
+}
+const HAND_ON_KINDS: OptionKinds<HandOn> = {
+  scope: 'strings',
+  ttlSeconds: 'number',
+  holderKey: 'any',
+  delegable: 'boolean',
+}
+/** How many origins are warned about at most. */
+const WARNED_MAX = 16
+const REDIRECTS_MAX = 5
+const BODY_BYTES_MAX = 10 * 1024 * 1024
+/**
+ * A verifier that has just started takes no proofs of its first three seconds, since the process
+ * before it may have seen them.
+ */
+const PROOF_WAITS_MS = [1000, 2000]
+const PROOF_REFUSED = /^proof_(?:invalid|replayed)$/
+
+/**
+ * A `fetch` for agents. It shows the credential to the allowed origins only, signs each request
+ * when the credential is bound (RFC 9421, with a fresh nonce each time), and follows a redirect
+ * with it only within the origin that was asked. A redirect to elsewhere is followed without the
+ * credential, cookies and authorization when it is a GET or HEAD, and otherwise handed back as it
+ * is; from then on the request stays without them. A request whose proof is refused is signed and
+ * sent again, twice within three seconds; nothing else is sent twice.
+ *
+ * Throws a TypeError for options that cannot work, such as a bound credential without its key.
+ * Neither a URL nor a message ever holds the credential.
+ */
+export function agentFetch(options: AgentFetchOptions): AgentFetch {
+  requireOptions('agentFetch', options, KINDS)
+  const { holderKey, nowMs = Date.now, redirectsMax = REDIRECTS_MAX, bodyBytesMax = BODY_BYTES_MAX } = options
+  const document = options.credential as JsonObject
+  if (document === undefined) throw new TypeError('credential must be the credential as it was issued')
+  const read = readCredentialObject(document)
+  if (isDeny(read)) throw new TypeError(`this credential cannot be presented: ${read.detail}`)
+  const { credential } = read
+  const keyid = credential.holderKey
+  if (keyid === undefined && holderKey !== undefined)
+    throw new TypeError('the credential is not bound to a key; leave holderKey out')
+  if (keyid !== undefined && holderKey === undefined)
+    throw new TypeError('the credential is bound to a key; give its holderKey')
+  if (holderKey !== undefined && didKey(holderKey.publicKey) !== keyid)
+    throw new TypeError('holderKey is not the key of this credential')
+  const origins = readOrigins(options.origins, options[PLAIN_HTTP] === true)
+  const warned = new Set<string>()
+  const header = credentialHeader(document)
+  const send = (url: string, init: RequestInit) => (options.fetch ?? globalThis.fetch)(url, init)
+  const tokens =
+    options.exchange &&
+    createAccessTokens(
+      { nowMs, ...(options.fetch && { fetch: options.fetch }), ...options.exchange },
+      document,
+      holderKey,
+    )
+
+  /** One request to an allowed origin, as it goes out. */
+  const present = async (outgoing: Outgoing, token: string | undefined): Promise<Response> => {
+    const headers = new Headers(outgoing.headers)
+    if (token !== undefined) headers.set('authorization', `Bearer ${token}`)
+    else headers.set(CREDENTIAL_HEADER, header)
+    if (token === undefined && holderKey !== undefined) {
+      const body = outgoing.body ?? 'none'
+      const proof = await signRequest(holderRequestFrom(outgoing.method, outgoing.url, headers, body), {
+        key: holderKey,
+        nowMs: nowMs(),
+      })
+      for (const [name, value] of Object.entries(proof)) headers.set(name, value)
+    }
+    return send(outgoing.url, initOf(outgoing, headers))
+  }
+
+  const presentCredential = async (outgoing: Outgoing): Promise<Response> => {
+    for (const waitMs of holderKey === undefined ? [] : PROOF_WAITS_MS) {
+      const response = await present(outgoing, undefined)
+      if (response.status !== 401 || !PROOF_REFUSED.test((await readDenial(response))?.code ?? ''))
+        return response
+      await response.body?.cancel()
+      await sleep(waitMs, outgoing.rest.signal ?? undefined)
+    }
+    return present(outgoing, undefined)
+  }
+
+  const presentToken = async (outgoing: Outgoing, from: AccessTokens): Promise<Response> => {
+    const token = await from.current()
+    const response = await present(outgoing, token)
+    if (response.status !== 401 || (await readDenial(response))?.code !== 'token_invalid') return response
+    // Revoked, or of a service that was restored. Once more with a new one; if that is refused too,
+    // the caller shall see it.
+    await response.body?.cancel()
+    from.drop(token)
+    return present(outgoing, await from.current())
+  }
+
+  const fetchUnlisted = async (
+    origin: string,
+    input: string | URL | Request,
+    init: RequestInit,
+  ): Promise<Response> => {
+    options.onUnlisted?.(origin)
+    const response = await (options.fetch ?? globalThis.fetch)(input, init)
+    if (
+      options.onUnlisted === undefined &&
+      response.status === 401 &&
+      !warned.has(origin) &&
+      warned.size < WARNED_MAX
+    ) {
+      const isMissed = (await readDenial(response))?.code === 'credential_missing'
+      if (isMissed) {
+        warned.add(origin)
+        console.warn(
+          `agentFetch sent no credential to ${origin}, which asks for one: origins lists ${[...origins].join(', ')}`,
+        )
+      }
+    }
+    return response
+  }
+
+  const fetchAsAgent = async (input: string | URL | Request, init: RequestInit = {}): Promise<Response> => {
+    // Before the body is touched: what goes elsewhere goes as it is.
+    const origin = originOf(input)
+    if (!origins.has(origin)) return fetchUnlisted(origin, input, init)
+    const first = await outgoingOf(input, init, bodyBytesMax)
+    refuseOwnFields(first.headers)
+    let outgoing = first
+    let isBare = false
+    for (let hops = 0; ; hops++) {
+      const response = isBare
+        ? await send(outgoing.url, initOf(outgoing, outgoing.headers))
+        : await (tokens === undefined ? presentCredential(outgoing) : presentToken(outgoing, tokens))
+      if (first.redirect === 'manual') return response
+      const next = nextHop(response, outgoing)
+      if (next === undefined) return response
+      await response.body?.cancel()
+      if (first.redirect === 'error') throw new TypeError('the answer is a redirect, and redirect is "error"')
+      if (hops >= redirectsMax) throw new TypeError(`more than ${redirectsMax} redirects`)
+      isBare ||= next.isElsewhere
+      outgoing = { ...outgoing, ...next.request }
+    }
+  }
+
+  const delegate = async (to: HandOn): Promise<Delegated> => {
+    requireOptions('delegate', to, HAND_ON_KINDS)
+    const { ttlSeconds, holderKey: next, delegable = false } = to
+    const scope = typeof to.scope === 'string' ? [to.scope] : to.scope
+    if (holderKey === undefined)
+      throw new TypeError('only a credential that is bound to a key can be delegated')
+    if (!(ttlSeconds > 0)) throw new TypeError('ttlSeconds must be more than 0')
+    if (next === undefined) throw new TypeError('holderKey must be the key of the next agent, or its did:key')
+    if (scope === undefined) throw new TypeError('scope must name what is delegated')
+    const now = nowMs()
+    const nextDid = typeof next === 'string' ? next : didKey(next.publicKey)
+    const credentialId = `cred_${encodeBase64url(globalThis.crypto.getRandomValues(new Uint8Array(16)))}`
+    const grant = {
+      credentialId,
+      scope,
+      holderKey: nextDid,
+      delegable,
+      validFromMs: now,
+      validUntilMs: now + ttlSeconds * 1000,
+    }
+    const child = await delegateCredential(document, grant, { key: holderKey, createdMs: now })
+    if (typeof next === 'string') return { credential: child, fetch: undefined }
+    // A token for the child is asked for with the child's own scope.
+    const { scope: _scope, ...exchange } = options.exchange ?? {}
+    const inherited =
+      options.exchange === undefined ? options : { ...options, exchange: exchange as ExchangeOptions }
+    return { credential: child, fetch: agentFetch({ ...inherited, credential: child, holderKey: next }) }
+  }
+
+  const { id: credentialId, site: siteId, scope, validUntilMs: expiresAtMs } = credential
+  return Object.assign(fetchAsAgent, { credentialId, siteId, scope, expiresAtMs, delegate }) as AgentFetch
+}
+
+/** A request that can be sent several times. */
+interface Outgoing {
+  readonly method: string
+  readonly url: string
+  readonly headers: Headers
+  readonly body: Uint8Array<ArrayBuffer> | undefined
+  readonly redirect: Request['redirect']
+  /** What else the caller wished, for the runtimes that know it. */
+  readonly rest: RequestInit
+}
+
+function originOf(input: string | URL | Request): string {
+  const text = typeof input === 'string' || input instanceof URL ? input : input.url
+  // In a page an address may be relative to it.
+  return new URL(text, (globalThis as { location?: { href: string } }).location?.href).origin
+}
+
+async function outgoingOf(
+  input: string | URL | Request,
+  init: RequestInit,
+  bodyBytesMax: number,
+): Promise<Outgoing> {
+  const { method: _method, headers: _headers, body: _body, redirect: _redirect, ...rest } = init
+  // `Request` knows the rules: methods, forbidden headers, the content type of a form.
+  const request = new Request(input, init)
+  const body = request.body === null ? undefined : await readBoundedBody(request.body, bodyBytesMax)
+  if (request.body !== null && body === undefined)
+    throw new TypeError(`the body has more than ${bodyBytesMax} bytes (bodyBytesMax)`)
+  const url = new URL(request.url)
+  url.hash = ''
+  return {
+    method: request.method,
+    url: url.href,
+    headers: new Headers(request.headers),
+    body,
+    redirect: request.redirect,
+    rest: { ...rest, signal: request.signal },
+  }
+}
+
+function initOf({ method, body, rest }: Outgoing, headers: Headers): RequestInit {
+  return { ...rest, method, headers, redirect: 'manual', ...(body === undefined ? {} : { body }) }
+}
+
+function refuseOwnFields(headers: Headers): void {
+  for (const name of [CREDENTIAL_HEADER, 'signature', 'signature-input', 'content-digest']) {
+    if (headers.has(name)) throw new TypeError(`leave ${name} out; agentFetch sets it`)
+  }
+  if (/^bearer\b/i.test(headers.get('authorization') ?? ''))
+    throw new TypeError('leave the bearer token out; the credential speaks for itself')
+}
+
+/**
+ * Throws a TypeError for anything that is not just an origin: a path would look like a limit and be
+ * none.
+ */
+function readOrigins(given: string | readonly string[], isPlainHttpFine: boolean): ReadonlySet<string> {
+  const all = typeof given === 'string' ? [given] : (given ?? [])
+  if (all.length === 0) throw new TypeError('origins must name at least one origin')
+  for (const text of all) {
+    const url = URL.canParse(text) ? new URL(text) : undefined
+    if (url === undefined || !/^https?:$/.test(url.protocol) || url.origin !== text.replace(/\/$/, ''))
+      throw new TypeError(
+        `an origin is a scheme, a host and a port, such as https://shop.example; this is none: ${text}`,
+      )
+    if (url.protocol === 'http:' && !isLoopbackHost(url.hostname) && !isPlainHttpFine)
+      throw new TypeError(`credentials go to https; plain http is for loopback, or for [PLAIN_HTTP]: ${text}`)
+  }
+  return new Set(all.map((text) => new URL(text).origin))
+}

@@ -1,0 +1,269 @@
+import type { PrivateKey } from '@countersign/core'
+import { readBoundedBody } from '../shared/bounded-body.ts'
+import { describeAddress, describeCause } from '../shared/cause.ts'
+import { type OptionKinds, requireOptions } from '../shared/require-options.ts'
+import { CountersignError } from './countersign-error.ts'
+import { readDenial } from './read-denial.ts'
+
+/**
+ * Whether a call may be sent again when its answer is lost. `safe`: it changes nothing. `keyed`: an
+ * Idempotency-Key makes it count once. `secret`: likewise, but its answer is shown only once.
+ * `once`: it can be used up, so only a call that was never looked at is sent again.
+ */
+export type Repeat = 'safe' | 'keyed' | 'secret' | 'once'
+
+/**
+ * One endpoint, as far as a caller must know it. Names in braces in the path come from the input;
+ * the rest is the query or the body.
+ */
+export interface CallRow {
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
+  readonly path: string
+  readonly repeat: Repeat
+  /** Whether the API key goes along. */
+  readonly key: boolean
+  /** Whether it takes `Prefer: wait`. */
+  readonly wait: boolean
+}
+
+/** Where to call and how patiently. */
+export interface Connection {
+  readonly baseUrl: string
+  readonly apiKey: string | undefined
+  readonly fetch: typeof globalThis.fetch | undefined
+  readonly timeoutMs: number
+  readonly retriesMax: number
+  readonly nowMs: () => number
+}
+
+/** A signed credential as an answer, a file or a wallet has it. */
+export type CredentialObject = Readonly<Record<string, unknown>>
+
+export interface CallOptions {
+  /**
+   * For calls that change something. Default: a new one for each call, the same for each of its
+   * tries.
+   */
+  readonly idempotencyKey?: string
+  /**
+   * For revocations of any kind: how long to wait for every connected verifier to apply it. The
+   * answer then has `propagation`. At most 30.
+   */
+  readonly waitSeconds?: number
+  /** Speaks with this credential and not with the API key: a user who revokes their own. */
+  readonly credential?: CredentialObject
+  /** Signs the request (RFC 9421): for a holder-bound credential, here or in the body. */
+  readonly holderKey?: PrivateKey
+  readonly signal?: AbortSignal
+  /** For one try. */
+  readonly timeoutMs?: number
+}
+
+const CALL_KINDS: OptionKinds<CallOptions> = {
+  idempotencyKey: 'string',
+  waitSeconds: 'number',
+  credential: 'object',
+  holderKey: 'object',
+  signal: 'object',
+  timeoutMs: 'number',
+}
+
+export type CallInput = Readonly<Record<string, unknown>>
+
+/**
+ * Calls the service and answers with the body of its answer. Throws a `CountersignError` when the
+ * service refused or could not be reached, after as many tries as make sense, and the reason of
+ * `signal` when that fires. Redirects are not followed, so no other server gets the key.
+ */
+export async function call(
+  connection: Connection,
+  row: CallRow,
+  input: CallInput = {},
+  options: CallOptions = {},
+): Promise<unknown> {
+  requireOptions('a call', options, CALL_KINDS)
+  const request = await requestOf(connection, row, input, options)
+  for (let tries = 1; ; tries++) {
+    const outcome = await tryOnce(connection, request, options).catch((error: unknown) => {
+      if (error instanceof CountersignError) return error
+      throw error
+    })
+    if (!(outcome instanceof CountersignError)) return outcome.body
+    if (tries > connection.retriesMax || !mayRepeat(row.repeat, outcome)) throw explained(outcome, row, tries)
+    const waitMs = waitMsBefore(tries, outcome)
+    if (waitMs === undefined) throw outcome
+    await sleep(waitMs, options.signal)
+  }
+}
+
+/** A service that asks for more patience than this is left to the caller. */
+const RETRY_AFTER_SECONDS_MAX = 30
+const BACKOFF_MS = 200
+const ANSWER_BYTES_MAX = 16 * 1024 * 1024
+
+interface WireRequest {
+  readonly method: string
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string | undefined
+  readonly timeoutMs: number
+}
+
+async function requestOf(
+  connection: Connection,
+  row: CallRow,
+  input: CallInput,
+  options: CallOptions,
+): Promise<WireRequest> {
+  const { credential, waitSeconds } = options
+  const rest = new Map(Object.entries(input).filter(([, value]) => value !== undefined))
+  const path = row.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
+    const value = rest.get(name)
+    if (typeof value !== 'string' || value === '') throw new TypeError(`${name} must be a text`)
+    rest.delete(name)
+    return encodeURIComponent(value)
+  })
+  const headers: Record<string, string> = { accept: 'application/json' }
+  if (credential !== undefined) {
+    Object.assign(headers, (await proofs()).credentialField(credential))
+  } else if (row.key && connection.apiKey !== undefined) headers['x-api-key'] = connection.apiKey
+  if (row.repeat === 'keyed' || row.repeat === 'secret')
+    headers['idempotency-key'] = options.idempotencyKey ?? globalThis.crypto.randomUUID()
+  else if (options.idempotencyKey !== undefined) throw new TypeError('this call takes no idempotencyKey')
+  if (waitSeconds !== undefined) {
+    if (!row.wait) throw new TypeError('this call takes no waitSeconds')
+    if (!Number.isInteger(waitSeconds) || waitSeconds < 0 || waitSeconds > 30)
+      throw new TypeError('waitSeconds must be from 0 to 30')
+    headers.prefer = `wait=${waitSeconds}`
+  }
+  const timeoutMs = (options.timeoutMs ?? connection.timeoutMs) + (waitSeconds ?? 0) * 1000
+  if (row.method === 'GET' || row.method === 'DELETE') {
+    const query = queryOf(rest)
+    return { method: row.method, url: connection.baseUrl + path + query, headers, body: undefined, timeoutMs }
+  }
+  // An endpoint without members takes no body at all.
+  const body = rest.size > 0 ? JSON.stringify(Object.fromEntries(rest)) : undefined
+  if (body !== undefined) headers['content-type'] = 'application/json'
+  return { method: row.method, url: connection.baseUrl + path, headers, body, timeoutMs }
+}
+
+function queryOf(input: ReadonlyMap<string, unknown>): string {
+  const query = new URLSearchParams()
+  for (const [name, value] of input)
+    for (const one of Array.isArray(value) ? value : [value]) query.append(name, String(one))
+  return query.size > 0 ? `?${query}` : ''
+}
+
+async function tryOnce(
+  connection: Connection,
+  { method, url, headers, body, timeoutMs }: WireRequest,
+  { signal, holderKey }: CallOptions,
+): Promise<{ readonly body: unknown }> {
+  signal?.throwIfAborted()
+  // A new signature for each try: its nonce works once.
+  const proof =
+    holderKey &&
+    (await (await proofs()).proofFields({ method, url, headers, body }, holderKey, connection.nowMs()))
+  const timeout = AbortSignal.timeout(timeoutMs)
+  try {
+    const fetch = connection.fetch ?? globalThis.fetch
+    const response = await fetch(url, {
+      method,
+      headers: { ...headers, ...proof },
+      ...(body === undefined ? {} : { body }),
+      redirect: 'manual',
+      signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
+    })
+    return { body: await answerOf(response, url) }
+  } catch (error) {
+    if (error instanceof CountersignError) throw error
+    if (signal?.aborted) throw signal.reason
+    const address = describeAddress(url)
+    if (timeout.aborted)
+      throw new CountersignError('timed_out', `no answer of ${address} within ${timeoutMs} ms`, {
+        retryable: true,
+      })
+    const detail = `${address} could not be reached: ${describeCause(error)}`
+    throw new CountersignError('no_answer', detail, { retryable: true, cause: error })
+  }
+}
+
+/**
+ * Loaded when it is needed: most callers have a key. By way of a file of ours, so that a bundle
+ * takes in what that uses and not the whole core.
+ */
+const proofs = () => import('./call-proof.ts')
+
+async function answerOf(response: Response, url: string): Promise<unknown> {
+  const { status } = response
+  if (status === 204) return undefined
+  const isJson = /^application\/(?:[a-z0-9.-]+\+)?json\b/i.test(response.headers.get('content-type') ?? '')
+  if (status >= 200 && status < 300 && isJson) {
+    const bytes = await readBoundedBody(response.body, ANSWER_BYTES_MAX)
+    const parsed = bytes && parsedJson(bytes)
+    if (parsed !== undefined) return parsed.value
+    throw new CountersignError(
+      'answer_unknown',
+      `the answer of ${describeAddress(url)} is not JSON, or too long`,
+      { status },
+    )
+  }
+  const denial = await readDenial(response)
+  if (denial !== undefined) throw new CountersignError(denial.code, denial.detail, { denial })
+  await response.body?.cancel().catch(() => undefined)
+  const detail = `the answer of ${describeAddress(url)} has status ${status} and is not of this service; check baseUrl`
+  throw new CountersignError('answer_unknown', detail, { status, retryable: status === 429 || status >= 500 })
+}
+
+function parsedJson(bytes: Uint8Array): { readonly value: unknown } | undefined {
+  try {
+    return { value: JSON.parse(new TextDecoder().decode(bytes)) }
+  } catch {
+    return undefined
+  }
+}
+
+function mayRepeat(repeat: Repeat, error: CountersignError): boolean {
+  // Paced before anything was looked at, so it cannot have been used up.
+  if (repeat === 'once') return error.code === 'rate_limited'
+  return error.retryable
+}
+
+function waitMsBefore(tries: number, { retryAfterSeconds }: CountersignError): number | undefined {
+  if (retryAfterSeconds !== undefined)
+    return retryAfterSeconds > RETRY_AFTER_SECONDS_MAX ? undefined : retryAfterSeconds * 1000
+  return BACKOFF_MS * 2 ** (tries - 1) * (0.5 + Math.random() / 2)
+}
+
+/**
+ * A conflict after our own repetition is no mistake of the caller, who must be told what happened.
+ */
+function explained(error: CountersignError, { repeat }: CallRow, tries: number): CountersignError {
+  if (
+    error.code !== 'idempotency_conflict' ||
+    repeat !== 'secret' ||
+    tries === 1 ||
+    error.denial === undefined
+  )
+    return error
+  const detail =
+    'An earlier try of this call was carried out, but its answer was lost, and it held a secret that is shown only once. ' +
+    'Find what it made and delete it, then call again.'
+  return new CountersignError(error.code, detail, { denial: { ...error.denial, detail } })
+}
+
+/** Rejects with the reason of the signal when that fires first. */
+export function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const stop = () => {
+      clearTimeout(timer)
+      reject(signal?.reason)
+    }
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', stop)
+      resolve()
+    }, ms)
+    if (signal?.aborted) stop()
+    else signal?.addEventListener('abort', stop, { once: true })
+  })
+}

@@ -1,0 +1,184 @@
+import type { EndpointId, endpoints } from '@countersign/core/contract'
+import { type BaseUrlOptions, readBaseUrl } from '../shared/base-url.ts'
+import { type OptionKinds, requireOptions } from '../shared/require-options.ts'
+import { type CallInput, type CallOptions, type CallRow, type Connection, call, type Repeat } from './call.ts'
+
+export interface ClientOptions extends BaseUrlOptions {
+  readonly baseUrl: string
+  /** `svc_sk_…`, sent in `X-API-Key` to the calls that need one, and never anywhere else. */
+  readonly apiKey?: string
+  readonly fetch?: typeof globalThis.fetch
+  /** For one try. */
+  readonly timeoutMs?: number
+  /** How often a call is sent again that was not answered, or answered with "later". */
+  readonly retriesMax?: number
+  /** The time for signatures of requests. */
+  readonly nowMs?: () => number
+}
+
+/**
+ * One method for each endpoint that a program calls: members of path, query and body stand together
+ * in its first argument.
+ */
+export type Client = {
+  readonly [Name in CallName]: (
+    ...args: object extends InputOf<Name>
+      ? [input?: InputOf<Name>, options?: CallOptions]
+      : [input: InputOf<Name>, options?: CallOptions]
+  ) => Promise<AnswerOf<Name>>
+}
+
+/**
+ * A client of one service. Makes no call yet. Its methods throw a `CountersignError` when the
+ * service refuses or cannot be reached. Throws a TypeError for an address or key that cannot be
+ * one; its message does not repeat the key.
+ */
+export function createClient(options: ClientOptions): Client {
+  requireOptions<ClientOptions>('createClient', options, { ...CONNECTION_KINDS, apiKey: 'string' })
+  const connection = connectionOf(options)
+  const methods = Object.entries(calls).map(([name, row]) => [
+    name,
+    (input?: CallInput, callOptions?: CallOptions) => call(connection, row, input, callOptions),
+  ])
+  const client = Object.fromEntries(methods) as Client
+  // The key lives in a closure, so this is for readers of logs, not for secrecy.
+  return Object.freeze(
+    Object.defineProperty(client, Symbol.for('nodejs.util.inspect.custom'), {
+      value: () => `Client { ${connection.baseUrl} }`,
+    }),
+  )
+}
+
+/** The options of everything that calls the service. */
+export const CONNECTION_KINDS: OptionKinds<Omit<ClientOptions, 'apiKey'>> = {
+  baseUrl: 'string',
+  fetch: 'function',
+  timeoutMs: 'number',
+  retriesMax: 'number',
+  nowMs: 'function',
+}
+
+/** Where to call, from the options of the caller. Throws a TypeError for what cannot be right. */
+export function connectionOf(options: ClientOptions): Connection {
+  const { apiKey, fetch, timeoutMs = 10_000, retriesMax = 2, nowMs = Date.now } = options
+  // Checked here because fetch would quote a header that it refuses.
+  if (apiKey !== undefined && !/^svc_sk_[\x21-\x7e]{1,256}$/.test(apiKey))
+    throw new TypeError('apiKey must be svc_sk_… as it was shown')
+  if (!(timeoutMs > 0)) throw new TypeError('timeoutMs must be more than 0')
+  if (!Number.isInteger(retriesMax) || retriesMax < 0)
+    throw new TypeError('retriesMax must be a whole number from 0')
+  return { baseUrl: readBaseUrl(options.baseUrl, options), apiKey, fetch, timeoutMs, retriesMax, nowMs }
+}
+
+/**
+ * Every item of a paged list, page after page: `for await (const key of allItems(client.listKeys, {
+ * site_id }))`. Throws what the call throws, and an Error for a list that leads in a circle.
+ */
+export async function* allItems<Input extends object, Item>(
+  list: (
+    input: Input & { cursor?: string },
+  ) => Promise<{ readonly items: readonly Item[]; readonly next_cursor: string | null }>,
+  input: Input,
+): AsyncGenerator<Item, void, undefined> {
+  let page = await list(input)
+  const seen = new Set<string>()
+  for (;;) {
+    yield* page.items
+    const { next_cursor: cursor } = page
+    if (cursor === null) return
+    if (seen.has(cursor)) throw new Error('the list leads in a circle')
+    seen.add(cursor)
+    page = await list({ ...input, cursor })
+  }
+}
+
+function row(
+  method: CallRow['method'],
+  path: string,
+  repeat: Repeat,
+  { key = true, wait = false } = {},
+): CallRow {
+  return { method, path, repeat, key, wait }
+}
+
+/**
+ * The endpoints that a program calls, by their ids in camel case. A test keeps them equal to the
+ * contract.
+ */
+export const calls = {
+  exchangeProof: row('POST', '/api/auth/exchange-proof', 'secret', { key: false }),
+  introspect: row('POST', '/api/auth/introspect', 'safe'),
+  revokeToken: row('POST', '/api/auth/revoke', 'keyed', { wait: true }),
+  revokeUser: row('POST', '/api/wallet/revoke-user', 'keyed', { wait: true }),
+  revokeCredential: row('POST', '/api/wallet/revoke', 'keyed', { wait: true }),
+  reinstateUser: row('POST', '/api/wallet/reinstate-user', 'keyed'),
+  revocationStatus: row('GET', '/api/wallet/revocation-status', 'safe'),
+  issueCredential: row('POST', '/api/wallet/credentials', 'keyed'),
+  createOffer: row('POST', '/api/wallet/offers', 'secret'),
+  startSignIn: row('POST', '/auth/sdk-request', 'safe', { key: false }),
+  signInResult: row('POST', '/auth/sdk-result', 'once', { key: false }),
+  propagationReceipt: row('GET', '/api/sites/{site_id}/propagation', 'safe'),
+  createSite: row('POST', '/api/sites', 'keyed'),
+  listSites: row('GET', '/api/sites', 'safe'),
+  readSite: row('GET', '/api/sites/{site_id}', 'safe'),
+  changeSite: row('PATCH', '/api/sites/{site_id}', 'keyed'),
+  addIssuer: row('POST', '/api/sites/{site_id}/issuers', 'keyed'),
+  listIssuers: row('GET', '/api/sites/{site_id}/issuers', 'safe'),
+  changeIssuer: row('PATCH', '/api/sites/{site_id}/issuers/{issuer}', 'keyed', { wait: true }),
+  changeIssuerKey: row('PATCH', '/api/sites/{site_id}/issuers/{issuer}/keys/{key}', 'keyed', { wait: true }),
+  createKey: row('POST', '/api/sites/{site_id}/keys', 'secret'),
+  listKeys: row('GET', '/api/sites/{site_id}/keys', 'safe'),
+  deleteKey: row('DELETE', '/api/sites/{site_id}/keys/{key_id}', 'keyed'),
+  createWebhook: row('POST', '/api/sites/{site_id}/webhooks', 'secret'),
+  listWebhooks: row('GET', '/api/sites/{site_id}/webhooks', 'safe'),
+  deleteWebhook: row('DELETE', '/api/sites/{site_id}/webhooks/{webhook_id}', 'keyed'),
+  rotateWebhookSecret: row('POST', '/api/sites/{site_id}/webhooks/{webhook_id}/rotate-secret', 'secret'),
+  listDeliveries: row('GET', '/api/sites/{site_id}/webhooks/{webhook_id}/deliveries', 'safe'),
+  replayDelivery: row('POST', '/api/sites/{site_id}/deliveries/{delivery_id}/replay', 'keyed'),
+  listCredentials: row('GET', '/api/sites/{site_id}/credentials', 'safe'),
+  listTokens: row('GET', '/api/sites/{site_id}/tokens', 'safe'),
+  listAudit: row('GET', '/api/sites/{site_id}/audit', 'safe'),
+  listVerifiers: row('GET', '/api/sites/{site_id}/verifiers', 'safe'),
+  dismissVerifier: row('DELETE', '/api/sites/{site_id}/verifiers/{instance_id}', 'keyed'),
+  discovery: row('GET', '/.well-known/countersign', 'safe', { key: false }),
+} as const satisfies Record<string, CallRow>
+
+type CallName = keyof typeof calls
+type Contract = typeof endpoints
+type Camel<Text extends string> = Text extends `${infer Head}_${infer Tail}`
+  ? `${Head}${Capitalize<Camel<Tail>>}`
+  : Text
+type IdOf<Name extends CallName> = { [Id in EndpointId as Camel<Id>]: Id }[Name]
+
+type WireInput<Schema> = Schema extends { readonly _zod: { readonly input: infer Input } } ? Input : unknown
+type Parsed<Schema> = Schema extends { readonly _zod: { readonly output: infer Output } } ? Output : unknown
+type Part<Name extends CallName, Key extends string> = Contract[IdOf<Name>]['request'] extends {
+  readonly [Member in Key]: infer Schema
+}
+  ? Schema
+  : undefined
+/** A number in a query may be given as one; on the wire it is text. */
+type QueryInput<Input, Output> = {
+  [Member in keyof Input]: Member extends keyof Output
+    ? Exclude<Output[Member], undefined> extends number
+      ? number
+      : Input[Member]
+    : never
+}
+
+type InputOf<Name extends CallName> = WireInput<Part<Name, 'params'>> &
+  WireInput<Part<Name, 'body'>> &
+  (Part<Name, 'query'> extends undefined
+    ? unknown
+    : QueryInput<WireInput<Part<Name, 'query'>>, Parsed<Part<Name, 'query'>>>)
+
+type Success<Answers> = Answers extends
+  | { readonly 200: infer A }
+  | { readonly 201: infer A }
+  | { readonly 202: infer A }
+  ? A
+  : undefined
+type AnswerOf<Name extends CallName> =
+  Success<Contract[IdOf<Name>]['answers']> extends { readonly body: infer Schema }
+    ? WireInput<Schema>
+    : undefined

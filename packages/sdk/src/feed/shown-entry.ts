@@ -1,0 +1,43 @@
+import { checkEntry, type LogHead, parseEntry } from '@countersign/core'
+import { createSseReader } from './sse-reader.ts'
+import { type Service, ServiceFault } from './verifier-api.ts'
+
+/**
+ * Whether the service's log has this entry at its seq. False when it has another one there, or ends
+ * before it. Rejects when the service cannot be asked. Entries that the service no longer keeps
+ * (410) are taken for granted: such a log only grows.
+ *
+ * Finds a store that was set back. It is no proof against a relay, which can forge a 410 or repeat
+ * the entry, so the view also compares what it has proven with what it loads.
+ */
+export async function showsEntry(
+  service: Service,
+  { epoch, seq, hash }: LogHead,
+  signal: AbortSignal,
+): Promise<boolean> {
+  if (seq === 0) return true
+  const reader = createSseReader()
+  try {
+    for await (const chunk of await service.feed(`${epoch}.${seq - 1}`, signal)) {
+      // The first event decides: the entry, or a heartbeat of a log that ends before it.
+      for (const { data } of reader.push(chunk)) {
+        const entry = parseEntry(parseJson(data))
+        const checked = entry && (await checkEntry(entry))
+        return checked?.epoch === epoch && checked.seq === seq && checked.hash === hash
+      }
+    }
+  } catch (error) {
+    if (error instanceof ServiceFault && error.status === 409) return false
+    if (error instanceof ServiceFault && error.status === 410) return true
+    throw error
+  }
+  throw new ServiceFault('unreachable', 'the feed ended before it showed the entry that was asked for')
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,300 @@
+import { encodeHeadHeader, formatTime, type Heartbeat } from '@countersign/core'
+import { readBoundedBody } from '../shared/bounded-body.ts'
+import { describeAddress, describeCause } from '../shared/cause.ts'
+import type { GuardClock } from './clock.ts'
+
+/**
+ * What a verifier asks of the service. Every call rejects with a `ServiceFault` when it did not get
+ * what it asked for.
+ */
+export interface Service {
+  /** The keys that sign for the log, as the service lists them. */
+  discovery(signal: AbortSignal): Promise<unknown>
+  snapshot(signal: AbortSignal): Promise<AsyncIterable<Uint8Array>>
+  /**
+   * The bytes of the feed after this cursor; ends, or rejects, when the connection does or when
+   * nothing came for too long. `proven` is the last heartbeat that proved the head of the view:
+   * with it a service notices that its store has lost entries.
+   */
+  feed(cursor: string, signal: AbortSignal, proven?: Heartbeat): Promise<AsyncIterable<Uint8Array>>
+  /** `isClosing`: this verifier rejects everything from now on. */
+  acknowledge(
+    head: { readonly epoch: string; readonly seq: number },
+    signal: AbortSignal,
+    isClosing?: boolean,
+  ): Promise<void>
+  /** `nonce` makes the service sign its answer. */
+  introspect(token: string, nonce: string, signal: AbortSignal): Promise<unknown>
+}
+
+/** A call that came to nothing. Neither the message nor the code holds a key or a token. */
+export class ServiceFault extends Error {
+  override readonly name = 'ServiceFault'
+  /** That of the service's refusal, or `unreachable`, `silent`, `answer_unknown`. */
+  readonly code: string
+  /** 0 without an answer. */
+  readonly status: number
+  readonly retryAfterMs: number | undefined
+
+  constructor(code: string, detail: string, status = 0, retryAfterMs?: number, cause?: unknown) {
+    super(detail, { cause })
+    this.code = code
+    this.status = status
+    this.retryAfterMs = retryAfterMs
+  }
+}
+
+export interface ServiceOptions {
+  readonly baseUrl: string
+  readonly siteId: string
+  readonly apiKey: string
+  /** The configured name, if there is one. */
+  readonly verifierId?: string | undefined
+  /**
+   * Undefined for a tool that decides nothing by what it reads: it observes, and receipts do not
+   * count it.
+   */
+  readonly instance: VerifierInstance | undefined
+  readonly fetch: (url: string, init: RequestInit) => Promise<Response>
+  readonly clock: GuardClock
+}
+
+/** What a verifier declares to the service, which computes receipts from it. */
+interface VerifierInstance {
+  /** Random for each guard. */
+  readonly instanceId: string
+  /** It rejects everything when its last signed head is older. */
+  readonly ageMsMax: number
+  readonly failsOpen: boolean
+}
+
+/**
+ * Longer than two heartbeats: a connection on which nothing came for so long is dead, whatever TCP
+ * thinks.
+ */
+const SILENCE_MS_MAX = 12_000
+const ANSWER_MS_MAX = 5_000
+/** A large snapshot may take a while to begin. */
+const SNAPSHOT_MS_MAX = 30_000
+const ANSWER_BYTES_MAX = 262_144
+
+export function createService({
+  baseUrl,
+  siteId,
+  apiKey,
+  verifierId,
+  instance,
+  fetch,
+  clock,
+}: ServiceOptions): Service {
+  const site = `${baseUrl}/api/sites/${siteId}`
+  const key = { 'x-api-key': apiKey }
+  const named = {
+    ...key,
+    ...(verifierId !== undefined && { 'x-verifier-id': verifierId }),
+    ...(instance && { 'x-verifier-instance': instance.instanceId }),
+  }
+  const declared = {
+    ...named,
+    'feed-version': '1',
+    ...(instance && { 'x-verifier-max-staleness': String(Math.ceil(instance.ageMsMax / 1000)) }),
+    ...(instance?.failsOpen && { 'x-verifier-fail-open': '1' }),
+  }
+  const query = instance === undefined ? '?observe=1' : ''
+
+  /**
+   * A redirect is a rejection like any other, so no other server gets the key. The body of the
+   * answer belongs to the caller.
+   */
+  const send = async (
+    url: string,
+    init: RequestInit,
+    watch: Watch,
+    withinMs = ANSWER_MS_MAX,
+  ): Promise<Response> => {
+    watch.expect(withinMs)
+    const response = await watch.race(fetch(url, { ...init, redirect: 'manual', signal: watch.signal }))
+    if (!response.ok) throw await watch.race(refusalOf(response, url))
+    return response
+  }
+
+  /** One small question and its answer. */
+  const ask = async (url: string, init: RequestInit, signal: AbortSignal): Promise<unknown> => {
+    const watch = createWatch(clock, signal)
+    try {
+      const response = await send(url, init, watch)
+      if (response.status === 204) return undefined
+      const bytes = await watch.race(readBoundedBody(response.body, ANSWER_BYTES_MAX))
+      return JSON.parse(new TextDecoder().decode(bytes))
+    } catch (error) {
+      throw faultOf(error, signal, url)
+    } finally {
+      watch.end()
+    }
+  }
+
+  const post = (body: unknown, headers: Record<string, string>): RequestInit => ({
+    method: 'POST',
+    headers: { ...headers, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+
+  const open = async (
+    url: string,
+    headers: Record<string, string>,
+    type: string,
+    withinMs: number,
+    signal: AbortSignal,
+  ): Promise<AsyncIterable<Uint8Array>> => {
+    const watch = createWatch(clock, signal)
+    try {
+      const response = await send(url, { headers: { ...headers, accept: type } }, watch, withinMs)
+      if (!response.body || !response.headers.get('content-type')?.startsWith(type))
+        throw new ServiceFault(
+          'answer_unknown',
+          `the answer of ${describeAddress(url)} is not ${type}; check baseUrl`,
+          response.status,
+        )
+      return pieces(response.body, watch, signal, url)
+    } catch (error) {
+      watch.end()
+      throw faultOf(error, signal, url)
+    }
+  }
+
+  return {
+    discovery: (signal) => ask(`${baseUrl}/.well-known/countersign`, {}, signal),
+    snapshot: (signal) =>
+      open(`${site}/snapshot${query}`, declared, 'application/x-ndjson', SNAPSHOT_MS_MAX, signal),
+    feed(cursor, signal, proven) {
+      const shown = proven === undefined ? {} : { 'x-verifier-head': encodeHeadHeader(proven) }
+      return open(
+        `${site}/feed${query}`,
+        { ...declared, ...shown, 'last-event-id': cursor },
+        'text/event-stream',
+        ANSWER_MS_MAX,
+        signal,
+      )
+    },
+    async acknowledge({ epoch, seq }, signal, isClosing = false) {
+      const body = {
+        epoch,
+        seq,
+        sent_at: formatTime(clock.read().wallMs),
+        ...(isClosing && { closed: true }),
+      }
+      await ask(`${site}/feed/ack`, post(body, named), signal)
+    },
+    introspect: (token, nonce, signal) =>
+      ask(`${baseUrl}/api/auth/introspect`, post({ token, site_id: siteId, nonce }, key), signal),
+  }
+}
+
+/**
+ * Gives up when nothing comes for too long, or when its owner does. Not every fetch obeys its
+ * signal, so every wait is a race as well.
+ */
+interface Watch {
+  readonly signal: AbortSignal
+  /** Something is due within so long. Otherwise `late` ends the wait. */
+  expect(withinMs: number, late?: ServiceFault): void
+  /** One at a time. */
+  race<Value>(promise: Promise<Value>): Promise<Value>
+  /** Nothing is wanted any more: lets the connection go. */
+  end(): void
+}
+
+export function createWatch(clock: GuardClock, owner: AbortSignal): Watch {
+  const controller = new AbortController()
+  const { signal } = controller
+  let giveUp: (reason: unknown) => void = () => undefined
+  let cancel = () => {}
+  const stop = (reason: unknown) => {
+    cancel()
+    owner.removeEventListener('abort', onOwner)
+    controller.abort(reason)
+    giveUp(reason)
+  }
+  const onOwner = () => stop(owner.reason)
+  owner.addEventListener('abort', onOwner)
+  if (owner.aborted) onOwner()
+  return {
+    signal,
+    expect(withinMs, late = new ServiceFault('silent', 'the service has fallen silent')) {
+      cancel()
+      if (!signal.aborted) cancel = clock.after(withinMs, () => stop(late))
+    },
+    // Not Promise.race with a promise that lives as long as the stream: that would remember every
+    // piece of it.
+    race: (promise) =>
+      new Promise((resolve, reject) => {
+        giveUp = reject
+        if (signal.aborted) reject(signal.reason)
+        promise.then(resolve, reject)
+      }),
+    end: () => stop(new ServiceFault('unreachable', 'no longer wanted')),
+  }
+}
+
+async function* pieces(
+  body: ReadableStream<Uint8Array>,
+  watch: Watch,
+  owner: AbortSignal,
+  url: string,
+): AsyncGenerator<Uint8Array, void> {
+  const reader = body.getReader()
+  try {
+    for (;;) {
+      watch.expect(SILENCE_MS_MAX)
+      const { done, value } = await watch.race(reader.read())
+      if (done) return
+      yield value
+    }
+  } catch (error) {
+    throw faultOf(error, owner, url)
+  } finally {
+    watch.end()
+    reader.cancel().catch(() => undefined)
+  }
+}
+
+function faultOf(error: unknown, owner: AbortSignal, url: string): unknown {
+  if (owner.aborted || error instanceof ServiceFault) return error
+  const address = describeAddress(url)
+  if (error instanceof SyntaxError)
+    return new ServiceFault('answer_unknown', `the answer of ${address} is not JSON; check baseUrl`)
+  return new ServiceFault(
+    'unreachable',
+    `${address} could not be reached: ${describeCause(error)}`,
+    0,
+    undefined,
+    error,
+  )
+}
+
+const CODE = /^[a-z0-9_]{1,64}$/
+const DETAIL_CHARS_MAX = 300
+
+async function refusalOf(response: Response, url: string): Promise<ServiceFault> {
+  const { status } = response
+  const wait = response.headers.get('retry-after')
+  const bytes = await readBoundedBody(response.body, ANSWER_BYTES_MAX).catch(() => undefined)
+  let said: { readonly code?: unknown; readonly detail?: unknown } = {}
+  try {
+    said = JSON.parse(new TextDecoder().decode(bytes)) ?? {}
+  } catch {
+    // Not of this service: a proxy's own page, for example.
+  }
+  // Both reach the log of the application, and anything on the way may have written them.
+  const code = typeof said.code === 'string' && CODE.test(said.code) ? said.code : `http_${status}`
+  const detail =
+    typeof said.detail === 'string'
+      ? said.detail.replaceAll(/\p{C}/gu, ' ').slice(0, DETAIL_CHARS_MAX)
+      : `the answer has status ${status} and is not of this service; check baseUrl`
+  return new ServiceFault(
+    code,
+    `${detail} (${describeAddress(url)})`,
+    status,
+    wait !== null && /^\d{1,6}$/.test(wait) ? Number(wait) * 1000 : undefined,
+  )
+}

@@ -1,0 +1,175 @@
+import { encodeBase64url } from '@countersign/core'
+import type { SignInResult } from '@countersign/core/contract'
+import { call } from '../client/call.ts'
+import { type ClientOptions, CONNECTION_KINDS, calls, connectionOf } from '../client/client.ts'
+import { requireOptions } from '../shared/require-options.ts'
+import { isSameText } from './same-text.ts'
+
+export interface StartSignInOptions extends Omit<ClientOptions, 'apiKey'> {
+  readonly siteId: string
+  /** Where the browser comes back to; registered for the site, byte for byte. */
+  readonly returnUrl: string
+  /** Default: all that the user's credential gives. */
+  readonly scope?: readonly string[]
+  /**
+   * What the service calls itself, where that differs from `baseUrl`: when a backend reaches it
+   * under another name than browsers do.
+   */
+  readonly issuer?: string
+}
+
+/**
+ * What must be kept until the browser comes back, for this browser only and by its `state`, because
+ * a browser can have several sign-ins pending at once: `createSignInCookies` does that. Plain JSON.
+ * `verifier` is a secret.
+ */
+export interface PendingSignIn {
+  readonly state: string
+  readonly verifier: string
+  readonly issuer: string
+  readonly siteId: string
+  readonly scope: readonly string[] | null
+  readonly expiresAtMs: number
+}
+
+export interface StartedSignIn {
+  /** Send the browser there. */
+  readonly authUrl: string
+  readonly pending: PendingSignIn
+}
+
+/**
+ * `callback_malformed`: not a way back from a sign-in. `issuer_mismatch`: from another service, or
+ * it does not say from which. `state_mismatch`: of another sign-in, perhaps of another person.
+ * `expired`: too late. `denied`: the user cancelled or was refused. `result_mismatch`: the service
+ * answered for another site or without the scope that was asked for.
+ */
+export type SignInErrorCode =
+  | 'callback_malformed'
+  | 'issuer_mismatch'
+  | 'state_mismatch'
+  | 'expired'
+  | 'denied'
+  | 'result_mismatch'
+
+/** A sign-in that must not count. Let the user start again. */
+export class SignInError extends Error {
+  override readonly name = 'SignInError'
+  readonly code: SignInErrorCode
+  /** On `denied`: what the service gave as `error`. */
+  readonly reason: string | undefined
+
+  constructor(code: SignInErrorCode, message: string, reason?: string) {
+    super(message)
+    this.code = code
+    this.reason = reason
+  }
+}
+
+/**
+ * Starts a hosted sign-in (RFC 7636 with S256). Keep `pending` for this browser and send it to
+ * `authUrl`. Throws a `CountersignError` when the service refuses, for example
+ * `redirect_not_allowed`.
+ */
+export async function startSignIn(options: StartSignInOptions): Promise<StartedSignIn> {
+  requireOptions<StartSignInOptions>('startSignIn', options, {
+    ...CONNECTION_KINDS,
+    siteId: 'string',
+    returnUrl: 'string',
+    scope: 'list',
+    issuer: 'string',
+  })
+  const { siteId, returnUrl, scope } = options
+  const connection = connectionOf(options)
+  const issuer = options.issuer ?? connection.baseUrl
+  const state = randomText()
+  const verifier = randomText()
+  const digest = await globalThis.crypto.subtle.digest('SHA-256', new TextEncoder().encode(verifier))
+  const started = (await call(connection, calls.startSignIn, {
+    site_id: siteId,
+    return_url: returnUrl,
+    requested_scope: scope,
+    client_state: state,
+    code_challenge: encodeBase64url(new Uint8Array(digest)),
+    code_challenge_method: 'S256',
+  })) as { readonly auth_url: string; readonly expires_in: number }
+  // Besides its own life the state needs the minute in which its code can be redeemed.
+  const expiresAtMs = connection.nowMs() + started.expires_in * 1000 + CODE_MS
+  return {
+    authUrl: started.auth_url,
+    pending: { state, verifier, issuer, siteId, scope: scope ?? null, expiresAtMs },
+  }
+}
+
+export interface FinishSignInOptions extends Omit<ClientOptions, 'apiKey'> {
+  /** The URL at which the browser came back, or its parameters. */
+  readonly callback: string | URL | URLSearchParams
+  /**
+   * What `startSignIn` gave for this browser; undefined when nothing was kept, which is refused.
+   * Forget it, whatever comes out.
+   */
+  readonly pending: PendingSignIn | undefined
+}
+
+/**
+ * Finishes a hosted sign-in: who it is, and for how long. Refuses with a `SignInError` what did not
+ * come from that service (`iss`, RFC 9207), does not belong to this browser (`state`), or is too
+ * late; with a `CountersignError` what the service refuses, such as a code that was used.
+ */
+export async function finishSignIn(options: FinishSignInOptions): Promise<SignInResult> {
+  requireOptions<FinishSignInOptions>('finishSignIn', options, {
+    ...CONNECTION_KINDS,
+    callback: 'any',
+    pending: 'any',
+  })
+  const { pending } = options
+  const connection = connectionOf(options)
+  const found = parametersOf(options.callback)
+  if (pending === undefined) throw new SignInError('state_mismatch', 'no sign-in was started in this browser')
+  if (found.iss !== pending.issuer)
+    throw new SignInError('issuer_mismatch', 'iss is missing, or of another service')
+  if (!isSameText(found.state ?? '', pending.state))
+    throw new SignInError('state_mismatch', 'state is missing, or of another sign-in')
+  if (!(connection.nowMs() < pending.expiresAtMs))
+    throw new SignInError('expired', 'the sign-in took too long')
+  if (found.error !== undefined)
+    throw new SignInError(
+      'denied',
+      found.error_description ?? 'the user cancelled, or was refused',
+      found.error,
+    )
+  if (found.code === undefined) throw new SignInError('callback_malformed', 'code is missing')
+
+  const input = { code: found.code, code_verifier: pending.verifier }
+  const result = (await call(connection, calls.signInResult, input)) as SignInResult
+  const lacks = (pending.scope ?? []).filter((scope) => !result.scope.includes(scope))
+  if (result.site_id !== pending.siteId || lacks.length > 0)
+    throw new SignInError('result_mismatch', 'the answer is for another site or scope than was asked for')
+  return result
+}
+
+const CODE_MS = 60_000
+const RANDOM_BYTES = 32
+const PARAMETERS = ['code', 'state', 'iss', 'error', 'error_description'] as const
+
+function randomText(): string {
+  return encodeBase64url(globalThis.crypto.getRandomValues(new Uint8Array(RANDOM_BYTES)))
+}
+
+/**
+ * Other parameters may be the integration's own; of ours each stands once, so that no two readers
+ * can disagree.
+ */
+function parametersOf(
+  callback: string | URL | URLSearchParams,
+): Partial<Record<(typeof PARAMETERS)[number], string>> {
+  const parameters =
+    callback instanceof URLSearchParams ? callback : new URL(callback, 'http://relative.invalid').searchParams
+  const found: Partial<Record<(typeof PARAMETERS)[number], string>> = {}
+  for (const name of PARAMETERS) {
+    const [value, more] = parameters.getAll(name)
+    if (more !== undefined) throw new SignInError('callback_malformed', `${name} stands twice`)
+    if (value !== undefined) found[name] = value
+  }
+  return found
+}
