@@ -1,4 +1,4 @@
-import { createSignatureMemory, type SignatureMemory, type SiteView, verify } from '@countersign/core'
+import { SignatureCache, type SiteView, verify } from '@countersign/core'
 import type { Contestant } from './measure.ts'
 import { inTurn, lengthOf, READ, type Sample } from './sample.ts'
 
@@ -13,7 +13,7 @@ const demandScope = [READ]
 export async function decide(
   header: string,
   view: SiteView,
-  signatures: SignatureMemory | undefined,
+  signatures: SignatureCache | undefined,
 ): Promise<void> {
   const nowMs = Date.now()
   const ageMs = view.ageMs({ wallMs: nowMs, monotonicMs: performance.now() })
@@ -39,7 +39,7 @@ export function coldWithoutMemory({ view }: Sample, headers: readonly string[]):
 
 /** Every header is one that the memory has not seen, and is remembered for the future. */
 export function coldWithMemory({ view }: Sample, headers: readonly string[]): Contestant {
-  let memory = createSignatureMemory()
+  let memory = new SignatureCache()
   let at = 0
   return {
     name: 'ours, cold, remembering',
@@ -49,7 +49,7 @@ export function coldWithMemory({ view }: Sample, headers: readonly string[]): Co
         if (at === headers.length) {
           if (memory.size < headers.length * 0.99)
             throw new Error('headers that should have been new were not')
-          memory = createSignatureMemory()
+          memory = new SignatureCache()
           at = 0
         }
         await decide(headers[at++] as string, view, memory)
@@ -64,7 +64,7 @@ export async function warm(
   headers: readonly string[],
   capacity: number,
 ): Promise<Contestant> {
-  const memory = createSignatureMemory({ capacity })
+  const memory = new SignatureCache({ capacity })
   for (const header of headers) await decide(header, view, memory)
   if (memory.size < headers.length * 0.999)
     throw new Error(`only ${memory.size} of ${headers.length} headers were remembered`)
@@ -91,10 +91,9 @@ export async function bytesPerEntry(
   const { gc } = globalThis as { gc?: () => void }
   if (gc === undefined) return undefined
   // Once before, so that code compiled on the way does not count either.
-  for (const header of headers.slice(0, 2000))
-    await decide(header, view, createSignatureMemory({ capacity: 8 }))
+  for (const header of headers.slice(0, 2000)) await decide(header, view, new SignatureCache({ capacity: 8 }))
   const before = usedBytes(gc)
-  const memory = createSignatureMemory({ capacity })
+  const memory = new SignatureCache({ capacity })
   for (const header of headers) await decide(header, view, memory)
   return (usedBytes(gc) - before) / memory.size
 }

@@ -4,8 +4,8 @@ import { parseCredentialId, parseSiteId } from '../packages/core/src/credential/
 import { formatTime, parseTime } from '../packages/core/src/encoding/rfc3339.ts'
 import { type CheckedEntry, checkEntry, GENESIS_HASH, sealEntry } from '../packages/core/src/log/chain.ts'
 import { type Entry, parseEntry } from '../packages/core/src/log/entry.ts'
+import type { LogHead } from '../packages/core/src/log/position.ts'
 import { createSiteView, type SiteView } from '../packages/core/src/log/view.ts'
-import type { LogHead } from '../packages/core/src/verify/trust.ts'
 
 export interface Row {
   readonly name: string

@@ -20,11 +20,11 @@ import {
   type HolderRequest,
   holderRequestFrom,
   issueCredential,
-  type Knowledge,
   type PrivateKey,
   parseCredentialId,
   parseScope,
   parseSiteId,
+  type RevocationData,
   type SiteView,
   sealEntry,
   signRequest,
@@ -139,7 +139,7 @@ view.proveHead({ siteId, ...view.head, asOfMs: nowMs, maxAgeSeconds: 60 }, clock
 
 const nonces = createMemoryNonces({ startedAtMs: -Infinity })
 const demand: Demand = { scope: [sure(parseScope('orders:read'))], nowMs, nonces }
-const knowledge = (): Knowledge => ({ site: view, ageMs: view.ageMs(clocks), ageMsMax: 30_000 })
+const knowledge = (): RevocationData => ({ site: view, ageMs: view.ageMs(clocks), ageMsMax: 30_000 })
 const issue = (changes: Partial<Grant> = {}) =>
   issueCredential(
     {

@@ -1,4 +1,4 @@
-import { checkGrounds, findRoot, lapse, listChain, toGrounds, verify } from '@countersign/core'
+import { checkGrounds, findRoot, listChain, recheckAccess, toGrounds, verify } from '@countersign/core'
 import fc from 'fast-check'
 import { beforeAll, expect, test } from 'vitest'
 import { type Chain, newChain, showLink } from '../packages/core/test/chain.ts'
@@ -55,7 +55,7 @@ test('a request, a running request, a token, a sign-in and a status give the sam
         else if (verdict.code !== 'proof_invalid') expect(verdict.code).toBe(code)
 
         // A request that was accepted before and still runs.
-        expect(lapse(before, asking({ nowMs }), knowing(site))?.code).toBe(code)
+        expect(recheckAccess(before, asking({ nowMs }), knowing(site))?.code).toBe(code)
 
         // A bearer token of this credential that ends with it.
         const common = {

@@ -12,11 +12,11 @@ export {
   type Credential,
   DEFAULT_PERMISSION_ID,
   type ProofClaims,
-  permissionOf,
   type SignedCredential,
+  toPermissionId,
 } from './credential/credential.ts'
 export { type Delegation, delegateCredential } from './credential/delegate.ts'
-export { type DenialCode, type Deny, deny, isDeny } from './credential/denial.ts'
+export { type Denial, type DenialCode, deny, isDenial } from './credential/denial.ts'
 export { CREDENTIAL_HEADER, credentialHeader } from './credential/header.ts'
 export {
   type CredentialId,
@@ -114,8 +114,15 @@ export {
   parseFeedKeyStatement,
   signFeedKeyStatement,
 } from './log/feed-key-statement.ts'
-export type { Clocks, HeadProof } from './log/head-age.ts'
+export type { Clocks, ConfirmedHead } from './log/freshness.ts'
 export { encodeHeadHeader, HEAD_HEADER_CHARS_MAX, parseHeadHeader } from './log/head-header.ts'
+export {
+  type ClockReading,
+  createMonotonicClock,
+  type MonotonicClock,
+  type MonotonicClockOptions,
+} from './log/monotonic-clock.ts'
+export type { LogHead, LogPosition, Revocation } from './log/position.ts'
 export {
   checkHeartbeat,
   checkSnapshot,
@@ -147,7 +154,6 @@ export {
   type UserLine,
 } from './log/snapshot.ts'
 export { stateLines } from './log/state-lines.ts'
-export { createTimeMark, type MarkedTime, type TimeMark, type TimeMarkOptions } from './log/time-mark.ts'
 export {
   type Applied,
   createSiteView,
@@ -203,16 +209,14 @@ export type {
 export type { Demand, Presented } from './verify/demand.ts'
 export { type ExplainedCheck, type Explanation, explain } from './verify/explain.ts'
 export { checkGrounds, findRevocation, type Grounds, toChainGrounds, toGrounds } from './verify/grounds.ts'
-export { lapse } from './verify/lapse.ts'
-export { createSignatureMemory, type Remembered, type SignatureMemory } from './verify/signature-memory.ts'
+export { recheckAccess } from './verify/recheck.ts'
+export { SignatureCache, type VerifiedCredential } from './verify/signature-cache.ts'
 export type { TokenFacts } from './verify/token.ts'
 export { findBearerFault } from './verify/token-checks.ts'
 export type {
   KeyStatus,
-  Knowledge,
-  LogHead,
-  Revocation,
-  SiteKnowledge,
+  RevocationData,
+  SiteData,
   SiteSettings,
   TrustedIssuer,
   TrustedKey,

@@ -12,8 +12,8 @@ import { generatePrivateKey } from '../src/proof/private-key.ts'
 import { signDocument } from '../src/proof/sign.ts'
 import type { Demand } from '../src/verify/demand.ts'
 import type {
-  Knowledge,
-  SiteKnowledge,
+  RevocationData,
+  SiteData,
   SiteSettings,
   TrustedIssuer,
   TrustedKey,
@@ -142,7 +142,7 @@ export function trusted(
 }
 
 /** A site's knowledge held in plain maps: the double of our own port. */
-export class PlainSite implements SiteKnowledge {
+export class PlainSite implements SiteData {
   siteId = SITE
   trusted = true
   settings: SiteSettings = { bearer: 'on', holderProof: 'optional', credentialTtlSecondsMax: undefined }
@@ -165,7 +165,7 @@ export class PlainSite implements SiteKnowledge {
     this.tokens.has(hash) ? ({ by: 'token', sinceMs: NOW } as const) : undefined
 }
 
-export function knowing(site: SiteKnowledge, changes: Partial<Knowledge> = {}): Knowledge {
+export function knowing(site: SiteData, changes: Partial<RevocationData> = {}): RevocationData {
   return { site, ageMs: 100, ageMsMax: 30_000, ...changes }
 }
 

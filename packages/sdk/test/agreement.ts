@@ -1,7 +1,6 @@
 import {
   type CredentialId,
   createMemoryNonces,
-  createSignatureMemory,
   credentialHeader,
   type Delegation,
   delegateCredential,
@@ -9,11 +8,12 @@ import {
   findPresentation,
   generatePrivateKey,
   holderRequestFrom,
-  isDeny,
+  isDenial,
   type JsonObject,
   type Presented,
   type PrivateKey,
   parseScopeList,
+  SignatureCache,
   signRequest,
   type TokenFacts,
   verify,
@@ -117,7 +117,7 @@ async function createWorld(random: Random) {
   // An issuer that we trust, of a site that is not ours.
   const elsewhere = await createTestSite({ startMs, siteId: 'other.example' })
   const guard: Guard = await site.guard()
-  const signatures = createSignatureMemory()
+  const signatures = new SignatureCache()
   const nonces = createMemoryNonces({ startedAtMs: Number.NEGATIVE_INFINITY })
   const holdings: Holding[] = []
   const tokens: string[] = []
@@ -302,7 +302,7 @@ async function createWorld(random: Random) {
   const byService = async (headers: Lines, scope: readonly string[]): Promise<string> => {
     const lines = (name: string) => (headers[name] === undefined ? [] : [headers[name]].flat())
     const presentation = findPresentation(lines)
-    if (isDeny(presentation)) return presentation.code
+    if (isDenial(presentation)) return presentation.code
     const presented: Presented =
       'bearer' in presentation
         ? { token: (await site.tokenFacts(presentation.bearer)) ?? NO_TOKEN }

@@ -1,4 +1,4 @@
-import type { NonceStore, SignatureMemory } from '@countersign/core'
+import type { NonceStore, SignatureCache } from '@countersign/core'
 import type { Logger } from 'pino'
 import type { Config } from './config.ts'
 import type { DidWebFetcher } from './did-web/fetch-document.ts'
@@ -26,7 +26,7 @@ export interface Deps {
   readonly keys: ServiceKeys
   /** Code that deletes a key calls `apiKeys.forget`. */
   readonly apiKeys: ApiKeys
-  readonly signatures: SignatureMemory
+  readonly signatures: SignatureCache
   readonly nonces: NonceStore
   readonly tokens: TokenFinder
   readonly seen: SeenCredentials

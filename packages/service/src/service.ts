@@ -1,4 +1,4 @@
-import { createSignatureMemory } from '@countersign/core'
+import { SignatureCache } from '@countersign/core'
 import type { Logger } from 'pino'
 import { openKeyUpkeep } from './actions/key-upkeep.ts'
 import { type App, createApp } from './app.ts'
@@ -85,8 +85,8 @@ export async function openService(config: Config, options: OpenServiceOptions): 
       }),
     )
     keep(heads).follow(views)
-    const signatures = createSignatureMemory()
-    views.follow({ applied: () => signatures.forgetTexts(), lost: () => signatures.forgetTexts() })
+    const signatures = new SignatureCache()
+    views.follow({ applied: () => signatures.clearHeaders(), lost: () => signatures.clearHeaders() })
     meters.watchView(() => ({ ageMs: views.age().ageMs, position: views.position }))
     const verifierClocks = createVerifierClocks(clock, log)
     meters.watchAlarms(() => ({

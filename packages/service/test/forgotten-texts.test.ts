@@ -5,14 +5,14 @@ import { onEachStore } from './feed/feed-node.ts'
 onEachStore('what a node keeps of credentials', (home) => {
   it('is the text of none for longer than until its next look at the log (A236)', async () => {
     const { deps } = (await home().node()).service
-    deps.signatures.note('the text of a credential', 'its digest')
-    expect(deps.signatures.notedDigest('the text of a credential')).toBe('its digest')
+    deps.signatures.memoize('the text of a credential', 'its digest')
+    expect(deps.signatures.findDigest('the text of a credential')).toBe('its digest')
     for (
       let tries = 0;
-      tries < 200 && deps.signatures.notedDigest('the text of a credential') !== undefined;
+      tries < 200 && deps.signatures.findDigest('the text of a credential') !== undefined;
       tries++
     )
       await sleep(25)
-    expect(deps.signatures.notedDigest('the text of a credential')).toBeUndefined()
+    expect(deps.signatures.findDigest('the text of a credential')).toBeUndefined()
   })
 })

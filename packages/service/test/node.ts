@@ -1,10 +1,10 @@
 import {
-  createSignatureMemory,
   findPresentation,
   type HolderRequest,
-  isDeny,
+  isDenial,
   type JsonObject,
   parseCredentialBody,
+  SignatureCache,
   type SiteId,
   signRequest,
 } from '@countersign/core'
@@ -143,7 +143,7 @@ export async function openNode(
     store,
     views,
     clock,
-    signatures: createSignatureMemory(),
+    signatures: new SignatureCache(),
     nonces: createStoreNonces(store),
     tokens: createTokenFinder(store),
     seen: createSeenCredentials({ store, nowMs: () => clock.nowMs(), log: quiet, delayMs: 3_600_000 }),
@@ -288,7 +288,7 @@ async function requestOf(
     caller,
     presentation: () => {
       const found = findPresentation(all)
-      if (isDeny(found)) throw new Problem(found.code, found.detail)
+      if (isDenial(found)) throw new Problem(found.code, found.detail)
       return found
     },
     holderRequest: { ...plain, header: all },

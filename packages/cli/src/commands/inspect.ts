@@ -32,13 +32,13 @@ export const inspect: Verb = {
     'Works offline. The signature is checked with the key that the issuer’s own DID carries, so a good one says who signed and not that any site trusts them, and nothing is known of revocations. To ask a service: countersign verify. Ends with 3 when a check is refused.',
   ],
   async run(given, at) {
-    const { explain, findRoot, isDeny, readCredentialHeader } = await import('@countersign/core')
+    const { explain, findRoot, isDenial, readCredentialHeader } = await import('@countersign/core')
     const { headerOfText, objectOfHeader } = await import('../credential/read-credential.ts')
     const { offlineSite } = await import('../credential/offline-site.ts')
     const { checksText, claimsFacts, claimsText, shownChecks } = await import('../credential/shown-checks.ts')
     const header = headerOfText(await textOf(given, at))
     const read = readCredentialHeader(header)
-    const credential = isDeny(read) ? undefined : read.credential
+    const credential = isDenial(read) ? undefined : read.credential
     const site = offlineSite(credential, given.text('site'), await documentOf(given))
     const nowMs = timeOf(given.text('at'), '--at') ?? Date.now()
     const { parseScopeList } = await import('@countersign/core')

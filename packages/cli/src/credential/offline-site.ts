@@ -5,8 +5,8 @@ import {
   keysOfDid,
   parseSiteId,
   readDidDocument,
+  type SiteData,
   type SiteId,
-  type SiteKnowledge,
   type TrustedIssuer,
 } from '@countersign/core'
 import { Misuse } from '../command.ts'
@@ -19,7 +19,7 @@ export function offlineSite(
   credential: Credential | undefined,
   siteId: string | undefined,
   didDocument: unknown,
-): SiteKnowledge {
+): SiteData {
   const root = credential && findRoot(credential)
   const trusted = root && issuerOf(root.issuer, didDocument)
   return {

@@ -3,7 +3,7 @@ import {
   decodeBase64url,
   encodeBase64url,
   importPrivateKey,
-  isDeny,
+  isDenial,
   isJsonObject,
   type JsonObject,
   type PrivateKey,
@@ -50,7 +50,7 @@ export function headerOfText(text: string): string {
 /** Reads it as a verifier would. Throws a `Misuse` for what no verifier could read. */
 function readGiven(header: string): GivenCredential {
   const signed = readCredentialHeader(header)
-  if (isDeny(signed))
+  if (isDenial(signed))
     throw new Misuse(
       `This credential cannot be read: ${signed.detail} (${signed.code}). More: countersign inspect`,
     )

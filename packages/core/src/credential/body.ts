@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject, parseJson } from '../encoding/json.ts'
 import { decodeUtf8, encodeUtf8 } from '../encoding/utf8.ts'
 import type { SignedCredential } from './credential.ts'
-import type { Deny } from './denial.ts'
+import type { Denial } from './denial.ts'
 import { BODY_MEMBERS_MAX, CREDENTIAL_BYTES_MAX, CREDENTIAL_MEMBERS_MAX, JSON_DEPTH_MAX } from './limits.ts'
 import { readCredentialObject } from './read.ts'
 
@@ -11,7 +11,7 @@ import { readCredentialObject } from './read.ts'
  */
 export interface CredentialBody {
   readonly members: JsonObject
-  readonly credential: SignedCredential | Deny | undefined
+  readonly credential: SignedCredential | Denial | undefined
 }
 
 export interface BodyFault {

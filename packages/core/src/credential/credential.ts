@@ -57,6 +57,6 @@ export interface ProofClaims {
  * The permission that a credential is for: its own word, else that of the credential it was
  * delegated from, else the default.
  */
-export function permissionOf({ permissionId, parent }: Credential): PermissionId {
-  return permissionId ?? (parent === undefined ? DEFAULT_PERMISSION_ID : permissionOf(parent))
+export function toPermissionId({ permissionId, parent }: Credential): PermissionId {
+  return permissionId ?? (parent === undefined ? DEFAULT_PERMISSION_ID : toPermissionId(parent))
 }

@@ -31,7 +31,7 @@ export type DenialCode =
  * A refusal. It carries words for the caller and nothing of the credential, so a caller who forgets
  * to look at `ok` has nothing to use.
  */
-export interface Deny {
+export interface Denial {
   readonly ok: false
   readonly code: DenialCode
   /**
@@ -43,11 +43,11 @@ export interface Deny {
   readonly requiredScope?: readonly Scope[]
 }
 
-export function deny(code: DenialCode, detail: string): Deny {
+export function deny(code: DenialCode, detail: string): Denial {
   return { ok: false, code, detail }
 }
 
 /** Tells a refusal from the thing that was asked for. */
-export function isDeny(value: object): value is Deny {
+export function isDenial(value: object): value is Denial {
   return 'ok' in value && value.ok === false
 }

@@ -1,4 +1,4 @@
-import { type Deny, deny } from './denial.ts'
+import { type Denial, deny } from './denial.ts'
 import { CREDENTIAL_HEADER } from './header.ts'
 
 /**
@@ -17,7 +17,7 @@ const BEARER = /^bearer ([\x21-\x7e]+)$/i
  */
 export function findPresentation(
   lines: (name: string) => readonly string[] | undefined,
-): Presentation | Deny {
+): Presentation | Denial {
   const credentials = lines(CREDENTIAL_HEADER) ?? []
   const authorizations = lines('authorization') ?? []
   // Some frameworks hand over repeated lines joined by commas. Neither base64url nor a token has a
@@ -73,6 +73,6 @@ export function findCredentialMistake(text: string): string | undefined {
     : undefined
 }
 
-function ambiguous(detail: string): Deny {
+function ambiguous(detail: string): Denial {
   return deny('auth_ambiguous', detail)
 }

@@ -5,7 +5,7 @@ import { decodeUtf8 } from '../encoding/utf8.ts'
 import { parseDidKey } from '../proof/did.ts'
 import { suiteNamed } from '../proof/suites.ts'
 import { CREDENTIAL_CONTEXT, CREDENTIAL_TYPE, type ProofClaims, type SignedCredential } from './credential.ts'
-import { type Deny, deny } from './denial.ts'
+import { type Denial, deny } from './denial.ts'
 import { parseCredentialDid, parsePermissionId, parsePpid, parseScopeList, type Scope } from './ids.ts'
 import {
   CREDENTIAL_HEADER_CHARS_MAX,
@@ -20,7 +20,7 @@ import { findCredentialMistake } from './presentation.ts'
  * object. Every step is strict, and what comes out is what will be verified and used: nothing is
  * ever read from the text a second time.
  */
-export function readCredentialHeader(header: string): SignedCredential | Deny {
+export function readCredentialHeader(header: string): SignedCredential | Denial {
   if (header.length > CREDENTIAL_HEADER_CHARS_MAX) {
     return deny(
       'header_too_large',
@@ -50,7 +50,7 @@ export function readCredentialHeader(header: string): SignedCredential | Deny {
  * read as well, but are not checked for members that stood there twice: encode such an object and
  * read the header instead.
  */
-export function readCredentialObject(value: JsonValue): SignedCredential | Deny {
+export function readCredentialObject(value: JsonValue): SignedCredential | Denial {
   if (!isJsonObject(value)) return malformed('the credential is not a JSON object')
   const read = readLink(value, 0)
   if (!('ok' in read)) readHere.add(read)
@@ -67,11 +67,11 @@ export function isReadCredential(signed: SignedCredential): boolean {
   return readHere.has(signed)
 }
 
-function malformed(detail: string): Deny {
+function malformed(detail: string): Denial {
   return deny('credential_malformed', detail)
 }
 
-function unsupported(detail: string): Deny {
+function unsupported(detail: string): Denial {
   return deny('credential_unsupported', detail)
 }
 
@@ -79,7 +79,7 @@ function unsupported(detail: string): Deny {
  * One credential of a chain; `depth` counts the children already passed on the way down to the
  * root.
  */
-function readLink(document: JsonObject, depth: number): SignedCredential | Deny {
+function readLink(document: JsonObject, depth: number): SignedCredential | Denial {
   if (depth > DELEGATION_DEPTH_MAX) {
     return deny('delegation_too_deep', `a credential may be delegated at most ${DELEGATION_DEPTH_MAX} times`)
   }
@@ -147,14 +147,14 @@ function isHolderKey(value: JsonValue): value is string {
   return parseDidKey(value) !== undefined
 }
 
-function readParent(document: JsonObject, depth: number): SignedCredential | Deny | undefined {
+function readParent(document: JsonObject, depth: number): SignedCredential | Denial | undefined {
   if (document.parent === undefined) return undefined
   return isJsonObject(document.parent)
     ? readLink(document.parent, depth + 1)
     : malformed('parent is not a signed credential')
 }
 
-function faultOfEnvelope(document: JsonObject): Deny | undefined {
+function faultOfEnvelope(document: JsonObject): Denial | undefined {
   const { '@context': context, type } = document
   if (context === undefined) return malformed('@context is missing')
   if (!equalsList(context, CREDENTIAL_CONTEXT))
@@ -189,7 +189,7 @@ interface ReadProof extends ProofClaims {
  */
 const PROOF_VALUE = /^z[1-9A-HJ-NP-Za-km-z]{1,128}$/
 
-function readProof({ proof, '@context': context }: JsonObject): ReadProof | Deny {
+function readProof({ proof, '@context': context }: JsonObject): ReadProof | Denial {
   if (Array.isArray(proof) && proof.length > 0)
     return unsupported('a credential has exactly one proof, and it is an object')
   if (!isJsonObject(proof)) return malformed('proof is missing or not an object')

@@ -1,4 +1,4 @@
-import { type Deny, deny, isDeny } from '../credential/denial.ts'
+import { type Denial, deny, isDenial } from '../credential/denial.ts'
 import { encodeUtf8 } from '../encoding/utf8.ts'
 import { crypto } from '../proof/crypto.ts'
 import type { KeyAlgorithm, PublicKey } from '../proof/keys.ts'
@@ -52,9 +52,9 @@ export interface HolderProof {
 export async function checkHolderProof(
   request: HolderRequest,
   expected: ExpectedHolder,
-): Promise<HolderProof | Deny> {
+): Promise<HolderProof | Denial> {
   const claimed = findClaimedProof(request)
-  if (isDeny(claimed)) return claimed
+  if (isDenial(claimed)) return claimed
   const refusal =
     unknownParameter(claimed) ??
     wrongKeyid(claimed, expected) ??
@@ -68,7 +68,7 @@ export async function checkHolderProof(
 }
 
 /** A step answers with a denial, or with nothing at all. */
-type Refusal = Deny | undefined
+type Refusal = Denial | undefined
 
 function unknownParameter({ parameters }: ClaimedProof): Refusal {
   for (const name of parameters.keys()) {
@@ -166,7 +166,7 @@ function showsBody({ body, method, header }: HolderRequest): boolean {
  * The one denial that another host than the expected one can cause. Guards recognise it by its
  * detail and add which host they expect.
  */
-export const WRONG_SIGNATURE: Deny = deny(
+export const WRONG_SIGNATURE: Denial = deny(
   'proof_invalid',
   'the signature is not one of this request by the holder_key; sign exactly the method, host, path, query and fields sent',
 )

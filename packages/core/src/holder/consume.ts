@@ -1,4 +1,4 @@
-import { type Deny, deny } from '../credential/denial.ts'
+import { type Denial, deny } from '../credential/denial.ts'
 import { checkHolderProof, type ExpectedHolder, type HolderProof } from './check.ts'
 import type { NonceStore } from './nonces.ts'
 import type { HolderRequest } from './request.ts'
@@ -11,7 +11,7 @@ export async function consumeHolderProof(
   request: HolderRequest,
   expected: ExpectedHolder,
   nonces: NonceStore,
-): Promise<HolderProof | Deny> {
+): Promise<HolderProof | Denial> {
   const proof = await checkHolderProof(request, expected)
   if (!proof.ok) return proof
   const { nonce, createdMs, usableUntilMs } = proof

@@ -1,4 +1,4 @@
-import { type Deny, deny } from '../credential/denial.ts'
+import { type Denial, deny } from '../credential/denial.ts'
 import {
   COMPONENTS_MAX,
   PROOF_TAG,
@@ -30,7 +30,7 @@ export interface ClaimedProof {
  * none; `proof_invalid` when there are two, or when the two fields are too long, malformed or do
  * not fit together. Signatures with other tags are ignored.
  */
-export function findClaimedProof(request: HolderRequest): ClaimedProof | Deny {
+export function findClaimedProof(request: HolderRequest): ClaimedProof | Denial {
   const inputLines = request.header('signature-input') ?? []
   const signatureLines = request.header('signature') ?? []
   if (inputLines.length === 0) return none()
@@ -79,7 +79,7 @@ export function findClaimedProof(request: HolderRequest): ClaimedProof | Deny {
   return { components, parameters: input[1], signatureParams: serializeInnerList(input), signature }
 }
 
-function none(): Deny {
+function none(): Denial {
   return deny(
     'proof_required',
     `sign the request with the key that the credential is bound to (RFC 9421, tag="${PROOF_TAG}")`,

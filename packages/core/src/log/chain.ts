@@ -1,7 +1,7 @@
 import type { SiteId } from '../credential/ids.ts'
 import { crypto } from '../proof/crypto.ts'
-import type { LogHead } from '../verify/trust.ts'
 import { type Entry, type EntryBodies, type EntryKind, type EntryOf, parseEntry } from './entry.ts'
+import type { LogHead } from './position.ts'
 
 /** What the first entry of a log has for `prev_hash`. */
 export const GENESIS_HASH = '0'.repeat(64)

@@ -1,5 +1,5 @@
 import type { CredentialId, Ppid } from '../credential/ids.ts'
-import type { Revocation } from '../verify/trust.ts'
+import type { Revocation } from './position.ts'
 import { ABSENT, RevokedTable, type TableSeed } from './revoked-table.ts'
 
 const CREDENTIAL_PREFIX = 'cred_'
@@ -125,11 +125,11 @@ export class Revocations {
   }
 
   revokeCredential(id: CredentialId, atMs: number): void {
-    this.#credentials.setLower(id, storable(atMs))
+    this.#credentials.setMin(id, storable(atMs))
   }
 
   revokeToken(tokenSha256: string, atMs: number): void {
-    this.#tokens.setLower(tokenSha256, storable(atMs))
+    this.#tokens.setMin(tokenSha256, storable(atMs))
   }
 
   revokeUser(ppid: Ppid, atMs: number): void {
@@ -139,7 +139,7 @@ export class Revocations {
     const firstMs = user === ABSENT ? at : Math.min(Math.floor(user / 2), at)
     this.#users.set(ppid, firstMs * 2 + 1)
     if (this.#cutoffs.get(ppid) === ABSENT) return
-    if (isOpen) this.#revokedAgain.setLower(ppid, at)
+    if (isOpen) this.#revokedAgain.setMin(ppid, at)
     else this.#revokedAgain.set(ppid, at)
   }
 

@@ -68,7 +68,7 @@ export class RevokedTable {
   }
 
   /** Sets the number unless a lower one is there. */
-  setLower(id: string, value: number): void {
+  setMin(id: string, value: number): void {
     const part = this.#partOf(id)
     const known = part.get(this.#hash[0] as number, this.#hash[1] as number)
     if (known === ABSENT || !(known <= value)) this.#put(part, value)

@@ -4,7 +4,7 @@ import { parseTime } from '../encoding/rfc3339.ts'
 import type { PrivateKey, PublicKey } from '../proof/keys.ts'
 import { isEpoch, isSeq, isSha256Hex, isTime, parseFields } from './entry.ts'
 import { isFeedSignature, signFeedText } from './feed-signature.ts'
-import type { HeadProof } from './head-age.ts'
+import type { ConfirmedHead } from './freshness.ts'
 import { isKid, isMaxAgeSeconds, isSignature } from './signed-fields.ts'
 import type { SnapshotEnd, SnapshotHead } from './snapshot.ts'
 
@@ -75,7 +75,10 @@ export async function signHeartbeat(fields: HeartbeatFields, key: PrivateKey): P
  * The proof of the head when the signature holds under this key, otherwise undefined. Finding the
  * key of `kid` is the caller's part.
  */
-export async function checkHeartbeat(heartbeat: Heartbeat, key: PublicKey): Promise<HeadProof | undefined> {
+export async function checkHeartbeat(
+  heartbeat: Heartbeat,
+  key: PublicKey,
+): Promise<ConfirmedHead | undefined> {
   return (await isFeedSignature(heartbeatText(heartbeat), heartbeat.signature, key))
     ? headProof(heartbeat)
     : undefined
@@ -105,7 +108,7 @@ export async function checkSnapshot(
   end: SnapshotEnd,
   received: { readonly lines: number; readonly sha256: string },
   key: PublicKey,
-): Promise<HeadProof | undefined> {
+): Promise<ConfirmedHead | undefined> {
   if (end.lines !== received.lines || end.sha256 !== received.sha256) return undefined
   return (await isFeedSignature(snapshotText(head, end.sha256), end.signature, key))
     ? headProof(head)
@@ -119,7 +122,7 @@ function headProof({
   hash,
   as_of,
   max_age_seconds,
-}: Omit<HeartbeatFields, 'kid'>): HeadProof | undefined {
+}: Omit<HeartbeatFields, 'kid'>): ConfirmedHead | undefined {
   const asOfMs = parseTime(as_of)
   return asOfMs === undefined
     ? undefined

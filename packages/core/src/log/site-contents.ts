@@ -1,8 +1,9 @@
-import type { LogHead, SiteSettings } from '../verify/trust.ts'
+import type { SiteSettings } from '../verify/trust.ts'
 import type { CheckedEntry } from './chain.ts'
 import type { SiteState } from './entry.ts'
 import { entryTime } from './entry-time.ts'
-import { IssuerRegister } from './issuer-register.ts'
+import { IssuerTable } from './issuer-table.ts'
+import type { LogHead } from './position.ts'
 import { Revocations } from './revocations.ts'
 import type { TableSeed } from './revoked-table.ts'
 import type { IssuerLine, SnapshotLine } from './snapshot.ts'
@@ -16,7 +17,7 @@ export class SiteContents {
   settings: SiteSettings = { bearer: 'off', holderProof: 'required', credentialTtlSecondsMax: undefined }
   hasSite = false
   readonly revocations: Revocations
-  issuers: IssuerRegister
+  issuers: IssuerTable
   #ownsIssuers: boolean
 
   /**
@@ -26,7 +27,7 @@ export class SiteContents {
   constructor(seed: TableSeed, head: LogHead, base?: SiteContents) {
     this.head = head
     this.revocations = new Revocations(seed)
-    this.issuers = base?.issuers ?? new IssuerRegister()
+    this.issuers = base?.issuers ?? new IssuerTable()
     this.#ownsIssuers = base === undefined
     if (base === undefined) return
     this.settings = base.settings
@@ -97,7 +98,7 @@ export class SiteContents {
   }
 
   /** Copied before the first change, because most entries change no issuer. */
-  #ownIssuers(): IssuerRegister {
+  #ownIssuers(): IssuerTable {
     if (!this.#ownsIssuers) this.issuers = this.issuers.clone()
     this.#ownsIssuers = true
     return this.issuers

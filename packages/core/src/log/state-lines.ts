@@ -1,6 +1,6 @@
 import { formatTime } from '../encoding/rfc3339.ts'
 import type { KeyState } from './entry.ts'
-import { type IssuerRegister, type Registered, splitMethod } from './issuer-register.ts'
+import { type IssuerTable, type Registered, splitMethod } from './issuer-table.ts'
 import { COMPROMISED_KEYS_MAX, type CompromisedKey, type IssuerLine, type SiteLine } from './snapshot.ts'
 import type { SiteView } from './view.ts'
 
@@ -61,7 +61,7 @@ function issuerLine(
 }
 
 /** By issuer. A name that is still listed goes with the material it has there. */
-function compromisedBy({ issuers, names, keys }: IssuerRegister): Map<string, CompromisedKey[]> {
+function compromisedBy({ issuers, names, keys }: IssuerTable): Map<string, CompromisedKey[]> {
   const found = new Map<string, CompromisedKey[]>()
   const left = new Map(keys)
   const add = (method: string, key: string | null, sinceMs: number) => {

@@ -1,5 +1,5 @@
 import type { CredentialId, Ppid, SiteId } from '../credential/ids.ts'
-import type { LogHead, Revocation, SiteKnowledge, SiteSettings, TrustedIssuer } from '../verify/trust.ts'
+import type { SiteData, SiteSettings, TrustedIssuer } from '../verify/trust.ts'
 import {
   CARRIED_REVOCATIONS_MAX,
   type CarriedRevocations,
@@ -9,9 +9,10 @@ import {
 } from './carried-revocations.ts'
 import { type CheckedEntry, GENESIS_HASH } from './chain.ts'
 import { type EpochStatement, findEpochPath } from './epoch-statement.ts'
-import { AS_OF_AHEAD_MS_MAX, type Clocks, HeadAge, type HeadProof } from './head-age.ts'
-import type { IssuerRegister } from './issuer-register.ts'
+import { AS_OF_AHEAD_MS_MAX, type Clocks, type ConfirmedHead, Freshness } from './freshness.ts'
+import type { IssuerTable } from './issuer-table.ts'
 import { PENDING_ENTRIES_MAX, PendingEntries } from './pending-entries.ts'
+import type { LogHead, Revocation } from './position.ts'
 import type { TableSeed } from './revoked-table.ts'
 import { SiteContents } from './site-contents.ts'
 import type { SnapshotHead, SnapshotLine } from './snapshot.ts'
@@ -96,10 +97,10 @@ export function createSiteView(options: SiteViewOptions): SiteView {
  * with all received entries applied. Its answers are the stricter of both: a revocation takes
  * effect when it arrives, a grant when a signed head covers it.
  */
-export class SiteView implements SiteKnowledge {
+export class SiteView implements SiteData {
   readonly siteId: SiteId
   readonly #seed: TableSeed
-  readonly #age = new HeadAge()
+  readonly #age = new Freshness()
   readonly #entriesAreProven: boolean
   /** The state at the last proven head. */
   #proven: SiteContents
@@ -178,7 +179,7 @@ export class SiteView implements SiteKnowledge {
   }
 
   /** The proven issuers, for a writer of snapshots; see `stateLines`. */
-  get register(): IssuerRegister {
+  get register(): IssuerTable {
     return this.#proven.issuers
   }
 
@@ -271,7 +272,7 @@ export class SiteView implements SiteKnowledge {
    * cannot be true of the log followed so far is a fault: other hash, other epoch, or a newer proof
    * of a lower head.
    */
-  proveHead(proof: HeadProof, received: Clocks): Proven {
+  proveHead(proof: ConfirmedHead, received: Clocks): Proven {
     if (this.#fault !== undefined) return this.#fault
     const { head } = this
     if (proof.siteId !== this.siteId) return this.#distrust('other_site')
@@ -409,7 +410,7 @@ export interface SnapshotLoad {
    * then the age is that of the last proof of this epoch, or infinite. A proof that is not newer
    * than the last one makes nothing younger.
    */
-  commit(proof: HeadProof, evidence?: LoadEvidence): Loaded
+  commit(proof: ConfirmedHead, evidence?: LoadEvidence): Loaded
 }
 
 function randomSeed(): TableSeed {

@@ -5,8 +5,8 @@ import type { PublicKey } from '../proof/keys.ts'
 import type { AllowCredential } from './decision.ts'
 import type { Demand, Presented } from './demand.ts'
 import { type Grounds, toGrounds } from './grounds.ts'
-import type { Remembered } from './signature-memory.ts'
-import type { Knowledge, TrustedIssuer, TrustedKey } from './trust.ts'
+import type { VerifiedCredential } from './signature-cache.ts'
+import type { RevocationData, TrustedIssuer, TrustedKey } from './trust.ts'
 
 /**
  * Thrown when a check asks for something that an earlier check has not established. In `verify`
@@ -23,13 +23,13 @@ export class NotEstablished extends Error {
 export class Case {
   readonly presented: Presented
   readonly demand: Demand
-  readonly knowledge: Knowledge
+  readonly knowledge: RevocationData
   /**
    * The signed object, as long as its signatures have not been found good; a remembered
    * presentation has none.
    */
   signed: SignedCredential | undefined
-  remembered: Remembered | undefined
+  remembered: VerifiedCredential | undefined
   /** The key under which this presentation will be remembered. */
   digest: string | undefined
   holder: AllowCredential['holder'] = 'unbound'
@@ -41,7 +41,7 @@ export class Case {
   private signerFound: PublicKey | undefined
   private scopeLeft: readonly Scope[] | undefined
 
-  constructor(presented: Presented, demand: Demand, knowledge: Knowledge) {
+  constructor(presented: Presented, demand: Demand, knowledge: RevocationData) {
     this.presented = presented
     this.demand = demand
     this.knowledge = knowledge

@@ -1,5 +1,5 @@
 import type { Credential, SignedCredential } from '../credential/credential.ts'
-import { type Deny, deny, isDeny } from '../credential/denial.ts'
+import { type Denial, deny, isDenial } from '../credential/denial.ts'
 import { CREDENTIAL_HEADER } from '../credential/header.ts'
 import {
   CREDENTIAL_HEADER_CHARS_MAX,
@@ -24,19 +24,19 @@ import {
   signatureInvalid,
 } from './grounds.ts'
 import { scopeFault, scopeWithin } from './scope.ts'
-import type { Knowledge } from './trust.ts'
+import type { RevocationData } from './trust.ts'
 
 /**
  * A check answers with a denial or with nothing at all. Checks never allow; only the end of the
  * list does.
  */
-export type Check = (c: Case) => Deny | undefined | Promise<Deny | undefined>
+export type Check = (c: Case) => Denial | undefined | Promise<Denial | undefined>
 
 /**
  * A verifier that cannot know stops saying yes (and says nothing else either: its list of issuers
  * may be just as old).
  */
-export function staleness({ site, ageMs, ageMsMax }: Knowledge): Deny | undefined {
+export function staleness({ site, ageMs, ageMsMax }: RevocationData): Denial | undefined {
   // An age that is no number, or endless, is no knowledge, whatever the caller is willing to
   // accept.
   if (site.trusted && Number.isFinite(ageMs) && ageMs <= ageMsMax) return undefined
@@ -46,11 +46,11 @@ export function staleness({ site, ageMs, ageMsMax }: Knowledge): Deny | undefine
   )
 }
 
-export function checkFreshness(c: Case): Deny | undefined {
+export function checkFreshness(c: Case): Denial | undefined {
   return staleness(c.knowledge)
 }
 
-export function checkReading(c: Case): Deny | undefined | Promise<Deny | undefined> {
+export function checkReading(c: Case): Denial | undefined | Promise<Denial | undefined> {
   const { presented } = c
   if ('header' in presented) return readHeader(c, presented.header)
   if (!('signed' in presented)) throw new TypeError('a bearer token has checks of its own')
@@ -62,10 +62,10 @@ export function checkReading(c: Case): Deny | undefined | Promise<Deny | undefin
   return undefined
 }
 
-function readHeader(c: Case, header: string): Deny | undefined | Promise<Deny | undefined> {
+function readHeader(c: Case, header: string): Denial | undefined | Promise<Denial | undefined> {
   const { signatures } = c.knowledge
   if (signatures === undefined || header.length > CREDENTIAL_HEADER_CHARS_MAX) return readCold(c, header)
-  const noted = signatures.notedDigest(header)
+  const noted = signatures.findDigest(header)
   if (noted !== undefined) return recall(c, header, noted)
   const digest = signatures.digest(header)
   return typeof digest === 'string'
@@ -74,13 +74,13 @@ function readHeader(c: Case, header: string): Deny | undefined | Promise<Deny | 
 }
 
 /** A header that only fails takes no place; one that was accepted before is noted. */
-function recallAndNote(c: Case, header: string, digest: string): Deny | undefined {
+function recallAndNote(c: Case, header: string, digest: string): Denial | undefined {
   const denial = recall(c, header, digest)
-  if (c.remembered !== undefined) c.knowledge.signatures?.note(header, digest)
+  if (c.remembered !== undefined) c.knowledge.signatures?.memoize(header, digest)
   return denial
 }
 
-function recall(c: Case, header: string, digest: string): Deny | undefined {
+function recall(c: Case, header: string, digest: string): Denial | undefined {
   c.digest = digest
   c.remembered = c.knowledge.signatures?.find(digest)
   if (c.remembered === undefined) return readCold(c, header)
@@ -88,7 +88,7 @@ function recall(c: Case, header: string, digest: string): Deny | undefined {
   return undefined
 }
 
-function readCold(c: Case, header: string): Deny | undefined {
+function readCold(c: Case, header: string): Denial | undefined {
   const read = readCredentialHeader(header)
   if ('ok' in read) return read
   c.signed = read
@@ -96,16 +96,16 @@ function readCold(c: Case, header: string): Deny | undefined {
   return undefined
 }
 
-export function checkIssuer(c: Case): Deny | undefined {
+export function checkIssuer(c: Case): Denial | undefined {
   const issuer = findIssuer(c.grounds, c.knowledge.site)
-  if (isDeny(issuer)) return issuer
+  if (isDenial(issuer)) return issuer
   c.issuer = issuer
   return undefined
 }
 
-export function checkKey(c: Case): Deny | undefined {
+export function checkKey(c: Case): Denial | undefined {
   const key = findKey(c.grounds, c.issuer)
-  if (isDeny(key)) return key
+  if (isDenial(key)) return key
   c.key = key
   return undefined
 }
@@ -120,7 +120,7 @@ function rootOf({ signed }: Case) {
  * Holds when exactly these bytes were found good under exactly this key before, or when they are
  * found good now.
  */
-export function checkSignature(c: Case): Deny | undefined | Promise<Deny | undefined> {
+export function checkSignature(c: Case): Denial | undefined | Promise<Denial | undefined> {
   if (c.remembered !== undefined) {
     if (c.remembered.key === c.key.key) return signatureHeld(c)
     // The issuer's key has been replaced since. What was remembered speaks of another key, so it
@@ -150,7 +150,7 @@ function signatureHeld(c: Case): undefined {
  * no more than the parent has. Both are settled once and for all by the signed bytes, so a
  * remembered chain is not asked again.
  */
-export function checkDelegation(c: Case): Deny | undefined | Promise<Deny | undefined> {
+export function checkDelegation(c: Case): Denial | undefined | Promise<Denial | undefined> {
   // Without a root whose signature holds there is nothing to hang links on, and nothing to
   // remember.
   const { signedBy } = c
@@ -158,7 +158,11 @@ export function checkDelegation(c: Case): Deny | undefined | Promise<Deny | unde
   return c.signed.parent === undefined ? remember(c, signedBy) : faultOfLinks(c, c.signed, signedBy)
 }
 
-async function faultOfLinks(c: Case, leaf: SignedCredential, signedBy: PublicKey): Promise<Deny | undefined> {
+async function faultOfLinks(
+  c: Case,
+  leaf: SignedCredential,
+  signedBy: PublicKey,
+): Promise<Denial | undefined> {
   const links: { parent: Credential; child: SignedCredential }[] = []
   for (let child = leaf; child.parent !== undefined; child = child.parent)
     links.unshift({ parent: child.parent.credential, child })
@@ -171,15 +175,15 @@ async function faultOfLinks(c: Case, leaf: SignedCredential, signedBy: PublicKey
 
 /** All signatures hold now, and that never changes; nothing else is remembered. */
 function remember(c: Case, signedBy: PublicKey): undefined {
-  if (c.digest !== undefined) c.knowledge.signatures?.remember(c.digest, c.credential, signedBy)
+  if (c.digest !== undefined) c.knowledge.signatures?.set(c.digest, c.credential, signedBy)
 }
 
 /** The signature is valid. Was the issuer allowed to sign this? */
-export function checkIssuerLimits(c: Case): Deny | undefined {
+export function checkIssuerLimits(c: Case): Denial | undefined {
   return checkRetirement(c.grounds, c.key) ?? lifetimeFault(c)
 }
 
-function lifetimeFault({ root, issuer, knowledge }: Case): Deny | undefined {
+function lifetimeFault({ root, issuer, knowledge }: Case): Denial | undefined {
   const lifeSeconds = (root.validUntilMs - root.validFromMs) / 1000
   const lifeSecondsMax = Math.min(
     CREDENTIAL_LIFETIME_SECONDS_MAX,
@@ -195,11 +199,11 @@ function lifetimeFault({ root, issuer, knowledge }: Case): Deny | undefined {
   return undefined
 }
 
-export function checkTime(c: Case): Deny | undefined {
+export function checkTime(c: Case): Denial | undefined {
   return checkExpiry(c.grounds, c.demand.nowMs) ?? startFault(c)
 }
 
-function startFault({ credential, demand: { nowMs } }: Case): Deny | undefined {
+function startFault({ credential, demand: { nowMs } }: Case): Denial | undefined {
   for (let link: typeof credential | undefined = credential; link !== undefined; link = link.parent) {
     if (!(Math.max(link.validFromMs, link.createdMs) <= nowMs + VALID_FROM_LEEWAY_MS)) {
       return deny('credential_not_yet_valid', 'the credential is not valid yet; check the clocks, or wait')
@@ -208,29 +212,29 @@ function startFault({ credential, demand: { nowMs } }: Case): Deny | undefined {
   return undefined
 }
 
-export function checkSite({ credential, knowledge: { site } }: Case): Deny | undefined {
+export function checkSite({ credential, knowledge: { site } }: Case): Denial | undefined {
   return credential.site === site.siteId
     ? undefined
     : deny('site_mismatch', `this credential is for another site than ${site.siteId}`)
 }
 
 /** Revoking one credential of a chain revokes everything delegated from it. */
-export function checkRevocation(c: Case): Deny | undefined {
+export function checkRevocation(c: Case): Denial | undefined {
   return checkNotRevoked(c.grounds, c.knowledge.site)
 }
 
-export function checkScope(c: Case): Deny | undefined {
+export function checkScope(c: Case): Denial | undefined {
   c.scope = scopeWithin(c.credential.scope, c.issuer.scope)
   return scopeFault(c.scope, c.demand)
 }
 
 /** The last check, because it alone changes something: it uses the nonce up. */
-export function checkHolder(c: Case): Deny | undefined | Promise<Deny | undefined> {
+export function checkHolder(c: Case): Denial | undefined | Promise<Denial | undefined> {
   const { holderKey } = c.credential
   return holderKey === undefined ? unboundFault(c) : provePossession(c, holderKey)
 }
 
-function unboundFault({ knowledge }: Case): Deny | undefined {
+function unboundFault({ knowledge }: Case): Denial | undefined {
   if (knowledge.site.settings.holderProof !== 'required') return undefined
   return deny(
     'proof_required',
@@ -242,7 +246,7 @@ function unboundFault({ knowledge }: Case): Deny | undefined {
  * Why a presentation that passed all checks would be denied now, except for a new proof of
  * possession. Everything that a log entry or the clock can change is checked again. Never waits.
  */
-export function recheck(c: Case): Deny | undefined {
+export function recheck(c: Case): Denial | undefined {
   return (
     checkFreshness(c) ??
     checkGrounds(c.grounds, c.knowledge.site, c.demand.nowMs) ??
@@ -257,7 +261,7 @@ export function recheck(c: Case): Deny | undefined {
   )
 }
 
-async function provePossession(c: Case, holderKey: string): Promise<Deny | undefined> {
+async function provePossession(c: Case, holderKey: string): Promise<Denial | undefined> {
   const { request, nonces, nowMs } = c.demand
   const key = parseDidKey(holderKey)
   if (request === undefined || nonces === undefined || key === undefined) {

@@ -1,6 +1,7 @@
 import type { Credential } from '../credential/credential.ts'
-import type { Deny } from '../credential/denial.ts'
+import type { Denial } from '../credential/denial.ts'
 import type { CredentialId, PermissionId, Ppid, Scope, SiteId } from '../credential/ids.ts'
+import type { LogPosition } from '../log/position.ts'
 import type { PublicKey } from '../proof/keys.ts'
 import type { TokenFacts } from './token.ts'
 
@@ -17,10 +18,8 @@ export interface Subject {
   readonly expiresAtMs: number
 }
 
-/** How fresh the revocation knowledge behind a decision was. */
-export interface ViewStamp {
-  readonly epoch: string
-  readonly seq: number
+/** The log position and the age of the revocation data that a decision was based on. */
+export interface ViewStamp extends LogPosition {
   readonly ageMs: number
 }
 
@@ -49,5 +48,5 @@ export interface AllowBearer {
 }
 
 export type Allow = AllowCredential | AllowBearer
-export type Denied = Deny & { readonly view: ViewStamp }
+export type Denied = Denial & { readonly view: ViewStamp }
 export type Verdict = Allow | Denied

@@ -1,5 +1,5 @@
-import { type Credential, permissionOf, type SignedCredential } from '../credential/credential.ts'
-import { type Deny, deny } from '../credential/denial.ts'
+import { type Credential, type SignedCredential, toPermissionId } from '../credential/credential.ts'
+import { type Denial, deny } from '../credential/denial.ts'
 import { checkProof } from '../proof/check.ts'
 import { didKeyMethod, parseDidKey } from '../proof/did.ts'
 import { suiteNamed } from '../proof/suites.ts'
@@ -8,7 +8,7 @@ import { suiteNamed } from '../proof/suites.ts'
  * What is wrong with delegating `child` from `parent`; nothing, if the child gets no more than its
  * parent has.
  */
-export function linkFault(parent: Credential, child: Credential): Deny | undefined {
+export function linkFault(parent: Credential, child: Credential): Denial | undefined {
   if (!parent.delegable) return invalid('its parent may not be delegated')
   if (parent.holderKey === undefined || child.holderKey === undefined)
     return invalid('every link of a chain must be holder-bound')
@@ -19,7 +19,7 @@ export function linkFault(parent: Credential, child: Credential): Deny | undefin
     if (link.id === child.id) return invalid('it has the id of a credential that it hangs on')
   }
   if (child.ppid !== parent.ppid) return invalid('it is for another user than its parent')
-  if (child.permissionId !== undefined && child.permissionId !== permissionOf(parent))
+  if (child.permissionId !== undefined && child.permissionId !== toPermissionId(parent))
     return invalid('it names another permission than its parent')
   if (!(child.validUntilMs <= parent.validUntilMs)) return invalid('it outlives its parent')
   if (!child.scope.every((scope) => parent.scope.includes(scope)))
@@ -34,7 +34,7 @@ export function linkFault(parent: Credential, child: Credential): Deny | undefin
 export async function linkSignatureFault(
   parent: Credential,
   child: SignedCredential,
-): Promise<Deny | undefined> {
+): Promise<Denial | undefined> {
   const key = parseDidKey(parent.holderKey)
   const suite = suiteNamed(child.proof.cryptosuite)
   const signedByHolder =
@@ -46,6 +46,6 @@ export async function linkSignatureFault(
   return signedByHolder ? undefined : invalid("its parent's holder key did not sign it")
 }
 
-function invalid(why: string): Deny {
+function invalid(why: string): Denial {
   return deny('delegation_invalid', `a delegated credential does not count: ${why}`)
 }

@@ -1,14 +1,14 @@
-import type { Deny } from '../credential/denial.ts'
+import type { Denial } from '../credential/denial.ts'
 import { Case, NotEstablished } from './case.ts'
 import type { Demand, Presented } from './demand.ts'
-import type { Knowledge } from './trust.ts'
+import type { RevocationData } from './trust.ts'
 import { credentialChecks } from './verify.ts'
 
 export interface ExplainedCheck {
   readonly check: (typeof credentialChecks)[number][0]
   /** `unreached`: it needs something that an earlier check could not establish. */
   readonly result: 'passed' | 'refused' | 'unreached'
-  readonly denial?: Deny
+  readonly denial?: Denial
   /** False for what was looked at although no signature vouches for it. */
   readonly trustworthy: boolean
 }
@@ -26,7 +26,7 @@ export interface Explanation {
 export async function explain(
   presented: Exclude<Presented, { token: unknown }>,
   demand: Demand,
-  knowledge: Knowledge,
+  knowledge: RevocationData,
 ): Promise<Explanation> {
   // It goes on where `verify` would stop, so it must leave nothing behind: no used nonce, no
   // remembered signature.
@@ -51,7 +51,7 @@ export async function explain(
 const UP_TO_SIGNATURES: ReadonlySet<string> = new Set(['reading', 'issuer', 'key', 'signature', 'delegation'])
 
 async function outcomeOf(
-  run: () => Deny | undefined | Promise<Deny | undefined>,
+  run: () => Denial | undefined | Promise<Denial | undefined>,
 ): Promise<Pick<ExplainedCheck, 'result' | 'denial'>> {
   try {
     const denial = await run()

@@ -1,8 +1,9 @@
 import type { ChainLink } from '../credential/chain.ts'
 import type { Credential } from '../credential/credential.ts'
-import { type Deny, deny, isDeny } from '../credential/denial.ts'
+import { type Denial, deny, isDenial } from '../credential/denial.ts'
 import type { CredentialId, Ppid } from '../credential/ids.ts'
-import type { Revocation, SiteKnowledge, TrustedIssuer, TrustedKey } from './trust.ts'
+import type { Revocation } from '../log/position.ts'
+import type { SiteData, TrustedIssuer, TrustedKey } from './trust.ts'
 
 /**
  * The facts that access depends on after all signatures were verified. A credential, a bearer token
@@ -64,15 +65,15 @@ export function toChainGrounds(
  * Returns why access on these grounds is denied now, or undefined. The checks run in the order of
  * `credentialChecks`. Freshness, scope and the settings of the site are not part of the grounds.
  */
-export function checkGrounds(grounds: Grounds, site: SiteKnowledge, nowMs: number): Deny | undefined {
+export function checkGrounds(grounds: Grounds, site: SiteData, nowMs: number): Denial | undefined {
   const issuer = findIssuer(grounds, site)
-  if (isDeny(issuer)) return issuer
+  if (isDenial(issuer)) return issuer
   const key = findKey(grounds, issuer)
-  if (isDeny(key)) return key
+  if (isDenial(key)) return key
   return checkRetirement(grounds, key) ?? checkExpiry(grounds, nowMs) ?? checkNotRevoked(grounds, site)
 }
 
-export function findIssuer({ issuer }: Grounds, site: SiteKnowledge): TrustedIssuer | Deny {
+export function findIssuer({ issuer }: Grounds, site: SiteData): TrustedIssuer | Denial {
   return site.issuer(issuer) ?? issuerUntrusted
 }
 
@@ -80,7 +81,7 @@ export function findIssuer({ issuer }: Grounds, site: SiteKnowledge): TrustedIss
  * The key comes from the site's list, under the DID of its issuer; never from the credential or its
  * proof.
  */
-export function findKey({ issuerKey }: Grounds, issuer: TrustedIssuer): TrustedKey | Deny {
+export function findKey({ issuerKey }: Grounds, issuer: TrustedIssuer): TrustedKey | Denial {
   const key = issuer.keys.get(issuerKey)
   if (key === undefined) return signatureInvalid
   return key.status === 'compromised' ? keyCompromised : key
@@ -90,24 +91,24 @@ export function findKey({ issuerKey }: Grounds, issuer: TrustedIssuer): TrustedK
 export function checkRetirement(
   { signedAtMs }: Grounds,
   { status, changedAtMs }: TrustedKey,
-): Deny | undefined {
+): Denial | undefined {
   if (status !== 'retired' || signedAtMs <= (changedAtMs ?? Number.NEGATIVE_INFINITY)) return undefined
   return keyRetired
 }
 
 /** Half-open: at the very millisecond of `validUntil` the access has ended. */
-export function checkExpiry({ expiresAtMs }: Grounds, nowMs: number): Deny | undefined {
+export function checkExpiry({ expiresAtMs }: Grounds, nowMs: number): Denial | undefined {
   return nowMs < expiresAtMs ? undefined : expired
 }
 
-export function checkNotRevoked(grounds: Grounds, site: SiteKnowledge): Deny | undefined {
+export function checkNotRevoked(grounds: Grounds, site: SiteData): Denial | undefined {
   return findRevocation(grounds, site) === undefined ? undefined : revoked
 }
 
 /** The revocation of any credential of the chain, or of the user as of the oldest of them. */
 export function findRevocation(
   { credentialIds, ppid, oldestSignedAtMs }: Pick<Grounds, 'credentialIds' | 'ppid' | 'oldestSignedAtMs'>,
-  site: Pick<SiteKnowledge, 'credentialRevocation' | 'userRevocation'>,
+  site: Pick<SiteData, 'credentialRevocation' | 'userRevocation'>,
 ): Revocation | undefined {
   for (const id of credentialIds) {
     const revocation = site.credentialRevocation(id)

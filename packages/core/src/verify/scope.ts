@@ -1,4 +1,4 @@
-import { type Deny, deny } from '../credential/denial.ts'
+import { type Denial, deny } from '../credential/denial.ts'
 import type { Scope } from '../credential/ids.ts'
 import type { Demand } from './demand.ts'
 
@@ -17,7 +17,7 @@ export function scopeWithin(scope: readonly Scope[], cap: ReadonlySet<Scope> | u
 export function scopeFault(
   held: readonly Scope[],
   { scope, anyScope }: Pick<Demand, 'scope' | 'anyScope'>,
-): Deny | undefined {
+): Denial | undefined {
   const enough =
     held.length > 0 &&
     scope.every((s) => held.includes(s)) &&

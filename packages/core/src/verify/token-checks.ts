@@ -1,10 +1,10 @@
-import { type Deny, deny } from '../credential/denial.ts'
+import { type Denial, deny } from '../credential/denial.ts'
 import type { Scope } from '../credential/ids.ts'
 import type { Demand } from './demand.ts'
 import { checkGrounds } from './grounds.ts'
 import { scopeFault, scopeWithin } from './scope.ts'
 import type { TokenFacts } from './token.ts'
-import type { SiteKnowledge } from './trust.ts'
+import type { SiteData } from './trust.ts'
 
 /**
  * One answer for unknown, expired and revoked tokens and those of another site: the caller learns
@@ -19,7 +19,7 @@ const invalidToken = deny(
  * Why the site accepts no bearer token at all, whichever it is. Where `holder_proof` is `required`,
  * every request must be signed by the holder, and a bearer token carries no such proof.
  */
-export function findBearerFault({ settings }: Pick<SiteKnowledge, 'settings'>): Deny | undefined {
+export function findBearerFault({ settings }: Pick<SiteData, 'settings'>): Denial | undefined {
   return settings.holderProof === 'required' ? proofRequired : undefined
 }
 
@@ -32,7 +32,7 @@ const proofRequired = deny(
  * The scope that a token grants now, or why it is denied. It ends with its credential, chain, user,
  * issuer, key or site setting.
  */
-export function tokenScope(token: TokenFacts, demand: Demand, site: SiteKnowledge): readonly Scope[] | Deny {
+export function tokenScope(token: TokenFacts, demand: Demand, site: SiteData): readonly Scope[] | Denial {
   const fault = findBearerFault(site)
   if (fault !== undefined) return fault
   if (token.siteId !== site.siteId || site.tokenRevocation(token.tokenSha256) !== undefined)

@@ -1,6 +1,7 @@
 import type { CredentialId, Ppid, Scope, SiteId } from '../credential/ids.ts'
+import type { LogHead, Revocation } from '../log/position.ts'
 import type { PublicKey } from '../proof/keys.ts'
-import type { SignatureMemory } from './signature-memory.ts'
+import type { SignatureCache } from './signature-cache.ts'
 
 /**
  * `active`: counts. `retired`: still counts for what it signed before its retirement.
@@ -44,25 +45,12 @@ export interface SiteSettings {
   readonly credentialTtlSecondsMax: number | undefined
 }
 
-/** Why something no longer counts, and since when. */
-export interface Revocation {
-  readonly by: 'credential' | 'user' | 'token' | 'issuer' | 'key'
-  readonly sinceMs: number
-}
-
-export interface LogHead {
-  readonly epoch: string
-  readonly seq: number
-  /** Lower-case hex; 64 zeros before the first entry. */
-  readonly hash: string
-}
-
 /**
  * What a verifier knows about one site: whom it trusts and what has been taken away. Read from
  * memory only; answers never wait. `SiteView` in `log/view.ts` is the one that follows the log; a
  * test may bring its own.
  */
-export interface SiteKnowledge {
+export interface SiteData {
   readonly siteId: SiteId
   /**
    * False once it has been shown something that cannot be true of what it knows. Then it knows
@@ -84,16 +72,13 @@ export interface SiteKnowledge {
 }
 
 /**
- * The knowledge behind one decision together with its age. Older than `ageMsMax`, and every answer
- * is no.
+ * The data that one decision is based on, and its age. Everything is denied once `ageMs` exceeds
+ * `ageMsMax`.
  */
-export interface Knowledge {
-  readonly site: SiteKnowledge
+export interface RevocationData {
+  readonly site: SiteData
   readonly ageMs: number
   readonly ageMsMax: number
-  /**
-   * Remembers which presentations were signed by whom, so that the next one like it costs no
-   * signature check.
-   */
-  readonly signatures?: SignatureMemory
+  /** Saves the signature check of a header that was verified before. */
+  readonly signatures?: Pick<SignatureCache, 'digest' | 'findDigest' | 'memoize' | 'find' | 'set'>
 }

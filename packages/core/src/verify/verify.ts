@@ -1,12 +1,12 @@
-import { permissionOf } from '../credential/credential.ts'
-import type { Deny } from '../credential/denial.ts'
+import { toPermissionId } from '../credential/credential.ts'
+import type { Denial } from '../credential/denial.ts'
 import { Case } from './case.ts'
 import * as check from './checks.ts'
 import type { Allow, Verdict, ViewStamp } from './decision.ts'
 import type { Demand, Presented } from './demand.ts'
 import type { TokenFacts } from './token.ts'
 import { tokenScope } from './token-checks.ts'
-import type { Knowledge } from './trust.ts'
+import type { RevocationData } from './trust.ts'
 
 /**
  * Every check that a credential passes, in this order, for the service and the SDK alike. Up to the
@@ -39,7 +39,11 @@ const runs: readonly check.Check[] = credentialChecks.map(([, run]) => run)
  * clock, no network and no disk; the one step that may wait for a store is the last, where a holder
  * proof's nonce is used up. A refusal is a value; a throw means that we are broken.
  */
-export async function verify(presented: Presented, demand: Demand, knowledge: Knowledge): Promise<Verdict> {
+export async function verify(
+  presented: Presented,
+  demand: Demand,
+  knowledge: RevocationData,
+): Promise<Verdict> {
   return decide(presented, demand, knowledge)
 }
 
@@ -50,7 +54,7 @@ export async function verify(presented: Presented, demand: Demand, knowledge: Kn
 export function decide(
   presented: Presented,
   demand: Demand,
-  knowledge: Knowledge,
+  knowledge: RevocationData,
 ): Verdict | Promise<Verdict> {
   if ('token' in presented) return verdictOnToken(presented.token, demand, knowledge)
   const c = new Case(presented, demand, knowledge)
@@ -65,7 +69,7 @@ export function decide(
 }
 
 /** Goes on after a check that has to be waited for, with the check at `next`. */
-async function decideLater(c: Case, waiting: Promise<Deny | undefined>, next: number): Promise<Verdict> {
+async function decideLater(c: Case, waiting: Promise<Denial | undefined>, next: number): Promise<Verdict> {
   let denial = await waiting
   for (let i = next; denial === undefined && i < runs.length; i++) denial = await (runs[i] as check.Check)(c)
   // While a signature or a nonce was waited for, the log may have gone on. Nothing revoked in the
@@ -83,7 +87,7 @@ function allowed({ credential, scope, signedBy, holder, knowledge }: Case): Verd
       siteId: knowledge.site.siteId,
       scope,
       credentialId: credential.id,
-      permissionId: permissionOf(credential),
+      permissionId: toPermissionId(credential),
       expiresAtMs: credential.validUntilMs,
     },
     view: stampOf(knowledge),
@@ -93,11 +97,11 @@ function allowed({ credential, scope, signedBy, holder, knowledge }: Case): Verd
   }
 }
 
-function stampOf({ site, ageMs }: Knowledge): ViewStamp {
+function stampOf({ site, ageMs }: RevocationData): ViewStamp {
   return { epoch: site.head.epoch, seq: site.head.seq, ageMs }
 }
 
-function verdictOnToken(token: TokenFacts, demand: Demand, knowledge: Knowledge): Verdict {
+function verdictOnToken(token: TokenFacts, demand: Demand, knowledge: RevocationData): Verdict {
   const view = stampOf(knowledge)
   const scope = check.staleness(knowledge) ?? tokenScope(token, demand, knowledge.site)
   if (isDenied(scope)) return { ...scope, view }
@@ -114,6 +118,6 @@ function verdictOnToken(token: TokenFacts, demand: Demand, knowledge: Knowledge)
   return allow
 }
 
-function isDenied(value: object): value is Deny {
+function isDenied(value: object): value is Denial {
   return 'ok' in value
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { deny, isDeny } from '../../src/credential/denial.ts'
+import { deny, isDenial } from '../../src/credential/denial.ts'
 
 describe('a refusal', () => {
   it('carries its code and its words, and nothing else', () => {
@@ -11,9 +11,9 @@ describe('a refusal', () => {
   })
 
   it('is told from what was asked for', () => {
-    expect(isDeny(deny('token_invalid', ''))).toBe(true)
-    expect(isDeny({ ok: true })).toBe(false)
-    expect(isDeny({})).toBe(false)
-    expect(isDeny({ code: 'token_invalid' })).toBe(false)
+    expect(isDenial(deny('token_invalid', ''))).toBe(true)
+    expect(isDenial({ ok: true })).toBe(false)
+    expect(isDenial({})).toBe(false)
+    expect(isDenial({ code: 'token_invalid' })).toBe(false)
   })
 })

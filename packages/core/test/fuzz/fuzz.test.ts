@@ -18,22 +18,20 @@ test('6,000 mutated credentials: none accepted, nothing thrown, and the mutants 
   expect(report.unchanged).toBeGreaterThan(0)
 })
 
-test('control arm: a memory that gives every digest the last good answer is caught', async () => {
+test('control arm: a cache that gives every digest the last good answer is caught', async () => {
   const report = await fuzz({
     count: 200,
     seed: 1,
-    memory: (honest) => {
+    cache: (honest) => {
       let last: string | undefined
       return {
-        size: 0,
         digest: (header) => honest.digest(header),
-        notedDigest: (header) => honest.notedDigest(header),
-        note: (header, digest) => honest.note(header, digest),
-        forgetTexts: () => honest.forgetTexts(),
+        findDigest: (header) => honest.findDigest(header),
+        memoize: (header, digest) => honest.memoize(header, digest),
         find: (digest) => honest.find(last ?? digest),
-        remember: (digest, credential, key) => {
+        set: (digest, credential, key) => {
           last ??= digest
-          honest.remember(digest, credential, key)
+          honest.set(digest, credential, key)
         },
       }
     },
@@ -41,20 +39,18 @@ test('control arm: a memory that gives every digest the last good answer is caug
   expect(report.faults.length).toBeGreaterThan(0)
 })
 
-test('control arm: a memory that takes texts of the same length for the same is caught', async () => {
+test('control arm: a cache that takes texts of the same length for the same is caught', async () => {
   const report = await fuzz({
     count: 200,
     seed: 1,
-    memory: (honest) => {
+    cache: (honest) => {
       const noted = new Map<number, string>()
       return {
-        size: 0,
         digest: (header) => honest.digest(header),
-        notedDigest: (header) => noted.get(header.length),
-        note: (header, digest) => void noted.set(header.length, digest),
-        forgetTexts: () => noted.clear(),
+        findDigest: (header) => noted.get(header.length),
+        memoize: (header, digest) => void noted.set(header.length, digest),
         find: (digest) => honest.find(digest),
-        remember: (digest, credential, key) => honest.remember(digest, credential, key),
+        set: (digest, credential, key) => honest.set(digest, credential, key),
       }
     },
   })

@@ -1,6 +1,7 @@
 import { canonicalJson } from '../../src/encoding/jcs.ts'
 import type { JsonObject, JsonValue } from '../../src/encoding/json.ts'
-import { createSignatureMemory, type SignatureMemory } from '../../src/verify/signature-memory.ts'
+import { SignatureCache } from '../../src/verify/signature-cache.ts'
+import type { RevocationData } from '../../src/verify/trust.ts'
 import { verify } from '../../src/verify/verify.ts'
 import { newChain } from '../chain.ts'
 import { asking, issue, knowing, newParty, PlainSite, trusted } from '../sample.ts'
@@ -26,17 +27,17 @@ export interface FuzzReport {
 
 /**
  * Tampers with valid credentials `count` times and counts how they are answered. A mutant may be
- * accepted only if its canonical form is that of a credential that an issuer signed. Knowledge and
+ * accepted only if its canonical form is that of a credential that an issuer signed. RevocationData and
  * memory are kept over the whole run, so that nothing bad can be remembered unnoticed.
  */
 export async function fuzz(options: {
   count: number
   seed: number
   onProgress?: (done: number) => void
-  /** For the control arm: a memory that lies, to show that the run would notice. */
-  memory?: (signatures: SignatureMemory) => SignatureMemory
+  /** For the control arm: a cache that lies, to show that the run would notice. */
+  cache?: (honest: SignatureCache) => NonNullable<RevocationData['signatures']>
 }): Promise<FuzzReport> {
-  const { count, seed, onProgress, memory = (honest) => honest } = options
+  const { count, seed, onProgress, cache = (honest: SignatureCache) => honest } = options
   const issuers = [await newParty(), await newParty('P-256')] as const
   const [first, second] = issuers
   const singles = await Promise.all([first, first, second].map((issuer) => issue(issuer)))
@@ -49,7 +50,7 @@ export async function fuzz(options: {
   const corpus: Corpus = { singles, chain: links }
   const genuine = new Set([...singles, ...links].map((document) => canonicalJson(document)))
   const site = new PlainSite(...issuers.map((issuer) => trusted(issuer)))
-  const knowledge = knowing(site, { signatures: memory(createSignatureMemory({ capacity: 1024 })) })
+  const knowledge = knowing(site, { signatures: cache(new SignatureCache({ capacity: 1024 })) })
 
   const names = Object.keys(mutations)
   const codes: Record<string, number> = {}

@@ -2,10 +2,10 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { CARRIED_REVOCATIONS_MAX } from '../../src/log/carried-revocations.ts'
 import type { EpochStatement } from '../../src/log/epoch-statement.ts'
+import type { LogHead } from '../../src/log/position.ts'
 import { Revocations } from '../../src/log/revocations.ts'
 import type { SnapshotHead, SnapshotLine } from '../../src/log/snapshot.ts'
 import { createSiteView, type SiteView } from '../../src/log/view.ts'
-import type { LogHead } from '../../src/verify/trust.ts'
 import {
   activeKey,
   at,

@@ -2,9 +2,9 @@ import type { CredentialId, Ppid, Scope, SiteId } from '../../src/credential/ids
 import { formatTime, parseTime } from '../../src/encoding/rfc3339.ts'
 import { type CheckedEntry, checkEntry, GENESIS_HASH, sealEntry } from '../../src/log/chain.ts'
 import type { Entry, EntryBodies, EntryKind, IssuerState, KeyState } from '../../src/log/entry.ts'
+import type { LogHead } from '../../src/log/position.ts'
 import { createSiteView, type SiteView } from '../../src/log/view.ts'
 import { publicKeyFromBytes } from '../../src/proof/keys.ts'
-import type { LogHead } from '../../src/verify/trust.ts'
 
 /** A good log of one site, from which each test spoils one thing. */
 export const SITE = 'shop.example' as SiteId

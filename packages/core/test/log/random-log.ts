@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { formatTime } from '../../src/encoding/rfc3339.ts'
 import type { SiteView } from '../../src/log/view.ts'
-import type { SiteKnowledge, TrustedKey } from '../../src/verify/trust.ts'
+import type { SiteData, TrustedKey } from '../../src/verify/trust.ts'
 import { credential, issuer, multikey, NOW, type Saying, token, user } from './log-sample.ts'
 
 /** Few names and few times, so that random entries meet often. */
@@ -99,7 +99,7 @@ export function answersOf(view: SiteView): unknown {
 }
 
 /** All keys of all issuers that are trusted now. */
-export function trustedKeys(site: SiteKnowledge): [string, TrustedKey][] {
+export function trustedKeys(site: SiteData): [string, TrustedKey][] {
   return FEW.flatMap((i) => [...(site.issuer(issuer(i))?.keys ?? [])])
 }
 

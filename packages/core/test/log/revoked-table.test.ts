@@ -26,11 +26,11 @@ describe('RevokedTable', () => {
       [0, 0],
       [3, 0],
     ] as const) {
-      table.setLower(credential(1), value)
+      table.setMin(credential(1), value)
       expect(table.get(credential(1))).toBe(kept)
     }
     expect(table.size).toBe(1)
-    expect(() => table.setLower(credential(1), Number.NaN)).toThrow(TypeError)
+    expect(() => table.setMin(credential(1), Number.NaN)).toThrow(TypeError)
   })
 
   it.each([0, 1, 2 ** 31, 2 ** 32 - 1, 2 ** 32, NOW, NOW * 2 + 1, 2 ** 52 - 1])(

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { CheckedEntry } from '../../src/log/chain.ts'
-import type { HeadProof } from '../../src/log/head-age.ts'
+import type { ConfirmedHead } from '../../src/log/freshness.ts'
 import {
   COMPROMISED_KEYS_MAX,
   parseSnapshotLine,
@@ -78,7 +78,7 @@ const GOOD_LINES = [
 ] as const
 
 /** What `checkSnapshot` gives for a snapshot with this head. */
-const proofOf = ({ site_id, epoch, seq, hash, as_of, max_age_seconds }: SnapshotHead): HeadProof => ({
+const proofOf = ({ site_id, epoch, seq, hash, as_of, max_age_seconds }: SnapshotHead): ConfirmedHead => ({
   siteId: site_id,
   epoch,
   seq,

@@ -6,7 +6,7 @@ import { PENDING_ENTRIES_MAX } from '../../src/log/pending-entries.ts'
 import { createSiteView, type SiteView } from '../../src/log/view.ts'
 import type { TokenFacts } from '../../src/verify/token.ts'
 import { tokenScope } from '../../src/verify/token-checks.ts'
-import type { SiteKnowledge } from '../../src/verify/trust.ts'
+import type { SiteData } from '../../src/verify/trust.ts'
 import {
   activeKey,
   at,
@@ -249,7 +249,7 @@ const REQUESTS = FEW.flatMap((i) =>
   ),
 )
 
-function decision({ i, keyId, createdMs, scope, ppid }: (typeof REQUESTS)[number], site: SiteKnowledge) {
+function decision({ i, keyId, createdMs, scope, ppid }: (typeof REQUESTS)[number], site: SiteData) {
   const facts: TokenFacts = {
     tokenSha256: token(i),
     siteId: SITE,
@@ -273,7 +273,7 @@ function decision({ i, keyId, createdMs, scope, ppid }: (typeof REQUESTS)[number
   return { isToken, isUnbound: isToken && holderProof === 'optional', isLong: isToken && ttlMax >= 86_400 }
 }
 
-const acceptedBy = (site: SiteKnowledge) => REQUESTS.map((request) => decision(request, site))
+const acceptedBy = (site: SiteData) => REQUESTS.map((request) => decision(request, site))
 
 function acceptedByBoth(proven: SiteView, latest: SiteView) {
   return REQUESTS.map((request) => {

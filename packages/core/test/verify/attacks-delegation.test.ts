@@ -3,8 +3,8 @@ import type { DenialCode } from '../../src/credential/denial.ts'
 import { credentialHeader } from '../../src/credential/header.ts'
 import type { JsonObject } from '../../src/encoding/json.ts'
 import { signDocument } from '../../src/proof/sign.ts'
-import { createSignatureMemory } from '../../src/verify/signature-memory.ts'
-import type { Knowledge } from '../../src/verify/trust.ts'
+import { SignatureCache } from '../../src/verify/signature-cache.ts'
+import type { RevocationData } from '../../src/verify/trust.ts'
 import { verify } from '../../src/verify/verify.ts'
 import { type Chain, newChain, showLink } from '../chain.ts'
 import {
@@ -34,7 +34,7 @@ beforeAll(async () => {
 
 const judge = async (
   chain: Chain,
-  knowledge: Knowledge = knowing(site),
+  knowledge: RevocationData = knowing(site),
   i?: number,
 ): Promise<DenialCode | 'allowed'> => {
   const { presented, demand } = await showLink(chain, i)
@@ -268,7 +268,7 @@ describe('group 9: delegation', () => {
 
   test('A116 is refused at once although its signatures are remembered', async () => {
     const known = new PlainSite(trusted(issuer))
-    const knowledge = knowing(known, { signatures: createSignatureMemory() })
+    const knowledge = knowing(known, { signatures: new SignatureCache() })
     const chain = await newChain(issuer, 2)
     expect(await judge(chain, knowledge)).toBe('allowed')
     expect(await judge(chain, knowledge)).toBe('allowed')
@@ -277,11 +277,12 @@ describe('group 9: delegation', () => {
   })
 
   test('a chain that breaks a rule is never remembered', async () => {
-    const knowledge = knowing(site, { signatures: createSignatureMemory() })
+    const signatures = new SignatureCache()
+    const knowledge = knowing(site, { signatures })
     const wide = await spoiled(1, 0, (c) => (c.credentialSubject.scope = [READ]))
     expect(await judge(wide, knowledge)).toBe('delegation_invalid')
     expect(await judge(wide, knowledge)).toBe('delegation_invalid')
-    expect(knowledge.signatures?.size).toBe(0)
+    expect(signatures.size).toBe(0)
   })
 
   test('A119 a chain that is too big is refused by its size', async () => {

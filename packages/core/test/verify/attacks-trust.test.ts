@@ -6,8 +6,8 @@ import type { JsonObject } from '../../src/encoding/json.ts'
 import { signingInput } from '../../src/proof/check.ts'
 import type { PublicKey } from '../../src/proof/keys.ts'
 import { signDocument } from '../../src/proof/sign.ts'
-import { createSignatureMemory } from '../../src/verify/signature-memory.ts'
-import type { Knowledge } from '../../src/verify/trust.ts'
+import { SignatureCache } from '../../src/verify/signature-cache.ts'
+import type { RevocationData } from '../../src/verify/trust.ts'
 import { verify } from '../../src/verify/verify.ts'
 import {
   asking,
@@ -42,7 +42,7 @@ beforeAll(async () => {
 
 const judge = async (
   document: JsonObject,
-  knowledge: Knowledge = knowing(site),
+  knowledge: RevocationData = knowing(site),
   nowMs = NOW,
 ): Promise<DenialCode | 'allowed'> => {
   const verdict = await verify(shown(document), asking({ nowMs }), knowledge)
@@ -212,7 +212,7 @@ describe('group 4: trust', () => {
 
   test('A062 an issuer that has just been removed, however often the credential was seen before', async () => {
     const known = new PlainSite(trusted(issuer))
-    const knowledge = knowing(known, { signatures: createSignatureMemory() })
+    const knowledge = knowing(known, { signatures: new SignatureCache() })
     expect(await judge(good, knowledge)).toBe('allowed')
     expect(await judge(good, knowledge)).toBe('allowed')
     known.issuers.delete(issuer.did)

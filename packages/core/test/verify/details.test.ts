@@ -3,7 +3,7 @@ import type { DenialCode } from '../../src/credential/denial.ts'
 import type { Scope, SiteId } from '../../src/credential/ids.ts'
 import type { JsonObject } from '../../src/encoding/json.ts'
 import type { Demand } from '../../src/verify/demand.ts'
-import type { Knowledge } from '../../src/verify/trust.ts'
+import type { RevocationData } from '../../src/verify/trust.ts'
 import { verify } from '../../src/verify/verify.ts'
 import { newChain, showLink } from '../chain.ts'
 import {
@@ -44,7 +44,7 @@ const knownSite = (change: (site: PlainSite) => void = () => undefined) => {
 }
 async function words(
   document: JsonObject,
-  knowledge: Knowledge = knownSite(),
+  knowledge: RevocationData = knownSite(),
   demand: Demand = asking(),
 ): Promise<Words> {
   const verdict = await verify(shown(document), demand, knowledge)

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import type { Scope } from '../../src/credential/ids.ts'
 import { createMemoryNonces } from '../../src/holder/nonces.ts'
 import { explain } from '../../src/verify/explain.ts'
-import { createSignatureMemory } from '../../src/verify/signature-memory.ts'
+import { SignatureCache } from '../../src/verify/signature-cache.ts'
 import { credentialChecks, verify } from '../../src/verify/verify.ts'
 import { newChain, showLink } from '../chain.ts'
 import {
@@ -131,7 +131,7 @@ describe('explain', () => {
   })
 
   test('teaches the memory of signatures nothing, least of all an invalid signature', async () => {
-    const signatures = createSignatureMemory()
+    const signatures = new SignatureCache()
     const spoiled = shown(edited(await issue(issuer), (c) => (c.note = 'x')))
     const knowledge = knowing(site, { signatures })
     await explain(spoiled, asking(), knowledge)

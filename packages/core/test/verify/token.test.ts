@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { CredentialId, PermissionId, Scope, SiteId } from '../../src/credential/ids.ts'
 import type { TokenFacts } from '../../src/verify/token.ts'
-import type { Knowledge } from '../../src/verify/trust.ts'
+import type { RevocationData } from '../../src/verify/trust.ts'
 import { verify } from '../../src/verify/verify.ts'
 import {
   asking,
@@ -47,7 +47,7 @@ const judge = async (
   known: PlainSite = site(),
   demand = asking(),
   facts = token,
-  more: Partial<Knowledge> = {},
+  more: Partial<RevocationData> = {},
 ) => {
   const verdict = await verify({ token: facts }, demand, knowing(known, more))
   return verdict.ok ? 'allowed' : verdict.code

@@ -5,7 +5,7 @@ import { issueCredential } from '../../src/credential/issue.ts'
 import { readCredentialObject } from '../../src/credential/read.ts'
 import { holderRequestFrom } from '../../src/holder/request.ts'
 import { signRequest } from '../../src/holder/sign.ts'
-import { createSignatureMemory } from '../../src/verify/signature-memory.ts'
+import { SignatureCache } from '../../src/verify/signature-cache.ts'
 import { decide, verify } from '../../src/verify/verify.ts'
 import {
   asking,
@@ -45,7 +45,7 @@ const code = async (...args: Parameters<typeof verify>): Promise<DenialCode | 'a
 describe('decide', () => {
   test('says the same as verify, at once or later', async () => {
     // One memory each: what is remembered of a credential is more than what was read of it.
-    const [one, other] = [createSignatureMemory(), createSignatureMemory()]
+    const [one, other] = [new SignatureCache(), new SignatureCache()]
     const good = shown(await issueCredential(grant(), signerOf(issuer)))
     const bound = shown(await issueCredential(grant({ holderKey: holder.did }), signerOf(issuer)))
     for (const presented of [good, good, bound, { header: 'junk' }]) {

@@ -5,7 +5,7 @@ import {
   didKey,
   encodeBase64url,
   holderRequestFrom,
-  isDeny,
+  isDenial,
   isLoopbackHost,
   type JsonObject,
   type PrivateKey,
@@ -136,7 +136,7 @@ export function agentFetch(options: AgentFetchOptions): AgentFetch {
   const document = options.credential as JsonObject
   if (document === undefined) throw new TypeError('credential must be the credential as it was issued')
   const read = readCredentialObject(document)
-  if (isDeny(read)) throw new TypeError(`this credential cannot be presented: ${read.detail}`)
+  if (isDenial(read)) throw new TypeError(`this credential cannot be presented: ${read.detail}`)
   const { credential } = read
   const keyid = credential.holderKey
   if (keyid === undefined && holderKey !== undefined)

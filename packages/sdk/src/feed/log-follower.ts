@@ -1,14 +1,14 @@
 import {
   type Clocks,
+  type ConfirmedHead,
   checkEntry,
   checkEpochStatement,
   checkHeartbeat,
   checkSnapshot,
+  createMonotonicClock,
   createSiteView,
-  createTimeMark,
   type EpochStatement,
   formatTime,
-  type HeadProof,
   type Heartbeat,
   type LoadEvidence,
   type LogHead,
@@ -127,7 +127,7 @@ class FeedFollower implements ViewClient {
   readonly #keys: FeedKeys
   readonly #clock: GuardClock
   readonly #onChange: () => void
-  readonly #mark = createTimeMark()
+  readonly #mark = createMonotonicClock()
   readonly #acks: Acknowledger
   readonly #contradictions = createContradictions()
   readonly #closing = new AbortController()
@@ -343,7 +343,7 @@ class FeedFollower implements ViewClient {
     } else if (this.#prove(proof, received) === 'proven') this.provenHeartbeat = heartbeat
   }
 
-  #prove(proof: HeadProof, received: Clocks): Proven {
+  #prove(proof: ConfirmedHead, received: Clocks): Proven {
     const proven = this.view.proveHead(proof, received)
     if (proven === 'too_early') {
       const [theirs, ours] = [formatTime(proof.asOfMs), formatTime(received.wallMs)]

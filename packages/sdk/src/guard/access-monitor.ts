@@ -1,4 +1,4 @@
-import type { Deny } from '@countersign/core'
+import type { Denial } from '@countersign/core'
 import type { GuardDenial } from './verdict.ts'
 
 /** Why a signal of a guard has fired. */
@@ -16,7 +16,7 @@ export class AccessEnded extends Error {
 interface Admission {
   readonly expiresAtMs: number
   /** Why they would be rejected now. */
-  lapse(): Deny | undefined
+  lapse(): Denial | undefined
 }
 
 /** Watches the accepted callers whose requests are still running. */
@@ -28,7 +28,7 @@ export interface LapseWatch {
   check(): void
 }
 
-export function createLapseWatch(describe: (reason: Deny) => GuardDenial): LapseWatch {
+export function createLapseWatch(describe: (reason: Denial) => GuardDenial): LapseWatch {
   const watched = new Map<AbortController, Admission>()
   let nextExpiryMs = Infinity
   return {

@@ -1,20 +1,20 @@
 import {
   CREDENTIAL_HEADER,
   createMemoryNonces,
-  createSignatureMemory,
   type Demand,
-  type Deny,
+  type Denial,
   decide as decideByCore,
   deny,
   findBearerFault,
   findBearerMistake,
   findPresentation,
   type HolderRequest,
-  isDeny,
-  type Knowledge,
-  lapse,
+  isDenial,
   type NonceStore,
   type Presented,
+  type RevocationData,
+  recheckAccess,
+  SignatureCache,
   type Verdict,
   type ViewStamp,
   WRONG_SIGNATURE,
@@ -136,8 +136,8 @@ export function createGuard(options: GuardOptions): Guard {
   const holderRequests = createHolderRequests(siteId, rest.publicOrigin)
   const admissions = createNotes<{ readonly allowed: GuardAllow; readonly demand: ReadDemand }>()
   const watch = createLapseWatch((reason) => denial(reason))
-  const signatures = createSignatureMemory()
-  const knowledge: Knowledge = {
+  const signatures = new SignatureCache()
+  const knowledge: RevocationData = {
     site: client.view,
     // Read again each time: a decision may wait, and be overtaken.
     get ageMs() {
@@ -214,7 +214,7 @@ export function createGuard(options: GuardOptions): Guard {
 
   /** After everything that may have changed what is known, and when time alone may have. */
   const settle = () => {
-    signatures.forgetTexts()
+    signatures.clearHeaders()
     if (client.view.head.epoch !== epoch) {
       epoch = client.view.head.epoch
       tokens.forget()
@@ -295,7 +295,7 @@ export function createGuard(options: GuardOptions): Guard {
 
   const judge = (request: GuardRequest, asked: ReadDemand): GuardVerdict | Promise<GuardVerdict> => {
     const presentation = findPresentation((name) => readLines(request, name))
-    if (isDeny(presentation)) return denial(presentation, request)
+    if (isDenial(presentation)) return denial(presentation, request)
     const nowMs = client.nowMs()
     if (nowMs === undefined) return denial(STALE, request)
     if ('bearer' in presentation) return judgeBearer(presentation.bearer, request, asked)
@@ -351,7 +351,7 @@ export function createGuard(options: GuardOptions): Guard {
     asked: ReadDemand,
   ): Promise<GuardVerdict> => {
     const signed = holderRequests.read(request, await request.body?.())
-    if (isDeny(signed)) {
+    if (isDenial(signed)) {
       if (signed.code === 'proof_invalid') reportHost(signed.detail)
       return denial(signed, request)
     }
@@ -409,7 +409,7 @@ export function createGuard(options: GuardOptions): Guard {
       const { allowed, demand } = admission
       const now = () => {
         const nowMs = client.nowMs()
-        return nowMs === undefined ? STALE : lapse(allowed, { ...demand, nowMs }, knowledge)
+        return nowMs === undefined ? STALE : recheckAccess(allowed, { ...demand, nowMs }, knowledge)
       }
       const signal = watch.watch({ expiresAtMs: allowed.subject.expiresAtMs, lapse: now }, done)
       rearm()
@@ -427,15 +427,15 @@ export function createGuard(options: GuardOptions): Guard {
   }
 }
 
-const STALE: Deny = deny(
+const STALE: Denial = deny(
   'revocation_view_stale',
   'this verifier has not heard from the revocation log for too long; try again in a moment',
 )
-const NO_TOKEN: Deny = deny(
+const NO_TOKEN: Denial = deny(
   'token_invalid',
   'this bearer token is not valid here; exchange the credential for a new one',
 )
-const BEARER_OFF: Deny = deny(
+const BEARER_OFF: Denial = deny(
   'bearer_disabled',
   'this site takes no bearer tokens any more; send the credential itself',
 )

@@ -1,4 +1,4 @@
-import { type Deny, deny, type HolderRequest, isSiteHost, type SiteId } from '@countersign/core'
+import { type Denial, deny, type HolderRequest, isSiteHost, type SiteId } from '@countersign/core'
 import type { GuardBody, GuardRequest } from './request.ts'
 
 const ABSOLUTE = /^https?:\/\/([^/?#\\@]+)([^?#]*)(\?[^#]*)?$/i
@@ -8,7 +8,7 @@ const HOST = /^[A-Za-z0-9.:[\]-]{1,255}$/
 /** Turns a request into what its holder signed. */
 export interface HolderRequests {
   /** The request as the holder signed it, or why that cannot be known. */
-  read(request: GuardRequest, body: GuardBody): HolderRequest | Deny
+  read(request: GuardRequest, body: GuardBody): HolderRequest | Denial
   /**
    * What to add to the denial of a signature that is not one of `signed`: against which host it was
    * checked, and which option is wrong if callers use another one.

@@ -1,9 +1,9 @@
 import {
   findRevocation,
-  type Knowledge,
   parseCredentialId,
   parsePpid,
   parseTime,
+  type RevocationData,
   type ViewStamp,
 } from '@countersign/core'
 
@@ -47,7 +47,7 @@ const DETAILS: Readonly<Record<SessionEnd, string>> = {
  */
 export function judgeSession(
   session: SignedInSession,
-  knowledge: Knowledge,
+  knowledge: RevocationData,
   nowMs: number | undefined,
   ageMsMax: number,
 ): SessionVerdict {

@@ -1,5 +1,6 @@
 import {
   type CompromisedKey,
+  type ConfirmedHead,
   checkEntry,
   createSiteView,
   type Entry,
@@ -7,7 +8,6 @@ import {
   type EntryKind,
   formatTime,
   GENESIS_HASH,
-  type HeadProof,
   type IssuerLine,
   type IssuerState,
   type KeyState,
@@ -28,7 +28,7 @@ export interface TestLog {
   append<Kind extends EntryKind>(kind: Kind, body: EntryBodies[Kind], atMs: number): Promise<Entry>
   /** What a snapshot says between its head and its end. */
   lines(): SnapshotLine[]
-  proof(asOfMs: number): HeadProof
+  proof(asOfMs: number): ConfirmedHead
 }
 
 /**

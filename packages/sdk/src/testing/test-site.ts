@@ -13,13 +13,13 @@ import {
   type IssuerState,
   issueCredential,
   type JsonObject,
-  type Knowledge,
   type PermissionId,
   type Ppid,
   type PrivateKey,
   parsePpid,
   parseScopeList,
   parseSiteId,
+  type RevocationData,
   readCredentialHeader,
   type SiteId,
   type SiteState,
@@ -133,7 +133,7 @@ export interface TestSite {
   readonly feedKey: FeedKey
   readonly feedKeys: TestFeedKeys
   /** What the service itself knows, for comparisons with what a guard knows. */
-  readonly knowledge: Knowledge
+  readonly knowledge: RevocationData
   close(): Promise<void>
 }
 
@@ -176,7 +176,7 @@ export async function createTestSite(options: TestSiteOptions = {}): Promise<Tes
     scope: null,
     credential_ttl_seconds_max: null,
   }
-  const knowledge: Knowledge = {
+  const knowledge: RevocationData = {
     get site() {
       return log.view
     },

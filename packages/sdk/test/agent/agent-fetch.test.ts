@@ -8,7 +8,7 @@ import {
   didKey,
   generatePrivateKey,
   type HolderProof,
-  isDeny,
+  isDenial,
   type JsonObject,
   type PrivateKey,
 } from '@countersign/core'
@@ -91,7 +91,7 @@ async function proofIn(
       credentialHeaderSent: true,
     },
   )
-  return isDeny(checked) ? checked.detail : checked
+  return isDenial(checked) ? checked.detail : checked
 }
 
 const redirect = (status: number, location: string) => (response: ServerResponse) =>

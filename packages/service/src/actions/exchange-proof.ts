@@ -5,10 +5,10 @@ import {
   type HolderRequest,
   listChain,
   parseSiteId,
-  permissionOf,
   type Scope,
   type SignedCredential,
   type SiteId,
+  toPermissionId,
 } from '@countersign/core'
 import { limits } from '@countersign/core/contract'
 import type { Deps } from '../deps.ts'
@@ -105,7 +105,7 @@ function tokenFor(
     siteId: subject.siteId,
     ppid: subject.ppid,
     scope,
-    permissionId: permissionOf(credential),
+    permissionId: toPermissionId(credential),
     chain: listChain(credential),
     issuer: root.issuer,
     issuerKey: root.verificationMethod,

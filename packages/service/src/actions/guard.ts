@@ -1,13 +1,13 @@
 import {
   type Allow,
   createSiteView,
-  type Deny,
+  type Denial,
   decide,
   findBearerMistake,
   type HolderRequest,
-  type Knowledge,
   type Presentation,
   type Presented,
+  type RevocationData,
   type Scope,
   type SiteId,
   type TokenFacts,
@@ -78,7 +78,7 @@ function pass(
 }
 
 /** A denial as the problem that its caller is told. */
-export function problemOf({ code, detail, requiredScope }: Deny): Problem {
+export function problemOf({ code, detail, requiredScope }: Denial): Problem {
   return new Problem(code, detail, {
     ...(requiredScope === undefined ? {} : { requiredScope }),
     ...(code === 'revocation_view_stale' ? { retryAfterSeconds: 1 } : {}),
@@ -89,7 +89,7 @@ export function problemOf({ code, detail, requiredScope }: Deny): Problem {
  * A site that does not exist is judged like one that trusts no issuer, so that the two look the
  * same.
  */
-function knowledgeOfNone({ views }: GuardDeps, siteId: SiteId): Knowledge {
+function knowledgeOfNone({ views }: GuardDeps, siteId: SiteId): RevocationData {
   const { ageMs, ageMsMax } = views.age()
   return { site: createSiteView({ siteId }), ageMs, ageMsMax }
 }

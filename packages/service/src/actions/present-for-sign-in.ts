@@ -1,12 +1,12 @@
 import {
   type AllowCredential,
-  type Deny,
+  type Denial,
   findRoot,
   type HolderRequest,
-  isDeny,
+  isDenial,
   listChain,
-  permissionOf,
   type SignedCredential,
+  toPermissionId,
 } from '@countersign/core'
 import { limits } from '@countersign/core/contract'
 import type { Deps } from '../deps.ts'
@@ -21,7 +21,7 @@ export interface SignInTry {
   readonly state: string
   /** What binds the browser, as it brought it. */
   readonly browser: string
-  readonly credential: SignedCredential | Deny
+  readonly credential: SignedCredential | Denial
   /** The request as the holder signed it. */
   readonly request: HolderRequest
 }
@@ -67,7 +67,7 @@ async function present(
   { credential: signed, request }: SignInTry,
   signIn: SignIn,
 ): Promise<string> {
-  if (isDeny(signed)) throw problemOf(signed)
+  if (isDenial(signed)) throw problemOf(signed)
   const scope = signIn.requestedScope ?? []
   const allow = (await guard(deps, {
     presented: { signed },
@@ -99,7 +99,7 @@ function presentationOf(
     ppid: subject.ppid,
     // The site learns of no more than it asked for.
     scope: requestedScope ?? subject.scope,
-    permissionId: permissionOf(credential),
+    permissionId: toPermissionId(credential),
     chain: listChain(credential),
     issuer: root.issuer,
     issuerKey: root.verificationMethod,

@@ -7,17 +7,17 @@ import {
   exportPrivateJwk,
   generatePrivateKey,
   importPrivateKey,
-  isDeny,
+  isDenial,
   issueCredential,
   type JsonObject,
   type Ppid,
   type PrivateJwk,
   type PrivateKey,
-  permissionOf,
   readCredentialObject,
   type Scope,
   type SiteId,
   toGrounds,
+  toPermissionId,
 } from '@countersign/core'
 import { limits, permissions } from '@countersign/core/contract'
 import { createApiKey } from '../actions/api-keys.ts'
@@ -231,7 +231,7 @@ async function issueDemo(
 /** So that the lists have something to show before the first request. */
 function seenOf(document: JsonObject, siteId: SiteId): SeenCredential {
   const signed = readCredentialObject(document)
-  if (isDeny(signed)) throw new Error('a credential of our own making cannot be read')
+  if (isDenial(signed)) throw new Error('a credential of our own making cannot be read')
   const { id, ppid, issuer, scope, createdMs, validFromMs, validUntilMs, holderKey } = signed.credential
   return {
     siteId,
@@ -239,7 +239,7 @@ function seenOf(document: JsonObject, siteId: SiteId): SeenCredential {
     ppid,
     issuer,
     scope,
-    permissionId: permissionOf(signed.credential),
+    permissionId: toPermissionId(signed.credential),
     chain: [{ credentialId: id, createdMs }],
     validFromMs,
     validUntilMs,
@@ -250,7 +250,7 @@ function seenOf(document: JsonObject, siteId: SiteId): SeenCredential {
 
 function stillGood({ views, clock }: Deps, credential: JsonObject, siteId: SiteId, ppid: Ppid): boolean {
   const signed = readCredentialObject(credential)
-  if (isDeny(signed)) return false
+  if (isDenial(signed)) return false
   const { credential: claims } = signed
   const view = views.view(siteId)
   const isValid =

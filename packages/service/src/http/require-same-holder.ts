@@ -1,6 +1,6 @@
 import {
   consumeHolderProof,
-  isDeny,
+  isDenial,
   parseDidKey,
   readCredentialHeader,
   type SignedCredential,
@@ -20,7 +20,7 @@ export function requireReadableCredential(
 ): void {
   if (request.caller.kind !== 'anonymous') return
   const inBody = request.credentialBody?.credential
-  if (inBody !== undefined && isDeny(inBody)) throw problemOf(inBody)
+  if (inBody !== undefined && isDenial(inBody)) throw problemOf(inBody)
   if (request.lines(headerNames.credential) !== undefined) readShownCredential(request)
 }
 
@@ -41,13 +41,13 @@ export async function requireSameHolder(
   if (holderKey === undefined) throw new Problem('proof_invalid')
   const expected = { holderKey, holderDid, nowMs: clock.nowMs(), credentialHeaderSent: true }
   const proof = await consumeHolderProof(request.holderRequest, expected, nonces)
-  if (isDeny(proof)) throw problemOf(proof)
+  if (isDenial(proof)) throw problemOf(proof)
 }
 
 function readShownCredential({ presentation }: Pick<RouteRequest, 'presentation'>): SignedCredential {
   const presented = presentation()
   if (!('header' in presented)) throw new Problem('credential_missing')
   const read = readCredentialHeader(presented.header)
-  if (isDeny(read)) throw problemOf(read)
+  if (isDenial(read)) throw problemOf(read)
   return read
 }

@@ -2,7 +2,7 @@ import {
   type CredentialBody,
   findPresentation,
   type HolderRequest,
-  isDeny,
+  isDenial,
   type Presentation,
 } from '@countersign/core'
 import {
@@ -152,6 +152,6 @@ function bodyOf(bytes: Uint8Array, form: BodyForm, { request, auth }: MountedEnd
 
 function presentationOf({ lines }: Incoming): Presentation {
   const found = findPresentation(lines)
-  if (isDeny(found)) throw new Problem(found.code, found.detail)
+  if (isDenial(found)) throw new Problem(found.code, found.detail)
   return found
 }

@@ -1,4 +1,4 @@
-import { type Clocks, createTimeMark } from '@countersign/core'
+import { type Clocks, createMonotonicClock } from '@countersign/core'
 import type { Logger } from 'pino'
 import { Problem } from '../problem.ts'
 import type { Store } from '../store/store.ts'
@@ -37,7 +37,7 @@ export async function openClock(
   confirmMs = CONFIRM_MS,
 ): Promise<Clock & { close(): Promise<void> }> {
   let { atMs: confirmedMs, resets } = await store.confirmedTime()
-  const mark = createTimeMark({ confirmedMs })
+  const mark = createMonotonicClock({ confirmedMs })
   mark.now(clocks())
 
   const confirm = async () => {

@@ -2,9 +2,9 @@ import {
   type Clocks,
   checkEntry,
   createSiteView,
-  type Knowledge,
   type LogHead,
-  type SignatureMemory,
+  type RevocationData,
+  type SignatureCache,
   type SiteId,
   type SiteView,
 } from '@countersign/core'
@@ -28,7 +28,7 @@ export interface LiveViews {
    * end of the log. It stays true while the decision waits for something: the age goes on, and is
    * endless once this view of the site has been replaced by another.
    */
-  knowledge(siteId: SiteId, signatures?: SignatureMemory): Knowledge | undefined
+  knowledge(siteId: SiteId, signatures?: SignatureCache): RevocationData | undefined
   /** The position up to which this node has applied the log. */
   readonly position: number
   /**
@@ -186,7 +186,7 @@ class FollowedLog implements LiveViews {
     return this.views.get(siteId)
   }
 
-  knowledge(siteId: SiteId, signatures?: SignatureMemory): Knowledge | undefined {
+  knowledge(siteId: SiteId, signatures?: SignatureCache): RevocationData | undefined {
     const site = this.views.get(siteId)
     return site === undefined ? undefined : new LiveKnowledge(site, this, signatures)
   }
@@ -442,12 +442,12 @@ function rowName(siteId: SiteId, issuer?: string): string {
   return issuer === undefined ? siteId : `${siteId} ${issuer}`
 }
 
-class LiveKnowledge implements Knowledge {
+class LiveKnowledge implements RevocationData {
   readonly site: SiteView
-  readonly signatures?: SignatureMemory
+  readonly signatures?: SignatureCache
   private readonly log: FollowedLog
 
-  constructor(site: SiteView, log: FollowedLog, signatures: SignatureMemory | undefined) {
+  constructor(site: SiteView, log: FollowedLog, signatures: SignatureCache | undefined) {
     this.site = site
     this.log = log
     if (signatures !== undefined) this.signatures = signatures

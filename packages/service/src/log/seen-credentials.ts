@@ -1,4 +1,4 @@
-import { type AllowCredential, findRoot, listChain, permissionOf } from '@countersign/core'
+import { type AllowCredential, findRoot, listChain, toPermissionId } from '@countersign/core'
 import type { Logger } from 'pino'
 import type { SeenCredential, Store } from '../store/store.ts'
 
@@ -142,7 +142,7 @@ export function seenCredential(
     ppid: subject.ppid,
     issuer: findRoot(credential).issuer,
     scope: subject.scope,
-    permissionId: permissionOf(credential),
+    permissionId: toPermissionId(credential),
     chain: listChain(credential),
     validFromMs: credential.validFromMs,
     validUntilMs: credential.validUntilMs,

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import {
-  type Deny,
+  type Denial,
   decodeBase64url,
   deny,
   parseJson,
@@ -65,7 +65,7 @@ const NO_CREDENTIAL = deny('credential_malformed', 'send the signed credential a
  * Whatever a person pastes: the JSON of a credential, or the text of its header, broken into lines
  * perhaps.
  */
-function readText(text: string): SignedCredential | Deny {
+function readText(text: string): SignedCredential | Denial {
   const trimmed = text.trim()
   const bytes = trimmed.startsWith('{')
     ? Buffer.from(trimmed)

@@ -1,22 +1,22 @@
-import type { Clocks } from './head-age.ts'
+import type { Clocks } from './freshness.ts'
 
 /**
  * `jumped`: the wall clock is `aheadMs` further than the monotonic clock can explain. Nothing may
  * be decided until that is cleared up.
  */
-export type MarkedTime =
+export type ClockReading =
   | { readonly ms: number; readonly jumped?: never }
   | { readonly jumped: true; readonly aheadMs: number; readonly ms?: never }
 
-export interface TimeMarkOptions {
+export interface MonotonicClockOptions {
   /** The highest time that the store has on record, from earlier runs too. */
   readonly confirmedMs?: number
   readonly jumpMsMax?: number
 }
 
-export interface TimeMark {
+export interface MonotonicClock {
   /** The time to decide by: never less than any time given or confirmed before. */
-  now(clocks: Clocks): MarkedTime
+  now(clocks: Clocks): ClockReading
   /**
    * Moves the mark up to a time that the store has on record or has read from its own clock (or
    * that a proven heartbeat gives), never back. Give only what `now` returned or what came from
@@ -44,10 +44,10 @@ const JUMP_MS_MAX = 60_000
  * set back makes time stand still, not go back, until the wall clock or a confirmed time has caught
  * up; meanwhile nothing new expires, as with any clock that is slow.
  */
-export function createTimeMark({
+export function createMonotonicClock({
   confirmedMs = Number.NEGATIVE_INFINITY,
   jumpMsMax = JUMP_MS_MAX,
-}: TimeMarkOptions = {}): TimeMark {
+}: MonotonicClockOptions = {}): MonotonicClock {
   if (Number.isNaN(confirmedMs) || !(jumpMsMax >= 0))
     throw new TypeError('confirmedMs and jumpMsMax must be numbers')
   let markMs = confirmedMs

@@ -1,12 +1,12 @@
 /**
- * The digests of some header texts, so that a text which comes again and again is compared instead
- * of hashed: a tenth of the time. It answers only for exactly the same text. Whatever displaces an
- * entry costs one hash and is never wrong.
+ * The digests of recent header texts, so that a text that is sent again is compared instead of
+ * hashed: a tenth of the time. A lookup matches only exactly the same text. A displaced entry costs
+ * one hash and never changes a result.
  *
- * Texts are found by a few of their characters. From which place on those are taken is chosen at
- * random for each memo, so that an attacker cannot make texts that all want the same slot.
+ * The slot is computed from a few characters of the text. Their offset is random for each instance,
+ * so that an attacker cannot craft texts that all collide.
  */
-export class DigestMemo {
+export class HeaderDigestCache {
   private readonly texts: (string | undefined)[]
   private readonly digests: (string | undefined)[]
   private readonly offset = Math.floor(Math.random() * SAMPLED)
@@ -18,13 +18,13 @@ export class DigestMemo {
   }
 
   find(text: string): string | undefined {
-    const slot = this.slotOf(text)
+    const slot = this.selectSlot(text)
     return this.texts[slot] === text ? this.digests[slot] : undefined
   }
 
-  keep(text: string, digest: string): void {
+  set(text: string, digest: string): void {
     if (text.length > TEXT_CHARS_MAX) return
-    const slot = this.slotOf(text)
+    const slot = this.selectSlot(text)
     this.texts[slot] = text
     this.digests[slot] = digest
   }
@@ -34,7 +34,7 @@ export class DigestMemo {
     this.digests.fill(undefined)
   }
 
-  private slotOf(text: string): number {
+  private selectSlot(text: string): number {
     const step = Math.max(1, Math.floor(text.length / SAMPLED))
     let mixed = this.seed ^ text.length
     for (let i = Math.min(this.offset, step - 1); i < text.length; i += step)
@@ -44,5 +44,5 @@ export class DigestMemo {
 }
 
 const SAMPLED = 24
-/** Long ones, chains of delegation, are seldom, and a slot must not hold much. */
+/** Longer headers (delegation chains) are rare, and the memory of a slot has to be bounded. */
 const TEXT_CHARS_MAX = 4096

@@ -4,7 +4,7 @@ import type { SiteId } from '../credential/ids.ts'
  * That the log of a site ended at this entry at `asOfMs` or later. Made from a signed heartbeat or
  * snapshot, or by the store's own node.
  */
-export interface HeadProof {
+export interface ConfirmedHead {
   readonly siteId: SiteId
   readonly epoch: string
   readonly seq: number
@@ -31,7 +31,7 @@ export const AS_OF_AHEAD_MS_MAX = 5_000
  * the wall clock may have been set back, the monotonic one may have slept. What neither can see is
  * how long a proof was under way while the wall clock was slow by as much.
  */
-export class HeadAge {
+export class Freshness {
   #asOfMs = Number.NEGATIVE_INFINITY
   #received: Clocks | undefined
 

@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { HeadAge } from '../../src/log/head-age.ts'
+import { Freshness } from '../../src/log/freshness.ts'
 import { NOW } from './log-sample.ts'
 
-describe('HeadAge', () => {
+describe('Freshness', () => {
   it('is infinite before the first proof, and from a restart until a newer proof', () => {
-    const age = new HeadAge()
+    const age = new Freshness()
     expect(age.ageMs({ wallMs: NOW, monotonicMs: 0 })).toBe(Infinity)
     age.prove(NOW, { wallMs: NOW, monotonicMs: 0 })
     expect(age.ageMs({ wallMs: NOW, monotonicMs: 0 })).toBe(0)
@@ -19,19 +19,19 @@ describe('HeadAge', () => {
   })
 
   it('goes on with the monotonic clock when the wall clock is set back', () => {
-    const age = new HeadAge()
+    const age = new Freshness()
     age.prove(NOW, { wallMs: NOW, monotonicMs: 0 })
     expect(age.ageMs({ wallMs: NOW - 3_600_000, monotonicMs: 40_000 })).toBe(40_000)
   })
 
   it('goes on with the wall clock when the machine has slept', () => {
-    const age = new HeadAge()
+    const age = new Freshness()
     age.prove(NOW, { wallMs: NOW, monotonicMs: 0 })
     expect(age.ageMs({ wallMs: NOW + 3_600_000, monotonicMs: 10 })).toBe(3_600_000)
   })
 
   it('does not become younger with an old proof that comes again', () => {
-    const age = new HeadAge()
+    const age = new Freshness()
     age.prove(NOW, { wallMs: NOW, monotonicMs: 0 })
     // The wall clock is set back, and the heartbeat of before is played once more.
     age.prove(NOW, { wallMs: NOW - 60_000, monotonicMs: 50_000 })
@@ -40,7 +40,7 @@ describe('HeadAge', () => {
   })
 
   it('is infinite when a clock gives no number', () => {
-    const age = new HeadAge()
+    const age = new Freshness()
     age.prove(NOW, { wallMs: NOW, monotonicMs: 0 })
     expect(age.ageMs({ wallMs: Number.NaN, monotonicMs: 0 })).toBe(Infinity)
     expect(age.ageMs({ wallMs: NOW, monotonicMs: Number.NaN })).toBe(Infinity)
@@ -56,7 +56,7 @@ describe('HeadAge', () => {
     })
     fc.assert(
       fc.property(fc.array(step, { minLength: 1, maxLength: 30 }), (steps) => {
-        const age = new HeadAge()
+        const age = new Freshness()
         let trueMs = NOW
         const proofs: { asOfMs: number; receivedMs: number }[] = []
         for (const { elapsedMs, skewMs, delayMs } of steps) {

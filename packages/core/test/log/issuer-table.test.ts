@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it, vi } from 'vitest'
-import { IssuerRegister } from '../../src/log/issuer-register.ts'
+import { IssuerTable } from '../../src/log/issuer-table.ts'
 import type { SiteView } from '../../src/log/view.ts'
 import { createSiteView } from '../../src/log/view.ts'
 import {
@@ -275,7 +275,7 @@ describe('the object of a key', () => {
 
 describe('the cost of a compromised key', () => {
   it('does not grow with the number of issuers, so unsigned lines cannot make a guard slow', () => {
-    const register = new IssuerRegister()
+    const register = new IssuerTable()
     for (let n = 0; n < 50; n++) register.trust(issuerState(n, [activeKey('key-1', 1)]), msAt(0))
     const walks = (['keys', 'values', 'entries', 'forEach', Symbol.iterator] as const).map((walk) =>
       vi.spyOn(register.issuers, walk),

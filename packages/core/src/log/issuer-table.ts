@@ -1,8 +1,9 @@
 import { parseTime } from '../encoding/rfc3339.ts'
 import type { PublicKey } from '../proof/keys.ts'
 import { parseMultikey } from '../proof/keys.ts'
-import type { Revocation, TrustedIssuer, TrustedKey } from '../verify/trust.ts'
+import type { TrustedIssuer, TrustedKey } from '../verify/trust.ts'
 import type { IssuerState } from './entry.ts'
+import type { Revocation } from './position.ts'
 
 /** What is known of one issuer. */
 export interface Registered {
@@ -13,10 +14,10 @@ export interface Registered {
   isTrusted: boolean
   /**
    * The last state that was stated. Kept while distrusted: its keys may yet turn out compromised.
-   * Which of them are is worked in by `IssuerRegister.settle`, or when the issuer is asked for.
+   * Which of them are is worked in by `IssuerTable.settle`, or when the issuer is asked for.
    */
   state: TrustedIssuer
-  /** The `IssuerRegister` version whose compromised keys are worked into `state`. */
+  /** The `IssuerTable` version whose compromised keys are worked into `state`. */
   settledVersion: number
 }
 
@@ -26,7 +27,7 @@ export interface Registered {
  * key (its verificationMethod) and to its material, whichever issuer lists that: a secret known to
  * others signs for all of them.
  */
-export class IssuerRegister {
+export class IssuerTable {
   readonly issuers = new Map<string, Registered>()
   /**
    * Since when, by verificationMethod and by Multikey. These two only grow, and their times only
@@ -43,8 +44,8 @@ export class IssuerRegister {
    * A register that changes independently of this one. Issuers that neither changes are the same
    * objects in both.
    */
-  clone(): IssuerRegister {
-    const copy = new IssuerRegister()
+  clone(): IssuerTable {
+    const copy = new IssuerTable()
     for (const [issuer, known] of this.issuers) copy.issuers.set(issuer, { ...known })
     for (const [name, sinceMs] of this.names) copy.names.set(name, sinceMs)
     for (const [key, sinceMs] of this.keys) copy.keys.set(key, sinceMs)
@@ -139,7 +140,7 @@ export class IssuerRegister {
    * Takes over every key that another register knows as compromised. Returns how many names of keys
    * were not known here.
    */
-  adoptCompromised(other: IssuerRegister): number {
+  adoptCompromised(other: IssuerTable): number {
     this.settle()
     other.settle()
     const before = this.names.size

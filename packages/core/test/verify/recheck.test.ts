@@ -3,7 +3,7 @@ import { credentialHeader } from '../../src/credential/header.ts'
 import type { CredentialId, PermissionId } from '../../src/credential/ids.ts'
 import { parseMultikey } from '../../src/proof/keys.ts'
 import type { AllowCredential } from '../../src/verify/decision.ts'
-import { lapse } from '../../src/verify/lapse.ts'
+import { recheckAccess } from '../../src/verify/recheck.ts'
 import type { TokenFacts } from '../../src/verify/token.ts'
 import { verify } from '../../src/verify/verify.ts'
 import { newChain, showLink } from '../chain.ts'
@@ -53,8 +53,8 @@ const siteWith = (change: (site: PlainSite) => void) => {
   change(site)
   return site
 }
-const codeOf = (site: PlainSite, demand = asking(), of: Parameters<typeof lapse>[0] = allowed) =>
-  lapse(of, demand, knowing(site))?.code
+const codeOf = (site: PlainSite, demand = asking(), of: Parameters<typeof recheckAccess>[0] = allowed) =>
+  recheckAccess(of, demand, knowing(site))?.code
 
 describe('a caller that was accepted', () => {
   test('stays in while nothing changes, also by a view that was loaded again', () => {
@@ -117,7 +117,9 @@ describe('a caller that was accepted', () => {
     const { validUntilMs } = allowed.credential
     expect(codeOf(site, asking({ nowMs: validUntilMs - 1 }))).toBeUndefined()
     expect(codeOf(site, asking({ nowMs: validUntilMs }))).toBe('credential_expired')
-    expect(lapse(allowed, asking(), knowing(site, { ageMs: 30_001 }))?.code).toBe('revocation_view_stale')
+    expect(recheckAccess(allowed, asking(), knowing(site, { ageMs: 30_001 }))?.code).toBe(
+      'revocation_view_stale',
+    )
   })
 
   test('needs no second proof of possession', async () => {
@@ -197,7 +199,7 @@ test('a bearer token lapses like its credential', async () => {
       verdict,
     ),
   ).toBe('proof_required')
-  expect(lapse(verdict, asking(), knowing(new PlainSite(trusted(issuer)), { ageMs: Infinity }))?.code).toBe(
-    'revocation_view_stale',
-  )
+  expect(
+    recheckAccess(verdict, asking(), knowing(new PlainSite(trusted(issuer)), { ageMs: Infinity }))?.code,
+  ).toBe('revocation_view_stale')
 })

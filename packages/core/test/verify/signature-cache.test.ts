@@ -6,7 +6,7 @@ import { readCredentialHeader } from '../../src/credential/read.ts'
 import type { JsonObject } from '../../src/encoding/json.ts'
 import type { PublicKey } from '../../src/proof/keys.ts'
 import { parseMultikey } from '../../src/proof/keys.ts'
-import { createSignatureMemory, type SignatureMemory } from '../../src/verify/signature-memory.ts'
+import { SignatureCache } from '../../src/verify/signature-cache.ts'
 import { verify } from '../../src/verify/verify.ts'
 import { newChain, showLink } from '../chain.ts'
 import {
@@ -51,11 +51,11 @@ const digestNumber = (n: number) => {
 
 describe('the memory of signatures', () => {
   test('gives back everything a credential says, and the key it was found good under', async () => {
-    const memory = createSignatureMemory()
+    const memory = new SignatureCache()
     const chain = await newChain(issuer, 2)
     const read = readCredentialHeader(shown(chain.links[2] as JsonObject).header)
     if ('ok' in read) throw new Error(read.detail)
-    memory.remember('d'.repeat(32), read.credential, key)
+    memory.set('d'.repeat(32), read.credential, key)
     const found = memory.find('d'.repeat(32))
     expect(found?.key).toBe(key)
     expect(found).toMatchObject(read.credential)
@@ -63,9 +63,9 @@ describe('the memory of signatures', () => {
   })
 
   test('tells apart digests that differ in any one character', () => {
-    const memory = createSignatureMemory({ capacity: 8 })
+    const memory = new SignatureCache({ capacity: 8 })
     const digest = digestNumber(1)
-    memory.remember(digest, sample, key)
+    memory.set(digest, sample, key)
     for (let i = 0; i < 32; i++) {
       const near = digest.slice(0, i) + String.fromCharCode(digest.charCodeAt(i) ^ 1) + digest.slice(i + 1)
       expect(memory.find(near), `character ${i}`).toBeUndefined()
@@ -74,10 +74,10 @@ describe('the memory of signatures', () => {
   })
 
   test('keeps nearly as many as it has places for, and never more', () => {
-    const memory = createSignatureMemory({ capacity: 1024 })
-    for (let n = 0; n < 800; n++) memory.remember(digestNumber(n), another(), key)
+    const memory = new SignatureCache({ capacity: 1024 })
+    for (let n = 0; n < 800; n++) memory.set(digestNumber(n), another(), key)
     expect(memory.size).toBeGreaterThan(790)
-    for (let n = 800; n < 5000; n++) memory.remember(digestNumber(n), another(), key)
+    for (let n = 800; n < 5000; n++) memory.set(digestNumber(n), another(), key)
     expect(memory.size).toBeLessThanOrEqual(1024)
     expect(memory.size).toBeGreaterThan(1000)
     let found = 0
@@ -86,11 +86,11 @@ describe('the memory of signatures', () => {
   })
 
   test('keeps one spelling of a credential, so that many spellings displace no other credential', () => {
-    const memory = createSignatureMemory({ capacity: 64 })
+    const memory = new SignatureCache({ capacity: 64 })
     const others = Array.from({ length: 24 }, (_, n) => ({ digest: digestNumber(n), credential: another() }))
-    for (const { digest, credential } of others) memory.remember(digest, credential, key)
+    for (const { digest, credential } of others) memory.set(digest, credential, key)
     const before = memory.size
-    for (let n = 1000; n < 3000; n++) memory.remember(digestNumber(n), sample, key)
+    for (let n = 1000; n < 3000; n++) memory.set(digestNumber(n), sample, key)
     expect(memory.size).toBe(before + 1)
     expect(memory.find(digestNumber(2999))?.id).toBe(sample.id)
     expect(memory.find(digestNumber(2998))).toBeUndefined()
@@ -98,19 +98,19 @@ describe('the memory of signatures', () => {
   })
 
   test('keeps what is seen often when a flood of others comes', () => {
-    const memory = createSignatureMemory({ capacity: 8 })
-    memory.remember(digestNumber(0), sample, key)
+    const memory = new SignatureCache({ capacity: 8 })
+    memory.set(digestNumber(0), sample, key)
     for (let n = 1; n < 1000; n++) {
-      memory.remember(digestNumber(n), another(), key)
+      memory.set(digestNumber(n), another(), key)
       expect(memory.find(digestNumber(0))?.id, `after ${n}`).toBe(sample.id)
     }
   })
 
   test('replaces what it has under a digest', () => {
-    const memory = createSignatureMemory()
+    const memory = new SignatureCache()
     const newer = parseMultikey(key.multikey) as PublicKey
-    memory.remember('d'.repeat(32), sample, key)
-    memory.remember('d'.repeat(32), sample, newer)
+    memory.set('d'.repeat(32), sample, key)
+    memory.set('d'.repeat(32), sample, newer)
     expect(memory.size).toBe(1)
     expect(memory.find('d'.repeat(32))?.key).toBe(newer)
   })
@@ -120,7 +120,7 @@ describe('the memory of signatures', () => {
       fc.property(
         fc.array(fc.tuple(fc.nat({ max: 40 }), fc.nat({ max: 12 }), fc.boolean()), { maxLength: 300 }),
         (steps) => {
-          const memory = createSignatureMemory({ capacity: 16 })
+          const memory = new SignatureCache({ capacity: 16 })
           const credentials = Array.from({ length: 13 }, (_, n) => ({
             ...sample,
             id: `cred_number_${n}_of_the_sample` as CredentialId,
@@ -130,7 +130,7 @@ describe('the memory of signatures', () => {
             const credential = credentials[which] as Credential
             if (look) memory.find(digestNumber(digest))
             else {
-              memory.remember(digestNumber(digest), credential, key)
+              memory.set(digestNumber(digest), credential, key)
               latest.set(digest, credential.id)
               expect(memory.find(digestNumber(digest))?.id).toBe(credential.id)
             }
@@ -146,7 +146,7 @@ describe('the memory of signatures', () => {
   })
 
   test('shares what many credentials have in common, and does not mix up what they have not', () => {
-    const memory = createSignatureMemory({ capacity: 16_384 })
+    const memory = new SignatureCache({ capacity: 16_384 })
     // More different names than it shares at a time.
     for (let n = 0; n < 5000; n++) {
       const credential = {
@@ -155,7 +155,7 @@ describe('the memory of signatures', () => {
         scope: [`s${n}` as Scope, 'x' as Scope],
         permissionId: undefined,
       }
-      memory.remember(digestNumber(n), credential, key)
+      memory.set(digestNumber(n), credential, key)
     }
     const known = Array.from({ length: 5000 }, (_, n) => ({ n, found: memory.find(digestNumber(n)) })).filter(
       ({ found }) => found,
@@ -168,9 +168,9 @@ describe('the memory of signatures', () => {
         undefined,
       ])
     }
-    memory.remember(digestNumber(9001), { ...another(), scope: ['a', 'b'] as Scope[] }, key)
-    memory.remember(digestNumber(9002), { ...another(), scope: ['a', 'b'] as Scope[] }, key)
-    memory.remember(digestNumber(9003), { ...another(), scope: ['ab'] as Scope[] }, key)
+    memory.set(digestNumber(9001), { ...another(), scope: ['a', 'b'] as Scope[] }, key)
+    memory.set(digestNumber(9002), { ...another(), scope: ['a', 'b'] as Scope[] }, key)
+    memory.set(digestNumber(9003), { ...another(), scope: ['ab'] as Scope[] }, key)
     expect(memory.find(digestNumber(9001))?.scope).toBe(memory.find(digestNumber(9002))?.scope)
     expect(memory.find(digestNumber(9003))?.scope).toEqual(['ab'])
     expect(memory.find(digestNumber(9001))?.issuer).toBe(memory.find(digestNumber(9003))?.issuer)
@@ -178,28 +178,28 @@ describe('the memory of signatures', () => {
 
   test('refuses a capacity that is none', () => {
     for (const capacity of [0, -1, 1.5, Number.NaN, 2 ** 24 + 1])
-      expect(() => createSignatureMemory({ capacity }), String(capacity)).toThrow(
+      expect(() => new SignatureCache({ capacity }), String(capacity)).toThrow(
         'capacity must be a whole number from 1 to 16,777,216',
       )
-    expect(() => createSignatureMemory({ capacity: 1 })).not.toThrow()
+    expect(() => new SignatureCache({ capacity: 1 })).not.toThrow()
   })
 })
 
 describe('a remembered presentation', () => {
-  const counting = (memory: SignatureMemory) => ({ memory, remember: vi.spyOn(memory, 'remember') })
   const setUp = () => {
     const site = new PlainSite(trusted(issuer))
-    const { memory, remember } = counting(createSignatureMemory())
-    return { site, knowledge: knowing(site, { signatures: memory }), remember }
+    const signatures = new SignatureCache()
+    const set = vi.spyOn(signatures, 'set')
+    return { site, signatures, knowledge: knowing(site, { signatures }), set }
   }
 
   test('gives the same verdict as the first time', async () => {
-    const { knowledge, remember } = setUp()
+    const { knowledge, set } = setUp()
     const first = await verify(shown(document), asking(), knowledge)
     const second = await verify(shown(document), asking(), knowledge)
     expect(first.ok).toBe(true)
     expect(second).toMatchObject(JSON.parse(JSON.stringify(first)))
-    expect(remember).toHaveBeenCalledTimes(1)
+    expect(set).toHaveBeenCalledTimes(1)
   })
 
   test('is asked again about time, site, scope, trust, revocation, freshness and possession', async () => {
@@ -235,7 +235,7 @@ describe('a remembered presentation', () => {
   })
 
   test('is checked again when the key in the list has been replaced, by the same or by another one', async () => {
-    const { site, knowledge, remember } = setUp()
+    const { site, knowledge, set } = setUp()
     const put = (publicKey: PublicKey) =>
       site.issuers.set(
         issuer.did,
@@ -244,7 +244,7 @@ describe('a remembered presentation', () => {
     await verify(shown(document), asking(), knowledge)
     put(parseMultikey(key.multikey) as PublicKey)
     expect(await verify(shown(document), asking(), knowledge)).toMatchObject({ ok: true })
-    expect(remember).toHaveBeenCalledTimes(2)
+    expect(set).toHaveBeenCalledTimes(2)
     put((await newParty()).key.publicKey)
     expect(await verify(shown(document), asking(), knowledge)).toMatchObject({
       code: 'credential_signature_invalid',
@@ -253,17 +253,17 @@ describe('a remembered presentation', () => {
     expect(await verify(shown(document), asking(), knowledge)).toMatchObject({
       code: 'credential_unsupported',
     })
-    expect(remember).toHaveBeenCalledTimes(2)
+    expect(set).toHaveBeenCalledTimes(2)
   })
 
   test('was never refused for its signature: nothing bad is remembered', async () => {
-    const { knowledge, remember } = setUp()
+    const { knowledge, set } = setUp()
     const spoiled = { ...document, note: 'x' }
     for (let i = 0; i < 2; i++)
       expect(await verify(shown(spoiled), asking(), knowledge)).toMatchObject({
         code: 'credential_signature_invalid',
       })
-    expect(remember).not.toHaveBeenCalled()
+    expect(set).not.toHaveBeenCalled()
   })
 
   test('cannot be changed by its receiver', async () => {
@@ -276,11 +276,11 @@ describe('a remembered presentation', () => {
   })
 
   test('is another one in another spelling', async () => {
-    const { knowledge, remember } = setUp()
+    const { knowledge, signatures, set } = setUp()
     await verify(shown(document), asking(), knowledge)
     await verify(rawHeader(JSON.stringify(document, null, 1)), asking(), knowledge)
-    expect(remember).toHaveBeenCalledTimes(2)
-    expect(knowledge.signatures?.size).toBe(1)
+    expect(set).toHaveBeenCalledTimes(2)
+    expect(signatures.size).toBe(1)
   })
 
   test('of a holder still needs the holder', async () => {
@@ -294,7 +294,7 @@ describe('a remembered presentation', () => {
 
   test('too long to be a credential is not even hashed', async () => {
     const { knowledge } = setUp()
-    const digest = vi.spyOn(knowledge.signatures as SignatureMemory, 'digest')
+    const digest = vi.spyOn(knowledge.signatures as SignatureCache, 'digest')
     expect(await verify({ header: 'A'.repeat(8193) }, asking(), knowledge)).toMatchObject({
       code: 'header_too_large',
     })

@@ -1,0 +1,63 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { HeaderDigestCache } from '../../src/verify/header-digest-cache.ts'
+
+const texts = fc.string({ maxLength: 5000, size: 'max' })
+
+test('gives the digest of exactly the text it was kept under', () => {
+  fc.assert(
+    fc.property(
+      fc.array(texts, { minLength: 1, maxLength: 40 }),
+      fc.integer({ min: 1, max: 64 }),
+      (all, slots) => {
+        const cache = new HeaderDigestCache(slots)
+        for (const text of all) {
+          cache.set(text, `digest of ${text}`)
+          for (const other of all) expect([undefined, `digest of ${other}`]).toContain(cache.find(other))
+        }
+      },
+    ),
+    { numRuns: 50 },
+  )
+})
+
+test('one character more, less or other is another text, wherever it stands', () => {
+  const text = 'abcdefghij'.repeat(120)
+  const cache = new HeaderDigestCache(1)
+  cache.set(text, 'digest')
+  expect(cache.find(text)).toBe('digest')
+  for (let at = 0; at <= text.length; at++) {
+    expect(cache.find(`${text.slice(0, at)}X${text.slice(at + 1)}`)).toBeUndefined()
+    expect(cache.find(`${text.slice(0, at)}X${text.slice(at)}`)).toBeUndefined()
+    if (at < text.length) expect(cache.find(text.slice(0, at) + text.slice(at + 1))).toBeUndefined()
+  }
+})
+
+test('holds no more than it has slots for, and the newest of a slot', () => {
+  const cache = new HeaderDigestCache(4)
+  const all = Array.from({ length: 100 }, (_, i) => `text number ${i} `.repeat(20))
+  for (const text of all) cache.set(text, text)
+  expect(all.filter((text) => cache.find(text) !== undefined).length).toBeLessThanOrEqual(4)
+  expect(cache.find(all.at(-1) as string)).toBe(all.at(-1))
+})
+
+test('a text that is too long to be held is not', () => {
+  const cache = new HeaderDigestCache(1)
+  cache.set('x'.repeat(4097), 'digest')
+  expect(cache.find('x'.repeat(4097))).toBeUndefined()
+  cache.set('x'.repeat(4096), 'digest')
+  expect(cache.find('x'.repeat(4096))).toBe('digest')
+})
+
+test('a new one knows nothing, of the empty text either', () => {
+  expect(new HeaderDigestCache(1).find('')).toBeUndefined()
+})
+
+test('what is cleared is gone (A236)', () => {
+  const cache = new HeaderDigestCache(4)
+  cache.set('some text', 'digest')
+  cache.clear()
+  expect(cache.find('some text')).toBeUndefined()
+  cache.set('some text', 'digest')
+  expect(cache.find('some text')).toBe('digest')
+})
