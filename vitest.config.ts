@@ -26,8 +26,8 @@ export default defineConfig({
     maxWorkers: 3,
     // No test asserts how long something takes; these only end what hangs, also on a machine that
     // has much else to do.
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
+    testTimeout: 60_000,
+    hookTimeout: 120_000,
     reporters: ['default', new PlainSummary()],
     projects: [
       {
@@ -66,8 +66,7 @@ export default defineConfig({
           include: ['packages/cli/test/**/*.test.ts'],
           // Every command is a process of its own, and each file has a service beside it.
           pool: 'forks',
-          testTimeout: 30_000,
-          hookTimeout: 60_000,
+          testTimeout: 180_000,
         },
       },
       {

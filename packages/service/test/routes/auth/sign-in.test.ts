@@ -183,7 +183,8 @@ forEachSharedStore('GET /auth/sign-in', (open) => {
       const { presented, issued, node } = await openHosted(open())
       const { browser, callbackUrl } = await presented((await issued()).document)
       const { views } = node.deps
-      const stale = Object.create(views, { age: { value: () => ({ ageMs: 1e9, ageMsMax: 2000 }) } })
+      const readiness = { value: () => ({ ready: false, why: 'stale' }) }
+      const stale = Object.create(views, { readiness })
       Object.assign(node.deps, { views: stale })
       const page = await browser.get(callbackUrl)
       expect([page.status, links(page.text)]).toEqual([503, expect.arrayContaining([''])])
