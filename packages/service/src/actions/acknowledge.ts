@@ -1,7 +1,7 @@
-import type { SiteId } from '@countersign/core'
+import type { LogPosition, SiteId } from '@countersign/core'
 import type { Deps } from '../deps.ts'
 import { freshView } from '../feed/fresh-view.ts'
-import { type LogPlace, requirePlace } from '../feed/place.ts'
+import { requirePosition } from '../feed/require-position.ts'
 
 export interface Acknowledgement {
   readonly siteId: SiteId
@@ -10,7 +10,7 @@ export interface Acknowledgement {
   readonly verifierId: string | undefined
   /** Undefined: by a reader that declares none. */
   readonly instanceId: string | undefined
-  readonly place: LogPlace
+  readonly position: LogPosition
   /** The clock of the verifier. */
   readonly sentAtMs: number | undefined
   /** The instance rejects everything from now on. */
@@ -24,10 +24,10 @@ export interface Acknowledgement {
  */
 export async function acknowledge(
   { store, views, clock, verifiers }: Pick<Deps, 'store' | 'views' | 'clock' | 'verifiers'>,
-  { place, ...ack }: Acknowledgement,
+  { position, ...ack }: Acknowledgement,
 ): Promise<void> {
   const atMs = clock.clocks().wallMs
   await freshView({ store, views }, ack.siteId)
-  await requirePlace({ store, views }, ack.siteId, place)
-  verifiers.acknowledge({ ...ack, atMs, ...place })
+  await requirePosition({ store, views }, ack.siteId, position)
+  verifiers.acknowledge({ ...ack, atMs, ...position })
 }

@@ -1,8 +1,9 @@
 import { parseTime, type SiteId } from '@countersign/core'
 import type { Deps } from '../deps.ts'
 import type { Receipt } from '../feed/receipt.ts'
-import type { PlacedInTime, ReceiptWait } from '../feed/verifiers.ts'
+import type { ReceiptWait } from '../feed/verifiers.ts'
 import { Problem } from '../problem.ts'
+import type { EntryPosition } from '../store/store.ts'
 import { StoreUnavailable } from '../store/store.ts'
 
 /**
@@ -13,7 +14,7 @@ export async function propagationOf(
   { store, verifiers }: Pick<Deps, 'store' | 'verifiers'>,
   siteId: SiteId,
   seq: number,
-): Promise<{ readonly entry: PlacedInTime; readonly receipt: Receipt }> {
+): Promise<{ readonly entry: EntryPosition; readonly receipt: Receipt }> {
   const [found] = await store.siteEntriesAfter(siteId, seq - 1, 1)
   if (found?.seq !== seq)
     throw new Problem('not_found', 'The log of this site has no such entry, or not yet.')
@@ -28,7 +29,7 @@ export async function propagationOf(
 export async function untilApplied(
   { verifiers, log }: Pick<Deps, 'verifiers' | 'log'>,
   siteId: SiteId,
-  entry: PlacedInTime,
+  entry: EntryPosition,
   wait: ReceiptWait,
 ): Promise<Receipt | undefined> {
   try {

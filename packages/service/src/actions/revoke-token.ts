@@ -1,7 +1,7 @@
 import type { SiteId, SiteView } from '@countersign/core'
 import type { Deps } from '../deps.ts'
 import { secretSha256 } from '../keys/secret-text.ts'
-import type { Act, EntryPlace, Placed, TokenRevocation } from '../store/store.ts'
+import type { Act, Placed, SiteEntryPosition, TokenRevocation } from '../store/store.ts'
 import { confirmRevocation } from './confirm-revocation.ts'
 
 export interface TokenToRevoke {
@@ -21,7 +21,7 @@ export async function revokeToken(
   deps: Pick<Deps, 'store' | 'views'>,
   { token, siteId, reason }: TokenToRevoke,
   act: Act,
-): Promise<EntryPlace | undefined> {
+): Promise<SiteEntryPosition | undefined> {
   const order = { sha256: secretSha256(token), siteId, reason }
   const first = await deps.store.revokeToken(order, act)
   if (first === undefined) return undefined

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import type { LogAudit, LogFault } from '../store/audit-log.ts'
+import type { FailedAudit, LogFault } from '../store/log-corrupted.ts'
 import { auditStore } from '../store/maintenance.ts'
 import type { Command } from './command.ts'
 
@@ -50,7 +50,7 @@ const FAULTS: Readonly<Record<LogFault, string>> = {
 }
 
 /** What is wrong with a log, for people. */
-export function brokenLog({ fault, position, siteId, seq, row }: LogAudit & { readonly ok: false }): string {
+export function brokenLog({ fault, position, siteId, seq, row }: FailedAudit): string {
   if (row !== undefined)
     return `The log is not intact.\n  bad row: ${row.key} of ${row.table}\n  fault: ${fault}, ${FAULTS[fault]}`
   const where = [

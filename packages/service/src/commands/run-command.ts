@@ -1,7 +1,7 @@
 import { readConfig, readHeadFileConfig, readMasterKeyConfig, readStoreConfig } from '../config.ts'
 import { readNewMasterKey } from '../keys/master-key.ts'
 import type { SettingSources } from '../settings.ts'
-import { LogBroken } from '../store/epoch.ts'
+import { LogCorrupted } from '../store/log-corrupted.ts'
 import { SERVICE_VERSION } from '../version.ts'
 import { commands } from './all.ts'
 import { brokenLog } from './audit-log.ts'
@@ -42,7 +42,7 @@ export async function runCommand(argv: readonly string[], terminal: Terminal): P
     return await command.run(givenOf(name, command, rest, terminal))
   } catch (fault) {
     if (fault instanceof Misuse) return noted(2, fault.message)
-    if (fault instanceof LogBroken) return noted(3, brokenLog(fault.audit))
+    if (fault instanceof LogCorrupted && fault.audit !== undefined) return noted(3, brokenLog(fault.audit))
     return noted(1, `${name} failed: ${fault instanceof Error ? fault.message : String(fault)}`)
   }
 }

@@ -1,6 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import type { Socket } from 'node:net'
-import { type Entry, formatTime, type LogHead, type SiteId, signHeartbeat } from '@countersign/core'
+import {
+  type Entry,
+  formatTime,
+  type LogHead,
+  type LogPosition,
+  type SiteId,
+  signHeartbeat,
+} from '@countersign/core'
 import { limits } from '@countersign/core/contract'
 import type { Logger } from 'pino'
 import type { ServiceKeys } from '../keys/service-keys.ts'
@@ -18,7 +25,7 @@ import {
 } from './feed-stream.ts'
 import { freshView } from './fresh-view.ts'
 import type { HeadAges } from './head-ages.ts'
-import { type LogPlace, requirePlace } from './place.ts'
+import { requirePosition } from './require-position.ts'
 import { type FeedSource, SiteFeed } from './site-feed.ts'
 
 /** The feeds of all sites on this node, and the connections that follow them. */
@@ -42,7 +49,7 @@ interface FeedOrder {
   readonly siteId: SiteId
   readonly keyId: string
   /** Undefined: from the end of the log. */
-  readonly cursor: LogPlace | undefined
+  readonly cursor: LogPosition | undefined
   readonly verifier: DeclaredVerifier
   /** Whether there is a proxy between. */
   readonly isProxied: boolean
@@ -248,9 +255,9 @@ class FeedHub implements Feeds, FeedSource {
   }
 
   /** What follows a cursor, or the refusal of one that nothing can follow. */
-  async #pageAfter(siteId: SiteId, cursor: LogPlace): Promise<readonly Entry[] | undefined> {
+  async #pageAfter(siteId: SiteId, cursor: LogPosition): Promise<readonly Entry[] | undefined> {
     const { store, views } = this.#parts
-    await requirePlace(this.#parts, siteId, cursor)
+    await requirePosition(this.#parts, siteId, cursor)
     const { seq } = cursor
     if (views.view(siteId)?.head.seq === seq) return undefined
     const page = await store.siteEntriesAfter(siteId, seq, PAGE)

@@ -7,7 +7,7 @@ import type { Clock } from '../log/clock.ts'
 import type { CommitTimes } from '../log/commit-times.ts'
 import { createWake, type Wake } from '../log/wake.ts'
 import { Problem } from '../problem.ts'
-import type { Act, LeaseName, LeaseRow, Store } from '../store/store.ts'
+import type { Act, EntryPosition, LeaseName, LeaseRow, Store } from '../store/store.ts'
 import type { FeedStream, StreamEnd, Verifier } from './feed-stream.ts'
 import type { StreamWatcher } from './feeds.ts'
 import { createHeadReaders, type HeadReaders } from './head-readers.ts'
@@ -26,7 +26,7 @@ export interface Verifiers extends StreamWatcher {
    */
   connected(siteId: SiteId): Promise<ConnectedVerifiers>
   /** How far an entry has got. With a wait, resolves when that is over or so much later. */
-  receipt(siteId: SiteId, entry: PlacedInTime, wait?: ReceiptWait): Promise<Receipt>
+  receipt(siteId: SiteId, entry: EntryPosition, wait?: ReceiptWait): Promise<Receipt>
   /**
    * Closes an instance that fails open and has no stream: it is gone. Throws a Problem `not_found`
    * when there is none.
@@ -66,13 +66,6 @@ export interface VerifierAck {
 export interface ConnectedVerifiers {
   readonly leases: readonly LeaseRow[]
   readonly streams: readonly StreamReader[]
-}
-
-/** An entry, and when it was made. */
-export interface PlacedInTime {
-  readonly epoch: string
-  readonly seq: number
-  readonly atMs: number
 }
 
 export interface ReceiptWait {
@@ -311,7 +304,7 @@ class VerifierBook implements Verifiers {
 
   async receipt(
     siteId: SiteId,
-    placed: PlacedInTime,
+    placed: EntryPosition,
     { ms: waitMs, until }: ReceiptWait = { ms: 0, until: 'acknowledged' },
   ): Promise<Receipt> {
     const { store, clock, wakes, readings } = this.#parts
@@ -391,7 +384,7 @@ class VerifierBook implements Verifiers {
     }
   }
 
-  async #committed(siteId: SiteId, { epoch, seq, atMs }: PlacedInTime): Promise<CommittedEntry> {
+  async #committed(siteId: SiteId, { epoch, seq, atMs }: EntryPosition): Promise<CommittedEntry> {
     const { store, commits, viewAgeMsMax } = this.#parts
     const site = await store.site(siteId)
     if (site === undefined) throw new Problem('not_found')

@@ -10,10 +10,11 @@ import {
 } from '@countersign/core'
 import type { Logger } from 'pino'
 import { Problem } from '../problem.ts'
+import { LogCorrupted } from '../store/log-corrupted.ts'
 import { EMPTY_DIGEST, nextDigest } from '../store/log-digest.ts'
-import { type PlacedEntry, RowForged, type SiteHead, type Store } from '../store/store.ts'
+import { type LoggedEntry, RowForged, type SiteHead, type Store } from '../store/store.ts'
 import type { Clock } from './clock.ts'
-import { LogDamage, POLL_MS, type TailPage, tail } from './tail.ts'
+import { POLL_MS, type TailPage, tail } from './tail.ts'
 import { createWake } from './wake.ts'
 
 /**
@@ -74,7 +75,7 @@ interface LogReader {
    * The views have just applied these, in order; there may be none. `isEnd`: the store said that
    * nothing came after them.
    */
-  applied(entries: readonly PlacedEntry[], isEnd: boolean): void
+  applied(entries: readonly LoggedEntry[], isEnd: boolean): void
   /** The views begin again or will not go on. What was told before may not be continued. */
   lost(): void
 }
@@ -330,13 +331,14 @@ class FollowedLog implements LiveViews {
           if (page.isEnd) onLoaded()
         }
       } catch (fault) {
-        const damage = fault instanceof RowForged ? new LogDamage(fault.message, { cause: fault }) : fault
-        if (damage instanceof LogDamage && this.store.epoch === this.epoch) {
+        const damage =
+          fault instanceof RowForged ? new LogCorrupted('forged', fault.message, { cause: fault }) : fault
+        if (damage instanceof LogCorrupted && this.store.epoch === this.epoch) {
           this.distrust(damage)
           onLoaded()
           return
         }
-        if (!(damage instanceof LogDamage)) onFailure(fault)
+        if (!(damage instanceof LogCorrupted)) onFailure(fault)
         await this.wake.sleep(this.wake.count, POLL_MS, signal)
       }
       // From here on everything is read again: in a new epoch what was known counts no more.
@@ -367,32 +369,34 @@ class FollowedLog implements LiveViews {
 
   private requireEnds({ position, heads }: Ends): void {
     if (this.position < position)
-      throw new LogDamage(`the log ends at ${this.position}, but it had ${position} entries`)
+      throw new LogCorrupted('missing', `the log ends at ${this.position}, but it had ${position} entries`)
     for (const { siteId, epoch, seq, hash } of heads) {
       const head = this.views.get(siteId)?.head
       const isThere =
         epoch === this.epoch &&
         head !== undefined &&
         (head.seq > seq || (head.seq === seq && head.hash === hash))
-      if (!isThere) throw new LogDamage(`the log of ${siteId} does not end where it should`)
+      if (!isThere) throw new LogCorrupted('other_head', `the log of ${siteId} does not end where it should`)
     }
   }
 
   /**
    * Compares the entries with the digest in the log row, whose MAC only this service can create.
-   * Throws a `LogDamage`.
+   * Throws a `LogCorrupted`.
    */
   private authenticate({ entries, isEnd, end }: TailPage): void {
     for (const { entry } of entries) this.digest = nextDigest(this.digest, entry.hash)
     if (end.keysDeleted < this.keysDeleted)
-      throw new LogDamage(
+      throw new LogCorrupted(
+        'forged',
         `the log row was put back: it counts ${end.keysDeleted} deleted API keys, and there were ${this.keysDeleted}`,
       )
     this.keysDeleted = end.keysDeleted
     if (!isEnd) return
     const position = entries.at(-1)?.position ?? this.position
     if (position !== end.position || this.digest !== end.digest)
-      throw new LogDamage(
+      throw new LogCorrupted(
+        'other_entries',
         `the entries up to ${position} are not those that this service wrote: the log row stands for ${end.position} others`,
       )
   }
@@ -402,7 +406,7 @@ class FollowedLog implements LiveViews {
       const checking = checkEntry(entry)
       const checked = checking instanceof Promise ? await checking : checking
       if (checked === undefined)
-        throw new LogDamage(`entry ${position} of the log has another hash than its own`)
+        throw new LogCorrupted('wrong_hash', `entry ${position} of the log has another hash than its own`)
       let view = this.views.get(entry.site_id)
       if (view === undefined) {
         view = createSiteView({ siteId: entry.site_id, entriesAreProven: true })
@@ -410,7 +414,10 @@ class FollowedLog implements LiveViews {
       }
       const applied = entry.epoch === this.epoch ? view.apply(checked) : 'other_epoch'
       if (applied !== 'applied')
-        throw new LogDamage(`entry ${position} does not continue the log of ${entry.site_id}: ${applied}`)
+        throw new LogCorrupted(
+          applied === 'known' ? 'fork' : applied,
+          `entry ${position} does not continue the log of ${entry.site_id}: ${applied}`,
+        )
       this.position = position
       if (entry.kind === 'site.changed') this.statedAt.set(rowName(entry.site_id), entry.seq)
       else if ('issuer' in entry.body) this.statedAt.set(rowName(entry.site_id, entry.body.issuer), entry.seq)
@@ -426,7 +433,7 @@ class FollowedLog implements LiveViews {
     }
   }
 
-  private distrust(fault: LogDamage): void {
+  private distrust(fault: LogCorrupted): void {
     this.damage = fault.message
     this.log.error(
       { err: fault },

@@ -1,17 +1,11 @@
 import type { Clocks } from '@countersign/core'
-import {
-  LogDamaged,
-  type LogEnd,
-  type LogPage,
-  type PlacedEntry,
-  RowForged,
-  type Store,
-} from '../store/store.ts'
+import { LogCorrupted } from '../store/log-corrupted.ts'
+import { type LogEnd, type LoggedEntry, type LogPage, RowForged, type Store } from '../store/store.ts'
 import type { Wake } from './wake.ts'
 
 /** A piece of the log, in order and without holes. */
 export interface TailPage {
-  readonly entries: readonly PlacedEntry[]
+  readonly entries: readonly LoggedEntry[]
   /**
    * Read before the store was asked: what stands in the page, and all before it, was the log at
    * this moment or later.
@@ -21,14 +15,6 @@ export interface TailPage {
   readonly isEnd: boolean
   /** Where the log ended at that moment, authenticated by its MAC. */
   readonly end: LogEnd
-}
-
-/**
- * The log is not the one that was read before, or has a hole. A reader that follows it knows
- * nothing any more.
- */
-export class LogDamage extends Error {
-  override readonly name = 'LogDamage'
 }
 
 export interface TailOptions {
@@ -48,12 +34,12 @@ const PAGE_SIZE = 2000
 /**
  * Follows the log of all sites from its beginning without end, also with pages that hold nothing
  * new: those prove that nothing was added. Each time it reads the last entry once more, so that a
- * log which was cut or rewritten behind it does not go unnoticed: that throws a `LogDamage`. A
+ * log which was cut or rewritten behind it does not go unnoticed: that throws a `LogCorrupted`. A
  * store that does not answer is asked again.
  */
 export async function* tail(options: TailOptions): AsyncGenerator<TailPage, void, void> {
   const { store, wake, clocks, signal, onFailure, pageSize = PAGE_SIZE } = options
-  let last: PlacedEntry | undefined
+  let last: LoggedEntry | undefined
   while (!signal.aborted) {
     const { count } = wake // Before the read: an entry appended between the two must still wake us.
     const askedAt = clocks()
@@ -61,8 +47,8 @@ export async function* tail(options: TailOptions): AsyncGenerator<TailPage, void
     try {
       page = await store.entriesAfter(last === undefined ? 0 : last.position - 1, pageSize)
     } catch (fault) {
-      if (fault instanceof LogDamaged || fault instanceof RowForged)
-        throw new LogDamage(fault.message, { cause: fault })
+      if (fault instanceof LogCorrupted) throw fault
+      if (fault instanceof RowForged) throw new LogCorrupted('forged', fault.message, { cause: fault })
       onFailure(fault)
     }
     const isEnd = page !== undefined && page.entries.length < pageSize
@@ -75,18 +61,20 @@ export async function* tail(options: TailOptions): AsyncGenerator<TailPage, void
   }
 }
 
-function news(page: readonly PlacedEntry[], last: PlacedEntry | undefined): readonly PlacedEntry[] {
+function news(page: readonly LoggedEntry[], last: LoggedEntry | undefined): readonly LoggedEntry[] {
   let position = 0
   if (last !== undefined) {
     const again = page[0]
-    if (again?.position !== last.position) throw new LogDamage(`entry ${last.position} of the log has gone`)
+    if (again?.position !== last.position)
+      throw new LogCorrupted('missing', `entry ${last.position} of the log has gone`)
     if (again.entry.hash !== last.entry.hash)
-      throw new LogDamage(`entry ${last.position} of the log has changed`)
+      throw new LogCorrupted('other_entries', `entry ${last.position} of the log has changed`)
     position = last.position
   }
   const entries = last === undefined ? page : page.slice(1)
   for (const entry of entries) {
-    if (entry.position !== ++position) throw new LogDamage(`entry ${position} of the log is missing`)
+    if (entry.position !== ++position)
+      throw new LogCorrupted('missing', `entry ${position} of the log is missing`)
   }
   return entries
 }

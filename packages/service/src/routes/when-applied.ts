@@ -2,8 +2,8 @@ import type { SiteId } from '@countersign/core'
 import { untilApplied } from '../actions/propagation.ts'
 import type { RouteAnswer } from '../answer.ts'
 import type { Deps } from '../deps.ts'
-import type { PlacedInTime } from '../feed/verifiers.ts'
 import type { RouteRequest } from '../route.ts'
+import type { EntryPosition } from '../store/store.ts'
 import { propagationBody } from './propagation-body.ts'
 
 /**
@@ -20,7 +20,7 @@ export async function whenApplied(
   }: Pick<RouteRequest, 'preferWaitSeconds' | 'prefersDeniedEverywhere' | 'caller'>,
   deps: Pick<Deps, 'verifiers' | 'log'>,
   siteId: SiteId | undefined,
-  entry: PlacedInTime | undefined,
+  entry: EntryPosition | undefined,
   body: object,
 ): Promise<RouteAnswer> {
   if (preferWaitSeconds === undefined || entry === undefined || siteId === undefined)

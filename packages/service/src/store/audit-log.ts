@@ -1,57 +1,14 @@
-import {
-  auditChain,
-  type ChainFault,
-  type Entry,
-  GENESIS_HASH,
-  type LogHead,
-  type SiteId,
-} from '@countersign/core'
+import { auditChain, type Entry, GENESIS_HASH, type LogHead, type SiteId } from '@countersign/core'
+import { type FailedAudit, type LogAudit, LogCorrupted } from './log-corrupted.ts'
 import { EMPTY_DIGEST, nextDigest } from './log-digest.ts'
 import { type MacTableName, macTables } from './mac-tables.ts'
-import type { ForgedRow } from './program.ts'
-import {
-  type DerivedFault,
-  LogDamaged,
-  type LogPage,
-  type PlacedEntry,
-  RowForged,
-  type SiteHead,
-  type Store,
-} from './store.ts'
-
-/**
- * `unreadable`: a row is no entry. `missing`: the log is shorter than it says it is, or has a hole.
- * `other_head`: the log of a site does not end where the store says it ends. `other_entries`: the
- * entries form a chain, but not the one that the service wrote. `forged`: the MAC of a row is
- * missing or wrong. `row_missing`, `row_differs`: a table made from the log does not say what the
- * log says.
- */
-export type LogFault =
-  | ChainFault
-  | 'unreadable'
-  | 'missing'
-  | 'other_head'
-  | 'other_entries'
-  | 'forged'
-  | DerivedFault['fault']
-
-export type LogAudit =
-  | { readonly ok: true; readonly position: number; readonly sites: number }
-  | {
-      readonly ok: false
-      readonly fault: LogFault
-      readonly position: number
-      readonly siteId: SiteId | undefined
-      readonly seq: number | undefined
-      /** The row that is wrong, if it is not an entry. */
-      readonly row?: ForgedRow
-    }
+import { type LoggedEntry, type LogPage, RowForged, type SiteHead, type Store } from './store.ts'
 
 /**
  * The log row was removed from a store that has rows. An empty log in its place would revoke
  * nothing.
  */
-export const LOG_MISSING: LogAudit & { readonly ok: false } = {
+export const LOG_MISSING: FailedAudit = {
   ok: false,
   fault: 'missing',
   position: 0,
@@ -119,8 +76,8 @@ async function auditEntries(store: AuditedStore, onPage: OnPage = () => {}): Pro
     try {
       read = await store.entriesAfter(position, PAGE)
     } catch (fault) {
-      if (!(fault instanceof LogDamaged)) throw fault
-      return { ok: false, fault: 'unreadable', position: fault.position, siteId: undefined, seq: undefined }
+      if (!(fault instanceof LogCorrupted) || fault.audit === undefined) throw fault
+      return fault.audit
     }
     const { entries: page, end } = read
     const failed =
@@ -161,7 +118,7 @@ async function allHeads(store: AuditedStore): Promise<Map<SiteId, SiteHead>> {
   }
 }
 
-function missing(page: readonly PlacedEntry[], position: number): LogAudit | undefined {
+function missing(page: readonly LoggedEntry[], position: number): LogAudit | undefined {
   const at = page.findIndex((placed, i) => placed.position !== position + 1 + i)
   return at === -1
     ? undefined
@@ -170,7 +127,7 @@ function missing(page: readonly PlacedEntry[], position: number): LogAudit | und
 
 /** The entries of each site are a chain of their own. */
 async function auditPage(
-  page: readonly PlacedEntry[],
+  page: readonly LoggedEntry[],
   heads: Map<SiteId, LogHead>,
   epoch: string,
 ): Promise<LogAudit | undefined> {
@@ -195,7 +152,7 @@ async function auditPage(
 }
 
 function otherHead(
-  page: readonly PlacedEntry[],
+  page: readonly LoggedEntry[],
   promised: ReadonlyMap<SiteId, SiteHead>,
 ): LogAudit | undefined {
   for (const { position, entry } of page) {

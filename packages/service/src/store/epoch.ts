@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { LogHead } from '@countersign/core'
-import { auditLog, LOG_MISSING, type LogAudit } from './audit-log.ts'
+import { auditLog, LOG_MISSING } from './audit-log.ts'
+import { failedAudit, type LogAudit } from './log-corrupted.ts'
 import { EpochChanged } from './store.ts'
 import { createStoreVerbs, type RunVerb } from './verbs/all.ts'
 
@@ -11,7 +12,7 @@ const EPOCH_CHARS = 16
  * wrote it: a restored copy, or a server that took over from another. What was acknowledged may be
  * missing there, and a verifier that followed the old log must not take the new one for its
  * continuation. `continued`: see `beginEpoch`. A log that fails the audit is not carried over: this
- * throws a `LogBroken`.
+ * throws a `LogCorrupted`.
  */
 export async function settleEpoch(
   run: RunVerb,
@@ -23,13 +24,13 @@ export async function settleEpoch(
     const lineage = await lineageNow()
     const state = await run('logState')
     if (state === undefined) {
-      if (!(await run('beginLog', createEpoch(), lineage))) throw new LogBroken(LOG_MISSING)
+      if (!(await run('beginLog', createEpoch(), lineage))) throw failedAudit(LOG_MISSING)
     } else if (state.lineage === lineage) {
       return state.epoch
     } else {
       const audit = await auditUnlessOver(run, state.epoch)
       if (audit === undefined) continue
-      if (!audit.ok) throw new LogBroken(audit)
+      if (!audit.ok) throw failedAudit(audit)
       await run(
         'beginEpoch',
         createEpoch(),
@@ -49,17 +50,6 @@ async function auditUnlessOver(run: RunVerb, epoch: string): Promise<LogAudit | 
   } catch (fault) {
     if (fault instanceof EpochChanged) return undefined
     throw fault
-  }
-}
-
-/** The log of this store has been damaged; nothing may rest on it. */
-export class LogBroken extends Error {
-  override readonly name = 'LogBroken'
-  readonly audit: LogAudit & { readonly ok: false }
-
-  constructor(audit: LogAudit & { readonly ok: false }) {
-    super(`the log is not intact at position ${audit.position}: ${audit.fault}`)
-    this.audit = audit
   }
 }
 

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import type { Config } from '../config.ts'
-import type { LogAudit, OnPage } from './audit-log.ts'
+import type { OnPage } from './audit-log.ts'
+import type { LogAudit } from './log-corrupted.ts'
 import {
   auditDatabase,
   checkDatabase,
@@ -106,7 +107,7 @@ export async function restoreStore(store: StoreConfig, copy: string, order: Rest
 
 /**
  * Begins a new epoch of the log after an audit: for a store that was set back in a way that it
- * cannot notice, such as a snapshot of its disk. Rejects with a `LogBroken` when the log is not
+ * cannot notice, such as a snapshot of its disk. Rejects with a `LogCorrupted` when the log is not
  * intact.
  */
 export async function beginNewEpoch(

@@ -6,6 +6,7 @@ import type {
   JsonObject,
   KeyState,
   LogHead,
+  LogPosition,
   PermissionId,
   Ppid,
   Scope,
@@ -161,7 +162,7 @@ export interface Store {
   // The log
   /**
    * In order of position, from the one after `position`, with the end of the log at the same
-   * moment. A row that is no entry is a `LogDamaged`; an end whose MAC is wrong is a `RowForged`.
+   * moment. A row that is no entry is a `LogCorrupted`; an end whose MAC is wrong is a `RowForged`.
    */
   entriesAfter(position: number, limit: number): Promise<LogPage>
   siteEntriesAfter(siteId: SiteId, seq: number, limit: number): Promise<readonly Entry[]>
@@ -455,17 +456,6 @@ export class RowForged extends StoreUnavailable {
   }
 }
 
-/** A row of the log is not an entry of a log. Nothing that follows can be known. */
-export class LogDamaged extends Error {
-  override readonly name = 'LogDamaged'
-  readonly position: number
-
-  constructor(position: number) {
-    super(`entry ${position} of the log is damaged`)
-    this.position = position
-  }
-}
-
 /**
  * The log is no longer the one that was followed so far. Stays inside the store, which finds its
  * new epoch.
@@ -552,7 +542,7 @@ export interface Issuer extends NewIssuer {
 }
 export interface ChangedIssuer extends Issuer {
   /** What the log says of it; undefined when verifiers need not hear of the change. */
-  readonly entry: EntryPlace | undefined
+  readonly entry: SiteEntryPosition | undefined
 }
 export interface IssuerChanges {
   readonly status?: 'trusted' | 'distrusted'
@@ -701,36 +691,32 @@ export interface OfferClaim {
   readonly credential: JsonObject
 }
 
-export interface Revoked {
+export interface Revoked extends LogPosition {
   /** The newest known one; null when none was ever seen. */
   readonly credentialId: CredentialId | null
   readonly credentialIds: readonly CredentialId[]
   readonly alreadyRevoked: boolean
   readonly revokedAtMs: number
   readonly tokensRevoked: number
-  readonly epoch: string
-  readonly seq: number
 }
 /** The answer of a table that the log does not confirm, by the seq that it named. */
 export type Unconfirmed = Pick<Revoked, 'seq'>
-/** Where an entry stands in the log of its site, and when it was made. */
-export interface EntryPlace {
-  readonly siteId: SiteId
-  readonly epoch: string
-  readonly seq: number
+/** The position of an entry, and when it was written. */
+export interface EntryPosition extends LogPosition {
   readonly atMs: number
+}
+export interface SiteEntryPosition extends EntryPosition {
+  readonly siteId: SiteId
 }
 export interface TokenRevocation {
   readonly alreadyRevoked: boolean
   readonly token: TokenRow
   /** Undefined when it was revoked before. */
-  readonly entry: EntryPlace | undefined
+  readonly entry: SiteEntryPosition | undefined
 }
-export interface Reinstated {
+export interface Reinstated extends LogPosition {
   readonly reinstatedAtMs: number
   readonly alreadyActive: boolean
-  readonly epoch: string
-  readonly seq: number
 }
 
 export interface SiteHead extends LogHead {
@@ -747,14 +733,14 @@ export interface EpochLink {
   readonly atMs: number
 }
 
-export interface PlacedEntry {
+export interface LoggedEntry {
   readonly position: number
   readonly entry: Entry
 }
 
 /** Entries of all sites, and where the log ended when they were read. */
 export interface LogPage {
-  readonly entries: readonly PlacedEntry[]
+  readonly entries: readonly LoggedEntry[]
   readonly end: LogEnd
 }
 /**

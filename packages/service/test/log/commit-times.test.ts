@@ -1,7 +1,7 @@
 import type { SiteId } from '@countersign/core'
 import { describe, expect, it } from 'vitest'
 import { type CommitTimesParts, openCommitTimes } from '../../src/log/commit-times.ts'
-import type { PlacedEntry } from '../../src/store/store.ts'
+import type { LoggedEntry } from '../../src/store/store.ts'
 import { ClockDouble, quiet } from './log-double.ts'
 
 const SITE = 'a.example' as SiteId
@@ -33,7 +33,7 @@ function begin() {
   const apply = (seq: number) => {
     views.position = seq
     for (const reader of readers)
-      reader.applied([{ entry: { site_id: SITE, seq }, position: seq } as PlacedEntry], true)
+      reader.applied([{ entry: { site_id: SITE, seq }, position: seq } as LoggedEntry], true)
   }
   const find = async (seq: number) => {
     const { committedAtMs, appliedAtMs, position } = await commits.find(SITE, seq)

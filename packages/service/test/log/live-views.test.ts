@@ -11,7 +11,8 @@ import {
 import { afterEach, describe, expect, it } from 'vitest'
 import { type LiveViews, type LiveViewsOptions, openLiveViews } from '../../src/log/live-views.ts'
 import { Problem } from '../../src/problem.ts'
-import { LogDamaged, RowForged } from '../../src/store/store.ts'
+import { unreadableEntry } from '../../src/store/log-corrupted.ts'
+import { RowForged } from '../../src/store/store.ts'
 import { ClockDouble, EPOCH, LogDouble, quiet } from './log-double.ts'
 
 const A = 'a.example' as SiteId
@@ -228,7 +229,7 @@ describe('the live views', () => {
       },
       'a row is no entry': (store) => {
         store.entriesAfter = async () => {
-          throw new LogDamaged(2)
+          throw unreadableEntry(2)
         }
       },
       'an entry in the middle was deleted': (store) => void store.entries.splice(1, 1),

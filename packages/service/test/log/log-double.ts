@@ -11,9 +11,9 @@ import {
 import { EMPTY_DIGEST, nextDigest } from '../../src/store/log-digest.ts'
 import {
   type LogEnd,
+  type LoggedEntry,
   type LogPage,
   type Page,
-  type PlacedEntry,
   type SiteHead,
   StoreUnavailable,
 } from '../../src/store/store.ts'
@@ -25,7 +25,7 @@ export const EPOCH = 'e0000000'
  */
 export class LogDouble {
   epoch = EPOCH
-  entries: PlacedEntry[] = []
+  entries: LoggedEntry[] = []
   /** What `logPosition` says when it is not the number of entries. */
   positionSaid: number | undefined
   isDown = false

@@ -1,7 +1,8 @@
 import type { SiteId } from '@countersign/core'
 import { describe, expect, it } from 'vitest'
-import { LogDamage, type TailOptions, type TailPage, tail } from '../../src/log/tail.ts'
+import { type TailOptions, type TailPage, tail } from '../../src/log/tail.ts'
 import { createWake } from '../../src/log/wake.ts'
+import { LogCorrupted } from '../../src/store/log-corrupted.ts'
 import { ClockDouble, LogDouble } from './log-double.ts'
 
 const A = 'a.example' as SiteId
@@ -116,7 +117,7 @@ describe('the tail of the log', () => {
     await next()
     store.entries.pop()
     wake.wake()
-    await expect(next()).rejects.toThrow(LogDamage)
+    await expect(next()).rejects.toThrow(LogCorrupted)
   })
 
   it('notices that the last entry is another one', async () => {
@@ -127,7 +128,7 @@ describe('the tail of the log', () => {
     store.entries = []
     await store.site(B)
     wake.wake()
-    await expect(next()).rejects.toThrow(LogDamage)
+    await expect(next()).rejects.toThrow(LogCorrupted)
   })
 
   it('notices a hole', async () => {

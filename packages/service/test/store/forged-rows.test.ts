@@ -416,7 +416,7 @@ forEachStoreWriter('a store writer', (newWriter) => {
     await revokedSite(writer)
     await writer.sql('DELETE FROM log')
     await expect(openNode(writer)).rejects.toMatchObject({
-      name: 'LogBroken',
+      name: 'LogCorrupted',
       audit: { fault: 'missing', row: { table: 'log' } },
     })
     expect(await audit(writer)).toMatchObject({

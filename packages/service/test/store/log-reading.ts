@@ -1,6 +1,6 @@
 import { checkEntry, createSiteView, type Entry, type SiteId, type SiteView } from '@countersign/core'
 import { expect } from 'vitest'
-import type { PlacedEntry, Store } from '../../src/store/store.ts'
+import type { LoggedEntry, Store } from '../../src/store/store.ts'
 
 export async function entriesOf(store: Store, siteId: SiteId): Promise<readonly Entry[]> {
   const entries: Entry[] = []
@@ -21,8 +21,8 @@ export async function lastEntryOf(store: Store, siteId: SiteId): Promise<Entry> 
   return entry
 }
 
-export async function wholeLog(store: Store): Promise<readonly PlacedEntry[]> {
-  const entries: PlacedEntry[] = []
+export async function wholeLog(store: Store): Promise<readonly LoggedEntry[]> {
+  const entries: LoggedEntry[] = []
   for (;;) {
     const { entries: page } = await store.entriesAfter(entries.at(-1)?.position ?? 0, 500)
     entries.push(...page)

@@ -354,7 +354,7 @@ describe('the epoch', () => {
     await sql.unsafe(`UPDATE entries SET at = '2020-01-01T00:00:00Z' WHERE position = 1`)
     await sql.unsafe(`UPDATE log SET lineage = 'another server'`)
     await expect(open(url)).rejects.toMatchObject({
-      name: 'LogBroken',
+      name: 'LogCorrupted',
       audit: { position: 1, fault: 'wrong_hash' },
     })
   })

@@ -464,14 +464,14 @@ describe('a backup', () => {
     tamper(backup, damage)
     const before = statSync(file).mtimeMs
     await expect(restoreSqlite(backup, file, { masterKey: MASTER_KEY, nowMs: NOW })).rejects.toMatchObject({
-      name: 'LogBroken',
+      name: 'LogCorrupted',
       audit: { position: 2 },
     })
     expect(statSync(file).mtimeMs).toBe(before)
     expect(readdirSync(join(file, '..')).filter((name) => name.includes('restoring'))).toEqual([])
     tamper(file, damage)
     const target = join(directory, 'never.db')
-    await expect(backupSqlite(file, target, MASTER_KEY)).rejects.toMatchObject({ name: 'LogBroken' })
+    await expect(backupSqlite(file, target, MASTER_KEY)).rejects.toMatchObject({ name: 'LogCorrupted' })
     expect(existsSync(target)).toBe(false)
   })
 })

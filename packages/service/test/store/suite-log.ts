@@ -1,7 +1,7 @@
 import { canonicalJson, type Entry, type JsonValue, sealEntry } from '@countersign/core'
 import { describe, expect, it } from 'vitest'
 import { auditLog } from '../../src/store/audit-log.ts'
-import type { PlacedEntry } from '../../src/store/store.ts'
+import type { LoggedEntry } from '../../src/store/store.ts'
 import { act, credentialId, failingAct, NOW, newIssuer, newSite, newToken, ppid, seen } from './fixtures.ts'
 import { entriesOf, wholeLog } from './log-reading.ts'
 import type { TheStore } from './the-store.ts'
@@ -80,7 +80,7 @@ export function logSuite(store: TheStore): void {
       const siteId = await madeSite()
       const from = await store().logPosition()
       let isOver = false
-      const followed: PlacedEntry[] = []
+      const followed: LoggedEntry[] = []
       const following = (async () => {
         for (;;) {
           const wasOver = isOver

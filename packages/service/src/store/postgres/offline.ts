@@ -1,8 +1,9 @@
 import { createRowMacs } from '../../keys/row-macs.ts'
 import { createSealer } from '../../keys/seal.ts'
-import { type Audit, auditLog, auditWhole, LOG_MISSING, type LogAudit, type OnPage } from '../audit-log.ts'
+import { type Audit, auditLog, auditWhole, LOG_MISSING, type OnPage } from '../audit-log.ts'
 import { text } from '../columns.ts'
-import { createEpoch, LogBroken } from '../epoch.ts'
+import { createEpoch } from '../epoch.ts'
+import { failedAudit, type LogAudit } from '../log-corrupted.ts'
 import type { Program } from '../program.ts'
 import type { RowSeal } from '../row-seal.ts'
 import { sealedColumns } from '../sealed-columns.ts'
@@ -49,7 +50,7 @@ const TRIES = 5
 
 /**
  * Begins a new epoch after an audit, whatever the database says of its lineage. Nodes that run take
- * it up by themselves. Rejects with a `LogBroken` when the log is not intact, and when entries are
+ * it up by themselves. Rejects with a `LogCorrupted` when the log is not intact, and when entries are
  * added faster than they can be audited.
  */
 export async function newEpochOfDatabase(
@@ -64,7 +65,7 @@ export async function newEpochOfDatabase(
       const state = await run('logState')
       if (row === undefined || state === undefined) throw new Error('there is no log in this database')
       const audit = await auditWith(run)
-      if (!audit.ok) throw new LogBroken(audit)
+      if (!audit.ok) throw failedAudit(audit)
       const epoch = createEpoch()
       await run('beginEpoch', epoch, text(row, 'lineage'), state, {
         actor: 'operator',

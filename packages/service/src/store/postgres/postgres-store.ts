@@ -2,7 +2,8 @@ import type { Logger } from 'pino'
 import { createRowMacs } from '../../keys/row-macs.ts'
 import { createSealer } from '../../keys/seal.ts'
 import { text } from '../columns.ts'
-import { LogBroken, settleEpoch } from '../epoch.ts'
+import { settleEpoch } from '../epoch.ts'
+import { LogCorrupted } from '../log-corrupted.ts'
 import type { Program } from '../program.ts'
 import type { RowSeal } from '../row-seal.ts'
 import { EpochChanged, type Store, StoreUnavailable } from '../store.ts'
@@ -100,7 +101,7 @@ export async function openPostgresStore({
   }
   const settleLater = () => {
     settle().catch((fault: unknown) => {
-      if (fault instanceof LogBroken) onFatal(fault)
+      if (fault instanceof LogCorrupted) onFatal(fault)
       else if (!isClosed) log.error({ err: fault }, 'the epoch of the log could not be found')
     })
   }

@@ -2,7 +2,8 @@ import { chmodSync, copyFileSync, existsSync, renameSync, rmSync } from 'node:fs
 import { dirname, resolve } from 'node:path'
 import type Database from 'better-sqlite3'
 import type { OnPage } from '../audit-log.ts'
-import { LogBroken, settleEpoch } from '../epoch.ts'
+import { settleEpoch } from '../epoch.ts'
+import { failedAudit } from '../log-corrupted.ts'
 import type { LostChanges } from '../lost-changes.ts'
 import { adoptLink } from '../verbs/epoch.ts'
 import { openForReading, openForWriting } from './connection.ts'
@@ -27,7 +28,7 @@ export interface Backup {
 
 /**
  * Copies the store, in use or not, to a new file for its owner only. Rejects when there is one, or
- * with a `LogBroken` when the log in the copy is not intact; the copy is then removed.
+ * with a `LogCorrupted` when the log in the copy is not intact; the copy is then removed.
  */
 export async function backupSqlite(
   file: string,
@@ -53,7 +54,7 @@ export async function backupSqlite(
       const copy = openSealedSession(db, masterKey)
       copy.rows('UPDATE log SET lineage = $1', COPY)
       const audit = await auditSession(copy, onPage)
-      if (!audit.ok) throw new LogBroken(audit)
+      if (!audit.ok) throw failedAudit(audit)
       return { position: audit.position, sites: audit.sites }
     } finally {
       settleFile(db, path)
@@ -88,7 +89,7 @@ export interface RestoreOrder {
 
 /**
  * Puts a copy in the place of the store, in a new epoch, after an audit. Rejects while a service
- * has the store open, and with a `LogBroken` when the log of the copy is not intact; then nothing
+ * has the store open, and with a `LogCorrupted` when the log of the copy is not intact; then nothing
  * has changed. What was there before is kept beside it.
  */
 export async function restoreSqlite(copy: string, file: string, order: RestoreOrder): Promise<Restored> {
@@ -147,7 +148,7 @@ async function prepareCopy(
       await keepTakenAway(run, lost, { actor: 'operator', atMs: nowMs, requestId: undefined })
   }
   const audit = await auditSession(session, onPage)
-  if (!audit.ok) throw new LogBroken(audit)
+  if (!audit.ok) throw failedAudit(audit)
   return { epoch, lost, position: audit.position, sites: audit.sites }
 }
 

@@ -9,7 +9,7 @@ import { LIVE } from './sqlite-store.ts'
 
 /**
  * Begins a new epoch after an audit. Rejects while a service has the file open, and with a
- * `LogBroken` when the log is not intact.
+ * `LogCorrupted` when the log is not intact.
  */
 export async function newEpochOfFile(
   file: string,

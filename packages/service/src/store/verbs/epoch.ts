@@ -1,10 +1,11 @@
 import { GENESIS_HASH, type LogHead, type SiteId } from '@countersign/core'
 import { number, text } from '../columns.ts'
+import { unreadableEntry } from '../log-corrupted.ts'
 import { EMPTY_DIGEST, nextDigest } from '../log-digest.ts'
 import { macTables } from '../mac-tables.ts'
 import { lock, type Program, type Row, row, rows, type SqlValue, write } from '../program.ts'
 import { sealOf } from '../seal.ts'
-import { type Act, type EpochLink, LogDamaged } from '../store.ts'
+import type { Act, EpochLink } from '../store.ts'
 import { auditDone } from './audit.ts'
 import { noteHeadReaders } from './leases.ts'
 import { insertNewRow, insertRow, isIntact, requireIntact, updateRow } from './macs.ts'
@@ -113,7 +114,7 @@ const COPY_PAGE = 500
 
 /**
  * Copies all entries into a new epoch. What was read must be what the log row stands for: otherwise
- * this throws a `LogDamaged`.
+ * this throws a `LogCorrupted`.
  */
 function* copyEntries(
   audited: LogState,
@@ -143,7 +144,7 @@ function* copyEntries(
       }
       const oldHash = sealOf({ ...unsealed, epoch: audited.epoch, prevHash: head.oldHash })
       if (number(found, 'position') !== position || oldHash !== text(found, 'hash'))
-        throw new LogDamaged(position)
+        throw unreadableEntry(position)
       const hash = sealOf({ ...unsealed, epoch, prevHash: head.hash })
       copies.push(
         epoch,
@@ -163,7 +164,7 @@ function* copyEntries(
     if (page.length > 0) yield* write(insertionOf(page.length), ...copies)
     if (page.length < COPY_PAGE) break
   }
-  if (position !== audited.position || oldDigest !== audited.digest) throw new LogDamaged(position)
+  if (position !== audited.position || oldDigest !== audited.digest) throw unreadableEntry(position)
   return { heads, digest }
 }
 

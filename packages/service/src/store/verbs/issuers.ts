@@ -4,12 +4,12 @@ import { type Appended, lock, type Program, type Row, row, rows } from '../progr
 import type {
   Act,
   ChangedIssuer,
-  EntryPlace,
   Issuer,
   IssuerChanges,
   NewIssuer,
   Page,
   Placed,
+  SiteEntryPosition,
 } from '../store.ts'
 import { auditDone } from './audit.ts'
 import { settleCompromised } from './compromised-keys.ts'
@@ -110,7 +110,7 @@ export function* changeIssuer(
   return {
     ...settled,
     position: appended?.position ?? 0,
-    entry: appended && entryPlace(siteId, appended, act),
+    entry: appended && entryPosition(siteId, appended, act),
   }
 }
 
@@ -155,7 +155,11 @@ export function* changeIssuerKey(
     detail,
     act,
   })
-  return { ...after, position: appended?.position ?? 0, entry: appended && entryPlace(siteId, appended, act) }
+  return {
+    ...after,
+    position: appended?.position ?? 0,
+    entry: appended && entryPosition(siteId, appended, act),
+  }
 }
 
 /**
@@ -229,7 +233,7 @@ export function* fetchedIssuers({ after = ' ', limit }: Page): Program<readonly 
   return found.map(issuerOf)
 }
 
-function entryPlace(siteId: SiteId, { epoch, seq }: Appended, { atMs }: Act): EntryPlace {
+function entryPosition(siteId: SiteId, { epoch, seq }: Appended, { atMs }: Act): SiteEntryPosition {
   return { siteId, epoch, seq, atMs }
 }
 

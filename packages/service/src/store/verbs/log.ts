@@ -1,14 +1,8 @@
 import { type Entry, parseEntry, type SiteId } from '@countersign/core'
 import { json, number, text } from '../columns.ts'
+import { unreadableEntry } from '../log-corrupted.ts'
 import { type Program, type Row, row, rows } from '../program.ts'
-import {
-  type EntryRecord,
-  EpochChanged,
-  LogDamaged,
-  type LogPage,
-  type Page,
-  type SiteHead,
-} from '../store.ts'
+import { type EntryRecord, EpochChanged, type LogPage, type Page, type SiteHead } from '../store.ts'
 import { requireIntact } from './macs.ts'
 
 /**
@@ -127,7 +121,7 @@ function inEpoch(found: readonly Row[], epoch: string): readonly Row[] {
   return first.epoch === null ? [] : found
 }
 
-/** An entry from its columns. Throws a `LogDamaged` for a row that is none. */
+/** An entry from its columns. Throws a `LogCorrupted` for a row that is none. */
 export function entryOf(row: Row): Entry {
   const entry = parseEntry({
     epoch: row.epoch,
@@ -139,7 +133,7 @@ export function entryOf(row: Row): Entry {
     prev_hash: row.prev_hash,
     hash: row.hash,
   })
-  if (entry === undefined) throw new LogDamaged(number(row, 'position'))
+  if (entry === undefined) throw unreadableEntry(number(row, 'position'))
   return entry
 }
 
@@ -147,6 +141,6 @@ function bodyOf(row: Row): unknown {
   try {
     return json(row, 'body')
   } catch {
-    throw new LogDamaged(number(row, 'position'))
+    throw unreadableEntry(number(row, 'position'))
   }
 }

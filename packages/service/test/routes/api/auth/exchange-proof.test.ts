@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { LogDamaged } from '../../../../src/store/store.ts'
+import { unreadableEntry } from '../../../../src/store/log-corrupted.ts'
 import { begin as beginAt, NOWHERE, openNode, trust } from '../../../node.ts'
 import { delegated, NOW, newParty } from '../../../party.ts'
 import { forEachSharedStore } from '../../../stores.ts'
@@ -188,7 +188,7 @@ forEachSharedStore('POST /api/auth/exchange-proof', (open) => {
   it('503, and not that there is no such site, from a node that may not believe its log', async () => {
     const { store, A, issued } = await begin()
     const damaged = Object.create(store) as typeof store
-    damaged.entriesAfter = () => Promise.reject(new LogDamaged(1))
+    damaged.entriesAfter = () => Promise.reject(unreadableEntry(1))
     const blind = await openNode(damaged, A)
     expect((await blind.exchange((await issued()).document)).code).toBe('revocation_view_stale')
   })

@@ -1,5 +1,6 @@
 import { beforeEach, expect, it } from 'vitest'
-import { LogDamaged, StoreUnavailable } from '../../../../src/store/store.ts'
+import { unreadableEntry } from '../../../../src/store/log-corrupted.ts'
+import { StoreUnavailable } from '../../../../src/store/store.ts'
 import { type AdminNode, newSiteId, openAdminNode } from '../../../admin-node.ts'
 import { keyOf, NOWHERE, trust } from '../../../node.ts'
 import { delegated, issued, type Made, newParty, newPpid, type Party } from '../../../party.ts'
@@ -71,7 +72,7 @@ forEachSharedStore('lists', (open) => {
     await shown(node, issuer)
     const params = { params: { site_id: A }, caller: keyOf(A) }
     const damaged = open()
-    damaged.entriesAfter = () => Promise.reject(new LogDamaged(1))
+    damaged.entriesAfter = () => Promise.reject(unreadableEntry(1))
     const blind = await openAdminNode(damaged, A)
     for (const id of ['list_credentials', 'list_tokens'] as const) {
       expect((await node.admin(id, params)).status).toBe(200)

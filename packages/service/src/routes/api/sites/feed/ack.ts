@@ -12,7 +12,7 @@ export const acknowledge: Route<'acknowledge'> = async ({ caller, params, body, 
     keyId: keyOf(caller),
     verifierId: lines(headerNames.verifierId)?.[0],
     instanceId: lines(headerNames.verifierInstance)?.[0],
-    place: { epoch: body.epoch, seq: body.seq },
+    position: { epoch: body.epoch, seq: body.seq },
     sentAtMs: parseTime(body.sent_at),
     isClosing: body.closed === true,
   })

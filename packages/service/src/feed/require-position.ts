@@ -1,23 +1,17 @@
-import type { SiteId } from '@countersign/core'
+import type { LogPosition, SiteId } from '@countersign/core'
 import type { LiveViews } from '../log/live-views.ts'
 import { Problem } from '../problem.ts'
 import type { Store } from '../store/store.ts'
 
-/** A place in the log of a site. */
-export interface LogPlace {
-  readonly epoch: string
-  readonly seq: number
-}
-
 /**
- * Throws `cursor_ahead` for a place that is not in the log: of another epoch, or beyond its end.
- * Another node may have been quicker than this one, so what counts is what stands in the store now,
- * and this node knows it when this returns.
+ * Throws `cursor_ahead` for a position that is not in the log: in another epoch, or after the head.
+ * Another node may be ahead of this one, so this waits until the view of this node has reached the
+ * current end of the log before it rejects.
  */
-export async function requirePlace(
+export async function requirePosition(
   { store, views }: { readonly store: Pick<Store, 'logPosition'>; readonly views: LiveViews },
   siteId: SiteId,
-  { epoch, seq }: LogPlace,
+  { epoch, seq }: LogPosition,
 ): Promise<void> {
   const isThere = () => {
     const head = views.view(siteId)?.head
