@@ -158,7 +158,7 @@ describe('a folder of documents', () => {
     mkdirSync(join(folder, 'docs'))
     writeFileSync(
       join(folder, 'docs/good.md'),
-      '# Good\n\n<script>alert(1)</script> [up](../../secret.md) [x](javascript:alert(1)) [y](//evil.example) [z](good.md)',
+      '# Good\n\nText <script>alert(1)</script> [up](../../secret.md) [x](javascript:alert(1)) [y](//evil.example) [z](good.md)',
     )
     writeFileSync(join(folder, 'docs/large.md'), `# Large\n${'x'.repeat(1024 * 1024)}`)
     writeFileSync(join(folder, 'docs/key.pem'), 'secret')
