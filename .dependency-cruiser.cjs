@@ -5,7 +5,7 @@
 const CORE_FOLDERS = ['log', 'verify', 'holder', 'credential', 'proof', 'encoding']
 
 /** From the door of the service down to its store. */
-const SERVICE_FLOORS = ['main', 'commands', 'service', 'app', 'routes', 'actions', 'feed', 'log', 'store']
+const SERVICE_FLOORS = ['operations', 'service', 'app', 'routes', 'actions', 'feed', 'log', 'store']
 
 /** What an integrator touches, down to what follows the log. */
 const SDK_FLOORS = ['testing', 'adapters', 'guard', 'feed', 'shared']
@@ -178,7 +178,7 @@ module.exports = {
     {
       name: 'only-open-knows-stores',
       comment:
-        'open.ts is for the service, maintenance.ts for the command line; all other code uses the port, store/store.ts.',
+        'open.ts is for the service, maintenance.ts for operations; all other code uses the port, store/store.ts.',
       severity: 'error',
       from: {
         path: '^packages/service/src/',

@@ -84,14 +84,12 @@ if (refused !== 'headers_malformed') throw new Error('a webhook without headers 
 
 /** The service, as a program that only wants to know whether its settings will do. */
 const USE_SERVICE = `
-import { createLogger, openService, readConfig, runCommand } from '@countersign/service'
+import { createLogger, migrate, openService, readConfig } from '@countersign/service'
 
 const env = { COUNTERSIGN_BASE_URL: 'https://id.example', COUNTERSIGN_MASTER_KEY: '0123456789abcdef'.repeat(4) }
-if (readConfig('production', { argv: [], env }).port !== 8787) throw new Error('the settings are not read')
-let said = ''
-const code = await runCommand(['migrate', '--data-dir', 'data'], { env, say: (text) => { said += text }, note: console.error })
-if (code !== 0 || !said.includes('up to date')) throw new Error('the store cannot be made')
-const config = readConfig('production', { argv: ['--data-dir', 'data'], env })
+if (readConfig('production', { env }).port !== 8787) throw new Error('the settings are not read')
+const config = readConfig('production', { flags: [['data-dir', 'data']], env })
+if ((await migrate(config)).kind !== 'sqlite') throw new Error('the store cannot be made')
 const service = await openService(config, { log: createLogger('silent'), onFatal: (fault) => { throw fault } })
 const page = await service.app.inject({ url: '/wallet' })
 const script = /src="([^"]+[.]js)"/.exec(page.body)?.[1] ?? 'none'

@@ -26,7 +26,8 @@ const ROOT = join(import.meta.dirname, '..')
 const START: readonly [string, ...string[]] = [
   process.execPath,
   '--conditions=countersign-source',
-  'packages/service/src/dev.ts',
+  'packages/cli/src/main.ts',
+  'dev',
 ]
 const READY = 'Stop with Ctrl-C.'
 const STOP_MS_MAX = 20_000

@@ -42,7 +42,7 @@ const BROKEN: Readonly<Record<string, readonly [path: string, text: string]>> = 
   'cli-uses-front-doors': ['packages/cli/src/feed/a.ts', "import '../../../sdk/src/base.ts'"],
   'cli-starts-at-once': ['packages/cli/src/commands/a.ts', "import { a } from '../feed/base.ts'"],
   'service-does-not-import-sdk': ['packages/service/src/b.ts', "import '../../sdk/src/base.ts'"],
-  'sdk-imports-core-only': ['packages/sdk/src/a.ts', "import '../../service/src/main.ts'"],
+  'sdk-imports-core-only': ['packages/sdk/src/a.ts', "import '../../service/src/service.ts'"],
   'sdk-adapters-is-below-testing': ['packages/sdk/src/adapters/a.ts', "import '../testing/base.ts'"],
   'sdk-guard-is-below-adapters': ['packages/sdk/src/guard/a.ts', "import '../adapters/base.ts'"],
   'sdk-feed-is-below-guard': ['packages/sdk/src/feed/a.ts', "import '../guard/base.ts'"],
@@ -53,8 +53,7 @@ const BROKEN: Readonly<Record<string, readonly [path: string, text: string]>> = 
   'sdk-runs-everywhere': ['packages/sdk/src/b.ts', "import '../../core/src/contract/base.ts'"],
   'sdk-has-no-builtins': ['packages/sdk/src/c.ts', "import 'node:fs'"],
   'console-uses-contract-only': ['packages/console/src/a.ts', "import '../../core/src/index.ts'"],
-  'service-commands-is-below-main': ['packages/service/src/commands/a.ts', "import '../main.ts'"],
-  'service-service-is-below-commands': ['packages/service/src/service.ts', "import './commands/base.ts'"],
+  'service-service-is-below-operations': ['packages/service/src/service.ts', "import './operations/base.ts'"],
   'service-app-is-below-service': ['packages/service/src/app.ts', "import './service.ts'"],
   'service-routes-is-below-app': ['packages/service/src/routes/a.ts', "import '../app.ts'"],
   'service-actions-is-below-routes': ['packages/service/src/actions/a.ts', "import '../routes/base.ts'"],
@@ -77,7 +76,7 @@ const FOLDERS = [
   ...['log', 'verify', 'holder', 'credential', 'proof', 'encoding', 'contract'].map(
     (folder) => `packages/core/src/${folder}`,
   ),
-  ...['browser', 'commands', 'routes', 'actions', 'feed', 'log', 'store/sqlite', 'store/verbs'].map(
+  ...['browser', 'operations', 'routes', 'actions', 'feed', 'log', 'store/sqlite', 'store/verbs'].map(
     (folder) => `packages/service/src/${folder}`,
   ),
   ...['testing', 'adapters', 'guard', 'feed', 'agent', 'site', 'client', 'shared'].map(
@@ -118,7 +117,6 @@ beforeAll(() => {
   )
   put('packages/core/src/contract/good.ts', "import '../log/base.ts'\nimport 'zod'")
   put('packages/core/src/proof/two.ts', "import './one.ts'")
-  put('packages/service/src/main.ts', "import './routes/base.ts'")
   put('packages/service/src/store/open.ts', "import './sqlite/base.ts'")
   put('packages/service/src/store/sqlite/good.ts', "import '../verbs/base.ts'")
   for (const [path, text] of Object.values(BROKEN)) put(path, text)

@@ -126,7 +126,7 @@ test('the commands in the header of the compose file make secrets that the servi
     COUNTERSIGN_DATABASE_URL_FILE: join(place, 'database.url'),
   }
   const password = readFileSync(join(place, 'postgres.password'), 'utf8').trim()
-  expect(readConfig('production', { argv: [], env }).store).toEqual({
+  expect(readConfig('production', { env }).store).toEqual({
     kind: 'postgres',
     url: `postgres://countersign:${password}@postgres/countersign`,
   })

@@ -149,7 +149,13 @@ test.skipIf(!hasCurl)('the command of the guide shows what it says', { timeout: 
   const guide = read('docs/guides/monitoring.md')
   const block = (kind: string) => new RegExp(`^\`\`\`${kind}\\n(.*?)^\`\`\`$`, 'ms').exec(guide)?.[1] ?? ''
   const port = await freePort()
-  const dev = ['--conditions=countersign-source', 'packages/service/src/dev.ts', '--admin-port', String(port)]
+  const dev = [
+    '--conditions=countersign-source',
+    'packages/cli/src/main.ts',
+    'dev',
+    '--admin-port',
+    String(port),
+  ]
   const service = await startDevProcess({ command: [process.execPath, ...dev] })
   try {
     const printed = execFileSync('sh', ['-c', block('sh metrics').replace('8788', String(port))], {

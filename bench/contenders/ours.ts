@@ -31,7 +31,7 @@ export async function serveOurs({
     COUNTERSIGN_OVERLOAD_EVENT_LOOP_DELAY_MS_MAX: '60000',
     ...(databaseUrl === undefined ? {} : { COUNTERSIGN_DATABASE_URL: databaseUrl }),
   }
-  const service = await openService(readConfig('development', { argv: [], env }), {
+  const service = await openService(readConfig('development', { env }), {
     log: createLogger(logLevel),
     onFatal: (fault) => {
       throw fault

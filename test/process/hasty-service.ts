@@ -16,7 +16,7 @@ import { closeOnSignal } from '../../packages/service/src/until-signal.ts'
  */
 const WRITTEN_AFTER_MS = 500
 
-const config = readConfig('production', { argv: process.argv.slice(2), env: process.env })
+const config = readConfig('production', { env: process.env })
 const log = createLogger(config.logLevel)
 const service = await openService(config, { log, onFatal: () => process.exit(70) })
 const { store, views } = service.deps

@@ -40,7 +40,7 @@ export interface ServiceProcess {
 
 const READY_MS_MAX = 120_000
 const STOP_MS_MAX = 30_000
-const SOURCES = new URL('../../packages/service/src/', import.meta.url)
+const MAIN = new URL('../../packages/cli/src/main.ts', import.meta.url)
 
 const running = new Set<ChildProcess>()
 const homes = new Set<string>()
@@ -74,7 +74,7 @@ export async function createHome({
  * what it wrote down.
  */
 export async function furnish(home: ServiceHome): Promise<DevFile> {
-  const node = await startService(home, { entry: 'dev.ts' })
+  const node = await startService(home, { entry: 'dev' })
   await node.stop()
   return JSON.parse(readFileSync(join(home.dataDir, 'dev.json'), 'utf8')) as DevFile
 }
@@ -83,8 +83,8 @@ export interface StartOptions {
   /** Default: the port of the home. */
   readonly port?: number
   readonly databaseUrl?: string
-  /** `main.ts serve`, the development start, or a script of a test that takes the same settings. */
-  readonly entry?: 'main.ts' | 'dev.ts' | URL
+  /** A command of `countersign`, or a script of a test that takes the same settings. */
+  readonly entry?: 'serve' | 'dev' | URL
   /** Resolve as soon as it listens, ready or not. */
   readonly readyOrNot?: boolean
   /** Settings beside those of the home, or in their place. */
@@ -100,15 +100,15 @@ export async function startService(home: ServiceHome, options: StartOptions = {}
   const {
     port = home.port,
     databaseUrl = home.databaseUrl,
-    entry = 'main.ts',
+    entry = 'serve',
     readyOrNot = false,
     env = {},
   } = options
-  if (entry === 'main.ts' && databaseUrl === undefined && !existsSync(home.file))
+  if (entry === 'serve' && databaseUrl === undefined && !existsSync(home.file))
     await runCommand(home, ['migrate'])
-  const script = typeof entry === 'string' ? new URL(entry, SOURCES) : entry
+  const [script, words] = typeof entry === 'string' ? [MAIN, [entry]] : [entry, []]
   const startedMs = performance.now()
-  const child = spawnNode(script, entry === 'main.ts' ? ['serve'] : [], {
+  const child = spawnNode(script, words, {
     ...placeOf({ ...home, databaseUrl }),
     COUNTERSIGN_PORT: String(port),
     COUNTERSIGN_ADMIN_PORT: 'off',
@@ -182,7 +182,7 @@ export function runCommand(
   argv: readonly string[],
   env: Readonly<Record<string, string>> = {},
 ): Promise<RanCommand> {
-  const child = spawnNode(new URL('main.ts', SOURCES), argv, { ...placeOf(home), ...env })
+  const child = spawnNode(MAIN, argv, { ...placeOf(home), ...env })
   let [said, noted] = ['', '']
   child.stdout.on('data', (bytes: Buffer) => (said += bytes))
   child.stderr.on('data', (bytes: Buffer) => (noted += bytes))

@@ -98,7 +98,7 @@ describe('the head file', () => {
     node = await startService(home)
     expect(await node.stop()).toBe(0)
     // The second time, the backup does not continue the epoch that began with the first.
-    for (const argv of [['restore', copy], ['restore', copy], ['new-epoch']]) {
+    for (const argv of [['restore', copy, '--yes'], ['restore', copy, '--yes'], ['new-epoch']]) {
       expect(await runCommand(home, argv)).toMatchObject({ code: 0 })
       node = await startService(home)
       expect(await node.stop()).toBe(0)

@@ -51,7 +51,7 @@ async function onSqlite(): Promise<CopiedHome> {
       cpSync(copy, home.dataDir, { recursive: true })
     },
     beginEpoch: () => run('accept-rollback', '--yes'),
-    restore: () => run('restore', backup),
+    restore: () => run('restore', backup, '--yes'),
   }
 }
 
@@ -98,7 +98,7 @@ describe.each([
     timeout: TEST_MS_MAX,
   }, async () => {
     const { home, copy, setBack, beginEpoch, restore } = await open()
-    let node = await startService(home, { entry: 'dev.ts' })
+    let node = await startService(home, { entry: 'dev' })
     const dev = JSON.parse(readFileSync(join(home.dataDir, 'dev.json'), 'utf8')) as DevFile
     const client = createClient(home.baseUrl, dev)
     const issuer = await addIssuer(client, dev)

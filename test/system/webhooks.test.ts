@@ -43,7 +43,7 @@ const homes: readonly [string, () => Promise<ServiceHome>][] = [
 ]
 
 /** The development start: no other service sends to this machine. */
-const start = (home: ServiceHome, port = home.port) => startService(home, { entry: 'dev.ts', port })
+const start = (home: ServiceHome, port = home.port) => startService(home, { entry: 'dev', port })
 
 /**
  * Makes a webhook at the demo site, and revokes users there. What the answers were is for the

@@ -32,6 +32,8 @@ export interface Verb {
   readonly examples: readonly (readonly [command: string, what: string])[]
   /** What it promises and what it does when it cannot, a paragraph each. */
   readonly about?: readonly string[]
+  /** Flags that it does not declare are settings of the service, which checks their names. */
+  readonly takesSettings?: boolean
   /** Throws what went wrong; `run.ts` turns it into words and a code. */
   run(given: Given, at: Terminal): Promise<ExitCode>
 }
@@ -52,18 +54,20 @@ export interface Given {
   text(name: string): string | undefined
   list(name: string): readonly string[]
   has(name: string): boolean
-  /** Throws a `Misuse` for anything but a whole number within the bounds. */
+  /** Settings of the service that were given as flags, without their dashes. */
+  readonly settings: readonly (readonly [name: string, value: string])[]
+  /** Throws a `UsageError` for anything but a whole number within the bounds. */
   integer(name: string, bounds: { readonly min: number; readonly max: number }): number | undefined
 }
 
 /** A usage error; the message says what is wrong. */
-export class Misuse extends Error {
-  override readonly name = 'Misuse'
+export class UsageError extends Error {
+  override readonly name = 'UsageError'
 }
 
 /** It could not be done. The message says what to do next; `code` is for programs. */
-export class Failure extends Error {
-  override readonly name = 'Failure'
+export class CommandError extends Error {
+  override readonly name = 'CommandError'
   readonly exit: ExitCode
   readonly code: string
 

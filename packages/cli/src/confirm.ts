@@ -1,4 +1,4 @@
-import { type ExitCode, type Given, Misuse } from './command.ts'
+import { type ExitCode, type Given, UsageError } from './command.ts'
 import type { Terminal } from './output.ts'
 
 export interface Removal {
@@ -12,7 +12,7 @@ export interface Removal {
 
 /**
  * Asks before access is taken away. Undefined: go on. A code: do not, and end with it. Throws a
- * `Misuse` when there is no terminal to ask and `--yes` was not given.
+ * `UsageError` when there is no terminal to ask and `--yes` was not given.
  */
 export async function confirmRemoval(
   given: Given,
@@ -26,7 +26,7 @@ export async function confirmRemoval(
   }
   if (given.has('yes')) return undefined
   if (!at.canAsk)
-    throw new Misuse(
+    throw new UsageError(
       `About to ${act}. That takes access away, so it has to be confirmed: add --yes, or look first with --dry-run.`,
     )
   for (const detail of details) at.note(detail)

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { Client } from '@countersign/sdk/client'
-import { type Given, Misuse } from './command.ts'
+import { type Given, UsageError } from './command.ts'
 import type { Terminal } from './output.ts'
 import { readSecretFrom } from './secret-source.ts'
 
@@ -36,7 +36,7 @@ const DEV_FILE = 'data/dev.json'
 
 /**
  * Finds the service: flags, then variables, then the development file of this directory. Throws a
- * `Misuse` when there is none. `named` is the site, when the command has a word for it.
+ * `UsageError` when there is none. `named` is the site, when the command has a word for it.
  */
 export async function findPlace(given: Given, at: Terminal, caller: Caller, named?: string): Promise<Place> {
   const { env } = at
@@ -45,7 +45,7 @@ export async function findPlace(given: Given, at: Terminal, caller: Caller, name
   const isDev = dev !== undefined && (url === undefined || url.replace(/\/+$/, '') === dev.base_url)
   const baseUrl = url ?? dev?.base_url
   if (baseUrl === undefined)
-    throw new Misuse(
+    throw new UsageError(
       'Where is the service? Give --url, set COUNTERSIGN_URL, or start one for development here: countersign dev',
     )
   const siteId = named ?? siteOf(given, env) ?? (isDev ? dev.site_id : undefined)
@@ -70,25 +70,25 @@ export async function connect(
   const { baseUrl, apiKey } = place
   return {
     ...place,
-    client: orMisuse(() => createClient({ baseUrl, ...(apiKey === undefined ? {} : { apiKey }) })),
+    client: orUsageError(() => createClient({ baseUrl, ...(apiKey === undefined ? {} : { apiKey }) })),
   }
 }
 
-/** The site that a command is about. Throws a `Misuse` when none was given. */
+/** The site that a command is about. Throws a `UsageError` when none was given. */
 export function requireSite({ siteId }: Pick<Place, 'siteId'>): string {
-  if (siteId === undefined) throw new Misuse('Which site? Give --site, or set COUNTERSIGN_SITE.')
+  if (siteId === undefined) throw new UsageError('Which site? Give --site, or set COUNTERSIGN_SITE.')
   return siteId
 }
 
 /**
  * What an SDK or core function calls a mistake in its arguments came from the command line here.
  */
-export function orMisuse<T>(make: () => T): T {
+export function orUsageError<T>(make: () => T): T {
   try {
     return make()
   } catch (fault) {
     throw fault instanceof TypeError || fault instanceof RangeError
-      ? new Misuse(fault.message, { cause: fault })
+      ? new UsageError(fault.message, { cause: fault })
       : fault
   }
 }
@@ -104,7 +104,7 @@ async function readApiKey(
   const file = given.text('api-key-file')
   if (file !== undefined) return readSecretFrom(file, 'the API key')
   if (key !== undefined && keyFile !== undefined)
-    throw new Misuse('COUNTERSIGN_API_KEY and COUNTERSIGN_API_KEY_FILE are both set; set one of them')
+    throw new UsageError('COUNTERSIGN_API_KEY and COUNTERSIGN_API_KEY_FILE are both set; set one of them')
   if (keyFile !== undefined) return readSecretFrom(keyFile, 'the API key')
   return key
 }

@@ -1,4 +1,4 @@
-import { type ExitCode, Failure, Misuse } from './command.ts'
+import { CommandError, type ExitCode, UsageError } from './command.ts'
 import { visible } from './output.ts'
 
 /** What went wrong, for people and programs. */
@@ -58,8 +58,8 @@ export function failureWords(fault: unknown): FailureWords {
     lines,
     requestId,
   })
-  if (fault instanceof Misuse) return words(2, 'usage', [fault.message])
-  if (fault instanceof Failure) return words(fault.exit, fault.code, [fault.message])
+  if (fault instanceof UsageError) return words(2, 'usage', [fault.message])
+  if (fault instanceof CommandError) return words(fault.exit, fault.code, [fault.message])
   if (!isServiceError(fault)) {
     const text = fault instanceof Error ? fault.message : String(fault)
     return words(1, 'failed', [visible(text, { lines: true })])

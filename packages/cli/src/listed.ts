@@ -1,4 +1,4 @@
-import { Failure, type Given, type Option } from './command.ts'
+import { CommandError, type Given, type Option } from './command.ts'
 import { type Terminal, table } from './output.ts'
 
 /** One page of a list of the service. */
@@ -65,8 +65,8 @@ export function printList<Item>(
 }
 
 /**
- * The one item of a list that is it: for things that the service only lists. Throws a `Failure`
- * when there is none.
+ * Finds one item by going through a list, for things that the service only lists. Throws a
+ * `CommandError` when there is none.
  */
 export async function findListed<Item>(
   list: List<Item>,
@@ -75,6 +75,6 @@ export async function findListed<Item>(
 ): Promise<Item> {
   const { items } = await pagesOf(list, Number.MAX_SAFE_INTEGER, null)
   const found = items.find(isIt)
-  if (found === undefined) throw new Failure('not_found', `There is no such ${what}.`)
+  if (found === undefined) throw new CommandError('not_found', `There is no such ${what}.`)
   return found
 }

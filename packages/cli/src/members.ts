@@ -1,13 +1,13 @@
-import { type Given, Misuse } from './command.ts'
+import { type Given, UsageError } from './command.ts'
 
-/** Throws a `Misuse` for a value that is none of them. */
+/** Throws a `UsageError` for a value that is none of them. */
 export function oneOf<const Value extends string>(
   flag: string,
   text: string,
   values: readonly Value[],
 ): Value {
   const found = values.find((value) => value === text)
-  if (found === undefined) throw new Misuse(`--${flag} must be ${values.join(' or ')}`)
+  if (found === undefined) throw new UsageError(`--${flag} must be ${values.join(' or ')}`)
   return found
 }
 
@@ -18,6 +18,6 @@ export function clearedOf<const Name extends string>(
 ): Partial<Record<Name, null>> {
   const wanted = given.list('clear').map((name) => name.replaceAll('-', '_'))
   const unknown = wanted.find((name) => !(names as readonly string[]).includes(name))
-  if (unknown !== undefined) throw new Misuse(`--clear takes ${names.join(', ')}`)
+  if (unknown !== undefined) throw new UsageError(`--clear takes ${names.join(', ')}`)
   return Object.fromEntries(wanted.map((name) => [name, null])) as Partial<Record<Name, null>>
 }

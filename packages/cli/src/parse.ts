@@ -1,5 +1,5 @@
-import { Command, CommanderError } from 'commander'
-import { type Given, type Group, Misuse, type Option, type Shared, type Verb } from './command.ts'
+import { Command, CommanderError, Option as CommanderOption } from 'commander'
+import { type Given, type Group, type Option, type Shared, UsageError, type Verb } from './command.ts'
 
 /** What a command line asks for: a verb with what it was given, or its help. */
 export type Parsed = { readonly verb: Verb; readonly given: Given } | { readonly help: string }
@@ -35,7 +35,7 @@ const GENERAL: readonly Option[] = [
   ['--no-color', 'no colours; so does NO_COLOR'],
 ]
 
-/** Throws a `Misuse` for a command line that does not fit. */
+/** Throws a `UsageError` for a command line that does not fit. */
 export function parse(name: string, command: Verb | Group, summary: string, argv: readonly string[]): Parsed {
   let found: Parsed | undefined
   let help = ''
@@ -46,7 +46,10 @@ export function parse(name: string, command: Verb | Group, summary: string, argv
   const program = prepare(new Command(`countersign ${name}`))
   program.configureOutput({ writeOut: (text) => (help += text), writeErr: (text) => (complaint += text) })
   if ('verbs' in command) addVerbs(program, name, command, summary, take)
-  else addVerb(program, command, summary, take)
+  else {
+    addVerb(program, command, summary, take)
+    if (command.takesSettings) addSettings(program, argv)
+  }
   try {
     program.parse([...argv], { from: 'user' })
   } catch (fault) {
@@ -56,12 +59,12 @@ export function parse(name: string, command: Verb | Group, summary: string, argv
     const words = complaint.startsWith('error: ')
       ? sentence(complaint)
       : `Which one?\n\n${complaint.trimEnd()}`
-    throw new Misuse(
+    throw new UsageError(
       complaint.startsWith('error: ') ? `${words}\nMore: ${invoked(name, command, argv)} --help` : words,
       { cause: fault },
     )
   }
-  if (found === undefined) throw new Misuse(`Which one?\n\n${program.helpInformation().trimEnd()}`)
+  if (found === undefined) throw new UsageError(`Which one?\n\n${program.helpInformation().trimEnd()}`)
   return found
 }
 
@@ -118,14 +121,33 @@ function addVerb(
   for (const [word, what] of verb.words ?? []) command.argument(word, what)
   const shared = (verb.shares ?? []).flatMap((name) => SHARED[name])
   for (const [flags, what, kind] of [...(verb.options ?? []), ...shared, ...GENERAL]) {
-    if (kind === 'list')
-      command.option(flags, what, (value: string, before: readonly string[] | undefined) => [
-        ...(before ?? []),
-        value,
-      ])
+    if (kind === 'list') command.option(flags, what, append)
     else command.option(flags, what)
   }
   command.action(() => take(verb, command))
+}
+
+const append = (value: string, before: readonly string[] | undefined) => [...(before ?? []), value]
+
+const SETTINGS_HELP = `
+Flags of other names are settings of the service: --<name> <value> overrides COUNTERSIGN_<NAME>, which
+overrides the settings file. docs/operating.md lists them.
+Exit codes: 0 success, 1 failure, 2 usage error, 3 check failed.`
+
+/**
+ * Settings are known to the service, which is not loaded for parsing and help. So every flag that
+ * the command does not have is declared as a setting with a value; the service checks its name.
+ */
+function addSettings(command: Command, argv: readonly string[]): void {
+  command.option('--config <file>', 'a JSON file with settings; default: COUNTERSIGN_CONFIG', append)
+  command.addHelpText('after', SETTINGS_HELP)
+  const declared = new Set(command.options.map(({ long }) => long))
+  for (const word of argv) {
+    const [, flag] = /^(--(?!no-|help$)[a-z0-9-]+)(?:=|$)/.exec(word) ?? []
+    if (flag === undefined || declared.has(flag)) continue
+    declared.add(flag)
+    command.addOption(new CommanderOption(`${flag} <value>`).argParser(append).hideHelp())
+  }
 }
 
 function examplesText(examples: Verb['examples']): string {
@@ -143,7 +165,13 @@ function givenOf(command: Command): Given {
     return attribute === undefined ? undefined : values[attribute]
   }
   const text = (name: string) => chosen(name) as string | undefined
+  const settings = command.options.filter(({ long, hidden }) => hidden || long === '--config')
   return {
+    settings: settings.flatMap((option) =>
+      ([values[option.attributeName()] ?? []].flat() as string[]).map(
+        (value) => [option.name(), value] as const,
+      ),
+    ),
     words: command.args,
     word: (index) => command.args[index] ?? '',
     text,
@@ -153,7 +181,7 @@ function givenOf(command: Command): Given {
       const given = text(name)
       if (given === undefined) return undefined
       if (/^\d{1,15}$/.test(given) && Number(given) >= min && Number(given) <= max) return Number(given)
-      throw new Misuse(`--${name} must be a whole number from ${min} to ${max}`)
+      throw new UsageError(`--${name} must be a whole number from ${min} to ${max}`)
     },
   }
 }

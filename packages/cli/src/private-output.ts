@@ -1,9 +1,9 @@
 import { closeSync, openSync, writeFileSync } from 'node:fs'
-import { Misuse } from './command.ts'
+import { UsageError } from './command.ts'
 
 /**
- * Writes a new file that only its owner can read. Throws a `Misuse` when there is one already: a
- * key that is overwritten is gone.
+ * Writes a new file that only its owner can read. Throws a `UsageError` when the file exists,
+ * because an overwritten key cannot be recovered.
  */
 export function writeNewPrivate(file: string, text: string): void {
   let handle: number
@@ -11,7 +11,7 @@ export function writeNewPrivate(file: string, text: string): void {
     handle = openSync(file, 'wx', 0o600)
   } catch (fault) {
     const { code } = fault as NodeJS.ErrnoException
-    throw new Misuse(
+    throw new UsageError(
       code === 'EEXIST'
         ? `${file} is there already; choose another name`
         : `${file} cannot be written (${code ?? 'unknown reason'})`,

@@ -1,5 +1,5 @@
 import type { CallOptions, Client } from '@countersign/sdk'
-import { type ExitCode, type Given, Misuse } from './command.ts'
+import { type ExitCode, type Given, UsageError } from './command.ts'
 import { failureWords } from './failure-words.ts'
 import { facts, type Terminal, visible } from './output.ts'
 import type { Speaker } from './speaker.ts'
@@ -46,7 +46,7 @@ export function waitSecondsOf(given: Given): number | undefined {
   if (text === undefined) return undefined
   if (text === true) return WAIT_SECONDS_MAX
   if (/^\d{1,2}$/.test(text) && Number(text) <= WAIT_SECONDS_MAX) return Number(text)
-  throw new Misuse(`--wait must be seconds from 0 to ${WAIT_SECONDS_MAX}`)
+  throw new UsageError(`--wait must be seconds from 0 to ${WAIT_SECONDS_MAX}`)
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { ExitCode } from './command.ts'
-import { rowOf, sections } from './commands/all.ts'
+import { findRow, sections } from './commands/all.ts'
 import { failureWords } from './failure-words.ts'
 import { jsonText, type Terminal } from './output.ts'
 import { overview } from './overview.ts'
@@ -43,15 +43,14 @@ async function dispatch(argv: readonly string[], at: Terminal): Promise<ExitCode
     at.line((await import('./version.ts')).VERSION)
     return 0
   }
-  const row = name === undefined ? undefined : rowOf(name)
-  const { Misuse } = await import('./command.ts')
-  if (name === undefined) throw new Misuse(overview())
+  const row = name === undefined ? undefined : findRow(name)
+  const { UsageError } = await import('./command.ts')
+  if (name === undefined) throw new UsageError(overview())
   if (row === undefined)
-    throw new Misuse(
+    throw new UsageError(
       `There is no command ${JSON.stringify(name)}.${likely(name)} All of them: countersign --help`,
     )
   const [, summary, load] = row
-  if (load === undefined) return (await import('./service-command.ts')).runServiceCommand(name, rest, at)
   const [{ parse }, command] = await Promise.all([import('./parse.ts'), load()])
   const parsed = parse(name, command, summary, rest)
   if ('help' in parsed) {

@@ -1,6 +1,6 @@
 import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs'
 import { text } from 'node:stream/consumers'
-import { Failure, Misuse } from './command.ts'
+import { CommandError, UsageError } from './command.ts'
 
 /** Larger than anything that is read here. */
 const BYTES_MAX = 1024 * 1024
@@ -11,7 +11,8 @@ const BYTES_MAX = 1024 * 1024
 const OTHERS = 0o037
 
 /**
- * The text of a file, or of the standard input for `-`. Throws a `Misuse` when it cannot be read.
+ * Reads the text of a file, or of the standard input for `-`. Throws a `UsageError` if it cannot be
+ * read.
  */
 export async function readTextFrom(file: string, what: string): Promise<string> {
   if (file === '-') return readStdin(what)
@@ -19,15 +20,15 @@ export async function readTextFrom(file: string, what: string): Promise<string> 
   try {
     const handle = openSync(file, 'r')
     try {
-      if (fstatSync(handle).size > BYTES_MAX) throw new Misuse(`${file} is too large for ${what}`)
+      if (fstatSync(handle).size > BYTES_MAX) throw new UsageError(`${file} is too large for ${what}`)
       return readFileSync(handle, 'utf8')
     } finally {
       closeSync(handle)
     }
   } catch (fault) {
-    throw fault instanceof Misuse
+    throw fault instanceof UsageError
       ? fault
-      : new Misuse(
+      : new UsageError(
           `${what} cannot be read from ${file} (${(fault as NodeJS.ErrnoException).code ?? 'unknown reason'})`,
         )
   }
@@ -55,7 +56,7 @@ function requirePrivate(file: string, what: string): void {
     return // Reading it says why it cannot be read.
   }
   if (process.platform !== 'win32' && (mode & OTHERS) !== 0)
-    throw new Failure(
+    throw new CommandError(
       'file_mode',
       `${file} holds ${what}, and others can read it (mode ${(mode & 0o777).toString(8)}): chmod 600 it`,
     )
@@ -67,7 +68,7 @@ function requirePrivate(file: string, what: string): void {
  */
 function refuseInline(given: string, what: string): void {
   if (/^\s*(?:svc_(?:at|sk)_|whsec_|\{|eyJ)/.test(given))
-    throw new Misuse(
+    throw new UsageError(
       `${what} must not stand on the command line, where others can read it: name a file, or - for the standard input`,
     )
 }

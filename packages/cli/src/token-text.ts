@@ -1,15 +1,15 @@
-import { Misuse } from './command.ts'
+import { UsageError } from './command.ts'
 import { readTextFrom } from './secret-source.ts'
 
 /**
  * A bearer token from a file or the standard input: alone, or as the answer that it came in. Throws
- * a `Misuse` when there is none.
+ * a `UsageError` when there is none.
  */
 export async function readToken(file: string | undefined): Promise<string> {
   const text = (await readTextFrom(file ?? '-', 'the token')).trim()
   const token = text.startsWith('{') ? memberOf(text) : text
   if (token === undefined || token === '' || /\s/.test(token))
-    throw new Misuse('There is no token in it: give the token alone, or the answer of exchange.')
+    throw new UsageError('There is no token in it: give the token alone, or the answer of exchange.')
   return token
 }
 

@@ -127,7 +127,7 @@ describe('init, then serve, then administration', () => {
     const rehearsed = await run(['restore', copy, ...config, '--dry-run'])
     expect(rehearsed).toMatchObject({
       code: 0,
-      out: expect.stringContaining('The backup holds'),
+      out: expect.stringContaining('The backup is intact'),
       err: expect.stringMatching(/The backup lacks nothing.*Nothing was changed/s),
     })
     const done = await run(['restore', copy, ...config, '--yes', '--json'])

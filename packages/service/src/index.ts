@@ -1,8 +1,32 @@
-/** The entry point for programs that run the service. */
-export { checkInstallation, type InstallationFinding } from './commands/check-installation.ts'
-export { type Command, type ExitCode, type Given, Misuse } from './commands/command.ts'
-export { runCommand, type Terminal } from './commands/run-command.ts'
-export { type Config, type Mode, readConfig, shownConfig } from './config.ts'
+/** The entry point for programs that run or operate the service. */
+export {
+  type Config,
+  type Mode,
+  readConfig,
+  readHeadFileConfig,
+  readMasterKeyConfig,
+  readStoreConfig,
+  shownConfig,
+} from './config.ts'
+export { readNewMasterKey } from './keys/master-key.ts'
 export { createLogger } from './logger.ts'
+export { acceptRollback, type RollbackResult } from './operations/accept-rollback.ts'
+export { checkInstallation, type InstallationFinding } from './operations/check-installation.ts'
+export { type Installation, initInstallation } from './operations/init.ts'
+export { InvalidInput } from './operations/invalid-input.ts'
+export { migrate } from './operations/migrate.ts'
+export { readOperatorAudit } from './operations/operator-audit.ts'
+export { createOperatorKey, deleteOperatorKey, listOperatorKeys } from './operations/operator-keys.ts'
+export { describeDifference, readRecordedTime, requirePresent, resetTime } from './operations/reset-time.ts'
+export { type RestoreOptions, type RestoreResult, restore } from './operations/restore.ts'
+export { type RotatedKey, rotateFeedKey, rotateIssuerKey } from './operations/rotate-key.ts'
+export { type RotatedMasterKey, rotateMasterKey } from './operations/rotate-master-key.ts'
+export { serve } from './operations/serve.ts'
+export { type Development, startDevelopment } from './operations/start-development.ts'
+export type { OnProgress, StoreSettings } from './operations/with-store.ts'
 export { type OpenServiceOptions, openService, type Service } from './service.ts'
 export type { SettingSources } from './settings.ts'
+export { type FailedAudit, LogCorrupted } from './store/log-corrupted.ts'
+export type { LostChanges } from './store/lost-changes.ts'
+export { auditStore, backupStore, beginNewEpoch } from './store/maintenance.ts'
+export type { ApiKey, AuditRow } from './store/store.ts'

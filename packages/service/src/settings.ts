@@ -1,20 +1,21 @@
 import { readFileSync } from 'node:fs'
 
-/** Where settings come from. Given, so that tests have their own. */
+/** Where settings come from. */
 export interface SettingSources {
-  readonly argv: readonly string[]
+  /** Flags of the command line, without their dashes: `['data-dir', '/srv']`. */
+  readonly flags?: Iterable<readonly [name: string, value: string]>
   readonly env: Readonly<Record<string, string | undefined>>
   readonly readText?: (file: string) => string
 }
 
 const PREFIX = 'COUNTERSIGN_'
-/** Read elsewhere, or not settings of the service at all. */
+/** Variables with the same prefix that are not settings of the service. */
 const NOT_SETTINGS = new Set([
   'COUNTERSIGN_CONFIG',
-  // Of the command that changes the master key.
+  // For the command that changes the master key.
   'COUNTERSIGN_MASTER_KEY_NEW',
   'COUNTERSIGN_MASTER_KEY_NEW_FILE',
-  // Where the command line finds a service to call.
+  // For commands that call a service.
   'COUNTERSIGN_URL',
   'COUNTERSIGN_SITE',
   'COUNTERSIGN_API_KEY',
@@ -22,19 +23,19 @@ const NOT_SETTINGS = new Set([
 ])
 
 /**
- * The raw texts of all settings that were given, by name: the file first, then the environment,
- * then flags, each winning over the one before. Whatever is unknown, doubled or unreadable is added
- * to `mistakes`. A secret that was sent on the command line is refused and not repeated.
+ * The raw text of every setting that was given, by name: from the file, then the environment, then
+ * flags, each overriding the one before. Unknown, repeated and unreadable ones are added to
+ * `mistakes`. A secret in a flag is rejected and not repeated in the message.
  */
 export function readSettings<Name extends string>(
   names: readonly Name[],
   secrets: readonly Name[],
-  { argv, env, readText = (file) => readFileSync(file, 'utf8') }: SettingSources,
+  { flags: given = [], env, readText = (file) => readFileSync(file, 'utf8') }: SettingSources,
   mistakes: string[],
 ): ReadonlyMap<Name, string> {
   const known = new Set<string>(names)
   const found = new Map<Name, string>()
-  const flags = flagsOf(argv, mistakes)
+  const flags = toFlagMap(given, mistakes)
   const load = (file: string, what: string): string | undefined => {
     try {
       return readText(file)
@@ -49,7 +50,7 @@ export function readSettings<Name extends string>(
   const configFile = flags.get('config') ?? env.COUNTERSIGN_CONFIG
   flags.delete('config')
   if (configFile !== undefined) {
-    for (const [name, value] of membersOf(load(configFile, 'the configuration file'), mistakes)) {
+    for (const [name, value] of toMembers(load(configFile, 'the configuration file'), mistakes)) {
       if (known.has(name)) found.set(name as Name, value)
       else mistakes.push(`the configuration file has a member ${name}, which is not a setting`)
     }
@@ -80,25 +81,17 @@ export function readSettings<Name extends string>(
   return found
 }
 
-/** `--name value` and `--name=value`. */
-function flagsOf(argv: readonly string[], mistakes: string[]): Map<string, string> {
+function toFlagMap(given: NonNullable<SettingSources['flags']>, mistakes: string[]): Map<string, string> {
   const flags = new Map<string, string>()
-  for (let i = 0; i < argv.length; i++) {
-    const [, name, inline] = /^--([a-z0-9-]+)(?:=(.*))?$/s.exec(argv[i] ?? '') ?? []
-    if (name === undefined) {
-      mistakes.push(`${JSON.stringify(argv[i])} is not a flag`)
-      continue
-    }
-    const value = inline ?? argv[++i]
-    if (value === undefined) mistakes.push(`--${name} has no value`)
-    else if (flags.has(name)) mistakes.push(`--${name} is given twice`)
+  for (const [name, value] of given) {
+    if (flags.has(name)) mistakes.push(`--${name} is given twice`)
     else flags.set(name, value)
   }
   return flags
 }
 
 /** Members of the configuration file as texts; lists become words. */
-function membersOf(text: string | undefined, mistakes: string[]): [string, string][] {
+function toMembers(text: string | undefined, mistakes: string[]): [string, string][] {
   if (text === undefined) return []
   let parsed: unknown
   try {

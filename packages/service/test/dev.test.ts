@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { checkContract } from './contract-check.ts'
 
-const source = new URL('../src/dev.ts', import.meta.url).pathname
+const source = new URL('../../cli/src/main.ts', import.meta.url).pathname
 const directory = mkdtempSync(join(tmpdir(), 'dev start '))
 const dataDir = join(directory, 'data')
 
@@ -24,7 +24,7 @@ function start(data = dataDir, ...flags: string[]): Promise<Started> {
   const env = { PATH: process.env.PATH, NO_COLOR: '1', ...unhurried }
   const child = spawn(
     process.execPath,
-    ['--conditions=countersign-source', source, '--port', '0', '--data', data, ...flags],
+    ['--conditions=countersign-source', source, 'dev', '--port', '0', '--data', data, ...flags],
     {
       cwd: directory,
       env,

@@ -1,11 +1,11 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 
-const source = new URL('../src/main.ts', import.meta.url).pathname
+const source = new URL('../../cli/src/main.ts', import.meta.url).pathname
 const directory = mkdtempSync(join(tmpdir(), 'main-'))
 afterAll(() => rmSync(directory, { recursive: true, force: true }))
 
@@ -59,16 +59,6 @@ describe('the production start', { timeout: 30_000 }, () => {
     expect(code).toBe(2)
     for (const words of ['port must be', 'base_url must be https', 'there is no master key'])
       expect(text).toContain(words)
-  })
-  test('says where it starts from an older Node, before it stumbles over anything newer', () => {
-    const script = `import(${JSON.stringify(new URL('../src/require-node.ts', import.meta.url).href)}).then(({ requireNode }) => requireNode(process.argv[1]))`
-    const start = (version: string) =>
-      spawnSync(process.execPath, ['-e', script, version], { encoding: 'utf8' })
-    expect(start('20.20.2')).toMatchObject({
-      status: 2,
-      stderr: expect.stringMatching(/needs Node 22 or later, and this is 20\.20\.2.*npx/),
-    })
-    expect([start('22.0.0').status, start('24.1.0').status]).toEqual([0, 0])
   })
   test('says which port is taken', async () => {
     const server = createServer()

@@ -1,42 +1,104 @@
 import type { Group, Verb } from '../command.ts'
 
-/**
- * One command: its name, a few words for the list, and where it is; without a place it is one of
- * the service's own.
- */
-export type Row = readonly [name: string, summary: string, load?: () => Promise<Verb | Group>]
+/** One command: its name, a summary for the list, and how to load it. */
+export type Row = readonly [name: string, summary: string, load: () => Promise<Verb | Group>]
 
-/**
- * Every command, in the order of the help. A new one is added here and nowhere else. What the
- * service can do by itself is described there; a test keeps the two equal.
- */
+/** Every command, in the order of the help. A new one is added here and nowhere else. */
 export const sections: readonly (readonly [title: string, rows: readonly Row[]])[] = [
   [
     'Run the service',
     [
-      ['dev', 'run the service for development, on this machine only, with a demo site'],
-      ['serve', 'run the service'],
-      ['init', 'prepare a directory for production: settings, master key, store, operator key'],
-      ['config', 'print the effective settings, with secrets hidden'],
+      [
+        'dev',
+        'run the service for development, on this machine only, with a demo site',
+        () => import('./dev.ts').then((file) => file.dev),
+      ],
+      ['serve', 'run the service', () => import('./serve.ts').then((file) => file.serve)],
+      [
+        'init',
+        'prepare a directory for production: settings, master key, store, operator key',
+        () => import('./init.ts').then((file) => file.init),
+      ],
+      [
+        'config',
+        'print the effective settings, with secrets hidden',
+        () => import('./config.ts').then((file) => file.config),
+      ],
       [
         'doctor',
         'find what is wrong with an installation, and say how to fix it',
         () => import('./doctor.ts').then((file) => file.doctor),
       ],
-      ['migrate', 'bring the schema of the store up to date, without serving'],
-      ['backup', 'copy the embedded store to a new file, also while it is in use'],
-      ['restore', 'put a backup in the place of the embedded store, in a new epoch'],
-      ['audit-log', 'check every link of the log, and name the first bad entry'],
-      ['new-epoch', 'begin a new epoch of the log, after the store was set back'],
-      ['accept-rollback', 'accept that the log has lost entries, and begin a new epoch'],
-      ['reset-time', 'set the time on record to the present, after a clock was wrong'],
-      ['create-operator-key', 'make an API key that may administer all sites'],
-      ['operator-keys', 'list the operator keys'],
-      ['delete-operator-key', 'delete an operator key'],
-      ['operator-audit', 'list what was done to the service itself, the newest first'],
-      ['rotate-issuer-key', 'make a new key for signing credentials'],
-      ['rotate-feed-key', 'sign heads of the log with the next feed key'],
-      ['rotate-master-key', 'seal everything secret in the store under a new master key'],
+      [
+        'migrate',
+        'bring the schema of the store up to date, without serving',
+        () => import('./migrate.ts').then((file) => file.migrate),
+      ],
+      [
+        'backup',
+        'copy the embedded store to a new file, also while it is in use',
+        () => import('./backup.ts').then((file) => file.backup),
+      ],
+      [
+        'restore',
+        'put a backup in the place of the embedded store, in a new epoch',
+        () => import('./restore.ts').then((file) => file.restore),
+      ],
+      [
+        'audit-log',
+        'check every link of the log, and name the first bad entry',
+        () => import('./audit-log.ts').then((file) => file.auditLog),
+      ],
+      [
+        'new-epoch',
+        'begin a new epoch of the log, after the store was set back',
+        () => import('./new-epoch.ts').then((file) => file.newEpoch),
+      ],
+      [
+        'accept-rollback',
+        'accept that the log has lost entries, and begin a new epoch',
+        () => import('./accept-rollback.ts').then((file) => file.acceptRollback),
+      ],
+      [
+        'reset-time',
+        'set the time on record to the present, after a clock was wrong',
+        () => import('./reset-time.ts').then((file) => file.resetTime),
+      ],
+      [
+        'create-operator-key',
+        'make an API key that may administer all sites',
+        () => import('./operator-keys.ts').then((file) => file.createOperatorKey),
+      ],
+      [
+        'operator-keys',
+        'list the operator keys',
+        () => import('./operator-keys.ts').then((file) => file.operatorKeys),
+      ],
+      [
+        'delete-operator-key',
+        'delete an operator key',
+        () => import('./operator-keys.ts').then((file) => file.deleteOperatorKey),
+      ],
+      [
+        'operator-audit',
+        'list what was done to the service itself, the newest first',
+        () => import('./operator-audit.ts').then((file) => file.operatorAudit),
+      ],
+      [
+        'rotate-issuer-key',
+        'make a new key for signing credentials',
+        () => import('./rotate-key.ts').then((file) => file.rotateIssuerKey),
+      ],
+      [
+        'rotate-feed-key',
+        'sign heads of the log with the next feed key',
+        () => import('./rotate-key.ts').then((file) => file.rotateFeedKey),
+      ],
+      [
+        'rotate-master-key',
+        'seal everything secret in the store under a new master key',
+        () => import('./rotate-master-key.ts').then((file) => file.rotateMasterKey),
+      ],
     ],
   ],
   [
@@ -170,8 +232,8 @@ export const sections: readonly (readonly [title: string, rows: readonly Row[]])
   ],
 ]
 
-/** Undefined for a name that is none. */
-export function rowOf(name: string): Row | undefined {
+/** Undefined for an unknown name. */
+export function findRow(name: string): Row | undefined {
   for (const [, rows] of sections) {
     const row = rows.find(([each]) => each === name)
     if (row !== undefined) return row

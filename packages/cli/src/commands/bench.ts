@@ -1,6 +1,6 @@
 import { Agent, request as httpRequest } from 'node:http'
 import { request as httpsRequest, Agent as SecureAgent } from 'node:https'
-import { Failure, Misuse, type Verb } from '../command.ts'
+import { CommandError, UsageError, type Verb } from '../command.ts'
 import { findPlace } from '../connection.ts'
 import { createHistogram, type Histogram, histogramText, msText } from '../histogram.ts'
 import { barText, facts, type Terminal } from '../output.ts'
@@ -32,21 +32,25 @@ export const bench: Verb = {
   ],
   async run(given, at) {
     const path = given.text('path') ?? '/api/protected/action'
-    if (!path.startsWith('/')) throw new Misuse('--path must begin with /')
+    if (!path.startsWith('/')) throw new UsageError('--path must begin with /')
     const method = given.text('request') ?? (path === '/api/protected/action' ? 'POST' : 'GET')
     const connections = given.integer('connections', { min: 1, max: 1000 }) ?? 16
     const seconds = given.integer('seconds', { min: 1, max: 3600 }) ?? 5
     const place = await findPlace(given, at, 'anyone')
     const url = new URL(path, place.baseUrl)
     if (!/^(?:127\.\d+\.\d+\.\d+|\[::1\]|localhost)$/.test(url.hostname) && !given.has('elsewhere'))
-      throw new Misuse(
+      throw new UsageError(
         `${url.host} is not this machine. A load that its operator does not expect is an attack: add --elsewhere if the operator knows.`,
       )
     const headersOf = await presentationOf(given, place.dev, method, url.href)
     const outcome = await load(url, method, headersOf, { connections, seconds, at })
     const { histogram, statuses, elapsedMs, faults } = outcome
     if (histogram.count === 0)
-      throw new Failure('no_answer', `Nothing answers at ${url.origin} (${faults[0] ?? 'no answer'}).`, 5)
+      throw new CommandError(
+        'no_answer',
+        `Nothing answers at ${url.origin} (${faults[0] ?? 'no answer'}).`,
+        5,
+      )
     const perSecond = Math.round((histogram.count / elapsedMs) * 1000)
     const refused = [...statuses]
       .filter(([status]) => status >= 400)

@@ -1,5 +1,5 @@
-import { Misuse, type Verb } from '../command.ts'
-import { orMisuse, readDevFile } from '../connection.ts'
+import { UsageError, type Verb } from '../command.ts'
+import { orUsageError, readDevFile } from '../connection.ts'
 import { facts, jsonText } from '../output.ts'
 import { writeNewPrivate } from '../private-output.ts'
 import { scopesOf } from '../scopes.ts'
@@ -28,7 +28,7 @@ export const delegate: Verb = {
   ],
   async run(given, at) {
     const scope = scopesOf(given)
-    if (scope === undefined) throw new Misuse('What does it allow? Give --scope, once for each.')
+    if (scope === undefined) throw new UsageError('What does it allow? Give --scope, once for each.')
     const ttlSeconds = given.integer('ttl-seconds', { min: 1, max: 366 * 86_400 }) ?? 3600
     const [{ agentFetch }, { didKey }, { chooseCredential, readPrivateKey, requireKey }] = await Promise.all([
       import('@countersign/sdk'),
@@ -38,20 +38,20 @@ export const delegate: Verb = {
     if (given.text('credential') === undefined) at.note('Using the credential of data/dev.json')
     const { document, signed, holderKey } = await chooseCredential(given, readDevFile(at))
     if (signed.credential.holderKey === undefined)
-      throw new Misuse('This credential is not bound to a key, so it cannot be delegated.')
+      throw new UsageError('This credential is not bound to a key, so it cannot be delegated.')
     const key = requireKey(holderKey)
     const to = given.word(0).startsWith('did:')
       ? given.word(0)
       : didKey((await readPrivateKey(given.word(0))).publicKey)
     // Nothing is sent: the origin only stands for all those that there are none of.
-    const agent = orMisuse(() =>
+    const agent = orUsageError(() =>
       agentFetch({ credential: document, holderKey: key, origins: 'https://nowhere.invalid' }),
     )
     const delegable = given.has('delegable')
     const { credential } = await agent
       .delegate({ scope, ttlSeconds, holderKey: to, delegable })
       .catch((fault: unknown) => {
-        throw fault instanceof TypeError ? new Misuse(fault.message, { cause: fault }) : fault
+        throw fault instanceof TypeError ? new UsageError(fault.message, { cause: fault }) : fault
       })
     const out = given.text('out')
     if (out !== undefined) writeNewPrivate(out, `${jsonText(credential, 2)}\n`)

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import type { ExitCode, Given, Verb } from '../command.ts'
-import { findPlace, orMisuse, type Place } from '../connection.ts'
+import { findPlace, orUsageError, type Place } from '../connection.ts'
 import type { Finding } from '../doctor/finding.ts'
 import { type Terminal, visible } from '../output.ts'
 
@@ -87,9 +87,9 @@ async function lookHere(given: Given, at: Terminal): Promise<readonly Finding[]>
   const { checkInstallation } = await import('@countersign/service')
   const flags = ['config', 'data-dir'].flatMap((name) => {
     const value = given.text(name)
-    return value === undefined ? [] : [`--${name}`, value]
+    return value === undefined ? [] : [[name, value] as const]
   })
-  return checkInstallation({ argv: flags, env: at.env })
+  return checkInstallation({ flags, env: at.env })
 }
 
 async function lookThere(
@@ -100,7 +100,7 @@ async function lookThere(
   const { PLAIN_HTTP, createClient } = await import('@countersign/sdk')
   const target = { ...place, baseUrl: place.baseUrl.replace(/\/+$/, '') }
   // Its own checks say what is wrong with plain http.
-  const client = orMisuse(() =>
+  const client = orUsageError(() =>
     createClient({
       baseUrl: target.baseUrl,
       retriesMax: 0,

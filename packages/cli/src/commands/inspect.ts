@@ -1,4 +1,4 @@
-import { type Given, Misuse, type Verb } from '../command.ts'
+import { type Given, UsageError, type Verb } from '../command.ts'
 import { readDevFile } from '../connection.ts'
 import type { NotChecked } from '../credential/shown-checks.ts'
 import { jsonText, type Terminal, visible } from '../output.ts'
@@ -43,7 +43,7 @@ export const inspect: Verb = {
     const nowMs = timeOf(given.text('at'), '--at') ?? Date.now()
     const { parseScopeList } = await import('@countersign/core')
     const scope = parseScopeList(scopesOf(given) ?? [])
-    if (scope === undefined) throw new Misuse('--scope must be lower-case scopes such as orders:read')
+    if (scope === undefined) throw new UsageError('--scope must be lower-case scopes such as orders:read')
     const explanation = await explain({ header }, { scope, nowMs }, { site, ageMs: 0, ageMsMax: 0 })
     const root = credential && findRoot(credential)
     const isKeyKnown = root !== undefined && site.issuer(root.issuer) !== undefined
@@ -87,7 +87,7 @@ async function textOf(given: Given, at: Terminal): Promise<string> {
   const file = given.words[0]
   if (file !== undefined) return readTextFrom(file, 'the credential')
   const dev = readDevFile(at)
-  if (dev === undefined) throw new Misuse('Which credential? Name a file, or - for the standard input.')
+  if (dev === undefined) throw new UsageError('Which credential? Name a file, or - for the standard input.')
   at.note('Using the credential of data/dev.json')
   return JSON.stringify(dev.credential)
 }
@@ -98,7 +98,7 @@ async function documentOf(given: Given): Promise<unknown> {
   try {
     return JSON.parse(await readTextFrom(file, 'the DID document'))
   } catch (fault) {
-    throw fault instanceof SyntaxError ? new Misuse(`${file} is not JSON`) : fault
+    throw fault instanceof SyntaxError ? new UsageError(`${file} is not JSON`) : fault
   }
 }
 

@@ -1,4 +1,4 @@
-import { type Given, Misuse, type Verb } from '../command.ts'
+import { type Given, UsageError, type Verb } from '../command.ts'
 import { connect, findPlace, requireSite } from '../connection.ts'
 import { facts, jsonText, type Terminal } from '../output.ts'
 import { writeNewPrivate } from '../private-output.ts'
@@ -36,7 +36,7 @@ export const issue: Verb = {
   ],
   async run(given, at) {
     const scope = scopesOf(given)
-    if (scope === undefined) throw new Misuse('What does it allow? Give --scope, once for each.')
+    if (scope === undefined) throw new UsageError('What does it allow? Give --scope, once for each.')
     const issued =
       given.text('issuer-key') === undefined
         ? await issueThere(given, at, scope)
@@ -78,9 +78,9 @@ interface Issued {
 async function issueThere(given: Given, at: Terminal, scope: string[]): Promise<Issued> {
   const [userRef, ppid] = [given.text('user-ref'), given.text('ppid')]
   if ((userRef === undefined) === (ppid === undefined))
-    throw new Misuse('For whom? Give --user-ref or --ppid, one of them.')
+    throw new UsageError('For whom? Give --user-ref or --ppid, one of them.')
   if (given.has('delegable'))
-    throw new Misuse('--delegable needs --issuer-key: the service issues none that can be delegated.')
+    throw new UsageError('--delegable needs --issuer-key: the service issues none that can be delegated.')
   const { client, siteId } = await connect(given, at)
   const holder = await holderDid(given)
   return client.issueCredential({
@@ -96,7 +96,7 @@ async function issueThere(given: Given, at: Terminal, scope: string[]): Promise<
 async function issueHere(given: Given, at: Terminal, scope: string[]): Promise<Issued> {
   const ppid = given.text('ppid')
   if (ppid === undefined || given.text('user-ref') !== undefined)
-    throw new Misuse('With --issuer-key the user is named by --ppid.')
+    throw new UsageError('With --issuer-key the user is named by --ppid.')
   const siteId =
     given.text('site') ?? at.env.COUNTERSIGN_SITE ?? (await findPlace(given, at, 'anyone')).siteId
   const { didKey, didKeyMethod, encodeBase64url, formatTime, issueCredential } = await import(
@@ -127,7 +127,7 @@ async function issueHere(given: Given, at: Terminal, scope: string[]): Promise<I
     createdMs: nowMs,
   }
   const credential = await issueCredential(grant, signer).catch((fault: unknown) => {
-    throw fault instanceof TypeError ? new Misuse(fault.message, { cause: fault }) : fault
+    throw fault instanceof TypeError ? new UsageError(fault.message, { cause: fault }) : fault
   })
   return { credential, credential_id: credentialId, ppid, expires_at: formatTime(validUntilMs) }
 }

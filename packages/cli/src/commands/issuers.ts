@@ -1,4 +1,4 @@
-import { type Given, type Group, Misuse, type Option } from '../command.ts'
+import { type Given, type Group, type Option, UsageError } from '../command.ts'
 import { confirmRemoval } from '../confirm.ts'
 import { connect, requireSite } from '../connection.ts'
 import { findListed, listed, PAGE_OPTIONS, printList } from '../listed.ts'
@@ -124,7 +124,7 @@ export const issuers: Group = {
           ...clearedOf(given, ['scope', 'credential_ttl_seconds_max', 'label']),
         }
         if (Object.keys(members).length === 0)
-          throw new Misuse('What shall change? See countersign issuers change --help')
+          throw new UsageError('What shall change? See countersign issuers change --help')
         const { client, siteId } = await connect(given, at)
         const target = { site_id: requireSite({ siteId }), issuer: given.word(0) }
         const takes = [

@@ -1,4 +1,4 @@
-import { Misuse, type Verb } from '../command.ts'
+import { UsageError, type Verb } from '../command.ts'
 import { facts } from '../output.ts'
 import { writeNewPrivate } from '../private-output.ts'
 
@@ -16,7 +16,7 @@ export const keygen: Verb = {
     const file = given.word(0)
     const name = given.text('algorithm') ?? ALGORITHMS[0]
     const algorithm = ALGORITHMS.find((each) => each === name)
-    if (algorithm === undefined) throw new Misuse(`--algorithm must be ${ALGORITHMS.join(' or ')}`)
+    if (algorithm === undefined) throw new UsageError(`--algorithm must be ${ALGORITHMS.join(' or ')}`)
     const { didKey, exportPrivateJwk, generatePrivateKey } = await import('@countersign/core')
     const key = await generatePrivateKey(algorithm, { extractable: true })
     const jwk = await exportPrivateJwk(key)

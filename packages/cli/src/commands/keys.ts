@@ -1,4 +1,4 @@
-import { type Group, Misuse } from '../command.ts'
+import { type Group, UsageError } from '../command.ts'
 import { confirmRemoval } from '../confirm.ts'
 import { connect, requireSite } from '../connection.ts'
 import { findListed, listed, PAGE_OPTIONS, printList } from '../listed.ts'
@@ -75,7 +75,8 @@ export const keys: Group = {
       ],
       async run(given, at) {
         const permissions = scopesOf(given, 'permissions')
-        if (permissions === undefined) throw new Misuse(`What may it do? Give --permissions: ${PERMISSIONS}`)
+        if (permissions === undefined)
+          throw new UsageError(`What may it do? Give --permissions: ${PERMISSIONS}`)
         const expires = given.integer('expires-in-seconds', { min: 1, max: 3660 * 86_400 })
         const { client, siteId } = await connect(given, at)
         const made = await client.createKey({

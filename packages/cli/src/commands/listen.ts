@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
-import { Failure, Misuse, type Verb } from '../command.ts'
+import { CommandError, UsageError, type Verb } from '../command.ts'
 import { connect, requireSite } from '../connection.ts'
 import { type Terminal, visible } from '../output.ts'
 import { writeNewPrivate } from '../private-output.ts'
@@ -32,7 +32,7 @@ export const listen: Verb = {
   async run(given, at) {
     const forward = given.text('forward')
     if (forward !== undefined && !/^https?:\/\//.test(URL.canParse(forward) ? forward : ''))
-      throw new Misuse('--forward must be a URL such as http://localhost:3000/hooks')
+      throw new UsageError('--forward must be a URL such as http://localhost:3000/hooks')
     const countMax = given.integer('count', { min: 1, max: 1_000_000_000 }) ?? Number.POSITIVE_INFINITY
     const kinds = scopesOf(given, 'kinds')
     const { client, siteId } = await connect(given, at)
@@ -158,7 +158,7 @@ async function passOn(url: string, { headers }: IncomingMessage, body: Uint8Arra
 
 function refused(fault: unknown): never {
   if (fault instanceof Error && 'code' in fault && fault.code === 'webhook_url_forbidden')
-    throw new Failure(
+    throw new CommandError(
       'webhook_url_forbidden',
       'This service does not send to this machine: only a development start does (countersign dev).',
     )

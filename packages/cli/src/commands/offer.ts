@@ -1,4 +1,4 @@
-import { Misuse, type Verb } from '../command.ts'
+import { UsageError, type Verb } from '../command.ts'
 import { connect, requireSite } from '../connection.ts'
 import { scopesOf } from '../scopes.ts'
 
@@ -23,9 +23,9 @@ export const offer: Verb = {
   async run(given, at) {
     const scope = scopesOf(given)
     const [userRef, ppid] = [given.text('user-ref'), given.text('ppid')]
-    if (scope === undefined) throw new Misuse('What will it allow? Give --scope, once for each.')
+    if (scope === undefined) throw new UsageError('What will it allow? Give --scope, once for each.')
     if ((userRef === undefined) === (ppid === undefined))
-      throw new Misuse('For whom? Give --user-ref or --ppid, one of them.')
+      throw new UsageError('For whom? Give --user-ref or --ppid, one of them.')
     const { client, siteId } = await connect(given, at)
     const made = await client.createOffer({
       site_id: requireSite({ siteId }),

@@ -1,5 +1,5 @@
-import { type ExitCode, type Given, Misuse, type Verb } from '../command.ts'
-import { findPlace, orMisuse } from '../connection.ts'
+import { type ExitCode, type Given, UsageError, type Verb } from '../command.ts'
+import { findPlace, orUsageError } from '../connection.ts'
 import { type Terminal, visible } from '../output.ts'
 import { readTextFrom } from '../secret-source.ts'
 
@@ -41,7 +41,7 @@ export const present: Verb = {
     const target = given.word(0)
     const isPath = target.startsWith('/')
     if (!isPath && !URL.canParse(target))
-      throw new Misuse('Give a URL, or a path of the service such as /api/protected/action')
+      throw new UsageError('Give a URL, or a path of the service such as /api/protected/action')
     const place =
       isPath || given.text('credential') === undefined ? await findPlace(given, at, 'anyone') : undefined
     const url = isPath ? new URL(target, place?.baseUrl).href : target
@@ -53,7 +53,7 @@ export const present: Verb = {
     const baseUrl = given.has('exchange')
       ? (place ?? (await findPlace(given, at, 'anyone'))).baseUrl
       : undefined
-    const send = orMisuse(() =>
+    const send = orUsageError(() =>
       agentFetch({
         credential: document,
         origins: new URL(url).origin,
@@ -118,7 +118,7 @@ async function headersOf(given: Given): Promise<Headers> {
     const lines = text.startsWith('@') ? (await readTextFrom(text.slice(1), 'a header')).split('\n') : [text]
     for (const line of lines.filter((each) => each.trim() !== '')) {
       const [, name, value] = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):\s*(.*)$/.exec(line.trim()) ?? []
-      if (name === undefined || value === undefined) throw new Misuse('A header is given as Name: value')
+      if (name === undefined || value === undefined) throw new UsageError('A header is given as Name: value')
       headers.append(name, value)
     }
   }
@@ -126,11 +126,11 @@ async function headersOf(given: Given): Promise<Headers> {
 }
 
 async function unreachable(fault: unknown): Promise<never> {
-  const { Failure } = await import('../command.ts')
+  const { CommandError } = await import('../command.ts')
   if (fault instanceof Error && fault.name === 'CountersignError') throw fault
   const cause = fault instanceof Error && fault.cause instanceof Error ? fault.cause : undefined
-  if (cause === undefined && fault instanceof TypeError) throw new Misuse(fault.message)
+  if (cause === undefined && fault instanceof TypeError) throw new UsageError(fault.message)
   const code = cause !== undefined && 'code' in cause ? ` (${cause.code})` : ''
   const exit: ExitCode = 5
-  throw new Failure('no_answer', `Nothing answers there${code}. Is the address right?`, exit)
+  throw new CommandError('no_answer', `Nothing answers there${code}. Is the address right?`, exit)
 }

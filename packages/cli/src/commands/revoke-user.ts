@@ -1,4 +1,4 @@
-import { Misuse, type Verb } from '../command.ts'
+import { UsageError, type Verb } from '../command.ts'
 import { confirmRemoval } from '../confirm.ts'
 import { connect, requireSite } from '../connection.ts'
 import { knownOf } from '../known-of-user.ts'
@@ -37,7 +37,7 @@ export const revokeUser: Verb = {
   async run(given, at) {
     const isSelf = given.has('self')
     if (isSelf === (given.words[0] !== undefined))
-      throw new Misuse('Whom? Give the ppid of a user, or --self.')
+      throw new UsageError('Whom? Give the ppid of a user, or --self.')
     const waitSeconds = waitSecondsOf(given)
     const { client, dev, siteId: chosen } = await connect(given, at)
     const own = await speakerOf(given, dev)

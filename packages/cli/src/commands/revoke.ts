@@ -1,4 +1,4 @@
-import { Misuse, type Verb } from '../command.ts'
+import { UsageError, type Verb } from '../command.ts'
 import { confirmRemoval } from '../confirm.ts'
 import { connect, requireSite } from '../connection.ts'
 import {
@@ -38,7 +38,7 @@ export const revoke: Verb = {
   async run(given, at) {
     const isSelf = given.has('self')
     if (isSelf === (given.words[0] !== undefined))
-      throw new Misuse('Which one? Give the id of a credential, or --self.')
+      throw new UsageError('Which one? Give the id of a credential, or --self.')
     const waitSeconds = waitSecondsOf(given)
     const { client, dev, siteId: chosen } = await connect(given, at)
     const own = await speakerOf(given, dev)

@@ -1,4 +1,4 @@
-import { type Given, type Group, Misuse, type Option } from '../command.ts'
+import { type Given, type Group, type Option, UsageError } from '../command.ts'
 import { confirmRemoval } from '../confirm.ts'
 import { connect, requireSite } from '../connection.ts'
 import { listed, PAGE_OPTIONS, printList } from '../listed.ts'
@@ -118,7 +118,7 @@ export const sites: Group = {
           ...clearedOf(given, ['name', 'hosts', 'credential_ttl_seconds_max']),
         }
         if (Object.keys(members).length === 0)
-          throw new Misuse('What shall change? See countersign sites change --help')
+          throw new UsageError('What shall change? See countersign sites change --help')
         const { client, siteId } = await connect(given, at, 'site', given.words[0])
         const site_id = requireSite({ siteId })
         const takes = [

@@ -1,4 +1,4 @@
-import { Misuse, type Verb } from '../command.ts'
+import { UsageError, type Verb } from '../command.ts'
 import { connect } from '../connection.ts'
 import { table } from '../output.ts'
 
@@ -16,11 +16,11 @@ export const status: Verb = {
     'Works without a key; with a key of the site it also says why and how it was revoked. Ends with 3 unless all are active.',
   ],
   async run(given, at) {
-    if (given.words.length > IDS_MAX) throw new Misuse(`At most ${IDS_MAX} at a time.`)
+    if (given.words.length > IDS_MAX) throw new UsageError(`At most ${IDS_MAX} at a time.`)
     const { client } = await connect(given, at, 'anyone')
     const minSeq = given.text('min-seq')
     const siteId = given.text('site')
-    if (minSeq !== undefined && siteId === undefined) throw new Misuse('--min-seq needs --site')
+    if (minSeq !== undefined && siteId === undefined) throw new UsageError('--min-seq needs --site')
     const answer = await client.revocationStatus({
       credential_ids: [...given.words],
       site_id: siteId,

@@ -1,4 +1,4 @@
-import { Misuse, type Verb } from '../command.ts'
+import { UsageError, type Verb } from '../command.ts'
 import { findPlace, requireSite } from '../connection.ts'
 import { scopesOf } from '../scopes.ts'
 import { timeOf } from '../time.ts'
@@ -35,7 +35,7 @@ export const verify: Verb = {
     const { checksText, claimsFacts, claimsText, shownChecks } = await import('../credential/shown-checks.ts')
     const { loadSite } = await import('../feed/load-site.ts')
     const scope = parseScopeList(scopesOf(given) ?? [])
-    if (scope === undefined) throw new Misuse('--scope must be lower-case scopes such as orders:read')
+    if (scope === undefined) throw new UsageError('--scope must be lower-case scopes such as orders:read')
     const { header, signed, holderKey } = await chooseCredential(given, place.dev)
     const view = await loadSite(place)
     const ageMs = view.ageMs({ wallMs: Date.now(), monotonicMs: performance.now() })

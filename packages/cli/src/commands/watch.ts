@@ -1,5 +1,5 @@
 import type { Client } from '@countersign/sdk'
-import { Failure, type Given, Misuse, type Verb } from '../command.ts'
+import { CommandError, type Given, UsageError, type Verb } from '../command.ts'
 import { connect, type Place, requireSite } from '../connection.ts'
 import type { Cursor } from '../feed/follow-feed.ts'
 import { type Terminal, visible } from '../output.ts'
@@ -52,7 +52,7 @@ export const watch: Verb = {
       }
     } catch (fault) {
       throw fault instanceof NotTheLog
-        ? new Failure('not_the_log', `${fault.message}. Look at the log: countersign audit-log`, 3)
+        ? new CommandError('not_the_log', `${fault.message}. Look at the log: countersign audit-log`, 3)
         : asFailure(fault)
     } finally {
       stop.abort()
@@ -67,7 +67,7 @@ function cursorOf(given: Given): Cursor | undefined {
   if (text === undefined) return undefined
   const [, epoch, seq] = /^([0-9a-z]{8,32})\.(\d{1,15})$/.exec(text) ?? []
   if (epoch === undefined || seq === undefined)
-    throw new Misuse('--after must be epoch.seq, as the log of a revocation has it')
+    throw new UsageError('--after must be epoch.seq, as the log of a revocation has it')
   return { epoch, seq: Number(seq), hash: undefined }
 }
 

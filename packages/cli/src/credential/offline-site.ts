@@ -9,7 +9,7 @@ import {
   type SiteId,
   type TrustedIssuer,
 } from '@countersign/core'
-import { Misuse } from '../command.ts'
+import { UsageError } from '../command.ts'
 
 /**
  * A site without a service: it believes the issuer about the issuer's keys and knows of no
@@ -40,7 +40,7 @@ export function offlineSite(
 function readSite(text: string): SiteId {
   const siteId = parseSiteId(text)
   if (siteId === undefined)
-    throw new Misuse(`${JSON.stringify(text)} is not a site: a lower-case host name such as shop.example`)
+    throw new UsageError(`${JSON.stringify(text)} is not a site: a lower-case host name such as shop.example`)
   return siteId
 }
 

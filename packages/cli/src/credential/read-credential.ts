@@ -11,7 +11,7 @@ import {
   readCredentialHeader,
   type SignedCredential,
 } from '@countersign/core'
-import { type Given, Misuse } from '../command.ts'
+import { type Given, UsageError } from '../command.ts'
 import type { DevFile } from '../connection.ts'
 import { readSecretFrom, readTextFrom } from '../secret-source.ts'
 
@@ -28,13 +28,13 @@ const DEPTH_MAX = 32
 /**
  * The header that carries the credential in a text: the signed object, an answer with a member
  * `credential`, a header line, or its value alone. What is wrong inside is left for the checks to
- * find. Throws a `Misuse` for a text that holds none of these.
+ * find. Throws a `UsageError` for a text that holds none of these.
  */
 export function headerOfText(text: string): string {
   const bare = text.trim().replace(new RegExp(`^${CREDENTIAL_HEADER}:\\s*`, 'i'), '')
   if (!bare.startsWith('{')) {
     if (bare === '' || /\s/.test(bare))
-      throw new Misuse(
+      throw new UsageError(
         'This is not a credential: give the signed object as JSON, or the value of its header.',
       )
     return bare
@@ -47,11 +47,11 @@ export function headerOfText(text: string): string {
   )
 }
 
-/** Reads it as a verifier would. Throws a `Misuse` for what no verifier could read. */
+/** Reads it as a verifier would. Throws a `UsageError` for what no verifier could read. */
 function readGiven(header: string): GivenCredential {
   const signed = readCredentialHeader(header)
   if (isDenial(signed))
-    throw new Misuse(
+    throw new UsageError(
       `This credential cannot be read: ${signed.detail} (${signed.code}). More: countersign inspect`,
     )
   return { header, document: signed.document, signed }
@@ -76,11 +76,11 @@ export async function chooseCredential(
   const file = given.text('credential')
   const keyFile = given.text('holder-key')
   if (file !== undefined && given.has('bound'))
-    throw new Misuse('--bound is the credential of data/dev.json; leave --credential out')
+    throw new UsageError('--bound is the credential of data/dev.json; leave --credential out')
   if (file === '-' && keyFile === '-')
-    throw new Misuse('only one of --credential and --holder-key can come from the standard input')
+    throw new UsageError('only one of --credential and --holder-key can come from the standard input')
   if (file === undefined && dev === undefined)
-    throw new Misuse(
+    throw new UsageError(
       'Which credential? Give --credential <file>; without it only the development start has one, in data/dev.json.',
     )
   const chosen =
@@ -105,14 +105,14 @@ async function chooseKey(
 ): Promise<PrivateKey | undefined> {
   const isBound = signed.credential.holderKey !== undefined
   if (file !== undefined && !isBound)
-    throw new Misuse('This credential is not bound to a key; leave --holder-key out.')
+    throw new UsageError('This credential is not bound to a key; leave --holder-key out.')
   if (file !== undefined) return readPrivateKey(file)
   if (dev !== undefined) return importPrivateKey(dev.bound.holder_private_jwk)
   return undefined
 }
 
 /**
- * A private JWK from a file that only its owner can read. Throws a `Misuse` for anything else,
+ * A private JWK from a file that only its owner can read. Throws a `UsageError` for anything else,
  * without a word of the key.
  */
 export async function readPrivateKey(file: string): Promise<PrivateKey> {
@@ -121,7 +121,7 @@ export async function readPrivateKey(file: string): Promise<PrivateKey> {
     return await importPrivateKey(JSON.parse(text))
   } catch (fault) {
     const why = fault instanceof TypeError ? fault.message : 'it is not JSON'
-    throw new Misuse(
+    throw new UsageError(
       `${file === '-' ? 'The standard input' : file} is not a private key as countersign keygen makes it: ${why}`,
     )
   }
@@ -129,6 +129,6 @@ export async function readPrivateKey(file: string): Promise<PrivateKey> {
 
 /** For commands that must sign. */
 export function requireKey(key: PrivateKey | undefined): PrivateKey {
-  if (key === undefined) throw new Misuse('This credential is bound to a key: give --holder-key <file>.')
+  if (key === undefined) throw new UsageError('This credential is bound to a key: give --holder-key <file>.')
   return key
 }

@@ -7,12 +7,12 @@ import {
   type Service,
   ServiceFault,
 } from '@countersign/sdk/feed'
-import { type ExitCode, Failure, Misuse } from '../command.ts'
+import { CommandError, type ExitCode, UsageError } from '../command.ts'
 import { type Place, requireSite } from '../connection.ts'
 
 /**
- * All that a verifier of the site knows at this moment, from a signed snapshot. Throws a `Failure`
- * when it cannot be had or is not signed.
+ * Loads what a verifier of the site knows at this moment, from a signed snapshot. Throws a
+ * `CommandError` when there is none or its signature is invalid.
  */
 export async function loadSite(place: Place): Promise<SiteView> {
   const view = createSiteView({ siteId: readSiteId(requireSite(place)) })
@@ -30,7 +30,7 @@ export async function loadSite(place: Place): Promise<SiteView> {
     const key = await keys.find(end.kid, signal)
     const proof = key && (await checkSnapshot(head, end, read, key))
     if (proof === undefined || load.commit(proof) !== 'loaded')
-      throw new Failure(
+      throw new CommandError(
         'snapshot_unsigned',
         'What the service sent is not signed by any of its feed keys; nothing of it was used.',
       )
@@ -43,12 +43,12 @@ export async function loadSite(place: Place): Promise<SiteView> {
 
 /**
  * The calls of a tool that observes the log of a site, so that receipts do not count it. Throws a
- * `Failure` without a key.
+ * `CommandError` without a key.
  */
 export function feedService(place: Place): Service {
   const { baseUrl, apiKey } = place
   if (apiKey === undefined)
-    throw new Failure(
+    throw new CommandError(
       'api_key_missing',
       'Set COUNTERSIGN_API_KEY or COUNTERSIGN_API_KEY_FILE, to a key with feed:read.',
       4,
@@ -66,14 +66,14 @@ export function feedService(place: Place): Service {
 function readSiteId(text: string) {
   const siteId = parseSiteId(text)
   if (siteId === undefined)
-    throw new Misuse(`${JSON.stringify(text)} is not a site: a lower-case host name such as shop.example`)
+    throw new UsageError(`${JSON.stringify(text)} is not a site: a lower-case host name such as shop.example`)
   return siteId
 }
 
 /** What the calls of the feed throw, in words of this program. */
 export function asFailure(fault: unknown): unknown {
   if (!(fault instanceof ServiceFault))
-    return fault instanceof SyntaxError ? new Failure('answer_unknown', fault.message) : fault
+    return fault instanceof SyntaxError ? new CommandError('answer_unknown', fault.message) : fault
   const exit: ExitCode = fault.status === 0 ? 5 : fault.status === 401 || fault.status === 403 ? 4 : 1
-  return new Failure(fault.code, `${fault.message} (${fault.code})`, exit)
+  return new CommandError(fault.code, `${fault.message} (${fault.code})`, exit)
 }

@@ -145,7 +145,7 @@ export async function openFeedNode(changes: Partial<Config>): Promise<FeedNode> 
     COUNTERSIGN_OVERLOAD_ACCEPT_DELAY_MS_MAX: '60000',
   }
   const config: Config = {
-    ...readConfig('production', { argv: [], env }),
+    ...readConfig('production', { env }),
     adminPort: undefined,
     headFile: undefined,
     ...changes,

@@ -7,7 +7,7 @@ import {
   signHeartbeat,
 } from '@countersign/core'
 import { expect, it } from 'vitest'
-import { run } from '../commands/terminal.ts'
+import { run } from '../operations/terminal.ts'
 import { type FeedNode, type FeedSite, newPpid, onEachStore } from './feed-node.ts'
 
 /** A heartbeat as this node would sign it, of any entry. */

@@ -24,7 +24,7 @@ let main: string
 let admin: string
 let key: string
 beforeAll(async () => {
-  service = await openService(readConfig('production', { argv: [], env }), options)
+  service = await openService(readConfig('production', { env }), options)
   const { port, adminPort } = await service.listen()
   main = `http://127.0.0.1:${port}`
   admin = `http://127.0.0.1:${adminPort}`
@@ -88,7 +88,7 @@ describe('the admin listener (B2)', () => {
   })
   test('can be switched off', async () => {
     const other = { ...env, COUNTERSIGN_DATA_DIR: join(directory, 'other'), COUNTERSIGN_ADMIN_PORT: 'off' }
-    const alone = await openService(readConfig('production', { argv: [], env: other }), options)
+    const alone = await openService(readConfig('production', { env: other }), options)
     expect((await alone.listen()).adminPort).toBeUndefined()
     await alone.close()
   })
@@ -98,7 +98,7 @@ describe('the admin listener (B2)', () => {
       COUNTERSIGN_DATA_DIR: join(directory, 'third'),
       COUNTERSIGN_ADMIN_PORT: new URL(admin).port,
     }
-    const second = await openService(readConfig('production', { argv: [], env: other }), options)
+    const second = await openService(readConfig('production', { env: other }), options)
     await expect(second.listen()).rejects.toMatchObject({
       code: 'EADDRINUSE',
       port: Number(new URL(admin).port),

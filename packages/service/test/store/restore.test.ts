@@ -5,7 +5,7 @@ import Database from 'better-sqlite3'
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { openStore } from '../../src/store/open.ts'
 import type { Store } from '../../src/store/store.ts'
-import { run } from '../commands/terminal.ts'
+import { run } from '../operations/terminal.ts'
 import {
   act,
   credentialId,
@@ -95,8 +95,8 @@ describe('restore (B9)', () => {
     expect(code).toBe(0)
     expect(said).toMatch(/^Restored in the new epoch \w+: 4 entries of 1 site\.$/)
     expect(noted).toContain(
-      'The backup lacks what the replaced store had taken away: 2 revocations of users, 1 revocation of a credential, 1 revocation of a token, ' +
-        '1 distrusted issuer, 2 compromised or retired keys of issuers, 1 deleted API key. Whatever was revoked after the backup must be revoked again.',
+      'The backup lacks what the replaced store had revoked: 2 revocations of users, 1 revocation of a credential, 1 revocation of a token, ' +
+        '1 distrusted issuer, 2 compromised or retired keys of issuers, 1 deleted API key. Revoke again whatever was revoked after the backup.',
     )
     const store = await open()
     const view = await viewOf(store, siteId)
@@ -164,7 +164,7 @@ describe('restore (B9)', () => {
     const files = () => readdirSync(folder).filter((name) => !/-(?:wal|shm)$/.test(name))
     const before = files()
     const { code, said, noted } = await here('restore', backup, '--dry-run')
-    expect([code, said]).toEqual([0, 'The backup holds: 4 entries of 1 site.'])
+    expect([code, said]).toEqual([0, 'The backup is intact: 4 entries of 1 site.'])
     expect(noted).toMatch(/Nothing was changed\.$/)
     expect(files()).toEqual(before)
     expect(await here('audit-log')).toMatchObject({ code: 0, said: expect.stringContaining('12 entries') })
@@ -189,7 +189,7 @@ describe('restore (B9)', () => {
     })
     expect(await here('restore', backup)).toMatchObject({
       code: 0,
-      noted: expect.stringContaining('must be revoked again'),
+      noted: expect.stringContaining('Revoke again'),
     })
   })
 })

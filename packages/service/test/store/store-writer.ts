@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import postgres from 'postgres'
 import { afterAll, describe, vi } from 'vitest'
-import { runCommand } from '../../src/commands/run-command.ts'
 import { type Config, readConfig } from '../../src/config.ts'
 import { createLogger } from '../../src/logger.ts'
 import { openService, type Service } from '../../src/service.ts'
@@ -12,6 +11,7 @@ import { type MacTable, type MacTableName, macTables } from '../../src/store/mac
 import { openStore } from '../../src/store/open.ts'
 import type { Row, SqlValue } from '../../src/store/program.ts'
 import type { Store } from '../../src/store/store.ts'
+import { run } from '../operations/terminal.ts'
 import { MASTER_KEY, MASTER_KEY_HEX, quietLog } from './fixtures.ts'
 import { type PostgresServer, startPostgres } from './postgres-server.ts'
 
@@ -113,7 +113,7 @@ export async function openNode({ place }: StoreWriter): Promise<OpenNode> {
     COUNTERSIGN_PORT: '0',
   }
   const config = {
-    ...readConfig('production', { argv: [], env }),
+    ...readConfig('production', { env }),
     metricsPort: undefined,
     headFile: undefined,
     store: place,
@@ -147,12 +147,9 @@ export async function audit({ place }: StoreWriter): Promise<{ code: number; sai
     COUNTERSIGN_MASTER_KEY: MASTER_KEY_HEX,
     ...(place.kind === 'postgres' && { COUNTERSIGN_DATABASE_URL: place.url }),
   }
-  let said = ''
-  const say = (text: string) => {
-    said += `${text}\n`
-  }
   const words = place.kind === 'sqlite' ? [place.file] : []
-  return { code: await runCommand(['audit-log', ...words], { env, say, note: say }), said }
+  const { code, said, noted } = await run(['audit-log', ...words], env)
+  return { code, said: `${said}\n${noted}` }
 }
 
 /** Puts a row back as it was read before, MAC included, whether or not there is one now. */

@@ -1,0 +1,53 @@
+import { UsageError } from '../command.ts'
+import { entriesText, operatorCommand } from './operator-command.ts'
+
+export const acceptRollback = operatorCommand('accept-rollback', {
+  options: [['--yes', 'begin a new epoch; without it, nothing is changed']],
+  examples: [
+    [
+      'countersign accept-rollback',
+      'shows which entries the head file proves and the store does not have; changes nothing',
+    ],
+    ['countersign accept-rollback --yes', 'after you have looked for them: begins a new epoch without them'],
+  ],
+  about: [
+    'A node that finds a signed head beyond the end of its log, in its head file or shown by a verifier, rejects everything until an operator has looked. The entries may be on another disk, on a replica or in a backup: look there first. If they are lost, this command begins a new epoch of the log. Verifiers follow it, keep the revocations that they know, and report how many the new epoch lacks.',
+    'Revoke again what was revoked in the lost entries: this node and new verifiers do not know them. The command is written to the audit, with the heads that were lost.',
+    'With the embedded store, stop the service first. On PostgreSQL run it once; nodes may run, and follow within seconds.',
+  ],
+  async run({ given, at, service, storeSettings, headFile: readHeadFile }) {
+    const settings = { ...storeSettings(), headFile: readHeadFile() }
+    const { headFile } = settings
+    const { lost, accepted } = await service.acceptRollback(settings, { dryRun: !given.has('yes') })
+    const lostFacts = lost.map(({ head: { site_id, epoch, seq, hash, as_of }, seq: store_seq }) => ({
+      site_id,
+      epoch,
+      seq,
+      hash,
+      as_of,
+      store_seq,
+    }))
+    const lines = [
+      lost.length === 0
+        ? `No signed head ${headFile === undefined ? '' : `in ${headFile} `}is missing from the store.`
+        : 'Missing from the store:',
+      ...lost.map(
+        ({ head, seq }) =>
+          `  ${head.site_id}: entry ${head.seq} of epoch ${head.epoch}, signed ${head.as_of}; the store has ${seq}`,
+      ),
+    ]
+    if (accepted === undefined) {
+      at.item({ changed: false, lost: lostFacts }, () => lines.join('\n'))
+      throw new UsageError(
+        'Nothing was changed. To begin a new epoch without these entries: countersign accept-rollback --yes',
+      )
+    }
+    const { epoch, position, headFileBefore } = accepted
+    at.item({ changed: true, lost: lostFacts, epoch, entries: position }, () =>
+      [...lines, `The log is in the new epoch ${epoch}, with ${entriesText(position)}.`].join('\n'),
+    )
+    if (headFileBefore !== undefined) at.note(`The head file as it was before: ${headFileBefore}`)
+    at.note('Revoke again what the lost entries had revoked.')
+    return 0
+  },
+})

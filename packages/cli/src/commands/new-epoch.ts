@@ -1,0 +1,17 @@
+import { entriesText, operatorCommand } from './operator-command.ts'
+
+export const newEpoch = operatorCommand('new-epoch', {
+  examples: [['countersign new-epoch', 'after a disk or a virtual machine was set back to a snapshot']],
+  about: [
+    'Audits the log, then writes the same entries again under a new name, so that no verifier mistakes a log that may have lost entries for the continuation of the one it knew. `restore`, pg_restore and a fail-over of PostgreSQL are noticed and do this by themselves; a snapshot of a disk is not. With the embedded store, stop the service first. Nodes on PostgreSQL may run: they follow.',
+  ],
+  async run({ at, service, storeSettings }) {
+    const { store, masterKey } = storeSettings()
+    const { epoch, position } = await service.beginNewEpoch(store, masterKey, Date.now())
+    at.item(
+      { epoch, entries: position },
+      () => `The log is in the new epoch ${epoch}, with ${entriesText(position)}.`,
+    )
+    return 0
+  },
+})

@@ -1,0 +1,96 @@
+import type { RestoreResult } from '@countersign/service'
+import { confirmRemoval } from '../confirm.ts'
+import { countText, operatorCommand } from './operator-command.ts'
+
+type Lost = RestoreResult['lost']
+
+export const restore = operatorCommand('restore', {
+  words: [['<file>', 'the backup']],
+  shares: ['removal'],
+  options: [['--keep-revocations', 'what was revoked since the backup stays revoked']],
+  examples: [
+    [
+      'countersign restore /backups/monday.db --data-dir /var/lib/countersign',
+      'stop the service first, start it afterwards',
+    ],
+    [
+      'countersign restore /backups/monday.db --keep-revocations',
+      'the same, and what was revoked since the backup stays revoked',
+    ],
+    ['countersign restore /backups/monday.db --dry-run', 'says what the backup lacks, and changes nothing'],
+  ],
+  about: [
+    'Audits the copy, begins a new epoch of its log, audits again and only then puts it in place. What was there before is kept beside it. Fails, and changes nothing, while a service has the store open and when the copy fails the audit. Needs the master key under which the backup is sealed.',
+    'What was done after the backup is gone. The command compares the backup with the store that it replaces, and says how many revocations, distrusted issuers, compromised keys and deleted API keys the backup lacks. --keep-revocations applies all of them to the restored store as well. Settings of sites are not compared.',
+    'Verifiers that followed the replaced store keep the revocations that they know, for users, credentials and tokens. The service itself, and verifiers that start later, know only what the restored store has.',
+  ],
+  async run({ given, at, service, storeSettings, headFile, onProgress }) {
+    const file = given.word(0)
+    const dryRun = given.has('dry-run')
+    const keepRevocations = given.has('keep-revocations')
+    const act = `put ${file} in the place of the store, so that what was done after that backup is gone`
+    const answer = dryRun ? undefined : await confirmRemoval(given, at, { act, plan: {} })
+    if (answer !== undefined) return answer
+    const options = { dryRun, keepRevocations, onProgress }
+    const settings = { ...storeSettings(), headFile: headFile() }
+    const { epoch, position, sites, before, lost, lostCounts } = await service.restore(
+      settings,
+      file,
+      options,
+    )
+    at.item(
+      {
+        epoch,
+        entries: position,
+        sites,
+        before,
+        lost: lostCounts,
+        kept: keepRevocations && !dryRun,
+        dry_run: dryRun,
+      },
+      () =>
+        `${dryRun ? 'The backup is intact' : `Restored in the new epoch ${epoch}`}: ${countText({ position, sites })}.`,
+    )
+    if (before !== undefined) at.note(`The store as it was before: ${before}`)
+    for (const note of describeLoss(lost, keepRevocations, dryRun)) at.note(note)
+    if (dryRun) at.note(`Would put ${file} in the place of the store.\nNothing was changed.`)
+    return 0
+  },
+})
+
+/** What the backup lacks of the replaced store, for people. */
+function describeLoss(lost: Lost, isKept: boolean, dryRun: boolean): readonly string[] {
+  const again = 'Revoke again whatever was revoked after the backup.'
+  if (lost === undefined) return [`There was no store to compare the backup with. ${again}`]
+  if (typeof lost === 'string') return [`The replaced store cannot be read (${lost}). ${again}`]
+  const what = lossText(lost)
+  const { length } = lost.sites
+  const named = `${lost.sites.slice(0, SITES_NAMED_MAX).join(', ')}${length > SITES_NAMED_MAX ? ', …' : ''}`
+  return [
+    what === ''
+      ? 'The backup lacks nothing that the replaced store had revoked.'
+      : isKept
+        ? `Kept from the replaced store: ${what}.`
+        : `The backup lacks what the replaced store had revoked: ${what}. ${dryRun ? '--keep-revocations keeps it.' : again}`,
+    ...(length === 0
+      ? []
+      : [`The backup does not have ${length === 1 ? 'this site' : 'these sites'}: ${named}.`]),
+  ]
+}
+
+const SITES_NAMED_MAX = 10
+
+/** `148 revocations of users, 1 revocation of a credential` */
+function lossText({ users, credentials, tokens, issuers, keys, apiKeys }: Exclude<Lost, string | undefined>) {
+  const parts: readonly (readonly [number, string, string])[] = [
+    [users.size, 'revocation of a user', 'revocations of users'],
+    [credentials.size, 'revocation of a credential', 'revocations of credentials'],
+    [tokens.size, 'revocation of a token', 'revocations of tokens'],
+    [issuers.size, 'distrusted issuer', 'distrusted issuers'],
+    [keys.size, 'compromised or retired key of an issuer', 'compromised or retired keys of issuers'],
+    [apiKeys.length, 'deleted API key', 'deleted API keys'],
+  ]
+  return parts
+    .flatMap(([count, one, many]) => (count === 0 ? [] : [`${count} ${count === 1 ? one : many}`]))
+    .join(', ')
+}

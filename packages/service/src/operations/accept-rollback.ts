@@ -1,0 +1,73 @@
+import type { LogHead, SiteId } from '@countersign/core'
+import { readHeadFile, setHeadFileAside } from '../log/head-file.ts'
+import { compareHeads, type HeadComparison } from '../log/lost-heads.ts'
+import { beginNewEpoch, requireStore } from '../store/maintenance.ts'
+import type { Store } from '../store/store.ts'
+import { type StoreSettings, withStore } from './with-store.ts'
+
+/** At most this many heads go into the audit row, with the number of all. */
+const LISTED_MAX = 20
+const PAGE = 1000
+
+export interface RollbackResult {
+  /** Signed heads of the head file that the store does not have. */
+  readonly lost: HeadComparison['lost']
+  /** Absent after a dry run. */
+  readonly accepted?: {
+    readonly epoch: string
+    readonly position: number
+    /** Where the head file was moved to, if it had heads of another epoch. */
+    readonly headFileBefore: string | undefined
+  }
+}
+
+/**
+ * Finds the entries that the head file proves and the store lacks. Unless `dryRun`, records them in
+ * the audit and begins a new epoch of the log without them.
+ */
+export async function acceptRollback(
+  settings: StoreSettings & { readonly headFile: string | undefined },
+  { dryRun }: { readonly dryRun: boolean },
+): Promise<RollbackResult> {
+  const { store: place, masterKey, headFile } = settings
+  await requireStore(place)
+  const { lost } = await withStore(settings, async (at) => {
+    const found = await compareWithHeadFile(at.store, headFile)
+    const listed = found.lost
+      .slice(0, LISTED_MAX)
+      .map(({ head: { site_id, epoch, seq, hash } }) => `${site_id} ${epoch}.${seq} ${hash}`)
+    const detail = { lost: listed, sites: found.lost.length }
+    const row = {
+      siteId: null,
+      action: 'log.accept_rollback',
+      target: at.store.epoch,
+      detail,
+      act: at.act(),
+    }
+    if (!dryRun) await at.store.audit(row)
+    return found
+  })
+  if (dryRun) return { lost }
+  const { epoch, position } = await beginNewEpoch(place, masterKey, Date.now())
+  const headFileBefore = headFile === undefined ? undefined : setOldHeadsAside(headFile, epoch)
+  return { lost, accepted: { epoch, position, headFileBefore } }
+}
+
+/** Keeps the head file if a running node has written the heads of the new epoch already. */
+function setOldHeadsAside(file: string, epoch: string): string | undefined {
+  const heads = [...(readHeadFile(file)?.heads.values() ?? [])]
+  return heads.some((head) => head.epoch !== epoch) ? setHeadFileAside(file, epoch) : undefined
+}
+
+async function compareWithHeadFile(store: Store, file: string | undefined): Promise<HeadComparison> {
+  const kept = file === undefined ? undefined : readHeadFile(file)
+  if (kept === undefined) return { lost: [], leftBehind: [] }
+  const heads = new Map<SiteId, LogHead>()
+  for (let after: string | undefined; ; ) {
+    const page = await store.siteHeads({ after, limit: PAGE })
+    for (const head of page) heads.set(head.siteId, head)
+    after = page.at(-1)?.siteId
+    if (page.length < PAGE) break
+  }
+  return compareHeads(store, kept.heads.values(), (siteId) => heads.get(siteId))
+}

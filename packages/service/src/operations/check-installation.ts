@@ -1,0 +1,161 @@
+import { existsSync, statfsSync, statSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { type Config, readConfig, readStoreConfig } from '../config.ts'
+import type { SettingSources } from '../settings.ts'
+import { checkStore, readStore } from '../store/maintenance.ts'
+
+/** One thing that was looked at on this machine. */
+export interface InstallationFinding {
+  readonly check: string
+  readonly level: 'ok' | 'warning' | 'problem'
+  readonly detail: string
+  /** What to do about it. */
+  readonly fix?: string
+}
+
+const FREE_BYTES_MIN = 256 * 1024 * 1024
+const AHEAD_MS_MAX = 60_000
+/** Magic numbers of Linux: NFS, SMB, CIFS and what runs in user space, such as sshfs. */
+const REMOTE_FILE_SYSTEMS: ReadonlySet<number> = new Set([0x6969, 0x517b, 0xff534d42, 0xfe534d42, 0x65735546])
+
+/**
+ * Looks at the settings, the files and the store of this machine, whether or not a service runs on
+ * them. Changes nothing and never rejects.
+ */
+export async function checkInstallation(sources: SettingSources): Promise<readonly InstallationFinding[]> {
+  const found: InstallationFinding[] = []
+  const store = attempt(() => readStoreConfig(sources))
+  const config = attempt(() => readConfig(isDevelopment(sources) ? 'development' : 'production', sources))
+  if (config instanceof Error)
+    found.push(
+      problem(
+        'settings',
+        config.message,
+        'Correct them in the file, the variables or the flags: docs/operating.md lists all',
+      ),
+    )
+  else found.push({ check: 'settings', level: 'ok', detail: `${config.mode}, ${config.baseUrl}` })
+  found.push(...fileFindings(sources, store instanceof Error ? undefined : store))
+  if (!(store instanceof Error)) found.push(...(await storeFindings(store)))
+  return found
+}
+
+function attempt<T>(read: () => T): T | Error {
+  try {
+    return read()
+  } catch (fault) {
+    return fault instanceof Error ? fault : new Error(String(fault))
+  }
+}
+
+const problem = (check: string, detail: string, fix: string): InstallationFinding => ({
+  check,
+  level: 'problem',
+  detail,
+  fix,
+})
+
+const findDataDir = ({ flags = [], env }: SettingSources) =>
+  resolve(new Map(flags).get('data-dir') ?? env.COUNTERSIGN_DATA_DIR ?? './data')
+
+/** Reading its settings makes a master key where there is none, so that has to be there already. */
+function isDevelopment(sources: SettingSources): boolean {
+  const directory = findDataDir(sources)
+  return existsSync(join(directory, 'dev.json')) && existsSync(join(directory, 'master.key'))
+}
+
+/** Others who may read, or replace, what is secret or what decides. */
+function fileFindings(
+  sources: SettingSources,
+  store: Config['store'] | undefined,
+): readonly InstallationFinding[] {
+  if (process.platform === 'win32') return []
+  const directory = findDataDir(sources)
+  const names = ['dev.json', 'dev-issuer.json', 'credential.header', 'site-key.header']
+  const database = store?.kind === 'sqlite' ? ['', '-wal', '-shm'].map((ending) => store.file + ending) : []
+  const secrets = [
+    sources.env.COUNTERSIGN_MASTER_KEY_FILE,
+    sources.env.COUNTERSIGN_DATABASE_URL_FILE,
+    join(directory, 'master.key'),
+  ]
+  const weak = [
+    ...[...names.map((name) => join(directory, name)), ...database].flatMap((file) => weakness(file, 0o077)),
+    // Mounted into containers, a group has to read them.
+    ...secrets.flatMap((file) => (file === undefined ? [] : weakness(file, 0o037))),
+    ...(database[0] === undefined ? [] : weakness(dirname(database[0]), 0o022)),
+  ]
+  if (weak.length > 0) return weak
+  return [{ check: 'files', level: 'ok', detail: 'no other user can read or replace them' }]
+}
+
+function weakness(file: string, others: number): readonly InstallationFinding[] {
+  const mode = existsSync(file) ? statSync(file).mode & 0o777 : 0
+  if ((mode & others) === 0) return []
+  const isDirectory = statSync(file).isDirectory()
+  return [
+    problem(
+      'files',
+      `${file} is open to others (mode ${mode.toString(8)})`,
+      `chmod ${isDirectory ? 700 : 600} ${file}; what was secret in it may be known`,
+    ),
+  ]
+}
+
+async function storeFindings(store: Config['store']): Promise<readonly InstallationFinding[]> {
+  const name = store.kind === 'sqlite' ? `SQLite, ${store.file}` : 'PostgreSQL'
+  try {
+    await checkStore(store)
+    const { atMs } = await readStore(store, ({ confirmedTime }) => confirmedTime())
+    return [
+      { check: 'store', level: 'ok', detail: `${name}: reachable, and its settings keep what is promised` },
+      ...(store.kind === 'sqlite' ? diskFindings(store.file) : []),
+      ...recordedTimeFindings(atMs),
+    ]
+  } catch (fault) {
+    const words = fault instanceof Error ? fault.message : String(fault)
+    return [problem('store', `${name}: ${words}`, toFix(words, store.kind))]
+  }
+}
+
+function toFix(words: string, kind: Config['store']['kind']): string {
+  if (words.includes('there is no')) return 'Start the service once, or prepare it: countersign init'
+  if (words.includes('cannot be used'))
+    return 'Change these settings of PostgreSQL (ALTER SYSTEM SET …) and restart it, or connect to the primary'
+  return kind === 'postgres'
+    ? 'Is the server up, and is COUNTERSIGN_DATABASE_URL right?'
+    : 'Look at the file and its disk; a backup can be restored: countersign restore'
+}
+
+function diskFindings(file: string): readonly InstallationFinding[] {
+  const found = attempt(() => statfsSync(dirname(file)))
+  if (found instanceof Error) return []
+  const free = found.bavail * found.bsize
+  return [
+    ...(REMOTE_FILE_SYSTEMS.has(found.type)
+      ? [
+          problem(
+            'disk',
+            `${dirname(file)} is on a network file system, whose locks and syncs do not keep their promises`,
+            'Move data_dir to a local disk, or use PostgreSQL',
+          ),
+        ]
+      : []),
+    ...(free < FREE_BYTES_MIN
+      ? [
+          problem(
+            'disk',
+            `only ${Math.floor(free / 1024 / 1024)} MiB are free in ${dirname(file)}`,
+            'Make room: a full disk refuses every change',
+          ),
+        ]
+      : []),
+  ]
+}
+
+function recordedTimeFindings(recordedMs: number): readonly InstallationFinding[] {
+  if (recordedMs - Date.now() <= AHEAD_MS_MAX) return []
+  const detail = `the time on record is ${new Date(recordedMs).toISOString()}, ahead of this clock: nodes are not ready`
+  return [
+    problem('time', detail, 'Set the clock right; if it is, set the record right: countersign reset-time'),
+  ]
+}

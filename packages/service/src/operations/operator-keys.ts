@@ -1,0 +1,41 @@
+import { limits } from '@countersign/core/contract'
+import { createApiKey } from '../actions/api-keys.ts'
+import { readStore } from '../store/maintenance.ts'
+import type { ApiKey } from '../store/store.ts'
+import { InvalidInput } from './invalid-input.ts'
+import { type StoreSettings, withStore } from './with-store.ts'
+
+const PAGE = 200
+
+/** Makes a key that may administer all sites. The store keeps only a hash of the secret. */
+export async function createOperatorKey(
+  settings: StoreSettings,
+  label: string | undefined,
+): Promise<{ readonly keyId: string; readonly secret: string }> {
+  if (label !== undefined && [...label].length > limits.label_chars_max)
+    throw new InvalidInput(`a label has at most ${limits.label_chars_max} characters`)
+  const order = { siteId: null, permissions: [], label, expiresInSeconds: undefined }
+  const { key, secret } = await withStore(settings, (at) => createApiKey(at, order, at.act()))
+  return { keyId: key.keyId, secret }
+}
+
+/** Lists all operator keys, and skips rows whose MAC is wrong. Writes nothing. */
+export function listOperatorKeys({ store, masterKey }: StoreSettings): Promise<readonly ApiKey[]> {
+  return readStore(
+    store,
+    async ({ apiKeys }) => {
+      const found: ApiKey[] = []
+      for (let after: string | undefined; ; after = found.at(-1)?.keyId) {
+        const page = await apiKeys(null, { after, limit: PAGE })
+        found.push(...page)
+        if (page.length < PAGE) return found
+      }
+    },
+    masterKey,
+  )
+}
+
+/** False when there is no such key. */
+export function deleteOperatorKey(settings: StoreSettings, keyId: string): Promise<boolean> {
+  return withStore(settings, (at) => at.store.deleteApiKey(null, keyId, at.act()))
+}

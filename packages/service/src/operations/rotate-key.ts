@@ -1,0 +1,53 @@
+import { replaceCompromisedFeedKey, rotateKey } from '../actions/key-upkeep.ts'
+import type { Config } from '../config.ts'
+import { KEY_LEAD_MS, openServiceKeys, type ServiceKeys } from '../keys/service-keys.ts'
+import type { Act, Store } from '../store/store.ts'
+import { type StoreSettings, withStore } from './with-store.ts'
+
+type KeySettings = StoreSettings & Pick<Config, 'baseUrl'>
+
+/** A new key, and how soon it signs: after the delay that running nodes need to learn of it. */
+export interface RotatedKey {
+  readonly keyId: string
+  readonly signsInSeconds: number
+}
+
+/** Makes a new key for signing credentials. `isNow`: it signs at once. */
+export async function rotateIssuerKey(
+  settings: KeySettings,
+  { isNow }: { readonly isNow: boolean },
+): Promise<RotatedKey> {
+  const keyId = await withKeys(settings, (deps, act) => rotateKey(deps, 'issuer', act, toLead(isNow)))
+  return { keyId, signsInSeconds: toSeconds(isNow) }
+}
+
+/**
+ * Brings the next feed key into use. `isCompromised`: at once, and all earlier feed keys are
+ * withdrawn.
+ */
+export async function rotateFeedKey(
+  settings: KeySettings,
+  { isNow, isCompromised }: { readonly isNow: boolean; readonly isCompromised: boolean },
+): Promise<RotatedKey & { readonly nextSha256: string | undefined }> {
+  const rotated = await withKeys(settings, async (deps, act) => {
+    const keyId = isCompromised
+      ? await replaceCompromisedFeedKey(deps, act)
+      : await rotateKey(deps, 'feed', act, toLead(isNow))
+    return { keyId, nextSha256: deps.keys.feedKeyChain.at(-1)?.next_sha256 }
+  })
+  return { ...rotated, signsInSeconds: toSeconds(isNow || isCompromised) }
+}
+
+const toLead = (isNow: boolean) => (isNow ? { leadMs: 0 } : {})
+const toSeconds = (isNow: boolean) => (isNow ? 0 : KEY_LEAD_MS / 1000)
+
+function withKeys<T>(
+  settings: KeySettings,
+  run: (deps: { readonly store: Store; readonly keys: ServiceKeys }, act: Act) => Promise<T>,
+): Promise<T> {
+  const { masterKey, baseUrl } = settings
+  return withStore(settings, async (at) => {
+    const keys = await openServiceKeys(at.store, masterKey, baseUrl, at.nowMs())
+    return run({ store: at.store, keys }, at.act())
+  })
+}

@@ -1,0 +1,139 @@
+import cluster from 'node:cluster'
+import { createServer } from 'node:net'
+import type { Logger } from 'pino'
+import type { Config } from '../config.ts'
+import { createLogger } from '../logger.ts'
+import { openService } from '../service.ts'
+import { closeOnSignal } from '../until-signal.ts'
+
+/**
+ * Runs the service until SIGTERM or SIGINT, in one process or as `workers` processes. Returns when
+ * it serves; a start that fails ends the process with 1.
+ */
+export async function serve(config: Config): Promise<void> {
+  if (config.workers > 1 && cluster.isPrimary) await runWorkers(config)
+  else await serveHere(config)
+}
+
+async function serveHere(config: Config): Promise<void> {
+  const log = createLogger(config.logLevel)
+  const onFatal = (fault: Error) => {
+    log.fatal({ err: fault }, 'unrecoverable store failure; exiting')
+    process.exit(70)
+  }
+  try {
+    const service = await openService(toWorkerConfig(config), {
+      log,
+      onFatal,
+      sharesPort: cluster.isWorker,
+      storeMustExist: true,
+    })
+    closeOnSignal(service, log, { isWorker: cluster.isWorker })
+    const { port, adminPort } = await service.listen()
+    const { baseUrl, host, adminHost } = config
+    const admin = adminPort === undefined ? {} : { admin_host: adminHost, admin_port: adminPort }
+    log.info(
+      { pid: process.pid, base_url: baseUrl, host, port, ...admin, store: config.store.kind },
+      'serving',
+    )
+    process.send?.(SERVING)
+  } catch (err) {
+    failToStart(log, err)
+  }
+}
+
+function failToStart(log: Logger, err: unknown): never {
+  const { code, port, message: text } = err as NodeJS.ErrnoException & { port?: number }
+  const message =
+    code === 'EADDRINUSE'
+      ? `port ${port} is taken; choose another (--port, --admin-port), or stop the process that has it`
+      : text
+  log.fatal({ err }, `could not start: ${message}`)
+  process.exit(1)
+}
+
+/** The message of a worker to its primary when it accepts requests. */
+const SERVING = 'serving'
+
+/** The number of a worker, from 0. A replacement has the number of the worker that it replaces. */
+const PLACE = 'WORKER_PLACE'
+
+/**
+ * Workers share the main port. Each has an admin port of its own, one after the other, and a head
+ * file of its own.
+ */
+function toWorkerConfig(config: Config): Config {
+  const place = cluster.isWorker ? Number(process.env[PLACE] ?? 0) : 0
+  const { adminPort, headFile } = config
+  return {
+    ...config,
+    adminPort: adminPort ? adminPort + place : adminPort,
+    headFile: headFile !== undefined && place > 0 ? `${headFile}.${place}` : headFile,
+  }
+}
+
+const RESTART_DELAY_MS = 1000
+
+/**
+ * Rejects when another process has the port. Workers share their port, so without this check they
+ * would also share it with a second service that was started by mistake.
+ */
+async function requireFreePort({ host, port }: Config): Promise<void> {
+  const probe = createServer()
+  await new Promise<void>((resolve, reject) => {
+    probe.once('error', reject)
+    probe.listen({ host, port, exclusive: true }, resolve)
+  })
+  await new Promise((resolve) => probe.close(resolve))
+}
+
+/**
+ * Runs one process per worker. A worker that dies is replaced after a second; a signal stops all.
+ * Ends with 1 when a worker fails to start before any has served, as a single process would, and
+ * when a worker could not stop cleanly.
+ */
+async function runWorkers(config: Config): Promise<void> {
+  const { workers, logLevel } = config
+  const log = createLogger(logLevel)
+  try {
+    await requireFreePort(config)
+  } catch (err) {
+    failToStart(log, err)
+  }
+  const places = new Map<number, number>()
+  let hasServed = false
+  let isStopping = false
+  let code = 0
+  const start = (place: number) => {
+    if (!isStopping) places.set(cluster.fork({ [PLACE]: place }).id, place)
+  }
+  const stop = (signal: NodeJS.Signals) => {
+    isStopping = true
+    const left = Object.values(cluster.workers ?? {})
+    for (const worker of left) worker?.process.kill(signal)
+    if (left.length === 0 || signal === 'SIGKILL') process.exit(code)
+  }
+  cluster.on('message', (_worker, message: unknown) => {
+    if (message === SERVING) hasServed = true
+  })
+  cluster.on('exit', (worker, ended, signal) => {
+    if (isStopping) {
+      if (ended !== 0) code = 1
+      if (Object.keys(cluster.workers ?? {}).length === 0) process.exit(code)
+    } else if (hasServed) {
+      log.error({ pid: worker.process.pid, code: ended, signal }, 'a worker has ended; starting another')
+      setTimeout(() => start(places.get(worker.id) ?? 0), RESTART_DELAY_MS)
+    } else {
+      log.fatal({ pid: worker.process.pid, code: ended, signal }, 'a worker could not start')
+      code = 1
+      stop('SIGTERM')
+    }
+  })
+  for (const each of ['SIGTERM', 'SIGINT'] as const) {
+    process.on(each, () => {
+      if (isStopping) code = 1
+      stop(isStopping ? 'SIGKILL' : 'SIGTERM')
+    })
+  }
+  for (let place = 0; place < workers; place++) start(place)
+}

@@ -1,0 +1,93 @@
+import { createServer } from 'node:net'
+import { relative } from 'node:path'
+import type { SiteId } from '@countersign/core'
+import { type Config, readConfig } from '../config.ts'
+import { type DevFile, prepareDemo } from '../development/demo.ts'
+import { summaryOf } from '../development/summary.ts'
+import { createLogger } from '../logger.ts'
+import { openService } from '../service.ts'
+import type { SettingSources } from '../settings.ts'
+import { closeOnSignal } from '../until-signal.ts'
+import { orInvalidInput } from './invalid-input.ts'
+
+const SITE = 'demo.localhost' as SiteId
+
+/** A development service that is running. */
+export interface Development {
+  readonly dev: DevFile
+  readonly dataDir: string
+  /** For a person: where it is, what it has, and commands to paste. */
+  readonly summary: string
+}
+
+/**
+ * Starts the service for development, with a demo site, and returns when it serves. It ends with
+ * the process, on SIGTERM or SIGINT. Throws `InvalidInput` for invalid settings.
+ */
+export async function startDevelopment(sources: SettingSources): Promise<Development> {
+  const config = await readDevelopmentConfig(sources)
+  const log = createLogger(config.logLevel)
+  const onFatal = (fault: Error) => {
+    log.fatal({ err: fault }, 'unrecoverable store failure; exiting')
+    process.exit(70)
+  }
+  const service = await openService(config, { log, onFatal })
+  closeOnSignal(service, log)
+  const demo = await prepareDemo(service.deps, SITE)
+  try {
+    await service.listen()
+  } catch (fault) {
+    await service.close()
+    if ((fault as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw fault
+    throw new Error(`port ${config.port} is taken; choose another: --port 0 takes a free one`, {
+      cause: fault,
+    })
+  }
+  return { dev: demo.dev, dataDir: config.dataDir, summary: summaryOf(demo, toShortPath(config.dataDir)) }
+}
+
+/** The settings of any start, with the defaults of development. */
+async function readDevelopmentConfig({ flags = [], env, ...sources }: SettingSources): Promise<Config> {
+  const { PORT, ...others } = env
+  const given = orInvalidInput(() =>
+    readConfig('development', {
+      ...sources,
+      flags: [...flags].map(([name, value]) => [name === 'data' ? 'data-dir' : name, value]),
+      env: {
+        COUNTERSIGN_PROTECTED_SITE: SITE,
+        COUNTERSIGN_PROTECTED_SCOPE: 'orders:read',
+        ...(PORT ? { COUNTERSIGN_PORT: PORT } : {}),
+        ...others,
+      },
+    }),
+  )
+  // The addresses are part of names, signatures and dev.json, so they must be known before anything
+  // is made.
+  const adminPort =
+    given.adminPort === undefined ? undefined : await findFreePort(given.adminHost, given.adminPort)
+  if (given.port !== 0) return { ...given, adminPort }
+  const port = await findFreePort(given.host)
+  return { ...given, port, adminPort, baseUrl: given.baseUrl.replace(/:0$/, `:${port}`) }
+}
+
+/** Relative to the working directory when it is inside it. */
+function toShortPath(directory: string): string {
+  const path = relative(process.cwd(), directory)
+  return path.startsWith('..') || path === '' ? directory : path
+}
+
+/** The preferred port, or another one if it is taken. */
+async function findFreePort(host: string, preferred = 0): Promise<number> {
+  if (preferred !== 0) return listenOnce(host, preferred).catch(() => findFreePort(host))
+  return listenOnce(host, 0)
+}
+
+function listenOnce(host: string, port: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer().once('error', reject)
+    server.listen(port, host, () => {
+      const address = server.address()
+      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0))
+    })
+  })
+}

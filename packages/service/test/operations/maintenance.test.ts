@@ -1,0 +1,219 @@
+import { existsSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { openStore } from '../../src/store/open.ts'
+import type { Store } from '../../src/store/store.ts'
+import { act, MASTER_KEY, MASTER_KEY_HEX, newSite, ppid, quietLog } from '../store/fixtures.ts'
+import { run } from './terminal.ts'
+
+const onFatal = (fault: Error) => {
+  throw fault
+}
+let folder: string
+let file: string
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'countersign-'))
+  file = join(folder, 'countersign.db')
+})
+afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+const open = () => openStore({ kind: 'sqlite', file }, { masterKey: MASTER_KEY, log: quietLog, onFatal })
+const here = (...argv: string[]) => run([...argv, '--data-dir', folder])
+
+/** A store with a site and so many revocations, left open. */
+async function revoking(users: number): Promise<{ store: Store; revoke: () => Promise<unknown> }> {
+  const store = await open()
+  const { siteId } = newSite()
+  await store.createSite({ ...newSite(), siteId }, act())
+  const revoke = () => store.revokeUser({ siteId, ppid: ppid(), reason: undefined }, act())
+  for (let i = 0; i < users; i++) await revoke()
+  return { store, revoke }
+}
+
+function tamper(path: string, statement: string): void {
+  const db = new Database(path)
+  db.exec(statement)
+  db.close()
+}
+
+describe('audit-log', () => {
+  test('says that the log holds, while the store is in use', async () => {
+    const { store } = await revoking(3)
+    expect(await here('audit-log')).toEqual({
+      code: 0,
+      said: 'The log is intact: 4 entries of 1 site.',
+      noted: '',
+    })
+    await store.close()
+  })
+  test('names the first bad entry and ends with 3', async () => {
+    const { store } = await revoking(3)
+    await store.close()
+    tamper(file, `UPDATE entries SET body = replace(body, 'ppid_', 'ppid_x') WHERE position >= 3`)
+    const { code, said } = await here('audit-log')
+    expect(code).toBe(3)
+    expect(said).toMatch(/first bad entry: position 3, site s\S+\.example, number 3\n {2}fault: wrong_hash, /)
+  })
+  test('reads a file by its name, with no other setting', async () => {
+    const { store } = await revoking(1)
+    await store.close()
+    expect(await run(['audit-log', file])).toMatchObject({ code: 0 })
+  })
+  test('writes nothing', async () => {
+    const { store } = await revoking(1)
+    await store.close()
+    const before = statSync(file).mtimeMs
+    await here('audit-log')
+    expect(statSync(file).mtimeMs).toBe(before)
+  })
+  test('fails where there is no log', async () => {
+    expect(await here('audit-log')).toMatchObject({
+      code: 1,
+      noted: expect.stringContaining('there is no file'),
+    })
+    expect(existsSync(file)).toBe(false)
+    tamper(file, 'PRAGMA journal_mode = WAL')
+    expect(await here('audit-log')).toMatchObject({
+      code: 1,
+      noted: expect.stringContaining('never been started'),
+    })
+    writeFileSync(join(folder, 'text'), 'no store at all, by any measure')
+    expect(await run(['audit-log', join(folder, 'text')])).toMatchObject({ code: 1 })
+  })
+})
+
+describe('backup and restore', () => {
+  test('bring the store back as it was, in a new epoch', async () => {
+    const copy = join(folder, 'copy.db')
+    const { store, revoke } = await revoking(2)
+    expect(await here('backup', copy)).toMatchObject({
+      code: 0,
+      said: expect.stringContaining('3 entries of 1 site'),
+    })
+    expect(statSync(copy).mode & 0o777).toBe(0o600)
+    await revoke()
+    await store.close()
+
+    const restored = await here('restore', copy)
+    expect(restored).toMatchObject({ code: 0, said: expect.stringContaining('3 entries of 1 site') })
+    expect(restored.noted).toMatch(
+      /lacks what the replaced store had revoked: 1 revocation of a user\. Revoke again/,
+    )
+    const again = await open()
+    expect(again.epoch).not.toBe(store.epoch)
+    expect(restored.said).toContain(again.epoch)
+    expect(await again.logPosition()).toBe(3)
+    await again.close()
+    const [before] = /\S+\.before-\S+/.exec(restored.noted) ?? ['']
+    expect(await run(['audit-log', before])).toMatchObject({
+      code: 0,
+      said: expect.stringContaining('4 entries'),
+    })
+  })
+  test('a backup writes over nothing', async () => {
+    const { store } = await revoking(0)
+    const copy = join(folder, 'copy.db')
+    writeFileSync(copy, 'mine')
+    expect(await here('backup', copy)).toMatchObject({
+      code: 1,
+      noted: expect.stringContaining('writes over nothing'),
+    })
+    expect(statSync(copy).size).toBe(4)
+    await store.close()
+  })
+  test('a restore is refused while a service has the store open', async () => {
+    const { store } = await revoking(1)
+    const copy = join(folder, 'copy.db')
+    await here('backup', copy)
+    expect(await here('restore', copy)).toMatchObject({
+      code: 1,
+      noted: expect.stringContaining('open in this process already'),
+    })
+    expect(await store.logPosition()).toBe(2)
+    await store.close()
+  })
+  test('a copy that is not intact is rejected with 3, and nothing changes', async () => {
+    const { store } = await revoking(2)
+    const copy = join(folder, 'copy.db')
+    await here('backup', copy)
+    await store.close()
+    tamper(copy, 'DELETE FROM entries WHERE position = 2')
+    // Reading the store beside the copy may leave SQLite's own empty files.
+    const files = () => readdirSync(folder).filter((name) => !/-(?:wal|shm)$/.test(name))
+    const before = files()
+    expect(await here('restore', copy)).toMatchObject({
+      code: 3,
+      noted: expect.stringContaining('position 2'),
+    })
+    expect(files()).toEqual(before)
+    expect(await here('audit-log')).toMatchObject({ code: 0, said: expect.stringContaining('3 entries') })
+  })
+  test('a log that is not intact is not copied', async () => {
+    const { store } = await revoking(2)
+    await store.close()
+    tamper(file, 'DELETE FROM entries WHERE position = 2')
+    const copy = join(folder, 'copy.db')
+    expect(await here('backup', copy)).toMatchObject({ code: 3 })
+    expect(existsSync(copy)).toBe(false)
+  })
+  test('are not for PostgreSQL, and say what is', async () => {
+    const env = {
+      COUNTERSIGN_DATABASE_URL: 'postgres://u:canary@127.0.0.1:1/x',
+      COUNTERSIGN_MASTER_KEY: MASTER_KEY_HEX,
+    }
+    const ran = [await run(['backup', 'x'], env), await run(['restore', 'x'], env)]
+    for (const { code, noted } of ran) {
+      expect(code).toBe(1)
+      expect(noted).toMatch(/pg_(?:dump|restore)/)
+      expect(noted).not.toContain('canary')
+    }
+  })
+})
+
+describe('new-epoch', () => {
+  test('gives the same log another name', async () => {
+    const { store } = await revoking(2)
+    await store.close()
+    const { code, said } = await here('new-epoch')
+    expect(code).toBe(0)
+    const again = await open()
+    expect(said).toBe(`The log is in the new epoch ${again.epoch}, with 3 entries.`)
+    expect(again.epoch).not.toBe(store.epoch)
+    expect((await again.auditRows(null, { after: undefined, limit: 1 }))[0]).toMatchObject({
+      action: 'log.begin_epoch',
+    })
+    await again.close()
+  })
+  test('is refused while a service has the store open, and for a log that is not intact', async () => {
+    const { store } = await revoking(2)
+    expect(await here('new-epoch')).toMatchObject({ code: 1 })
+    await store.close()
+    tamper(file, 'DELETE FROM entries WHERE position = 2')
+    expect(await here('new-epoch')).toMatchObject({ code: 3 })
+  })
+  test('makes no store where there is none', async () => {
+    expect(await here('new-epoch')).toMatchObject({ code: 1 })
+    expect(readdirSync(folder)).toEqual([])
+  })
+})
+
+describe('migrate', () => {
+  test('makes a store that is ready to be served', async () => {
+    expect(await here('migrate')).toMatchObject({ code: 0, said: expect.stringContaining('SQLite') })
+    expect(statSync(file).mode & 0o777).toBe(0o600)
+    expect(await here('audit-log')).toMatchObject({
+      code: 0,
+      said: 'The log is intact: 0 entries of 0 sites.',
+    })
+  })
+  test('refuses a store that a newer release has written', async () => {
+    await here('migrate')
+    tamper(file, 'PRAGMA user_version = 9999')
+    expect(await here('migrate')).toMatchObject({
+      code: 1,
+      noted: expect.stringContaining('schema version 9999'),
+    })
+  })
+})
