@@ -41,11 +41,11 @@ test('the program of the guide for agents prints what it says', async () => {
 
 test('the guide to protecting a route explains every problem code of a guard', () => {
   const guide = readFileSync(join(root, 'docs/guides/protect-a-route.md'), 'utf8')
-  const sources = globSync('packages/sdk/src/{feed/*,guard/ready,guard/guard}.ts', { cwd: root }).map((file) =>
-    readFileSync(join(root, file), 'utf8'),
+  const sources = globSync('packages/sdk/src/{feed/*,guard/not-ready,guard/guard}.ts', { cwd: root }).map(
+    (file) => readFileSync(join(root, file), 'utf8'),
   )
   const codes = sources.flatMap((text) => [
-    ...[...text.matchAll(/new (?:Log|Service)Fault\(\s*'(\w+)'/g)].map(([, code]) => code),
+    ...[...text.matchAll(/new (?:LogCorrupted|ServiceError)\(\s*'(\w+)'/g)].map(([, code]) => code),
     ...[...text.matchAll(/: ViewProblem = \{\s*code: '(\w+)'/g)].map(([, code]) => code),
     ...[...text.matchAll(/^const LASTING_CODES.*?\]\)/gms)].flatMap(
       ([list]) => list.match(/(?<=')\w+(?=')/g) ?? [],

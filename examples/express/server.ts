@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { createGuard } from '@countersign/sdk'
-import { credentialOf, requireCredential, signalOf } from '@countersign/sdk/express'
+import { getAccessSignal, getCredential, requireCredential } from '@countersign/sdk/express'
 import express from 'express'
 
 const dev = JSON.parse(readFileSync(process.env.COUNTERSIGN_DEV ?? 'data/dev.json', 'utf8'))
@@ -10,7 +10,7 @@ const orders = [{ id: 1, item: 'tea' }]
 const app = express()
 
 app.get('/orders', requireCredential(guard, { scope: 'orders:read' }), (request, response) => {
-  response.json({ orders, caller: credentialOf(request).subject.ppid })
+  response.json({ orders, caller: getCredential(request).subject.ppid })
 })
 
 // The guard first: then it sees the bytes that were signed, and the parser can still read them.
@@ -26,7 +26,7 @@ app.post(
 )
 
 app.get('/orders/live', requireCredential(guard, { scope: 'orders:read' }), (request, response) => {
-  const ended = signalOf(request)
+  const ended = getAccessSignal(request)
   response.writeHead(200, { 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-store' })
   response.write(`data: ${JSON.stringify(orders)}\n\n`)
   ended.addEventListener('abort', () => response.end(`event: ended\ndata: ${ended.reason.denial.code}\n\n`))

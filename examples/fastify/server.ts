@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { createGuard } from '@countersign/sdk'
-import { credentialOf, requireCredential, signalOf } from '@countersign/sdk/fastify'
+import { getAccessSignal, getCredential, requireCredential } from '@countersign/sdk/fastify'
 import Fastify from 'fastify'
 
 const dev = JSON.parse(readFileSync(process.env.COUNTERSIGN_DEV ?? 'data/dev.json', 'utf8'))
@@ -12,7 +12,7 @@ const app = Fastify()
 const read = { preParsing: requireCredential(guard, { scope: 'orders:read' }) }
 const write = { preParsing: requireCredential(guard, { scope: 'orders:write' }) }
 
-app.get('/orders', read, async (request) => ({ orders, caller: credentialOf(request).subject.ppid }))
+app.get('/orders', read, async (request) => ({ orders, caller: getCredential(request).subject.ppid }))
 
 app.post<{ Body: { item: string } }>('/orders', write, async (request, reply) => {
   const order = { id: orders.length + 1, item: request.body.item }
@@ -21,7 +21,7 @@ app.post<{ Body: { item: string } }>('/orders', write, async (request, reply) =>
 })
 
 app.get('/orders/live', read, (request, reply) => {
-  const ended = signalOf(request)
+  const ended = getAccessSignal(request)
   reply.hijack()
   reply.raw.writeHead(200, { 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-store' })
   reply.raw.write(`data: ${JSON.stringify(orders)}\n\n`)

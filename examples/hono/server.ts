@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { createGuard } from '@countersign/sdk'
-import { type CredentialVariables, requireCredential, signalOf } from '@countersign/sdk/hono'
+import { type CredentialVariables, getAccessSignal, requireCredential } from '@countersign/sdk/hono'
 import { serve } from '@hono/node-server'
 import { Hono } from 'hono'
 import { streamSSE } from 'hono/streaming'
@@ -23,7 +23,7 @@ app.post('/orders', requireCredential(guard, { scope: 'orders:write' }), async (
 })
 
 app.get('/orders/live', requireCredential(guard, { scope: 'orders:read' }), (c) => {
-  const ended = signalOf(c)
+  const ended = getAccessSignal(c)
   return streamSSE(c, async (stream) => {
     await stream.writeSSE({ data: JSON.stringify(orders) })
     await new Promise((resolve) => ended.addEventListener('abort', resolve))

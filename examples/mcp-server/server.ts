@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { createGuard } from '@countersign/sdk'
-import { credentialOf, guardMcp, requireScope } from '@countersign/sdk/mcp'
+import { getCredential, guardMcp, requireScope } from '@countersign/sdk/mcp'
 import { serve } from '@hono/node-server'
 import { createMcpHandler, fromJsonSchema, McpServer } from '@modelcontextprotocol/server'
 
@@ -12,7 +12,7 @@ function ordersServer(): McpServer {
   const server = new McpServer({ name: 'orders', version: '1.0.0' })
   server.registerTool('list_orders', { description: 'All orders.' }, async (context) => ({
     content: [
-      { type: 'text', text: `${orders.join(', ')} (asked by ${credentialOf(context).subject.ppid})` },
+      { type: 'text', text: `${orders.join(', ')} (asked by ${getCredential(context).subject.ppid})` },
     ],
   }))
   const order = fromJsonSchema<{ item: string }>({

@@ -2,8 +2,8 @@ import { createGuard } from '@countersign/sdk'
 import { createRandom } from '../../bench/measure.ts'
 import { systemClock } from '../../packages/sdk/src/feed/clock.ts'
 import { createFeedKeys } from '../../packages/sdk/src/feed/feed-keys.ts'
-import { createViewClient, type ViewClient } from '../../packages/sdk/src/feed/log-follower.ts'
-import { createService } from '../../packages/sdk/src/feed/verifier-api.ts'
+import { LogFollower } from '../../packages/sdk/src/feed/log-follower.ts'
+import { createVerifierApi } from '../../packages/sdk/src/feed/verifier-api.ts'
 import type { DevFile } from '../../packages/service/src/development/demo.ts'
 import { newPpid } from '../../packages/service/test/party.ts'
 import { addIssuer, createClient } from './client.ts'
@@ -195,7 +195,7 @@ export async function feedCuts(options: FeedCutsOptions): Promise<FeedCutsReport
 
 interface Watched {
   readonly name: string
-  readonly client: ViewClient
+  readonly client: LogFollower
   readonly ageMs: () => number
   /** The seq with which it began, and all that it applied after that. */
   readonly applied: number[]
@@ -207,7 +207,7 @@ function follow(
   { dev, forgetsCursor = false, trustsBytes = false }: FeedCutsOptions,
 ): Watched {
   let byteMs = Number.NEGATIVE_INFINITY
-  const service = createService({
+  const service = createVerifierApi({
     baseUrl: `http://127.0.0.1:${port}`,
     siteId: dev.site_id,
     apiKey: dev.site_key,
@@ -224,9 +224,9 @@ function follow(
   const onChange = () => {
     byteMs = performance.now()
   }
-  const client = createViewClient({
+  const client = new LogFollower({
     siteId: dev.site_id as never,
-    service,
+    api: service,
     keys,
     clock: systemClock,
     onChange,

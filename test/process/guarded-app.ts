@@ -3,7 +3,7 @@
  * needs from the environment, says on which port it listens, and ends when it is told to.
  */
 import { createGuard, FAIL_OPEN } from '@countersign/sdk'
-import { credentialOf, requireCredential, signalOf } from '@countersign/sdk/express'
+import { getAccessSignal, getCredential, requireCredential } from '@countersign/sdk/express'
 import express, { type RequestHandler } from 'express'
 
 const {
@@ -31,7 +31,7 @@ app.get('/state', (_request, response) => {
 })
 app.use(requireCredential(guard, { scope: 'orders:read' }) as unknown as RequestHandler)
 app.get('/orders', (request, response) => {
-  const { subject, view } = credentialOf(request)
+  const { subject, view } = getCredential(request)
   response.json({ ppid: subject.ppid, seq: view.seq })
 })
 app.get('/stream', (request, response) => {
@@ -42,7 +42,7 @@ app.get('/stream', (request, response) => {
     clearInterval(timer)
     response.end('ended\n')
   }
-  signalOf(request).addEventListener('abort', end, { once: true })
+  getAccessSignal(request).addEventListener('abort', end, { once: true })
   response.once('close', () => clearInterval(timer))
 })
 

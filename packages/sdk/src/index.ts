@@ -17,7 +17,7 @@ export {
   type AgentFetchOptions,
   agentFetch,
   type Delegated,
-  type HandOn,
+  type DelegationRequest,
 } from './agent/agent-fetch.ts'
 export type { CallOptions, CredentialObject } from './client/call.ts'
 export { allItems, type Client, type ClientOptions, createClient } from './client/client.ts'
@@ -27,8 +27,8 @@ export { type GuardClock, systemClock } from './feed/clock.ts'
 export { AccessEnded } from './guard/access-monitor.ts'
 export { ANY_CREDENTIAL, type GuardDemand } from './guard/demand.ts'
 export { createGuard, type Guard } from './guard/guard.ts'
+export { GuardNotReady, type ReadyOptions } from './guard/not-ready.ts'
 export { FAIL_OPEN, type GuardOptions } from './guard/options.ts'
-export { GuardNotReady, type ReadyOptions } from './guard/ready.ts'
 export type { GuardBody, GuardRequest } from './guard/request.ts'
 export type { SessionEnd, SessionVerdict, SignedInSession } from './guard/session.ts'
 export type { GuardState } from './guard/state.ts'

@@ -95,7 +95,7 @@ describe('ready', () => {
     const waiting = cut.ready()
     await site.advance(4_000)
     await failed
-    await site.mendFeed()
+    await site.repairFeed()
     await site.advance(10_000)
     await waiting
     await cut.ready({ timeoutMs: 0 })

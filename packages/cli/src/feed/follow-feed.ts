@@ -3,9 +3,9 @@ import { systemClock } from '@countersign/sdk'
 import {
   createFeedKeys,
   createSseReader,
-  type Service,
-  ServiceFault,
+  ServiceError,
   type SseEvent,
+  type VerifierApi,
 } from '@countersign/sdk/feed'
 import { pause } from '../pause.ts'
 
@@ -37,10 +37,10 @@ const WAIT_MS_MAX = 10_000
 /**
  * Follows the log of a site from a position until `signal` fires, over as many connections as that
  * takes. Every entry is checked against the one before it. Throws a `NotTheLog` when it does not
- * fit, and a `ServiceFault` when the service refuses.
+ * fit, and a `ServiceError` when the service refuses.
  */
 export async function* followFeed(
-  service: Service,
+  service: VerifierApi,
   from: Cursor,
   signal: AbortSignal,
 ): AsyncGenerator<News, void> {
@@ -64,10 +64,10 @@ export async function* followFeed(
           yield news
         }
       }
-      throw new ServiceFault('ended', 'the service has ended the stream')
+      throw new ServiceError('ended', 'the service has ended the stream')
     } catch (fault) {
       if (signal.aborted) return
-      if (!(fault instanceof ServiceFault) || isFinal(fault)) throw fault
+      if (!(fault instanceof ServiceError) || isFinal(fault)) throw fault
       const waitMs = fault.retryAfterMs ?? Math.min(WAIT_MS * 2 ** failures++, WAIT_MS_MAX)
       yield { kind: 'lost', why: fault.message, waitMs }
       await pause(waitMs, signal)
@@ -89,7 +89,7 @@ export async function* followFeed(
 }
 
 /** A rejection that waiting does not change. */
-function isFinal({ status }: ServiceFault): boolean {
+function isFinal({ status }: ServiceError): boolean {
   return status >= 400 && status < 500 && status !== 429
 }
 

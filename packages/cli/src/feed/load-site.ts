@@ -2,10 +2,10 @@ import { checkSnapshot, createSiteView, parseSiteId, type SiteView } from '@coun
 import { systemClock } from '@countersign/sdk'
 import {
   createFeedKeys,
-  createService,
+  createVerifierApi,
   readSnapshot,
-  type Service,
-  ServiceFault,
+  ServiceError,
+  type VerifierApi,
 } from '@countersign/sdk/feed'
 import { CommandError, type ExitCode, UsageError } from '../command.ts'
 import { type Place, requireSite } from '../connection.ts'
@@ -45,7 +45,7 @@ export async function loadSite(place: Place): Promise<SiteView> {
  * The calls of a tool that observes the log of a site, so that receipts do not count it. Throws a
  * `CommandError` without a key.
  */
-export function feedService(place: Place): Service {
+export function feedService(place: Place): VerifierApi {
   const { baseUrl, apiKey } = place
   if (apiKey === undefined)
     throw new CommandError(
@@ -53,7 +53,7 @@ export function feedService(place: Place): Service {
       'Set COUNTERSIGN_API_KEY or COUNTERSIGN_API_KEY_FILE, to a key with feed:read.',
       4,
     )
-  return createService({
+  return createVerifierApi({
     baseUrl: baseUrl.replace(/\/+$/, ''),
     siteId: requireSite(place),
     apiKey,
@@ -72,7 +72,7 @@ function readSiteId(text: string) {
 
 /** What the calls of the feed throw, in words of this program. */
 export function asFailure(fault: unknown): unknown {
-  if (!(fault instanceof ServiceFault))
+  if (!(fault instanceof ServiceError))
     return fault instanceof SyntaxError ? new CommandError('answer_unknown', fault.message) : fault
   const exit: ExitCode = fault.status === 0 ? 5 : fault.status === 401 || fault.status === 403 ? 4 : 1
   return new CommandError(fault.code, `${fault.message} (${fault.code})`, exit)

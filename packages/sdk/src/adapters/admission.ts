@@ -1,6 +1,6 @@
 import type { Guard } from '../guard/guard.ts'
 import type { GuardAllow } from '../guard/verdict.ts'
-import { createNotes } from '../shared/private-slot.ts'
+import { createPrivateSlot } from '../shared/private-slot.ts'
 
 /** A caller that was accepted, and the signal that fires when it would be rejected. */
 class Admission {
@@ -26,7 +26,7 @@ class Admission {
   }
 }
 
-const admissions = /* @__PURE__ */ createNotes<Admission>()
+const admissions = /* @__PURE__ */ createPrivateSlot<Admission>()
 
 /**
  * Notes who was accepted with this request, or with whatever else the framework hands to its
@@ -51,7 +51,7 @@ export function admit(
  * The verdict that let this request in. Throws a TypeError on a route that `requireCredential` does
  * not guard.
  */
-export function credentialOf(request: object): GuardAllow {
+export function getCredential(request: object): GuardAllow {
   return admissionOf(request).credential
 }
 
@@ -60,7 +60,7 @@ export function credentialOf(request: object): GuardAllow {
  * knowledge too old. For streams and long work. Throws a TypeError on a route that
  * `requireCredential` does not guard.
  */
-export function signalOf(request: object): AbortSignal {
+export function getAccessSignal(request: object): AbortSignal {
   return admissionOf(request).signal
 }
 

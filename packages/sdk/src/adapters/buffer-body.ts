@@ -19,7 +19,7 @@ export interface NodeStream {
  * afterwards gets all of it. `'unseen'` when it was read before, `'too_large'` when it has more
  * than `bytesMax`. The body of a caller who goes away is taken for none.
  */
-export async function peekBody(
+export async function bufferBody(
   stream: NodeStream,
   bytesMax: number,
 ): Promise<Uint8Array | undefined | 'unseen' | 'too_large'> {

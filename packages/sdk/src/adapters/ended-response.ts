@@ -6,7 +6,7 @@
  * print a stack trace for a body that fails. A body of a stated length is cut off with an error
  * instead: it must not look complete, and the connection must not be used again.
  */
-export function endedBy(signal: AbortSignal, response: Response, over: () => void): Response {
+export function endWithSignal(signal: AbortSignal, response: Response, over: () => void): Response {
   const { body } = response
   if (body === null) {
     over()

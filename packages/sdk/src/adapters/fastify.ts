@@ -1,5 +1,5 @@
 import type { Guard } from '../guard/guard.ts'
-import type { GuardDenial, GuardVerdict } from '../guard/verdict.ts'
+import type { GuardDenial } from '../guard/verdict.ts'
 import { admit } from './admission.ts'
 import { denialHeaders, NodeGuardRequest, type NodeRequest } from './node-request.ts'
 import {
@@ -8,7 +8,7 @@ import {
   readRequirement,
 } from './require-credential.ts'
 
-export { credentialOf, signalOf } from './admission.ts'
+export { getAccessSignal, getCredential } from './admission.ts'
 export type { RequireCredentialOptions }
 
 interface FastifyRequestLike {
@@ -28,52 +28,34 @@ export type PreParsingHook = <Payload>(
   request: FastifyRequestLike,
   reply: FastifyReplyLike,
   payload: Payload,
-  done: (error?: Error | null, payload?: Payload) => void,
-) => void
+) => Promise<Payload>
 
 /**
  * Passes on requests whose credential or token the guard accepts for this scope, and answers all
  * others with problem+json. It is a `preParsing` hook, of a route (`{ preParsing:
  * requireCredential(guard, { scope }) }`) or of a whole plugin (`addHook('preParsing', …)`): there
- * the raw body has not been touched. Handlers find the verdict with `credentialOf(request)`.
+ * the raw body has not been touched. Handlers find the verdict with `getCredential(request)`.
  *
  * The body of a request with a bound credential is compared with its Content-Digest and can be
  * parsed afterwards. Where a hook before this one has put another stream in its place, the request
  * fails with a TypeError that says so.
  */
 export function requireCredential(guard: Guard, ...rest: DemandAndOptions): PreParsingHook {
-  const { asked, bodyBytesMax } = readRequirement(guard, rest)
-  return (request, reply, payload, done) => {
-    // Other hooks get `done` there, or nothing.
+  const { demand, bodyBytesMax } = readRequirement(guard, rest)
+  return async (request, reply, payload) => {
+    // Other hooks get `done` in its place, or nothing.
     if (payload === undefined || typeof payload === 'function')
-      throw new TypeError('requireCredential is a preParsing hook: there the raw body is still to be had')
-    const fail = (error: unknown) => done(error as Error)
-    const pass = (verdict: GuardVerdict) => {
-      try {
-        if (!verdict.ok) return deny(request, reply, verdict)
-        admit(request, guard, verdict, (over) => reply.raw.once('close', over))
-      } catch (error) {
-        return fail(error)
-      }
-      done(null, payload)
+      throw new TypeError('requireCredential is a preParsing hook, which sees the raw body')
+    const { raw, originalUrl } = request
+    const body = (payload as unknown) === raw ? undefined : 'unseen'
+    const verdict = await guard.verify(new NodeGuardRequest(raw, originalUrl, bodyBytesMax, body), demand)
+    if (!verdict.ok) {
+      deny(request, reply, verdict)
+      // Fastify waits for a reply that is returned, and calls no handler after it.
+      return reply as never
     }
-    let verdict: GuardVerdict | Promise<GuardVerdict>
-    try {
-      const { raw, originalUrl } = request
-      verdict = guard.decide(
-        new NodeGuardRequest(
-          raw,
-          originalUrl,
-          bodyBytesMax,
-          (payload as unknown) === raw ? undefined : 'unseen',
-        ),
-        asked,
-      )
-    } catch (error) {
-      return fail(error)
-    }
-    if (verdict instanceof Promise) verdict.then(pass, fail)
-    else pass(verdict)
+    admit(request, guard, verdict, (done) => reply.raw.once('close', done))
+    return payload
   }
 }
 

@@ -3,16 +3,16 @@ import type { Guard } from '../guard/guard.ts'
 import type { GuardBody, GuardRequest } from '../guard/request.ts'
 import type { GuardAllow, GuardDenial, GuardVerdict } from '../guard/verdict.ts'
 import { readBoundedBody } from '../shared/bounded-body.ts'
-import { admit, signalOf } from './admission.ts'
-import { endedBy } from './ended-response.ts'
+import { admit, getAccessSignal } from './admission.ts'
+import { endWithSignal } from './ended-response.ts'
 import {
   type DemandAndOptions,
   type RequireCredentialOptions,
   readRequirement,
 } from './require-credential.ts'
 
-export { credentialOf } from './admission.ts'
-export { type RequireCredentialOptions, signalOf }
+export { getCredential } from './admission.ts'
+export { getAccessSignal, type RequireCredentialOptions }
 
 /**
  * A handler of requests, with whatever else its framework passes: the context of a Next route,
@@ -31,7 +31,7 @@ export type ProtectedHandler<Rest extends unknown[]> = (request: Request, ...res
  * A handler of web-standard requests behind a guard: it is called when the guard accepts the
  * credential or token for this scope, with the verdict as its second argument; all others are
  * answered with problem+json. The body of a request with a bound credential is compared with its
- * Content-Digest and can be read afterwards. When the handler has asked for `signalOf(request)`,
+ * Content-Digest and can be read afterwards. When the handler has asked for `getAccessSignal(request)`,
  * its answer ends when that fires.
  */
 export function requireCredential<Rest extends unknown[]>(
@@ -55,11 +55,11 @@ export function requireCredential<Rest extends unknown[]>(
     GuardedHandler<Rest>,
     RequireCredentialOptions | undefined,
   ]
-  const { asked, bodyBytesMax } = readRequirement(guard, [demand, options])
+  const required = readRequirement(guard, [demand, options])
   if (typeof handler !== 'function')
     throw new TypeError('the handler must be a function: requireCredential(guard, demand, handler)')
   return async (request, ...rest) => {
-    const verdict = await guard.decide(new WebGuardRequest(request, bodyBytesMax), asked)
+    const verdict = await guard.verify(new WebGuardRequest(request, required.bodyBytesMax), required.demand)
     if (!verdict.ok) return denialResponse(verdict)
     let over: (() => void) | undefined
     admit(request, guard, verdict, (callback) => {
@@ -67,7 +67,7 @@ export function requireCredential<Rest extends unknown[]>(
     })
     const response = await handler(request, verdict, ...rest)
     // Only for those who want to know: a body that passes through us costs something.
-    return over === undefined ? response : endedBy(signalOf(request), response, over)
+    return over === undefined ? response : endWithSignal(getAccessSignal(request), response, over)
   }
 }
 
@@ -80,8 +80,8 @@ export function verifyRequest(
   request: Request,
   ...rest: DemandAndOptions
 ): Promise<GuardVerdict> {
-  const { asked, bodyBytesMax } = readRequirement(guard, rest)
-  return guard.verify(new WebGuardRequest(request, bodyBytesMax), asked)
+  const { demand, bodyBytesMax } = readRequirement(guard, rest)
+  return guard.verify(new WebGuardRequest(request, bodyBytesMax), demand)
 }
 
 /** A refusal as an answer. */

@@ -1,8 +1,8 @@
 import type { MiddlewareHandler } from 'hono'
 import type { Guard } from '../guard/guard.ts'
-import type { GuardAllow, GuardVerdict } from '../guard/verdict.ts'
-import { admit, signalOf } from './admission.ts'
-import { endedBy } from './ended-response.ts'
+import type { GuardAllow } from '../guard/verdict.ts'
+import { admit, getAccessSignal } from './admission.ts'
+import { endWithSignal } from './ended-response.ts'
 import { denialResponse, WebGuardRequest } from './fetch.ts'
 import {
   type DemandAndOptions,
@@ -10,8 +10,8 @@ import {
   readRequirement,
 } from './require-credential.ts'
 
-export { credentialOf } from './admission.ts'
-export { type RequireCredentialOptions, signalOf }
+export { getCredential } from './admission.ts'
+export { getAccessSignal, type RequireCredentialOptions }
 
 /**
  * What the middleware sets. Hono finds the type by itself in the handlers that follow it; elsewhere
@@ -30,31 +30,25 @@ export type HonoMiddleware = MiddlewareHandler<{ Variables: CredentialVariables 
 /**
  * Passes on requests whose credential or token the guard accepts for this scope, and answers all
  * others with problem+json. Handlers find the verdict with `c.get('credential')` or
- * `credentialOf(c)`.
+ * `getCredential(c)`.
  *
  * The body of a request with a bound credential is compared with its Content-Digest and can be read
  * afterwards. Put this in front of whatever reads the body; where it was read before, the request
- * fails with a TypeError that says so. When a handler has asked for `signalOf(c)`, its answer ends
+ * fails with a TypeError that says so. When a handler has asked for `getAccessSignal(c)`, its answer ends
  * when that fires.
  */
 export function requireCredential(guard: Guard, ...rest: DemandAndOptions): HonoMiddleware {
-  const { asked, bodyBytesMax } = readRequirement(guard, rest)
-  const middleware = (...[c, next]: Parameters<HonoMiddleware>): Response | Promise<Response | undefined> => {
-    const pass = (verdict: GuardVerdict): Response | Promise<undefined> => {
-      if (!verdict.ok) return denialResponse(verdict)
-      let over: (() => void) | undefined
-      admit(c, guard, verdict, (callback) => {
-        over = callback
-      })
-      c.set('credential', verdict)
-      return next().then(() => {
-        if (over !== undefined) c.res = endedBy(signalOf(c), c.res, over)
-        return undefined
-      })
-    }
-    const verdict = guard.decide(new WebGuardRequest(c.req.raw, bodyBytesMax), asked)
-    return verdict instanceof Promise ? verdict.then(pass) : pass(verdict)
+  const { demand, bodyBytesMax } = readRequirement(guard, rest)
+  return async (c, next) => {
+    const verdict = await guard.verify(new WebGuardRequest(c.req.raw, bodyBytesMax), demand)
+    if (!verdict.ok) return denialResponse(verdict)
+    let onDone: (() => void) | undefined
+    admit(c, guard, verdict, (done) => {
+      onDone = done
+    })
+    c.set('credential', verdict)
+    await next()
+    if (onDone !== undefined) c.res = endWithSignal(getAccessSignal(c), c.res, onDone)
+    return undefined
   }
-  // Hono takes an answer at once too, which its type does not say.
-  return middleware as HonoMiddleware
 }

@@ -2,19 +2,19 @@ import { AccessEnded } from '../guard/access-monitor.ts'
 import { readDemand } from '../guard/demand.ts'
 import type { Guard } from '../guard/guard.ts'
 import type { GuardAllow, GuardDenial } from '../guard/verdict.ts'
-import { admit, credentialOf as admittedBy, signalOf as signalFor } from './admission.ts'
-import { endedBy } from './ended-response.ts'
+import { admit, getCredential as admittedBy, getAccessSignal as signalFor } from './admission.ts'
+import { endWithSignal } from './ended-response.ts'
 import { denialResponse, WebGuardRequest } from './fetch.ts'
 import { denialFor, type ToolDenial, toolDenial } from './mcp-denial.ts'
 import { NodeGuardRequest, type NodeRequest, type NodeResponse, sendDenial } from './node-request.ts'
-import { keptBodyOf } from './raw-bodies.ts'
+import { findRawBody } from './raw-bodies.ts'
 import {
   type DemandAndOptions,
   type RequireCredentialOptions,
   readRequirement,
 } from './require-credential.ts'
 
-export { keepRawBody } from './raw-bodies.ts'
+export { captureRawBody } from './raw-bodies.ts'
 export type { RequireCredentialOptions, ToolDenial }
 
 /**
@@ -41,18 +41,18 @@ export interface McpFetchHandler {
  * A Streamable HTTP server on web-standard requests (MCP SDK 2.x) behind a guard: every request of
  * every session is verified, and an open stream ends when the credential behind it is revoked.
  * Refusals are problem+json that is a JSON-RPC error as well. Tools find the verdict with
- * `credentialOf(ctx)`.
+ * `getCredential(ctx)`.
  */
 export function guardMcp(
   guard: Guard,
   handler: McpFetchHandler,
   ...rest: DemandAndOptions
 ): (request: Request) => Promise<Response> {
-  const { asked, bodyBytesMax } = readRequirement(guard, rest)
+  const { demand, bodyBytesMax } = readRequirement(guard, rest)
   if (typeof handler?.fetch !== 'function')
     throw new TypeError('the second argument of guardMcp must be a handler with a fetch method')
   return async (request) => {
-    const verdict = await guard.decide(new WebGuardRequest(request, bodyBytesMax), asked)
+    const verdict = await guard.verify(new WebGuardRequest(request, bodyBytesMax), demand)
     if (!verdict.ok) return denialResponse(denialFor(verdict))
     let over = () => {}
     const authInfo = admitted(guard, verdict, (callback) => {
@@ -70,7 +70,7 @@ export function guardMcp(
         over()
         return denialResponse(denialFor(response))
       }
-      return endedBy(cut.signal, response, over)
+      return endWithSignal(cut.signal, response, over)
     } catch (error) {
       over()
       throw error
@@ -88,16 +88,16 @@ export type McpMiddleware = (
 /**
  * The same for servers on Node's requests: the transports of MCP SDK 1.x and of
  * `@modelcontextprotocol/node`, behind Express or `node:http`. It sets `req.auth`, where both SDKs
- * look. Put it in front of body parsers, or give them `{ verify: keepRawBody }`.
+ * look. Put it in front of body parsers, or give them `{ verify: captureRawBody }`.
  */
 export function requireCredential(guard: Guard, ...rest: DemandAndOptions): McpMiddleware {
-  const { asked, bodyBytesMax } = readRequirement(guard, rest)
+  const { demand, bodyBytesMax } = readRequirement(guard, rest)
   return async (request, response, next) => {
     try {
       const target = request.originalUrl ?? request.url ?? '/'
-      const verdict = await guard.decide(
-        new NodeGuardRequest(request, target, bodyBytesMax, keptBodyOf(request)),
-        asked,
+      const verdict = await guard.verify(
+        new NodeGuardRequest(request, target, bodyBytesMax, findRawBody(request)),
+        demand,
       )
       if (!verdict.ok) return sendDenial(request, response, denialFor(verdict))
       const auth = admitted(guard, verdict, (over) => response.once('close', over))
@@ -148,7 +148,7 @@ export function requireScope<Args extends unknown[], Result>(
  * The verdict that let this call in: from what a tool gets as its last argument. Throws a TypeError
  * where no guard stands in front.
  */
-export function credentialOf(context: unknown): GuardAllow {
+export function getCredential(context: unknown): GuardAllow {
   return admittedBy(extraOf(context))
 }
 
@@ -156,7 +156,7 @@ export function credentialOf(context: unknown): GuardAllow {
  * Fires when what let this call in no longer would: revoked, expired, distrusted, or the knowledge
  * too old. For tools that take long.
  */
-export function signalOf(context: unknown): AbortSignal {
+export function getAccessSignal(context: unknown): AbortSignal {
   return signalFor(extraOf(context))
 }
 

@@ -1,6 +1,6 @@
 import type { GuardBody, GuardRequest } from '../guard/request.ts'
 import type { GuardDenial } from '../guard/verdict.ts'
-import { type NodeStream, peekBody } from './buffer-body.ts'
+import { bufferBody, type NodeStream } from './buffer-body.ts'
 
 /** What Node's `IncomingMessage` has of a request; the one of HTTP/2 has it too. */
 export interface NodeRequest extends NodeStream {
@@ -67,7 +67,7 @@ export class NodeGuardRequest implements GuardRequest {
     // none.
     if (this.#kept === 'unseen') return 'unseen'
     return mayHaveBody(this.#request)
-      ? (this.#kept ?? peekBody(this.#request, this.#bodyBytesMax))
+      ? (this.#kept ?? bufferBody(this.#request, this.#bodyBytesMax))
       : undefined
   }
 }

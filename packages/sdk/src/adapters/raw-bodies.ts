@@ -1,15 +1,16 @@
-const keptBodies = new WeakMap<object, Uint8Array>()
+const rawBodies = new WeakMap<object, Uint8Array>()
 
 /**
- * For parsers that run before `requireCredential`: `express.json({ verify: keepRawBody })`,
+ * For parsers that run before `requireCredential`: `express.json({ verify: captureRawBody })`,
  * likewise `urlencoded`, `text` and `raw`. Keeps the bytes as they came, for as long as the request
- * lives. A compressed body is kept unpacked and will not match its digest: for those guard first.
+ * lives. A compressed body is kept uncompressed and does not match its digest: guard such routes
+ * before the parser.
  */
-export function keepRawBody(request: object, _response: unknown, bytes: Uint8Array): void {
-  keptBodies.set(request, bytes)
+export function captureRawBody(request: object, _response: unknown, bytes: Uint8Array): void {
+  rawBodies.set(request, bytes)
 }
 
-/** What `keepRawBody` has kept of this request. */
-export function keptBodyOf(request: object): Uint8Array | undefined {
-  return keptBodies.get(request)
+/** What `captureRawBody` has kept of this request. */
+export function findRawBody(request: object): Uint8Array | undefined {
+  return rawBodies.get(request)
 }

@@ -24,13 +24,13 @@ const BODY_BYTES_MAX = 1024 * 1024
 export function readRequirement(
   guard: unknown,
   rest: DemandAndOptions,
-): { readonly asked: ReadDemand; readonly bodyBytesMax: number } {
-  if (typeof (guard as Partial<Guard> | null | undefined)?.decide !== 'function')
+): { readonly demand: ReadDemand; readonly bodyBytesMax: number } {
+  if (typeof (guard as Partial<Guard> | null | undefined)?.verify !== 'function')
     throw new TypeError('the first argument must be a guard, as createGuard returns it')
   const [demand, options = {}] = rest
   requireOptions<RequireCredentialOptions>('requireCredential', options, { bodyBytesMax: 'number' })
   const { bodyBytesMax = BODY_BYTES_MAX } = options
   if (!Number.isSafeInteger(bodyBytesMax) || bodyBytesMax < 0)
     throw new TypeError('bodyBytesMax must be a whole number from 0')
-  return { asked: rest.length === 0 ? readDemand() : readDemand(demand), bodyBytesMax }
+  return { demand: rest.length === 0 ? readDemand() : readDemand(demand), bodyBytesMax }
 }

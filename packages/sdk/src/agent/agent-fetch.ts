@@ -55,7 +55,7 @@ export interface AgentFetchOptions extends BaseUrlOptions {
 }
 
 /** What the next agent gets. */
-export interface HandOn {
+export interface DelegationRequest {
   /** A part of what this credential has. */
   readonly scope: string | readonly string[]
   /** Never past the end of this credential. */
@@ -87,8 +87,8 @@ export interface AgentFetch {
    * what no verifier would accept: more scope, a longer life, a credential that is not bound or may
    * not be delegated.
    */
-  delegate(to: HandOn & { readonly holderKey: PrivateKey }): Promise<Delegated<AgentFetch>>
-  delegate(to: HandOn): Promise<Delegated>
+  delegate(to: DelegationRequest & { readonly holderKey: PrivateKey }): Promise<Delegated<AgentFetch>>
+  delegate(to: DelegationRequest): Promise<Delegated>
 }
 
 const KINDS: OptionKinds<AgentFetchOptions> = {
@@ -102,7 +102,7 @@ const KINDS: OptionKinds<AgentFetchOptions> = {
   redirectsMax: 'number',
   bodyBytesMax: 'number',
 }
-const HAND_ON_KINDS: OptionKinds<HandOn> = {
+const DELEGATION_KINDS: OptionKinds<DelegationRequest> = {
   scope: 'strings',
   ttlSeconds: 'number',
   holderKey: 'any',
@@ -242,8 +242,8 @@ export function agentFetch(options: AgentFetchOptions): AgentFetch {
     }
   }
 
-  const delegate = async (to: HandOn): Promise<Delegated> => {
-    requireOptions('delegate', to, HAND_ON_KINDS)
+  const delegate = async (to: DelegationRequest): Promise<Delegated> => {
+    requireOptions('delegate', to, DELEGATION_KINDS)
     const { ttlSeconds, holderKey: next, delegable = false } = to
     const scope = typeof to.scope === 'string' ? [to.scope] : to.scope
     if (holderKey === undefined)

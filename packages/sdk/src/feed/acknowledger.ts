@@ -1,26 +1,22 @@
+import type { LogPosition } from '@countersign/core'
 import type { GuardClock } from './clock.ts'
 
-interface Head {
-  readonly epoch: string
-  readonly seq: number
-}
-
 /**
- * Tells the service which head this verifier has proven, so that receipts can say who knows of a
- * revocation.
+ * Reports to the service which head this verifier has proven, so that receipts can list the
+ * verifiers that have applied a revocation.
  */
 export interface Acknowledger {
   /**
-   * A head has been proven, perhaps the same as before. Sent at once when nothing was sent lately,
-   * otherwise soon, and only the latest. The same head is sent again every few seconds: a verifier
-   * that is not heard of counts as silent.
+   * Reports a proven head, perhaps the same as before. It is sent at once if nothing was sent
+   * lately, and otherwise soon; only the latest is sent. The same head is sent again every few
+   * seconds, because the service treats a verifier that sends nothing as silent.
    */
-  note(head: Head): void
-  /** The service may have forgotten: the next note is sent even if it says nothing new. */
+  report(head: LogPosition): void
+  /** The next report is sent even if it says nothing new, because the service may have forgotten. */
   renew(): void
   /**
-   * Ends the acknowledgements. If a head was proven, it tells the service that this verifier
-   * rejects everything from now on, and waits a moment for that.
+   * Ends the acknowledgements. If a head was reported, it reports to the service that this verifier
+   * denies everything from now on, and waits at most a second for that.
    */
   close(): Promise<void>
 }
@@ -31,15 +27,15 @@ const REPEAT_MS = 4_000
 const AFTER_FAILURE_MS = 2_000
 const CLOSE_MS_MAX = 1_000
 
-/** A call that fails is made again with the next note. Only receipts depend on it. */
+/** A failed call is repeated with the next report. Only receipts depend on it. */
 export function createAcknowledger(
-  send: (head: Head, isClosing: boolean) => Promise<void>,
+  send: (head: LogPosition, isClosing: boolean) => Promise<void>,
   clock: GuardClock,
 ): Acknowledger {
-  let wanted: Head | undefined
-  let sent: Head | undefined
+  let wanted: LogPosition | undefined
+  let sent: LogPosition | undefined
   let sentAtMs = -Infinity
-  /** Until it is over nothing is sent: a call under way, or the pause after one. */
+  /** During a call and the pause after it. */
   let busy = false
   let cancel = () => {}
   let closed = false
@@ -52,7 +48,7 @@ export function createAcknowledger(
     })
   }
 
-  const isDue = (head: Head) =>
+  const isDue = (head: LogPosition) =>
     head.seq !== sent?.seq || head.epoch !== sent.epoch || clock.read().monotonicMs - sentAtMs >= REPEAT_MS
 
   const go = () => {
@@ -65,13 +61,13 @@ export function createAcknowledger(
         sent = head
         pause(INTERVAL_MS, go)
       },
-      // Not by itself: while the feed works, a head is noted every few seconds.
+      // No retry: while the feed works, a head is reported every few seconds.
       () => pause(AFTER_FAILURE_MS, () => undefined),
     )
   }
 
   return {
-    note(head) {
+    report(head) {
       wanted = head
       go()
     },
@@ -84,7 +80,7 @@ export function createAcknowledger(
       cancel()
       if (wanted === undefined) return
       let timer: ReturnType<typeof setTimeout> | undefined
-      // By the clock of the runtime: a process that ends must not wait for a service that is gone.
+      // A real timer: a process that ends must not wait for an unreachable service.
       const late = new Promise<void>((resolve) => {
         timer = setTimeout(resolve, CLOSE_MS_MAX)
       })

@@ -1,12 +1,12 @@
 import type { Clocks } from '@countersign/core'
 
-/** Where a guard gets time from. Tests bring their own. */
+/** The source of time of a guard. Tests pass their own. */
 export interface GuardClock {
   /** Both clocks, read together. */
   read(): Clocks
   /**
-   * Calls back once, that many milliseconds later, and keeps no process alive for it. The answer
-   * calls it off.
+   * Calls back once, that many milliseconds later, without keeping the process alive. Returns a
+   * function that cancels the call.
    */
   after(ms: number, callback: () => void): () => void
 }
@@ -16,32 +16,33 @@ export const systemClock: GuardClock = {
   read: () => ({ wallMs: Date.now(), monotonicMs: performance.now() }),
   after(ms, callback) {
     const timer: unknown = setTimeout(callback, ms)
-    // Browsers have numbers for timers; Node's would keep the process waiting.
+    // Timers are numbers in browsers; in Node they would keep the process alive.
     ;(timer as { unref?: () => void }).unref?.()
     return () => clearTimeout(timer as number)
   },
 }
 
-/** A clock that stands still for as long as one piece of work goes on without waiting. */
-export interface TurnClock extends GuardClock {
-  turn<Result>(work: () => Result): Result
+/** A clock that can stand still while a function runs. */
+export interface FreezableClock extends GuardClock {
+  /** Freezes the clock until `work` returns; an async function until its first wait. */
+  whileFrozen<Result>(work: () => Result): Result
 }
 
 /**
- * Read once for a decision and not once for each question in it: reading clocks would be a quarter
- * of its time.
+ * Reads the clocks once for each decision instead of once for each check. Reading them took a
+ * quarter of the time of a warm decision (docs/decisions/0037-what-a-guard-costs.md).
  */
-export function createTurnClock(clock: GuardClock): TurnClock {
-  let turn: Clocks | undefined
+export function createFreezableClock(clock: GuardClock): FreezableClock {
+  let frozen: Clocks | undefined
   return {
-    read: () => turn ?? clock.read(),
+    read: () => frozen ?? clock.read(),
     after: (ms, callback) => clock.after(ms, callback),
-    turn(work) {
-      turn = clock.read()
+    whileFrozen(work) {
+      frozen = clock.read()
       try {
         return work()
       } finally {
-        turn = undefined
+        frozen = undefined
       }
     },
   }

@@ -2,8 +2,8 @@ import { type Clocks, formatTime } from '@countersign/core'
 
 /** Counts how often the service's signed heads contradicted what a guard had received. */
 export interface Contradictions {
-  note(now: Clocks): void
-  forget(): void
+  record(now: Clocks): void
+  clear(): void
   /**
    * A problem to report while contradictions repeat and for a while after the last one, although
    * the guard has recovered from each.
@@ -19,7 +19,7 @@ export function createContradictions(): Contradictions {
   let sinceMs = 0
   let lastMonotonicMs = -Infinity
   return {
-    note({ wallMs, monotonicMs }) {
+    record({ wallMs, monotonicMs }) {
       if (monotonicMs - lastMonotonicMs > REPORTED_MS) {
         count = 0
         sinceMs = wallMs
@@ -27,7 +27,7 @@ export function createContradictions(): Contradictions {
       count++
       lastMonotonicMs = monotonicMs
     },
-    forget() {
+    clear() {
       count = 0
     },
     problem({ monotonicMs }) {

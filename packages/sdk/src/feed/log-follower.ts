@@ -23,15 +23,15 @@ import { type Acknowledger, createAcknowledger } from './acknowledger.ts'
 import type { GuardClock } from './clock.ts'
 import { createContradictions } from './contradictions.ts'
 import type { FeedKeys } from './feed-keys.ts'
-import { LogFault, loadFault } from './log-fault.ts'
-import { showsEntry } from './shown-entry.ts'
+import { hasEntry, parseJson } from './has-entry.ts'
+import { LogCorrupted, loadFault } from './log-corrupted.ts'
 import { readSnapshot } from './snapshot-reader.ts'
 import { createSseReader, type SseEvent } from './sse-reader.ts'
-import { createWatch, type Service, ServiceFault } from './verifier-api.ts'
+import { createWatch, ServiceError, type VerifierApi } from './verifier-api.ts'
 
 export type Connection = 'idle' | 'loading' | 'connecting' | 'following' | 'waiting' | 'closed'
 
-/** What stands in the way, in a word and in a sentence for the operator. */
+/** What prevents a guard from following the log: a code, and a sentence for the operator. */
 export interface ViewProblem {
   readonly code: string
   readonly detail: string
@@ -46,38 +46,9 @@ export interface LogFork {
   readonly offered: LogHead
 }
 
-/**
- * A view of a site's log that keeps itself up to date: a snapshot first, then the feed, and again
- * whenever the two do not fit.
- */
-export interface ViewClient {
-  readonly view: SiteView
-  readonly connection: Connection
-  readonly problem: ViewProblem | undefined
-  /**
-   * Set while the service offers a log that does not extend the proven head. Meanwhile everything
-   * is rejected.
-   */
-  readonly fork: LogFork | undefined
-  /** The last signed heartbeat that proved the head of the view. */
-  readonly provenHeartbeat: Heartbeat | undefined
-  /**
-   * How old the knowledge may be at most. Infinite before the first snapshot and from the moment at
-   * which something does not fit until the next.
-   */
-  ageMs(): number
-  /**
-   * The time to decide by, which never runs back; undefined after a jump of the clock that nothing
-   * has explained yet.
-   */
-  nowMs(): number | undefined
-  start(): void
-  close(): Promise<void>
-}
-
-export interface ViewClientOptions {
+export interface LogFollowerOptions {
   readonly siteId: SiteId
-  readonly service: Service
+  readonly api: VerifierApi
   readonly keys: FeedKeys
   readonly clock: GuardClock
   /**
@@ -88,42 +59,41 @@ export interface ViewClientOptions {
 }
 
 const RETRY_MS_DEFAULT = 1_000
-/** Whatever a feed asks for, a lost connection is not retried in a tight loop. */
+/** A lost connection is never retried faster, even if the feed asks for it. */
 const RETRY_MS_MIN = 200
-/** A guard that waits longer than this between two tries is too late when the service is back. */
+/** The longest wait between two tries: a guard must notice soon that the service is back. */
 const BACKOFF_MS_MAX = 5_000
 /**
  * Together with the longest backoff less than 10 s, because anything on the way may have written
  * `Retry-After`: it must not keep a guard from the service for longer than a lost connection does.
  */
 const RETRY_AFTER_MS_MAX = 4_500
-/**
- * An operator has to look at the API key before another try can succeed, or something on the way
- * says so.
- */
+/** After 401, 403 or 404: usually an operator has to correct the API key or the site. */
 const REFUSED_MS = 8_000
 /** An operator has to look at the store. Longer, because each try loads a whole snapshot. */
 const OPERATOR_MS = 30_000
 const UNPROVEN_MS_MAX = 15_000
-/** A fault is answered with a snapshot at once, but not one after the other. */
+/** After an error a snapshot is loaded at once, but at most once in this time. */
 const RELOAD_MS_MIN = 5_000
-/**
- * From the request to the loaded snapshot. 10 million revocations take a tenth of it, unless the
- * network is slow.
- */
+/** From the request to the loaded snapshot. 10 million revocations take a tenth of it. */
 const LOAD_MS_MAX = 600_000
 
-export function createViewClient(options: ViewClientOptions): ViewClient {
-  return new FeedFollower(options)
-}
-
-class FeedFollower implements ViewClient {
+/**
+ * Follows a site's log and keeps a view of it up to date: it loads a snapshot, then follows the
+ * feed, and starts again whenever the two contradict each other.
+ */
+export class LogFollower {
   readonly view: SiteView
   connection: Connection = 'idle'
+  /**
+   * Set while the service offers a log that does not extend the proven head. Meanwhile everything
+   * is denied.
+   */
   fork: LogFork | undefined
+  /** The last signed heartbeat that proved the head of the view. */
   provenHeartbeat: Heartbeat | undefined
   #problem: ViewProblem | undefined
-  readonly #service: Service
+  readonly #api: VerifierApi
   readonly #keys: FeedKeys
   readonly #clock: GuardClock
   readonly #onChange: () => void
@@ -135,23 +105,23 @@ class FeedFollower implements ViewClient {
   #failures = 0
   #retryMs = RETRY_MS_DEFAULT
   #reloadedMs = -Infinity
-  /** When the head was last proven, or the hope for it began. */
+  /** When the head was last proven, or when the feed was opened. */
   #provenMs = -Infinity
   #behindSeq = -1
-  /** Whether entries were applied that `onChange` has not reported. */
-  #hasNews = false
+  /** Whether entries were applied since the last `onChange`. */
+  #hasUnreported = false
   #run: Promise<void> | undefined
 
-  constructor({ siteId, service, keys, clock, onChange }: ViewClientOptions) {
+  constructor({ siteId, api, keys, clock, onChange }: LogFollowerOptions) {
     this.view = createSiteView({ siteId })
-    this.#service = service
+    this.#api = api
     this.#keys = keys
     this.#clock = clock
     this.#onChange = onChange
     const { signal } = this.#closing
     const untilAnswered = new AbortController().signal
     this.#acks = createAcknowledger(
-      (head, isClosing) => service.acknowledge(head, isClosing ? untilAnswered : signal, isClosing),
+      (head, isClosing) => api.acknowledge(head, isClosing ? untilAnswered : signal, isClosing),
       clock,
     )
   }
@@ -160,6 +130,10 @@ class FeedFollower implements ViewClient {
     return this.#problem ?? this.#contradictions.problem(this.#clock.read())
   }
 
+  /**
+   * The greatest possible age of the revocation data. Infinite before the first snapshot, and after
+   * a contradiction until the next one.
+   */
   ageMs(): number {
     if (!this.#isLoaded) return Infinity
     const clocks = this.#clock.read()
@@ -168,38 +142,42 @@ class FeedFollower implements ViewClient {
     return this.view.ageMs({ ...clocks, wallMs: Math.max(clocks.wallMs, markMs) })
   }
 
+  /**
+   * The time to decide by, which never runs back; undefined after a jump of the clock that nothing
+   * has explained yet.
+   */
   nowMs(): number | undefined {
     return this.#mark.now(this.#clock.read()).ms
   }
 
   start(): void {
-    this.nowMs() // From here on a jump can be told.
+    this.nowMs() // Jumps of the wall clock are detected from here on.
     this.#run ??= this.#follow()
   }
 
   async close(): Promise<void> {
-    this.#closing.abort(new ServiceFault('closed', 'the guard is closed'))
+    this.#closing.abort(new ServiceError('closed', 'the guard is closed'))
     this.#isLoaded = false
-    // From here on everything is rejected, so the service may be told.
+    // Everything is denied from here on, so the service may be told that this verifier is closed.
     await this.#acks.close()
     await this.#run
     this.#become('closed')
   }
 
   /**
-   * The one loop. Whatever goes wrong inside ends one round; the next begins with a snapshot if
-   * trust was lost, otherwise where the last ended.
+   * The one loop. An error ends one round. The next round begins with a snapshot if the view is no
+   * longer trusted, and otherwise where the last one ended.
    */
   async #follow(): Promise<void> {
     const { signal } = this.#closing
     while (!signal.aborted) {
       let waitMs = 0
       try {
-        if (!this.#isLoaded) await this.#loadInTime(signal)
-        await this.#read(signal)
+        if (!this.#isLoaded) await this.#loadWithTimeout(signal)
+        await this.#readFeed(signal)
         waitMs = this.#backoffMs()
       } catch (error) {
-        waitMs = this.#noteFault(error)
+        waitMs = this.#handleError(error)
       }
       if (signal.aborted) return
       this.#become('waiting')
@@ -208,13 +186,13 @@ class FeedFollower implements ViewClient {
   }
 
   /**
-   * A snapshot may come as slowly as whatever sends it likes, so the time for all of it is bounded.
+   * Bounds the time for a whole snapshot, because a slow sender is never silent for long.
    */
-  async #loadInTime(signal: AbortSignal): Promise<void> {
+  async #loadWithTimeout(signal: AbortSignal): Promise<void> {
     const watch = createWatch(this.#clock, signal)
     watch.expect(
       LOAD_MS_MAX,
-      new ServiceFault('snapshot_too_slow', 'the snapshot took too long to load; the guard tries again'),
+      new ServiceError('snapshot_too_slow', 'the snapshot took too long to load; the guard tries again'),
     )
     try {
       await this.#load(watch.signal)
@@ -227,14 +205,14 @@ class FeedFollower implements ViewClient {
     this.#become('loading')
     const sentMs = this.#clock.read().monotonicMs
     this.#reloadedMs = sentMs
-    const chunks = await this.#service.snapshot(signal)
+    const chunks = await this.#api.snapshot(signal)
     const { head, epochs, end, received, load } = await readSnapshot(chunks, (first) =>
       this.view.beginLoad(first),
     )
     const key = await this.#keys.find(end.kid, signal)
     const proof = key && (await checkSnapshot(head, end, received, key))
-    if (proof === undefined) throw new LogFault('snapshot_unsigned')
-    const evidence = await this.#findEvidence(head, epochs, signal)
+    if (proof === undefined) throw new LogCorrupted('snapshot_unsigned')
+    const evidence = await this.#loadEvidence(head, epochs, signal)
     signal.throwIfAborted()
     const { provenHead } = this.view
     const loaded = load.commit(proof, evidence)
@@ -242,17 +220,16 @@ class FeedFollower implements ViewClient {
     const isFork = loaded === 'fork' || loaded === 'lower_head' || loaded === 'unlinked_head'
     this.fork = isFork && provenHead ? { proven: provenHead, offered: { epoch, seq, hash } } : undefined
     if (loaded !== 'loaded') throw loadFault(loaded, provenHead, head)
-    // Whatever contradicted itself before, an operator has begun a new log.
-    if (provenHead?.epoch !== epoch) this.#contradictions.forget()
+    // A new epoch is an operator's doing: contradictions in the old one no longer matter.
+    if (provenHead?.epoch !== epoch) this.#contradictions.clear()
     this.#isLoaded = true
-    // It was asked for at `sentMs`, so since then it has been getting older, however long it was
-    // under way.
+    // The age counts from the request: the snapshot may have been on the way for long.
     this.#prove(proof, { ...this.#clock.read(), monotonicMs: sentMs })
-    this.#settle()
+    this.#finishBatch()
   }
 
-  /** Asks for what the view needs to see before it replaces its proven head by this one. */
-  async #findEvidence(
+  /** Loads what the view needs as evidence before it replaces its proven head by this one. */
+  async #loadEvidence(
     head: SnapshotHead,
     epochs: readonly EpochStatement[],
     signal: AbortSignal,
@@ -260,9 +237,9 @@ class FeedFollower implements ViewClient {
     const { provenHead: proven } = this.view
     if (proven === undefined) return {}
     if (head.epoch === proven.epoch) {
-      const hasProvenEntry = head.seq !== proven.seq && (await showsEntry(this.#service, proven, signal))
+      const hasProvenEntry = head.seq !== proven.seq && (await hasEntry(this.#api, proven, signal))
       if (hasProvenEntry && head.seq < proven.seq)
-        throw new ServiceFault(
+        throw new ServiceError(
           'node_behind',
           'this node of the service lags behind another one; the guard tries again',
         )
@@ -276,10 +253,10 @@ class FeedFollower implements ViewClient {
     return { epochs: signed }
   }
 
-  async #read(signal: AbortSignal): Promise<void> {
+  async #readFeed(signal: AbortSignal): Promise<void> {
     this.#become('connecting')
     const { epoch, seq } = this.view.head
-    const chunks = await this.#service.feed(`${epoch}.${seq}`, signal, this.provenHeartbeat)
+    const chunks = await this.#api.feed(`${epoch}.${seq}`, signal, this.provenHeartbeat)
     this.#acks.renew()
     this.#problem = undefined
     this.#become('following')
@@ -288,48 +265,49 @@ class FeedFollower implements ViewClient {
     const reader = createSseReader()
     for await (const chunk of chunks) {
       for (const event of reader.push(chunk)) {
-        await this.#take(event, signal)
+        await this.#apply(event, signal)
         if (signal.aborted) return
       }
       if (reader.retryMs !== undefined)
         this.#retryMs = Math.min(Math.max(reader.retryMs, RETRY_MS_MIN), BACKOFF_MS_MAX)
-      this.#settle()
-      // A node that has lost its store is not silent, but it proves nothing. Another one may.
-      if (this.#clock.read().monotonicMs - this.#provenMs > UNPROVEN_MS_MAX) throw this.#unproven()
+      this.#finishBatch()
+      // A node that has lost its store still sends bytes but proves nothing. Another node may.
+      if (this.#clock.read().monotonicMs - this.#provenMs > UNPROVEN_MS_MAX) throw this.#noHeartbeat()
     }
   }
 
-  #unproven(): ServiceFault {
-    return new ServiceFault(
+  #noHeartbeat(): ServiceError {
+    return new ServiceError(
       this.#problem?.code ?? 'no_heartbeat',
       this.#problem?.detail ?? 'the service sends no heartbeats',
     )
   }
 
-  async #take({ event, data, id }: SseEvent, signal: AbortSignal): Promise<void> {
-    const value = parsed(data)
+  async #apply({ event, data, id }: SseEvent, signal: AbortSignal): Promise<void> {
+    const value = parseJson(data)
     if (event === 'heartbeat') {
-      // What was taken away is told first: a signature takes its time.
-      if (this.#hasNews) this.#onChange()
-      this.#hasNews = false
-      return this.#hear(value, signal)
+      // Revocations take effect before the signature is checked, which takes time.
+      if (this.#hasUnreported) this.#onChange()
+      this.#hasUnreported = false
+      return this.#applyHeartbeat(value, signal)
     }
     const entry = parseEntry(value)
-    // A kind that is not known is not passed over: it may take something away.
-    if (entry?.kind !== event || id !== `${entry.epoch}.${entry.seq}`) throw new LogFault('entry_unreadable')
+    // An entry of an unknown kind is not skipped: it may be a revocation.
+    if (entry?.kind !== event || id !== `${entry.epoch}.${entry.seq}`)
+      throw new LogCorrupted('entry_unreadable')
     const hashed = checkEntry(entry)
     const checked = hashed instanceof Promise ? await hashed : hashed
-    if (checked === undefined) throw new LogFault('wrong_hash')
+    if (checked === undefined) throw new LogCorrupted('wrong_hash')
     const applied = this.view.apply(checked)
-    if (applied !== 'applied' && applied !== 'known') throw new LogFault(applied)
-    this.#hasNews = true
+    if (applied !== 'applied' && applied !== 'known') throw new LogCorrupted(applied)
+    this.#hasUnreported = true
   }
 
   /**
-   * A heartbeat that is not signed, too old or too early proves nothing. It does no harm either:
-   * the age just goes on growing.
+   * A heartbeat that is not signed, too old or too early proves nothing: the age of the data goes
+   * on growing.
    */
-  async #hear(value: unknown, signal: AbortSignal): Promise<void> {
+  async #applyHeartbeat(value: unknown, signal: AbortSignal): Promise<void> {
     const received = this.#clock.read()
     const heartbeat = parseHeartbeat(value)
     const key = heartbeat && (await this.#keys.find(heartbeat.kid, signal).catch(() => undefined))
@@ -355,36 +333,38 @@ class FeedFollower implements ViewClient {
       this.#failures = 0
       this.#problem = undefined
     } else if (proven === 'behind') {
-      // The entries before it should have come before it. They may still, once.
+      // The entries up to this head should have come before it. Tolerated once: they may follow.
       const { seq } = this.view.head
       if (this.#behindSeq === seq)
-        throw new ServiceFault('entries_missing', 'the service has entries that it did not send')
+        throw new ServiceError('entries_missing', 'the service has entries that it did not send')
       this.#behindSeq = seq
-    } else if (proven !== 'outdated') throw new LogFault(proven)
+    } else if (proven !== 'outdated') throw new LogCorrupted(proven)
     return proven
   }
 
   /**
-   * Says how long to wait. Whatever cannot be the log takes the trust away at once, before anything
-   * else is asked.
+   * Records the problem and returns how long to wait. If the service sent anything that cannot be
+   * the log, the view is no longer trusted, effective at once.
    */
-  #noteFault(error: unknown): number {
+  #handleError(error: unknown): number {
     if (this.#closing.signal.aborted) return 0
     const { status, retryAfterMs } =
-      error instanceof ServiceFault ? error : { status: undefined, retryAfterMs: undefined }
-    // Conflict and Gone: the service cannot go on from where we are.
+      error instanceof ServiceError ? error : { status: undefined, retryAfterMs: undefined }
+    // Conflict and Gone: the service cannot continue from this guard's position.
     const isDoubt = status === undefined || status === 409 || status === 410
     const mayReload =
       isDoubt && this.#isLoaded && this.#clock.read().monotonicMs - this.#reloadedMs >= RELOAD_MS_MIN
     const isCursorUnknown = status === 409 && this.view.head.seq !== this.view.provenHead?.seq
     if (isDoubt) this.#isLoaded = false
-    const code = error instanceof LogFault || error instanceof ServiceFault ? error.code : 'answer_unreadable'
+    const code =
+      error instanceof LogCorrupted || error instanceof ServiceError ? error.code : 'answer_unreadable'
     this.#problem = { code, detail: error instanceof Error ? error.message : String(error) }
-    const isContradiction = error instanceof LogFault && !error.needsOperator && code !== 'too_many_pending'
-    if (isCursorUnknown || isContradiction) this.#contradictions.note(this.#clock.read())
+    const isContradiction =
+      error instanceof LogCorrupted && !error.needsOperator && code !== 'too_many_pending'
+    if (isCursorUnknown || isContradiction) this.#contradictions.record(this.#clock.read())
     const backoffMs = this.#backoffMs()
     if (mayReload) return 0
-    const needsOperator = error instanceof LogFault && error.needsOperator
+    const needsOperator = error instanceof LogCorrupted && error.needsOperator
     const isRefused = status === 401 || status === 403 || status === 404
     if (needsOperator || isRefused)
       return (needsOperator ? OPERATOR_MS : REFUSED_MS) * (0.5 + Math.random() / 2)
@@ -392,8 +372,8 @@ class FeedFollower implements ViewClient {
   }
 
   /**
-   * Longer with each failure in a row, and different for each verifier: they all lose a service at
-   * once.
+   * Grows with each failure in a row, with jitter, because all verifiers lose a service at the same
+   * moment.
    */
   #backoffMs(): number {
     const longest = Math.max(this.#retryMs, Math.min(BACKOFF_MS_MAX, this.#retryMs * 2 ** this.#failures++))
@@ -417,18 +397,10 @@ class FeedFollower implements ViewClient {
     this.#onChange()
   }
 
-  #settle(): void {
-    this.#hasNews = false
-    // Only what a signature covers: another node, or the next snapshot, may not know the rest.
-    if (this.view.provenHead !== undefined) this.#acks.note(this.view.provenHead)
+  #finishBatch(): void {
+    this.#hasUnreported = false
+    // Acknowledges only what a signature covers: another node may not have the rest.
+    if (this.view.provenHead !== undefined) this.#acks.report(this.view.provenHead)
     this.#onChange()
-  }
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
   }
 }

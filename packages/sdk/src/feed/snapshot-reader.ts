@@ -7,7 +7,8 @@ import {
   type SnapshotHead,
   type SnapshotLine,
 } from '@countersign/core'
-import { LogFault } from './log-fault.ts'
+import { joinBytes } from '../shared/bounded-body.ts'
+import { LogCorrupted } from './log-corrupted.ts'
 
 /**
  * A snapshot that came to its end. Nothing of it counts before `checkSnapshot` has held its end
@@ -46,7 +47,7 @@ const SNAPSHOT_LIMITS = {
 
 /**
  * Reads a snapshot as it comes, line by line, and hands each line on at once, so that no more than
- * a line is kept. Throws a SyntaxError for anything that is not a whole snapshot, and a LogFault
+ * a line is kept. Throws a SyntaxError for anything that is not a whole snapshot, and a LogCorrupted
  * for one that is too large: then all that was passed on must be dropped.
  */
 export async function readSnapshot<Load extends { add(line: SnapshotLine): void }>(
@@ -105,7 +106,7 @@ export async function readSnapshot<Load extends { add(line: SnapshotLine): void 
     tail.push(chunk)
     tailBytes += chunk.length
     // A line that comes in many small pieces must not be copied with each of them.
-    const bytes = chunk.includes(NEWLINE) || tail.length > PIECES_MAX ? joined(tail, tailBytes) : undefined
+    const bytes = chunk.includes(NEWLINE) || tail.length > PIECES_MAX ? joinBytes(tail, tailBytes) : undefined
     const end = bytes?.lastIndexOf(NEWLINE) ?? 0
     const cut = bytes === undefined || end < 1 ? 0 : bytes.lastIndexOf(NEWLINE, end - 1) + 1
     if (bytes !== undefined) tail = [bytes.subarray(cut)]
@@ -117,28 +118,17 @@ export async function readSnapshot<Load extends { add(line: SnapshotLine): void 
     for (const line of decoder.decode(whole.subarray(0, -1)).split('\n')) take(line)
   }
 
-  const end = parseSnapshotLine(JSON.parse(decoder.decode(joined(tail, tailBytes))))
+  const end = parseSnapshotLine(JSON.parse(decoder.decode(joinBytes(tail, tailBytes))))
   if (end?.type !== 'end' || head === undefined || load === undefined) throw unreadable()
   return { head, epochs, end, received: { lines, sha256: await sha256.hex() }, load }
-}
-
-function joined(parts: readonly Uint8Array[], length: number): Uint8Array {
-  if (parts.length === 1) return parts[0] as Uint8Array
-  const whole = new Uint8Array(length)
-  let at = 0
-  for (const part of parts) {
-    whole.set(part, at)
-    at += part.length
-  }
-  return whole
 }
 
 function unreadable(): SyntaxError {
   return new SyntaxError('the snapshot has a line that cannot be read, or no end')
 }
 
-function tooLarge(): LogFault {
-  return new LogFault(
+function tooLarge(): LogCorrupted {
+  return new LogCorrupted(
     'snapshot_too_large',
     'The snapshot is larger than a guard reads. Check what is between the guard and the service.',
   )

@@ -4,10 +4,10 @@ import { describeAddress, describeCause } from '../shared/cause.ts'
 import type { GuardClock } from './clock.ts'
 
 /**
- * What a verifier asks of the service. Every call rejects with a `ServiceFault` when it did not get
+ * What a verifier asks of the service. Every call rejects with a `ServiceError` when it did not get
  * what it asked for.
  */
-export interface Service {
+export interface VerifierApi {
   /** The keys that sign for the log, as the service lists them. */
   discovery(signal: AbortSignal): Promise<unknown>
   snapshot(signal: AbortSignal): Promise<AsyncIterable<Uint8Array>>
@@ -28,8 +28,8 @@ export interface Service {
 }
 
 /** A call that came to nothing. Neither the message nor the code holds a key or a token. */
-export class ServiceFault extends Error {
-  override readonly name = 'ServiceFault'
+export class ServiceError extends Error {
+  override readonly name = 'ServiceError'
   /** That of the service's refusal, or `unreachable`, `silent`, `answer_unknown`. */
   readonly code: string
   /** 0 without an answer. */
@@ -44,7 +44,7 @@ export class ServiceFault extends Error {
   }
 }
 
-export interface ServiceOptions {
+export interface VerifierApiOptions {
   readonly baseUrl: string
   readonly siteId: string
   readonly apiKey: string
@@ -78,7 +78,7 @@ const ANSWER_MS_MAX = 5_000
 const SNAPSHOT_MS_MAX = 30_000
 const ANSWER_BYTES_MAX = 262_144
 
-export function createService({
+export function createVerifierApi({
   baseUrl,
   siteId,
   apiKey,
@@ -86,7 +86,7 @@ export function createService({
   instance,
   fetch,
   clock,
-}: ServiceOptions): Service {
+}: VerifierApiOptions): VerifierApi {
   const site = `${baseUrl}/api/sites/${siteId}`
   const key = { 'x-api-key': apiKey }
   const named = {
@@ -150,7 +150,7 @@ export function createService({
     try {
       const response = await send(url, { headers: { ...headers, accept: type } }, watch, withinMs)
       if (!response.body || !response.headers.get('content-type')?.startsWith(type))
-        throw new ServiceFault(
+        throw new ServiceError(
           'answer_unknown',
           `the answer of ${describeAddress(url)} is not ${type}; check baseUrl`,
           response.status,
@@ -197,7 +197,7 @@ export function createService({
 interface Watch {
   readonly signal: AbortSignal
   /** Something is due within so long. Otherwise `late` ends the wait. */
-  expect(withinMs: number, late?: ServiceFault): void
+  expect(withinMs: number, late?: ServiceError): void
   /** One at a time. */
   race<Value>(promise: Promise<Value>): Promise<Value>
   /** Nothing is wanted any more: lets the connection go. */
@@ -220,7 +220,7 @@ export function createWatch(clock: GuardClock, owner: AbortSignal): Watch {
   if (owner.aborted) onOwner()
   return {
     signal,
-    expect(withinMs, late = new ServiceFault('silent', 'the service has fallen silent')) {
+    expect(withinMs, late = new ServiceError('silent', 'the service has fallen silent')) {
       cancel()
       if (!signal.aborted) cancel = clock.after(withinMs, () => stop(late))
     },
@@ -232,7 +232,7 @@ export function createWatch(clock: GuardClock, owner: AbortSignal): Watch {
         if (signal.aborted) reject(signal.reason)
         promise.then(resolve, reject)
       }),
-    end: () => stop(new ServiceFault('unreachable', 'no longer wanted')),
+    end: () => stop(new ServiceError('unreachable', 'no longer wanted')),
   }
 }
 
@@ -259,11 +259,11 @@ async function* pieces(
 }
 
 function faultOf(error: unknown, owner: AbortSignal, url: string): unknown {
-  if (owner.aborted || error instanceof ServiceFault) return error
+  if (owner.aborted || error instanceof ServiceError) return error
   const address = describeAddress(url)
   if (error instanceof SyntaxError)
-    return new ServiceFault('answer_unknown', `the answer of ${address} is not JSON; check baseUrl`)
-  return new ServiceFault(
+    return new ServiceError('answer_unknown', `the answer of ${address} is not JSON; check baseUrl`)
+  return new ServiceError(
     'unreachable',
     `${address} could not be reached: ${describeCause(error)}`,
     0,
@@ -275,7 +275,7 @@ function faultOf(error: unknown, owner: AbortSignal, url: string): unknown {
 const CODE = /^[a-z0-9_]{1,64}$/
 const DETAIL_CHARS_MAX = 300
 
-async function refusalOf(response: Response, url: string): Promise<ServiceFault> {
+async function refusalOf(response: Response, url: string): Promise<ServiceError> {
   const { status } = response
   const wait = response.headers.get('retry-after')
   const bytes = await readBoundedBody(response.body, ANSWER_BYTES_MAX).catch(() => undefined)
@@ -291,7 +291,7 @@ async function refusalOf(response: Response, url: string): Promise<ServiceFault>
     typeof said.detail === 'string'
       ? said.detail.replaceAll(/\p{C}/gu, ' ').slice(0, DETAIL_CHARS_MAX)
       : `the answer has status ${status} and is not of this service; check baseUrl`
-  return new ServiceFault(
+  return new ServiceError(
     code,
     `${detail} (${describeAddress(url)})`,
     status,

@@ -12,45 +12,45 @@ export class AccessEnded extends Error {
   }
 }
 
-/** A caller that was accepted. */
-interface Admission {
+/** An access that was granted. */
+interface Access {
   readonly expiresAtMs: number
-  /** Why they would be rejected now. */
-  lapse(): Denial | undefined
+  /** Why it would be denied now; undefined while it would be granted. */
+  recheck(): Denial | undefined
 }
 
-/** Watches the accepted callers whose requests are still running. */
-export interface LapseWatch {
-  /** When the first of them is over by itself, in milliseconds; infinite when none is watched. */
+/** Watches the granted accesses whose requests are still running. */
+export interface AccessMonitor {
+  /** When the first of them expires, in milliseconds; infinite when none is watched. */
   readonly nextExpiryMs: number
-  watch(admission: Admission, done: AbortSignal | undefined): AbortSignal
-  /** Checks all of them, and fires the signals of those that would be rejected now. */
+  watch(access: Access, done: AbortSignal | undefined): AbortSignal
+  /** Checks all of them, and fires the signals of those that would be denied now. */
   check(): void
 }
 
-export function createLapseWatch(describe: (reason: Denial) => GuardDenial): LapseWatch {
-  const watched = new Map<AbortController, Admission>()
+export function createAccessMonitor(describe: (reason: Denial) => GuardDenial): AccessMonitor {
+  const watched = new Map<AbortController, Access>()
   let nextExpiryMs = Infinity
   return {
     get nextExpiryMs() {
       return nextExpiryMs
     },
-    watch(admission, done) {
+    watch(access, done) {
       const controller = new AbortController()
-      const reason = admission.lapse()
+      const reason = access.recheck()
       if (reason !== undefined) controller.abort(new AccessEnded(describe(reason)))
       else if (!done?.aborted) {
-        watched.set(controller, admission)
-        nextExpiryMs = Math.min(nextExpiryMs, admission.expiresAtMs)
+        watched.set(controller, access)
+        nextExpiryMs = Math.min(nextExpiryMs, access.expiresAtMs)
         done?.addEventListener('abort', () => watched.delete(controller), { once: true })
       }
       return controller.signal
     },
     check() {
       nextExpiryMs = Infinity
-      for (const [controller, admission] of watched) {
-        const reason = admission.lapse()
-        if (reason === undefined) nextExpiryMs = Math.min(nextExpiryMs, admission.expiresAtMs)
+      for (const [controller, access] of watched) {
+        const reason = access.recheck()
+        if (reason === undefined) nextExpiryMs = Math.min(nextExpiryMs, access.expiresAtMs)
         else {
           watched.delete(controller)
           controller.abort(new AccessEnded(describe(reason)))

@@ -18,7 +18,8 @@ import {
 } from '@countersign/core'
 import type { GuardClock } from '../feed/clock.ts'
 import type { FeedKeys } from '../feed/feed-keys.ts'
-import { ServiceFault } from '../feed/verifier-api.ts'
+import type { ViewProblem } from '../feed/log-follower.ts'
+import { ServiceError } from '../feed/verifier-api.ts'
 
 /**
  * Finds out what a bearer token stands for. Only an answer of the service counts that a feed key
@@ -28,12 +29,14 @@ import { ServiceFault } from '../feed/verifier-api.ts'
 export interface BearerTokens {
   /**
    * Undefined for what is no token of this site, or is not known and may not be asked for. Rejects
-   * with a `ServiceFault` when asking failed, and for an answer that proves nothing, be it a yes or
+   * with a `ServiceError` when asking failed, and for an answer that proves nothing, be it a yes or
    * a no.
    */
   find(token: string, nowMs: number, mayAsk: boolean): Promise<TokenFacts | undefined>
   /** Forgets everything, also what is being asked just now: the log is another one. */
   forget(): void
+  /** Why the last token could not be looked up; undefined after one that could. */
+  readonly problem: ViewProblem | undefined
 }
 
 export interface BearerTokensOptions {
@@ -42,6 +45,8 @@ export interface BearerTokensOptions {
   readonly keys: Pick<FeedKeys, 'find'>
   readonly clock: GuardClock
   readonly signal: AbortSignal
+  /** Called when a token cannot be looked up. */
+  readonly onProblem?: () => void
   /** Whether an old answer is used on when the service does not answer. */
   readonly failsOpen?: boolean
   /** How many tokens are remembered at most. */
@@ -75,13 +80,23 @@ interface KnownToken {
  * ends or others displace it.
  */
 export function createBearerTokens(options: BearerTokensOptions): BearerTokens {
-  const { siteId, introspect, keys, clock, signal, failsOpen = false, capacity = CAPACITY } = options
+  const {
+    siteId,
+    introspect,
+    keys,
+    clock,
+    signal,
+    onProblem,
+    failsOpen = false,
+    capacity = CAPACITY,
+  } = options
   /** The least recently used first. */
   const known = new Map<string, KnownToken>()
   /** Until when, by the monotonic clock. */
   const refused = new Map<string, number>()
   const asked = new Map<string, Promise<TokenFacts | undefined>>()
   let generation = 0
+  let problem: ViewProblem | undefined
 
   const ask = async (token: string, sha256: string): Promise<TokenFacts | undefined> => {
     const began = generation
@@ -90,10 +105,10 @@ export function createBearerTokens(options: BearerTokensOptions): BearerTokens {
     const proven = await requireProof(await introspect(token, nonce), { nonce, sha256 })
     const facts = parseTokenFacts(proven, sha256, siteId)
     if (facts === 'unreadable')
-      throw new ServiceFault('answer_unknown', 'the service described a token in a way that cannot be read')
+      throw new ServiceError('answer_unknown', 'the service described a token in a way that cannot be read')
     if (facts !== undefined) requireLifetime(facts, clock.read().wallMs)
     if (began !== generation)
-      throw new ServiceFault('unreachable', 'the log has become another one while a token was asked for')
+      throw new ServiceError('unreachable', 'the log has become another one while a token was asked for')
     asked.delete(sha256)
     known.delete(sha256)
     if (facts === undefined) {
@@ -107,7 +122,7 @@ export function createBearerTokens(options: BearerTokensOptions): BearerTokens {
     const running = asked.get(sha256)
     if (running !== undefined) return running
     if (asked.size >= ASKED_AT_ONCE_MAX)
-      return Promise.reject(new ServiceFault('overloaded', 'too many new tokens at once', 503))
+      return Promise.reject(new ServiceError('overloaded', 'too many new tokens at once', 503))
     const began = generation
     const answer = ask(token, sha256)
     asked.set(sha256, answer)
@@ -121,24 +136,24 @@ export function createBearerTokens(options: BearerTokensOptions): BearerTokens {
     { nonce, sha256 }: { readonly nonce: string; readonly sha256: string },
   ): Promise<JsonObject> => {
     if (!isJsonObject(answer as JsonValue))
-      throw new ServiceFault('answer_unknown', 'the answer about a token is not a JSON object')
+      throw new ServiceError('answer_unknown', 'the answer about a token is not a JSON object')
     const { proof: stated, ...facts } = answer as JsonObject
     const proof = parseIntrospectionProof(stated)
     if (proof === undefined)
-      throw new ServiceFault('introspection_unsigned', 'the answer about a token is not signed')
+      throw new ServiceError('introspection_unsigned', 'the answer about a token is not signed')
     if (proof.nonce !== nonce || proof.site_id !== siteId || proof.token_sha256 !== sha256)
-      throw new ServiceFault(
+      throw new ServiceError(
         'introspection_mismatched',
         'the answer about a token belongs to another question',
       )
     if (!(Math.abs(clock.read().wallMs - (parseTime(proof.as_of) ?? Infinity)) <= AS_OF_MS_MAX))
-      throw new ServiceFault(
+      throw new ServiceError(
         'introspection_stale',
         'the answer about a token is more than 10 s old, or the clocks are apart',
       )
     const key = await keys.find(proof.kid, signal)
     if (key === undefined || !(await isSignedBy(key, facts, proof)))
-      throw new ServiceFault(
+      throw new ServiceError(
         'introspection_unsigned',
         'no trusted feed key has signed the answer about a token',
       )
@@ -166,22 +181,38 @@ export function createBearerTokens(options: BearerTokensOptions): BearerTokens {
     return facts
   }
 
-  return {
-    async find(token, nowMs, mayAsk) {
-      if (!TOKEN.test(token)) return undefined
-      const hash = sha256Hex(token)
-      const sha256 = typeof hash === 'string' ? hash : await hash
-      const found = known.get(sha256)
-      if (found !== undefined) {
-        if (nowMs >= found.facts.expiresAtMs) {
-          known.delete(sha256)
-          return found.facts
-        }
-        keep(found)
-        return mayAsk ? confirmed(token, found) : found.facts
+  const find = async (token: string, nowMs: number, mayAsk: boolean): Promise<TokenFacts | undefined> => {
+    if (!TOKEN.test(token)) return undefined
+    const sha256 = await sha256Hex(token)
+    const found = known.get(sha256)
+    if (found !== undefined) {
+      if (nowMs >= found.facts.expiresAtMs) {
+        known.delete(sha256)
+        return found.facts
       }
-      if (!mayAsk || (refused.get(sha256) ?? -Infinity) > clock.read().monotonicMs) return undefined
-      return askOnce(token, sha256)
+      keep(found)
+      return mayAsk ? confirmed(token, found) : found.facts
+    }
+    if (!mayAsk || (refused.get(sha256) ?? -Infinity) > clock.read().monotonicMs) return undefined
+    return askOnce(token, sha256)
+  }
+
+  return {
+    get problem() {
+      return problem
+    },
+    async find(token, nowMs, mayAsk) {
+      try {
+        const facts = await find(token, nowMs, mayAsk)
+        problem = undefined
+        return facts
+      } catch (error) {
+        if (error instanceof ServiceError) {
+          problem = { code: error.code, detail: `bearer tokens cannot be looked up: ${error.message}` }
+          onProblem?.()
+        }
+        throw error
+      }
     },
     forget() {
       generation++
@@ -204,14 +235,14 @@ async function isSignedBy(key: PublicKey, facts: JsonObject, proof: Introspectio
 /** The service issues no token for longer than an hour, and none that begins later. */
 function requireLifetime({ issuedAtMs, expiresAtMs }: TokenFacts, wallMs: number): void {
   if (expiresAtMs - issuedAtMs > LIFETIME_MS_MAX || issuedAtMs > wallMs + ISSUED_AHEAD_MS_MAX)
-    throw new ServiceFault(
+    throw new ServiceError(
       'answer_unknown',
       'the service described a token with a lifetime that no token has',
     )
 }
 
 function isSilent(error: unknown): boolean {
-  return error instanceof ServiceFault && (error.code === 'unreachable' || error.code === 'silent')
+  return error instanceof ServiceError && (error.code === 'unreachable' || error.code === 'silent')
 }
 
 /** Undefined for a token that is not active. */
@@ -230,8 +261,8 @@ function parseTokenFacts(
   const { issuer, issuer_key: key } = said
   const signedAtMs = parseTime(said.root_created_at)
   const oldestSignedAtMs = parseTime(said.oldest_created_at)
-  const issuedAtMs = msOf(said.iat)
-  const expiresAtMs = msOf(said.exp)
+  const issuedAtMs = toMs(said.iat)
+  const expiresAtMs = toMs(said.exp)
   if (
     said.active !== true ||
     said.site_id !== siteId ||
@@ -266,7 +297,7 @@ function parseTokenFacts(
   }
 }
 
-function msOf(seconds: unknown): number | undefined {
+function toMs(seconds: unknown): number | undefined {
   return Number.isSafeInteger(seconds) ? (seconds as number) * 1000 : undefined
 }
 

@@ -12,7 +12,7 @@ import { needFor } from './needs.ts'
 import type { GuardRequest } from './request.ts'
 import type { GuardDenial } from './verdict.ts'
 
-/** What is refused, and in which words. */
+/** The code and the words of a denial. */
 export interface Reason {
   readonly code: RefusalCode
   readonly detail: string
@@ -25,10 +25,10 @@ const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/
 const BODILESS = /^(?:GET|HEAD)$/
 
 /**
- * A refusal as an adapter sends it. `baseUrl` is that of the service, which explains the codes;
- * without a request there is nothing to echo.
+ * The complete denial, ready to be sent by an adapter. `baseUrl` is that of the service, which
+ * explains the codes. With a request, the denial repeats its `X-Request-Id`.
  */
-export function denialOf(
+export function toGuardDenial(
   reason: Reason,
   baseUrl: string,
   view: ViewStamp,
@@ -72,7 +72,7 @@ export function denialOf(
   }
 }
 
-/** RFC 9421 §5.1: which signature would do. */
+/** RFC 9421 §5.1: the signature that the guard accepts. */
 function wantedSignature({ method }: GuardRequest): string {
   const digest = BODILESS.test(method) ? '' : ' "content-digest"'
   return `sig1=("@method" "@authority" "@path" "@query" "x-service-credential"${digest});created;keyid;tag="service-credential"`

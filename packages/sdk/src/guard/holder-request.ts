@@ -14,6 +14,8 @@ export interface HolderRequests {
    * checked, and which option is wrong if callers use another one.
    */
   hintFor(signed: HolderRequest): string
+  /** Whether `publicOrigin` says which host callers use. */
+  readonly hasPublicOrigin: boolean
 }
 
 /**
@@ -58,6 +60,7 @@ export function createHolderRequests(siteId: SiteId, publicOrigin: URL | undefin
         body: body ?? 'none',
       }
     },
+    hasPublicOrigin: publicOrigin !== undefined,
     hintFor: ({ authority }) =>
       publicOrigin === undefined
         ? `This application was called as ${authority}. If callers use another host, its operator must set publicOrigin.`

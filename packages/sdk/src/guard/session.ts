@@ -45,7 +45,7 @@ const DETAILS: Readonly<Record<SessionEnd, string>> = {
  * Throws a TypeError for a session without the facts of a sign-in: it is not known whether such a
  * session was revoked.
  */
-export function judgeSession(
+export function checkSession(
   session: SignedInSession,
   knowledge: RevocationData,
   nowMs: number | undefined,
@@ -53,8 +53,8 @@ export function judgeSession(
 ): SessionVerdict {
   const ppid = parsePpid(session.ppid)
   const credentialId = parseCredentialId(session.credentialId)
-  const verifiedMs = msOf(session.verifiedAt)
-  const expiresMs = session.expiresAt === undefined ? Infinity : msOf(session.expiresAt)
+  const verifiedMs = toMs(session.verifiedAt)
+  const expiresMs = session.expiresAt === undefined ? Infinity : toMs(session.expiresAt)
   if (ppid === undefined || credentialId === undefined || verifiedMs === undefined || expiresMs === undefined)
     throw new TypeError(
       'a session needs ppid, credentialId, verifiedAt and, if it has one, expiresAt, as /auth/sdk-result gave them',
@@ -77,7 +77,7 @@ export function judgeSession(
   return revoked === undefined ? { active: true, ...told } : ended('credential_revoked')
 }
 
-function msOf(time: string | number): number | undefined {
+function toMs(time: string | number): number | undefined {
   if (typeof time === 'number') return Number.isFinite(time) ? time : undefined
   return parseTime(time)
 }

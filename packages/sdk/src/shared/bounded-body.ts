@@ -34,6 +34,7 @@ export async function readBoundedBody(
 
 /** `length` is that of all parts together. */
 export function joinBytes(parts: readonly Uint8Array[], length: number): Uint8Array<ArrayBuffer> {
+  if (parts.length === 1) return parts[0] as Uint8Array<ArrayBuffer>
   const bytes = new Uint8Array(length)
   let at = 0
   for (const part of parts) {

@@ -111,7 +111,7 @@ export interface TestSite {
   cutFeed(): Promise<void>
   /** Connections stay open and nothing comes any more. */
   silenceFeed(): Promise<void>
-  mendFeed(): Promise<void>
+  repairFeed(): Promise<void>
   /**
    * What a restore from an old backup does: a log that knows only the issuer and the current
    * settings, in a new epoch that signed statements announce. `keepEpoch`: in the same epoch, as
@@ -351,7 +351,7 @@ export async function createTestSite(options: TestSiteOptions = {}): Promise<Tes
       service.become('silent')
       await rest()
     },
-    async mendFeed() {
+    async repairFeed() {
       service.become('well')
       await settle()
     },

@@ -4,7 +4,7 @@ import { PassThrough } from 'node:stream'
 import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { peekBody } from '../../src/adapters/buffer-body.ts'
+import { bufferBody } from '../../src/adapters/buffer-body.ts'
 import { type Listening, listening } from '../listening.ts'
 
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')
@@ -39,11 +39,11 @@ beforeAll(async () => {
     createServer(async (message, response) => {
       const query = new URLSearchParams(message.url?.split('?')[1])
       if (query.has('late')) await turn()
-      const peeked = await peekBody(message, 1_000_000)
+      const peeked = await bufferBody(message, 1_000_000)
       if (!(peeked instanceof Uint8Array))
         return void response.setHeader('connection', 'close').end(String(peeked))
       const read = await readers[query.get('as') ?? '']?.(message)
-      response.end(`${sha256(peeked)} ${sha256(read ?? Buffer.alloc(0))} ${await peekBody(message, 9)}`)
+      response.end(`${sha256(peeked)} ${sha256(read ?? Buffer.alloc(0))} ${await bufferBody(message, 9)}`)
     }),
   )
 })

@@ -1,6 +1,11 @@
 import express, { type ErrorRequestHandler } from 'express'
 import { describe, expect, test } from 'vitest'
-import { credentialOf, keepRawBody, requireCredential, signalOf } from '../../src/adapters/express.ts'
+import {
+  captureRawBody,
+  getAccessSignal,
+  getCredential,
+  requireCredential,
+} from '../../src/adapters/express.ts'
 import type { Guard } from '../../src/guard/guard.ts'
 import { createTestSite } from '../../src/testing/index.ts'
 import { listening } from '../listening.ts'
@@ -16,15 +21,15 @@ const quiet: ErrorRequestHandler = (error, _request, response, _next) =>
  */
 function application(guard: Guard, order: 'first' | 'kept', onStreamEnd: (reason: unknown) => void) {
   const app = express()
-  const parse = express.json(order === 'kept' ? { verify: keepRawBody, strict: false } : { strict: false })
+  const parse = express.json(order === 'kept' ? { verify: captureRawBody, strict: false } : { strict: false })
   const who: express.RequestHandler = (request, response) => {
-    const { subject, presented } = credentialOf(request)
+    const { subject, presented } = getCredential(request)
     response.json({ ppid: subject.ppid, scope: subject.scope, presented })
   }
   const read = requireCredential(guard, { scope: 'orders:read' })
   const write = requireCredential(guard, { scope: ['orders:write'] }, { bodyBytesMax: 1024 })
   const take: express.RequestHandler = (request, response) => {
-    const credential = credentialOf(request)
+    const credential = getCredential(request)
     response.json({
       received: request.body,
       holder: credential.presented === 'credential' && credential.holder,
@@ -34,7 +39,7 @@ function application(guard: Guard, order: 'first' | 'kept', onStreamEnd: (reason
   app.get('/orders', read, who)
   app.post('/orders', write, parse, take)
   app.get('/stream', read, (request, response) => {
-    const signal = signalOf(request)
+    const signal = getAccessSignal(request)
     response.write('open\n')
     signal.addEventListener('abort', () => {
       onStreamEnd(signal.reason)
@@ -78,7 +83,7 @@ describe('express with a parser in front', () => {
     return { send, close }
   }
 
-  test('keepRawBody lets the digest be checked over the bytes that came, not over what was parsed', async () => {
+  test('captureRawBody lets the digest be checked over the bytes that came, not over what was parsed', async () => {
     const { send, close } = await served('kept')
     const body = '{ "b": 1.0,\n "a": "\\u0041" }'
     expect((await send(body)).json()).toEqual({ received: { b: 1, a: 'A' }, holder: 'proven' })

@@ -1,6 +1,6 @@
 import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
 import { expect, test } from 'vitest'
-import { credentialOf, requireCredential, signalOf } from '../../src/adapters/fastify.ts'
+import { getAccessSignal, getCredential, requireCredential } from '../../src/adapters/fastify.ts'
 import type { Guard } from '../../src/guard/guard.ts'
 import { createTestSite } from '../../src/testing/index.ts'
 import { adapterSuite } from './suite.ts'
@@ -10,16 +10,16 @@ function application(guard: Guard, onStreamEnd: (reason: unknown) => void): Fast
   const read = { preParsing: requireCredential(guard, { scope: 'orders:read' }) }
   const write = { preParsing: requireCredential(guard, { scope: 'orders:write' }, { bodyBytesMax: 1024 }) }
   const who = (request: FastifyRequest) => {
-    const { subject, presented } = credentialOf(request)
+    const { subject, presented } = getCredential(request)
     return { ppid: subject.ppid, scope: subject.scope, presented }
   }
   app.get('/orders', read, async (request) => who(request))
   app.post('/orders', write, async (request) => {
-    const credential = credentialOf(request)
+    const credential = getCredential(request)
     return { received: request.body, holder: credential.presented === 'credential' && credential.holder }
   })
   app.get('/stream', read, (request, reply) => {
-    const signal = signalOf(request)
+    const signal = getAccessSignal(request)
     reply.hijack()
     reply.raw.write('open\n')
     signal.addEventListener('abort', () => {

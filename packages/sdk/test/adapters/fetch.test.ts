@@ -1,10 +1,10 @@
 import { createAdaptorServer } from '@hono/node-server'
 import { expect, expectTypeOf, test } from 'vitest'
 import {
-  credentialOf,
   denialResponse,
+  getAccessSignal,
+  getCredential,
   requireCredential,
-  signalOf,
   verifyRequest,
 } from '../../src/adapters/fetch.ts'
 import type { Guard } from '../../src/guard/guard.ts'
@@ -37,7 +37,7 @@ function application(
       { bodyBytesMax: 1024 },
     ),
     'GET /stream': requireCredential(guard, read, (request) => {
-      const signal = signalOf(request)
+      const signal = getAccessSignal(request)
       signal.addEventListener('abort', () => onStreamEnd(signal.reason))
       return new Response(
         new ReadableStream({ start: (controller) => controller.enqueue(new TextEncoder().encode('open\n')) }),
@@ -46,7 +46,7 @@ function application(
     'GET /broken': requireCredential(guard, read, () => {
       throw new Error('mine')
     }),
-    'GET /unguarded': (request) => Response.json(credentialOf(request).subject),
+    'GET /unguarded': (request) => Response.json(getCredential(request).subject),
   }
   return async (request) => {
     const route = routes[`${request.method} ${new URL(request.url).pathname}`]

@@ -3,9 +3,9 @@ import { type Context, Hono } from 'hono'
 import { expect, expectTypeOf, test } from 'vitest'
 import {
   type CredentialVariables,
-  credentialOf,
+  getAccessSignal,
+  getCredential,
   requireCredential,
-  signalOf,
 } from '../../src/adapters/hono.ts'
 import type { Guard } from '../../src/guard/guard.ts'
 import type { GuardAllow } from '../../src/guard/verdict.ts'
@@ -25,7 +25,7 @@ function application(guard: Guard, onStreamEnd: (reason: unknown) => void) {
   }
   app.get('/orders', read, who)
   app.post('/orders', write, async (c) => {
-    const credential = credentialOf(c)
+    const credential = getCredential(c)
     const text = await c.req.text()
     return c.json({
       received: text === '' ? undefined : JSON.parse(text),
@@ -33,7 +33,7 @@ function application(guard: Guard, onStreamEnd: (reason: unknown) => void) {
     })
   })
   app.get('/stream', read, (c) => {
-    const signal = signalOf(c)
+    const signal = getAccessSignal(c)
     signal.addEventListener('abort', () => onStreamEnd(signal.reason))
     return c.body(
       new ReadableStream({ start: (controller) => controller.enqueue(new TextEncoder().encode('open\n')) }),
@@ -42,7 +42,7 @@ function application(guard: Guard, onStreamEnd: (reason: unknown) => void) {
   app.get('/broken', read, () => {
     throw new Error('mine')
   })
-  app.get('/unguarded', (c) => c.json(credentialOf(c).subject))
+  app.get('/unguarded', (c) => c.json(getCredential(c).subject))
   const nested = new Hono<Env>().get('/orders', read, who)
   app.route('/api/v1', new Hono<Env>().get('/orders', read, who).route('/nested', nested))
   app.onError((error, c) => c.text(error.message, 500))

@@ -7,7 +7,7 @@ import {
 } from 'node:http2'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { credentialOf, requireCredential } from '../../src/adapters/express.ts'
+import { getCredential, requireCredential } from '../../src/adapters/express.ts'
 import { createTestSite, type TestCredential, type TestSite } from '../../src/testing/index.ts'
 
 const server = createServer()
@@ -25,7 +25,7 @@ beforeAll(async () => {
       if (error !== undefined) return void response.writeHead(500).end(String(error))
       const parts: Buffer[] = []
       for await (const part of request) parts.push(part)
-      const { subject } = credentialOf(request)
+      const { subject } = getCredential(request)
       response.end(JSON.stringify({ ppid: subject.ppid, received: Buffer.concat(parts).toString() }))
     })
   })

@@ -9,12 +9,12 @@ import { createMcpHandler, fromJsonSchema, McpServer } from '@modelcontextprotoc
 import express from 'express'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import {
-  credentialOf,
+  captureRawBody,
+  getAccessSignal,
+  getCredential,
   guardMcp,
-  keepRawBody,
   requireCredential,
   requireScope,
-  signalOf,
 } from '../../src/adapters/mcp.ts'
 import { agentFetch } from '../../src/agent/agent-fetch.ts'
 import type { Guard } from '../../src/guard/guard.ts'
@@ -50,12 +50,12 @@ interface Kind {
 function tools(told: Told) {
   const text = (value: unknown) => ({ content: [{ type: 'text' as const, text: JSON.stringify(value) }] })
   return {
-    who: async (context: unknown) => text(credentialOf(context).subject.ppid),
+    who: async (context: unknown) => text(getCredential(context).subject.ppid),
     write: requireScope('orders:write', async (context: unknown) =>
-      text({ wrote: credentialOf(context).presented }),
+      text({ wrote: getCredential(context).presented }),
     ),
     endless: requireScope('orders:read', async (context: unknown) => {
-      const signal = signalOf(context)
+      const signal = getAccessSignal(context)
       signal.addEventListener('abort', () => told.ended.push(signal.reason))
       told.begun()
       return new Promise<ReturnType<typeof text>>(() => undefined)
@@ -80,7 +80,7 @@ function newServer(told: Told): McpServer {
     'order',
     { inputSchema: schema },
     requireScope('orders:write', async ({ item }, ctx) => ({
-      content: [{ type: 'text', text: `${item} for ${credentialOf(ctx).subject.ppid}` }],
+      content: [{ type: 'text', text: `${item} for ${getCredential(ctx).subject.ppid}` }],
     })),
   )
   return server
@@ -126,7 +126,7 @@ const kinds: readonly Kind[] = [
     serve: (guard, told) => {
       const sessions = new Map<string, StreamableHTTPServerTransport>()
       const app = express()
-      app.use(express.json({ verify: keepRawBody }))
+      app.use(express.json({ verify: captureRawBody }))
       app.all('/mcp', requireCredential(guard, { scope: 'orders:read' }), async (request, response) => {
         let transport = sessions.get(String(request.headers['mcp-session-id']))
         if (transport === undefined) {
@@ -335,7 +335,7 @@ test('a tool without a guard in front has no credential to ask for', async () =>
   await expect(requireScope('orders:read', async (_context: unknown) => 'in')({})).rejects.toThrow(
     'no guard stands in front',
   )
-  expect(() => credentialOf({ http: { authInfo: { token: 'x', clientId: 'y', scopes: [] } } })).toThrow(
+  expect(() => getCredential({ http: { authInfo: { token: 'x', clientId: 'y', scopes: [] } } })).toThrow(
     TypeError,
   )
   expect(() => requireScope('not a scope', () => 'in')).toThrow(TypeError)

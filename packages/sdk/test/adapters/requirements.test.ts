@@ -35,7 +35,6 @@ const adapters: Readonly<Record<string, Protect>> = {
     )
   },
   'fetch verifyRequest': (guard, ...rest) => (web.verifyRequest as Loose)(guard, new Request(ROUTE), ...rest),
-  'guard.decide': (guard, ...rest) => (guard.decide as Loose)(testRequest('GET', ROUTE), ...rest),
 }
 
 /** What an author may have written who meant `{ scope: 'admin:all' }`. */
@@ -95,8 +94,6 @@ describe.each(Object.entries(adapters))('%s', (name, protect) => {
     expect(() => protect(guard)).not.toThrow()
   })
 
-  if (name === 'guard.decide') return
-
   test('throws a TypeError for what is not a guard, and for wrong options', () => {
     for (const wrong of [undefined, null, {}, 'guard'])
       expect(() => protect(wrong as never, { scope: 'a' })).toThrow('must be a guard')
@@ -129,7 +126,7 @@ test.each([undefined, null, [], '', 'Admin', 'a b', {}, [undefined], new Array(1
 
 test('mcp requireScope and the fetch adapter need something to call', () => {
   expect(() => mcp.requireScope('orders:read', undefined as never)).toThrow('must be a function')
-  const guard = { decide: () => undefined } as never
+  const guard = { verify: () => undefined } as never
   expect(() => web.requireCredential(guard, { scope: 'a' }, undefined as never)).toThrow('must be a function')
   expect(() => mcp.guardMcp(guard, undefined as never)).toThrow('must be a handler')
 })
@@ -152,6 +149,8 @@ test('a demand that another copy of the SDK has read is understood', async () =>
   const guard = await site.guard()
   const [mark] = Object.getOwnPropertySymbols(ANY_CREDENTIAL)
   const fromElsewhere = { scope: [], [mark as symbol]: true }
-  expect(() => guard.decide(testRequest('GET', ROUTE), fromElsewhere)).not.toThrow()
+  expect(await guard.verify(testRequest('GET', ROUTE), fromElsewhere)).toMatchObject({
+    code: 'credential_missing',
+  })
   await site.close()
 })

@@ -16,7 +16,7 @@ import { type RawAnswer, type RawAsk, rawRequest, rawStream } from './raw-reques
  *   scope, presented }`
  * - `POST /orders`: `orders:write`, at most 1,024 bytes of body; answers `{ received, holder }`,
  *   the parsed body and what the verdict says of the holder
- * - `GET /stream`: `orders:read`; writes `open\n` and then nothing until `signalOf` fires; calls
+ * - `GET /stream`: `orders:read`; writes `open\n` and then nothing until `getAccessSignal` fires; calls
  *   `onStreamEnd` with the reason
  * - `GET /broken`: `orders:read`; throws an Error with the message `mine`
  * - `GET /unguarded`: asks for the verdict though no guard stands in front
@@ -334,7 +334,7 @@ export function adapterSuite({ name, serve }: Framework): void {
         const answer = await ask({ headers: shown(plain) })
         expect(refusal(answer)).toBe('revocation_view_stale')
         expect(Number(answer.headers['retry-after'])).toBe(answer.json().retry_after)
-        await site.mendFeed()
+        await site.repairFeed()
         await site.advance(20_000)
         expect((await ask({ headers: shown(plain) })).status).toBe(200)
       })

@@ -18,14 +18,14 @@ function acking() {
 
 test('the first is sent at once, and the same not again before the next heartbeat (B11)', async () => {
   const { acks, sent, clock } = acking()
-  acks.note({ epoch, seq: 1 })
+  acks.report({ epoch, seq: 1 })
   expect(sent).toEqual([1])
-  acks.note({ epoch, seq: 1 })
+  acks.report({ epoch, seq: 1 })
   await clock.advance(3_999)
-  acks.note({ epoch, seq: 1 })
+  acks.report({ epoch, seq: 1 })
   expect(sent).toEqual([1])
   await clock.advance(1)
-  acks.note({ epoch, seq: 1 })
+  acks.report({ epoch, seq: 1 })
   expect(sent).toEqual([1, 1])
   // Not by itself: without heartbeats there is nothing to acknowledge.
   await clock.advance(60_000)
@@ -35,7 +35,7 @@ test('the first is sent at once, and the same not again before the next heartbea
 test('of a burst only the latest is sent, a few times a second at most', async () => {
   const { acks, sent, clock } = acking()
   for (let seq = 1; seq <= 1_000; seq++) {
-    acks.note({ epoch, seq })
+    acks.report({ epoch, seq })
     if (seq % 100 === 0) await clock.advance(100)
   }
   await clock.advance(1_000)
@@ -45,48 +45,48 @@ test('of a burst only the latest is sent, a few times a second at most', async (
 
 test('another epoch is news although the number is the same', async () => {
   const { acks, sent, clock } = acking()
-  acks.note({ epoch, seq: 1 })
+  acks.report({ epoch, seq: 1 })
   await clock.advance(1_000)
-  acks.note({ epoch: 'fedcba9876543210', seq: 1 })
+  acks.report({ epoch: 'fedcba9876543210', seq: 1 })
   expect(sent).toEqual([1, 1])
 })
 
 test('one that was lost is sent again with the next note, not by itself', async () => {
   const { acks, sent, clock, fail } = acking()
   fail(true)
-  acks.note({ epoch, seq: 1 })
+  acks.report({ epoch, seq: 1 })
   await clock.advance(500)
-  acks.note({ epoch, seq: 2 })
+  acks.report({ epoch, seq: 2 })
   expect(sent).toEqual([1])
   fail(false)
   await clock.advance(60_000)
   expect(sent).toEqual([1])
-  acks.note({ epoch, seq: 2 })
+  acks.report({ epoch, seq: 2 })
   expect(sent).toEqual([1, 2])
 })
 
 test('after a reconnect it is said once more', async () => {
   const { acks, sent, clock } = acking()
-  acks.note({ epoch, seq: 1 })
+  acks.report({ epoch, seq: 1 })
   await clock.advance(1_000)
   acks.renew()
-  acks.note({ epoch, seq: 1 })
+  acks.report({ epoch, seq: 1 })
   expect(sent).toEqual([1, 1])
 })
 
 test('nothing is sent after the end', async () => {
   const { acks, sent, clock } = acking()
-  acks.note({ epoch, seq: 1 })
-  acks.note({ epoch, seq: 2 })
+  acks.report({ epoch, seq: 1 })
+  acks.report({ epoch, seq: 2 })
   await acks.close()
-  acks.note({ epoch, seq: 3 })
+  acks.report({ epoch, seq: 3 })
   await clock.advance(60_000)
   expect(sent).toEqual([1])
 })
 
 test('the end is told once, by a verifier that has proven a head', async () => {
   const { acks, closed, clock, fail } = acking()
-  acks.note({ epoch, seq: 1 })
+  acks.report({ epoch, seq: 1 })
   await clock.advance(1_000)
   fail(true)
   await acks.close()

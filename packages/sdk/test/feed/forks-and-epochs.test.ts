@@ -94,7 +94,7 @@ describe('A258 (B1) another history of the same epoch', () => {
     await site.cutFeed()
     await revokeOthers(2)
     isBroken = true
-    await site.mendFeed()
+    await site.repairFeed()
     await site.advance(20_000)
     expect(guard.state()).toMatchObject({ ready: true, seq: 5 })
     expect(feeds.map((cursor) => cursor.split('.')[1])).toEqual(expect.arrayContaining(['3', '2', '5']))

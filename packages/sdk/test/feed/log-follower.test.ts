@@ -8,8 +8,8 @@ import {
 } from '@countersign/core'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { FeedKeys } from '../../src/feed/feed-keys.ts'
-import { createViewClient } from '../../src/feed/log-follower.ts'
-import type { Service } from '../../src/feed/verifier-api.ts'
+import { LogFollower } from '../../src/feed/log-follower.ts'
+import type { VerifierApi } from '../../src/feed/verifier-api.ts'
 import { createGuard } from '../../src/guard/guard.ts'
 import { rest } from '../../src/testing/test-clock.ts'
 import { createTestFeedKeys } from '../../src/testing/test-feed-keys.ts'
@@ -316,7 +316,7 @@ describe('the connection', () => {
     await site.cutFeed()
     await site.revoke(credential)
     expect(await outcome(show(guard, credential))).toBe('allowed')
-    await site.mendFeed()
+    await site.repairFeed()
     await site.advance(5_000)
     expect(guard.state()).toMatchObject({ ready: true, seq: 3, connection: 'following' })
     expect(await outcome(show(guard, credential))).toBe('credential_revoked')
@@ -330,7 +330,7 @@ describe('the connection', () => {
     expect(guard.state().connection).toBe('following')
     await site.advance(2_000)
     expect(guard.state()).toMatchObject({ problem: { code: 'silent' } })
-    await site.mendFeed()
+    await site.repairFeed()
     await site.advance(13_000)
     expect(guard.state()).toMatchObject({ ready: true, connection: 'following' })
   })
@@ -364,7 +364,7 @@ describe('the connection', () => {
     await site.cutFeed()
     await site.advance(600_000)
     expect(guard.state().ready).toBe(false)
-    await site.mendFeed()
+    await site.repairFeed()
     await site.advance(10_000)
     expect(guard.state()).toMatchObject({ ready: true, connection: 'following' })
   })
@@ -376,7 +376,7 @@ describe('the connection', () => {
     await site.revoke(await site.issue())
     site.service.forgetEntries()
     snapshots.shut()
-    await site.mendFeed()
+    await site.repairFeed()
     await site.advance(5_000)
     expect(guard.state()).toMatchObject({ ready: false, problem: { code: 'cursor_expired' } })
     expect(await outcome(show(guard, credential))).toBe('revocation_view_stale')
@@ -423,7 +423,7 @@ describe('the connection', () => {
       await site.advance(300_000)
       expect(calls).toBeGreaterThan(30)
       expect(calls).toBeLessThan(80)
-      await site.mendFeed()
+      await site.repairFeed()
       await site.advance(10_000)
       expect(guard.state()).toMatchObject({ ready: true })
     },
@@ -441,7 +441,7 @@ describe('the connection', () => {
       await site.advance(300_000)
       expect(guard.state()).toMatchObject({ ready: false, problem: { code: `http_${status}` } })
       isLying = false
-      await site.mendFeed()
+      await site.repairFeed()
       await site.advance(10_000)
       expect(guard.state()).toMatchObject({ ready: true })
     },
@@ -512,14 +512,14 @@ describe('the connection', () => {
         )
       }
     }
-    const service = {
+    const api = {
       snapshot: async (signal: AbortSignal) => slow(signal),
       acknowledge: async () => {},
-    } as unknown as Service
+    } as unknown as VerifierApi
     const keys = {} as FeedKeys
-    const client = createViewClient({
+    const client = new LogFollower({
       siteId: site.log.view.siteId,
-      service,
+      api,
       keys,
       clock,
       onChange: () => undefined,

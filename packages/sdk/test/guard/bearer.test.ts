@@ -205,7 +205,7 @@ describe('a bearer token', () => {
       [2_000, 'allowed'],
       [3_001, 'revocation_view_stale'],
     ] as const) {
-      await site.mendFeed()
+      await site.repairFeed()
       await site.advance(6_000)
       await site.service.heartbeat()
       await rest()

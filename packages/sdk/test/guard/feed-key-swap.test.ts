@@ -49,7 +49,7 @@ const takeOver = async () => {
 const giveBack = async () => {
   isEvil = false
   await evil.cutFeed()
-  await site.mendFeed()
+  await site.repairFeed()
 }
 const pins = async () => ({
   [site.feedKey.kid]: site.feedKey.key.publicKey.multikey,

@@ -437,7 +437,7 @@ describe('failing open', () => {
     await site.advance(5_000)
     expect(await waiting).toMatchObject({ ok: false, code: 'revocation_view_stale', failOpen: 'used' })
     await blind.close()
-    await site.mendFeed()
+    await site.repairFeed()
     const fetch = meddled(site.service.fetch, {
       feedText: (text) => text.replace('credential.revoked', 'credential.revived'),
     })
@@ -467,7 +467,7 @@ describe('the state of a guard', () => {
     expect(failures).toEqual([new Error('a listener that fails')])
     expect(seen.slice(4)).toContain('waiting ready unreachable')
     expect(seen.at(-1)).toMatch(/not ready unreachable$/)
-    await site.mendFeed()
+    await site.repairFeed()
     await site.advance(6_000)
     expect(seen.at(-1)).toBe('following ready')
     await told.close()
@@ -500,7 +500,7 @@ describe('the state of a guard', () => {
     await site.advance(1)
     expect(await outcome(first)).toBe('revocation_view_stale')
     expect(await outcome(show(blind, credential))).toBe('revocation_view_stale')
-    await site.mendFeed()
+    await site.repairFeed()
     await site.advance(6_000)
     expect(await outcome(show(blind, credential))).toBe('allowed')
     await blind.close()

@@ -121,7 +121,7 @@ describe('the signal of a running request', () => {
     await site.cutFeed()
     await site.advance(60_000)
     expect(codeOf(signal)).toBe('still in')
-    await site.mendFeed()
+    await site.repairFeed()
     await site.advance(6_000)
     await site.revoke(credential)
     expect(codeOf(signal)).toBe('credential_revoked')

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { createNotes } from '../../src/shared/private-slot.ts'
+import { createPrivateSlot } from '../../src/shared/private-slot.ts'
 
 test('what is noted about an object is found again, and only there', () => {
-  const [ours, theirs] = [createNotes<number>(), createNotes<number>()]
+  const [ours, theirs] = [createPrivateSlot<number>(), createPrivateSlot<number>()]
   const request = { url: '/orders' }
   ours.set(request, 1)
   expect(ours.get(request)).toBe(1)
@@ -13,7 +13,7 @@ test('what is noted about an object is found again, and only there', () => {
 })
 
 test('a note is seen by no one who lists, prints, copies or inherits from the object', () => {
-  const notes = createNotes<object>()
+  const notes = createPrivateSlot<object>()
   const request = { url: '/orders' }
   notes.set(request, { secret: true })
   expect(Reflect.ownKeys(request)).toEqual(['url'])
@@ -28,7 +28,7 @@ test.each([
   ['sealed', Object.seal({})],
   ['not extensible', Object.preventExtensions({})],
 ])('an object that is %s can be noted too', (_, object) => {
-  const notes = createNotes<number>()
+  const notes = createPrivateSlot<number>()
   expect(notes.get(object)).toBeUndefined()
   notes.set(object, 1)
   expect(notes.get(object)).toBe(1)

@@ -1,6 +1,6 @@
 import { checkEntry, type LogHead, parseEntry } from '@countersign/core'
 import { createSseReader } from './sse-reader.ts'
-import { type Service, ServiceFault } from './verifier-api.ts'
+import { ServiceError, type VerifierApi } from './verifier-api.ts'
 
 /**
  * Whether the service's log has this entry at its seq. False when it has another one there, or ends
@@ -10,15 +10,15 @@ import { type Service, ServiceFault } from './verifier-api.ts'
  * Finds a store that was set back. It is no proof against a relay, which can forge a 410 or repeat
  * the entry, so the view also compares what it has proven with what it loads.
  */
-export async function showsEntry(
-  service: Service,
+export async function hasEntry(
+  api: VerifierApi,
   { epoch, seq, hash }: LogHead,
   signal: AbortSignal,
 ): Promise<boolean> {
   if (seq === 0) return true
   const reader = createSseReader()
   try {
-    for await (const chunk of await service.feed(`${epoch}.${seq - 1}`, signal)) {
+    for await (const chunk of await api.feed(`${epoch}.${seq - 1}`, signal)) {
       // The first event decides: the entry, or a heartbeat of a log that ends before it.
       for (const { data } of reader.push(chunk)) {
         const entry = parseEntry(parseJson(data))
@@ -27,14 +27,15 @@ export async function showsEntry(
       }
     }
   } catch (error) {
-    if (error instanceof ServiceFault && error.status === 409) return false
-    if (error instanceof ServiceFault && error.status === 410) return true
+    if (error instanceof ServiceError && error.status === 409) return false
+    if (error instanceof ServiceError && error.status === 410) return true
     throw error
   }
-  throw new ServiceFault('unreachable', 'the feed ended before it showed the entry that was asked for')
+  throw new ServiceError('unreachable', 'the feed ended before it showed the entry that was asked for')
 }
 
-function parseJson(text: string): unknown {
+/** Undefined for text that is not JSON. */
+export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {

@@ -4,8 +4,8 @@ import type { Loaded, LogHead } from '@countersign/core'
  * What the service sent cannot be read, or is not the log that was followed so far. The guard
  * rejects everything until a snapshot is loaded.
  */
-export class LogFault extends Error {
-  override readonly name = 'LogFault'
+export class LogCorrupted extends Error {
+  override readonly name = 'LogCorrupted'
   readonly code: string
   /** Only an operator can end it, so there is no hurry to try again. */
   readonly needsOperator: boolean
@@ -25,37 +25,37 @@ export function loadFault(
   loaded: Exclude<Loaded, 'loaded'>,
   proven: LogHead | undefined,
   offered: LogHead,
-): LogFault {
+): LogCorrupted {
   const from = proven && `${proven.epoch}.${proven.seq}`
   const to = `${offered.epoch}.${offered.seq}`
   switch (loaded) {
     case 'fork':
     case 'lower_head':
     case 'unlinked_head':
-      return new LogFault(
+      return new LogCorrupted(
         loaded === 'lower_head' ? loaded : 'fork',
         `The service signs log position ${to}, which does not extend position ${from} that this guard has proof of. ` +
           'The store may have been set back to an older copy. The guard rejects everything until the log begins a new epoch: ' +
           'put the newer store back, or run `countersign accept-rollback` on the service.',
       )
     case 'unlinked_epoch':
-      return new LogFault(
+      return new LogCorrupted(
         'epoch_unlinked',
         `The service's log is in epoch ${offered.epoch}, and no signed statement leads there from position ${from}, which this guard has proof of. ` +
           'The guard does not follow it. If the store was replaced on purpose, restart the guard.',
       )
     case 'too_many_carried':
-      return new LogFault(
+      return new LogCorrupted(
         'epoch_lacks_revocations',
         `Epoch ${offered.epoch} lacks more revocations than this guard can carry over from position ${from}. ` +
           'Revoke them again on the service, or restart the guard to accept the loss.',
       )
     case 'incomplete':
-      return new LogFault(
+      return new LogCorrupted(
         loaded,
         'The snapshot has no settings of the site. Check that the service is up to date.',
       )
     default:
-      return new LogFault(loaded)
+      return new LogCorrupted(loaded)
   }
 }

@@ -1,0 +1,183 @@
+import {
+  type Allow,
+  CREDENTIAL_HEADER,
+  type Demand,
+  type Denial,
+  decide as decideByCore,
+  deny,
+  findBearerFault,
+  findBearerMistake,
+  findPresentation,
+  type HolderRequest,
+  isDenial,
+  type NonceStore,
+  type Presented,
+  type RevocationData,
+  type Verdict,
+  type ViewStamp,
+  WRONG_SIGNATURE,
+} from '@countersign/core'
+import { ServiceError } from '../feed/verifier-api.ts'
+import type { BearerTokens } from './bearer-tokens.ts'
+import type { ReadDemand } from './demand.ts'
+import type { Reason } from './denial.ts'
+import type { HolderRequests } from './holder-request.ts'
+import { type GuardRequest, readLines } from './request.ts'
+
+/** What a decision is based on. It is read again after every wait, since the log goes on meanwhile. */
+export interface DecisionData {
+  readonly revocationData: RevocationData
+  /** The time to decide by; undefined after a jump of the clock that nothing has explained yet. */
+  nowMs(): number | undefined
+  readonly tokens: Pick<BearerTokens, 'find'>
+  readonly holderRequests: HolderRequests
+  readonly nonces: NonceStore
+}
+
+/** Why a request is denied. */
+export interface Rejection extends Reason {
+  readonly ok: false
+  /** The view behind the denial, if core has made it. */
+  readonly view?: ViewStamp
+  /** The host of the request does not fit the guard's options: only the operator can correct that. */
+  readonly isHostProblem?: boolean
+}
+
+/**
+ * Decides about one request. Changes nothing but the nonce store, which consumes the nonce of an
+ * accepted signature. Rejects only with what `request.header` and `request.body` throw.
+ */
+export async function decide(
+  request: GuardRequest,
+  demand: ReadDemand,
+  data: DecisionData,
+): Promise<Allow | Rejection> {
+  const presentation = findPresentation((name) => readLines(request, name))
+  if (isDenial(presentation)) return presentation
+  const nowMs = data.nowMs()
+  if (nowMs === undefined) return STALE
+  if ('bearer' in presentation) return decideBearer(presentation.bearer, demand, data)
+  const unsigned = toDemand(demand, nowMs, withoutSignature(presentation.header), NO_NONCES)
+  const decided = decideByCore(presentation, unsigned, data.revocationData)
+  // A credential that was verified before is decided at once. Awaiting a value would let other
+  // requests run in between, and the guard's clock is frozen only until the first wait.
+  const verdict = decided instanceof Promise ? await decided : decided
+  const isSignatureMissing =
+    !verdict.ok && verdict.code === 'proof_required' && request.header('signature-input').length > 0
+  return isSignatureMissing ? decideSigned(presentation, request, demand, data) : toOutcome(verdict)
+}
+
+async function decideBearer(
+  bearer: string,
+  demand: ReadDemand,
+  data: DecisionData,
+): Promise<Allow | Rejection> {
+  const { revocationData, tokens } = data
+  const { site, ageMs, ageMsMax } = revocationData
+  if (!(Number.isFinite(ageMs) && ageMs <= ageMsMax)) return STALE
+  const fault = findBearerFault(site)
+  if (fault !== undefined) return fault
+  const isOn = site.settings.bearer === 'on'
+  try {
+    const token = await tokens.find(bearer, data.nowMs() ?? Infinity, isOn)
+    if (token === undefined)
+      return isOn
+        ? { ...UNKNOWN_TOKEN, detail: findBearerMistake(bearer) ?? UNKNOWN_TOKEN.detail }
+        : BEARER_OFF
+    const nowMs = data.nowMs()
+    if (nowMs === undefined) return STALE
+    return toOutcome(await decideByCore({ token }, toDemand(demand, nowMs), revocationData))
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error
+    return error.code === 'overloaded' ? OVERLOADED : TOKENS_UNAVAILABLE
+  }
+}
+
+/** Decides again with the signature and, since only that is missing, with the body that it covers. */
+async function decideSigned(
+  presentation: Presented,
+  request: GuardRequest,
+  demand: ReadDemand,
+  data: DecisionData,
+): Promise<Allow | Rejection> {
+  const { revocationData, nonces, holderRequests } = data
+  const signed = holderRequests.read(request, await request.body?.())
+  if (isDenial(signed)) return { ...signed, isHostProblem: signed.code === 'proof_invalid' }
+  const nowMs = data.nowMs()
+  if (nowMs === undefined) return STALE
+  let hasStoreFailed = false
+  const consume: NonceStore['consume'] = async (use) => {
+    try {
+      return await nonces.consume(use)
+    } catch (error) {
+      hasStoreFailed = true
+      throw error
+    }
+  }
+  try {
+    const complete = toDemand(demand, nowMs, signed, { consume })
+    const verdict = await decideByCore(presentation, complete, revocationData)
+    if (verdict.ok || verdict.detail !== WRONG_SIGNATURE.detail) return toOutcome(verdict)
+    const detail = `${verdict.detail}. ${holderRequests.hintFor(signed)}`
+    return { ...verdict, detail, isHostProblem: !holderRequests.hasPublicOrigin }
+  } catch (error) {
+    if (hasStoreFailed) return NONCES_UNAVAILABLE
+    throw error
+  }
+}
+
+/** A guard and the service describe stale data in different words. */
+function toOutcome(verdict: Verdict): Allow | Rejection {
+  return verdict.ok || verdict.code !== STALE.code ? verdict : { ...STALE, view: verdict.view }
+}
+
+function toDemand(
+  { scope, anyScope }: ReadDemand,
+  nowMs: number,
+  request?: HolderRequest,
+  nonces?: NonceStore,
+): Demand {
+  return {
+    scope,
+    nowMs,
+    ...(anyScope && { anyScope }),
+    ...(request && { request }),
+    ...(nonces && { nonces }),
+  }
+}
+
+/** The request without its signature. It shows whether only the signature is missing. */
+function withoutSignature(credential: string): HolderRequest {
+  const header = (name: string) => (name === CREDENTIAL_HEADER ? [credential] : undefined)
+  return { method: '', authority: '', path: '', query: '', header, body: 'none' }
+}
+
+const NO_NONCES: NonceStore = { consume: () => 'refused' }
+
+export const STALE: Denial = deny(
+  'revocation_view_stale',
+  'this verifier has not heard from the revocation log for too long; try again in a moment',
+)
+const UNKNOWN_TOKEN: Denial = deny(
+  'token_invalid',
+  'this bearer token is not valid here; exchange the credential for a new one',
+)
+const BEARER_OFF: Denial = deny(
+  'bearer_disabled',
+  'this site takes no bearer tokens any more; send the credential itself',
+)
+const TOKENS_UNAVAILABLE: Rejection = {
+  ok: false,
+  code: 'store_unavailable',
+  detail: 'bearer tokens cannot be looked up at the moment; try again soon',
+}
+const NONCES_UNAVAILABLE: Rejection = {
+  ok: false,
+  code: 'store_unavailable',
+  detail: 'holder proofs cannot be taken at the moment; sign the request again soon',
+}
+const OVERLOADED: Rejection = {
+  ok: false,
+  code: 'overloaded',
+  detail: 'too many new bearer tokens at once; try again in a moment',
+}

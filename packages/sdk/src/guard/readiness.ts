@@ -1,0 +1,95 @@
+import type { GuardClock } from '../feed/clock.ts'
+import { GuardNotReady } from './not-ready.ts'
+import type { GuardState } from './state.ts'
+
+export interface ReadinessOptions {
+  readonly siteId: string
+  readonly clock: GuardClock
+  readonly readState: () => GuardState
+  /** Default: the console shows problems and carried revocations. */
+  readonly onStateChange: ((state: GuardState) => void) | undefined
+}
+
+interface Waiter {
+  readonly resolve: () => void
+  readonly reject: (reason: unknown) => void
+}
+
+/** Lets callers wait until the guard is ready, and reports every change of its state. */
+export class Readiness {
+  readonly #options: ReadinessOptions
+  readonly #waiters = new Set<Waiter>()
+  #closedBecause: Error | undefined
+  #reported = ''
+  #reportedCarried = 0
+  #isHostReported = false
+
+  constructor(options: ReadinessOptions) {
+    this.#options = options
+  }
+
+  /** Resolves when the guard is ready. Rejects with a `GuardNotReady` after `timeoutMs`. */
+  async wait(timeoutMs?: number): Promise<void> {
+    const { siteId, clock, readState } = this.#options
+    if (this.#closedBecause !== undefined) throw this.#closedBecause
+    if (readState().ready) return
+    let cancel = () => {}
+    await new Promise<void>((resolve, reject) => {
+      const waiter = { resolve, reject }
+      this.#waiters.add(waiter)
+      if (timeoutMs === undefined) return
+      cancel = clock.after(timeoutMs, () => {
+        this.#waiters.delete(waiter)
+        reject(new GuardNotReady(siteId, timeoutMs, readState().problem))
+      })
+    }).finally(() => cancel())
+  }
+
+  /** To be called after everything that may have changed the state. */
+  update(): void {
+    const { onStateChange, readState } = this.#options
+    const state = readState()
+    if (state.ready) {
+      for (const { resolve } of this.#waiters) resolve()
+      this.#waiters.clear()
+    }
+    const { ready, connection, problem, epoch, carriedRevocations = 0 } = state
+    const now = `${ready} ${connection} ${carriedRevocations} ${problem?.code}`
+    if (now === this.#reported) return
+    const isNewProblem = problem !== undefined && !this.#reported.endsWith(` ${problem.code}`)
+    const isNewCarried = carriedRevocations > 0 && carriedRevocations !== this.#reportedCarried
+    this.#reported = now
+    this.#reportedCarried = carriedRevocations
+    if (onStateChange !== undefined) {
+      try {
+        onStateChange(state)
+      } catch (error) {
+        // An error of the application's listener must not look like one of the log.
+        console.error(error)
+      }
+      return
+    }
+    if (isNewProblem) this.#warn(`${problem.code}: ${problem.detail}`)
+    if (isNewCarried)
+      this.#warn(
+        `epoch ${epoch} of the log lacks ${carriedRevocations} revocations that this guard has proof of; they stay in effect here. Revoke them again on the service.`,
+      )
+  }
+
+  /** Warns once: only the operator can fix the host, and callers must not be able to fill the log. */
+  reportHost(detail: string): void {
+    if (this.#isHostReported || this.#options.onStateChange !== undefined) return
+    this.#isHostReported = true
+    this.#warn(`a holder proof was rejected: ${detail}`)
+  }
+
+  close(reason: Error): void {
+    this.#closedBecause = reason
+    for (const { reject } of this.#waiters) reject(reason)
+    this.#waiters.clear()
+  }
+
+  #warn(text: string): void {
+    console.warn(`countersign guard of ${this.#options.siteId}: ${text}`)
+  }
+}
