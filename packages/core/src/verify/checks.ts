@@ -12,8 +12,8 @@ import { checkProof } from '../proof/check.ts'
 import { parseDidKey } from '../proof/did.ts'
 import type { PublicKey } from '../proof/keys.ts'
 import { suiteNamed } from '../proof/suites.ts'
-import { type Case, NotEstablished } from './case.ts'
-import { linkFault, linkSignatureFault } from './delegation.ts'
+import { CheckOrderError, type VerificationContext } from './context.ts'
+import { checkLink, checkLinkSignature } from './delegation.ts'
 import {
   checkExpiry,
   checkGrounds,
@@ -23,22 +23,18 @@ import {
   findKey,
   signatureInvalid,
 } from './grounds.ts'
-import { scopeFault, scopeWithin } from './scope.ts'
+import { checkScopeGranted, limitScope } from './scope.ts'
 import type { RevocationData } from './trust.ts'
 
-/**
- * A check answers with a denial or with nothing at all. Checks never allow; only the end of the
- * list does.
- */
-export type Check = (c: Case) => Denial | undefined | Promise<Denial | undefined>
+/** Returns a denial, or undefined to continue. Access is granted only after the last check. */
+export type Check = (context: VerificationContext) => Denial | undefined | Promise<Denial | undefined>
 
 /**
- * A verifier that cannot know stops saying yes (and says nothing else either: its list of issuers
- * may be just as old).
+ * Stale data denies everything with this one code: the list of trusted issuers may be stale too, so
+ * no other answer would be reliable.
  */
-export function staleness({ site, ageMs, ageMsMax }: RevocationData): Denial | undefined {
-  // An age that is no number, or endless, is no knowledge, whatever the caller is willing to
-  // accept.
+export function checkAge({ site, ageMs, ageMsMax }: RevocationData): Denial | undefined {
+  // NaN and Infinity are always stale, even if `ageMsMax` is Infinity.
   if (site.trusted && Number.isFinite(ageMs) && ageMs <= ageMsMax) return undefined
   return deny(
     'revocation_view_stale',
@@ -46,120 +42,125 @@ export function staleness({ site, ageMs, ageMsMax }: RevocationData): Denial | u
   )
 }
 
-export function checkFreshness(c: Case): Denial | undefined {
-  return staleness(c.knowledge)
+export function checkFreshness(context: VerificationContext): Denial | undefined {
+  return checkAge(context.data)
 }
 
-export function checkReading(c: Case): Denial | undefined | Promise<Denial | undefined> {
-  const { presented } = c
-  if ('header' in presented) return readHeader(c, presented.header)
+export function checkReading(context: VerificationContext): Denial | undefined | Promise<Denial | undefined> {
+  const { presented } = context
+  if ('header' in presented) return readHeader(context, presented.header)
   if (!('signed' in presented)) throw new TypeError('a bearer token has checks of its own')
-  // Claims and signed bytes belong together only if our own reader took the one from the other.
+  // Only our own parser guarantees that the claims match the signed bytes.
   if (!isReadCredential(presented.signed))
     throw new TypeError('present what readCredentialObject or parseCredentialBody has returned')
-  c.signed = presented.signed
-  c.credential = presented.signed.credential
+  context.signed = presented.signed
+  context.credential = presented.signed.credential
   return undefined
 }
 
-function readHeader(c: Case, header: string): Denial | undefined | Promise<Denial | undefined> {
-  const { signatures } = c.knowledge
-  if (signatures === undefined || header.length > CREDENTIAL_HEADER_CHARS_MAX) return readCold(c, header)
-  const noted = signatures.findDigest(header)
-  if (noted !== undefined) return recall(c, header, noted)
+function readHeader(
+  context: VerificationContext,
+  header: string,
+): Denial | undefined | Promise<Denial | undefined> {
+  const { signatures } = context.data
+  if (signatures === undefined || header.length > CREDENTIAL_HEADER_CHARS_MAX)
+    return parseHeader(context, header)
+  const known = signatures.findDigest(header)
+  if (known !== undefined) return readCached(context, header, known)
   const digest = signatures.digest(header)
   return typeof digest === 'string'
-    ? recallAndNote(c, header, digest)
-    : digest.then((d) => recallAndNote(c, header, d))
+    ? readAndMemoize(context, header, digest)
+    : digest.then((d) => readAndMemoize(context, header, d))
 }
 
-/** A header that only fails takes no place; one that was accepted before is noted. */
-function recallAndNote(c: Case, header: string, digest: string): Denial | undefined {
-  const denial = recall(c, header, digest)
-  if (c.remembered !== undefined) c.knowledge.signatures?.memoize(header, digest)
+/** Only headers that were verified before are memoized. */
+function readAndMemoize(context: VerificationContext, header: string, digest: string): Denial | undefined {
+  const denial = readCached(context, header, digest)
+  if (context.cached !== undefined) context.data.signatures?.memoize(header, digest)
   return denial
 }
 
-function recall(c: Case, header: string, digest: string): Denial | undefined {
-  c.digest = digest
-  c.remembered = c.knowledge.signatures?.find(digest)
-  if (c.remembered === undefined) return readCold(c, header)
-  c.credential = c.remembered
+function readCached(context: VerificationContext, header: string, digest: string): Denial | undefined {
+  context.digest = digest
+  context.cached = context.data.signatures?.find(digest)
+  if (context.cached === undefined) return parseHeader(context, header)
+  context.credential = context.cached
   return undefined
 }
 
-function readCold(c: Case, header: string): Denial | undefined {
+function parseHeader(context: VerificationContext, header: string): Denial | undefined {
   const read = readCredentialHeader(header)
   if ('ok' in read) return read
-  c.signed = read
-  c.credential = read.credential
+  context.signed = read
+  context.credential = read.credential
   return undefined
 }
 
-export function checkIssuer(c: Case): Denial | undefined {
-  const issuer = findIssuer(c.grounds, c.knowledge.site)
+export function checkIssuer(context: VerificationContext): Denial | undefined {
+  const issuer = findIssuer(context.grounds, context.data.site)
   if (isDenial(issuer)) return issuer
-  c.issuer = issuer
+  context.issuer = issuer
   return undefined
 }
 
-export function checkKey(c: Case): Denial | undefined {
-  const key = findKey(c.grounds, c.issuer)
+export function checkKey(context: VerificationContext): Denial | undefined {
+  const key = findKey(context.grounds, context.issuer)
   if (isDenial(key)) return key
-  c.key = key
+  context.key = key
   return undefined
 }
 
-function rootOf({ signed }: Case) {
+function findSignedRoot({ signed }: VerificationContext): SignedCredential | undefined {
   let root = signed
   while (root?.parent !== undefined) root = root.parent
   return root
 }
 
-/**
- * Holds when exactly these bytes were found good under exactly this key before, or when they are
- * found good now.
- */
-export function checkSignature(c: Case): Denial | undefined | Promise<Denial | undefined> {
-  if (c.remembered !== undefined) {
-    if (c.remembered.key === c.key.key) return signatureHeld(c)
-    // The issuer's key has been replaced since. What was remembered speaks of another key, so it
-    // says nothing.
-    c.remembered = undefined
-    const unread = 'header' in c.presented ? readCold(c, c.presented.header) : undefined
+/** Passes if this header text was verified with this key before, or if it is verified now. */
+export function checkSignature(
+  context: VerificationContext,
+): Denial | undefined | Promise<Denial | undefined> {
+  if (context.cached !== undefined) {
+    if (context.cached.key === context.key.key) return acceptSignature(context)
+    // The issuer's key was replaced since, so the cached result does not apply.
+    context.cached = undefined
+    const unread = 'header' in context.presented ? parseHeader(context, context.presented.header) : undefined
     if (unread !== undefined) return unread
   }
-  const root = rootOf(c)
+  const root = findSignedRoot(context)
   const suite = root && suiteNamed(root.proof.cryptosuite)
   if (root === undefined || suite === undefined)
-    throw new NotEstablished('nothing has been read that could be checked')
-  if (suite.algorithm !== c.key.key.algorithm)
+    throw new CheckOrderError('no earlier check has read a signed credential')
+  if (suite.algorithm !== context.key.key.algorithm)
     return deny('credential_unsupported', 'proof.cryptosuite does not fit the key')
   if (root.proof.proofPurpose !== 'assertionMethod') return signatureInvalid
-  const held = checkProof(root.document, c.key.key, suite)
-  if (typeof held === 'boolean') return held ? signatureHeld(c) : signatureInvalid
-  return held.then((h) => (h ? signatureHeld(c) : signatureInvalid))
+  const isValid = checkProof(root.document, context.key.key, suite)
+  if (typeof isValid === 'boolean') return isValid ? acceptSignature(context) : signatureInvalid
+  return isValid.then((valid) => (valid ? acceptSignature(context) : signatureInvalid))
 }
 
-function signatureHeld(c: Case): undefined {
-  c.signedBy = c.key.key
+function acceptSignature(context: VerificationContext): undefined {
+  context.signedBy = context.key.key
 }
 
 /**
- * Every link from the root outwards: first that the parent's holder signed it, then that it gives
- * no more than the parent has. Both are settled once and for all by the signed bytes, so a
- * remembered chain is not asked again.
+ * Checks every link, starting at the root: the parent's holder must have signed it, and it must not
+ * grant more than the parent. Both depend on the signed bytes only, so a cached chain is not
+ * checked again.
  */
-export function checkDelegation(c: Case): Denial | undefined | Promise<Denial | undefined> {
-  // Without a root whose signature holds there is nothing to hang links on, and nothing to
-  // remember.
-  const { signedBy } = c
-  if (c.signed === undefined) return undefined
-  return c.signed.parent === undefined ? remember(c, signedBy) : faultOfLinks(c, c.signed, signedBy)
+export function checkDelegation(
+  context: VerificationContext,
+): Denial | undefined | Promise<Denial | undefined> {
+  // Throws unless the root signature was verified.
+  const { signedBy } = context
+  if (context.signed === undefined) return undefined
+  return context.signed.parent === undefined
+    ? cacheSignatures(context, signedBy)
+    : checkLinks(context, context.signed, signedBy)
 }
 
-async function faultOfLinks(
-  c: Case,
+async function checkLinks(
+  context: VerificationContext,
   leaf: SignedCredential,
   signedBy: PublicKey,
 ): Promise<Denial | undefined> {
@@ -167,27 +168,27 @@ async function faultOfLinks(
   for (let child = leaf; child.parent !== undefined; child = child.parent)
     links.unshift({ parent: child.parent.credential, child })
   for (const { parent, child } of links) {
-    const fault = (await linkSignatureFault(parent, child)) ?? linkFault(parent, child.credential)
+    const fault = (await checkLinkSignature(parent, child)) ?? checkLink(parent, child.credential)
     if (fault !== undefined) return fault
   }
-  return remember(c, signedBy)
+  return cacheSignatures(context, signedBy)
 }
 
-/** All signatures hold now, and that never changes; nothing else is remembered. */
-function remember(c: Case, signedBy: PublicKey): undefined {
-  if (c.digest !== undefined) c.knowledge.signatures?.set(c.digest, c.credential, signedBy)
+/** All signatures are valid, and that never changes. Nothing else is cached. */
+function cacheSignatures(context: VerificationContext, signedBy: PublicKey): undefined {
+  if (context.digest !== undefined) context.data.signatures?.set(context.digest, context.credential, signedBy)
 }
 
-/** The signature is valid. Was the issuer allowed to sign this? */
-export function checkIssuerLimits(c: Case): Denial | undefined {
-  return checkRetirement(c.grounds, c.key) ?? lifetimeFault(c)
+/** Whether the issuer was allowed to sign this credential. */
+export function checkIssuerLimits(context: VerificationContext): Denial | undefined {
+  return checkRetirement(context.grounds, context.key) ?? checkLifetime(context)
 }
 
-function lifetimeFault({ root, issuer, knowledge }: Case): Denial | undefined {
+function checkLifetime({ root, issuer, data }: VerificationContext): Denial | undefined {
   const lifeSeconds = (root.validUntilMs - root.validFromMs) / 1000
   const lifeSecondsMax = Math.min(
     CREDENTIAL_LIFETIME_SECONDS_MAX,
-    knowledge.site.settings.credentialTtlSecondsMax ?? CREDENTIAL_LIFETIME_SECONDS_MAX,
+    data.site.settings.credentialTtlSecondsMax ?? CREDENTIAL_LIFETIME_SECONDS_MAX,
     issuer.credentialTtlSecondsMax ?? CREDENTIAL_LIFETIME_SECONDS_MAX,
   )
   if (lifeSeconds > lifeSecondsMax) {
@@ -199,11 +200,11 @@ function lifetimeFault({ root, issuer, knowledge }: Case): Denial | undefined {
   return undefined
 }
 
-export function checkTime(c: Case): Denial | undefined {
-  return checkExpiry(c.grounds, c.demand.nowMs) ?? startFault(c)
+export function checkTime(context: VerificationContext): Denial | undefined {
+  return checkExpiry(context.grounds, context.demand.nowMs) ?? checkStart(context)
 }
 
-function startFault({ credential, demand: { nowMs } }: Case): Denial | undefined {
+function checkStart({ credential, demand: { nowMs } }: VerificationContext): Denial | undefined {
   for (let link: typeof credential | undefined = credential; link !== undefined; link = link.parent) {
     if (!(Math.max(link.validFromMs, link.createdMs) <= nowMs + VALID_FROM_LEEWAY_MS)) {
       return deny('credential_not_yet_valid', 'the credential is not valid yet; check the clocks, or wait')
@@ -212,30 +213,30 @@ function startFault({ credential, demand: { nowMs } }: Case): Denial | undefined
   return undefined
 }
 
-export function checkSite({ credential, knowledge: { site } }: Case): Denial | undefined {
+export function checkSite({ credential, data: { site } }: VerificationContext): Denial | undefined {
   return credential.site === site.siteId
     ? undefined
     : deny('site_mismatch', `this credential is for another site than ${site.siteId}`)
 }
 
 /** Revoking one credential of a chain revokes everything delegated from it. */
-export function checkRevocation(c: Case): Denial | undefined {
-  return checkNotRevoked(c.grounds, c.knowledge.site)
+export function checkRevocation(context: VerificationContext): Denial | undefined {
+  return checkNotRevoked(context.grounds, context.data.site)
 }
 
-export function checkScope(c: Case): Denial | undefined {
-  c.scope = scopeWithin(c.credential.scope, c.issuer.scope)
-  return scopeFault(c.scope, c.demand)
+export function checkScope(context: VerificationContext): Denial | undefined {
+  context.scope = limitScope(context.credential.scope, context.issuer.scope)
+  return checkScopeGranted(context.scope, context.demand)
 }
 
-/** The last check, because it alone changes something: it uses the nonce up. */
-export function checkHolder(c: Case): Denial | undefined | Promise<Denial | undefined> {
-  const { holderKey } = c.credential
-  return holderKey === undefined ? unboundFault(c) : provePossession(c, holderKey)
+/** The last check, because it is the only one with a side effect: it consumes the nonce. */
+export function checkHolder(context: VerificationContext): Denial | undefined | Promise<Denial | undefined> {
+  const { holderKey } = context.credential
+  return holderKey === undefined ? checkUnbound(context) : checkPossession(context, holderKey)
 }
 
-function unboundFault({ knowledge }: Case): Denial | undefined {
-  if (knowledge.site.settings.holderProof !== 'required') return undefined
+function checkUnbound({ data }: VerificationContext): Denial | undefined {
+  if (data.site.settings.holderProof !== 'required') return undefined
   return deny(
     'proof_required',
     'this site takes only holder-bound credentials, with a signature of the request by the holder key',
@@ -246,41 +247,44 @@ function unboundFault({ knowledge }: Case): Denial | undefined {
  * Why a presentation that passed all checks would be denied now, except for a new proof of
  * possession. Everything that a log entry or the clock can change is checked again. Never waits.
  */
-export function recheck(c: Case): Denial | undefined {
+export function recheck(context: VerificationContext): Denial | undefined {
   return (
-    checkFreshness(c) ??
-    checkGrounds(c.grounds, c.knowledge.site, c.demand.nowMs) ??
-    startFault(c) ??
-    checkIssuer(c) ??
-    checkKey(c) ??
+    checkFreshness(context) ??
+    checkGrounds(context.grounds, context.data.site, context.demand.nowMs) ??
+    checkStart(context) ??
+    checkIssuer(context) ??
+    checkKey(context) ??
     // By value: a view that was loaded again has new objects for the same keys.
-    (c.key.key.multikey === c.signedBy.multikey ? undefined : signatureInvalid) ??
-    lifetimeFault(c) ??
-    checkScope(c) ??
-    (c.credential.holderKey === undefined ? unboundFault(c) : undefined)
+    (context.key.key.multikey === context.signedBy.multikey ? undefined : signatureInvalid) ??
+    checkLifetime(context) ??
+    checkScope(context) ??
+    (context.credential.holderKey === undefined ? checkUnbound(context) : undefined)
   )
 }
 
-async function provePossession(c: Case, holderKey: string): Promise<Denial | undefined> {
-  const { request, nonces, nowMs } = c.demand
+async function checkPossession(context: VerificationContext, holderKey: string): Promise<Denial | undefined> {
+  const { request, nonces, nowMs } = context.demand
   const key = parseDidKey(holderKey)
   if (request === undefined || nonces === undefined || key === undefined) {
     return deny('proof_required', 'this credential is holder-bound, and holder proofs cannot be checked here')
   }
-  // What was signed must be what is judged, not another credential of the same holder that came
-  // along.
+  // The signed request must carry the credential under verification, not another one of the same
+  // holder.
   const sent = request.header(CREDENTIAL_HEADER)
-  if ('header' in c.presented && !(sent?.length === 1 && sent[0]?.trim() === c.presented.header)) {
+  if (
+    'header' in context.presented &&
+    !(sent?.length === 1 && sent[0]?.trim() === context.presented.header)
+  ) {
     return deny('proof_invalid', 'the signed request does not carry the credential that is presented')
   }
   const expected = {
     holderKey: key,
     holderDid: holderKey,
     nowMs,
-    credentialHeaderSent: 'header' in c.presented,
+    credentialHeaderSent: 'header' in context.presented,
   }
   const proof = await consumeHolderProof(request, expected, nonces)
   if (!proof.ok) return proof
-  c.holder = proof.bodyChecked ? 'proven' : 'proven_body_unseen'
+  context.holder = proof.bodyChecked ? 'proven' : 'proven_body_unseen'
   return undefined
 }

@@ -30,12 +30,9 @@ export interface AllowCredential {
   readonly view: ViewStamp
   /** The credential itself, its parents behind it. */
   readonly credential: Credential
-  /** The issuer's key that the signature of its root held under. */
+  /** The issuer key that verified the signature of its root. */
   readonly signedBy: PublicKey
-  /**
-   * Whether a holder proof was asked for and held, and whether the body was part of what was
-   * checked.
-   */
+  /** Whether a holder proof was required and verified, and whether it covered the body. */
   readonly holder: 'unbound' | 'proven' | 'proven_body_unseen'
 }
 

@@ -4,18 +4,15 @@ import { checkProof } from '../proof/check.ts'
 import { didKeyMethod, parseDidKey } from '../proof/did.ts'
 import { suiteNamed } from '../proof/suites.ts'
 
-/**
- * What is wrong with delegating `child` from `parent`; nothing, if the child gets no more than its
- * parent has.
- */
-export function linkFault(parent: Credential, child: Credential): Denial | undefined {
+/** Denies a child that gets more than its parent has, or that does not belong to it. */
+export function checkLink(parent: Credential, child: Credential): Denial | undefined {
   if (!parent.delegable) return invalid('its parent may not be delegated')
   if (parent.holderKey === undefined || child.holderKey === undefined)
     return invalid('every link of a chain must be holder-bound')
   if (child.issuer !== parent.holderKey) return invalid("its issuer is not its parent's holder key")
   if (child.site !== parent.site) return invalid('it is for another site than its parent')
   for (let link: Credential | undefined = parent; link !== undefined; link = link.parent) {
-    // The right to revoke the child must not include its principal.
+    // Otherwise revoking the child would revoke the credentials it was delegated from.
     if (link.id === child.id) return invalid('it has the id of a credential that it hangs on')
   }
   if (child.ppid !== parent.ppid) return invalid('it is for another user than its parent')
@@ -31,7 +28,7 @@ export function linkFault(parent: Credential, child: Credential): Denial | undef
  * Whether exactly the holder of `parent` signed `child`. The key comes from the parent, never from
  * the child's own proof.
  */
-export async function linkSignatureFault(
+export async function checkLinkSignature(
   parent: Credential,
   child: SignedCredential,
 ): Promise<Denial | undefined> {
@@ -47,5 +44,5 @@ export async function linkSignatureFault(
 }
 
 function invalid(why: string): Denial {
-  return deny('delegation_invalid', `a delegated credential does not count: ${why}`)
+  return deny('delegation_invalid', `a delegated credential is invalid: ${why}`)
 }

@@ -13,10 +13,7 @@ export type Presented =
   | { readonly signed: SignedCredential }
   | { readonly token: TokenFacts }
 
-/**
- * What a route asks for. The site is that of the knowledge the decision is made with; it never
- * comes from the request.
- */
+/** What a route requires. The site comes from the revocation data, never from the request. */
 export interface Demand {
   /** All of these are needed. */
   readonly scope: readonly Scope[]
@@ -27,6 +24,6 @@ export interface Demand {
    * The request as it came, for holder proofs. Without it no holder-bound credential is accepted.
    */
   readonly request?: HolderRequest
-  /** Where nonces are used up. Without it no holder-bound credential is accepted. */
+  /** Consumes nonces. Without it no holder-bound credential is accepted. */
   readonly nonces?: NonceStore
 }

@@ -1,15 +1,15 @@
 import type { Denial } from '../credential/denial.ts'
-import { Case, NotEstablished } from './case.ts'
+import { CheckOrderError, VerificationContext } from './context.ts'
 import type { Demand, Presented } from './demand.ts'
 import type { RevocationData } from './trust.ts'
 import { credentialChecks } from './verify.ts'
 
 export interface ExplainedCheck {
   readonly check: (typeof credentialChecks)[number][0]
-  /** `unreached`: it needs something that an earlier check could not establish. */
+  /** `unreached`: it needs a value that an earlier check could not determine. */
   readonly result: 'passed' | 'refused' | 'unreached'
   readonly denial?: Denial
-  /** False for what was looked at although no signature vouches for it. */
+  /** False if the check read claims that no valid signature covers. */
   readonly trustworthy: boolean
 }
 
@@ -19,19 +19,18 @@ export interface Explanation {
 }
 
 /**
- * Walks the same list as `verify` to its end and says how each check came out, without stopping at
- * the first refusal and without using up a nonce. For the holder's own tools and for support: to an
- * anonymous caller it would tell what the order of the checks keeps quiet.
+ * Runs all checks of `verify` and reports the result of each, without stopping at the first denial
+ * and without consuming a nonce. For the tools of the holder and for support only: the results
+ * would tell an anonymous caller about claims before the signature is verified.
  */
 export async function explain(
   presented: Exclude<Presented, { token: unknown }>,
   demand: Demand,
-  knowledge: RevocationData,
+  data: RevocationData,
 ): Promise<Explanation> {
-  // It goes on where `verify` would stop, so it must leave nothing behind: no used nonce, no
-  // remembered signature.
-  const { signatures: _, ...unchanged } = knowledge
-  const c = new Case(
+  // It continues where `verify` would stop, so it must consume no nonce and cache no signature.
+  const { signatures: _, ...unchanged } = data
+  const context = new VerificationContext(
     presented,
     demand.nonces === undefined ? demand : { ...demand, nonces: { consume: () => 'fresh' } },
     unchanged,
@@ -39,9 +38,8 @@ export async function explain(
   const checks: ExplainedCheck[] = []
   let trustworthy = true
   for (const [check, run] of credentialChecks) {
-    const outcome = await outcomeOf(() => run(c))
-    // A broken link of a chain leaves the leaf's claims unsigned, whatever the root's signature
-    // says.
+    const outcome = await runCheck(() => run(context))
+    // If one link is invalid, the claims of the leaf are unsigned, even if the root is valid.
     if (outcome.result !== 'passed' && UP_TO_SIGNATURES.has(check)) trustworthy = false
     checks.push({ check, ...outcome, trustworthy })
   }
@@ -50,14 +48,14 @@ export async function explain(
 
 const UP_TO_SIGNATURES: ReadonlySet<string> = new Set(['reading', 'issuer', 'key', 'signature', 'delegation'])
 
-async function outcomeOf(
+async function runCheck(
   run: () => Denial | undefined | Promise<Denial | undefined>,
 ): Promise<Pick<ExplainedCheck, 'result' | 'denial'>> {
   try {
     const denial = await run()
     return denial === undefined ? { result: 'passed' } : { result: 'refused', denial }
   } catch (error) {
-    if (error instanceof NotEstablished) return { result: 'unreached' }
+    if (error instanceof CheckOrderError) return { result: 'unreached' }
     throw error
   }
 }

@@ -1,6 +1,6 @@
 import { type Denial, isDenial } from '../credential/denial.ts'
-import { Case } from './case.ts'
-import { recheck, staleness } from './checks.ts'
+import { checkAge, recheck } from './checks.ts'
+import { VerificationContext } from './context.ts'
 import type { Allow } from './decision.ts'
 import type { Demand } from './demand.ts'
 import { tokenScope } from './token-checks.ts'
@@ -14,14 +14,14 @@ import type { RevocationData } from './trust.ts'
 export function recheckAccess(
   allowed: Allow,
   demand: Pick<Demand, 'scope' | 'anyScope' | 'nowMs'>,
-  knowledge: RevocationData,
+  data: RevocationData,
 ): Denial | undefined {
   if (allowed.presented === 'bearer') {
-    const scope = staleness(knowledge) ?? tokenScope(allowed.token, demand, knowledge.site)
+    const scope = checkAge(data) ?? tokenScope(allowed.token, demand, data.site)
     return isDenial(scope) ? scope : undefined
   }
-  const c = new Case({ header: '' }, demand, knowledge)
-  c.credential = allowed.credential
-  c.signedBy = allowed.signedBy
-  return recheck(c)
+  const context = new VerificationContext({ header: '' }, demand, data)
+  context.credential = allowed.credential
+  context.signedBy = allowed.signedBy
+  return recheck(context)
 }

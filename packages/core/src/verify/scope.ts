@@ -2,19 +2,15 @@ import { type Denial, deny } from '../credential/denial.ts'
 import type { Scope } from '../credential/ids.ts'
 import type { Demand } from './demand.ts'
 
-/**
- * What is left of a scope when the site lets its issuer grant only `cap`. Scopes only ever get
- * fewer.
- */
-export function scopeWithin(scope: readonly Scope[], cap: ReadonlySet<Scope> | undefined): readonly Scope[] {
+/** The part of `scope` that the site lets the issuer grant. An undefined `cap` allows all of it. */
+export function limitScope(scope: readonly Scope[], cap: ReadonlySet<Scope> | undefined): readonly Scope[] {
   return cap === undefined || scope.every((s) => cap.has(s)) ? scope : scope.filter((s) => cap.has(s))
 }
 
 /**
- * Exact matches only. A caller with no scope at all may do nothing, even where a route asks for
- * none.
+ * Scopes match exactly. A caller without any scope is denied, even if the route requires none.
  */
-export function scopeFault(
+export function checkScopeGranted(
   held: readonly Scope[],
   { scope, anyScope }: Pick<Demand, 'scope' | 'anyScope'>,
 ): Denial | undefined {

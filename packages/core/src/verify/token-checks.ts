@@ -2,7 +2,7 @@ import { type Denial, deny } from '../credential/denial.ts'
 import type { Scope } from '../credential/ids.ts'
 import type { Demand } from './demand.ts'
 import { checkGrounds } from './grounds.ts'
-import { scopeFault, scopeWithin } from './scope.ts'
+import { checkScopeGranted, limitScope } from './scope.ts'
 import type { TokenFacts } from './token.ts'
 import type { SiteData } from './trust.ts'
 
@@ -40,8 +40,11 @@ export function tokenScope(token: TokenFacts, demand: Demand, site: SiteData): r
   if (checkGrounds(token, site, demand.nowMs) !== undefined) return invalidToken
   const { bearer, bearerOffMs } = site.settings
   if (bearer !== 'on')
-    return deny('bearer_disabled', 'this site takes no bearer tokens any more; send the credential itself')
+    return deny(
+      'bearer_disabled',
+      'this site takes no bearer tokens any more; send the credential itself',
+    )
   if (bearerOffMs !== undefined && !(token.issuedAtMs > bearerOffMs)) return invalidToken
-  const scope = scopeWithin(token.scope, site.issuer(token.issuer)?.scope)
-  return scopeFault(scope, demand) ?? scope
+  const scope = limitScope(token.scope, site.issuer(token.issuer)?.scope)
+  return checkScopeGranted(scope, demand) ?? scope
 }

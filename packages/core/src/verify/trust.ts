@@ -4,8 +4,8 @@ import type { PublicKey } from '../proof/keys.ts'
 import type { SignatureCache } from './signature-cache.ts'
 
 /**
- * `active`: counts. `retired`: still counts for what it signed before its retirement.
- * `compromised`: nothing it ever signed counts, and it stays so permanently.
+ * `active`: its signatures are valid. `retired`: signatures made before its retirement are valid.
+ * `compromised`: none of its signatures is valid; this is permanent.
  */
 export type KeyStatus = 'active' | 'retired' | 'compromised'
 
@@ -20,7 +20,7 @@ export interface TrustedKey {
   readonly changedAtMs: number | undefined
 }
 
-/** An issuer whose word counts at one site, and how far. */
+/** An issuer that a site trusts, and the limits of that trust. */
 export interface TrustedIssuer {
   readonly issuer: string
   /**
@@ -37,8 +37,8 @@ export interface TrustedIssuer {
 export interface SiteSettings {
   readonly bearer: 'on' | 'off'
   /**
-   * The latest moment at which bearer tokens were off. What was made up to then stays dead when
-   * they are switched on again.
+   * The latest time at which bearer tokens were off. Tokens issued up to then stay invalid when
+   * bearer tokens are switched on again.
    */
   readonly bearerOffMs?: number | undefined
   readonly holderProof: 'optional' | 'required'
@@ -46,16 +46,12 @@ export interface SiteSettings {
 }
 
 /**
- * What a verifier knows about one site: whom it trusts and what has been taken away. Read from
- * memory only; answers never wait. `SiteView` in `log/view.ts` is the one that follows the log; a
- * test may bring its own.
+ * The settings, trusted issuers and revocations of one site. All reads are synchronous and from
+ * memory. `SiteView` in `log/view.ts` implements it from the log; tests may use their own.
  */
 export interface SiteData {
   readonly siteId: SiteId
-  /**
-   * False once it has been shown something that cannot be true of what it knows. Then it knows
-   * nothing.
-   */
+  /** False after contradictory log data. Nothing in this object is reliable then. */
   readonly trusted: boolean
   readonly settings: SiteSettings
   readonly head: LogHead

@@ -1,7 +1,7 @@
 import { toPermissionId } from '../credential/credential.ts'
-import type { Denial } from '../credential/denial.ts'
-import { Case } from './case.ts'
+import { type Denial, isDenial } from '../credential/denial.ts'
 import * as check from './checks.ts'
+import { VerificationContext } from './context.ts'
 import type { Allow, Verdict, ViewStamp } from './decision.ts'
 import type { Demand, Presented } from './demand.ts'
 import type { TokenFacts } from './token.ts'
@@ -9,9 +9,9 @@ import { tokenScope } from './token-checks.ts'
 import type { RevocationData } from './trust.ts'
 
 /**
- * Every check that a credential passes, in this order, for the service and the SDK alike. Up to the
- * signature nothing may speak of a claim; from there on the claims are the issuer's word. `explain`
- * walks the same list.
+ * All checks of a credential, in this order, for the service and the SDK. A check before
+ * `signature` must not reveal a claim; after it, the claims are known to come from the issuer.
+ * `explain` runs the same list.
  */
 export const credentialChecks = [
   ['freshness', check.checkFreshness],
@@ -28,83 +28,79 @@ export const credentialChecks = [
   ['holder', check.checkHolder],
 ] as const satisfies readonly (readonly [string, check.Check])[]
 
-/**
- * The same without names. Taking pairs apart in the loop would cost an eighth of the time of a
- * remembered presentation.
- */
+/** The checks without names: destructuring the pairs costs an eighth of a cached verification. */
 const runs: readonly check.Check[] = credentialChecks.map(([, run]) => run)
 
 /**
- * Decides whether what is presented will do for what is demanded, by what is known. It reads no
- * clock, no network and no disk; the one step that may wait for a store is the last, where a holder
- * proof's nonce is used up. A refusal is a value; a throw means that we are broken.
+ * Decides whether the presented credential or token satisfies the demand. Reads no clock, network
+ * or disk; only the last step, which consumes the nonce of a holder proof, may wait for a store. A
+ * denial is returned as a value; an exception means a bug.
  */
-export async function verify(
-  presented: Presented,
-  demand: Demand,
-  knowledge: RevocationData,
-): Promise<Verdict> {
-  return decide(presented, demand, knowledge)
+export async function verify(presented: Presented, demand: Demand, data: RevocationData): Promise<Verdict> {
+  return decide(presented, demand, data)
 }
 
 /**
- * The same decision for callers in a hurry: it is there at once unless a signature, a digest or a
- * nonce has to be waited for. It throws at once too.
+ * The same as `verify`, but synchronous unless a signature, a digest or a nonce is asynchronous.
+ * Throws synchronously as well. Decision 6 has the measurements.
  */
 export function decide(
   presented: Presented,
   demand: Demand,
-  knowledge: RevocationData,
+  data: RevocationData,
 ): Verdict | Promise<Verdict> {
-  if ('token' in presented) return verdictOnToken(presented.token, demand, knowledge)
-  const c = new Case(presented, demand, knowledge)
+  if ('token' in presented) return decideToken(presented.token, demand, data)
+  const context = new VerificationContext(presented, demand, data)
   for (let i = 0; i < runs.length; i++) {
-    const answer = (runs[i] as check.Check)(c)
-    // Most checks answer at once, and waiting for what is already here would cost more than the
-    // check.
-    if (answer instanceof Promise) return decideLater(c, answer, i + 1)
-    if (answer !== undefined) return { ...answer, view: stampOf(knowledge) }
+    const answer = (runs[i] as check.Check)(context)
+    // Most checks are synchronous, and an `await` would cost more than the check itself.
+    if (answer instanceof Promise) return decideLater(context, answer, i + 1)
+    if (answer !== undefined) return { ...answer, view: toViewStamp(data) }
   }
-  return allowed(c)
+  return allowed(context)
 }
 
-/** Goes on after a check that has to be waited for, with the check at `next`. */
-async function decideLater(c: Case, waiting: Promise<Denial | undefined>, next: number): Promise<Verdict> {
+/** Continues after an asynchronous check, with the check at `next`. */
+async function decideLater(
+  context: VerificationContext,
+  waiting: Promise<Denial | undefined>,
+  next: number,
+): Promise<Verdict> {
   let denial = await waiting
-  for (let i = next; denial === undefined && i < runs.length; i++) denial = await (runs[i] as check.Check)(c)
-  // While a signature or a nonce was waited for, the log may have gone on. Nothing revoked in the
-  // meantime is accepted.
-  denial ??= check.recheck(c)
-  return denial === undefined ? allowed(c) : { ...denial, view: stampOf(c.knowledge) }
+  for (let i = next; denial === undefined && i < runs.length; i++)
+    denial = await (runs[i] as check.Check)(context)
+  // Entries may have been applied in the meantime, so check again what they can change.
+  denial ??= check.recheck(context)
+  return denial === undefined ? allowed(context) : { ...denial, view: toViewStamp(context.data) }
 }
 
-function allowed({ credential, scope, signedBy, holder, knowledge }: Case): Verdict {
+function allowed({ credential, scope, signedBy, holder, data }: VerificationContext): Verdict {
   return {
     ok: true,
     presented: 'credential',
     subject: {
       ppid: credential.ppid,
-      siteId: knowledge.site.siteId,
+      siteId: data.site.siteId,
       scope,
       credentialId: credential.id,
       permissionId: toPermissionId(credential),
       expiresAtMs: credential.validUntilMs,
     },
-    view: stampOf(knowledge),
+    view: toViewStamp(data),
     credential,
     signedBy,
     holder,
   }
 }
 
-function stampOf({ site, ageMs }: RevocationData): ViewStamp {
+function toViewStamp({ site, ageMs }: RevocationData): ViewStamp {
   return { epoch: site.head.epoch, seq: site.head.seq, ageMs }
 }
 
-function verdictOnToken(token: TokenFacts, demand: Demand, knowledge: RevocationData): Verdict {
-  const view = stampOf(knowledge)
-  const scope = check.staleness(knowledge) ?? tokenScope(token, demand, knowledge.site)
-  if (isDenied(scope)) return { ...scope, view }
+function decideToken(token: TokenFacts, demand: Demand, data: RevocationData): Verdict {
+  const view = toViewStamp(data)
+  const scope = check.checkAge(data) ?? tokenScope(token, demand, data.site)
+  if (isDenial(scope)) return { ...scope, view }
   const [credentialId] = token.credentialIds
   if (credentialId === undefined) throw new TypeError('a token always comes from a credential')
   const { ppid, siteId, permissionId, expiresAtMs } = token
@@ -116,8 +112,4 @@ function verdictOnToken(token: TokenFacts, demand: Demand, knowledge: Revocation
     token,
   }
   return allow
-}
-
-function isDenied(value: object): value is Denial {
-  return 'ok' in value
 }

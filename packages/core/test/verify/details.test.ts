@@ -154,7 +154,7 @@ describe('the words of a denial', () => {
     const { presented, demand } = await showLink(chain)
     expect(await verify(presented, demand, knownSite())).toMatchObject({
       code: 'delegation_invalid',
-      detail: `a delegated credential does not count: ${why}`,
+      detail: `a delegated credential is invalid: ${why}`,
     })
   })
 
@@ -162,7 +162,7 @@ describe('the words of a denial', () => {
     const chain = await newChain(issuer, 1, (i) => (i === 1 ? stranger : undefined))
     const { presented, demand } = await showLink(chain)
     expect(await verify(presented, demand, knownSite())).toMatchObject({
-      detail: "a delegated credential does not count: its parent's holder key did not sign it",
+      detail: "a delegated credential is invalid: its parent's holder key did not sign it",
     })
   })
 })
