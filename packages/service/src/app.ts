@@ -7,6 +7,7 @@ import type {
   InjectOptions,
   LightMyRequestResponse,
 } from 'fastify'
+import { guard } from './actions/guard.ts'
 import type { RouteAnswer } from './answer.ts'
 import type { Deps } from './deps.ts'
 import { openAcceptProbe } from './http/accept-probe.ts'
@@ -14,18 +15,18 @@ import { createAccessLog } from './http/access-log.ts'
 import { hasLongBody } from './http/body.ts'
 import { createClientAddress } from './http/client-address.ts'
 import { createConnections } from './http/connections.ts'
-import { createExit, type MountedEndpoint, type Outgoing } from './http/exit.ts'
 import { fieldLines } from './http/field-lines.ts'
-import { Incoming, newRequestId, refuseUnfit } from './http/incoming.ts'
-import { createKeyRefusals } from './http/key-refusals.ts'
+import { createKeyRejections } from './http/key-rejections.ts'
+import { createLoadShedder, type LoadGauge, openLoopGauge } from './http/load-shedder.ts'
 import { toOriginForm } from './http/origin-form.ts'
-import { createAdmission, type LoadGauge, openLoopGauge } from './http/overload.ts'
 import { createPathTable, routerPath } from './http/path-table.ts'
-import { createPaces, type Paces } from './http/rate-limit.ts'
+import { createPipeline, type Mounted } from './http/pipeline.ts'
+import { createRateLimiter, type RateLimiter } from './http/rate-limiter.ts'
+import { newRequestId, RawRequest, rejectMalformed } from './http/raw-request.ts'
+import { createResponder, type MountedEndpoint, type Reply } from './http/respond.ts'
 import { sendStream } from './http/send-stream.ts'
 import { createServer } from './http/server.ts'
 import { createOnClientError } from './http/server-limits.ts'
-import { createWalk, type Mounted } from './http/walk.ts'
 import { assets } from './pages/assets.ts'
 import { STYLE_PATH, style } from './pages/page.ts'
 import { Problem } from './problem.ts'
@@ -56,14 +57,16 @@ export interface AppOptions {
   /** Where it listens. Default: `host` and `port` of the configuration. */
   readonly address?: { readonly host: string; readonly port: number; readonly exclusive?: boolean }
   /** Shared by the listeners of a node, so that a caller has one allowance for all. */
-  readonly paces?: Paces
+  readonly rateLimiter?: RateLimiter
+  /** Decides about credentials and tokens. Default: the guard of the service. */
+  readonly guard?: typeof guard
   /** What is said of a path that is not there. */
   readonly notFound?: string
   /** How busy the process is; measured when absent. */
   readonly gauge?: LoadGauge
   /** Several processes listen on the one port, and each connection is given to one of them. */
   readonly sharesPort?: boolean
-  /** A clock that never runs back, for paces and durations. */
+  /** A clock that never runs back, for rateLimiter and durations. */
   readonly monotonicMs?: () => number
   /**
    * How long running requests may take when the app closes; then their connections are destroyed.
@@ -89,7 +92,8 @@ export function createApp(
   {
     routes = allRoutes,
     address = { host: deps.config.host, port: deps.config.port },
-    paces = createPaces(deps.config.rateLimits),
+    rateLimiter = createRateLimiter(deps.config.rateLimits),
+    guard: decideAccess = guard,
     notFound,
     gauge,
     sharesPort = false,
@@ -105,80 +109,74 @@ export function createApp(
     acceptDelayMs: () => accepting?.delayMs() ?? 0,
   }
   const accessLog = createAccessLog(log, meters)
-  const exit = createExit({ baseUrl: config.baseUrl, version: SERVICE_VERSION, onFault: accessLog.fault })
-  const refusals = createKeyRefusals(deps.store, log)
-  const admission = createAdmission(config.overload, measured)
-  const walk = createWalk({ deps, refusals, paces, admission, monotonicMs })
+  const responder = createResponder({
+    baseUrl: config.baseUrl,
+    version: SERVICE_VERSION,
+    onFault: accessLog.fault,
+  })
+  const keyRejections = createKeyRejections(deps.store, log)
+  const { host, protocol } = new URL(config.baseUrl)
+  const pipeline = createPipeline({
+    deps,
+    guard: decideAccess,
+    keyRejections,
+    rateLimiter,
+    loadShedder: createLoadShedder(config.overload, measured),
+    monotonicMs,
+    origin: { authority: host, scheme: protocol === 'https:' ? 'https' : 'http' },
+  })
   const clientAddress = createClientAddress(config.trustedProxies)
   const isBehindProxy = config.trustedProxies.length > 0
-  const incomingOf = (raw: IncomingMessage) => {
-    const forwardedFor = isBehindProxy ? fieldLines(raw.rawHeaders, 'x-forwarded-for') : undefined
-    return new Incoming(raw, clientAddress(raw.socket.remoteAddress, forwardedFor), monotonicMs())
+  const toRawRequest = (message: IncomingMessage) => {
+    const forwardedFor = isBehindProxy ? fieldLines(message.rawHeaders, 'x-forwarded-for') : undefined
+    return new RawRequest(message, clientAddress(message.socket.remoteAddress, forwardedFor), monotonicMs())
   }
 
   let isClosing = false
-  const finish = (
-    incoming: Incoming,
+  const send = async (
+    raw: RawRequest,
     endpoint: MountedEndpoint | undefined,
     response: ServerResponse,
-    outgoing: Outgoing,
+    reply: Reply,
   ) => {
-    // A connection that was kept alive now would be waited for.
+    // Closing waits for every connection that is kept alive.
     if (isClosing) response.setHeader('connection', 'close')
-    accessLog.request(incoming, endpoint, outgoing, monotonicMs() - incoming.startedMs)
-    // A header that cannot be written, or a stream that failed. What is sent instead must not look
-    // like an answer.
-    const failed = (fault: unknown) => {
-      accessLog.fault(fault, endpoint, incoming.requestId)
+    accessLog.request(raw, endpoint, reply, monotonicMs() - raw.startedMs)
+    try {
+      if (reply.stream === undefined) writeReply(reply, response)
+      else await sendStream(reply, reply.stream, raw.message, response)
+    } catch (fault) {
+      // A header that cannot be written, or a stream that failed. The client must not take what was
+      // sent so far for a complete response.
+      accessLog.fault(fault, endpoint, raw.requestId)
       response.destroy()
     }
-    try {
-      if (outgoing.stream === undefined) send(outgoing, response)
-      else sendStream(outgoing, outgoing.stream, incoming.raw, response).catch(failed)
-    } catch (fault) {
-      failed(fault)
-    }
   }
-  /** From a request to what is sent, for better or worse. */
-  const serve = (
-    incoming: Incoming,
+  /** Sends the answer, or the rejection of what `answer` throws. Never rejects. */
+  const serve = async (
+    raw: RawRequest,
     endpoint: MountedEndpoint | undefined,
     response: ServerResponse,
-    answering: () => RouteAnswer | Promise<RouteAnswer>,
+    answer: () => RouteAnswer | Promise<RouteAnswer>,
   ) => {
-    const answered = (answer: RouteAnswer) =>
-      finish(incoming, endpoint, response, exit.answer(answer, endpoint, incoming.requestId))
-    const refused = (thrown: unknown) => {
-      if (hasLongBody(incoming.raw)) response.setHeader('connection', 'close')
-      finish(
-        incoming,
-        endpoint,
-        response,
-        exit.refusal(thrown, endpoint, incoming.requestId, pageWanted(incoming, endpoint)),
-      )
-    }
+    let reply: Reply
     try {
-      const answer = answering()
-      if (answer instanceof Promise) answer.then(answered).catch(refused)
-      else answered(answer)
-    } catch (thrown) {
-      refused(thrown)
+      reply = responder.answer(await answer(), endpoint, raw.requestId)
+    } catch (error) {
+      if (hasLongBody(raw.message)) response.setHeader('connection', 'close')
+      reply = responder.reject(error, endpoint, raw.requestId, pageWanted(raw, endpoint))
     }
+    await send(raw, endpoint, response, reply)
   }
-  const refuse = (
-    request: FastifyRequest,
-    reply: FastifyReply,
-    problemOf: (incoming: Incoming) => unknown,
-  ) => {
-    const incoming = incomingOf(request.raw)
-    serve(incoming, undefined, reply.hijack().raw, () => {
-      refuseUnfit(incoming)
-      throw problemOf(incoming)
+  const reject = (request: FastifyRequest, reply: FastifyReply, problem: (raw: RawRequest) => unknown) => {
+    const raw = toRawRequest(request.raw)
+    void serve(raw, undefined, reply.hijack().raw, () => {
+      rejectMalformed(raw)
+      throw problem(raw)
     })
   }
 
   const connections = createConnections()
-  const { host } = new URL(config.baseUrl)
   const mounted = mount(routes)
   const plain = mounted.filter(({ endpoint }) => !endpoint.path.includes('{'))
   const atOnce = new Map(
@@ -190,7 +188,7 @@ export function createApp(
   const fastify = createServer({
     onRequest(request, response) {
       if (!toOriginForm(request, host)) {
-        serve(incomingOf(request), undefined, response, () => {
+        void serve(toRawRequest(request), undefined, response, () => {
           throw new Problem(
             'request_malformed',
             `The request target names another host. This service is ${host}.`,
@@ -200,12 +198,12 @@ export function createApp(
       }
       const one = atOnce.get(request.url ?? '')?.find(({ endpoint }) => endpoint.method === request.method)
       if (one === undefined) return false
-      const incoming = incomingOf(request)
-      serve(incoming, one.endpoint, response, () => walk(incoming, one, NO_PARAMS))
+      const raw = toRawRequest(request)
+      void serve(raw, one.endpoint, response, () => pipeline(raw, one, NO_PARAMS))
       return true
     },
-    onBadUrl: (request, reply) => refuse(request, reply, () => new Problem('not_found')),
-    onClientError: createOnClientError(exit, newRequestId, accessLog.unread),
+    onBadUrl: (request, reply) => reject(request, reply, () => new Problem('not_found')),
+    onClientError: createOnClientError(responder, newRequestId, accessLog.unread),
     connections,
   })
   for (const one of mounted) {
@@ -214,8 +212,8 @@ export function createApp(
       url: routerPath(one.endpoint.path),
       // The answer is written by us, not by the web server, which would add to the media types.
       handler: (request, reply) => {
-        const incoming = incomingOf(request.raw)
-        serve(incoming, one.endpoint, reply.hijack().raw, () => walk(incoming, one, request.params))
+        const raw = toRawRequest(request.raw)
+        void serve(raw, one.endpoint, reply.hijack().raw, () => pipeline(raw, one, request.params))
       },
     })
   }
@@ -223,37 +221,38 @@ export function createApp(
   if (docs !== undefined) {
     // Not endpoints of their own, but paced and counted as the page that leads to them.
     fastify.get('/docs/*', (request, reply) => {
-      const incoming = incomingOf(request.raw)
+      const raw = toRawRequest(request.raw)
       const { endpoint } = docs
-      serve(incoming, endpoint, reply.hijack().raw, () =>
-        walk(incoming, { endpoint, route: () => documentAt(incoming.path) }, NO_PARAMS),
+      void serve(raw, endpoint, reply.hijack().raw, () =>
+        pipeline(raw, { endpoint, route: async () => documentAt(raw.path) }, NO_PARAMS),
       )
     })
   }
   fastify.get('/', (request, reply) => {
-    const incoming = incomingOf(request.raw)
-    serve(incoming, undefined, reply.hijack().raw, () => frontPage(incoming))
+    const raw = toRawRequest(request.raw)
+    void serve(raw, undefined, reply.hijack().raw, () => frontPage(raw))
   })
   fastify.get('/problems', (request, reply) => {
-    const incoming = incomingOf(request.raw)
-    serve(incoming, undefined, reply.hijack().raw, () => problemsPage(incoming))
+    const raw = toRawRequest(request.raw)
+    void serve(raw, undefined, reply.hijack().raw, () => problemsPage(raw))
   })
-  fastify.get(STYLE_PATH, (request, reply) =>
-    serve(incomingOf(request.raw), undefined, reply.hijack().raw, () => style),
+  fastify.get(
+    STYLE_PATH,
+    (request, reply) => void serve(toRawRequest(request.raw), undefined, reply.hijack().raw, () => style),
   )
   fastify.get('/assets/*', (request, reply) => {
-    const incoming = incomingOf(request.raw)
-    serve(incoming, undefined, reply.hijack().raw, () => {
-      const asset = assets().answer(incoming.path, incoming.lines('accept-encoding')?.join(',') ?? '')
+    const raw = toRawRequest(request.raw)
+    void serve(raw, undefined, reply.hijack().raw, () => {
+      const asset = assets().answer(raw.path, raw.lines('accept-encoding')?.join(',') ?? '')
       if (asset === undefined) throw new Problem('not_found')
       return asset
     })
   })
   const methodsOf = createPathTable(mounted.map(({ endpoint }) => endpoint))
   fastify.setNotFoundHandler((request, reply) =>
-    refuse(request, reply, (incoming) => nothingThere(methodsOf(incoming.path), notFound)),
+    reject(request, reply, (raw) => nothingThere(methodsOf(raw.path), notFound)),
   )
-  fastify.setErrorHandler((error, request, reply) => refuse(request, reply, () => serverProblem(error)))
+  fastify.setErrorHandler((error, request, reply) => reject(request, reply, () => serverProblem(error)))
 
   return {
     fastify,
@@ -274,12 +273,12 @@ export function createApp(
       // answered.
       const ending = [deps.feeds.close(), deps.verifiers.close()]
       await Promise.all([...ending, fastify.close(), connections.drain(drainMsMax)])
-      await refusals.settled()
+      await keyRejections.flush()
     },
   }
 }
 
-function send({ status, headers, body = '' }: Outgoing, response: ServerResponse): void {
+function writeReply({ status, headers, body = '' }: Reply, response: ServerResponse): void {
   const bytes = Buffer.byteLength(body)
   if (status !== 204) headers.push('content-length', String(bytes))
   response.writeHead(status, headers)
@@ -292,14 +291,14 @@ const NO_PARAMS = Object.freeze({})
 
 /** Whether a refusal is for a person: a browser, outside of what only programs call. */
 function pageWanted(
-  { path, lines, raw }: Incoming,
+  { path, lines, message }: RawRequest,
   endpoint: MountedEndpoint | undefined,
 ): { readonly isRepeatable: boolean } | undefined {
   const isWithPages =
     endpoint === undefined
       ? !/^\/(?:api|\.well-known)(?:\/|$)/.test(path)
       : endpoint.refusals === 'page' || endpoint.id === 'docs' || endpoint.id === 'problem_page'
-  return isWithPages && acceptsPage(lines) ? { isRepeatable: raw.method === 'GET' } : undefined
+  return isWithPages && acceptsPage(lines) ? { isRepeatable: message.method === 'GET' } : undefined
 }
 
 function mount(routes: Routes): readonly Mounted[] {

@@ -1,4 +1,4 @@
-import type { CredentialBody, HolderRequest, Presentation } from '@countersign/core'
+import type { Allow, CredentialBody, HolderRequest, Presentation } from '@countersign/core'
 import type { EndpointId, endpoints } from '@countersign/core/contract'
 import type * as z from 'zod'
 import type { Caller, RouteAnswer } from './answer.ts'
@@ -14,6 +14,8 @@ type SentBody<Id extends EndpointId> = {
   [Name in 'body' | 'form']: Name extends keyof Request<Id> ? Part<Id, Name> : never
 }['body' | 'form']
 
+type Access<Id extends EndpointId> = (typeof endpoints)[Id]['auth'] extends 'credential' ? Allow : undefined
+
 /**
  * A request that has passed everything the endpoint table says: its parts fit their schemas, its
  * caller may call.
@@ -25,11 +27,13 @@ export interface RouteRequest<Id extends EndpointId = EndpointId> {
   /** Present at endpoints that take a credential in the body, when that is JSON. */
   readonly credentialBody: CredentialBody | undefined
   readonly caller: Caller
+  /** The decision of the guard, at endpoints behind it. */
+  readonly access: Access<Id>
   /**
-   * What X-Service-Credential or Authorization carry, found on demand; throws a Problem when there
-   * is not exactly one of them.
+   * What X-Service-Credential or Authorization carries. Throws a Problem unless there is exactly one
+   * of them.
    */
-  readonly presentation: () => Presentation
+  readonly requirePresentation: () => Presentation
   /** The request as the client signed it. */
   readonly holderRequest: HolderRequest
   /** Every field line of that lower-case name. */
@@ -42,7 +46,4 @@ export interface RouteRequest<Id extends EndpointId = EndpointId> {
 }
 
 /** One endpoint. Knows no web framework, and needs no socket to be tested. */
-export type Route<Id extends EndpointId> = (
-  request: RouteRequest<Id>,
-  deps: Deps,
-) => RouteAnswer | Promise<RouteAnswer>
+export type Route<Id extends EndpointId> = (request: RouteRequest<Id>, deps: Deps) => Promise<RouteAnswer>

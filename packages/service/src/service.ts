@@ -11,7 +11,7 @@ import { createHeadAges } from './feed/head-ages.ts'
 import { createSnapshots } from './feed/snapshots.ts'
 import { createVerifierClocks } from './feed/verifier-clocks.ts'
 import { openVerifiers } from './feed/verifiers.ts'
-import { createPaces, type Paces } from './http/rate-limit.ts'
+import { createRateLimiter, type RateLimiter } from './http/rate-limiter.ts'
 import { createApiKeys } from './keys/api-keys.ts'
 import { openServiceKeys } from './keys/service-keys.ts'
 import { openClock } from './log/clock.ts'
@@ -144,10 +144,10 @@ export async function openService(config: Config, options: OpenServiceOptions): 
     keep(startIssuerRefresh(deps))
     keep(startSweeping(deps))
     keep(startWebhookSender(deps, { allowLoopback: config.mode === 'development' }))
-    const paces = createPaces(config.rateLimits)
+    const rateLimiter = createRateLimiter(config.rateLimits)
     const admin =
-      config.adminPort === undefined ? undefined : keep(createAdminApp(deps, config.adminPort, paces))
-    const app = keep(createApp(deps, { sharesPort, paces }))
+      config.adminPort === undefined ? undefined : keep(createAdminApp(deps, config.adminPort, rateLimiter))
+    const app = keep(createApp(deps, { sharesPort, rateLimiter }))
     let closing: Promise<void> | undefined
     return {
       deps,
@@ -166,11 +166,11 @@ export async function openService(config: Config, options: OpenServiceOptions): 
 }
 
 /** Without a gauge of its own: the main listener makes room for it by rejecting verifications. */
-function createAdminApp(deps: Deps, port: number, paces: Paces): App {
+function createAdminApp(deps: Deps, port: number, rateLimiter: RateLimiter): App {
   return createApp(deps, {
     routes: adminRoutes,
     address: { host: deps.config.adminHost, port, exclusive: true },
-    paces,
+    rateLimiter,
     notFound:
       'The admin listener serves administration, revocation, health and metrics. Everything is on the main port, except metrics.',
     gauge: { eventLoopDelayMs: () => 0, acceptDelayMs: () => 0 },

@@ -1,9 +1,6 @@
 import {
-  findPresentation,
   type HolderRequest,
-  isDenial,
   type JsonObject,
-  parseCredentialBody,
   SignatureCache,
   type SiteId,
   signRequest,
@@ -13,22 +10,19 @@ import {
   endpoints,
   type Permission,
   type ProblemCode,
-  parseParameters,
-  problems,
-  refusalOf,
+  rateLimits,
 } from '@countersign/core/contract'
 import { expect } from 'vitest'
-import type * as z from 'zod'
-import type { Caller, RouteAnswer } from '../src/answer.ts'
+import type { Caller } from '../src/answer.ts'
+import { createApp } from '../src/app.ts'
 import type { Deps } from '../src/deps.ts'
 import { openLiveViews } from '../src/log/live-views.ts'
 import { createSeenCredentials } from '../src/log/seen-credentials.ts'
 import { createStoreNonces } from '../src/log/store-nonces.ts'
 import { createTokenFinder } from '../src/log/token-finder.ts'
-import { Problem } from '../src/problem.ts'
-import type { RouteRequest } from '../src/route.ts'
-import { routes } from '../src/routes/all.ts'
-import { type Store, StoreUnavailable } from '../src/store/store.ts'
+import { createLogger } from '../src/logger.ts'
+import type { ApiKey, Store } from '../src/store/store.ts'
+import { checkContract } from './contract-check.ts'
 import { ClockDouble, quiet } from './log/log-double.ts'
 import { issued as issuedBy, NOW, newParty, type Party } from './party.ts'
 
@@ -58,6 +52,9 @@ const ALL: readonly Permission[] = [
   'site:admin',
 ]
 const ORIGIN = 'service.example'
+const UNLIMITED = Object.fromEntries(
+  Object.entries(rateLimits).map(([name, limit]) => [name, { ...limit, requests: Infinity }]),
+)
 
 export const anybody: Caller = { kind: 'anonymous', address: '127.0.0.1' }
 export const operator: Caller = { kind: 'operator', keyId: 'key_operator', address: '127.0.0.1' }
@@ -73,6 +70,7 @@ export const keyOf = (siteId: SiteId): Caller => ({
 export interface Ask {
   readonly caller?: Caller
   readonly body?: unknown
+  readonly params?: Readonly<Record<string, string>>
   readonly query?: string
   readonly fields?: Readonly<Record<string, string>>
   /** Signs the request as the holder with this key. */
@@ -87,11 +85,10 @@ export type Told = {
   code?: ProblemCode
   // biome-ignore lint/suspicious/noExplicitAny: an answer is looked into, whatever it is.
   body: any
-  headers: Readonly<Record<string, string>>
-  problem?: Problem
+  headers: Readonly<Record<string, unknown>>
 }
 
-/** One node of the service without sockets: a store, its views, and the routes. */
+/** One node of the service without sockets: a store, its views, and the app. */
 export interface TestNode {
   readonly deps: Deps
   readonly clock: ClockDouble
@@ -139,6 +136,11 @@ export async function openNode(
       protectedScope: ['orders:read'],
       viewAgeMsMax: 2000,
       openSignInsMax: 10_000,
+      host: '127.0.0.1',
+      port: 0,
+      trustedProxies: [],
+      rateLimits: UNLIMITED,
+      overload: { eventLoopDelayMsMax: 100, acceptDelayMsMax: 250, inFlightMax: 1000 },
     },
     store,
     views,
@@ -147,45 +149,48 @@ export async function openNode(
     nonces: createStoreNonces(store),
     tokens: createTokenFinder(store),
     seen: createSeenCredentials({ store, nowMs: () => clock.nowMs(), log: quiet, delayMs: 3_600_000 }),
-    meters: { verdict: () => {} },
+    meters: { verdict: () => {}, request: () => {}, problem: () => {} },
     feeds: { close: async () => {}, dropKey: () => {} },
     verifiers: { close: async () => {}, receipt: async () => NO_RECEIPT },
-    log: quiet,
+    log: createLogger('silent'),
   } as unknown as Deps
 
-  const ask = async (id: EndpointId, ask: Ask = {}): Promise<Told> => {
-    try {
-      const request = await requestOf(id, ask, clock.wallMs)
-      const route = routes[id] as unknown as (request: RouteRequest, deps: Deps) => Promise<RouteAnswer>
-      const answer = await route(request, deps)
-      const { status, headers = {} } = answer
-      const isWritten = answer.contentType === 'application/json' && typeof answer.body === 'string'
-      const body = isWritten ? JSON.parse(answer.body as string) : answer.body
-      const promised = (endpoints[id].answers as Record<number, { body?: z.ZodType } | undefined>)[status]
-      expect(promised, `${id} does not promise ${status}`).toBeDefined()
-      if (promised?.body !== undefined) expect(promised.body.safeParse(body).error).toBeUndefined()
-      return { status, body, headers }
-    } catch (thrown) {
-      if (thrown instanceof StoreUnavailable)
-        return { status: 503, code: 'store_unavailable', body: undefined, headers: {} }
-      if (!(thrown instanceof Problem)) throw thrown
-      const general: readonly string[] = [
-        'validation_failed',
-        'request_malformed',
-        'rate_limited',
-        'not_found',
-        'store_unavailable',
-      ]
-      expect([...endpoints[id].problems, ...general]).toContain(thrown.code)
-      const { code, detail, facts } = thrown
-      return {
-        status: problems[code].status,
-        code,
-        body: { code, detail, ...facts },
-        headers: {},
-        problem: thrown,
-      }
+  /** The keys that stand for the callers of `ask`, by their text. */
+  const keys = new Map<string, ApiKey>()
+  // Inherits, so that a test may replace any part of `deps` later.
+  const appDeps: Deps = Object.create(deps, {
+    apiKeys: {
+      value: {
+        find: async (secret, nowMs) => keys.get(secret) ?? deps.apiKeys?.find(secret, nowMs),
+        wasGood: (secret) => keys.has(secret),
+        forget: (keyId) => deps.apiKeys.forget(keyId),
+      } satisfies Deps['apiKeys'],
+    },
+  })
+  const app = createApp(appDeps, { gauge: { eventLoopDelayMs: () => 0, acceptDelayMs: () => 0 } })
+
+  const ask = async (id: EndpointId, { caller = anybody, ...ask }: Ask = {}): Promise<Told> => {
+    const { method, path, bytes, fields } = await sent(id, ask, clock.wallMs)
+    if (caller.kind !== 'anonymous') {
+      keys.set(caller.keyId, toApiKey(caller))
+      fields['x-api-key'] = caller.keyId
     }
+    const answer = await app.inject({
+      method: method as 'GET',
+      url: path,
+      headers: {
+        host: ORIGIN,
+        ...(bytes === undefined ? {} : { 'content-type': 'application/json' }),
+        ...fields,
+      },
+      ...(bytes === undefined ? {} : { payload: bytes }),
+    })
+    const { statusCode: status, headers, body: text } = answer
+    const body = text === '' ? undefined : JSON.parse(text)
+    if (status === 500) throw new Error(`${id} has failed`)
+    // Every endpoint may answer so when the store fails.
+    if (body?.code !== 'store_unavailable') checkContract({ method, path, status, headers, text })
+    return { status, body, headers, ...(status < 400 ? {} : { code: body.code }) }
   }
   const node: TestNode = {
     deps,
@@ -229,6 +234,7 @@ export async function openNode(
     },
     async close() {
       opened.delete(node)
+      await app.close()
       await deps.seen.close()
       await views.close()
     },
@@ -243,66 +249,45 @@ function clockAt(ms: number): ClockDouble {
   return clock
 }
 
-/** What the http layer hands to a route, made of the same schemas. */
-async function requestOf(
+/** The request on the wire. */
+async function sent(
   id: EndpointId,
-  { caller = anybody, body, query = '', fields = {}, holder, nonce, preferWaitSeconds }: Ask,
+  { body, params = {}, query: asked = '', holder, nonce, ...ask }: Ask,
   nowMs: number,
-): Promise<RouteRequest> {
-  const { method, path, request } = endpoints[id] as {
-    method: string
-    path: string
-    request: Record<string, z.ZodType | undefined> & { queryLists?: string[] }
+) {
+  const { method, path: template } = endpoints[id]
+  const query = asked === '' || asked.startsWith('?') ? asked : `?${asked}`
+  const path = template.replaceAll(/\{(\w+)\}/g, (_, name) => encodeURIComponent(params[name] ?? ''))
+  const bytes = body === undefined ? undefined : Buffer.from(JSON.stringify(body))
+  const fields: Record<string, string> = { 'x-request-id': 'req_1', ...ask.fields }
+  if (ask.preferWaitSeconds !== undefined) fields.prefer = `wait=${ask.preferWaitSeconds}`
+  if (holder !== undefined) {
+    const request: HolderRequest = {
+      method,
+      authority: ORIGIN,
+      scheme: 'https',
+      path,
+      query,
+      header: (name) => (fields[name] === undefined ? undefined : [fields[name]]),
+      body: bytes ?? 'none',
+    }
+    const options = { key: holder.key, nowMs, ...(nonce === undefined ? {} : { nonce }) }
+    Object.assign(fields, await signRequest(request, options))
   }
-  const bytes = body === undefined ? undefined : new TextEncoder().encode(JSON.stringify(body))
-  const lines = (name: string) => (fields[name] === undefined ? undefined : [fields[name] as string])
-  const plain: HolderRequest = {
-    method,
-    authority: ORIGIN,
-    scheme: 'https',
-    path,
-    query,
-    header: lines,
-    body: bytes ?? 'none',
-  }
-  const proof: Record<string, string> =
-    holder === undefined
-      ? {}
-      : {
-          ...(await signRequest(plain, {
-            key: holder.key,
-            nowMs,
-            ...(nonce === undefined ? {} : { nonce }),
-          })),
-        }
-  const all = (name: string) =>
-    lines(name) ?? (proof[name] === undefined ? undefined : [proof[name] as string])
-  const credentialBody = bytes === undefined ? undefined : parseCredentialBody(bytes)
-  if (credentialBody !== undefined && 'code' in credentialBody)
-    throw new Problem(credentialBody.code, credentialBody.detail)
-  return {
-    params: undefined,
-    query: fit(request.query, parseParameters(new URLSearchParams(query), request.queryLists), 'query'),
-    body: fit(request.body, body ?? {}, 'body'),
-    credentialBody,
-    caller,
-    presentation: () => {
-      const found = findPresentation(all)
-      if (isDenial(found)) throw new Problem(found.code, found.detail)
-      return found
-    },
-    holderRequest: { ...plain, header: all },
-    lines: all,
-    requestId: 'req_1',
-    preferWaitSeconds,
-  } as RouteRequest
+  return { method, path: `${path}${query}`, bytes, fields }
 }
 
-function fit(schema: z.ZodType | undefined, value: unknown, part: 'query' | 'body'): unknown {
-  if (schema === undefined) return undefined
-  const result = schema.safeParse(value)
-  if (result.success) return result.data
-  throw new Problem(refusalOf(result.error, part).code)
+function toApiKey(caller: Exclude<Caller, { kind: 'anonymous' }>): ApiKey {
+  return {
+    keyId: caller.keyId,
+    siteId: caller.kind === 'site' ? caller.siteId : null,
+    permissions: caller.kind === 'site' ? caller.permissions : [],
+    sha256: '',
+    last4: '',
+    label: undefined,
+    expiresAtMs: undefined,
+    createdAtMs: NOW,
+  }
 }
 
 /** A site in the store, as the administration makes it. */

@@ -14,70 +14,60 @@ import {
 } from '@countersign/core'
 import type { Deps } from '../deps.ts'
 import { Problem } from '../problem.ts'
-import { whenKnown } from '../when-known.ts'
 
 export type GuardDeps = Pick<Deps, 'views' | 'clock' | 'signatures' | 'nonces' | 'tokens' | 'meters'>
 
-/** What a caller presents, and what for. */
-export interface Passage {
+/** What a caller presents, and what it asks for. */
+export interface AccessRequest {
   readonly presented: Presentation | Exclude<Presented, { readonly token: TokenFacts }>
   readonly siteId: SiteId
   readonly scope: readonly Scope[]
-  /** The request as the client signed it. Without it no holder-bound credential passes. */
+  /** The request as the client signed it. Without it every holder-bound credential is denied. */
   readonly request: HolderRequest | undefined
 }
 
 /**
- * The one guard of everything that takes a credential or a bearer token. Accepts or throws a
- * Problem with the code of the refusal; a store that cannot be asked for a token or a nonce throws
- * too. An accepted caller is not revoked in this node's view when this returns: the core asks again
- * after whatever it had to wait for.
+ * Checks a credential or a bearer token; every endpoint that takes one calls it. Throws a Problem
+ * with the code of the denial, and whatever the store throws when it cannot be asked for a token or
+ * a nonce. The core checks revocations again after everything it had to wait for.
  */
-export function guard(deps: GuardDeps, passage: Passage): Allow | Promise<Allow> {
-  const { presented } = passage
-  if (!('bearer' in presented)) return pass(deps, passage, presented)
-  return whenKnown(deps.tokens.find(presented.bearer), (token) =>
-    pass(
-      deps,
-      passage,
-      { token: token ?? NO_TOKEN },
-      token === undefined ? findBearerMistake(presented.bearer) : undefined,
-    ),
-  )
+export async function guard(deps: GuardDeps, access: AccessRequest): Promise<Allow> {
+  const { presented } = access
+  if (!('bearer' in presented)) return check(deps, access, presented)
+  const token = await deps.tokens.find(presented.bearer)
+  if (token !== undefined) return check(deps, access, { token })
+  return check(deps, access, { token: UNKNOWN_TOKEN }, findBearerMistake(presented.bearer))
 }
 
-/** `mistake` says what was sent in the place of a token, if it is recognised. */
-function pass(
+/** `mistake` says what was sent in place of a token, if that is recognised. */
+async function check(
   deps: GuardDeps,
-  { siteId, scope, request }: Passage,
-  shown: Presented,
+  { siteId, scope, request }: AccessRequest,
+  presented: Presented,
   mistake?: string,
-): Allow | Promise<Allow> {
-  const knowledge = deps.views.knowledge(siteId, deps.signatures) ?? knowledgeOfNone(deps, siteId)
+): Promise<Allow> {
+  const knowledge = deps.views.knowledge(siteId, deps.signatures) ?? unknownSite(deps, siteId)
   const demand = {
     scope,
     nowMs: deps.clock.nowMs(),
     nonces: deps.nonces,
     ...(request === undefined ? {} : { request }),
   }
-  return whenKnown(decide(shown, demand, knowledge), (verdict) => {
-    if (deps.views.view(siteId) !== undefined) {
-      // Sites that do not exist must not become labels: a caller could make them up.
-      deps.meters.verdict(
-        siteId,
-        'token' in shown ? 'bearer' : 'credential',
-        verdict.ok ? 'allowed' : verdict.code,
-      )
-    }
-    if (!verdict.ok)
-      throw problemOf(
-        mistake !== undefined && verdict.code === 'token_invalid' ? { ...verdict, detail: mistake } : verdict,
-      )
-    return verdict
-  })
+  const verdict = await decide(presented, demand, knowledge)
+  if (deps.views.view(siteId) !== undefined) {
+    // Unknown sites must not become labels: a caller could make them up.
+    deps.meters.verdict(
+      siteId,
+      'token' in presented ? 'bearer' : 'credential',
+      verdict.ok ? 'allowed' : verdict.code,
+    )
+  }
+  if (verdict.ok) return verdict
+  const isMistake = mistake !== undefined && verdict.code === 'token_invalid'
+  throw problemOf(isMistake ? { ...verdict, detail: mistake } : verdict)
 }
 
-/** A denial as the problem that its caller is told. */
+/** The problem that reports a denial to the caller. */
 export function problemOf({ code, detail, requiredScope }: Denial): Problem {
   return new Problem(code, detail, {
     ...(requiredScope === undefined ? {} : { requiredScope }),
@@ -85,11 +75,8 @@ export function problemOf({ code, detail, requiredScope }: Denial): Problem {
   })
 }
 
-/**
- * A site that does not exist is judged like one that trusts no issuer, so that the two look the
- * same.
- */
-function knowledgeOfNone({ views }: GuardDeps, siteId: SiteId): RevocationData {
+/** An unknown site is treated like one that trusts no issuer, so callers cannot tell the two apart. */
+function unknownSite({ views }: GuardDeps, siteId: SiteId): RevocationData {
   const { ageMs, ageMsMax } = views.age()
   return { site: createSiteView({ siteId }), ageMs, ageMsMax }
 }
@@ -99,11 +86,8 @@ export function fragmentOf(verificationMethod: string): string {
   return verificationMethod.slice(verificationMethod.indexOf('#') + 1)
 }
 
-/**
- * Stands for every token that was never given out: of no site, expired, so it is rejected by the
- * same code and in the same words.
- */
-const NO_TOKEN: TokenFacts = {
+/** Used for every unknown token: expired, of no site, so it is denied like a known one. */
+const UNKNOWN_TOKEN: TokenFacts = {
   tokenSha256: '',
   siteId: '' as SiteId,
   ppid: '' as TokenFacts['ppid'],

@@ -2,7 +2,6 @@ import { decide, type Scope, type SiteId } from '@countersign/core'
 import type { Deps } from '../deps.ts'
 import { requireFresh, staleProblem } from '../log/require-fresh.ts'
 import type { FoundToken } from '../log/token-finder.ts'
-import { whenKnown } from '../when-known.ts'
 import { problemOf } from './guard.ts'
 
 export interface ActiveToken {
@@ -12,25 +11,23 @@ export interface ActiveToken {
 }
 
 /**
- * A token that its site would accept now, judged as there; undefined for every other. `siteId`
- * narrows the question to one site. Throws when this node cannot know: "not active" is an answer,
- * "I do not know" is none.
+ * The token, if its site would accept it now; otherwise undefined. With `siteId`, tokens of other
+ * sites are not active. Throws when this node's revocation data is stale: then it must not answer
+ * "not active".
  */
-export function introspect(
+export async function introspect(
   { tokens, views, clock }: Pick<Deps, 'tokens' | 'views' | 'clock'>,
   text: string,
   siteId: SiteId | undefined,
-): ActiveToken | undefined | Promise<ActiveToken | undefined> {
+): Promise<ActiveToken | undefined> {
   requireFresh(views)
-  return whenKnown(tokens.find(text), (token) => {
-    if (token === undefined || (siteId !== undefined && token.siteId !== siteId)) return undefined
-    const knowledge = views.knowledge(token.siteId)
-    // The token exists, so its site does; this node's view does not have it yet.
-    if (knowledge === undefined) throw staleProblem()
-    return whenKnown(decide({ token }, { scope: [], nowMs: clock.nowMs() }, knowledge), (verdict) => {
-      if (verdict.ok) return { token, scope: verdict.subject.scope }
-      if (verdict.code === 'revocation_view_stale') throw problemOf(verdict)
-      return undefined
-    })
-  })
+  const token = await tokens.find(text)
+  if (token === undefined || (siteId !== undefined && token.siteId !== siteId)) return undefined
+  const knowledge = views.knowledge(token.siteId)
+  // The token exists, so its site does; this node's view does not have it yet.
+  if (knowledge === undefined) throw staleProblem()
+  const verdict = await decide({ token }, { scope: [], nowMs: clock.nowMs() }, knowledge)
+  if (verdict.ok) return { token, scope: verdict.subject.scope }
+  if (verdict.code === 'revocation_view_stale') throw problemOf(verdict)
+  return undefined
 }

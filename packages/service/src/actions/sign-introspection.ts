@@ -22,7 +22,7 @@ export interface SignedIntrospection<Facts> {
 export async function signIntrospection<Facts extends object>(
   deps: Pick<Deps, 'store' | 'views' | 'clock' | 'keys'>,
   { nonce, siteId, token }: { readonly nonce: string; readonly siteId: SiteId; readonly token: string },
-  ask: () => Facts | Promise<Facts>,
+  ask: () => Promise<Facts>,
 ): Promise<SignedIntrospection<Facts>> {
   const { epoch, seq, hash } = (await freshView(deps, siteId)).head
   const asOf = formatTime(deps.views.age().asOfMs)

@@ -1,11 +1,11 @@
 import type { Logger } from 'pino'
 import type { Meters } from '../meters.ts'
-import type { MountedEndpoint, Outgoing } from './exit.ts'
-import type { Incoming } from './incoming.ts'
+import type { RawRequest } from './raw-request.ts'
+import type { MountedEndpoint, Reply } from './respond.ts'
 
 /** One line of JSON for each request. What came in query, headers or body is never part of it. */
 export interface AccessLog {
-  request(incoming: Incoming, endpoint: MountedEndpoint | undefined, outgoing: Outgoing, ms: number): void
+  request(raw: RawRequest, endpoint: MountedEndpoint | undefined, reply: Reply, ms: number): void
   /** For what was refused before there was a request. */
   unread(code: string, requestId: string): void
   /** For what must not leave: everything that is known about it. */
@@ -17,22 +17,22 @@ const NOWHERE = 'none'
 
 export function createAccessLog(log: Logger, meters: Meters): AccessLog {
   return {
-    request(incoming, endpoint, outgoing, ms) {
-      const { status, code } = outgoing
+    request(raw, endpoint, reply, ms) {
+      const { status, code } = reply
       const id = endpoint?.id ?? NOWHERE
       meters.request(id, status, ms / 1000)
       if (code !== undefined) meters.problem(id, code)
       if (!log.isLevelEnabled('info')) return
-      const { caller } = incoming
+      const { caller } = raw
       log.info(
         {
-          method: incoming.method,
+          method: raw.method,
           // The pattern, not the path: a path may hold anything that a caller typed.
           route: endpoint?.path ?? null,
           status,
           code,
           ms: Math.round(ms * 100) / 100,
-          request_id: incoming.requestId,
+          request_id: raw.requestId,
           key_id: caller === undefined || caller.kind === 'anonymous' ? undefined : caller.keyId,
         },
         'request',

@@ -2,8 +2,8 @@ import type { IncomingMessage } from 'node:http'
 import { type CredentialBody, parseCredentialBody } from '@countersign/core'
 import { limits, parseParameters } from '@countersign/core/contract'
 import { Problem } from '../problem.ts'
-import type { MountedEndpoint } from './exit.ts'
-import type { Incoming } from './incoming.ts'
+import type { RawRequest } from './raw-request.ts'
+import type { MountedEndpoint } from './respond.ts'
 
 /** How a body is written; `none` when there is no body. */
 export type BodyForm = 'json' | 'form' | 'none'
@@ -13,10 +13,10 @@ const CHARSET = /^charset\s*=\s*(?:utf-8|"utf-8")$/
 const JSON_TYPE = 'application/json'
 
 /**
- * What the headers promise of the body, before a byte of it is read. Throws
+ * How the body is written, by the headers, before any of it is read. Throws
  * `unsupported_media_type` or `request_too_large`.
  */
-export function bodyFormOf(raw: IncomingMessage, endpoint: MountedEndpoint): BodyForm {
+export function requireBodyForm(raw: IncomingMessage, endpoint: MountedEndpoint): BodyForm {
   const { 'content-type': contentType, 'content-encoding': encoding, 'content-length': length } = raw.headers
   const isEmpty = raw.headers['transfer-encoding'] === undefined && (length === undefined || length === '0')
   const takesBody = endpoint.bodyTypes.length > 0
@@ -24,9 +24,9 @@ export function bodyFormOf(raw: IncomingMessage, endpoint: MountedEndpoint): Bod
   if (!takesBody)
     throw new Problem('unsupported_media_type', 'This endpoint takes no body. Send the request without one.')
   if (encoding !== undefined && encoding.trim().toLowerCase() !== 'identity') {
-    throw new Problem('unsupported_media_type', 'The body is compressed. Send it as it is.')
+    throw new Problem('unsupported_media_type', 'The body is compressed. Send it uncompressed.')
   }
-  const mediaType = contentType === JSON_TYPE ? JSON_TYPE : mediaTypeOf(contentType ?? '')
+  const mediaType = contentType === JSON_TYPE ? JSON_TYPE : parseMediaType(contentType ?? '')
   if (mediaType === undefined || !endpoint.bodyTypes.includes(mediaType)) {
     throw new Problem(
       'unsupported_media_type',
@@ -38,19 +38,18 @@ export function bodyFormOf(raw: IncomingMessage, endpoint: MountedEndpoint): Bod
 }
 
 /**
- * The media type, when nothing else is said of it but that it is UTF-8. Taken apart at the
- * semicolons: any client can send 16 KiB of blanks here, over which a pattern with blanks on both
- * sides of an optional part goes as often as there are blanks.
+ * The media type, if its only parameter is the charset UTF-8. Split at the semicolons, because a
+ * regular expression with optional blanks would take quadratic time on 16 KiB of blanks.
  */
-function mediaTypeOf(contentType: string): string | undefined {
+function parseMediaType(contentType: string): string | undefined {
   const parts = contentType.toLowerCase().split(';', 4)
   const [mediaType, charset = '', end = '', more] = parts.map((part) => part.trim())
   return end === '' && more === undefined && (charset === '' || CHARSET.test(charset)) ? mediaType : undefined
 }
 
 /**
- * Whether more may be coming than is worth reading: then the connection has to be closed after a
- * refusal. Of a short body Node throws the rest away, and the connection lives on.
+ * Whether more of the body may follow than is worth reading: then the connection has to be closed
+ * after a rejection. Node discards the rest of a short body and keeps the connection.
  */
 export function hasLongBody({ complete, headers }: IncomingMessage): boolean {
   return (
@@ -61,40 +60,40 @@ export function hasLongBody({ complete, headers }: IncomingMessage): boolean {
 }
 
 /**
- * All bytes of the body. Stops at the limit, whatever the headers have promised, and refuses with
- * `request_too_large`. Counts bytes and pieces in `incoming` as they arrive, so that a rejected
- * body is counted too.
+ * All bytes of the body. Stops at the limit, whatever Content-Length says, and rejects with
+ * `request_too_large`. Counts bytes and pieces in `raw` as they arrive, so that a rejected body is
+ * counted too.
  */
 export function readBody(
-  incoming: Pick<Incoming, 'raw' | 'bodyBytes' | 'bodyPieces'>,
+  raw: Pick<RawRequest, 'message' | 'bodyBytes' | 'bodyPieces'>,
   endpoint: MountedEndpoint,
 ): Promise<Uint8Array> {
-  const { raw } = incoming
+  const { message } = raw
   return new Promise((resolve, reject) => {
     const chunks: Uint8Array[] = []
     const done = () => {
-      raw.off('data', onData).off('end', onEnd).off('error', onCut).off('close', onCut)
+      message.off('data', onData).off('end', onEnd).off('error', onCut).off('close', onCut)
     }
     const onData = (chunk: Uint8Array) => {
-      incoming.bodyBytes += chunk.length
-      incoming.bodyPieces++
-      if (incoming.bodyBytes <= endpoint.bodyBytesMax) {
+      raw.bodyBytes += chunk.length
+      raw.bodyPieces++
+      if (raw.bodyBytes <= endpoint.bodyBytesMax) {
         chunks.push(chunk)
         return
       }
       done()
-      raw.pause()
+      message.pause()
       reject(tooLarge(endpoint))
     }
     const onEnd = () => {
       done()
-      resolve(chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks, incoming.bodyBytes))
+      resolve(chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks, raw.bodyBytes))
     }
     const onCut = () => {
       done()
       reject(new Problem('request_malformed', 'The body ended too early.'))
     }
-    raw.on('data', onData).on('end', onEnd).on('error', onCut).on('close', onCut)
+    message.on('data', onData).on('end', onEnd).on('error', onCut).on('close', onCut)
   })
 }
 
@@ -102,9 +101,7 @@ function tooLarge({ bodyBytesMax }: MountedEndpoint): Problem {
   return new Problem('request_too_large', `The body of this request may have ${bodyBytesMax} bytes at most.`)
 }
 
-/**
- * Reads JSON with the one strict reader there is. What a member `credential` holds comes with it.
- */
+/** Parses JSON with the strict parser. The member `credential` is parsed as a credential too. */
 export function parseJsonBody(bytes: Uint8Array): CredentialBody {
   const parsed = parseCredentialBody(bytes)
   if ('code' in parsed) throw new Problem(parsed.code, sentence(parsed.detail))
@@ -113,7 +110,7 @@ export function parseJsonBody(bytes: Uint8Array): CredentialBody {
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/** Reads a form. A parameter that stands twice is refused. */
+/** Parses a form. Throws when a parameter is repeated. */
 export function parseFormBody(bytes: Uint8Array): Record<string, unknown> {
   let text: string
   try {
@@ -124,7 +121,7 @@ export function parseFormBody(bytes: Uint8Array): Record<string, unknown> {
   return parseQuery(text, [])
 }
 
-/** Reads the parameters of a query or a form; only those in `lists` may be repeated. */
+/** Parses the parameters of a query or form; only those in `lists` may be repeated. */
 export function parseQuery(text: string, lists: readonly string[]): Record<string, unknown> {
   // Before anything is decoded.
   if (hasMore(text, '&', limits.request_parameters_max - 1)) {
@@ -134,15 +131,11 @@ export function parseQuery(text: string, lists: readonly string[]): Record<strin
     )
   }
   const parsed = parseParameters(new URLSearchParams(text), lists)
-  if (parsed === undefined)
-    throw new Problem(
-      'request_malformed',
-      'A parameter that stands once was sent twice. Send each parameter once.',
-    )
+  if (parsed === undefined) throw new Problem('request_malformed', 'A parameter was sent more than once.')
   return parsed
 }
 
-/** Whether a letter stands in a text more often than that. */
+/** Whether a text contains a letter more than `max` times. */
 function hasMore(text: string, letter: string, max: number): boolean {
   let count = 0
   for (let at = text.indexOf(letter); at >= 0; at = text.indexOf(letter, at + 1))

@@ -6,8 +6,8 @@ import type { Deps } from '../deps.ts'
 import { Problem } from '../problem.ts'
 import { answerPurpose } from '../store/sealed-columns.ts'
 import type { IdempotencyKey, KeptAnswer } from '../store/store.ts'
-import type { MountedEndpoint } from './exit.ts'
-import type { Incoming } from './incoming.ts'
+import type { RawRequest } from './raw-request.ts'
+import type { MountedEndpoint } from './respond.ts'
 
 /**
  * How long a repetition waits for the first to end, and after how long it looks first; then twice
@@ -22,7 +22,7 @@ const PATIENCE: Patience = { waitMsMax: 10_000, lookMs: 25 }
 const LOOK_MS_MAX = 1000
 
 export interface RepeatableRequest {
-  readonly incoming: Incoming
+  readonly raw: RawRequest
   readonly endpoint: MountedEndpoint
   readonly caller: Caller
   readonly body: Uint8Array | undefined
@@ -41,20 +41,20 @@ export interface RepeatableRequest {
  * Refusals are not kept; after one the key may be used again.
  */
 export async function answerOnce(
-  { incoming, endpoint, caller, body, requireReadable, requireSameCaller }: RepeatableRequest,
+  { raw, endpoint, caller, body, requireReadable, requireSameCaller }: RepeatableRequest,
   deps: Pick<Deps, 'store' | 'keys' | 'clock' | 'views'>,
   answer: () => Promise<RouteAnswer>,
   patience: Patience = PATIENCE,
 ): Promise<RouteAnswer> {
-  const text = endpoint.idempotency && incoming.lines(headerNames.idempotencyKey)?.[0]
+  const text = endpoint.idempotency && raw.lines(headerNames.idempotencyKey)?.[0]
   if (text === undefined) return answer()
   requireReadable()
   const key: IdempotencyKey = {
-    owner: ownerOf(incoming, caller),
+    owner: toOwner(raw, caller),
     sha256: hash('sha256', text, 'hex'),
     requestSha256: hash(
       'sha256',
-      Buffer.concat([Buffer.from(`${incoming.query}\n`), body ?? new Uint8Array()]),
+      Buffer.concat([Buffer.from(`${raw.query}\n`), body ?? new Uint8Array()]),
       'hex',
     ),
   }
@@ -133,7 +133,7 @@ async function answerOrAbandon(
  * credential stands for the caller it has not been verified yet, so the kept answer belongs to that
  * very credential; `requireSameCaller` asks for the proof of its holder.
  */
-function ownerOf({ method, path, lines }: Incoming, caller: Caller): string {
+function toOwner({ method, path, lines }: RawRequest, caller: Caller): string {
   const credential = lines(headerNames.credential)?.[0]
   const who =
     caller.kind !== 'anonymous'

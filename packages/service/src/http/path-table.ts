@@ -1,4 +1,4 @@
-import type { MountedEndpoint } from './exit.ts'
+import type { MountedEndpoint } from './respond.ts'
 
 /** Which methods a path is there for; none when there is no such path. */
 export type PathTable = (path: string) => readonly string[]

@@ -16,7 +16,7 @@ import type { RouteRequest } from '../route.ts'
  * stands for the caller.
  */
 export function requireReadableCredential(
-  request: Pick<RouteRequest, 'caller' | 'lines' | 'presentation' | 'credentialBody'>,
+  request: Pick<RouteRequest, 'caller' | 'lines' | 'requirePresentation' | 'credentialBody'>,
 ): void {
   if (request.caller.kind !== 'anonymous') return
   const inBody = request.credentialBody?.credential
@@ -31,7 +31,7 @@ export function requireReadableCredential(
  * credential itself is not judged again, because the kept answer may say that it is now revoked.
  */
 export async function requireSameHolder(
-  request: Pick<RouteRequest, 'caller' | 'lines' | 'presentation' | 'holderRequest'>,
+  request: Pick<RouteRequest, 'caller' | 'lines' | 'requirePresentation' | 'holderRequest'>,
   { clock, nonces }: Pick<Deps, 'clock' | 'nonces'>,
 ): Promise<void> {
   if (request.caller.kind !== 'anonymous' || request.lines(headerNames.credential) === undefined) return
@@ -44,8 +44,10 @@ export async function requireSameHolder(
   if (isDenial(proof)) throw problemOf(proof)
 }
 
-function readShownCredential({ presentation }: Pick<RouteRequest, 'presentation'>): SignedCredential {
-  const presented = presentation()
+function readShownCredential({
+  requirePresentation,
+}: Pick<RouteRequest, 'requirePresentation'>): SignedCredential {
+  const presented = requirePresentation()
   if (!('header' in presented)) throw new Problem('credential_missing')
   const read = readCredentialHeader(presented.header)
   if (isDenial(read)) throw problemOf(read)

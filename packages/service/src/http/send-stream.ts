@@ -4,8 +4,8 @@ import { pipeline } from 'node:stream/promises'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { createGzip } from 'node:zlib'
 import type { AnswerStream } from '../answer.ts'
-import type { Outgoing } from './exit.ts'
-import { releaseConnection } from './release-connection.ts'
+import { detachSocket } from './detach-socket.ts'
+import type { Reply } from './respond.ts'
 
 /** A reader that takes nothing for so long is treated as gone. */
 const STALLED_MS = 30_000
@@ -17,7 +17,7 @@ const GZIP_LEVEL = 1
  * on our side.
  */
 export async function sendStream(
-  { status, headers }: Pick<Outgoing, 'status' | 'headers'>,
+  { status, headers }: Pick<Reply, 'status' | 'headers'>,
   stream: AnswerStream,
   request: IncomingMessage,
   response: ServerResponse,
@@ -59,7 +59,7 @@ export async function sendStream(
     stream.letGo()
     return
   }
-  releaseConnection(response, socket)
+  detachSocket(response, socket)
   stream.take(socket)
 }
 

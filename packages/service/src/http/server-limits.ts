@@ -2,39 +2,35 @@ import type { IncomingMessage, Server, ServerOptions, ServerResponse } from 'nod
 import type { Socket } from 'node:net'
 import { limits } from '@countersign/core/contract'
 import { Problem } from '../problem.ts'
-import type { Exit } from './exit.ts'
+import type { Responder } from './respond.ts'
 
-/** What Node itself watches over, before there is a request to speak of. */
+/** Limits that Node enforces before there is a request. */
 export const serverOptions: ServerOptions = {
   maxHeaderSize: limits.header_section_bytes_max,
   headersTimeout: limits.headers_arrive_seconds_max * 1000,
   // This, and the time for the whole request, hold to within the interval.
   connectionsCheckingInterval: 1000,
-  // Refused in our own words instead, see `refuseUnfit`.
+  // `rejectMalformed` checks it instead, and answers with problem+json.
   requireHostHeader: false,
 }
 
 /**
- * How long a connection is listened to after its last answer. Closing it with unread bytes would
- * take the answer along (RFC 9112 §9.6).
+ * How long a connection stays open after its last response. Closing it with unread bytes would
+ * discard the response (RFC 9112 §9.6).
  */
 const LINGER_MS = 1000
 
 /**
- * A connection on which nothing moves for this long, in either direction, is closed: a client that
- * asks and never reads would have us keep the answers without end. Longer than any answer may be
- * waited for.
+ * A connection without traffic in either direction is closed after this time: otherwise responses
+ * to a client that never reads would be kept without end. Longer than any response may take.
  */
 const STALLED_MS = (limits.wait_seconds_max + 15) * 1000
 
-/**
- * What to do with a connection whose bytes Node's parser refuses: answer with problem+json too, and
- * close it.
- */
+/** Answers with problem+json when Node's parser rejects what was sent, and closes the connection. */
 export type OnClientError = (error: NodeJS.ErrnoException, socket: Socket) => void
 
 export function createOnClientError(
-  exit: Exit,
+  responder: Responder,
   newRequestId: () => string,
   onRefusal: (code: string, requestId: string) => void,
 ): OnClientError {
@@ -47,7 +43,7 @@ export function createOnClientError(
       return
     }
     const requestId = newRequestId()
-    const { status, headers, body, code = '' } = exit.refusal(problemOf(error), undefined, requestId)
+    const { status, headers, body, code = '' } = responder.reject(toProblem(error), undefined, requestId)
     onRefusal(code, requestId)
     const all = [...headers, 'connection', 'close', 'content-length', String(Buffer.byteLength(body ?? ''))]
     const lines = all.flatMap((name, i) => (i % 2 === 0 ? [`${name}: ${all[i + 1]}`] : []))
@@ -57,8 +53,8 @@ export function createOnClientError(
   }
 }
 
-/** What Node would otherwise do without a word, or in its own. */
-export function quieten(server: Server): void {
+/** Disables what Node would do silently, or answer in its own format. */
+export function disableNodeDefaults(server: Server): void {
   server.timeout = STALLED_MS
   // Header lines above 2,000 would be dropped. Their size is limited, so their number is.
   server.maxHeadersCount = 0
@@ -74,10 +70,9 @@ function isAnswering(socket: Socket): boolean {
   return message?.headersSent ?? false
 }
 
-function problemOf({ code }: NodeJS.ErrnoException): Problem {
+function toProblem({ code }: NodeJS.ErrnoException): Problem {
   if (code === 'HPE_HEADER_OVERFLOW') return new Problem('header_too_large')
   if (code === 'HPE_CHUNK_EXTENSIONS_OVERFLOW') return new Problem('request_too_large')
-  if (code === 'ERR_HTTP_REQUEST_TIMEOUT')
-    return new Problem('request_malformed', 'The request did not arrive in time. Send it at once.')
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return new Problem('request_malformed', 'The request timed out.')
   return new Problem('request_malformed', 'What arrived cannot be read as HTTP/1.1.')
 }

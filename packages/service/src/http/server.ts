@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 import { limits } from '@countersign/core/contract'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { Connections } from './connections.ts'
-import { type OnClientError, quieten, serverOptions } from './server-limits.ts'
+import { disableNodeDefaults, type OnClientError, serverOptions } from './server-limits.ts'
 
 export interface ServerHandlers {
   /** Sees every request first, and says whether it has taken it. */
@@ -35,7 +35,7 @@ export function createServer({
       })
       server.requestTimeout = limits.request_arrive_seconds_max * 1000
       server.keepAliveTimeout = KEEP_ALIVE_MS
-      quieten(server)
+      disableNodeDefaults(server)
       connections.track(server)
       return server
     },

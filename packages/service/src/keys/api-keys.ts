@@ -1,5 +1,4 @@
 import type { ApiKey, Store } from '../store/store.ts'
-import { whenKnown } from '../when-known.ts'
 import { parseSecretText, secretSha256 } from './secret-text.ts'
 
 /** The API keys of the store, each remembered for a moment. */
@@ -8,7 +7,7 @@ export interface ApiKeys {
    * The key behind a secret; undefined when there is none, or its end has come. Rejects when the
    * store cannot be asked.
    */
-  find(secret: string, nowMs: number): ApiKey | undefined | Promise<ApiKey | undefined>
+  find(secret: string, nowMs: number): Promise<ApiKey | undefined>
   /** Whether the secret was good when it was last looked up. Says nothing about now. */
   wasGood(secret: string): boolean
   /**
@@ -63,14 +62,14 @@ export function createApiKeys(
   }
 
   return {
-    find(secret, nowMs) {
+    async find(secret, nowMs) {
       const sha256 = secretSha256(secret)
       const known = remembered.get(sha256)
       if (known === undefined && parseSecretText('svc_sk_', secret) === undefined) return undefined
       const isRecent = known !== undefined && monotonicMs() - known.lookedUpAtMs < KEY_REMEMBERED_MS
-      return whenKnown(isRecent ? known.key : ask(sha256), (key) =>
-        key === undefined || (key.expiresAtMs !== undefined && key.expiresAtMs <= nowMs) ? undefined : key,
-      )
+      const key = isRecent ? known.key : await ask(sha256)
+      const isExpired = key?.expiresAtMs !== undefined && key.expiresAtMs <= nowMs
+      return isExpired ? undefined : key
     },
     wasGood(secret) {
       return remembered.has(secretSha256(secret))

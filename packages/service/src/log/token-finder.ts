@@ -16,7 +16,7 @@ export interface TokenFinder {
    * Undefined for what was never given out, or is already known to be revoked. Rejects when the
    * store cannot be asked.
    */
-  find(token: string): FoundToken | undefined | Promise<FoundToken | undefined>
+  find(token: string): Promise<FoundToken | undefined>
 }
 
 export interface TokenFinderOptions {
@@ -55,7 +55,7 @@ export function createTokenFinder(
   }
 
   return {
-    find(token) {
+    async find(token) {
       const sha256 = secretSha256(token)
       const known = young.get(sha256)
       if (known !== undefined) return known

@@ -6,7 +6,10 @@ import type { RouteRequest } from '../route.ts'
 import type { Act } from '../store/store.ts'
 import { actOf } from './act.ts'
 
-type RevokerRequest = Pick<RouteRequest, 'caller' | 'presentation' | 'holderRequest' | 'lines' | 'requestId'>
+type RevokerRequest = Pick<
+  RouteRequest,
+  'caller' | 'requirePresentation' | 'holderRequest' | 'lines' | 'requestId'
+>
 
 /**
  * Who may revoke at this site: the operator, a key of the site, or the holder of a credential that
@@ -33,7 +36,7 @@ export async function requireRevoker(
     )
   }
   const allow = await guard(deps, {
-    presented: request.presentation(),
+    presented: request.requirePresentation(),
     siteId,
     scope: [],
     request: request.holderRequest,

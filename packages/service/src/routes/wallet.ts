@@ -3,7 +3,7 @@ import { walletPage as page } from '../pages/wallet-page.ts'
 import type { Route } from '../route.ts'
 
 /** GET /wallet: the same for every person; what it shows is in the browser. */
-export const walletPage: Route<'wallet_page'> = (_request, { config }) => ({
+export const walletPage: Route<'wallet_page'> = async (_request, { config }) => ({
   ...page(config.baseUrl, texts),
   status: 200,
 })

@@ -6,7 +6,7 @@ import { type AppDouble, createAppDouble, SITE } from './app-double.ts'
 const routes = {
   introspect: async () => ({ status: 200, body: { active: false } }),
   protected_action: async (request) => {
-    request.presentation()
+    request.requirePresentation()
     throw new Problem('credential_revoked')
   },
   revocation_status: () =>

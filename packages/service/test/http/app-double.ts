@@ -1,4 +1,4 @@
-import type { SiteId } from '@countersign/core'
+import type { Allow, SiteId } from '@countersign/core'
 import { type Permission, rateLimits } from '@countersign/core/contract'
 import type { InjectOptions } from 'fastify'
 import { type App, type AppOptions, createApp } from '../../src/app.ts'
@@ -82,6 +82,9 @@ const DEFAULTS: Config = {
   overload: { eventLoopDelayMsMax: 100, acceptDelayMsMax: 250, inFlightMax: 1000 },
 }
 
+/** What the guard of the double decides about every credential. */
+const ALLOWED = { ok: true, presented: 'credential' } as Allow
+
 let made = 0
 
 export function createAppDouble({ config, store, deps: more, ...options }: DoubleOptions = {}): AppDouble {
@@ -111,6 +114,7 @@ export function createAppDouble({ config, store, deps: more, ...options }: Doubl
   } as Partial<Deps> as Deps
   const app = createApp(deps, {
     gauge: { eventLoopDelayMs: () => 0, acceptDelayMs: () => 0 },
+    guard: async () => ALLOWED,
     monotonicMs: () => now.ms,
     ...options,
   })

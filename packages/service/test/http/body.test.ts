@@ -1,11 +1,11 @@
 import type { IncomingMessage } from 'node:http'
 import { describe, expect, test } from 'vitest'
-import { bodyFormOf } from '../../src/http/body.ts'
-import type { MountedEndpoint } from '../../src/http/exit.ts'
+import { requireBodyForm } from '../../src/http/body.ts'
+import type { MountedEndpoint } from '../../src/http/respond.ts'
 
 const endpoint = { bodyTypes: ['application/json'], request: {} } as unknown as MountedEndpoint
 const formOf = (contentType: string) =>
-  bodyFormOf(
+  requireBodyForm(
     { headers: { 'content-type': contentType, 'content-length': '2' } } as unknown as IncomingMessage,
     endpoint,
   )

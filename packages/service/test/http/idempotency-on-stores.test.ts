@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto'
 import { type EndpointId, endpoints } from '@countersign/core/contract'
 import { expect, it } from 'vitest'
 import type { RouteAnswer } from '../../src/answer.ts'
-import type { MountedEndpoint } from '../../src/http/exit.ts'
 import { answerOnce } from '../../src/http/idempotency.ts'
-import type { Incoming } from '../../src/http/incoming.ts'
+import type { RawRequest } from '../../src/http/raw-request.ts'
+import type { MountedEndpoint } from '../../src/http/respond.ts'
 import { createSealer } from '../../src/keys/seal.ts'
 import type { Store } from '../../src/store/store.ts'
 import { begin, keyOf, openNode, type TestNode } from '../node.ts'
@@ -20,12 +20,12 @@ function once(
   path: string = endpoints[id].path,
 ) {
   const lines = (name: string) => (name === 'idempotency-key' ? ['once'] : undefined)
-  const incoming = { method: 'POST', path, query: '', lines } as unknown as Incoming
+  const raw = { method: 'POST', path, query: '', lines } as unknown as RawRequest
   const endpoint = { ...endpoints[id], id } as unknown as MountedEndpoint
   const deps = { ...node.deps, keys } as unknown as Parameters<typeof answerOnce>[1]
   const caller = keyOf(node.home)
   const checks = { requireReadable: () => {}, requireSameCaller: async () => {} }
-  return answerOnce({ incoming, endpoint, caller, body: new Uint8Array(), ...checks }, deps, answer)
+  return answerOnce({ raw, endpoint, caller, body: new Uint8Array(), ...checks }, deps, answer)
 }
 
 forEachSharedStore('an idempotency key', (open) => {

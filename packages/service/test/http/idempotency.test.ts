@@ -237,14 +237,14 @@ describe('S10: the kept answer of a holder-bound credential', () => {
 })
 
 describe('answering once', () => {
-  const incoming = {
+  const raw = {
     method: 'POST',
     path: '/p',
     query: '',
     lines: (name: string) => (name === 'idempotency-key' ? ['a'] : undefined),
   }
   const request = {
-    incoming,
+    raw,
     endpoint: { idempotency: 'replayed' },
     caller: { kind: 'operator', keyId: 'key_1', address: '' },
     body: new Uint8Array(),

@@ -9,7 +9,7 @@ import { type AppDouble, createAppDouble, SITE } from './app-double.ts'
 const routes = {
   alive: async () => ({ status: 200, body: { status: 'alive' } }),
   protected_action: (request) => {
-    request.presentation()
+    request.requirePresentation()
     return Promise.reject(new Problem('issuer_untrusted'))
   },
   exchange_proof: () => Promise.reject(new Problem('issuer_untrusted')),
@@ -250,7 +250,7 @@ test('headers that do not come in time end the connection', async () => {
   try {
     const text = await talk(['GET /healthz HTTP/1.1\r\nHost: id'])
     expect(text).toMatch(/^HTTP\/1\.1 400 /)
-    expect(text).toContain('did not arrive in time')
+    expect(text).toContain('The request timed out.')
   } finally {
     port = normalPort
     await slow.app.close()

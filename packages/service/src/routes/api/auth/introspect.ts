@@ -1,36 +1,26 @@
 import { formatTime } from '@countersign/core'
 import type { Introspection } from '@countersign/core/contract'
 import { fragmentOf } from '../../../actions/guard.ts'
-import { type ActiveToken, introspect as ask } from '../../../actions/introspect.ts'
+import { type ActiveToken, introspect as findActiveToken } from '../../../actions/introspect.ts'
 import { signIntrospection } from '../../../actions/sign-introspection.ts'
-import type { RouteAnswer } from '../../../answer.ts'
-import type { FoundToken } from '../../../log/token-finder.ts'
 import { Problem } from '../../../problem.ts'
 import type { Route } from '../../../route.ts'
-import { whenKnown } from '../../../when-known.ts'
 
 /**
- * RFC 7662. Whatever is not an active token of the caller's site gets one and the same answer. With
+ * RFC 7662. Everything that is not an active token of the caller's site gets the same answer. With
  * a nonce, the answer is signed.
  */
-export const introspect: Route<'introspect'> = ({ body: { token, site_id, nonce }, caller }, deps) => {
+export const introspect: Route<'introspect'> = async ({ body: { token, site_id, nonce }, caller }, deps) => {
   const isForeign = caller.kind === 'site' && site_id !== undefined && site_id !== caller.siteId
   const siteId = caller.kind === 'site' ? caller.siteId : site_id
-  const { baseUrl } = deps.config
-  if (nonce !== undefined) {
-    if (siteId === undefined) throw siteNeeded()
-    const facts = () =>
-      whenKnown(ask(deps, token, siteId), (active) =>
-        active === undefined || isForeign ? INACTIVE : described(active, baseUrl),
-      )
-    return signIntrospection(deps, { nonce, siteId, token }, facts).then(({ facts, proof }) => ({
-      status: 200,
-      body: { ...facts, proof },
-    }))
+  const answer = async (): Promise<Introspection> => {
+    const active = await findActiveToken(deps, token, siteId)
+    return active === undefined || isForeign ? INACTIVE : describe(active, deps.config.baseUrl)
   }
-  return whenKnown(ask(deps, token, siteId), (active) =>
-    active === undefined || isForeign ? { status: 200, body: INACTIVE } : answerOf(active, baseUrl),
-  )
+  if (nonce === undefined) return { status: 200, body: await answer() }
+  if (siteId === undefined) throw siteNeeded()
+  const { facts, proof } = await signIntrospection(deps, { nonce, siteId, token }, answer)
+  return { status: 200, body: { ...facts, proof } }
 }
 
 const INACTIVE: Introspection = { active: false }
@@ -40,24 +30,7 @@ function siteNeeded(): Problem {
   return new Problem('validation_failed', `site_id ${message}`, { errors: [{ path: 'site_id', message }] })
 }
 
-/**
- * The facts of a token never change, and its scope seldom: what was written once can be sent again.
- */
-const written = new WeakMap<
-  FoundToken,
-  { readonly scope: ActiveToken['scope']; readonly answer: RouteAnswer }
->()
-
-function answerOf(active: ActiveToken, baseUrl: string): RouteAnswer {
-  const before = written.get(active.token)
-  if (before?.scope === active.scope) return before.answer
-  const body = JSON.stringify(described(active, baseUrl))
-  const answer: RouteAnswer = { status: 200, body, contentType: 'application/json' }
-  written.set(active.token, { scope: active.scope, answer })
-  return answer
-}
-
-function described({ token, scope }: ActiveToken, baseUrl: string): Introspection {
+function describe({ token, scope }: ActiveToken, baseUrl: string): Introspection {
   const { siteId, credentialIds } = token
   return {
     active: true,

@@ -18,7 +18,7 @@ export const forwardAuth: Route<'forward_auth'> = async (request, deps) => {
   if (min !== undefined) await deps.views.reachedSeq(siteId, min)
   const original = originalRequest(request)
   const allow = await guard(deps, {
-    presented: request.presentation(),
+    presented: request.requirePresentation(),
     siteId,
     scope: query.scope,
     request: original,

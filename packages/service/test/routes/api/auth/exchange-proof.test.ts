@@ -214,7 +214,7 @@ forEachSharedStore('POST /api/auth/exchange-proof', (open) => {
     const first = await node.tokenFor(document, { ttl_seconds: 60 })
     for (let i = 1; i < 20; i++) await node.tokenFor(document)
     const refused = await node.exchange(document)
-    expect([refused.code, refused.body.retryAfterSeconds]).toEqual(['rate_limited', 60])
+    expect([refused.code, refused.body.retry_after]).toEqual(['rate_limited', 60])
     expect((await node.exchange((await issued()).document)).status).toBe(200)
     await node.revokeToken(first)
     expect((await node.exchange(document)).status).toBe(200)

@@ -17,11 +17,11 @@ forEachSharedStore('GET /api/auth/verify', (open) => {
       query: '?scope=orders:read&scope=orders:write',
     })
     expect([status, body]).toEqual([200, undefined])
-    expect(headers).toEqual({
-      'X-Service-Subject': credential.ppid,
-      'X-Service-Site': A,
-      'X-Service-Scope': 'orders:read orders:write',
-      'X-Service-Credential-Id': credential.id,
+    expect(headers).toMatchObject({
+      'x-service-subject': credential.ppid,
+      'x-service-site': A,
+      'x-service-scope': 'orders:read orders:write',
+      'x-service-credential-id': credential.id,
     })
   })
 
@@ -29,7 +29,7 @@ forEachSharedStore('GET /api/auth/verify', (open) => {
     const { node, issued } = await begin()
     const { document, id } = await issued()
     const { headers } = await verify(node, { authorization: `Bearer ${await node.tokenFor(document)}` })
-    expect(headers['X-Service-Credential-Id']).toBe(id)
+    expect(headers['x-service-credential-id']).toBe(id)
   })
 
   it('the site is that of the key, whatever the proxy or its caller says', async () => {
@@ -88,9 +88,9 @@ forEachSharedStore('GET /api/auth/verify', (open) => {
       it(`checks it against the original request in ${family}-*, and says that it has not seen the body`, async () => {
         const { node, fields } = await bound()
         const { status, headers } = await verify(node, { ...(await fields()), ...told(family) })
-        expect([status, headers['X-Service-Body']]).toEqual([200, 'unchecked'])
+        expect([status, headers['x-service-body']]).toEqual([200, 'unchecked'])
         const withBody = await fields({ body: new TextEncoder().encode('{}') })
-        expect((await verify(node, { ...withBody, ...told(family), 'content-length': '2' })).status).toBe(200)
+        expect((await verify(node, { ...withBody, ...told(family) })).status).toBe(200)
       })
 
       it(`A104: refuses a proof of another request than ${family}-* tells of`, async () => {
@@ -184,8 +184,9 @@ forEachSharedStore('GET /api/auth/verify', (open) => {
     it('wants the digest covered when there is a body', async () => {
       const { node, fields } = await bound()
       const get = { ...(await fields({ method: 'GET' })), ...told('x-original', { method: 'GET' }) }
-      expect((await verify(node, { ...get, 'content-length': '5' })).code).toBe('proof_invalid')
-      expect((await verify(node, get)).headers['X-Service-Body']).toBe('unchecked')
+      // The proxy must ask without the body, and without its length.
+      expect((await verify(node, { ...get, 'content-length': '5' })).code).toBe('unsupported_media_type')
+      expect((await verify(node, get)).headers['x-service-body']).toBe('unchecked')
       const { 'content-digest': _, ...undigested } = await fields()
       expect((await verify(node, { ...undigested, ...told('x-original') })).code).toBe('proof_invalid')
     })

@@ -80,7 +80,7 @@ forEachSharedStore('POST /api/protected/action', (open) => {
         scope_insufficient: await issued({ scope: ['orders:write'] }),
       }
       for (const [code, { header }] of Object.entries(codes)) expect((await node.act(header)).code).toBe(code)
-      expect((await node.act(codes.scope_insufficient.header)).body.requiredScope).toEqual(['orders:read'])
+      expect((await node.act(codes.scope_insufficient.header)).body.required_scope).toEqual(['orders:read'])
       expect((await node.act('not-a-credential')).code).toBe('credential_malformed')
       expect((await node.ask('protected_action')).code).toBe('credential_missing')
     })
@@ -232,7 +232,7 @@ forEachSharedStore('POST /api/protected/action', (open) => {
       expect((await node.act(header)).status).toBe(200)
       node.clock.pass(1)
       for (const answer of [await node.act(header), await node.bearer(token), await node.act('junk')]) {
-        expect([answer.code, answer.body.retryAfterSeconds]).toEqual(['revocation_view_stale', 1])
+        expect([answer.code, answer.body.retry_after]).toEqual(['revocation_view_stale', 1])
       }
       store.entriesAfter = entriesAfter
       await expect.poll(async () => (await node.act(header)).status).toBe(200)

@@ -251,9 +251,7 @@ forEachSharedStore('lists', (open) => {
     await shown(node, issuer)
     for (const id of ['list_credentials', 'list_tokens', 'list_audit'] as const) {
       for (const site_id of [A, NOWHERE]) {
-        expect((await node.admin(id, { params: { site_id }, caller: keyOf(B) })).body).toEqual({
-          code: 'not_found',
-        })
+        expect((await node.admin(id, { params: { site_id }, caller: keyOf(B) })).code).toBe('not_found')
       }
       expect((await node.admin(id, { params: { site_id: NOWHERE } })).status).toBe(404)
     }

@@ -271,7 +271,7 @@ forEachSharedStore('webhooks', (open) => {
         await create(node, url, NOWHERE),
         await node.admin('create_webhook', { params: { site_id: NOWHERE }, body: url }),
       ]) {
-        expect([told.status, told.body]).toEqual([404, { code: 'not_found' }])
+        expect([told.status, told.code]).toEqual([404, 'not_found'])
       }
     })
   })
@@ -461,8 +461,8 @@ forEachSharedStore('webhooks', (open) => {
     it('429: when very many wait already', async () => {
       const node = await begin()
       Object.assign(node.deps.store, { replayDelivery: async () => 'too_many' })
-      const { status, problem } = await replay(node, 'dlv_1')
-      expect([status, problem?.facts.retryAfterSeconds]).toEqual([429, 60])
+      const { status, body } = await replay(node, 'dlv_1')
+      expect([status, body.retry_after]).toEqual([429, 60])
     })
 
     it('404: an unknown delivery, and one of another site', async () => {

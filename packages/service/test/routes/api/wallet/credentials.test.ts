@@ -338,7 +338,7 @@ forEachSharedStore('POST /api/wallet/credentials', (open) => {
       node.deps.store.learnCredentials = async () => {
         throw new StoreUnavailable('down')
       }
-      expect(await issue(node)).toMatchObject({ status: 503, body: undefined })
+      expect(await issue(node)).toMatchObject({ status: 503, code: 'store_unavailable' })
     })
   })
 })

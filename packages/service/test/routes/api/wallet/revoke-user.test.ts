@@ -74,7 +74,7 @@ forEachSharedStore('POST /api/wallet/revoke-user', (open) => {
       const { node } = await begin()
       const { body, headers } = await node.revokeUser(newPpid(), { preferWaitSeconds: 5 })
       expect(body.propagation).toMatchObject({ connected: 0, acknowledged: 0, elapsed_ms: 0, laggards: [] })
-      expect(headers['Preference-Applied']).toBe('wait=5')
+      expect(headers['preference-applied']).toBe('wait=5')
       expect((await node.revokeUser(newPpid())).body.propagation).toBeUndefined()
     })
 

@@ -1,16 +1,20 @@
 import { Problem } from '../problem.ts'
 import type { BodyForm } from './body.ts'
-import type { Incoming } from './incoming.ts'
+import type { RawRequest } from './raw-request.ts'
 
 /**
- * Throws `csrf_invalid` unless the request comes from a page of our own, as far as the browser
- * tells. A request with a cookie must have such a header; a client that is no browser has no cookie
- * that another site could make use of.
+ * Throws `csrf_invalid` unless the browser says that the request comes from a page of this service.
+ * A request with a cookie must carry Origin or Sec-Fetch-Site; a client that is not a browser has
+ * no cookie that another site could abuse.
  *
- * A form on a page that sends no referrer has the origin `null` (Fetch §3.2), so a form may have
- * it; what proves a form is the token in it, which its route asks for.
+ * A form on a page without a referrer has the origin `null` (Fetch §3.2), so forms may have it: a
+ * form is protected by the token in it, which its route checks.
  */
-export function requireOwnPage({ lines }: Pick<Incoming, 'lines'>, origin: string, form: BodyForm): void {
+export function requireSameOrigin(
+  { lines }: Pick<RawRequest, 'lines'>,
+  origin: string,
+  form: BodyForm,
+): void {
   const site = lines('sec-fetch-site')
   const from = lines('origin')
   if (site !== undefined && !isOnly(site, 'same-origin')) throw new Problem('csrf_invalid')

@@ -15,51 +15,46 @@ import { texts } from '../pages/texts.ts'
 import { Problem } from '../problem.ts'
 import { StoreUnavailable } from '../store/store.ts'
 
-/** What goes out. */
-export interface Outgoing {
+/** A response, ready to be written. */
+export interface Reply {
   readonly status: number
-  /** Name, value, name, value, …: the form that costs Node least. */
+  /** Name, value, name, value, …: Node takes this form as it is. */
   readonly headers: string[]
   readonly body: string | Uint8Array | undefined
   readonly stream?: AnswerStream
-  /** Of a refusal. */
+  /** Of a rejection. */
   readonly code?: ProblemCode
 }
 
-/** The one exit: every answer and every refusal leaves here. */
-export interface Exit {
+/** Turns every answer and every error into a response. */
+export interface Responder {
   /**
-   * Turns whatever was thrown into an answer: problem+json, or a page for a person where `page` is
-   * given. `isRepeatable`: the browser can ask again by loading the same address. `endpoint` is
-   * undefined before a route was found.
+   * The response to an error: problem+json, or a page where `page` is given. `isRepeatable`: the
+   * browser can try again by loading the same address. `endpoint` is undefined when no endpoint was
+   * found.
    */
-  refusal(
+  reject(
     thrown: unknown,
     endpoint: MountedEndpoint | undefined,
     requestId: string,
     page?: { readonly isRepeatable: boolean },
-  ): Outgoing
-  answer(answer: RouteAnswer, endpoint: MountedEndpoint | undefined, requestId: string): Outgoing
+  ): Reply
+  answer(answer: RouteAnswer, endpoint: MountedEndpoint | undefined, requestId: string): Reply
 }
 
 export type MountedEndpoint = Endpoint & { readonly id: EndpointId }
 
-export interface ExitOptions {
+export interface ResponderOptions {
   readonly baseUrl: string
   readonly version: string
-  /** Told everything that must not leave. */
+  /** Called with faults of the service, which responses do not describe. */
   readonly onFault: (fault: unknown, endpoint: MountedEndpoint | undefined, requestId: string) => void
 }
 
-/** Long enough for a store to come back or a crowd to pass, short enough not to matter. */
 const RETRY_AFTER_SECONDS = 1
 
-/**
- * Refusals are problem+json, or pages, with their challenge and their time to wait, and nothing of
- * what is inside.
- */
-export function createExit({ baseUrl, version, onFault }: ExitOptions): Exit {
-  const bodyOf = (
+export function createResponder({ baseUrl, version, onFault }: ResponderOptions): Responder {
+  const toProblemBody = (
     { code, detail, facts }: Problem,
     status: number,
     requestId: string,
@@ -89,10 +84,10 @@ export function createExit({ baseUrl, version, onFault }: ExitOptions): Exit {
       const isWritten = contentType !== undefined && (typeof body === 'string' || body instanceof Uint8Array)
       return { status, headers: list, body: isWritten ? body : JSON.stringify(body) }
     },
-    refusal(thrown, endpoint, requestId, wanted) {
-      const problem = problemOf(thrown)
+    reject(thrown, endpoint, requestId, wanted) {
+      const problem = toProblem(thrown)
       const { code, facts } = problem
-      // The other 503s say what they have to say by themselves, and come in crowds.
+      // Other 503s need no log line: they are expected, and come in large numbers.
       if (code === 'internal_error' || code === 'store_unavailable') onFault(thrown, endpoint, requestId)
       const status = endpoint?.refusals === 'proxy' ? forwardAuthStatus(code) : problems[code].status
       const mustWait = status === 429 || status === 503
@@ -107,7 +102,6 @@ export function createExit({ baseUrl, version, onFault }: ExitOptions): Exit {
           'x-request-id': requestId,
           'service-version': version,
           'content-type': page?.contentType ?? 'application/problem+json',
-          // A refusal is about this moment.
           'cache-control': 'no-store',
           ...(challenge === undefined ? {} : { 'www-authenticate': challenge }),
           ...(retryAfterSeconds === undefined ? {} : { 'retry-after': String(retryAfterSeconds) }),
@@ -119,14 +113,14 @@ export function createExit({ baseUrl, version, onFault }: ExitOptions): Exit {
         body:
           page !== undefined
             ? String(page.body)
-            : JSON.stringify(bodyOf(problem, status, requestId, retryAfterSeconds)),
+            : JSON.stringify(toProblemBody(problem, status, requestId, retryAfterSeconds)),
       }
     },
   }
 }
 
-/** Whatever is not a problem of the caller's is ours, or the store's. Its words stay inside. */
-function problemOf(thrown: unknown): Problem {
+/** Everything else is a fault of the service or the store, and is not described to the caller. */
+function toProblem(thrown: unknown): Problem {
   if (thrown instanceof Problem) return thrown
   // Another master key: the store is there, but not for this node.
   if (thrown instanceof StoreUnavailable || thrown instanceof OtherMasterKey)

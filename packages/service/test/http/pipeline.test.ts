@@ -25,7 +25,7 @@ const routes = {
   },
   revoke_token: async () => ({ status: 200, body: { success: true, revoked: false } }),
   protected_action: async (request) => {
-    request.presentation()
+    request.requirePresentation()
     seen.push(request as unknown as RouteRequest)
     return {
       status: 200,
@@ -54,7 +54,7 @@ const routes = {
     }
   },
   forward_auth: async (request) => {
-    request.presentation()
+    request.requirePresentation()
     return { status: 200, headers: { 'X-Service-Subject': 'x' } }
   },
   list_keys: async () => ({ status: 200, body: { items: [], next_cursor: null } }),
@@ -384,7 +384,7 @@ describe('who calls', () => {
     ])
   })
   test('lets the guard decide before it looks at what else was sent (A104)', async () => {
-    open({ routes: { protected_action: () => Promise.reject(new Problem('proof_invalid')) } })
+    open({ guard: () => Promise.reject(new Problem('proof_invalid')) })
     const headers = { ...JSON_TYPE, 'x-service-credential': 'abc' }
     expect(
       (await double.call('POST', '/api/protected/action?b=2&a=1', { headers, payload: '{{' })).json.code,
@@ -397,6 +397,22 @@ describe('who calls', () => {
     expect(
       (await double.call('POST', '/api/protected/action', { headers, payload: '{"x":1}' })).json.code,
     ).toBe('validation_failed')
+  })
+  test('never runs the route behind the guard with an invalid body or query', async () => {
+    let ran = 0
+    const protected_action = async () => {
+      ran++
+      throw new Problem('internal_error')
+    }
+    open({ routes: { protected_action } })
+    const headers = { ...JSON_TYPE, 'x-service-credential': 'abc' }
+    const act = (payload: string, query = '') =>
+      double.call('POST', `/api/protected/action${query}`, { headers, payload })
+    for (const payload of ['{{', '[]', '{"x":1}', '{"action":7}'])
+      expect([(await act(payload)).status, ran], payload).toEqual([expect.toBeOneOf([400, 422]), 0])
+    expect([(await act('{}', '?a=1')).json.code, ran]).toEqual(['validation_failed', 0])
+    await act('{}')
+    expect(ran).toBe(1)
   })
   test('refuses a look-alike of the credential header (A014)', async () => {
     open()
@@ -594,7 +610,7 @@ describe('what was sent', () => {
     expect(Buffer.from(request?.holderRequest.body as Uint8Array).toString()).toBe('{ "action": "x" }')
     expect(request?.lines('X-Nothing'.toLowerCase())).toBeUndefined()
     expect(request?.preferWaitSeconds).toBe(7)
-    expect(request?.presentation()).toEqual({ header: 'abc' })
+    expect(request?.requirePresentation()).toEqual({ header: 'abc' })
   })
 })
 

@@ -4,36 +4,29 @@ import type { Config } from '../config.ts'
 import { Problem } from '../problem.ts'
 import { createSteadyGauge } from './steady-gauge.ts'
 
-/** How busy this process is. */
+/** Measures how busy this process is. */
 export interface LoadGauge {
   eventLoopDelayMs(): number
   /** How long a new connection waits until it is accepted. */
   acceptDelayMs(): number
 }
 
-/**
- * Admits requests while there is room: verifications and reports about verifiers lose theirs first,
- * then everything else.
- */
-export interface Admission {
-  /**
-   * Throws `overloaded` when there is no room; otherwise the caller must `leave` when the answer is
-   * made.
-   */
+/** Accepts requests while the process has capacity. See `createLoadShedder` for the order. */
+export interface LoadShedder {
+  /** Takes a slot, or throws `overloaded`. Call `leave` when the answer is made. */
   enter(endpoint: LoadedEndpoint): void
   leave(): void
   /**
-   * Waits without taking up room: what has yet to arrive is no work, and a client that sends slowly
-   * on purpose must not keep the others out. Rejects with `overloaded` when there is no room any
-   * more once it is there.
+   * Waits without occupying the slot, so that clients that send slowly do not use up all slots.
+   * Takes a slot again afterwards; rejects with `overloaded` when there is none by then.
    */
-  aside<T>(endpoint: LoadedEndpoint, arriving: Promise<T>): Promise<T>
+  releaseWhile<T>(endpoint: LoadedEndpoint, arriving: Promise<T>): Promise<T>
   readonly inFlight: number
 }
 
 type LoadedEndpoint = Endpoint & { readonly id: EndpointId }
 
-/** A verifier that is rejected here denies, and asks again. */
+/** A verifier that is rejected here denies its request and tries again. */
 const VERIFICATIONS: ReadonlySet<EndpointId> = new Set([
   'protected_action',
   'forward_auth',
@@ -41,11 +34,11 @@ const VERIFICATIONS: ReadonlySet<EndpointId> = new Set([
   'introspect',
   'revocation_status',
 ])
-/** Reports about verifiers: they cost much, and nothing is decided by them. */
+/** Reports about verifiers: expensive, and no decision depends on them. */
 const REPORTS: ReadonlySet<EndpointId> = new Set(['propagation_receipt', 'list_verifiers'])
 /** A revocation that is rejected leaves an intruder with access. */
 const REVOCATIONS: ReadonlySet<EndpointId> = new Set(['revoke_user', 'revoke_credential', 'revoke_token'])
-/** How much more load the rest may see. */
+/** The other endpoints are rejected at this multiple of the limits. */
 const RESERVE = 4
 const RETRY_AFTER_SECONDS = 2
 
@@ -53,7 +46,7 @@ const RETRY_AFTER_SECONDS = 2
  * Verifications and reports about verifiers are rejected first, the rest at four times the load,
  * revocations and health never.
  */
-export function createAdmission(limits: Config['overload'], gauge: LoadGauge): Admission {
+export function createLoadShedder(limits: Config['overload'], gauge: LoadGauge): LoadShedder {
   let inFlight = 0
   const isOver = (times: number) =>
     inFlight >= limits.inFlightMax * times || gauge.eventLoopDelayMs() > limits.eventLoopDelayMsMax * times
@@ -62,28 +55,28 @@ export function createAdmission(limits: Config['overload'], gauge: LoadGauge): A
   const isCrowded = () =>
     gauge.acceptDelayMs() > limits.acceptDelayMsMax &&
     gauge.eventLoopDelayMs() > limits.eventLoopDelayMsMax / 10
-  const hasRoom = ({ id, tag }: LoadedEndpoint) => {
-    // Health must be told the truth, most of all now.
+  const hasCapacity = ({ id, tag }: LoadedEndpoint) => {
+    // Health checks matter most under load.
     if (tag === 'health' || REVOCATIONS.has(id)) return true
     return VERIFICATIONS.has(id) || REPORTS.has(id) ? !isOver(1) && !isCrowded() : !isOver(RESERVE)
   }
-  const requireRoom = (endpoint: LoadedEndpoint) => {
-    if (!hasRoom(endpoint))
+  const requireCapacity = (endpoint: LoadedEndpoint) => {
+    if (!hasCapacity(endpoint))
       throw new Problem('overloaded', undefined, { retryAfterSeconds: RETRY_AFTER_SECONDS })
   }
   return {
     enter(endpoint) {
-      requireRoom(endpoint)
+      requireCapacity(endpoint)
       inFlight++
     },
     leave() {
       inFlight--
     },
-    async aside(endpoint, arriving) {
+    async releaseWhile(endpoint, arriving) {
       inFlight--
       try {
         const arrived = await arriving
-        requireRoom(endpoint)
+        requireCapacity(endpoint)
         return arrived
       } finally {
         inFlight++
@@ -98,9 +91,7 @@ export function createAdmission(limits: Config['overload'], gauge: LoadGauge): A
 const RESOLUTION_MS = 20
 const SAMPLE_MS = 500
 
-/**
- * Measures the mean delay of the event loop over every half second. `close` lets the process end.
- */
+/** Measures the mean delay of the event loop, every half second. `close` lets the process end. */
 export function openLoopGauge(): Pick<LoadGauge, 'eventLoopDelayMs'> & { close(): void } {
   const histogram = monitorEventLoopDelay({ resolution: RESOLUTION_MS })
   histogram.enable()

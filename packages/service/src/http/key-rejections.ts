@@ -3,36 +3,35 @@ import type { Logger } from 'pino'
 import type { Caller } from '../answer.ts'
 import type { Store } from '../store/store.ts'
 
-interface KeyRefusal {
+interface KeyRejection {
   readonly code: 'api_key_invalid' | 'api_key_forbidden'
   readonly endpoint: EndpointId
-  /** Undefined when it is not known whose key it was. */
+  /** Undefined when the key is unknown. */
   readonly caller: Caller | undefined
   readonly requestId: string
   readonly nowMs: number
 }
 
 /**
- * Writes refusals of keys into the audit: in the background, and only so many a minute for each
- * site and for anonymous callers, so that guessing neither fills the store nor hides what others
- * do.
+ * Writes rejected API keys to the audit, in the background. Limited per minute for each site and for
+ * anonymous callers, so that guessing keys neither fills the store nor hides other callers.
  */
-export interface KeyRefusals {
-  note(refusal: KeyRefusal): void
-  /** Resolves when everything noted so far is written, or given up. */
-  settled(): Promise<void>
+export interface KeyRejections {
+  record(rejection: KeyRejection): void
+  /** Resolves when everything recorded so far is written, or its write has failed. */
+  flush(): Promise<void>
 }
 
 const WINDOW_MS = 60_000
 const ROWS_MAX = 30
 
-export function createKeyRefusals(store: Pick<Store, 'audit'>, log: Logger): KeyRefusals {
+export function createKeyRejections(store: Pick<Store, 'audit'>, log: Logger): KeyRejections {
   const running = new Set<Promise<void>>()
   let window = 0
-  /** In this window, by site. */
+  /** Rows written in this window, by site. */
   let rows = new Map<string, number>()
 
-  const write = async ({ code, endpoint, caller, requestId, nowMs }: KeyRefusal) => {
+  const write = async ({ code, endpoint, caller, requestId, nowMs }: KeyRejection) => {
     const isSite = caller?.kind === 'site'
     try {
       await store.audit({
@@ -48,18 +47,18 @@ export function createKeyRefusals(store: Pick<Store, 'audit'>, log: Logger): Key
   }
 
   return {
-    note(refusal) {
-      const now = Math.floor(refusal.nowMs / WINDOW_MS)
+    record(rejection) {
+      const now = Math.floor(rejection.nowMs / WINDOW_MS)
       if (now !== window) rows = new Map()
       window = now
-      const whose = refusal.caller?.kind === 'site' ? refusal.caller.siteId : ''
-      const before = rows.get(whose) ?? 0
+      const siteId = rejection.caller?.kind === 'site' ? rejection.caller.siteId : ''
+      const before = rows.get(siteId) ?? 0
       if (before >= ROWS_MAX) return
-      rows.set(whose, before + 1)
-      const writing = write(refusal).finally(() => running.delete(writing))
+      rows.set(siteId, before + 1)
+      const writing = write(rejection).finally(() => running.delete(writing))
       running.add(writing)
     },
-    async settled() {
+    async flush() {
       await Promise.all(running)
     },
   }

@@ -1,7 +1,7 @@
 import type { SiteId } from '@countersign/core'
 import { describe, expect, test } from 'vitest'
 import type { Caller } from '../../src/answer.ts'
-import { createKeyRefusals } from '../../src/http/key-refusals.ts'
+import { createKeyRejections } from '../../src/http/key-rejections.ts'
 import { createLogger } from '../../src/logger.ts'
 import type { NewAuditRow } from '../../src/store/store.ts'
 
@@ -15,9 +15,12 @@ const keyOf = (siteId: string): Caller => ({
 
 function open() {
   const rows: NewAuditRow[] = []
-  const refusals = createKeyRefusals({ audit: async (row) => void rows.push(row) }, createLogger('silent'))
+  const rejections = createKeyRejections(
+    { audit: async (row) => void rows.push(row) },
+    createLogger('silent'),
+  )
   const note = (caller: Caller | undefined, nowMs: number) =>
-    refusals.note({
+    rejections.record({
       code: caller === undefined ? 'api_key_invalid' : 'api_key_forbidden',
       endpoint: 'create_key',
       caller,
@@ -25,25 +28,25 @@ function open() {
       nowMs,
     })
   const countOf = (siteId: string | null) => rows.filter((row) => row.siteId === siteId).length
-  return { refusals, note, countOf }
+  return { rejections, note, countOf }
 }
 
 describe('the audit of refused keys', () => {
   test('is not filled by a stranger who guesses all day', async () => {
-    const { refusals, note, countOf } = open()
+    const { rejections, note, countOf } = open()
     for (let ms = 0; ms < 3_600_000; ms += 100) note(undefined, ms)
-    await refusals.settled()
+    await rejections.flush()
     expect(countOf(null)).toBe(60 * 30)
   })
   test('does not lose what a key of a site tries because strangers guess, or because another site does', async () => {
-    const { refusals, note, countOf } = open()
+    const { rejections, note, countOf } = open()
     for (let i = 0; i < 1000; i++) {
       note(undefined, 1000)
       note(keyOf('loud.example'), 1000)
     }
     note(keyOf('a.example'), 1001)
     note(keyOf('a.example'), 1002)
-    await refusals.settled()
+    await rejections.flush()
     expect([countOf(null), countOf('loud.example'), countOf('a.example')]).toEqual([30, 30, 2])
   })
 })

@@ -2,7 +2,7 @@ import { rateLimits } from '@countersign/core/contract'
 import fc from 'fast-check'
 import { afterEach, describe, expect, test } from 'vitest'
 import type { RateLimits } from '../../src/config.ts'
-import { createPaces } from '../../src/http/rate-limit.ts'
+import { createRateLimiter } from '../../src/http/rate-limiter.ts'
 import { Problem } from '../../src/problem.ts'
 import type { Routes } from '../../src/routes/all.ts'
 import { type AppDouble, createAppDouble } from './app-double.ts'
@@ -22,24 +22,24 @@ function refusalOf(act: () => void): Problem | undefined {
 
 describe('a pace', () => {
   test('lets the allowance through, then refuses and says how long to wait', () => {
-    const paces = createPaces(tight)
-    for (let i = 0; i < 5; i++) paces.spend('keyless', ADDRESS, 1_000_000)
-    const refused = refusalOf(() => paces.spend('keyless', ADDRESS, 1_000_000))
+    const rateLimiter = createRateLimiter(tight)
+    for (let i = 0; i < 5; i++) rateLimiter.consume('keyless', ADDRESS, 1_000_000)
+    const refused = refusalOf(() => rateLimiter.consume('keyless', ADDRESS, 1_000_000))
     expect(refused?.code).toBe('rate_limited')
     expect(refused?.facts).toMatchObject({ policy: { name: 'keyless', quota: 5, windowSeconds: 10 } })
-    paces.spend('keyless', '192.0.2.2', 1_000_000)
+    rateLimiter.consume('keyless', '192.0.2.2', 1_000_000)
   })
   test('lets one more through when the time it named has passed', () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 0, max: 4000 }), { minLength: 8, maxLength: 60 }), (gaps) => {
-        const paces = createPaces(tight)
+        const rateLimiter = createRateLimiter(tight)
         let nowMs = 1_000_003
         for (const gap of gaps) {
           nowMs += gap
-          const refused = refusalOf(() => paces.spend('keyless', ADDRESS, nowMs))
+          const refused = refusalOf(() => rateLimiter.consume('keyless', ADDRESS, nowMs))
           if (refused === undefined) continue
           nowMs += (refused.facts.retryAfterSeconds ?? 0) * 1000
-          expect(refusalOf(() => paces.spend('keyless', ADDRESS, nowMs))).toBeUndefined()
+          expect(refusalOf(() => rateLimiter.consume('keyless', ADDRESS, nowMs))).toBeUndefined()
         }
       }),
     )
@@ -47,12 +47,13 @@ describe('a pace', () => {
   test('never lets more than twice the allowance through in any window', () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 0, max: 2500 }), { minLength: 30, maxLength: 200 }), (gaps) => {
-        const paces = createPaces(tight)
+        const rateLimiter = createRateLimiter(tight)
         const passed: number[] = []
         let nowMs = 1_000_003
         for (const gap of gaps) {
           nowMs += gap
-          if (refusalOf(() => paces.spend('keyless', ADDRESS, nowMs)) === undefined) passed.push(nowMs)
+          if (refusalOf(() => rateLimiter.consume('keyless', ADDRESS, nowMs)) === undefined)
+            passed.push(nowMs)
         }
         for (const start of passed)
           expect(passed.filter((at) => at >= start && at < start + 10_000).length).toBeLessThanOrEqual(10)
@@ -60,26 +61,31 @@ describe('a pace', () => {
     )
   })
   test('counts failures apart from checking them', () => {
-    const paces = createPaces({ ...rateLimits, wrong_key: { ...rateLimits.wrong_key, requests: 2 } })
-    for (let i = 0; i < 100; i++) paces.check('wrong_key', ADDRESS, 0)
-    paces.count('wrong_key', ADDRESS, 0)
-    paces.check('wrong_key', ADDRESS, 0)
-    paces.count('wrong_key', ADDRESS, 0)
-    expect(refusalOf(() => paces.check('wrong_key', ADDRESS, 0))?.code).toBe('rate_limited')
+    const rateLimiter = createRateLimiter({
+      ...rateLimits,
+      wrong_key: { ...rateLimits.wrong_key, requests: 2 },
+    })
+    for (let i = 0; i < 100; i++) rateLimiter.check('wrong_key', ADDRESS, 0)
+    rateLimiter.record('wrong_key', ADDRESS, 0)
+    rateLimiter.check('wrong_key', ADDRESS, 0)
+    rateLimiter.record('wrong_key', ADDRESS, 0)
+    expect(refusalOf(() => rateLimiter.check('wrong_key', ADDRESS, 0))?.code).toBe('rate_limited')
   })
   test('takes a whole IPv6 network for one caller', () => {
-    const paces = createPaces(tight)
-    for (let i = 0; i < 5; i++) paces.spend('keyless', `2001:db8:0:1::${i}`, 0)
-    expect(refusalOf(() => paces.spend('keyless', '2001:db8::1:ffff:0:0:9', 0))?.code).toBe('rate_limited')
-    paces.spend('keyless', '2001:db8:0:2::1', 0)
+    const rateLimiter = createRateLimiter(tight)
+    for (let i = 0; i < 5; i++) rateLimiter.consume('keyless', `2001:db8:0:1::${i}`, 0)
+    expect(refusalOf(() => rateLimiter.consume('keyless', '2001:db8::1:ffff:0:0:9', 0))?.code).toBe(
+      'rate_limited',
+    )
+    rateLimiter.consume('keyless', '2001:db8:0:2::1', 0)
   })
   test('remembers so many callers and no more', () => {
-    const paces = createPaces(tight, 2)
-    for (let i = 0; i < 5; i++) paces.spend('keyless', ADDRESS, 0)
-    paces.spend('keyless', '192.0.2.2', 0)
-    expect(refusalOf(() => paces.spend('keyless', ADDRESS, 0))?.code).toBe('rate_limited')
-    paces.spend('keyless', '192.0.2.3', 0)
-    expect(refusalOf(() => paces.spend('keyless', ADDRESS, 0))).toBeUndefined()
+    const rateLimiter = createRateLimiter(tight, 2)
+    for (let i = 0; i < 5; i++) rateLimiter.consume('keyless', ADDRESS, 0)
+    rateLimiter.consume('keyless', '192.0.2.2', 0)
+    expect(refusalOf(() => rateLimiter.consume('keyless', ADDRESS, 0))?.code).toBe('rate_limited')
+    rateLimiter.consume('keyless', '192.0.2.3', 0)
+    expect(refusalOf(() => rateLimiter.consume('keyless', ADDRESS, 0))).toBeUndefined()
   })
 })
 
@@ -93,7 +99,7 @@ describe('requests', () => {
     }),
     protected_action: async (request) => {
       calls.work++
-      request.presentation()
+      request.requirePresentation()
       throw new Problem(request.body?.action === 'ours' ? 'revocation_view_stale' : 'issuer_untrusted')
     },
     forward_auth: async () => {

@@ -1,0 +1,142 @@
+import {
+  type Allow,
+  type CredentialBody,
+  findPresentation,
+  type HolderRequest,
+  isDenial,
+  type Presentation,
+} from '@countersign/core'
+import {
+  headerNames,
+  limits,
+  parsePreferWait,
+  prefersDeniedEverywhere,
+  type RequestPart,
+  refusalOf,
+} from '@countersign/core/contract'
+import type * as z from 'zod'
+import type { Caller } from '../answer.ts'
+import { Problem } from '../problem.ts'
+import type { RouteRequest } from '../route.ts'
+import { type BodyForm, parseFormBody, parseJsonBody, parseQuery } from './body.ts'
+import type { RawRequest } from './raw-request.ts'
+import type { MountedEndpoint } from './respond.ts'
+
+/**
+ * The name under which the service knows itself. The Host header is not used for it, because the
+ * sender chooses that.
+ */
+export type Origin = Pick<HolderRequest, 'authority'> & { readonly scheme: 'http' | 'https' }
+
+/**
+ * A request on its way through the pipeline. The steps fill in the members below `rawParams`, each
+ * named after the step; until then a member has the value of a request without that part.
+ */
+export interface Exchange {
+  readonly raw: RawRequest
+  readonly endpoint: MountedEndpoint
+  readonly rawParams: unknown
+  /** `overload`: whether the request occupies a slot of the load shedder. */
+  hasSlot: boolean
+  /** `media type` */
+  bodyForm: BodyForm
+  /** `caller` */
+  caller: Caller
+  callerKnownAtMs: number
+  /** `path` */
+  params: unknown
+  /** `body`: as it was sent. */
+  bytes: Uint8Array | undefined
+  /** `access`: at endpoints behind the guard. */
+  access: Allow | undefined
+  /** `schema` */
+  query: unknown
+  body: unknown
+  credentialBody: CredentialBody | undefined
+}
+
+export function createExchange(raw: RawRequest, endpoint: MountedEndpoint, rawParams: unknown): Exchange {
+  return {
+    raw,
+    endpoint,
+    rawParams,
+    hasSlot: false,
+    bodyForm: 'none',
+    caller: { kind: 'anonymous', address: raw.address },
+    callerKnownAtMs: 0,
+    params: undefined,
+    bytes: undefined,
+    access: undefined,
+    query: undefined,
+    body: undefined,
+    credentialBody: undefined,
+  }
+}
+
+/** The request that a route gets, after every step has passed. */
+export function toRouteRequest(exchange: Exchange, origin: Origin): RouteRequest {
+  const { raw, params, query, body, credentialBody, caller, access } = exchange
+  const prefer = raw.lines(headerNames.prefer)?.join(',')
+  return {
+    params,
+    query,
+    body,
+    credentialBody,
+    caller,
+    access,
+    requirePresentation: () => requirePresentation(raw),
+    holderRequest: toHolderRequest(exchange, origin),
+    lines: raw.lines,
+    requestId: raw.requestId,
+    preferWaitSeconds: parsePreferWait(prefer),
+    prefersDeniedEverywhere: prefersDeniedEverywhere(prefer),
+  } as RouteRequest
+}
+
+/** The request as its holder has signed it. */
+export function toHolderRequest({ raw, bytes }: Exchange, { authority, scheme }: Origin): HolderRequest {
+  const { method, path, query, lines } = raw
+  const body = bytes !== undefined && bytes.length > 0 ? bytes : 'none'
+  return { method, authority, scheme, path, query, header: lines, body }
+}
+
+/** What the request presents; throws a Problem unless it is exactly one credential or token. */
+export function requirePresentation({ lines }: Pick<RawRequest, 'lines'>): Presentation {
+  const found = findPresentation(lines)
+  if (isDenial(found)) throw new Problem(found.code, found.detail)
+  return found
+}
+
+/** The parsed part; throws a Problem that lists every fault. */
+export function validatePart(schema: z.ZodType | undefined, value: unknown, part: RequestPart): unknown {
+  if (schema === undefined) return undefined
+  const result = schema.safeParse(value)
+  if (result.success) return result.data
+  const { code, errors } = refusalOf(result.error, part)
+  throw new Problem(code, undefined, { errors })
+}
+
+export function validateQuery({ query }: RawRequest, { request }: MountedEndpoint): unknown {
+  if (request.query !== undefined)
+    return validatePart(request.query, parseQuery(query, request.queryLists ?? []), 'query')
+  if (query.length <= 1) return undefined
+  const names = Object.keys(parseQuery(query, [])).slice(0, limits.errors_listed_max)
+  // Names are not repeated: one may be a secret that was sent in the wrong place.
+  throw new Problem('validation_failed', undefined, {
+    errors: names.map(() => ({ path: '…', message: 'no parameter is known here' })),
+  })
+}
+
+export function validateBody(
+  bytes: Uint8Array | undefined,
+  form: BodyForm,
+  { request, auth }: MountedEndpoint,
+): Pick<Exchange, 'body' | 'credentialBody'> {
+  // All members of an optional body are optional.
+  if (bytes === undefined) return { body: request.bodyOptional ? {} : undefined, credentialBody: undefined }
+  if (form === 'form')
+    return { body: validatePart(request.form, parseFormBody(bytes), 'body'), credentialBody: undefined }
+  const json = parseJsonBody(bytes)
+  const body = validatePart(request.body, json.members, 'body')
+  return { body, credentialBody: auth === 'credential_in_body' || auth === 'page' ? json : undefined }
+}

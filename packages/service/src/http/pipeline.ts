@@ -1,0 +1,201 @@
+import { problems } from '@countersign/core/contract'
+import type { guard } from '../actions/guard.ts'
+import type { RouteAnswer } from '../answer.ts'
+import type { Deps } from '../deps.ts'
+import { Problem } from '../problem.ts'
+import type { RouteRequest } from '../route.ts'
+import {
+  type AuthDeps,
+  authenticate,
+  authorize,
+  checkFailedPresentations,
+  confirmKey,
+  findRateLimitKey,
+} from './authenticate.ts'
+import { readBody, requireBodyForm } from './body.ts'
+import {
+  createExchange,
+  type Exchange,
+  type Origin,
+  requirePresentation,
+  toHolderRequest,
+  toRouteRequest,
+  validateBody,
+  validatePart,
+  validateQuery,
+} from './exchange.ts'
+import { answerOnce } from './idempotency.ts'
+import type { LoadShedder } from './load-shedder.ts'
+import { type RawRequest, rejectMalformed } from './raw-request.ts'
+import { requireReadableCredential, requireSameHolder } from './require-same-holder.ts'
+import type { MountedEndpoint } from './respond.ts'
+import { requireSameOrigin } from './same-origin.ts'
+
+export interface PipelineDeps extends AuthDeps {
+  readonly deps: Deps
+  readonly guard: typeof guard
+  readonly loadShedder: LoadShedder
+  /** The clock of `RawRequest.startedMs`. */
+  readonly monotonicMs: () => number
+  readonly origin: Origin
+}
+
+/** One endpoint: its row of the contract and its route. */
+export interface Mounted {
+  readonly endpoint: MountedEndpoint
+  readonly route: (request: RouteRequest, deps: Deps) => Promise<RouteAnswer>
+}
+
+/** Takes a request to its answer; rejects with the reason when the request is rejected. */
+export type Pipeline = (raw: RawRequest, mounted: Mounted, rawParams: unknown) => Promise<RouteAnswer>
+
+/** Checks a request, or fills in a part of it. Rejects the request by throwing a Problem. */
+type Step = (exchange: Exchange, deps: PipelineDeps) => void | Promise<void>
+
+/**
+ * Every request passes these steps in this order; then its route runs.
+ *
+ * Limits are checked before any work, and the caller before the content, so unauthenticated callers
+ * learn nothing about valid requests.
+ */
+const steps = [
+  ['malformed', ({ raw }) => rejectMalformed(raw)],
+  ['overload', reserveSlot],
+  ['media type', checkMediaType],
+  ['caller', authenticate], // rate limits included
+  ['path', parseParams],
+  ['permission', authorize],
+  ['origin', checkOrigin],
+  ['presentation', checkPresentation],
+  [
+    'headers',
+    ({ raw, endpoint }) => void validatePart(endpoint.request.headers, raw.message.headers, 'headers'),
+  ],
+  ['body', loadBody],
+  ['access', checkAccess],
+  ['schema', validate],
+] as const satisfies readonly (readonly [string, Step])[]
+
+export function createPipeline(deps: PipelineDeps): Pipeline {
+  return async (raw, { endpoint, route }, rawParams) => {
+    const exchange = createExchange(raw, endpoint, rawParams)
+    try {
+      for (const [, step] of steps as readonly (readonly [string, Step])[]) {
+        const running = step(exchange, deps)
+        if (running !== undefined) await running
+      }
+      return await runRoute(route, exchange, deps)
+    } catch (error) {
+      if (exchange.hasSlot && isCallersFault(error)) recordFailure(exchange, deps)
+      throw error
+    } finally {
+      if (exchange.hasSlot) deps.loadShedder.leave()
+    }
+  }
+}
+
+function reserveSlot(exchange: Exchange, { loadShedder }: PipelineDeps): void {
+  loadShedder.enter(exchange.endpoint)
+  exchange.hasSlot = true
+}
+
+function checkMediaType(exchange: Exchange): void {
+  exchange.bodyForm = requireBodyForm(exchange.raw.message, exchange.endpoint)
+}
+
+function parseParams(exchange: Exchange): void {
+  exchange.params = validatePart(exchange.endpoint.request.params, exchange.rawParams, 'params')
+}
+
+function checkOrigin({ raw, endpoint, bodyForm }: Exchange, { deps }: PipelineDeps): void {
+  if (endpoint.auth === 'page') requireSameOrigin(raw, deps.config.baseUrl, bodyForm)
+}
+
+function checkPresentation({ raw, endpoint: { auth } }: Exchange): void {
+  if (auth === 'credential' || auth === 'api_key_and_credential') requirePresentation(raw)
+}
+
+async function loadBody(exchange: Exchange, deps: PipelineDeps): Promise<void> {
+  const { raw, endpoint, bodyForm } = exchange
+  if (bodyForm === 'none') return
+  exchange.bytes = await deps.loadShedder.releaseWhile(endpoint, readBody(raw, endpoint))
+  // A client may have held back any number of bodies until all had passed the check at the start.
+  checkFailedPresentations(exchange, deps, deps.monotonicMs())
+}
+
+/**
+ * At endpoints behind the guard, the guard decides before the content is validated. Site and scope
+ * come from the configuration, never from the request.
+ */
+async function checkAccess(exchange: Exchange, { deps, guard, origin }: PipelineDeps): Promise<void> {
+  if (exchange.endpoint.auth !== 'credential') return
+  const { protectedSite: siteId, protectedScope: scope } = deps.config
+  if (siteId === undefined)
+    throw new Problem(
+      'not_found',
+      'this service protects no route of its own; the operator can set protected_site',
+    )
+  const presented = requirePresentation(exchange.raw)
+  exchange.access = await guard(deps, {
+    presented,
+    siteId,
+    scope,
+    request: toHolderRequest(exchange, origin),
+  })
+}
+
+function validate(exchange: Exchange): void {
+  const { raw, endpoint, bytes, bodyForm } = exchange
+  exchange.query = validateQuery(raw, endpoint)
+  const { body, credentialBody } = validateBody(bytes, bodyForm, endpoint)
+  exchange.body = body
+  exchange.credentialBody = credentialBody
+}
+
+/** A body may take half a minute to arrive. After this time the API key is checked again. */
+const KEY_TRUSTED_MS = 250
+
+async function runRoute(
+  route: Mounted['route'],
+  exchange: Exchange,
+  services: PipelineDeps,
+): Promise<RouteAnswer> {
+  const { raw, endpoint, caller, bytes } = exchange
+  const { deps } = services
+  const request = toRouteRequest(exchange, services.origin)
+  const run = async () => {
+    if (performance.now() - exchange.callerKnownAtMs > KEY_TRUSTED_MS) await confirmKey(exchange, services)
+    return route(request, deps)
+  }
+  if (!endpoint.idempotency) return run()
+  const requireReadable = () => requireReadableCredential(request)
+  const requireSameCaller = () => requireSameHolder(request, deps)
+  return answerOnce({ raw, endpoint, caller, body: bytes, requireReadable, requireSameCaller }, deps, run)
+}
+
+/** Counts a rejected request against its sender, by what it has cost. */
+function recordFailure(exchange: Exchange, { rateLimiter, monotonicMs }: PipelineDeps): void {
+  const { raw, endpoint } = exchange
+  // Not `startedMs`: the window in which a slow request started may be over.
+  const nowMs = monotonicMs()
+  const key = findRateLimitKey(exchange)
+  const cost = toCost(raw)
+  if (key !== undefined) rateLimiter.record('failed_presentation', key, nowMs, cost)
+  // `authenticate` has counted one already.
+  if (cost > 1 && raw.caller?.kind === 'anonymous' && endpoint.rateLimit === 'caller')
+    rateLimiter.record('keyless', raw.address, nowMs, cost - 1)
+}
+
+const COST_BYTES = 4096
+/** Node takes about 3 µs for each piece of a body, and a rejected request about 0.4 ms. */
+const COST_PIECES = 128
+
+/** What a rejected request has cost, in requests of ordinary size. */
+function toCost({ bodyBytes, bodyPieces, lines }: RawRequest): number {
+  const credentialChars = lines('x-service-credential')?.[0]?.length ?? 0
+  return 1 + Math.floor((bodyBytes + credentialChars) / COST_BYTES) + Math.floor(bodyPieces / COST_PIECES)
+}
+
+function isCallersFault(error: unknown): boolean {
+  return error instanceof Problem && problems[error.code].status < 500 && error.code !== 'rate_limited'
+}
