@@ -205,6 +205,29 @@ describe('a database that fails', () => {
     await sessions.end()
   })
 
+  it('opens no connection for transactions that expire together behind a jam', async () => {
+    let connections = 0
+    const proxy = await openProxy(() => {
+      connections++
+      return server.port
+    })
+    opened.unshift(proxy)
+    const url = await server.createDatabase({ port: proxy.port })
+    const sessions = new Sessions({ url, max: 2, answerMsMax: 1000 })
+    // Connected, so that what is counted below is what the jam costs.
+    await Promise.all([1, 2].map(() => sessions.transaction(({ query }) => query('SELECT pg_sleep(0.2)'))))
+    const before = connections
+    const jam: Promise<unknown>[] = []
+    for (let i = 0; i < 100; i++) {
+      jam.push(sessions.transaction(({ query }) => query('SELECT pg_sleep(3)')).catch((fault) => fault))
+      await new Promise((resolve) => setTimeout(resolve, 1))
+    }
+    for (const fault of await Promise.all(jam)) expect(fault).toMatchObject({ name: 'StoreUnavailable' })
+    // Two replace the ones that were left; a slow machine takes longer to queue all of them.
+    expect(connections - before).toBeLessThan(10)
+    await sessions.end()
+  })
+
   it('loses nothing acknowledged and keeps nothing half-done when connections die under load', {
     timeout: 60_000,
   }, async () => {

@@ -86,6 +86,10 @@ class Session {
   }
 }
 
+function tookTooLong(): StoreUnavailable {
+  return new StoreUnavailable('the database took too long')
+}
+
 function lost(cause?: unknown): StoreUnavailable {
   return new StoreUnavailable('the connection to the database was lost', { cause })
 }
@@ -102,9 +106,12 @@ type Work<T> = (transaction: Transaction) => Promise<T>
 export interface SessionsOptions extends Pick<ConnectOptions, 'url' | 'statementMsMax' | 'lockMsMax'> {
   /** How many transactions at a time. */
   readonly max: number
+  /** How long a transaction may take, including the wait for a connection. */
+  readonly answerMsMax?: number
 }
 
 interface Waiting {
+  readonly deadlineMs: number
   readonly take: (session: Session) => void
   readonly refuse: (fault: Error) => void
 }
@@ -119,10 +126,12 @@ export class Sessions {
   readonly #all = new Set<Session>()
   readonly #idle: Session[] = []
   readonly #waiting = new Set<Waiting>()
+  readonly #answerMsMax: number
   #isOver = false
 
   constructor(options: SessionsOptions) {
     this.#options = options
+    this.#answerMsMax = options.answerMsMax ?? ANSWER_MS_MAX
   }
 
   /**
@@ -145,6 +154,7 @@ export class Sessions {
       let session: Session | undefined
       let timer: NodeJS.Timeout | undefined
       const waiting: Waiting = {
+        deadlineMs: patient ? Number.POSITIVE_INFINITY : performance.now() + this.#answerMsMax,
         take: (free) => {
           session = free
           this.#use(free, work)
@@ -159,9 +169,9 @@ export class Sessions {
       if (!patient) {
         timer = setTimeout(() => {
           this.#waiting.delete(waiting)
+          reject(tookTooLong())
           if (session !== undefined) this.#leave(session)
-          reject(new StoreUnavailable('the database took too long'))
-        }, ANSWER_MS_MAX)
+        }, this.#answerMsMax)
       }
       this.#waiting.add(waiting)
       this.#next()
@@ -175,22 +185,31 @@ export class Sessions {
         waiting.refuse(new StoreUnavailable('the store is closed'))
         continue
       }
-      const session = this.#free()
-      if (session === undefined) return
+      let session = this.#findIdle()
+      if (session === undefined) {
+        if (this.#all.size >= this.#options.max) return
+        // After a jam, the transactions behind it expire one after the other. Each would otherwise
+        // open a connection and leave it soon after, until the database has none left.
+        if (waiting.deadlineMs - performance.now() < this.#answerMsMax / 6) {
+          this.#waiting.delete(waiting)
+          waiting.refuse(tookTooLong())
+          continue
+        }
+        session = new Session(this.#options)
+        this.#all.add(session)
+      }
       this.#waiting.delete(waiting)
       waiting.take(session)
     }
   }
 
-  #free(): Session | undefined {
+  #findIdle(): Session | undefined {
     for (let session = this.#idle.pop(); session !== undefined; session = this.#idle.pop()) {
       if (!session.isLost) return session
-      this.#leave(session)
+      this.#all.delete(session)
+      session.leave()
     }
-    if (this.#all.size >= this.#options.max) return undefined
-    const session = new Session(this.#options)
-    this.#all.add(session)
-    return session
+    return undefined
   }
 
   async #use<T>(session: Session, work: Work<T>): Promise<T> {
