@@ -1,8 +1,8 @@
 import { PassThrough } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { sections } from '../packages/cli/src/commands/all.ts'
-import { createTerminal } from '../packages/cli/src/output.ts'
 import { run } from '../packages/cli/src/run.ts'
+import { createTerminal } from '../packages/cli/src/terminal/output.ts'
 
 const INTRO = `# The command \`countersign\`
 

@@ -1,4 +1,4 @@
-import type { Terminal } from './output.ts'
+import type { Terminal } from './terminal/output.ts'
 
 /**
  * 0: done. 1: failed. 2: usage error. 3: a check failed. 4: the caller was denied. 5: the service

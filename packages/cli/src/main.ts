@@ -12,8 +12,8 @@ if (import.meta.url.endsWith('.ts'))
 
 const [{ run }, { createTerminal }, { readGeneralFlags }] = await Promise.all([
   import('./run.ts'),
-  import('./output.ts'),
-  import('./general-flags.ts'),
+  import('./terminal/output.ts'),
+  import('./terminal/general-flags.ts'),
 ])
 const { argv, env, stdin, stdout, stderr } = process
 

@@ -41,7 +41,7 @@ export function parse(name: string, command: Verb | Group, summary: string, argv
   let help = ''
   let complaint = ''
   const take = (verb: Verb, made: Command) => {
-    found = { verb, given: givenOf(made) }
+    found = { verb, given: createGiven(made) }
   }
   const program = prepare(new Command(`countersign ${name}`))
   program.configureOutput({ writeOut: (text) => (help += text), writeErr: (text) => (complaint += text) })
@@ -154,7 +154,7 @@ function examplesText(examples: Verb['examples']): string {
   return `${['Examples', ...examples.flatMap(([line, what]) => [`  ${line}`, `      ${what}`])].join('\n')}\n`
 }
 
-function givenOf(command: Command): Given {
+function createGiven(command: Command): Given {
   const known = new Map(command.options.map((option) => [option.name(), option.attributeName()]))
   const values = command.opts() as Readonly<Record<string, unknown>>
   const chosen = (name: string): unknown => {

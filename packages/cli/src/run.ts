@@ -1,8 +1,8 @@
 import type { ExitCode } from './command.ts'
 import { findRow, sections } from './commands/all.ts'
-import { failureWords } from './failure-words.ts'
-import { jsonText, type Terminal } from './output.ts'
 import { overview } from './overview.ts'
+import { describeError } from './terminal/describe-error.ts'
+import { jsonText, type Terminal } from './terminal/output.ts'
 
 const isHelp = (word: string | undefined) => word === '--help' || word === '-h' || word === 'help'
 
@@ -14,7 +14,7 @@ export async function run(argv: readonly string[], at: Terminal): Promise<ExitCo
   try {
     return await dispatch(argv, at)
   } catch (fault) {
-    const { exit, code, lines, requestId } = failureWords(fault)
+    const { exit, code, lines, requestId } = describeError(fault)
     at.progress(undefined)
     if (at.isJson)
       at.note(

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { createHistogram, histogramText, msText } from '../src/histogram.ts'
-import { facts, jsonText, table, visible } from '../src/output.ts'
+import { createHistogram, histogramText, msText } from '../src/terminal/histogram.ts'
+import { facts, jsonText, table, visible } from '../src/terminal/output.ts'
 
 describe('text that others wrote', () => {
   test('cannot move the cursor, change colours or turn the direction of writing', () => {

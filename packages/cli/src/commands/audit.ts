@@ -1,6 +1,6 @@
 import type { Verb } from '../command.ts'
-import { connect, requireSite } from '../connection.ts'
-import { listed, PAGE_OPTIONS, printList } from '../listed.ts'
+import { connect, requireSite } from '../service/connection.ts'
+import { loadPages, PAGE_OPTIONS, printList } from '../service/paging.ts'
 
 const LIMIT_DEFAULT = 50
 
@@ -17,7 +17,7 @@ export const audit: Verb = {
   async run(given, at) {
     const { client, siteId } = await connect(given, at)
     const site_id = requireSite({ siteId })
-    const page = await listed(given, (part) => client.listAudit({ site_id, ...part }), LIMIT_DEFAULT)
+    const page = await loadPages(given, (part) => client.listAudit({ site_id, ...part }), LIMIT_DEFAULT)
     return printList(at, page, ['at', 'who', 'action', 'target', 'outcome', 'seq', 'reason'], (row) => [
       row.at,
       row.actor.id ?? row.actor.type,

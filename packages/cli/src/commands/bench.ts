@@ -1,9 +1,9 @@
 import { Agent, request as httpRequest } from 'node:http'
 import { request as httpsRequest, Agent as SecureAgent } from 'node:https'
 import { CommandError, UsageError, type Verb } from '../command.ts'
-import { findPlace } from '../connection.ts'
-import { createHistogram, type Histogram, histogramText, msText } from '../histogram.ts'
-import { barText, facts, type Terminal } from '../output.ts'
+import { resolveTarget } from '../service/connection.ts'
+import { createHistogram, type Histogram, histogramText, msText } from '../terminal/histogram.ts'
+import { barText, facts, type Terminal } from '../terminal/output.ts'
 
 const BAR_WIDTH = 50
 
@@ -36,14 +36,14 @@ export const bench: Verb = {
     const method = given.text('request') ?? (path === '/api/protected/action' ? 'POST' : 'GET')
     const connections = given.integer('connections', { min: 1, max: 1000 }) ?? 16
     const seconds = given.integer('seconds', { min: 1, max: 3600 }) ?? 5
-    const place = await findPlace(given, at, 'anyone')
-    const url = new URL(path, place.baseUrl)
+    const target = await resolveTarget(given, at, 'anyone')
+    const url = new URL(path, target.baseUrl)
     if (!/^(?:127\.\d+\.\d+\.\d+|\[::1\]|localhost)$/.test(url.hostname) && !given.has('elsewhere'))
       throw new UsageError(
         `${url.host} is not this machine. A load that its operator does not expect is an attack: add --elsewhere if the operator knows.`,
       )
-    const headersOf = await presentationOf(given, place.dev, method, url.href)
-    const outcome = await load(url, method, headersOf, { connections, seconds, at })
+    const createHeaders = await loadPresentation(given, target.dev, method, url.href)
+    const outcome = await load(url, method, createHeaders, { connections, seconds, at })
     const { histogram, statuses, elapsedMs, faults } = outcome
     if (histogram.count === 0)
       throw new CommandError(
@@ -102,18 +102,18 @@ export const bench: Verb = {
   },
 }
 
-type HeadersOf = () => Promise<Readonly<Record<string, string>>>
+type CreateHeaders = () => Promise<Readonly<Record<string, string>>>
 
 /**
  * The headers of each request: always the same, or signed for each request with a bound credential.
  * Without a credential at hand, none.
  */
-async function presentationOf(
+async function loadPresentation(
   given: Parameters<Verb['run']>[0],
   dev: unknown,
   method: string,
   url: string,
-): Promise<HeadersOf> {
+): Promise<CreateHeaders> {
   if (dev === undefined && given.text('credential') === undefined) return async () => ({})
   const [{ CREDENTIAL_HEADER, holderRequestFrom, signRequest }, { chooseCredential, requireKey }] =
     await Promise.all([import('@countersign/core'), import('../credential/read-credential.ts')])
@@ -148,7 +148,7 @@ const FAULTS_MAX = 1000
 async function load(
   url: URL,
   method: string,
-  headersOf: HeadersOf,
+  createHeaders: CreateHeaders,
   { connections, seconds, at }: LoadOptions,
 ): Promise<Outcome> {
   const [send, agent] =
@@ -172,7 +172,7 @@ async function load(
   const work = async () => {
     while (performance.now() < endMs && faults.length < FAULTS_MAX) {
       try {
-        const headers = await headersOf()
+        const headers = await createHeaders()
         const sentMs = performance.now()
         const status = await once(headers)
         histogram.add(performance.now() - sentMs)

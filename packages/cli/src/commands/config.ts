@@ -1,4 +1,4 @@
-import { jsonText } from '../output.ts'
+import { jsonText } from '../terminal/output.ts'
 import { operatorCommand } from './operator-command.ts'
 
 export const config = operatorCommand('config', {

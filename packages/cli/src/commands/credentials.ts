@@ -1,7 +1,7 @@
 import type { Verb } from '../command.ts'
-import { connect, requireSite } from '../connection.ts'
-import { listed, PAGE_OPTIONS, printList } from '../listed.ts'
-import { oneOf } from '../members.ts'
+import { requireOneOf } from '../input/option-values.ts'
+import { connect, requireSite } from '../service/connection.ts'
+import { loadPages, PAGE_OPTIONS, printList } from '../service/paging.ts'
 
 export const credentials: Verb = {
   options: [
@@ -22,10 +22,10 @@ export const credentials: Verb = {
     const filter =
       status === undefined
         ? {}
-        : { status: oneOf('status', status, ['active', 'revoked', 'expired'] as const) }
+        : { status: requireOneOf('status', status, ['active', 'revoked', 'expired'] as const) }
     const { client, siteId } = await connect(given, at)
     const site_id = requireSite({ siteId })
-    const page = await listed(given, (part) =>
+    const page = await loadPages(given, (part) =>
       client.listCredentials({ site_id, ppid: given.text('ppid'), ...filter, ...part }),
     )
     return printList(

@@ -1,8 +1,8 @@
 import { UsageError, type Verb } from '../command.ts'
-import { orUsageError, readDevFile } from '../connection.ts'
-import { facts, jsonText } from '../output.ts'
-import { writeNewPrivate } from '../private-output.ts'
-import { scopesOf } from '../scopes.ts'
+import { parseScopes } from '../input/scopes.ts'
+import { orUsageError, readDevFile } from '../service/connection.ts'
+import { facts, jsonText } from '../terminal/output.ts'
+import { writeNewPrivate } from '../terminal/private-file.ts'
 
 export const delegate: Verb = {
   words: [['<holder>', 'who gets it: a did:key, or a file that keygen made']],
@@ -27,7 +27,7 @@ export const delegate: Verb = {
     'Works offline: the credential that you hold vouches for the next. It has to be bound to your key and delegable. Revoking yours ends all that came from it.',
   ],
   async run(given, at) {
-    const scope = scopesOf(given)
+    const scope = parseScopes(given)
     if (scope === undefined) throw new UsageError('What does it allow? Give --scope, once for each.')
     const ttlSeconds = given.integer('ttl-seconds', { min: 1, max: 366 * 86_400 }) ?? 3600
     const [{ agentFetch }, { didKey }, { chooseCredential, readPrivateKey, requireKey }] = await Promise.all([

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs'
 import type { ExitCode, Given, Verb } from '../command.ts'
-import { findPlace, orUsageError, type Place } from '../connection.ts'
 import type { Finding } from '../doctor/finding.ts'
-import { type Terminal, visible } from '../output.ts'
+import { orUsageError, resolveTarget, type Target } from '../service/connection.ts'
+import { type Terminal, visible } from '../terminal/output.ts'
 
 export const doctor: Verb = {
   shares: ['site', 'service'],
@@ -26,12 +26,12 @@ export const doctor: Verb = {
     'Over HTTP: whether it answers and is ready, the two clocks, whether proxies cut headers or hold the feed back, how fresh what it knows is, webhooks that fail, verifiers that lag; it also prints the pins of the current and the next feed key, to paste into guards. On this machine: settings, modes of files, the store and whether its settings keep what is promised, the disk, the time on record. Changes nothing. Takes up to ten seconds, since heartbeats are waited for. Ends with 3 when something is wrong, with 5 when the service does not answer.',
   ],
   async run(given, at) {
-    const place = await findPlace(given, at, 'site').catch((fault: unknown) => {
+    const place = await resolveTarget(given, at, 'site').catch((fault: unknown) => {
       if (isLocal(given, at)) return undefined
       throw fault
     })
-    const local = isLocal(given, at) ? await lookHere(given, at) : []
-    const remote = place === undefined ? { findings: [], isReached: true } : await lookThere(place, at)
+    const local = isLocal(given, at) ? await checkLocal(given, at) : []
+    const remote = place === undefined ? { findings: [], isReached: true } : await checkRemote(place, at)
     at.progress(undefined)
     const findings = [...local, ...remote.findings]
     const problems = findings.filter(({ level }) => level === 'problem')
@@ -82,7 +82,7 @@ function isLocal(given: Given, { env }: Terminal): boolean {
   )
 }
 
-async function lookHere(given: Given, at: Terminal): Promise<readonly Finding[]> {
+async function checkLocal(given: Given, at: Terminal): Promise<readonly Finding[]> {
   at.progress('Looking at this machine')
   const { checkInstallation } = await import('@countersign/service')
   const flags = ['config', 'data-dir'].flatMap((name) => {
@@ -92,8 +92,8 @@ async function lookHere(given: Given, at: Terminal): Promise<readonly Finding[]>
   return checkInstallation({ flags, env: at.env })
 }
 
-async function lookThere(
-  place: Place,
+async function checkRemote(
+  place: Target,
   at: Terminal,
 ): Promise<{ readonly findings: readonly Finding[]; readonly isReached: boolean }> {
   const { checkAddress, checkHeaders, checkReach, checkReady } = await import('../doctor/http-checks.ts')

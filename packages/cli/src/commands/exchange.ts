@@ -1,7 +1,7 @@
 import type { Verb } from '../command.ts'
-import { connect } from '../connection.ts'
-import { facts } from '../output.ts'
-import { scopesOf } from '../scopes.ts'
+import { parseScopes } from '../input/scopes.ts'
+import { connect } from '../service/connection.ts'
+import { facts } from '../terminal/output.ts'
 
 export const exchange: Verb = {
   shares: ['credential', 'site', 'service'],
@@ -28,7 +28,7 @@ export const exchange: Verb = {
       {
         credential: document as never,
         site_id: given.text('site'),
-        requested_scope: scopesOf(given),
+        requested_scope: parseScopes(given),
         ttl_seconds: given.integer('ttl-seconds', { min: 60, max: 3600 }),
       },
       isBound ? { holderKey: requireKey(holderKey) } : {},

@@ -1,10 +1,10 @@
 import { type Given, UsageError, type Verb } from '../command.ts'
-import { readDevFile } from '../connection.ts'
-import type { NotChecked } from '../credential/shown-checks.ts'
-import { jsonText, type Terminal, visible } from '../output.ts'
-import { scopesOf } from '../scopes.ts'
-import { readTextFrom } from '../secret-source.ts'
-import { timeOf } from '../time.ts'
+import type { NotChecked } from '../credential/check-report.ts'
+import { parseScopes } from '../input/scopes.ts'
+import { readTextFrom } from '../input/secrets.ts'
+import { parseTimeOption } from '../input/times.ts'
+import { readDevFile } from '../service/connection.ts'
+import { jsonText, type Terminal, visible } from '../terminal/output.ts'
 
 export const inspect: Verb = {
   words: [
@@ -33,26 +33,26 @@ export const inspect: Verb = {
   ],
   async run(given, at) {
     const { explain, findRoot, isDenial, readCredentialHeader } = await import('@countersign/core')
-    const { headerOfText, objectOfHeader } = await import('../credential/read-credential.ts')
+    const { headerOfText, parseHeaderObject } = await import('../credential/read-credential.ts')
     const { offlineSite } = await import('../credential/offline-site.ts')
-    const { checksText, claimsFacts, claimsText, shownChecks } = await import('../credential/shown-checks.ts')
-    const header = headerOfText(await textOf(given, at))
+    const { checksText, claimsFacts, claimsText, shownChecks } = await import('../credential/check-report.ts')
+    const header = headerOfText(await loadText(given, at))
     const read = readCredentialHeader(header)
     const credential = isDenial(read) ? undefined : read.credential
-    const site = offlineSite(credential, given.text('site'), await documentOf(given))
-    const nowMs = timeOf(given.text('at'), '--at') ?? Date.now()
+    const site = offlineSite(credential, given.text('site'), await parseDocument(given))
+    const nowMs = parseTimeOption(given.text('at'), '--at') ?? Date.now()
     const { parseScopeList } = await import('@countersign/core')
-    const scope = parseScopeList(scopesOf(given) ?? [])
+    const scope = parseScopeList(parseScopes(given) ?? [])
     if (scope === undefined) throw new UsageError('--scope must be lower-case scopes such as orders:read')
     const explanation = await explain({ header }, { scope, nowMs }, { site, ageMs: 0, ageMsMax: 0 })
     const root = credential && findRoot(credential)
     const isKeyKnown = root !== undefined && site.issuer(root.issuer) !== undefined
-    const checks = shownChecks(explanation, notCheckedOf(given, credential?.holderKey, isKeyKnown))
+    const checks = shownChecks(explanation, listUnchecked(given, credential?.holderKey, isKeyKnown))
     const isRefused = checks.some(({ result }) => result === 'refused')
     const isSigned = checks.every(
       ({ check, result }) => (check !== 'signature' && check !== 'delegation') || result === 'passed',
     )
-    const document = objectOfHeader(header)
+    const document = parseHeaderObject(header)
     const mark = isSigned
       ? `NOT VERIFIED: the signature is that of ${visible(root?.issuer ?? '')}, but no site was asked whether it trusts this issuer or has revoked anything.`
       : 'UNVERIFIED: no signature vouches for what follows. Anyone can have written it.'
@@ -83,7 +83,7 @@ export const inspect: Verb = {
   },
 }
 
-async function textOf(given: Given, at: Terminal): Promise<string> {
+async function loadText(given: Given, at: Terminal): Promise<string> {
   const file = given.words[0]
   if (file !== undefined) return readTextFrom(file, 'the credential')
   const dev = readDevFile(at)
@@ -92,7 +92,7 @@ async function textOf(given: Given, at: Terminal): Promise<string> {
   return JSON.stringify(dev.credential)
 }
 
-async function documentOf(given: Given): Promise<unknown> {
+async function parseDocument(given: Given): Promise<unknown> {
   const file = given.text('did-document')
   if (file === undefined) return undefined
   try {
@@ -102,7 +102,7 @@ async function documentOf(given: Given): Promise<unknown> {
   }
 }
 
-function notCheckedOf(given: Given, holderKey: string | undefined, isKeyKnown: boolean): NotChecked {
+function listUnchecked(given: Given, holderKey: string | undefined, isKeyKnown: boolean): NotChecked {
   return {
     freshness: 'no service was asked',
     revocation: 'no service was asked',

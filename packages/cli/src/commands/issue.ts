@@ -1,8 +1,8 @@
 import { type Given, UsageError, type Verb } from '../command.ts'
-import { connect, findPlace, requireSite } from '../connection.ts'
-import { facts, jsonText, type Terminal } from '../output.ts'
-import { writeNewPrivate } from '../private-output.ts'
-import { scopesOf } from '../scopes.ts'
+import { parseScopes } from '../input/scopes.ts'
+import { connect, requireSite, resolveTarget } from '../service/connection.ts'
+import { facts, jsonText, type Terminal } from '../terminal/output.ts'
+import { writeNewPrivate } from '../terminal/private-file.ts'
 
 const LIFETIME_SECONDS_DEFAULT = 30 * 86_400
 const LIFETIME_SECONDS_MAX = 366 * 86_400
@@ -35,7 +35,7 @@ export const issue: Verb = {
     'Prints the signed credential; with --json the whole answer. Without --holder-key, anyone who has the credential can use it: keep it like a password.',
   ],
   async run(given, at) {
-    const scope = scopesOf(given)
+    const scope = parseScopes(given)
     if (scope === undefined) throw new UsageError('What does it allow? Give --scope, once for each.')
     const issued =
       given.text('issuer-key') === undefined
@@ -88,7 +88,7 @@ async function issueThere(given: Given, at: Terminal, scope: string[]): Promise<
     ...(userRef === undefined ? { ppid: ppid ?? '' } : { user_ref: userRef }),
     scope,
     permission_id: given.text('permission-id'),
-    ttl_seconds: lifetimeOf(given),
+    ttl_seconds: requireLifetime(given),
     holder_key: holder,
   })
 }
@@ -98,7 +98,7 @@ async function issueHere(given: Given, at: Terminal, scope: string[]): Promise<I
   if (ppid === undefined || given.text('user-ref') !== undefined)
     throw new UsageError('With --issuer-key the user is named by --ppid.')
   const siteId =
-    given.text('site') ?? at.env.COUNTERSIGN_SITE ?? (await findPlace(given, at, 'anyone')).siteId
+    given.text('site') ?? at.env.COUNTERSIGN_SITE ?? (await resolveTarget(given, at, 'anyone')).siteId
   const { didKey, didKeyMethod, encodeBase64url, formatTime, issueCredential } = await import(
     '@countersign/core'
   )
@@ -106,7 +106,7 @@ async function issueHere(given: Given, at: Terminal, scope: string[]): Promise<I
   const key = await readPrivateKey(given.text('issuer-key') ?? '')
   const holder = await holderDid(given)
   const nowMs = Math.floor(Date.now() / 1000) * 1000
-  const validUntilMs = nowMs + (lifetimeOf(given) ?? LIFETIME_SECONDS_DEFAULT) * 1000
+  const validUntilMs = nowMs + (requireLifetime(given) ?? LIFETIME_SECONDS_DEFAULT) * 1000
   const credentialId = `cred_${encodeBase64url(globalThis.crypto.getRandomValues(new Uint8Array(16)))}`
   const permissionId = given.text('permission-id')
   const grant = {
@@ -132,7 +132,7 @@ async function issueHere(given: Given, at: Terminal, scope: string[]): Promise<I
   return { credential, credential_id: credentialId, ppid, expires_at: formatTime(validUntilMs) }
 }
 
-function lifetimeOf(given: Given): number | undefined {
+function requireLifetime(given: Given): number | undefined {
   return given.integer('ttl-seconds', { min: 1, max: LIFETIME_SECONDS_MAX })
 }
 

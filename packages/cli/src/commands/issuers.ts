@@ -1,10 +1,10 @@
 import { type Given, type Group, type Option, UsageError } from '../command.ts'
-import { confirmRemoval } from '../confirm.ts'
-import { connect, requireSite } from '../connection.ts'
-import { findListed, listed, PAGE_OPTIONS, printList } from '../listed.ts'
-import { clearedOf, oneOf } from '../members.ts'
-import { facts, table } from '../output.ts'
-import { scopesOf } from '../scopes.ts'
+import { requireOneOf, toClearedMembers } from '../input/option-values.ts'
+import { parseScopes } from '../input/scopes.ts'
+import { connect, requireSite } from '../service/connection.ts'
+import { loadPages, PAGE_OPTIONS, printList, requireListed } from '../service/paging.ts'
+import { confirmRemoval } from '../terminal/confirm.ts'
+import { facts, table } from '../terminal/output.ts'
 
 const MEMBERS: readonly Option[] = [
   [
@@ -47,7 +47,7 @@ export const issuers: Group = {
       async run(given, at) {
         const { client, siteId } = await connect(given, at)
         const site_id = requireSite({ siteId })
-        const page = await listed(given, (part) => client.listIssuers({ site_id, ...part }))
+        const page = await loadPages(given, (part) => client.listIssuers({ site_id, ...part }))
         return printList(
           at,
           page,
@@ -64,7 +64,7 @@ export const issuers: Group = {
       async run(given, at) {
         const { client, siteId } = await connect(given, at)
         const site_id = requireSite({ siteId })
-        const issuer = await findListed(
+        const issuer = await requireListed(
           (part) => client.listIssuers({ site_id, ...part }),
           'issuer',
           (each) => each.issuer === given.word(0),
@@ -86,7 +86,7 @@ export const issuers: Group = {
         ['countersign issuers add did:key:z6Mk… --label "our signer"', 'one key, no cap'],
       ],
       async run(given, at) {
-        const members = membersOf(given)
+        const members = toMembers(given)
         const { client, siteId } = await connect(given, at)
         const issuer = await client.addIssuer({
           site_id: requireSite({ siteId }),
@@ -119,9 +119,9 @@ export const issuers: Group = {
         const members = {
           ...(status === undefined
             ? {}
-            : { status: oneOf('status', status, ['trusted', 'distrusted'] as const) }),
-          ...membersOf(given),
-          ...clearedOf(given, ['scope', 'credential_ttl_seconds_max', 'label']),
+            : { status: requireOneOf('status', status, ['trusted', 'distrusted'] as const) }),
+          ...toMembers(given),
+          ...toClearedMembers(given, ['scope', 'credential_ttl_seconds_max', 'label']),
         }
         if (Object.keys(members).length === 0)
           throw new UsageError('What shall change? See countersign issuers change --help')
@@ -168,7 +168,7 @@ export const issuers: Group = {
         ],
       ],
       async run(given, at) {
-        const status = oneOf('status', given.text('status') ?? '', [
+        const status = requireOneOf('status', given.text('status') ?? '', [
           'active',
           'retired',
           'compromised',
@@ -191,8 +191,8 @@ export const issuers: Group = {
   },
 }
 
-function membersOf(given: Given) {
-  const [keys, scope, label] = [given.list('keys'), scopesOf(given), given.text('label')]
+function toMembers(given: Given) {
+  const [keys, scope, label] = [given.list('keys'), parseScopes(given), given.text('label')]
   const ttl = given.integer('credential-ttl-seconds-max', { min: 1, max: 366 * 86_400 })
   return {
     ...(keys.length === 0 ? {} : { keys: [...keys] }),

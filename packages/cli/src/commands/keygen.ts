@@ -1,6 +1,6 @@
 import { UsageError, type Verb } from '../command.ts'
-import { facts } from '../output.ts'
-import { writeNewPrivate } from '../private-output.ts'
+import { facts } from '../terminal/output.ts'
+import { writeNewPrivate } from '../terminal/private-file.ts'
 
 const ALGORITHMS = ['Ed25519', 'P-256'] as const
 

@@ -1,10 +1,10 @@
 import { type Group, UsageError } from '../command.ts'
-import { confirmRemoval } from '../confirm.ts'
-import { connect, requireSite } from '../connection.ts'
-import { findListed, listed, PAGE_OPTIONS, printList } from '../listed.ts'
-import { facts } from '../output.ts'
-import { writeNewPrivate } from '../private-output.ts'
-import { scopesOf } from '../scopes.ts'
+import { parseScopes } from '../input/scopes.ts'
+import { connect, requireSite } from '../service/connection.ts'
+import { loadPages, PAGE_OPTIONS, printList, requireListed } from '../service/paging.ts'
+import { confirmRemoval } from '../terminal/confirm.ts'
+import { facts } from '../terminal/output.ts'
+import { writeNewPrivate } from '../terminal/private-file.ts'
 
 const PERMISSIONS =
   'tokens:introspect, tokens:revoke, credentials:issue, credentials:revoke, credentials:reinstate, feed:read, site:admin'
@@ -21,7 +21,7 @@ export const keys: Group = {
       async run(given, at) {
         const { client, siteId } = await connect(given, at)
         const site_id = requireSite({ siteId })
-        const page = await listed(given, (part) => client.listKeys({ site_id, ...part }))
+        const page = await loadPages(given, (part) => client.listKeys({ site_id, ...part }))
         return printList(
           at,
           page,
@@ -45,7 +45,7 @@ export const keys: Group = {
       async run(given, at) {
         const { client, siteId } = await connect(given, at)
         const site_id = requireSite({ siteId })
-        const key = await findListed(
+        const key = await requireListed(
           (part) => client.listKeys({ site_id, ...part }),
           'key',
           ({ key_id }) => key_id === given.word(0),
@@ -74,7 +74,7 @@ export const keys: Group = {
         ],
       ],
       async run(given, at) {
-        const permissions = scopesOf(given, 'permissions')
+        const permissions = parseScopes(given, 'permissions')
         if (permissions === undefined)
           throw new UsageError(`What may it do? Give --permissions: ${PERMISSIONS}`)
         const expires = given.integer('expires-in-seconds', { min: 1, max: 3660 * 86_400 })

@@ -2,11 +2,11 @@ import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { CommandError, UsageError, type Verb } from '../command.ts'
-import { connect, requireSite } from '../connection.ts'
-import { type Terminal, visible } from '../output.ts'
-import { writeNewPrivate } from '../private-output.ts'
-import { scopesOf } from '../scopes.ts'
-import { untilStopped } from '../until-stopped.ts'
+import { parseScopes } from '../input/scopes.ts'
+import { connect, requireSite } from '../service/connection.ts'
+import { type Terminal, visible } from '../terminal/output.ts'
+import { writeNewPrivate } from '../terminal/private-file.ts'
+import { untilStopped } from '../terminal/until-stopped.ts'
 
 /** What a receiver needs for checking the signature itself, and what the body is. */
 const PASSED_ON = ['content-type', 'webhook-id', 'webhook-timestamp', 'webhook-signature', 'user-agent']
@@ -34,7 +34,7 @@ export const listen: Verb = {
     if (forward !== undefined && !/^https?:\/\//.test(URL.canParse(forward) ? forward : ''))
       throw new UsageError('--forward must be a URL such as http://localhost:3000/hooks')
     const countMax = given.integer('count', { min: 1, max: 1_000_000_000 }) ?? Number.POSITIVE_INFINITY
-    const kinds = scopesOf(given, 'kinds')
+    const kinds = parseScopes(given, 'kinds')
     const { client, siteId } = await connect(given, at)
     const site_id = requireSite({ siteId })
     const { verifyWebhook } = await import('@countersign/sdk')

@@ -1,6 +1,6 @@
 import { UsageError, type Verb } from '../command.ts'
-import { connect, requireSite } from '../connection.ts'
-import { scopesOf } from '../scopes.ts'
+import { parseScopes } from '../input/scopes.ts'
+import { connect, requireSite } from '../service/connection.ts'
 
 export const offer: Verb = {
   shares: ['site', 'service'],
@@ -21,7 +21,7 @@ export const offer: Verb = {
     'The wallet page of the service claims the credential and binds it to a key that never leaves the browser.',
   ],
   async run(given, at) {
-    const scope = scopesOf(given)
+    const scope = parseScopes(given)
     const [userRef, ppid] = [given.text('user-ref'), given.text('ppid')]
     if (scope === undefined) throw new UsageError('What will it allow? Give --scope, once for each.')
     if ((userRef === undefined) === (ppid === undefined))

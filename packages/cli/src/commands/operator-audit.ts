@@ -1,5 +1,5 @@
 import { UsageError } from '../command.ts'
-import { jsonText } from '../output.ts'
+import { jsonText } from '../terminal/output.ts'
 import { operatorCommand } from './operator-command.ts'
 
 const COUNT = 50

@@ -1,6 +1,6 @@
 import type * as Service from '@countersign/service'
 import { CommandError, type ExitCode, type Given, UsageError, type Verb } from '../command.ts'
-import { barText, type Terminal, visible } from '../output.ts'
+import { barText, type Terminal, visible } from '../terminal/output.ts'
 
 /** What an operator command works with. Every reader of settings throws a `UsageError`. */
 export interface Operation {

@@ -1,6 +1,6 @@
 import { CommandError, UsageError } from '../command.ts'
-import { confirmRemoval } from '../confirm.ts'
-import { visible } from '../output.ts'
+import { confirmRemoval } from '../terminal/confirm.ts'
+import { visible } from '../terminal/output.ts'
 import { operatorCommand } from './operator-command.ts'
 
 const STOP_FIRST =

@@ -1,7 +1,7 @@
 import { type ExitCode, type Given, UsageError, type Verb } from '../command.ts'
-import { findPlace, orUsageError } from '../connection.ts'
-import { type Terminal, visible } from '../output.ts'
-import { readTextFrom } from '../secret-source.ts'
+import { readTextFrom } from '../input/secrets.ts'
+import { orUsageError, resolveTarget } from '../service/connection.ts'
+import { type Terminal, visible } from '../terminal/output.ts'
 
 export const present: Verb = {
   words: [['<url>', 'where to; a path is one of the service itself']],
@@ -42,16 +42,16 @@ export const present: Verb = {
     const isPath = target.startsWith('/')
     if (!isPath && !URL.canParse(target))
       throw new UsageError('Give a URL, or a path of the service such as /api/protected/action')
-    const place =
-      isPath || given.text('credential') === undefined ? await findPlace(given, at, 'anyone') : undefined
-    const url = isPath ? new URL(target, place?.baseUrl).href : target
+    const service =
+      isPath || given.text('credential') === undefined ? await resolveTarget(given, at, 'anyone') : undefined
+    const url = isPath ? new URL(target, service?.baseUrl).href : target
     const [{ agentFetch, readDenial }, { chooseCredential }] = await Promise.all([
       import('@countersign/sdk'),
       import('../credential/read-credential.ts'),
     ])
-    const { document, holderKey } = await chooseCredential(given, place?.dev)
+    const { document, holderKey } = await chooseCredential(given, service?.dev)
     const baseUrl = given.has('exchange')
-      ? (place ?? (await findPlace(given, at, 'anyone'))).baseUrl
+      ? (service ?? (await resolveTarget(given, at, 'anyone'))).baseUrl
       : undefined
     const send = orUsageError(() =>
       agentFetch({
@@ -61,10 +61,10 @@ export const present: Verb = {
         ...(baseUrl === undefined ? {} : { exchange: { baseUrl } }),
       }),
     )
-    const body = await bodyOf(given)
+    const body = await loadBody(given)
     const method =
       given.text('request') ?? (body !== undefined || url.endsWith('/api/protected/action') ? 'POST' : 'GET')
-    const headers = await headersOf(given)
+    const headers = await loadHeaders(given)
     if (body !== undefined && !headers.has('content-type')) headers.set('content-type', 'application/json')
     const response = await send(url, { method, headers, ...(body === undefined ? {} : { body }) }).catch(
       unreachable,
@@ -107,12 +107,12 @@ function parsed(text: string): unknown {
   }
 }
 
-async function bodyOf(given: Given): Promise<string | undefined> {
+async function loadBody(given: Given): Promise<string | undefined> {
   const data = given.text('data')
   return data?.startsWith('@') ? readTextFrom(data.slice(1), 'the body') : data
 }
 
-async function headersOf(given: Given): Promise<Headers> {
+async function loadHeaders(given: Given): Promise<Headers> {
   const headers = new Headers()
   for (const text of given.list('header')) {
     const lines = text.startsWith('@') ? (await readTextFrom(text.slice(1), 'a header')).split('\n') : [text]

@@ -1,6 +1,6 @@
 import type { Verb } from '../command.ts'
-import { connect, requireSite } from '../connection.ts'
-import { facts } from '../output.ts'
+import { connect, requireSite } from '../service/connection.ts'
+import { facts } from '../terminal/output.ts'
 
 export const reinstate: Verb = {
   words: [['<ppid>', 'the user, did:service:ppid_…']],

@@ -1,5 +1,5 @@
 import type { RestoreResult } from '@countersign/service'
-import { confirmRemoval } from '../confirm.ts'
+import { confirmRemoval } from '../terminal/confirm.ts'
 import { countText, operatorCommand } from './operator-command.ts'
 
 type Lost = RestoreResult['lost']

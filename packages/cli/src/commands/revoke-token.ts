@@ -1,7 +1,7 @@
 import type { Verb } from '../command.ts'
-import { confirmRemoval } from '../confirm.ts'
-import { connect } from '../connection.ts'
-import { readToken } from '../token-text.ts'
+import { readToken } from '../input/token.ts'
+import { connect } from '../service/connection.ts'
+import { confirmRemoval } from '../terminal/confirm.ts'
 
 export const revokeToken: Verb = {
   words: [['[file]', 'a file with the token, or with the answer of exchange; default: the standard input']],

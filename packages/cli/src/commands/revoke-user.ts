@@ -1,16 +1,16 @@
 import { UsageError, type Verb } from '../command.ts'
-import { confirmRemoval } from '../confirm.ts'
-import { connect, requireSite } from '../connection.ts'
-import { knownOf } from '../known-of-user.ts'
+import { connect, requireSite } from '../service/connection.ts'
+import { loadHolder } from '../service/holder.ts'
 import {
-  optionsOf,
+  parseWaitSeconds,
   propagationExit,
   revokedText,
+  toCallOptions,
   WAIT_SECONDS_MAX,
-  waitSecondsOf,
   withReceipt,
-} from '../propagation.ts'
-import { speakerOf } from '../speaker.ts'
+} from '../service/propagation.ts'
+import { previewRevocation } from '../service/revocation-preview.ts'
+import { confirmRemoval } from '../terminal/confirm.ts'
 
 export const revokeUser: Verb = {
   words: [['[ppid]', 'the user, did:service:ppid_…; not needed with --self']],
@@ -38,13 +38,13 @@ export const revokeUser: Verb = {
     const isSelf = given.has('self')
     if (isSelf === (given.words[0] !== undefined))
       throw new UsageError('Whom? Give the ppid of a user, or --self.')
-    const waitSeconds = waitSecondsOf(given)
+    const waitSeconds = parseWaitSeconds(given)
     const { client, dev, siteId: chosen } = await connect(given, at)
-    const own = await speakerOf(given, dev)
+    const own = await loadHolder(given, dev)
     const site_id = own === undefined ? requireSite({ siteId: chosen }) : own.siteId
     const ppid = own === undefined ? given.word(0) : own.ppid
     const { details, plan } =
-      isSelf || given.has('yes') ? { details: [], plan: {} } : await knownOf(client, site_id, ppid)
+      isSelf || given.has('yes') ? { details: [], plan: {} } : await previewRevocation(client, site_id, ppid)
     const removal = {
       act: `take the access of ${ppid} at ${site_id} away`,
       plan: { action: 'revoke-user', ppid, site_id, ...plan },
@@ -54,7 +54,7 @@ export const revokeUser: Verb = {
     if (answer !== undefined) return answer
     const done = await client.revokeUser(
       { ppid, site_id, reason: given.text('reason') },
-      optionsOf(own, waitSeconds),
+      toCallOptions(own, waitSeconds),
     )
     const revoked = await withReceipt(client, done, { site_id, waitSeconds, own, at })
     at.result(revoked, () => revokedText(ppid, revoked))

@@ -1,15 +1,15 @@
 import { UsageError, type Verb } from '../command.ts'
-import { confirmRemoval } from '../confirm.ts'
-import { connect, requireSite } from '../connection.ts'
+import { connect, requireSite } from '../service/connection.ts'
+import { loadHolder } from '../service/holder.ts'
 import {
-  optionsOf,
+  parseWaitSeconds,
   propagationExit,
   revokedText,
+  toCallOptions,
   WAIT_SECONDS_MAX,
-  waitSecondsOf,
   withReceipt,
-} from '../propagation.ts'
-import { speakerOf } from '../speaker.ts'
+} from '../service/propagation.ts'
+import { confirmRemoval } from '../terminal/confirm.ts'
 
 export const revoke: Verb = {
   words: [['[credential_id]', 'cred_…, also one that was never seen; not needed with --self']],
@@ -39,9 +39,9 @@ export const revoke: Verb = {
     const isSelf = given.has('self')
     if (isSelf === (given.words[0] !== undefined))
       throw new UsageError('Which one? Give the id of a credential, or --self.')
-    const waitSeconds = waitSecondsOf(given)
+    const waitSeconds = parseWaitSeconds(given)
     const { client, dev, siteId: chosen } = await connect(given, at)
-    const own = await speakerOf(given, dev)
+    const own = await loadHolder(given, dev)
     const site_id = own === undefined ? requireSite({ siteId: chosen }) : own.siteId
     const credential_id = own === undefined ? given.word(0) : own.credentialId
     const plan = { action: 'revoke', credential_id, site_id }
@@ -52,7 +52,7 @@ export const revoke: Verb = {
     if (answer !== undefined) return answer
     const done = await client.revokeCredential(
       { credential_id, site_id, reason: given.text('reason') },
-      optionsOf(own, waitSeconds),
+      toCallOptions(own, waitSeconds),
     )
     const revoked = await withReceipt(client, done, { site_id, waitSeconds, own, at })
     at.result(revoked, () => revokedText(credential_id, revoked))

@@ -1,9 +1,9 @@
 import { type Given, type Group, type Option, UsageError } from '../command.ts'
-import { confirmRemoval } from '../confirm.ts'
-import { connect, requireSite } from '../connection.ts'
-import { listed, PAGE_OPTIONS, printList } from '../listed.ts'
-import { clearedOf, oneOf } from '../members.ts'
-import { facts } from '../output.ts'
+import { requireOneOf, toClearedMembers } from '../input/option-values.ts'
+import { connect, requireSite } from '../service/connection.ts'
+import { loadPages, PAGE_OPTIONS, printList } from '../service/paging.ts'
+import { confirmRemoval } from '../terminal/confirm.ts'
+import { facts } from '../terminal/output.ts'
 
 const TTL_MAX = 366 * 86_400
 
@@ -47,7 +47,7 @@ export const sites: Group = {
       examples: [['countersign sites list', 'all sites, with an operator key']],
       async run(given, at) {
         const { client } = await connect(given, at, 'operator')
-        const page = await listed(given, (part) => client.listSites(part))
+        const page = await loadPages(given, (part) => client.listSites(part))
         return printList(at, page, ['site', 'name', 'bearer', 'holder proof', 'created'], (site) => [
           site.site_id,
           site.name,
@@ -82,7 +82,7 @@ export const sites: Group = {
       ],
       async run(given, at) {
         const { client } = await connect(given, at, 'operator')
-        const site = await client.createSite({ site_id: given.word(0), ...membersOf(given) })
+        const site = await client.createSite({ site_id: given.word(0), ...toMembers(given) })
         at.result(site, () => siteText(site))
         at.note(
           `Next: countersign keys create --site ${site.site_id} --permissions credentials:issue,credentials:revoke,feed:read`,
@@ -114,8 +114,8 @@ export const sites: Group = {
       ],
       async run(given, at) {
         const members = {
-          ...membersOf(given),
-          ...clearedOf(given, ['name', 'hosts', 'credential_ttl_seconds_max']),
+          ...toMembers(given),
+          ...toClearedMembers(given, ['name', 'hosts', 'credential_ttl_seconds_max']),
         }
         if (Object.keys(members).length === 0)
           throw new UsageError('What shall change? See countersign sites change --help')
@@ -144,7 +144,7 @@ export const sites: Group = {
   },
 }
 
-function membersOf(given: Given) {
+function toMembers(given: Given) {
   const [name, bearer, holderProof] = [given.text('name'), given.text('bearer'), given.text('holder-proof')]
   const ttl = given.integer('credential-ttl-seconds-max', { min: 1, max: TTL_MAX })
   const staleness = given.integer('max-staleness-seconds-max', { min: 5, max: 3600 })
@@ -154,10 +154,10 @@ function membersOf(given: Given) {
     ...(name === undefined ? {} : { name }),
     ...(urls.length === 0 ? {} : { return_urls: [...urls] }),
     ...(hosts.length === 0 ? {} : { hosts: [...hosts] }),
-    ...(bearer === undefined ? {} : { bearer: oneOf('bearer', bearer, ['on', 'off'] as const) }),
+    ...(bearer === undefined ? {} : { bearer: requireOneOf('bearer', bearer, ['on', 'off'] as const) }),
     ...(holderProof === undefined
       ? {}
-      : { holder_proof: oneOf('holder-proof', holderProof, ['optional', 'required'] as const) }),
+      : { holder_proof: requireOneOf('holder-proof', holderProof, ['optional', 'required'] as const) }),
     ...(ttl === undefined ? {} : { credential_ttl_seconds_max: ttl }),
     ...(staleness === undefined ? {} : { max_staleness_seconds_max: staleness }),
   }

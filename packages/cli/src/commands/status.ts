@@ -1,6 +1,6 @@
 import { UsageError, type Verb } from '../command.ts'
-import { connect } from '../connection.ts'
-import { table } from '../output.ts'
+import { connect } from '../service/connection.ts'
+import { table } from '../terminal/output.ts'
 
 const IDS_MAX = 100
 

@@ -1,6 +1,6 @@
 import type { Verb } from '../command.ts'
-import { connect, requireSite } from '../connection.ts'
-import { listed, PAGE_OPTIONS, printList } from '../listed.ts'
+import { connect, requireSite } from '../service/connection.ts'
+import { loadPages, PAGE_OPTIONS, printList } from '../service/paging.ts'
 
 export const tokens: Verb = {
   options: [['--ppid <ppid>', 'only those of this user'], ...PAGE_OPTIONS],
@@ -10,7 +10,7 @@ export const tokens: Verb = {
   async run(given, at) {
     const { client, siteId } = await connect(given, at)
     const site_id = requireSite({ siteId })
-    const page = await listed(given, (part) =>
+    const page = await loadPages(given, (part) =>
       client.listTokens({ site_id, ppid: given.text('ppid'), ...part }),
     )
     return printList(

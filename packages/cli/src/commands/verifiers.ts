@@ -1,10 +1,10 @@
 import type { Client } from '@countersign/sdk'
 import type { ExitCode, Given, Verb } from '../command.ts'
-import { confirmRemoval } from '../confirm.ts'
-import { connect, requireSite } from '../connection.ts'
-import { findListed, listed, PAGE_OPTIONS, printList } from '../listed.ts'
-import { type Terminal, visible } from '../output.ts'
-import { shortInstance } from '../propagation.ts'
+import { connect, requireSite } from '../service/connection.ts'
+import { loadPages, PAGE_OPTIONS, printList, requireListed } from '../service/paging.ts'
+import { shortInstance } from '../service/propagation.ts'
+import { confirmRemoval } from '../terminal/confirm.ts'
+import { type Terminal, visible } from '../terminal/output.ts'
 
 export const verifiers: Verb = {
   options: [
@@ -28,7 +28,7 @@ export const verifiers: Verb = {
     const site_id = requireSite({ siteId })
     const start = given.text('dismiss')
     if (start !== undefined) return dismiss(given, at, client, site_id, start)
-    const page = await listed(given, (part) => client.listVerifiers({ site_id, ...part }))
+    const page = await loadPages(given, (part) => client.listVerifiers({ site_id, ...part }))
     const nowMs = Date.now()
     return printList(
       at,
@@ -60,7 +60,7 @@ async function dismiss(
   site_id: string,
   start: string,
 ): Promise<ExitCode> {
-  const found = await findListed(
+  const found = await requireListed(
     (part) => client.listVerifiers({ site_id, ...part }),
     'instance: only one that fails open and is not connected can be dismissed',
     ({ state, instance_id }) =>

@@ -1,7 +1,7 @@
 import { UsageError, type Verb } from '../command.ts'
-import { findPlace, requireSite } from '../connection.ts'
-import { scopesOf } from '../scopes.ts'
-import { timeOf } from '../time.ts'
+import { parseScopes } from '../input/scopes.ts'
+import { parseTimeOption } from '../input/times.ts'
+import { requireSite, resolveTarget } from '../service/connection.ts'
 
 /** As the SDK's guard has it. */
 const STALENESS_MS_MAX = 30_000
@@ -27,17 +27,17 @@ export const verify: Verb = {
     'Takes a signed snapshot of all that the site trusts and has revoked, and decides here as the service and the SDK do. With --at only the time is another: trust and revocations are those of now. For a bound credential, --holder-key proves possession with a request of its own; without it that check is left out. Ends with 3 when it is refused.',
   ],
   async run(given, at) {
-    const place = await findPlace(given, at, 'site')
-    const siteId = requireSite(place)
-    const nowMs = timeOf(given.text('at'), '--at') ?? Date.now()
+    const target = await resolveTarget(given, at, 'site')
+    const siteId = requireSite(target)
+    const nowMs = parseTimeOption(given.text('at'), '--at') ?? Date.now()
     const { createMemoryNonces, explain, parseScopeList } = await import('@countersign/core')
     const { chooseCredential } = await import('../credential/read-credential.ts')
-    const { checksText, claimsFacts, claimsText, shownChecks } = await import('../credential/shown-checks.ts')
+    const { checksText, claimsFacts, claimsText, shownChecks } = await import('../credential/check-report.ts')
     const { loadSite } = await import('../feed/load-site.ts')
-    const scope = parseScopeList(scopesOf(given) ?? [])
+    const scope = parseScopeList(parseScopes(given) ?? [])
     if (scope === undefined) throw new UsageError('--scope must be lower-case scopes such as orders:read')
-    const { header, signed, holderKey } = await chooseCredential(given, place.dev)
-    const view = await loadSite(place)
+    const { header, signed, holderKey } = await chooseCredential(given, target.dev)
+    const view = await loadSite(target)
     const ageMs = view.ageMs({ wallMs: Date.now(), monotonicMs: performance.now() })
     const request =
       holderKey === undefined

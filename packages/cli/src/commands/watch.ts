@@ -1,10 +1,9 @@
 import type { Client } from '@countersign/sdk'
 import { CommandError, type Given, UsageError, type Verb } from '../command.ts'
-import { connect, type Place, requireSite } from '../connection.ts'
 import type { Cursor } from '../feed/follow-feed.ts'
-import { type Terminal, visible } from '../output.ts'
-import { pause } from '../pause.ts'
-import { untilStopped } from '../until-stopped.ts'
+import { connect, requireSite, type Target } from '../service/connection.ts'
+import { type Terminal, visible } from '../terminal/output.ts'
+import { pause, untilStopped } from '../terminal/until-stopped.ts'
 
 const VERIFIERS_MS = 2000
 
@@ -24,15 +23,15 @@ export const watch: Verb = {
   ],
   async run(given, at) {
     const countMax = given.integer('count', { min: 1, max: 1_000_000_000 }) ?? Number.POSITIVE_INFINITY
-    const place = await connect(given, at)
+    const target = await connect(given, at)
     const [{ feedService, loadSite, asFailure }, { followFeed, NotTheLog }] = await Promise.all([
       import('../feed/load-site.ts'),
       import('../feed/follow-feed.ts'),
     ])
-    const service = feedService(place)
-    const from = cursorOf(given) ?? (await loadSite(place)).head
+    const service = feedService(target)
+    const from = parseCursor(given) ?? (await loadSite(target)).head
     const stop = untilStopped()
-    const crowd = watchVerifiers(place, at, stop.signal)
+    const crowd = watchVerifiers(target, at, stop.signal)
     let count = 0
     try {
       for await (const news of followFeed(service, from, stop.signal)) {
@@ -44,7 +43,7 @@ export const watch: Verb = {
           if (++count >= countMax) break
         } else if (news.kind === 'connected')
           at.note(
-            `Following ${requireSite(place)} after ${from.epoch}.${from.seq + count}. Stop with Ctrl-C.`,
+            `Following ${requireSite(target)} after ${from.epoch}.${from.seq + count}. Stop with Ctrl-C.`,
           )
         else if (news.kind === 'lost')
           at.note(`${visible(news.why)}; trying again in ${Math.round(news.waitMs / 100) / 10} s`)
@@ -62,7 +61,7 @@ export const watch: Verb = {
   },
 }
 
-function cursorOf(given: Given): Cursor | undefined {
+function parseCursor(given: Given): Cursor | undefined {
   const text = given.text('after')
   if (text === undefined) return undefined
   const [, epoch, seq] = /^([0-9a-z]{8,32})\.(\d{1,15})$/.exec(text) ?? []
@@ -104,7 +103,7 @@ function settingsText(body: object): string {
 /**
  * The line below the entries: who follows the site, and how far. Silent for a key that may not ask.
  */
-function watchVerifiers(place: Place & { readonly client: Client }, at: Terminal, signal: AbortSignal) {
+function watchVerifiers(target: Target & { readonly client: Client }, at: Terminal, signal: AbortSignal) {
   let line = ''
   let provenAtMs: number | undefined
   let provenSeq = 0
@@ -116,7 +115,7 @@ function watchVerifiers(place: Place & { readonly client: Client }, at: Terminal
     at.progress([line, proof].filter((part) => part !== '').join(' · '))
   }
   const look = async () => {
-    const { items } = await place.client.listVerifiers({ site_id: requireSite(place), limit: 200 })
+    const { items } = await target.client.listVerifiers({ site_id: requireSite(target), limit: 200 })
     const others = items.filter(({ state }) => state !== 'not_connected')
     const behind = others.filter(({ lag }) => lag > 0)
     const lagMax = Math.max(0, ...others.map(({ lag }) => lag))

@@ -1,10 +1,10 @@
 import type { Group } from '../command.ts'
-import { confirmRemoval } from '../confirm.ts'
-import { connect, requireSite } from '../connection.ts'
-import { findListed, listed, PAGE_OPTIONS, printList } from '../listed.ts'
-import { facts } from '../output.ts'
-import { writeNewPrivate } from '../private-output.ts'
-import { scopesOf } from '../scopes.ts'
+import { parseScopes } from '../input/scopes.ts'
+import { connect, requireSite } from '../service/connection.ts'
+import { loadPages, PAGE_OPTIONS, printList, requireListed } from '../service/paging.ts'
+import { confirmRemoval } from '../terminal/confirm.ts'
+import { facts } from '../terminal/output.ts'
+import { writeNewPrivate } from '../terminal/private-file.ts'
 
 export const webhooks: Group = {
   verbs: {
@@ -16,7 +16,7 @@ export const webhooks: Group = {
       async run(given, at) {
         const { client, siteId } = await connect(given, at)
         const site_id = requireSite({ siteId })
-        const page = await listed(given, (part) => client.listWebhooks({ site_id, ...part }))
+        const page = await loadPages(given, (part) => client.listWebhooks({ site_id, ...part }))
         return printList(at, page, ['webhook', 'status', 'url', 'kinds', 'created'], (hook) => [
           hook.webhook_id,
           hook.status,
@@ -34,7 +34,7 @@ export const webhooks: Group = {
       async run(given, at) {
         const { client, siteId } = await connect(given, at)
         const site_id = requireSite({ siteId })
-        const hook = await findListed(
+        const hook = await requireListed(
           (part) => client.listWebhooks({ site_id, ...part }),
           'webhook',
           ({ webhook_id }) => webhook_id === given.word(0),
@@ -60,7 +60,7 @@ export const webhooks: Group = {
       about: ['To receive them on this machine while developing: countersign listen'],
       async run(given, at) {
         const { client, siteId } = await connect(given, at)
-        const kinds = scopesOf(given, 'kinds')
+        const kinds = parseScopes(given, 'kinds')
         const made = await client.createWebhook({
           site_id: requireSite({ siteId }),
           url: given.word(0),
@@ -137,7 +137,7 @@ export const webhooks: Group = {
       async run(given, at) {
         const { client, siteId } = await connect(given, at)
         const target = { site_id: requireSite({ siteId }), webhook_id: given.word(0) }
-        const page = await listed(given, (part) => client.listDeliveries({ ...target, ...part }), 50)
+        const page = await loadPages(given, (part) => client.listDeliveries({ ...target, ...part }), 50)
         return printList(
           at,
           page,

@@ -21,7 +21,7 @@ export function offlineSite(
   didDocument: unknown,
 ): SiteData {
   const root = credential && findRoot(credential)
-  const trusted = root && issuerOf(root.issuer, didDocument)
+  const trusted = root && findIssuer(root.issuer, didDocument)
   return {
     siteId:
       siteId === undefined
@@ -48,7 +48,7 @@ function readSite(text: string): SiteId {
  * With the keys that its DID carries, or that the document given for it lists; undefined when there
  * are none.
  */
-function issuerOf(issuer: string, didDocument: unknown): TrustedIssuer | undefined {
+function findIssuer(issuer: string, didDocument: unknown): TrustedIssuer | undefined {
   const listed = didDocument === undefined ? keysOfDid(issuer) : documentKeys(didDocument, issuer)
   if (listed === undefined || listed.length === 0) return undefined
   const keys = new Map(

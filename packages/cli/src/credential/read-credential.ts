@@ -12,8 +12,8 @@ import {
   type SignedCredential,
 } from '@countersign/core'
 import { type Given, UsageError } from '../command.ts'
-import type { DevFile } from '../connection.ts'
-import { readSecretFrom, readTextFrom } from '../secret-source.ts'
+import { readSecretFrom, readTextFrom } from '../input/secrets.ts'
+import type { DevFile } from '../service/connection.ts'
 
 /** A credential as it was given, and the text of its header, by which it is judged. */
 export interface GivenCredential {
@@ -58,7 +58,7 @@ function readGiven(header: string): GivenCredential {
 }
 
 /** The object in a header, whatever is wrong with it otherwise; undefined when there is none. */
-export function objectOfHeader(header: string): JsonObject | undefined {
+export function parseHeaderObject(header: string): JsonObject | undefined {
   const bytes = decodeBase64url(header)
   if (bytes === undefined) return undefined
   const parsed = parseJson(new TextDecoder().decode(bytes), { depthMax: DEPTH_MAX })

@@ -30,7 +30,7 @@ export async function checkFeed({ baseUrl, apiKey, siteId }: Target): Promise<re
       redirect: 'manual',
       signal: stop.signal,
     })
-    const fault = await refusalOf(response)
+    const fault = await describeRefusal(response)
     if (fault !== undefined) return [fault]
     const reader = createSseReader()
     for await (const chunk of response.body ?? []) {
@@ -68,7 +68,7 @@ export async function checkFeed({ baseUrl, apiKey, siteId }: Target): Promise<re
   return [ok('feed', 'comes through as it is sent'), await checkSigned(baseUrl, heard[0])]
 }
 
-async function refusalOf(response: Response): Promise<Finding | undefined> {
+async function describeRefusal(response: Response): Promise<Finding | undefined> {
   if (response.status === 200 && response.headers.get('content-type')?.startsWith('text/event-stream')) {
     const encoding = response.headers.get('content-encoding')
     return encoding === null

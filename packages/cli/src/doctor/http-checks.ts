@@ -33,7 +33,7 @@ export async function checkReach(
     const fix =
       'Is the service running? Look at the address, the name server, the firewall and the proxy in front'
     return {
-      findings: [problem('reach', `nothing answers at ${target.baseUrl} (${reasonOf(response)})`, fix)],
+      findings: [problem('reach', `nothing answers at ${target.baseUrl} (${describeReason(response)})`, fix)],
       isReached: false,
     }
   }
@@ -63,7 +63,7 @@ export async function checkReach(
   }
 }
 
-function reasonOf(fault: Error): string {
+function describeReason(fault: Error): string {
   for (let at: unknown = fault; at instanceof Error; at = at.cause)
     if ('code' in at && typeof at.code === 'string') return at.code
   return fault.name === 'TimeoutError' ? `nothing within ${ANSWER_MS_MAX / 1000} s` : fault.message
@@ -165,12 +165,12 @@ export async function checkHeaders(target: Target): Promise<readonly Finding[]> 
 async function checkLongCredential(target: Target): Promise<Finding> {
   const credential = { 'x-service-credential': 'A'.repeat(CREDENTIAL_HEADER_CHARS) }
   let response = await ask(target, '/api/protected/action', { method: 'POST', headers: credential })
-  let code = await codeOf(response)
+  let code = await findSystemCode(response)
   if (code === 'not_found' && target.apiKey !== undefined) {
     response = await ask(target, '/api/auth/verify', {
       headers: { ...credential, 'x-api-key': target.apiKey },
     })
-    code = await codeOf(response)
+    code = await findSystemCode(response)
   }
   if (code === 'credential_malformed')
     return ok('headers', `a credential of ${CREDENTIAL_HEADER_CHARS} characters gets through`)
@@ -194,7 +194,7 @@ async function checkLongCredential(target: Target): Promise<Finding> {
   )
 }
 
-async function codeOf(response: Response): Promise<string | undefined> {
+async function findSystemCode(response: Response): Promise<string | undefined> {
   const body = (await response.json().catch(() => undefined)) as { code?: unknown } | undefined
   return typeof body?.code === 'string' ? body.code : undefined
 }

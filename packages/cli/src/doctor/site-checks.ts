@@ -1,5 +1,5 @@
 import type { Client, CredentialObject } from '@countersign/sdk'
-import type { DevFile } from '../connection.ts'
+import type { DevFile } from '../service/connection.ts'
 import { type Finding, ok, problem, skipped, warning } from './finding.ts'
 
 const PAGE = 200

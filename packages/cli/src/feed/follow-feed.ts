@@ -7,7 +7,7 @@ import {
   type SseEvent,
   type VerifierApi,
 } from '@countersign/sdk/feed'
-import { pause } from '../pause.ts'
+import { pause } from '../terminal/until-stopped.ts'
 
 /** How far the log has been read. The hash is unknown when the caller says where to begin. */
 export interface Cursor {
@@ -54,7 +54,7 @@ export async function* followFeed(
       const reader = createSseReader()
       for await (const chunk of chunks) {
         for (const event of reader.push(chunk)) {
-          const news = event.event === 'heartbeat' ? await heard(event) : await entryOf(event, cursor)
+          const news = event.event === 'heartbeat' ? await heard(event) : await checkEntryEvent(event, cursor)
           if (news === undefined) continue
           failures = 0
           if (news.kind === 'entry') {
@@ -93,7 +93,7 @@ function isFinal({ status }: ServiceError): boolean {
   return status >= 400 && status < 500 && status !== 429
 }
 
-async function entryOf({ event, data }: SseEvent, cursor: Cursor): Promise<News | undefined> {
+async function checkEntryEvent({ event, data }: SseEvent, cursor: Cursor): Promise<News | undefined> {
   const entry = parseEntry(JSON.parse(data))
   if (entry?.kind !== event)
     throw new NotTheLog('the service sent an entry that this version cannot read; update it')

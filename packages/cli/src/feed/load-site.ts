@@ -8,15 +8,15 @@ import {
   type VerifierApi,
 } from '@countersign/sdk/feed'
 import { CommandError, type ExitCode, UsageError } from '../command.ts'
-import { type Place, requireSite } from '../connection.ts'
+import { requireSite, type Target } from '../service/connection.ts'
 
 /**
  * Loads what a verifier of the site knows at this moment, from a signed snapshot. Throws a
  * `CommandError` when there is none or its signature is invalid.
  */
-export async function loadSite(place: Place): Promise<SiteView> {
-  const view = createSiteView({ siteId: readSiteId(requireSite(place)) })
-  const service = feedService(place)
+export async function loadSite(target: Target): Promise<SiteView> {
+  const view = createSiteView({ siteId: readSiteId(requireSite(target)) })
+  const service = feedService(target)
   const keys = createFeedKeys({ pinned: undefined, discovery: service.discovery, clock: systemClock })
   const { signal } = new AbortController()
   const received = systemClock.read()
@@ -45,8 +45,8 @@ export async function loadSite(place: Place): Promise<SiteView> {
  * The calls of a tool that observes the log of a site, so that receipts do not count it. Throws a
  * `CommandError` without a key.
  */
-export function feedService(place: Place): VerifierApi {
-  const { baseUrl, apiKey } = place
+export function feedService(target: Target): VerifierApi {
+  const { baseUrl, apiKey } = target
   if (apiKey === undefined)
     throw new CommandError(
       'api_key_missing',
@@ -55,7 +55,7 @@ export function feedService(place: Place): VerifierApi {
     )
   return createVerifierApi({
     baseUrl: baseUrl.replace(/\/+$/, ''),
-    siteId: requireSite(place),
+    siteId: requireSite(target),
     apiKey,
     instance: undefined,
     fetch: globalThis.fetch,

@@ -1,6 +1,6 @@
-import { readGeneralFlags } from '../../../cli/src/general-flags.ts'
-import { createTerminal } from '../../../cli/src/output.ts'
 import { run as runCommandLine } from '../../../cli/src/run.ts'
+import { readGeneralFlags } from '../../../cli/src/terminal/general-flags.ts'
+import { createTerminal } from '../../../cli/src/terminal/output.ts'
 import { MASTER_KEY_HEX } from '../store/fixtures.ts'
 
 export interface Ran {

@@ -1,5 +1,5 @@
 import type { Credential, Explanation } from '@countersign/core'
-import { facts, type Terminal, table, visible } from '../output.ts'
+import { facts, type Terminal, table, visible } from '../terminal/output.ts'
 
 /** How one check came out. `not_checked`: nothing here could tell. */
 export interface ShownCheck {

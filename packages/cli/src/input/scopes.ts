@@ -1,10 +1,10 @@
-import type { Given } from './command.ts'
+import type { Given } from '../command.ts'
 
 /**
  * Scopes of `--scope`, which may be repeated or hold several, separated by spaces or commas.
  * Undefined when none was given.
  */
-export function scopesOf(given: Given, name = 'scope'): string[] | undefined {
+export function parseScopes(given: Given, name = 'scope'): string[] | undefined {
   const all = given.list(name).flatMap((text) => text.split(/[\s,]+/).filter((scope) => scope !== ''))
   return all.length === 0 ? undefined : all
 }

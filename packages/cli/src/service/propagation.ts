@@ -1,8 +1,8 @@
 import type { CallOptions, Client } from '@countersign/sdk'
-import { type ExitCode, type Given, UsageError } from './command.ts'
-import { failureWords } from './failure-words.ts'
-import { facts, type Terminal, visible } from './output.ts'
-import type { Speaker } from './speaker.ts'
+import { type ExitCode, type Given, UsageError } from '../command.ts'
+import { describeError } from '../terminal/describe-error.ts'
+import { facts, type Terminal, visible } from '../terminal/output.ts'
+import type { Holder } from './holder.ts'
 
 /** How far an entry has got among the verifiers that follow the site. */
 interface Propagation {
@@ -41,7 +41,7 @@ export const WAIT_SECONDS_MAX = 30
 const LOOK_MS = 50
 
 /** `--wait` without a number waits as long as the service would. */
-export function waitSecondsOf(given: Given): number | undefined {
+export function parseWaitSeconds(given: Given): number | undefined {
   const text = given.text('wait') as string | true | undefined
   if (text === undefined) return undefined
   if (text === true) return WAIT_SECONDS_MAX
@@ -53,14 +53,14 @@ export function waitSecondsOf(given: Given): number | undefined {
  * How the call is made: with a key, or by the holder. Who has no key cannot ask for the receipt, so
  * the service waits for them.
  */
-export function optionsOf(own: Speaker | undefined, waitSeconds: number | undefined): CallOptions {
+export function toCallOptions(own: Holder | undefined, waitSeconds: number | undefined): CallOptions {
   return own === undefined ? {} : { ...own.options, ...(waitSeconds === undefined ? {} : { waitSeconds }) }
 }
 
 interface Wait {
   readonly site_id: string
   readonly waitSeconds: number | undefined
-  readonly own: Speaker | undefined
+  readonly own: Holder | undefined
   readonly at: Terminal
 }
 
@@ -82,7 +82,7 @@ export async function withReceipt<Answer extends Revoked>(
     }
   } catch (fault) {
     at.progress(undefined)
-    at.note(`It is revoked, but who has applied it could not be learned: ${failureWords(fault).lines[0]}`)
+    at.note(`It is revoked, but who has applied it could not be learned: ${describeError(fault).lines[0]}`)
     return done
   }
 }

@@ -1,6 +1,6 @@
 import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs'
 import { text } from 'node:stream/consumers'
-import { CommandError, UsageError } from './command.ts'
+import { CommandError, UsageError } from '../command.ts'
 
 /** Larger than anything that is read here. */
 const BYTES_MAX = 1024 * 1024

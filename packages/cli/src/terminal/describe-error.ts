@@ -1,8 +1,8 @@
-import { CommandError, type ExitCode, UsageError } from './command.ts'
+import { CommandError, type ExitCode, UsageError } from '../command.ts'
 import { visible } from './output.ts'
 
 /** What went wrong, for people and programs. */
-export interface FailureWords {
+export interface ErrorDescription {
   readonly exit: ExitCode
   readonly code: string
   /** What is wrong, then what to do next. */
@@ -22,7 +22,7 @@ interface ServiceError extends Error {
 }
 
 const UNREACHABLE: ReadonlySet<string> = new Set(['no_answer', 'timed_out'])
-const NOT_LET_IN: ReadonlySet<string> = new Set([
+const DENIED: ReadonlySet<string> = new Set([
   'api_key_missing',
   'api_key_invalid',
   'api_key_forbidden',
@@ -46,13 +46,13 @@ const NEXT: Readonly<Record<string, string>> = {
  * Turns whatever was thrown into words and a code. What is not one of ours is a fault of this
  * program, and says so.
  */
-export function failureWords(fault: unknown): FailureWords {
+export function describeError(fault: unknown): ErrorDescription {
   const words = (
     exit: ExitCode,
     code: string,
     lines: readonly string[],
     requestId?: string,
-  ): FailureWords => ({
+  ): ErrorDescription => ({
     exit,
     code,
     lines,
@@ -65,21 +65,21 @@ export function failureWords(fault: unknown): FailureWords {
     return words(1, 'failed', [visible(text, { lines: true })])
   }
   const { code, denial, requestId } = fault
-  const reason = reasonOf(fault)
+  const reason = describeReason(fault)
   const errors = (denial?.errors ?? []).map(({ path, message }) => `  ${visible(path)} ${visible(message)}`)
   const next = NEXT[code]
-  const exit = UNREACHABLE.has(code) ? 5 : NOT_LET_IN.has(code) ? 4 : 1
+  const exit = UNREACHABLE.has(code) ? 5 : DENIED.has(code) ? 4 : 1
   return words(exit, code, [reason, ...errors, ...(next === undefined ? [] : [next])], requestId)
 }
 
-function reasonOf({ code, denial, message, cause }: ServiceError): string {
+function describeReason({ code, denial, message, cause }: ServiceError): string {
   if (denial !== undefined) return `${visible(denial.detail)} (${visible(code)})`
-  const deeper = systemCodeOf(cause)
+  const deeper = findSystemCode(cause)
   return visible(`${message}${deeper === undefined ? '' : ` (${deeper})`}`)
 }
 
 /** `ECONNREFUSED` and the like stand a level or two down. */
-function systemCodeOf(cause: unknown): string | undefined {
+function findSystemCode(cause: unknown): string | undefined {
   for (let at: unknown = cause; at instanceof Error; at = at.cause) {
     if ('code' in at && typeof at.code === 'string') return at.code
   }

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import type { Client } from '@countersign/sdk/client'
-import { type Given, UsageError } from './command.ts'
-import type { Terminal } from './output.ts'
-import { readSecretFrom } from './secret-source.ts'
+import { type Given, UsageError } from '../command.ts'
+import { readSecretFrom } from '../input/secrets.ts'
+import type { Terminal } from '../terminal/output.ts'
 
 /** What the development start writes down for tools, as far as it is used here. */
 export interface DevFile {
@@ -18,7 +18,7 @@ export interface DevFile {
 }
 
 /** Where the service is, and what was found for calling it. */
-export interface Place {
+export interface Target {
   readonly baseUrl: string
   readonly siteId: string | undefined
   readonly apiKey: string | undefined
@@ -38,7 +38,12 @@ const DEV_FILE = 'data/dev.json'
  * Finds the service: flags, then variables, then the development file of this directory. Throws a
  * `UsageError` when there is none. `named` is the site, when the command has a word for it.
  */
-export async function findPlace(given: Given, at: Terminal, caller: Caller, named?: string): Promise<Place> {
+export async function resolveTarget(
+  given: Given,
+  at: Terminal,
+  caller: Caller,
+  named?: string,
+): Promise<Target> {
   const { env } = at
   const url = given.text('url') ?? env.COUNTERSIGN_URL
   const dev = readDevFile(at)
@@ -48,9 +53,9 @@ export async function findPlace(given: Given, at: Terminal, caller: Caller, name
     throw new UsageError(
       'Where is the service? Give --url, set COUNTERSIGN_URL, or start one for development here: countersign dev',
     )
-  const siteId = named ?? siteOf(given, env) ?? (isDev ? dev.site_id : undefined)
+  const siteId = named ?? findSite(given, env) ?? (isDev ? dev.site_id : undefined)
   const own = await readApiKey(given, env)
-  const devKey = isDev ? devKeyOf(dev, caller, siteId) : undefined
+  const devKey = isDev ? chooseDevKey(dev, caller, siteId) : undefined
   if (isDev && (url === undefined || own === undefined))
     at.note(
       `Using ${DEV_FILE}: ${dev.base_url}, site ${siteId}${own === undefined ? `, ${devKey?.name} key` : ''}`,
@@ -64,18 +69,18 @@ export async function connect(
   at: Terminal,
   caller: Caller = 'site',
   named?: string,
-): Promise<Place & { readonly client: Client }> {
-  const place = await findPlace(given, at, caller, named)
+): Promise<Target & { readonly client: Client }> {
+  const target = await resolveTarget(given, at, caller, named)
   const { createClient } = await import('@countersign/sdk/client')
-  const { baseUrl, apiKey } = place
+  const { baseUrl, apiKey } = target
   return {
-    ...place,
+    ...target,
     client: orUsageError(() => createClient({ baseUrl, ...(apiKey === undefined ? {} : { apiKey }) })),
   }
 }
 
 /** The site that a command is about. Throws a `UsageError` when none was given. */
-export function requireSite({ siteId }: Pick<Place, 'siteId'>): string {
+export function requireSite({ siteId }: Pick<Target, 'siteId'>): string {
   if (siteId === undefined) throw new UsageError('Which site? Give --site, or set COUNTERSIGN_SITE.')
   return siteId
 }
@@ -93,7 +98,7 @@ export function orUsageError<T>(make: () => T): T {
   }
 }
 
-function siteOf(given: Given, env: Terminal['env']): string | undefined {
+function findSite(given: Given, env: Terminal['env']): string | undefined {
   return given.text('site') ?? env.COUNTERSIGN_SITE
 }
 
@@ -110,7 +115,7 @@ async function readApiKey(
 }
 
 /** A key of the demo site where that will do, so that a mistake reaches no further than it. */
-function devKeyOf(
+function chooseDevKey(
   dev: DevFile,
   caller: Caller,
   siteId: string | undefined,

@@ -22,7 +22,7 @@ const GROWTH = 1.2
 export function createHistogram(): Histogram {
   const counts: number[] = []
   let [count, sum, min, max] = [0, 0, Number.POSITIVE_INFINITY, 0]
-  const boundOf = (bucket: number) => FIRST_MS * GROWTH ** bucket
+  const toBound = (bucket: number) => FIRST_MS * GROWTH ** bucket
   return {
     add(ms) {
       const bucket = ms <= FIRST_MS ? 0 : Math.ceil(Math.log(ms / FIRST_MS) / Math.log(GROWTH))
@@ -48,12 +48,12 @@ export function createHistogram(): Histogram {
       let left = Math.ceil(part * count)
       for (let bucket = 0; bucket < counts.length; bucket++) {
         left -= counts[bucket] ?? 0
-        if (left <= 0) return Math.min(boundOf(bucket), max)
+        if (left <= 0) return Math.min(toBound(bucket), max)
       }
       return max
     },
     buckets: () =>
-      counts.flatMap((each, bucket) => (each === undefined ? [] : [{ msMax: boundOf(bucket), count: each }])),
+      counts.flatMap((each, bucket) => (each === undefined ? [] : [{ msMax: toBound(bucket), count: each }])),
   }
 }
 

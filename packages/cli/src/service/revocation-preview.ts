@@ -10,7 +10,7 @@ interface Known {
 const SHOWN_MAX = 200
 
 /** What of a user would end. A key that may revoke may not always list; then nothing is told. */
-export async function knownOf(
+export async function previewRevocation(
   client: Pick<Client, 'listCredentials' | 'listTokens'>,
   site_id: string,
   ppid: string,

@@ -1,5 +1,5 @@
 import { closeSync, openSync, writeFileSync } from 'node:fs'
-import { UsageError } from './command.ts'
+import { UsageError } from '../command.ts'
 
 /**
  * Writes a new file that only its owner can read. Throws a `UsageError` when the file exists,

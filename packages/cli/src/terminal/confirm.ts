@@ -1,4 +1,4 @@
-import { type ExitCode, type Given, UsageError } from './command.ts'
+import { type ExitCode, type Given, UsageError } from '../command.ts'
 import type { Terminal } from './output.ts'
 
 export interface Removal {

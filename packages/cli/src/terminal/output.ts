@@ -102,14 +102,14 @@ export function createTerminal(options: TerminalOptions): Terminal {
  * turn the direction of writing is shown as an escape. Line breaks are kept with `lines`.
  */
 export function visible(text: string, { lines = false } = {}): string {
-  return text.replaceAll(lines ? UNSAFE_BUT_LINES : UNSAFE, escapeOf)
+  return text.replaceAll(lines ? UNSAFE_BUT_LINES : UNSAFE, toEscape)
 }
 
 const UNSAFE = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g
 const UNSAFE_BUT_LINES =
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g
 
-function escapeOf(char: string): string {
+function toEscape(char: string): string {
   return `\\u${(char.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`
 }
 
@@ -124,7 +124,7 @@ export function barText(part: number, width = 20): string {
  * escapes.
  */
 export function jsonText(value: unknown, indent?: number): string {
-  return JSON.stringify(value, null, indent).replaceAll(UNSAFE_BUT_LINES, escapeOf)
+  return JSON.stringify(value, null, indent).replaceAll(UNSAFE_BUT_LINES, toEscape)
 }
 
 /** Rows under their headings, aligned. Empty when there is no row. */
@@ -137,7 +137,7 @@ export function table(
     headings.map((heading) => heading.toUpperCase()),
     ...rows.map((row) => row.map((cell) => visible(String(cell ?? '-')))),
   ]
-  const widths = headings.map((_, i) => Math.max(...cells.map((row) => widthOf(row[i] ?? ''))))
+  const widths = headings.map((_, i) => Math.max(...cells.map((row) => countColumns(row[i] ?? ''))))
   return cells
     .map((row) =>
       row
@@ -163,10 +163,10 @@ function factText(value: unknown): string {
 }
 
 function padded(text: string, width: number): string {
-  return text + ' '.repeat(Math.max(width - widthOf(text), 0))
+  return text + ' '.repeat(Math.max(width - countColumns(text), 0))
 }
 
 /** Code points; wide and combining characters are rare in what is listed here. */
-function widthOf(text: string): number {
+function countColumns(text: string): number {
   return [...text].length
 }

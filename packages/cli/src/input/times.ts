@@ -1,10 +1,10 @@
-import { UsageError } from './command.ts'
+import { UsageError } from '../command.ts'
 
 /**
  * Parses a time in RFC 3339 to milliseconds; undefined when none was given. Throws a `UsageError`
  * for anything else.
  */
-export function timeOf(text: string | undefined, flag: string): number | undefined {
+export function parseTimeOption(text: string | undefined, flag: string): number | undefined {
   if (text === undefined) return undefined
   const ms = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,3})?(?:Z|[+-]\d\d:\d\d)$/.test(text)
     ? Date.parse(text)

@@ -1,5 +1,5 @@
-import { UsageError } from './command.ts'
-import { readTextFrom } from './secret-source.ts'
+import { UsageError } from '../command.ts'
+import { readTextFrom } from './secrets.ts'
 
 /**
  * A bearer token from a file or the standard input: alone, or as the answer that it came in. Throws
@@ -7,13 +7,13 @@ import { readTextFrom } from './secret-source.ts'
  */
 export async function readToken(file: string | undefined): Promise<string> {
   const text = (await readTextFrom(file ?? '-', 'the token')).trim()
-  const token = text.startsWith('{') ? memberOf(text) : text
+  const token = text.startsWith('{') ? findAccessToken(text) : text
   if (token === undefined || token === '' || /\s/.test(token))
     throw new UsageError('There is no token in it: give the token alone, or the answer of exchange.')
   return token
 }
 
-function memberOf(text: string): string | undefined {
+function findAccessToken(text: string): string | undefined {
   try {
     const { access_token: token } = JSON.parse(text) as { access_token?: unknown }
     return typeof token === 'string' ? token : undefined

@@ -1,7 +1,7 @@
-import { type Given, UsageError } from './command.ts'
+import { type Given, UsageError } from '../command.ts'
 
 /** Throws a `UsageError` for a value that is none of them. */
-export function oneOf<const Value extends string>(
+export function requireOneOf<const Value extends string>(
   flag: string,
   text: string,
   values: readonly Value[],
@@ -12,7 +12,7 @@ export function oneOf<const Value extends string>(
 }
 
 /** Members that are set to nothing by `--clear`. */
-export function clearedOf<const Name extends string>(
+export function toClearedMembers<const Name extends string>(
   given: Given,
   names: readonly Name[],
 ): Partial<Record<Name, null>> {

@@ -1,5 +1,5 @@
-import { CommandError, type Given, type Option } from './command.ts'
-import { type Terminal, table } from './output.ts'
+import { CommandError, type Given, type Option } from '../command.ts'
+import { type Terminal, table } from '../terminal/output.ts'
 
 /** One page of a list of the service. */
 interface Page<Item> {
@@ -21,19 +21,19 @@ type List<Item> = (page: { readonly limit: number; readonly cursor?: string }) =
  * What a list command was asked for: page after page, up to `--limit`. Its `next_cursor` is null
  * when that was all of it.
  */
-export function listed<Item>(
+export function loadPages<Item>(
   given: Given,
   list: List<Item>,
   limitDefault = Number.MAX_SAFE_INTEGER,
 ): Promise<Page<Item>> {
-  return pagesOf(
+  return collectPages(
     list,
     given.integer('limit', { min: 1, max: 1_000_000_000 }) ?? limitDefault,
     given.text('cursor') ?? null,
   )
 }
 
-async function pagesOf<Item>(list: List<Item>, limit: number, from: string | null): Promise<Page<Item>> {
+async function collectPages<Item>(list: List<Item>, limit: number, from: string | null): Promise<Page<Item>> {
   const items: Item[] = []
   const seen = new Set<string>()
   let cursor = from
@@ -68,12 +68,12 @@ export function printList<Item>(
  * Finds one item by going through a list, for things that the service only lists. Throws a
  * `CommandError` when there is none.
  */
-export async function findListed<Item>(
+export async function requireListed<Item>(
   list: List<Item>,
   what: string,
   isIt: (item: Item) => boolean,
 ): Promise<Item> {
-  const { items } = await pagesOf(list, Number.MAX_SAFE_INTEGER, null)
+  const { items } = await collectPages(list, Number.MAX_SAFE_INTEGER, null)
   const found = items.find(isIt)
   if (found === undefined) throw new CommandError('not_found', `There is no such ${what}.`)
   return found
