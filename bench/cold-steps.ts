@@ -5,16 +5,16 @@ import { canonicalJson } from '../packages/core/src/encoding/jcs.ts'
 import { isJsonObject, type JsonObject, parseJson } from '../packages/core/src/encoding/json.ts'
 import { decodeUtf8 } from '../packages/core/src/encoding/utf8.ts'
 import { crypto } from '../packages/core/src/proof/crypto.ts'
-import type { Contestant, Measured } from './measure.ts'
-import { inTurn, must, type Sample } from './sample.ts'
+import type { Measured, Subject } from './measure.ts'
+import { inTurn, required, type Sample } from './sample.ts'
 
 /**
- * Our cold way from the header on, each contestant one step longer than the one before: what a step
+ * Our cold way from the header on, each subject one step longer than the one before: what a step
  * costs is the difference. Timing each step by itself would lie, since a text that is put together
  * lazily is paid for by the step that reads it first.
  */
-export function coldSteps(sample: Sample, headers: readonly string[]): Contestant[] {
-  const prefix = (name: string, work: (header: string) => unknown): Contestant => {
+export function coldSteps(sample: Sample, headers: readonly string[]): Subject[] {
+  const prefix = (name: string, work: (header: string) => unknown): Subject => {
     const next = inTurn(headers)
     return {
       name,
@@ -67,7 +67,7 @@ export function stepCosts(prefixes: readonly Measured[], whole: Measured): Step[
 }
 
 function decoded(header: string): string {
-  return must(decodeUtf8(must(decodeBase64url(header))))
+  return required(decodeUtf8(required(decodeBase64url(header))))
 }
 
 function parsed(header: string): JsonObject {
@@ -95,5 +95,5 @@ function hashed(credential: SignedCredential): Uint8Array {
 }
 
 function signatureOf({ proof }: SignedCredential): Uint8Array {
-  return must(decodeBase58(proof.proofValue.slice(1)))
+  return required(decodeBase58(proof.proofValue.slice(1)))
 }

@@ -1,8 +1,8 @@
 import { createConnection } from 'node:net'
 import { join } from 'node:path'
 import { quantile } from './measure.ts'
-import { type Contender, type Listeners, startContender, startListeners } from './processes.ts'
-import { must, type Sample, SITE } from './sample.ts'
+import { type Listeners, type ServerProcess, startListeners, startServer } from './processes.ts'
+import { required, type Sample, SITE } from './sample.ts'
 import { issuerOf, post } from './service-http.ts'
 import { atMost, type Verdict } from './verdict.ts'
 
@@ -57,20 +57,20 @@ async function benchCrowd(
   clients: number,
   { directory, rounds = ROUNDS }: BenchReachOptions,
 ): Promise<ReachRow[]> {
-  const ours = await startContender('ours', {
+  const ours = await startServer('ours', {
     dataDir: join(directory, `reach-${clients}`),
     issuer: issuerOf(sample),
   })
-  const plain = await startContender('sockets', {})
+  const plain = await startServer('sockets', {})
   const listeners = await startListeners()
   try {
     const keys = await keysOf(ours, Math.ceil(clients / CONNECTIONS_PER_KEY))
     // Before the others listen: the crowd takes all the connections a key may have.
-    const chunk = await chunkOf(ours, must(keys[0]), SAMPLE)
+    const chunk = await chunkOf(ours, required(keys[0]), SAMPLE)
     const connect = {
       ours: async (count: number) => {
         const openings = Array.from({ length: count }, (_, n) =>
-          feedRequest(ours, must(keys[Math.floor(n / CONNECTIONS_PER_KEY)]), n),
+          feedRequest(ours, required(keys[Math.floor(n / CONNECTIONS_PER_KEY)]), n),
         )
         await listeners.listen('ours', { port: ours.ready.port, openings, greeting: 'event: heartbeat' })
       },
@@ -88,7 +88,7 @@ async function benchCrowd(
     await pause(SETTLE_MS)
     const ofOurs = await bytesEach(ours, clients, connect.ours)
     const ofPlain = await bytesEach(plain, clients, connect.plain)
-    const heard = await takeTurns(ours, plain, listeners, must(keys[0]), { clients, rounds, chunk })
+    const heard = await takeTurns(ours, plain, listeners, required(keys[0]), { clients, rounds, chunk })
     return [
       rowOf('ours, revoke → heard', clients, heard.ours, ofOurs),
       rowOf('plain sockets', clients, heard.plain, ofPlain),
@@ -101,8 +101,8 @@ async function benchCrowd(
 }
 
 async function takeTurns(
-  ours: Contender<'ours'>,
-  plain: Contender<'sockets'>,
+  ours: ServerProcess<'ours'>,
+  plain: ServerProcess<'sockets'>,
   listeners: Listeners,
   key: string,
   { clients, rounds, chunk }: { readonly clients: number; readonly rounds: number; readonly chunk: string },
@@ -133,7 +133,7 @@ async function takeTurns(
 }
 
 /** What one client is sent for one revocation. */
-async function chunkOf(ours: Contender<'ours'>, key: string, name: string): Promise<string> {
+async function chunkOf(ours: ServerProcess<'ours'>, key: string, name: string): Promise<string> {
   const socket = createConnection({ port: ours.ready.port, host: '127.0.0.1' })
   let read = ''
   socket.on('data', (chunk) => {
@@ -156,7 +156,7 @@ async function chunkOf(ours: Contender<'ours'>, key: string, name: string): Prom
   return read
 }
 
-function feedRequest({ ready }: Contender<'ours'>, key: string, n: number, name = 'bench'): string {
+function feedRequest({ ready }: ServerProcess<'ours'>, key: string, n: number, name = 'bench'): string {
   const headers = `X-API-Key: ${key}\r\nX-Verifier-Id: ${name}-${n}\r\nFeed-Version: 1\r\nAccept: text/event-stream\r\n`
   return `GET /api/sites/${SITE}/feed HTTP/1.1\r\nHost: 127.0.0.1:${ready.port}\r\n${headers}\r\n`
 }
@@ -165,7 +165,7 @@ function markOf(name: string): string {
   return `did:service:ppid_${name.padStart(52, '0')}`
 }
 
-async function keysOf(ours: Contender<'ours'>, count: number): Promise<string[]> {
+async function keysOf(ours: ServerProcess<'ours'>, count: number): Promise<string[]> {
   const keys = [ours.ready.apiKey]
   while (keys.length < count) {
     const answer = await fetch(`http://127.0.0.1:${ours.ready.port}/api/sites/${SITE}/keys`, {
@@ -173,14 +173,14 @@ async function keysOf(ours: Contender<'ours'>, count: number): Promise<string[]>
       headers: { 'x-api-key': ours.ready.apiKey, 'content-type': 'application/json' },
       body: JSON.stringify({ permissions: ['feed:read'] }),
     })
-    keys.push(must(((await answer.json()) as { api_key?: string }).api_key))
+    keys.push(required(((await answer.json()) as { api_key?: string }).api_key))
   }
   return keys
 }
 
 /** What the server has grown by, for each of so many. Too few would only show what else it does. */
 async function bytesEach(
-  server: Contender,
+  server: ServerProcess,
   clients: number,
   connect: (count: number) => Promise<void>,
 ): Promise<number | undefined> {
@@ -198,7 +198,14 @@ function rowOf(
   bytesPerClient: number | undefined,
 ): ReachRow {
   const [p50Ms, p99Ms, maxMs] = [0.5, 0.99, 1].map((part) => quantile(heardMs, part))
-  return { name, clients, p50Ms: must(p50Ms), p99Ms: must(p99Ms), maxMs: must(maxMs), bytesPerClient }
+  return {
+    name,
+    clients,
+    p50Ms: required(p50Ms),
+    p99Ms: required(p99Ms),
+    maxMs: required(maxMs),
+    bytesPerClient,
+  }
 }
 
 function verdictsOn(rows: readonly ReachRow[]): Verdict[] {

@@ -1,6 +1,6 @@
 /**
  * A process that listens on many connections and tells on one: plain sockets, so that it costs the
- * same for every contender. From the moment a telling is sent to the moment each listener has read
+ * same for every server. From the moment a telling is sent to the moment each listener has read
  * it, on one clock.
  */
 import { createConnection, type Socket } from 'node:net'

@@ -1,5 +1,5 @@
 /** Something to be timed. Whatever it needs is ready before it starts. */
-export interface Contestant {
+export interface Subject {
   readonly name: string
   readonly note?: string
   /**
@@ -30,7 +30,7 @@ export interface Measured {
 export interface MeasureOptions {
   readonly rounds?: number
   /**
-   * How long one contestant is timed in one round, about. Not much longer than what a scheduler
+   * How long one subject is timed in one round, about. Not much longer than what a scheduler
    * gives at a time: many slices stay whole.
    */
   readonly sliceMs?: number
@@ -39,29 +39,28 @@ export interface MeasureOptions {
 }
 
 /**
- * Times contestants side by side: in every round each of them gets a slice, in an order of its own,
+ * Times subjects side by side: in every round each of them gets a slice, in an order of its own,
  * and between any two slices the unit runs for a moment. So whatever else the machine does meets
  * them all alike, and each is compared with the unit at the very same time.
  */
 export async function measure(
-  unit: Contestant,
-  contestants: readonly Contestant[],
+  unit: Subject,
+  subjects: readonly Subject[],
   options: MeasureOptions = {},
 ): Promise<Measured[]> {
   const { rounds = 201, sliceMs = 4, warmUpMs = 400, onRound } = options
-  const timesIn = async (contestant: Contestant) =>
-    Math.max(1, Math.round((sliceMs * 1000) / (await warmUp(contestant, warmUpMs))))
+  const timesIn = async (subject: Subject) =>
+    Math.max(1, Math.round((sliceMs * 1000) / (await warmUp(subject, warmUpMs))))
   const unitTimes = await timesIn(unit)
-  const entries: { contestant: Contestant; times: number; slices: Slice[] }[] = []
-  for (const contestant of contestants)
-    entries.push({ contestant, times: await timesIn(contestant), slices: [] })
+  const entries: { subject: Subject; times: number; slices: Slice[] }[] = []
+  for (const subject of subjects) entries.push({ subject, times: await timesIn(subject), slices: [] })
 
   const random = createRandom(1)
   let unitBeforeUs = await timeSlice(unit, unitTimes)
   for (let round = 0; round < rounds; round++) {
     onRound?.(round, rounds)
-    for (const { contestant, times, slices } of shuffled(entries, random)) {
-      const us = await timeSlice(contestant, times)
+    for (const { subject, times, slices } of shuffled(entries, random)) {
+      const us = await timeSlice(subject, times)
       const unitAfterUs = await timeSlice(unit, unitTimes)
       slices.push({ us, unitBeforeUs, unitAfterUs })
       unitBeforeUs = unitAfterUs
@@ -69,14 +68,14 @@ export async function measure(
   }
   onRound?.(rounds, rounds)
   const unitUs = entries.flatMap(({ slices }) => slices.map(({ unitAfterUs }) => unitAfterUs))
-  return entries.map(({ contestant: { name, note = '' }, slices }) => ({
+  return entries.map(({ subject: { name, note = '' }, slices }) => ({
     name,
     note,
     ...summary(slices, unitUs),
   }))
 }
 
-/** What one contestant took in one round, and the unit on either side of it. */
+/** What one subject took in one round, and the unit on either side of it. */
 export interface Slice {
   readonly us: number
   readonly unitBeforeUs: number
@@ -90,7 +89,7 @@ export function summary(
 ): Omit<Measured, 'name' | 'note'> {
   const us = slices.map((slice) => slice.us)
   // Two ratios each. Against the mean of both neighbours the unit would be interrupted twice as
-  // often as the contestant, and look slower.
+  // often as the subject, and look slower.
   const ratios = slices.flatMap((slice) => [slice.us / slice.unitBeforeUs, slice.us / slice.unitAfterUs])
   const ratio = median(ratios)
   const quietUs = quantile(us, QUIET)
@@ -123,11 +122,11 @@ export function quantile(values: readonly number[], part: number): number {
  * Works until the time is over, in growing portions, so that the code is compiled; gives what one
  * time took in the last portion.
  */
-async function warmUp(contestant: Contestant, warmUpMs: number): Promise<number> {
+async function warmUp(subject: Subject, warmUpMs: number): Promise<number> {
   const end = performance.now() + warmUpMs
   let us = 0
   for (let times = 1; ; times *= 2) {
-    us = await timeOnce(contestant, times)
+    us = await timeOnce(subject, times)
     const leftMs = end - performance.now()
     if (leftMs <= (us * times) / 1000) return us
   }
@@ -137,14 +136,14 @@ async function warmUp(contestant: Contestant, warmUpMs: number): Promise<number>
  * The first part of a slice is not timed: it brings code and data back into the caches that the
  * others have used in between.
  */
-async function timeSlice(contestant: Contestant, times: number): Promise<number> {
-  await contestant.run(Math.ceil(times / 2))
-  return timeOnce(contestant, times)
+async function timeSlice(subject: Subject, times: number): Promise<number> {
+  await subject.run(Math.ceil(times / 2))
+  return timeOnce(subject, times)
 }
 
-async function timeOnce(contestant: Contestant, times: number): Promise<number> {
+async function timeOnce(subject: Subject, times: number): Promise<number> {
   const start = performance.now()
-  const running = contestant.run(times)
+  const running = subject.run(times)
   if (running instanceof Promise) await running
   return ((performance.now() - start) * 1000) / times
 }

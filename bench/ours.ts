@@ -1,5 +1,5 @@
 import { SignatureCache, type SiteView, verify } from '@countersign/core'
-import type { Contestant } from './measure.ts'
+import type { Subject } from './measure.ts'
 import { inTurn, lengthOf, READ, type Sample } from './sample.ts'
 
 /** A day: a benchmark may run for long without a heartbeat. */
@@ -26,7 +26,7 @@ export async function decide(
 }
 
 /** Header text to decision with nothing remembered. */
-export function coldWithoutMemory({ view }: Sample, headers: readonly string[]): Contestant {
+export function coldWithoutMemory({ view }: Sample, headers: readonly string[]): Subject {
   const next = inTurn(headers)
   return {
     name: 'ours, cold',
@@ -38,7 +38,7 @@ export function coldWithoutMemory({ view }: Sample, headers: readonly string[]):
 }
 
 /** Every header is one that the memory has not seen, and is remembered for the future. */
-export function coldWithMemory({ view }: Sample, headers: readonly string[]): Contestant {
+export function coldWithMemory({ view }: Sample, headers: readonly string[]): Subject {
   let memory = new SignatureCache()
   let at = 0
   return {
@@ -59,11 +59,7 @@ export function coldWithMemory({ view }: Sample, headers: readonly string[]): Co
 }
 
 /** Headers that were all seen before, one after the other. */
-export async function warm(
-  { view }: Sample,
-  headers: readonly string[],
-  capacity: number,
-): Promise<Contestant> {
+export async function warm({ view }: Sample, headers: readonly string[], capacity: number): Promise<Subject> {
   const memory = new SignatureCache({ capacity })
   for (const header of headers) await decide(header, view, memory)
   if (memory.size < headers.length * 0.999)

@@ -1,10 +1,10 @@
 import { type ChildProcess, fork } from 'node:child_process'
-import type { ContenderName, ContenderOptions, ContenderReply, Ready, Usage } from './contenders/contender.ts'
 import type { ListenOrder, ListenReply } from './listeners.ts'
 import type { LoadOrder, LoadOutcome, LoadReply, LoadTarget } from './load.ts'
+import type { Ready, ServerName, ServerOptions, ServerReply, Usage } from './servers/server.ts'
 
 /** A server in a process of its own. */
-export interface Contender<Name extends ContenderName = ContenderName> {
+export interface ServerProcess<Name extends ServerName = ServerName> {
   readonly ready: Ready<Name>
   /** From the start of the process to its readiness. */
   readonly startMs: number
@@ -26,13 +26,13 @@ export interface Target {
 }
 
 /** Starts one server. Rejects when it ends before it is ready. */
-export async function startContender<Name extends ContenderName>(
+export async function startServer<Name extends ServerName>(
   name: Name,
-  options: ContenderOptions[Name],
-): Promise<Contender<Name>> {
+  options: ServerOptions[Name],
+): Promise<ServerProcess<Name>> {
   const startedMs = performance.now()
   const child = start('./serve.ts', [name, JSON.stringify(options)])
-  const first = (await reply(child)) as ContenderReply<Name>
+  const first = (await reply(child)) as ServerReply<Name>
   if (!('ready' in first)) throw new Error(`${name} could not be started`)
   return {
     ready: first.ready,

@@ -1,5 +1,5 @@
 import { randomBytes, sign, verify } from 'node:crypto'
-import type { Contestant } from './measure.ts'
+import type { Subject } from './measure.ts'
 import { inTurn, type Sample } from './sample.ts'
 
 /**
@@ -7,7 +7,7 @@ import { inTurn, type Sample } from './sample.ts'
  * verifier can be faster. Signatures differ from call to call, as they do in life: a processor
  * learns its way through a single one, and is some 4 % faster at it.
  */
-export function rawVerify({ publicKey, privateKey }: Pick<Sample, 'publicKey' | 'privateKey'>): Contestant {
+export function rawVerify({ publicKey, privateKey }: Pick<Sample, 'publicKey' | 'privateKey'>): Subject {
   const next = inTurn(
     Array.from({ length: 1000 }, () => {
       const data = randomBytes(64)

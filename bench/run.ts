@@ -26,7 +26,7 @@
  *   sender for all of them, 64 connections kept open. "× bare" is against bare fastify answering
  *   the same body to the same request, in requests a second and in CPU time of the server. The
  *   sender must not be the slow one: compare with bare node:http. "Cold" costs a signature for
- *   every contender; how that compares with bare fastify says more about the machine than about the
+ *   every server; how that compares with bare fastify says more about the machine than about the
  *   guard, so one raw verification behind fastify stands beside it. The answers under "durable"
  *   were given when they were on disk, and "append and fdatasync" says what that disk can do.
  * - "revoke → clients" is from the request that revokes to the bytes at each of so many clients,

@@ -24,15 +24,15 @@ import {
 
 export const ISSUER = 'did:web:issuer.example'
 export const METHOD = `${ISSUER}#key-1`
-export const SITE = must(parseSiteId('shop.example'))
-export const READ = must(parseScope('orders:read'))
-const WRITE = must(parseScope('orders:write'))
+export const SITE = required(parseSiteId('shop.example'))
+export const READ = required(parseScope('orders:read'))
+const WRITE = required(parseScope('orders:write'))
 const EPOCH = 'bench0000'
 
 const REVOCATIONS = 1000
 const DAY_MS = 86_400_000
 
-/** One issuer and the site that trusts it. Every contender verifies with this one key. */
+/** One issuer and the site that trusts it. Every server verifies with this one key. */
 export interface Sample {
   readonly key: PrivateKey
   readonly publicKey: KeyObject
@@ -111,7 +111,7 @@ async function createView(key: PrivateKey, atMs: number, nowMs: number): Promise
   let head: LogHead = { epoch: EPOCH, seq: 0, hash: GENESIS_HASH }
   const append = async <Kind extends EntryKind>(kind: Kind, body: EntryBodies[Kind]) => {
     const entry = (await sealEntry({ siteId: SITE, kind, body, at }, head)) as Entry
-    const outcome = view.apply(must(await checkEntry(entry)))
+    const outcome = view.apply(required(await checkEntry(entry)))
     if (outcome !== 'applied') throw new Error(`the view did not take entry ${entry.seq}: ${outcome}`)
     head = { epoch: entry.epoch, seq: entry.seq, hash: entry.hash }
   }
@@ -138,12 +138,12 @@ async function createView(key: PrivateKey, atMs: number, nowMs: number): Promise
 
 /** As long as those of a service: `cred_` and 26 characters of base32. */
 function credentialIdOf(n: number) {
-  return must(parseCredentialId(`cred_01k9x3v0h2e8${spread(n, 7)}${spread(n ^ 0x2545f491, 7)}`))
+  return required(parseCredentialId(`cred_01k9x3v0h2e8${spread(n, 7)}${spread(n ^ 0x2545f491, 7)}`))
 }
 
 /** As long as those of a service: 52 characters of base32 for 256 bits. */
 function ppidOf(n: number) {
-  return must(
+  return required(
     parsePpid(
       `did:service:ppid_${[1, 2, 3, 4, 5, 6, 7].map((salt) => spread(n ^ (salt * 0x1f123bb5), 7)).join('')}abc`,
     ),
@@ -176,7 +176,7 @@ export function lengthOf(text: string | undefined): string {
   return `${(text?.length ?? 0).toLocaleString('en')} characters`
 }
 
-export function must<T>(value: T | undefined): T {
+export function required<T>(value: T | undefined): T {
   if (value === undefined) throw new Error('the benchmark made something malformed')
   return value
 }

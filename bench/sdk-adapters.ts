@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import { SignJWT } from 'jose'
-import type { FrameworkName } from './contenders/contender.ts'
 import { startLoad } from './processes.ts'
-import { ISSUER, must, READ, type Sample, SITE } from './sample.ts'
+import { ISSUER, READ, required, type Sample, SITE } from './sample.ts'
+import type { FrameworkName } from './servers/server.ts'
 import { issuerOf, post } from './service-http.ts'
 import { type HttpRow, Stage, type StageOptions } from './stage.ts'
 import { atLeast, type Verdict } from './verdict.ts'
@@ -44,23 +44,18 @@ export async function benchAdapters(
     for (const framework of FRAMEWORKS) {
       const bare = await stage.start('framework', { framework, body, neighbour })
       const behindGuard = await stage.start('framework', { framework, body, neighbour, guarded })
-      await mustRefuse(behindGuard.ready.port)
-      const contestants = [
-        await stage.contestant(
-          `${framework} + guard`,
-          behindGuard,
-          [post(behindGuard, ROUTE, shown)],
-          'warm',
-        ),
+      await requireRejection(behindGuard.ready.port)
+      const subjects = [
+        await stage.subject(`${framework} + guard`, behindGuard, [post(behindGuard, ROUTE, shown)], 'warm'),
       ]
       if (framework === 'express') {
         const secret = 'a secret of the benchmark, 32 bytes or more'
         const jwt = { issuer: `https://${SITE}/`, audience: ISSUER, secret }
         const peer = await stage.start('framework', { framework, body, neighbour, jwt })
-        await mustRefuse(peer.ready.port)
+        await requireRejection(peer.ready.port)
         const bearer = `Authorization: Bearer ${await token(jwt)}\r\n`
-        contestants.push(
-          await stage.contestant(
+        subjects.push(
+          await stage.subject(
             'express + express-oauth2-jwt-bearer',
             peer,
             [post(peer, ROUTE, bearer)],
@@ -70,8 +65,8 @@ export async function benchAdapters(
       }
       rows.push(
         ...(await stage.compare(
-          await stage.contestant(`${framework}, bare`, bare, [post(bare, ROUTE, shown)]),
-          contestants,
+          await stage.subject(`${framework}, bare`, bare, [post(bare, ROUTE, shown)]),
+          subjects,
         )),
       )
     }
@@ -82,7 +77,7 @@ export async function benchAdapters(
 }
 
 function verdictOn(framework: FrameworkName, rows: readonly HttpRow[]): Verdict {
-  const { ratio, cpuRatio } = must(rows.find(({ name }) => name === `${framework} + guard`))
+  const { ratio, cpuRatio } = required(rows.find(({ name }) => name === `${framework} + guard`))
   return atLeast(
     `a route of ${framework} behind the guard ≥ 0.90 of the bare one`,
     0.9,
@@ -110,7 +105,7 @@ function token({
     .sign(new TextEncoder().encode(secret))
 }
 
-async function mustRefuse(port: number): Promise<void> {
+async function requireRejection(port: number): Promise<void> {
   const { status } = await fetch(`http://127.0.0.1:${port}${ROUTE}`, {
     method: 'POST',
     headers: { authorization: 'Bearer junk.junk.junk' },

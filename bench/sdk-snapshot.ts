@@ -2,7 +2,7 @@ import { get } from 'node:http'
 import { join } from 'node:path'
 import { createGuard } from '@countersign/sdk'
 import { quantile } from './measure.ts'
-import { type Contender, startContender } from './processes.ts'
+import { type ServerProcess, startServer } from './processes.ts'
 import { type Sample, SITE } from './sample.ts'
 import { issuerOf } from './service-http.ts'
 import { revokeMany } from './service-start-up.ts'
@@ -36,14 +36,14 @@ export async function benchSnapshot(
   const { directory, onProgress, revocations = 1_000_000 } = options
   const dataDir = join(directory, 'snapshot')
   const issuer = issuerOf(sample)
-  const empty = await startContender('ours', { dataDir, issuer })
+  const empty = await startServer('ours', { dataDir, issuer })
   const starts: number[] = []
   for (let n = 0; n <= STARTS; n++) starts.push(await secondsToReady(empty))
   const emptyMb = await wireMb(empty)
   await empty.stop()
   onProgress('writing revocations', 0, revocations)
   revokeMany(join(dataDir, 'countersign.db'), revocations)
-  const full = await startContender('ours', { dataDir, issuer })
+  const full = await startServer('ours', { dataDir, issuer })
   try {
     onProgress('loading revocations', 0, revocations)
     const fullMb = await wireMb(full)
@@ -70,7 +70,7 @@ export async function benchSnapshot(
   }
 }
 
-async function secondsToReady({ ready }: Contender<'ours'>): Promise<number> {
+async function secondsToReady({ ready }: ServerProcess<'ours'>): Promise<number> {
   const startedMs = performance.now()
   const guard = createGuard({ baseUrl: `http://127.0.0.1:${ready.port}`, siteId: SITE, apiKey: ready.apiKey })
   await guard.ready()
@@ -79,7 +79,7 @@ async function secondsToReady({ ready }: Contender<'ours'>): Promise<number> {
   return seconds
 }
 
-function wireMb({ ready }: Contender<'ours'>): Promise<number> {
+function wireMb({ ready }: ServerProcess<'ours'>): Promise<number> {
   const headers = { 'x-api-key': ready.apiKey, 'accept-encoding': 'gzip', 'feed-version': '1' }
   return new Promise((resolve, reject) => {
     get({ port: ready.port, host: '127.0.0.1', path: `/api/sites/${SITE}/snapshot`, headers }, (answer) => {

@@ -4,19 +4,19 @@
  */
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import type { ContenderName, ContenderOptions, Ready, Running, Usage } from './contenders/contender.ts'
+import type { Ready, Running, ServerName, ServerOptions, Usage } from './servers/server.ts'
 
-const contenders: {
-  readonly [Name in ContenderName]: (options: ContenderOptions[Name]) => Promise<Running<Ready<Name>>>
+const servers: {
+  readonly [Name in ServerName]: (options: ServerOptions[Name]) => Promise<Running<Ready<Name>>>
 } = {
-  http: async (options) => (await import('./contenders/bare.ts')).serveHttp(options),
-  fastify: async (options) => (await import('./contenders/bare.ts')).serveFastify(options),
-  verify: async (options) => (await import('./contenders/bare.ts')).serveVerifying(options),
-  sockets: async () => (await import('./contenders/plain-sockets.ts')).servePlainSockets(),
-  jose: async (options) => (await import('./contenders/fastify-jose.ts')).serveJose(options),
-  framework: async (options) => (await import('./contenders/frameworks.ts')).serveFramework(options),
-  oidc: async (options) => (await import('./contenders/oidc-provider.ts')).serveOidc(options),
-  ours: async (options) => (await import('./contenders/ours.ts')).serveOurs(options),
+  http: async (options) => (await import('./servers/bare.ts')).serveHttp(options),
+  fastify: async (options) => (await import('./servers/bare.ts')).serveFastify(options),
+  verify: async (options) => (await import('./servers/bare.ts')).serveVerifying(options),
+  sockets: async () => (await import('./servers/plain-sockets.ts')).servePlainSockets(),
+  jose: async (options) => (await import('./servers/fastify-jose.ts')).serveJose(options),
+  framework: async (options) => (await import('./servers/frameworks.ts')).serveFramework(options),
+  oidc: async (options) => (await import('./servers/oidc-provider.ts')).serveOidc(options),
+  ours: async (options) => (await import('./servers/ours.ts')).serveOurs(options),
 }
 
 setFlagsFromString('--expose-gc')
@@ -32,7 +32,7 @@ function usage(): Usage {
 }
 
 const [name, options] = process.argv.slice(2)
-const serve = contenders[name as ContenderName] as (options: unknown) => Promise<Running>
+const serve = servers[name as ServerName] as (options: unknown) => Promise<Running>
 const { ready, close } = await serve(JSON.parse(options ?? ''))
 process.on('message', (message) => {
   // Before memory is compared: what only waits to be collected would say more about when it was

@@ -2,8 +2,8 @@ import { closeSync, fdatasyncSync, openSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { startPostgres } from '../packages/service/test/store/postgres-server.ts'
 import { quantile } from './measure.ts'
-import { type Contender, type Load, startContender, startLoad } from './processes.ts'
-import { must, type Sample, SITE, several } from './sample.ts'
+import { type Load, type ServerProcess, startLoad, startServer } from './processes.ts'
+import { required, type Sample, SITE, several } from './sample.ts'
 import { issuerOf, post } from './service-http.ts'
 import { atLeast, type Verdict } from './verdict.ts'
 
@@ -47,7 +47,7 @@ export async function benchDurable(
     for (const [i, store] of (['SQLite', 'PostgreSQL'] as const).entries()) {
       onProgress(`exchanges and revocations, ${store}`, i, 2)
       const database = store === 'SQLite' ? {} : { databaseUrl: await postgres.createDatabase() }
-      const ours = await startContender('ours', {
+      const ours = await startServer('ours', {
         dataDir: join(directory, `durable-${i}`),
         issuer,
         ...database,
@@ -67,7 +67,7 @@ export async function benchDurable(
 
 async function sustain(
   store: string,
-  ours: Contender<'ours'>,
+  ours: ServerProcess<'ours'>,
   load: Load,
   bodies: readonly string[],
   { sustainMs = 4000 }: BenchDurableOptions,
@@ -122,7 +122,7 @@ function bareAppend(directory: string): DurableRow {
 
 function verdictsOn(rows: readonly DurableRow[]): Verdict[] {
   const rate = (name: string) =>
-    must(rows.find((row) => row.name === name && row.connections === CONNECTIONS)).perSecond
+    required(rows.find((row) => row.name === name && row.connections === CONNECTIONS)).perSecond
   return ['SQLite', 'PostgreSQL'].flatMap((store) => [
     atLeast(`exchange ≥ 300/s on ${store}, every commit synced`, 300, rate(`exchange, ${store}`)),
     atLeast(`revoke ≥ 200/s on ${store}, every commit synced`, 200, rate(`revoke user, ${store}`)),

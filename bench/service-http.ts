@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import { credentialHeader } from '@countersign/core'
 import type { MeasureOptions } from './measure.ts'
-import { type Contender, startLoad } from './processes.ts'
-import { ISSUER, jwt, METHOD, must, type Sample, SITE, several } from './sample.ts'
+import { type ServerProcess, startLoad } from './processes.ts'
+import { ISSUER, jwt, METHOD, required, type Sample, SITE, several } from './sample.ts'
 import { type HttpRow, Stage } from './stage.ts'
 import { atLeast, type Verdict } from './verdict.ts'
 
@@ -67,8 +67,8 @@ async function compare(sample: Sample, stage: Stage, { directory, onProgress }: 
   const verifying = await stage.start('verify', { body: action })
   const oidc = await stage.start('oidc', { port: 0 })
   const jwts = await several(JWTS, (n) => jwt(sample, n))
-  await mustRefuse(jose, `Authorization: Bearer ${jwts[0]?.slice(0, -8)}AAAAAAAA\r\n`)
-  await mustRefuse(
+  await requireRejection(jose, `Authorization: Bearer ${jwts[0]?.slice(0, -8)}AAAAAAAA\r\n`)
+  await requireRejection(
     ours,
     shown(credentialHeader({ ...(await sample.credential(0)), validUntil: '2099-01-01T00:00:00Z' })),
   )
@@ -77,35 +77,32 @@ async function compare(sample: Sample, stage: Stage, { directory, onProgress }: 
   const ask1 = '/api/auth/introspect'
   const oidcBody = new URLSearchParams({ token: oidc.ready.token }).toString()
   const rows = [
+    ...(await stage.compare(await stage.subject('bare fastify', fastify, [post(fastify, act, warmHeader)]), [
+      await stage.subject('bare node:http', http, [post(http, act, warmHeader)]),
+      await stage.subject(
+        'ours, warm',
+        ours,
+        [post(ours, act, warmHeader)],
+        'the same credential again, all checks but the signature',
+      ),
+    ])),
     ...(await stage.compare(
-      await stage.contestant('bare fastify', fastify, [post(fastify, act, warmHeader)]),
+      await stage.subject('bare fastify, once more', fastify, [post(fastify, act, warmHeader)]),
       [
-        await stage.contestant('bare node:http', http, [post(http, act, warmHeader)]),
-        await stage.contestant(
-          'ours, warm',
-          ours,
-          [post(ours, act, warmHeader)],
-          'the same credential again, all checks but the signature',
-        ),
-      ],
-    )),
-    ...(await stage.compare(
-      await stage.contestant('bare fastify, once more', fastify, [post(fastify, act, warmHeader)]),
-      [
-        await stage.contestant(
+        await stage.subject(
           'ours, cold',
           oursCold,
           headers.map((header) => post(oursCold, act, shown(header))),
           'credentials never seen before',
           true,
         ),
-        await stage.contestant(
+        await stage.subject(
           'fastify + jose',
           jose,
           jwts.map((text) => post(jose, act, `Authorization: Bearer ${text}\r\n`)),
           'jwtVerify',
         ),
-        await stage.contestant(
+        await stage.subject(
           'fastify + one raw verification',
           verifying,
           [post(verifying, act, warmHeader)],
@@ -114,15 +111,13 @@ async function compare(sample: Sample, stage: Stage, { directory, onProgress }: 
       ],
     )),
     ...(await stage.compare(
-      await stage.contestant('bare fastify, bearer', fastify, [post(fastify, act, bearer)]),
-      [await stage.contestant('ours, bearer', ours, [post(ours, act, bearer)], 'looked up, all checks')],
+      await stage.subject('bare fastify, bearer', fastify, [post(fastify, act, bearer)]),
+      [await stage.subject('ours, bearer', ours, [post(ours, act, bearer)], 'looked up, all checks')],
     )),
     ...(await stage.compare(
-      await stage.contestant('bare fastify, logging', fastifyLogging, [
-        post(fastifyLogging, act, warmHeader),
-      ]),
+      await stage.subject('bare fastify, logging', fastifyLogging, [post(fastifyLogging, act, warmHeader)]),
       [
-        await stage.contestant(
+        await stage.subject(
           'ours, warm, logging',
           oursLogging,
           [post(oursLogging, act, warmHeader)],
@@ -131,12 +126,12 @@ async function compare(sample: Sample, stage: Stage, { directory, onProgress }: 
       ],
     )),
     ...(await stage.compare(
-      await stage.contestant('bare fastify, introspection', fastifyIntrospection, [
+      await stage.subject('bare fastify, introspection', fastifyIntrospection, [
         post(fastifyIntrospection, ask1, apiKey, tokenBody),
       ]),
       [
-        await stage.contestant('ours, introspection', ours, [post(ours, ask1, apiKey, tokenBody)], 'SQLite'),
-        await stage.contestant(
+        await stage.subject('ours, introspection', ours, [post(ours, ask1, apiKey, tokenBody)], 'SQLite'),
+        await stage.subject(
           'oidc-provider, introspection',
           oidc,
           [
@@ -159,7 +154,7 @@ async function compare(sample: Sample, stage: Stage, { directory, onProgress }: 
 /** The ratios are of times; the promises are of requests a second, so they are turned around. */
 function verdictsOn(rows: readonly HttpRow[]): Verdict[] {
   const speed = (name: string) => {
-    const { ratio, quietRatio } = must(rows.find((row) => row.name === name))
+    const { ratio, quietRatio } = required(rows.find((row) => row.name === name))
     return [1 / ratio, 1 / quietRatio] as const
   }
   const [introspect, introspectQuiet] = speed('ours, introspection')
@@ -178,7 +173,7 @@ export function issuerOf({ key }: Sample) {
   return { did: ISSUER, keyId: METHOD.slice(ISSUER.length + 1), multikey: key.publicKey.multikey }
 }
 
-type Served = Pick<Contender, 'ready'>
+type Served = Pick<ServerProcess, 'ready'>
 
 /** A request as it goes over the wire. */
 export function post(
@@ -210,11 +205,11 @@ async function exchange(ours: Served, credential: unknown): Promise<string> {
     'X-Bench: 1',
     JSON.stringify({ credential, ttl_seconds: 3600 }),
   )
-  return must((answer as { access_token?: string }).access_token)
+  return required((answer as { access_token?: string }).access_token)
 }
 
 /** A server that would accept anything is fast, and no peer. */
-async function mustRefuse({ ready }: Served, header: string): Promise<void> {
+async function requireRejection({ ready }: Served, header: string): Promise<void> {
   const [name = '', value = ''] = header.trim().split(': ')
   const { status } = await fetch(`http://127.0.0.1:${ready.port}/api/protected/action`, {
     method: 'POST',

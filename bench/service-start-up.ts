@@ -4,7 +4,7 @@ import { formatTime } from '@countersign/core'
 import { sealOf } from '../packages/service/src/store/seal.ts'
 import { openForWriting } from '../packages/service/src/store/sqlite/connection.ts'
 import { SqliteSession } from '../packages/service/src/store/sqlite/session.ts'
-import { startContender } from './processes.ts'
+import { startServer } from './processes.ts'
 import { type Sample, SITE } from './sample.ts'
 import { issuerOf } from './service-http.ts'
 import { atMost, type Verdict } from './verdict.ts'
@@ -36,7 +36,7 @@ export async function benchStartUp(
   const dataDir = join(directory, 'start-up')
   const issuer = issuerOf(sample)
   const start = async (name: string): Promise<StartUpRow> => {
-    const ours = await startContender('ours', { dataDir, issuer })
+    const ours = await startServer('ours', { dataDir, issuer })
     const { cpuUs, rssBytes, rssBytesMax } = await ours.usage()
     await ours.stop()
     return {

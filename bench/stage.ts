@@ -1,6 +1,6 @@
-import { type Contestant, type Measured, type MeasureOptions, measure, QUIET, quantile } from './measure.ts'
-import { type Contender, type Load, startContender } from './processes.ts'
-import { must } from './sample.ts'
+import { type Measured, type MeasureOptions, measure, QUIET, quantile, type Subject } from './measure.ts'
+import { type Load, type ServerProcess, startServer } from './processes.ts'
+import { required } from './sample.ts'
 
 const CONNECTIONS = 64
 
@@ -21,7 +21,7 @@ export interface StageOptions {
   readonly measure?: Omit<MeasureOptions, 'onRound'>
 }
 
-export interface CountedContestant extends Contestant {
+export interface CountedSubject extends Subject {
   /** What one request took of the processor, in each run so far. */
   readonly cpuUs: number[]
 }
@@ -38,19 +38,19 @@ export class Stage {
     this.#running.push(load)
   }
 
-  start: typeof startContender = async (name, options) => {
-    const contender = await startContender(name, options)
-    this.#running.push(contender)
-    return contender
+  start: typeof startServer = async (name, options) => {
+    const server = await startServer(name, options)
+    this.#running.push(server)
+    return server
   }
 
-  async contestant(
+  async subject(
     name: string,
-    server: Contender,
+    server: ServerProcess,
     requests: readonly string[],
     note = '',
     once = false,
-  ): Promise<CountedContestant> {
+  ): Promise<CountedSubject> {
     const target = await this.#load.target({
       port: server.ready.port,
       connections: CONNECTIONS,
@@ -70,7 +70,7 @@ export class Stage {
     }
   }
 
-  async compare(unit: CountedContestant, others: readonly CountedContestant[]): Promise<HttpRow[]> {
+  async compare(unit: CountedSubject, others: readonly CountedSubject[]): Promise<HttpRow[]> {
     const { onProgress, measure: options } = this.#options
     const all = [unit, ...others]
     const onRound = (done: number, rounds: number) => {
@@ -85,9 +85,9 @@ export class Stage {
       ...options,
       onRound,
     })
-    const cpuUsOf = ({ cpuUs }: CountedContestant) => quantile(cpuUs, QUIET)
+    const cpuUsOf = ({ cpuUs }: CountedSubject) => quantile(cpuUs, QUIET)
     return measured.map((row, i) => {
-      const cpuUs = cpuUsOf(must(all[i]))
+      const cpuUs = cpuUsOf(required(all[i]))
       return { ...row, unit: unit.name, cpuUs, cpuRatio: cpuUs / cpuUsOf(unit) }
     })
   }

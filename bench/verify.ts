@@ -1,12 +1,12 @@
 import { coldSteps, type Step, stepCosts } from './cold-steps.ts'
-import { type Contestant, createRandom, type Measured, type MeasureOptions, measure } from './measure.ts'
+import { createRandom, type Measured, type MeasureOptions, measure, type Subject } from './measure.ts'
 import { bytesPerEntry, coldWithMemory, coldWithoutMemory, warm } from './ours.ts'
-import { didJwtVcContestant } from './peers/did-jwt-vc.ts'
-import { digitalbazaarContestants } from './peers/digitalbazaar-vc.ts'
-import { fastJwtContestants } from './peers/fast-jwt.ts'
-import { joseContestant } from './peers/jose.ts'
+import { didJwtVcSubject } from './peers/did-jwt-vc.ts'
+import { digitalbazaarSubjects } from './peers/digitalbazaar-vc.ts'
+import { fastJwtSubjects } from './peers/fast-jwt.ts'
+import { joseSubject } from './peers/jose.ts'
 import { rawVerify } from './raw-verify.ts'
-import { createSample, must, type Sample, several } from './sample.ts'
+import { createSample, required, type Sample, several } from './sample.ts'
 import { atLeast, atMost, type Verdict } from './verdict.ts'
 
 const MANY = 50_000
@@ -39,27 +39,27 @@ export async function benchVerify({
   // lie scattered over all of their memory.
   const thousand = await several(1000, sample.header)
   const raw = rawVerify(sample)
-  const contestants: Contestant[] = [
+  const subjects: Subject[] = [
     raw,
     coldWithoutMemory(sample, coldHeaders),
     coldWithMemory(sample, coldHeaders),
     await warm(sample, thousand.slice(0, 1), 1024),
     await warm(sample, thousand, 16_384),
     await warm(sample, headers, MANY_CAPACITY),
-    await joseContestant(sample),
-    ...(await fastJwtContestants(sample)),
-    ...(await digitalbazaarContestants(sample)),
-    await didJwtVcContestant(sample),
+    await joseSubject(sample),
+    ...(await fastJwtSubjects(sample)),
+    ...(await digitalbazaarSubjects(sample)),
+    await didJwtVcSubject(sample),
   ]
   const steps = coldSteps(sample, coldHeaders)
   const onRound = (done: number, all: number) => onProgress?.('verifying, round', done, all)
-  const measured = await measure(raw, [...contestants, ...steps], { ...options, onRound })
+  const measured = await measure(raw, [...subjects, ...steps], { ...options, onRound })
 
-  const rows = measured.slice(0, contestants.length)
-  const named = (name: string) => must(rows.find((row) => row.name === name))
+  const rows = measured.slice(0, subjects.length)
+  const named = (name: string) => required(rows.find((row) => row.name === name))
   return {
     rows,
-    steps: stepCosts(measured.slice(contestants.length), named('ours, cold')),
+    steps: stepCosts(measured.slice(subjects.length), named('ours, cold')),
     bytesPerEntry: bytes,
     verdicts: verdictsOn(named, bytes),
   }

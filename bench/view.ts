@@ -36,7 +36,7 @@ export async function benchView({ sizes = [1e3, 1e4, 1e5, 1e6, 1e7], entries = 1
 }
 
 function benchSize(size: number): Row[] {
-  const siteId = must(parseSiteId('shop.example'))
+  const siteId = required(parseSiteId('shop.example'))
   const before = memoryBytes()
   const view = createSiteView({ siteId })
   const load = view.beginLoad({ ...AS_OF, site_id: siteId, seq: size })
@@ -106,13 +106,13 @@ function lookUpNs(ids: readonly string[], ask: (id: CredentialId) => boolean, ex
 }
 
 async function benchApply(count: number): Promise<Row[]> {
-  const siteId = must(parseSiteId('shop.example'))
+  const siteId = required(parseSiteId('shop.example'))
   const texts: string[] = []
   let head: LogHead = { epoch: 'bench0000', seq: 0, hash: GENESIS_HASH }
   for (let i = 0; i < count; i++) {
     // Each entry at a time of its own: a reader that remembers the last time it read must not look
     // better than it is.
-    const at = formatTime(must(parseTime(AT)) + i * 37)
+    const at = formatTime(required(parseTime(AT)) + i * 37)
     const body = { credential_id: credentialId(i), revoked_at: at }
     const entry = await sealEntry({ siteId, kind: 'credential.revoked', body, at }, head)
     head = { epoch: entry.epoch, seq: entry.seq, hash: entry.hash }
@@ -121,8 +121,8 @@ async function benchApply(count: number): Promise<Row[]> {
   const view = createSiteView({ siteId, entriesAreProven: true })
   const start = performance.now()
   for (const text of texts) {
-    const checked = checkEntry(must(parseEntry(JSON.parse(text))) as Entry)
-    applyOrThrow(view, must(checked instanceof Promise ? await checked : checked))
+    const checked = checkEntry(required(parseEntry(JSON.parse(text))) as Entry)
+    applyOrThrow(view, required(checked instanceof Promise ? await checked : checked))
   }
   const seconds = (performance.now() - start) / 1000
   if (view.revocationCount !== count) throw new Error('not all entries were applied')
@@ -139,7 +139,7 @@ function applyOrThrow(view: SiteView, entry: CheckedEntry): void {
 /** 31 characters, like those of a service: `cred_` and 26 of base32. */
 function credentialId(i: number): CredentialId {
   const digits = Math.imul(i + 1, 0x9e3779b1) >>> 0
-  return must(
+  return required(
     parseCredentialId(
       `cred_01k9x3v0h2e8${i.toString(32).padStart(7, '0')}${digits.toString(32).padStart(7, '0')}`,
     ),
@@ -158,7 +158,7 @@ function memoryBytes(): number {
   return arrayBuffers + heapUsed
 }
 
-function must<T>(value: T | undefined): T {
+function required<T>(value: T | undefined): T {
   if (value === undefined) throw new Error('the benchmark made something malformed')
   return value
 }

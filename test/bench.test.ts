@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { type Contestant, measure, median, quantile, type Slice, summary } from '../bench/measure.ts'
+import { measure, median, quantile, type Slice, type Subject, summary } from '../bench/measure.ts'
 import { formatNumber, formatPercent, formatTable } from '../bench/table.ts'
 import { atLeast, atMost, formatVerdict } from '../bench/verdict.ts'
 
@@ -22,7 +22,7 @@ describe('the medians of a benchmark', () => {
   })
 })
 
-describe('the summary of a contestant', () => {
+describe('the summary of a subject', () => {
   const slices: Slice[] = [
     { us: 20, unitBeforeUs: 10, unitAfterUs: 10 },
     { us: 200, unitBeforeUs: 100, unitAfterUs: 100 },
@@ -33,7 +33,7 @@ describe('the summary of a contestant', () => {
     expect(summary(slices, [10, 100, 20])).toMatchObject({ us: 40, ratio: 2, spread: 0 })
   })
 
-  it('is not moved by one interruption, be it of the contestant or of the unit', () => {
+  it('is not moved by one interruption, be it of the subject or of the unit', () => {
     const interrupted = { us: 9000, unitBeforeUs: 10, unitAfterUs: 10 }
     const unitInterrupted = { us: 20, unitBeforeUs: 9000, unitAfterUs: 10 }
     expect(summary([...slices, interrupted], [10]).ratio).toBe(2)
@@ -61,9 +61,9 @@ describe('the summary of a contestant', () => {
 })
 
 describe('measuring side by side', () => {
-  it('gives every contestant a slice in every round, and the unit one between any two', async () => {
+  it('gives every subject a slice in every round, and the unit one between any two', async () => {
     const log: string[] = []
-    const contestant = (name: string): Contestant => ({
+    const subject = (name: string): Subject => ({
       name,
       run: (times) => {
         log.push(name)
@@ -71,7 +71,7 @@ describe('measuring side by side', () => {
       },
     })
     const rounds: number[] = []
-    const measured = await measure(contestant('unit'), [contestant('a'), contestant('b')], {
+    const measured = await measure(subject('unit'), [subject('a'), subject('b')], {
       rounds: 4,
       sliceMs: 0.01,
       warmUpMs: 0,
@@ -86,9 +86,9 @@ describe('measuring side by side', () => {
       expect([turns[round * 4 + 1], turns[round * 4 + 3]].toSorted()).toEqual(['a', 'b'])
   })
 
-  it('waits for contestants that answer later, one after the other', async () => {
+  it('waits for subjects that answer later, one after the other', async () => {
     let running = 0
-    const slow: Contestant = {
+    const slow: Subject = {
       name: 'slow',
       async run() {
         expect(++running).toBe(1)
@@ -100,8 +100,8 @@ describe('measuring side by side', () => {
     expect(running).toBe(0)
   })
 
-  it('lets a contestant that comes to a wrong result end the run', async () => {
-    const wrong: Contestant = { name: 'wrong', run: () => Promise.reject(new Error('refused')) }
+  it('lets a subject that comes to a wrong result end the run', async () => {
+    const wrong: Subject = { name: 'wrong', run: () => Promise.reject(new Error('refused')) }
     await expect(
       measure({ name: 'unit', run: () => {} }, [wrong], { rounds: 1, warmUpMs: 0 }),
     ).rejects.toThrow('refused')

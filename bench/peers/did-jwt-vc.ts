@@ -1,16 +1,16 @@
 import { EdDSASigner } from 'did-jwt'
 import { createVerifiableCredentialJwt, type JwtCredentialPayload, verifyCredential } from 'did-jwt-vc'
 import type { DIDResolutionResult } from 'did-resolver'
-import type { Contestant } from '../measure.ts'
+import type { Subject } from '../measure.ts'
 import { ISSUER, inTurn, lengthOf, METHOD, type Sample, several } from '../sample.ts'
-import { proveHonest, spoiledJwt } from './prove-honest.ts'
+import { requireRejectsTampered, tamperedJwt } from './reject-tampered.ts'
 
 /** `verifyCredential` with a resolver that answers from memory. */
-export async function didJwtVcContestant(sample: Sample): Promise<Contestant> {
+export async function didJwtVcSubject(sample: Sample): Promise<Subject> {
   const tokens = await several(100, (n) => tokenOf(sample, n))
   const resolver = { resolve: async () => resolution(sample) }
   const accepts = async (text: string) => (await verifyCredential(text, resolver)).verified
-  await proveHonest('did-jwt-vc', tokens[0], spoiledJwt, accepts)
+  await requireRejectsTampered('did-jwt-vc', tokens[0], tamperedJwt, accepts)
   const next = inTurn(tokens)
   return {
     name: 'did-jwt-vc',

@@ -10,27 +10,27 @@ import { createVerifyCryptosuite } from '@digitalbazaar/eddsa-jcs-2022-cryptosui
 import { cryptosuite as rdfcSuite } from '@digitalbazaar/eddsa-rdfc-2022-cryptosuite'
 // @ts-expect-error
 import * as vc from '@digitalbazaar/vc'
-import type { Contestant } from '../measure.ts'
+import type { Subject } from '../measure.ts'
 import { ISSUER, inTurn, lengthOf, METHOD, type Sample, several } from '../sample.ts'
-import { proveHonest } from './prove-honest.ts'
+import { requireRejectsTampered } from './reject-tampered.ts'
 
 /**
  * `verifyCredential` of the very headers that we verify, and of the same credentials signed over
  * RDF. Every document comes from memory.
  */
-export async function digitalbazaarContestants(sample: Sample): Promise<Contestant[]> {
+export async function digitalbazaarSubjects(sample: Sample): Promise<Subject[]> {
   const documentLoader = loaderFor(sample)
-  const contestant = async (
+  const subject = async (
     name: string,
     headers: readonly string[],
     cryptosuite: unknown,
-  ): Promise<Contestant> => {
+  ): Promise<Subject> => {
     const suite = new DataIntegrityProof({ cryptosuite })
     const accepts = async (header: string): Promise<boolean> => {
       const credential = JSON.parse(Buffer.from(header, 'base64url').toString())
       return (await vc.verifyCredential({ credential, suite, documentLoader })).verified
     }
-    await proveHonest(name, headers[0], withAnotherId, accepts)
+    await requireRejectsTampered(name, headers[0], withAnotherId, accepts)
     const next = inTurn(headers)
     return {
       name,
@@ -42,12 +42,12 @@ export async function digitalbazaarContestants(sample: Sample): Promise<Contesta
   }
   const overRdf = (n: number) => headerOverRdf(sample, n, documentLoader)
   return [
-    await contestant(
+    await subject(
       '@digitalbazaar/vc, eddsa-jcs-2022',
       await several(1000, sample.header),
       createVerifyCryptosuite(),
     ),
-    await contestant('@digitalbazaar/vc, eddsa-rdfc-2022', await several(100, overRdf), rdfcSuite),
+    await subject('@digitalbazaar/vc, eddsa-rdfc-2022', await several(100, overRdf), rdfcSuite),
   ]
 }
 

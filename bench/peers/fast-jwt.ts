@@ -1,7 +1,7 @@
 import { createVerifier } from 'fast-jwt'
-import type { Contestant } from '../measure.ts'
+import type { Subject } from '../measure.ts'
 import { ISSUER, inTurn, jwt, lengthOf, type Sample, SITE, several } from '../sample.ts'
-import { proveHonest, spoiledJwt } from './prove-honest.ts'
+import { requireRejectsTampered, tamperedJwt } from './reject-tampered.ts'
 
 const DAY_MS = 86_400_000
 
@@ -9,14 +9,10 @@ const DAY_MS = 86_400_000
  * Without its cache, and with it for one token and for a thousand. A hit of its cache checks `nbf`
  * and `exp` and nothing else.
  */
-export async function fastJwtContestants(sample: Sample): Promise<Contestant[]> {
+export async function fastJwtSubjects(sample: Sample): Promise<Subject[]> {
   const key = sample.publicKey.export({ format: 'pem', type: 'spki' }) as string
   const tokens = await several(1000, (n) => jwt(sample, n))
-  const contestant = async (
-    name: string,
-    shown: readonly string[],
-    cache: number | false,
-  ): Promise<Contestant> => {
+  const subject = async (name: string, shown: readonly string[], cache: number | false): Promise<Subject> => {
     // It shall forget nothing while the benchmark runs: hits are what is measured.
     const verify = createVerifier({
       key,
@@ -27,7 +23,7 @@ export async function fastJwtContestants(sample: Sample): Promise<Contestant[]> 
       cacheTTL: DAY_MS,
     })
     const accepts = (text: string) => (verify(text) as { iss: string }).iss === ISSUER
-    await proveHonest(name, shown[0], spoiledJwt, accepts)
+    await requireRejectsTampered(name, shown[0], tamperedJwt, accepts)
     for (const token of shown) accepts(token)
     const next = inTurn(shown)
     return {
@@ -39,8 +35,8 @@ export async function fastJwtContestants(sample: Sample): Promise<Contestant[]> 
     }
   }
   return [
-    await contestant('fast-jwt', tokens, false),
-    await contestant('fast-jwt, cached, 1 token', tokens.slice(0, 1), 2048),
-    await contestant('fast-jwt, cached, 1,000 tokens', tokens, 2048),
+    await subject('fast-jwt', tokens, false),
+    await subject('fast-jwt, cached, 1 token', tokens.slice(0, 1), 2048),
+    await subject('fast-jwt, cached, 1,000 tokens', tokens, 2048),
   ]
 }

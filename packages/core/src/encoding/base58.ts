@@ -1,3 +1,5 @@
+// Our own instead of @scure/base: half the time for a signature (3.9 instead of 7.1 µs) and half
+// the bytes. See decision 59.
 const ALPHABET = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'
 
 /**
@@ -7,7 +9,7 @@ const ALPHABET = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'
 export const BASE58_CHARS_MAX = 256
 const BYTES_MAX = 186
 
-// Several digits are worked on at once. 58^4 times 2^24, plus a carry, stays far below 2^53, so
+// Several digits are processed at once. 58^4 times 2^24, plus a carry, stays far below 2^53, so
 // plain numbers are exact.
 const DIGITS_PER_GROUP = 4
 const GROUP = 58 ** DIGITS_PER_GROUP
@@ -17,20 +19,20 @@ const BYTES_PER_LIMB = 3
 /** 58^1 to 58^4, for a last group that is not full. */
 const POWERS_OF_58 = [1, 58, 58 ** 2, 58 ** 3, GROUP] as const
 
-// One place to work in for all calls: it halves the time, and nothing here waits. 256 digits fill
-// 63 limbs, 186 bytes fill 64 groups.
+// One buffer for all calls, which is safe because both functions are synchronous; it halves the
+// time. 256 digits fill 63 limbs, 186 bytes fill 64 groups.
 const scratch = /* @__PURE__ */ new Float64Array(64)
 
 const NOT_A_DIGIT = 255
-const digitOf = /* @__PURE__ */ (() => {
+const DIGITS = /* @__PURE__ */ (() => {
   const table = new Uint8Array(128).fill(NOT_A_DIGIT)
   for (let i = 0; i < ALPHABET.length; i++) table[ALPHABET.charCodeAt(i)] = i
   return table
 })()
 
 /**
- * Undefined for a character outside the Bitcoin alphabet or for more than 256 characters. Every
- * text that is accepted is the one spelling of its bytes: `encodeBase58` gives it back.
+ * Undefined for a character outside the Bitcoin alphabet or for more than 256 characters. Accepts
+ * only canonical text: `encodeBase58` of the result returns the same text.
  */
 export function decodeBase58(text: string): Uint8Array | undefined {
   const { length } = text
@@ -45,7 +47,7 @@ export function decodeBase58(text: string): Uint8Array | undefined {
     const factor = POWERS_OF_58[end - position] as number
     let carry = 0
     for (; position < end; position++) {
-      const digit = digitOf[text.charCodeAt(position)]
+      const digit = DIGITS[text.charCodeAt(position)]
       if (digit === undefined || digit === NOT_A_DIGIT) return undefined
       carry = carry * 58 + digit
     }
@@ -71,7 +73,7 @@ export function decodeBase58(text: string): Uint8Array | undefined {
   return bytes
 }
 
-/** Throws a TypeError for more bytes than `decodeBase58` would surely take back (186). */
+/** Throws a TypeError for more than 186 bytes, whose text `decodeBase58` could reject. */
 export function encodeBase58(bytes: Uint8Array): string {
   const { length } = bytes
   if (length > BYTES_MAX) throw new TypeError(`base58 is for at most ${BYTES_MAX} bytes, not ${length}`)

@@ -13,10 +13,13 @@ export type Dictionary = ReadonlyMap<string, Item | InnerList>
 const OPTIONAL_WHITESPACE = /[ \t]+/g
 
 /**
- * Reads a Dictionary (RFC 9651 §4.2.2) from all lines of a field. Undefined unless the text is the
- * one serialisation of what it means, but for optional whitespace. RFC 9651 lets the last of two
- * equal keys win and forgives unused bits in base64; both let a text be changed without changing
- * its meaning. Decimals, dates and display strings are not read: no field that we know has them.
+ * Parses a Dictionary (RFC 9651 §4.2.2) from all lines of a field. Undefined unless the text is
+ * canonical except for optional whitespace. RFC 9651 lets the last of two equal keys win and
+ * ignores unused bits in base64, so a text could be changed without changing its meaning. Decimals,
+ * dates and display strings are not supported, because no field that we read uses them.
+ *
+ * Our own instead of structured-headers: 1.2 instead of 3.0 kB, 16 instead of 27 µs. See decision
+ * 59.
  */
 export function parseStrictDictionary(lines: readonly string[]): Dictionary | undefined {
   const text = lines.join(', ')
@@ -27,10 +30,7 @@ export function parseStrictDictionary(lines: readonly string[]): Dictionary | un
     : undefined
 }
 
-/**
- * Strings lose their spaces too, but both sides come from the same meaning, so they lose the same
- * ones.
- */
+/** Removes spaces inside of strings as well, but both texts have the same strings. */
 function withoutWhitespace(text: string): string {
   return text.replace(OPTIONAL_WHITESPACE, '')
 }
@@ -39,7 +39,7 @@ export function isInnerList(member: Item | InnerList): member is InnerList {
   return Array.isArray(member[0])
 }
 
-/** Does not look whether keys, strings and tokens follow their grammars. */
+/** Does not validate keys, strings and tokens. */
 export function serializeDictionary(dictionary: Dictionary): string {
   const members: string[] = []
   for (const [key, member] of dictionary) {
@@ -80,10 +80,7 @@ const BARE_ITEM =
 const SPACES = / */y
 const BLANKS = /[ \t]*/y
 
-/**
- * Undefined means that the text is malformed. What is merely not the one serialisation is seen by
- * comparing.
- */
+/** Returns undefined for malformed text. Non-canonical text is detected by the caller. */
 class Reader {
   private readonly text: string
   private at = 0

@@ -27,8 +27,8 @@ export interface FuzzReport {
 
 /**
  * Tampers with valid credentials `count` times and counts how they are answered. A mutant may be
- * accepted only if its canonical form is that of a credential that an issuer signed. RevocationData and
- * memory are kept over the whole run, so that nothing bad can be remembered unnoticed.
+ * accepted only if its canonical form is that of a credential that an issuer signed. The revocation
+ * data and the cache are kept over the whole run, so that a wrong cache entry is noticed.
  */
 export async function fuzz(options: {
   count: number

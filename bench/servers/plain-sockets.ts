@@ -1,5 +1,5 @@
 import { type AddressInfo, createServer, type Socket } from 'node:net'
-import type { Running } from './contender.ts'
+import type { Running } from './server.ts'
 
 /**
  * The floor of a broadcast: on a line from the one who tells, the line goes to all who listen, as

@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import Fastify, { type FastifyInstance } from 'fastify'
 import { rawVerify } from '../raw-verify.ts'
-import type { ContenderOptions, Running } from './contender.ts'
+import type { Running, ServerOptions } from './server.ts'
 
 /** Longer than any pause between two turns. */
 export const KEEP_ALIVE_MS = 600_000
@@ -12,7 +12,7 @@ export const KEEP_ALIVE_MS = 600_000
  * Node alone: the most that any server in JavaScript can do here, and the proof that the sender can
  * do more.
  */
-export async function serveHttp({ body }: ContenderOptions['http']): Promise<Running> {
+export async function serveHttp({ body }: ServerOptions['http']): Promise<Running> {
   const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, (request, response) => {
     request.resume()
     const text = JSON.stringify(body)
@@ -33,7 +33,7 @@ export async function serveHttp({ body }: ContenderOptions['http']): Promise<Run
  * Fastify answering the same body to every request. It reads a body that is sent, as any route
  * would.
  */
-export function serveFastify({ body, log = false }: ContenderOptions['fastify']): Promise<Running> {
+export function serveFastify({ body, log = false }: ServerOptions['fastify']): Promise<Running> {
   return listen(
     Fastify({ keepAliveTimeout: KEEP_ALIVE_MS, forceCloseConnections: true, logger: log }),
     async () => body,
@@ -44,7 +44,7 @@ export function serveFastify({ body, log = false }: ContenderOptions['fastify'])
  * The least that a guard can do who looks at a signature: one bare verification for each request,
  * and no other check.
  */
-export async function serveVerifying({ body }: ContenderOptions['verify']): Promise<Running> {
+export async function serveVerifying({ body }: ServerOptions['verify']): Promise<Running> {
   const signature = rawVerify(generateKeyPairSync('ed25519'))
   return listen(Fastify({ keepAliveTimeout: KEEP_ALIVE_MS, forceCloseConnections: true }), async () => {
     signature.run(1)

@@ -1,7 +1,7 @@
 import type { JsonWebKey } from 'node:crypto'
 
 /** What each server of the comparison has to be told. */
-export interface ContenderOptions {
+export interface ServerOptions {
   readonly http: { readonly body: unknown }
   readonly fastify: { readonly body: unknown; readonly log?: boolean }
   readonly verify: { readonly body: unknown }
@@ -36,7 +36,7 @@ interface FrameworkOptions {
   /** A peer in place of the guard, on Express. */
   readonly jwt?: { readonly issuer: string; readonly audience: string; readonly secret: string }
 }
-export type ContenderName = keyof ContenderOptions
+export type ServerName = keyof ServerOptions
 
 /** A running server. `close` ends it in good order. */
 export interface Running<Ready = { readonly port: number }> {
@@ -44,12 +44,12 @@ export interface Running<Ready = { readonly port: number }> {
   close(): Promise<void>
 }
 
-interface ReadyOf extends Record<Exclude<ContenderName, 'oidc' | 'ours'>, { readonly port: number }> {
+interface ReadyOf extends Record<Exclude<ServerName, 'oidc' | 'ours'>, { readonly port: number }> {
   readonly oidc: { readonly port: number; readonly token: string; readonly authorization: string }
   readonly ours: OursReady
 }
-export type Ready<Name extends ContenderName> = ReadyOf[Name]
-export type ContenderReply<Name extends ContenderName> = { readonly ready: Ready<Name> } | Usage
+export type Ready<Name extends ServerName> = ReadyOf[Name]
+export type ServerReply<Name extends ServerName> = { readonly ready: Ready<Name> } | Usage
 
 /** Of the whole process, with all its threads. */
 export interface Usage {

@@ -2,7 +2,7 @@ import type { AddressInfo } from 'node:net'
 import Fastify from 'fastify'
 import { importJWK, type JWK, jwtVerify } from 'jose'
 import { KEEP_ALIVE_MS } from './bare.ts'
-import type { ContenderOptions, Running } from './contender.ts'
+import type { Running, ServerOptions } from './server.ts'
 
 /**
  * A route as many are guarded today: `jwtVerify` on the bearer token, with a key that was imported
@@ -13,7 +13,7 @@ export async function serveJose({
   publicJwk,
   issuer,
   audience,
-}: ContenderOptions['jose']): Promise<Running> {
+}: ServerOptions['jose']): Promise<Running> {
   const key = await importJWK({ ...publicJwk, alg: 'EdDSA' } as JWK)
   const fastify = Fastify({ keepAliveTimeout: KEEP_ALIVE_MS, forceCloseConnections: true })
   fastify.addHook('onRequest', async (request, reply) => {

@@ -9,7 +9,7 @@ import { auth } from 'express-oauth2-jwt-bearer'
 import Fastify from 'fastify'
 import { Hono } from 'hono'
 import { KEEP_ALIVE_MS } from './bare.ts'
-import type { ContenderOptions, FrameworkName, Running } from './contender.ts'
+import type { FrameworkName, Running, ServerOptions } from './server.ts'
 
 /** A web framework answering the same body to every request, or to those that the guard accepts. */
 export async function serveFramework({
@@ -18,7 +18,7 @@ export async function serveFramework({
   neighbour,
   guarded,
   jwt,
-}: ContenderOptions['framework']): Promise<Running> {
+}: ServerOptions['framework']): Promise<Running> {
   await (await fetch(neighbour)).text()
   const guard = guarded && createGuard(guarded)
   await guard?.ready()
@@ -36,7 +36,7 @@ type Serve = (
   body: object,
   guard: Guard | undefined,
   scope: string,
-  jwt: ContenderOptions['framework']['jwt'],
+  jwt: ServerOptions['framework']['jwt'],
 ) => Promise<{ readonly port: number; close(): Promise<void> }>
 
 const servers: Readonly<Record<FrameworkName, Serve>> = {

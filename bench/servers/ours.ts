@@ -6,7 +6,7 @@ import { readConfig } from '../../packages/service/src/config.ts'
 import { createLogger } from '../../packages/service/src/logger.ts'
 import { openService, type Service } from '../../packages/service/src/service.ts'
 import { READ, SITE } from '../sample.ts'
-import type { OursOptions, OursReady, Running } from './contender.ts'
+import type { OursOptions, OursReady, Running } from './server.ts'
 
 /**
  * The whole service as it stands, with one site. Limits on pace are out of the way, and so is the

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 // @ts-expect-error: it comes without types.
 import Provider from 'oidc-provider'
 import { KEEP_ALIVE_MS } from './bare.ts'
-import type { ContenderOptions, Ready, Running } from './contender.ts'
+import type { Ready, Running, ServerOptions } from './server.ts'
 
 const CLIENT = { id: 'bench', secret: 'only-for-the-benchmark' }
 const authorization = `Basic ${Buffer.from(`${CLIENT.id}:${CLIENT.secret}`).toString('base64')}`
@@ -12,7 +12,7 @@ const authorization = `Basic ${Buffer.from(`${CLIENT.id}:${CLIENT.secret}`).toSt
  * Introspection of an opaque token by `oidc-provider` with its own adapter, which keeps everything
  * in memory and nothing on disk.
  */
-export async function serveOidc({ port: wanted }: ContenderOptions['oidc']): Promise<Running<Ready<'oidc'>>> {
+export async function serveOidc({ port: wanted }: ServerOptions['oidc']): Promise<Running<Ready<'oidc'>>> {
   console.warn = () => {} // That nothing is kept is why it is here.
   const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS })
   await new Promise<void>((resolve) => server.listen(wanted, '127.0.0.1', resolve))
