@@ -3,7 +3,7 @@ import type { IdempotencyKey } from '../../src/store/store.ts'
 import { DAY, NOW, sha256 } from './fixtures.ts'
 import type { TheStore } from './the-store.ts'
 
-const TRIES = 1000
+const TRIES = 300
 
 export function onceSuite(store: TheStore): void {
   const key = (fields: Partial<IdempotencyKey> = {}): IdempotencyKey => ({
