@@ -138,7 +138,7 @@ describe.each(['express', 'fastify', 'hono'])('the %s example', (name) => {
     expect(rest).toMatch(name === 'hono' ? /^$/ : /^event: ended\ndata: credential_revoked\n\n$/)
     expect(await readDenial(await fetch(`${url}/orders`))).toMatchObject({
       code: 'credential_revoked',
-      needs: 'nothing',
+      needs: 'none',
     })
     expect((await reader.fetchFor(url)(`${url}/orders`)).status).toBe(200)
   }, 60_000)

@@ -52,7 +52,7 @@ export function admit(
  * not guard.
  */
 export function getCredential(request: object): GuardAllow {
-  return admissionOf(request).credential
+  return requireAdmission(request).credential
 }
 
 /**
@@ -61,10 +61,10 @@ export function getCredential(request: object): GuardAllow {
  * `requireCredential` does not guard.
  */
 export function getAccessSignal(request: object): AbortSignal {
-  return admissionOf(request).signal
+  return requireAdmission(request).signal
 }
 
-function admissionOf(request: object): Admission {
+function requireAdmission(request: object): Admission {
   const admission = admissions.get(request)
   if (admission === undefined) throw new TypeError('requireCredential does not guard this route')
   return admission

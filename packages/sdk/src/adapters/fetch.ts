@@ -116,11 +116,11 @@ export class WebGuardRequest implements GuardRequest {
   }
 
   body(): Promise<GuardBody> {
-    return bodyOf(this.#request, this.#bodyBytesMax)
+    return readBody(this.#request, this.#bodyBytesMax)
   }
 }
 
-async function bodyOf(request: Request, bytesMax: number): Promise<GuardBody> {
+async function readBody(request: Request, bytesMax: number): Promise<GuardBody> {
   if (request.bodyUsed) return 'unseen'
   if (request.body === null) return undefined
   return (await readBoundedBody(request.clone().body, bytesMax)) ?? 'too_large'

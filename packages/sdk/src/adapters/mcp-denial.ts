@@ -19,12 +19,12 @@ export type ToolDenial = {
   _meta: { [name: string]: unknown }
 }
 
-export function toolDenial(denial: Told): ToolDenial {
+export function toToolDenial(denial: Told): ToolDenial {
   const { code, detail } = denial
   return {
     isError: true,
-    content: [{ type: 'text', text: `${code}: ${detail}. ${adviceOf(denial)}` }],
-    _meta: { 'countersign/denial': dataOf(denial) },
+    content: [{ type: 'text', text: `${code}: ${detail}. ${toAdvice(denial)}` }],
+    _meta: { 'countersign/denial': toErrorData(denial) },
   }
 }
 
@@ -32,33 +32,33 @@ export function toolDenial(denial: Told): ToolDenial {
  * A refusal of the whole request: its problem is a JSON-RPC error too, since MCP clients know
  * those.
  */
-export function denialFor(denial: GuardDenial): GuardDenial {
+export function toJsonRpcDenial(denial: GuardDenial): GuardDenial {
   const error = {
     code: JSON_RPC_CODE,
-    message: `${denial.code}: ${denial.detail}. ${adviceOf(denial)}`,
-    data: dataOf(denial),
+    message: `${denial.code}: ${denial.detail}. ${toAdvice(denial)}`,
+    data: toErrorData(denial),
   }
   const problem = { ...denial.problem, jsonrpc: '2.0', id: null, error } as GuardProblem
   return { ...denial, problem }
 }
 
-function adviceOf({ needs, retryable, retryAfterSeconds, requiredScope = [] }: Told): string {
+function toAdvice({ needs, retryable, retryAfterSeconds, requiredScope = [] }: Told): string {
   if (retryable) return `Try again after ${retryAfterSeconds ?? 1} s.`
-  if (needs === 'waiting') return 'Wait until the credential is valid, then try again.'
+  if (needs === 'retry_later') return 'Wait until the credential is valid, then try again.'
   const what = {
     credential: 'Present a credential in X-Service-Credential.',
-    renewal: 'Get a new credential.',
+    new_credential: 'Get a new credential.',
     scope: `Ask for a credential with the scope ${requiredScope.join(' ')}.`,
     trusted_issuer: 'Get a credential from an issuer that this site trusts.',
     site: 'Get a credential for this site.',
     holder_proof: 'Sign the request again with the key of the credential.',
-    correction: 'Correct the request.',
-    nothing: 'Access was taken away; ask the person you work for.',
+    fix_request: 'Correct the request.',
+    none: 'Access was revoked; ask the person you work for.',
   }[needs]
   return `${what} Trying again as it is will not help.`
 }
 
-function dataOf({ code, needs, retryable, retryAfterSeconds, requiredScope }: Told): {
+function toErrorData({ code, needs, retryable, retryAfterSeconds, requiredScope }: Told): {
   [name: string]: unknown
 } {
   return {

@@ -2,10 +2,10 @@ import { AccessEnded } from '../guard/access-monitor.ts'
 import { readDemand } from '../guard/demand.ts'
 import type { Guard } from '../guard/guard.ts'
 import type { GuardAllow, GuardDenial } from '../guard/verdict.ts'
-import { admit, getCredential as admittedBy, getAccessSignal as signalFor } from './admission.ts'
+import { admit, getAccessSignal as getSignal, getCredential as requireAdmitted } from './admission.ts'
 import { endWithSignal } from './ended-response.ts'
 import { denialResponse, WebGuardRequest } from './fetch.ts'
-import { denialFor, type ToolDenial, toolDenial } from './mcp-denial.ts'
+import { type ToolDenial, toJsonRpcDenial, toToolDenial } from './mcp-denial.ts'
 import { NodeGuardRequest, type NodeRequest, type NodeResponse, sendDenial } from './node-request.ts'
 import { findRawBody } from './raw-bodies.ts'
 import {
@@ -53,12 +53,12 @@ export function guardMcp(
     throw new TypeError('the second argument of guardMcp must be a handler with a fetch method')
   return async (request) => {
     const verdict = await guard.verify(new WebGuardRequest(request, bodyBytesMax), demand)
-    if (!verdict.ok) return denialResponse(denialFor(verdict))
+    if (!verdict.ok) return denialResponse(toJsonRpcDenial(verdict))
     let over = () => {}
     const authInfo = admitted(guard, verdict, (callback) => {
       over = callback
     })
-    const cut = cutBy(signalFor(authInfo.extra))
+    const cut = cutBy(getSignal(authInfo.extra))
     try {
       const answer = handler.fetch(request, { authInfo })
       const response = await Promise.race([answer, cut.denied])
@@ -68,7 +68,7 @@ export function guardMcp(
           () => undefined,
         )
         over()
-        return denialResponse(denialFor(response))
+        return denialResponse(toJsonRpcDenial(response))
       }
       return endWithSignal(cut.signal, response, over)
     } catch (error) {
@@ -99,12 +99,12 @@ export function requireCredential(guard: Guard, ...rest: DemandAndOptions): McpM
         new NodeGuardRequest(request, target, bodyBytesMax, findRawBody(request)),
         demand,
       )
-      if (!verdict.ok) return sendDenial(request, response, denialFor(verdict))
+      if (!verdict.ok) return sendDenial(request, response, toJsonRpcDenial(verdict))
       const auth = admitted(guard, verdict, (over) => response.once('close', over))
       Object.assign(request, { auth })
-      cutBy(signalFor(auth.extra)).denied.then((denial) => {
+      cutBy(getSignal(auth.extra)).denied.then((denial) => {
         if (response.headersSent) response.destroy()
-        else sendDenial(request, response, denialFor(denial))
+        else sendDenial(request, response, toJsonRpcDenial(denial))
       })
     } catch (error) {
       return next(error)
@@ -126,12 +126,12 @@ export function requireScope<Args extends unknown[], Result>(
   if (typeof call !== 'function')
     throw new TypeError('the second argument of requireScope must be a function')
   return async (...args) => {
-    const extra = extraOf(args.at(-1))
-    const { subject } = admittedBy(extra)
+    const extra = requireAuthExtra(args.at(-1))
+    const { subject } = requireAdmitted(extra)
     const missing = wanted.filter((one) => !subject.scope.includes(one))
     if (missing.length > 0) {
       const detail = `this tool needs the scope ${wanted.join(' ')}, and the credential lacks ${missing.join(' ')}; get one that has it`
-      return toolDenial({
+      return toToolDenial({
         code: 'scope_insufficient',
         detail,
         needs: 'scope',
@@ -139,8 +139,8 @@ export function requireScope<Args extends unknown[], Result>(
         requiredScope: wanted,
       })
     }
-    const signal = signalFor(extra)
-    return Promise.race([call(...args), ended(signal).then(toolDenial)])
+    const signal = getSignal(extra)
+    return Promise.race([call(...args), ended(signal).then(toToolDenial)])
   }
 }
 
@@ -149,7 +149,7 @@ export function requireScope<Args extends unknown[], Result>(
  * where no guard stands in front.
  */
 export function getCredential(context: unknown): GuardAllow {
-  return admittedBy(extraOf(context))
+  return requireAdmitted(requireAuthExtra(context))
 }
 
 /**
@@ -157,7 +157,7 @@ export function getCredential(context: unknown): GuardAllow {
  * too old. For tools that take long.
  */
 export function getAccessSignal(context: unknown): AbortSignal {
-  return signalFor(extraOf(context))
+  return getSignal(requireAuthExtra(context))
 }
 
 /** Long enough for a tool's last word to leave, short enough for nothing else. */
@@ -177,7 +177,7 @@ function admitted(guard: Guard, credential: GuardAllow, onDone: (over: () => voi
 }
 
 /** SDK 2.x has it in `ctx.http.authInfo`, 1.x in `extra.authInfo`. */
-function extraOf(context: unknown): object {
+function requireAuthExtra(context: unknown): object {
   const { http, authInfo } = (context ?? {}) as { http?: { authInfo?: McpAuthInfo }; authInfo?: McpAuthInfo }
   const extra = (http?.authInfo ?? authInfo)?.extra
   if (extra === undefined) throw new TypeError('no guard stands in front of this MCP server')

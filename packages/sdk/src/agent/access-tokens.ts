@@ -1,7 +1,7 @@
 import type { JsonObject, PrivateKey } from '@countersign/core'
 import type { AccessToken } from '@countersign/core/contract'
 import { call } from '../client/call.ts'
-import { type ClientOptions, CONNECTION_KINDS, calls, connectionOf } from '../client/client.ts'
+import { type ClientOptions, CONNECTION_KINDS, calls, readConnection } from '../client/client.ts'
 import { CountersignError } from '../client/countersign-error.ts'
 import { requireOptions } from '../shared/require-options.ts'
 
@@ -41,7 +41,7 @@ export function createAccessTokens(
     ttlSeconds: 'number',
   })
   const { scope, ttlSeconds } = options
-  const connection = connectionOf(options)
+  const connection = readConnection(options)
   const input = { credential, requested_scope: scope, ttl_seconds: ttlSeconds }
   let kept: { readonly token: string; readonly usableUntilMs: number } | undefined
   let running: Promise<string> | undefined

@@ -170,7 +170,7 @@ export function agentFetch(options: AgentFetchOptions): AgentFetch {
       })
       for (const [name, value] of Object.entries(proof)) headers.set(name, value)
     }
-    return send(outgoing.url, initOf(outgoing, headers))
+    return send(outgoing.url, toRequestInit(outgoing, headers))
   }
 
   const presentCredential = async (outgoing: Outgoing): Promise<Response> => {
@@ -221,15 +221,15 @@ export function agentFetch(options: AgentFetchOptions): AgentFetch {
 
   const fetchAsAgent = async (input: string | URL | Request, init: RequestInit = {}): Promise<Response> => {
     // Before the body is touched: what goes elsewhere goes as it is.
-    const origin = originOf(input)
+    const origin = toOrigin(input)
     if (!origins.has(origin)) return fetchUnlisted(origin, input, init)
-    const first = await outgoingOf(input, init, bodyBytesMax)
+    const first = await readOutgoing(input, init, bodyBytesMax)
     refuseOwnFields(first.headers)
     let outgoing = first
     let isBare = false
     for (let hops = 0; ; hops++) {
       const response = isBare
-        ? await send(outgoing.url, initOf(outgoing, outgoing.headers))
+        ? await send(outgoing.url, toRequestInit(outgoing, outgoing.headers))
         : await (tokens === undefined ? presentCredential(outgoing) : presentToken(outgoing, tokens))
       if (first.redirect === 'manual') return response
       const next = nextHop(response, outgoing)
@@ -286,13 +286,13 @@ interface Outgoing {
   readonly rest: RequestInit
 }
 
-function originOf(input: string | URL | Request): string {
+function toOrigin(input: string | URL | Request): string {
   const text = typeof input === 'string' || input instanceof URL ? input : input.url
   // In a page an address may be relative to it.
   return new URL(text, (globalThis as { location?: { href: string } }).location?.href).origin
 }
 
-async function outgoingOf(
+async function readOutgoing(
   input: string | URL | Request,
   init: RequestInit,
   bodyBytesMax: number,
@@ -315,7 +315,7 @@ async function outgoingOf(
   }
 }
 
-function initOf({ method, body, rest }: Outgoing, headers: Headers): RequestInit {
+function toRequestInit({ method, body, rest }: Outgoing, headers: Headers): RequestInit {
   return { ...rest, method, headers, redirect: 'manual', ...(body === undefined ? {} : { body }) }
 }
 

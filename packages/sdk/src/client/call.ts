@@ -82,7 +82,7 @@ export async function call(
   options: CallOptions = {},
 ): Promise<unknown> {
   requireOptions('a call', options, CALL_KINDS)
-  const request = await requestOf(connection, row, input, options)
+  const request = await toWireRequest(connection, row, input, options)
   for (let tries = 1; ; tries++) {
     const outcome = await tryOnce(connection, request, options).catch((error: unknown) => {
       if (error instanceof CountersignError) return error
@@ -109,7 +109,7 @@ interface WireRequest {
   readonly timeoutMs: number
 }
 
-async function requestOf(
+async function toWireRequest(
   connection: Connection,
   row: CallRow,
   input: CallInput,
@@ -138,7 +138,7 @@ async function requestOf(
   }
   const timeoutMs = (options.timeoutMs ?? connection.timeoutMs) + (waitSeconds ?? 0) * 1000
   if (row.method === 'GET' || row.method === 'DELETE') {
-    const query = queryOf(rest)
+    const query = toQuery(rest)
     return { method: row.method, url: connection.baseUrl + path + query, headers, body: undefined, timeoutMs }
   }
   // An endpoint without members takes no body at all.
@@ -147,7 +147,7 @@ async function requestOf(
   return { method: row.method, url: connection.baseUrl + path, headers, body, timeoutMs }
 }
 
-function queryOf(input: ReadonlyMap<string, unknown>): string {
+function toQuery(input: ReadonlyMap<string, unknown>): string {
   const query = new URLSearchParams()
   for (const [name, value] of input)
     for (const one of Array.isArray(value) ? value : [value]) query.append(name, String(one))
@@ -174,7 +174,7 @@ async function tryOnce(
       redirect: 'manual',
       signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
     })
-    return { body: await answerOf(response, url) }
+    return { body: await readAnswer(response, url) }
   } catch (error) {
     if (error instanceof CountersignError) throw error
     if (signal?.aborted) throw signal.reason
@@ -194,7 +194,7 @@ async function tryOnce(
  */
 const proofs = () => import('./call-proof.ts')
 
-async function answerOf(response: Response, url: string): Promise<unknown> {
+async function readAnswer(response: Response, url: string): Promise<unknown> {
   const { status } = response
   if (status === 204) return undefined
   const isJson = /^application\/(?:[a-z0-9.-]+\+)?json\b/i.test(response.headers.get('content-type') ?? '')

@@ -35,7 +35,7 @@ export type Client = {
  */
 export function createClient(options: ClientOptions): Client {
   requireOptions<ClientOptions>('createClient', options, { ...CONNECTION_KINDS, apiKey: 'string' })
-  const connection = connectionOf(options)
+  const connection = readConnection(options)
   const methods = Object.entries(calls).map(([name, row]) => [
     name,
     (input?: CallInput, callOptions?: CallOptions) => call(connection, row, input, callOptions),
@@ -59,7 +59,7 @@ export const CONNECTION_KINDS: OptionKinds<Omit<ClientOptions, 'apiKey'>> = {
 }
 
 /** Where to call, from the options of the caller. Throws a TypeError for what cannot be right. */
-export function connectionOf(options: ClientOptions): Connection {
+export function readConnection(options: ClientOptions): Connection {
   const { apiKey, fetch, timeoutMs = 10_000, retriesMax = 2, nowMs = Date.now } = options
   // Checked here because fetch would quote a header that it refuses.
   if (apiKey !== undefined && !/^svc_sk_[\x21-\x7e]{1,256}$/.test(apiKey))

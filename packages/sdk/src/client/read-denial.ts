@@ -34,7 +34,7 @@ export async function readDenial(response: Response): Promise<Denial | undefined
   if (response.status < 400 || !/^application\/problem\+json\b/i.test(type) || response.bodyUsed)
     return undefined
   const bytes = await readBoundedBody(response.clone().body, PROBLEM_BYTES_MAX)
-  return bytes && denialOf(parseObject(bytes), response)
+  return bytes && parseDenial(parseObject(bytes), response)
 }
 
 function parseObject(bytes: Uint8Array): Readonly<Record<string, unknown>> {
@@ -46,7 +46,7 @@ function parseObject(bytes: Uint8Array): Readonly<Record<string, unknown>> {
   }
 }
 
-function denialOf(
+function parseDenial(
   body: Readonly<Record<string, unknown>>,
   { status, headers }: Response,
 ): Denial | undefined {

@@ -72,7 +72,7 @@ export function createFeedKeys({ pinned, discovery, clock }: FeedKeysOptions): F
       if (isTrusted && monotonicMs - askedMs >= ASK_AGAIN_MS_MAX) askOnce(signal).catch(() => undefined)
       else if (!isTrusted && monotonicMs - askedMs >= ASK_AGAIN_MS_MIN) await askOnce(signal)
       const nowMs = clock.read().monotonicMs
-      problem = problemOf(kid, trust.standing(kid, nowMs), trust.isEmpty)
+      problem = describeProblem(kid, trust.standing(kid, nowMs), trust.isEmpty)
       return trust.find(kid, nowMs)
     },
   }
@@ -88,7 +88,7 @@ function parseChain(discovery: unknown): readonly FeedKeyStatement[] | undefined
 
 const KID_CHARS_SHOWN = 64
 
-function problemOf(kid: string, standing: KeyStanding, isEmpty: boolean): FeedKeyProblem | undefined {
+function describeProblem(kid: string, standing: KeyStanding, isEmpty: boolean): FeedKeyProblem | undefined {
   const shown = kid.slice(0, KID_CHARS_SHOWN)
   if (standing === 'trusted') return undefined
   if (standing === 'withdrawn')

@@ -21,7 +21,7 @@ export class LogCorrupted extends Error {
 }
 
 /** Why a signed snapshot was not loaded, with what an operator can do about it. */
-export function loadFault(
+export function toLogCorrupted(
   loaded: Exclude<Loaded, 'loaded'>,
   proven: LogHead | undefined,
   offered: LogHead,

@@ -24,7 +24,7 @@ import type { GuardClock } from './clock.ts'
 import { createContradictions } from './contradictions.ts'
 import type { FeedKeys } from './feed-keys.ts'
 import { hasEntry, parseJson } from './has-entry.ts'
-import { LogCorrupted, loadFault } from './log-corrupted.ts'
+import { LogCorrupted, toLogCorrupted } from './log-corrupted.ts'
 import { readSnapshot } from './snapshot-reader.ts'
 import { createSseReader, type SseEvent } from './sse-reader.ts'
 import { createWatch, ServiceError, type VerifierApi } from './verifier-api.ts'
@@ -219,7 +219,7 @@ export class LogFollower {
     const { epoch, seq, hash } = head
     const isFork = loaded === 'fork' || loaded === 'lower_head' || loaded === 'unlinked_head'
     this.fork = isFork && provenHead ? { proven: provenHead, offered: { epoch, seq, hash } } : undefined
-    if (loaded !== 'loaded') throw loadFault(loaded, provenHead, head)
+    if (loaded !== 'loaded') throw toLogCorrupted(loaded, provenHead, head)
     // A new epoch is an operator's doing: contradictions in the old one no longer matter.
     if (provenHead?.epoch !== epoch) this.#contradictions.clear()
     this.#isLoaded = true

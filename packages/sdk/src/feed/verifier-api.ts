@@ -114,7 +114,7 @@ export function createVerifierApi({
   ): Promise<Response> => {
     watch.expect(withinMs)
     const response = await watch.race(fetch(url, { ...init, redirect: 'manual', signal: watch.signal }))
-    if (!response.ok) throw await watch.race(refusalOf(response, url))
+    if (!response.ok) throw await watch.race(readServiceError(response, url))
     return response
   }
 
@@ -127,7 +127,7 @@ export function createVerifierApi({
       const bytes = await watch.race(readBoundedBody(response.body, ANSWER_BYTES_MAX))
       return JSON.parse(new TextDecoder().decode(bytes))
     } catch (error) {
-      throw faultOf(error, signal, url)
+      throw toServiceError(error, signal, url)
     } finally {
       watch.end()
     }
@@ -158,7 +158,7 @@ export function createVerifierApi({
       return pieces(response.body, watch, signal, url)
     } catch (error) {
       watch.end()
-      throw faultOf(error, signal, url)
+      throw toServiceError(error, signal, url)
     }
   }
 
@@ -251,14 +251,14 @@ async function* pieces(
       yield value
     }
   } catch (error) {
-    throw faultOf(error, owner, url)
+    throw toServiceError(error, owner, url)
   } finally {
     watch.end()
     reader.cancel().catch(() => undefined)
   }
 }
 
-function faultOf(error: unknown, owner: AbortSignal, url: string): unknown {
+function toServiceError(error: unknown, owner: AbortSignal, url: string): unknown {
   if (owner.aborted || error instanceof ServiceError) return error
   const address = describeAddress(url)
   if (error instanceof SyntaxError)
@@ -275,7 +275,7 @@ function faultOf(error: unknown, owner: AbortSignal, url: string): unknown {
 const CODE = /^[a-z0-9_]{1,64}$/
 const DETAIL_CHARS_MAX = 300
 
-async function refusalOf(response: Response, url: string): Promise<ServiceError> {
+async function readServiceError(response: Response, url: string): Promise<ServiceError> {
   const { status } = response
   const wait = response.headers.get('retry-after')
   const bytes = await readBoundedBody(response.body, ANSWER_BYTES_MAX).catch(() => undefined)

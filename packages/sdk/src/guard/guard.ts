@@ -117,7 +117,7 @@ export function createGuard(options: GuardOptions): Guard {
   const currentAgeMsMax = () => Math.min(ageMsMax, follower.view.maxAgeMs)
   const isFresh = () => follower.ageMs() <= currentAgeMsMax() && follower.nowMs() !== undefined
   const failOpen = () =>
-    failsOpen ? { failOpen: isFresh() ? ('armed' as const) : ('used' as const) } : undefined
+    failsOpen ? { failOpen: isFresh() ? ('fresh' as const) : ('stale' as const) } : undefined
 
   const toDenial = (reason: Reason, request?: GuardRequest): GuardDenial => {
     const { epoch, seq } = follower.view.head

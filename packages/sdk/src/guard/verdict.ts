@@ -4,15 +4,15 @@ import type { Allow, RefusalCode, ViewStamp } from '@countersign/core'
 export type GuardVerdict = GuardAllow | GuardDenial
 
 /**
- * Accepted. `subject` says who and what for, `presented` with what, `view` how fresh the revocation
- * knowledge behind it was. `holder` of a credential is `proven_body_unseen` when the adapter could
- * not show the body: then the body is not covered by anything.
+ * Access is granted. `subject` says to which user and for what, `presented` by what, `view` how
+ * fresh the revocation data was. `holder` of a credential is `proven_body_unseen` when the adapter
+ * could not provide the body: then nothing has verified the body.
  */
 export type GuardAllow = Allow & FailingOpen
 
 /**
- * A refusal for programs and models: the code, plain words, what would be needed, whether retrying
- * helps, and the answer ready to send.
+ * Access is denied, for programs and models: the code, plain words, what would help, whether
+ * retrying helps, and the response ready to send.
  */
 export interface GuardDenial extends FailingOpen {
   readonly ok: false
@@ -30,47 +30,47 @@ export interface GuardDenial extends FailingOpen {
   /** RFC 9457, to be sent as `application/problem+json`. */
   readonly problem: GuardProblem
   /**
-   * By lower-case name: content type, `no-store`, and where they belong the challenge, the time to
-   * wait, and which signature is wanted.
+   * By lower-case name: the content type, `no-store`, and where they apply the challenge, the time
+   * to wait and the signature that is required.
    */
   readonly headers: Readonly<Record<string, string>>
   readonly view: ViewStamp
 }
 
 /**
- * What would help: a credential at all, a new one from the same issuer (`renewal`), one with more
- * `scope`, one from a `trusted_issuer`, one for this site (`site`), a request signed by the holder
- * (`holder_proof`), a request that is put right (`correction`), or `waiting`. `nothing`: access has
- * been taken away.
+ * What would help: a `credential` at all, a `new_credential` from the same issuer, one with more
+ * `scope`, one from a `trusted_issuer`, one for this `site`, a request signed by the holder
+ * (`holder_proof`), a corrected request (`fix_request`), or the same request later (`retry_later`).
+ * `none`: access has been revoked.
  */
 export type Need =
   | 'credential'
-  | 'renewal'
+  | 'new_credential'
   | 'scope'
   | 'trusted_issuer'
   | 'site'
   | 'holder_proof'
-  | 'correction'
-  | 'waiting'
-  | 'nothing'
+  | 'fix_request'
+  | 'retry_later'
+  | 'none'
 
-/** The body of a refusal, with the members of the wire contract. */
+/** The body of a denial, with the members of the wire contract. */
 export interface GuardProblem {
   readonly type: string
   readonly title: string
   readonly status: number
   readonly detail: string
   readonly code: RefusalCode
-  /** The caller's `X-Request-Id`, when it sent a sane one. */
+  /** The caller's `X-Request-Id`, when it sent a valid one. */
   readonly request_id?: string
   readonly required_scope?: readonly string[]
   readonly retry_after?: number
 }
 
 /**
- * On every verdict of a guard that was told to fail open: `armed` when the knowledge was fresh all
- * the same, `used` when it was too old.
+ * On every verdict of a guard that fails open: `fresh` when its revocation data was fresh all the
+ * same, `stale` when it was not.
  */
 export interface FailingOpen {
-  readonly failOpen?: 'armed' | 'used'
+  readonly failOpen?: 'fresh' | 'stale'
 }

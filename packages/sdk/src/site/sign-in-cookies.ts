@@ -103,7 +103,7 @@ export function createSignInCookies(options: SignInCookiesOptions): SignInCookie
     },
 
     async take(callback, cookieHeader) {
-      const [state, more] = parametersOf(callback).getAll('state')
+      const [state, more] = toSearchParams(callback).getAll('state')
       const [found, other] = pairsIn(cookieHeader, prefix).filter(([name]) => name === state)
       if (state === undefined || more !== undefined || found === undefined)
         return { pending: undefined, setCookie: [] }
@@ -179,7 +179,7 @@ function pairsIn(
   })
 }
 
-function parametersOf(callback: string | URL | URLSearchParams): URLSearchParams {
+function toSearchParams(callback: string | URL | URLSearchParams): URLSearchParams {
   return callback instanceof URLSearchParams
     ? callback
     : new URL(callback, 'http://relative.invalid').searchParams

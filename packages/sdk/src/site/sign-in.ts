@@ -1,7 +1,7 @@
 import { encodeBase64url } from '@countersign/core'
 import type { SignInResult } from '@countersign/core/contract'
 import { call } from '../client/call.ts'
-import { type ClientOptions, CONNECTION_KINDS, calls, connectionOf } from '../client/client.ts'
+import { type ClientOptions, CONNECTION_KINDS, calls, readConnection } from '../client/client.ts'
 import { requireOptions } from '../shared/require-options.ts'
 import { isSameText } from './same-text.ts'
 
@@ -80,7 +80,7 @@ export async function startSignIn(options: StartSignInOptions): Promise<StartedS
     issuer: 'string',
   })
   const { siteId, returnUrl, scope } = options
-  const connection = connectionOf(options)
+  const connection = readConnection(options)
   const issuer = options.issuer ?? connection.baseUrl
   const state = randomText()
   const verifier = randomText()
@@ -123,8 +123,8 @@ export async function finishSignIn(options: FinishSignInOptions): Promise<SignIn
     pending: 'any',
   })
   const { pending } = options
-  const connection = connectionOf(options)
-  const found = parametersOf(options.callback)
+  const connection = readConnection(options)
+  const found = readParameters(options.callback)
   if (pending === undefined) throw new SignInError('state_mismatch', 'no sign-in was started in this browser')
   if (found.iss !== pending.issuer)
     throw new SignInError('issuer_mismatch', 'iss is missing, or of another service')
@@ -160,7 +160,7 @@ function randomText(): string {
  * Other parameters may be the integration's own; of ours each stands once, so that no two readers
  * can disagree.
  */
-function parametersOf(
+function readParameters(
   callback: string | URL | URLSearchParams,
 ): Partial<Record<(typeof PARAMETERS)[number], string>> {
   const parameters =

@@ -78,14 +78,14 @@ export async function verifyWebhook(options: VerifyWebhookOptions): Promise<Webh
   })
   const { headers, body, nowMs = Date.now(), toleranceSeconds = TOLERANCE_SECONDS } = options
   if (headers === undefined) throw new TypeError('headers must be those of the delivery')
-  const keys = secretsOf(options).map(readSecret)
+  const keys = requireSecrets(options).map(readSecret)
   const bytes = typeof body === 'string' ? encoder.encode(body) : body
   if (!(bytes instanceof Uint8Array))
     throw new TypeError('body must be the raw body, text or bytes, not what a parser made of it')
 
-  const id = headerOf(headers, 'webhook-id')
-  const timestamp = headerOf(headers, 'webhook-timestamp')
-  const signatures = headerOf(headers, 'webhook-signature')
+  const id = requireHeader(headers, 'webhook-id')
+  const timestamp = requireHeader(headers, 'webhook-timestamp')
+  const signatures = requireHeader(headers, 'webhook-signature')
   if (!TIMESTAMP.test(timestamp))
     throw new WebhookError('headers_malformed', 'webhook-timestamp must be seconds since 1970')
   // Asked positively: a clock that answers NaN accepts nothing.
@@ -103,7 +103,7 @@ export async function verifyWebhook(options: VerifyWebhookOptions): Promise<Webh
   let isSigned = false
   // All against all, so that neither time nor order tells which of them fits.
   for (const key of keys) {
-    const expected = await hmacOf(key, content)
+    const expected = await computeHmac(key, content)
     for (const signature of given) isSigned = isSameText(signature, expected) || isSigned
   }
   if (!isSigned)
@@ -111,7 +111,7 @@ export async function verifyWebhook(options: VerifyWebhookOptions): Promise<Webh
       'signature_invalid',
       'no signature fits: another secret, or the body is not what was sent',
     )
-  return eventOf(id, bytes)
+  return readEvent(id, bytes)
 }
 
 const TOLERANCE_SECONDS = 300
@@ -124,7 +124,7 @@ const DEPTH_MAX = 8
 
 const encoder = /* @__PURE__ */ new TextEncoder()
 
-function secretsOf({ secret, secrets = [] }: VerifyWebhookOptions): readonly string[] {
+function requireSecrets({ secret, secrets = [] }: VerifyWebhookOptions): readonly string[] {
   const all = secret === undefined ? secrets : [secret, ...secrets]
   if (all.length === 0) throw new TypeError('give the secret of the webhook')
   return all
@@ -146,7 +146,7 @@ function decodeBase64(text: string): Uint8Array | undefined {
   }
 }
 
-function headerOf(headers: VerifyWebhookOptions['headers'], name: string): string {
+function requireHeader(headers: VerifyWebhookOptions['headers'], name: string): string {
   const value = isHeaders(headers)
     ? headers.get(name)
     : Object.entries(headers).find(([key]) => key.toLowerCase() === name)?.[1]
@@ -169,7 +169,7 @@ function joined(first: Uint8Array, second: Uint8Array): Uint8Array<ArrayBuffer> 
   return bytes
 }
 
-async function hmacOf(secret: Uint8Array, content: Uint8Array<ArrayBuffer>): Promise<string> {
+async function computeHmac(secret: Uint8Array, content: Uint8Array<ArrayBuffer>): Promise<string> {
   const { subtle } = globalThis.crypto
   const key = await subtle.importKey(
     'raw',
@@ -181,7 +181,7 @@ async function hmacOf(secret: Uint8Array, content: Uint8Array<ArrayBuffer>): Pro
   return btoa(String.fromCharCode(...new Uint8Array(await subtle.sign('HMAC', key, content))))
 }
 
-function eventOf(id: string, bytes: Uint8Array): WebhookEvent {
+function readEvent(id: string, bytes: Uint8Array): WebhookEvent {
   const json = parseJson(new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes), { depthMax: DEPTH_MAX })
   const value = 'fault' in json || !isJsonObject(json.value) ? {} : json.value
   const entry: Entry | undefined = parseEntry(value.data)

@@ -71,7 +71,7 @@ export function snapshotLines(entries: readonly Entry[]): SnapshotLine[] {
   const issuers = new Map<string, IssuerSoFar>()
   const users = new Map<string, UserLine>()
   const rest: SnapshotLine[] = []
-  const issuerOf = (issuer: string): IssuerSoFar => {
+  const ensureIssuer = (issuer: string): IssuerSoFar => {
     const known = issuers.get(issuer)
     if (known !== undefined) return known
     const unknown = {
@@ -97,7 +97,7 @@ export function snapshotLines(entries: readonly Entry[]): SnapshotLine[] {
         break
       }
       case 'issuer.trusted': {
-        const known = issuerOf(body.issuer)
+        const known = ensureIssuer(body.issuer)
         known.state = body
         known.distrustedAt = undefined
         for (const { id, key, status } of body.keys)
@@ -105,19 +105,19 @@ export function snapshotLines(entries: readonly Entry[]): SnapshotLine[] {
         break
       }
       case 'issuer.distrusted': {
-        const known = issuerOf(body.issuer)
+        const known = ensureIssuer(body.issuer)
         known.distrustedAt ??= at
         break
       }
       case 'key.retired':
-        replaceKey(issuerOf(body.issuer), body.key_id, (key) =>
+        replaceKey(ensureIssuer(body.issuer), body.key_id, (key) =>
           key.status === 'active'
             ? { id: key.id, key: key.key, status: 'retired', retired_at: body.at }
             : key,
         )
         break
       case 'key.compromised': {
-        const known = issuerOf(body.issuer)
+        const known = ensureIssuer(body.issuer)
         const key = known.state.keys.find(({ id }) => id === body.key_id)?.key ?? null
         known.compromised.push({ key_id: body.key_id, key, at: body.at })
         replaceKey(known, body.key_id, ({ id, key }) => ({ id, key, status: 'compromised' }))

@@ -166,7 +166,7 @@ export function createTestService(options: TestServiceOptions): TestService {
     let follower: Follower | undefined
     const body = new ReadableStream<Uint8Array>({
       start(controller) {
-        follower = { controller, verifierId: verifierOf(headers) }
+        follower = { controller, verifierId: findVerifierId(headers) }
         followers.add(follower)
         signal?.addEventListener('abort', () => {
           if (follower && followers.delete(follower)) controller.error(signal.reason)
@@ -228,7 +228,7 @@ export function createTestService(options: TestServiceOptions): TestService {
       case `POST /api/sites/${siteId}/feed/ack`: {
         const { epoch, seq } = JSON.parse(String(init.body)) as { epoch: string; seq: number }
         if (epoch !== log.head.epoch) return problem(409, 'cursor_ahead')
-        acknowledged.set(verifierOf(headers), { epoch, seq })
+        acknowledged.set(findVerifierId(headers), { epoch, seq })
         return new Response(null, { status: 204 })
       }
       case 'POST /api/auth/introspect':
@@ -293,7 +293,7 @@ export function createTestService(options: TestServiceOptions): TestService {
 }
 
 /** The configured name of a guard, or else its instance id. */
-function verifierOf(headers: Headers): string {
+function findVerifierId(headers: Headers): string {
   return headers.get('x-verifier-id') ?? headers.get('x-verifier-instance') ?? ''
 }
 

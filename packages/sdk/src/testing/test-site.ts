@@ -273,7 +273,7 @@ export async function createTestSite(options: TestSiteOptions = {}): Promise<Tes
       } = grant
       const holderKey = bound || delegable ? await generatePrivateKey('Ed25519') : undefined
       const credentialId = `cred_${String(++made).padStart(26, '0')}` as CredentialId
-      const ppid = await ppidOf(siteId, user)
+      const ppid = await toPpid(siteId, user)
       const scopes = parseScopeList(typeof scope === 'string' ? [scope] : scope)
       if (scopes === undefined) throw new TypeError('scope must be scopes, without repetition')
       const credential = await issueCredential(
@@ -320,10 +320,10 @@ export async function createTestSite(options: TestSiteOptions = {}): Promise<Tes
       await append('credential.revoked', { credential_id: id, revoked_at: nowText() })
     },
     async revokeUser(user) {
-      await append('user.revoked', { ppid: await ppidOf(siteId, user), revoked_at: nowText() })
+      await append('user.revoked', { ppid: await toPpid(siteId, user), revoked_at: nowText() })
     },
     async reinstateUser(user) {
-      await append('user.reinstated', { ppid: await ppidOf(siteId, user), reinstated_at: nowText() })
+      await append('user.reinstated', { ppid: await toPpid(siteId, user), reinstated_at: nowText() })
     },
     async revokeToken(token) {
       await append('token.revoked', { token_sha256: await sha256Hex(token), revoked_at: nowText() })
@@ -423,7 +423,7 @@ function introspection(token: TokenFacts): JsonObject {
   }
 }
 
-async function ppidOf(siteId: SiteId, user: string): Promise<Ppid> {
+async function toPpid(siteId: SiteId, user: string): Promise<Ppid> {
   const ppid = parsePpid(`did:service:ppid_${(await sha256Hex(`${siteId}\n${user}`)).slice(0, 52)}`)
   if (ppid === undefined) throw new TypeError('a hash makes a ppid')
   return ppid

@@ -234,7 +234,7 @@ describe.each(kinds)('$name', ({ serve, connect }) => {
     await expect(connect(url, fetch)).rejects.toThrow(/credential_missing/)
     const lost = await issue('carol')
     await site.revoke(lost)
-    await expect(connect(url, fetchOf(lost))).rejects.toThrow(/credential_revoked.*Access was taken away/)
+    await expect(connect(url, fetchOf(lost))).rejects.toThrow(/credential_revoked.*Access was revoked/)
     await expect(connect(url, fetchOf(await issue('dan', ['other'])))).rejects.toThrow(
       /scope_insufficient.*orders:read/,
     )
@@ -283,7 +283,7 @@ describe.each(kinds)('$name', ({ serve, connect }) => {
     await site.revoke(lost)
     expect(await answer).toMatchObject({
       isError: true,
-      _meta: { 'countersign/denial': { code: 'credential_revoked', needs: 'nothing' } },
+      _meta: { 'countersign/denial': { code: 'credential_revoked', needs: 'none' } },
     })
     expect(told.ended.at(-1)).toMatchObject({ name: 'AccessEnded', denial: { code: 'credential_revoked' } })
     await expect(caller.call('who')).rejects.toThrow(/credential_revoked/)

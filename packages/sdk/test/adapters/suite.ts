@@ -223,7 +223,7 @@ export function adapterSuite({ name, serve }: Framework): void {
         await site.revoke(root)
         expect(await readDenial(await next.fetch(`${app.origin}/orders`))).toMatchObject({
           code: 'credential_revoked',
-          needs: 'nothing',
+          needs: 'none',
         })
       })
 

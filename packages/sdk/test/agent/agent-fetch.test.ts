@@ -494,7 +494,7 @@ describe('with a service', () => {
     await client.revokeCredential({ site_id: service.dev.site_id, credential_id: second.fetch.credentialId })
     expect(await readDenial(await last.fetch(action, act))).toMatchObject({
       code: 'credential_revoked',
-      needs: 'nothing',
+      needs: 'none',
       retryable: false,
     })
     expect((await atService()(action, act)).status).toBe(200)

@@ -162,7 +162,7 @@ describe('against a service', () => {
       .catch((e: unknown) => e)
     expect(error).toBeInstanceOf(CountersignError)
     const { code, denial, requestId } = error as CountersignError
-    expect({ code, needs: denial?.needs }).toEqual({ code: 'validation_failed', needs: 'correction' })
+    expect({ code, needs: denial?.needs }).toEqual({ code: 'validation_failed', needs: 'fix_request' })
     expect(denial?.errors?.[0]?.path).toContain('scope')
     expect(requestId).toMatch(/^[A-Za-z0-9._-]+$/)
   })

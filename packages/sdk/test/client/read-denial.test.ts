@@ -13,22 +13,22 @@ describe('readDenial', () => {
       answer(problemBody(code, { baseUrl: 'https://auth.example', requestId: 'r-1' }), status),
     )
     expect(denial).toMatchObject({ code, status, title: problems[code].title, requestId: 'r-1', retryable })
-    if (retryable) expect(denial?.needs).toBe('waiting')
+    if (retryable) expect(denial?.needs).toBe('retry_later')
   })
 
   test.each([
     ['credential_missing', 'credential'],
-    ['credential_expired', 'renewal'],
-    ['token_invalid', 'renewal'],
+    ['credential_expired', 'new_credential'],
+    ['token_invalid', 'new_credential'],
     ['scope_insufficient', 'scope'],
     ['issuer_untrusted', 'trusted_issuer'],
     ['site_mismatch', 'site'],
     ['proof_replayed', 'holder_proof'],
-    ['credential_malformed', 'correction'],
-    ['credential_not_yet_valid', 'waiting'],
-    ['credential_revoked', 'nothing'],
-    ['api_key_forbidden', 'nothing'],
-    ['validation_failed', 'correction'],
+    ['credential_malformed', 'fix_request'],
+    ['credential_not_yet_valid', 'retry_later'],
+    ['credential_revoked', 'none'],
+    ['api_key_forbidden', 'none'],
+    ['validation_failed', 'fix_request'],
   ] as const)('says what would help against %s: %s', async (code, needs) => {
     const body = problemBody(code, { baseUrl: 'https://auth.example', requestId: 'r-1' })
     expect((await readDenial(answer(body, body.status)))?.needs).toBe(needs)
@@ -64,19 +64,19 @@ describe('readDenial', () => {
 
   test('judges a code of a newer service by its status', async () => {
     expect(await readDenial(answer({ code: 'moon_full' }, 503))).toMatchObject({
-      needs: 'waiting',
+      needs: 'retry_later',
       retryable: true,
     })
     expect(await readDenial(answer({ code: 'moon_full' }, 403))).toMatchObject({
-      needs: 'nothing',
+      needs: 'none',
       retryable: false,
     })
     expect(await readDenial(answer({ code: 'moon_full' }, 409))).toMatchObject({
-      needs: 'correction',
+      needs: 'fix_request',
       retryable: false,
     })
     // Names that every object has are no codes.
-    expect(await readDenial(answer({ code: 'constructor' }, 403))).toMatchObject({ needs: 'nothing' })
+    expect(await readDenial(answer({ code: 'constructor' }, 403))).toMatchObject({ needs: 'none' })
   })
 
   test('is undefined for what is not of this service', async () => {

@@ -142,7 +142,7 @@ describe('a refusal', () => {
       code: 'revocation_view_stale',
       retryable: true,
       retryAfterSeconds: 1,
-      needs: 'waiting',
+      needs: 'retry_later',
     })
     expect(headers['retry-after']).toBe('1')
     expect(problem.retry_after).toBe(1)
@@ -402,20 +402,20 @@ describe('failing open', () => {
     const credential = await site.issue()
     const revoked = await site.issue()
     await site.revoke(revoked)
-    expect(await show(open, credential)).toMatchObject({ ok: true, failOpen: 'armed' })
+    expect(await show(open, credential)).toMatchObject({ ok: true, failOpen: 'fresh' })
     expect(await show(open, revoked)).toMatchObject({
       ok: false,
       code: 'credential_revoked',
-      failOpen: 'armed',
+      failOpen: 'fresh',
     })
     await site.cutFeed()
     await site.advance(31_000)
     expect(open.state()).toMatchObject({ ready: false })
-    expect(await show(open, credential)).toMatchObject({ ok: true, failOpen: 'used' })
+    expect(await show(open, credential)).toMatchObject({ ok: true, failOpen: 'stale' })
     expect(await show(open, revoked)).toMatchObject({
       ok: false,
       code: 'credential_revoked',
-      failOpen: 'used',
+      failOpen: 'stale',
     })
     expect(
       open.isActive({
@@ -435,7 +435,7 @@ describe('failing open', () => {
     const blind = createGuard({ ...site.guardOptions, [FAIL_OPEN]: true })
     const waiting = show(blind, credential)
     await site.advance(5_000)
-    expect(await waiting).toMatchObject({ ok: false, code: 'revocation_view_stale', failOpen: 'used' })
+    expect(await waiting).toMatchObject({ ok: false, code: 'revocation_view_stale', failOpen: 'stale' })
     await blind.close()
     await site.repairFeed()
     const fetch = meddled(site.service.fetch, {

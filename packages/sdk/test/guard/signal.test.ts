@@ -70,7 +70,7 @@ describe('the signal of a running request', () => {
     expect(reason).toBeInstanceOf(AccessEnded)
     expect(reason).toMatchObject({
       name: 'AccessEnded',
-      denial: { status: 401, code: 'credential_revoked', needs: 'nothing', view: { seq: 3 } },
+      denial: { status: 401, code: 'credential_revoked', needs: 'none', view: { seq: 3 } },
     })
   })
 
