@@ -1,53 +1,52 @@
+import { BoundedMap } from '../bounded-map.ts'
 import type { ApiKey, Store } from '../store/store.ts'
 import { parseSecretText, secretSha256 } from './secret-text.ts'
 
-/** The API keys of the store, each remembered for a moment. */
+/** The API keys of the store, each cached for a second. */
 export interface ApiKeys {
   /**
-   * The key behind a secret; undefined when there is none, or its end has come. Rejects when the
-   * store cannot be asked.
+   * The API key with this secret; undefined if there is none or it has expired. Rejects if the store
+   * is unavailable.
    */
   find(secret: string, nowMs: number): Promise<ApiKey | undefined>
-  /** Whether the secret was good when it was last looked up. Says nothing about now. */
+  /** Whether the secret was valid when it was last looked up. It may be deleted since. */
   wasGood(secret: string): boolean
   /**
-   * For code that deletes a key: it stops working on this node at once. Other nodes follow within
-   * `KEY_REMEMBERED_MS`.
+   * Call this after deleting a key: it stops working on this node at once, and on other nodes within
+   * `KEY_CACHED_MS`.
    */
   forget(keyId: string): void
 }
 
-/** A deleted key must be dead on every node within two seconds, the time of asking included. */
-const KEY_REMEMBERED_MS = 1000
+/** A deleted key must be rejected by every node within two seconds, including the lookup. */
+const KEY_CACHED_MS = 1000
 const KEYS_MAX = 10_000
 
-interface Remembered {
+interface CachedKey {
   readonly key: ApiKey
   readonly lookedUpAtMs: number
 }
 
 /**
- * Only good keys are remembered, so that guessing does not fill the memory. Ages are measured with
- * `monotonicMs`: a clock that is set back must not lengthen the life of a deleted key.
+ * Only valid keys are cached, so that guessing does not fill the cache. Ages are measured with
+ * `monotonicMs`: setting the wall clock back must not prolong the life of a deleted key.
  */
 export function createApiKeys(
   store: Pick<Store, 'apiKeyBySha256'>,
   monotonicMs: () => number = () => performance.now(),
 ): ApiKeys {
-  const remembered = new Map<string, Remembered>()
-  /** Look-ups under way, so that a crowd with one key asks the store once. */
+  const cached = new BoundedMap<string, CachedKey>(KEYS_MAX)
+  /** Lookups in flight, so that concurrent requests with one key query the store once. */
   const asking = new Map<string, Promise<ApiKey | undefined>>()
-  /** Raised by every `forget`: what was asked before it may be out of date. */
+  /** Incremented by every `forget`: the result of a lookup that started before may be stale. */
   let forgettings = 0
 
   const lookUp = async (sha256: string): Promise<ApiKey | undefined> => {
     const [lookedUpAtMs, before] = [monotonicMs(), forgettings]
     const key = await store.apiKeyBySha256(sha256)
-    remembered.delete(sha256)
+    cached.delete(sha256)
     if (key === undefined || forgettings !== before) return key
-    const oldest = remembered.size >= KEYS_MAX ? remembered.keys().next().value : undefined
-    if (oldest !== undefined) remembered.delete(oldest)
-    remembered.set(sha256, { key, lookedUpAtMs })
+    cached.set(sha256, { key, lookedUpAtMs })
     return key
   }
 
@@ -64,20 +63,20 @@ export function createApiKeys(
   return {
     async find(secret, nowMs) {
       const sha256 = secretSha256(secret)
-      const known = remembered.get(sha256)
+      const known = cached.get(sha256)
       if (known === undefined && parseSecretText('svc_sk_', secret) === undefined) return undefined
-      const isRecent = known !== undefined && monotonicMs() - known.lookedUpAtMs < KEY_REMEMBERED_MS
+      const isRecent = known !== undefined && monotonicMs() - known.lookedUpAtMs < KEY_CACHED_MS
       const key = isRecent ? known.key : await ask(sha256)
       const isExpired = key?.expiresAtMs !== undefined && key.expiresAtMs <= nowMs
       return isExpired ? undefined : key
     },
     wasGood(secret) {
-      return remembered.has(secretSha256(secret))
+      return cached.has(secretSha256(secret))
     },
     forget(keyId) {
       forgettings++
       asking.clear()
-      for (const [sha256, { key }] of remembered) if (key.keyId === keyId) remembered.delete(sha256)
+      cached.deleteWhere(({ key }) => key.keyId === keyId)
     },
   }
 }

@@ -1,76 +1,58 @@
 import { type TokenFacts, toChainGrounds } from '@countersign/core'
+import { BoundedMap } from '../bounded-map.ts'
 import { parseSecretText, secretSha256 } from '../keys/secret-text.ts'
 import type { Store, TokenRow } from '../store/store.ts'
 
-/** What is known of a token that was given out here. */
+/** The facts of a token that this service issued. */
 export interface FoundToken extends TokenFacts {
   readonly jti: string
 }
 
 /**
- * Looks up what a bearer token stands for. Whether that still counts is asked at every use, of the
- * view.
+ * Finds the facts of a bearer token. Whether the token is still valid is checked against the view at
+ * every use.
  */
 export interface TokenFinder {
   /**
-   * Undefined for what was never given out, or is already known to be revoked. Rejects when the
-   * store cannot be asked.
+   * Undefined for a token that was never issued, or that is already revoked. Rejects if the store
+   * is unavailable.
    */
   find(token: string): Promise<FoundToken | undefined>
 }
 
 export interface TokenFinderOptions {
-  /** How many tokens are remembered at most, at about 600 bytes each. */
+  /** The maximum number of cached tokens, at about 600 bytes each. */
   readonly capacity?: number
 }
 
-/**
- * Remembers the facts of tokens, which never change, and nothing about tokens that do not exist. Of
- * what is seldom seen it forgets first: half of the memory is thrown away when the other half is
- * full, except what was used in between.
- */
+/** Caches the facts of tokens, which never change. Unknown tokens are not cached. */
 export function createTokenFinder(
   store: Pick<Store, 'token'>,
   { capacity = 32_768 }: TokenFinderOptions = {},
 ): TokenFinder {
-  const half = Math.max(1, Math.floor(capacity / 2))
-  let young = new Map<string, FoundToken>()
-  let old = new Map<string, FoundToken>()
-
-  const remember = (found: FoundToken) => {
-    if (young.size >= half) {
-      old = young
-      young = new Map()
-    }
-    young.set(found.tokenSha256, found)
-  }
+  const tokens = new BoundedMap<string, FoundToken>(capacity)
 
   const lookUp = async (sha256: string): Promise<FoundToken | undefined> => {
     const row = await store.token(sha256)
-    // Already revoked in the store: the view may not have heard of it yet, and need not.
+    // The store may know of a revocation before the view of this node has applied it.
     if (row === undefined || row.revokedAtMs !== undefined) return undefined
     const found = tokenFacts(row)
-    remember(found)
+    tokens.set(sha256, found)
     return found
   }
 
   return {
     async find(token) {
       const sha256 = secretSha256(token)
-      const known = young.get(sha256)
+      const known = tokens.get(sha256)
       if (known !== undefined) return known
-      const seldom = old.get(sha256)
-      if (seldom !== undefined) {
-        remember(seldom)
-        return seldom
-      }
       if (parseSecretText('svc_at_', token) === undefined) return undefined
       return lookUp(sha256)
     },
   }
 }
 
-/** A row of the store as the verifier takes it. */
+/** Converts a row of the store to the facts that a verification takes. */
 export function tokenFacts(row: TokenRow): FoundToken {
   return {
     tokenSha256: row.sha256,
