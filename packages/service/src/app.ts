@@ -37,9 +37,9 @@ import { frontPage } from './routes/front.ts'
 import { problemsPage } from './routes/problems.ts'
 import { SERVICE_VERSION } from './version.ts'
 
-/** The service as something that answers requests. */
+/** The HTTP side of the service. */
 export interface App {
-  /** A request without a socket. */
+  /** Sends a request without a socket. */
   inject(request: InjectOptions): Promise<LightMyRequestResponse>
   /** A port of 0 is a free one. Rejects when the port is taken. */
   listen(): Promise<{ readonly port: number }>
@@ -56,17 +56,17 @@ export interface AppOptions {
   readonly routes?: Routes
   /** Where it listens. Default: `host` and `port` of the configuration. */
   readonly address?: { readonly host: string; readonly port: number; readonly exclusive?: boolean }
-  /** Shared by the listeners of a node, so that a caller has one allowance for all. */
+  /** Shared by the listeners of a node, so that the limits of a caller hold for all of them. */
   readonly rateLimiter?: RateLimiter
   /** Decides about credentials and tokens. Default: the guard of the service. */
   readonly guard?: typeof guard
-  /** What is said of a path that is not there. */
+  /** The detail of the problem at unknown paths. */
   readonly notFound?: string
   /** How busy the process is; measured when absent. */
   readonly gauge?: LoadGauge
-  /** Several processes listen on the one port, and each connection is given to one of them. */
+  /** Whether several processes listen on the same port. */
   readonly sharesPort?: boolean
-  /** A clock that never runs back, for rateLimiter and durations. */
+  /** A monotonic clock, for rate limits and durations. */
   readonly monotonicMs?: () => number
   /**
    * How long running requests may take when the app closes; then their connections are destroyed.
@@ -77,16 +77,12 @@ export interface AppOptions {
 const DRAIN_MS_MAX = 5000
 
 /**
- * The system gives connections to the processes that share a port. Node's own way, in which the
- * primary accepts and distributes, leaves a connection hanging that was on its way to a worker when
- * that died.
+ * The kernel distributes connections among the processes that share a port. In Node's own way the
+ * primary accepts and distributes them, and a connection hangs when its worker dies on the way.
  */
 const CAN_REUSE_PORT = process.platform === 'linux'
 
-/**
- * Mounts every endpoint of the contract that has a route. What has none is not there: 404
- * `not_found`.
- */
+/** Mounts every endpoint of the contract that has a route; the others answer 404 `not_found`. */
 export function createApp(
   deps: Deps,
   {
@@ -210,7 +206,7 @@ export function createApp(
     fastify.route({
       method: one.endpoint.method,
       url: routerPath(one.endpoint.path),
-      // The answer is written by us, not by the web server, which would add to the media types.
+      // Hijacked because Fastify would add a charset to the media types.
       handler: (request, reply) => {
         const raw = toRawRequest(request.raw)
         void serve(raw, one.endpoint, reply.hijack().raw, () => pipeline(raw, one, request.params))
@@ -219,7 +215,7 @@ export function createApp(
   }
   const docs = mounted.find(({ endpoint }) => endpoint.id === 'docs')
   if (docs !== undefined) {
-    // Not endpoints of their own, but paced and counted as the page that leads to them.
+    // Documents use the rate limits and metrics of /docs.
     fastify.get('/docs/*', (request, reply) => {
       const raw = toRawRequest(request.raw)
       const { endpoint } = docs
@@ -248,9 +244,9 @@ export function createApp(
       return asset
     })
   })
-  const methodsOf = createPathTable(mounted.map(({ endpoint }) => endpoint))
+  const findMethods = createPathTable(mounted.map(({ endpoint }) => endpoint))
   fastify.setNotFoundHandler((request, reply) =>
-    reject(request, reply, (raw) => nothingThere(methodsOf(raw.path), notFound)),
+    reject(request, reply, (raw) => nothingThere(findMethods(raw.path), notFound)),
   )
   fastify.setErrorHandler((error, request, reply) => reject(request, reply, () => serverProblem(error)))
 
@@ -269,8 +265,8 @@ export function createApp(
       isClosing = true
       accepting?.close()
       loop?.close()
-      // Feeds send their last words before the connections are sorted out, and waiting receipts are
-      // answered.
+      // Feeds send their last event, and waiting receipts are answered, before connections are
+      // closed.
       const ending = [deps.feeds.close(), deps.verifiers.close()]
       await Promise.all([...ending, fastify.close(), connections.drain(drainMsMax)])
       await keyRejections.flush()
@@ -283,13 +279,13 @@ function writeReply({ status, headers, body = '' }: Reply, response: ServerRespo
   if (status !== 204) headers.push('content-length', String(bytes))
   response.writeHead(status, headers)
   if (response.req.method === 'HEAD' || bytes === 0) response.end()
-  // As many bytes as characters: it is all ASCII, which goes out faster when Node is told so.
+  // As many bytes as characters: all ASCII, which Node writes faster as latin1.
   else response.end(body, bytes === body.length ? 'latin1' : 'utf8')
 }
 
 const NO_PARAMS = Object.freeze({})
 
-/** Whether a refusal is for a person: a browser, outside of what only programs call. */
+/** Whether a rejection is sent as a page: to browsers, except at endpoints for programs. */
 function pageWanted(
   { path, lines, message }: RawRequest,
   endpoint: MountedEndpoint | undefined,
@@ -308,19 +304,16 @@ function mount(routes: Routes): readonly Mounted[] {
   })
 }
 
-/**
- * Says more than the `not_found` of a site or another resource, so that a wrong base URL can be
- * told from a wrong site.
- */
+/** More specific than the default detail, so that a wrong base URL does not look like a wrong site. */
 const NO_ENDPOINT = 'This service has no endpoint at this path. Check the base URL and the path.'
 
 function nothingThere(methods: readonly string[], notFound: string | undefined): Problem {
   if (methods.length === 0) return new Problem('not_found', notFound ?? NO_ENDPOINT)
   const allow = methods.join(', ')
-  return new Problem('method_not_allowed', `This path is there for ${allow}.`, { headers: { allow } })
+  return new Problem('method_not_allowed', `This path answers ${allow}.`, { headers: { allow } })
 }
 
-/** The few things that the web server refuses by itself, in our words. */
+/** Problems for what the web server rejects by itself. */
 function serverProblem(error: unknown): unknown {
   const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined
   return code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE' ? new Problem('unsupported_media_type') : error

@@ -1,36 +1,36 @@
 import { Counter, Gauge, type Metric, Registry } from 'prom-client'
 
 /**
- * What is counted, for Prometheus. Labels are endpoint ids, codes and site ids: never anything that
- * a caller can make up at will.
+ * Metrics for Prometheus. Labels are endpoint ids, codes and site ids, never text that a caller can
+ * choose.
  */
 export interface Meters {
   request(endpoint: string, status: number, seconds: number): void
-  /** A refusal, wherever it came from. */
+  /** A request was rejected with this problem. */
   problem(endpoint: string, code: string): void
-  /** A decision about a credential or token: `allowed`, or the code of its refusal. */
+  /** A decision about a credential or token: `allowed`, or the code of its denial. */
   verdict(siteId: string, presented: 'credential' | 'bearer', outcome: string): void
   /** A row of the store was found whose MAC is missing or wrong. */
   rowForged(table: string): void
-  /** How fresh this node's view is; asked whenever metrics are read. */
+  /** How fresh this node's view is; called when metrics are read. */
   watchView(ask: () => { readonly ageMs: number; readonly position: number }): void
   /** An attempt to send something to a webhook. */
   webhookAttempt(outcome: 'delivered' | 'again' | 'failed'): void
   /**
-   * What is to be sent to webhooks and what could not be, on all nodes together; asked whenever
-   * metrics are read.
+   * Webhook deliveries that are pending or have failed, on all nodes together; called when metrics
+   * are read.
    */
   watchWebhooks(ask: () => Promise<WebhookGauges>): void
-  /** A connection that followed a feed is over. */
+  /** A connection to a feed has ended. */
   streamEnded(why: string): void
   /**
    * A verifier asked for entries of this epoch beyond the end of the log, and had no proof that
    * they exist.
    */
   cursorAhead(): void
-  /** Who follows the feeds of this node; asked whenever metrics are read. */
+  /** The connections to the feeds of this node; called when metrics are read. */
   watchFeeds(ask: () => { readonly streams: number; readonly lag: number; readonly silent: number }): void
-  /** What may be wrong with this node or its store; asked whenever metrics are read. */
+  /** Faults of this node or its store; called when metrics are read. */
   watchAlarms(ask: () => Alarms): void
   /** Everything in the text format of Prometheus. */
   text(): Promise<string>
@@ -93,7 +93,7 @@ export function createMeters(): Meters {
   const forgedHelp =
     'Rows of the store that were found with a missing or wrong MAC, or that contradict the log, by table. Anything but 0 is an alarm.'
   const forged = openTally(registry, 'countersign_store_rows_forged_total', forgedHelp, ['table'])
-  /** What has to be asked for before it can be shown. */
+  /** Metrics that are loaded before they are shown. */
   const refreshing: (() => Promise<void>)[] = []
   const gauge = (name: string, help: string, ask: () => number) =>
     new Gauge({
@@ -114,7 +114,7 @@ export function createMeters(): Meters {
     watchView(ask) {
       gauge(
         'countersign_view_age_seconds',
-        'Age of the revocation knowledge of this node.',
+        'Age of the revocation data of this node.',
         () => ask().ageMs / 1000,
       )
       gauge(
@@ -230,7 +230,7 @@ function openTimings(
   label: string,
 ): (value: string, seconds: number) => void {
   const all = new Map<string, { counts: number[]; sum: number; count: number }>()
-  const valuesOf = ([value, { counts, sum, count }]: [
+  const toValues = ([value, { counts, sum, count }]: [
     string,
     { counts: number[]; sum: number; count: number },
   ]) => {
@@ -255,7 +255,7 @@ function openTimings(
       help,
       type: 'histogram',
       aggregator: 'sum',
-      values: [...all].flatMap(valuesOf),
+      values: [...all].flatMap(toValues),
     }),
   }
   registry.registerMetric(metric as unknown as Metric)

@@ -1,6 +1,6 @@
 import { BlockList, isIP } from 'node:net'
 
-/** Who calls: the address of the connection, or what a trusted proxy in front says. */
+/** The client's address: that of the connection, or the one that a trusted proxy reports. */
 export type ClientAddress = (peer: string | undefined, forwardedFor: readonly string[] | undefined) => string
 
 /**
@@ -27,7 +27,7 @@ export function createClientAddress(trusted: readonly string[]): ClientAddress {
   }
 }
 
-/** IPv4 in the clothes of IPv6 is IPv4. */
+/** Turns an IPv4-mapped IPv6 address into IPv4. */
 function plain(address: string): string {
   return address.startsWith('::ffff:') && isIP(address.slice(7)) === 4 ? address.slice(7) : address
 }

@@ -1,6 +1,6 @@
 import type { MountedEndpoint } from './respond.ts'
 
-/** Which methods a path is there for; none when there is no such path. */
+/** The methods of a path; none when the path does not exist. */
 export type PathTable = (path: string) => readonly string[]
 
 export function createPathTable(mounted: readonly MountedEndpoint[]): PathTable {
@@ -8,25 +8,25 @@ export function createPathTable(mounted: readonly MountedEndpoint[]): PathTable 
   for (const { path, method } of mounted) {
     const methods = byTemplate.get(path) ?? new Set()
     methods.add(method)
-    // RFC 9110 §9.3.2: what can be got can be asked for its headers alone.
+    // RFC 9110 §9.3.2: every GET also answers HEAD.
     if (method === 'GET') methods.add('HEAD')
     byTemplate.set(path, methods)
   }
   const table = [...byTemplate].map(([template, methods]) => ({
-    pattern: patternOf(template),
+    pattern: toPattern(template),
     methods: [...methods],
   }))
   return (path) => table.find(({ pattern }) => pattern.test(path))?.methods ?? []
 }
 
-function patternOf(template: string): RegExp {
+function toPattern(template: string): RegExp {
   const segments = template
     .split('/')
     .map((segment) => (segment.startsWith('{') ? '[^/]+' : segment.replaceAll('.', '\\.')))
   return new RegExp(`^${segments.join('/')}$`)
 }
 
-/** The same path as the router writes it. */
+/** The same path in the syntax of the router. */
 export function routerPath(template: string): string {
   return template.replaceAll(/\{(\w+)\}/g, ':$1')
 }

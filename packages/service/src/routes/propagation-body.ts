@@ -2,7 +2,7 @@ import { formatTime } from '@countersign/core'
 import { limits, type Propagation } from '@countersign/core/contract'
 import type { Receipt, VerifierReport } from '../feed/receipt.ts'
 
-/** A receipt on the wire: of each list as many as fit. */
+/** A receipt as JSON; long lists are cut. */
 export function propagationBody(receipt: Receipt): Propagation {
   const {
     connected,
@@ -19,14 +19,14 @@ export function propagationBody(receipt: Receipt): Propagation {
     expected,
     elapsed_ms: elapsedMs,
     committed_at: formatTime(committedAtMs),
-    denied_everywhere_at: timeOf(deniedEverywhereAtMs),
+    denied_everywhere_at: toTime(deniedEverywhereAtMs),
     denied_at_latest: formatTime(Math.ceil(deniedAtLatestMs)),
     laggards: listed(receipt.laggards, ({ seq }) => ({ seq })),
     verifiers: listed(receipt.verifiers, ({ state, seq, acknowledgedAtMs, rejectsFromMs }) => ({
       state,
       seq,
-      acknowledged_at: timeOf(acknowledgedAtMs),
-      rejects_from: timeOf(rejectsFromMs),
+      acknowledged_at: toTime(acknowledgedAtMs),
+      rejects_from: toTime(rejectsFromMs),
     })),
     exceptions: listed(receipt.exceptions, () => ({ reason: 'fails_open' })),
   }
@@ -43,7 +43,7 @@ function listed<Members extends object>(
   }))
 }
 
-/** Rounded up: an instant that is stated must not be too early. */
-function timeOf(ms: number | undefined): string | null {
+/** Rounded up, so that the time is never too early. */
+function toTime(ms: number | undefined): string | null {
   return ms === undefined ? null : formatTime(Math.ceil(ms))
 }

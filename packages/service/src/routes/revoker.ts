@@ -4,7 +4,7 @@ import type { Deps } from '../deps.ts'
 import { Problem } from '../problem.ts'
 import type { RouteRequest } from '../route.ts'
 import type { Act } from '../store/store.ts'
-import { actOf } from './act.ts'
+import { auditContext } from './audit-context.ts'
 
 type RevokerRequest = Pick<
   RouteRequest,
@@ -27,7 +27,7 @@ export async function requireRevoker(
     if (request.lines(CREDENTIAL_HEADER) !== undefined)
       throw new Problem('auth_ambiguous', 'send either an API key or the credential')
     await requireOwnSite(request, deps, siteId)
-    return actOf(request, deps)
+    return auditContext(request, deps)
   }
   if (request.lines(CREDENTIAL_HEADER) === undefined) {
     throw new Problem(
@@ -42,7 +42,7 @@ export async function requireRevoker(
     request: request.holderRequest,
   })
   if (allow.presented !== 'credential' || !(await isOwn(allow))) throw forbidden()
-  return actOf(request, deps, allow)
+  return auditContext(request, deps, allow)
 }
 
 /** That the key is one of this site, or the operator's and the site exists. */

@@ -4,7 +4,7 @@ import { createSite as create } from '../../actions/create-site.ts'
 import { Problem } from '../../problem.ts'
 import type { Route } from '../../route.ts'
 import type { Site } from '../../store/store.ts'
-import { actOf } from '../act.ts'
+import { auditContext } from '../audit-context.ts'
 import { listPage } from '../cursor.ts'
 
 export const createSite: Route<'create_site'> = async (request, deps) => {
@@ -23,7 +23,7 @@ export const createSite: Route<'create_site'> = async (request, deps) => {
       credentialTtlSecondsMax: body.credential_ttl_seconds_max,
       maxStalenessSecondsMax: body.max_staleness_seconds_max ?? limits.max_age_seconds_default,
     },
-    actOf(request, deps),
+    auditContext(request, deps),
   )
   return { status: 201, body: siteBody(site) }
 }

@@ -41,7 +41,7 @@ const ACTORS: Readonly<Record<string, AuditBody['actor']['type']>> = {
   page: 'page',
 }
 
-/** As written by `actOf`: what kind of actor and, after a colon, which. */
+/** As written by `auditContext`: what kind of actor and, after a colon, which. */
 function actorBody(actor: string): AuditBody['actor'] {
   const colon = actor.indexOf(':')
   const kind = colon === -1 ? actor : actor.slice(0, colon)

@@ -4,7 +4,7 @@ import { replayDelivery as replay } from '../../../actions/webhooks.ts'
 import { Problem } from '../../../problem.ts'
 import type { Route } from '../../../route.ts'
 import type { Delivery } from '../../../store/store.ts'
-import { actOf } from '../../act.ts'
+import { auditContext } from '../../audit-context.ts'
 import { listPage } from '../../cursor.ts'
 import { requireOwnPath } from '../../site-in-path.ts'
 
@@ -28,7 +28,7 @@ export const replayDelivery: Route<'replay_delivery'> = async (request, deps) =>
   requireOwnPath(caller, params.site_id)
   return {
     status: 202,
-    body: deliveryBody(await replay(deps, params.site_id, params.delivery_id, actOf(request, deps))),
+    body: deliveryBody(await replay(deps, params.site_id, params.delivery_id, auditContext(request, deps))),
   }
 }
 

@@ -3,7 +3,7 @@ import { headerNames, parseFeedCursor } from '@countersign/core/contract'
 import { Problem } from '../../../problem.ts'
 import type { Route } from '../../../route.ts'
 import { readDeclaredVerifier } from '../../declared-verifier.ts'
-import { keyOf } from '../../key-of.ts'
+import { requireKeyId } from '../../require-key-id.ts'
 import { requireOwnPath } from '../../site-in-path.ts'
 
 /** A proxy must not keep it, change it or wait for more of it. */
@@ -20,7 +20,7 @@ export const feed: Route<'feed'> = async (
   const cursor = parseFeedCursor(lines(headerNames.lastEventId)?.[0] ?? query.after)
   const order = {
     siteId: params.site_id,
-    keyId: keyOf(caller),
+    keyId: requireKeyId(caller),
     cursor,
     verifier: readDeclaredVerifier(lines, query.observe),
     isProxied: PROXY_FIELDS.some((name) => lines(name) !== undefined),

@@ -10,7 +10,7 @@ import {
 import type { Deps } from '../../../deps.ts'
 import type { Route } from '../../../route.ts'
 import type { Issuer, Page } from '../../../store/store.ts'
-import { actOf } from '../../act.ts'
+import { auditContext } from '../../audit-context.ts'
 import { fitsCursor, listPage } from '../../cursor.ts'
 import { requireOwnPath, siteInPath } from '../../site-in-path.ts'
 import { whenApplied } from '../../when-applied.ts'
@@ -28,7 +28,7 @@ export const addIssuer: Route<'add_issuer'> = async (request, deps) => {
       credentialTtlSecondsMax: body.credential_ttl_seconds_max,
       label: body.label,
     },
-    actOf(request, deps),
+    auditContext(request, deps),
   )
   return { status: 201, body: issuerBody(issuer) }
 }
@@ -63,7 +63,7 @@ export const changeIssuer: Route<'change_issuer'> = async (request, deps) => {
       : { credentialTtlSecondsMax: body.credential_ttl_seconds_max }),
     ...(body.label === undefined ? {} : { label: body.label }),
   }
-  const changed = await change(deps, params.site_id, params.issuer, changes, actOf(request, deps))
+  const changed = await change(deps, params.site_id, params.issuer, changes, auditContext(request, deps))
   return whenApplied(request, deps, params.site_id, changed.entry, issuerBody(changed))
 }
 
@@ -71,7 +71,7 @@ export const changeIssuerKey: Route<'change_issuer_key'> = async (request, deps)
   const { body, caller, params } = request
   requireOwnPath(caller, params.site_id)
   const key = { siteId: params.site_id, issuer: params.issuer, keyId: params.key }
-  const changed = await changeKey(deps, key, body.status, actOf(request, deps))
+  const changed = await changeKey(deps, key, body.status, auditContext(request, deps))
   return whenApplied(request, deps, params.site_id, changed.entry, issuerBody(changed))
 }
 

@@ -3,7 +3,7 @@ import type { ApiKey as ApiKeyBody, ApiKeyPage, CreatedKey } from '@countersign/
 import { createApiKey, deleteApiKey } from '../../../actions/api-keys.ts'
 import type { Route } from '../../../route.ts'
 import type { ApiKey } from '../../../store/store.ts'
-import { actOf } from '../../act.ts'
+import { auditContext } from '../../audit-context.ts'
 import { listPage } from '../../cursor.ts'
 import { requireOwnPath, siteInPath } from '../../site-in-path.ts'
 
@@ -19,7 +19,7 @@ export const createKey: Route<'create_key'> = async (request, deps) => {
       label: body.label,
       expiresInSeconds: body.expires_in_seconds,
     },
-    actOf(request, deps),
+    auditContext(request, deps),
   )
   const created: CreatedKey = { key_id: key.keyId, api_key: secret, permissions: [...key.permissions] }
   return { status: 201, body: created }
@@ -42,7 +42,7 @@ export const listKeys: Route<'list_keys'> = async (request, deps) => {
 export const deleteKey: Route<'delete_key'> = async (request, deps) => {
   const { caller, params } = request
   requireOwnPath(caller, params.site_id)
-  await deleteApiKey(deps, params.site_id, params.key_id, actOf(request, deps))
+  await deleteApiKey(deps, params.site_id, params.key_id, auditContext(request, deps))
   return { status: 204 }
 }
 

@@ -1,7 +1,7 @@
 import { changeSite as change } from '../../../actions/change-site.ts'
 import type { Route } from '../../../route.ts'
 import type { SiteChanges } from '../../../store/store.ts'
-import { actOf } from '../../act.ts'
+import { auditContext } from '../../audit-context.ts'
 import { requireOwnPath, siteInPath } from '../../site-in-path.ts'
 import { siteBody } from '../sites.ts'
 
@@ -25,5 +25,8 @@ export const changeSite: Route<'change_site'> = async (request, deps) => {
       ? {}
       : { maxStalenessSecondsMax: body.max_staleness_seconds_max }),
   }
-  return { status: 200, body: siteBody(await change(deps, params.site_id, changes, actOf(request, deps))) }
+  return {
+    status: 200,
+    body: siteBody(await change(deps, params.site_id, changes, auditContext(request, deps))),
+  }
 }

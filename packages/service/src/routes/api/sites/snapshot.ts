@@ -1,6 +1,6 @@
 import type { Route } from '../../../route.ts'
 import { readDeclaredVerifier } from '../../declared-verifier.ts'
-import { keyOf } from '../../key-of.ts'
+import { requireKeyId } from '../../require-key-id.ts'
 import { requireOwnPath } from '../../site-in-path.ts'
 
 /** Lines are written as they are read: a snapshot may be larger than all memory. */
@@ -8,7 +8,7 @@ export const snapshot: Route<'snapshot'> = async ({ caller, params, query, lines
   requireOwnPath(caller, params.site_id)
   const order = {
     siteId: params.site_id,
-    keyId: keyOf(caller),
+    keyId: requireKeyId(caller),
     verifier: readDeclaredVerifier(lines, query.observe),
   }
   return { status: 200, stream: { kind: 'pieces', ...(await snapshots.take(order)) } }

@@ -4,14 +4,14 @@ import { isConnected, isSilent } from '../../../feed/receipt.ts'
 import type { VerifierClocks } from '../../../feed/verifier-clocks.ts'
 import type { ConnectedVerifiers } from '../../../feed/verifiers.ts'
 import type { Route } from '../../../route.ts'
-import { actOf } from '../../act.ts'
+import { auditContext } from '../../audit-context.ts'
 import { listPage } from '../../cursor.ts'
-import { keyOf } from '../../key-of.ts'
+import { requireKeyId } from '../../require-key-id.ts'
 import { siteInPath } from '../../site-in-path.ts'
 
 export const dismissVerifier: Route<'dismiss_verifier'> = async (request, deps) => {
   const { siteId } = await siteInPath(request, deps)
-  await deps.verifiers.dismiss(siteId, request.params.instance_id, actOf(request, deps))
+  await deps.verifiers.dismiss(siteId, request.params.instance_id, auditContext(request, deps))
   return { status: 204 }
 }
 
@@ -24,7 +24,7 @@ export const listVerifiers: Route<'list_verifiers'> = async (request, deps) => {
     deps.keys,
     { list: `verifiers ${siteId}`, limit, cursor },
     async ({ after = '', limit: rows }) => {
-      const found = await deps.verifiers.query(keyOf(request.caller), siteId, () =>
+      const found = await deps.verifiers.query(requireKeyId(request.caller), siteId, () =>
         deps.verifiers.connected(siteId),
       )
       const named = listed(found, headSeq, deps.clock.clocks().wallMs, deps.verifierClocks)

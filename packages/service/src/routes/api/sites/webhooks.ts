@@ -12,7 +12,7 @@ import {
 } from '../../../actions/webhooks.ts'
 import type { Route } from '../../../route.ts'
 import type { Webhook } from '../../../store/store.ts'
-import { actOf } from '../../act.ts'
+import { auditContext } from '../../audit-context.ts'
 import { listPage } from '../../cursor.ts'
 import { requireOwnPath, siteInPath } from '../../site-in-path.ts'
 
@@ -22,7 +22,7 @@ export const createWebhook: Route<'create_webhook'> = async (request, deps) => {
   const { webhook, secret } = await create(
     deps,
     { siteId: params.site_id, url: body.url, kinds: body.kinds },
-    actOf(request, deps),
+    auditContext(request, deps),
   )
   const created: CreatedWebhook = { webhook_id: webhook.webhookId, secret }
   return { status: 201, body: created }
@@ -44,7 +44,7 @@ export const listWebhooks: Route<'list_webhooks'> = async (request, deps) => {
 export const deleteWebhook: Route<'delete_webhook'> = async (request, deps) => {
   const { caller, params } = request
   requireOwnPath(caller, params.site_id)
-  await remove(deps, params.site_id, params.webhook_id, actOf(request, deps))
+  await remove(deps, params.site_id, params.webhook_id, auditContext(request, deps))
   return { status: 204 }
 }
 
@@ -55,7 +55,7 @@ export const rotateWebhookSecret: Route<'rotate_webhook_secret'> = async (reques
     deps,
     params.site_id,
     params.webhook_id,
-    actOf(request, deps),
+    auditContext(request, deps),
   )
   const body: RotatedSecret = {
     webhook_id: params.webhook_id,

@@ -3,7 +3,7 @@ import type { IssuedCredential } from '@countersign/core/contract'
 import { type IssueOrder, issueForUser } from '../../../actions/issue-for-user.ts'
 import { Problem } from '../../../problem.ts'
 import type { Route, RouteRequest } from '../../../route.ts'
-import { actOf } from '../../act.ts'
+import { auditContext } from '../../audit-context.ts'
 
 export const issueCredential: Route<'issue_credential'> = async (request, deps) => {
   const { body } = request
@@ -18,7 +18,7 @@ export const issueCredential: Route<'issue_credential'> = async (request, deps) 
       ttlSeconds: body.ttl_seconds,
       holderKey: body.holder_key,
     },
-    actOf(request, deps),
+    auditContext(request, deps),
   )
   const answer: IssuedCredential = {
     // What the core has just signed and read back.

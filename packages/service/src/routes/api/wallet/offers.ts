@@ -1,7 +1,7 @@
 import { limits, type Offer } from '@countersign/core/contract'
 import { createOffer as create } from '../../../actions/offers.ts'
 import type { Route } from '../../../route.ts'
-import { actOf } from '../../act.ts'
+import { auditContext } from '../../audit-context.ts'
 import { requireOwnGrant, userOf } from './credentials.ts'
 
 /** The code stands behind the #, where no server and no log ever sees it. */
@@ -17,7 +17,7 @@ export const createOffer: Route<'create_offer'> = async (request, deps) => {
       permissionId: body.permission_id,
       ttlSeconds: body.ttl_seconds,
     },
-    actOf(request, deps),
+    auditContext(request, deps),
   )
   const answer: Offer = {
     offer_url: `${deps.config.baseUrl}/wallet#offer=${code}`,

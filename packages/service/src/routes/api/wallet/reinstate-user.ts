@@ -2,7 +2,7 @@ import { formatTime } from '@countersign/core'
 import type { Reinstatement } from '@countersign/core/contract'
 import { reinstateUser as reinstate } from '../../../actions/reinstate-user.ts'
 import type { Route } from '../../../route.ts'
-import { actOf } from '../../act.ts'
+import { auditContext } from '../../audit-context.ts'
 import { requireOwnSite } from '../../revoker.ts'
 
 export const reinstateUser: Route<'reinstate_user'> = async (request, deps) => {
@@ -11,7 +11,7 @@ export const reinstateUser: Route<'reinstate_user'> = async (request, deps) => {
   const { reinstatedAtMs, alreadyActive, epoch, seq } = await reinstate(
     deps,
     { siteId, ppid, reason },
-    actOf(request, deps),
+    auditContext(request, deps),
   )
   const body: Reinstatement = {
     success: true,

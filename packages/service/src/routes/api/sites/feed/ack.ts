@@ -2,14 +2,14 @@ import { parseTime } from '@countersign/core'
 import { headerNames } from '@countersign/core/contract'
 import { acknowledge as note } from '../../../../actions/acknowledge.ts'
 import type { Route } from '../../../../route.ts'
-import { keyOf } from '../../../key-of.ts'
+import { requireKeyId } from '../../../require-key-id.ts'
 import { requireOwnPath } from '../../../site-in-path.ts'
 
 export const acknowledge: Route<'acknowledge'> = async ({ caller, params, body, lines }, deps) => {
   requireOwnPath(caller, params.site_id)
   await note(deps, {
     siteId: params.site_id,
-    keyId: keyOf(caller),
+    keyId: requireKeyId(caller),
     verifierId: lines(headerNames.verifierId)?.[0],
     instanceId: lines(headerNames.verifierInstance)?.[0],
     position: { epoch: body.epoch, seq: body.seq },
