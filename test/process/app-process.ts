@@ -37,6 +37,7 @@ export async function startApp({
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     env: {
       PATH: process.env.PATH,
+      NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
       BASE_URL: baseUrl,
       SITE_ID: dev.site_id,
       API_KEY: dev.site_key,

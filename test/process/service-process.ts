@@ -213,7 +213,7 @@ function spawnNode(
     ['--conditions=countersign-source', '--no-warnings', script.pathname, ...argv],
     {
       stdio: ['ignore', 'pipe', 'pipe'],
-      env: { PATH: process.env.PATH, ...env },
+      env: { PATH: process.env.PATH, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE, ...env },
     },
   )
   running.add(child)

@@ -40,7 +40,12 @@ export function start(
     [...FLAGS, ...argv],
     {
       cwd,
-      env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', ...env },
+      env: {
+        PATH: process.env.PATH ?? '',
+        HOME: process.env.HOME ?? '',
+        NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? '',
+        ...env,
+      },
     },
   )
   child.stdin.on('error', () => undefined)
