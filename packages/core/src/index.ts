@@ -39,8 +39,8 @@ export { readCredentialHeader, readCredentialObject } from './credential/read.ts
 export {
   bearerChallenge,
   credentialChallenge,
+  type ProblemSummary,
   problemType,
-  type Refusal,
   type RefusalCode,
   refusals,
 } from './credential/refusal.ts'

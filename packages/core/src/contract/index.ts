@@ -34,6 +34,11 @@ export * from './sites.ts'
 export { isLine } from './text.ts'
 export * from './tokens.ts'
 export * from './urls.ts'
-export { problemDetailsSchema, type Refusal, type RequestPart, refusalOf } from './validation.ts'
+export {
+  problemDetailsSchema,
+  type RequestPart,
+  toValidationProblem,
+  type ValidationProblem,
+} from './validation.ts'
 export * from './vocabulary.ts'
 export * from './webhooks.ts'

@@ -74,6 +74,6 @@ const challenges: Record<Challenge, (code: ProblemCode) => string> = {
  * The `WWW-Authenticate` of an answer, or undefined where none belongs. Every 401 has one, also a
  * refusal that became 401 for a proxy; pass the status that is really sent.
  */
-export function challengeOf(code: ProblemCode, status: number = problems[code].status): string | undefined {
+export function challengeFor(code: ProblemCode, status: number = problems[code].status): string | undefined {
   return status === 401 ? challenges[problems[code].challenge ?? 'credential'](code) : undefined
 }

@@ -1,8 +1,8 @@
 import type { DenialCode } from '../credential/denial.ts'
-import { type Refusal, refusals } from '../credential/refusal.ts'
+import { type ProblemSummary, refusals } from '../credential/refusal.ts'
 
 /** Which challenge a 401 with this code sends in `WWW-Authenticate`. */
-export type Challenge = NonNullable<Refusal['challenge']> | 'api_key' | 'session'
+export type Challenge = NonNullable<ProblemSummary['challenge']> | 'api_key' | 'session'
 
 /**
  * One code: what it means and what its receiver should do next. Codes are never reused for

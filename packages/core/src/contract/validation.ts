@@ -8,7 +8,7 @@ import { isLine } from './text.ts'
 export type RequestPart = 'params' | 'query' | 'headers' | 'body'
 
 /** What a failed validation is answered with. */
-export interface Refusal {
+export interface ValidationProblem {
   readonly code: ProblemCode
   readonly errors: readonly FieldError[]
 }
@@ -18,16 +18,16 @@ export interface Refusal {
  * were there. Otherwise a fault with a 400 of its own goes first, then the one code that all faults
  * share, then `validation_failed`. Values that were sent are never repeated.
  */
-export function refusalOf(error: z.ZodError, part: RequestPart): Refusal {
+export function toValidationProblem(error: z.ZodError, part: RequestPart): ValidationProblem {
   if (part === 'params') return { code: 'not_found', errors: [] }
-  const codes = [...new Set(error.issues.map(codeOf))]
+  const codes = [...new Set(error.issues.map(toProblemCode))]
   const malformed = codes.find((code) => problems[code].status === 400)
   const [only = 'validation_failed', ...others] = codes
   const code = malformed ?? (others.length === 0 ? only : 'validation_failed')
   return { code, errors: error.issues.flatMap(fieldErrors).slice(0, limits.errors_listed_max) }
 }
 
-function codeOf(issue: z.core.$ZodIssue): ProblemCode {
+function toProblemCode(issue: z.core.$ZodIssue): ProblemCode {
   const code: unknown = issue.code === 'custom' ? issue.params?.code : undefined
   return problemCodes.find((known) => known === code) ?? 'validation_failed'
 }
@@ -37,12 +37,12 @@ function fieldErrors(issue: z.core.$ZodIssue): FieldError[] {
   if (issue.code === 'unrecognized_keys') {
     return issue.keys
       .slice(0, limits.errors_listed_max)
-      .map((key) => ({ path: pathOf([...issue.path, key]), message: 'is not known here' }))
+      .map((key) => ({ path: toPointer([...issue.path, key]), message: 'is not known here' }))
   }
-  return [{ path: pathOf(issue.path), message: messageOf(issue) }]
+  return [{ path: toPointer(issue.path), message: toMessage(issue) }]
 }
 
-function messageOf(issue: z.core.$ZodIssue): string {
+function toMessage(issue: z.core.$ZodIssue): string {
   if (issue.code === 'invalid_type')
     return `must be ${/^[aio]/.test(issue.expected) ? 'an' : 'a'} ${issue.expected}`
   if (issue.code === 'invalid_value')
@@ -58,7 +58,7 @@ function messageOf(issue: z.core.$ZodIssue): string {
 const MEMBER_CHARS_SHOWN = 40
 
 /** Member names come from the caller, so they are shown only while they are short and printable. */
-function pathOf(path: readonly PropertyKey[]): string {
+function toPointer(path: readonly PropertyKey[]): string {
   return path.map((step) => (isLine(String(step), MEMBER_CHARS_SHOWN) ? String(step) : '…')).join('.')
 }
 

@@ -65,7 +65,7 @@ export async function signCredential(
   const mistakes = mistakesIn(grant, signer)
   if (mistakes.length > 0) throw new TypeError(`cannot issue this credential: ${mistakes.join('; ')}`)
   const { issuer, verificationMethod, key, createdMs } = signer
-  const signed = await signDocument(documentOf(grant, issuer, parent), { key, verificationMethod, createdMs })
+  const signed = await signDocument(toDocument(grant, issuer, parent), { key, verificationMethod, createdMs })
   const read = readCredentialObject(signed)
   if ('ok' in read) throw new TypeError(`cannot issue this credential: ${read.detail}`)
   const bytes = encodeUtf8(JSON.stringify(signed)).length
@@ -102,7 +102,7 @@ function mistakesIn(grant: Grant, signer: Signer): string[] {
   return mistakes.filter((mistake) => mistake !== false)
 }
 
-function documentOf(grant: Grant, issuer: string, parent: JsonObject | undefined): JsonObject {
+function toDocument(grant: Grant, issuer: string, parent: JsonObject | undefined): JsonObject {
   return {
     '@context': [...CREDENTIAL_CONTEXT],
     id: credentialDid(grant.credentialId as never),

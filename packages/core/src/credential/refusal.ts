@@ -6,7 +6,7 @@ import type { DenialCode } from './denial.ts'
  */
 export type RefusalCode = DenialCode | 'store_unavailable' | 'overloaded'
 
-export interface Refusal {
+export interface ProblemSummary {
   readonly status: number
   readonly title: string
   /** Which challenge a 401 sends in `WWW-Authenticate`. */
@@ -43,7 +43,7 @@ export const refusals = {
   store_unavailable: { status: 503, title: 'Store not available', retryable: true },
   revocation_view_stale: { status: 503, title: 'Revocation data too old', retryable: true },
   overloaded: { status: 503, title: 'Overloaded', retryable: true },
-} as const satisfies Readonly<Record<RefusalCode, Refusal>>
+} as const satisfies Readonly<Record<RefusalCode, ProblemSummary>>
 
 const REALM = 'realm="countersign"'
 

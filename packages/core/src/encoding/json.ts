@@ -331,7 +331,7 @@ class Reader {
     const shortest = String(value)
     // Comparing two spellings costs a hundred times as much as reading one, so a text may ask for
     // it only a few times.
-    return token === shortest || (this.respelledLeft-- > 0 && decimalOf(token) === decimalOf(shortest))
+    return token === shortest || (this.respelledLeft-- > 0 && toDecimal(token) === toDecimal(shortest))
   }
 }
 
@@ -339,7 +339,7 @@ class Reader {
  * One spelling per decimal number: significant digits without outer zeros, and the power of ten
  * they are multiplied with.
  */
-function decimalOf(token: string): string {
+function toDecimal(token: string): string {
   const [mantissa = '', exponent = '0'] = token.replace(/^-/, '').toLowerCase().split('e')
   const [whole = '', fraction = ''] = mantissa.split('.')
   const digits = whole + fraction

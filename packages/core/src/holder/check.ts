@@ -2,7 +2,7 @@ import { type Denial, deny, isDenial } from '../credential/denial.ts'
 import { encodeUtf8 } from '../encoding/utf8.ts'
 import { crypto } from '../proof/crypto.ts'
 import type { KeyAlgorithm, PublicKey } from '../proof/keys.ts'
-import { isDigestOf, parseContentDigest } from './content-digest.ts'
+import { matchesDigest, parseContentDigest } from './content-digest.ts'
 import {
   BODILESS_METHODS,
   CONTENT_DIGEST_FIELD,
@@ -64,13 +64,12 @@ export async function checkHolderProof(
     uncoveredComponent(claimed, request, expected) ??
     (await wrongSignature(claimed, request, expected)) ??
     (await wrongBody(claimed, request))
-  return refusal ?? proofOf(claimed, request)
+  return refusal ?? toHolderProof(claimed, request)
 }
 
 /** A step answers with a denial, or with nothing at all. */
-type Refusal = Denial | undefined
 
-function unknownParameter({ parameters }: ClaimedProof): Refusal {
+function unknownParameter({ parameters }: ClaimedProof): Denial | undefined {
   for (const name of parameters.keys()) {
     if (!KNOWN_PARAMETERS.has(name))
       return deny('proof_invalid', `use no signature parameters but ${[...KNOWN_PARAMETERS].join(', ')}`)
@@ -78,7 +77,7 @@ function unknownParameter({ parameters }: ClaimedProof): Refusal {
   return undefined
 }
 
-function wrongKeyid({ parameters }: ClaimedProof, { holderDid }: ExpectedHolder): Refusal {
+function wrongKeyid({ parameters }: ClaimedProof, { holderDid }: ExpectedHolder): Denial | undefined {
   return parameters.get('keyid') === holderDid
     ? undefined
     : deny('proof_invalid', 'keyid must be the holder_key of the credential')
@@ -90,25 +89,25 @@ const ALGORITHM_NAMES: Readonly<Record<KeyAlgorithm, string>> = {
   'P-256': 'ecdsa-p256-sha256',
 }
 
-function wrongAlgorithm({ parameters }: ClaimedProof, { holderKey }: ExpectedHolder): Refusal {
+function wrongAlgorithm({ parameters }: ClaimedProof, { holderKey }: ExpectedHolder): Denial | undefined {
   const name = ALGORITHM_NAMES[holderKey.algorithm]
   return !parameters.has('alg') || parameters.get('alg') === name
     ? undefined
     : deny('proof_invalid', `leave alg out or make it "${name}"`)
 }
 
-function wrongNonce(claimed: ClaimedProof): Refusal {
-  return NONCE.test(nonceOf(claimed))
+function wrongNonce(claimed: ClaimedProof): Denial | undefined {
+  return NONCE.test(readNonce(claimed))
     ? undefined
     : deny('proof_invalid', 'nonce must be 22 to 128 characters of base64url, new for each request')
 }
 
-function nonceOf({ parameters }: ClaimedProof): string {
+function readNonce({ parameters }: ClaimedProof): string {
   const nonce = parameters.get('nonce')
   return typeof nonce === 'string' ? nonce : ''
 }
 
-function wrongTime(claimed: ClaimedProof, { nowMs }: ExpectedHolder): Refusal {
+function wrongTime(claimed: ClaimedProof, { nowMs }: ExpectedHolder): Denial | undefined {
   const createdMs = secondsAsMs(claimed, 'created')
   if (createdMs === undefined)
     return deny('proof_invalid', 'created must be the time of signing in whole seconds')
@@ -139,7 +138,7 @@ function uncoveredComponent(
   { components }: ClaimedProof,
   request: HolderRequest,
   expected: ExpectedHolder,
-): Refusal {
+): Denial | undefined {
   const required: string[] = [...REQUIRED_COMPONENTS]
   if (expected.credentialHeaderSent || request.header(CREDENTIAL_FIELD) !== undefined)
     required.push(CREDENTIAL_FIELD)
@@ -175,7 +174,7 @@ async function wrongSignature(
   claimed: ClaimedProof,
   request: HolderRequest,
   { holderKey }: ExpectedHolder,
-): Promise<Refusal> {
+): Promise<Denial | undefined> {
   const base = signatureBase(request, claimed.components, claimed.signatureParams)
   if (typeof base !== 'string')
     return deny(
@@ -189,21 +188,21 @@ async function wrongSignature(
  * After the signature, so that only a holder can make us hash. A digest that is covered must be
  * right even where none was asked for.
  */
-async function wrongBody({ components }: ClaimedProof, request: HolderRequest): Promise<Refusal> {
+async function wrongBody({ components }: ClaimedProof, request: HolderRequest): Promise<Denial | undefined> {
   if (!components.includes(CONTENT_DIGEST_FIELD)) return undefined
   const digest = parseContentDigest(request.header(CONTENT_DIGEST_FIELD) ?? [])
   if (digest === undefined) return deny('proof_invalid', 'Content-Digest must hold one sha-256 (RFC 9530)')
   if (request.body === 'unseen') return undefined
   const body = request.body === 'none' ? new Uint8Array() : request.body
-  return (await isDigestOf(digest, body))
+  return (await matchesDigest(digest, body))
     ? undefined
     : deny('proof_invalid', 'Content-Digest does not match the body')
 }
 
-function proofOf(claimed: ClaimedProof, { body }: HolderRequest): HolderProof {
+function toHolderProof(claimed: ClaimedProof, { body }: HolderRequest): HolderProof {
   return {
     ok: true,
-    nonce: nonceOf(claimed),
+    nonce: readNonce(claimed),
     createdMs: secondsAsMs(claimed, 'created') as number,
     usableUntilMs: usableUntilMs(claimed),
     bodyChecked: body !== 'unseen',

@@ -22,7 +22,7 @@ export function parseContentDigest(lines: readonly string[]): Uint8Array | undef
 }
 
 /** Whether these bytes have that SHA-256. Takes equally long wherever the difference is. */
-export async function isDigestOf(digest: Uint8Array, body: Uint8Array): Promise<boolean> {
+export async function matchesDigest(digest: Uint8Array, body: Uint8Array): Promise<boolean> {
   const actual = await crypto.sha256(body)
   let difference = digest.length ^ actual.length
   for (let i = 0; i < actual.length; i++) difference |= (actual[i] as number) ^ (digest[i] ?? 0)

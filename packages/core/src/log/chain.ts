@@ -101,7 +101,7 @@ export async function auditChain(
 ): Promise<ChainAudit> {
   let { siteId, head } = from
   const step = (entry: Entry, hash: string): ChainAudit | undefined => {
-    const fault = faultOf(entry, hash, siteId, head)
+    const fault = findChainFault(entry, hash, siteId, head)
     if (fault !== undefined) return { ok: false, fault, seq: (head?.seq ?? 0) + 1, found: entry.seq }
     siteId = entry.site_id
     head = { epoch: entry.epoch, seq: entry.seq, hash: entry.hash }
@@ -122,7 +122,7 @@ export async function auditChain(
   return { ok: true, head: head ?? { epoch: '', seq: 0, hash: GENESIS_HASH } }
 }
 
-function faultOf(
+function findChainFault(
   entry: Entry,
   hash: string,
   siteId: SiteId | undefined,

@@ -67,7 +67,7 @@ export class IssuerTable {
   /** That a key is compromised, whether or not its issuer is trusted or still lists it. */
   keyRevocation(issuer: string, keyId: string): Revocation | undefined {
     this.#settled(issuer)
-    const sinceMs = this.names.get(methodOf(issuer, keyId))
+    const sinceMs = this.names.get(toMethod(issuer, keyId))
     return sinceMs === undefined ? undefined : { by: 'key', sinceMs }
   }
 
@@ -80,7 +80,7 @@ export class IssuerTable {
     const before = this.#settled(state.issuer)
     // An issuer that was distrusted in between begins with new key objects, so nothing remembered
     // about the old ones applies.
-    const next = issuerOf(state, before?.isTrusted ? before.state : undefined)
+    const next = toTrustedIssuer(state, before?.isTrusted ? before.state : undefined)
     this.issuers.set(state.issuer, {
       isTrusted: true,
       distrustedMs: undefined,
@@ -89,7 +89,7 @@ export class IssuerTable {
     })
     for (const { id, key, status } of state.keys) {
       const sinceMs = Math.min(
-        this.names.get(methodOf(state.issuer, id)) ?? Infinity,
+        this.names.get(toMethod(state.issuer, id)) ?? Infinity,
         status === 'compromised' ? atMs : Infinity,
       )
       if (sinceMs !== Infinity) this.compromise(state.issuer, id, sinceMs, key)
@@ -118,7 +118,7 @@ export class IssuerTable {
    */
   retire(issuer: string, keyId: string, atMs: number): void {
     const known = this.#settled(issuer)
-    const key = known?.state.keys.get(methodOf(issuer, keyId))
+    const key = known?.state.keys.get(toMethod(issuer, keyId))
     if (known === undefined || key === undefined || key.status === 'compromised') return
     const changedAtMs = key.status === 'retired' ? Math.min(key.changedAtMs ?? atMs, atMs) : atMs
     replaceKey(known, { ...key, status: 'retired', changedAtMs })
@@ -128,7 +128,7 @@ export class IssuerTable {
    * Permanently. `multikey` is for a key that is no longer listed; that of a listed key is known.
    */
   compromise(issuer: string, keyId: string, atMs: number, multikey?: string): void {
-    const method = methodOf(issuer, keyId)
+    const method = toMethod(issuer, keyId)
     const listed = this.issuers.get(issuer)?.state.keys.get(method)
     const news = [keepEarlier(this.names, method, atMs)]
     if (multikey !== undefined) news.push(keepEarlier(this.keys, multikey, atMs))
@@ -185,13 +185,13 @@ export function splitMethod(method: string): readonly [issuer: string, keyId: st
   return [method.slice(0, hash), method.slice(hash + 1)]
 }
 
-function methodOf(issuer: string, keyId: string): string {
+function toMethod(issuer: string, keyId: string): string {
   return `${issuer}#${keyId}`
 }
 
 /** Issuers are values: code that holds one while it changes keeps what it was given. */
 function replaceKey(known: Registered, key: TrustedKey): void {
-  const keys = new Map(known.state.keys).set(methodOf(known.state.issuer, key.id), key)
+  const keys = new Map(known.state.keys).set(toMethod(known.state.issuer, key.id), key)
   known.state = { ...known.state, keys }
 }
 
@@ -199,11 +199,11 @@ function emptyIssuer(issuer: string): TrustedIssuer {
   return { issuer, keys: new Map(), scope: undefined, credentialTtlSecondsMax: undefined }
 }
 
-function issuerOf(state: IssuerState, before: TrustedIssuer | undefined): TrustedIssuer {
+function toTrustedIssuer(state: IssuerState, before: TrustedIssuer | undefined): TrustedIssuer {
   const { issuer, scope, credential_ttl_seconds_max: ttlMax } = state
   const keys = new Map<string, TrustedKey>()
   for (const { id, key, status, retired_at } of state.keys) {
-    const method = methodOf(issuer, id)
+    const method = toMethod(issuer, id)
     keys.set(method, {
       id,
       key: keyObject(key, before?.keys.get(method)?.key),

@@ -38,28 +38,28 @@ export class SiteContents {
     const { kind, body } = entry
     switch (kind) {
       case 'user.revoked':
-        this.revocations.revokeUser(body.ppid, msOf(body.revoked_at))
+        this.revocations.revokeUser(body.ppid, toMs(body.revoked_at))
         break
       case 'user.reinstated':
-        this.revocations.reinstateUser(body.ppid, msOf(body.reinstated_at))
+        this.revocations.reinstateUser(body.ppid, toMs(body.reinstated_at))
         break
       case 'credential.revoked':
-        this.revocations.revokeCredential(body.credential_id, msOf(body.revoked_at))
+        this.revocations.revokeCredential(body.credential_id, toMs(body.revoked_at))
         break
       case 'token.revoked':
-        this.revocations.revokeToken(body.token_sha256, msOf(body.revoked_at))
+        this.revocations.revokeToken(body.token_sha256, toMs(body.revoked_at))
         break
       case 'issuer.trusted':
-        this.#ownIssuers().trust(body, msOf(entry.at))
+        this.#ownIssuers().trust(body, toMs(entry.at))
         break
       case 'issuer.distrusted':
-        this.#ownIssuers().distrust(body.issuer, msOf(entry.at))
+        this.#ownIssuers().distrust(body.issuer, toMs(entry.at))
         break
       case 'key.retired':
-        this.#ownIssuers().retire(body.issuer, body.key_id, msOf(body.at))
+        this.#ownIssuers().retire(body.issuer, body.key_id, toMs(body.at))
         break
       case 'key.compromised':
-        this.#ownIssuers().compromise(body.issuer, body.key_id, msOf(body.at))
+        this.#ownIssuers().compromise(body.issuer, body.key_id, toMs(body.at))
         break
       case 'site.changed':
         this.#change(body, this.#isOffUntilNow(body) ? entry.at : undefined)
@@ -74,17 +74,17 @@ export class SiteContents {
   add(line: SnapshotLine, asOf: string): void {
     switch (line.type) {
       case 'credential':
-        this.revocations.revokeCredential(line.credential_id, msOf(line.revoked_at))
+        this.revocations.revokeCredential(line.credential_id, toMs(line.revoked_at))
         break
       case 'token':
-        this.revocations.revokeToken(line.token_sha256, msOf(line.revoked_at))
+        this.revocations.revokeToken(line.token_sha256, toMs(line.revoked_at))
         break
       case 'user':
-        this.revocations.revokeUser(line.ppid, msOf(line.revoked_at))
+        this.revocations.revokeUser(line.ppid, toMs(line.revoked_at))
         if (line.reinstated_at !== undefined)
-          this.revocations.reinstateUser(line.ppid, msOf(line.reinstated_at))
+          this.revocations.reinstateUser(line.ppid, toMs(line.reinstated_at))
         if (line.revoked_again_at !== undefined)
-          this.revocations.revokeUser(line.ppid, msOf(line.revoked_again_at))
+          this.revocations.revokeUser(line.ppid, toMs(line.revoked_again_at))
         break
       case 'issuer':
         this.#addIssuer(line, asOf)
@@ -106,16 +106,16 @@ export class SiteContents {
 
   #addIssuer(line: IssuerLine, asOf: string): void {
     const { issuer, distrusted_at: distrustedAt } = line
-    const asOfMs = msOf(asOf)
+    const asOfMs = toMs(asOf)
     for (const { key_id, key, at } of line.compromised)
-      this.issuers.compromise(issuer, key_id, msOf(at), key ?? undefined)
+      this.issuers.compromise(issuer, key_id, toMs(at), key ?? undefined)
     if (line.status === 'trusted') {
       this.issuers.trust(line, asOfMs)
     } else if (typeof distrustedAt === 'string') {
       // The last state of an issuer matters even now: a key listed there may be found compromised
       // later.
       this.issuers.trust(line, asOfMs)
-      this.issuers.distrust(issuer, msOf(distrustedAt))
+      this.issuers.distrust(issuer, toMs(distrustedAt))
     }
   }
 
@@ -131,7 +131,7 @@ export class SiteContents {
     { bearer, holder_proof, credential_ttl_seconds_max }: SiteState,
     bearerOffAt: string | undefined,
   ): void {
-    const offMs = bearerOffAt === undefined ? undefined : msOf(bearerOffAt)
+    const offMs = bearerOffAt === undefined ? undefined : toMs(bearerOffAt)
     const before = this.settings.bearerOffMs
     this.settings = {
       bearer,
@@ -151,7 +151,7 @@ function unknownKind(kind: never): never {
   throw new TypeError(`a view cannot apply ${JSON.stringify(kind)}`)
 }
 
-function msOf(time: string): number {
+function toMs(time: string): number {
   const ms = entryTime(time)
   if (ms === undefined)
     throw new TypeError('a log entry has a time that cannot be read; parse the entry first')

@@ -79,15 +79,18 @@ export function createNodeCrypto(): Crypto | undefined {
     try {
       if (key.algorithm === 'Ed25519')
         return node.createPublicKey({ key: publicKeyToJwk(key), format: 'jwk' })
-      return inputOf(key, node.createPublicKey({ key: spkiOfP256(key.bytes), format: 'der', type: 'spki' }))
+      return toKeyInput(
+        key,
+        node.createPublicKey({ key: spkiOfP256(key.bytes), format: 'der', type: 'spki' }),
+      )
     } catch {
       return null // Not a point on the curve.
     }
   }
 
   function wrap(publicKey: PublicKey, handle: KeyObject, extractable: boolean): PrivateKey {
-    const input = inputOf(publicKey, handle)
-    const digest = digestOf(publicKey)
+    const input = toKeyInput(publicKey, handle)
+    const digest = toDigestName(publicKey)
     const key: PrivateKey = { publicKey, sign: (data) => node.sign(digest, data, input) }
     if (extractable) exportable.set(key, handle)
     return key
@@ -95,7 +98,7 @@ export function createNodeCrypto(): Crypto | undefined {
 
   return {
     name: 'node',
-    sha256: (data) => bytesOf(node.hash('sha256', data, 'latin1')),
+    sha256: (data) => toBytes(node.hash('sha256', data, 'latin1')),
     sha256Hex: (data) => node.hash('sha256', data, 'hex'),
     sha256Latin1: (data) => node.hash('sha256', data, 'latin1'),
     createSha256() {
@@ -105,7 +108,7 @@ export function createNodeCrypto(): Crypto | undefined {
     verify(key, data, signature) {
       if (!isSoundSignature(key.algorithm, signature)) return false
       const input = keyInput(key)
-      return input !== null && node.verify(digestOf(key), data, input, signature)
+      return input !== null && node.verify(toDigestName(key), data, input, signature)
     },
     generateKey(algorithm, extractable) {
       const pair =
@@ -134,16 +137,16 @@ function spkiOfP256(compressed: Uint8Array): Uint8Array {
 }
 
 /** Faster than asking for a Buffer: small ones are costly to make outside of JavaScript. */
-function bytesOf(latin1: string): Uint8Array {
+function toBytes(latin1: string): Uint8Array {
   const bytes = new Uint8Array(latin1.length)
   for (let i = 0; i < bytes.length; i++) bytes[i] = latin1.charCodeAt(i)
   return bytes
 }
 
-function inputOf({ algorithm }: PublicKey, key: KeyObject): KeyInput {
+function toKeyInput({ algorithm }: PublicKey, key: KeyObject): KeyInput {
   return algorithm === 'P-256' ? { key, dsaEncoding: 'ieee-p1363' } : key
 }
 
-function digestOf({ algorithm }: PublicKey): 'sha256' | null {
+function toDigestName({ algorithm }: PublicKey): 'sha256' | null {
   return algorithm === 'P-256' ? 'sha256' : null
 }

@@ -31,8 +31,8 @@ export function readDidDocument(
 ): DidDocumentKeys | { readonly fault: string } {
   if (!isJsonObject(document)) return { fault: 'the DID document is not an object' }
   if (document.id !== did) return { fault: `the DID document is not the one of ${did}` }
-  const methods = listOf(document.verificationMethod)
-  const assertions = listOf(document.assertionMethod)
+  const methods = parseList(document.verificationMethod)
+  const assertions = parseList(document.assertionMethod)
   if (methods === undefined) return { fault: `verificationMethod must be a list of at most ${METHODS_MAX}` }
   if (assertions === undefined) return { fault: `assertionMethod must be a list of at most ${METHODS_MAX}` }
 
@@ -42,7 +42,7 @@ export function readDidDocument(
   const wanted = new Set<string>()
   for (const method of [...methods, ...assertions.filter((entry) => typeof entry !== 'string')]) {
     if (!isJsonObject(method)) return { fault: 'a verification method is not an object' }
-    const id = fragmentOf(method.id, did)
+    const id = parseFragment(method.id, did)
     if (id === undefined)
       return {
         fault: `a verification method has an id that is not ${did}#… with a plain fragment of at most 128 characters`,
@@ -52,7 +52,7 @@ export function readDidDocument(
   }
   for (const entry of assertions) {
     const reference = isJsonObject(entry) ? entry.id : entry
-    const id = fragmentOf(reference, did)
+    const id = parseFragment(reference, did)
     // A key that lives in another DID's document is not ours to trust by this one.
     if (id === undefined) continue
     if (wanted.has(id)) return { fault: `assertionMethod lists #${id} twice` }
@@ -79,7 +79,7 @@ export function readDidDocument(
   return { keys, leftOut }
 }
 
-function listOf(value: JsonValue | undefined): readonly JsonValue[] | undefined {
+function parseList(value: JsonValue | undefined): readonly JsonValue[] | undefined {
   if (value === undefined) return []
   return Array.isArray(value) && value.length <= METHODS_MAX ? value : undefined
 }
@@ -88,7 +88,7 @@ function listOf(value: JsonValue | undefined): readonly JsonValue[] | undefined 
  * The fragment of a DID URL of this DID, written in full or relative to the document (DID Core
  * §3.2.2).
  */
-function fragmentOf(value: JsonValue | undefined, did: string): string | undefined {
+function parseFragment(value: JsonValue | undefined, did: string): string | undefined {
   if (typeof value !== 'string') return undefined
   const hash = value.indexOf('#')
   if (hash === -1 || (hash > 0 && value.slice(0, hash) !== did)) return undefined

@@ -52,13 +52,13 @@ export function parseMultikey(text: unknown): PublicKey | undefined {
     return undefined
   const decoded = decodeBase58(text.slice(1))
   if (decoded === undefined) return undefined
-  const algorithm = algorithmOf(decoded)
+  const algorithm = findAlgorithm(decoded)
   if (algorithm === undefined) return undefined
   const bytes = decoded.subarray(CODEC_BYTES)
   return isStrictEncoding(algorithm, bytes) ? { algorithm, bytes, multikey: text } : undefined
 }
 
-function algorithmOf(decoded: Uint8Array): KeyAlgorithm | undefined {
+function findAlgorithm(decoded: Uint8Array): KeyAlgorithm | undefined {
   if (decoded[0] === ED25519_CODEC[0] && decoded[1] === ED25519_CODEC[1]) return 'Ed25519'
   if (decoded[0] === P256_CODEC[0] && decoded[1] === P256_CODEC[1]) return 'P-256'
   return undefined

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { challengeOf } from '../../src/contract/problem-body.ts'
+import { challengeFor } from '../../src/contract/problem-body.ts'
 import { type ProblemCode, problemCodes, problems } from '../../src/contract/problems.ts'
 
 const names: Record<number, string> = {
@@ -64,7 +64,7 @@ function row(code: ProblemCode): string {
 
 function challenges(): string {
   const codes = problemCodes.filter((code) => problems[code].status === 401)
-  const rows = codes.map((code) => `| \`${code}\` | \`${challengeOf(code)}\` |`)
+  const rows = codes.map((code) => `| \`${code}\` | \`${challengeFor(code)}\` |`)
   return [
     '## Challenges',
     '',

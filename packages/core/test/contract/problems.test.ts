@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { challengeOf, problemBody } from '../../src/contract/problem-body.ts'
+import { challengeFor, problemBody } from '../../src/contract/problem-body.ts'
 import {
   forwardAuthStatus,
   type ProblemCode,
@@ -102,29 +102,29 @@ describe('problemBody', () => {
   })
 })
 
-describe('challengeOf', () => {
+describe('challengeFor', () => {
   it('gives every 401 a challenge and nothing else one', () => {
     for (const code of problemCodes)
-      expect(challengeOf(code) !== undefined, code).toBe(problems[code].status === 401)
+      expect(challengeFor(code) !== undefined, code).toBe(problems[code].status === 401)
   })
 
   it('names the way in that was missed', () => {
-    expect(challengeOf('credential_missing')).toBe(
+    expect(challengeFor('credential_missing')).toBe(
       'ServiceCredential realm="countersign", Bearer realm="countersign"',
     )
-    expect(challengeOf('credential_expired')).toBe(
+    expect(challengeFor('credential_expired')).toBe(
       'ServiceCredential realm="countersign", error="credential_expired"',
     )
-    expect(challengeOf('token_invalid')).toBe('Bearer realm="countersign", error="invalid_token"')
-    expect(challengeOf('api_key_missing')).toBe('ApiKey realm="countersign"')
-    expect(challengeOf('session_required')).toBe('Session realm="countersign"')
+    expect(challengeFor('token_invalid')).toBe('Bearer realm="countersign", error="invalid_token"')
+    expect(challengeFor('api_key_missing')).toBe('ApiKey realm="countersign"')
+    expect(challengeFor('session_required')).toBe('Session realm="countersign"')
   })
 
   it('follows the status that is really sent', () => {
-    expect(challengeOf('auth_ambiguous', 401)).toBe(
+    expect(challengeFor('auth_ambiguous', 401)).toBe(
       'ServiceCredential realm="countersign", error="auth_ambiguous"',
     )
-    expect(challengeOf('credential_missing', 400)).toBeUndefined()
+    expect(challengeFor('credential_missing', 400)).toBeUndefined()
   })
 })
 

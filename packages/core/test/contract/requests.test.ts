@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type * as z from 'zod'
 import { type EndpointId, endpointList, endpoints } from '../../src/contract/endpoints.ts'
 import type { ProblemCode } from '../../src/contract/problems.ts'
-import { refusalOf } from '../../src/contract/validation.ts'
+import { toValidationProblem } from '../../src/contract/validation.ts'
 import { bodies, CREDENTIAL_ID, EPOCH, MULTIKEY, PPID, queries, RANDOM } from './samples.ts'
 
 type Spoiled = [id: EndpointId, member: string, values: unknown[], code?: ProblemCode]
@@ -15,7 +15,7 @@ const schemaOf = (id: EndpointId, part: 'body' | 'query'): z.ZodType => {
 
 function refused(id: EndpointId, part: 'body' | 'query', value: unknown) {
   const { error } = schemaOf(id, part).safeParse(value)
-  return error && refusalOf(error, part)
+  return error && toValidationProblem(error, part)
 }
 
 const not = {
@@ -480,7 +480,7 @@ describe('query parameters', () => {
 describe('path parameters', () => {
   it('that fit no grammar are not found, and nothing more is said', () => {
     const { error } = endpoints.read_site.request.params.safeParse({ site_id: 'Not A Site' })
-    expect(error && refusalOf(error, 'params')).toEqual({ code: 'not_found', errors: [] })
+    expect(error && toValidationProblem(error, 'params')).toEqual({ code: 'not_found', errors: [] })
     expect(
       endpoints.change_issuer_key.request.params.safeParse({
         site_id: 'shop.example',
@@ -509,7 +509,7 @@ describe('request headers', () => {
     })
     const codeOf = (value: unknown) => {
       const { error } = headers.safeParse(value)
-      return error && refusalOf(error, 'headers').code
+      return error && toValidationProblem(error, 'headers').code
     }
     for (const cursor of ['garbage', `${EPOCH}.-1`, ''])
       expect(codeOf({ 'last-event-id': cursor })).toBe('cursor_malformed')

@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest'
 import * as z from 'zod'
 import { exchangeProofRequestSchema } from '../../src/contract/tokens.ts'
-import { coded, refusalOf } from '../../src/contract/validation.ts'
+import { coded, toValidationProblem } from '../../src/contract/validation.ts'
 import { credential } from './samples.ts'
 
 function refusal(value: unknown) {
   const { error } = exchangeProofRequestSchema.safeParse(value)
   if (error === undefined) throw new Error('was not refused')
-  return refusalOf(error, 'body')
+  return toValidationProblem(error, 'body')
 }
 
-describe('refusalOf', () => {
+describe('toValidationProblem', () => {
   it('gives a code of its own only when all faults share it', () => {
     expect(refusal({ credential, ttl_seconds: 0 }).code).toBe('ttl_out_of_range')
     expect(refusal({ credential, ttl_seconds: 0, surprise: 1 }).code).toBe('validation_failed')
@@ -69,7 +69,7 @@ describe('refusalOf', () => {
   it('takes no code from elsewhere', () => {
     const schema = z.string().refine(() => false, { message: 'no', params: { code: 'toString' } })
     const { error } = schema.safeParse('x')
-    expect(error && refusalOf(error, 'body').code).toBe('validation_failed')
+    expect(error && toValidationProblem(error, 'body').code).toBe('validation_failed')
   })
 })
 

@@ -1,8 +1,8 @@
 import {
   bearerChallenge,
   credentialChallenge,
+  type ProblemSummary,
   problemType,
-  type Refusal,
   type RefusalCode,
   refusals,
   type Scope,
@@ -35,7 +35,7 @@ export function toGuardDenial(
   request?: GuardRequest,
 ): GuardDenial {
   const { code, detail, requiredScope } = reason
-  const { status, title, challenge, retryable }: Refusal = refusals[code]
+  const { status, title, challenge, retryable }: ProblemSummary = refusals[code]
   const needs = needFor(code, status)
   const [requestId = '', ...others] = request?.header('x-request-id') ?? []
   const headers: Record<string, string> = {

@@ -12,7 +12,7 @@ import {
   parsePreferWait,
   prefersDeniedEverywhere,
   type RequestPart,
-  refusalOf,
+  toValidationProblem,
 } from '@countersign/core/contract'
 import type * as z from 'zod'
 import type { Caller } from '../answer.ts'
@@ -112,7 +112,7 @@ export function validatePart(schema: z.ZodType | undefined, value: unknown, part
   if (schema === undefined) return undefined
   const result = schema.safeParse(value)
   if (result.success) return result.data
-  const { code, errors } = refusalOf(result.error, part)
+  const { code, errors } = toValidationProblem(result.error, part)
   throw new Problem(code, undefined, { errors })
 }
 

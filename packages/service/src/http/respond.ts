@@ -1,5 +1,5 @@
 import {
-  challengeOf,
+  challengeFor,
   type Endpoint,
   type EndpointId,
   forwardAuthStatus,
@@ -92,7 +92,7 @@ export function createResponder({ baseUrl, version, onFault }: ResponderOptions)
       const status = endpoint?.refusals === 'proxy' ? forwardAuthStatus(code) : problems[code].status
       const mustWait = status === 429 || status === 503
       const retryAfterSeconds = mustWait ? (facts.retryAfterSeconds ?? RETRY_AFTER_SECONDS) : undefined
-      const challenge = challengeOf(code, status)
+      const challenge = challengeFor(code, status)
       const again = wanted?.isRepeatable && problems[code].retryable ? { again: '' } : {}
       const page = wanted && (facts.page ?? problemPage(code, requestId, texts, again))
       return {

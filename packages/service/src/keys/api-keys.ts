@@ -5,15 +5,15 @@ import { parseSecretText, secretSha256 } from './secret-text.ts'
 /** The API keys of the store, each cached for a second. */
 export interface ApiKeys {
   /**
-   * The API key with this secret; undefined if there is none or it has expired. Rejects if the store
-   * is unavailable.
+   * The API key with this secret; undefined if there is none or it has expired. Rejects if the
+   * store is unavailable.
    */
   find(secret: string, nowMs: number): Promise<ApiKey | undefined>
   /** Whether the secret was valid when it was last looked up. It may be deleted since. */
   wasGood(secret: string): boolean
   /**
-   * Call this after deleting a key: it stops working on this node at once, and on other nodes within
-   * `KEY_CACHED_MS`.
+   * Call this after deleting a key: it stops working on this node at once, and on other nodes
+   * within `KEY_CACHED_MS`.
    */
   forget(keyId: string): void
 }

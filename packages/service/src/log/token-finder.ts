@@ -9,8 +9,8 @@ export interface FoundToken extends TokenFacts {
 }
 
 /**
- * Finds the facts of a bearer token. Whether the token is still valid is checked against the view at
- * every use.
+ * Finds the facts of a bearer token. Whether the token is still valid is checked against the view
+ * at every use.
  */
 export interface TokenFinder {
   /**
