@@ -1,5 +1,6 @@
 import { Command, CommanderError, Option as CommanderOption } from 'commander'
 import { type Given, type Group, type Option, type Shared, UsageError, type Verb } from './command.ts'
+import { sections } from './commands/all.ts'
 
 /** What a command line asks for: a verb with what it was given, or its help. */
 export type Parsed = { readonly verb: Verb; readonly given: Given } | { readonly help: string }
@@ -66,6 +67,20 @@ export function parse(name: string, command: Verb | Group, summary: string, argv
   }
   if (found === undefined) throw new UsageError(`Which one?\n\n${program.helpInformation().trimEnd()}`)
   return found
+}
+
+/** ` Did you mean revoke-user?`, or nothing. */
+export function suggestCommand(name: string): string {
+  let complaint = ''
+  const program = new Command().exitOverride().configureOutput({ writeErr: (text) => (complaint += text) })
+  for (const [, rows] of sections) for (const [each] of rows) program.command(each)
+  try {
+    program.parse([name], { from: 'user' })
+  } catch {
+    // It always throws: the name is unknown.
+  }
+  const [, suggestion = ''] = /\((Did you mean .*)\)/.exec(complaint) ?? []
+  return suggestion === '' ? '' : ` ${suggestion}`
 }
 
 function sentence(complaint: string): string {

@@ -1,5 +1,5 @@
-import type { ExitCode } from './command.ts'
-import { findRow, sections } from './commands/all.ts'
+import { type ExitCode, UsageError } from './command.ts'
+import { findRow } from './commands/all.ts'
 import { overview } from './overview.ts'
 import { describeError } from './terminal/describe-error.ts'
 import { jsonText, type Terminal } from './terminal/output.ts'
@@ -7,8 +7,7 @@ import { jsonText, type Terminal } from './terminal/output.ts'
 const isHelp = (word: string | undefined) => word === '--help' || word === '-h' || word === 'help'
 
 /**
- * Does what a command line asks for. Never throws: everything that goes wrong becomes words and a
- * code.
+ * Runs a command line. Never throws: every error is printed, and becomes an exit code.
  */
 export async function run(argv: readonly string[], at: Terminal): Promise<ExitCode> {
   try {
@@ -43,42 +42,19 @@ async function dispatch(argv: readonly string[], at: Terminal): Promise<ExitCode
     at.line((await import('./version.ts')).VERSION)
     return 0
   }
-  const row = name === undefined ? undefined : findRow(name)
-  const { UsageError } = await import('./command.ts')
   if (name === undefined) throw new UsageError(overview())
+  const { parse, suggestCommand } = await import('./parse.ts')
+  const row = findRow(name)
   if (row === undefined)
     throw new UsageError(
-      `There is no command ${JSON.stringify(name)}.${likely(name)} All of them: countersign --help`,
+      `There is no command ${JSON.stringify(name)}.${suggestCommand(name)} All of them: countersign --help`,
     )
   const [, summary, load] = row
-  const [{ parse }, command] = await Promise.all([import('./parse.ts'), load()])
+  const command = await load()
   const parsed = parse(name, command, summary, rest)
   if ('help' in parsed) {
     at.line(parsed.help)
     return 0
   }
   return parsed.verb.run(parsed.given, at)
-}
-
-/** ` Did you mean revoke-user?`, or nothing. */
-function likely(name: string): string {
-  const names = sections.flatMap(([, rows]) => rows.map(([each]) => each))
-  const [best] = names
-    .map((each) => [each, distance(name, each)] as const)
-    .sort(([, one], [, other]) => one - other)
-  return best !== undefined && best[1] <= Math.max(2, name.length / 4) ? ` Did you mean ${best[0]}?` : ''
-}
-
-/** How many characters have to be added, dropped or changed to get from one to the other. */
-function distance(one: string, other: string): number {
-  let row = Array.from({ length: other.length + 1 }, (_, i) => i)
-  for (let i = 1; i <= one.length; i++) {
-    const next = [i]
-    for (let j = 1; j <= other.length; j++) {
-      const changed = (row[j - 1] ?? 0) + (one[i - 1] === other[j - 1] ? 0 : 1)
-      next.push(Math.min(changed, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1))
-    }
-    row = next
-  }
-  return row[other.length] ?? 0
 }

@@ -2,7 +2,7 @@ import { Agent, request as httpRequest } from 'node:http'
 import { request as httpsRequest, Agent as SecureAgent } from 'node:https'
 import { CommandError, UsageError, type Verb } from '../command.ts'
 import { resolveTarget } from '../service/connection.ts'
-import { createHistogram, type Histogram, histogramText, msText } from '../terminal/histogram.ts'
+import { createLatencies, histogramText, type Latencies, msText } from '../terminal/histogram.ts'
 import { barText, facts, type Terminal } from '../terminal/output.ts'
 
 const BAR_WIDTH = 50
@@ -44,31 +44,31 @@ export const bench: Verb = {
       )
     const createHeaders = await loadPresentation(given, target.dev, method, url.href)
     const outcome = await load(url, method, createHeaders, { connections, seconds, at })
-    const { histogram, statuses, elapsedMs, faults } = outcome
-    if (histogram.count === 0)
+    const { latencies, statuses, elapsedMs, faults } = outcome
+    if (latencies.count === 0)
       throw new CommandError(
         'no_answer',
         `Nothing answers at ${url.origin} (${faults[0] ?? 'no answer'}).`,
         5,
       )
-    const perSecond = Math.round((histogram.count / elapsedMs) * 1000)
+    const perSecond = Math.round((latencies.count / elapsedMs) * 1000)
     const refused = [...statuses]
       .filter(([status]) => status >= 400)
       .reduce((sum, [, count]) => sum + count, 0)
     const latency = {
-      min: histogram.min,
-      mean: histogram.mean,
-      p50: histogram.quantile(0.5),
-      p90: histogram.quantile(0.9),
-      p99: histogram.quantile(0.99),
-      max: histogram.max,
+      min: latencies.min,
+      mean: latencies.mean,
+      p50: latencies.quantile(0.5),
+      p90: latencies.quantile(0.9),
+      p99: latencies.quantile(0.99),
+      max: latencies.max,
     }
     at.result(
       {
         url: url.href,
         connections,
         seconds: Math.round(elapsedMs) / 1000,
-        requests: histogram.count,
+        requests: latencies.count,
         per_second: perSecond,
         refused,
         failed: faults.length,
@@ -76,16 +76,16 @@ export const bench: Verb = {
         latency_ms: Object.fromEntries(
           Object.entries(latency).map(([name, ms]) => [name, Math.round(ms * 1000) / 1000]),
         ),
-        histogram: histogram
+        histogram: latencies
           .buckets()
           .map(({ msMax, count }) => ({ le_ms: Math.round(msMax * 1000) / 1000, count })),
       },
       () =>
         [
-          histogramText(histogram, BAR_WIDTH),
+          histogramText(latencies, BAR_WIDTH),
           '',
           facts([
-            ['requests', `${histogram.count}, ${perSecond} a second`],
+            ['requests', `${latencies.count}, ${perSecond} a second`],
             [
               'latency',
               Object.entries(latency)
@@ -137,7 +137,7 @@ interface LoadOptions {
 }
 
 interface Outcome {
-  readonly histogram: Histogram
+  readonly latencies: Latencies
   readonly statuses: ReadonlyMap<number, number>
   readonly faults: readonly string[]
   readonly elapsedMs: number
@@ -155,7 +155,7 @@ async function load(
     url.protocol === 'https:'
       ? [httpsRequest, new SecureAgent({ keepAlive: true, maxSockets: connections })]
       : [httpRequest, new Agent({ keepAlive: true, maxSockets: connections })]
-  const histogram = createHistogram()
+  const latencies = createLatencies()
   const statuses = new Map<number, number>()
   const faults: string[] = []
   const startMs = performance.now()
@@ -175,18 +175,18 @@ async function load(
         const headers = await createHeaders()
         const sentMs = performance.now()
         const status = await once(headers)
-        histogram.add(performance.now() - sentMs)
+        latencies.add(performance.now() - sentMs)
         statuses.set(status, (statuses.get(status) ?? 0) + 1)
       } catch (fault) {
         faults.push((fault as NodeJS.ErrnoException).code ?? 'no answer')
-        if (histogram.count === 0) return
+        if (latencies.count === 0) return
       }
     }
   }
   const drawing = setInterval(() => {
     const done = Math.min((performance.now() - startMs) / (seconds * 1000), 1)
     at.progress(
-      `${barText(done)} ${histogram.count} requests, p50 ${msText(histogram.quantile(0.5))}, p99 ${msText(histogram.quantile(0.99))}`,
+      `${barText(done)} ${latencies.count} requests, p50 ${msText(latencies.quantile(0.5))}, p99 ${msText(latencies.quantile(0.99))}`,
     )
   }, 100)
   try {
@@ -196,5 +196,5 @@ async function load(
     at.progress(undefined)
     agent.destroy()
   }
-  return { histogram, statuses, faults, elapsedMs: performance.now() - startMs }
+  return { latencies, statuses, faults, elapsedMs: performance.now() - startMs }
 }

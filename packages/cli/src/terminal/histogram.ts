@@ -1,13 +1,10 @@
-/**
- * How often something took how long. Each bucket is a fifth wider than the one before, so that a
- * microsecond and a minute fit into few of them.
- */
-export interface Histogram {
+import { createHistogram } from 'node:perf_hooks'
+
+/** Latencies: quantiles with three digits, and counts in buckets for drawing. */
+export interface Latencies {
   add(ms: number): void
   readonly count: number
-  /**
-   * The upper bound of the bucket in which this part of all lies: 0.99 for the slowest hundredth.
-   */
+  /** 0.99 for the fastest of the slowest hundredth. */
   quantile(part: number): number
   readonly min: number
   readonly max: number
@@ -16,52 +13,43 @@ export interface Histogram {
   buckets(): readonly { readonly msMax: number; readonly count: number }[]
 }
 
+/** Each bucket is a fifth wider than the one before; Node's histogram has no counts by bucket. */
 const FIRST_MS = 0.05
 const GROWTH = 1.2
 
-export function createHistogram(): Histogram {
+export function createLatencies(): Latencies {
+  // Records whole numbers from 1, so microseconds.
+  const recorded = createHistogram()
   const counts: number[] = []
-  let [count, sum, min, max] = [0, 0, Number.POSITIVE_INFINITY, 0]
-  const toBound = (bucket: number) => FIRST_MS * GROWTH ** bucket
+  const toMs = (us: number) => (recorded.count === 0 ? 0 : us / 1000)
   return {
     add(ms) {
+      recorded.record(Math.max(1, Math.round(ms * 1000)))
       const bucket = ms <= FIRST_MS ? 0 : Math.ceil(Math.log(ms / FIRST_MS) / Math.log(GROWTH))
       counts[bucket] = (counts[bucket] ?? 0) + 1
-      count++
-      sum += ms
-      min = Math.min(min, ms)
-      max = Math.max(max, ms)
     },
     get count() {
-      return count
+      return recorded.count
     },
     get min() {
-      return count === 0 ? 0 : min
+      return toMs(recorded.min)
     },
     get max() {
-      return max
+      return toMs(recorded.max)
     },
     get mean() {
-      return count === 0 ? 0 : sum / count
+      return toMs(recorded.mean)
     },
-    quantile(part) {
-      let left = Math.ceil(part * count)
-      for (let bucket = 0; bucket < counts.length; bucket++) {
-        left -= counts[bucket] ?? 0
-        if (left <= 0) return Math.min(toBound(bucket), max)
-      }
-      return max
-    },
-    buckets: () =>
-      counts.flatMap((each, bucket) => (each === undefined ? [] : [{ msMax: toBound(bucket), count: each }])),
+    quantile: (part) => toMs(Math.min(recorded.percentile(part * 100), recorded.max)),
+    buckets: () => counts.flatMap((count, bucket) => [{ msMax: FIRST_MS * GROWTH ** bucket, count }]),
   }
 }
 
 const EIGHTHS = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉']
 
 /** A bar for each bucket, the longest as wide as `width`. */
-export function histogramText(histogram: Histogram, width: number): string {
-  const buckets = histogram.buckets()
+export function histogramText(latencies: Latencies, width: number): string {
+  const buckets = latencies.buckets()
   const most = Math.max(1, ...buckets.map(({ count }) => count))
   return buckets
     .map(({ msMax, count }) => {
