@@ -6,10 +6,10 @@ import { createTerminal } from '../packages/cli/src/terminal/output.ts'
 
 const INTRO = `# The command \`countersign\`
 
-Made from the help of the command by \`npm run cli-docs\`; a test keeps it so. In a clone of the repository, \`npm run -s countersign -- <command>\` runs it; \`npm start\` is
-\`countersign dev\`.
+\`npm run cli-docs\` generates this page from the help of the command.
+In a clone of the repository, run \`npm run -s countersign -- <command>\`; \`npm start\` is \`countersign dev\`.
 
-## Where it calls
+## Which service it calls
 
 | what | flag | variable | otherwise |
 |---|---|---|---|
@@ -17,24 +17,26 @@ Made from the help of the command by \`npm run cli-docs\`; a test keeps it so. I
 | the site | \`--site\` | \`COUNTERSIGN_SITE\` | that of \`./data/dev.json\` |
 | the API key | \`--api-key-file\` | \`COUNTERSIGN_API_KEY\`, \`COUNTERSIGN_API_KEY_FILE\` | that of \`./data/dev.json\` |
 
-\`./data/dev.json\` is what the development start writes down. It counts only when its service is on this machine and is the one that is called, and the command says on
-the standard error that it uses it. Secrets (keys, tokens, credentials) come from variables, files or the standard input (\`-\`), never from the command line, which every user
-of a machine can read. A file with a private key or an API key that others can read is refused.
+The development service writes \`./data/dev.json\`.
+The command uses it only when that service is on this machine and is the one that is called, and says so on the standard error.
+Secrets (keys, tokens, credentials) come from variables, files or the standard input (\`-\`), never from the command line, which every user of a machine can read.
+A file with a private key or an API key that others can read is rejected.
 
-## What it prints and how it ends
+## Output and exit codes
 
-Results go to the standard output, everything else to the standard error. \`--json\` prints results as JSON, with the names of the HTTP interface, and what went wrong
-as one line of JSON on the standard error: \`{ "error": { "code", "message", "request_id" }, "exit_code" }\`. Colours and lines that are drawn over come only on a
-terminal; \`NO_COLOR\` and \`--no-color\` switch colours off.
+Results go to the standard output, everything else to the standard error.
+\`--json\` prints results as JSON, with the names of the HTTP interface.
+Errors are then one line of JSON on the standard error: \`{ "error": { "code", "message", "request_id" }, "exit_code" }\`.
+Colours and progress appear only on a terminal; \`NO_COLOR\` and \`--no-color\` switch colours off.
 
 | code | when |
 |---|---|
-| 0 | done |
-| 1 | failed |
-| 2 | usage error; also for a command that takes access away, when there is no terminal to ask and \`--yes\` was not given |
-| 3 | a check failed: rejected, not active, behind, something is wrong |
-| 4 | the caller was denied: no API key, an invalid one, or one without the permission |
-| 5 | the service could not be reached |
+| 0 | success |
+| 1 | failure |
+| 2 | usage error; also for a command that revokes access, without a terminal to ask and without \`--yes\` |
+| 3 | check failed: rejected, not active, behind, or a problem found |
+| 4 | access denied: no API key, an invalid one, or one without the permission |
+| 5 | service unreachable |
 `
 
 /** The text of docs/cli.md: an introduction, then the help of every command as it is printed. */

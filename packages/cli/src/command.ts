@@ -14,7 +14,7 @@ export type Option = readonly [flags: string, what: string, kind?: 'list']
 
 /**
  * Options that several commands share. `service`: where to call, and with which key. `site`: which
- * site it is about. `credential`: which credential to show. `removal`: it takes access away, so it
+ * site it is about. `credential`: which credential to show. `removal`: it revokes access, so it
  * asks first.
  */
 export type Shared = 'service' | 'site' | 'credential' | 'removal'

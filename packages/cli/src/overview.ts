@@ -10,9 +10,9 @@ export function overview(): string {
     '  countersign present /api/protected/action',
     '      a request with the demo credential',
     '  countersign revoke-user did:service:ppid_… --wait 5',
-    '      take a user’s access away, and see every verifier confirm it',
+    '      revoke a user’s access and wait for every verifier to confirm',
     '  countersign doctor',
-    '      find out what is wrong',
+    '      diagnose the service and suggest fixes',
     '',
     'Usage: countersign <command> [options]',
     '',
@@ -28,9 +28,11 @@ export function overview(): string {
 }
 
 const NOTES = [
-  'Results go to the standard output, everything else to the standard error; with --json both are JSON.',
-  'Exit codes: 0 done, 1 failed, 2 usage error, 3 a check failed, 4 the caller was denied, 5 the service could not be',
-  'reached.',
-  'A service to call is found by --url or COUNTERSIGN_URL, with COUNTERSIGN_API_KEY or COUNTERSIGN_API_KEY_FILE; in a',
-  'directory with data/dev.json, the development start is used. Secrets come from variables, files or the standard input.',
+  'Results go to the standard output, everything else to the standard error.',
+  'With --json both are JSON.',
+  'Exit codes: 0 success, 1 failure, 2 usage error, 3 check failed,',
+  '4 access denied, 5 service unreachable.',
+  'The service to call: --url or COUNTERSIGN_URL, with COUNTERSIGN_API_KEY or',
+  'COUNTERSIGN_API_KEY_FILE. Default: the development service of data/dev.json.',
+  'Secrets come from variables, files or the standard input, never from flags.',
 ]

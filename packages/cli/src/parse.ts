@@ -5,17 +5,18 @@ import { sections } from './commands/all.ts'
 /** What a command line asks for: a verb with what it was given, or its help. */
 export type Parsed = { readonly verb: Verb; readonly given: Given } | { readonly help: string }
 
-const COLUMNS = 100
+/** Fits the narrowest usual terminal. */
+const COLUMNS = 80
 
 const SHARED: Readonly<Record<Shared, readonly Option[]>> = {
   service: [
-    ['--url <url>', 'where the service is; default: COUNTERSIGN_URL, or that of data/dev.json'],
+    ['--url <url>', 'the address of the service; default: COUNTERSIGN_URL, or that of data/dev.json'],
     [
       '--api-key-file <file>',
       'a file with the API key, - for the standard input; default: COUNTERSIGN_API_KEY or COUNTERSIGN_API_KEY_FILE',
     ],
   ],
-  site: [['--site <site_id>', 'which site; default: COUNTERSIGN_SITE, or that of data/dev.json']],
+  site: [['--site <site_id>', 'the site; default: COUNTERSIGN_SITE, or that of data/dev.json']],
   credential: [
     [
       '--credential <file>',
@@ -25,15 +26,15 @@ const SHARED: Readonly<Record<Shared, readonly Option[]>> = {
     ['--bound', 'the bound credential of data/dev.json, with its key'],
   ],
   removal: [
-    ['--dry-run', 'say what would happen, and change nothing'],
-    ['--yes', 'do not ask'],
+    ['--dry-run', 'report what would happen, and change nothing'],
+    ['--yes', 'do not ask for confirmation'],
   ],
 }
 
 const GENERAL: readonly Option[] = [
   ['--json', 'print the result as JSON'],
-  ['--no-input', 'never ask; what would have to be asked is refused'],
-  ['--no-color', 'no colours; so does NO_COLOR'],
+  ['--no-input', 'never ask; fail where a confirmation is needed'],
+  ['--no-color', 'no colours; same as NO_COLOR'],
 ]
 
 /** Throws a `UsageError` for a command line that does not fit. */
@@ -59,13 +60,13 @@ export function parse(name: string, command: Verb | Group, summary: string, argv
     // Of a noun alone, commander complains with its help.
     const words = complaint.startsWith('error: ')
       ? sentence(complaint)
-      : `Which one?\n\n${complaint.trimEnd()}`
+      : `Missing command.\n\n${complaint.trimEnd()}`
     throw new UsageError(
       complaint.startsWith('error: ') ? `${words}\nMore: ${invoked(name, command, argv)} --help` : words,
       { cause: fault },
     )
   }
-  if (found === undefined) throw new UsageError(`Which one?\n\n${program.helpInformation().trimEnd()}`)
+  if (found === undefined) throw new UsageError(`Missing command.\n\n${program.helpInformation().trimEnd()}`)
   return found
 }
 
@@ -97,7 +98,7 @@ function invoked(name: string, command: Verb | Group, [first]: readonly string[]
 function prepare(command: Command): Command {
   return command
     .exitOverride()
-    .helpOption('-h, --help', 'print this')
+    .helpOption('-h, --help', 'print this help')
     .allowExcessArguments(false)
     .configureHelp({
       helpWidth: COLUMNS,
@@ -145,8 +146,8 @@ function addVerb(
 const append = (value: string, before: readonly string[] | undefined) => [...(before ?? []), value]
 
 const SETTINGS_HELP = `
-Flags of other names are settings of the service: --<name> <value> overrides COUNTERSIGN_<NAME>, which
-overrides the settings file. docs/operating.md lists them.
+Other flags are settings of the service. --<name> <value> overrides
+COUNTERSIGN_<NAME>, which overrides the settings file; see docs/operating.md.
 Exit codes: 0 success, 1 failure, 2 usage error, 3 check failed.`
 
 /**

@@ -92,7 +92,7 @@ describe('sites', () => {
     expect((await home.run(['sites', 'change', '--bearer', 'on'])).code).toBe(0)
   })
   test.each([
-    [['sites'], 'Which one?'],
+    [['sites'], 'Missing command.'],
     [['sites', 'paint'], 'unknown command'],
     [['sites', 'create'], "argument 'site_id'"],
     [['sites', 'change'], 'What shall change?'],

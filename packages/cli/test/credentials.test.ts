@@ -110,7 +110,7 @@ describe('issue', () => {
     expect((await home.run(present)).code).toBe(0)
   })
   test.each([
-    [['issue', '--user-ref', 'a'], 'What does it allow'],
+    [['issue', '--user-ref', 'a'], 'Missing --scope'],
     [['issue', '--scope', 'a'], 'For whom'],
     [['issue', '--scope', 'a', '--user-ref', 'a', '--ppid', 'b'], 'For whom'],
     [['issue', '--scope', 'a', '--user-ref', 'a', '--delegable'], '--delegable needs --issuer-key'],
@@ -330,7 +330,7 @@ describe('delegate', () => {
     [['--bound', '--scope', 'orders:read', '--ttl-seconds', '31000000'], 'does not live that long'],
     [['--credential', 'alice.json', '--scope', 'orders:read'], 'not bound to a key'],
     [['--credential', 'bound.json', '--scope', 'orders:read'], 'give --holder-key'],
-    [['--bound'], 'What does it allow'],
+    [['--bound'], 'Missing --scope'],
   ])('refuses %j', async (argv, words) => {
     const { code, err } = await home.run(['delegate', 'next.jwk', ...argv])
     expect(code).toBe(2)

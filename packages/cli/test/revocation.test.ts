@@ -46,7 +46,7 @@ describe('revoke-user', () => {
     const { ppid, credential_id } = await issued('rehearsed')
     const { code, out, err } = await home.run(['revoke-user', ppid, '--dry-run'])
     expect(code).toBe(0)
-    expect(out).toContain(`Would take the access of ${ppid} at demo.localhost away.`)
+    expect(out).toContain(`Would revoke the access of ${ppid} at demo.localhost.`)
     expect(out).toContain('1 known active credential, 0 live tokens.')
     expect(err).toContain('Nothing was changed.')
     const { json } = await home.run(['revoke-user', ppid, '--dry-run', '--json'])

@@ -56,7 +56,7 @@ describe.skipIf(!hasTerminal)('on a terminal', () => {
     for (const answer of ['n', '', 'yess']) {
       const ppid = newUser()
       const { code, text } = await onTerminal(['revoke-user', ppid], { answer })
-      expect(text).toContain(`Really take the access of ${ppid} at demo.localhost away? [y/N]`)
+      expect(text).toContain(`Really revoke the access of ${ppid} at demo.localhost? [y/N]`)
       expect(text).toContain('Nothing was changed.')
       expect(code).toBe(1)
       expect(await isRevoked(ppid)).toBe(false)

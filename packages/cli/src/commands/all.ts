@@ -10,63 +10,59 @@ export const sections: readonly (readonly [title: string, rows: readonly Row[]])
     [
       [
         'dev',
-        'run the service for development, on this machine only, with a demo site',
+        'run the service for development, with a demo site',
         () => import('./dev.ts').then((file) => file.dev),
       ],
       ['serve', 'run the service', () => import('./serve.ts').then((file) => file.serve)],
-      [
-        'init',
-        'prepare a directory for production: settings, master key, store, operator key',
-        () => import('./init.ts').then((file) => file.init),
-      ],
+      ['init', 'prepare a directory for production', () => import('./init.ts').then((file) => file.init)],
       [
         'config',
-        'print the effective settings, with secrets hidden',
+        'print the effective settings, without secrets',
         () => import('./config.ts').then((file) => file.config),
       ],
       [
         'doctor',
-        'find what is wrong with an installation, and say how to fix it',
+        'diagnose an installation and suggest fixes',
         () => import('./doctor.ts').then((file) => file.doctor),
       ],
       [
         'migrate',
-        'bring the schema of the store up to date, without serving',
+        'update the schema of the store',
         () => import('./migrate.ts').then((file) => file.migrate),
       ],
       [
         'backup',
-        'copy the embedded store to a new file, also while it is in use',
+        'copy the embedded store to a file, also while in use',
         () => import('./backup.ts').then((file) => file.backup),
       ],
       [
         'restore',
-        'put a backup in the place of the embedded store, in a new epoch',
+        'replace the embedded store by a backup',
         () => import('./restore.ts').then((file) => file.restore),
       ],
       [
         'audit-log',
-        'check every link of the log, and name the first bad entry',
+        'check the whole log and name the first bad entry',
         () => import('./audit-log.ts').then((file) => file.auditLog),
       ],
       [
         'new-epoch',
-        'begin a new epoch of the log, after the store was set back',
+        'begin a new epoch after the store was set back',
         () => import('./new-epoch.ts').then((file) => file.newEpoch),
       ],
       [
         'accept-rollback',
-        'accept that the log has lost entries, and begin a new epoch',
+        'begin a new epoch after the log has lost entries',
         () => import('./accept-rollback.ts').then((file) => file.acceptRollback),
       ],
       [
         'reset-time',
-        'set the time on record to the present, after a clock was wrong',
+        'correct the time on record after a clock was wrong',
         () => import('./reset-time.ts').then((file) => file.resetTime),
       ],
       [
         'create-operator-key',
-        'make an API key that may administer all sites',
+        'create an API key that may administer all sites',
         () => import('./operator-keys.ts').then((file) => file.createOperatorKey),
       ],
       [
@@ -81,22 +77,22 @@ export const sections: readonly (readonly [title: string, rows: readonly Row[]])
       ],
       [
         'operator-audit',
-        'list what was done to the service itself, the newest first',
+        'list what was done to the service, newest first',
         () => import('./operator-audit.ts').then((file) => file.operatorAudit),
       ],
       [
         'rotate-issuer-key',
-        'make a new key for signing credentials',
+        'create a new key for signing credentials',
         () => import('./rotate-key.ts').then((file) => file.rotateIssuerKey),
       ],
       [
         'rotate-feed-key',
-        'sign heads of the log with the next feed key',
+        'sign the log with the next feed key',
         () => import('./rotate-key.ts').then((file) => file.rotateFeedKey),
       ],
       [
         'rotate-master-key',
-        'seal everything secret in the store under a new master key',
+        'seal the secrets in the store under a new master key',
         () => import('./rotate-master-key.ts').then((file) => file.rotateMasterKey),
       ],
     ],
@@ -106,13 +102,13 @@ export const sections: readonly (readonly [title: string, rows: readonly Row[]])
     [
       [
         'keygen',
-        'make a key pair for a holder or an issuer',
+        'create a key pair for a holder or an issuer',
         () => import('./keygen.ts').then((file) => file.keygen),
       ],
       ['issue', 'issue a credential to a user', () => import('./issue.ts').then((file) => file.issue)],
       [
         'offer',
-        'make a one-time link with which a browser claims a credential',
+        'create a one-time link for claiming a credential',
         () => import('./offer.ts').then((file) => file.offer),
       ],
       [
@@ -137,7 +133,7 @@ export const sections: readonly (readonly [title: string, rows: readonly Row[]])
       ],
       [
         'exchange',
-        'trade a credential for a short-lived bearer token',
+        'exchange a credential for a short-lived bearer token',
         () => import('./exchange.ts').then((file) => file.exchange),
       ],
       [
@@ -153,11 +149,11 @@ export const sections: readonly (readonly [title: string, rows: readonly Row[]])
     ],
   ],
   [
-    'Take access away, and give it back',
+    'Revoke and reinstate',
     [
       [
         'revoke-user',
-        'take the access of a user at a site away',
+        'revoke the access of a user at a site',
         () => import('./revoke-user.ts').then((file) => file.revokeUser),
       ],
       ['revoke', 'revoke one credential', () => import('./revoke.ts').then((file) => file.revoke)],
@@ -168,7 +164,7 @@ export const sections: readonly (readonly [title: string, rows: readonly Row[]])
       ],
       [
         'reinstate',
-        'let newer credentials of a revoked user count',
+        'accept new credentials of a revoked user again',
         () => import('./reinstate.ts').then((file) => file.reinstate),
       ],
     ],
@@ -179,7 +175,7 @@ export const sections: readonly (readonly [title: string, rows: readonly Row[]])
       ['sites', 'list, show, create and change sites', () => import('./sites.ts').then((file) => file.sites)],
       [
         'issuers',
-        'list, show, add and change issuers, and their keys',
+        'list, show, add and change issuers and their keys',
         () => import('./issuers.ts').then((file) => file.issuers),
       ],
       [
@@ -189,7 +185,7 @@ export const sections: readonly (readonly [title: string, rows: readonly Row[]])
       ],
       [
         'webhooks',
-        'list, show, create and delete webhooks, and what was sent',
+        'manage webhooks and list what was sent',
         () => import('./webhooks.ts').then((file) => file.webhooks),
       ],
       [
@@ -200,7 +196,7 @@ export const sections: readonly (readonly [title: string, rows: readonly Row[]])
       ['tokens', 'list the bearer tokens of a site', () => import('./tokens.ts').then((file) => file.tokens)],
       [
         'audit',
-        'list what was done at a site, and by whom',
+        'list what was done at a site, and which caller did it',
         () => import('./audit.ts').then((file) => file.audit),
       ],
       [
@@ -220,12 +216,12 @@ export const sections: readonly (readonly [title: string, rows: readonly Row[]])
       ],
       [
         'listen',
-        'receive the webhooks of a site on this machine and pass them on',
+        'receive the webhooks of a site on this machine',
         () => import('./listen.ts').then((file) => file.listen),
       ],
       [
         'bench',
-        'load a running service and draw its latencies',
+        'load a running service and measure its latencies',
         () => import('./bench.ts').then((file) => file.bench),
       ],
     ],

@@ -28,7 +28,7 @@ export const bench: Verb = {
     ],
   ],
   about: [
-    'Sends the next request as soon as the answer to the last is there, on each connection. Load and service share this machine, so the figures are good for comparing two runs and not for more. Ends with 3 when anything was refused.',
+    'Each connection sends its next request when the last one is answered. Load and service share this machine, so the figures are only good for comparing two runs. The exit code is 3 when any request was rejected.',
   ],
   async run(given, at) {
     const path = given.text('path') ?? '/api/protected/action'

@@ -29,7 +29,7 @@ export const inspect: Verb = {
     ['pbpaste | countersign inspect - --site shop.example --scope orders:read', 'will it do there?'],
   ],
   about: [
-    'Works offline. The signature is checked with the key that the issuer’s own DID carries, so a good one says who signed and not that any site trusts them, and nothing is known of revocations. To ask a service: countersign verify. Ends with 3 when a check is refused.',
+    'Works offline. The signature is checked with the key in the issuer’s own DID. A valid signature shows who signed, not that a site trusts the issuer, and revocations are unknown. To ask a service: countersign verify. The exit code is 3 when a check fails.',
   ],
   async run(given, at) {
     const { explain, findRoot, isDenial, readCredentialHeader } = await import('@countersign/core')

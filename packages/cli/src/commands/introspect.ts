@@ -7,7 +7,7 @@ export const introspect: Verb = {
   words: [['[file]', 'a file with the token, or with the answer of exchange; default: the standard input']],
   shares: ['site', 'service'],
   examples: [
-    ['countersign introspect < token', 'whether it is active, and for whom'],
+    ['countersign introspect < token', 'whether it is active, and for which user'],
     ['countersign exchange --json | countersign introspect', 'of a token made just now'],
   ],
   about: [

@@ -28,7 +28,7 @@ export const issue: Verb = {
     ],
     [
       'countersign issue --issuer-key issuer.jwk --ppid did:service:ppid_… --site shop.example --scope a',
-      'signed here, by an issuer whom the site trusts',
+      'signed here, by an issuer that the site trusts',
     ],
   ],
   about: [
@@ -36,7 +36,7 @@ export const issue: Verb = {
   ],
   async run(given, at) {
     const scope = parseScopes(given)
-    if (scope === undefined) throw new UsageError('What does it allow? Give --scope, once for each.')
+    if (scope === undefined) throw new UsageError('Missing --scope (repeatable).')
     const issued =
       given.text('issuer-key') === undefined
         ? await issueThere(given, at, scope)
@@ -78,7 +78,7 @@ interface Issued {
 async function issueThere(given: Given, at: Terminal, scope: string[]): Promise<Issued> {
   const [userRef, ppid] = [given.text('user-ref'), given.text('ppid')]
   if ((userRef === undefined) === (ppid === undefined))
-    throw new UsageError('For whom? Give --user-ref or --ppid, one of them.')
+    throw new UsageError('Give either --user-ref or --ppid.')
   if (given.has('delegable'))
     throw new UsageError('--delegable needs --issuer-key: the service issues none that can be delegated.')
   const { client, siteId } = await connect(given, at)

@@ -43,7 +43,9 @@ export const issuers: Group = {
       summary: 'list the issuers of a site',
       options: PAGE_OPTIONS,
       shares: ['site', 'service'],
-      examples: [['countersign issuers list --site shop.example', 'whom the site trusts, or has trusted']],
+      examples: [
+        ['countersign issuers list --site shop.example', 'the issuers that the site trusts, or has trusted'],
+      ],
       async run(given, at) {
         const { client, siteId } = await connect(given, at)
         const site_id = requireSite({ siteId })
@@ -103,17 +105,17 @@ export const issuers: Group = {
       options: [
         ['--status <status>', 'trusted or distrusted'],
         ...MEMBERS,
-        ['--clear <member>', 'take away scope, credential_ttl_seconds_max or label; may be repeated', 'list'],
+        ['--clear <member>', 'clear scope, credential_ttl_seconds_max or label; repeatable', 'list'],
       ],
       shares: ['site', 'service', 'removal'],
       examples: [
         [
           'countersign issuers change did:web:issuer.example --status distrusted',
-          'nothing that it signed counts any more',
+          'nothing that it signed is valid any more',
         ],
         ['countersign issuers change did:web:issuer.example --clear scope', 'lifts the cap'],
       ],
-      about: ['Distrusting an issuer, and lowering its cap, take access away: they are asked for first.'],
+      about: ['Distrusting an issuer, and lowering its cap, revoke access, so they need a confirmation.'],
       async run(given, at) {
         const status = given.text('status')
         const members = {
@@ -160,11 +162,11 @@ export const issuers: Group = {
       examples: [
         [
           'countersign issuers change-key did:web:issuer.example key-1 --status retired',
-          'what it signed before still counts',
+          'what it signed before stays valid',
         ],
         [
           'countersign issuers change-key did:web:issuer.example key-1 --status compromised',
-          'nothing that it ever signed counts',
+          'nothing that it ever signed is valid',
         ],
       ],
       async run(given, at) {

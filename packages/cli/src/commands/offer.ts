@@ -25,7 +25,7 @@ export const offer: Verb = {
     const [userRef, ppid] = [given.text('user-ref'), given.text('ppid')]
     if (scope === undefined) throw new UsageError('What will it allow? Give --scope, once for each.')
     if ((userRef === undefined) === (ppid === undefined))
-      throw new UsageError('For whom? Give --user-ref or --ppid, one of them.')
+      throw new UsageError('Give either --user-ref or --ppid.')
     const { client, siteId } = await connect(given, at)
     const made = await client.createOffer({
       site_id: requireSite({ siteId }),

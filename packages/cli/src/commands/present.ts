@@ -35,7 +35,7 @@ export const present: Verb = {
     ],
   ],
   about: [
-    'Like curl, with the credential in X-Service-Credential and, for a bound one, a signature of the request (RFC 9421). Prints the body of the answer as it came. The credential goes to the origin of the URL and nowhere else, whatever it redirects to; plain http only on this machine. Ends with 3 when the credential was refused, with 1 for any other status above 399.',
+    'Like curl, with the credential in X-Service-Credential and, for a bound one, a signature of the request (RFC 9421). Prints the body of the answer as it came. The credential goes to the origin of the URL and nowhere else, whatever it redirects to; plain http only on this machine. The exit code is 3 when the credential was rejected, 1 for any other status above 399.',
   ],
   async run(given, at) {
     const target = given.word(0)

@@ -19,25 +19,30 @@ export const revokeUser: Verb = {
     ['--reason <text>', 'why, for the audit; never sent to verifiers'],
     [
       '--wait [seconds]',
-      `until every connected verifier has applied it, at most ${WAIT_SECONDS_MAX} seconds`,
+      `wait until every connected verifier has applied it, at most ${WAIT_SECONDS_MAX} seconds`,
     ],
     ['--self', 'revoke yourself, with your own credential and no key'],
   ],
   examples: [
-    ['countersign revoke-user did:service:ppid_… --reason "lost laptop" --wait 5', 'and see it arrive'],
-    ['countersign revoke-user did:service:ppid_… --dry-run', 'which credentials and tokens would end'],
+    [
+      'countersign revoke-user did:service:ppid_… --reason "lost laptop" --wait 5',
+      'revokes, and waits up to 5 seconds for all verifiers',
+    ],
+    [
+      'countersign revoke-user did:service:ppid_… --dry-run',
+      'lists the credentials and tokens that would end',
+    ],
     [
       'countersign revoke-user --self --credential mine.json --holder-key mine.jwk --yes',
       'when your own credential is lost',
     ],
   ],
   about: [
-    'Ends all credentials of the user at the site: those known, those never seen, and new ones, until the user is reinstated. When it returns, the revocation is on disk and the answering node refuses. With --wait it ends with 3 when a connected verifier has not confirmed in time; the revocation stands all the same.',
+    'Ends all credentials of the user at the site: known ones, unknown ones and new ones, until the user is reinstated. When it returns, the revocation is durable and the answering node denies access. With --wait, the exit code is 3 when a connected verifier has not confirmed in time; the revocation is in force all the same.',
   ],
   async run(given, at) {
     const isSelf = given.has('self')
-    if (isSelf === (given.words[0] !== undefined))
-      throw new UsageError('Whom? Give the ppid of a user, or --self.')
+    if (isSelf === (given.words[0] !== undefined)) throw new UsageError('Give the ppid of a user, or --self.')
     const waitSeconds = parseWaitSeconds(given)
     const { client, dev, siteId: chosen } = await connect(given, at)
     const own = await loadHolder(given, dev)
@@ -46,7 +51,7 @@ export const revokeUser: Verb = {
     const { details, plan } =
       isSelf || given.has('yes') ? { details: [], plan: {} } : await previewRevocation(client, site_id, ppid)
     const removal = {
-      act: `take the access of ${ppid} at ${site_id} away`,
+      act: `revoke the access of ${ppid} at ${site_id}`,
       plan: { action: 'revoke-user', ppid, site_id, ...plan },
       details,
     }

@@ -38,7 +38,7 @@ export const revoke: Verb = {
   async run(given, at) {
     const isSelf = given.has('self')
     if (isSelf === (given.words[0] !== undefined))
-      throw new UsageError('Which one? Give the id of a credential, or --self.')
+      throw new UsageError('Give the id of a credential, or --self.')
     const waitSeconds = parseWaitSeconds(given)
     const { client, dev, siteId: chosen } = await connect(given, at)
     const own = await loadHolder(given, dev)

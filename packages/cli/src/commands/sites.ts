@@ -95,7 +95,7 @@ export const sites: Group = {
       words: [['[site_id]', 'default: that of --site']],
       options: [
         ...MEMBERS,
-        ['--clear <member>', 'take away name, hosts or credential_ttl_seconds_max; may be repeated', 'list'],
+        ['--clear <member>', 'clear name, hosts or credential_ttl_seconds_max; repeatable', 'list'],
       ],
       shares: ['site', 'service', 'removal'],
       examples: [
@@ -110,7 +110,7 @@ export const sites: Group = {
         ['countersign sites change shop.example --clear name', 'without a name'],
       ],
       about: [
-        'Switching bearer off, or asking every credential for a holder key, takes access away: it is asked for first.',
+        'Switching bearer off, or asking every credential for a holder key, revokes access, so it needs a confirmation.',
       ],
       async run(given, at) {
         const members = {

@@ -21,7 +21,7 @@ export const verify: Verb = {
       'countersign verify --scope orders:read --at 2030-01-01T00:00:00Z',
       'the demo credential, years from now',
     ],
-    ['countersign verify --credential a.json --scope a > /dev/null || echo refused', 'in a script'],
+    ['countersign verify --credential a.json --scope a > /dev/null || echo rejected', 'in a script'],
   ],
   about: [
     'Takes a signed snapshot of all that the site trusts and has revoked, and decides here as the service and the SDK do. With --at only the time is another: trust and revocations are those of now. For a bound credential, --holder-key proves possession with a request of its own; without it that check is left out. Ends with 3 when it is refused.',

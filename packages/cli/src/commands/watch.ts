@@ -77,7 +77,7 @@ interface Shown {
   readonly body: object
 }
 
-/** Kinds that take something away. */
+/** Kinds that revoke something. */
 const REMOVES = /revoked|distrusted|retired|compromised/
 
 function entryText({ kind, seq, at: time, body }: Shown, lagMs: number, at: Terminal): string {

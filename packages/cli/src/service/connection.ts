@@ -51,7 +51,7 @@ export async function resolveTarget(
   const baseUrl = url ?? dev?.base_url
   if (baseUrl === undefined)
     throw new UsageError(
-      'Where is the service? Give --url, set COUNTERSIGN_URL, or start one for development here: countersign dev',
+      'No service to call. Give --url, set COUNTERSIGN_URL, or start one for development here: countersign dev',
     )
   const siteId = named ?? findSite(given, env) ?? (isDev ? dev.site_id : undefined)
   const own = await readApiKey(given, env)
@@ -81,7 +81,7 @@ export async function connect(
 
 /** The site that a command is about. Throws a `UsageError` when none was given. */
 export function requireSite({ siteId }: Pick<Target, 'siteId'>): string {
-  if (siteId === undefined) throw new UsageError('Which site? Give --site, or set COUNTERSIGN_SITE.')
+  if (siteId === undefined) throw new UsageError('No site. Give --site, or set COUNTERSIGN_SITE.')
   return siteId
 }
 

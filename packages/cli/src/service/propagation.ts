@@ -120,7 +120,7 @@ export function revokedText(what: string, revoked: Revoked): string {
     ['at', revoked_at],
     [
       'credentials',
-      credential_ids.length === 0 ? 'none known; those never seen are refused too' : credential_ids,
+      credential_ids.length === 0 ? 'none known; unknown ones are rejected too' : credential_ids,
     ],
     ['tokens', tokens_revoked],
     ['log', `${epoch}.${seq}`],

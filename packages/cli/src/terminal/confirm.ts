@@ -11,7 +11,7 @@ export interface Removal {
 }
 
 /**
- * Asks before access is taken away. Undefined: go on. A code: do not, and end with it. Throws a
+ * Asks before access is revoked. Undefined: confirmed. A code: do not, and end with it. Throws a
  * `UsageError` when there is no terminal to ask and `--yes` was not given.
  */
 export async function confirmRemoval(
@@ -27,7 +27,7 @@ export async function confirmRemoval(
   if (given.has('yes')) return undefined
   if (!at.canAsk)
     throw new UsageError(
-      `About to ${act}. That takes access away, so it has to be confirmed: add --yes, or look first with --dry-run.`,
+      `About to ${act}. This revokes access and needs a confirmation: add --yes, or look first with --dry-run.`,
     )
   for (const detail of details) at.note(detail)
   if (await at.ask(`Really ${act}?`)) return undefined

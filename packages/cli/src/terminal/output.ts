@@ -23,7 +23,7 @@ export interface Terminal {
   /** What is worth knowing beside the result. */
   note(text: string): void
   /**
-   * A line that the next one is drawn over; nothing without a terminal. `undefined` takes it away.
+   * A line that the next one is drawn over; nothing without a terminal. `undefined` clears it.
    */
   progress(text: string | undefined): void
   /** Colours for a terminal, of a result or of a note: the two may go to different places. */
