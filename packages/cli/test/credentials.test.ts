@@ -111,8 +111,8 @@ describe('issue', () => {
   })
   test.each([
     [['issue', '--user-ref', 'a'], 'Missing --scope'],
-    [['issue', '--scope', 'a'], 'For whom'],
-    [['issue', '--scope', 'a', '--user-ref', 'a', '--ppid', 'b'], 'For whom'],
+    [['issue', '--scope', 'a'], 'Give either --user-ref'],
+    [['issue', '--scope', 'a', '--user-ref', 'a', '--ppid', 'b'], 'Give either --user-ref'],
     [['issue', '--scope', 'a', '--user-ref', 'a', '--delegable'], '--delegable needs --issuer-key'],
     [
       ['issue', '--scope', 'a', '--user-ref', 'a', '--ttl-seconds', 'long'],
