@@ -1,5 +1,9 @@
+import { parseCredentialBody } from '@countersign/core'
 import { describe, expect, it } from 'vitest'
+import type { RouteRequest } from '../../../src/route.ts'
+import { present } from '../../../src/routes/auth/present.ts'
 import { hiddenField, openHosted, RETURN_URL } from '../../hosted.ts'
+import { anybody } from '../../node.ts'
 import { delegated, NOW, newParty } from '../../party.ts'
 import { forEachSharedStore } from '../../stores.ts'
 
@@ -257,12 +261,20 @@ forEachSharedStore('POST /auth/present', (open) => {
       const { opened, issued, node } = await openHosted(open())
       const { document } = await issued()
       const { browser, state } = await opened()
-      const fields = {
+      const fields: Record<string, string> = {
         cookie: browser.cookie ?? '',
         origin: 'https://evil.example',
         'sec-fetch-site': 'cross-site',
       }
-      expect((await node.ask('present', { body: { state, credential: document }, fields })).status).toBe(200)
+      const body = { state, credential: document }
+      const request = {
+        body,
+        credentialBody: parseCredentialBody(Buffer.from(JSON.stringify(body))),
+        lines: (name: string) => (fields[name] === undefined ? undefined : [fields[name]]),
+        caller: anybody,
+        requestId: 'req_1',
+      } as unknown as RouteRequest<'present'>
+      expect((await present(request, node.deps)).status).toBe(200)
     })
   })
 
