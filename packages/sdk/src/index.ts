@@ -1,9 +1,9 @@
 /**
  * `@countersign/sdk`: guards for routes, a fetch for agents and a typed client. Runs on Node, on
- * the edge and in browsers; takes nothing but the core along. Adapters for web frameworks and the
- * testing kit are subpaths of their own.
+ * the edge and in browsers; depends on the core only. Adapters for web frameworks and the testing
+ * kit have their own subpaths.
  */
-/** What an agent needs of the core to have a key. */
+/** The parts of the core with which an agent creates or imports its key. */
 export {
   didKey,
   generatePrivateKey,

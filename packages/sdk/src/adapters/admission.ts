@@ -15,7 +15,7 @@ class Admission {
     this.#onDone = onDone
   }
 
-  /** Made when it is first asked for: most requests are over before that. */
+  /** Created on first use: most requests never use it. */
   get signal(): AbortSignal {
     if (this.#signal === undefined) {
       const done = new AbortController()
@@ -29,9 +29,9 @@ class Admission {
 const admissions = /* @__PURE__ */ createPrivateSlot<Admission>()
 
 /**
- * Notes who was accepted with this request, or with whatever else the framework hands to its
- * handlers. `onDone` is told, once a signal is wanted, to call back at the end of the request.
- * Throws a TypeError when a body that the proof covers was not there to be compared.
+ * Attaches the verdict to the request, or to another object that the framework passes to handlers.
+ * Once a signal is used, `onDone` gets a function to call at the end of the request. Throws a
+ * TypeError when the proof covers a body that the adapter could not read.
  */
 export function admit(
   request: object,
@@ -48,16 +48,16 @@ export function admit(
 }
 
 /**
- * The verdict that let this request in. Throws a TypeError on a route that `requireCredential` does
- * not guard.
+ * * The verdict that granted access to this request. Throws a TypeError on a route that
+ * `requireCredential` does not guard.
  */
 export function getCredential(request: object): GuardAllow {
   return requireAdmission(request).credential
 }
 
 /**
- * Fires when what let this request in no longer would: revoked, expired, distrusted, or the
- * knowledge too old. For streams and long work. Throws a TypeError on a route that
+ * Fires when this request would no longer be accepted: revoked, expired, distrusted, or the
+ * revocation data too old. For streams and long work. Throws a TypeError on a route that
  * `requireCredential` does not guard.
  */
 export function getAccessSignal(request: object): AbortSignal {

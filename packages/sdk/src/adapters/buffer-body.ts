@@ -1,12 +1,12 @@
 import { joinBytes } from '../shared/bounded-body.ts'
 
-/** What Node's `Readable` has, as far as it is used here. */
+/** The parts of Node's `Readable` that are used here. */
 export interface NodeStream {
   readonly readableLength: number
   readonly readableEnded: boolean
   readonly readableDidRead: boolean
   readonly readableEncoding: string | null
-  /** Of an `IncomingMessage`: all of the message has come. */
+  /** Of an `IncomingMessage`: the whole message has arrived. */
   readonly complete?: boolean
   read(): Uint8Array | null
   unshift(bytes: Uint8Array): void
@@ -15,17 +15,17 @@ export interface NodeStream {
 }
 
 /**
- * Waits for the whole body of a request and leaves it where it is: code that reads the request
+ * Reads the whole body of a request and puts it back, so that code that reads the request
  * afterwards gets all of it. `'unseen'` when it was read before, `'too_large'` when it has more
- * than `bytesMax`. The body of a caller who goes away is taken for none.
+ * than `bytesMax`. Undefined when the caller disconnects.
  */
 export async function bufferBody(
   stream: NodeStream,
   bytesMax: number,
 ): Promise<Uint8Array | undefined | 'unseen' | 'too_large'> {
   if (stream.readableDidRead || stream.readableEnded || stream.readableEncoding !== null) return 'unseen'
-  // Node hands a request over before it has looked at the rest of what came with it. A moment later
-  // it has.
+  // Node emits a request before it has parsed the bytes that came with its headers. One microtask
+  // later it has.
   await undefined
   return new Promise((resolve) => {
     const parts: Uint8Array[] = []
@@ -35,8 +35,8 @@ export async function bufferBody(
       resolve(answer)
     }
     const take = () => {
-      // Not one read more than there are bytes: reading at the end would end the stream for those
-      // who come after us.
+      // Never reads when there are no bytes: at the end that would end the stream for later
+      // readers.
       while (stream.readableLength > 0) {
         const part = stream.read()
         if (part === null) break
@@ -46,7 +46,7 @@ export async function bufferBody(
       }
       if (!isWhole(stream)) return
       const body = joinBytes(parts, length)
-      // At once, in the same turn: the stream ends in the next one if it is empty then.
+      // In the same tick: the stream ends in the next one if it is empty.
       if (length > 0) stream.unshift(body)
       settle(body)
     }
@@ -56,7 +56,7 @@ export async function bufferBody(
       ['error', leave],
       ['close', leave],
     ] as const
-    // What is all here already is not listened to: that would let an empty one end before other
+    // Adds no listeners when the body is complete: they would let an empty stream end before other
     // code listens.
     if (isWhole(stream)) return take()
     for (const [event, listener] of listeners) stream.on(event, listener)

@@ -12,7 +12,7 @@ export { getAccessSignal, getCredential } from './admission.ts'
 export { captureRawBody } from './raw-bodies.ts'
 export type { RequireCredentialOptions }
 
-/** Middleware of Express 4 and 5, and of whatever else calls `(req, res, next)`. */
+/** Middleware of Express 4 and 5, and of other frameworks that call `(req, res, next)`. */
 export type Middleware = (
   request: NodeRequest & { readonly originalUrl?: string },
   response: NodeResponse,

@@ -15,7 +15,7 @@ export { getCredential } from './admission.ts'
 export { getAccessSignal, type RequireCredentialOptions }
 
 /**
- * A handler of requests, with whatever else its framework passes: the context of a Next route,
+ * A handler of requests, with the other arguments of its framework: the context of a Next route,
  * `env` and `ctx` of a worker.
  */
 export type GuardedHandler<Rest extends unknown[]> = (
@@ -28,11 +28,11 @@ export type GuardedHandler<Rest extends unknown[]> = (
 export type ProtectedHandler<Rest extends unknown[]> = (request: Request, ...rest: Rest) => Promise<Response>
 
 /**
- * A handler of web-standard requests behind a guard: it is called when the guard accepts the
+ * * A handler of web-standard requests behind a guard: it is called when the guard accepts the
  * credential or token for this scope, with the verdict as its second argument; all others are
  * answered with problem+json. The body of a request with a bound credential is compared with its
- * Content-Digest and can be read afterwards. When the handler has asked for `getAccessSignal(request)`,
- * its answer ends when that fires.
+ * Content-Digest and can be read afterwards. When the handler has asked for
+ * `getAccessSignal(request)`, its answer ends when that fires.
  */
 export function requireCredential<Rest extends unknown[]>(
   guard: Guard,
@@ -66,7 +66,7 @@ export function requireCredential<Rest extends unknown[]>(
       over = callback
     })
     const response = await handler(request, verdict, ...rest)
-    // Only for those who want to know: a body that passes through us costs something.
+    // Only if the handler uses the signal: passing the body through costs time.
     return over === undefined ? response : endWithSignal(getAccessSignal(request), response, over)
   }
 }
@@ -84,14 +84,14 @@ export function verifyRequest(
   return guard.verify(new WebGuardRequest(request, bodyBytesMax), demand)
 }
 
-/** A refusal as an answer. */
+/** A denial as a response. */
 export function denialResponse({ status, headers, problem }: GuardDenial): Response {
   return new Response(JSON.stringify(problem), { status, headers: { ...headers } })
 }
 
 /**
- * A web-standard request for a guard. Repeated lines come joined by commas, which the guard can
- * tell.
+ * A web-standard request for a guard. Repeated lines are joined by commas, which the guard
+ * recognizes.
  */
 export class WebGuardRequest implements GuardRequest {
   readonly #request: Request

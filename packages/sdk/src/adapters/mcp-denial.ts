@@ -1,7 +1,7 @@
 import type { GuardDenial, GuardProblem } from '../guard/verdict.ts'
 
-/** What a model is told of a refusal. */
-type Told = Pick<
+/** What a model learns about a denial. */
+type DenialFacts = Pick<
   GuardDenial,
   'code' | 'detail' | 'needs' | 'retryable' | 'retryAfterSeconds' | 'requiredScope'
 >
@@ -9,17 +9,14 @@ type Told = Pick<
 /** Of the range that JSON-RPC leaves to servers. */
 const JSON_RPC_CODE = -32_001
 
-/**
- * The answer of a tool that was refused: an error that the model sees, and the same for its
- * program.
- */
+/** The result of a tool that was denied: an error for the model, and the same for its program. */
 export type ToolDenial = {
   isError: true
   content: { type: 'text'; text: string }[]
   _meta: { [name: string]: unknown }
 }
 
-export function toToolDenial(denial: Told): ToolDenial {
+export function toToolDenial(denial: DenialFacts): ToolDenial {
   const { code, detail } = denial
   return {
     isError: true,
@@ -28,10 +25,7 @@ export function toToolDenial(denial: Told): ToolDenial {
   }
 }
 
-/**
- * A refusal of the whole request: its problem is a JSON-RPC error too, since MCP clients know
- * those.
- */
+/** The denial of a whole request, as a JSON-RPC error too, which MCP clients understand. */
 export function toJsonRpcDenial(denial: GuardDenial): GuardDenial {
   const error = {
     code: JSON_RPC_CODE,
@@ -42,7 +36,7 @@ export function toJsonRpcDenial(denial: GuardDenial): GuardDenial {
   return { ...denial, problem }
 }
 
-function toAdvice({ needs, retryable, retryAfterSeconds, requiredScope = [] }: Told): string {
+function toAdvice({ needs, retryable, retryAfterSeconds, requiredScope = [] }: DenialFacts): string {
   if (retryable) return `Try again after ${retryAfterSeconds ?? 1} s.`
   if (needs === 'retry_later') return 'Wait until the credential is valid, then try again.'
   const what = {
@@ -58,7 +52,7 @@ function toAdvice({ needs, retryable, retryAfterSeconds, requiredScope = [] }: T
   return `${what} Trying again as it is will not help.`
 }
 
-function toErrorData({ code, needs, retryable, retryAfterSeconds, requiredScope }: Told): {
+function toErrorData({ code, needs, retryable, retryAfterSeconds, requiredScope }: DenialFacts): {
   [name: string]: unknown
 } {
   return {

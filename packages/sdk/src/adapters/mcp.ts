@@ -40,7 +40,7 @@ export interface McpFetchHandler {
 /**
  * A Streamable HTTP server on web-standard requests (MCP SDK 2.x) behind a guard: every request of
  * every session is verified, and an open stream ends when the credential behind it is revoked.
- * Refusals are problem+json that is a JSON-RPC error as well. Tools find the verdict with
+ * Denials are problem+json and a JSON-RPC error at once. Tools find the verdict with
  * `getCredential(ctx)`.
  */
 export function guardMcp(
@@ -58,7 +58,7 @@ export function guardMcp(
     const authInfo = admitted(guard, verdict, (callback) => {
       over = callback
     })
-    const cut = cutBy(getSignal(authInfo.extra))
+    const cut = cutAfter(getSignal(authInfo.extra))
     try {
       const answer = handler.fetch(request, { authInfo })
       const response = await Promise.race([answer, cut.denied])
@@ -78,7 +78,7 @@ export function guardMcp(
   }
 }
 
-/** Middleware of Express, and of whatever else calls `(req, res, next)`. */
+/** Middleware of Express, and of other frameworks that call `(req, res, next)`. */
 export type McpMiddleware = (
   request: NodeRequest & { readonly originalUrl?: string },
   response: NodeResponse & { readonly headersSent: boolean; destroy(): unknown },
@@ -102,7 +102,7 @@ export function requireCredential(guard: Guard, ...rest: DemandAndOptions): McpM
       if (!verdict.ok) return sendDenial(request, response, toJsonRpcDenial(verdict))
       const auth = admitted(guard, verdict, (over) => response.once('close', over))
       Object.assign(request, { auth })
-      cutBy(getSignal(auth.extra)).denied.then((denial) => {
+      cutAfter(getSignal(auth.extra)).denied.then((denial) => {
         if (response.headersSent) response.destroy()
         else sendDenial(request, response, toJsonRpcDenial(denial))
       })
@@ -145,23 +145,23 @@ export function requireScope<Args extends unknown[], Result>(
 }
 
 /**
- * The verdict that let this call in: from what a tool gets as its last argument. Throws a TypeError
- * where no guard stands in front.
+ * The verdict that granted access to this call, from the last argument of a tool. Throws a
+ * TypeError if no guard protects the server.
  */
 export function getCredential(context: unknown): GuardAllow {
   return requireAdmitted(requireAuthExtra(context))
 }
 
 /**
- * Fires when what let this call in no longer would: revoked, expired, distrusted, or the knowledge
- * too old. For tools that take long.
+ * Fires when this call would no longer be accepted: revoked, expired, distrusted, or the revocation
+ * data too old. For tools that take long.
  */
 export function getAccessSignal(context: unknown): AbortSignal {
   return getSignal(requireAuthExtra(context))
 }
 
-/** Long enough for a tool's last word to leave, short enough for nothing else. */
-const LAST_WORD_MS = 50
+/** The time in which a tool's denial can still be sent after access has ended. */
+const DENIAL_MS = 50
 
 function admitted(guard: Guard, credential: GuardAllow, onDone: (over: () => void) => void): McpAuthInfo {
   const { subject } = credential
@@ -180,25 +180,28 @@ function admitted(guard: Guard, credential: GuardAllow, onDone: (over: () => voi
 function requireAuthExtra(context: unknown): object {
   const { http, authInfo } = (context ?? {}) as { http?: { authInfo?: McpAuthInfo }; authInfo?: McpAuthInfo }
   const extra = (http?.authInfo ?? authInfo)?.extra
-  if (extra === undefined) throw new TypeError('no guard stands in front of this MCP server')
+  if (extra === undefined) throw new TypeError('no guard protects this MCP server')
   return extra
 }
 
 function ended(signal: AbortSignal): Promise<GuardDenial> {
   return new Promise((resolve) => {
-    const tell = () => {
+    const settle = () => {
       if (signal.reason instanceof AccessEnded) resolve(signal.reason.denial)
     }
-    if (signal.aborted) tell()
-    else signal.addEventListener('abort', tell, { once: true })
+    if (signal.aborted) settle()
+    else signal.addEventListener('abort', settle, { once: true })
   })
 }
 
-/** A moment after the signal. */
-function cutBy(signal: AbortSignal): { readonly signal: AbortSignal; readonly denied: Promise<GuardDenial> } {
+/** Fires `DENIAL_MS` after the signal. */
+function cutAfter(signal: AbortSignal): {
+  readonly signal: AbortSignal
+  readonly denied: Promise<GuardDenial>
+} {
   const cut = new AbortController()
   const denied = ended(signal).then(async (denial) => {
-    await new Promise((resolve) => setTimeout(resolve, LAST_WORD_MS))
+    await new Promise((resolve) => setTimeout(resolve, DENIAL_MS))
     cut.abort(signal.reason)
     return denial
   })

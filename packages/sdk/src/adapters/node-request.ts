@@ -44,7 +44,7 @@ export class NodeGuardRequest implements GuardRequest {
 
   get url(): string {
     const { headers, socket } = this.#request
-    // RFC 9112 §3.2.2: a target in absolute form stands for itself.
+    // RFC 9112 §3.2.2: a target in absolute form is the whole address.
     if (!this.#target.startsWith('/')) return this.#target
     const scheme = (socket as { encrypted?: boolean } | undefined)?.encrypted ? 'https' : 'http'
     return `${scheme}://${headers.host ?? headers[':authority'] ?? ''}${this.#target}`
@@ -72,15 +72,15 @@ export class NodeGuardRequest implements GuardRequest {
   }
 }
 
-/** Answers with a refusal. */
+/** Sends a denial. */
 export function sendDenial(request: NodeRequest, response: NodeResponse, denial: GuardDenial): void {
   response.writeHead(denial.status, denialHeaders(request, denial))
   response.end(JSON.stringify(denial.problem))
 }
 
 /**
- * The rest of a body that was too large is not waited for. HTTP/2 has no such field, and ends the
- * stream by itself.
+ * Closes the connection after a body that was too large, instead of reading the rest. HTTP/2 has no
+ * such field, and ends the stream by itself.
  */
 export function denialHeaders(
   { httpVersionMajor }: NodeRequest,

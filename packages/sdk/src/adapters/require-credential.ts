@@ -17,7 +17,7 @@ export type DemandAndOptions = readonly [demand?: GuardDemand, options?: Require
 const BODY_BYTES_MAX = 1024 * 1024
 
 /**
- * Reads the arguments of an adapter at set-up. Throws a TypeError for a guard that is none, for a
+ * Reads the arguments of an adapter at set-up. Throws a TypeError for anything but a guard, for a
  * demand that `readDemand` rejects and for options that are wrong. Any valid credential is accepted
  * only when the demand was left out, not when it is undefined.
  */

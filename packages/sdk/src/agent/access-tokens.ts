@@ -6,23 +6,20 @@ import { CountersignError } from '../client/countersign-error.ts'
 import { requireOptions } from '../shared/require-options.ts'
 
 export interface ExchangeOptions extends Omit<ClientOptions, 'apiKey'> {
-  /** Default: all that the credential gives. */
+  /** Default: the whole scope of the credential. */
   readonly scope?: readonly string[]
   /** How long each token lives, 60 to 3600. Default: as the service does, 900. */
   readonly ttlSeconds?: number
 }
 
 export interface AccessTokens {
-  /** A token with some life left. One exchange serves all who wait for it. */
+  /** A token that is still valid for a while. Concurrent callers share one exchange. */
   current(): Promise<string>
-  /** Forgets a token that was refused; not a newer one. */
+  /** Forgets a token that was rejected, but not a newer one. */
   drop(token: string): void
 }
 
-/**
- * Ends earlier than the service says, for the time that a request takes and for clocks that run
- * apart.
- */
+/** A token is replaced this long before it expires, to allow for slow requests and clock skew. */
 const MARGIN_MS = 15_000
 const MARGIN_PART = 0.1
 
@@ -50,11 +47,11 @@ export function createAccessTokens(
     (await call(connection, calls.exchangeProof, input, holderKey && { holderKey })) as AccessToken
 
   const exchange = async (): Promise<string> => {
-    // Before the answer: the life that it speaks of began earlier than it came.
+    // Read before the call: the lifetime begins before the response arrives.
     const askedMs = connection.nowMs()
     const answer = await exchangeOnce().catch((error: unknown) => {
-      // A token was made and lost on the way. It ends by itself; another one is made under a new
-      // key.
+      // A token was issued, but the response was lost. That token expires by itself; the next call
+      // has a new idempotency key.
       if (error instanceof CountersignError && error.code === 'idempotency_conflict') return exchangeOnce()
       throw error
     })

@@ -24,7 +24,7 @@ export interface AgentFetchOptions extends BaseUrlOptions {
   /** The signed credential, as it was issued. */
   readonly credential: CredentialObject
   /**
-   * The key that the credential is bound to. Needed for a bound credential and refused for another.
+   * The key that the credential is bound to. Required for a bound credential, an error for others.
    */
   readonly holderKey?: PrivateKey
   /**
@@ -33,8 +33,8 @@ export interface AgentFetchOptions extends BaseUrlOptions {
    */
   readonly origins: string | readonly string[]
   /**
-   * Presents a short-lived bearer token in place of the credential, for routes that cannot take its
-   * header. Only if asked for here.
+   * Presents a short-lived bearer token instead of the credential, for routes that do not accept
+   * its header. Default: the credential itself is presented.
    */
   readonly exchange?: ExchangeOptions
   /**
@@ -43,26 +43,27 @@ export interface AgentFetchOptions extends BaseUrlOptions {
    * is answered with `credential_missing`.
    */
   readonly onUnlisted?: (origin: string) => void
-  /** What sends the requests. Default: the global one. */
+  /** Sends the requests. Default: the global `fetch`. */
   readonly fetch?: typeof globalThis.fetch
   readonly nowMs?: () => number
   /** How many redirects are followed. Default 5. */
   readonly redirectsMax?: number
   /**
-   * How large a body may be; it is held in memory, since it is signed as a whole. Default 10 MiB.
+   * * The largest body, in bytes; it is kept in memory, since it is signed as a whole. Default 10
+   * MiB.
    */
   readonly bodyBytesMax?: number
 }
 
-/** What the next agent gets. */
+/** What is delegated to the next agent. */
 export interface DelegationRequest {
-  /** A part of what this credential has. */
+  /** A part of the scope of this credential. */
   readonly scope: string | readonly string[]
   /** Never past the end of this credential. */
   readonly ttlSeconds: number
   /**
-   * The next agent's key: the pair itself when it works in this process, else its public half as a
-   * `did:key`.
+   * The next agent's key: the key pair if the agent runs in this process, otherwise the public key
+   * as a `did:key`.
    */
   readonly holderKey: PrivateKey | string
   /** Whether the next agent may delegate in turn. */
@@ -75,7 +76,7 @@ export interface Delegated<Fetch = AgentFetch | undefined> {
   readonly fetch: Fetch
 }
 
-/** A `fetch` that presents a credential. What it shows of itself holds no secret. */
+/** A `fetch` that presents a credential. Its properties contain no secret. */
 export interface AgentFetch {
   (input: string | URL | Request, init?: RequestInit): Promise<Response>
   readonly credentialId: string
@@ -83,9 +84,9 @@ export interface AgentFetch {
   readonly scope: readonly string[]
   readonly expiresAtMs: number
   /**
-   * Hands a narrower credential on to another agent, without asking anyone. Throws a TypeError for
-   * what no verifier would accept: more scope, a longer life, a credential that is not bound or may
-   * not be delegated.
+   * * Delegates a narrower credential to another agent, without a call to the service. Throws a
+   * TypeError for what no verifier would accept: more scope, a longer life, a credential that is
+   * not bound or may not be delegated.
    */
   delegate(to: DelegationRequest & { readonly holderKey: PrivateKey }): Promise<Delegated<AgentFetch>>
   delegate(to: DelegationRequest): Promise<Delegated>
@@ -113,8 +114,8 @@ const WARNED_MAX = 16
 const REDIRECTS_MAX = 5
 const BODY_BYTES_MAX = 10 * 1024 * 1024
 /**
- * A verifier that has just started takes no proofs of its first three seconds, since the process
- * before it may have seen them.
+ * A verifier that has just started rejects proofs for three seconds, since the process before it
+ * may have seen them.
  */
 const PROOF_WAITS_MS = [1000, 2000]
 const PROOF_REFUSED = /^proof_(?:invalid|replayed)$/
@@ -122,9 +123,9 @@ const PROOF_REFUSED = /^proof_(?:invalid|replayed)$/
 /**
  * A `fetch` for agents. It shows the credential to the allowed origins only, signs each request
  * when the credential is bound (RFC 9421, with a fresh nonce each time), and follows a redirect
- * with it only within the origin that was asked. A redirect to elsewhere is followed without the
- * credential, cookies and authorization when it is a GET or HEAD, and otherwise handed back as it
- * is; from then on the request stays without them. A request whose proof is refused is signed and
+ * with it only within the same origin. A redirect to another origin is followed without the
+ * credential, cookies and authorization if it is a GET or HEAD, and returned to the caller
+ * otherwise; later redirects stay without them too. A request whose proof is rejected is signed and
  * sent again, twice within three seconds; nothing else is sent twice.
  *
  * Throws a TypeError for options that cannot work, such as a bound credential without its key.
@@ -188,8 +189,8 @@ export function agentFetch(options: AgentFetchOptions): AgentFetch {
     const token = await from.current()
     const response = await present(outgoing, token)
     if (response.status !== 401 || (await readDenial(response))?.code !== 'token_invalid') return response
-    // Revoked, or of a service that was restored. Once more with a new one; if that is refused too,
-    // the caller shall see it.
+    // The token was revoked, or the service was restored. Tried once more with a new token; if that
+    // is rejected too, the caller gets the response.
     await response.body?.cancel()
     from.drop(token)
     return present(outgoing, await from.current())
@@ -220,15 +221,15 @@ export function agentFetch(options: AgentFetchOptions): AgentFetch {
   }
 
   const fetchAsAgent = async (input: string | URL | Request, init: RequestInit = {}): Promise<Response> => {
-    // Before the body is touched: what goes elsewhere goes as it is.
+    // Before the body is read: requests to other origins are passed on unchanged.
     const origin = toOrigin(input)
     if (!origins.has(origin)) return fetchUnlisted(origin, input, init)
     const first = await readOutgoing(input, init, bodyBytesMax)
-    refuseOwnFields(first.headers)
+    requireNoOwnFields(first.headers)
     let outgoing = first
-    let isBare = false
+    let isWithoutCredential = false
     for (let hops = 0; ; hops++) {
-      const response = isBare
+      const response = isWithoutCredential
         ? await send(outgoing.url, toRequestInit(outgoing, outgoing.headers))
         : await (tokens === undefined ? presentCredential(outgoing) : presentToken(outgoing, tokens))
       if (first.redirect === 'manual') return response
@@ -237,7 +238,7 @@ export function agentFetch(options: AgentFetchOptions): AgentFetch {
       await response.body?.cancel()
       if (first.redirect === 'error') throw new TypeError('the answer is a redirect, and redirect is "error"')
       if (hops >= redirectsMax) throw new TypeError(`more than ${redirectsMax} redirects`)
-      isBare ||= next.isElsewhere
+      isWithoutCredential ||= next.isOtherOrigin
       outgoing = { ...outgoing, ...next.request }
     }
   }
@@ -264,7 +265,7 @@ export function agentFetch(options: AgentFetchOptions): AgentFetch {
     }
     const child = await delegateCredential(document, grant, { key: holderKey, createdMs: now })
     if (typeof next === 'string') return { credential: child, fetch: undefined }
-    // A token for the child is asked for with the child's own scope.
+    // Tokens of the child are exchanged with its own scope.
     const { scope: _scope, ...exchange } = options.exchange ?? {}
     const inherited =
       options.exchange === undefined ? options : { ...options, exchange: exchange as ExchangeOptions }
@@ -282,13 +283,13 @@ interface Outgoing {
   readonly headers: Headers
   readonly body: Uint8Array<ArrayBuffer> | undefined
   readonly redirect: Request['redirect']
-  /** What else the caller wished, for the runtimes that know it. */
+  /** The other options of the caller, for the runtimes that support them. */
   readonly rest: RequestInit
 }
 
 function toOrigin(input: string | URL | Request): string {
   const text = typeof input === 'string' || input instanceof URL ? input : input.url
-  // In a page an address may be relative to it.
+  // In a browser, an address may be relative to the page.
   return new URL(text, (globalThis as { location?: { href: string } }).location?.href).origin
 }
 
@@ -319,7 +320,7 @@ function toRequestInit({ method, body, rest }: Outgoing, headers: Headers): Requ
   return { ...rest, method, headers, redirect: 'manual', ...(body === undefined ? {} : { body }) }
 }
 
-function refuseOwnFields(headers: Headers): void {
+function requireNoOwnFields(headers: Headers): void {
   for (const name of [CREDENTIAL_HEADER, 'signature', 'signature-input', 'content-digest']) {
     if (headers.has(name)) throw new TypeError(`leave ${name} out; agentFetch sets it`)
   }
@@ -327,10 +328,7 @@ function refuseOwnFields(headers: Headers): void {
     throw new TypeError('leave the bearer token out; the credential speaks for itself')
 }
 
-/**
- * Throws a TypeError for anything that is not just an origin: a path would look like a limit and be
- * none.
- */
+/** Throws a TypeError for anything but an origin: a path would look like a limit but not be one. */
 function readOrigins(given: string | readonly string[], isPlainHttpFine: boolean): ReadonlySet<string> {
   const all = typeof given === 'string' ? [given] : (given ?? [])
   if (all.length === 0) throw new TypeError('origins must name at least one origin')
@@ -338,7 +336,7 @@ function readOrigins(given: string | readonly string[], isPlainHttpFine: boolean
     const url = URL.canParse(text) ? new URL(text) : undefined
     if (url === undefined || !/^https?:$/.test(url.protocol) || url.origin !== text.replace(/\/$/, ''))
       throw new TypeError(
-        `an origin is a scheme, a host and a port, such as https://shop.example; this is none: ${text}`,
+        `an origin is a scheme, a host and a port, such as https://shop.example; this is not one: ${text}`,
       )
     if (url.protocol === 'http:' && !isLoopbackHost(url.hostname) && !isPlainHttpFine)
       throw new TypeError(`credentials go to https; plain http is for loopback, or for [PLAIN_HTTP]: ${text}`)

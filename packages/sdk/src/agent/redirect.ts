@@ -1,5 +1,5 @@
-/** What there is to know of a request to see where a redirect leads. */
-interface Asked {
+/** The parts of a request that a redirect depends on. */
+interface SentRequest {
   readonly method: string
   readonly url: string
   readonly headers: Headers
@@ -7,9 +7,9 @@ interface Asked {
 }
 
 export interface NextHop {
-  readonly request: Asked
-  /** Whether it leaves the origin that was asked. */
-  readonly isElsewhere: boolean
+  readonly request: SentRequest
+  /** Whether the redirect leads to another origin. */
+  readonly isOtherOrigin: boolean
 }
 
 const STATUSES: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
@@ -21,32 +21,32 @@ const BODY_FIELDS = [
   'content-type',
   'content-length',
 ]
-/** What the caller meant for the origin that was asked only. */
+/** Fields that the caller meant for the first origin only. */
 const PRIVATE_FIELDS = ['authorization', 'proxy-authorization', 'cookie', 'x-api-key', 'host']
 
 /**
- * The request that a redirect asks for. Undefined when there is nothing to follow: no redirect, no
- * usable address, one with a user name in it, or one to elsewhere that would take a body or a
- * change along. Such an answer is for the caller to look at.
+ * The request that a redirect asks for. Undefined when the caller gets the response as it is: it is
+ * not a redirect, its address is not usable or has a user name, or it leads to another origin with
+ * another method than GET or HEAD.
  */
-export function nextHop(response: Response, asked: Asked): NextHop | undefined {
+export function nextHop(response: Response, sent: SentRequest): NextHop | undefined {
   const location = response.headers.get('location')
-  if (!STATUSES.has(response.status) || location === null || !URL.canParse(location, asked.url))
+  if (!STATUSES.has(response.status) || location === null || !URL.canParse(location, sent.url))
     return undefined
-  const url = new URL(location, asked.url)
+  const url = new URL(location, sent.url)
   if (!/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '') return undefined
   url.hash = ''
-  const isElsewhere = url.origin !== new URL(asked.url).origin
+  const isOtherOrigin = url.origin !== new URL(sent.url).origin
   const becomesGet =
-    (response.status === 303 && asked.method !== 'GET' && asked.method !== 'HEAD') ||
-    ((response.status === 301 || response.status === 302) && asked.method === 'POST')
-  const method = becomesGet ? 'GET' : asked.method
-  if (isElsewhere && method !== 'GET' && method !== 'HEAD') return undefined
-  const headers = new Headers(asked.headers)
-  for (const name of [...(becomesGet ? BODY_FIELDS : []), ...(isElsewhere ? PRIVATE_FIELDS : [])])
+    (response.status === 303 && sent.method !== 'GET' && sent.method !== 'HEAD') ||
+    ((response.status === 301 || response.status === 302) && sent.method === 'POST')
+  const method = becomesGet ? 'GET' : sent.method
+  if (isOtherOrigin && method !== 'GET' && method !== 'HEAD') return undefined
+  const headers = new Headers(sent.headers)
+  for (const name of [...(becomesGet ? BODY_FIELDS : []), ...(isOtherOrigin ? PRIVATE_FIELDS : [])])
     headers.delete(name)
   return {
-    request: { method, url: url.href, headers, body: becomesGet ? undefined : asked.body },
-    isElsewhere,
+    request: { method, url: url.href, headers, body: becomesGet ? undefined : sent.body },
+    isOtherOrigin,
   }
 }

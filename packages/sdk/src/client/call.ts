@@ -7,26 +7,26 @@ import { readDenial } from './read-denial.ts'
 
 /**
  * Whether a call may be sent again when its answer is lost. `safe`: it changes nothing. `keyed`: an
- * Idempotency-Key makes it count once. `secret`: likewise, but its answer is shown only once.
- * `once`: it can be used up, so only a call that was never looked at is sent again.
+ * Idempotency-Key makes it take effect once. `secret`: likewise, but its response is shown only
+ * once. `once`: it consumes its input, so only a call that was rate limited is sent again.
  */
 export type Repeat = 'safe' | 'keyed' | 'secret' | 'once'
 
 /**
- * One endpoint, as far as a caller must know it. Names in braces in the path come from the input;
+ * What a client needs to know about one endpoint. Names in braces in the path come from the input;
  * the rest is the query or the body.
  */
 export interface CallRow {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   readonly path: string
   readonly repeat: Repeat
-  /** Whether the API key goes along. */
+  /** Whether the API key is sent. */
   readonly key: boolean
-  /** Whether it takes `Prefer: wait`. */
+  /** Whether it supports `Prefer: wait`. */
   readonly wait: boolean
 }
 
-/** Where to call and how patiently. */
+/** The address of the service, how to authenticate, and how long to wait. */
 export interface Connection {
   readonly baseUrl: string
   readonly apiKey: string | undefined
@@ -36,7 +36,7 @@ export interface Connection {
   readonly nowMs: () => number
 }
 
-/** A signed credential as an answer, a file or a wallet has it. */
+/** A signed credential, as JSON. */
 export type CredentialObject = Readonly<Record<string, unknown>>
 
 export interface CallOptions {
@@ -50,7 +50,7 @@ export interface CallOptions {
    * answer then has `propagation`. At most 30.
    */
   readonly waitSeconds?: number
-  /** Speaks with this credential and not with the API key: a user who revokes their own. */
+  /** Authenticates with this credential instead of the API key: a user who revokes their own. */
   readonly credential?: CredentialObject
   /** Signs the request (RFC 9421): for a holder-bound credential, here or in the body. */
   readonly holderKey?: PrivateKey
@@ -71,9 +71,9 @@ const CALL_KINDS: OptionKinds<CallOptions> = {
 export type CallInput = Readonly<Record<string, unknown>>
 
 /**
- * Calls the service and answers with the body of its answer. Throws a `CountersignError` when the
- * service refused or could not be reached, after as many tries as make sense, and the reason of
- * `signal` when that fires. Redirects are not followed, so no other server gets the key.
+ * Calls the service and returns the body of its response. Throws a `CountersignError` when the
+ * service rejects the call or cannot be reached, after retries where they are safe, and the reason
+ * of `signal` when that fires. Redirects are not followed, so no other server gets the key.
  */
 export async function call(
   connection: Connection,
@@ -89,14 +89,15 @@ export async function call(
       throw error
     })
     if (!(outcome instanceof CountersignError)) return outcome.body
-    if (tries > connection.retriesMax || !mayRepeat(row.repeat, outcome)) throw explained(outcome, row, tries)
+    if (tries > connection.retriesMax || !mayRepeat(row.repeat, outcome))
+      throw explainConflict(outcome, row, tries)
     const waitMs = waitMsBefore(tries, outcome)
     if (waitMs === undefined) throw outcome
     await sleep(waitMs, options.signal)
   }
 }
 
-/** A service that asks for more patience than this is left to the caller. */
+/** A longer `Retry-After` is left to the caller. */
 const RETRY_AFTER_SECONDS_MAX = 30
 const BACKOFF_MS = 200
 const ANSWER_BYTES_MAX = 16 * 1024 * 1024
@@ -189,8 +190,8 @@ async function tryOnce(
 }
 
 /**
- * Loaded when it is needed: most callers have a key. By way of a file of ours, so that a bundle
- * takes in what that uses and not the whole core.
+ * Loaded on demand: most callers use an API key. Imported through our own file, so that a bundle
+ * contains only the parts of the core that this file uses.
  */
 const proofs = () => import('./call-proof.ts')
 
@@ -211,7 +212,7 @@ async function readAnswer(response: Response, url: string): Promise<unknown> {
   const denial = await readDenial(response)
   if (denial !== undefined) throw new CountersignError(denial.code, denial.detail, { denial })
   await response.body?.cancel().catch(() => undefined)
-  const detail = `the answer of ${describeAddress(url)} has status ${status} and is not of this service; check baseUrl`
+  const detail = `the answer of ${describeAddress(url)} has status ${status} and does not come from this service; check baseUrl`
   throw new CountersignError('answer_unknown', detail, { status, retryable: status === 429 || status >= 500 })
 }
 
@@ -224,7 +225,7 @@ function parsedJson(bytes: Uint8Array): { readonly value: unknown } | undefined 
 }
 
 function mayRepeat(repeat: Repeat, error: CountersignError): boolean {
-  // Paced before anything was looked at, so it cannot have been used up.
+  // Rate limited before the input was read, so nothing was consumed.
   if (repeat === 'once') return error.code === 'rate_limited'
   return error.retryable
 }
@@ -235,10 +236,8 @@ function waitMsBefore(tries: number, { retryAfterSeconds }: CountersignError): n
   return BACKOFF_MS * 2 ** (tries - 1) * (0.5 + Math.random() / 2)
 }
 
-/**
- * A conflict after our own repetition is no mistake of the caller, who must be told what happened.
- */
-function explained(error: CountersignError, { repeat }: CallRow, tries: number): CountersignError {
+/** Explains a conflict that our own retry has caused: the caller has made no mistake. */
+function explainConflict(error: CountersignError, { repeat }: CallRow, tries: number): CountersignError {
   if (
     error.code !== 'idempotency_conflict' ||
     repeat !== 'secret' ||

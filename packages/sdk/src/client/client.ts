@@ -10,7 +10,7 @@ export interface ClientOptions extends BaseUrlOptions {
   readonly fetch?: typeof globalThis.fetch
   /** For one try. */
   readonly timeoutMs?: number
-  /** How often a call is sent again that was not answered, or answered with "later". */
+  /** How often a call is retried that got no response, or a retryable one. */
   readonly retriesMax?: number
   /** The time for signatures of requests. */
   readonly nowMs?: () => number
@@ -29,9 +29,9 @@ export type Client = {
 }
 
 /**
- * A client of one service. Makes no call yet. Its methods throw a `CountersignError` when the
- * service refuses or cannot be reached. Throws a TypeError for an address or key that cannot be
- * one; its message does not repeat the key.
+ * * Creates a client of one service, without a call. Its methods throw a `CountersignError` when
+ * the service rejects a call or cannot be reached. Throws a TypeError for an invalid address or
+ * key; its message does not repeat the key.
  */
 export function createClient(options: ClientOptions): Client {
   requireOptions<ClientOptions>('createClient', options, { ...CONNECTION_KINDS, apiKey: 'string' })
@@ -41,7 +41,7 @@ export function createClient(options: ClientOptions): Client {
     (input?: CallInput, callOptions?: CallOptions) => call(connection, row, input, callOptions),
   ])
   const client = Object.fromEntries(methods) as Client
-  // The key lives in a closure, so this is for readers of logs, not for secrecy.
+  // Keeps logs readable. The key is in a closure and would not be shown anyway.
   return Object.freeze(
     Object.defineProperty(client, Symbol.for('nodejs.util.inspect.custom'), {
       value: () => `Client { ${connection.baseUrl} }`,
@@ -58,10 +58,10 @@ export const CONNECTION_KINDS: OptionKinds<Omit<ClientOptions, 'apiKey'>> = {
   nowMs: 'function',
 }
 
-/** Where to call, from the options of the caller. Throws a TypeError for what cannot be right. */
+/** Reads the options of the caller. Throws a TypeError for invalid ones. */
 export function readConnection(options: ClientOptions): Connection {
   const { apiKey, fetch, timeoutMs = 10_000, retriesMax = 2, nowMs = Date.now } = options
-  // Checked here because fetch would quote a header that it refuses.
+  // Checked here because the error of fetch would contain the invalid header.
   if (apiKey !== undefined && !/^svc_sk_[\x21-\x7e]{1,256}$/.test(apiKey))
     throw new TypeError('apiKey must be svc_sk_… as it was shown')
   if (!(timeoutMs > 0)) throw new TypeError('timeoutMs must be more than 0')
@@ -157,7 +157,7 @@ type Part<Name extends CallName, Key extends string> = Contract[IdOf<Name>]['req
 }
   ? Schema
   : undefined
-/** A number in a query may be given as one; on the wire it is text. */
+/** Numbers in a query are text on the wire, but callers pass numbers. */
 type QueryInput<Input, Output> = {
   [Member in keyof Input]: Member extends keyof Output
     ? Exclude<Output[Member], undefined> extends number

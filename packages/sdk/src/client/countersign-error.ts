@@ -2,26 +2,26 @@ import type { ProblemCode } from '@countersign/core/contract'
 import type { Denial } from './read-denial.ts'
 
 /**
- * A code of the service; or `no_answer`, `timed_out`, and `answer_unknown` for an answer that is
- * not of this service.
+ * A code of the service; or `no_answer`, `timed_out`, and `answer_unknown` for a response that does
+ * not come from this service.
  */
 export type CountersignErrorCode = ProblemCode | 'no_answer' | 'timed_out' | 'answer_unknown' | (string & {})
 
 /**
- * A call of the service that did not do what was asked. Neither its message nor its members hold a
- * key, token or credential.
+ * A call of the service has failed. Neither the message nor the members contain a key, token or
+ * credential.
  */
 export class CountersignError extends Error {
   override readonly name = 'CountersignError'
   readonly code: CountersignErrorCode
   /** Undefined when there was no answer. */
   readonly status: number | undefined
-  /** Names the request in the log of the service. */
+  /** Identifies the request in the log of the service. */
   readonly requestId: string | undefined
   readonly retryAfterSeconds: number | undefined
   /** Whether the same call may succeed later. */
   readonly retryable: boolean
-  /** All that the service said of it. */
+  /** The whole denial, if the service sent one. */
   readonly denial: Denial | undefined
 
   constructor(

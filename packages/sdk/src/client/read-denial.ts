@@ -3,7 +3,7 @@ import { needFor } from '../guard/needs.ts'
 import type { Need } from '../guard/verdict.ts'
 import { readBoundedBody } from '../shared/bounded-body.ts'
 
-/** Why a request was refused, for a program or a model to act upon. */
+/** Why a request was denied, for a program or a model to act upon. */
 export interface Denial {
   /** One of the codes of the service; a newer service may know others. */
   readonly code: ProblemCode | (string & {})
@@ -26,8 +26,8 @@ export interface Denial {
 const PROBLEM_BYTES_MAX = 65_536
 
 /**
- * Reads the refusal in an answer. Undefined when the answer is none, or not in the form of this
- * service (RFC 9457 with a `code`). The body of `response` can still be read afterwards.
+ * Reads the denial in a response. Undefined for any other response: a denial of this service is
+ * problem+json (RFC 9457) with a `code`. The body of `response` can still be read afterwards.
  */
 export async function readDenial(response: Response): Promise<Denial | undefined> {
   const type = response.headers.get('content-type') ?? ''

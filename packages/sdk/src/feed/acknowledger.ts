@@ -12,7 +12,9 @@ export interface Acknowledger {
    * seconds, because the service treats a verifier that sends nothing as silent.
    */
   report(head: LogPosition): void
-  /** The next report is sent even if it says nothing new, because the service may have forgotten. */
+  /**
+   * The next report is sent even if it says nothing new, because the service may have forgotten.
+   */
   renew(): void
   /**
    * Ends the acknowledgements. If a head was reported, it reports to the service that this verifier

@@ -10,8 +10,8 @@ import { createFeedKeyTrust, type FeedKeyPins, type KeyStanding } from './feed-k
 /** Finds the key that a heartbeat, a snapshot or an introspection says it was signed with. */
 export interface FeedKeys {
   /**
-   * Undefined for a key that does not sign for this log. Rejects when discovery was needed and
-   * could not be asked.
+   * Undefined for a key that is not trusted for this log. Rejects when discovery was needed and
+   * failed.
    */
   find(kid: string, signal: AbortSignal): Promise<PublicKey | undefined>
   /** Why the last key that was looked for is not trusted. */
@@ -33,11 +33,9 @@ export interface FeedKeysOptions {
   readonly clock: GuardClock
 }
 
-/** A caller who makes up names of keys must not make us ask for each of them. */
+/** A caller that makes up key ids must not cause a call for each of them. */
 const ASK_AGAIN_MS_MIN = 10_000
-/**
- * How long it takes at most, while discovery answers, until a withdrawn key is no longer trusted.
- */
+/** The longest time for which a withdrawn key stays trusted, while discovery can be reached. */
 const ASK_AGAIN_MS_MAX = 60_000
 
 /** Throws a TypeError for pins that are wrong. */
@@ -53,7 +51,7 @@ export function createFeedKeys({ pinned, discovery, clock }: FeedKeysOptions): F
     await trust.follow(chain ?? [], now)
     askedMs = now.monotonicMs
   }
-  /** One question at a time: what is trusted depends on the order of the answers. */
+  /** One call at a time: what is trusted depends on the order of the responses. */
   const askOnce = (signal: AbortSignal): Promise<void> => {
     asking ??= ask(signal).finally(() => {
       asking = undefined
@@ -68,7 +66,7 @@ export function createFeedKeys({ pinned, discovery, clock }: FeedKeysOptions): F
     async find(kid, signal) {
       const { monotonicMs } = clock.read()
       const isTrusted = trust.find(kid, monotonicMs) !== undefined
-      // What is trusted need not wait: withdrawals are learnt beside.
+      // A trusted key does not wait for discovery, which only looks for withdrawals.
       if (isTrusted && monotonicMs - askedMs >= ASK_AGAIN_MS_MAX) askOnce(signal).catch(() => undefined)
       else if (!isTrusted && monotonicMs - askedMs >= ASK_AGAIN_MS_MIN) await askOnce(signal)
       const nowMs = clock.read().monotonicMs

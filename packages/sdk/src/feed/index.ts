@@ -1,7 +1,6 @@
 /**
- * `@countersign/sdk/feed`: the parts of which a guard's knowledge is made, for tools that follow a
- * site's log themselves. A guard needs none of this; what it does with them, in which order and how
- * distrustfully, stands in `log-follower.ts`.
+ * `@countersign/sdk/feed`: the parts with which a guard follows a site's log, for tools that follow
+ * it themselves. Users of a guard do not need them. `log-follower.ts` shows how a guard uses them.
  */
 export { type Acknowledger, createAcknowledger } from './acknowledger.ts'
 export { createFeedKeys, type FeedKeys, type FeedKeysOptions } from './feed-keys.ts'

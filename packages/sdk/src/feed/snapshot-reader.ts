@@ -11,8 +11,8 @@ import { joinBytes } from '../shared/bounded-body.ts'
 import { LogCorrupted } from './log-corrupted.ts'
 
 /**
- * A snapshot that came to its end. Nothing of it counts before `checkSnapshot` has held its end
- * against what was received.
+ * A complete snapshot. It must not be used before `checkSnapshot` has compared its signed end with
+ * what was received.
  */
 export interface ReadSnapshot<Load> {
   readonly head: SnapshotHead
@@ -28,15 +28,12 @@ export interface ReadSnapshot<Load> {
 
 const NEWLINE = 10
 const LINE_BYTES_MAX = 1_048_576
-/**
- * More pieces of one line than this are joined, because each of them costs more memory than its
- * bytes.
- */
+/** More chunks of one line than this are joined, because each has an overhead in memory. */
 const PIECES_MAX = 1024
 /**
- * What a snapshot may have at most. Only its last line is signed, so until then a relay may have
- * written all of it. A guard is made for 10 million revocations. An issuer takes more time and
- * memory than a revocation.
+ * * The limits of a snapshot. Only its last line is signed, so a relay may have written everything
+ * before it. A guard is made for 10 million revocations. An issuer takes more time and memory than
+ * a revocation.
  */
 const SNAPSHOT_LIMITS = {
   lines: 20_000_000,
@@ -46,9 +43,9 @@ const SNAPSHOT_LIMITS = {
 }
 
 /**
- * Reads a snapshot as it comes, line by line, and hands each line on at once, so that no more than
- * a line is kept. Throws a SyntaxError for anything that is not a whole snapshot, and a LogCorrupted
- * for one that is too large: then all that was passed on must be dropped.
+ * Reads a snapshot line by line and passes each line to `load` at once, so that it keeps no more
+ * than a line in memory. Throws a SyntaxError for anything but a whole snapshot, and a LogCorrupted
+ * for one that is too large: then `load` must be discarded.
  */
 export async function readSnapshot<Load extends { add(line: SnapshotLine): void }>(
   chunks: AsyncIterable<Uint8Array>,
@@ -66,10 +63,7 @@ export async function readSnapshot<Load extends { add(line: SnapshotLine): void 
   let byteCount = 0
   let issuerLines = 0
   let issuerBytes = 0
-  /**
-   * From the beginning of the last line that is complete: it may be the end, which the digest does
-   * not cover.
-   */
+  /** The bytes since the last complete line but one: the last line is not part of the digest. */
   let tail: Uint8Array[] = []
   let tailBytes = 0
 
@@ -105,7 +99,7 @@ export async function readSnapshot<Load extends { add(line: SnapshotLine): void 
     if (byteCount > limits.bytes) throw tooLarge()
     tail.push(chunk)
     tailBytes += chunk.length
-    // A line that comes in many small pieces must not be copied with each of them.
+    // A line that comes in many small chunks must not be copied with each of them.
     const bytes = chunk.includes(NEWLINE) || tail.length > PIECES_MAX ? joinBytes(tail, tailBytes) : undefined
     const end = bytes?.lastIndexOf(NEWLINE) ?? 0
     const cut = bytes === undefined || end < 1 ? 0 : bytes.lastIndexOf(NEWLINE, end - 1) + 1

@@ -1,4 +1,4 @@
-/** One event of a stream. `id` is the last id that the stream has named, as the standard has it. */
+/** One event of a stream. `id` is the last id of the stream, also if this event has none. */
 export interface SseEvent {
   readonly event: string
   readonly data: string
@@ -7,24 +7,24 @@ export interface SseEvent {
 
 export interface SseReader {
   /**
-   * The events that these bytes complete. What they leave unfinished waits for more. Throws a
-   * RangeError for an event that never ends.
+   * Returns the events that these bytes complete, and keeps the rest for the next call. Throws a
+   * RangeError for an event that is too long.
    */
   push(bytes: Uint8Array): SseEvent[]
-  /** What the stream asks to wait for before connecting again, once it has said so. */
+  /** How long to wait before reconnecting, if the stream has said so. */
   readonly retryMs: number | undefined
 }
 
 const CHARS_MAX = 262_144
 
 /**
- * Reads server-sent events (HTML Living Standard §9.2.6) however the bytes are cut. An event
- * without its empty line is not one yet.
+ * Reads server-sent events (HTML Living Standard §9.2.6) from chunks of any size. An event is
+ * complete when its empty line has come. Why not a library: decision 62.
  */
 export function createSseReader(charsMax = CHARS_MAX): SseReader {
   const decoder = new TextDecoder()
   let rest = ''
-  /** The last piece ended with a carriage return, whose line feed may be the next character. */
+  /** The last chunk ended with a carriage return, whose line feed may be the next character. */
   let afterReturn = false
   let event = ''
   let data: string[] = []
@@ -55,7 +55,7 @@ export function createSseReader(charsMax = CHARS_MAX): SseReader {
         if (text[0] === '\n') text = text.slice(1)
         afterReturn = false
       }
-      // Most streams have no carriage return; then there is only one thing to look for.
+      // Most streams have no carriage return, and the simpler expression is faster.
       const ends = text.includes('\r') ? /\r\n?|\n/g : /\n/g
       let start = 0
       for (let end = ends.exec(text); end !== null; end = ends.exec(text)) {

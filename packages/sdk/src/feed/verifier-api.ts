@@ -3,18 +3,15 @@ import { readBoundedBody } from '../shared/bounded-body.ts'
 import { describeAddress, describeCause } from '../shared/cause.ts'
 import type { GuardClock } from './clock.ts'
 
-/**
- * What a verifier asks of the service. Every call rejects with a `ServiceError` when it did not get
- * what it asked for.
- */
+/** The calls of a verifier to the service. A call that fails rejects with a `ServiceError`. */
 export interface VerifierApi {
   /** The keys that sign for the log, as the service lists them. */
   discovery(signal: AbortSignal): Promise<unknown>
   snapshot(signal: AbortSignal): Promise<AsyncIterable<Uint8Array>>
   /**
-   * The bytes of the feed after this cursor; ends, or rejects, when the connection does or when
-   * nothing came for too long. `proven` is the last heartbeat that proved the head of the view:
-   * with it a service notices that its store has lost entries.
+   * The bytes of the feed after this cursor. It ends or rejects when the connection does, or when
+   * nothing has come for too long. `proven` is the last heartbeat that proved the head of the view:
+   * with it a service can detect that its store has lost entries.
    */
   feed(cursor: string, signal: AbortSignal, proven?: Heartbeat): Promise<AsyncIterable<Uint8Array>>
   /** `isClosing`: this verifier rejects everything from now on. */
@@ -27,12 +24,12 @@ export interface VerifierApi {
   introspect(token: string, nonce: string, signal: AbortSignal): Promise<unknown>
 }
 
-/** A call that came to nothing. Neither the message nor the code holds a key or a token. */
+/** A call has failed. Neither the message nor the code contains a key or a token. */
 export class ServiceError extends Error {
   override readonly name = 'ServiceError'
-  /** That of the service's refusal, or `unreachable`, `silent`, `answer_unknown`. */
+  /** The service's problem code, or `unreachable`, `silent`, `answer_unknown`. */
   readonly code: string
-  /** 0 without an answer. */
+  /** 0 if there was no response. */
   readonly status: number
   readonly retryAfterMs: number | undefined
 
@@ -51,8 +48,7 @@ export interface VerifierApiOptions {
   /** The configured name, if there is one. */
   readonly verifierId?: string | undefined
   /**
-   * Undefined for a tool that decides nothing by what it reads: it observes, and receipts do not
-   * count it.
+   * Undefined for a tool that only observes and makes no decisions. Receipts do not include it.
    */
   readonly instance: VerifierInstance | undefined
   readonly fetch: (url: string, init: RequestInit) => Promise<Response>
@@ -68,13 +64,10 @@ interface VerifierInstance {
   readonly failsOpen: boolean
 }
 
-/**
- * Longer than two heartbeats: a connection on which nothing came for so long is dead, whatever TCP
- * thinks.
- */
+/** Longer than two heartbeats. A connection that was silent for so long is dead. */
 const SILENCE_MS_MAX = 12_000
 const ANSWER_MS_MAX = 5_000
-/** A large snapshot may take a while to begin. */
+/** A large snapshot takes a while to begin. */
 const SNAPSHOT_MS_MAX = 30_000
 const ANSWER_BYTES_MAX = 262_144
 
@@ -102,10 +95,7 @@ export function createVerifierApi({
   }
   const query = instance === undefined ? '?observe=1' : ''
 
-  /**
-   * A redirect is a rejection like any other, so no other server gets the key. The body of the
-   * answer belongs to the caller.
-   */
+  /** Treats a redirect as an error, so that no other server gets the key. */
   const send = async (
     url: string,
     init: RequestInit,
@@ -118,7 +108,7 @@ export function createVerifierApi({
     return response
   }
 
-  /** One small question and its answer. */
+  /** One call with a small response. */
   const ask = async (url: string, init: RequestInit, signal: AbortSignal): Promise<unknown> => {
     const watch = createWatch(clock, signal)
     try {
@@ -191,16 +181,16 @@ export function createVerifierApi({
 }
 
 /**
- * Gives up when nothing comes for too long, or when its owner does. Not every fetch obeys its
- * signal, so every wait is a race as well.
+ * Aborts when nothing comes for too long, or when its owner aborts. Every wait is also a race,
+ * because not every fetch obeys its signal.
  */
 interface Watch {
   readonly signal: AbortSignal
-  /** Something is due within so long. Otherwise `late` ends the wait. */
+  /** Something must arrive within this time; otherwise `late` ends the wait. */
   expect(withinMs: number, late?: ServiceError): void
   /** One at a time. */
   race<Value>(promise: Promise<Value>): Promise<Value>
-  /** Nothing is wanted any more: lets the connection go. */
+  /** Ends the connection. */
   end(): void
 }
 
@@ -224,8 +214,8 @@ export function createWatch(clock: GuardClock, owner: AbortSignal): Watch {
       cancel()
       if (!signal.aborted) cancel = clock.after(withinMs, () => stop(late))
     },
-    // Not Promise.race with a promise that lives as long as the stream: that would remember every
-    // piece of it.
+    // Not Promise.race with a promise that lives as long as the stream: that would keep every chunk
+    // in memory.
     race: (promise) =>
       new Promise((resolve, reject) => {
         giveUp = reject
@@ -283,14 +273,14 @@ async function readServiceError(response: Response, url: string): Promise<Servic
   try {
     said = JSON.parse(new TextDecoder().decode(bytes)) ?? {}
   } catch {
-    // Not of this service: a proxy's own page, for example.
+    // Not from this service: an error page of a proxy, for example.
   }
-  // Both reach the log of the application, and anything on the way may have written them.
+  // Both are logged by the application, and a relay may have written them.
   const code = typeof said.code === 'string' && CODE.test(said.code) ? said.code : `http_${status}`
   const detail =
     typeof said.detail === 'string'
       ? said.detail.replaceAll(/\p{C}/gu, ' ').slice(0, DETAIL_CHARS_MAX)
-      : `the answer has status ${status} and is not of this service; check baseUrl`
+      : `the answer has status ${status} and does not come from this service; check baseUrl`
   return new ServiceError(
     code,
     `${detail} (${describeAddress(url)})`,

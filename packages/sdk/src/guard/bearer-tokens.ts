@@ -22,18 +22,17 @@ import type { ViewProblem } from '../feed/log-follower.ts'
 import { ServiceError } from '../feed/verifier-api.ts'
 
 /**
- * Finds out what a bearer token stands for. Only an answer of the service counts that a feed key
- * has signed, over a nonce of this guard. The facts never change; whether they are still valid is
- * asked of the view at every use.
+ * Looks up bearer tokens. Accepts only responses of the service that a feed key has signed, over a
+ * nonce of this guard. The facts of a token never change; the view decides at every use whether it
+ * is still valid.
  */
 export interface BearerTokens {
   /**
-   * Undefined for what is no token of this site, or is not known and may not be asked for. Rejects
-   * with a `ServiceError` when asking failed, and for an answer that proves nothing, be it a yes or
-   * a no.
+   * Undefined for a token that is not of this site, or that is unknown while `mayAsk` is false.
+   * Rejects with a `ServiceError` when introspection fails or its response is not signed.
    */
   find(token: string, nowMs: number, mayAsk: boolean): Promise<TokenFacts | undefined>
-  /** Forgets everything, also what is being asked just now: the log is another one. */
+  /** Forgets everything, also pending introspections, because the log is another one. */
   forget(): void
   /** Why the last token could not be looked up; undefined after one that could. */
   readonly problem: ViewProblem | undefined
@@ -47,7 +46,7 @@ export interface BearerTokensOptions {
   readonly signal: AbortSignal
   /** Called when a token cannot be looked up. */
   readonly onProblem?: () => void
-  /** Whether an old answer is used on when the service does not answer. */
+  /** Whether an old response stays in use when the service cannot be reached. */
   readonly failsOpen?: boolean
   /** How many tokens are remembered at most. */
   readonly capacity?: number

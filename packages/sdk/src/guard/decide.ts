@@ -24,7 +24,9 @@ import type { Reason } from './denial.ts'
 import type { HolderRequests } from './holder-request.ts'
 import { type GuardRequest, readLines } from './request.ts'
 
-/** What a decision is based on. It is read again after every wait, since the log goes on meanwhile. */
+/**
+ * What a decision is based on. It is read again after every wait, since the log goes on meanwhile.
+ */
 export interface DecisionData {
   readonly revocationData: RevocationData
   /** The time to decide by; undefined after a jump of the clock that nothing has explained yet. */
@@ -39,7 +41,9 @@ export interface Rejection extends Reason {
   readonly ok: false
   /** The view behind the denial, if core has made it. */
   readonly view?: ViewStamp
-  /** The host of the request does not fit the guard's options: only the operator can correct that. */
+  /**
+   * The host of the request does not fit the guard's options: only the operator can correct that.
+   */
   readonly isHostProblem?: boolean
 }
 
@@ -93,7 +97,9 @@ async function decideBearer(
   }
 }
 
-/** Decides again with the signature and, since only that is missing, with the body that it covers. */
+/**
+ * Decides again with the signature and, since only that is missing, with the body that it covers.
+ */
 async function decideSigned(
   presentation: Presented,
   request: GuardRequest,

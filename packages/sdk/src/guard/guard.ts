@@ -39,10 +39,10 @@ export interface Guard {
    */
   isActive(session: SignedInSession): SessionVerdict
   /**
-   * Fires when the request would no longer be accepted: revoked, expired, distrusted, or the
-   * revocation data too old. Its reason is an `AccessEnded`. Pass `done` to stop watching at the end
-   * of the request; otherwise it is watched until the signal fires. Throws a TypeError for a request
-   * that was not accepted.
+   * * Fires when the request would no longer be accepted: revoked, expired, distrusted, or the
+   * revocation data too old. Its reason is an `AccessEnded`. Pass `done` to stop watching at the
+   * end of the request; otherwise it is watched until the signal fires. Throws a TypeError for a
+   * request that was not accepted.
    */
   signal(of: GuardAllow | GuardRequest, done?: AbortSignal): AbortSignal
   state(): GuardState
@@ -147,7 +147,9 @@ export function createGuard(options: GuardOptions): Guard {
     return data
   }
 
-  /** To be called after everything that may have changed a decision, and when time alone may have. */
+  /**
+   * To be called after everything that may have changed a decision, and when time alone may have.
+   */
   const update = () => {
     signatures.clearHeaders()
     if (follower.view.head.epoch !== epoch) {

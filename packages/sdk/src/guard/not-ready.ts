@@ -12,7 +12,7 @@ export interface ReadyOptions {
  */
 export class GuardNotReady extends Error {
   override readonly name = 'GuardNotReady'
-  /** What stands in the way; undefined when nothing has failed yet. */
+  /** What prevents the guard from following the log; undefined when nothing has failed yet. */
   readonly problem: ViewProblem | undefined
   /**
    * False for faults that only an operator can correct: a wrong API key, site, address,

@@ -5,7 +5,7 @@ import { findOptionFaults, type OptionKinds } from '../shared/require-options.ts
 import type { GuardState } from './state.ts'
 
 /**
- * Let old knowledge count, as `{ [FAIL_OPEN]: true }`. A symbol, so that neither JSON nor the
+ * Accepts stale revocation data, as `{ [FAIL_OPEN]: true }`. A symbol, so that neither JSON nor the
  * environment can set it.
  */
 export const FAIL_OPEN: unique symbol = /* @__PURE__ */ Symbol('countersign.failOpen')
@@ -32,9 +32,9 @@ export interface GuardOptions {
    */
   readonly feedKeys?: Readonly<Record<string, string>>
   /**
-   * Where used holder proofs are remembered. Default: the memory of this process. That is not
-   * enough for several processes, takes proofs from clocks at most 2 s ahead, and refuses all
-   * proofs of the first 3 s: the process before this one may have seen them.
+   * Stores used holder proofs. Default: the memory of this process. That is not enough for several
+   * processes, accepts proofs from clocks at most 2 s ahead, and rejects all proofs of the first
+   * 3 s, because the process before this one may have seen them.
    */
   readonly nonceStore?: NonceStore
   /**
@@ -77,7 +77,7 @@ export interface ReadGuardOptions {
 }
 
 const VERIFIER_ID = /^[A-Za-z0-9_-]{1,64}$/
-/** What begins like an API key; the service decides whether it is one. */
+/** The form of an API key; the service decides whether it is valid. */
 const API_KEY = /^svc_sk_[\x21-\x7e]{1,256}$/
 
 const KINDS: OptionKinds<GuardOptions> = {
@@ -143,7 +143,7 @@ export function readGuardOptions(options: GuardOptions): ReadGuardOptions {
         : read('publicOrigin must be an http or https URL without query, fragment and user name', () =>
             readOrigin(options.publicOrigin),
           ),
-    // Not bound to an object: some runtimes refuse a fetch that is called as a method of another.
+    // Called as a function: some runtimes reject a fetch that is called as a method.
     fetch: options.fetch ?? ((url, init) => globalThis.fetch(url, init)),
     clock,
     onStateChange: options.onStateChange,

@@ -76,7 +76,9 @@ export class Readiness {
       )
   }
 
-  /** Warns once: only the operator can fix the host, and callers must not be able to fill the log. */
+  /**
+   * Warns once: only the operator can fix the host, and callers must not be able to fill the log.
+   */
   reportHost(detail: string): void {
     if (this.#isHostReported || this.#options.onStateChange !== undefined) return
     this.#isHostReported = true

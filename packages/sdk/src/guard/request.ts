@@ -1,6 +1,6 @@
 /**
- * What an adapter hands over of a request. Nothing in it may be decoded, joined or tidied up: a
- * holder signed what was sent, and a caller that sent two credentials must be seen to have done so.
+ * A request, as an adapter passes it to a guard. Nothing may be decoded, joined or normalized: the
+ * holder signed what was sent, and the guard must see that a caller has sent two credentials.
  */
 export interface GuardRequest {
   readonly method: string
@@ -12,11 +12,11 @@ export interface GuardRequest {
   /** Every field line of that lower-case name, in order; an empty list when there is none. */
   header(name: string): readonly string[]
   /**
-   * The body's raw bytes, before anything parsed it; undefined when there are none, `'unseen'` when
-   * they are gone, `'too_large'` when there are more than the adapter takes in: then the request is
-   * refused with `request_too_large`. Asked for at most once per verification, and only when the
-   * credential is bound to a holder key and all else about it is right. Leave it out where there
-   * cannot be a body.
+   * The raw bytes of the body, before any parser; undefined when there are none, `'unseen'` when
+   * they were read before, `'too_large'` when the adapter's limit is exceeded: then the request is
+   * denied with `request_too_large`. Called at most once per verification, and only when the
+   * credential is bound to a holder key and otherwise valid. Leave it out where there cannot be a
+   * body.
    */
   readonly body?: () => GuardBody | Promise<GuardBody>
 }

@@ -19,8 +19,7 @@ export interface SignedInSession {
 }
 
 /**
- * `stale`: the knowledge is too old to tell. A session is active in spite of that only where the
- * guard was told to fail open.
+ * `stale`: the revocation data is too old. Such a session is active only if the guard fails open.
  */
 export type SessionVerdict =
   | { readonly active: true; readonly stale: boolean; readonly view: ViewStamp }

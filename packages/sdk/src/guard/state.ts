@@ -3,7 +3,7 @@ import type { Connection, LogFork, ViewProblem } from '../feed/log-follower.ts'
 export interface GuardState {
   /** Whether a valid credential would be accepted now. */
   readonly ready: boolean
-  /** How old the knowledge may be at most; infinite while there is none. */
+  /** The greatest possible age of the revocation data; infinite while there is none. */
   readonly ageMs: number
   readonly epoch: string
   readonly seq: number

@@ -1,5 +1,5 @@
 /**
- * Take a `baseUrl` without TLS that is not on this machine, as `{ [PLAIN_HTTP]: true }`, for
+ * Allows a `baseUrl` without TLS that is not on this machine, as `{ [PLAIN_HTTP]: true }`, for
  * networks that encrypt by themselves. An attacker on the network path can then grant access to
  * anyone. A symbol, so that neither JSON nor the environment can set it.
  */

@@ -1,4 +1,4 @@
-/** What a web-standard body gives; both `Request` and `Response` have it. */
+/** The body of a web-standard `Request` or `Response`. */
 export type BodyStream = {
   getReader(): {
     read(): Promise<{ done: boolean; value?: Uint8Array | undefined }>
@@ -23,8 +23,7 @@ export async function readBoundedBody(
     if (value === undefined) continue
     length += value.length
     if (length > bytesMax) {
-      // Not waited for: of a body that was cloned, it comes about only when the other one is done
-      // with too.
+      // Not awaited: for a cloned body it resolves only when the other copy is cancelled too.
       reader.cancel().catch(() => undefined)
       return undefined
     }

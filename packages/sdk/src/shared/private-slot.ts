@@ -4,7 +4,9 @@ export interface PrivateSlot<Value> {
   get(object: object): Value | undefined
 }
 
-/** A constructor that returns its argument: a subclass then adds its private field to that object. */
+/**
+ * A constructor that returns its argument: a subclass then adds its private field to that object.
+ */
 class ReturnsArgument {
   constructor(object: object) {
     // biome-ignore lint/correctness/noConstructorReturn: that is the point.
@@ -13,9 +15,9 @@ class ReturnsArgument {
 }
 
 /**
- * Works like a WeakMap, but stores the value in a private field of the object, which other code
- * cannot read, list, print, copy or inherit. With a WeakMap, garbage collection took 28 of the 48 µs
- * of a request of Fastify (docs/decisions/0037-what-a-guard-costs.md).
+ * * Works like a WeakMap, but stores the value in a private field of the object, which other code
+ * cannot read, list, print, copy or inherit. With a WeakMap, garbage collection took 28 of the 48
+ * µs of a request of Fastify (docs/decisions/0037-what-a-guard-costs.md).
  */
 export function createPrivateSlot<Value>(): PrivateSlot<Value> {
   class Slot extends ReturnsArgument {

@@ -47,11 +47,11 @@ export interface TakenSignIn {
  * for headers.
  */
 const PENDING_MAX = 5
-/** Browsers drop a cookie of more than 4096 bytes without a word. */
+/** Browsers drop a cookie of more than 4096 bytes silently. */
 const COOKIE_CHARS_MAX = 4000
 /**
- * Of all pending sign-ins together: web servers refuse long headers, often from 8192 bytes on, and
- * the person would be locked out.
+ * Of all pending sign-ins together: web servers reject long headers, often from 8192 bytes on, and
+ * would reject every request of this browser.
  */
 const ALL_CHARS_MAX = 6000
 const SECRET_CHARS_MIN = 32

@@ -7,9 +7,9 @@ import { isSameText } from './same-text.ts'
 
 export interface StartSignInOptions extends Omit<ClientOptions, 'apiKey'> {
   readonly siteId: string
-  /** Where the browser comes back to; registered for the site, byte for byte. */
+  /** Where the browser returns to; must be registered for the site, byte for byte. */
   readonly returnUrl: string
-  /** Default: all that the user's credential gives. */
+  /** Default: the whole scope of the user's credential. */
   readonly scope?: readonly string[]
   /**
    * What the service calls itself, where that differs from `baseUrl`: when a backend reaches it
@@ -41,7 +41,7 @@ export interface StartedSignIn {
 /**
  * `callback_malformed`: not a way back from a sign-in. `issuer_mismatch`: from another service, or
  * it does not say from which. `state_mismatch`: of another sign-in, perhaps of another person.
- * `expired`: too late. `denied`: the user cancelled or was refused. `result_mismatch`: the service
+ * `expired`: too late. `denied`: the user cancelled or was denied. `result_mismatch`: the service
  * answered for another site or without the scope that was asked for.
  */
 export type SignInErrorCode =
@@ -52,7 +52,7 @@ export type SignInErrorCode =
   | 'denied'
   | 'result_mismatch'
 
-/** A sign-in that must not count. Let the user start again. */
+/** A sign-in that must not be accepted. Let the user start again. */
 export class SignInError extends Error {
   override readonly name = 'SignInError'
   readonly code: SignInErrorCode
@@ -68,7 +68,7 @@ export class SignInError extends Error {
 
 /**
  * Starts a hosted sign-in (RFC 7636 with S256). Keep `pending` for this browser and send it to
- * `authUrl`. Throws a `CountersignError` when the service refuses, for example
+ * `authUrl`. Throws a `CountersignError` when the service rejects it, for example
  * `redirect_not_allowed`.
  */
 export async function startSignIn(options: StartSignInOptions): Promise<StartedSignIn> {
@@ -93,7 +93,7 @@ export async function startSignIn(options: StartSignInOptions): Promise<StartedS
     code_challenge: encodeBase64url(new Uint8Array(digest)),
     code_challenge_method: 'S256',
   })) as { readonly auth_url: string; readonly expires_in: number }
-  // Besides its own life the state needs the minute in which its code can be redeemed.
+  // The state must outlive the sign-in by the minute in which its code can be redeemed.
   const expiresAtMs = connection.nowMs() + started.expires_in * 1000 + CODE_MS
   return {
     authUrl: started.auth_url,
@@ -105,16 +105,17 @@ export interface FinishSignInOptions extends Omit<ClientOptions, 'apiKey'> {
   /** The URL at which the browser came back, or its parameters. */
   readonly callback: string | URL | URLSearchParams
   /**
-   * What `startSignIn` gave for this browser; undefined when nothing was kept, which is refused.
-   * Forget it, whatever comes out.
+   * The `pending` of `startSignIn` for this browser; undefined, which is rejected, when there is
+   * none. Delete it whatever the result is.
    */
   readonly pending: PendingSignIn | undefined
 }
 
 /**
- * Finishes a hosted sign-in: who it is, and for how long. Refuses with a `SignInError` what did not
- * come from that service (`iss`, RFC 9207), does not belong to this browser (`state`), or is too
- * late; with a `CountersignError` what the service refuses, such as a code that was used.
+ * Finishes a hosted sign-in: returns which user it is, and for how long. Throws a `SignInError` for
+ * a callback that did not come from that service (`iss`, RFC 9207), does not belong to this browser
+ * (`state`) or is too late, and a `CountersignError` for what the service rejects, such as a code
+ * that was used before.
  */
 export async function finishSignIn(options: FinishSignInOptions): Promise<SignInResult> {
   requireOptions<FinishSignInOptions>('finishSignIn', options, {
@@ -135,7 +136,7 @@ export async function finishSignIn(options: FinishSignInOptions): Promise<SignIn
   if (found.error !== undefined)
     throw new SignInError(
       'denied',
-      found.error_description ?? 'the user cancelled, or was refused',
+      found.error_description ?? 'the user cancelled, or was denied',
       found.error,
     )
   if (found.code === undefined) throw new SignInError('callback_malformed', 'code is missing')
@@ -157,7 +158,7 @@ function randomText(): string {
 }
 
 /**
- * Other parameters may be the integration's own; of ours each stands once, so that no two readers
+ * Ignores parameters of the integration. Each of ours may occur once only, so that no two readers
  * can disagree.
  */
 function readParameters(
@@ -168,7 +169,7 @@ function readParameters(
   const found: Partial<Record<(typeof PARAMETERS)[number], string>> = {}
   for (const name of PARAMETERS) {
     const [value, more] = parameters.getAll(name)
-    if (more !== undefined) throw new SignInError('callback_malformed', `${name} stands twice`)
+    if (more !== undefined) throw new SignInError('callback_malformed', `${name} was sent twice`)
     if (value !== undefined) found[name] = value
   }
   return found

@@ -63,9 +63,9 @@ export class WebhookError extends Error {
 }
 
 /**
- * Checks a delivery in the way of Standard Webhooks and answers with the event in it. Throws a
- * `WebhookError` for an invalid one, and a TypeError for a secret that is none or a body that was
- * parsed already. A delivery within the tolerance can come twice: look at `id`.
+ * Verifies a delivery by the rules of Standard Webhooks and returns its event. Throws a
+ * `WebhookError` for an invalid delivery, and a TypeError for an invalid secret or a body that was
+ * parsed already. A delivery can come twice within the tolerance: compare its `id`.
  */
 export async function verifyWebhook(options: VerifyWebhookOptions): Promise<WebhookEvent> {
   requireOptions<VerifyWebhookOptions>('verifyWebhook', options, {
@@ -88,7 +88,7 @@ export async function verifyWebhook(options: VerifyWebhookOptions): Promise<Webh
   const signatures = requireHeader(headers, 'webhook-signature')
   if (!TIMESTAMP.test(timestamp))
     throw new WebhookError('headers_malformed', 'webhook-timestamp must be seconds since 1970')
-  // Asked positively: a clock that answers NaN accepts nothing.
+  // Not inverted: with a time of NaN nothing is accepted.
   const isNow = Math.abs(nowMs / 1000 - Number(timestamp)) <= toleranceSeconds
   if (!isNow)
     throw new WebhookError(
@@ -101,7 +101,7 @@ export async function verifyWebhook(options: VerifyWebhookOptions): Promise<Webh
     .split(' ', SIGNATURES_MAX)
     .flatMap((one) => (one.startsWith('v1,') ? [one.slice(3)] : []))
   let isSigned = false
-  // All against all, so that neither time nor order tells which of them fits.
+  // Compares all with all, so that the time does not show which of them matches.
   for (const key of keys) {
     const expected = await computeHmac(key, content)
     for (const signature of given) isSigned = isSameText(signature, expected) || isSigned
@@ -109,7 +109,7 @@ export async function verifyWebhook(options: VerifyWebhookOptions): Promise<Webh
   if (!isSigned)
     throw new WebhookError(
       'signature_invalid',
-      'no signature fits: another secret, or the body is not what was sent',
+      'no signature matches: another secret, or the body is not what was sent',
     )
   return readEvent(id, bytes)
 }

@@ -1,7 +1,7 @@
 /**
  * `@countersign/sdk/testing`: a site, its issuer and its service in one process, with a clock that
- * stands still until it is told to go on. For tests of applications that a guard protects; nothing
- * here is fit for anything else.
+ * stands still until the test advances it. For tests of applications that a guard protects, and for
+ * nothing else.
  */
 export { createTestClock, type TestClock } from './test-clock.ts'
 export type { FeedKey, TestFeedKeys } from './test-feed-keys.ts'

@@ -1,19 +1,18 @@
 import { sha256Hex } from '@countersign/core'
 import type { GuardClock } from '../feed/clock.ts'
 
-/** A clock that stands still until it is told to go on. */
+/** A clock that stands still until the test advances it. */
 export interface TestClock extends GuardClock {
   readonly nowMs: number
-  /** How many callbacks are due some time. */
+  /** The number of pending timers. */
   readonly pending: number
   /**
-   * Goes on by so much, with everything that is due on the way, in order. Returns when what that
-   * set off has come to rest.
+   * Advances by this time and fires the timers that become due, in order. Resolves when the work
+   * that they started is done.
    */
   advance(ms: number): Promise<void>
   /**
-   * Sets the wall clock ahead, or back, and nothing else: what a wrong time server or an operator
-   * does.
+   * Moves only the wall clock, ahead or back, as a wrong time server or an operator does.
    */
   jump(ms: number): void
 }
@@ -69,19 +68,17 @@ export function createTestClock(startMs = Date.now()): TestClock {
 const TURNS = 3
 /** Where signatures are checked in other threads, a step may wait for one of them several times. */
 const TURNS_IN_THREADS = 6
-const SOMETHING_LONG = new Uint8Array(65_536)
+const LONG_INPUT = new Uint8Array(65_536)
 
-/**
- * Lets everything run that needs no clock: promises, streams, and what is handed to other threads.
- */
+/** Lets all work finish that needs no timer: promises, streams, and work of other threads. */
 export async function rest(turns = TURNS): Promise<void> {
   const { setImmediate: soon = (callback: () => void) => setTimeout(callback, 0) } = globalThis as {
     setImmediate?: (callback: () => void) => unknown
   }
   const isThreaded = sha256Hex('') instanceof Promise
   for (let i = 0; i < (isThreaded ? turns * TURNS_IN_THREADS : turns); i++) {
-    // Whatever was handed over before this is done before this.
-    if (isThreaded) await sha256Hex(SOMETHING_LONG)
+    // Work that was queued before this is done before this.
+    if (isThreaded) await sha256Hex(LONG_INPUT)
     await new Promise<void>((resolve) => void soon(resolve))
   }
 }

@@ -31,10 +31,7 @@ export interface TestLog {
   proof(asOfMs: number): ConfirmedHead
 }
 
-/**
- * `start` is where a log goes on after a restore: same place, other epoch, what it said before
- * taken along.
- */
+/** Creates an empty log. */
 export function createTestLog(siteId: SiteId, epoch: string): TestLog {
   const entries: Entry[] = []
   const view = createSiteView({ siteId, entriesAreProven: true })

@@ -28,10 +28,10 @@ export interface TestService {
   readonly acknowledged: ReadonlyMap<string, { readonly epoch: string; readonly seq: number }>
   /** How many guards follow the feed now. */
   readonly followers: number
-  /** Tells all followers of an entry, and that it is the last. */
+  /** Broadcasts an entry and a heartbeat with it as head. */
   announce(entry: Entry): Promise<void>
   heartbeat(): Promise<void>
-  /** Puts any text on the feed of all followers. */
+  /** Broadcasts any text on the feed. */
   say(text: string): void
   /** Heads signed from now on state this as `max_age_seconds`. */
   stateMaxAge(seconds: number): void
@@ -40,12 +40,12 @@ export interface TestService {
   readonly network: TestNetwork
   /**
    * `cut`: connections break and new ones fail. `silent`: they stay open and nothing comes.
-   * `refusing`: the API key is no longer good.
+   * `refusing`: the API key is rejected.
    */
   become(network: TestNetwork): void
   /**
-   * The log goes on in another one: the cursors of the old one are invalid. Snapshots announce its
-   * epoch with the statements given so far.
+   * Continues with another log: cursors of the old one become invalid. Snapshots announce its epoch
+   * with the statements given so far.
    */
   follow(log: TestLog, announced?: Pick<EpochStatement, 'epoch' | 'previous' | 'at'>): void
   close(): void
@@ -100,13 +100,13 @@ export function createTestService(options: TestServiceOptions): TestService {
   }
   const entryText = (entry: Entry) =>
     `id: ${entry.epoch}.${entry.seq}\nevent: ${entry.kind}\ndata: ${JSON.stringify(entry)}\n\n`
-  const tell = (text: string) => {
+  const broadcast = (text: string) => {
     for (const { controller } of followers) controller.enqueue(encoder.encode(text))
   }
 
   const beat = () => {
     cancelHeartbeat = clock.after(HEARTBEAT_MS, () => {
-      if (followers.size > 0) heartbeatText().then(tell)
+      if (followers.size > 0) heartbeatText().then(broadcast)
       beat()
     })
   }
@@ -261,12 +261,12 @@ export function createTestService(options: TestServiceOptions): TestService {
       return answer(url, init)
     },
     async announce(entry) {
-      tell(entryText(entry) + (await heartbeatText()))
+      broadcast(entryText(entry) + (await heartbeatText()))
     },
     async heartbeat() {
-      tell(await heartbeatText())
+      broadcast(await heartbeatText())
     },
-    say: tell,
+    say: broadcast,
     stateMaxAge(seconds) {
       maxAgeSeconds = seconds
     },

@@ -56,7 +56,7 @@ export interface TestGrant {
   readonly delegable?: boolean
 }
 
-/** What a bearer token gets of its credential. */
+/** What a bearer token inherits from its credential. */
 interface TestExchange {
   readonly scope?: readonly string[]
   readonly ttlSeconds?: number
@@ -106,10 +106,10 @@ export interface TestSite {
   changeSite(changes: Partial<SiteState>): Promise<void>
   /** Any other entry of the log. */
   append<Kind extends EntryKind>(kind: Kind, body: EntryBodies[Kind]): Promise<void>
-  /** Both clocks go on, heartbeats included. */
+  /** Advances both clocks, with the heartbeats that become due. */
   advance(ms: number): Promise<void>
   cutFeed(): Promise<void>
-  /** Connections stay open and nothing comes any more. */
+  /** Connections stay open, but nothing is sent any more. */
   silenceFeed(): Promise<void>
   repairFeed(): Promise<void>
   /**
@@ -142,7 +142,7 @@ const API_KEY = 'svc_sk_test'
 const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const LEAD_MS = 1_000
 
-/** Throws a TypeError for a site id that is none. */
+/** Throws a TypeError for an invalid site id. */
 export async function createTestSite(options: TestSiteOptions = {}): Promise<TestSite> {
   requireOptions<TestSiteOptions>('createTestSite', options, {
     siteId: 'string',
@@ -209,7 +209,7 @@ export async function createTestSite(options: TestSiteOptions = {}): Promise<Tes
     nonceStore: memoryNonces(),
   }
 
-  /** Until every guard that can know, knows. */
+  /** Waits until every connected guard has applied the whole log. */
   const settle = async () => {
     for (let turns = 0; turns < 50; turns++) {
       await rest()

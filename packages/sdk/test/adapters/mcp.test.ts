@@ -333,7 +333,7 @@ describe.each(kinds)('$name', ({ serve, connect }) => {
 
 test('a tool without a guard in front has no credential to ask for', async () => {
   await expect(requireScope('orders:read', async (_context: unknown) => 'in')({})).rejects.toThrow(
-    'no guard stands in front',
+    'no guard protects',
   )
   expect(() => getCredential({ http: { authInfo: { token: 'x', clientId: 'y', scopes: [] } } })).toThrow(
     TypeError,
