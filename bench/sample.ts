@@ -128,7 +128,7 @@ async function createView(key: PrivateKey, atMs: number, nowMs: number): Promise
     if (i % 2 === 0) await append('user.revoked', { ppid: ppidOf(-i), revoked_at: at })
     else await append('credential.revoked', { credential_id: credentialIdOf(-i), revoked_at: at })
   }
-  const proven = view.proveHead(
+  const proven = view.confirmHead(
     { siteId: SITE, ...head, asOfMs: nowMs, maxAgeSeconds: 60 },
     { wallMs: nowMs, monotonicMs: performance.now() },
   )

@@ -135,7 +135,7 @@ await append(view, 'site.changed', {
 const { multikey } = issuerKey.publicKey
 const keys = [{ id: multikey, key: multikey, status: 'active' }] as const
 await append(view, 'issuer.trusted', { issuer, keys, scope: null, credential_ttl_seconds_max: null })
-view.proveHead({ siteId, ...view.head, asOfMs: nowMs, maxAgeSeconds: 60 }, clocks)
+view.confirmHead({ siteId, ...view.head, asOfMs: nowMs, maxAgeSeconds: 60 }, clocks)
 
 const nonces = createMemoryNonces({ startedAtMs: -Infinity })
 const demand: Demand = { scope: [sure(parseScope('orders:read'))], nowMs, nonces }

@@ -34,7 +34,7 @@ export async function loadSite(target: Target): Promise<SiteView> {
         'snapshot_unsigned',
         'What the service sent is not signed by any of its feed keys; nothing of it was used.',
       )
-    view.proveHead(proof, { ...systemClock.read(), monotonicMs: received.monotonicMs })
+    view.confirmHead(proof, { ...systemClock.read(), monotonicMs: received.monotonicMs })
     return view
   } catch (fault) {
     throw asFailure(fault)

@@ -44,7 +44,7 @@ export class Freshness {
    * Only a newer `asOfMs` counts. An old proof that comes once more comes later by the monotonic
    * clock, and must not make anything younger.
    */
-  prove(asOfMs: number, received: Clocks): void {
+  confirm(asOfMs: number, received: Clocks): void {
     if (!(asOfMs > this.#asOfMs)) return
     this.#asOfMs = asOfMs
     this.#received = received

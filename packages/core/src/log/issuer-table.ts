@@ -35,8 +35,8 @@ export class IssuerTable {
    * are added late, by `settle` or when the issuer changes: many issuers may list the same key, and
    * an unsigned snapshot or entry must not cost time in proportion to all of them.
    */
-  readonly names = new Map<string, number>()
-  readonly keys = new Map<string, number>()
+  readonly compromisedMethods = new Map<string, number>()
+  readonly compromisedKeys = new Map<string, number>()
   /** Rises whenever something is found compromised. */
   #version = 0
 
@@ -47,8 +47,8 @@ export class IssuerTable {
   clone(): IssuerTable {
     const copy = new IssuerTable()
     for (const [issuer, known] of this.issuers) copy.issuers.set(issuer, { ...known })
-    for (const [name, sinceMs] of this.names) copy.names.set(name, sinceMs)
-    for (const [key, sinceMs] of this.keys) copy.keys.set(key, sinceMs)
+    for (const [name, sinceMs] of this.compromisedMethods) copy.compromisedMethods.set(name, sinceMs)
+    for (const [key, sinceMs] of this.compromisedKeys) copy.compromisedKeys.set(key, sinceMs)
     copy.#version = this.#version
     return copy
   }
@@ -67,7 +67,7 @@ export class IssuerTable {
   /** That a key is compromised, whether or not its issuer is trusted or still lists it. */
   keyRevocation(issuer: string, keyId: string): Revocation | undefined {
     this.#settled(issuer)
-    const sinceMs = this.names.get(toMethod(issuer, keyId))
+    const sinceMs = this.compromisedMethods.get(toMethod(issuer, keyId))
     return sinceMs === undefined ? undefined : { by: 'key', sinceMs }
   }
 
@@ -89,7 +89,7 @@ export class IssuerTable {
     })
     for (const { id, key, status } of state.keys) {
       const sinceMs = Math.min(
-        this.names.get(toMethod(state.issuer, id)) ?? Infinity,
+        this.compromisedMethods.get(toMethod(state.issuer, id)) ?? Infinity,
         status === 'compromised' ? atMs : Infinity,
       )
       if (sinceMs !== Infinity) this.compromise(state.issuer, id, sinceMs, key)
@@ -130,9 +130,9 @@ export class IssuerTable {
   compromise(issuer: string, keyId: string, atMs: number, multikey?: string): void {
     const method = toMethod(issuer, keyId)
     const listed = this.issuers.get(issuer)?.state.keys.get(method)
-    const news = [keepEarlier(this.names, method, atMs)]
-    if (multikey !== undefined) news.push(keepEarlier(this.keys, multikey, atMs))
-    if (listed !== undefined) news.push(keepEarlier(this.keys, listed.key.multikey, atMs))
+    const news = [keepEarlier(this.compromisedMethods, method, atMs)]
+    if (multikey !== undefined) news.push(keepEarlier(this.compromisedKeys, multikey, atMs))
+    if (listed !== undefined) news.push(keepEarlier(this.compromisedKeys, listed.key.multikey, atMs))
     if (news.includes(true)) this.#version++
   }
 
@@ -143,34 +143,34 @@ export class IssuerTable {
   adoptCompromised(other: IssuerTable): number {
     this.settle()
     other.settle()
-    const before = this.names.size
-    for (const [name, sinceMs] of other.names) {
+    const before = this.compromisedMethods.size
+    for (const [name, sinceMs] of other.compromisedMethods) {
       const [issuer, keyId] = splitMethod(name)
       this.compromise(issuer, keyId, sinceMs)
     }
-    const added = this.names.size - before
-    for (const [key, sinceMs] of other.keys) keepEarlier(this.keys, key, sinceMs)
+    const added = this.compromisedMethods.size - before
+    for (const [key, sinceMs] of other.compromisedKeys) keepEarlier(this.compromisedKeys, key, sinceMs)
     this.#version++
     return added
   }
 
-  /** Works what is compromised into every issuer, and into `names`. */
+  /** Works what is compromised into every issuer, and into `compromisedMethods`. */
   settle(): void {
     for (const issuer of this.issuers.keys()) this.#settled(issuer)
   }
 
   /**
    * The issuer with what is compromised worked into its keys. Nothing new can be learned about
-   * other issuers from that: the material of a compromised name is in `keys` already.
+   * other issuers from that: the material of a compromised name is in `compromisedKeys` already.
    */
   #settled(issuer: string): Registered | undefined {
     const known = this.issuers.get(issuer)
     if (known === undefined || known.settledVersion === this.#version) return known
     known.settledVersion = this.#version
     for (const [method, key] of known.state.keys) {
-      const sinceMs = this.keys.get(key.key.multikey)
+      const sinceMs = this.compromisedKeys.get(key.key.multikey)
       if (sinceMs === undefined) continue
-      keepEarlier(this.names, method, sinceMs)
+      keepEarlier(this.compromisedMethods, method, sinceMs)
       if (key.status !== 'compromised' || key.changedAtMs !== sinceMs) {
         replaceKey(known, { ...key, status: 'compromised', changedAtMs: sinceMs })
       }

@@ -61,9 +61,13 @@ function issuerLine(
 }
 
 /** By issuer. A name that is still listed goes with the material it has there. */
-function compromisedBy({ issuers, names, keys }: IssuerTable): Map<string, CompromisedKey[]> {
+function compromisedBy({
+  issuers,
+  compromisedMethods,
+  compromisedKeys,
+}: IssuerTable): Map<string, CompromisedKey[]> {
   const found = new Map<string, CompromisedKey[]>()
-  const left = new Map(keys)
+  const left = new Map(compromisedKeys)
   const add = (method: string, key: string | null, sinceMs: number) => {
     const [issuer, key_id] = splitMethod(method)
     const list = found.get(issuer) ?? []
@@ -71,7 +75,7 @@ function compromisedBy({ issuers, names, keys }: IssuerTable): Map<string, Compr
     found.set(issuer, list)
   }
   let first: readonly [method: string, sinceMs: number] | undefined
-  for (const [method, sinceMs] of names) {
+  for (const [method, sinceMs] of compromisedMethods) {
     if (first === undefined || sinceMs < first[1]) first = [method, sinceMs]
     const multikey = issuers.get(splitMethod(method)[0])?.state.keys.get(method)?.key.multikey
     if (multikey !== undefined) left.delete(multikey)

@@ -272,7 +272,7 @@ export class SiteView implements SiteData {
    * cannot be true of the log followed so far is a fault: other hash, other epoch, or a newer proof
    * of a lower head.
    */
-  proveHead(proof: ConfirmedHead, received: Clocks): Proven {
+  confirmHead(proof: ConfirmedHead, received: Clocks): Proven {
     if (this.#fault !== undefined) return this.#fault
     const { head } = this
     if (proof.siteId !== this.siteId) return this.#distrust('other_site')
@@ -292,7 +292,7 @@ export class SiteView implements SiteData {
     if (isNewer) this.#maxAgeMs = proof.maxAgeSeconds * 1000
     // Does nothing with an older time: another node, whose clock is slower, has signed the head of
     // the pending entries.
-    this.#age.prove(proof.asOfMs, received)
+    this.#age.confirm(proof.asOfMs, received)
     return 'proven'
   }
 
@@ -406,7 +406,7 @@ export interface SnapshotLoad {
   /**
    * Puts the snapshot in the place of all that the view knew, pending entries included, if it
    * follows from the proven head; otherwise the view stays as it is. `proof` comes from
-   * `checkSnapshot`: without one nothing vouches for the lines. Give it to `proveHead` next: until
+   * `checkSnapshot`: without one nothing vouches for the lines. Give it to `confirmHead` next: until
    * then the age is that of the last proof of this epoch, or infinite. A proof that is not newer
    * than the last one makes nothing younger.
    */

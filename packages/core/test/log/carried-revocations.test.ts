@@ -358,7 +358,7 @@ async function proven(sayings: readonly Saying[]): Promise<SiteView> {
 
 function prove(view: SiteView, asOfMs: number) {
   const proof = { siteId: SITE, ...view.head, asOfMs, maxAgeSeconds: 60 }
-  expect(view.proveHead(proof, { wallMs: asOfMs, monotonicMs: 0 })).toBe('proven')
+  expect(view.confirmHead(proof, { wallMs: asOfMs, monotonicMs: 0 })).toBe('proven')
 }
 
 const statement = (from: string, to: string): EpochStatement => ({
@@ -392,6 +392,6 @@ function follow(
   const loaded = load.commit(proof, { epochs, hasProvenEntry: true })
   // A second snapshot with the same time proves nothing new.
   if (loaded === 'loaded')
-    expect(['proven', 'outdated']).toContain(view.proveHead(proof, { wallMs: asOfMs, monotonicMs: 0 }))
+    expect(['proven', 'outdated']).toContain(view.confirmHead(proof, { wallMs: asOfMs, monotonicMs: 0 }))
   return loaded
 }

@@ -7,41 +7,41 @@ describe('Freshness', () => {
   it('is infinite before the first proof, and from a restart until a newer proof', () => {
     const age = new Freshness()
     expect(age.ageMs({ wallMs: NOW, monotonicMs: 0 })).toBe(Infinity)
-    age.prove(NOW, { wallMs: NOW, monotonicMs: 0 })
+    age.confirm(NOW, { wallMs: NOW, monotonicMs: 0 })
     expect(age.ageMs({ wallMs: NOW, monotonicMs: 0 })).toBe(0)
     age.restart()
     expect(age.ageMs({ wallMs: NOW, monotonicMs: 0 })).toBe(Infinity)
     // The wall clock is set back, and an older proof or the same one comes.
-    for (const asOfMs of [NOW - 3_600_000, NOW]) age.prove(asOfMs, { wallMs: asOfMs, monotonicMs: 1 })
+    for (const asOfMs of [NOW - 3_600_000, NOW]) age.confirm(asOfMs, { wallMs: asOfMs, monotonicMs: 1 })
     expect(age.ageMs({ wallMs: NOW - 3_600_000, monotonicMs: 2 })).toBe(Infinity)
-    age.prove(NOW + 1, { wallMs: NOW + 1, monotonicMs: 3 })
+    age.confirm(NOW + 1, { wallMs: NOW + 1, monotonicMs: 3 })
     expect(age.ageMs({ wallMs: NOW + 1, monotonicMs: 3 })).toBe(0)
   })
 
   it('goes on with the monotonic clock when the wall clock is set back', () => {
     const age = new Freshness()
-    age.prove(NOW, { wallMs: NOW, monotonicMs: 0 })
+    age.confirm(NOW, { wallMs: NOW, monotonicMs: 0 })
     expect(age.ageMs({ wallMs: NOW - 3_600_000, monotonicMs: 40_000 })).toBe(40_000)
   })
 
   it('goes on with the wall clock when the machine has slept', () => {
     const age = new Freshness()
-    age.prove(NOW, { wallMs: NOW, monotonicMs: 0 })
+    age.confirm(NOW, { wallMs: NOW, monotonicMs: 0 })
     expect(age.ageMs({ wallMs: NOW + 3_600_000, monotonicMs: 10 })).toBe(3_600_000)
   })
 
   it('does not become younger with an old proof that comes again', () => {
     const age = new Freshness()
-    age.prove(NOW, { wallMs: NOW, monotonicMs: 0 })
+    age.confirm(NOW, { wallMs: NOW, monotonicMs: 0 })
     // The wall clock is set back, and the heartbeat of before is played once more.
-    age.prove(NOW, { wallMs: NOW - 60_000, monotonicMs: 50_000 })
-    age.prove(NOW - 1, { wallMs: NOW - 60_000, monotonicMs: 50_000 })
+    age.confirm(NOW, { wallMs: NOW - 60_000, monotonicMs: 50_000 })
+    age.confirm(NOW - 1, { wallMs: NOW - 60_000, monotonicMs: 50_000 })
     expect(age.ageMs({ wallMs: NOW - 60_000, monotonicMs: 50_000 })).toBe(50_000)
   })
 
   it('is infinite when a clock gives no number', () => {
     const age = new Freshness()
-    age.prove(NOW, { wallMs: NOW, monotonicMs: 0 })
+    age.confirm(NOW, { wallMs: NOW, monotonicMs: 0 })
     expect(age.ageMs({ wallMs: Number.NaN, monotonicMs: 0 })).toBe(Infinity)
     expect(age.ageMs({ wallMs: NOW, monotonicMs: Number.NaN })).toBe(Infinity)
   })
@@ -63,7 +63,7 @@ describe('Freshness', () => {
           trueMs += elapsedMs
           const clocks = { wallMs: trueMs + skewMs, monotonicMs: trueMs - NOW }
           if (delayMs !== null) {
-            age.prove(trueMs - delayMs, clocks)
+            age.confirm(trueMs - delayMs, clocks)
             proofs.push({ asOfMs: trueMs - delayMs, receivedMs: trueMs })
           }
           const told = age.ageMs(clocks)

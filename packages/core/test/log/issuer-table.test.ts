@@ -294,8 +294,8 @@ describe('the cost of a compromised key', () => {
         changedAtMs: msAt(1),
       })
     expect(register.keyRevocation(issuer(30), 'key-1')).toEqual({ by: 'key', sinceMs: msAt(1) })
-    expect(register.names.has(`${issuer(31)}#key-1`)).toBe(false)
+    expect(register.compromisedMethods.has(`${issuer(31)}#key-1`)).toBe(false)
     register.settle()
-    expect(register.names.get(`${issuer(31)}#key-1`)).toBe(msAt(1))
+    expect(register.compromisedMethods.get(`${issuer(31)}#key-1`)).toBe(msAt(1))
   })
 })

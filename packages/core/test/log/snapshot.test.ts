@@ -189,7 +189,7 @@ describe('loading a snapshot', () => {
     const older = { ...HEAD, seq: HEAD.seq - 1, hash: token(6) }
     expect(load(view, older, [SITE_LINE])).toBe('lower_head')
     expect(view.credentialRevocation(credential(1))).toBeDefined()
-    view.proveHead({ ...proofOf(HEAD), hash: token(8) }, { wallMs: Date.parse(HEAD.as_of), monotonicMs: 0 })
+    view.confirmHead({ ...proofOf(HEAD), hash: token(8) }, { wallMs: Date.parse(HEAD.as_of), monotonicMs: 0 })
     expect(view.fault).toBe('fork')
     expect(load(view, older, [SITE_LINE])).toBe('lower_head')
     expect(load(view, HEAD, [SITE_LINE])).toBe('loaded')
@@ -213,7 +213,7 @@ describe('loading a snapshot', () => {
     const entries = await logOf(revocations(4))
     const view = viewOf(entries.slice(0, 2))
     const clocks = { wallMs: msAt(0), monotonicMs: 0 }
-    view.proveHead({ siteId: SITE, ...view.head, asOfMs: msAt(0), maxAgeSeconds: 60 }, clocks)
+    view.confirmHead({ siteId: SITE, ...view.head, asOfMs: msAt(0), maxAgeSeconds: 60 }, clocks)
     expect(view.apply(entries[3] as CheckedEntry)).toBe('hole')
     expect(load(view, HEAD, [SITE_LINE], { hasProvenEntry: true })).toBe('loaded')
     expect(view).toMatchObject({ trusted: true, fault: undefined })
@@ -221,7 +221,7 @@ describe('loading a snapshot', () => {
     // older.
     const later = { wallMs: msAt(-100), monotonicMs: 20_000 }
     const prove = (asOfMs: number) =>
-      view.proveHead({ siteId: SITE, ...view.head, asOfMs, maxAgeSeconds: 60 }, later)
+      view.confirmHead({ siteId: SITE, ...view.head, asOfMs, maxAgeSeconds: 60 }, later)
     expect(view.ageMs(later)).toBe(20_000)
     for (const seconds of [-100, 0]) expect(prove(msAt(seconds))).not.toBe('proven')
     expect(view.ageMs(later)).toBe(20_000)
@@ -245,7 +245,7 @@ describe('loading a snapshot', () => {
   ] as const)('refuses one %s and leaves all as it was', async (_, outcome, head, lines) => {
     const entries = await logOf(revocations(2))
     const view = viewOf(entries)
-    view.proveHead(
+    view.confirmHead(
       { siteId: SITE, ...view.head, asOfMs: msAt(0), maxAgeSeconds: 60 },
       { wallMs: msAt(0), monotonicMs: 0 },
     )
@@ -263,7 +263,8 @@ describe('loading a snapshot', () => {
       load(view, proven, [SITE_LINE])
       for (const entry of entries.slice(7)) expect(view.apply(entry)).toBe('applied')
       expect(view.credentialRevocation(credential(8))).toBeDefined()
-      if (isContradicted) view.proveHead(proofOf(proven), { wallMs: Date.parse(HEAD.as_of), monotonicMs: 0 })
+      if (isContradicted)
+        view.confirmHead(proofOf(proven), { wallMs: Date.parse(HEAD.as_of), monotonicMs: 0 })
       expect(view.fault).toBe(isContradicted ? 'lower_head' : undefined)
       expect(load(view, proven, [SITE_LINE])).toBe('loaded')
       expect(view.head.seq).toBe(7)
@@ -340,7 +341,7 @@ async function trustUnderNewName(view: SiteView): Promise<void> {
 }
 
 function prove(view: SiteView) {
-  return view.proveHead(
+  return view.confirmHead(
     { siteId: SITE, ...view.head, asOfMs: msAt(0), maxAgeSeconds: 60 },
     { wallMs: msAt(0), monotonicMs: 0 },
   )

@@ -164,8 +164,8 @@ describe('pending entries', () => {
   it('are contradicted by a newer proof of the head before them', async () => {
     const { view, entries } = await following([open], [trusted])
     const proof = { siteId: SITE, ...headOf(entries[0] as CheckedEntry), maxAgeSeconds: 60 }
-    expect(view.proveHead({ ...proof, asOfMs: msAt(-1) }, CLOCKS)).toBe('outdated')
-    expect(view.proveHead({ ...proof, asOfMs: msAt(50) }, CLOCKS)).toBe('lower_head')
+    expect(view.confirmHead({ ...proof, asOfMs: msAt(-1) }, CLOCKS)).toBe('outdated')
+    expect(view.confirmHead({ ...proof, asOfMs: msAt(50) }, CLOCKS)).toBe('lower_head')
   })
 })
 
@@ -176,11 +176,11 @@ describe('the bound on the age', () => {
     view.apply(entry)
     expect(view.maxAgeMs).toBe(Infinity)
     const proof = { siteId: SITE, ...headOf(entry), asOfMs: msAt(0) }
-    view.proveHead({ ...proof, maxAgeSeconds: 20 }, CLOCKS)
+    view.confirmHead({ ...proof, maxAgeSeconds: 20 }, CLOCKS)
     expect(view.maxAgeMs).toBe(20_000)
-    view.proveHead({ ...proof, maxAgeSeconds: 90 }, CLOCKS)
+    view.confirmHead({ ...proof, maxAgeSeconds: 90 }, CLOCKS)
     expect(view.maxAgeMs).toBe(20_000)
-    view.proveHead({ ...proof, asOfMs: msAt(1), maxAgeSeconds: 90 }, CLOCKS)
+    view.confirmHead({ ...proof, asOfMs: msAt(1), maxAgeSeconds: 90 }, CLOCKS)
     expect(view.maxAgeMs).toBe(90_000)
   })
 })
@@ -201,7 +201,7 @@ describe('a view with pending entries', () => {
             expect(view.apply(entry)).toBe('applied')
             if (i === 0 || proofs[i - 1]) {
               expect(
-                view.proveHead(
+                view.confirmHead(
                   { siteId: SITE, ...headOf(entry), asOfMs: NOW + i, maxAgeSeconds: 60 },
                   CLOCKS,
                 ),
@@ -227,7 +227,7 @@ async function following(proven: readonly Saying[], pending: readonly Saying[]) 
   const entries = await logOf([...proven, ...pending])
   const view = createSiteView({ siteId: SITE, seed: SEED })
   const prove = (asOfMs = msAt(1)) =>
-    view.proveHead({ siteId: SITE, ...view.head, asOfMs, maxAgeSeconds: 60 }, CLOCKS)
+    view.confirmHead({ siteId: SITE, ...view.head, asOfMs, maxAgeSeconds: 60 }, CLOCKS)
   for (const entry of entries.slice(0, proven.length)) view.apply(entry)
   expect(prove(msAt(0))).toBe('proven')
   for (const entry of entries.slice(proven.length)) expect(view.apply(entry)).toBe('applied')

@@ -178,10 +178,10 @@ describe('apply', () => {
   })
 })
 
-describe('proveHead', () => {
+describe('confirmHead', () => {
   it('makes the view as old as the proof, and no younger with time', async () => {
     const view = await viewAfter(...revocations(3))
-    expect(view.proveHead(proofOf(view, -2), CLOCKS)).toBe('proven')
+    expect(view.confirmHead(proofOf(view, -2), CLOCKS)).toBe('proven')
     expect(view.ageMs(CLOCKS)).toBe(2000)
     expect(view.ageMs({ wallMs: msAt(5), monotonicMs: 6000 })).toBe(7000)
   })
@@ -190,11 +190,11 @@ describe('proveHead', () => {
     const entries = await logOf(revocations(3))
     const view = viewOf(entries.slice(0, 2))
     const ahead = { ...proofOf(viewOf(entries)), asOfMs: msAt(0) }
-    expect(view.proveHead(ahead, CLOCKS)).toBe('behind')
+    expect(view.confirmHead(ahead, CLOCKS)).toBe('behind')
     expect(view.ageMs(CLOCKS)).toBe(Infinity)
     expect(view.trusted).toBe(true)
     view.apply(entries[2] as CheckedEntry)
-    expect(view.proveHead(ahead, CLOCKS)).toBe('proven')
+    expect(view.confirmHead(ahead, CLOCKS)).toBe('proven')
   })
 
   it.each([
@@ -205,7 +205,7 @@ describe('proveHead', () => {
   ] as const)('finds a %s', async (fault, changes) => {
     const view = await viewAfter(...revocations(3))
     expect(prove(view)).toBe('proven')
-    expect(view.proveHead({ ...proofOf(view, 1), ...changes }, CLOCKS)).toBe(fault)
+    expect(view.confirmHead({ ...proofOf(view, 1), ...changes }, CLOCKS)).toBe(fault)
     expect(view).toMatchObject({ trusted: false, fault })
     expect(view.ageMs(CLOCKS)).toBe(Infinity)
   })
@@ -215,24 +215,24 @@ describe('proveHead', () => {
     const view = viewOf(entries)
     const late = { ...proofOf(viewOf(entries.slice(0, 2))), asOfMs: msAt(-1) }
     prove(view)
-    expect(view.proveHead(late, { wallMs: msAt(3), monotonicMs: 4000 })).toBe('outdated')
+    expect(view.confirmHead(late, { wallMs: msAt(3), monotonicMs: 4000 })).toBe('outdated')
     expect(view.trusted).toBe(true)
     expect(view.ageMs({ wallMs: msAt(3), monotonicMs: 4000 })).toBe(3000)
   })
 
   it('takes a time up to five seconds ahead and refuses one further off, which moves nothing', async () => {
     const view = await viewAfter(...revocations(1))
-    expect(view.proveHead(proofOf(view, 5.001), CLOCKS)).toBe('too_early')
-    expect(view.proveHead({ ...proofOf(view), asOfMs: Number.NaN }, CLOCKS)).toBe('too_early')
+    expect(view.confirmHead(proofOf(view, 5.001), CLOCKS)).toBe('too_early')
+    expect(view.confirmHead({ ...proofOf(view), asOfMs: Number.NaN }, CLOCKS)).toBe('too_early')
     expect(view.ageMs(CLOCKS)).toBe(Infinity)
-    expect(view.proveHead(proofOf(view, 5), CLOCKS)).toBe('proven')
+    expect(view.confirmHead(proofOf(view, 5), CLOCKS)).toBe('proven')
     expect(view.ageMs(CLOCKS)).toBe(0)
   })
 
   it('can prove a log that has not begun, and then holds it to that epoch', async () => {
     const view = createSiteView({ siteId: SITE })
     expect(
-      view.proveHead(
+      view.confirmHead(
         { siteId: SITE, epoch: EPOCH, seq: 0, hash: GENESIS, asOfMs: msAt(0), maxAgeSeconds: 60 },
         CLOCKS,
       ),
@@ -260,5 +260,5 @@ function proofOf(view: SiteView, seconds = 0) {
 }
 
 function prove(view: SiteView) {
-  return view.proveHead(proofOf(view), CLOCKS)
+  return view.confirmHead(proofOf(view), CLOCKS)
 }

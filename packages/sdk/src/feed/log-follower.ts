@@ -322,7 +322,7 @@ export class LogFollower {
   }
 
   #prove(proof: ConfirmedHead, received: Clocks): Proven {
-    const proven = this.view.proveHead(proof, received)
+    const proven = this.view.confirmHead(proof, received)
     if (proven === 'too_early') {
       const [theirs, ours] = [formatTime(proof.asOfMs), formatTime(received.wallMs)]
       const detail = `the service signed its head at ${theirs}, and the clock of this machine says ${ours}: the clock of the service is ahead, or this one is behind. Compare both with NTP and set the wrong one`
