@@ -20,7 +20,7 @@ function findLines(patterns: readonly string[], isWrong: (line: string) => boole
   const files = globSync([...patterns], { cwd: ROOT }).filter((file) => !GENERATED.test(file))
   return files.flatMap((file) =>
     readFileSync(join(ROOT, file), 'utf8')
-      .replaceAll(/^ *```[^]*?^ *```/gm, (block) => block.replaceAll(/[^\n]/g, ''))
+      .replaceAll(/^ *```[\s\S]*?^ *```/gm, (block) => block.replaceAll(/[^\n]/g, ''))
       .split('\n')
       .flatMap((line, i) => (isWrong(line) ? [`${file}:${i + 1}`] : [])),
   )

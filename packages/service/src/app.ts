@@ -304,7 +304,9 @@ function mount(routes: Routes): readonly Mounted[] {
   })
 }
 
-/** More specific than the default detail, so that a wrong base URL does not look like a wrong site. */
+/**
+ * More specific than the default detail, so that a wrong base URL does not look like a wrong site.
+ */
 const NO_ENDPOINT = 'This service has no endpoint at this path. Check the base URL and the path.'
 
 function nothingThere(methods: readonly string[], notFound: string | undefined): Problem {

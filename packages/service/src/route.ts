@@ -30,8 +30,8 @@ export interface RouteRequest<Id extends EndpointId = EndpointId> {
   /** The decision of the guard, at endpoints behind it. */
   readonly access: Access<Id>
   /**
-   * What X-Service-Credential or Authorization carries. Throws a Problem unless there is exactly one
-   * of them.
+   * What X-Service-Credential or Authorization carries. Throws a Problem unless there is exactly
+   * one of them.
    */
   readonly requirePresentation: () => Presentation
   /** The request as the client signed it. */

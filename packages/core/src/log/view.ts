@@ -406,9 +406,9 @@ export interface SnapshotLoad {
   /**
    * Puts the snapshot in the place of all that the view knew, pending entries included, if it
    * follows from the proven head; otherwise the view stays as it is. `proof` comes from
-   * `checkSnapshot`: without one nothing vouches for the lines. Give it to `confirmHead` next: until
-   * then the age is that of the last proof of this epoch, or infinite. A proof that is not newer
-   * than the last one makes nothing younger.
+   * `checkSnapshot`: without one nothing vouches for the lines. Give it to `confirmHead` next:
+   * until then the age is that of the last proof of this epoch, or infinite. A proof that is not
+   * newer than the last one makes nothing younger.
    */
   commit(proof: ConfirmedHead, evidence?: LoadEvidence): Loaded
 }

@@ -75,7 +75,9 @@ export function problemOf({ code, detail, requiredScope }: Denial): Problem {
   })
 }
 
-/** An unknown site is treated like one that trusts no issuer, so callers cannot tell the two apart. */
+/**
+ * An unknown site is treated like one that trusts no issuer, so callers cannot tell the two apart.
+ */
 function unknownSite({ views }: GuardDeps, siteId: SiteId): RevocationData {
   const { ageMs, ageMsMax } = views.age()
   return { site: createSiteView({ siteId }), ageMs, ageMsMax }

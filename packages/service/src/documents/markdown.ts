@@ -63,7 +63,7 @@ function createRenderer(resolveLink: ResolveLink, headings: Heading[]): Override
       return (source === undefined ? html`${text}` : html`<img src="${source}" alt="${text}">`).markup
     },
     html({ text }: Tokens.HTML | Tokens.Tag) {
-      if (/^<!--[^]*?-->\s*$/.test(text)) return ''
+      if (/^<!--[\s\S]*?-->\s*$/.test(text)) return ''
       const isAnchor = isAnchorOpen ? text === '</a>' : /^<a id="[\w-]{1,64}">$/.test(text)
       if (isAnchor) isAnchorOpen = !isAnchorOpen
       return isAnchor ? text : html`${text}`.markup

@@ -13,8 +13,8 @@ interface KeyRejection {
 }
 
 /**
- * Writes rejected API keys to the audit, in the background. Limited per minute for each site and for
- * anonymous callers, so that guessing keys neither fills the store nor hides other callers.
+ * Writes rejected API keys to the audit, in the background. Limited per minute for each site and
+ * for anonymous callers, so that guessing keys neither fills the store nor hides other callers.
  */
 export interface KeyRejections {
   record(rejection: KeyRejection): void

@@ -5,8 +5,8 @@ import { addressGroup } from './client-address.ts'
 type LimitName = keyof RateLimits
 
 /**
- * Counts requests per caller, on this node only. For each limit a bounded number of callers is kept;
- * the ones idle for longest are dropped first.
+ * Counts requests per caller, on this node only. For each limit a bounded number of callers is
+ * kept; the ones idle for longest are dropped first.
  */
 export interface RateLimiter {
   /** Counts one request, or throws `rate_limited` when the allowance is used up. */

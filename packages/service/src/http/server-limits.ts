@@ -26,7 +26,9 @@ const LINGER_MS = 1000
  */
 const STALLED_MS = (limits.wait_seconds_max + 15) * 1000
 
-/** Answers with problem+json when Node's parser rejects what was sent, and closes the connection. */
+/**
+ * Answers with problem+json when Node's parser rejects what was sent, and closes the connection.
+ */
 export type OnClientError = (error: NodeJS.ErrnoException, socket: Socket) => void
 
 export function createOnClientError(

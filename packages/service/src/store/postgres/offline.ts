@@ -50,8 +50,8 @@ const TRIES = 5
 
 /**
  * Begins a new epoch after an audit, whatever the database says of its lineage. Nodes that run take
- * it up by themselves. Rejects with a `LogCorrupted` when the log is not intact, and when entries are
- * added faster than they can be audited.
+ * it up by themselves. Rejects with a `LogCorrupted` when the log is not intact, and when entries
+ * are added faster than they can be audited.
  */
 export async function newEpochOfDatabase(
   url: string,

@@ -89,8 +89,8 @@ export interface RestoreOrder {
 
 /**
  * Puts a copy in the place of the store, in a new epoch, after an audit. Rejects while a service
- * has the store open, and with a `LogCorrupted` when the log of the copy is not intact; then nothing
- * has changed. What was there before is kept beside it.
+ * has the store open, and with a `LogCorrupted` when the log of the copy is not intact; then
+ * nothing has changed. What was there before is kept beside it.
  */
 export async function restoreSqlite(copy: string, file: string, order: RestoreOrder): Promise<Restored> {
   const path = resolve(file)
