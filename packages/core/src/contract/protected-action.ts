@@ -51,7 +51,7 @@ export const protectedEndpoints = {
     rateLimit: 'failed_presentation',
     request: { body: protectedActionRequestSchema, bodyOptional: true },
     answers: { 200: { description: 'The request is accepted.', body: protectedActionAnswerSchema } },
-    problems: [],
+    problems: ['store_unavailable'],
     noStore: true,
   }),
 }
