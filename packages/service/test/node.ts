@@ -56,7 +56,7 @@ const UNLIMITED = Object.fromEntries(
   Object.entries(rateLimits).map(([name, limit]) => [name, { ...limit, requests: Infinity }]),
 )
 
-export const anybody: Caller = { kind: 'anonymous', address: '127.0.0.1' }
+export const anonymous: Caller = { kind: 'anonymous', address: '127.0.0.1' }
 export const operator: Caller = { kind: 'operator', keyId: 'key_operator', address: '127.0.0.1' }
 export const keyOf = (siteId: SiteId): Caller => ({
   kind: 'site',
@@ -169,7 +169,7 @@ export async function openNode(
   })
   const app = createApp(appDeps, { gauge: { eventLoopDelayMs: () => 0, acceptDelayMs: () => 0 } })
 
-  const ask = async (id: EndpointId, { caller = anybody, ...ask }: Ask = {}): Promise<Told> => {
+  const ask = async (id: EndpointId, { caller = anonymous, ...ask }: Ask = {}): Promise<Told> => {
     const { method, path, bytes, fields } = await sent(id, ask, clock.wallMs)
     if (caller.kind !== 'anonymous') {
       keys.set(caller.keyId, toApiKey(caller))
@@ -224,7 +224,7 @@ export async function openNode(
       ask('revoke_token', { caller, body: { token, ...more } }),
     reinstate: (ppid, { siteId = home, ...more } = {}) =>
       ask('reinstate_user', { caller: keyOf(home), body: { ppid, site_id: siteId }, ...more }),
-    status: (ids, caller = anybody, more = '') => {
+    status: (ids, caller = anonymous, more = '') => {
       const query = [ids].flat().map((id) => `credential_ids=${id}`)
       return ask('revocation_status', { caller, query: `?${query.join('&')}${more}` })
     },

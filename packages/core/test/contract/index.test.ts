@@ -31,7 +31,7 @@ describe('the front door of the contract', () => {
     )
   })
 
-  it('names wire types that anybody can write down', () => {
+  it('names wire types that any client can write down', () => {
     expectTypeOf<ExchangeProofRequest['site_id']>().toEqualTypeOf<string | undefined>()
     expectTypeOf<ExchangeProofRequest['ttl_seconds']>().toEqualTypeOf<number | undefined>()
     expectTypeOf<IssueRequest['scope']>().toEqualTypeOf<string[]>()

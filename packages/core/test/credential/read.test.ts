@@ -461,7 +461,7 @@ describe('a chain', () => {
     ).toHaveProperty('credential')
   })
 
-  it('A114 is refused for its depth before anybody looks at what lies too deep', () => {
+  it('A114 is refused for its depth before any caller looks at what lies too deep', () => {
     const links = (count: number, innermost: JsonObject): JsonObject => {
       let document = innermost
       for (let i = 0; i < count; i++) document = { ...good, parent: document }

@@ -352,7 +352,7 @@ describe('where it will not knock', () => {
     'did:web:a.example:..',
     'did:key:z6Mk',
     'https://a.example',
-  ])('A201: does not ask anybody about %s', async (did) => {
+  ])('A201: asks no server about %s', async (did) => {
     const resolve = (() => {
       throw new Error('asked')
     }) as unknown as typeof lookup

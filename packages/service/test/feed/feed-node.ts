@@ -16,7 +16,7 @@ import { pairwisePurpose } from '../../src/store/sealed-columns.ts'
 import { checkContract } from '../contract-check.ts'
 import { startPostgres } from '../store/postgres-server.ts'
 
-/** A whole node of the service that listens, as anybody would run it. */
+/** A whole node of the service that listens, as anonymous would run it. */
 export interface FeedNode {
   readonly service: Service
   readonly port: number

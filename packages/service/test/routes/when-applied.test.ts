@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import type { Deps } from '../../src/deps.ts'
 import { whenApplied } from '../../src/routes/when-applied.ts'
 import { quiet } from '../log/log-double.ts'
-import { anybody, keyOf } from '../node.ts'
+import { anonymous, keyOf } from '../node.ts'
 
 const SITE = 'a.example' as SiteId
 const entry = { epoch: 'epoch000', seq: 4, atMs: 0 }
@@ -34,7 +34,7 @@ const deps = {
 
 it('tells a key of the site who lags behind, and a holder only how many (I-20)', async () => {
   const [byKey, byHolder] = await Promise.all(
-    [keyOf(SITE), anybody].map((caller) =>
+    [keyOf(SITE), anonymous].map((caller) =>
       whenApplied({ preferWaitSeconds: 3, prefersDeniedEverywhere: false, caller }, deps, SITE, entry, {
         success: true,
       }),
@@ -75,7 +75,7 @@ it('asks no verifier when the caller does not want to wait, or there is nothing 
   const plain = { status: 200, body: { success: true } }
   expect(
     await whenApplied(
-      { preferWaitSeconds: undefined, prefersDeniedEverywhere: false, caller: anybody },
+      { preferWaitSeconds: undefined, prefersDeniedEverywhere: false, caller: anonymous },
       unasked,
       SITE,
       entry,
@@ -84,7 +84,7 @@ it('asks no verifier when the caller does not want to wait, or there is nothing 
   ).toEqual(plain)
   expect(
     await whenApplied(
-      { preferWaitSeconds: 3, prefersDeniedEverywhere: false, caller: anybody },
+      { preferWaitSeconds: 3, prefersDeniedEverywhere: false, caller: anonymous },
       unasked,
       SITE,
       undefined,

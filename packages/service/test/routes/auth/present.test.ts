@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { RouteRequest } from '../../../src/route.ts'
 import { present } from '../../../src/routes/auth/present.ts'
 import { hiddenField, openHosted, RETURN_URL } from '../../hosted.ts'
-import { anybody } from '../../node.ts'
+import { anonymous } from '../../node.ts'
 import { delegated, NOW, newParty } from '../../party.ts'
 import { forEachSharedStore } from '../../stores.ts'
 
@@ -271,7 +271,7 @@ forEachSharedStore('POST /auth/present', (open) => {
         body,
         credentialBody: parseCredentialBody(Buffer.from(JSON.stringify(body))),
         lines: (name: string) => (fields[name] === undefined ? undefined : [fields[name]]),
-        caller: anybody,
+        caller: anonymous,
         requestId: 'req_1',
       } as unknown as RouteRequest<'present'>
       expect((await present(request, node.deps)).status).toBe(200)

@@ -11,7 +11,7 @@ import { forEachSharedStore } from '../../../stores.ts'
 const OWN = 'did:web:service.example'
 
 /**
- * RFC 8032 §5.1.3 and its neighbours: points that anybody can sign for, in canonical and other
+ * RFC 8032 §5.1.3 and its neighbours: points that anonymous can sign for, in canonical and other
  * spellings.
  */
 const LOW_ORDER = [

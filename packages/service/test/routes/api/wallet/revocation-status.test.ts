@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { anybody, begin as beginAt, keyOf, NOWHERE, openNode, operator } from '../../../node.ts'
+import { anonymous, begin as beginAt, keyOf, NOWHERE, openNode, operator } from '../../../node.ts'
 import { delegated, NOW, newCredentialId, newParty } from '../../../party.ts'
 import { forEachSharedStore } from '../../../stores.ts'
 
@@ -67,8 +67,8 @@ forEachSharedStore('GET /api/wallet/revocation-status', (open) => {
       expect((await node.status(id, keyOf(B))).body.statuses[id]).toEqual(UNKNOWN)
       expect((await node.status(id, keyOf(B), `&site_id=${A}`)).body.statuses[id]).toEqual(UNKNOWN)
       expect((await node.status(id, keyOf(B), `&site_id=${A}`)).body.as_of.seq).toBeUndefined()
-      expect((await node.status(id, anybody, `&site_id=${B}`)).body.statuses[id]).toEqual(UNKNOWN)
-      expect((await node.status(id, anybody, `&site_id=${A}`)).body.statuses[id].status).toBe('revoked')
+      expect((await node.status(id, anonymous, `&site_id=${B}`)).body.statuses[id]).toEqual(UNKNOWN)
+      expect((await node.status(id, anonymous, `&site_id=${A}`)).body.statuses[id].status).toBe('revoked')
     })
 
     it('a site that merely names an id changes nothing of what others are told', async () => {
@@ -104,7 +104,7 @@ forEachSharedStore('GET /api/wallet/revocation-status', (open) => {
         revocation_type: 'credential',
       })
       expect((await node.status(id)).body.statuses[id]).toEqual(UNKNOWN)
-      expect((await node.status(id, anybody, `&site_id=${A}`)).body.statuses[id]).toEqual(UNKNOWN)
+      expect((await node.status(id, anonymous, `&site_id=${A}`)).body.statuses[id]).toEqual(UNKNOWN)
     })
   })
 
@@ -127,7 +127,8 @@ forEachSharedStore('GET /api/wallet/revocation-status', (open) => {
         const { id, document } = await issued()
         await node.tokenFor(document)
         const { body } = await node.revokeCredential(id)
-        const told = (await other.status(id, anybody, `&site_id=${A}&min_seq=${body.epoch}.${body.seq}`)).body
+        const told = (await other.status(id, anonymous, `&site_id=${A}&min_seq=${body.epoch}.${body.seq}`))
+          .body
         expect([told.statuses[id].status, told.as_of.seq >= body.seq]).toEqual(['revoked', true])
       }
     })
@@ -137,13 +138,15 @@ forEachSharedStore('GET /api/wallet/revocation-status', (open) => {
       const node = await openNode(store, A, { reachMsMax: 20 })
       const id = newCredentialId()
       const min = `&min_seq=${store.epoch}.1`
-      expect((await node.status(id, anybody, `&site_id=${A}&min_seq=${store.epoch}.99`)).code).toBe(
+      expect((await node.status(id, anonymous, `&site_id=${A}&min_seq=${store.epoch}.99`)).code).toBe(
         'revocation_view_stale',
       )
-      expect((await node.status(id, anybody, `&site_id=${A}&min_seq=another0.1`)).code).toBe(
+      expect((await node.status(id, anonymous, `&site_id=${A}&min_seq=another0.1`)).code).toBe(
         'revocation_view_stale',
       )
-      expect((await node.status(id, anybody, `&site_id=${NOWHERE}${min}`)).code).toBe('revocation_view_stale')
+      expect((await node.status(id, anonymous, `&site_id=${NOWHERE}${min}`)).code).toBe(
+        'revocation_view_stale',
+      )
       expect((await node.status(id, keyOf(B), `&site_id=${A}${min}`)).code).toBe('revocation_view_stale')
       expect((await node.status(id, keyOf(A), `&site_id=${A}${min}`)).body.as_of.seq).toBe(2)
     })
@@ -163,6 +166,6 @@ forEachSharedStore('GET /api/wallet/revocation-status', (open) => {
     for (const wrong of [[], ids, ['nonsense'], ['']])
       expect((await node.status(wrong)).code).toBe('validation_failed')
     expect(Object.keys((await node.status(ids.slice(1))).body.statuses)).toHaveLength(100)
-    expect((await node.status(ids[0] ?? '', anybody, '&min_seq=e0000000.1')).code).toBe('validation_failed')
+    expect((await node.status(ids[0] ?? '', anonymous, '&min_seq=e0000000.1')).code).toBe('validation_failed')
   })
 })

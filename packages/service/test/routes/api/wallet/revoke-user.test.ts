@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { StoreUnavailable } from '../../../../src/store/store.ts'
-import { anybody, begin as beginAt, createSite, keyOf, NOWHERE, openNode, operator } from '../../../node.ts'
+import { anonymous, begin as beginAt, createSite, keyOf, NOWHERE, openNode, operator } from '../../../node.ts'
 import { delegated, NOW, newParty, newPpid } from '../../../party.ts'
 import { forEachSharedStore } from '../../../stores.ts'
 
@@ -92,7 +92,7 @@ forEachSharedStore('POST /api/wallet/revoke-user', (open) => {
   })
 
   describe('by the user', () => {
-    const self = (header: string) => ({ caller: anybody, fields: { 'x-service-credential': header } })
+    const self = (header: string) => ({ caller: anonymous, fields: { 'x-service-credential': header } })
 
     it('works with a root credential of that user at that site', async () => {
       const { node, store, A, issued } = await begin()
@@ -150,7 +150,8 @@ forEachSharedStore('POST /api/wallet/revoke-user', (open) => {
       const { ppid, header, document } = await issued()
       const token = await node.tokenFor(document)
       expect(
-        (await node.revokeUser(ppid, { caller: anybody, fields: { authorization: `Bearer ${token}` } })).code,
+        (await node.revokeUser(ppid, { caller: anonymous, fields: { authorization: `Bearer ${token}` } }))
+          .code,
       ).toBe('api_key_missing')
       expect(
         (await node.revokeUser(ppid, { caller: keyOf(A), fields: { 'x-service-credential': header } })).code,
@@ -161,7 +162,7 @@ forEachSharedStore('POST /api/wallet/revoke-user', (open) => {
 
   it('A170: 401 without key and credential', async () => {
     const { node } = await begin()
-    expect((await node.revokeUser(newPpid(), { caller: anybody })).code).toBe('api_key_missing')
+    expect((await node.revokeUser(newPpid(), { caller: anonymous })).code).toBe('api_key_missing')
   })
 
   it('A171: 403 for a key of another site, alike for sites that do not exist, and the log stays as it is', async () => {

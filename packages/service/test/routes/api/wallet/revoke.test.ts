@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { anybody, begin as beginAt, keyOf, NOWHERE, operator, trust } from '../../../node.ts'
+import { anonymous, begin as beginAt, keyOf, NOWHERE, operator, trust } from '../../../node.ts'
 import { delegated, newCredentialId, newParty, newPpid } from '../../../party.ts'
 import { forEachSharedStore } from '../../../stores.ts'
 
@@ -94,13 +94,13 @@ forEachSharedStore('POST /api/wallet/revoke', (open) => {
         // It is as good as any that was delegated.
         expect((await node.act(forged.header, { holder: helper })).status).toBe(200)
         expect(
-          (await node.revokeCredential(victim.id, { caller: anybody, fields, holder: helper })).code,
+          (await node.revokeCredential(victim.id, { caller: anonymous, fields, holder: helper })).code,
         ).toBe('revocation_forbidden')
         expect(await store.logPosition()).toBe(position)
         expect((await node.act(victim.header)).status).toBe(200)
         // With an id of its own it can be revoked by its holder.
         const own = await delegated(root, mallory, helper)
-        const ask = { caller: anybody, fields: { 'x-service-credential': own.header }, holder: helper }
+        const ask = { caller: anonymous, fields: { 'x-service-credential': own.header }, holder: helper }
         expect((await node.revokeCredential(own.id, ask)).status).toBe(200)
         expect((await node.status(own.id, keyOf(A))).body.statuses[own.id].status).toBe('revoked')
       },
@@ -112,7 +112,7 @@ forEachSharedStore('POST /api/wallet/revoke', (open) => {
       const plain = await issued()
       const root = await issued({ holderKey: one.did, delegable: true })
       const child = await delegated(root, one, two)
-      const self = (header: string) => ({ caller: anybody, fields: { 'x-service-credential': header } })
+      const self = (header: string) => ({ caller: anonymous, fields: { 'x-service-credential': header } })
       expect((await node.revokeCredential(plain.id, self(plain.header))).status).toBe(200)
       expect((await node.revokeCredential(child.id, self(child.header))).code).toBe('proof_required')
       expect((await node.revokeCredential(root.id, { ...self(child.header), holder: two })).code).toBe(
@@ -126,7 +126,9 @@ forEachSharedStore('POST /api/wallet/revoke', (open) => {
 
   it('rejects every other caller', async () => {
     const { node, B } = await begin()
-    expect((await node.revokeCredential(newCredentialId(), { caller: anybody })).code).toBe('api_key_missing')
+    expect((await node.revokeCredential(newCredentialId(), { caller: anonymous })).code).toBe(
+      'api_key_missing',
+    )
     const there = await node.revokeCredential(newCredentialId(), { caller: keyOf(B) })
     const nowhere = await node.revokeCredential(newCredentialId(), { caller: keyOf(B), siteId: NOWHERE })
     expect([there.code, nowhere.code]).toEqual(['revocation_forbidden', 'revocation_forbidden'])
