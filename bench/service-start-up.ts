@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import { formatTime } from '@countersign/core'
-import { sealOf } from '../packages/service/src/store/seal.ts'
+import { hashEntry } from '../packages/service/src/store/seal.ts'
 import { openForWriting } from '../packages/service/src/store/sqlite/connection.ts'
 import { SqliteSession } from '../packages/service/src/store/sqlite/session.ts'
 import { startServer } from './processes.ts'
@@ -98,7 +98,7 @@ export function revokeMany(file: string, count: number): void {
     const atMs = nowMs - (count - i) * 1000 - (noise[0] as number)
     const at = formatTime(atMs)
     const bodyJson = `{"${isUser ? 'ppid' : 'credential_id'}":"${id}","revoked_at":"${at}"}`
-    const hash = sealOf({ epoch: log.epoch, seq, siteId: SITE, kind, bodyJson, at, prevHash })
+    const hash = hashEntry({ epoch: log.epoch, seq, siteId: SITE, kind, bodyJson, at, prevHash })
     entry.run(log.epoch, position, SITE, seq, kind, bodyJson, at, prevHash, hash)
     if (isUser) user.run(SITE, id, atMs, atMs, seq, position)
     else credential.run(SITE, id, 'credential', atMs, seq, position)

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { endpointList } from '@countersign/core/contract'
-import { openapiOf } from '../packages/service/src/openapi.ts'
+import { createOpenapi } from '../packages/service/src/openapi.ts'
 
 /**
  * Lints the document that the service serves as /openapi.json, without a service and without the
@@ -14,7 +14,7 @@ const root = join(import.meta.dirname, '..')
 const scratch = mkdtempSync(join(tmpdir(), 'countersign-openapi-'))
 try {
   const file = join(scratch, 'openapi.json')
-  writeFileSync(file, JSON.stringify(openapiOf(endpointList, 'https://id.example'), null, 2))
+  writeFileSync(file, JSON.stringify(createOpenapi(endpointList, 'https://id.example'), null, 2))
   const redocly = join(fileURLToPath(import.meta.resolve('@redocly/cli/package.json')), '../bin/cli.js')
   const { status, stdout, stderr } = spawnSync(
     process.execPath,

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import type { GuardClock } from '../../packages/sdk/src/feed/clock.ts'
 import { createGuard, type Guard } from '../../packages/sdk/src/guard/guard.ts'
 import { createTestSite } from '../../packages/sdk/src/testing/test-site.ts'
-import { type CommittedEntry, receiptOf } from '../../packages/service/src/feed/receipt.ts'
+import { type CommittedEntry, createReceipt } from '../../packages/service/src/feed/receipt.ts'
 import type { LeaseRow } from '../../packages/service/src/store/store.ts'
 
 /**
@@ -56,11 +56,11 @@ const run: fc.Arbitrary<Run> = fc.record({
 /** What a receipt states; undefined: nothing yet. */
 type State = (leases: readonly LeaseRow[], entry: CommittedEntry, nowMs: number) => number | undefined
 const byLeases: State = (leases, entry, nowMs) =>
-  receiptOf({ readAtMs: nowMs, nodes: [], leases, streams: [], headReadersUntilMs: 0 }, entry, nowMs)
+  createReceipt({ readAtMs: nowMs, nodes: [], leases, streams: [], headReadersUntilMs: 0 }, entry, nowMs)
     .deniedEverywhereAtMs
 /** What a receipt without leases can say: that every connected verifier has acknowledged. */
 const byConnections: State = (leases, entry, nowMs) => {
-  const { connected, acknowledged } = receiptOf(
+  const { connected, acknowledged } = createReceipt(
     { readAtMs: nowMs, nodes: [], leases, streams: [], headReadersUntilMs: 0 },
     entry,
     nowMs,

@@ -182,8 +182,8 @@ export function readConfig(mode: Mode, sources: SettingSources): Config {
     adminPort: admin === 'off' ? undefined : admin,
     store,
     dataDir,
-    headFile: headFileOf(settings, store, mistakes),
-    masterKey: masterKeyOf(settings, mode, dataDir, mistakes),
+    headFile: toHeadFile(settings, store, mistakes),
+    masterKey: loadMasterKey(settings, mode, dataDir, mistakes),
     protectedSite: read(
       'protected_site',
       undefined as SiteId | undefined,
@@ -228,11 +228,11 @@ export function readConfig(mode: Mode, sources: SettingSources): Config {
       inFlightMax: count('overload_in_flight_max', 1000, 1, 1_000_000),
     },
   }
-  if (mistakes.length > 0) throw new TypeError(refusalOf(mistakes))
+  if (mistakes.length > 0) throw new TypeError(toMessage(mistakes))
   return Object.freeze(config)
 }
 
-function refusalOf(mistakes: readonly string[]): string {
+function toMessage(mistakes: readonly string[]): string {
   return `These settings are invalid:\n${mistakes.map((mistake) => `  - ${mistake}`).join('\n')}`
 }
 
@@ -247,7 +247,7 @@ export function readStoreConfig(sources: SettingSources): Config['store'] {
   const store =
     text === undefined ? embeddedStore(resolve(settings.get('data_dir') ?? DATA_DIR)) : parseStore(text)
   if (store === undefined) mistakes.push(`database_url must be ${STORE_WANTED}`)
-  if (store === undefined || mistakes.length > 0) throw new TypeError(refusalOf(mistakes))
+  if (store === undefined || mistakes.length > 0) throw new TypeError(toMessage(mistakes))
   return store
 }
 
@@ -257,12 +257,12 @@ export function readStoreConfig(sources: SettingSources): Config['store'] {
  */
 export function readHeadFileConfig(sources: SettingSources): Config['headFile'] {
   const mistakes: string[] = []
-  const headFile = headFileOf(
+  const headFile = toHeadFile(
     readSettings(settingNames, SECRETS, sources, mistakes),
     readStoreConfig(sources),
     mistakes,
   )
-  if (mistakes.length > 0) throw new TypeError(refusalOf(mistakes))
+  if (mistakes.length > 0) throw new TypeError(toMessage(mistakes))
   return headFile
 }
 
@@ -273,13 +273,13 @@ export function readHeadFileConfig(sources: SettingSources): Config['headFile'] 
 export function readMasterKeyConfig(sources: SettingSources): Uint8Array {
   const mistakes: string[] = []
   const settings = readSettings(settingNames, SECRETS, sources, mistakes)
-  const masterKey = masterKeyOf(
+  const masterKey = loadMasterKey(
     settings,
     'production',
     resolve(settings.get('data_dir') ?? DATA_DIR),
     mistakes,
   )
-  if (mistakes.length > 0) throw new TypeError(refusalOf(mistakes))
+  if (mistakes.length > 0) throw new TypeError(toMessage(mistakes))
   return masterKey
 }
 
@@ -292,7 +292,7 @@ export function shownConfig({ masterKey: _secret, store, ...rest }: Config): Rec
   }
 }
 
-function masterKeyOf(
+function loadMasterKey(
   settings: ReadonlyMap<SettingName, string>,
   mode: Mode,
   dataDir: string,
@@ -308,15 +308,15 @@ function masterKeyOf(
   } catch (error) {
     const { path = 'its file' } = error as NodeJS.ErrnoException
     const advice =
-      codeOf(error) === 'ENOENT' ? `; to make one: (umask 077; openssl rand -hex 32 > ${path})` : ''
+      findCode(error) === 'ENOENT' ? `; to make one: (umask 077; openssl rand -hex 32 > ${path})` : ''
     mistakes.push(
-      `master_key: ${error instanceof TypeError ? error.message : `${path} cannot be read (${codeOf(error)})${advice}`}`,
+      `master_key: ${error instanceof TypeError ? error.message : `${path} cannot be read (${findCode(error)})${advice}`}`,
     )
     return new Uint8Array()
   }
 }
 
-function codeOf(error: unknown): string {
+function findCode(error: unknown): string {
   return (error as NodeJS.ErrnoException).code ?? 'unknown reason'
 }
 
@@ -339,7 +339,7 @@ function embeddedStore(dataDir: string): Config['store'] {
  * Beside an embedded store by default; with PostgreSQL only if it is set, since nodes need not have
  * a disk.
  */
-function headFileOf(
+function toHeadFile(
   settings: ReadonlyMap<SettingName, string>,
   store: Config['store'],
   mistakes: string[],

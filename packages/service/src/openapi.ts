@@ -24,13 +24,13 @@ type Described = Endpoint & { readonly id: EndpointId }
  * an id are written once under components; a schema that looks different as input and as output has
  * two names.
  */
-export function openapiOf(endpoints: readonly Described[], baseUrl: string): Json {
+export function createOpenapi(endpoints: readonly Described[], baseUrl: string): Json {
   const components = createComponents()
   const paths: Record<string, Json> = {}
   for (const endpoint of endpoints) {
     paths[endpoint.path] = {
       ...paths[endpoint.path],
-      [endpoint.method.toLowerCase()]: operationOf(endpoint, components),
+      [endpoint.method.toLowerCase()]: toOperation(endpoint, components),
     }
   }
   return {
@@ -46,10 +46,10 @@ export function openapiOf(endpoints: readonly Described[], baseUrl: string): Jso
     servers: [{ url: baseUrl }],
     tags: tags.map((name) => ({ name, description: tagTexts[name] })),
     paths,
-    webhooks: { entry: { post: deliveryOf(components) } },
+    webhooks: { entry: { post: toDelivery(components) } },
     components: {
       schemas: components.schemas(),
-      headers: headersOf({ ...commonAnswerHeaders, ...refusalHeaderTexts }),
+      headers: toHeaders({ ...commonAnswerHeaders, ...refusalHeaderTexts }),
       securitySchemes,
     },
   }
@@ -99,7 +99,7 @@ const security: Record<Auth, readonly Json[]> = {
   ],
 }
 
-function operationOf(endpoint: Described, components: Components): Json {
+function toOperation(endpoint: Described, components: Components): Json {
   const { id, summary, description, tag, auth, permissions = [], request } = endpoint
   const needs =
     auth === 'operator_key'
@@ -108,11 +108,11 @@ function operationOf(endpoint: Described, components: Components): Json {
         ? `Permission: ${permissions.join(' or ')}.`
         : undefined
   const parameters = [
-    ...parametersOf(request.params, 'path', components),
-    ...parametersOf(request.query, 'query', components),
-    ...parametersOf(request.headers, 'header', components),
+    ...toParameters(request.params, 'path', components),
+    ...toParameters(request.query, 'query', components),
+    ...toParameters(request.headers, 'header', components),
   ]
-  const body = requestBodyOf(endpoint, components)
+  const body = toRequestBody(endpoint, components)
   return {
     operationId: id,
     summary,
@@ -121,12 +121,12 @@ function operationOf(endpoint: Described, components: Components): Json {
     security: security[auth],
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(body === undefined ? {} : { requestBody: body }),
-    responses: { ...answersOf(endpoint, components), ...refusalsOf(endpoint, components) },
+    responses: { ...toAnswers(endpoint, components), ...toProblemAnswers(endpoint, components) },
   }
 }
 
 /** What receivers of webhooks are sent, and what their answers mean. */
-function deliveryOf(components: Components): Json {
+function toDelivery(components: Components): Json {
   return {
     operationId: 'webhook_entry',
     summary: 'An entry of the log, sent to a webhook',
@@ -134,7 +134,7 @@ function deliveryOf(components: Components): Json {
       'Signed in the way of Standard Webhooks, at least once, in the order of the log. Redirects are not followed.',
     tags: ['administration'],
     security: [NOTHING],
-    parameters: parametersOf(webhookHeadersSchema, 'header', components),
+    parameters: toParameters(webhookHeadersSchema, 'header', components),
     requestBody: {
       required: true,
       content: { 'application/json': { schema: components.of(webhookBodySchema, 'output') } },
@@ -154,7 +154,7 @@ const DESCRIBED_ELSEWHERE: ReadonlySet<string> = new Set([
   headerNames.credential,
 ])
 
-function parametersOf(
+function toParameters(
   schema: z.ZodType | undefined,
   place: 'path' | 'query' | 'header',
   components: Components,
@@ -175,7 +175,7 @@ function parametersOf(
     }))
 }
 
-function requestBodyOf({ request, bodyBytesMax }: Described, components: Components): Json | undefined {
+function toRequestBody({ request, bodyBytesMax }: Described, components: Components): Json | undefined {
   const { body, form, bodyOptional } = request
   if (body === undefined && form === undefined) return undefined
   return {
@@ -188,27 +188,27 @@ function requestBodyOf({ request, bodyBytesMax }: Described, components: Compone
   }
 }
 
-function answersOf({ answers }: Described, components: Components): Json {
+function toAnswers({ answers }: Described, components: Components): Json {
   return Object.fromEntries(
     Object.entries(answers).map(([status, { description, body, mediaType, headers }]: [string, Answer]) => {
       const schema = body ? components.of(body, 'output') : { type: 'string' }
       const content = body || mediaType ? { content: { [mediaType ?? 'application/json']: { schema } } } : {}
       return [
         status,
-        { description, headers: { ...COMMON_HEADERS, ...headersOf(headers ?? {}) }, ...content },
+        { description, headers: { ...COMMON_HEADERS, ...toHeaders(headers ?? {}) }, ...content },
       ]
     }),
   )
 }
 
-function headersOf(headers: Readonly<Record<string, string>>): Json {
+function toHeaders(headers: Readonly<Record<string, string>>): Json {
   return Object.fromEntries(
     Object.entries(headers).map(([name, description]) => [name, { description, schema: { type: 'string' } }]),
   )
 }
 
 /** One answer for each status, with the codes that it may have. */
-function refusalsOf(endpoint: Described, components: Components): Json {
+function toProblemAnswers(endpoint: Described, components: Components): Json {
   const byStatus = new Map<number, ProblemCode[]>()
   for (const code of new Set<ProblemCode>([...endpoint.problems, ...generalProblems])) {
     const { status } = problems[code]

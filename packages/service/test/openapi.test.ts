@@ -1,9 +1,9 @@
 import { endpointList } from '@countersign/core/contract'
 import { describe, expect, test } from 'vitest'
-import { openapiOf } from '../src/openapi.ts'
+import { createOpenapi } from '../src/openapi.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: a document, walked freely.
-const document = openapiOf(endpointList, 'https://id.example') as any
+const document = createOpenapi(endpointList, 'https://id.example') as any
 
 function* walk(value: unknown, path = '#'): Generator<[string, unknown]> {
   yield [path, value]

@@ -52,12 +52,14 @@ async function keysAfter(
     if (before.issuer === deps.keys.issuerDid)
       throw unfitKeys('are those of the service itself and follow its rotations')
     return {
-      keys: statesOf(nextKeyStates(before.keys, pinnedKeys(readPinnedKeys(pinned, before.keys)))),
+      keys: toKeyStates(nextKeyStates(before.keys, pinnedKeys(readPinnedKeys(pinned, before.keys)))),
       fetched: false,
     }
   }
   if (before.fetched && before.status === 'distrusted' && status === 'trusted') {
-    return { keys: statesOf(nextKeyStates(before.keys, await fetchKeys(deps, before.issuer, before.siteId))) }
+    return {
+      keys: toKeyStates(nextKeyStates(before.keys, await fetchKeys(deps, before.issuer, before.siteId))),
+    }
   }
   return {}
 }
@@ -87,7 +89,7 @@ export async function changeIssuerKey(
   })
 }
 
-function statesOf(states: readonly KeyState[] | undefined): readonly KeyState[] {
+function toKeyStates(states: readonly KeyState[] | undefined): readonly KeyState[] {
   if (states === undefined)
     throw unfitKeys(`are more than ${limits.issuer_keys_max} together with the compromised ones, which stay`)
   return states

@@ -64,11 +64,11 @@ async function check(
   }
   if (verdict.ok) return verdict
   const isMistake = mistake !== undefined && verdict.code === 'token_invalid'
-  throw problemOf(isMistake ? { ...verdict, detail: mistake } : verdict)
+  throw toProblem(isMistake ? { ...verdict, detail: mistake } : verdict)
 }
 
 /** The problem that reports a denial to the caller. */
-export function problemOf({ code, detail, requiredScope }: Denial): Problem {
+export function toProblem({ code, detail, requiredScope }: Denial): Problem {
   return new Problem(code, detail, {
     ...(requiredScope === undefined ? {} : { requiredScope }),
     ...(code === 'revocation_view_stale' ? { retryAfterSeconds: 1 } : {}),
@@ -84,7 +84,7 @@ function unknownSite({ views }: GuardDeps, siteId: SiteId): RevocationData {
 }
 
 /** The part of a verificationMethod that names the key. */
-export function fragmentOf(verificationMethod: string): string {
+export function toFragment(verificationMethod: string): string {
   return verificationMethod.slice(verificationMethod.indexOf('#') + 1)
 }
 

@@ -2,7 +2,7 @@ import { decide, type Scope, type SiteId } from '@countersign/core'
 import type { Deps } from '../deps.ts'
 import { requireFresh, staleProblem } from '../log/require-fresh.ts'
 import type { FoundToken } from '../log/token-finder.ts'
-import { problemOf } from './guard.ts'
+import { toProblem } from './guard.ts'
 
 export interface ActiveToken {
   readonly token: FoundToken
@@ -28,6 +28,6 @@ export async function introspect(
   if (knowledge === undefined) throw staleProblem()
   const verdict = await decide({ token }, { scope: [], nowMs: clock.nowMs() }, knowledge)
   if (verdict.ok) return { token, scope: verdict.subject.scope }
-  if (verdict.code === 'revocation_view_stale') throw problemOf(verdict)
+  if (verdict.code === 'revocation_view_stale') throw toProblem(verdict)
   return undefined
 }

@@ -14,7 +14,7 @@ import {
 } from '@countersign/core'
 import { limits } from '@countersign/core/contract'
 import type { Deps } from '../deps.ts'
-import { createCredentialId, ppidOf } from '../keys/ids.ts'
+import { createCredentialId, derivePpid } from '../keys/ids.ts'
 import { Problem } from '../problem.ts'
 import { pairwisePurpose } from '../store/sealed-columns.ts'
 import type { Act, SeenCredential, Site } from '../store/store.ts'
@@ -114,11 +114,14 @@ export async function settleOrder(
     throw new Problem('site_unknown', `there is no site ${order.siteId} here; check the site_id`)
   const signer = deps.keys.signer(act.atMs)
   const trust = await trustInUs(deps, site.siteId, signer.verificationMethod, act)
-  const ttlSeconds = ttlOf(order.ttlSeconds, site, trust.credentialTtlSecondsMax)
+  const ttlSeconds = chooseTtl(order.ttlSeconds, site, trust.credentialTtlSecondsMax)
   const ppid =
     'ppid' in order.user
       ? order.user.ppid
-      : ppidOf(deps.keys.open(pairwisePurpose(site.siteId), site.pairwiseSecretSealed), order.user.userRef)
+      : derivePpid(
+          deps.keys.open(pairwisePurpose(site.siteId), site.pairwiseSecretSealed),
+          order.user.userRef,
+        )
   return { site, signer, ttlSeconds, ppid }
 }
 
@@ -166,7 +169,7 @@ async function trustInUs(
  * How long a credential of this site is valid. Throws `ttl_out_of_range` for more than the site or
  * its trust in the issuer allows.
  */
-export function ttlOf(wanted: number | undefined, site: Site, issuerMax: number | undefined): number {
+export function chooseTtl(wanted: number | undefined, site: Site, issuerMax: number | undefined): number {
   const max = Math.min(
     limits.credential_lifetime_seconds_max,
     site.credentialTtlSecondsMax ?? Infinity,

@@ -4,15 +4,15 @@ import type { Deps } from '../deps.ts'
 import { secretSha256 } from '../keys/secret-text.ts'
 import { Problem } from '../problem.ts'
 import type { Act, Offer, Site } from '../store/store.ts'
-import { problemOf } from './guard.ts'
+import { toProblem } from './guard.ts'
 import {
   checkHolderKey,
+  chooseTtl,
   type IssueDeps,
   type IssueOrder,
   issueForUser,
   type KeepIssued,
   settleOrder,
-  ttlOf,
 } from './issue-for-user.ts'
 import { createOneTimeSecret } from './start-sign-in.ts'
 
@@ -67,7 +67,7 @@ export async function readOffer(
   return {
     site,
     scope,
-    ttlSeconds: await orOfferInvalid(() => ttlOf(offer.ttlSeconds, site, ttlSecondsMax)),
+    ttlSeconds: await orOfferInvalid(() => chooseTtl(offer.ttlSeconds, site, ttlSecondsMax)),
     issuer,
     expiresAtMs,
   }
@@ -160,7 +160,7 @@ async function proveKey(
     nowMs,
     credentialHeaderSent: false,
   })
-  if (!proof.ok) throw problemOf(proof)
+  if (!proof.ok) throw toProblem(proof)
   const { nonce, createdMs, usableUntilMs } = proof
   const use = await nonces.consume({ holderKey, nonce, createdMs, usableUntilMs, nowMs })
   if (use === 'replayed') throw new Problem('proof_replayed')

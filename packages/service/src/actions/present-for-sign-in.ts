@@ -14,7 +14,7 @@ import { secretSha256 } from '../keys/secret-text.ts'
 import { seenCredential } from '../log/seen-credentials.ts'
 import { Problem } from '../problem.ts'
 import type { NewSignInPresentation, SignIn } from '../store/store.ts'
-import { type GuardDeps, guard, problemOf } from './guard.ts'
+import { type GuardDeps, guard, toProblem } from './guard.ts'
 import { createOneTimeSecret } from './start-sign-in.ts'
 
 export interface SignInTry {
@@ -67,7 +67,7 @@ async function present(
   { credential: signed, request }: SignInTry,
   signIn: SignIn,
 ): Promise<string> {
-  if (isDenial(signed)) throw problemOf(signed)
+  if (isDenial(signed)) throw toProblem(signed)
   const scope = signIn.requestedScope ?? []
   const allow = (await guard(deps, {
     presented: { signed },
@@ -77,7 +77,7 @@ async function present(
   })) as AllowCredential
   const payload = createOneTimeSecret()
   const nowMs = deps.clock.nowMs()
-  const presentation = presentationOf(allow, signIn, secretSha256(payload), nowMs)
+  const presentation = toPresentation(allow, signIn, secretSha256(payload), nowMs)
   const presented = await deps.store.presentSignIn(presentation, seenCredential(allow, 'sign_in'), nowMs)
   if (presented === 'revoked')
     throw new Problem('credential_revoked', 'access with this credential has been revoked')
@@ -85,7 +85,7 @@ async function present(
   return payload
 }
 
-function presentationOf(
+function toPresentation(
   { subject, credential }: AllowCredential,
   { stateSha256, requestedScope }: SignIn,
   payloadSha256: string,

@@ -10,7 +10,7 @@ import { StoreUnavailable } from '../store/store.ts'
  * Who has applied the entry of that number. Throws `not_found` for one that does not exist, or not
  * yet.
  */
-export async function propagationOf(
+export async function loadPropagation(
   { store, verifiers }: Pick<Deps, 'store' | 'verifiers'>,
   siteId: SiteId,
   seq: number,

@@ -18,7 +18,7 @@ export interface CredentialFacts {
 export function parseCredential(text: string): CredentialFacts | undefined {
   try {
     const trimmed = text.trim()
-    return factsOf(
+    return parseFacts(
       JSON.parse(trimmed.startsWith('{') ? trimmed : decodeHeader(trimmed.replaceAll(/\s+/g, ''))),
     )
   } catch {
@@ -27,9 +27,9 @@ export function parseCredential(text: string): CredentialFacts | undefined {
 }
 
 /** The same of an object. */
-export function factsOf(document: unknown): CredentialFacts | undefined {
-  const { id, validFrom, validUntil, credentialSubject } = membersOf(document)
-  const { id: ppid, site_id: siteId, scope, holder_key: holderKey } = membersOf(credentialSubject)
+export function parseFacts(document: unknown): CredentialFacts | undefined {
+  const { id, validFrom, validUntil, credentialSubject } = toMembers(document)
+  const { id: ppid, site_id: siteId, scope, holder_key: holderKey } = toMembers(credentialSubject)
   const [validFromMs, validUntilMs] = [Date.parse(String(validFrom)), Date.parse(String(validUntil))]
   const isWhole =
     typeof id === 'string' &&
@@ -53,7 +53,7 @@ export function factsOf(document: unknown): CredentialFacts | undefined {
 
 const ID_PREFIX = 'did:service:'
 
-function membersOf(value: unknown): Readonly<Record<string, unknown>> {
+function toMembers(value: unknown): Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
 }
 
@@ -81,7 +81,7 @@ export type Misfit =
 const LEEWAY_MS = 10_000
 
 /** Undefined when it may do. */
-export function misfitOf(
+export function findMisfit(
   facts: CredentialFacts,
   { siteId, scope }: Wanted,
   nowMs: number,

@@ -1,7 +1,7 @@
 import { call, type Refused } from './call.ts'
-import { type CredentialFacts, factsOf, type Misfit, misfitOf, parseCredential } from './credential.ts'
+import { type CredentialFacts, findMisfit, type Misfit, parseCredential, parseFacts } from './credential.ts'
 import { make, type PageTexts, pageData, part, tell, timeWords, type Words } from './page.ts'
-import { statusesOf } from './statuses.ts'
+import { loadStatuses } from './statuses.ts'
 import { type Kept, openVault, type Vault } from './vault.ts'
 import { fill, scopeWords, triesWords } from './words.ts'
 
@@ -38,12 +38,12 @@ let vault: Vault | undefined
 let kept: readonly Kept[] = []
 let isBusy = false
 
-const keyOf = (did: string | undefined) => kept.find(({ key }) => key.did === did)?.key
+const findKey = (did: string | undefined) => kept.find(({ key }) => key.did === did)?.key
 const isRevoked = (id: string) => kept.some((one) => one.id === id && one.isRevoked)
 const misfit = (facts: CredentialFacts): Misfit | undefined =>
   isRevoked(facts.id)
     ? { kind: 'revoked' }
-    : misfitOf(facts, wanted, Date.now(), (did) => keyOf(did) !== undefined)
+    : findMisfit(facts, wanted, Date.now(), (did) => findKey(did) !== undefined)
 
 function words(fault: Misfit): Words {
   const time = 'atMs' in fault ? timeWords(fault.atMs, texts.lang) : ''
@@ -58,7 +58,7 @@ function words(fault: Misfit): Words {
 function showKept(): void {
   const here = kept
     .flatMap(({ document: held, keptAtMs }) => {
-      const facts = factsOf(held)
+      const facts = parseFacts(held)
       return facts?.siteId === data.site_id ? [{ facts, keptAtMs, fault: misfit(facts) }] : []
     })
     // Those that will do first.
@@ -108,16 +108,16 @@ async function noteRevoked(ids: readonly string[]): Promise<void> {
  */
 async function askForRevoked(): Promise<void> {
   const ids = kept
-    .filter((one) => factsOf(one.document)?.siteId === data.site_id && !one.isRevoked)
+    .filter((one) => parseFacts(one.document)?.siteId === data.site_id && !one.isRevoked)
     .map(({ id }) => id)
-  const statuses = await statusesOf(ids, STATUS_WAIT_MS)
+  const statuses = await loadStatuses(ids, STATUS_WAIT_MS)
   await noteRevoked(ids.filter((id) => statuses.get(id) === 'revoked'))
 }
 
 function chosenKept(): CredentialFacts | undefined {
   const id = form.querySelector<HTMLInputElement>('input[name=kept]:checked')?.value
   const found = kept.find((one) => one.id === id)
-  return found && factsOf(found.document)
+  return found && parseFacts(found.document)
 }
 
 /** The credential that was chosen, or words why it cannot be sent. */
@@ -184,7 +184,7 @@ form.addEventListener('submit', async (event) => {
   const onSlow = () => {
     progress.textContent = texts.common.stillWorking
   }
-  const answered = await call({ path: '/auth/present', body, key: keyOf(found.holderKey), onSlow }, texts)
+  const answered = await call({ path: '/auth/present', body, key: findKey(found.holderKey), onSlow }, texts)
   if ('refusal' in answered) return refused(answered, found)
   const next = new URL(String(answered.answer.callback_url))
   // In place of this page: the back button then leads to the site, and not to a sign-in that is

@@ -19,7 +19,7 @@ export async function proofFields(
   key: HolderKey,
   nowMs: number,
 ): Promise<Record<string, string>> {
-  const digest = `sha-256=:${base64(await crypto.subtle.digest('SHA-256', bytesOf(body)))}:`
+  const digest = `sha-256=:${base64(await crypto.subtle.digest('SHA-256', toBytes(body)))}:`
   const covered: readonly (readonly [name: string, value: string])[] = [
     ['@method', method],
     ['@authority', url.host],
@@ -35,7 +35,7 @@ export async function proofFields(
     ...covered.map(([name, value]) => `"${name}": ${value}`),
     `"@signature-params": ${input}`,
   ].join('\n')
-  const signature = await crypto.subtle.sign({ name: 'Ed25519' }, key.privateKey, bytesOf(base))
+  const signature = await crypto.subtle.sign({ name: 'Ed25519' }, key.privateKey, toBytes(base))
   return {
     'content-digest': digest,
     'signature-input': `sig1=${input}`,
@@ -45,13 +45,13 @@ export async function proofFields(
 
 /** A signed credential as X-Service-Credential carries it. */
 export function credentialHeader(document: object): string {
-  return base64(bytesOf(JSON.stringify(document)).buffer)
+  return base64(toBytes(JSON.stringify(document)).buffer)
     .replaceAll('+', '-')
     .replaceAll('/', '_')
     .replace(/=+$/, '')
 }
 
-function bytesOf(text: string): Uint8Array<ArrayBuffer> {
+function toBytes(text: string): Uint8Array<ArrayBuffer> {
   return new TextEncoder().encode(text)
 }
 

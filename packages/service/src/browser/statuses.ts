@@ -7,7 +7,7 @@ const IDS_MAX = 100
  * Asks the service how credentials stand. Undefined for those that it did not answer for: this
  * browser may be offline, or the service too slow. Throws nothing.
  */
-export async function statusesOf(
+export async function loadStatuses(
   ids: readonly string[],
   waitMs: number,
 ): Promise<ReadonlyMap<string, CredentialStatus>> {

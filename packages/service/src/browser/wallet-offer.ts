@@ -1,5 +1,5 @@
 import { call } from './call.ts'
-import { factsOf } from './credential.ts'
+import { parseFacts } from './credential.ts'
 import { createHolderKey } from './holder-key.ts'
 import { make, type PageTexts, part, spanWords, tell, timeWords, type Words } from './page.ts'
 import type { PendingClaim, Vault } from './vault.ts'
@@ -84,7 +84,7 @@ export async function handleOffers(
     const found = answered.answer as unknown as OfferDetails
     untilMs = Date.parse(found.expires_at)
     title.replaceChildren(...titleWords(page.offerTitle, found.name || found.site_id))
-    details.replaceChildren(...detailsOf(found, texts))
+    details.replaceChildren(...toDetails(found, texts))
     accept.disabled = false
   }
 
@@ -119,7 +119,7 @@ export async function handleOffers(
       endOffer(offer)
       return tell(problem, answered.refusal, { focus: true })
     }
-    const facts = factsOf(answered.answer.credential)
+    const facts = parseFacts(answered.answer.credential)
     if (facts === undefined)
       return failed({ title: common.noAnswer, next: common.noAnswerNext }, () => send(pending))
     try {
@@ -183,7 +183,7 @@ function titleWords(text: string, site: string): readonly (Node | string)[] {
   return [before, make('bdi', '', site), after]
 }
 
-function detailsOf(
+function toDetails(
   { site_id, scope, ttl_seconds, issuer, expires_at }: OfferDetails,
   texts: PageTexts<'wallet'>,
 ): readonly Node[] {

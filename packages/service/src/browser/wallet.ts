@@ -1,8 +1,8 @@
 import { call } from './call.ts'
-import { type CredentialFacts, factsOf } from './credential.ts'
+import { type CredentialFacts, parseFacts } from './credential.ts'
 import type { HolderKey } from './holder-key.ts'
 import { make, type PageTexts, pageData, part, tell, timeWords } from './page.ts'
-import { type CredentialStatus, statusesOf } from './statuses.ts'
+import { type CredentialStatus, loadStatuses } from './statuses.ts'
 import { type Kept, openVault, type Vault } from './vault.ts'
 import { handleOffers } from './wallet-offer.ts'
 import { fill, scopeWords } from './words.ts'
@@ -101,7 +101,7 @@ async function showAll(vault: Vault): Promise<void> {
   const hadFocus = list.contains(document.activeElement)
   shown.clear()
   const cards = kept.flatMap((one) => {
-    const facts = factsOf(one.document)
+    const facts = parseFacts(one.document)
     if (facts === undefined) return []
     shown.set(one.id, facts)
     return [card(facts, one, vault)]
@@ -135,7 +135,7 @@ function showStatuses(): void {
 async function look(vault: Vault): Promise<void> {
   part('empty', HTMLDivElement).hidden = shown.size > 0
   const open = [...shown.values()].filter(({ id }) => statuses.get(id) !== 'revoked')
-  const told = await statusesOf(
+  const told = await loadStatuses(
     open.map(({ id }) => id),
     STATUS_WAIT_MS,
   )

@@ -23,7 +23,7 @@ import { limits, permissions } from '@countersign/core/contract'
 import { createApiKey } from '../actions/api-keys.ts'
 import { createSite } from '../actions/create-site.ts'
 import type { Deps } from '../deps.ts'
-import { createCredentialId, ppidOf } from '../keys/ids.ts'
+import { createCredentialId, derivePpid } from '../keys/ids.ts'
 import { secretSha256 } from '../keys/secret-text.ts'
 import { pairwisePurpose } from '../store/sealed-columns.ts'
 import type { Act, SeenCredential } from '../store/store.ts'
@@ -86,8 +86,8 @@ export async function prepareDemo(deps: Deps, siteId: SiteId): Promise<Demo> {
       },
       act,
     ))
-  const ppid = ppidOf(deps.keys.open(pairwisePurpose(siteId), site.pairwiseSecretSealed), USER_REF)
-  const issuerKey = await issuerKeyOf(join(config.dataDir, 'dev-issuer.json'))
+  const ppid = derivePpid(deps.keys.open(pairwisePurpose(siteId), site.pairwiseSecretSealed), USER_REF)
+  const issuerKey = await loadIssuerKey(join(config.dataDir, 'dev-issuer.json'))
   await trust(deps, siteId, issuerKey, act)
   if (views.view(siteId)?.userRevocation(ppid, act.atMs) !== undefined) {
     const { position } = await store.reinstateUser({ siteId, ppid, reason: 'development start' }, act)
@@ -118,7 +118,7 @@ export async function prepareDemo(deps: Deps, siteId: SiteId): Promise<Demo> {
       renewed.push(`the ${name} credential had ended or was revoked, and is a new one`)
     return issue(holder)
   }
-  const holder = await holderOf(before?.bound?.holder_private_jwk)
+  const holder = await importHolderKey(before?.bound?.holder_private_jwk)
   const dev: DevFile = {
     base_url: config.baseUrl,
     ...(config.adminPort === undefined
@@ -139,7 +139,7 @@ export async function prepareDemo(deps: Deps, siteId: SiteId): Promise<Demo> {
     webhook_loopback: true,
   }
   await store.learnCredentials(
-    [seenOf(dev.credential, siteId), seenOf(dev.bound.credential, siteId)],
+    [toSeenCredential(dev.credential, siteId), toSeenCredential(dev.bound.credential, siteId)],
     act.atMs,
   )
   writePrivate(file, `${JSON.stringify(dev, null, 2)}\n`)
@@ -156,7 +156,7 @@ export async function prepareDemo(deps: Deps, siteId: SiteId): Promise<Demo> {
  * The development issuer signs outside the service, as an issuer does; its key is a file of its
  * own.
  */
-async function issuerKeyOf(file: string): Promise<PrivateKey> {
+async function loadIssuerKey(file: string): Promise<PrivateKey> {
   const kept = readJsonFile(file)
   if (kept !== undefined) return importPrivateKey(kept)
   const key = await generatePrivateKey('Ed25519', { extractable: true })
@@ -164,7 +164,7 @@ async function issuerKeyOf(file: string): Promise<PrivateKey> {
   return key
 }
 
-async function holderOf(jwk: unknown): Promise<PrivateKey> {
+async function importHolderKey(jwk: unknown): Promise<PrivateKey> {
   return jwk === undefined
     ? generatePrivateKey('Ed25519', { extractable: true })
     : importPrivateKey(jwk, { extractable: true })
@@ -229,7 +229,7 @@ async function issueDemo(
 }
 
 /** So that the lists have something to show before the first request. */
-function seenOf(document: JsonObject, siteId: SiteId): SeenCredential {
+function toSeenCredential(document: JsonObject, siteId: SiteId): SeenCredential {
   const signed = readCredentialObject(document)
   if (isDenial(signed)) throw new Error('a credential of our own making cannot be read')
   const { id, ppid, issuer, scope, createdMs, validFromMs, validUntilMs, holderKey } = signed.credential

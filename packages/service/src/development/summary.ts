@@ -1,7 +1,7 @@
 import type { Demo } from './demo.ts'
 
 /** What the development start prints: where it is, what is there, and commands to paste. */
-export function summaryOf({ dev, found, renewed }: Demo, dataDir: string): string {
+export function formatSummary({ dev, found, renewed }: Demo, dataDir: string): string {
   const { base_url: url, site_id, ppid } = dev
   // Quoted where a shell would take it apart.
   const file = (name: string) =>

@@ -80,7 +80,7 @@ async function refreshSite(
         'the DID documents of a site take too long; the rest is for next time',
       )
     }
-    const asking = fetched.get(issuer) ?? keysOf(deps, issuer)
+    const asking = fetched.get(issuer) ?? loadKeys(deps, issuer)
     fetched.set(issuer, asking)
     const keys = await asking
     try {
@@ -98,7 +98,10 @@ async function refreshSite(
   }
 }
 
-async function keysOf({ didWeb, log }: RefreshDeps, issuer: string): Promise<readonly DidKey[] | undefined> {
+async function loadKeys(
+  { didWeb, log }: RefreshDeps,
+  issuer: string,
+): Promise<readonly DidKey[] | undefined> {
   const answer = await didWeb.fetch(issuer)
   if (!('fault' in answer)) return answer.keys
   log.warn(

@@ -13,9 +13,9 @@ const ELSEWHERE = /(?:^|[\\/])node_modules[\\/]/
  * package that was installed.
  */
 export function documentFiles(root: string): readonly string[] {
-  const below = FOLDERS.flatMap((folder) => entriesOf(join(root, folder)).map((path) => relative(root, path)))
+  const below = FOLDERS.flatMap((folder) => listFiles(join(root, folder)).map((path) => relative(root, path)))
   const found = [
-    ...entriesOf(root, false)
+    ...listFiles(root, false)
       .map((path) => relative(root, path))
       .filter((name) => AT_ROOT.includes(name)),
     ...below,
@@ -26,7 +26,7 @@ export function documentFiles(root: string): readonly string[] {
     .sort()
 }
 
-function entriesOf(folder: string, recursive = true): string[] {
+function listFiles(folder: string, recursive = true): string[] {
   try {
     const entries = readdirSync(folder, { recursive, withFileTypes: true })
     // A symbolic link could lead anywhere.

@@ -51,7 +51,7 @@ export function documents(): Documents {
 export function readDocuments(folder: string): Documents {
   const files = documentFiles(folder).filter((path) => statSync(join(folder, path)).size <= BYTES_MAX)
   const urls = new Map([
-    ...files.map((path) => [path, urlOf(path)] as const),
+    ...files.map((path) => [path, toUrl(path)] as const),
     ['docs/decisions', DECISIONS_URL],
   ])
   const text = (path: string) => readFileSync(join(folder, path), 'utf8')
@@ -61,7 +61,7 @@ export function readDocuments(folder: string): Documents {
       const { content, headings } = renderMarkdown(text(path), (target) => linkFrom(path, target, urls))
       return {
         path,
-        url: urlOf(path),
+        url: toUrl(path),
         title: headings.find(({ level }) => level === 1)?.words ?? path,
         headings,
         content,
@@ -69,7 +69,7 @@ export function readDocuments(folder: string): Documents {
     })
   const byUrl = new Map(pages.map((page) => [page.url, page]))
   const pictures = new Map(
-    files.filter((path) => path.endsWith('.svg')).map((path) => [urlOf(path), text(path)]),
+    files.filter((path) => path.endsWith('.svg')).map((path) => [toUrl(path), text(path)]),
   )
   return { pages, page: (url) => byUrl.get(url), picture: (url) => pictures.get(url) }
 }
@@ -78,7 +78,7 @@ export function readDocuments(folder: string): Documents {
  * docs/guides/core.md is /docs/guides/core, examples/README.md is /docs/examples, SECURITY.md is
  * /docs/security.
  */
-function urlOf(path: string): string {
+function toUrl(path: string): string {
   const short = path
     .replace(/^docs\//, '')
     .replace(/\/README\.md$/, '')

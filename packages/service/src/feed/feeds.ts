@@ -205,7 +205,7 @@ class FeedHub implements Feeds, FeedSource {
       // Read before the stream begins: a stream that had to wait for it could miss the entries of
       // that time.
       await this.#parts.ages.seconds(siteId)
-      const verifier = verifierOf(order)
+      const verifier = toVerifier(order)
       const streamId = await this.#parts.watcher.admit(verifier, 'stream')
       const letGo = () => {
         release()
@@ -406,7 +406,7 @@ class FeedHub implements Feeds, FeedSource {
 }
 
 /** Without a name of its own a reader goes by its instance, or by a name to acknowledge with. */
-function verifierOf({ siteId, keyId, verifier: { verifierId, promise, isObserver } }: FeedOrder): Verifier {
+function toVerifier({ siteId, keyId, verifier: { verifierId, promise, isObserver } }: FeedOrder): Verifier {
   const made = verifierId ?? promise?.instanceId ?? `conn_${randomBytes(12).toString('base64url')}`
   return { siteId, keyId, verifierId: made, isNamed: verifierId !== undefined, promise, isObserver }
 }

@@ -30,7 +30,7 @@ export interface Leases {
   acknowledge(name: LeaseName, ack: LeaseAck): void
   /** All leases of a site: live ones, and those that ended within a day. */
   ofSite(siteId: SiteId): Promise<readonly LeaseRow[]>
-  /** When the store last heard of these instances through any node, by `nameOf`. */
+  /** When the store last heard of these instances through any node, by `toName`. */
   heard(names: readonly LeaseName[]): Promise<ReadonlyMap<string, number>>
   close(): Promise<void>
 }
@@ -85,7 +85,7 @@ export async function openLeases(parts: LeasesParts): Promise<Leases> {
 
 class LeaseRegister implements Leases {
   readonly #parts: LeasesParts
-  /** Heard and not yet written, by `nameOf`. */
+  /** Heard and not yet written, by `toName`. */
   #heard = new Map<string, Heard>()
   /** Being written at the moment. */
   #writing: ReadonlyMap<string, Heard> = new Map()
@@ -127,7 +127,7 @@ class LeaseRegister implements Leases {
     { epoch, seq, atMs, isClosing = false }: LeaseAck,
   ): void {
     const name = { siteId, keyId, instanceId }
-    const before = this.#heard.get(nameOf(name))
+    const before = this.#heard.get(toName(name))
     if (before === undefined && this.#heard.size >= CLAIMS_MAX) return
     const heard = before ?? { name, epoch, acks: [], heardAtMs: 0, closedAtMs: undefined }
     if (heard.epoch !== epoch) Object.assign(heard, { epoch, acks: [] })
@@ -136,7 +136,7 @@ class LeaseRegister implements Leases {
     heard.closedAtMs = isClosing
       ? Math.ceil(this.#parts.clock.clocks().wallMs)
       : stillClosed(heard.closedAtMs, heard.heardAtMs)
-    this.#heard.set(nameOf(name), heard)
+    this.#heard.set(toName(name), heard)
     this.#writeSoon()
   }
 
@@ -157,13 +157,13 @@ class LeaseRegister implements Leases {
     const sites = new Set(names.map(({ siteId }) => siteId))
     const heard = new Map<string, number>()
     for (const siteId of sites)
-      for (const lease of await this.ofSite(siteId)) heard.set(nameOf(lease), lease.heardAtMs)
+      for (const lease of await this.ofSite(siteId)) heard.set(toName(lease), lease.heardAtMs)
     return heard
   }
 
   /** A lease with what this node has heard and the store has not. */
   #asKnown(lease: LeaseRow, writing: ReadonlyMap<string, Heard>): LeaseRow {
-    const name = nameOf(lease)
+    const name = toName(lease)
     let known = this.#withStream(lease)
     for (const heard of [writing.get(name), this.#heard.get(name)])
       if (heard !== undefined) known = withHeard(known, heard)
@@ -228,7 +228,7 @@ class LeaseRegister implements Leases {
 }
 
 /** Names an instance among all. */
-export function nameOf({ siteId, keyId, instanceId }: LeaseName): string {
+export function toName({ siteId, keyId, instanceId }: LeaseName): string {
   return `${siteId} ${keyId} ${instanceId}`
 }
 

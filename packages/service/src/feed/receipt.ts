@@ -94,7 +94,7 @@ const EARLY_MS_MAX = 82_800_000
  * One for each name under each key: a reader that reconnects may have two connections for a while,
  * and the further one counts.
  */
-export function readersOf(streams: Iterable<FeedStreamRow>, epoch: string): readonly StreamReader[] {
+export function toReaders(streams: Iterable<FeedStreamRow>, epoch: string): readonly StreamReader[] {
   const byName = Map.groupBy(streams, ({ keyId, verifierId }) => `${verifierId} ${keyId}`)
   return [...byName.values()].map((own) => {
     const { verifierId, keyId } = own[0] as FeedStreamRow
@@ -121,7 +121,7 @@ export function isSilent({ heardAtMs, connectedAtMs }: LeaseRow, nowMs: number):
   return nowMs - Math.max(heardAtMs, connectedAtMs) > SILENT_MS
 }
 
-export function receiptOf(readers: SiteReaders, entry: CommittedEntry, nowMs: number): Receipt {
+export function createReceipt(readers: SiteReaders, entry: CommittedEntry, nowMs: number): Receipt {
   const holders = readers.leases.map((lease) => createHolder(lease, entry, nowMs))
   const reports = [
     ...holders

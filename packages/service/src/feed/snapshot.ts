@@ -15,7 +15,7 @@ import {
   stateLines,
   TOKEN_REVOCATIONS_KEPT_MS,
 } from '@countersign/core'
-import { sealOf } from '../store/seal.ts'
+import { hashEntry } from '../store/seal.ts'
 import type { EntryRecord, Store } from '../store/store.ts'
 
 export interface SnapshotOrder {
@@ -81,7 +81,7 @@ async function* pieces(
     if (page.length === 0) throw new Error(`the log of ${siteId} ends at ${seq} and not at ${seqMax}`)
     const texts: string[] = []
     for (const record of page) {
-      hash = sealOf({
+      hash = hashEntry({
         epoch,
         seq: ++seq,
         siteId,
@@ -90,7 +90,7 @@ async function* pieces(
         at: record.at,
         prevHash: hash,
       })
-      const text = lineOf(record, view, tokensSince)
+      const text = toLine(record, view, tokensSince)
       if (text !== undefined) texts.push(text)
     }
     if (texts.length > 0) yield piece(texts)
@@ -131,7 +131,7 @@ async function epochLines(
  * A line has the members of its entry and a type, so the text of the body will do as it is.
  * Undefined for what needs no line of its own.
  */
-function lineOf({ kind, body, at }: EntryRecord, view: SiteView, tokensSince: string): string | undefined {
+function toLine({ kind, body, at }: EntryRecord, view: SiteView, tokensSince: string): string | undefined {
   switch (kind) {
     case 'user.revoked':
       return `{"type":"user",${body.slice(1)}`

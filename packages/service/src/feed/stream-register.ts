@@ -3,7 +3,7 @@ import type { Logger } from 'pino'
 import type { Clock } from '../log/clock.ts'
 import type { FeedStreamRow, NodeView, Store, StreamClaim } from '../store/store.ts'
 import type { FeedStream, Verifier } from './feed-stream.ts'
-import { readersOf, type StreamReader } from './receipt.ts'
+import { type StreamReader, toReaders } from './receipt.ts'
 
 /** This node among the nodes of its store, and the streams without an instance on all of them. */
 export interface StreamRegister {
@@ -206,7 +206,7 @@ class NodeStreams implements StreamRegister {
 
   /** For a stream of another node: of several by one verifier the highest says it all. */
   #claim(claim: StreamClaim): void {
-    const name = nameOf(claim)
+    const name = toName(claim)
     const before = this.#claims.get(name)
     if (before === undefined && this.#claims.size >= CLAIMS_MAX) return
     if (before !== undefined && before.claim.epoch === claim.epoch && before.claim.seq >= claim.seq) return
@@ -258,8 +258,8 @@ class NodeStreams implements StreamRegister {
     const { store, clock, nodeId, viewAgeMsMax } = this.#parts
     do {
       const [streams, ended] = [
-        firstOf(this.#changed, STREAMS_REPORTED_MAX),
-        firstOf(this.#ended, STREAMS_REPORTED_MAX),
+        takeFirst(this.#changed, STREAMS_REPORTED_MAX),
+        takeFirst(this.#ended, STREAMS_REPORTED_MAX),
       ]
       const seqs = streams.map(({ seq }) => seq)
       const nowMs = clock.nowMs()
@@ -284,10 +284,10 @@ class NodeStreams implements StreamRegister {
     const asked = [...this.#claims.values()]
     if (asked.length === 0) return
     const claims = asked.map(({ claim }) => claim)
-    const unmet = new Set((await store.creditStreams(claims, clock.nowMs())).map(nameOf))
+    const unmet = new Set((await store.creditStreams(claims, clock.nowMs())).map(toName))
     const sinceMs = performance.now() - UNMET_MS_MAX
     for (const each of asked) {
-      const name = nameOf(each.claim)
+      const name = toName(each.claim)
       const isDone = !unmet.has(name) || each.sinceMs < sinceMs
       if (isDone && this.#claims.get(name) === each) this.#claims.delete(name)
       this.#parts.onChange(each.claim.siteId)
@@ -310,7 +310,7 @@ class NodeStreams implements StreamRegister {
       const told = found.get(local.streamId)
       if (told === undefined || told.seq <= local.seq) found.set(local.streamId, local)
     }
-    return readersOf(found.values(), store.epoch)
+    return toReaders(found.values(), store.epoch)
   }
 
   #isOpen({ siteId, verifierId, streamId }: FeedStreamRow): boolean {
@@ -348,11 +348,11 @@ class NodeStreams implements StreamRegister {
 
 const NONE: FeedStreamRow['acks'] = []
 
-function nameOf({ siteId, keyId, verifierId = '' }: StreamClaim): string {
+function toName({ siteId, keyId, verifierId = '' }: StreamClaim): string {
   return `${siteId} ${keyId} ${verifierId}`
 }
 
-function firstOf<T>(set: ReadonlySet<T>, max: number): readonly T[] {
+function takeFirst<T>(set: ReadonlySet<T>, max: number): readonly T[] {
   const first: T[] = []
   for (const each of set) {
     if (first.length >= max) break

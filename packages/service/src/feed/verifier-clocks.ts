@@ -82,19 +82,19 @@ export function createVerifierClocks(clock: Clock, log: Pick<Logger, 'warn' | 'i
 
   return {
     heard(instance, aheadMs) {
-      const name = nameOf(instance)
+      const name = toName(instance)
       instances.delete(name) // The oldest stand first.
       instances.set(name, { differenceMs: -aheadMs, atMs: nowMs() })
       if (nowMs() - judgedMs >= JUDGED_MS) judge()
     },
     differenceMs(instance) {
       forgetOld()
-      return instances.get(nameOf(instance))?.differenceMs
+      return instances.get(toName(instance))?.differenceMs
     },
     medianMs,
   }
 }
 
-function nameOf({ siteId, keyId, instanceId }: LeaseName): string {
+function toName({ siteId, keyId, instanceId }: LeaseName): string {
   return `${siteId} ${keyId} ${instanceId}`
 }

@@ -11,8 +11,14 @@ import type { Act, EntryPosition, LeaseName, LeaseRow, Store } from '../store/st
 import type { FeedStream, StreamEnd, Verifier } from './feed-stream.ts'
 import type { StreamWatcher } from './feeds.ts'
 import { createHeadReaders, type HeadReaders } from './head-readers.ts'
-import { type Leases, nameOf, openLeases } from './leases.ts'
-import { type CommittedEntry, isConnected, type Receipt, receiptOf, type StreamReader } from './receipt.ts'
+import { type Leases, openLeases, toName } from './leases.ts'
+import {
+  type CommittedEntry,
+  createReceipt,
+  isConnected,
+  type Receipt,
+  type StreamReader,
+} from './receipt.ts'
 import { createSiteReadings, type SiteReadings } from './site-readings.ts'
 import { createStreamRegister, type StreamRegister, type StreamRegisterOptions } from './stream-register.ts'
 
@@ -222,7 +228,7 @@ class VerifierBook implements Verifiers {
     const { leases, readers, nodeId } = this.#parts
     const streamId = `${nodeId}.${++this.#made}`
     if (verifier.promise !== undefined)
-      await leases.open(termsOf(verifier, verifier.promise), streams === 'stream' ? streamId : undefined)
+      await leases.open(toTerms(verifier, verifier.promise), streams === 'stream' ? streamId : undefined)
     else if (!verifier.isObserver) await readers.cover(verifier.siteId)
     return streamId
   }
@@ -241,8 +247,8 @@ class VerifierBook implements Verifiers {
       return
     }
     const name = { siteId, keyId, instanceId: promise.instanceId }
-    const before = this.#leased.get(nameOf(name))
-    this.#leased.set(nameOf(name), { name, streamId, stream, seq: 0, isClosing: false })
+    const before = this.#leased.get(toName(name))
+    this.#leased.set(toName(name), { name, streamId, stream, seq: 0, isClosing: false })
     before?.stream.close('replaced')
     this.#wake(siteId)
   }
@@ -258,7 +264,7 @@ class VerifierBook implements Verifiers {
       streams.closed(stream)
       return
     }
-    const name = nameOf({ siteId, keyId, instanceId: promise.instanceId })
+    const name = toName({ siteId, keyId, instanceId: promise.instanceId })
     const leased = this.#leased.get(name)
     // A stream that was replaced has no part in the lease any more.
     if (leased?.stream !== stream) return
@@ -281,7 +287,7 @@ class VerifierBook implements Verifiers {
     }
     const name = { siteId, keyId, instanceId }
     leases.acknowledge(name, { epoch, seq, atMs, ...(isClosing === true && { isClosing }) })
-    const leased = this.#leased.get(nameOf(name))
+    const leased = this.#leased.get(toName(name))
     leased?.stream.heard()
     if (leased !== undefined)
       Object.assign(leased, { seq: Math.max(leased.seq, seq), isClosing: isClosing === true })
@@ -322,7 +328,7 @@ class VerifierBook implements Verifiers {
         // Before the store is asked: what happens meanwhile must still wake us.
         const { count } = site.wake
         const readers = await readings.read(siteId, { entry, isLatest: waitMs > 0 })
-        const receipt = receiptOf(readers, entry, clock.clocks().wallMs)
+        const receipt = createReceipt(readers, entry, clock.clocks().wallMs)
         const deniedInMs = (receipt.deniedEverywhereAtMs ?? Infinity) - clock.clocks().wallMs
         const isOver = until === 'denied' ? deniedInMs <= 0 : receipt.awaited === 0
         if (isOver || leftMs() === 0 || signal.aborted) return receipt
@@ -456,7 +462,7 @@ class VerifierBook implements Verifiers {
     const heard = store.isShared && names.length > 0 ? await leases.heard(names) : new Map<string, number>()
     const { wallMs } = clock.clocks()
     for (const [stream, { siteId, keyId, promise }] of due) {
-      const heardAtMs = promise && heard.get(nameOf({ siteId, keyId, instanceId: promise.instanceId }))
+      const heardAtMs = promise && heard.get(toName({ siteId, keyId, instanceId: promise.instanceId }))
       if (heardAtMs !== undefined && wallMs - heardAtMs <= silentMs) stream.heard()
       else stream.close('silent')
     }
@@ -480,7 +486,7 @@ class VerifierBook implements Verifiers {
   }
 }
 
-function termsOf(
+function toTerms(
   { siteId, keyId, verifierId, isNamed }: Verifier,
   promise: NonNullable<Verifier['promise']>,
 ) {

@@ -6,7 +6,7 @@ import {
   type SignedCredential,
 } from '@countersign/core'
 import { headerNames } from '@countersign/core/contract'
-import { problemOf } from '../actions/guard.ts'
+import { toProblem } from '../actions/guard.ts'
 import type { Deps } from '../deps.ts'
 import { Problem } from '../problem.ts'
 import type { RouteRequest } from '../route.ts'
@@ -20,7 +20,7 @@ export function requireReadableCredential(
 ): void {
   if (request.caller.kind !== 'anonymous') return
   const inBody = request.credentialBody?.credential
-  if (inBody !== undefined && isDenial(inBody)) throw problemOf(inBody)
+  if (inBody !== undefined && isDenial(inBody)) throw toProblem(inBody)
   if (request.lines(headerNames.credential) !== undefined) readShownCredential(request)
 }
 
@@ -41,7 +41,7 @@ export async function requireSameHolder(
   if (holderKey === undefined) throw new Problem('proof_invalid')
   const expected = { holderKey, holderDid, nowMs: clock.nowMs(), credentialHeaderSent: true }
   const proof = await consumeHolderProof(request.holderRequest, expected, nonces)
-  if (isDenial(proof)) throw problemOf(proof)
+  if (isDenial(proof)) throw toProblem(proof)
 }
 
 function readShownCredential({
@@ -50,6 +50,6 @@ function readShownCredential({
   const presented = requirePresentation()
   if (!('header' in presented)) throw new Problem('credential_missing')
   const read = readCredentialHeader(presented.header)
-  if (isDenial(read)) throw problemOf(read)
+  if (isDenial(read)) throw toProblem(read)
   return read
 }

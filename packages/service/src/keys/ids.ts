@@ -33,7 +33,7 @@ export function createPairwiseSecret(): string {
  * The name of a user at one site: HMAC-SHA-256 under the site's pairwise secret, 52 characters. The
  * same user keeps the same name there, and the names at different sites cannot be connected.
  */
-export function ppidOf(pairwiseSecret: string, userRef: string): Ppid {
+export function derivePpid(pairwiseSecret: string, userRef: string): Ppid {
   const secret = Buffer.from(pairwiseSecret, 'base64url')
   if (secret.length !== PAIRWISE_SECRET_BYTES)
     throw new Error('a pairwise secret of another length than ours')

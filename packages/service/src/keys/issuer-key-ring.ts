@@ -39,10 +39,10 @@ export async function openIssuerKeyRing(
 ): Promise<IssuerKeyRing> {
   const keys: IssuerKey[] = []
   let published: readonly IssuerKey[] = []
-  const nameOf = (number: number) => `service-key:issuer:${number}`
+  const toName = (number: number) => `service-key:issuer:${number}`
 
   const take = async (sealed: string) => {
-    const name = nameOf(keys.length + 1)
+    const name = toName(keys.length + 1)
     keys.push(await parseKept(sealer.open(name, sealed)))
   }
   const settle = (at: number) => {
@@ -52,14 +52,14 @@ export async function openIssuerKeyRing(
   const load = async () => {
     const before = keys.length
     while (keys.length < ROTATIONS_MAX) {
-      const sealed = await store.secret(nameOf(keys.length + 1))
+      const sealed = await store.secret(toName(keys.length + 1))
       if (sealed === undefined) break
       await take(sealed)
     }
     return keys.length > before
   }
   const add = async (signsFromMs: number) => {
-    const name = nameOf(keys.length + 1)
+    const name = toName(keys.length + 1)
     const made = await generatePrivateKey('Ed25519', { extractable: true })
     const kept = JSON.stringify({ signs_from_ms: signsFromMs, jwk: await exportPrivateJwk(made) })
     await take(await store.putSecret(name, sealer.seal(name, kept)))

@@ -83,7 +83,7 @@ export async function openServiceKeys(
   nowMs: number,
 ): Promise<ServiceKeys> {
   const sealer = createSealer(masterKey)
-  const issuerDid = didOf(baseUrl)
+  const issuerDid = toDid(baseUrl)
   const rings = {
     issuer: await openIssuerKeyRing(store, sealer, nowMs),
     feed: await openFeedKeyRing(store, sealer, nowMs),
@@ -91,14 +91,14 @@ export async function openServiceKeys(
   // After the keys: a store from before this seal was made must not be marked as sealed under a key
   // that does not open it.
   await store.putSecret(MASTER_KEY_SEAL, sealer.seal(MASTER_KEY_SEAL, sealer.keyName))
-  const methodOf = (id: string) => `${issuerDid}#${id}`
+  const toMethod = (id: string) => `${issuerDid}#${id}`
 
   return {
     ...sealer,
     issuerDid,
     signer(at) {
       const { id, key } = rings.issuer.signing(at)
-      return { issuer: issuerDid, verificationMethod: methodOf(id), key }
+      return { issuer: issuerDid, verificationMethod: toMethod(id), key }
     },
     get issuerKeys() {
       return rings.issuer.published.map(({ id, key }) => ({ id, key: key.publicKey }))
@@ -120,12 +120,12 @@ export async function openServiceKeys(
         '@context': ['https://www.w3.org/ns/did/v1', 'https://w3id.org/security/multikey/v1'],
         id: issuerDid,
         verificationMethod: methods.map(({ id, key }) => ({
-          id: methodOf(id),
+          id: toMethod(id),
           type: 'Multikey',
           controller: issuerDid,
           publicKeyMultibase: key.publicKey.multikey,
         })),
-        assertionMethod: rings.issuer.published.map(({ id }) => methodOf(id)),
+        assertionMethod: rings.issuer.published.map(({ id }) => toMethod(id)),
       }
     },
     jwks() {
@@ -133,7 +133,7 @@ export async function openServiceKeys(
       return {
         keys: keys.map(({ id, key }) => ({
           ...publicKeyToJwk(key.publicKey),
-          kid: methodOf(id),
+          kid: toMethod(id),
           alg: 'EdDSA',
           use: 'sig',
         })),
@@ -154,6 +154,6 @@ export async function openServiceKeys(
 }
 
 /** RFC 3986 would leave the colon of a port alone; did:web wants it encoded. */
-function didOf(baseUrl: string): string {
+function toDid(baseUrl: string): string {
   return `did:web:${encodeURIComponent(new URL(baseUrl).host)}`
 }

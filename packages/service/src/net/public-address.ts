@@ -38,10 +38,10 @@ const NOT_PUBLIC_V6 = [
   ['3fff::', 20],
 ] as const
 
-const notPublicV4 = listOf(NOT_PUBLIC_V4, 'ipv4')
-const publicV6 = listOf(PUBLIC_V6, 'ipv6')
-const notPublicV6 = listOf(NOT_PUBLIC_V6, 'ipv6')
-const loopbackV4 = listOf([['127.0.0.0', 8]], 'ipv4')
+const notPublicV4 = toBlockList(NOT_PUBLIC_V4, 'ipv4')
+const publicV6 = toBlockList(PUBLIC_V6, 'ipv6')
+const notPublicV6 = toBlockList(NOT_PUBLIC_V6, 'ipv6')
+const loopbackV4 = toBlockList([['127.0.0.0', 8]], 'ipv4')
 
 /**
  * Whether an address, in plain spelling and without brackets, is one on the public Internet. False
@@ -88,7 +88,7 @@ export function createGuardedLookup(
   }
 }
 
-function listOf(ranges: readonly (readonly [string, number])[], family: 'ipv4' | 'ipv6'): BlockList {
+function toBlockList(ranges: readonly (readonly [string, number])[], family: 'ipv4' | 'ipv6'): BlockList {
   const list = new BlockList()
   for (const [network, bits] of ranges) list.addSubnet(network, bits, family)
   return list

@@ -3,7 +3,7 @@ import { relative } from 'node:path'
 import type { SiteId } from '@countersign/core'
 import { type Config, readConfig } from '../config.ts'
 import { type DevFile, prepareDemo } from '../development/demo.ts'
-import { summaryOf } from '../development/summary.ts'
+import { formatSummary } from '../development/summary.ts'
 import { createLogger } from '../logger.ts'
 import { openService } from '../service.ts'
 import type { SettingSources } from '../settings.ts'
@@ -43,7 +43,7 @@ export async function startDevelopment(sources: SettingSources): Promise<Develop
       cause: fault,
     })
   }
-  return { dev: demo.dev, dataDir: config.dataDir, summary: summaryOf(demo, toShortPath(config.dataDir)) }
+  return { dev: demo.dev, dataDir: config.dataDir, summary: formatSummary(demo, toShortPath(config.dataDir)) }
 }
 
 /** The settings of any start, with the defaults of development. */

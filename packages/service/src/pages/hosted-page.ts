@@ -86,13 +86,13 @@ function policy(script: HostedPage['script'], formTarget: URL | undefined): stri
           "trusted-types 'none'",
         ]),
     "base-uri 'none'",
-    `form-action ${formTarget === undefined ? "'none'" : `'self' ${sourceOf(formTarget)}`}`,
+    `form-action ${formTarget === undefined ? "'none'" : `'self' ${toSource(formTarget)}`}`,
     "frame-ancestors 'none'",
   ].join('; ')
 }
 
 /** CSP §2.3.1 has no words for IPv6 addresses; their scheme is as near as one can say it. */
-function sourceOf({ origin, protocol, hostname }: URL): string {
+function toSource({ origin, protocol, hostname }: URL): string {
   return hostname.startsWith('[') ? protocol : origin
 }
 

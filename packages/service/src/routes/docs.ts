@@ -2,7 +2,7 @@ import { type Auth, endpointList, problemCodes, problems, tags } from '@counters
 import type { RouteAnswer } from '../answer.ts'
 import { documentAnswer, navigation } from '../documents/document-page.ts'
 import { documents } from '../documents/documents.ts'
-import { openapiOf } from '../openapi.ts'
+import { createOpenapi } from '../openapi.ts'
 import { type Html, html } from '../pages/html.ts'
 import { page } from '../pages/page.ts'
 import { Problem } from '../problem.ts'
@@ -29,7 +29,7 @@ const written = new Map<string, RouteAnswer>()
 export const openapi: Route<'openapi'> = async (_request, { config }) => {
   const known = written.get(config.baseUrl)
   if (known !== undefined) return known
-  const body = Buffer.from(JSON.stringify(openapiOf(endpointList, config.baseUrl)))
+  const body = Buffer.from(JSON.stringify(createOpenapi(endpointList, config.baseUrl)))
   const answer = { status: 200, body, contentType: 'application/json' }
   written.set(config.baseUrl, answer)
   return answer

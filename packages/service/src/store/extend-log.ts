@@ -2,7 +2,7 @@ import { isSameMac } from '../keys/row-macs.ts'
 import { nextDigest } from './log-digest.ts'
 import type { SqlValue } from './program.ts'
 import type { RowSeal } from './row-seal.ts'
-import { sealOf, type UnsealedEntry } from './seal.ts'
+import { hashEntry, type UnsealedEntry } from './seal.ts'
 import { RowForged } from './store.ts'
 
 /** The log row and the head of the site before an entry is added, as the store has them. */
@@ -36,18 +36,18 @@ export function extendLog(
   before: LogBefore,
 ): LogAfter {
   const { epoch, siteId } = entry
-  const logMacOf = (position: number, digest: string) =>
+  const toLogMac = (position: number, digest: string) =>
     macs.create('log', [1, epoch, position, digest, before.keysDeleted])
-  const headMacOf = (seq: number, hash: string) => macs.create('heads', [siteId, epoch, seq, hash])
+  const toHeadMac = (seq: number, hash: string) => macs.create('heads', [siteId, epoch, seq, hash])
   const refuse = (table: string, key: string) => {
     onForged({ table, key })
     return new RowForged(table, key)
   }
-  if (!isSameMac(before.logMac, logMacOf(before.position, before.digest))) throw refuse('log', '1')
-  if (!isSameMac(before.headMac, headMacOf(before.seq, before.hash))) throw refuse('heads', siteId)
+  if (!isSameMac(before.logMac, toLogMac(before.position, before.digest))) throw refuse('log', '1')
+  if (!isSameMac(before.headMac, toHeadMac(before.seq, before.hash))) throw refuse('heads', siteId)
   const position = before.position + 1
   const seq = before.seq + 1
-  const hash = sealOf({ ...entry, seq, prevHash: before.hash })
+  const hash = hashEntry({ ...entry, seq, prevHash: before.hash })
   const digest = nextDigest(before.digest, hash)
-  return { position, digest, logMac: logMacOf(position, digest), seq, hash, headMac: headMacOf(seq, hash) }
+  return { position, digest, logMac: toLogMac(position, digest), seq, hash, headMac: toHeadMac(seq, hash) }
 }

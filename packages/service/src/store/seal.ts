@@ -16,7 +16,7 @@ export interface UnsealedEntry {
  * None of the strings can hold a character that RFC 8785 §3.2.2.2 would want escaped: they have
  * been through their grammars.
  */
-export function sealOf({ epoch, seq, siteId, kind, bodyJson, at, prevHash }: UnsealedEntry): string {
+export function hashEntry({ epoch, seq, siteId, kind, bodyJson, at, prevHash }: UnsealedEntry): string {
   return hash(
     'sha256',
     `{"at":"${at}","body":${bodyJson},"epoch":"${epoch}","kind":"${kind}","prev_hash":"${prevHash}","seq":${seq},"site_id":"${siteId}"}`,

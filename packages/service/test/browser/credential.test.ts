@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { type CredentialFacts, factsOf, misfitOf, parseCredential } from '../../src/browser/credential.ts'
+import {
+  type CredentialFacts,
+  findMisfit,
+  parseCredential,
+  parseFacts,
+} from '../../src/browser/credential.ts'
 import { fill, scopeWords } from '../../src/browser/words.ts'
 import { issued, NOW, newParty } from '../party.ts'
 
@@ -9,7 +14,7 @@ const { document, header, id, ppid } = await issued(issuer)
 
 describe('reading a credential in the browser', () => {
   it('gives the same facts from JSON, from the header, and from a header that was broken into lines', () => {
-    const facts = factsOf(document)
+    const facts = parseFacts(document)
     expect(facts).toMatchObject({
       id,
       ppid,
@@ -50,31 +55,31 @@ describe('reading a credential in the browser', () => {
 })
 
 describe('whether a credential will do', () => {
-  const facts = factsOf(document) as CredentialFacts
+  const facts = parseFacts(document) as CredentialFacts
   const wanted = { siteId: 'a.example', scope: ['orders:read'] }
   const none = () => false
 
   it('is told before anything is sent, the same way as the service would', () => {
-    expect(misfitOf(facts, wanted, NOW, none)).toBeUndefined()
-    expect(misfitOf(facts, { ...wanted, scope: null }, NOW, none)).toBeUndefined()
-    expect(misfitOf(facts, { ...wanted, siteId: 'b.example' }, NOW, none)).toEqual({
+    expect(findMisfit(facts, wanted, NOW, none)).toBeUndefined()
+    expect(findMisfit(facts, { ...wanted, scope: null }, NOW, none)).toBeUndefined()
+    expect(findMisfit(facts, { ...wanted, siteId: 'b.example' }, NOW, none)).toEqual({
       kind: 'siteMismatch',
       other: 'a.example',
     })
-    expect(misfitOf(facts, { ...wanted, scope: ['orders:read', 'x'] }, NOW, none)).toEqual({
+    expect(findMisfit(facts, { ...wanted, scope: ['orders:read', 'x'] }, NOW, none)).toEqual({
       kind: 'scopeMissing',
       missing: ['x'],
     })
   })
 
   it('ends at the very millisecond of its end, and begins with the leeway of a verifier', () => {
-    expect(misfitOf(facts, wanted, facts.validUntilMs - 1, none)).toBeUndefined()
-    expect(misfitOf(facts, wanted, facts.validUntilMs, none)).toEqual({
+    expect(findMisfit(facts, wanted, facts.validUntilMs - 1, none)).toBeUndefined()
+    expect(findMisfit(facts, wanted, facts.validUntilMs, none)).toEqual({
       kind: 'expired',
       atMs: facts.validUntilMs,
     })
-    expect(misfitOf(facts, wanted, facts.validFromMs - 10_000, none)).toBeUndefined()
-    expect(misfitOf(facts, wanted, facts.validFromMs - 10_001, none)).toEqual({
+    expect(findMisfit(facts, wanted, facts.validFromMs - 10_000, none)).toBeUndefined()
+    expect(findMisfit(facts, wanted, facts.validFromMs - 10_001, none)).toEqual({
       kind: 'notYet',
       atMs: facts.validFromMs,
     })
@@ -82,8 +87,8 @@ describe('whether a credential will do', () => {
 
   it('depends on whether its key is here', () => {
     const bound = { ...facts, holderKey: holder.did }
-    expect(misfitOf(bound, wanted, NOW, none)).toEqual({ kind: 'keyElsewhere' })
-    expect(misfitOf(bound, wanted, NOW, (did) => did === holder.did)).toBeUndefined()
+    expect(findMisfit(bound, wanted, NOW, none)).toEqual({ kind: 'keyElsewhere' })
+    expect(findMisfit(bound, wanted, NOW, (did) => did === holder.did)).toBeUndefined()
   })
 })
 

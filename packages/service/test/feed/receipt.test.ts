@@ -1,6 +1,6 @@
 import type { SiteId } from '@countersign/core'
 import { describe, expect, it } from 'vitest'
-import { type CommittedEntry, readersOf, receiptOf, type SiteReaders } from '../../src/feed/receipt.ts'
+import { type CommittedEntry, createReceipt, type SiteReaders, toReaders } from '../../src/feed/receipt.ts'
 import type { FeedNodeRow, FeedStreamRow, LeaseRow } from '../../src/store/store.ts'
 
 const EPOCH = 'epoch000'
@@ -72,14 +72,14 @@ interface Given extends Partial<Omit<SiteReaders, 'streams'>> {
   readonly entry?: Partial<CommittedEntry>
 }
 const look = ({ streams = [], nowMs = AT + 500, entry, ...readers }: Given) =>
-  receiptOf(
+  createReceipt(
     {
       readAtMs: nowMs,
       nodes: [],
       leases: [],
       headReadersUntilMs: 0,
       ...readers,
-      streams: readersOf(streams, EPOCH),
+      streams: toReaders(streams, EPOCH),
     },
     { ...ENTRY, ...entry },
     nowMs,
@@ -139,7 +139,7 @@ describe('a receipt of readers without an instance', () => {
       stream('a', 5, { acks: [{ seq: 5, atMs: AT + 30 }] }),
     ]
     expect(receipt(twice, 5)).toMatchObject({ connected: 1, acknowledged: 1, elapsedMs: 30, laggards: [] })
-    expect(readersOf(twice, EPOCH)).toMatchObject([
+    expect(toReaders(twice, EPOCH)).toMatchObject([
       { verifierId: 'a', connectedAtMs: AT - 10, seq: 5, acknowledgedAtMs: AT + 30 },
     ])
   })

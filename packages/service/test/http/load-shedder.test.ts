@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net'
 import { afterEach, describe, expect, test } from 'vitest'
-import { receiptOf } from '../../src/feed/receipt.ts'
+import { createReceipt } from '../../src/feed/receipt.ts'
 import type { Routes } from '../../src/routes/all.ts'
 import { propagationBody } from '../../src/routes/propagation-body.ts'
 import { type AppDouble, createAppDouble, SITE } from './app-double.ts'
@@ -8,7 +8,7 @@ import { type AppDouble, createAppDouble, SITE } from './app-double.ts'
 const gate = { open: () => {}, waiting: Promise.resolve() as Promise<void> }
 const READERS = { readAtMs: 0, nodes: [], leases: [], streams: [], headReadersUntilMs: 0 }
 const TIMES = { atMs: 0, committedAtMs: 0, deniedHereAtMs: 0, headsDeadAtMs: 60_000, headAgeMsMax: 60_000 }
-const RECEIPT = receiptOf(READERS, { epoch: 'epoch000', seq: 1, position: 1, ...TIMES }, 0)
+const RECEIPT = createReceipt(READERS, { epoch: 'epoch000', seq: 1, position: 1, ...TIMES }, 0)
 const load = { delayMs: 0, acceptMs: 0 }
 const routes = {
   introspect: async () => {

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { parseCredentialId, parsePpid } from '@countersign/core'
 import { describe, expect, it } from 'vitest'
-import { createCredentialId, createId, createPairwiseSecret, ppidOf } from '../../src/keys/ids.ts'
+import { createCredentialId, createId, createPairwiseSecret, derivePpid } from '../../src/keys/ids.ts'
 
 const NOW = Date.UTC(2026, 10, 14, 12)
 const DIGITS = '0123456789abcdefghjkmnpqrstvwxyz'
@@ -34,11 +34,11 @@ describe('createId', () => {
   })
 })
 
-describe('ppidOf', () => {
+describe('derivePpid', () => {
   const secret = createPairwiseSecret()
 
   it('is the HMAC-SHA-256 of the user reference in 52 characters', () => {
-    const ppid = ppidOf(secret, 'ü-ser 42')
+    const ppid = derivePpid(secret, 'ü-ser 42')
     expect(parsePpid(ppid)).toBe(ppid)
     expect(ppid).toMatch(/^did:service:ppid_[0-9a-hjkmnp-tv-z]{52}$/)
     const mac = createHmac('sha256', Buffer.from(secret, 'base64url')).update('ü-ser 42').digest('hex')
@@ -47,13 +47,13 @@ describe('ppidOf', () => {
   })
 
   it('is the same for the same user, and another for another user or at another site', () => {
-    expect(ppidOf(secret, 'a')).toBe(ppidOf(secret, 'a'))
-    expect(ppidOf(secret, 'b')).not.toBe(ppidOf(secret, 'a'))
-    expect(ppidOf(createPairwiseSecret(), 'a')).not.toBe(ppidOf(secret, 'a'))
+    expect(derivePpid(secret, 'a')).toBe(derivePpid(secret, 'a'))
+    expect(derivePpid(secret, 'b')).not.toBe(derivePpid(secret, 'a'))
+    expect(derivePpid(createPairwiseSecret(), 'a')).not.toBe(derivePpid(secret, 'a'))
   })
 
   it('refuses a secret that is not one of ours', () => {
-    expect(() => ppidOf('', 'a')).toThrow()
-    expect(() => ppidOf('AAAA', 'a')).toThrow()
+    expect(() => derivePpid('', 'a')).toThrow()
+    expect(() => derivePpid('AAAA', 'a')).toThrow()
   })
 })

@@ -47,12 +47,12 @@ function isSecure(baseUrl: string): boolean {
  * Proves that a form comes from the page that was shown to this browser: no other party can know
  * what the browser is bound by.
  */
-export function csrfTokenOf(browser: string): string {
+export function deriveCsrfToken(browser: string): string {
   return secretSha256(`form ${browser}`)
 }
 
-export function isCsrfTokenOf(token: string | undefined, browser: string): boolean {
-  const expected = Buffer.from(csrfTokenOf(browser))
+export function isCsrfToken(token: string | undefined, browser: string): boolean {
+  const expected = Buffer.from(deriveCsrfToken(browser))
   const given = Buffer.from(token ?? '')
   return given.length === expected.length && timingSafeEqual(given, expected)
 }

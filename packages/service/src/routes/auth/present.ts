@@ -15,7 +15,7 @@ import { problemWords } from '../../pages/problem-page.ts'
 import { type Texts, texts } from '../../pages/texts.ts'
 import { Problem } from '../../problem.ts'
 import type { Route } from '../../route.ts'
-import { heldBrowser, isCsrfTokenOf } from './browser-cookie.ts'
+import { heldBrowser, isCsrfToken } from './browser-cookie.ts'
 import { shownSignIn } from './sign-in.ts'
 import { withWayBack } from './with-way-back.ts'
 
@@ -32,7 +32,7 @@ export const present: Route<'present'> = (request, deps) => {
       const browser = heldBrowser(request, state, deps.config.baseUrl)
       const isForm = credentialBody === undefined
       if (browser === undefined) throw new Problem('state_invalid')
-      if (isForm && !isCsrfTokenOf('csrf_token' in body ? body.csrf_token : undefined, browser))
+      if (isForm && !isCsrfToken('csrf_token' in body ? body.csrf_token : undefined, browser))
         throw new Problem('csrf_invalid')
       const credential = isForm
         ? readText(String(body.credential))

@@ -8,7 +8,7 @@ export function returnUrlWith({ returnUrl, clientState, outcome }: FinishedSignI
   const told =
     'code' in outcome
       ? { code: outcome.code }
-      : { error: outcome.refused, error_description: reasonOf(outcome.refused) }
+      : { error: outcome.refused, error_description: toReason(outcome.refused) }
   const parameters = new URLSearchParams({
     ...told,
     ...(clientState === undefined ? {} : { state: clientState }),
@@ -17,6 +17,6 @@ export function returnUrlWith({ returnUrl, clientState, outcome }: FinishedSignI
   return `${returnUrl}${returnUrl.includes('?') ? '&' : '?'}${parameters}`
 }
 
-function reasonOf(refused: Extract<FinishedSignIn['outcome'], { refused: unknown }>['refused']): string {
+function toReason(refused: Extract<FinishedSignIn['outcome'], { refused: unknown }>['refused']): string {
   return refused === 'access_denied' ? 'The user has cancelled.' : problems[refused].meaning
 }

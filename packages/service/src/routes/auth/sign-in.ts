@@ -5,7 +5,7 @@ import type { Deps } from '../../deps.ts'
 import { signInPage as page, type SignInPage } from '../../pages/sign-in-page.ts'
 import { texts } from '../../pages/texts.ts'
 import type { Route } from '../../route.ts'
-import { bindingCookie, csrfTokenOf, heldBrowser } from './browser-cookie.ts'
+import { bindingCookie, deriveCsrfToken, heldBrowser } from './browser-cookie.ts'
 import { returnUrlWith } from './return-url.ts'
 import { withWayBack } from './with-way-back.ts'
 
@@ -33,7 +33,7 @@ export function shownSignIn(
   return page({
     texts,
     state,
-    csrfToken: csrfTokenOf(browser),
+    csrfToken: deriveCsrfToken(browser),
     siteId: site.siteId,
     siteName: site.name,
     returnUrl: new URL(signIn.returnUrl),

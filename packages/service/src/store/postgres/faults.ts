@@ -20,7 +20,7 @@ const AGAIN = /^40(?:001|P01)$/
 
 /** Whether the same transaction may well succeed if tried once more: it lost against another. */
 export function isWorthAnotherTry(fault: unknown): boolean {
-  return AGAIN.test(codeOf(fault))
+  return AGAIN.test(findCode(fault))
 }
 
 /** Whether the server has refused a statement and the connection is as good as before. */
@@ -32,7 +32,7 @@ export function isRefusal(fault: unknown): boolean {
 
 /** Whether the connection is gone with it. */
 export function isDisconnection(fault: unknown): boolean {
-  return (fault instanceof postgres.PostgresError ? HUNG_UP : DISCONNECTED).test(codeOf(fault))
+  return (fault instanceof postgres.PostgresError ? HUNG_UP : DISCONNECTED).test(findCode(fault))
 }
 
 /**
@@ -40,7 +40,7 @@ export function isDisconnection(fault: unknown): boolean {
  * what it is.
  */
 export function translated(fault: unknown): unknown {
-  const code = codeOf(fault)
+  const code = findCode(fault)
   if (code === EPOCH_CHANGED)
     return new EpochChanged('the database is not the one that wrote the log', { cause: fault })
   const isServers = fault instanceof postgres.PostgresError ? UNAVAILABLE.test(code) : DISCONNECTED.test(code)
@@ -69,10 +69,10 @@ function adviceOn(code: string): string {
 
 /** The role has not the rights that it needs. */
 export function isForbidden(fault: unknown): boolean {
-  return codeOf(fault) === '42501'
+  return findCode(fault) === '42501'
 }
 
-function codeOf(fault: unknown): string {
+function findCode(fault: unknown): string {
   const code = fault instanceof Error && 'code' in fault ? fault.code : undefined
   return typeof code === 'string' ? code : ''
 }

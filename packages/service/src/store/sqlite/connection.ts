@@ -50,21 +50,21 @@ const UNAVAILABLE =
 const FATAL = /^SQLITE_(?:IOERR|CORRUPT|NOTADB)/
 
 export function isFatal(fault: unknown): boolean {
-  return FATAL.test(codeOf(fault))
+  return FATAL.test(findCode(fault))
 }
 
 /** Whether it was the store that failed, rather than what was asked of it. */
 export function isUnavailable(fault: unknown): boolean {
-  return UNAVAILABLE.test(codeOf(fault))
+  return UNAVAILABLE.test(findCode(fault))
 }
 
 export function asUnavailable(fault: unknown): unknown {
   return isUnavailable(fault)
-    ? new StoreUnavailable(`the store failed: ${codeOf(fault)}`, { cause: fault })
+    ? new StoreUnavailable(`the store failed: ${findCode(fault)}`, { cause: fault })
     : fault
 }
 
-function codeOf(fault: unknown): string {
+function findCode(fault: unknown): string {
   const code = fault instanceof Error && 'code' in fault ? fault.code : undefined
   return typeof code === 'string' ? code : ''
 }

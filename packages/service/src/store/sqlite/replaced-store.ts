@@ -48,7 +48,7 @@ export async function readReplaced(
 
 function commonHeads(replaced: SqliteSession, copy: SqliteSession): ReadonlyMap<string, LogHead> {
   const heads = new Map<string, LogHead>()
-  const [theirs, ours] = [epochOf(replaced), epochOf(copy)]
+  const [theirs, ours] = [loadEpoch(replaced), loadEpoch(copy)]
   for (const row of copy.rows('SELECT site_id FROM heads')) {
     const siteId = text(row, 'site_id')
     if (replaced.rows('SELECT 1 AS one FROM heads WHERE site_id = $1', siteId).length === 0) continue
@@ -65,7 +65,7 @@ function commonHeads(replaced: SqliteSession, copy: SqliteSession): ReadonlyMap<
   return heads
 }
 
-function epochOf(session: SqliteSession): string {
+function loadEpoch(session: SqliteSession): string {
   const [log] = session.rows('SELECT epoch FROM log WHERE one = 1')
   return log === undefined ? '' : text(log, 'epoch')
 }

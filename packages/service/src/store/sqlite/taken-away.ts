@@ -13,7 +13,7 @@ import {
 import type { Row } from '../program.ts'
 import type { Act } from '../store.ts'
 import type { RunVerb } from '../verbs/all.ts'
-import { entryOf } from '../verbs/log.ts'
+import { toEntry } from '../verbs/log.ts'
 import type { SqliteSession } from './session.ts'
 
 const PAGE = 1000
@@ -114,7 +114,7 @@ function* entriesIn(session: SqliteSession): Generator<Entry> {
 
 function readableEntry(row: Row): Entry | undefined {
   try {
-    return entryOf(row)
+    return toEntry(row)
   } catch {
     return undefined
   }

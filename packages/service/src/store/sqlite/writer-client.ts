@@ -85,7 +85,7 @@ export async function openWriter(options: WriterClientOptions): Promise<Writer> 
         case 'refused':
           isOver = true
           clearInterval(patience)
-          reject(faultOf(message.fault))
+          reject(toFault(message.fault))
           break
         case 'done':
           if (message.hasAppended) onAppended()
@@ -93,11 +93,11 @@ export async function openWriter(options: WriterClientOptions): Promise<Writer> 
             const asked = waiting.get(outcome.id)
             waiting.delete(outcome.id)
             if (outcome.ok) asked?.resolve(outcome.answer)
-            else asked?.reject(faultOf(outcome.fault))
+            else asked?.reject(toFault(outcome.fault))
           }
           break
         case 'fatal':
-          end(faultOf(message.fault))
+          end(toFault(message.fault))
           break
         case 'closed':
           end(undefined)
@@ -139,7 +139,7 @@ export async function openWriter(options: WriterClientOptions): Promise<Writer> 
   }
 }
 
-function faultOf({ name, message, isUnavailable, forged }: TransportedFault): Error {
+function toFault({ name, message, isUnavailable, forged }: TransportedFault): Error {
   if (forged !== undefined) return new RowForged(forged.table, forged.key)
   if (isUnavailable) return new StoreUnavailable(`the store failed: ${message}`)
   if (name === 'OtherMasterKey') return new OtherMasterKey(message)

@@ -93,12 +93,16 @@ function* logRow(sql: string): Program<Row> {
 /** A key that the service did not write, or has deleted, does not exist, here and below. */
 export function* apiKeyBySha256(sha256: string): Program<ApiKey | undefined> {
   const found = yield* row(`${KEY_AND_LOG} WHERE k.sha256 = $1`, sha256)
-  return found && (yield* isLive(found)) ? apiKeyOf(found) : undefined
+  return found && (yield* isLive(found)) ? toApiKey(found) : undefined
 }
 
-/** The number of deletions counts only if the service wrote it. */
+/**
+ * Throws a `RowForged` for a log row that the service did not write: the number of deletions is then
+ * unknown, and with it whether the key exists.
+ */
 function* isLive(found: Row): Program<boolean> {
-  return (yield* isIntact('log', joinedLog(found))) && (yield* isIntact('api_keys', found))
+  yield* requireIntact('log', joinedLog(found))
+  return yield* isIntact('api_keys', found)
 }
 
 export function* apiKeysById(keyIds: readonly string[]): Program<readonly ApiKey[]> {
@@ -115,7 +119,7 @@ export function* apiKeysById(keyIds: readonly string[]): Program<readonly ApiKey
     ...asked,
   )
   const keys: ApiKey[] = []
-  for (const each of found) if (yield* isLive(each)) keys.push(apiKeyOf(each))
+  for (const each of found) if (yield* isLive(each)) keys.push(toApiKey(each))
   return keys
 }
 
@@ -134,10 +138,10 @@ export function* apiKeys(siteId: SiteId | null, page: Page): Program<readonly Ap
           limit,
           siteId,
         )
-  return (yield* intactPage('api_keys', page, read, (found) => text(found, 'key_id'))).map(apiKeyOf)
+  return (yield* intactPage('api_keys', page, read, (found) => text(found, 'key_id'))).map(toApiKey)
 }
 
-function apiKeyOf(row: Row): ApiKey {
+function toApiKey(row: Row): ApiKey {
   return {
     keyId: text(row, 'key_id'),
     siteId: (optionalText(row, 'site_id') as SiteId | undefined) ?? null,

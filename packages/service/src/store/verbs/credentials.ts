@@ -6,7 +6,7 @@ import { auditDone } from './audit.ts'
 
 export function* learnCredentials(seen: readonly SeenCredential[], atMs: number, act?: Act): Program<void> {
   // In one order always: two batches that name the same credentials must not wait for each other.
-  const inOrder = [...seen].sort((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1))
+  const inOrder = [...seen].sort((a, b) => (toName(a) < toName(b) ? -1 : 1))
   for (const credential of inOrder) yield* learnCredential(credential, atMs, act)
 }
 
@@ -79,7 +79,7 @@ export function* credentials(
     after ?? null,
     limit,
   )
-  return found.map(credentialOf)
+  return found.map(toCredential)
 }
 
 /**
@@ -98,10 +98,10 @@ export function* statuses(
     siteId ?? null,
     ...ids,
   )
-  return found.map(credentialOf)
+  return found.map(toCredential)
 }
 
-function credentialOf(row: Row): CredentialRow {
+function toCredential(row: Row): CredentialRow {
   return {
     siteId: text(row, 'site_id') as SiteId,
     credentialId: text(row, 'credential_id') as CredentialId,
@@ -115,19 +115,19 @@ function credentialOf(row: Row): CredentialRow {
     holderBound: number(row, 'holder_bound') === 1,
     source: text(row, 'source') as SeenCredential['source'],
     knownAtMs: number(row, 'known_at'),
-    revocation: revocationOf(row),
+    revocation: toRevocation(row),
   }
 }
 
 /** The earlier of the two ways in which it may have been revoked. */
-function revocationOf(row: Row): CredentialRow['revocation'] {
-  const byUser = userRevocationOf(row)
+function toRevocation(row: Row): CredentialRow['revocation'] {
+  const byUser = toUserRevocation(row)
   const atMs = optionalNumber(row, 'id_at')
   if (atMs === undefined || (byUser !== undefined && byUser.atMs <= atMs)) return byUser
   return { type: text(row, 'id_type') as 'user' | 'credential', atMs, reason: optionalText(row, 'id_reason') }
 }
 
-function userRevocationOf(row: Row): CredentialRow['revocation'] {
+function toUserRevocation(row: Row): CredentialRow['revocation'] {
   if (row.revoked === null) return undefined
   const cutoffMs = optionalNumber(row, 'cutoff')
   if (cutoffMs === undefined || number(row, 'created') <= cutoffMs) {
@@ -138,6 +138,6 @@ function userRevocationOf(row: Row): CredentialRow['revocation'] {
     : undefined
 }
 
-function nameOf({ siteId, credentialId }: SeenCredential): string {
+function toName({ siteId, credentialId }: SeenCredential): string {
   return `${siteId} ${credentialId}`
 }

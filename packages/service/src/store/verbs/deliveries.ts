@@ -4,7 +4,7 @@ import { json, number, optionalNumber, optionalText, text } from '../columns.ts'
 import { type Program, type Row, row, rows, write } from '../program.ts'
 import type { Act, Delivery, DueDelivery, EndedAttempt, Page, WebhookLoad, WebhookTurn } from '../store.ts'
 import { auditDone } from './audit.ts'
-import { entryOf } from './log.ts'
+import { toEntry } from './log.ts'
 import type { KeptSecret } from './webhooks.ts'
 
 /** How many deliveries of one webhook wait at most; what comes after them is safe in the log. */
@@ -34,7 +34,7 @@ export function* deliveries(
     after === undefined ? Number.MAX_SAFE_INTEGER : Number(after),
     limit,
   )
-  return found.map(deliveryOf)
+  return found.map(toDelivery)
 }
 
 export function* replayDelivery(
@@ -64,7 +64,7 @@ export function* replayDelivery(
     act.atMs,
   )
   if (pending === undefined) return undefined
-  const delivery = deliveryOf(pending)
+  const delivery = toDelivery(pending)
   const detail = { webhook_id: delivery.webhookId, entry: delivery.seq }
   yield* auditDone({ siteId, action: 'webhook.replay', target: deliveryId, outcome: 'done', detail, act })
   return delivery
@@ -130,13 +130,13 @@ export function* nextDelivery(turn: WebhookTurn, ended?: EndedAttempt): Program<
   )
   if (due === undefined) return undefined
   return {
-    ...deliveryOf(due),
+    ...toDelivery(due),
     url: text(held, 'url'),
     secretsSealed: json<readonly KeptSecret[]>(held, 'secrets')
       .filter(({ untilMs }) => untilMs === null || untilMs > nowMs)
       .map(({ sealed }) => sealed),
     failingSinceMs: turning.failingSinceMs,
-    entry: optionalText(due, 'hash') === undefined ? undefined : entryOf(due),
+    entry: optionalText(due, 'hash') === undefined ? undefined : toEntry(due),
   }
 }
 
@@ -270,7 +270,7 @@ function deliveryId(): string {
   return `dlv_${randomBytes(18).toString('base64url')}`
 }
 
-function deliveryOf(row: Row): Delivery {
+function toDelivery(row: Row): Delivery {
   const status = text(row, 'status') as Delivery['status']
   return {
     deliveryId: text(row, 'delivery_id'),

@@ -2,7 +2,7 @@ import { type Entry, type KeyState, parseTime, type SiteState } from '@countersi
 import { json, number, optionalNumber, text } from '../columns.ts'
 import { type Program, type Row, row, rows } from '../program.ts'
 import { type DerivedFault, type NewToken, RowForged } from '../store.ts'
-import { entryOf } from './log.ts'
+import { toEntry } from './log.ts'
 import { requireIntact } from './macs.ts'
 
 const PAGE = 1000
@@ -60,7 +60,7 @@ function* replay(epoch: string): Program<{ readonly expected: Expected; readonly
     )
     for (const found of page) {
       position = number(found, 'position')
-      replayEntry(expected, entryOf(found), position)
+      replayEntry(expected, toEntry(found), position)
     }
     if (page.length < PAGE) return { expected, position }
   }

@@ -4,7 +4,7 @@ import { unreadableEntry } from '../log-corrupted.ts'
 import { EMPTY_DIGEST, nextDigest } from '../log-digest.ts'
 import { macTables } from '../mac-tables.ts'
 import { lock, type Program, type Row, row, rows, type SqlValue, write } from '../program.ts'
-import { sealOf } from '../seal.ts'
+import { hashEntry } from '../seal.ts'
 import type { Act, EpochLink } from '../store.ts'
 import { auditDone } from './audit.ts'
 import { noteHeadReaders } from './leases.ts'
@@ -21,10 +21,10 @@ export interface LogState {
 /** Undefined in a database that has never had a log. */
 export function* logState(): Program<LogState | undefined> {
   const found = yield* row('SELECT * FROM log WHERE one = 1')
-  return found && stateOf(found)
+  return found && toState(found)
 }
 
-function stateOf(found: Row): LogState {
+function toState(found: Row): LogState {
   return {
     epoch: text(found, 'epoch'),
     position: number(found, 'position'),
@@ -73,7 +73,7 @@ export function* beginEpoch(
   yield* lock('log')
   // Holds off every append, here and on other nodes, until the end of the transaction.
   const log = yield* row('UPDATE log SET position = position WHERE one = 1 RETURNING *')
-  if (log === undefined || JSON.stringify(stateOf(log)) !== JSON.stringify(audited)) return
+  if (log === undefined || JSON.stringify(toState(log)) !== JSON.stringify(audited)) return
   yield* requireIntact('log', log)
   const old = yield* rows('SELECT h.*, log.epoch FROM heads h, log WHERE log.one = 1')
   for (const head of old) {
@@ -142,10 +142,10 @@ function* copyEntries(
         bodyJson: text(found, 'body'),
         at: text(found, 'at'),
       }
-      const oldHash = sealOf({ ...unsealed, epoch: audited.epoch, prevHash: head.oldHash })
+      const oldHash = hashEntry({ ...unsealed, epoch: audited.epoch, prevHash: head.oldHash })
       if (number(found, 'position') !== position || oldHash !== text(found, 'hash'))
         throw unreadableEntry(position)
-      const hash = sealOf({ ...unsealed, epoch, prevHash: head.hash })
+      const hash = hashEntry({ ...unsealed, epoch, prevHash: head.hash })
       copies.push(
         epoch,
         position,
@@ -161,14 +161,14 @@ function* copyEntries(
       oldDigest = nextDigest(oldDigest, oldHash)
       digest = nextDigest(digest, hash)
     }
-    if (page.length > 0) yield* write(insertionOf(page.length), ...copies)
+    if (page.length > 0) yield* write(toInsertion(page.length), ...copies)
     if (page.length < COPY_PAGE) break
   }
   if (position !== audited.position || oldDigest !== audited.digest) throw unreadableEntry(position)
   return { heads, digest }
 }
 
-function insertionOf(count: number): string {
+function toInsertion(count: number): string {
   const row = (i: number) =>
     `(${Array.from({ length: 9 }, (_, column) => `$${i * 9 + column + 1}`).join(', ')})`
   const all = Array.from({ length: count }, (_, i) => row(i)).join(', ')

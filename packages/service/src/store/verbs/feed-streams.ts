@@ -71,7 +71,7 @@ export function* creditStreams(
   for (let from = 0; from < named.length; from += CLAIMS_ASKED) {
     const asked = named.slice(from, from + CLAIMS_ASKED)
     const found = yield* streamsNamed(asked, nowMs)
-    for (const claim of asked) met.set(claim, found.get(nameOf(claim)) ?? [])
+    for (const claim of asked) met.set(claim, found.get(toName(claim)) ?? [])
   }
   for (const claim of claims)
     if (claim.verifierId === undefined) met.set(claim, yield* theUnnamedStream(claim, nowMs))
@@ -102,7 +102,7 @@ function* streamsNamed(
     nowMs,
     ...asked.flatMap(({ siteId, keyId, verifierId }) => [siteId, keyId, verifierId ?? '']),
   )
-  return Map.groupBy(found.map(streamOf), nameOf)
+  return Map.groupBy(found.map(toStream), toName)
 }
 
 /**
@@ -117,10 +117,10 @@ function* theUnnamedStream({ siteId, keyId }: StreamClaim, nowMs: number): Progr
     siteId,
     keyId,
   )
-  return found.length === 1 ? found.map(streamOf) : []
+  return found.length === 1 ? found.map(toStream) : []
 }
 
-function nameOf({ siteId, keyId, verifierId }: StreamClaim | FeedStreamRow): string {
+function toName({ siteId, keyId, verifierId }: StreamClaim | FeedStreamRow): string {
   return `${siteId} ${keyId} ${verifierId}`
 }
 
@@ -138,7 +138,7 @@ export function* feedStreams(
     after ?? '',
     limit,
   )
-  return found.map(streamOf)
+  return found.map(toStream)
 }
 
 /** All nodes that are there, and those that vanished a short time ago. */
@@ -155,7 +155,7 @@ export function* feedNodes(): Program<readonly FeedNodeRow[]> {
   }))
 }
 
-function streamOf(found: Row): FeedStreamRow {
+function toStream(found: Row): FeedStreamRow {
   return {
     streamId: text(found, 'stream_id'),
     nodeId: text(found, 'node_id'),

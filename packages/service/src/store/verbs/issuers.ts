@@ -24,7 +24,7 @@ export function* addIssuer(
   knownSeq = 0,
 ): Program<Placed<Issuer> | 'exists' | 'too_many'> {
   const { siteId } = issuer
-  yield* lock(issuersOf(siteId))
+  yield* lock(toIssuersLock(siteId))
   if (issuersMax !== undefined) {
     const [counted] = yield* rows('SELECT COUNT(*) AS issuers FROM issuers WHERE site_id = $1', siteId)
     if (counted === undefined || number(counted, 'issuers') >= issuersMax) return 'too_many'
@@ -36,13 +36,13 @@ export function* addIssuer(
     created_at: act.atMs,
     entry_seq: 0,
   }
-  if (!(yield* insertNewRow('issuers', { ...created, ...settingsOf({ ...issuer, status: 'trusted' }) })))
+  if (!(yield* insertNewRow('issuers', { ...created, ...toSettings({ ...issuer, status: 'trusted' }) })))
     return 'exists'
   yield* requireNewIssuer(siteId, issuer.issuer, knownSeq)
   yield* settleCompromised(siteId, issuer.issuer, act.atMs)
   const addedRow = yield* requiredRow(siteId, issuer.issuer)
-  const added = issuerOf(addedRow)
-  const { seq, position } = yield* appendEntry(siteId, 'issuer.trusted', stateOf(added), act.atMs)
+  const added = toIssuer(addedRow)
+  const { seq, position } = yield* appendEntry(siteId, 'issuer.trusted', toState(added), act.atMs)
   yield* updateRow('issuers', addedRow, { entry_seq: seq })
   yield* auditDone({ siteId, action: 'issuer.add', target: issuer.issuer, outcome: 'done', seq, act })
   return { ...added, position }
@@ -55,11 +55,11 @@ export function* changeIssuer(
   act: Act,
   knownSeq = 0,
 ): Program<Placed<ChangedIssuer> | undefined> {
-  yield* lock(issuersOf(siteId))
+  yield* lock(toIssuersLock(siteId))
   const found = yield* issuerRow(siteId, name)
   if (found === undefined) return undefined
   yield* requireCurrentIssuer(found, knownSeq)
-  const before = issuerOf(found)
+  const before = toIssuer(found)
   const { whileFetched = false, ...named } = changes
   if (whileFetched && !before.fetched) return { ...before, position: 0, entry: undefined }
   const {
@@ -84,12 +84,12 @@ export function* changeIssuer(
   // Kept for snapshots, which say since when.
   const isDistrustedNow = status === 'distrusted' && before.status === 'trusted'
   yield* updateRow('issuers', found, {
-    ...settingsOf(after),
+    ...toSettings(after),
     ...(isDistrustedNow && { distrusted_at: act.atMs }),
   })
   yield* settleCompromised(siteId, name, act.atMs)
   const settledRow = yield* requiredRow(siteId, name)
-  const settled = issuerOf(settledRow)
+  const settled = toIssuer(settledRow)
   const appended = yield* tell(before, settled, act)
   if (appended !== undefined) yield* updateRow('issuers', settledRow, { entry_seq: appended.seq })
   const isChanged = JSON.stringify(settled) !== JSON.stringify(before)
@@ -122,11 +122,11 @@ export function* changeIssuerKey(
   act: Act,
   knownSeq = 0,
 ): Program<Placed<ChangedIssuer> | undefined | 'final'> {
-  yield* lock(issuersOf(siteId))
+  yield* lock(toIssuersLock(siteId))
   const found = yield* issuerRow(siteId, name)
   if (found === undefined) return undefined
   yield* requireCurrentIssuer(found, knownSeq)
-  const before = issuerOf(found)
+  const before = toIssuer(found)
   const key = before.keys.find(({ id }) => id === keyId)
   if (key === undefined) return undefined
   if (key.status === 'compromised' && status !== 'compromised') return 'final'
@@ -141,7 +141,7 @@ export function* changeIssuerKey(
     yield* settleCompromised(siteId, name, act.atMs)
   }
   const afterRow = yield* requiredRow(siteId, name)
-  const after = issuerOf(afterRow)
+  const after = toIssuer(afterRow)
   const appended = isChanged ? yield* tellKey(after, keyId, status, act) : undefined
   if (appended !== undefined) yield* updateRow('issuers', afterRow, { entry_seq: appended.seq })
   const detail = { key_id: keyId, status }
@@ -173,8 +173,8 @@ function* tell(before: Issuer, after: Issuer, act: Act): Program<Appended | unde
       ? undefined
       : yield* appendEntry(siteId, 'issuer.distrusted', { issuer }, act.atMs)
   }
-  const state = stateOf(after)
-  if (before.status === 'trusted' && JSON.stringify(state) === JSON.stringify(stateOf(before)))
+  const state = toState(after)
+  if (before.status === 'trusted' && JSON.stringify(state) === JSON.stringify(toState(before)))
     return undefined
   return yield* appendEntry(siteId, 'issuer.trusted', state, act.atMs)
 }
@@ -191,7 +191,7 @@ function* tellKey(
   if (status === 'compromised') return yield* appendEntry(siteId, 'key.compromised', body, act.atMs)
   if (after.status === 'distrusted') return undefined
   if (status === 'retired') return yield* appendEntry(siteId, 'key.retired', body, act.atMs)
-  return yield* appendEntry(siteId, 'issuer.trusted', stateOf(after), act.atMs)
+  return yield* appendEntry(siteId, 'issuer.trusted', toState(after), act.atMs)
 }
 
 /**
@@ -200,7 +200,7 @@ function* tellKey(
  */
 export function* issuer(siteId: SiteId, name: string): Program<Issuer | undefined> {
   const found = yield* issuerRow(siteId, name)
-  return found && issuerOf(found)
+  return found && toIssuer(found)
 }
 
 function* issuerRow(siteId: SiteId, name: string): Program<Row | undefined> {
@@ -217,7 +217,7 @@ export function* issuers(siteId: SiteId, { after, limit }: Page): Program<readon
     limit,
   )
   for (const each of found) yield* requireIntact('issuers', each)
-  return found.map(issuerOf)
+  return found.map(toIssuer)
 }
 
 /** By site and name; `after` is both, with a space between. */
@@ -230,7 +230,7 @@ export function* fetchedIssuers({ after = ' ', limit }: Page): Program<readonly 
     limit,
   )
   for (const each of found) yield* requireIntact('issuers', each)
-  return found.map(issuerOf)
+  return found.map(toIssuer)
 }
 
 function entryPosition(siteId: SiteId, { epoch, seq }: Appended, { atMs }: Act): SiteEntryPosition {
@@ -243,7 +243,7 @@ function* requiredRow(siteId: SiteId, name: string): Program<Row> {
   return found
 }
 
-function settingsOf(issuer: NewIssuer & Pick<Issuer, 'status'>): Row {
+function toSettings(issuer: NewIssuer & Pick<Issuer, 'status'>): Row {
   return {
     status: issuer.status,
     keys: JSON.stringify(issuer.keys),
@@ -255,7 +255,7 @@ function settingsOf(issuer: NewIssuer & Pick<Issuer, 'status'>): Row {
 }
 
 /** One lock for all issuers of a site: what is compromised at one may be listed by another. */
-function issuersOf(siteId: SiteId): string {
+function toIssuersLock(siteId: SiteId): string {
   return `issuers ${siteId}`
 }
 
@@ -264,7 +264,7 @@ function changed<T>(before: T | undefined, change: T | null | undefined): T | un
   return change === undefined ? before : (change ?? undefined)
 }
 
-function issuerOf(row: Row): Issuer {
+function toIssuer(row: Row): Issuer {
   return {
     siteId: text(row, 'site_id') as SiteId,
     issuer: text(row, 'issuer'),
@@ -278,6 +278,6 @@ function issuerOf(row: Row): Issuer {
   }
 }
 
-function stateOf({ issuer, keys, scope, credentialTtlSecondsMax }: Issuer): IssuerState {
+function toState({ issuer, keys, scope, credentialTtlSecondsMax }: Issuer): IssuerState {
   return { issuer, keys, scope: scope ?? null, credential_ttl_seconds_max: credentialTtlSecondsMax ?? null }
 }

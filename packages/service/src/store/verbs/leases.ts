@@ -131,7 +131,7 @@ export function* creditLeases(claims: readonly LeaseClaim[]): Program<void> {
     const asked = sorted.slice(from, from + CLAIMS_ASKED)
     const found = yield* leasesNamed(asked)
     for (const claim of asked) {
-      const lease = found.get(nameOf(claim))
+      const lease = found.get(toName(claim))
       if (lease !== undefined) yield* creditLease(lease, claim)
     }
   }
@@ -189,7 +189,7 @@ function* leasesNamed(claims: readonly LeaseClaim[]): Program<ReadonlyMap<string
     `SELECT l.*, 0 AS node_until FROM leases l WHERE (l.site_id, l.key_id, l.instance_id) IN (VALUES ${list})`,
     ...asked.flatMap(({ siteId, keyId, instanceId }) => [siteId, keyId, instanceId]),
   )
-  return new Map(found.map(leaseOf).map((lease) => [nameOf(lease), lease]))
+  return new Map(found.map(toLease).map((lease) => [toName(lease), lease]))
 }
 
 /**
@@ -205,7 +205,7 @@ export function* leases(siteId: SiteId, { after, limit }: LeasePage): Program<re
     after?.instanceId ?? '',
     limit,
   )
-  return found.map(leaseOf)
+  return found.map(toLease)
 }
 
 /** Readers that hold no lease may be given heads of these sites until then. Never moves back. */
@@ -228,7 +228,7 @@ export function* headReadersUntil(siteId: SiteId): Program<number> {
   return found === undefined ? 0 : number(found, 'until')
 }
 
-function leaseOf(found: Row): LeaseRow {
+function toLease(found: Row): LeaseRow {
   return {
     siteId: text(found, 'site_id') as SiteId,
     keyId: text(found, 'key_id'),
@@ -252,7 +252,7 @@ function leaseOf(found: Row): LeaseRow {
   }
 }
 
-function nameOf({
+function toName({
   siteId,
   keyId,
   instanceId,
@@ -265,6 +265,6 @@ function nameOf({
 }
 
 /** In one order for all, so that no two transactions wait for each other. */
-function byName(one: Parameters<typeof nameOf>[0], other: Parameters<typeof nameOf>[0]): number {
-  return nameOf(one) < nameOf(other) ? -1 : 1
+function byName(one: Parameters<typeof toName>[0], other: Parameters<typeof toName>[0]): number {
+  return toName(one) < toName(other) ? -1 : 1
 }

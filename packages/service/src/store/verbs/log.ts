@@ -24,7 +24,7 @@ export function* entriesAfter(epoch: string, position: number, limit: number): P
   const entries = inEpoch(found, epoch)
   const end = yield* requireIntact('log', joinedLog(found[0] ?? {}))
   return {
-    entries: entries.map((row) => ({ position: number(row, 'position'), entry: entryOf(row) })),
+    entries: entries.map((row) => ({ position: number(row, 'position'), entry: toEntry(row) })),
     end: {
       position: number(end, 'position'),
       digest: text(end, 'digest'),
@@ -67,7 +67,7 @@ export function* siteEntriesAfter(
     limit,
     siteId,
   )
-  return inEpoch(found, epoch).map(entryOf)
+  return inEpoch(found, epoch).map(toEntry)
 }
 
 /** Nothing of a row is looked at here: the reader recomputes the chain over the records. */
@@ -122,13 +122,13 @@ function inEpoch(found: readonly Row[], epoch: string): readonly Row[] {
 }
 
 /** An entry from its columns. Throws a `LogCorrupted` for a row that is none. */
-export function entryOf(row: Row): Entry {
+export function toEntry(row: Row): Entry {
   const entry = parseEntry({
     epoch: row.epoch,
     seq: row.seq,
     site_id: row.site_id,
     kind: row.kind,
-    body: bodyOf(row),
+    body: toBody(row),
     at: row.at,
     prev_hash: row.prev_hash,
     hash: row.hash,
@@ -137,7 +137,7 @@ export function entryOf(row: Row): Entry {
   return entry
 }
 
-function bodyOf(row: Row): unknown {
+function toBody(row: Row): unknown {
   try {
     return json(row, 'body')
   } catch {

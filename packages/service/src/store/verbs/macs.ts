@@ -76,7 +76,7 @@ export function* macOf(name: MacTableName, found: Row): Program<string> {
  */
 export function* isIntact(name: MacTableName, found: Row): Program<boolean> {
   if (isSameMac(found.mac, yield* macOf(name, found))) return true
-  yield* reportForged({ table: name, key: keyOf(name, found) })
+  yield* reportForged({ table: name, key: toKey(name, found) })
   return false
 }
 
@@ -88,7 +88,7 @@ export function* intact(name: MacTableName, found: Row | undefined): Program<Row
 /** Throws a `RowForged` for a row that the service did not write. */
 export function* requireIntact(name: MacTableName, found: Row): Program<Row> {
   if (yield* isIntact(name, found)) return found
-  throw new RowForged(name, keyOf(name, found))
+  throw new RowForged(name, toKey(name, found))
 }
 
 /**
@@ -153,7 +153,7 @@ export function* updateRow(name: MacTableName, before: Row, changes: Row): Progr
   )
 }
 
-function keyOf(name: MacTableName, found: Row): string {
+function toKey(name: MacTableName, found: Row): string {
   const { key }: MacTable = macTables[name]
   return key.map((column) => String(found[column])).join(' ')
 }

@@ -36,7 +36,7 @@ export function* offer(sha256: string): Program<Offer | undefined> {
     actor: text(found, 'actor'),
     isKilled: optionalNumber(found, 'killed_at') !== undefined,
     expiresAtMs: number(found, 'expires_at'),
-    claim: claimOf(found),
+    claim: toClaim(found),
   }
 }
 
@@ -72,7 +72,7 @@ export function* claimOffer(
   return credential
 }
 
-function claimOf(found: Row): OfferClaim | undefined {
+function toClaim(found: Row): OfferClaim | undefined {
   const holderKey = optionalText(found, 'holder_key')
   return holderKey === undefined ? undefined : { holderKey, credential: json(found, 'credential') }
 }

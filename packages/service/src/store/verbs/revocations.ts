@@ -6,7 +6,7 @@ import { auditDone } from './audit.ts'
 import { appendEntry } from './entries.ts'
 import { requireIntact } from './macs.ts'
 import { killPending } from './sign-ins.ts'
-import { credentialLock, tokenOf, userLock } from './tokens.ts'
+import { credentialLock, toToken, userLock } from './tokens.ts'
 
 /** How many credentials an answer lists at most, the newest. All are revoked, listed or not. */
 const CREDENTIALS_LISTED_MAX = 1000
@@ -254,7 +254,7 @@ export function* revokeToken(
     })
     return undefined
   }
-  const token = tokenOf(found)
+  const token = toToken(found)
   const done = { siteId: token.siteId, action: 'token.revoke', target: token.jti, reason, act } as const
   // A revocation of its user or credential may be killing it at this moment; the update waits for
   // that and then finds nothing to do.

@@ -72,7 +72,7 @@ export function* openSignIn(
   const before = yield* intact('sign_ins', isBoundNow ? { ...found, browser_sha256: null } : found)
   if (before === undefined) return undefined
   if (isBoundNow) yield* updateRow('sign_ins', before, { browser_sha256: newSha256 })
-  return signInOf(found)
+  return toSignIn(found)
 }
 
 export function* signIn(stateSha256: string): Program<SignIn | undefined> {
@@ -80,7 +80,7 @@ export function* signIn(stateSha256: string): Program<SignIn | undefined> {
     'sign_ins',
     yield* row('SELECT * FROM sign_ins WHERE state_sha256 = $1', stateSha256),
   )
-  return found && signInOf(found)
+  return found && toSignIn(found)
 }
 
 export function* trySignIn(
@@ -98,7 +98,7 @@ export function* trySignIn(
     nowMs,
   )
   const intactOne = yield* intact('sign_ins', found)
-  return intactOne && signInOf(intactOne)
+  return intactOne && toSignIn(intactOne)
 }
 
 /**
@@ -159,7 +159,7 @@ export function* endSignIn(
           nowMs,
         )
   const presented = yield* intact('sign_in_presentations', shown)
-  return { signIn: signInOf(signIn), presentation: presented && presentationOf(presented) }
+  return { signIn: toSignIn(signIn), presentation: presented && toPresentation(presented) }
 }
 
 export function* createSignInCode(
@@ -203,7 +203,7 @@ export function* redeemSignIn(
     yield* row('SELECT * FROM sign_in_presentations WHERE code_sha256 = $1', codeSha256),
   )
   if (found === undefined) return undefined
-  const presentation = presentationOf(found)
+  const presentation = toPresentation(found)
   yield* lockChain(presentation)
   const used = yield* row(
     `UPDATE sign_in_presentations SET used_at = $3
@@ -230,7 +230,7 @@ export function* killPending(siteId: SiteId, ppid: Ppid, atMs: number): Program<
   }
 }
 
-function signInOf(row: Row): SignIn {
+function toSignIn(row: Row): SignIn {
   const scope = optionalText(row, 'requested_scope')
   return {
     stateSha256: text(row, 'state_sha256'),
@@ -245,7 +245,7 @@ function signInOf(row: Row): SignIn {
   }
 }
 
-function presentationOf(row: Row): SignInPresentation {
+function toPresentation(row: Row): SignInPresentation {
   return {
     payloadSha256: text(row, 'payload_sha256'),
     stateSha256: text(row, 'state_sha256'),

@@ -15,7 +15,7 @@ export function* createSite(site: NewSite, act: Act): Program<Placed<Site> | 'ex
   const { siteId } = site
   const created: Row = {
     site_id: siteId,
-    ...settingsOf(site),
+    ...toSettings(site),
     pairwise_secret_sealed: site.pairwiseSecretSealed,
     created_at: act.atMs,
     // Of the entry below, the first in the log of the site.
@@ -24,9 +24,9 @@ export function* createSite(site: NewSite, act: Act): Program<Placed<Site> | 'ex
   if (!(yield* insertNewRow('sites', created))) return 'exists'
   yield* requireMasterKey(site.pairwiseSecretSealed)
   yield* insertHead(siteId)
-  const { seq, position } = yield* appendEntry(siteId, 'site.changed', stateOf(site), act.atMs)
+  const { seq, position } = yield* appendEntry(siteId, 'site.changed', toState(site), act.atMs)
   yield* auditDone({ siteId, action: 'site.create', target: siteId, outcome: 'done', seq, act })
-  return { ...siteOf(created), position }
+  return { ...toSite(created), position }
 }
 
 export function* changeSite(
@@ -39,7 +39,7 @@ export function* changeSite(
   const found = yield* siteRow(siteId)
   if (found === undefined) return undefined
   yield* requireCurrentSite(found, knownSeq)
-  const before = siteOf(found)
+  const before = toSite(found)
   const { name, hosts, credentialTtlSecondsMax: ttlMax, ...rest } = changes
   const after: Site = {
     ...before,
@@ -48,17 +48,17 @@ export function* changeSite(
     hosts: hosts === undefined ? before.hosts : (hosts ?? undefined),
     credentialTtlSecondsMax: ttlMax === undefined ? before.credentialTtlSecondsMax : (ttlMax ?? undefined),
   }
-  const state = stateOf(after)
+  const state = toState(after)
   // Verifiers need not hear of a new name.
   const isAgeChanged = after.maxStalenessSecondsMax !== before.maxStalenessSecondsMax
   // Nodes read the new age of heads when they apply the entry, so that no later head has the old
   // one.
-  const concernsVerifiers = isAgeChanged || JSON.stringify(state) !== JSON.stringify(stateOf(before))
+  const concernsVerifiers = isAgeChanged || JSON.stringify(state) !== JSON.stringify(toState(before))
   const appended = concernsVerifiers ? yield* appendEntry(siteId, 'site.changed', state, act.atMs) : undefined
   const stalenessBefore =
-    isAgeChanged && appended ? stalenessBeforeOf(before, after, appended.seq) : before.stalenessBefore
+    isAgeChanged && appended ? toStalenessBefore(before, after, appended.seq) : before.stalenessBefore
   yield* updateRow('sites', found, {
-    ...settingsOf({ ...after, stalenessBefore }),
+    ...toSettings({ ...after, stalenessBefore }),
     ...(appended && { entry_seq: appended.seq }),
   })
   yield* auditDone({
@@ -77,7 +77,7 @@ export function* changeSite(
  * Receipts use the higher age until the heads that have it can no longer be alive. After several
  * changes the highest is kept.
  */
-function stalenessBeforeOf(before: Site, after: Site, seq: number): Site['stalenessBefore'] {
+function toStalenessBefore(before: Site, after: Site, seq: number): Site['stalenessBefore'] {
   const seconds = Math.max(before.maxStalenessSecondsMax, before.stalenessBefore?.seconds ?? 0)
   return seconds > after.maxStalenessSecondsMax ? { seconds, seq } : undefined
 }
@@ -88,7 +88,7 @@ function stalenessBeforeOf(before: Site, after: Site, seq: number): Site['stalen
  */
 export function* site(siteId: SiteId): Program<Site | undefined> {
   const found = yield* siteRow(siteId)
-  return found && siteOf(found)
+  return found && toSite(found)
 }
 
 function* siteRow(siteId: SiteId): Program<Row | undefined> {
@@ -104,7 +104,7 @@ export function* sites({ after, limit }: Page): Program<readonly Site[]> {
     limit,
   )
   for (const each of found) yield* requireIntact('sites', each)
-  return found.map(siteOf)
+  return found.map(toSite)
 }
 
 /** In the current epoch, before the first entry. */
@@ -122,7 +122,7 @@ function* insertHead(siteId: SiteId): Program<void> {
   )
 }
 
-function settingsOf(site: NewSite & Partial<Pick<Site, 'stalenessBefore'>>): Row {
+function toSettings(site: NewSite & Partial<Pick<Site, 'stalenessBefore'>>): Row {
   return {
     name: site.name ?? null,
     return_urls: JSON.stringify(site.returnUrls),
@@ -136,7 +136,7 @@ function settingsOf(site: NewSite & Partial<Pick<Site, 'stalenessBefore'>>): Row
   }
 }
 
-function siteOf(row: Row): Site {
+function toSite(row: Row): Site {
   return {
     siteId: text(row, 'site_id') as SiteId,
     name: optionalText(row, 'name'),
@@ -159,6 +159,6 @@ function listText(list: readonly string[] | undefined): string | null {
   return list === undefined ? null : JSON.stringify(list)
 }
 
-function stateOf({ bearer, holderProof, credentialTtlSecondsMax }: NewSite): SiteState {
+function toState({ bearer, holderProof, credentialTtlSecondsMax }: NewSite): SiteState {
   return { bearer, holder_proof: holderProof, credential_ttl_seconds_max: credentialTtlSecondsMax ?? null }
 }

@@ -13,13 +13,13 @@ export function* confirmTime(atMs: number, resets: number): Program<ConfirmedTim
     Math.floor(atMs),
     resets,
   )
-  return moved === undefined ? yield* confirmedTime() : timeOf(moved)
+  return moved === undefined ? yield* confirmedTime() : toTime(moved)
 }
 
 export function* confirmedTime(): Program<ConfirmedTime> {
   const kept = yield* row('SELECT at, resets FROM confirmed_time WHERE one = 1')
   if (kept === undefined) throw new Error('the store has lost its time')
-  return timeOf(kept)
+  return toTime(kept)
 }
 
 export function* resetTime(atMs: number, act: Act): Program<{ readonly fromMs: number }> {
@@ -41,7 +41,7 @@ export function* resetTime(atMs: number, act: Act): Program<{ readonly fromMs: n
   return { fromMs }
 }
 
-function timeOf(kept: Row): ConfirmedTime {
+function toTime(kept: Row): ConfirmedTime {
   return { atMs: number(kept, 'at'), resets: number(kept, 'resets') }
 }
 

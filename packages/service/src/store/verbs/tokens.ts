@@ -46,7 +46,7 @@ export function* createToken(
     issued_at: token.issuedAtMs,
     expires_at: token.expiresAtMs,
   })
-  for (const linkId of linkIdsOf(chain)) {
+  for (const linkId of toLinkIds(chain)) {
     yield* write(
       'INSERT INTO token_links (sha256, site_id, link_id) VALUES ($1, $2, $3)',
       token.sha256,
@@ -60,7 +60,7 @@ export function* createToken(
 /** Something that stands on credentials and dies with any of them. */
 type Standing = Pick<NewToken, 'siteId' | 'ppid' | 'chain'>
 
-function linkIdsOf(chain: NewToken['chain']): readonly CredentialId[] {
+function toLinkIds(chain: NewToken['chain']): readonly CredentialId[] {
   return [...new Set(chain.map(({ credentialId }) => credentialId))]
 }
 
@@ -69,12 +69,12 @@ function linkIdsOf(chain: NewToken['chain']): readonly CredentialId[] {
  * ended.
  */
 export function* lockChain({ siteId, ppid, chain }: Standing): Program<void> {
-  yield* lock(userLock(siteId, ppid), ...linkIdsOf(chain).map((id) => credentialLock(siteId, id)))
+  yield* lock(userLock(siteId, ppid), ...toLinkIds(chain).map((id) => credentialLock(siteId, id)))
 }
 
 /** What the store says, under the locks of the chain. */
 export function* isRevoked({ siteId, ppid, chain }: Standing): Program<boolean> {
-  const linkIds = linkIdsOf(chain)
+  const linkIds = toLinkIds(chain)
   const list = linkIds.map((_, i) => `$${i + 2}`).join(', ')
   const byId = yield* row(
     `SELECT 1 AS one FROM credential_revocations WHERE site_id = $1 AND credential_id IN (${list}) LIMIT 1`,
@@ -101,7 +101,7 @@ export function credentialLock(siteId: SiteId, credentialId: CredentialId): stri
 /** A token that the service did not write does not exist, here and below. */
 export function* token(sha256: string): Program<TokenRow | undefined> {
   const found = yield* intact('tokens', yield* row('SELECT * FROM tokens WHERE sha256 = $1', sha256))
-  return found && tokenOf(found)
+  return found && toToken(found)
 }
 
 /** By `jti`, the last first: ids that sort by time give the newest first. */
@@ -115,10 +115,10 @@ export function* tokens(siteId: SiteId, { ppid }: { ppid?: Ppid }, page: Page): 
       after,
       limit,
     )
-  return (yield* intactPage('tokens', page, read, (found) => text(found, 'jti'))).map(tokenOf)
+  return (yield* intactPage('tokens', page, read, (found) => text(found, 'jti'))).map(toToken)
 }
 
-export function tokenOf(row: Row): TokenRow {
+export function toToken(row: Row): TokenRow {
   return {
     sha256: text(row, 'sha256'),
     jti: text(row, 'jti'),

@@ -40,7 +40,7 @@ export function* createWebhook(
   if (made === undefined) return undefined
   yield* requireMasterKey(secretSealed)
   yield* auditDone({ siteId, action: 'webhook.create', target: webhookId, outcome: 'done', act })
-  return webhookOf(made)
+  return toWebhook(made)
 }
 
 /** Its deliveries are swept away later, some at a time: there may be very many of them. */
@@ -94,7 +94,7 @@ export function* webhook(siteId: SiteId, webhookId: string): Program<Webhook | u
     webhookId,
     siteId,
   )
-  return found && webhookOf(found)
+  return found && toWebhook(found)
 }
 
 /** By name, which is the order in which they were made. */
@@ -105,10 +105,10 @@ export function* webhooks(siteId: SiteId, { after, limit }: Page): Program<reado
     limit,
     siteId,
   )
-  return found.map(webhookOf)
+  return found.map(toWebhook)
 }
 
-function webhookOf(row: Row): Webhook {
+function toWebhook(row: Row): Webhook {
   return {
     webhookId: text(row, 'webhook_id'),
     siteId: text(row, 'site_id') as SiteId,

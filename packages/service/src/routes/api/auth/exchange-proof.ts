@@ -1,7 +1,7 @@
 import { isDenial } from '@countersign/core'
 import type { AccessToken } from '@countersign/core/contract'
 import { exchangeProof as exchange } from '../../../actions/exchange-proof.ts'
-import { problemOf } from '../../../actions/guard.ts'
+import { toProblem } from '../../../actions/guard.ts'
 import { Problem } from '../../../problem.ts'
 import type { Route } from '../../../route.ts'
 
@@ -9,7 +9,7 @@ export const exchangeProof: Route<'exchange_proof'> = async (request, deps) => {
   const signed = request.credentialBody?.credential
   if (signed === undefined)
     throw new Problem('credential_malformed', 'send the signed credential as the member credential')
-  if (isDenial(signed)) throw problemOf(signed)
+  if (isDenial(signed)) throw toProblem(signed)
   const { site_id, requested_scope, ttl_seconds } = request.body
   const token = await exchange(deps, {
     signed,

@@ -46,7 +46,7 @@ function listed(
   nowMs: number,
   clocks: VerifierClocks,
 ) {
-  const lagOf = (seq: number) => Math.max(0, headSeq - seq)
+  const toLag = (seq: number) => Math.max(0, headSeq - seq)
   return [
     ...leases.map((lease): { readonly name: string; readonly verifier: Verifier } => ({
       name: `${lease.verifierId} ${lease.keyId} ${lease.instanceId}`,
@@ -58,9 +58,9 @@ function listed(
         fails_open: lease.failsOpen,
         connected_at: formatTime(lease.connectedAtMs),
         seq: lease.seq,
-        lag: lagOf(lease.seq),
+        lag: toLag(lease.seq),
         acknowledged_at: lease.heardAtMs === 0 ? null : formatTime(lease.heardAtMs),
-        ...differenceOf(clocks.differenceMs(lease)),
+        ...toClockDifference(clocks.differenceMs(lease)),
       },
     })),
     ...streams.map((reader): { readonly name: string; readonly verifier: Verifier } => ({
@@ -73,13 +73,13 @@ function listed(
         fails_open: false,
         connected_at: formatTime(reader.connectedAtMs),
         seq: reader.seq,
-        lag: lagOf(reader.seq),
+        lag: toLag(reader.seq),
         acknowledged_at: reader.acknowledgedAtMs === undefined ? null : formatTime(reader.acknowledgedAtMs),
       },
     })),
   ]
 }
 
-function differenceOf(ms: number | undefined): Pick<Verifier, 'clock_difference_ms'> {
+function toClockDifference(ms: number | undefined): Pick<Verifier, 'clock_difference_ms'> {
   return ms === undefined ? {} : { clock_difference_ms: Math.round(ms) }
 }

@@ -12,7 +12,7 @@ export const issueCredential: Route<'issue_credential'> = async (request, deps) 
     deps,
     {
       siteId: body.site_id,
-      user: userOf(body),
+      user: toUser(body),
       scope: body.scope,
       permissionId: body.permission_id,
       ttlSeconds: body.ttl_seconds,
@@ -40,7 +40,7 @@ export function requireOwnGrant({ caller }: Pick<RouteRequest, 'caller'>, siteId
   if (!isOwn) throw new Problem('api_key_forbidden', 'this key may issue for its own site only')
 }
 
-export function userOf({
+export function toUser({
   user_ref,
   ppid,
 }: {

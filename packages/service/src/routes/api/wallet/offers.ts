@@ -2,7 +2,7 @@ import { limits, type Offer } from '@countersign/core/contract'
 import { createOffer as create } from '../../../actions/offers.ts'
 import type { Route } from '../../../route.ts'
 import { auditContext } from '../../audit-context.ts'
-import { requireOwnGrant, userOf } from './credentials.ts'
+import { requireOwnGrant, toUser } from './credentials.ts'
 
 /** The code stands behind the #, where no server and no log ever sees it. */
 export const createOffer: Route<'create_offer'> = async (request, deps) => {
@@ -12,7 +12,7 @@ export const createOffer: Route<'create_offer'> = async (request, deps) => {
     deps,
     {
       siteId: body.site_id,
-      user: userOf(body),
+      user: toUser(body),
       scope: body.scope,
       permissionId: body.permission_id,
       ttlSeconds: body.ttl_seconds,
