@@ -97,8 +97,8 @@ export function* apiKeyBySha256(sha256: string): Program<ApiKey | undefined> {
 }
 
 /**
- * Throws a `RowForged` for a log row that the service did not write: the number of deletions is then
- * unknown, and with it whether the key exists.
+ * Throws a `RowForged` for a log row that the service did not write: the number of deletions is
+ * then unknown, and with it whether the key exists.
  */
 function* isLive(found: Row): Program<boolean> {
   yield* requireIntact('log', joinedLog(found))
