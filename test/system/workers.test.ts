@@ -45,14 +45,24 @@ interface Workers {
   revokeUser(ppid: string): Promise<number>
 }
 
-async function startWorkers(): Promise<Workers> {
+/** Ports that were free a moment ago may be taken by another test: then it tries others. */
+async function startPrimary(triesLeft = 5): Promise<{ primary: ServiceProcess; adminPort: number }> {
   const adminPort = await twoFreePorts()
   const env = {
     COUNTERSIGN_WORKERS: '2',
     COUNTERSIGN_ADMIN_PORT: String(adminPort),
     COUNTERSIGN_LOG_LEVEL: 'info',
   }
-  const primary = await startService(home, { env })
+  try {
+    return { primary: await startService(home, { env }), adminPort }
+  } catch (error) {
+    if (triesLeft === 0 || !String(error).includes('EADDRINUSE')) throw error
+    return startPrimary(triesLeft - 1)
+  }
+}
+
+async function startWorkers(): Promise<Workers> {
+  const { primary, adminPort } = await startPrimary()
   const pids = () =>
     [...primary.output().matchAll(/"pid":(\d+)[^\n]*"serving"/g)].map(([, pid]) => Number(pid))
   await expect.poll(() => pids().length, { timeout: 20_000 }).toBe(2)
