@@ -79,6 +79,16 @@ describe('starting', () => {
     },
   )
 
+  it('refuses rows of a version whose MACs cover less, with a clear message', async () => {
+    const url = await server.createDatabase()
+    const sql = connect({ url, max: 1 })
+    await migrate(queryWith(sql), migrations.slice(0, 12))
+    await sql.unsafe(`INSERT INTO heads (site_id, seq, hash) VALUES ('shop.example', 0, '')`)
+    await sql.unsafe(`INSERT INTO secrets (name, sealed) VALUES ('mac-key', 'sealed')`)
+    await sql.end()
+    await expect(open(url)).rejects.toThrow(/earlier version created the store.*empty store/)
+  })
+
   it('refuses a database that a newer release has written', async () => {
     const url = await server.createDatabase()
     await (await open(url)).close()

@@ -185,6 +185,18 @@ describe('the file', () => {
     },
   )
 
+  it('is refused with a clear message when it has rows of a version whose MACs cover less', async () => {
+    const file = newFile()
+    mkdirSync(join(file, '..'), { mode: 0o700 })
+    writeFileSync(file, '', { mode: 0o600 })
+    const db = new Database(file)
+    migrate(db, migrations.slice(0, 12))
+    db.exec(`INSERT INTO heads (site_id, seq, hash) VALUES ('shop.example', 0, '')`)
+    db.exec(`INSERT INTO secrets (name, sealed) VALUES ('mac-key', 'sealed')`)
+    db.close()
+    await expect(open(file)).rejects.toThrow(/earlier version created the store.*empty store/)
+  })
+
   it('is refused when it is no database', async () => {
     const file = newFile()
     mkdirSync(join(file, '..'), { mode: 0o700 })

@@ -1,8 +1,5 @@
 import type { Migration } from './migration.ts'
 
-/** Entries that state a row of `sites` or `issuers`. */
-export const KIND_STATES_ROW = `kind IN ('site.changed', 'issuer.trusted', 'issuer.distrusted', 'key.compromised', 'key.retired')`
-
 /**
  * A MAC in every row that can grant, and the digest of all entries in the log row. Rows from before
  * have none and are not accepted: a store without a MAC key must be empty.
@@ -22,16 +19,6 @@ export const rowMacs: Migration = {
       'sign_ins',
       'sign_in_presentations',
     ].map((table) => `ALTER TABLE ${table} ADD COLUMN mac TEXT`),
-    // How many API keys have ever been deleted. The MAC of every API key covers it, so that one
-    // which is put back has a wrong MAC.
-    `ALTER TABLE log ADD COLUMN keys_deleted BIGINT NOT NULL DEFAULT 0`,
-    // The seq of the last entry that states the row: a row that is put back as it was before names
-    // an earlier one.
-    `ALTER TABLE sites ADD COLUMN entry_seq BIGINT NOT NULL DEFAULT 0`,
-    `ALTER TABLE issuers ADD COLUMN entry_seq BIGINT NOT NULL DEFAULT 0`,
-    // Finds these entries among very many revocations. Statements name the kinds in the same words,
-    // or the index is not used.
-    `CREATE INDEX entries_that_state ON entries (epoch, site_id, seq) WHERE ${KIND_STATES_ROW}`,
   ],
   sqlite: [],
   postgres: [
@@ -40,8 +27,7 @@ export const rowMacs: Migration = {
     // As before; it also returns what the service must check before it extends it: the head and the
     // log row as they were, with their MACs.
     `CREATE FUNCTION append_entry(in_epoch TEXT, in_site_id TEXT, in_kind TEXT, in_body TEXT, in_at TEXT)
-      RETURNS TABLE (out_seq BIGINT, out_position BIGINT, out_hash TEXT, out_prev_hash TEXT, out_head_mac TEXT, out_digest TEXT, out_keys_deleted BIGINT,
-        out_log_mac TEXT)
+      RETURNS TABLE (out_seq BIGINT, out_position BIGINT, out_hash TEXT, out_prev_hash TEXT, out_head_mac TEXT, out_digest TEXT, out_log_mac TEXT)
       LANGUAGE plpgsql VOLATILE AS $$
     DECLARE
       the_log log%ROWTYPE;
@@ -67,7 +53,7 @@ export const rowMacs: Migration = {
         VALUES (in_epoch, the_log.position, in_site_id, head.seq + 1, in_kind, in_body, in_at, head.hash, new_hash);
       UPDATE heads SET seq = head.seq + 1, hash = new_hash WHERE site_id = in_site_id;
       PERFORM pg_notify('countersign_log', '');
-      RETURN QUERY SELECT head.seq + 1, the_log.position, new_hash, head.hash, head.mac, the_log.digest, the_log.keys_deleted, the_log.mac;
+      RETURN QUERY SELECT head.seq + 1, the_log.position, new_hash, head.hash, head.mac, the_log.digest, the_log.mac;
     END
     $$`,
   ],

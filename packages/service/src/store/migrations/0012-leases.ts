@@ -9,8 +9,7 @@ export const leases: Migration = {
   common: [
     // \`node_id\` and \`stream_id\` are empty while the instance has no stream. \`served_at\`: when
     // it was last given a signed head, while it has none. \`acks\` are the last acknowledgements,
-    // oldest first: pairs of seq and when it came. \`declared_at\`: when the instance last asked
-    // for a stream or a snapshot; it is not closed by what it said before.
+    // oldest first: pairs of seq and when it came.
     `CREATE TABLE leases (
       site_id TEXT NOT NULL,
       key_id TEXT NOT NULL,
@@ -29,7 +28,6 @@ export const leases: Migration = {
       acks TEXT NOT NULL,
       heard_at BIGINT NOT NULL,
       closed_at BIGINT,
-      declared_at BIGINT NOT NULL,
       PRIMARY KEY (site_id, key_id, instance_id)
     )`,
     `CREATE INDEX leases_of_key ON leases (key_id, served_at)`,

@@ -10,6 +10,7 @@ import { siteHosts } from './0009-site-hosts.ts'
 import { rowMacs } from './0010-row-macs.ts'
 import { openSignIns } from './0011-open-sign-ins.ts'
 import { leases } from './0012-leases.ts'
+import { rowsPutBack } from './0013-rows-put-back.ts'
 import type { Migration } from './migration.ts'
 
 /** In order, numbered from 1 without holes. */
@@ -26,4 +27,5 @@ export const migrations: readonly Migration[] = [
   rowMacs,
   openSignIns,
   leases,
+  rowsPutBack,
 ]

@@ -52,7 +52,7 @@ class MacKeyMissing extends Error {
 
   constructor(table: string) {
     super(
-      `The store has rows in ${table}, but no MAC key: the secret ${MAC_KEY} was removed, or the store is older than row MACs. Restore a backup, or start with an empty store.`,
+      `The store has rows in ${table}, but no MAC key: the secret ${MAC_KEY} was removed, or an earlier version created the store. Restore a backup, or start with an empty store.`,
     )
   }
 }

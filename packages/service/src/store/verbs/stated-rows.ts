@@ -1,6 +1,6 @@
 import type { SiteId } from '@countersign/core'
 import { number, optionalNumber, text } from '../columns.ts'
-import { KIND_STATES_ROW } from '../migrations/0010-row-macs.ts'
+import { KIND_STATES_ROW } from '../migrations/0013-rows-put-back.ts'
 import { type Program, type Row, reportForged, row } from '../program.ts'
 import { RowForged } from '../store.ts'
 
