@@ -93,7 +93,7 @@ describe('npm start', () => {
   test('says where it is, in a few lines and without a secret', () => {
     const text = first.output()
     expect(text).toContain(`Countersign is running at ${first.dev.base_url}`)
-    expect(text).toContain(`Made a site, an issuer, keys and credentials in ${dataDir}`)
+    expect(text).toContain(`Created a site, an issuer, keys and credentials in ${dataDir}`)
     expect(text.split('\n').length).toBeLessThan(40)
     for (const secret of [
       first.dev.operator_key,
@@ -111,12 +111,12 @@ describe('npm start', () => {
         status: 200,
         body: { allowed: true, presented: 'credential', subject: { ppid, site_id } },
       },
-      'Ask what is known of a user’s credentials': { status: 200, body: { items: [{ ppid }, { ppid }] } },
-      'Take the user’s access away': {
+      'List the credentials of the user': { status: 200, body: { items: [{ ppid }, { ppid }] } },
+      'Revoke the user’s access': {
         status: 200,
         body: { success: true, revocation_type: 'user', already_revoked: false },
       },
-      'Refused from now on': { status: 401, body: { code: 'credential_revoked' } },
+      'Rejected from now on': { status: 401, body: { code: 'credential_revoked' } },
     }
     const commands = printedCommands(first.output())
     expect(commands.map(({ title }) => title)).toEqual(Object.keys(expected))

@@ -16,7 +16,7 @@ import type { TokenFinder } from './log/token-finder.ts'
 import type { Meters } from './meters.ts'
 import type { Store } from './store/store.ts'
 
-/** What routes and actions work with. Made once in `main`, passed down, never reached for. */
+/** Dependencies of routes and actions, created once in `openService`. */
 export interface Deps {
   readonly config: Config
   readonly store: Store

@@ -57,8 +57,8 @@ export function createOpenapi(endpoints: readonly Described[], baseUrl: string):
 
 const tagTexts: Record<(typeof tags)[number], string> = {
   protected: 'Routes that need a credential or a token, and the check that a reverse proxy asks for.',
-  tokens: 'Access tokens: bought with a credential, looked into, taken back.',
-  wallet: 'Credentials: issued, revoked, asked after.',
+  tokens: 'Access tokens: exchange, introspection, revocation.',
+  wallet: 'Credentials: issuance, revocation, status.',
   'sign-in': 'Sign-in in a browser, on the pages of the service.',
   feed: 'What a verifier follows to know of every change at a site.',
   administration: 'Sites, their issuers, keys and webhooks, and what is known about them.',

@@ -44,7 +44,7 @@ export interface Service {
 
 export interface OpenServiceOptions {
   readonly log: Logger
-  /** Called when nothing more can be promised: the process must end. */
+  /** Called after an unrecoverable store failure: the process must end. */
   readonly onFatal: (fault: Error) => void
   /** Other processes of this service listen on the same port. */
   readonly sharesPort?: boolean

@@ -7,7 +7,7 @@ const IDS_MAX = 100
 export const status: Verb = {
   words: [['<credential_ids...>', 'one or more, up to 100']],
   shares: ['site', 'service'],
-  options: [['--min-seq <epoch.seq>', 'answer only with knowledge at least this new; needs --site']],
+  options: [['--min-seq <epoch.seq>', 'answer only from revocation data at least this new; needs --site']],
   examples: [
     ['countersign status cred_01k…', 'active, revoked, expired or unknown'],
     ['countersign status cred_01k… cred_01m… --json', 'several at once'],

@@ -176,7 +176,7 @@ const table = {
 
   site_mismatch: {
     ...refusals.site_mismatch,
-    meaning: 'The credential is bound to another site than the one it was presented at.',
+    meaning: 'The credential is for a different site than the one it was presented at.',
     remedy: 'Present a credential whose site_id equals this site, byte for byte.',
   },
   scope_insufficient: {
@@ -197,7 +197,7 @@ const table = {
   },
   revocation_forbidden: {
     status: 403,
-    title: 'Not yours to revoke',
+    title: 'Not allowed to revoke',
     meaning: 'The caller may not revoke or reinstate this user or credential at this site.',
     remedy:
       'Use a key of that site with credentials:revoke (to reinstate: credentials:reinstate), or the very credential that is to be revoked.',

@@ -22,7 +22,7 @@ export const subjectSchema = z
   .meta({ id: 'Subject' })
 export type SubjectBody = z.input<typeof subjectSchema>
 
-/** How fresh the revocation knowledge behind a decision was. */
+/** How fresh the revocation data behind a decision was. */
 export const viewStampSchema = z
   .strictObject({ epoch, seq, age_ms: z.number().min(0) })
   .meta({ id: 'ViewStamp' })

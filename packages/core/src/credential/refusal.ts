@@ -35,7 +35,7 @@ export const refusals = {
   proof_invalid: { status: 401, title: 'Holder proof invalid', challenge: 'credential' },
   proof_replayed: { status: 401, title: 'Holder proof used before', challenge: 'credential' },
   token_invalid: { status: 401, title: 'Token not accepted', challenge: 'bearer' },
-  site_mismatch: { status: 403, title: 'Credential of another site' },
+  site_mismatch: { status: 403, title: 'Wrong site' },
   scope_insufficient: { status: 403, title: 'Scope insufficient' },
   bearer_disabled: { status: 403, title: 'Bearer tokens are off' },
   request_too_large: { status: 413, title: 'Request too large' },

@@ -216,7 +216,7 @@ function checkStart({ credential, demand: { nowMs } }: VerificationContext): Den
 export function checkSite({ credential, data: { site } }: VerificationContext): Denial | undefined {
   return credential.site === site.siteId
     ? undefined
-    : deny('site_mismatch', `this credential is for another site than ${site.siteId}`)
+    : deny('site_mismatch', `this credential is not valid for ${site.siteId}`)
 }
 
 /** Revoking one credential of a chain revokes everything delegated from it. */

@@ -101,7 +101,7 @@ describe('the words of a denial', () => {
         good,
         knownSite((s) => (s.siteId = 'other.example' as SiteId)),
       ),
-    ).toEqual(['site_mismatch', 'this credential is for another site than other.example'])
+    ).toEqual(['site_mismatch', 'this credential is not valid for other.example'])
     expect(
       await words(
         good,

@@ -14,21 +14,21 @@ export function formatSummary({ dev, found, renewed }: Demo, dataDir: string): s
       `curl -s -X POST ${url}/api/protected/action -H ${file('credential.header')}`,
     ],
     [
-      'Ask what is known of a user’s credentials',
+      'List the credentials of the user',
       `curl -s '${url}/api/sites/${site_id}/credentials?ppid=${ppid}' -H ${file('site-key.header')}`,
     ],
     [
-      'Take the user’s access away',
+      'Revoke the user’s access',
       `curl -s -X POST ${url}/api/wallet/revoke-user -H ${file('site-key.header')} ${json} -d '${user}'`,
     ],
-    ['Refused from now on', `curl -s -X POST ${url}/api/protected/action -H ${file('credential.header')}`],
+    ['Rejected from now on', `curl -s -X POST ${url}/api/protected/action -H ${file('credential.header')}`],
   ]
   return [
     `Countersign is running at ${url}, for development, on this machine only.`,
     '',
     found
       ? `  Found the data of an earlier start in ${dataDir}.`
-      : `  Made a site, an issuer, keys and credentials in ${dataDir}.`,
+      : `  Created a site, an issuer, keys and credentials in ${dataDir}.`,
     ...renewed.map((words) => `  Note: ${words}.`),
     `  site      ${site_id}`,
     `  user      ${ppid}`,

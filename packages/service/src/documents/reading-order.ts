@@ -42,7 +42,7 @@ export const shelves: readonly Shelf[] = [
     paths: [...guides('deployment'), 'docs/operating.md', ...guides('monitoring'), 'bench/README.md'],
   },
   {
-    name: 'Security people',
+    name: 'Security reviewers',
     paths: [...guides('security-model', 'revocation', 'trust-and-keys'), 'SECURITY.md'],
   },
   { name: 'End users', paths: guides('for-users') },

@@ -55,7 +55,7 @@ export class FeedStream implements FeedReader {
   readonly #ways: StreamWays
   #isOver = false
   /**
-   * When the reader last gave a sign of life, on a clock that never runs back, and how much was
+   * When the reader last gave a sign of life, on the monotonic clock, and how much was
    * sent since.
    */
   heardAtMs = performance.now()

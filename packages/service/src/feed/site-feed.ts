@@ -48,7 +48,7 @@ export class SiteFeed {
   readonly siteId: SiteId
   /** Up to where every live reader has been sent the log. */
   head: LogHead
-  /** When the last heartbeat was sent to all, on a clock that never runs back. */
+  /** When the last heartbeat was sent to all, on the monotonic clock. */
   provenAtMs = performance.now()
   readonly #source: FeedSource
   /** All readers, and those of them that have been sent everything. */

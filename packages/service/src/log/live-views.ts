@@ -98,8 +98,8 @@ const HEADS_PAGE = 1000
 
 /**
  * Reads the whole log and checks every link of its chain, then follows it. Rejects when the store
- * cannot be asked. A damaged log does not reject: the node starts, is never ready, and refuses
- * every decision, since "not revoked" is not to be had from such a log.
+ * cannot be asked. If the log is corrupt, the node starts but never becomes ready and denies
+ * everything: it cannot prove that anything is not revoked.
  */
 export async function openLiveViews(
   store: LogStore,

@@ -16,8 +16,7 @@ import type { Permission } from '@countersign/core/contract'
 import type { MacTableName } from './mac-tables.ts'
 
 /**
- * Where everything lives that must not be lost. Every store runs the same suite; a store without it
- * is a rumour.
+ * Durable storage. Every implementation must pass the store test suite.
  *
  * - Each verb is one transaction: all of it or nothing. When its promise is fulfilled, the change
  *   is on disk and survives the loss of power. When it is rejected, the caller must assume nothing

@@ -10,7 +10,7 @@ import { signInSuite } from './suite-sign-in.ts'
 import { tokenSuite } from './suite-tokens.ts'
 import { webhookSuite } from './suite-webhooks.ts'
 
-/** What it means to be a store. Every store runs the same suite; a store without it is a rumour. */
+/** The promises of the store. Every implementation must pass this suite. */
 export function storeSuite(name: string, open: () => Promise<Store>): void {
   describe(`the ${name} store`, () => {
     let store: Store

@@ -22,7 +22,7 @@ export interface PostgresStoreOptions {
   readonly url: string
   readonly masterKey: Uint8Array
   readonly onForged: RowSeal['onForged']
-  /** Called when nothing more can be promised: the process must end, and start again. */
+  /** Called after an unrecoverable store failure: the process must end, and start again. */
   readonly onFatal: (fault: Error) => void
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>
 }
