@@ -8,7 +8,7 @@ import type { Store } from './store.ts'
 export interface OpenStoreOptions {
   /** Opens the MAC key of the store, with which rows that can grant are written and checked. */
   readonly masterKey: Uint8Array
-  /** Called once, after an unrecoverable store failure: the process must end, and start again. */
+  /** Called once, after an unrecoverable store failure. The process must end and start again. */
   readonly onFatal: (fault: Error) => void
   /**
    * Called for every row that the service did not write as it is now, beside the line in the log.

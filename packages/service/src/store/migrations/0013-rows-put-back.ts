@@ -18,7 +18,7 @@ export const rowsPutBack: Migration = {
     // Finds these entries among very many revocations. Statements name the kinds in the same words,
     // or the index is not used.
     `CREATE INDEX entries_that_state ON entries (epoch, site_id, seq) WHERE ${KIND_STATES_ROW}`,
-    // When the instance last asked for a stream or a snapshot. What it said before does not close it.
+    // When the instance last asked for a stream or a snapshot. An earlier close has no effect.
     `ALTER TABLE leases ADD COLUMN declared_at BIGINT NOT NULL DEFAULT 0`,
     `DELETE FROM secrets WHERE name = 'mac-key'`,
   ],

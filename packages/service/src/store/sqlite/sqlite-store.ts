@@ -17,7 +17,7 @@ export interface SqliteStoreOptions {
   readonly file: string
   readonly masterKey: Uint8Array
   readonly onForged: RowSeal['onForged']
-  /** Called once, after an unrecoverable store failure: the process must end, and start again. */
+  /** Called once, after an unrecoverable store failure. The process must end and start again. */
   readonly onFatal: (fault: Error) => void
   readonly log: Pick<Logger, 'info' | 'error'>
   /** Reject where there is no store, instead of creating one. */
