@@ -4,8 +4,8 @@ import type { Migration } from './migration.ts'
 export const KIND_STATES_ROW = `kind IN ('site.changed', 'issuer.trusted', 'issuer.distrusted', 'key.compromised', 'key.retired')`
 
 /**
- * What MACs cover so that a row which is put back as it was has a wrong one. MACs from before do not
- * cover it, so their key is removed: a store that has rows is then rejected with a clear message.
+ * What MACs cover so that a row which is put back has a wrong one. Earlier MACs do not cover it, so
+ * their key is removed: a store that has rows is then rejected with a clear message.
  */
 export const rowsPutBack: Migration = {
   version: 13,
