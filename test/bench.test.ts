@@ -1,21 +1,21 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { measure, median, quantile, type Slice, type Subject, summary } from '../bench/measure.ts'
 import { formatNumber, formatPercent, formatTable } from '../bench/table.ts'
 import { atLeast, atMost, formatVerdict } from '../bench/verdict.ts'
 
 describe('the medians of a benchmark', () => {
-  it('are the middle value, or half-way between the two middle ones, in whatever order they come', () => {
+  test('are the middle value, or half-way between the two middle ones, in whatever order they come', () => {
     expect(median([5, 1, 3])).toBe(3)
     expect(median([4, 1, 3, 2])).toBe(2.5)
     expect(quantile([40, 0, 10, 30, 20], 0.25)).toBe(10)
     expect(quantile([0, 10], 0.1)).toBeCloseTo(1)
   })
 
-  it('are not a number where nothing was measured', () => {
+  test('are not a number where nothing was measured', () => {
     expect(median([])).toBeNaN()
   })
 
-  it('leave the values as they were', () => {
+  test('leave the values as they were', () => {
     const values = [3, 1, 2]
     median(values)
     expect(values).toEqual([3, 1, 2])
@@ -29,23 +29,23 @@ describe('the summary of a subject', () => {
     { us: 40, unitBeforeUs: 20, unitAfterUs: 20 },
   ]
 
-  it('compares each round with the unit of that round, so that slow rounds do not count more', () => {
+  test('compares each round with the unit of that round, so that slow rounds do not count more', () => {
     expect(summary(slices, [10, 100, 20])).toMatchObject({ us: 40, ratio: 2, spread: 0 })
   })
 
-  it('is not moved by one interruption, be it of the subject or of the unit', () => {
+  test('is not moved by one interruption, be it of the subject or of the unit', () => {
     const interrupted = { us: 9000, unitBeforeUs: 10, unitAfterUs: 10 }
     const unitInterrupted = { us: 20, unitBeforeUs: 9000, unitAfterUs: 10 }
     expect(summary([...slices, interrupted], [10]).ratio).toBe(2)
     expect(summary([...slices, unitInterrupted], [10]).ratio).toBe(2)
   })
 
-  it('compares with the unit on both sides', () => {
+  test('compares with the unit on both sides', () => {
     expect(summary([{ us: 10, unitBeforeUs: 10, unitAfterUs: 20 }], [10]).ratio).toBe(0.75)
     expect(summary([{ us: 10, unitBeforeUs: 20, unitAfterUs: 10 }], [10]).ratio).toBe(0.75)
   })
 
-  it('takes the quickest tenth of both for quiet', () => {
+  test('takes the quickest tenth of both for quiet', () => {
     const us = (n: number) => ({ us: n, unitBeforeUs: 1, unitAfterUs: 1 })
     const eleven = Array.from({ length: 11 }, (_, n) => us(100 + n))
     expect(summary(eleven, [50, 50.5, 60, 70, 80, 90, 91, 92, 93, 94, 95])).toMatchObject({
@@ -54,14 +54,14 @@ describe('the summary of a subject', () => {
     })
   })
 
-  it('tells how far apart the middle half of the ratios lies', () => {
+  test('tells how far apart the middle half of the ratios lies', () => {
     const ratios = [1, 2, 3, 4, 5].map((us) => ({ us, unitBeforeUs: 1, unitAfterUs: 1 }))
     expect(summary(ratios, [1]).spread).toBeCloseTo(2 / 3, 1)
   })
 })
 
 describe('measuring side by side', () => {
-  it('gives every subject a slice in every round, and the unit one between any two', async () => {
+  test('gives every subject a slice in every round, and the unit one between any two', async () => {
     const log: string[] = []
     const subject = (name: string): Subject => ({
       name,
@@ -86,7 +86,7 @@ describe('measuring side by side', () => {
       expect([turns[round * 4 + 1], turns[round * 4 + 3]].toSorted()).toEqual(['a', 'b'])
   })
 
-  it('waits for subjects that answer later, one after the other', async () => {
+  test('waits for subjects that answer later, one after the other', async () => {
     let running = 0
     const slow: Subject = {
       name: 'slow',
@@ -100,7 +100,7 @@ describe('measuring side by side', () => {
     expect(running).toBe(0)
   })
 
-  it('lets a subject that comes to a wrong result end the run', async () => {
+  test('lets a subject that comes to a wrong result end the run', async () => {
     const wrong: Subject = { name: 'wrong', run: () => Promise.reject(new Error('refused')) }
     await expect(
       measure({ name: 'unit', run: () => {} }, [wrong], { rounds: 1, warmUpMs: 0 }),
@@ -109,7 +109,7 @@ describe('measuring side by side', () => {
 })
 
 describe('the table', () => {
-  it('aligns names to the left and numbers to the right, without blanks at the ends of lines', () => {
+  test('aligns names to the left and numbers to the right, without blanks at the ends of lines', () => {
     const rows = [
       { name: 'raw', us: 152 },
       { name: 'something longer', us: 2140.4 },
@@ -127,7 +127,7 @@ describe('the table', () => {
     ])
   })
 
-  it.each([
+  test.each([
     [0.02412, '0.0241'],
     [0.9999, '1.00'],
     [999.9, '1,000'],
@@ -143,7 +143,7 @@ describe('the table', () => {
     expect(formatNumber(value)).toBe(text)
   })
 
-  it('writes parts as percent', () => {
+  test('writes parts as percent', () => {
     expect([formatPercent(0.123), formatPercent(1.5), formatPercent(Number.NaN)]).toEqual([
       '12 %',
       '150 %',
@@ -153,7 +153,7 @@ describe('the table', () => {
 })
 
 describe('a verdict', () => {
-  it('is kept at the very limit and not beyond it', () => {
+  test('is kept at the very limit and not beyond it', () => {
     expect([
       atMost('p', 2, 2).kept,
       atMost('p', 2, 2.01).kept,
@@ -162,11 +162,11 @@ describe('a verdict', () => {
     ]).toEqual([true, false, true, false])
   })
 
-  it('is not kept where nothing was measured', () => {
+  test('is not kept where nothing was measured', () => {
     expect([atMost('p', 2, Number.NaN).kept, atLeast('p', 2, Number.NaN).kept]).toEqual([false, false])
   })
 
-  it('says what came out', () => {
+  test('says what came out', () => {
     expect(formatVerdict(atMost('cold ≤ 1.25 × raw', 1.25, 1.221, 1.2))).toBe(
       'cold ≤ 1.25 × raw: yes (1.22; 1.20 when quiet)',
     )

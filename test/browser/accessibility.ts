@@ -1,6 +1,6 @@
 import { AxeBuilder } from '@axe-core/playwright'
 import type { Page } from 'playwright-core'
-import { expect, it } from 'vitest'
+import { expect, test } from 'vitest'
 import { screenshot, type Town, type Visitor } from './town.ts'
 import { askToSignIn, claim, paste, ready, submit } from './walks.ts'
 
@@ -100,7 +100,7 @@ const states: Readonly<Record<string, (town: Town, visitor: Visitor) => Promise<
 }
 
 export function accessibility(town: () => Town): void {
-  it.each(Object.keys(states))(
+  test.each(Object.keys(states))(
     '%s has no fault that axe finds, light and dark, and fits a phone in either direction',
     async (name) => {
       // Axe is put into the page, which lets no foreign script in.

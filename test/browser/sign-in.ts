@@ -1,12 +1,12 @@
 import { writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, it } from 'vitest'
+import { expect, test } from 'vitest'
 import { screenshot, type Town } from './town.ts'
 import { askToSignIn, claim, focused, isIn, isRefused, paste, ready, submit } from './walks.ts'
 
 export function signIn(town: () => Town): void {
-  it('goes from an offer over the wallet to the site, which learns the ppid, and ends when access is revoked in another window', async () => {
+  test('goes from an offer over the wallet to the site, which learns the ppid, and ends when access is revoked in another window', async () => {
     const visitor = await town().visitor()
     const { page, context, complaints } = visitor
     await claim(town(), visitor, 'walker')
@@ -36,7 +36,7 @@ export function signIn(town: () => Town): void {
     expect(complaints).toEqual([])
   })
 
-  it('goes back to the site when the user cancels', async () => {
+  test('goes back to the site when the user cancels', async () => {
     const { page } = await town().visitor()
     await askToSignIn(town(), page)
     await page.getByRole('link', { name: 'Cancel and go back' }).click()
@@ -45,7 +45,7 @@ export function signIn(town: () => Town): void {
     expect(await page.locator('#problem').textContent()).toContain('cancelled')
   })
 
-  it('explains a wrong credential before anything is sent, and takes the right one', async () => {
+  test('explains a wrong credential before anything is sent, and takes the right one', async () => {
     const { page } = await town().visitor()
     const sent: string[] = []
     page.on(
@@ -94,7 +94,7 @@ export function signIn(town: () => Town): void {
     expect(page.url()).not.toContain('validUntil')
   })
 
-  it('takes a credential from a file, and as the text of its header', async () => {
+  test('takes a credential from a file, and as the text of its header', async () => {
     const { page } = await town().visitor()
     const { credential, ppid, id } = await town().credential('filer')
     const file = join(tmpdir(), `${id}.json`)
@@ -116,7 +116,7 @@ export function signIn(town: () => Town): void {
     expect(await isIn(town(), page)).toBe(ppid)
   })
 
-  it('works without JavaScript for a credential that is not bound to a key', async () => {
+  test('works without JavaScript for a credential that is not bound to a key', async () => {
     const { page } = await town().visitor({ javaScriptEnabled: false })
     const { credential, ppid } = await town().credential('scriptless')
     await askToSignIn(town(), page)
@@ -129,7 +129,7 @@ export function signIn(town: () => Town): void {
     expect(await isIn(town(), page)).toBe(ppid)
   })
 
-  it('says that a sign-in is over when it took too long; the back button leads to the site, or says that it is over', async () => {
+  test('says that a sign-in is over when it took too long; the back button leads to the site, or says that it is over', async () => {
     const { page } = await town().visitor()
     await askToSignIn(town(), page)
     const url = page.url()
@@ -154,7 +154,7 @@ export function signIn(town: () => Town): void {
     await isRefused(plain, 'state_invalid')
   })
 
-  it('is one sign-in however often the button is pressed', async () => {
+  test('is one sign-in however often the button is pressed', async () => {
     const { page } = await town().visitor()
     const presented: string[] = []
     page.on(
@@ -169,7 +169,7 @@ export function signIn(town: () => Town): void {
     expect(presented).toHaveLength(1)
   })
 
-  it('can go on in two tabs at once, and the same one only once', async () => {
+  test('can go on in two tabs at once, and the same one only once', async () => {
     const { page, context } = await town().visitor()
     const other = await context.newPage()
     const { credential, ppid } = await town().credential('tabber')
@@ -182,7 +182,7 @@ export function signIn(town: () => Town): void {
     await other.getByText('This sign-in is no longer valid').waitFor()
   })
 
-  it('A1: signs in in both of two tabs, in whichever order they finish', async () => {
+  test('A1: signs in in both of two tabs, in whichever order they finish', async () => {
     const { page, context } = await town().visitor()
     const other = await context.newPage()
     const { credential, ppid } = await town().credential('two-tabs')
@@ -203,7 +203,7 @@ export function signIn(town: () => Town): void {
     }
   })
 
-  it('cannot be opened or finished by another browser', async () => {
+  test('cannot be opened or finished by another browser', async () => {
     const victim = await town().visitor()
     const thief = await town().visitor()
     const { credential, ppid } = await town().credential('victim')
@@ -227,7 +227,7 @@ export function signIn(town: () => Town): void {
     expect(await isIn(town(), victim.page)).toBe(ppid)
   })
 
-  it('can be done with the keyboard alone', async () => {
+  test('can be done with the keyboard alone', async () => {
     const visitor = await town().visitor()
     const { page } = visitor
     await claim(town(), visitor, 'typist')
@@ -250,7 +250,7 @@ export function signIn(town: () => Town): void {
     await isIn(town(), page)
   })
 
-  it('A7: offers no revoked or expired credential, says why, and preselects one that is valid', async () => {
+  test('A7: offers no revoked or expired credential, says why, and preselects one that is valid', async () => {
     const visitor = await town().visitor()
     const { page } = visitor
     await claim(town(), visitor, 'revoked-first')
@@ -277,7 +277,7 @@ export function signIn(town: () => Town): void {
     await isIn(town(), page)
   })
 
-  it('A7: without an answer about revocations people can still sign in, and a refused credential is not chosen again', async () => {
+  test('A7: without an answer about revocations people can still sign in, and a refused credential is not chosen again', async () => {
     const visitor = await town().visitor()
     const { page } = visitor
     await claim(town(), visitor, 'offline-revoked')
@@ -293,7 +293,7 @@ export function signIn(town: () => Town): void {
     expect(await page.getByRole('radio').isChecked()).toBe(false)
   })
 
-  it('A8: nothing can be sent before the script is ready, however often the button is pressed', async () => {
+  test('A8: nothing can be sent before the script is ready, however often the button is pressed', async () => {
     const visitor = await town().visitor()
     const { page } = visitor
     await claim(town(), visitor, 'impatient')
@@ -326,7 +326,7 @@ export function signIn(town: () => Town): void {
     expect(posts).toEqual(['/auth/present'])
   })
 
-  it('A8: says how to go on when the script does not come', async () => {
+  test('A8: says how to go on when the script does not come', async () => {
     const { page } = await town().visitor()
     await page.route(/\/assets\/\w+\/sign-in\.[jt]s$/, (route) => route.abort())
     await askToSignIn(town(), page)
@@ -337,7 +337,7 @@ export function signIn(town: () => Town): void {
     expect(await page.getByRole('link', { name: 'Reload this page' }).isVisible()).toBe(false)
   })
 
-  it('A9: says that it is still working, gives up after a while, and signs in at the next try', async () => {
+  test('A9: says that it is still working, gives up after a while, and signs in at the next try', async () => {
     const { page } = await town().visitor()
     await page.clock.install()
     const { credential, ppid } = await town().credential('patient')
@@ -357,7 +357,7 @@ export function signIn(town: () => Town): void {
     expect(await isIn(town(), page)).toBe(ppid)
   })
 
-  it('A10: the page of a sign-in that is over leads back to the site', async () => {
+  test('A10: the page of a sign-in that is over leads back to the site', async () => {
     const { page } = await town().visitor()
     await askToSignIn(town(), page)
     await ready(page)
@@ -378,7 +378,7 @@ export function signIn(town: () => Town): void {
     await page.getByRole('link', { name: 'Sign in' }).waitFor()
   })
 
-  it('A11: counts the tries aloud, warns before the last ones, and gives the right reason at the end', async () => {
+  test('A11: counts the tries aloud, warns before the last ones, and gives the right reason at the end', async () => {
     const { page } = await town().visitor()
     const { credential } = await town().credential('guesser')
     await askToSignIn(town(), page)

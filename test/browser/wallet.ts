@@ -1,9 +1,9 @@
-import { expect, it } from 'vitest'
+import { expect, test } from 'vitest'
 import { screenshot, type Town } from './town.ts'
 import { claim, focused, ready } from './walks.ts'
 
 export function wallet(town: () => Town): void {
-  it('claims an offer once, and forgets its link', async () => {
+  test('claims an offer once, and forgets its link', async () => {
     const visitor = await town().visitor()
     const { page, complaints } = visitor
     const link = await town().offer('claimer')
@@ -26,7 +26,7 @@ export function wallet(town: () => Town): void {
     expect(complaints).toEqual([])
   })
 
-  it('A4: shows who offers what before anything is accepted, and uses nothing up', async () => {
+  test('A4: shows who offers what before anything is accepted, and uses nothing up', async () => {
     const { page } = await town().visitor()
     const asked: string[] = []
     page.on(
@@ -59,7 +59,7 @@ export function wallet(town: () => Town): void {
     expect(await focused(page)).toBe('notice')
   })
 
-  it('A4: can be tried again when the offer cannot be looked up', async () => {
+  test('A4: can be tried again when the offer cannot be looked up', async () => {
     const { page } = await town().visitor()
     await page.route('**/wallet/offer', (route) => route.abort())
     await page.goto(await town().offer('unlucky'))
@@ -70,7 +70,7 @@ export function wallet(town: () => Town): void {
     await page.getByRole('heading', { name: 'Blue Door Orders is inviting you' }).waitFor()
   })
 
-  it('A2: a claim whose answer is lost succeeds at the next press, with one credential', async () => {
+  test('A2: a claim whose answer is lost succeeds at the next press, with one credential', async () => {
     const { page } = await town().visitor()
     await page.goto(await town().offer('train'))
     await ready(page)
@@ -92,7 +92,7 @@ export function wallet(town: () => Town): void {
     await page.locator('.status.active').waitFor()
   })
 
-  it('A3: a claim that was interrupted by a reload goes on by itself, with or without its link', async () => {
+  test('A3: a claim that was interrupted by a reload goes on by itself, with or without its link', async () => {
     for (const path of [undefined, '/wallet']) {
       const { page } = await town().visitor()
       await page.goto(await town().offer('reloader'))
@@ -117,7 +117,7 @@ export function wallet(town: () => Town): void {
     }
   })
 
-  it('A3: an offer is not used up when nothing can be saved, and the person is told', async () => {
+  test('A3: an offer is not used up when nothing can be saved, and the person is told', async () => {
     const { page, complaints } = await town().visitor()
     await page.goto(await town().offer('full-disk'))
     await ready(page)
@@ -147,7 +147,7 @@ export function wallet(town: () => Town): void {
     expect(complaints).toEqual([])
   })
 
-  it('A9: a claim says that it is still working, and can be repeated when there is no answer', async () => {
+  test('A9: a claim says that it is still working, and can be repeated when there is no answer', async () => {
     const { page } = await town().visitor()
     await page.clock.install()
     await page.goto(await town().offer('tunnel'))
@@ -166,7 +166,7 @@ export function wallet(town: () => Town): void {
     await page.getByText('is in your wallet').waitFor()
   })
 
-  it('A9: revoking can be repeated when its answer was lost', async () => {
+  test('A9: revoking can be repeated when its answer was lost', async () => {
     const visitor = await town().visitor()
     const { page } = visitor
     await claim(town(), visitor, 'lost-revocation')
@@ -184,7 +184,7 @@ export function wallet(town: () => Town): void {
     expect(await focused(page)).toBe('notice')
   })
 
-  it('A12: without a connection, revoked stays revoked, also after a reload of the list', async () => {
+  test('A12: without a connection, revoked stays revoked, also after a reload of the list', async () => {
     const visitor = await town().visitor()
     const { page } = visitor
     await claim(town(), visitor, 'offline')
@@ -204,7 +204,7 @@ export function wallet(town: () => Town): void {
     await screenshot(page, 'wallet-offline-light')
   })
 
-  it('C27: the focus is never lost, and C29: buttons have names of their own', async () => {
+  test('C27: the focus is never lost, and C29: buttons have names of their own', async () => {
     const visitor = await town().visitor()
     const { page } = visitor
     for (let i = 0; i < 3; i++) await claim(town(), visitor, `focus-${Math.min(i, 1)}`, ['orders:read'])
@@ -239,7 +239,7 @@ export function wallet(town: () => Town): void {
     ]).toEqual([2, 0])
   })
 
-  it('C27: a button that goes away while it has the focus passes it on to its card', async () => {
+  test('C27: a button that goes away while it has the focus passes it on to its card', async () => {
     const visitor = await town().visitor()
     const { page } = visitor
     await claim(town(), visitor, 'pulled-away')
@@ -251,7 +251,7 @@ export function wallet(town: () => Town): void {
     expect(await focused(page)).toBe('h3')
   })
 
-  it('keeps keys that cannot be read, each credential its own, and says that nothing can be exported', async () => {
+  test('keeps keys that cannot be read, each credential its own, and says that nothing can be exported', async () => {
     const visitor = await town().visitor()
     const { page } = visitor
     await claim(town(), visitor, 'keeper')
@@ -265,7 +265,7 @@ export function wallet(town: () => Town): void {
     expect(await page.getByText('nothing can be exported').isVisible()).toBe(true)
   })
 
-  it('shows a revocation from elsewhere while it is open', async () => {
+  test('shows a revocation from elsewhere while it is open', async () => {
     const visitor = await town().visitor()
     const { page } = visitor
     await claim(town(), visitor, 'watcher')
@@ -278,7 +278,7 @@ export function wallet(town: () => Town): void {
     await screenshot(page, 'wallet-revoked-light')
   })
 
-  it('deletes a credential after a warning, and not without', async () => {
+  test('deletes a credential after a warning, and not without', async () => {
     const visitor = await town().visitor()
     const { page } = visitor
     await claim(town(), visitor, 'deleter')
@@ -294,7 +294,7 @@ export function wallet(town: () => Town): void {
     await page.getByText('No credentials yet').waitFor()
   })
 
-  it('goes to the name under which its keys sign', async () => {
+  test('goes to the name under which its keys sign', async () => {
     const { page } = await town().visitor()
     await page.goto(`${town().dev.base_url.replace('127.0.0.1', 'localhost')}/wallet`)
     await page.waitForURL(`${town().dev.base_url}/wallet`)

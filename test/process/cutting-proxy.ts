@@ -21,7 +21,7 @@ export interface CuttingProxy {
   close(): Promise<void>
 }
 
-/** Other requests are let through: a verifier that never gets its snapshot follows nothing. */
+/** Only feeds are cut: a verifier that never gets its snapshot follows nothing. */
 const ASKS_FOR_FEED = /^GET \/api\/sites\/[^/ ]+\/feed[ ?]/m
 
 /**

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { DevFile } from '../../packages/service/src/development/demo.ts'
 import { feedCuts } from '../process/feed-cuts.ts'
 import { cleanUp, createHome, furnish, type ServiceHome, startService } from '../process/service-process.ts'
@@ -17,7 +17,7 @@ beforeAll(async () => {
 afterAll(cleanUp, SETUP_MS_MAX)
 
 describe('a feed whose connections are cut in every way', () => {
-  it('is applied entry by entry, never called younger than it is, and accepts no caller too late (I-2, I-3, I-8, I-9)', {
+  test('is applied entry by entry, never called younger than it is, and accepts no caller too late (I-2, I-3, I-8, I-9)', {
     timeout: TEST_MS_MAX,
   }, async () => {
     const report = await feedCuts({ port: home.port, dev, seed: 20_261_115, cuts: 50, entries: 1000 })
@@ -26,7 +26,7 @@ describe('a feed whose connections are cut in every way', () => {
     expect(Math.min(...Object.values(report.cuts))).toBeGreaterThan(0)
   })
 
-  it('control: entries are missed by a reader that forgets the cursor', {
+  test('control: entries are missed by a reader that forgets the cursor', {
     timeout: TEST_MS_MAX,
   }, async () => {
     const { misapplied } = await feedCuts({
@@ -43,7 +43,7 @@ describe('a feed whose connections are cut in every way', () => {
     expect(misapplied.length).toBeGreaterThan(0)
   })
 
-  it('control: knowledge looks younger than it is to a reader that counts from the last byte', {
+  test('control: knowledge looks younger than it is to a reader that counts from the last byte', {
     timeout: TEST_MS_MAX,
   }, async () => {
     const { flattering } = await feedCuts({

@@ -1,5 +1,5 @@
 import { auditChain, type Entry } from '@countersign/core'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { DevFile } from '../../packages/service/src/development/demo.ts'
 import { follow, type SseClient } from '../../packages/service/test/feed/sse-client.ts'
 import {
@@ -93,7 +93,7 @@ const verifiers = async (node: Client) =>
   )
 
 describe('a verifier on another node than the one that revokes', () => {
-  it('is in the receipt, wherever it acknowledges', { timeout: TEST_MS_MAX }, async () => {
+  test('is in the receipt, wherever it acknowledges', { timeout: TEST_MS_MAX }, async () => {
     const stream = await listen(second, 'elsewhere')
     await expect.poll(() => verifiers(one)).toEqual(['elsewhere'])
     for (const node of [one, two]) {
@@ -114,7 +114,7 @@ describe('a verifier on another node than the one that revokes', () => {
     }
   })
 
-  it('adds up with those on this one, and is named when it lags', { timeout: TEST_MS_MAX }, async () => {
+  test('adds up with those on this one, and is named when it lags', { timeout: TEST_MS_MAX }, async () => {
     const [here, there] = [await listen(first, 'here'), await listen(second, 'there')]
     await expect.poll(() => verifiers(two)).toEqual(['here', 'there'])
     const pending = revoke(3)
@@ -126,7 +126,7 @@ describe('a verifier on another node than the one that revokes', () => {
     expect(there.entries.at(-1)?.seq).toBe(here.entries.at(-1)?.seq)
   })
 
-  it('is cut off within two seconds when its key is deleted here (A195)', {
+  test('is cut off within two seconds when its key is deleted here (A195)', {
     timeout: TEST_MS_MAX,
   }, async () => {
     const keys = `/api/sites/${dev.site_id}/keys`
@@ -145,7 +145,7 @@ describe('a verifier on another node than the one that revokes', () => {
 })
 
 describe('a node that is killed', () => {
-  it('leaves its verifiers to the other, which goes on for them without a hole (I-8, I-9, I-21)', {
+  test('leaves its verifiers to the other, which goes on for them without a hole (I-8, I-9, I-21)', {
     timeout: TEST_MS_MAX,
   }, async () => {
     const before = await listen(second, 'mover')
@@ -181,7 +181,7 @@ describe('a node that is killed', () => {
 })
 
 describe('a node that is cut off from its database', () => {
-  it('goes on for its verifiers by itself when the database is back in time (I-21)', {
+  test('goes on for its verifiers by itself when the database is back in time (I-21)', {
     timeout: TEST_MS_MAX,
   }, async () => {
     const stream = await listen(second, 'patient')
@@ -197,7 +197,7 @@ describe('a node that is cut off from its database', () => {
     expect(stream.isClosed).toBe(false)
   })
 
-  it('proves nothing from two seconds on, and sends its verifiers elsewhere (A197, I-3)', {
+  test('proves nothing from two seconds on, and sends its verifiers elsewhere (A197, I-3)', {
     timeout: TEST_MS_MAX,
   }, async () => {
     const stream = await listen(second, 'stranded')

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { AccessEnded, createGuard, type Guard, type GuardOptions } from '@countersign/sdk'
 import { testRequest } from '@countersign/sdk/testing'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { DevFile } from '../../packages/service/src/development/demo.ts'
 import { addIssuer, type Client, createClient, type Issuer } from '../process/client.ts'
 import {
@@ -62,7 +62,7 @@ const borne = (guard: Guard, token: string) => codeOf(guard, { authorization: `B
 const waiting = { Prefer: 'wait=20' }
 
 describe('a guard that follows a real service', { timeout: SETUP_MS_MAX }, () => {
-  it('accepts what is good, and denies what was revoked as soon as the receipt says that it knows', async () => {
+  test('accepts what is good, and denies what was revoked as soon as the receipt says that it knows', async () => {
     const guard = await ready({ verifierId: 'checkout' })
     const [one, two] = [await issuer.issue(), await issuer.issue()]
     expect([await shown(guard, one.header), await shown(guard, two.header)]).toEqual(['allowed', 'allowed'])
@@ -82,13 +82,13 @@ describe('a guard that follows a real service', { timeout: SETUP_MS_MAX }, () =>
     expect(guard.isActive(session)).toMatchObject({ active: false, stale: false, code: 'credential_revoked' })
   })
 
-  it('knows from the snapshot what was revoked before it came', async () => {
+  test('knows from the snapshot what was revoked before it came', async () => {
     const { header, ppid } = await issuer.issue()
     await client.revokeUser(ppid)
     expect(await shown(await ready(), header)).toBe('credential_revoked')
   })
 
-  it('takes bearer tokens, and kills them with what they stand on', async () => {
+  test('takes bearer tokens, and kills them with what they stand on', async () => {
     const guard = await ready()
     const made = await Promise.all([1, 2, 3].map(() => issuer.issue()))
     const tokens = await Promise.all(
@@ -107,7 +107,7 @@ describe('a guard that follows a real service', { timeout: SETUP_MS_MAX }, () =>
     expect(await borne(guard, `svc_at_${'0'.repeat(49)}`)).toBe('token_invalid')
   })
 
-  it('says the same as the service about whatever it is shown', async () => {
+  test('says the same as the service about whatever it is shown', async () => {
     const guard = await ready()
     const [good, gone, other] = [await issuer.issue(), await issuer.issue(), await addIssuer(client, dev)]
     const distrusted = await other.issue()
@@ -136,14 +136,14 @@ describe('a guard that follows a real service', { timeout: SETUP_MS_MAX }, () =>
     }
   })
 
-  it('finds out that it has the wrong key, says so, and rejects every request', async () => {
+  test('finds out that it has the wrong key, says so, and rejects every request', async () => {
     const guard = make({ apiKey: 'svc_sk_wrong' })
     guard.ready().catch(() => undefined)
     await expect.poll(() => guard.state().problem?.code, SOON).toBe('api_key_invalid')
     expect(await shown(guard, (await issuer.issue()).header)).toBe('revocation_view_stale')
   })
 
-  it('A195 loses the feed when its key is deleted', async () => {
+  test('A195 loses the feed when its key is deleted', async () => {
     const keys = `/api/sites/${dev.site_id}/keys`
     const { body } = await client.ask('POST', keys, {
       key: dev.operator_key,
@@ -154,7 +154,7 @@ describe('a guard that follows a real service', { timeout: SETUP_MS_MAX }, () =>
     await expect.poll(() => guard.state().problem?.code, SOON).toBe('api_key_invalid')
   })
 
-  it('believes only the feed keys that are pinned', async () => {
+  test('believes only the feed keys that are pinned', async () => {
     const discovery = (await client.ask('GET', '/.well-known/countersign')).body
     const pins = Object.fromEntries(
       discovery.feed.keys.map((key: { kid: string; public_key_multibase: string }) => [
@@ -172,7 +172,7 @@ describe('a guard that follows a real service', { timeout: SETUP_MS_MAX }, () =>
     expect(guard.state().ready).toBe(false)
   })
 
-  it('S3 S6 follows rotations of the feed key by itself, with pins and without, and drops a compromised key', async () => {
+  test('S3 S6 follows rotations of the feed key by itself, with pins and without, and drops a compromised key', async () => {
     const { feed } = (await client.ask('GET', '/.well-known/countersign')).body
     const [{ kid, public_key_multibase, next_sha256 }] = feed.chain.slice(-1)
     const guards = [
@@ -198,7 +198,7 @@ describe('a guard that follows a real service', { timeout: SETUP_MS_MAX }, () =>
     ])
   })
 
-  it('survives a restart of the service, and begins again in a new epoch', async () => {
+  test('survives a restart of the service, and begins again in a new epoch', async () => {
     const guard = await ready()
     const { header } = await issuer.issue()
     const { epoch } = guard.state()
@@ -215,7 +215,7 @@ describe('a guard that follows a real service', { timeout: SETUP_MS_MAX }, () =>
     await expect.poll(() => shown(guard, header), SOON).toBe('allowed')
   })
 
-  it('lets its process end once it is closed', () => {
+  test('lets its process end once it is closed', () => {
     const program = `
       import { createGuard } from '@countersign/sdk'
       const guard = createGuard({ baseUrl: ${JSON.stringify(home.baseUrl)}, siteId: ${JSON.stringify(dev.site_id)}, apiKey: ${JSON.stringify(dev.site_key)} })

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { DevFile } from '../../packages/service/src/development/demo.ts'
 import {
   freePort,
@@ -55,7 +55,7 @@ describe('two applications behind guards, and one service', () => {
   }, SETUP_MS_MAX)
   afterAll(() => proxy?.close())
 
-  it('both deny what is revoked, the receipt says two of two, and an open stream ends', {
+  test('both deny what is revoked, the receipt says two of two, and an open stream ends', {
     timeout: TEST_MS_MAX,
   }, async () => {
     const one = await started(startApp({ baseUrl: home.baseUrl, dev, name: 'one' }))
@@ -74,7 +74,7 @@ describe('two applications behind guards, and one service', () => {
     expect(receipt.body).toMatchObject({ seq: body.seq, connected: 2, acknowledged: 2, laggards: [] })
   })
 
-  it('control: an application that is cut off accepts it, is the laggard of the receipt, and refuses everything in time (I-3)', {
+  test('control: an application that is cut off accepts it, is the laggard of the receipt, and refuses everything in time (I-3)', {
     timeout: TEST_MS_MAX,
   }, async () => {
     const near = await started(startApp({ baseUrl: home.baseUrl, dev, name: 'near' }))
@@ -102,7 +102,7 @@ describe('two applications behind guards, and one service', () => {
     await expect.poll(() => far.orders(header), { timeout: 30_000 }).toBe(401)
   })
 
-  it('with the service gone everything is refused in time, and is well again by itself; control: not by a guard that fails open', {
+  test('with the service gone everything is refused in time, and is well again by itself; control: not by a guard that fails open', {
     timeout: TEST_MS_MAX,
   }, async () => {
     const one = await started(
@@ -128,7 +128,7 @@ describe('two applications behind guards, and one service', () => {
 })
 
 describe('two applications behind guards, and two nodes on PostgreSQL', () => {
-  it('a receipt adds up what is connected anywhere, and the clients of a dead node move over without a hole', {
+  test('a receipt adds up what is connected anywhere, and the clients of a dead node move over without a hole', {
     timeout: SETUP_MS_MAX,
   }, async () => {
     const server: PostgresServer = await startPostgres()

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, test } from 'vitest'
 import { startPostgres } from '../../packages/service/test/store/postgres-server.ts'
 import { type KillReport, killRounds } from '../process/kill-rounds.ts'
 import { cleanUp } from '../process/service-process.ts'
@@ -22,7 +22,7 @@ function expectWork({ rounds, acknowledged, living }: KillReport): void {
 }
 
 describe('a service that is killed under load, without warning', () => {
-  it(
+  test(
     'loses nothing that it has acknowledged, does nothing by half, and refuses what was revoked: SQLite (I-1, I-7, I-8)',
     async () => {
       const report = await killRounds({ rounds: 20 })
@@ -32,7 +32,7 @@ describe('a service that is killed under load, without warning', () => {
     RUN_MS_MAX,
   )
 
-  it(
+  test(
     'the same on PostgreSQL',
     async () => {
       const server = await startPostgres()
@@ -50,7 +50,7 @@ describe('a service that is killed under load, without warning', () => {
 })
 
 describe('the checker', () => {
-  it(
+  test(
     'sees what a service loses that acknowledges too early',
     async () => {
       expect(lostIn(await killRounds({ rounds: 2, entry: HASTY }))).toBeGreaterThan(0)
@@ -58,7 +58,7 @@ describe('the checker', () => {
     RUN_MS_MAX,
   )
 
-  it(
+  test(
     'sees no loss with that same service when it is given time to write before it is killed',
     async () => {
       const report = await killRounds({ rounds: 1, entry: HASTY, settleMs: 2000 })

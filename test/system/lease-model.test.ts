@@ -260,7 +260,7 @@ async function lateAcceptances({ bounds, skews, steps }: Run, state: State): Pro
     } else if (each.kind === 'revoke') {
       const credential = credentials[i]
       if (credential === undefined) continue
-      // Known to the service at once, and to each guard when its network lets it through.
+      // Known to the service at once, and to each guard when its network delivers it.
       void site.revokeUser(`user${i}`)
       await clock.advance(1)
       const { epoch, seq } = site.log.head

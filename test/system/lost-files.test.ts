@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, test } from 'vitest'
 import { addIssuer, createClient } from '../process/client.ts'
 import { readOutside } from '../process/outside-log.ts'
 import { cleanUp, createHome, furnish, runCommand, startService } from '../process/service-process.ts'
@@ -21,7 +21,7 @@ const serve = (home: Parameters<typeof runCommand>[0]) =>
   runCommand(home, ['serve', '--admin-port', 'off', '--port', '0'])
 
 describe('B7: the files of an embedded store that runs', () => {
-  it.each([
+  test.each([
     ['removed', (file: string) => rmSync(file)],
     [
       'replaced by another file',
@@ -34,7 +34,7 @@ describe('B7: the files of an embedded store that runs', () => {
     expect(node.output()).toMatch(/countersign\.db is (?:missing|another file).*countersign restore/)
   })
 
-  it('the write-ahead log, removed, ends the process with 70, and no acknowledged change is lost', {
+  test('the write-ahead log, removed, ends the process with 70, and no acknowledged change is lost', {
     timeout: TEST_MS_MAX,
   }, async () => {
     const { home, node, client, issuer } = await begin()
@@ -50,7 +50,7 @@ describe('B7: the files of an embedded store that runs', () => {
     expect((await readOutside(home)).faults).toEqual([])
   })
 
-  it('untouched, do not end it: control arm', { timeout: TEST_MS_MAX }, async () => {
+  test('untouched, do not end it: control arm', { timeout: TEST_MS_MAX }, async () => {
     const { home, node, client, issuer } = await begin()
     // Beside the files of the store anything may come and go.
     writeFileSync(`${home.file}.note`, 'x')
@@ -63,7 +63,7 @@ describe('B7: the files of an embedded store that runs', () => {
 })
 
 describe('B7: serve creates no embedded store', () => {
-  it('where there is none, in the place of one that was removed, and in a file that lost its contents', {
+  test('where there is none, in the place of one that was removed, and in a file that lost its contents', {
     timeout: TEST_MS_MAX,
   }, async () => {
     const { home, node } = await begin()
@@ -90,7 +90,7 @@ describe('B7: serve creates no embedded store', () => {
     expect(existsSync(home.file)).toBe(false)
   })
 
-  it('but serves one that migrate has made: control arm', { timeout: TEST_MS_MAX }, async () => {
+  test('but serves one that migrate has made: control arm', { timeout: TEST_MS_MAX }, async () => {
     const home = await createHome()
     expect(await runCommand(home, ['migrate'])).toMatchObject({ code: 0 })
     const node = await startService(home)

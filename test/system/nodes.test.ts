@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { DevFile } from '../../packages/service/src/development/demo.ts'
 import type { Made } from '../../packages/service/test/party.ts'
 import {
@@ -98,7 +98,7 @@ async function askUntil(
 }
 
 describe('two nodes on one PostgreSQL', () => {
-  it('what is revoked on one is refused by the other within two seconds (I-2)', {
+  test('what is revoked on one is refused by the other within two seconds (I-2)', {
     timeout: TEST_MS_MAX,
   }, async () => {
     const [user, single, holder] = [await issuer.issue(), await issuer.issue(), await issuer.issue()]
@@ -129,7 +129,7 @@ describe('two nodes on one PostgreSQL', () => {
     expect((await two.introspect(token)).body).toEqual({ active: false })
   })
 
-  it('a node that is told how far it must know never accepts what was revoked there (A231, I-4)', {
+  test('a node that is told how far it must know never accepts what was revoked there (A231, I-4)', {
     timeout: TEST_MS_MAX,
   }, async () => {
     const codes = new Set<string>()
@@ -154,7 +154,7 @@ describe('two nodes on one PostgreSQL', () => {
     expect(ahead.body.code).toBe('revocation_view_stale')
   })
 
-  it('one Idempotency-Key on both nodes at once is one revocation and one answer (A235, I-17)', {
+  test('one Idempotency-Key on both nodes at once is one revocation and one answer (A235, I-17)', {
     timeout: TEST_MS_MAX,
   }, async () => {
     for (let i = 0; i < 5; i++) {
@@ -168,7 +168,7 @@ describe('two nodes on one PostgreSQL', () => {
     }
   })
 
-  it('an API key that is deleted on one is dead on the other within two seconds (A148)', {
+  test('an API key that is deleted on one is dead on the other within two seconds (A148)', {
     timeout: TEST_MS_MAX,
   }, async () => {
     const keys = `/api/sites/${dev.site_id}/keys`
@@ -190,7 +190,7 @@ describe('two nodes on one PostgreSQL', () => {
 })
 
 describe('a node that is cut off from its database', () => {
-  it.each([
+  test.each([
     ['held, so that nothing arrives and nothing fails', () => proxy.hold()],
     ['held, with every connection reset', () => (proxy.hold(), proxy.cut())],
   ])(
@@ -241,7 +241,7 @@ describe('a node that is cut off from its database', () => {
     },
   )
 
-  it('accepts no caller for more than two seconds after the cut', { timeout: TEST_MS_MAX }, async () => {
+  test('accepts no caller for more than two seconds after the cut', { timeout: TEST_MS_MAX }, async () => {
     const { header } = await issuer.issue()
     expect((await two.show(header)).status).toBe(200)
     proxy.hold()
@@ -258,7 +258,7 @@ describe('a node that is cut off from its database', () => {
 })
 
 describe('starting', () => {
-  it('two nodes at once on an empty database: the schema is made once, and both serve (A233)', {
+  test('two nodes at once on an empty database: the schema is made once, and both serve (A233)', {
     timeout: TEST_MS_MAX,
   }, async () => {
     const empty = await createHome({ databaseUrl: await server.createDatabase() })

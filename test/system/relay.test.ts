@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { DevFile } from '../../packages/service/src/development/demo.ts'
 import { addIssuer, createClient, type Issuer } from '../process/client.ts'
 import { playScenario } from '../process/fault-scenario.ts'
@@ -23,7 +23,7 @@ beforeAll(async () => {
 afterAll(cleanUp, SETUP_MS_MAX)
 
 describe('a relay past TLS that forges whatever the service does not sign', () => {
-  it.concurrent.each(['S1', 'S2', 'S3', 'S5'])(
+  test.concurrent.each(['S1', 'S2', 'S3', 'S5'])(
     '%s: gets nothing accepted and locks nothing out',
     { timeout: TEST_MS_MAX },
     async (finding) => {

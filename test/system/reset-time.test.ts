@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { type PostgresServer, startPostgres } from '../../packages/service/test/store/postgres-server.ts'
 import { addIssuer, createClient } from '../process/client.ts'
 import { changeDatabase } from '../process/outside-log.ts'
@@ -19,7 +19,7 @@ afterAll(() => server?.stop())
 const moveAhead = () => `UPDATE confirmed_time SET at = ${Date.now() + AHEAD_MS}`
 
 describe('a time on record that a wrong clock has put far ahead', () => {
-  it('makes a node not ready; reset-time makes it ready again (SQLite, I-12)', {
+  test('makes a node not ready; reset-time makes it ready again (SQLite, I-12)', {
     timeout: TEST_MS_MAX,
   }, async () => {
     const home = await createHome()
@@ -54,7 +54,7 @@ describe('a time on record that a wrong clock has put far ahead', () => {
     expect((await runCommand(home, ['operator-audit'])).said).toContain('"action":"time.reset"')
   })
 
-  it('is reset while two nodes run on PostgreSQL, and neither brings it back', {
+  test('is reset while two nodes run on PostgreSQL, and neither brings it back', {
     timeout: TEST_MS_MAX,
   }, async () => {
     const home = await createHome({ databaseUrl: await server.createDatabase() })

@@ -1,7 +1,7 @@
 import { chmodSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { credentialHeader, importPrivateKey, signRequest } from '@countersign/core'
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, test } from 'vitest'
 import { openForWriting } from '../../packages/service/src/store/sqlite/connection.ts'
 import { addIssuer, createClient } from '../process/client.ts'
 import { readOutside } from '../process/outside-log.ts'
@@ -20,7 +20,7 @@ async function begin() {
 }
 
 describe('after a restart', () => {
-  it('what was revoked stays revoked, and a holder proof that was used stays used', {
+  test('what was revoked stays revoked, and a holder proof that was used stays used', {
     timeout: TEST_MS_MAX,
   }, async () => {
     const { home, dev, node, client, issuer } = await begin()
@@ -72,7 +72,7 @@ describe('after a restart', () => {
 })
 
 describe('the files of the embedded store', () => {
-  it('are for their owner only, and belong to one process at a time (A229)', {
+  test('are for their owner only, and belong to one process at a time (A229)', {
     timeout: TEST_MS_MAX,
   }, async () => {
     const { home, node, client, issuer } = await begin()
@@ -108,7 +108,7 @@ describe('a log that was edited while the service was stopped (A182)', () => {
     ['an entry deleted in the middle', `DELETE FROM entries WHERE position = 2`],
   ] as const
 
-  it('leaves a service that is not ready, accepts no caller and acknowledges nothing', {
+  test('leaves a service that is not ready, accepts no caller and acknowledges nothing', {
     timeout: TEST_MS_MAX,
   }, async () => {
     const { home, node, client, issuer } = await begin()

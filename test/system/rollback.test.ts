@@ -1,7 +1,7 @@
 import { copyFileSync, existsSync, readFileSync, rmSync, statSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
 import type { SiteId } from '@countersign/core'
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, test } from 'vitest'
 import { readHeadFile } from '../../packages/service/src/log/head-file.ts'
 import { addIssuer, createClient } from '../process/client.ts'
 import {
@@ -38,7 +38,7 @@ async function cutShort() {
 }
 
 describe('B6: a write-ahead log that has lost its end (A274)', () => {
-  it('is noticed at the start: not ready, nothing decided, until an operator accepts it', {
+  test('is noticed at the start: not ready, nothing decided, until an operator accepts it', {
     timeout: TEST_MS_MAX,
   }, async () => {
     const { home, client, lastUser, seq } = await cutShort()
@@ -75,7 +75,7 @@ describe('B6: a write-ahead log that has lost its end (A274)', () => {
       .toBe(JSON.parse(accepted.said).epoch)
   })
 
-  it('goes unnoticed without the head file: control arm', { timeout: TEST_MS_MAX }, async () => {
+  test('goes unnoticed without the head file: control arm', { timeout: TEST_MS_MAX }, async () => {
     const { home, client, lastUser } = await cutShort()
     rmSync(headFile(home))
     await startService(home)
@@ -85,7 +85,9 @@ describe('B6: a write-ahead log that has lost its end (A274)', () => {
 })
 
 describe('the head file', () => {
-  it('does not stand in the way of a restore, a new epoch, or a kill', { timeout: TEST_MS_MAX }, async () => {
+  test('does not stand in the way of a restore, a new epoch, or a kill', {
+    timeout: TEST_MS_MAX,
+  }, async () => {
     const home = await createHome()
     const dev = await furnish(home)
     const copy = join(home.dataDir, 'one.copy')
@@ -106,7 +108,7 @@ describe('the head file', () => {
     }
   })
 
-  it('does not let a raw copy of the store from before take its place (A274)', {
+  test('does not let a raw copy of the store from before take its place (A274)', {
     timeout: TEST_MS_MAX,
   }, async () => {
     const home = await createHome()

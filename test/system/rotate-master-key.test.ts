@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { DevFile } from '../../packages/service/src/development/demo.ts'
 import { type PostgresServer, startPostgres } from '../../packages/service/test/store/postgres-server.ts'
 import { type Client, createClient } from '../process/client.ts'
@@ -36,7 +36,7 @@ const rotate = (home: ServiceHome, masterKey: string) =>
   runCommand(home, ['rotate-master-key'], { COUNTERSIGN_MASTER_KEY_NEW: masterKey })
 
 describe('after the master key was changed', () => {
-  it('the service starts with the new key and knows all it knew, and not with the old one (SQLite)', {
+  test('the service starts with the new key and knows all it knew, and not with the old one (SQLite)', {
     timeout: TEST_MS_MAX,
   }, async () => {
     const home = await createHome()
@@ -66,7 +66,7 @@ describe('after the master key was changed', () => {
     expect((await client.ask('GET', '/.well-known/did.json')).body).toEqual(did.body)
   })
 
-  it('a node on PostgreSQL with the old key verifies and revokes until it is restarted, and seals nothing', {
+  test('a node on PostgreSQL with the old key verifies and revokes until it is restarted, and seals nothing', {
     timeout: TEST_MS_MAX,
   }, async () => {
     const home = await createHome({ databaseUrl: await server.createDatabase() })

@@ -2,7 +2,7 @@ import { cpSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { createGuard, type Guard } from '@countersign/sdk'
 import { testRequest } from '@countersign/sdk/testing'
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, test } from 'vitest'
 import type { DevFile } from '../../packages/service/src/development/demo.ts'
 import { runStatements, startPostgres } from '../../packages/service/test/store/postgres-server.ts'
 import { addIssuer, createClient } from '../process/client.ts'
@@ -94,7 +94,7 @@ describe.each([
   ['SQLite', onSqlite],
   ['PostgreSQL', onPostgres],
 ])('a store on %s that is set back to an older copy within its epoch (A258, A274, B1)', (_, open) => {
-  it('ends the readiness of the service when a guard shows its proof, and the guard denies; a new epoch ends it', {
+  test('ends the readiness of the service when a guard shows its proof, and the guard denies; a new epoch ends it', {
     timeout: TEST_MS_MAX,
   }, async () => {
     const { home, copy, setBack, beginEpoch, restore } = await open()

@@ -2,7 +2,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { createGuard } from '@countersign/sdk'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { DevFile } from '../../packages/service/src/development/demo.ts'
 import { addIssuer, createClient, type Issuer } from '../process/client.ts'
 import { heldKinds, holdConnection } from '../process/held-connections.ts'
@@ -40,7 +40,7 @@ const isKnown = (credentialId: string) =>
   )
 
 describe('SIGTERM ends the process with 0 and writes what waits, while a client holds open (B3)', () => {
-  it.each(heldKinds)('%s', { timeout: TEST_MS_MAX }, async (kind) => {
+  test.each(heldKinds)('%s', { timeout: TEST_MS_MAX }, async (kind) => {
     service = await startService(home)
     const client = createClient(service.url, dev)
     issuer ??= await addIssuer(client, dev)
@@ -51,7 +51,7 @@ describe('SIGTERM ends the process with 0 and writes what waits, while a client 
     expect(await isKnown(shown.id)).toBe(true)
   })
 
-  it('what a guard leaves behind when it is closed', { timeout: TEST_MS_MAX }, async () => {
+  test('what a guard leaves behind when it is closed', { timeout: TEST_MS_MAX }, async () => {
     service = await startService(home)
     const guards = Array.from({ length: 4 }, () =>
       createGuard({
@@ -66,7 +66,7 @@ describe('SIGTERM ends the process with 0 and writes what waits, while a client 
     expect(await service.stop()).toBe(0)
   })
 
-  it('control: Node by itself waits for a silent connection', { timeout: TEST_MS_MAX }, async () => {
+  test('control: Node by itself waits for a silent connection', { timeout: TEST_MS_MAX }, async () => {
     const server = createServer((_request, response) => void response.end())
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     const { port } = server.address() as AddressInfo

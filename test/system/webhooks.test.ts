@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Webhook as Verifier } from 'standardwebhooks'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { DevFile } from '../../packages/service/src/development/demo.ts'
 import {
   freePort,
@@ -83,7 +83,7 @@ const firsts = ({ seqs }: Receiver) => [...new Set(seqs())]
 
 // All at once: most of the time they wait for a lease to end.
 describe.concurrent.each(homes)('on %s', (_name, homeOf) => {
-  it('what was sent and not written down when the service was killed comes again under the same id, and all the rest in order', {
+  test('what was sent and not written down when the service was killed comes again under the same id, and all the rest in order', {
     timeout: TEST_MS_MAX,
   }, async ({ expect }) => {
     const home = await homeOf()
@@ -118,7 +118,7 @@ describe.concurrent.each(homes)('on %s', (_name, homeOf) => {
     expect(receiver.got).toHaveLength(7)
   })
 
-  it('killed again and again under load, nothing that was acknowledged is missing, and the order holds (I-21)', {
+  test('killed again and again under load, nothing that was acknowledged is missing, and the order holds (I-21)', {
     timeout: TEST_MS_MAX,
   }, async ({ expect }) => {
     const home = await homeOf()
@@ -154,7 +154,7 @@ describe.concurrent.each(homes)('on %s', (_name, homeOf) => {
 })
 
 describe.concurrent('two nodes on PostgreSQL', () => {
-  it('one takes over when the other is killed while it sends; when it is stopped, at once', {
+  test('one takes over when the other is killed while it sends; when it is stopped, at once', {
     timeout: TEST_MS_MAX,
   }, async ({ expect }) => {
     const home = await createHome({ databaseUrl: await server.createDatabase() })

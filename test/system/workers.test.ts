@@ -1,5 +1,5 @@
 import { createServer } from 'node:net'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { DevFile } from '../../packages/service/src/development/demo.ts'
 import { type PostgresServer, startPostgres } from '../../packages/service/test/store/postgres-server.ts'
 import { addIssuer, createClient, type Issuer } from '../process/client.ts'
@@ -134,7 +134,7 @@ const gone = (pids: readonly number[]) =>
   expect.poll(() => pids.filter(isAlive), { timeout: 20_000 }).toEqual([])
 
 describe('two workers on one port', () => {
-  it('both serve, and what one has revoked the other refuses within two seconds (I-2)', {
+  test('both serve, and what one has revoked the other refuses within two seconds (I-2)', {
     timeout: TEST_MS_MAX,
   }, async () => {
     const { issuer, show, counted, revokeUser } = await startWorkers()
@@ -153,7 +153,7 @@ describe('two workers on one port', () => {
     for (let i = 0; i < 10; i++) expect(await show(header)).toBe(401)
   })
 
-  it('one that is killed is replaced, and the other goes on meanwhile', {
+  test('one that is killed is replaced, and the other goes on meanwhile', {
     timeout: TEST_MS_MAX,
   }, async () => {
     const { primary, issuer, pids, show, counted, revokeUser } = await startWorkers()
@@ -184,7 +184,7 @@ describe('two workers on one port', () => {
     expect((await readOutside(home)).faults).toEqual([])
   })
 
-  it.each([
+  test.each([
     ['the primary alone is told', () => []],
     ['all are told, as supervisors and terminals do', (pids: readonly number[]) => pids],
   ])(
@@ -205,7 +205,7 @@ describe('two workers on one port', () => {
     },
   )
 
-  it('do not share their port with another service, and do not outlive their primary', {
+  test('do not share their port with another service, and do not outlive their primary', {
     timeout: TEST_MS_MAX,
   }, async () => {
     const { primary, pids } = await startWorkers()
@@ -225,7 +225,7 @@ describe('two workers on one port', () => {
 })
 
 describe('workers that cannot be', () => {
-  it('are refused on SQLite, before anything is made', { timeout: TEST_MS_MAX }, async () => {
+  test('are refused on SQLite, before anything is made', { timeout: TEST_MS_MAX }, async () => {
     const { code, noted } = await runCommand(await createHome(), ['serve', '--workers', '2'])
     expect([code, noted.trim()]).toEqual([
       2,
@@ -233,7 +233,7 @@ describe('workers that cannot be', () => {
     ])
   })
 
-  it('end the service with 1 when none can start, instead of trying without end', {
+  test('end the service with 1 when none can start, instead of trying without end', {
     timeout: TEST_MS_MAX,
   }, async () => {
     const other = { ...home, masterKey: 'ab'.repeat(16) + 'cd'.repeat(16) }

@@ -285,6 +285,6 @@ async function checkPossession(context: VerificationContext, holderKey: string):
   }
   const proof = await consumeHolderProof(request, expected, nonces)
   if (!proof.ok) return proof
-  context.holder = proof.bodyChecked ? 'proven' : 'proven_body_unseen'
+  context.holder = proof.bodyChecked ? 'verified' : 'verified_without_body'
   return undefined
 }

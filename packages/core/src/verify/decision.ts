@@ -33,7 +33,7 @@ export interface AllowCredential {
   /** The issuer key that verified the signature of its root. */
   readonly signedBy: PublicKey
   /** Whether a holder proof was required and verified, and whether it covered the body. */
-  readonly holder: 'unbound' | 'proven' | 'proven_body_unseen'
+  readonly holder: 'unbound' | 'verified' | 'verified_without_body'
 }
 
 export interface AllowBearer {

@@ -125,7 +125,7 @@ describe('a caller that was accepted', () => {
   test('needs no second proof of possession', async () => {
     const document = await issue(issuer, { holderKey: holder.did })
     const bound = await letIn(document, await heldBy(holder, shown(document)))
-    expect(bound.holder).toBe('proven')
+    expect(bound.holder).toBe('verified')
     expect(
       codeOf(
         siteWith((site) => (site.settings = { ...site.settings, holderProof: 'required' })),

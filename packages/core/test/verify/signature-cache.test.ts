@@ -287,7 +287,7 @@ describe('a remembered presentation', () => {
     const { knowledge } = setUp()
     const chain = await newChain(issuer, 0)
     const { presented, demand } = await showLink(chain)
-    expect(await verify(presented, demand, knowledge)).toMatchObject({ ok: true, holder: 'proven' })
+    expect(await verify(presented, demand, knowledge)).toMatchObject({ ok: true, holder: 'verified' })
     expect(await verify(presented, demand, knowledge)).toMatchObject({ code: 'proof_replayed' })
     expect(await verify(presented, asking(), knowledge)).toMatchObject({ code: 'proof_required' })
   })

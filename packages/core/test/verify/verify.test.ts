@@ -219,7 +219,7 @@ describe('a holder-bound credential', () => {
   test('is allowed with its holder’s proof, once', async () => {
     const presented = await bound()
     const demand = await heldBy(holder, presented)
-    expect(await verify(presented, demand, knowing(site))).toMatchObject({ ok: true, holder: 'proven' })
+    expect(await verify(presented, demand, knowing(site))).toMatchObject({ ok: true, holder: 'verified' })
     expect(await code(presented, demand, knowing(site))).toBe('proof_replayed')
   })
 
@@ -241,7 +241,7 @@ describe('a holder-bound credential', () => {
     }
     expect(await verify({ signed: read }, { ...demand, request }, knowing(site))).toMatchObject({
       ok: true,
-      holder: 'proven',
+      holder: 'verified',
     })
     expect(await code(shown(document), { ...demand, request }, knowing(site))).toBe('proof_invalid')
   })
@@ -288,7 +288,7 @@ describe('a holder-bound credential', () => {
     const unseen = { ...demand, request: { ...demand.request, body: 'unseen' as const } }
     expect(await verify(presented, unseen, knowing(site))).toMatchObject({
       ok: true,
-      holder: 'proven_body_unseen',
+      holder: 'verified_without_body',
     })
   })
 

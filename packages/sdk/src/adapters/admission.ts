@@ -39,7 +39,7 @@ export function admit(
   credential: GuardAllow,
   onDone: (over: () => void) => void,
 ): void {
-  if (credential.presented === 'credential' && credential.holder === 'proven_body_unseen') {
+  if (credential.presented === 'credential' && credential.holder === 'verified_without_body') {
     throw new TypeError(
       'the body was read before requireCredential saw it: guard first, or keep the raw bytes (docs/guides/frameworks.md)',
     )

@@ -5,8 +5,8 @@ export type GuardVerdict = GuardAllow | GuardDenial
 
 /**
  * Access is granted. `subject` says to which user and for what, `presented` by what, `view` how
- * fresh the revocation data was. `holder` of a credential is `proven_body_unseen` when the adapter
- * could not provide the body: then nothing has verified the body.
+ * fresh the revocation data was. `holder` of a credential is `verified_without_body` when the
+ * adapter could not provide the body: the signature does not vouch for the body then.
  */
 export type GuardAllow = Allow & FailingOpen
 

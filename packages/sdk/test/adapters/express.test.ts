@@ -86,9 +86,9 @@ describe('express with a parser in front', () => {
   test('captureRawBody lets the digest be checked over the bytes that came, not over what was parsed', async () => {
     const { send, close } = await served('kept')
     const body = '{ "b": 1.0,\n "a": "\\u0041" }'
-    expect((await send(body)).json()).toEqual({ received: { b: 1, a: 'A' }, holder: 'proven' })
+    expect((await send(body)).json()).toEqual({ received: { b: 1, a: 'A' }, holder: 'verified' })
     expect(refusal(await send(body, '{ "b": 1.0, "a": "A" }'))).toBe('proof_invalid')
-    expect((await send('')).json()).toMatchObject({ holder: 'proven' })
+    expect((await send('')).json()).toMatchObject({ holder: 'verified' })
     await close()
   })
 

@@ -112,7 +112,7 @@ export function adapterSuite({ name, serve }: Framework): void {
           })
           expect([answer.status, answer.json()]).toEqual([
             200,
-            { received: JSON.parse(BODY), holder: 'proven' },
+            { received: JSON.parse(BODY), holder: 'verified' },
           ])
         },
       )
@@ -122,7 +122,7 @@ export function adapterSuite({ name, serve }: Framework): void {
         expect(
           (await ask({ method: 'POST', headers: { ...(await headers()), 'content-length': '0' } })).json(),
         ).toMatchObject({
-          holder: 'proven',
+          holder: 'verified',
         })
         expect(
           (
@@ -134,7 +134,7 @@ export function adapterSuite({ name, serve }: Framework): void {
             })
           ).json(),
         ).toMatchObject({
-          holder: 'proven',
+          holder: 'verified',
         })
       })
 
@@ -219,7 +219,7 @@ export function adapterSuite({ name, serve }: Framework): void {
           requiredScope: ['orders:write'],
         })
         const written = await agent(`${app.origin}/orders`, { method: 'POST', body: BODY, headers: json })
-        expect(await written.json()).toEqual({ received: JSON.parse(BODY), holder: 'proven' })
+        expect(await written.json()).toEqual({ received: JSON.parse(BODY), holder: 'verified' })
         await site.revoke(root)
         expect(await readDenial(await next.fetch(`${app.origin}/orders`))).toMatchObject({
           code: 'credential_revoked',

@@ -5,7 +5,7 @@ import {
   type PrivateKey,
   signFeedKeyStatement,
 } from '@countersign/core'
-import { beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { createFeedKeyTrust, type FeedKeyPins } from '../../src/feed/feed-key-trust.ts'
 
 const AT = '2026-11-14T12:00:00Z'
@@ -60,13 +60,13 @@ const standings = (trust: ReturnType<typeof createFeedKeyTrust>) =>
 const AFTER_ALL = ['withdrawn', 'withdrawn', 'trusted', 'trusted']
 
 describe('a thief of a withdrawn feed key who is also a relay', () => {
-  it('control: the honest chain withdraws the compromised key and those before it', async () => {
+  test('control: the honest chain withdraws the compromised key and those before it', async () => {
     const trust = createFeedKeyTrust(pins)
     await trust.follow(chain, NOW)
     expect(standings(trust)).toEqual(AFTER_ALL)
   })
 
-  it('does not bring the key back under another name, and does not use up the room for honest keys', async () => {
+  test('does not bring the key back under another name, and does not use up the room for honest keys', async () => {
     const trust = createFeedKeyTrust(pins)
     await trust.follow(chain.slice(0, 3), NOW)
     for (let i = 0; i < 1100; i++) await trust.follow([await state(`evil${i}`, keys.k2, hashes.k4)], NOW)
@@ -75,14 +75,14 @@ describe('a thief of a withdrawn feed key who is also a relay', () => {
     expect(standings(trust)).toEqual(AFTER_ALL)
   })
 
-  it('does not freeze the chain with a first statement of its own', async () => {
+  test('does not freeze the chain with a first statement of its own', async () => {
     const trust = createFeedKeyTrust(pins)
     await trust.follow([await state('k2', keys.k2, '0'.repeat(64))], NOW)
     await trust.follow(chain, NOW)
     expect(standings(trust)).toEqual(AFTER_ALL)
   })
 
-  it('does not stop the process with a key that names itself, or two that name each other', async () => {
+  test('does not stop the process with a key that names itself, or two that name each other', async () => {
     const { k1, k2 } = keys
     const both = { k1: k1.publicKey.multikey, k2: k2.publicKey.multikey }
     const trust = createFeedKeyTrust(both)
@@ -95,7 +95,7 @@ describe('a thief of a withdrawn feed key who is also a relay', () => {
 })
 
 describe('a relay that only reorders the chain', () => {
-  it('delays a withdrawal until the honest order comes, and no longer', async () => {
+  test('delays a withdrawal until the honest order comes, and no longer', async () => {
     const trust = createFeedKeyTrust({ one: `sha256:${hashes.k2}`, two: `sha256:${hashes.k3}` })
     await trust.follow([chain[2], chain[1]], NOW)
     await trust.follow(chain.slice(1), NOW)

@@ -11,11 +11,11 @@ let relay: ForgingRelay
 let guard: Guard
 let credential: TestCredential
 /** Another issuer for the same site, which the site does not trust. */
-let stranger: TestSite
+let untrusted: TestSite
 
 async function start(options: Parameters<typeof createTestSite>[0] = {}) {
   site = await createTestSite({ startMs: START, ...options })
-  stranger = await createTestSite({ startMs: START })
+  untrusted = await createTestSite({ startMs: START })
   relay = forgingRelay(site)
   credential = await site.issue({ ttlSeconds: 86_400 })
   guard = await site.guard({
@@ -28,16 +28,16 @@ async function start(options: Parameters<typeof createTestSite>[0] = {}) {
 beforeEach(() => start())
 afterEach(async () => {
   await site.close()
-  await stranger.close()
+  await untrusted.close()
 })
 
 const trusted = () =>
-  ['issuer.trusted', stranger.issuers[0] as NonNullable<(typeof stranger.issuers)[0]>] as const
+  ['issuer.trusted', untrusted.issuers[0] as NonNullable<(typeof untrusted.issuers)[0]>] as const
 const shown = async (one: TestCredential, scope = 'orders:read') => outcome(show(guard, one, { scope }))
 
 describe('A252 a forged issuer.trusted', () => {
   test('S2 is never believed, with heartbeats withheld and released in turns; repeated contradictions are a lasting problem', async () => {
-    const forged = await stranger.issue({ scope: ['admin:all'], ttlSeconds: 86_400 })
+    const forged = await untrusted.issue({ scope: ['admin:all'], ttlSeconds: 86_400 })
     relay.forge(trusted())
     const seen = new Set<string>()
     let accepted = 0
@@ -65,7 +65,7 @@ describe('A252 a forged issuer.trusted', () => {
   })
 
   test('control: a view that believes every entry accepts what the relay has forged', async () => {
-    const forged = await stranger.issue({ scope: ['admin:all'] })
+    const forged = await untrusted.issue({ scope: ['admin:all'] })
     relay.forge(trusted())
     await site.advance(6_000)
     expect(await shown(forged, 'admin:all')).toBe('issuer_untrusted')
@@ -81,7 +81,7 @@ describe('A252 a forged issuer.trusted', () => {
   })
 
   test('control: the same entry in the log of the site is believed with its signed head', async () => {
-    const other = await stranger.issue({ scope: ['orders:read'] })
+    const other = await untrusted.issue({ scope: ['orders:read'] })
     await site.append(...trusted())
     expect(await shown(other)).toBe('allowed')
   })

@@ -218,13 +218,13 @@ describe('a heartbeat', () => {
 
   test('A197 that is forged, unsigned, or old proves nothing: the age goes on growing', async () => {
     const { guard, tell } = await deaf()
-    const stranger = await generatePrivateKey('Ed25519')
+    const otherKey = await generatePrivateKey('Ed25519')
     const good = await heartbeat({})
     for (const said of [
-      await heartbeat({}, stranger),
+      await heartbeat({}, otherKey),
       { ...good, as_of: asOf(1_000) },
       { ...good, signature: 'A'.repeat(86) },
-      await heartbeat({ kid: 'another-key' }, stranger),
+      await heartbeat({ kid: 'another-key' }, otherKey),
       await heartbeat({ as_of: asOf(-60_000) }),
       JSON.stringify({ ...good, more: 1 }),
       '{}',
@@ -571,10 +571,10 @@ describe('the connection', () => {
 
 describe('a snapshot', () => {
   test('that is signed by no key we know, or not whole, is not used', async () => {
-    const stranger = await createTestSite({ startMs: site.clock.nowMs })
+    const otherSite = await createTestSite({ startMs: site.clock.nowMs })
     for (const answer of [
       () =>
-        stranger.service.fetch(`https://countersign.test/api/sites/shop.example/snapshot`, {
+        otherSite.service.fetch(`https://countersign.test/api/sites/shop.example/snapshot`, {
           headers: { 'x-api-key': 'svc_sk_test' },
         }),
       async () => {

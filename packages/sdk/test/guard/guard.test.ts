@@ -185,7 +185,7 @@ describe('a refusal', () => {
       },
     ],
     ['site_mismatch', async () => [await of(await otherSite())]],
-    ['issuer_untrusted', async () => [await of(await stranger())]],
+    ['issuer_untrusted', async () => [await of(await untrusted())]],
     [
       'credential_signature_invalid',
       async () => {
@@ -299,7 +299,7 @@ describe('a refusal', () => {
     await trust(other)
     return other.issue()
   }
-  const stranger = async () => (await createTestSite({ startMs: site.clock.nowMs })).issue()
+  const untrusted = async () => (await createTestSite({ startMs: site.clock.nowMs })).issue()
   const delegated = async (changes: { scope: readonly Scope[] }) => {
     const parent = await site.issue({ scope: ['orders:read', 'admin'], delegable: true })
     const narrow = await site.issue({ scope: ['orders:read'], delegable: true })
@@ -439,7 +439,7 @@ describe('failing open', () => {
     await blind.close()
     await site.repairFeed()
     const fetch = meddled(site.service.fetch, {
-      feedText: (text) => text.replace('credential.revoked', 'credential.revived'),
+      feedText: (text) => text.replace('credential.revoked', 'credential.unknown'),
     })
     const lied = await site.guard({ fetch, [FAIL_OPEN]: true })
     site.service.become('well')

@@ -38,12 +38,12 @@ const by = (request: GuardRequest, of = guard) => outcome(of.verify(request, { s
 
 describe('a bound credential', () => {
   test('is accepted with a signature of this very request and body', async () => {
-    expect(await guard.verify(post(await signed()))).toMatchObject({ ok: true, holder: 'proven' })
+    expect(await guard.verify(post(await signed()))).toMatchObject({ ok: true, holder: 'verified' })
   })
 
   test('says so when the adapter could not show the body', async () => {
     const request: GuardRequest = { ...post(await signed()), body: () => 'unseen' }
-    expect(await guard.verify(request)).toMatchObject({ ok: true, holder: 'proven_body_unseen' })
+    expect(await guard.verify(request)).toMatchObject({ ok: true, holder: 'verified_without_body' })
   })
 
   test('A096 is not accepted without a signature, and its body is not even read', async () => {

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, test } from 'vitest'
 
 const OPTIONS =
   "{ baseUrl: 'http://127.0.0.1:1', siteId: 'a.example', apiKey: 'svc_sk_x', onStateChange: () => {} }"
@@ -22,14 +22,14 @@ function run(program: string): string {
 }
 
 describe('a program that waits for its guard', () => {
-  it('gets the rejection of ready, although nothing else keeps the process alive', () => {
+  test('gets the rejection of ready, although nothing else keeps the process alive', () => {
     const printed = run(
       `await guard.ready({ timeoutMs: 300 }).catch(({ name }) => console.log(name)); await guard.close()`,
     )
     expect(printed).toBe('GuardNotReady\n')
   })
 
-  it('ends by itself when it does not wait: control arm', () => {
+  test('ends by itself when it does not wait: control arm', () => {
     expect(run(`guard.isActive; console.log('over')`)).toBe('over\n')
   })
 })

@@ -129,14 +129,14 @@ describe('createDidWebFetcher', () => {
   })
 
   it('does not take a certificate that no authority vouches for', async () => {
-    const { ca: _ca, ...strangers } = { ca: '', resolve: always('127.0.0.1') }
-    expect(await fetchElsewhere(json, { ...strangers, ca: undefined as never })).toMatchObject({
+    const { ca: _ca, ...withoutCa } = { ca: '', resolve: always('127.0.0.1') }
+    expect(await fetchElsewhere(json, { ...withoutCa, ca: undefined as never })).toMatchObject({
       fault: 'the DID document could not be fetched',
     })
   })
 
   it('does not take the certificate of another host', async () => {
-    expect(await fetchElsewhere(json, {}, 'stranger.test')).toMatchObject({
+    expect(await fetchElsewhere(json, {}, 'other.test')).toMatchObject({
       fault: 'the DID document could not be fetched',
     })
   })

@@ -32,13 +32,13 @@ function open() {
 }
 
 describe('the audit of refused keys', () => {
-  test('is not filled by a stranger who guesses all day', async () => {
+  test('is not filled by a caller who guesses keys all day', async () => {
     const { rejections, note, countOf } = open()
     for (let ms = 0; ms < 3_600_000; ms += 100) note(undefined, ms)
     await rejections.flush()
     expect(countOf(null)).toBe(60 * 30)
   })
-  test('does not lose what a key of a site tries because strangers guess, or because another site does', async () => {
+  test('does not lose what a key of a site tries because callers guess keys, or because another site does', async () => {
     const { rejections, note, countOf } = open()
     for (let i = 0; i < 1000; i++) {
       note(undefined, 1000)

@@ -115,7 +115,7 @@ forEachSharedStore('POST /auth/present', (open) => {
   it('401 and 403: refuses what any presentation is refused for, and does not use the state up', async () => {
     const { opened, issued, node, B } = await openHosted(open())
     const holder = await newParty()
-    const stranger = await newParty()
+    const untrusted = await newParty()
     const { document: good, ...revoked } = await issued()
     const { document: bound } = await issued({ holderKey: holder.did })
     await node.revokeCredential(revoked.id)
@@ -124,11 +124,11 @@ forEachSharedStore('POST /auth/present', (open) => {
       [(await issued({ siteId: B })).document, 'site_mismatch'],
       [(await issued({ validFromMs: NOW - 5000, validUntilMs: NOW })).document, 'credential_expired'],
       [(await issued({ scope: ['orders:write'] })).document, 'scope_insufficient'],
-      [(await issued({}, stranger)).document, 'issuer_untrusted'],
+      [(await issued({}, untrusted)).document, 'issuer_untrusted'],
       [{ ...good, validUntil: '2030-01-01T00:00:00Z' }, 'credential_signature_invalid'],
       [good, 'credential_revoked'],
       [bound, 'proof_required'],
-      [bound, 'proof_invalid', { holder: stranger }],
+      [bound, 'proof_invalid', { holder: untrusted }],
     ]
     for (const [credential, code, more] of tries)
       expect((await browser.present(state, credential, more)).json.code).toBe(code)
@@ -193,8 +193,8 @@ forEachSharedStore('POST /auth/present', (open) => {
     const { json } = await browser.present(state, bad)
     expect([json.code, json.tries_left]).toEqual(['state_invalid', 0])
     // Another browser is told nothing of it.
-    const { json: stranger } = await (await opened()).browser.present(state, bad)
-    expect([stranger.code, stranger.tries_left]).toEqual(['state_invalid', undefined])
+    const { json: fromOtherBrowser } = await (await opened()).browser.present(state, bad)
+    expect([fromOtherBrowser.code, fromOtherBrowser.tries_left]).toEqual(['state_invalid', undefined])
   })
 
   it('A8: an empty form is not a try', async () => {

@@ -137,16 +137,16 @@ forEachSharedStore('/auth/sdk-callback', (open) => {
       const done = await signedIn(document)
       const fresh = await presented(document)
       const { payload, state } = fresh
-      const stranger = browser()
+      const otherBrowser = browser()
       const other = await presented(document)
       const json = { accept: 'application/json' }
       const refusals = [
         await fresh.browser.get(`/auth/sdk-callback?state=${'A'.repeat(43)}&payload=${payload}`, json),
         await fresh.browser.get(`/auth/sdk-callback?state=${state.slice(0, -1)}&payload=${payload}`, json),
         await done.browser.get(done.callbackUrl, json),
-        await stranger.get(fresh.callbackUrl, json),
+        await otherBrowser.get(fresh.callbackUrl, json),
         await other.browser.get(fresh.callbackUrl, json),
-        await stranger.get(`/auth/sdk-callback?state=${state}&error=access_denied`, json),
+        await otherBrowser.get(`/auth/sdk-callback?state=${state}&error=access_denied`, json),
       ]
       for (const { status, json, headers } of refusals) {
         expect([status, json.code, headers.location, headers['set-cookie']]).toEqual([

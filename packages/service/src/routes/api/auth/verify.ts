@@ -35,7 +35,7 @@ export const forwardAuth: Route<'forward_auth'> = async (request, deps) => {
       'X-Service-Site': subject.siteId,
       'X-Service-Scope': subject.scope.join(' '),
       'X-Service-Credential-Id': subject.credentialId,
-      ...(allow.presented === 'credential' && allow.holder === 'proven_body_unseen'
+      ...(allow.presented === 'credential' && allow.holder === 'verified_without_body'
         ? { 'X-Service-Body': 'unchecked' }
         : {}),
     },

@@ -10,7 +10,7 @@ forEachSharedStore('GET /api/auth/verify', (open) => {
     node.ask('forward_auth', { caller: keyOf(node.home), fields, ...more })
   const shown = ({ header }: Made) => ({ 'x-service-credential': header })
 
-  it('lets through and says who', async () => {
+  it('accepts a valid credential and names its user', async () => {
     const { node, A, issued } = await begin()
     const credential = await issued()
     const { status, headers, body } = await verify(node, shown(credential), {

@@ -71,9 +71,9 @@ forEachSharedStore('POST /api/protected/action', (open) => {
   describe('refusals', () => {
     it('A060, A061, A082, A071, A089: each with the code of what is wrong', async () => {
       const { node, B, issued } = await begin()
-      const stranger = await newParty()
+      const untrusted = await newParty()
       const codes = {
-        issuer_untrusted: await issued({}, stranger),
+        issuer_untrusted: await issued({}, untrusted),
         site_mismatch: await issued({ siteId: B }),
         credential_expired: await issued({ validUntilMs: NOW }),
         credential_not_yet_valid: await issued({ validFromMs: NOW + 61_000 }),

@@ -607,8 +607,8 @@ forEachSharedStore('issuers', (open) => {
     it('A066: nothing is fetched while verifying', async () => {
       const { node } = await fetchedIssuer()
       node.fetched.length = 0
-      const stranger = await newParty()
-      await node.show(await webCredential(stranger, 'key-9'))
+      const untrusted = await newParty()
+      await node.show(await webCredential(untrusted, 'key-9'))
       await node.show(
         await issueCredential(
           {
@@ -622,7 +622,7 @@ forEachSharedStore('issuers', (open) => {
           {
             issuer: 'did:web:localhost%3A9',
             verificationMethod: 'did:web:localhost%3A9#key-1',
-            key: stranger.key,
+            key: untrusted.key,
             createdMs: NOW,
           },
         ),
