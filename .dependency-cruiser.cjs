@@ -5,7 +5,18 @@
 const CORE_FOLDERS = ['log', 'verify', 'holder', 'credential', 'proof', 'encoding']
 
 /** From the door of the service down to its store. */
-const SERVICE_FLOORS = ['operations', 'service', 'app', 'routes', 'actions', 'feed', 'log', 'store']
+const SERVICE_FLOORS = [
+  'operations',
+  'service',
+  'app',
+  'routes',
+  'actions',
+  'feed',
+  'access',
+  'log',
+  'time',
+  'store',
+]
 
 /** What an integrator touches, down to what follows the log. */
 const SDK_FLOORS = ['testing', 'adapters', 'guard', 'feed', 'shared']

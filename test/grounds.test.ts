@@ -4,9 +4,9 @@ import { beforeAll, expect, test } from 'vitest'
 import { type Chain, newChain, showLink } from '../packages/core/test/chain.ts'
 import { logOf, type Saying, viewOf } from '../packages/core/test/log/log-sample.ts'
 import { asking, at, knowing, NOW, newParty, type Party, SITE } from '../packages/core/test/sample.ts'
+import { tokenFacts } from '../packages/service/src/access/token-finder.ts'
 import { recheckPresentation } from '../packages/service/src/actions/finish-sign-in.ts'
 import { credentialState } from '../packages/service/src/actions/revocation-status.ts'
-import { tokenFacts } from '../packages/service/src/log/token-finder.ts'
 import type { CredentialRow, SignInPresentation, TokenRow } from '../packages/service/src/store/store.ts'
 
 let issuer: Party

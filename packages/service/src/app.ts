@@ -7,7 +7,7 @@ import type {
   InjectOptions,
   LightMyRequestResponse,
 } from 'fastify'
-import { guard } from './actions/guard.ts'
+import { guard } from './access/guard.ts'
 import type { RouteAnswer } from './answer.ts'
 import type { Deps } from './deps.ts'
 import { openAcceptProbe } from './http/accept-probe.ts'

@@ -1,5 +1,7 @@
 import type { NonceStore, SignatureCache } from '@countersign/core'
 import type { Logger } from 'pino'
+import type { SeenCredentials } from './access/seen-credentials.ts'
+import type { TokenFinder } from './access/token-finder.ts'
 import type { Config } from './config.ts'
 import type { DidWebFetcher } from './did-web/fetch-document.ts'
 import type { Feeds } from './feed/feeds.ts'
@@ -8,13 +10,11 @@ import type { VerifierClocks } from './feed/verifier-clocks.ts'
 import type { Verifiers } from './feed/verifiers.ts'
 import type { ApiKeys } from './keys/api-keys.ts'
 import type { ServiceKeys } from './keys/service-keys.ts'
-import type { Clock } from './log/clock.ts'
 import type { HeadWatch } from './log/head-watch.ts'
 import type { LiveViews } from './log/live-views.ts'
-import type { SeenCredentials } from './log/seen-credentials.ts'
-import type { TokenFinder } from './log/token-finder.ts'
 import type { Meters } from './meters.ts'
 import type { Store } from './store/store.ts'
+import type { Clock } from './time/clock.ts'
 
 /** Dependencies of routes and actions, created once in `openService`. */
 export interface Deps {

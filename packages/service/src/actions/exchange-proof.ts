@@ -11,14 +11,14 @@ import {
   toPermissionId,
 } from '@countersign/core'
 import { limits } from '@countersign/core/contract'
+import { type GuardDeps, guard } from '../access/guard.ts'
+import { requireFresh } from '../access/require-fresh.ts'
+import { seenCredential } from '../access/seen-credentials.ts'
 import type { Deps } from '../deps.ts'
 import { createId } from '../keys/ids.ts'
 import { createSecretText, secretSha256 } from '../keys/secret-text.ts'
-import { requireFresh } from '../log/require-fresh.ts'
-import { seenCredential } from '../log/seen-credentials.ts'
 import { Problem } from '../problem.ts'
 import type { NewToken } from '../store/store.ts'
-import { type GuardDeps, guard } from './guard.ts'
 
 export interface Exchange {
   readonly signed: SignedCredential

@@ -1,8 +1,8 @@
 import { decide, type Scope, type SiteId } from '@countersign/core'
+import { toProblem } from '../access/guard.ts'
+import { requireFresh, staleProblem } from '../access/require-fresh.ts'
+import type { FoundToken } from '../access/token-finder.ts'
 import type { Deps } from '../deps.ts'
-import { requireFresh, staleProblem } from '../log/require-fresh.ts'
-import type { FoundToken } from '../log/token-finder.ts'
-import { toProblem } from './guard.ts'
 
 export interface ActiveToken {
   readonly token: FoundToken

@@ -1,10 +1,10 @@
 import { checkHolderProof, type HolderRequest, type JsonObject, type Scope } from '@countersign/core'
 import { limits } from '@countersign/core/contract'
+import { toProblem } from '../access/guard.ts'
 import type { Deps } from '../deps.ts'
 import { secretSha256 } from '../keys/secret-text.ts'
 import { Problem } from '../problem.ts'
 import type { Act, Offer, Site } from '../store/store.ts'
-import { toProblem } from './guard.ts'
 import {
   checkHolderKey,
   chooseTtl,

@@ -9,12 +9,12 @@ import {
   toPermissionId,
 } from '@countersign/core'
 import { limits } from '@countersign/core/contract'
+import { type GuardDeps, guard, toProblem } from '../access/guard.ts'
+import { seenCredential } from '../access/seen-credentials.ts'
 import type { Deps } from '../deps.ts'
 import { secretSha256 } from '../keys/secret-text.ts'
-import { seenCredential } from '../log/seen-credentials.ts'
 import { Problem } from '../problem.ts'
 import type { NewSignInPresentation, SignIn } from '../store/store.ts'
-import { type GuardDeps, guard, toProblem } from './guard.ts'
 import { createOneTimeSecret } from './start-sign-in.ts'
 
 export interface SignInTry {

@@ -5,8 +5,8 @@ import {
   type SiteId,
   toChainGrounds,
 } from '@countersign/core'
+import { requireFresh } from '../access/require-fresh.ts'
 import type { Deps } from '../deps.ts'
-import { requireFresh } from '../log/require-fresh.ts'
 import type { CredentialRow } from '../store/store.ts'
 
 export interface StatusQuestion {

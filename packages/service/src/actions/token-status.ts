@@ -1,7 +1,7 @@
 import { verify } from '@countersign/core'
+import { staleProblem } from '../access/require-fresh.ts'
+import { tokenFacts } from '../access/token-finder.ts'
 import type { Deps } from '../deps.ts'
-import { staleProblem } from '../log/require-fresh.ts'
-import { tokenFacts } from '../log/token-finder.ts'
 import type { TokenRow } from '../store/store.ts'
 
 /**

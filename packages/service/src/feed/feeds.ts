@@ -11,10 +11,10 @@ import {
 import { limits } from '@countersign/core/contract'
 import type { Logger } from 'pino'
 import type { ServiceKeys } from '../keys/service-keys.ts'
-import type { Clock } from '../log/clock.ts'
 import type { LiveViews } from '../log/live-views.ts'
 import { Problem } from '../problem.ts'
 import type { Store } from '../store/store.ts'
+import type { Clock } from '../time/clock.ts'
 import { heartbeatText, PADDING, retryText } from './event-text.ts'
 import {
   FeedStream,

@@ -1,6 +1,6 @@
 import type { SiteId, SiteView } from '@countersign/core'
+import { requireFresh, staleProblem } from '../access/require-fresh.ts'
 import type { LiveViews } from '../log/live-views.ts'
-import { requireFresh, staleProblem } from '../log/require-fresh.ts'
 import { Problem } from '../problem.ts'
 import type { Store } from '../store/store.ts'
 

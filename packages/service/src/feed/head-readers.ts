@@ -1,6 +1,6 @@
 import type { SiteId } from '@countersign/core'
-import type { Clock } from '../log/clock.ts'
 import type { Store } from '../store/store.ts'
+import type { Clock } from '../time/clock.ts'
 
 /**
  * Which sites have readers without a lease. A signed head that such a reader is given may live on

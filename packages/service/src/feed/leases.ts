@@ -1,7 +1,6 @@
 import type { SiteId } from '@countersign/core'
 import { limits } from '@countersign/core/contract'
 import type { Logger } from 'pino'
-import type { Clock } from '../log/clock.ts'
 import { Problem } from '../problem.ts'
 import type {
   Acknowledged,
@@ -12,6 +11,7 @@ import type {
   LeaseTerms,
   Store,
 } from '../store/store.ts'
+import type { Clock } from '../time/clock.ts'
 
 /** The leases of verifier instances, as the store has them and as this node knows better. */
 export interface Leases {

@@ -1,6 +1,6 @@
 import type { SiteId } from '@countersign/core'
-import type { Clock } from '../log/clock.ts'
 import type { Store } from '../store/store.ts'
+import type { Clock } from '../time/clock.ts'
 import type { Leases } from './leases.ts'
 import type { CommittedEntry, SiteReaders } from './receipt.ts'
 import type { StreamRegister } from './stream-register.ts'

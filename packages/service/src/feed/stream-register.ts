@@ -1,7 +1,7 @@
 import type { SiteId } from '@countersign/core'
 import type { Logger } from 'pino'
-import type { Clock } from '../log/clock.ts'
 import type { FeedStreamRow, NodeView, Store, StreamClaim } from '../store/store.ts'
+import type { Clock } from '../time/clock.ts'
 import type { FeedStream, Verifier } from './feed-stream.ts'
 import { type StreamReader, toReaders } from './receipt.ts'
 

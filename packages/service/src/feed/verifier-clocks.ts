@@ -1,7 +1,7 @@
 import { formatTime } from '@countersign/core'
 import type { Logger } from 'pino'
-import type { Clock } from '../log/clock.ts'
 import type { LeaseName } from '../store/store.ts'
+import type { Clock } from '../time/clock.ts'
 
 /** What verifiers say about the time, beside what this node says. */
 export interface VerifierClocks {

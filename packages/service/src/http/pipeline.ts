@@ -1,5 +1,5 @@
 import { problems } from '@countersign/core/contract'
-import type { guard } from '../actions/guard.ts'
+import type { guard } from '../access/guard.ts'
 import type { RouteAnswer } from '../answer.ts'
 import type { Deps } from '../deps.ts'
 import { Problem } from '../problem.ts'

@@ -6,7 +6,7 @@ import {
   type SignedCredential,
 } from '@countersign/core'
 import { headerNames } from '@countersign/core/contract'
-import { toProblem } from '../actions/guard.ts'
+import { toProblem } from '../access/guard.ts'
 import type { Deps } from '../deps.ts'
 import { Problem } from '../problem.ts'
 import type { RouteRequest } from '../route.ts'

@@ -1,7 +1,7 @@
 import type { SiteId } from '@countersign/core'
 import type { Logger } from 'pino'
 import type { Store } from '../store/store.ts'
-import type { Clock } from './clock.ts'
+import type { Clock } from '../time/clock.ts'
 import type { LiveViews } from './live-views.ts'
 
 /** When entries of the log were committed. */

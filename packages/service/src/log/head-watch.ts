@@ -9,7 +9,7 @@ import {
 import type { Logger } from 'pino'
 import type { ServiceKeys } from '../keys/service-keys.ts'
 import type { Store } from '../store/store.ts'
-import type { Clock } from './clock.ts'
+import type { Clock } from '../time/clock.ts'
 import { type KeptHeads, readHeadFile, toHeadLine, writeHeadFile } from './head-file.ts'
 import type { LiveViews } from './live-views.ts'
 import { compareHeads, describeLoss, hasHead } from './lost-heads.ts'

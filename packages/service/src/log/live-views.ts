@@ -13,7 +13,7 @@ import { Problem } from '../problem.ts'
 import { LogCorrupted } from '../store/log-corrupted.ts'
 import { EMPTY_DIGEST, nextDigest } from '../store/log-digest.ts'
 import { type LoggedEntry, RowForged, type SiteHead, type Store } from '../store/store.ts'
-import type { Clock } from './clock.ts'
+import type { Clock } from '../time/clock.ts'
 import { POLL_MS, type TailPage, tail } from './tail.ts'
 import { createWake } from './wake.ts'
 

@@ -1,5 +1,5 @@
 import { type AllowCredential, CREDENTIAL_HEADER, type SiteId } from '@countersign/core'
-import { guard } from '../actions/guard.ts'
+import { guard } from '../access/guard.ts'
 import type { Deps } from '../deps.ts'
 import { Problem } from '../problem.ts'
 import type { RouteRequest } from '../route.ts'

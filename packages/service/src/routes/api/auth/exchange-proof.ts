@@ -1,7 +1,7 @@
 import { isDenial } from '@countersign/core'
 import type { AccessToken } from '@countersign/core/contract'
+import { toProblem } from '../../../access/guard.ts'
 import { exchangeProof as exchange } from '../../../actions/exchange-proof.ts'
-import { toProblem } from '../../../actions/guard.ts'
 import { Problem } from '../../../problem.ts'
 import type { Route } from '../../../route.ts'
 

@@ -1,6 +1,6 @@
 import { formatTime } from '@countersign/core'
 import type { Introspection } from '@countersign/core/contract'
-import { toFragment } from '../../../actions/guard.ts'
+import { toFragment } from '../../../access/guard.ts'
 import { type ActiveToken, introspect as findActiveToken } from '../../../actions/introspect.ts'
 import { signIntrospection } from '../../../actions/sign-introspection.ts'
 import { Problem } from '../../../problem.ts'

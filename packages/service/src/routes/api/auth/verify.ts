@@ -1,6 +1,6 @@
 import { type HolderRequest, isSiteHost, type SiteId } from '@countersign/core'
 import { parseFeedCursor } from '@countersign/core/contract'
-import { guard } from '../../../actions/guard.ts'
+import { guard } from '../../../access/guard.ts'
 import type { Deps } from '../../../deps.ts'
 import { Problem } from '../../../problem.ts'
 import type { Route, RouteRequest } from '../../../route.ts'

@@ -1,4 +1,4 @@
-import { isKnownCredential } from '../../../actions/is-known-credential.ts'
+import { isKnownCredential } from '../../../access/is-known-credential.ts'
 import { revokeCredential as revoke } from '../../../actions/revoke-credential.ts'
 import type { Route } from '../../../route.ts'
 import { revocationAnswer } from '../../revocation-answer.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createStoreNonces } from '../../src/log/store-nonces.ts'
+import { createStoreNonces } from '../../src/access/store-nonces.ts'
 import { StoreUnavailable } from '../../src/store/store.ts'
 
 const use = {

@@ -1,5 +1,5 @@
+import type { LiveViews } from '../log/live-views.ts'
 import { Problem } from '../problem.ts'
-import type { LiveViews } from './live-views.ts'
 
 /**
  * Throws when this node cannot say what is revoked: its view is stale, its log is in doubt, or its

@@ -1,6 +1,6 @@
 import type { AllowCredential, Credential } from '@countersign/core'
 import { describe, expect, it } from 'vitest'
-import { createSeenCredentials, type SeenCredentialsOptions } from '../../src/log/seen-credentials.ts'
+import { createSeenCredentials, type SeenCredentialsOptions } from '../../src/access/seen-credentials.ts'
 import { type SeenCredential, StoreUnavailable } from '../../src/store/store.ts'
 
 class LearningStore {

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import type { CredentialId, PermissionId, Ppid, Scope, SiteId } from '@countersign/core'
 import { describe, expect, it } from 'vitest'
+import { createTokenFinder } from '../../src/access/token-finder.ts'
 import { createSecretText, secretSha256 } from '../../src/keys/secret-text.ts'
-import { createTokenFinder } from '../../src/log/token-finder.ts'
 import { StoreUnavailable, type TokenRow } from '../../src/store/store.ts'
 
 class TokenStore {

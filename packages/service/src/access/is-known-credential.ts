@@ -1,6 +1,6 @@
 import type { AllowCredential } from '@countersign/core'
 import type { Deps } from '../deps.ts'
-import { seenCredential } from '../log/seen-credentials.ts'
+import { seenCredential } from './seen-credentials.ts'
 
 /**
  * Whether what was presented is the credential that its site knows by that id, and becomes known by

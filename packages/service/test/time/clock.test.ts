@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import { type Clock, openClock } from '../../src/log/clock.ts'
 import { type ConfirmedTime, StoreUnavailable } from '../../src/store/store.ts'
-import { ClockDouble, quiet } from './log-double.ts'
+import { type Clock, openClock } from '../../src/time/clock.ts'
+import { ClockDouble, quiet } from '../log/log-double.ts'
 
 class TimeStore {
   highestMs = 0

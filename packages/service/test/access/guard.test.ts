@@ -1,6 +1,6 @@
 import type { SiteId } from '@countersign/core'
 import { describe, expect, it } from 'vitest'
-import { guard } from '../../src/actions/guard.ts'
+import { guard } from '../../src/access/guard.ts'
 import type { Deps } from '../../src/deps.ts'
 import { StoreUnavailable } from '../../src/store/store.ts'
 import { begin as beginAt, NOWHERE } from '../node.ts'
