@@ -136,7 +136,7 @@ describe('createDidWebFetcher', () => {
   })
 
   it('does not take the certificate of another host', async () => {
-    expect(await fetchElsewhere(json, {}, 'other.test')).toMatchObject({
+    expect(await fetchElsewhere(json, {}, 'unlisted.test')).toMatchObject({
       fault: 'the DID document could not be fetched',
     })
   })

@@ -194,7 +194,7 @@ describe('where a webhook is not sent', () => {
     }
     expect((await post(`https://issuer.test:${receiver.port}/`, rules)).status).toBeUndefined()
     expect(
-      (await post(`https://other.test:${receiver.port}/`, { ...rules, ca: certificate })).status,
+      (await post(`https://unlisted.test:${receiver.port}/`, { ...rules, ca: certificate })).status,
     ).toBeUndefined()
     expect(receiver.got).toHaveLength(0)
   })
