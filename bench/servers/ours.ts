@@ -62,7 +62,7 @@ async function prepare({ deps }: Service, { did, keyId, multikey }: OursOptions[
     const keys = [{ id: keyId, key: multikey, status: 'active' }] as const
     const bounds = { scope: undefined, credentialTtlSecondsMax: undefined, label: undefined, fetched: false }
     const added = await deps.store.addIssuer({ siteId: SITE, issuer: did, keys, ...bounds }, act)
-    if (typeof added === 'object') await deps.views.reached(added.position)
+    if (typeof added === 'object') await deps.views.waitFor(added.position)
   }
   const { secret } = await createApiKey(
     deps,

@@ -70,6 +70,6 @@ Object.assign(store, {
       () => ({}),
     ),
 })
-Object.assign(views, { reached: async () => {} })
+Object.assign(views, { waitFor: async () => {} })
 closeOnSignal(service, log)
 await service.listen()

@@ -41,7 +41,7 @@ export interface Config {
   readonly trustedProxies: readonly string[]
   readonly workers: number
   readonly logLevel: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent'
-  /** The oldest revocation knowledge that a verification may rest on. */
+  /** The oldest revocation data that a verification may rest on. */
   readonly viewAgeMsMax: number
   readonly rateLimits: RateLimits
   /** How many sign-ins of one site may be open at once, on all nodes together. */

@@ -113,7 +113,7 @@ export async function openService(config: Config, options: OpenServiceOptions): 
     views.follow({ applied: () => verifiers.applied(views.position), lost: () => undefined })
     // Receipts of other nodes count this one from now on, so it must not give out heads that are
     // older than that.
-    if (views.readiness().ready) await views.reached(await store.logPosition())
+    if (views.readiness().ready) await views.waitFor(await store.logPosition())
     verifiers.applied(views.position)
     const deps: Deps = {
       config,

@@ -112,7 +112,7 @@ export interface TestNode {
 
 export interface TestNodeOptions {
   readonly clock?: ClockDouble
-  readonly reachMsMax?: number
+  readonly waitMsMax?: number
 }
 
 const opened = new Set<TestNode>()
@@ -126,9 +126,9 @@ export async function closeNodes(): Promise<void> {
 export async function openNode(
   store: Store,
   home: SiteId = A,
-  { clock = clockAt(NOW), reachMsMax = 1000 }: TestNodeOptions = {},
+  { clock = clockAt(NOW), waitMsMax = 1000 }: TestNodeOptions = {},
 ): Promise<TestNode> {
-  const views = await openLiveViews(store, clock, quiet, { viewAgeMsMax: 2000, reachMsMax })
+  const views = await openLiveViews(store, clock, quiet, { viewAgeMsMax: 2000, waitMsMax })
   const deps = {
     config: {
       baseUrl: `https://${ORIGIN}`,

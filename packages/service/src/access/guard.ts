@@ -46,14 +46,14 @@ async function check(
   presented: Presented,
   mistake?: string,
 ): Promise<Allow> {
-  const knowledge = deps.views.knowledge(siteId, deps.signatures) ?? unknownSite(deps, siteId)
+  const data = deps.views.revocationData(siteId, deps.signatures) ?? unknownSite(deps, siteId)
   const demand = {
     scope,
     nowMs: deps.clock.nowMs(),
     nonces: deps.nonces,
     ...(request === undefined ? {} : { request }),
   }
-  const verdict = await decide(presented, demand, knowledge)
+  const verdict = await decide(presented, demand, data)
   if (deps.views.view(siteId) !== undefined) {
     // Unknown sites must not become labels: a caller could make them up.
     deps.meters.verdict(

@@ -12,7 +12,7 @@ export async function isKnownCredential(
   allow: AllowCredential,
 ): Promise<boolean> {
   const seen = seenCredential(allow, 'presented')
-  await store.learnCredentials([seen], clock.nowMs())
+  await store.recordCredentials([seen], clock.nowMs())
   const [known] = await store.statuses([seen.credentialId], seen.siteId)
   if (known === undefined) return false
   return (

@@ -15,7 +15,7 @@ export interface SeenCredentials {
 }
 
 export interface SeenCredentialsOptions {
-  readonly store: Pick<Store, 'learnCredentials'>
+  readonly store: Pick<Store, 'recordCredentials'>
   readonly nowMs: () => number
   readonly log: Pick<Logger, 'warn'>
   readonly delayMs?: number
@@ -61,7 +61,7 @@ export function createSeenCredentials(options: SeenCredentialsOptions): SeenCred
     while (waiting.length > 0) {
       const batch = waiting.splice(0, BATCH)
       try {
-        await store.learnCredentials(batch, nowMs())
+        await store.recordCredentials(batch, nowMs())
       } catch (err) {
         for (const seen of batch) {
           recent.delete(seen)

@@ -1,6 +1,6 @@
 import type { LogPosition, SiteId } from '@countersign/core'
+import { requireFreshView } from '../access/require-fresh.ts'
 import type { Deps } from '../deps.ts'
-import { freshView } from '../feed/fresh-view.ts'
 import { requirePosition } from '../feed/require-position.ts'
 
 export interface Acknowledgement {
@@ -27,7 +27,7 @@ export async function acknowledge(
   { position, ...ack }: Acknowledgement,
 ): Promise<void> {
   const atMs = clock.clocks().wallMs
-  await freshView({ store, views }, ack.siteId)
+  await requireFreshView({ store, views }, ack.siteId)
   await requirePosition({ store, views }, ack.siteId, position)
   verifiers.acknowledge({ ...ack, atMs, ...position })
 }

@@ -2,9 +2,9 @@ import { type DidKey, parseDidWeb, type SiteId } from '@countersign/core'
 import { limits } from '@countersign/core/contract'
 import type { Deps } from '../deps.ts'
 import { readOwnKeys, readPinnedKeys } from '../keys/issuer-keys.ts'
+import { waitForLocalView } from '../log/wait-for-local-view.ts'
 import { Problem } from '../problem.ts'
 import type { Act, Issuer, NewIssuer } from '../store/store.ts'
-import { untilKnownHere } from './until-known-here.ts'
 
 export interface IssuerOrder extends Omit<NewIssuer, 'keys' | 'fetched'> {
   /** Only for a `did:web`: instead of asking its host. */
@@ -35,7 +35,7 @@ export async function addIssuer(
   )
   if (added === 'exists') throw existsAlready()
   if (added === 'too_many') throw tooMany()
-  await untilKnownHere(deps, added)
+  await waitForLocalView(deps, added)
   return added
 }
 

@@ -2,10 +2,10 @@ import type { KeyState, KeyStatus, SiteId } from '@countersign/core'
 import { limits } from '@countersign/core/contract'
 import type { Deps } from '../deps.ts'
 import { nextKeyStates, readPinnedKeys } from '../keys/issuer-keys.ts'
+import { waitForLocalView } from '../log/wait-for-local-view.ts'
 import { Problem } from '../problem.ts'
 import type { Act, ChangedIssuer, Issuer, IssuerChanges } from '../store/store.ts'
 import { fetchKeys, isDidWeb, pinnedKeys } from './add-issuer.ts'
-import { untilKnownHere } from './until-known-here.ts'
 
 export interface IssuerChange extends Omit<IssuerChanges, 'keys' | 'fetched'> {
   /** These and no others, from now on; nothing is fetched any more. */
@@ -38,7 +38,7 @@ export async function changeIssuer(
     deps.views.lastEntryAbout(siteId, issuer),
   )
   if (changed === undefined) throw new Problem('not_found')
-  await untilKnownHere(deps, changed)
+  await waitForLocalView(deps, changed)
   return changed
 }
 
@@ -78,7 +78,7 @@ export async function changeIssuerKey(
   const changed = await deps.store.changeIssuerKey(key.siteId, key.issuer, key.keyId, status, act, knownSeq)
   if (changed === undefined) throw new Problem('not_found')
   if (changed !== 'final') {
-    await untilKnownHere(deps, changed)
+    await waitForLocalView(deps, changed)
     return changed
   }
   const same = status === 'compromised' ? await deps.store.issuer(key.siteId, key.issuer) : undefined

@@ -1,8 +1,8 @@
 import type { SiteId } from '@countersign/core'
 import type { Deps } from '../deps.ts'
+import { waitForLocalView } from '../log/wait-for-local-view.ts'
 import { Problem } from '../problem.ts'
 import type { Act, Site, SiteChanges } from '../store/store.ts'
-import { untilKnownHere } from './until-known-here.ts'
 
 /**
  * Changes what is named. When this returns, this node decides by the new settings. Throws
@@ -16,6 +16,6 @@ export async function changeSite(
 ): Promise<Site> {
   const changed = await deps.store.changeSite(siteId, changes, act, deps.views.lastEntryAbout(siteId))
   if (changed === undefined) throw new Problem('not_found')
-  await untilKnownHere(deps, changed)
+  await waitForLocalView(deps, changed)
   return changed
 }

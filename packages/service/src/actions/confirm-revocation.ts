@@ -1,8 +1,8 @@
 import type { SiteId, SiteView } from '@countersign/core'
 import type { Deps } from '../deps.ts'
+import { waitForLocalView } from '../log/wait-for-local-view.ts'
 import { Problem } from '../problem.ts'
 import { type Placed, RowForged } from '../store/store.ts'
-import { untilKnownHere } from './until-known-here.ts'
 
 type ViewDeps = Pick<Deps, 'store' | 'views'>
 
@@ -42,7 +42,7 @@ export async function confirmRevocation<T extends Placed<{ readonly alreadyRevok
     if (tries === TRIES_MAX) throw new RowForged(row.table, row.key)
     answer = await revoke(answer)
   }
-  await untilKnownHere(deps, answer)
+  await waitForLocalView(deps, answer)
   return answer
 }
 
@@ -51,7 +51,7 @@ export async function confirmRevocation<T extends Placed<{ readonly alreadyRevok
  * long.
  */
 async function currentView({ store, views }: ViewDeps, siteId: SiteId): Promise<SiteView> {
-  await views.reached(await store.logPosition())
+  await views.waitFor(await store.logPosition())
   const view = views.view(siteId)
   if (view === undefined) throw new Problem('revocation_view_stale', undefined, { retryAfterSeconds: 1 })
   return view

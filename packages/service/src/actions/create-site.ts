@@ -20,6 +20,6 @@ export async function createSite(
   if (created === 'exists')
     throw new Problem('already_exists', `there is a site ${site.siteId} already; change it with PATCH`)
   const { position } = await ensureOwnIssuer(deps, site.siteId, act)
-  await deps.views.reached(Math.max(position, created.position))
+  await deps.views.waitFor(Math.max(position, created.position))
   return created
 }

@@ -23,10 +23,10 @@ export async function introspect(
   requireFresh(views)
   const token = await tokens.find(text)
   if (token === undefined || (siteId !== undefined && token.siteId !== siteId)) return undefined
-  const knowledge = views.knowledge(token.siteId)
+  const data = views.revocationData(token.siteId)
   // The token exists, so its site does; this node's view does not have it yet.
-  if (knowledge === undefined) throw staleProblem()
-  const verdict = await decide({ token }, { scope: [], nowMs: clock.nowMs() }, knowledge)
+  if (data === undefined) throw staleProblem()
+  const verdict = await decide({ token }, { scope: [], nowMs: clock.nowMs() }, data)
   if (verdict.ok) return { token, scope: verdict.subject.scope }
   if (verdict.code === 'revocation_view_stale') throw toProblem(verdict)
   return undefined

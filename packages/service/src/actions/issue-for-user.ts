@@ -61,7 +61,7 @@ export async function issueForUser(
   deps: IssueDeps,
   order: IssueOrder,
   act: Act,
-  keep: KeepIssued = (issued) => deps.store.learnCredentials([issued], act.atMs, act),
+  keep: KeepIssued = (issued) => deps.store.recordCredentials([issued], act.atMs, act),
 ): Promise<IssuedToUser> {
   if (order.holderKey !== undefined) checkHolderKey(order.holderKey)
   const { site, signer, ttlSeconds, ppid } = await settleOrder(deps, order, act)
@@ -161,7 +161,7 @@ async function trustInUs(
       'this site has distrusted the service as an issuer, or its key; trust it again to issue here',
     )
   }
-  await deps.views.reached(issuer.position)
+  await deps.views.waitFor(issuer.position)
   return issuer
 }
 

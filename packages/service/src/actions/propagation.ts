@@ -26,7 +26,7 @@ export async function loadPropagation(
  * Waits for the acknowledgements of an entry, or until it is denied everywhere, for at most so
  * long. The entry stands in any case: undefined when the store cannot be asked how far it got.
  */
-export async function untilApplied(
+export async function waitForVerifiers(
   { verifiers, log }: Pick<Deps, 'verifiers' | 'log'>,
   siteId: SiteId,
   entry: EntryPosition,

@@ -1,7 +1,7 @@
 import type { Deps } from '../deps.ts'
+import { waitForLocalView } from '../log/wait-for-local-view.ts'
 import type { Act, Reinstated } from '../store/store.ts'
 import type { UserAtSite } from './revoke-user.ts'
-import { untilKnownHere } from './until-known-here.ts'
 
 /**
  * Lets credentials of a revoked user count that are signed from now on. Those signed before stay
@@ -13,6 +13,6 @@ export async function reinstateUser(
   act: Act,
 ): Promise<Reinstated> {
   const reinstated = await deps.store.reinstateUser(user, act)
-  await untilKnownHere(deps, reinstated)
+  await waitForLocalView(deps, reinstated)
   return reinstated
 }

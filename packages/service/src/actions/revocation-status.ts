@@ -50,13 +50,13 @@ export async function revocationStatus(
 ): Promise<StatusAnswer> {
   const { store, views, clock } = deps
   const { credentialIds, siteId, min } = question
-  if (min !== undefined && siteId !== undefined) await views.reachedSeq(siteId, min)
+  if (min !== undefined && siteId !== undefined) await views.waitForSeq(siteId, min)
   const rows = firstKnown(await store.statuses(credentialIds, siteId))
   const isAhead = [...rows.values()].some(
     (row) => row.revocation !== undefined && findRowRevocation(deps, row) === undefined,
   )
   // The store was asked later than the view: let the view catch up.
-  if (isAhead) await views.reached(await store.logPosition())
+  if (isAhead) await views.waitFor(await store.logPosition())
 
   requireFresh(views)
   const { asOfMs } = views.age()

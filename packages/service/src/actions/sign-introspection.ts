@@ -5,8 +5,8 @@ import {
   type SiteId,
   signIntrospection as sign,
 } from '@countersign/core'
+import { requireFreshView } from '../access/require-fresh.ts'
 import type { Deps } from '../deps.ts'
-import { freshView } from '../feed/fresh-view.ts'
 import { secretSha256 } from '../keys/secret-text.ts'
 
 export interface SignedIntrospection<Facts> {
@@ -24,7 +24,7 @@ export async function signIntrospection<Facts extends object>(
   { nonce, siteId, token }: { readonly nonce: string; readonly siteId: SiteId; readonly token: string },
   ask: () => Promise<Facts>,
 ): Promise<SignedIntrospection<Facts>> {
-  const { epoch, seq, hash } = (await freshView(deps, siteId)).head
+  const { epoch, seq, hash } = (await requireFreshView(deps, siteId)).head
   const asOf = formatTime(deps.views.age().asOfMs)
   const facts = await ask()
   const { kid, key } = deps.keys.feedKey(deps.clock.nowMs())

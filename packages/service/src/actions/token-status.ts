@@ -16,9 +16,9 @@ export async function tokenStatus(
 ): Promise<'active' | 'revoked' | 'expired'> {
   if (row.revokedAtMs !== undefined) return 'revoked'
   if (nowMs >= row.expiresAtMs) return 'expired'
-  const knowledge = views.knowledge(row.siteId)
-  if (knowledge === undefined) throw staleProblem('store_unavailable')
-  const verdict = await verify({ token: tokenFacts(row) }, { scope: [], nowMs }, knowledge)
+  const data = views.revocationData(row.siteId)
+  if (data === undefined) throw staleProblem('store_unavailable')
+  const verdict = await verify({ token: tokenFacts(row) }, { scope: [], nowMs }, data)
   if (verdict.ok) return 'active'
   if (verdict.code === 'revocation_view_stale') throw staleProblem('store_unavailable')
   return 'revoked'

@@ -91,7 +91,7 @@ export async function prepareDemo(deps: Deps, siteId: SiteId): Promise<Demo> {
   await trust(deps, siteId, issuerKey, act)
   if (views.view(siteId)?.userRevocation(ppid, act.atMs) !== undefined) {
     const { position } = await store.reinstateUser({ siteId, ppid, reason: 'development start' }, act)
-    await views.reached(position)
+    await views.waitFor(position)
     renewed.push('the demo user was revoked and has been reinstated')
   }
 
@@ -138,7 +138,7 @@ export async function prepareDemo(deps: Deps, siteId: SiteId): Promise<Demo> {
     protected_scope: config.protectedScope,
     webhook_loopback: true,
   }
-  await store.learnCredentials(
+  await store.recordCredentials(
     [toSeenCredential(dev.credential, siteId), toSeenCredential(dev.bound.credential, siteId)],
     act.atMs,
   )
@@ -188,7 +188,7 @@ async function trust(
     },
     act,
   )
-  if (typeof added === 'object') await views.reached(added.position)
+  if (typeof added === 'object') await views.waitFor(added.position)
 }
 
 interface DemoGrant {

@@ -10,6 +10,7 @@ import {
 } from '@countersign/core'
 import { limits } from '@countersign/core/contract'
 import type { Logger } from 'pino'
+import { requireFreshView } from '../access/require-fresh.ts'
 import type { ServiceKeys } from '../keys/service-keys.ts'
 import type { LiveViews } from '../log/live-views.ts'
 import { Problem } from '../problem.ts'
@@ -23,7 +24,6 @@ import {
   type Verifier,
   type VerifierPromise,
 } from './feed-stream.ts'
-import { freshView } from './fresh-view.ts'
 import type { HeadAges } from './head-ages.ts'
 import { requirePosition } from './require-position.ts'
 import { type FeedSource, SiteFeed } from './site-feed.ts'
@@ -200,7 +200,7 @@ class FeedHub implements Feeds, FeedSource {
     const release = this.#reserve(keyId, order.verifier.isObserver)
     try {
       const losses = this.#losses
-      await freshView(this.#parts, siteId)
+      await requireFreshView(this.#parts, siteId)
       const page = cursor === undefined ? undefined : await this.#pageAfter(siteId, cursor)
       // Read before the stream begins: a stream that had to wait for it could miss the entries of
       // that time.

@@ -20,7 +20,7 @@ const KEPT_MAX = 10_000
 
 export function createHeadAges(
   store: Pick<Store, 'site' | 'logPosition'>,
-  views: Pick<LiveViews, 'follow' | 'reached'>,
+  views: Pick<LiveViews, 'follow' | 'waitFor'>,
 ): HeadAges {
   const known = new Map<SiteId, number>()
   /** How often anything was forgotten: what was read before that is not kept. */
@@ -41,7 +41,7 @@ export function createHeadAges(
     const site = await store.site(siteId)
     if (site === undefined) throw new Problem('not_found')
     // The entry of the change that made this value is not later than this.
-    await views.reached(await store.logPosition())
+    await views.waitFor(await store.logPosition())
     if (before !== forgotten) return read(siteId)
     if (known.size >= KEPT_MAX) known.clear()
     known.set(siteId, site.maxStalenessSecondsMax)

@@ -23,7 +23,7 @@ const AHEAD_MS = 30_000
 const RENEW_MS = 15_000
 
 export function createHeadReaders(
-  store: Pick<Store, 'noteHeadReaders'>,
+  store: Pick<Store, 'recordHeadReaders'>,
   clock: Pick<Clock, 'clocks'>,
 ): HeadReaders {
   /** On the monotonic clock, by site. */
@@ -34,7 +34,7 @@ export function createHeadReaders(
     if (known !== undefined) return known
     const { wallMs, monotonicMs } = clock.clocks()
     const writing = store
-      .noteHeadReaders([siteId], Math.ceil(wallMs + AHEAD_MS))
+      .recordHeadReaders([siteId], Math.ceil(wallMs + AHEAD_MS))
       .then(() => void covered.set(siteId, monotonicMs + AHEAD_MS))
       .finally(() => running.delete(siteId))
     running.set(siteId, writing)

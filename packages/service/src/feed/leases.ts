@@ -4,7 +4,7 @@ import type { Logger } from 'pino'
 import { Problem } from '../problem.ts'
 import type {
   Acknowledged,
-  LeaseClaim,
+  LeaseAcks,
   LeaseEnd,
   LeaseName,
   LeaseRow,
@@ -49,7 +49,7 @@ export interface LeasesParts {
     | 'openLease'
     | 'endLeaseStreams'
     | 'endLeaseStreamsOfOthers'
-    | 'creditLeases'
+    | 'applyLeaseAcks'
     | 'leases'
   >
   readonly clock: Pick<Clock, 'clocks'>
@@ -199,11 +199,11 @@ class LeaseRegister implements Leases {
     try {
       if (ends.length > 0) await store.endLeaseStreams(ends)
       for (const { streamId } of ends) this.#ended.delete(streamId)
-      const claims = [...heard.values()].flatMap(({ name, ...each }): LeaseClaim[] =>
+      const claims = [...heard.values()].flatMap(({ name, ...each }): LeaseAcks[] =>
         each.epoch === store.epoch ? [{ ...name, ...each }] : [],
       )
       for (let from = 0; from < claims.length; from += CLAIMS_WRITTEN_MAX)
-        await store.creditLeases(claims.slice(from, from + CLAIMS_WRITTEN_MAX))
+        await store.applyLeaseAcks(claims.slice(from, from + CLAIMS_WRITTEN_MAX))
       this.#isFailing = false
     } catch (err) {
       // What could not be written stays to be written; what was heard meanwhile is newer.

@@ -18,7 +18,7 @@ export async function requirePosition(
     return head !== undefined && head.epoch === epoch && seq <= head.seq
   }
   if (isThere()) return
-  await views.reached(await store.logPosition())
+  await views.waitFor(await store.logPosition())
   if (isThere()) return
   throw new Problem(
     'cursor_ahead',

@@ -1,11 +1,11 @@
 import type { SiteId } from '@countersign/core'
+import { requireFreshView } from '../access/require-fresh.ts'
 import type { ServiceKeys } from '../keys/service-keys.ts'
 import type { LiveViews } from '../log/live-views.ts'
 import { Problem } from '../problem.ts'
 import type { Store } from '../store/store.ts'
 import type { Clock } from '../time/clock.ts'
 import type { DeclaredVerifier, StreamWatcher } from './feeds.ts'
-import { freshView } from './fresh-view.ts'
 import type { HeadAges } from './head-ages.ts'
 import { createSnapshot } from './snapshot.ts'
 
@@ -113,7 +113,7 @@ export function createSnapshots(
       const { promise, isObserver } = verifier
       const snapshot = begin(keyId, promise?.instanceId)
       try {
-        const view = await freshView(parts, siteId)
+        const view = await requireFreshView(parts, siteId)
         let ageSecondsMax = ages.seconds(siteId)
         // Until it is known without waiting: the head below is that of this very moment.
         for (; typeof ageSecondsMax !== 'number'; ageSecondsMax = ages.seconds(siteId)) await ageSecondsMax

@@ -1,6 +1,6 @@
 import type { SiteId } from '@countersign/core'
 import type { Logger } from 'pino'
-import type { FeedStreamRow, NodeView, Store, StreamClaim } from '../store/store.ts'
+import type { FeedStreamRow, NodeView, RemoteAck, Store } from '../store/store.ts'
 import type { Clock } from '../time/clock.ts'
 import type { FeedStream, Verifier } from './feed-stream.ts'
 import { type StreamReader, toReaders } from './receipt.ts'
@@ -15,7 +15,7 @@ export interface StreamRegister {
    * For the readers of that name with that key, or for the only one without a name. Never moves one
    * back. Returns the streams of this node among them.
    */
-  acknowledge(claim: StreamClaim): readonly FeedStream[]
+  acknowledge(claim: RemoteAck): readonly FeedStream[]
   /**
    * Everything without an instance that follows a site now. Rejects when the store cannot be asked.
    */
@@ -36,7 +36,7 @@ export interface StreamRegister {
 export interface StreamRegisterParts {
   readonly store: Pick<
     Store,
-    'isShared' | 'epoch' | 'reportStreams' | 'endFeedNode' | 'creditStreams' | 'feedStreams'
+    'isShared' | 'epoch' | 'reportStreams' | 'endFeedNode' | 'applyAcks' | 'feedStreams'
   >
   readonly clock: Clock
   readonly log: Pick<Logger, 'warn'>
@@ -73,7 +73,7 @@ const MARKS_KEPT = 16
 type LocalStream = { -readonly [Name in keyof FeedStreamRow]: FeedStreamRow[Name] }
 
 interface Claimed {
-  readonly claim: StreamClaim
+  readonly claim: RemoteAck
   readonly sinceMs: number
 }
 
@@ -180,7 +180,7 @@ class NodeStreams implements StreamRegister {
     this.#parts.onChange(siteId)
   }
 
-  acknowledge(claim: StreamClaim): readonly FeedStream[] {
+  acknowledge(claim: RemoteAck): readonly FeedStream[] {
     const { isShared } = this.#parts.store
     const own = this.#localFor(claim)
     // Without a name it is for the only one without a name, and another node may have one too.
@@ -191,13 +191,13 @@ class NodeStreams implements StreamRegister {
     return isSure ? own.flatMap((local) => this.#byRow.get(local) ?? []) : []
   }
 
-  #localFor({ siteId, keyId, verifierId }: StreamClaim): readonly LocalStream[] {
+  #localFor({ siteId, keyId, verifierId }: RemoteAck): readonly LocalStream[] {
     const site = this.#sites.get(siteId)
     if (verifierId !== undefined) return site?.get(verifierId)?.filter((local) => local.keyId === keyId) ?? []
     return [...(site?.values() ?? [])].flat().filter((local) => local.keyId === keyId && !local.isNamed)
   }
 
-  #credit(local: LocalStream, { epoch, seq, atMs }: StreamClaim): void {
+  #credit(local: LocalStream, { epoch, seq, atMs }: RemoteAck): void {
     if (local.epoch !== epoch || local.seq >= seq) return
     local.seq = seq
     local.acks = [...local.acks.slice(1 - ACKS_KEPT), { seq, atMs }]
@@ -205,7 +205,7 @@ class NodeStreams implements StreamRegister {
   }
 
   /** For a stream of another node: of several by one verifier the highest says it all. */
-  #claim(claim: StreamClaim): void {
+  #claim(claim: RemoteAck): void {
     const name = toName(claim)
     const before = this.#claims.get(name)
     if (before === undefined && this.#claims.size >= CLAIMS_MAX) return
@@ -284,7 +284,7 @@ class NodeStreams implements StreamRegister {
     const asked = [...this.#claims.values()]
     if (asked.length === 0) return
     const claims = asked.map(({ claim }) => claim)
-    const unmet = new Set((await store.creditStreams(claims, clock.nowMs())).map(toName))
+    const unmet = new Set((await store.applyAcks(claims, clock.nowMs())).map(toName))
     const sinceMs = performance.now() - UNMET_MS_MAX
     for (const each of asked) {
       const name = toName(each.claim)
@@ -348,7 +348,7 @@ class NodeStreams implements StreamRegister {
 
 const NONE: FeedStreamRow['acks'] = []
 
-function toName({ siteId, keyId, verifierId = '' }: StreamClaim): string {
+function toName({ siteId, keyId, verifierId = '' }: RemoteAck): string {
   return `${siteId} ${keyId} ${verifierId}`
 }
 

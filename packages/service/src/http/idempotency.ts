@@ -105,7 +105,7 @@ async function keptAnswer(
   if (kept.kind === 'answer') {
     // Another node may have given it, and only just now. Repeating here that a user is revoked
     // means denying here from then on.
-    await views.reached(await store.logPosition())
+    await views.waitFor(await store.logPosition())
     return JSON.parse(keys.open(answerPurpose(key), kept.sealed)) as RouteAnswer
   }
   throw new Problem(

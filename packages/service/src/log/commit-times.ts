@@ -28,7 +28,7 @@ interface Mark {
 }
 
 export interface CommitTimesParts {
-  readonly store: Pick<Store, 'committedBy' | 'noteLogTime'>
+  readonly store: Pick<Store, 'committedBy' | 'recordLogTime'>
   readonly views: Pick<LiveViews, 'follow' | 'position'>
   readonly clock: Pick<Clock, 'clocks'>
   readonly log: Pick<Logger, 'warn'>
@@ -96,7 +96,7 @@ export function openCommitTimes(
     const { position } = views
     const committedAtMs = wallMs()
     if (position === notedPosition) return
-    await store.noteLogTime(position, committedAtMs)
+    await store.recordLogTime(position, committedAtMs)
     notedPosition = position
   }
   let running: Promise<void> | undefined

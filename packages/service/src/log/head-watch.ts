@@ -20,11 +20,11 @@ import { compareHeads, describeLoss, hasHead } from './lost-heads.ts'
  */
 export interface HeadWatch {
   /**
-   * Compares the file with the log that was just read, whose ends `headOf` gives. Resolves to why
+   * Compares the file with the log that was just read, whose ends `findHead` gives. Resolves to why
    * the log must not be trusted, in words for the operator, or to undefined. Rejects when the store
    * cannot be asked.
    */
-  compare(headOf: (siteId: SiteId) => LogHead | undefined): Promise<string | undefined>
+  compare(findHead: (siteId: SiteId) => LogHead | undefined): Promise<string | undefined>
   /**
    * From now on writes the heads of sites that change to the file, and raises alarms at these
    * views.
@@ -101,7 +101,7 @@ class FileHeadWatch implements HeadWatch {
     this.#writeMs = writeMs
   }
 
-  async compare(headOf: (siteId: SiteId) => LogHead | undefined): Promise<string | undefined> {
+  async compare(findHead: (siteId: SiteId) => LogHead | undefined): Promise<string | undefined> {
     const { store, log } = this.#parts
     this.#alarm = undefined
     await this.#writing
@@ -109,7 +109,7 @@ class FileHeadWatch implements HeadWatch {
     this.#epoch = store.epoch
     this.#kept.clear()
     for (const head of kept?.heads.values() ?? []) if (head.epoch === store.epoch) this.#keep(head)
-    const found = await compareHeads(store, kept?.heads.values() ?? [], headOf)
+    const found = await compareHeads(store, kept?.heads.values() ?? [], findHead)
     for (const { head, seq } of found.leftBehind)
       log.warn(
         { site_id: head.site_id, from_epoch: head.epoch, entries: head.seq - seq },
@@ -190,8 +190,8 @@ class FileHeadWatch implements HeadWatch {
       head.epoch !== store.epoch
     )
       return
-    const headOf = (id: SiteId) => views.view(id)?.head
-    const known = headOf(siteId)
+    const findHead = (id: SiteId) => views.view(id)?.head
+    const known = findHead(siteId)
     if (known?.seq === head.seq && known.hash === head.hash) return
     const key = head.seq > 0 ? keys.findFeedKey(head.kid) : undefined
     if (key === undefined || (await checkHeartbeat(head, key)) === undefined) return
@@ -199,7 +199,7 @@ class FileHeadWatch implements HeadWatch {
     // this rejects.
     const isThere = await hasHead(store, head, () => undefined)
     if (isThere || this.#alarm !== undefined || head.epoch !== store.epoch) return
-    const lost = { lost: [{ head, seq: headOf(siteId)?.seq ?? 0 }], leftBehind: [] }
+    const lost = { lost: [{ head, seq: findHead(siteId)?.seq ?? 0 }], leftBehind: [] }
     views.suspect(this.#raise(describeLoss(lost, store.epoch) ?? ''))
     this.#keep(head) // So that a restart does not forget it.
     this.#isDirty = true

@@ -29,7 +29,7 @@ export interface LiveViews {
    * end of the log. It stays true while the decision waits for something: the age goes on, and is
    * endless once this view of the site has been replaced by another.
    */
-  knowledge(siteId: SiteId, signatures?: SignatureCache): RevocationData | undefined
+  revocationData(siteId: SiteId, signatures?: SignatureCache): RevocationData | undefined
   /** The position up to which this node has applied the log. */
   readonly position: number
   /**
@@ -41,13 +41,13 @@ export interface LiveViews {
    * Resolves when this node has applied the log up to `position`; rejects with a Problem 503 when
    * that takes too long.
    */
-  reached(position: number): Promise<void>
+  waitFor(position: number): Promise<void>
   /**
    * The same for a place in the log of one site: resolves when this node's view of it is at least
    * that new. Rejects as soon as the store has said that the log does not go that far: a caller may
    * ask for a position that does not exist, and must not have us wait for it.
    */
-  reachedSeq(siteId: SiteId, cursor: { readonly epoch: string; readonly seq: number }): Promise<void>
+  waitForSeq(siteId: SiteId, cursor: { readonly epoch: string; readonly seq: number }): Promise<void>
   /** Tells a reader of everything that is applied from now on. The answer ends it. */
   follow(reader: LogReader): () => void
   /** Where the log of each site ends. */
@@ -83,16 +83,16 @@ interface LogReader {
 export interface LiveViewsOptions {
   /** The oldest knowledge that a decision may rest on. */
   readonly viewAgeMsMax: number
-  /** How long `reached` waits. */
-  readonly reachMsMax?: number
+  /** How long `waitFor` waits. */
+  readonly waitMsMax?: number
   /**
    * Asked when the whole log has been read, before anything is decided by it: why it must not be
    * trusted, or undefined.
    */
-  readonly examine?: (headOf: (siteId: SiteId) => LogHead | undefined) => Promise<string | undefined>
+  readonly examine?: (findHead: (siteId: SiteId) => LogHead | undefined) => Promise<string | undefined>
 }
 
-const REACH_MS_MAX = 2000
+const WAIT_MS_MAX = 2000
 const WAITERS_MAX = 10_000
 const HEADS_PAGE = 1000
 
@@ -136,7 +136,7 @@ class FollowedLog implements LiveViews {
   private readonly clock: Clock
   private readonly log: Pick<Logger, 'error' | 'warn' | 'info'>
   readonly ageMsMax: number
-  private readonly reachMsMax: number
+  private readonly waitMsMax: number
   private readonly wake = createWake()
   private readonly stop = new AbortController()
   private readonly waiters = new Set<Waiter>()
@@ -161,13 +161,13 @@ class FollowedLog implements LiveViews {
     store: LogStore,
     clock: Clock,
     log: Pick<Logger, 'error' | 'warn' | 'info'>,
-    { viewAgeMsMax, reachMsMax = REACH_MS_MAX, examine }: LiveViewsOptions,
+    { viewAgeMsMax, waitMsMax = WAIT_MS_MAX, examine }: LiveViewsOptions,
   ) {
     this.store = store
     this.clock = clock
     this.log = log
     this.ageMsMax = viewAgeMsMax
-    this.reachMsMax = reachMsMax
+    this.waitMsMax = waitMsMax
     this.examine = examine
   }
 
@@ -187,7 +187,7 @@ class FollowedLog implements LiveViews {
     return this.views.get(siteId)
   }
 
-  knowledge(siteId: SiteId, signatures?: SignatureCache): RevocationData | undefined {
+  revocationData(siteId: SiteId, signatures?: SignatureCache): RevocationData | undefined {
     const site = this.views.get(siteId)
     return site === undefined ? undefined : new LiveKnowledge(site, this, signatures)
   }
@@ -215,11 +215,11 @@ class FollowedLog implements LiveViews {
     return Math.max(0, monotonicMs - this.provenAt.monotonicMs, wallMs - this.provenAt.wallMs)
   }
 
-  reached(position: number): Promise<void> {
+  waitFor(position: number): Promise<void> {
     return this.until(() => this.position >= position)
   }
 
-  reachedSeq(siteId: SiteId, { epoch, seq }: { epoch: string; seq: number }): Promise<void> {
+  waitForSeq(siteId: SiteId, { epoch, seq }: { epoch: string; seq: number }): Promise<void> {
     const sinceMs = this.clock.clocks().monotonicMs
     const isThere = () => {
       const head = this.views.get(siteId)?.head
@@ -245,7 +245,7 @@ class FollowedLog implements LiveViews {
           else reject(fault)
         },
       }
-      const timer = setTimeout(() => waiter.end(tooOld()), this.reachMsMax)
+      const timer = setTimeout(() => waiter.end(tooOld()), this.waitMsMax)
       this.waiters.add(waiter)
       this.wake.wake()
     })
@@ -277,7 +277,7 @@ class FollowedLog implements LiveViews {
     if (fault !== undefined) return { ready: false, why: fault }
     if (!(this.ageMs() <= this.ageMsMax))
       return { ready: false, why: 'the store has not confirmed the end of the log for too long' }
-    const why = this.clock.doubt()
+    const why = this.clock.problem()
     return why === undefined ? { ready: true } : { ready: false, why }
   }
 

@@ -33,21 +33,21 @@ const EPOCHS_MAX = 256
 type LogStore = Pick<Store, 'epoch' | 'siteEntriesAfter' | 'epochLinks'>
 
 /**
- * Compares signed heads, from outside the store, with the log. `headOf` gives the end of the log of
+ * Compares signed heads, from outside the store, with the log. `findHead` gives the end of the log of
  * a site. Heads whose signature is not valid under the key that they name are ignored. Rejects when
  * the store cannot be asked.
  */
 export async function compareHeads(
   store: LogStore,
   heads: Iterable<Heartbeat>,
-  headOf: (siteId: SiteId) => LogHead | undefined,
+  findHead: (siteId: SiteId) => LogHead | undefined,
 ): Promise<HeadComparison> {
   const lost: LostHead[] = []
   const former: Heartbeat[] = []
   for (const head of heads) {
     if (head.epoch !== store.epoch) former.push(head)
-    else if (!(await hasHead(store, head, headOf)) && (await isSigned(head)))
-      lost.push({ head, seq: headOf(head.site_id)?.seq ?? 0 })
+    else if (!(await hasHead(store, head, findHead)) && (await isSigned(head)))
+      lost.push({ head, seq: findHead(head.site_id)?.seq ?? 0 })
   }
   const { leftBehind, unknown } = await compareFormer(store, former)
   for (const head of unknown) if (await isSigned(head)) lost.push({ head, seq: 0 })
@@ -61,9 +61,9 @@ export async function compareHeads(
 export async function hasHead(
   store: Pick<Store, 'siteEntriesAfter'>,
   { site_id, seq, hash }: Heartbeat,
-  headOf: (siteId: SiteId) => LogHead | undefined,
+  findHead: (siteId: SiteId) => LogHead | undefined,
 ): Promise<boolean> {
-  const known = headOf(site_id)
+  const known = findHead(site_id)
   if (known?.seq === seq) return known.hash === hash
   const [entry] = await store.siteEntriesAfter(site_id, seq - 1, 1)
   return entry?.seq === seq && entry.hash === hash

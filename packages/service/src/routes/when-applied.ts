@@ -1,5 +1,5 @@
 import type { SiteId } from '@countersign/core'
-import { untilApplied } from '../actions/propagation.ts'
+import { waitForVerifiers } from '../actions/propagation.ts'
 import type { RouteAnswer } from '../answer.ts'
 import type { Deps } from '../deps.ts'
 import type { RouteRequest } from '../route.ts'
@@ -26,7 +26,7 @@ export async function whenApplied(
   if (preferWaitSeconds === undefined || entry === undefined || siteId === undefined)
     return { status: 200, body }
   const until = prefersDeniedEverywhere ? 'denied' : 'acknowledged'
-  const receipt = await untilApplied(deps, siteId, entry, { ms: preferWaitSeconds * 1000, until })
+  const receipt = await waitForVerifiers(deps, siteId, entry, { ms: preferWaitSeconds * 1000, until })
   if (receipt === undefined) return { status: 200, body }
   const propagation = propagationBody(
     caller.kind === 'anonymous' ? { ...receipt, laggards: [], verifiers: [], exceptions: [] } : receipt,

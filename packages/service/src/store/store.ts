@@ -105,7 +105,7 @@ export interface Store {
    * exist, are passed over. With an act, those were issued here by the actor, and each that is new
    * gets its audit row, `credential.issue`.
    */
-  learnCredentials(seen: readonly SeenCredential[], atMs: number, act?: Act): Promise<void>
+  recordCredentials(seen: readonly SeenCredential[], atMs: number, act?: Act): Promise<void>
   credentials(siteId: SiteId, filter: { ppid?: Ppid }, page: Page): Promise<readonly CredentialRow[]>
   /**
    * Makes a token unless its credential, a parent of it or its user is revoked, at whatever moment
@@ -332,7 +332,7 @@ export interface Store {
    * Notes acknowledgements at the streams they are for, on whatever node; none moves back. Answers
    * with those that matched no stream here.
    */
-  creditStreams(claims: readonly StreamClaim[], nowMs: number): Promise<readonly StreamClaim[]>
+  applyAcks(claims: readonly RemoteAck[], nowMs: number): Promise<readonly RemoteAck[]>
   /** The streams of a site, on all nodes whose lease has not run out. */
   feedStreams(siteId: SiteId, nowMs: number, page: Page): Promise<readonly FeedStreamRow[]>
 
@@ -351,7 +351,7 @@ export interface Store {
    * instance that acknowledges after it has closed is not closed, and neither is one that was
    * opened again since.
    */
-  creditLeases(claims: readonly LeaseClaim[]): Promise<void>
+  applyLeaseAcks(claims: readonly LeaseAcks[]): Promise<void>
   /**
    * Closes the leases of an instance that fails open. False when it has none that is not closed.
    */
@@ -362,14 +362,14 @@ export interface Store {
    */
   leases(siteId: SiteId, page: LeasePage): Promise<readonly LeaseRow[]>
   /** Readers without a lease may be given heads of these sites until then. */
-  noteHeadReaders(siteIds: readonly SiteId[], untilMs: number): Promise<void>
+  recordHeadReaders(siteIds: readonly SiteId[], untilMs: number): Promise<void>
   /**
    * Until when readers without a lease may have been given heads of the site; 0 when there were
    * none lately.
    */
   headReadersUntil(siteId: SiteId): Promise<number>
   /** The log of this epoch was committed up to `position` by that time. */
-  noteLogTime(position: number, atMs: number): Promise<void>
+  recordLogTime(position: number, atMs: number): Promise<void>
   /**
    * The position of an entry and a noted time by which it had been committed. Undefined when none
    * has been noted since.
@@ -896,7 +896,7 @@ export interface StreamReport {
   readonly ended: readonly string[]
 }
 /** An acknowledgement, by a client with that key. */
-export interface StreamClaim extends Acknowledged {
+export interface RemoteAck extends Acknowledged {
   readonly siteId: SiteId
   readonly keyId: string
   /** Undefined: by a reader without a name. */
@@ -956,7 +956,7 @@ export interface LeaseRow extends LeaseTerms {
   readonly closedAtMs: number | undefined
 }
 /** What an instance has acknowledged, oldest first. */
-export interface LeaseClaim extends LeaseName {
+export interface LeaseAcks extends LeaseName {
   readonly epoch: string
   readonly acks: readonly Acknowledged[]
   readonly heardAtMs: number

@@ -14,7 +14,7 @@ export interface Clock {
    */
   nowMs(): number
   /** Why the time of this node is not to be relied on, for the operator; undefined while it is. */
-  doubt(): string | undefined
+  problem(): string | undefined
   readonly clocks: () => { readonly wallMs: number; readonly monotonicMs: number }
 }
 
@@ -53,11 +53,11 @@ export async function openClock(
       log.warn({ from: rfc3339(confirmedMs), to: rfc3339(told.atMs) }, 'an operator has reset the time')
     } else mark.confirm(told.atMs, monotonicMs)
     ;({ atMs: confirmedMs, resets } = told)
-    const why = doubt()
+    const why = problem()
     if (why !== undefined) log.error({ why }, 'the time is in doubt; this node is not ready')
   }
 
-  const doubt = (): string | undefined => {
+  const problem = (): string | undefined => {
     const { wallMs, monotonicMs } = clocks()
     const now = mark.now({ wallMs, monotonicMs })
     if (now.jumped === true)
@@ -93,7 +93,7 @@ export async function openClock(
       }
       return now.ms
     },
-    doubt,
+    problem,
     clocks,
     async close() {
       clearInterval(timer)

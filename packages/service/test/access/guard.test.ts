@@ -55,11 +55,11 @@ forEachSharedStore('the guard', (open) => {
     it('rejects a caller whose issuer is no longer trusted, or whose key is known to be stolen', async () => {
       const distrusted = await showing(async ({ store, A, issuer, node }) => {
         const changed = await store.changeIssuer(A, issuer.did, { status: 'distrusted' }, act)
-        await node.deps.views.reached(changed?.position ?? 0)
+        await node.deps.views.waitFor(changed?.position ?? 0)
       })
       const stolen = await showing(async ({ store, A, issuer, node }) => {
         await store.changeIssuerKey(A, issuer.did, issuer.keyId, 'compromised', act)
-        await node.deps.views.reached(await store.logPosition())
+        await node.deps.views.waitFor(await store.logPosition())
       })
       expect([distrusted.code, stolen.code]).toEqual(['issuer_untrusted', 'issuer_untrusted'])
     })
@@ -101,7 +101,7 @@ forEachSharedStore('the guard', (open) => {
       },
       act,
     )
-    await node.deps.views.reached(await store.logPosition())
+    await node.deps.views.waitFor(await store.logPosition())
     const { header } = await issuedBy(await newParty(), { siteId: NOWHERE })
     const told = await Promise.all(
       [empty, NOWHERE].flatMap((siteId) =>

@@ -8,7 +8,7 @@ class LearningStore {
   batches = 0
   isDown = false
   gate: Promise<void> | undefined
-  async learnCredentials(seen: readonly SeenCredential[]): Promise<void> {
+  async recordCredentials(seen: readonly SeenCredential[]): Promise<void> {
     this.batches++
     await this.gate
     if (this.isDown) throw new StoreUnavailable('down')

@@ -46,8 +46,8 @@ forEachSharedStore('races', (open) => {
       outcomes.add(exchanged.code ?? 'token')
       if (exchanged.status !== 200) return expect(exchanged.code).toBe('credential_revoked')
       const token = exchanged.body.access_token
-      await other.deps.views.reached(await store.logPosition())
-      await node.deps.views.reached(await store.logPosition())
+      await other.deps.views.waitFor(await store.logPosition())
+      await node.deps.views.waitFor(await store.logPosition())
       for (const n of [node, other]) {
         expect((await n.bearer(token)).code).toBe('token_invalid')
         expect((await n.introspect(token)).body).toEqual({ active: false })
@@ -93,7 +93,7 @@ forEachSharedStore('races', (open) => {
     for (const [bearer, by] of [['off', asked] as const, ['on', undefined] as const]) {
       node.clock.pass(500)
       await store.changeSite(A, { bearer }, by ?? act())
-      await node.deps.views.reached(await store.logPosition())
+      await node.deps.views.waitFor(await store.logPosition())
     }
     expect((await node.bearer(token)).code).toBe('token_invalid')
     node.clock.pass(5)

@@ -61,7 +61,7 @@ async function append(node: FeedNode, { siteId }: FeedSite, count: number): Prom
   for (let done = 0; done < count; done += 100) {
     const revoked = await Promise.all(Array.from({ length: Math.min(100, count - done) }, one))
     seq = Math.max(...revoked.map((each) => each.seq))
-    await views.reached(Math.max(...revoked.map(({ position }) => position)))
+    await views.waitFor(Math.max(...revoked.map(({ position }) => position)))
   }
   return seq
 }

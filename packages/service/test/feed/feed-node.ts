@@ -182,7 +182,7 @@ export async function openFeedNode(changes: Partial<Config>): Promise<FeedNode> 
         act(),
       )
       if (made === 'exists') throw new Error('a random name was taken')
-      await deps.views.reached(made.position)
+      await deps.views.waitFor(made.position)
       return { siteId, ...(await newKey(siteId)) }
     },
     call: (method, path, options) => call(port, method, path, options),

@@ -9,7 +9,7 @@ import { follow, type SseClient } from './sse-client.ts'
 const revoke = async (node: FeedNode, siteId: SiteId) => {
   const { store, views } = node.service.deps
   const revoked = await store.revokeUser({ siteId, ppid: newPpid(), reason: 'a reason' }, act())
-  await views.reached(revoked.position)
+  await views.waitFor(revoked.position)
   return revoked
 }
 const open = (node: FeedNode, { siteId, key }: FeedSite, headers: Record<string, string> = {}, query = '') =>

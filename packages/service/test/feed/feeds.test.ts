@@ -172,7 +172,7 @@ describe('heartbeats', () => {
     const ear = await listen()
     await expect.poll(() => ear.heartbeats.length).toBeGreaterThan(1)
     clock.fault = new Error('leapt')
-    Object.assign(clock, { doubt: () => 'leapt' })
+    Object.assign(clock, { problem: () => 'leapt' })
     await sleep(100)
     const then = ear.heartbeats.length
     await sleep(200)
@@ -258,7 +258,7 @@ describe('a reader that does not read', () => {
           { silent: true },
         )
       await revoke()
-      await views.reached(await log.logPosition())
+      await views.waitFor(await log.logPosition())
       await sleep(1)
     }
   }
@@ -294,7 +294,7 @@ describe('a reader that does not read', () => {
   it('can come back and hears what it missed from the store', { timeout: 60_000 }, async () => {
     begin()
     for (let i = 0; i < 1200; i++) await revoke()
-    await views.reached(await log.logPosition())
+    await views.waitFor(await log.logPosition())
     const ear = await listen(A, { cursor: { epoch: log.epoch, seq: 1 } })
     await expect.poll(() => ear.heartbeats.at(-1)?.seq, { timeout: 10_000 }).toBe(1201)
     expect(ear.seqs).toEqual(Array.from({ length: 1200 }, (_, i) => i + 2))

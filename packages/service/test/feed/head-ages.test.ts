@@ -20,11 +20,11 @@ beforeEach(async () => {
   clock = new ClockDouble()
   setting = 60
   await log.site(SITE)
-  views = await openLiveViews(log, clock, quiet, { viewAgeMsMax: 60_000, reachMsMax: 60_000 })
+  views = await openLiveViews(log, clock, quiet, { viewAgeMsMax: 60_000, waitMsMax: 60_000 })
 })
 afterEach(() => views.close())
 
-const headOf = () => views.view(SITE)?.head as LogHead
+const findHead = () => views.view(SITE)?.head as LogHead
 const createAges = () => {
   const store = {
     site: async () => ({ maxStalenessSecondsMax: setting }) as Site,
@@ -46,7 +46,7 @@ it('a lagging node uses a raised age only once it has applied the change', async
   await revokeAndChange(300)
   let seqWhenKnown = 0
   const known = Promise.resolve(ages.seconds(SITE)).then((seconds) => {
-    seqWhenKnown = headOf().seq
+    seqWhenKnown = findHead().seq
     return seconds
   })
   // Long enough for every read of the store that does not wait for the log.
@@ -62,9 +62,9 @@ it('a lagging node that knows the age goes on with it until it has applied the c
   const { promise: caughtUp, resolve: catchUp } = Promise.withResolvers<void>()
   log.gate = caughtUp
   const position = await revokeAndChange(300)
-  expect([ages.seconds(SITE), headOf().seq]).toEqual([60, 1])
+  expect([ages.seconds(SITE), findHead().seq]).toEqual([60, 1])
   catchUp()
-  await views.reached(position)
+  await views.waitFor(position)
   expect(await ages.seconds(SITE)).toBe(300)
 })
 
@@ -110,10 +110,10 @@ it('an age that was waited for is not given to the head of before', async () => 
   const { feeds, know } = await openFeedsWaiting()
   const prove = (head: LogHead) => (feeds as unknown as FeedSource).prove(SITE, head, true)
 
-  const proof = prove(headOf())
-  await views.reached(await revokeAndChange(300))
+  const proof = prove(findHead())
+  await views.waitFor(await revokeAndChange(300))
   know(300)
   expect(await proof).toBeUndefined()
-  expect(await prove(headOf())).toMatch(/"seq":3,.*"max_age_seconds":300/)
+  expect(await prove(findHead())).toMatch(/"seq":3,.*"max_age_seconds":300/)
   await feeds.close()
 })

@@ -57,7 +57,7 @@ async function load(node: FeedNode, siteId: SiteId, text: string): Promise<SiteV
   return view
 }
 
-const headOf = ({ text }: Told) => JSON.parse(text.slice(0, text.indexOf('\n'))) as SnapshotHead
+const parseHead = ({ text }: Told) => JSON.parse(text.slice(0, text.indexOf('\n'))) as SnapshotHead
 const typesOf = ({ text }: Told) =>
   text.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line).type as string]))
 const viewOf = ({ service }: FeedNode, siteId: SiteId) => service.deps.views.view(siteId) as SiteView
@@ -95,7 +95,7 @@ async function live({ service }: FeedNode, { siteId }: FeedSite) {
   const token = newToken(shown, { expiresAtMs: Date.now() + 900_000 })
   await store.createToken(token, 20, Date.now(), shown)
   await store.revokeToken({ sha256: token.sha256, siteId, reason: undefined }, act())
-  await views.reached(await store.logPosition())
+  await views.waitFor(await store.logPosition())
   return { issuers, users, credentials, token }
 }
 
@@ -131,7 +131,7 @@ onEachStore('the snapshot', (home) => {
     const site = await node.newSite()
     await live(node, site)
     const told = await node.call('GET', path(site.siteId), { key: site.key })
-    const { as_of, ...head } = headOf(told)
+    const { as_of, ...head } = parseHead(told)
     const asOf = Date.parse(as_of)
     expect(head).toEqual({
       type: 'head',
@@ -180,7 +180,7 @@ onEachStore('the snapshot', (home) => {
         act(),
       )
     for (let i = 0; i < 25; i++) await Promise.all(Array.from({ length: 50 }, revoke))
-    await views.reached(await store.logPosition())
+    await views.waitFor(await store.logPosition())
     const view = viewOf(node, site.siteId)
     const { seq } = view.head
     const signer = { kid: 'key', key: await generatePrivateKey('Ed25519') }
@@ -194,7 +194,7 @@ onEachStore('the snapshot', (home) => {
     })) {
       text += Buffer.from(piece).toString()
       await revoke()
-      await views.reached(await store.logPosition())
+      await views.waitFor(await store.logPosition())
     }
     expect(view.head.seq).toBeGreaterThan(seq)
     const lines = text.split('\n').slice(0, -1)

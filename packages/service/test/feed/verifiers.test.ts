@@ -126,11 +126,11 @@ forEachSharedStore('verifiers of several nodes', (open) => {
     const { one, two, siteId, claim, seen, stores } = await begin()
     two.verifiers.acknowledge(claim(4, 'a'))
     let asked = 0
-    const creditStreams = stores[1]?.creditStreams.bind(stores[1])
+    const applyAcks = stores[1]?.applyAcks.bind(stores[1])
     Object.assign(stores[1] as Store, {
-      creditStreams: (...args: Parameters<Store['creditStreams']>) => {
+      applyAcks: (...args: Parameters<Store['applyAcks']>) => {
         asked++
-        return creditStreams?.(...args)
+        return applyAcks?.(...args)
       },
     })
     await sleep(3300)
@@ -298,7 +298,7 @@ describe('verifiers of a store that is not shared', () => {
       isShared: false,
       epoch: 'epoch000',
       openLease: async () => 'open',
-      creditLeases: async () => {},
+      applyLeaseAcks: async () => {},
       endLeaseStreams: async () => {},
       endLeaseStreamsOfOthers: async () => {},
       leases: async () => [],
@@ -349,7 +349,7 @@ describe('verifiers of a store that is not shared', () => {
   it('are never written down', async () => {
     const clock = new ClockDouble()
     const never = () => Promise.reject(new Error('asked the store'))
-    const streams = { reportStreams: never, creditStreams: never, feedStreams: never, endFeedNode: never }
+    const streams = { reportStreams: never, applyAcks: never, feedStreams: never, endFeedNode: never }
     const store = {
       isShared: false,
       epoch: 'epoch000',

@@ -104,7 +104,7 @@ export function createAppDouble({ config, store, deps: more, ...options }: Doubl
     store: storeDouble,
     clock: { nowMs: () => now.ms, clocks: () => ({ wallMs: now.ms, monotonicMs: now.ms }) },
     keys: createSealer(new Uint8Array(32)),
-    views: { reached: async () => {} },
+    views: { waitFor: async () => {} },
     apiKeys: createApiKeys(storeDouble, () => now.ms),
     meters: createMeters(),
     feeds: { close: async () => {}, dropKey: () => {} },

@@ -40,7 +40,7 @@ forEachSharedStore('an idempotency key', (open) => {
       const entries = heard.entries.filter((each) => each.position > position)
       return { ...heard, entries }
     }
-    const other = await openNode(deaf, A, { reachMsMax: 300 })
+    const other = await openNode(deaf, A, { waitMsMax: 300 })
     const { ppid, header } = await issued()
     expect((await other.act(header)).status).toBe(200)
     isDeaf = true

@@ -25,7 +25,7 @@ function begin() {
     },
   }
   const store = {
-    noteLogTime: async () => undefined,
+    recordLogTime: async () => undefined,
     // The seq of an entry is its position here.
     committedBy: async (_: SiteId, seq: number) => noted.find(({ position }) => position >= seq),
   }

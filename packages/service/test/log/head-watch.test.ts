@@ -101,7 +101,7 @@ async function start(store: Log, file = newFile()): Promise<Node> {
   const watch = createHeadWatch({ file, store, keys, clock, log }, 10)
   const views = await openLiveViews(store, clock, quiet, {
     viewAgeMsMax: 1e9,
-    examine: (headOf) => watch.compare(headOf),
+    examine: (findHead) => watch.compare(findHead),
   })
   watch.follow(views)
   closing.push(
@@ -143,7 +143,7 @@ describe('the head file (B6)', () => {
   it('has what was applied last when the node is closed', async () => {
     const store = await Log.make(3)
     const { file, watch, views } = await start(store)
-    await views.reached(await store.append(A, 'user.revoked', revoked))
+    await views.waitFor(await store.append(A, 'user.revoked', revoked))
     await watch.close()
     expect(keptSeq(file)).toEqual({ [A]: 4, [B]: 1 })
   })
@@ -181,7 +181,7 @@ describe('a log that has lost what the file proves (B6, A274)', () => {
       ready: false,
       why: expect.stringContaining('2 entries are lost'),
     })
-    expect(views.knowledge(A)?.ageMs).toBe(Infinity)
+    expect(views.revocationData(A)?.ageMs).toBe(Infinity)
     expect(log.error.mock.calls[0]?.[1]).toMatch(
       /ends at 3: 2 entries are lost\. Look for the store.*countersign accept-rollback/,
     )

@@ -47,13 +47,13 @@ describe('the live views', () => {
     expect(views.position).toBe(3)
     expect(views.view(A)?.userRevocation(user, 0)).toBeDefined()
     expect(views.view(B)?.userRevocation(user, 0)).toBeUndefined()
-    expect(views.knowledge(A)).toMatchObject({ ageMs: 0, ageMsMax: 2000, site: { siteId: A } })
+    expect(views.revocationData(A)).toMatchObject({ ageMs: 0, ageMsMax: 2000, site: { siteId: A } })
     expect(views.readiness()).toEqual({ ready: true })
   })
 
   it('know nothing of a site that has no log', async () => {
     const views = await open(new LogDouble())
-    expect([views.view(A), views.knowledge(A)]).toEqual([undefined, undefined])
+    expect([views.view(A), views.revocationData(A)]).toEqual([undefined, undefined])
   })
 
   it('have applied a revocation when `reached` says so, whether or not a wake-up came', async () => {
@@ -68,7 +68,7 @@ describe('the live views', () => {
         { silent },
       )
       expect(views.view(A)?.credentialRevocation(credential)).toBeUndefined()
-      await views.reached(position)
+      await views.waitFor(position)
       expect(views.view(A)?.credentialRevocation(credential)).toBeDefined()
     }
   })
@@ -76,34 +76,34 @@ describe('the live views', () => {
   it('do not wait for what they have reached', async () => {
     const store = new LogDouble()
     await store.site(A)
-    const views = await open(store, undefined, { reachMsMax: 0 })
-    await views.reached(0)
-    await views.reached(1)
-    await views.reachedSeq(A, { epoch: EPOCH, seq: 1 })
+    const views = await open(store, undefined, { waitMsMax: 0 })
+    await views.waitFor(0)
+    await views.waitFor(1)
+    await views.waitForSeq(A, { epoch: EPOCH, seq: 1 })
   })
 
   it('say 503 when they do not get that far in time', async () => {
     const store = new LogDouble()
     await store.site(A)
-    const views = await open(store, undefined, { reachMsMax: 20 })
-    await expect(views.reached(2)).rejects.toMatchObject(STALE)
-    await expect(views.reachedSeq(A, { epoch: EPOCH, seq: 2 })).rejects.toMatchObject(STALE)
-    await expect(views.reachedSeq(A, { epoch: 'another0', seq: 1 })).rejects.toMatchObject(STALE)
-    await expect(views.reachedSeq(B, { epoch: EPOCH, seq: 0 })).rejects.toMatchObject(STALE)
+    const views = await open(store, undefined, { waitMsMax: 20 })
+    await expect(views.waitFor(2)).rejects.toMatchObject(STALE)
+    await expect(views.waitForSeq(A, { epoch: EPOCH, seq: 2 })).rejects.toMatchObject(STALE)
+    await expect(views.waitForSeq(A, { epoch: 'another0', seq: 1 })).rejects.toMatchObject(STALE)
+    await expect(views.waitForSeq(B, { epoch: EPOCH, seq: 0 })).rejects.toMatchObject(STALE)
   })
 
   it('wait for no place that the log does not have, once the store has said so since', async () => {
     const store = new LogDouble()
     await store.site(A)
     const clock = new ClockDouble()
-    const views = await open(store, clock, { reachMsMax: 3_600_000 })
+    const views = await open(store, clock, { waitMsMax: 3_600_000 })
     const places = [
       { site: A, epoch: EPOCH, seq: 2 },
       { site: A, epoch: 'another0', seq: 1 },
       { site: B, epoch: EPOCH, seq: 1 },
     ]
     const ended = Promise.all(
-      places.map((place) => expect(views.reachedSeq(place.site, place)).rejects.toMatchObject(STALE)),
+      places.map((place) => expect(views.waitForSeq(place.site, place)).rejects.toMatchObject(STALE)),
     )
     clock.pass(1)
     await ended
@@ -115,7 +115,7 @@ describe('the live views', () => {
     const clock = new ClockDouble()
     const views = await open(store, clock)
     store.isDown = true
-    const reached = views.reachedSeq(A, { epoch: EPOCH, seq: 2 })
+    const reached = views.waitForSeq(A, { epoch: EPOCH, seq: 2 })
     clock.pass(1)
     await new Promise((resolve) => setTimeout(resolve, 50))
     await store.append(A, 'user.revoked', { ppid: user, revoked_at }, { silent: true })
@@ -127,7 +127,7 @@ describe('the live views', () => {
     const store = new LogDouble()
     await store.site(A)
     const views = await open(store)
-    const reached = views.reachedSeq(A, { epoch: EPOCH, seq: 2 })
+    const reached = views.waitForSeq(A, { epoch: EPOCH, seq: 2 })
     await store.site(B)
     await store.append(A, 'user.revoked', { ppid: user, revoked_at })
     await reached
@@ -158,11 +158,11 @@ describe('the live views', () => {
       clock.monotonicMs += 2000
       expect(views.readiness().ready).toBe(true)
       clock.monotonicMs += 1
-      expect(views.knowledge(A)?.ageMs).toBe(2001)
+      expect(views.revocationData(A)?.ageMs).toBe(2001)
       expect(views.readiness().ready).toBe(false)
       clock.monotonicMs -= 2001
       clock.wallMs += 3000
-      expect(views.knowledge(A)?.ageMs).toBe(3000)
+      expect(views.revocationData(A)?.ageMs).toBe(3000)
     })
 
     it('shrinks again when the store answers', async () => {
@@ -279,8 +279,8 @@ describe('the live views', () => {
         const views = await open(store)
         expect(views.readiness().ready).toBe(false)
         expect(views.age().ageMs).toBe(Infinity)
-        for (const siteId of [A, B]) expect(views.knowledge(siteId)?.ageMs ?? Infinity).toBe(Infinity)
-        await expect(views.reached(99)).rejects.toMatchObject(STALE)
+        for (const siteId of [A, B]) expect(views.revocationData(siteId)?.ageMs ?? Infinity).toBe(Infinity)
+        await expect(views.waitFor(99)).rejects.toMatchObject(STALE)
       })
     }
 
@@ -305,7 +305,7 @@ describe('the live views', () => {
       await expect.poll(() => views.readiness().ready).toBe(false)
       await store.append(A, 'credential.revoked', { credential_id: credential, revoked_at })
       await new Promise((resolve) => setTimeout(resolve, 300))
-      expect(views.knowledge(A)?.ageMs).toBe(Infinity)
+      expect(views.revocationData(A)?.ageMs).toBe(Infinity)
     })
   })
 
@@ -314,14 +314,14 @@ describe('the live views', () => {
     await store.site(A)
     await store.append(A, 'user.revoked', { ppid: user, revoked_at })
     const views = await open(store)
-    const before = views.knowledge(A)
+    const before = views.revocationData(A)
     expect(before?.ageMs).toBe(0)
     store.epoch = 'e0000001'
     store.entries = []
     await store.site(A)
     await expect.poll(() => views.view(A)?.head).toMatchObject({ epoch: 'e0000001', seq: 1 })
     await expect.poll(() => views.readiness()).toEqual({ ready: true })
-    expect([before?.ageMs, views.knowledge(A)?.ageMs]).toEqual([Infinity, 0])
+    expect([before?.ageMs, views.revocationData(A)?.ageMs]).toEqual([Infinity, 0])
   })
 
   it('do not open when the store cannot be asked', async () => {
@@ -349,11 +349,11 @@ describe('the live views', () => {
   it('let no caller wait after they have been closed', async () => {
     const store = new LogDouble()
     const views = await open(store)
-    const waiting = views.reached(7)
+    const waiting = views.waitFor(7)
     const ended = expect(waiting).rejects.toMatchObject(STALE)
     await views.close()
     await ended
-    await expect(views.reached(7)).rejects.toMatchObject(STALE)
+    await expect(views.waitFor(7)).rejects.toMatchObject(STALE)
     expect(store.listeners.size).toBe(0)
   })
 })

@@ -114,7 +114,7 @@ export class ClockDouble {
     return this.wallMs
   }
 
-  doubt(): string | undefined {
+  problem(): string | undefined {
     return this.fault?.message
   }
 

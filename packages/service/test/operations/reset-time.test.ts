@@ -94,7 +94,7 @@ describe.each(stores)('reset-time on %s', (_, make) => {
     const doubts = await at(house, async (store) => {
       const clock = await openClock(store, quiet)
       await clock.close()
-      return clock.doubt()
+      return clock.problem()
     })
     expect(doubts).toMatch(/behind the time on record/)
 
@@ -106,7 +106,7 @@ describe.each(stores)('reset-time on %s', (_, make) => {
 
     await at(house, async (store) => {
       const clock = await openClock(store, quiet)
-      expect(clock.doubt()).toBeUndefined()
+      expect(clock.problem()).toBeUndefined()
       expect(clock.nowMs() - beforeMs).toBeLessThan(DAY_MS)
       await clock.close()
       const [row, ...more] = await store.auditRows(null, { after: undefined, limit: 10 })
@@ -154,9 +154,9 @@ test('on PostgreSQL a node that runs takes the reset in, and does not undo it', 
   await tenDaysAhead(house)
   await at(house, async (store) => {
     const clock = await openClock(store, quiet, undefined, 20)
-    expect(clock.doubt()).toBeDefined()
+    expect(clock.problem()).toBeDefined()
     expect(await house.command('reset-time', '--yes')).toMatchObject({ code: 0 })
-    await expect.poll(() => clock.doubt()).toBeUndefined()
+    await expect.poll(() => clock.problem()).toBeUndefined()
     await new Promise((resolve) => setTimeout(resolve, 100))
     expect((await store.confirmedTime()).atMs - Date.now()).toBeLessThan(DAY_MS)
     await clock.close()

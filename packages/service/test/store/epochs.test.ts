@@ -9,7 +9,7 @@ import { forEachStoreWriter, newFile, openPlace } from './store-writer.ts'
 
 const revoke = (store: Store, siteId: SiteId) =>
   store.revokeUser({ siteId, ppid: ppid(), reason: undefined }, act())
-async function headOf(store: Store, siteId: SiteId) {
+async function loadHead(store: Store, siteId: SiteId) {
   const { epoch, seq, hash } = await lastEntryOf(store, siteId)
   return { epoch, seq, hash }
 }
@@ -28,7 +28,7 @@ forEachStoreWriter('links between epochs', (newWriter) => {
         expect(await store.epochLinks(siteId, 16)).toEqual([])
       }
       await revoke(store, siteId)
-      heads.push(await headOf(store, siteId))
+      heads.push(await loadHead(store, siteId))
       await store.close()
       // Clocks may run backwards; the order must not depend on them.
       begun.push({ ...(await beginNewEpoch(config, MASTER_KEY, NOW - turn * 1000)), atMs: NOW - turn * 1000 })
@@ -85,7 +85,7 @@ describe('links between epochs after a restore', () => {
     await revoke(first, siteId)
     await backupStore(config, copy, MASTER_KEY)
     await revoke(first, siteId)
-    const old = await headOf(first, siteId)
+    const old = await loadHead(first, siteId)
     await first.close()
     const { epoch: second } = await beginNewEpoch(config, MASTER_KEY, NOW)
     const between = await openPlace(config)
@@ -106,7 +106,7 @@ describe('links between epochs after a restore', () => {
     const store = await openPlace(config)
     await store.createSite(newSite({ siteId }), act())
     await revoke(store, siteId)
-    const previous = await headOf(store, siteId)
+    const previous = await loadHead(store, siteId)
     const copy = join(dirname(config.file), 'copy.db')
     await backupStore(config, copy, MASTER_KEY)
     await revoke(store, siteId)

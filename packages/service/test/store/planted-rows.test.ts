@@ -139,7 +139,7 @@ forEachStoreWriter('a row that says "already revoked"', (newWriter) => {
     const user = { siteId, ppid: ahead.ppid, reason: undefined }
     await withNode(writer, async (store, { deps }) => {
       await store.createSite(newSite({ siteId, pairwiseSecretSealed: SEALED }), act())
-      await store.learnCredentials([ahead], NOW)
+      await store.recordCredentials([ahead], NOW)
       await revokeUser(deps, user, act())
       await plantCredential(writer, siteId, ahead.credentialId)
       await store.reinstateUser(user, act())

@@ -80,7 +80,7 @@ forEachStoreWriter('a row that is put back as it was before', (newWriter) => {
         writer.sql('UPDATE entries SET kind = $1 WHERE kind = $2', to, kind)
       // One more entry, since the node reads the last one again.
       await store.createSite(newSite({ pairwiseSecretSealed: SEALED }), act())
-      await deps.views.reached(await store.logPosition())
+      await deps.views.waitFor(await store.logPosition())
       await hide('issuer.distrusted', 'issuer.hidden')
       const change = changeIssuer(deps, siteId, trusted.issuer, { label: 'x' }, act())
       await expect(change).rejects.toBeInstanceOf(RowForged)

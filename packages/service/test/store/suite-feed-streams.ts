@@ -1,6 +1,6 @@
 import type { SiteId } from '@countersign/core'
 import { beforeEach, describe, expect, it } from 'vitest'
-import type { FeedStreamRow, StreamClaim } from '../../src/store/store.ts'
+import type { FeedStreamRow, RemoteAck } from '../../src/store/store.ts'
 import { NOW, siteId as newSiteId } from './fixtures.ts'
 import type { TheStore } from './the-store.ts'
 
@@ -38,7 +38,7 @@ export function feedStreamSuite(store: TheStore): void {
     ) => store().reportStreams({ nodeId, nowMs, expiresAtMs: nowMs + LEASE_MS, view: VIEW, streams, ended })
     const listed = (nowMs = NOW, site = siteId) =>
       store().feedStreams(site, nowMs, { after: undefined, limit: 1000 })
-    const claim = (fields: Partial<StreamClaim> = {}): StreamClaim => ({
+    const claim = (fields: Partial<RemoteAck> = {}): RemoteAck => ({
       siteId,
       keyId: 'key_1',
       verifierId: 'verifier-1',
@@ -100,7 +100,7 @@ export function feedStreamSuite(store: TheStore): void {
       await report(here, [one])
       await report(here, [{ ...one, seq: 7, acks: [{ seq: 7, atMs: NOW }] }])
       await report(here, [{ ...one, seq: 6, acks: [] }])
-      await store().creditStreams([claim({ seq: 6 })], NOW)
+      await store().applyAcks([claim({ seq: 6 })], NOW)
       expect(await listed()).toEqual([{ ...one, seq: 7, acks: [{ seq: 7, atMs: NOW }] }])
     })
 
@@ -113,16 +113,16 @@ export function feedStreamSuite(store: TheStore): void {
         claim({ keyId: 'key_2' }),
         claim({ verifierId: 'verifier-3' }),
       ]
-      expect(await store().creditStreams([...foreign, claim()], NOW)).toEqual(foreign)
+      expect(await store().applyAcks([...foreign, claim()], NOW)).toEqual(foreign)
       expect(await listed()).toEqual([{ ...one, seq: 5, acks: [{ seq: 5, atMs: NOW + 1 }] }, other])
       // In another epoch the number means another entry.
-      expect(await store().creditStreams([claim({ seq: 9, epoch: 'epoch001' })], NOW)).toEqual([])
+      expect(await store().applyAcks([claim({ seq: 9, epoch: 'epoch001' })], NOW)).toEqual([])
       expect((await listed())[0]?.seq).toBe(5)
     })
 
     it('keep the last sixteen acknowledgements', async () => {
       await report(here, [stream(here)])
-      for (let seq = 4; seq < 24; seq++) await store().creditStreams([claim({ seq, atMs: NOW + seq })], NOW)
+      for (let seq = 4; seq < 24; seq++) await store().applyAcks([claim({ seq, atMs: NOW + seq })], NOW)
       const [found] = await listed()
       expect(found?.acks.map(({ seq }) => seq)).toEqual(Array.from({ length: 16 }, (_, i) => i + 8))
       expect(found?.acks[0]).toEqual({ seq: 8, atMs: NOW + 8 })
@@ -130,24 +130,24 @@ export function feedStreamSuite(store: TheStore): void {
 
     it('without a name are credited when there is one only', async () => {
       const unnamed = claim({ verifierId: undefined })
-      expect(await store().creditStreams([unnamed], NOW)).toEqual([unnamed])
+      expect(await store().applyAcks([unnamed], NOW)).toEqual([unnamed])
       const [one, two] = [
         stream(here, { verifierId: 'conn_1', isNamed: false }),
         stream(there, { verifierId: 'conn_2', isNamed: false }),
       ]
       await report(here, [one, stream(here)])
-      expect(await store().creditStreams([unnamed], NOW)).toEqual([])
+      expect(await store().applyAcks([unnamed], NOW)).toEqual([])
       expect((await listed()).map(({ seq }) => seq)).toEqual([5, 3])
       await report(there, [two])
-      expect(await store().creditStreams([claim({ verifierId: undefined, seq: 8 })], NOW)).toHaveLength(1)
+      expect(await store().applyAcks([claim({ verifierId: undefined, seq: 8 })], NOW)).toHaveLength(1)
       expect(Math.max(...(await listed()).map(({ seq }) => seq))).toBe(5)
-      expect(await store().creditStreams([claim({ verifierId: 'conn_2', seq: 8 })], NOW)).toEqual([])
+      expect(await store().applyAcks([claim({ verifierId: 'conn_2', seq: 8 })], NOW)).toEqual([])
       expect((await listed()).find(({ verifierId }) => verifierId === 'conn_2')?.seq).toBe(8)
     })
 
     it('of nodes that are gone are credited with nothing', async () => {
       await report(here, [stream(here)])
-      expect(await store().creditStreams([claim()], NOW + LEASE_MS)).toHaveLength(1)
+      expect(await store().applyAcks([claim()], NOW + LEASE_MS)).toHaveLength(1)
     })
 
     it('are reported and credited by many at once, in whatever order', { timeout: 60_000 }, async () => {
@@ -164,8 +164,8 @@ export function feedStreamSuite(store: TheStore): void {
             here,
             own(here).map((each) => ({ ...each, seq })),
           ),
-          store().creditStreams(claims, NOW),
-          store().creditStreams([...claims].reverse(), NOW),
+          store().applyAcks(claims, NOW),
+          store().applyAcks([...claims].reverse(), NOW),
           report(
             there,
             own(there).map((each) => ({ ...each, seq })),

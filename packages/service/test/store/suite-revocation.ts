@@ -17,8 +17,8 @@ export function revocationSuite(store: TheStore): void {
       const siteId = await madeSite()
       const [older, newer] = [seen(siteId), seen(siteId)]
       const user = older.ppid
-      await store().learnCredentials([older], NOW)
-      await store().learnCredentials([{ ...newer, ppid: user }], NOW + 1)
+      await store().recordCredentials([older], NOW)
+      await store().recordCredentials([{ ...newer, ppid: user }], NOW + 1)
       const [live, ended, anothers] = [
         newToken(older),
         newToken(older, { expiresAtMs: NOW + 5 }),
@@ -62,11 +62,11 @@ export function revocationSuite(store: TheStore): void {
     it('gives the whole first answer when asked again, without a new entry', async () => {
       const siteId = await madeSite()
       const credential = seen(siteId)
-      await store().learnCredentials([credential], NOW)
+      await store().recordCredentials([credential], NOW)
       await store().createToken(newToken(credential), 20, NOW)
       const user = { siteId, ppid: credential.ppid }
       const first = await store().revokeUser({ ...user, reason: 'first' }, act(NOW + 1))
-      await store().learnCredentials([{ ...seen(siteId), ppid: credential.ppid }], NOW + 2)
+      await store().recordCredentials([{ ...seen(siteId), ppid: credential.ppid }], NOW + 2)
       const again = await Promise.all(
         [1, 2, 3, 4].map((n) => store().revokeUser({ ...user, reason: 'later' }, act(NOW + 2 + n))),
       )
@@ -95,7 +95,7 @@ export function revocationSuite(store: TheStore): void {
       const late = seen(siteId)
       const revoked = await store().revokeUser({ siteId, ppid: late.ppid, reason: undefined }, act())
       expect(revoked).toMatchObject({ credentialId: null, credentialIds: [], tokensRevoked: 0 })
-      await store().learnCredentials([late], NOW + 1)
+      await store().recordCredentials([late], NOW + 1)
       expect(await store().statuses([late.credentialId], siteId)).toMatchObject([
         { revocation: { type: 'user', atMs: NOW } },
       ])
@@ -124,7 +124,7 @@ export function revocationSuite(store: TheStore): void {
     it('stays at its own site', async () => {
       const [a, b] = [await madeSite(), await madeSite()]
       const credential = seen(a)
-      await store().learnCredentials([credential, { ...credential, siteId: b }], NOW)
+      await store().recordCredentials([credential, { ...credential, siteId: b }], NOW)
       await store().revokeUser({ siteId: a, ppid: credential.ppid, reason: undefined }, act())
       expect((await store().statuses([credential.credentialId], b))[0]?.revocation).toBeUndefined()
       expect(await kindsOf(store(), b)).toEqual(['site.changed'])
@@ -183,11 +183,11 @@ export function revocationSuite(store: TheStore): void {
         seq: 2,
       })
       expect(await store().statuses([credential.credentialId], undefined)).toEqual([])
-      await store().learnCredentials([credential], NOW)
+      await store().recordCredentials([credential], NOW)
       expect(await store().statuses([credential.credentialId], undefined)).toMatchObject([
         { siteId: other, revocation: undefined },
       ])
-      await store().learnCredentials([{ ...credential, siteId }], NOW)
+      await store().recordCredentials([{ ...credential, siteId }], NOW)
       expect(await store().statuses([credential.credentialId], siteId)).toMatchObject([
         { revocation: { reason: 'spite' } },
       ])
@@ -255,7 +255,7 @@ export function revocationSuite(store: TheStore): void {
       const siteId = await madeSite()
       const old = seen(siteId)
       const user = { siteId, ppid: old.ppid, reason: 'sorry' }
-      await store().learnCredentials([old], NOW)
+      await store().recordCredentials([old], NOW)
       await store().revokeUser(user, act())
       const reinstated = await store().reinstateUser(user, act(NOW + 1))
       expect(reinstated).toMatchObject({
@@ -269,7 +269,7 @@ export function revocationSuite(store: TheStore): void {
         body: { ppid: old.ppid, reinstated_at: '2026-01-01T12:00:01Z' },
       })
       const fresh = seen(siteId, { ppid: old.ppid, createdMs: NOW + 1750 })
-      await store().learnCredentials([fresh], NOW + 2000)
+      await store().recordCredentials([fresh], NOW + 2000)
       const [first, second] = await store().statuses([old.credentialId, fresh.credentialId].sort(), siteId)
       const byId = new Map([first, second].map((row) => [row?.credentialId, row?.revocation]))
       expect(byId.get(old.credentialId)).toMatchObject({ type: 'user', atMs: NOW })
@@ -299,7 +299,7 @@ export function revocationSuite(store: TheStore): void {
       const siteId = await madeSite()
       const ahead = seen(siteId, { createdMs: NOW + 9_000 })
       const user = { siteId, ppid: ahead.ppid, reason: undefined }
-      await store().learnCredentials([ahead, seen(siteId, { ppid: ahead.ppid })], NOW)
+      await store().recordCredentials([ahead, seen(siteId, { ppid: ahead.ppid })], NOW)
       await store().revokeUser({ ...user, reason: 'why' }, act())
       await store().reinstateUser(user, act(NOW + 1))
       expect(await kindsOf(store(), siteId)).toEqual([
@@ -347,7 +347,7 @@ export function revocationSuite(store: TheStore): void {
             const credential = seen(siteId, { ppid: user, createdMs })
             const links = verb === 'learn-child' ? (one?.chain ?? []) : []
             known.push({ ...credential, chain: [...credential.chain, ...links.slice(0, 3)] })
-            await store().learnCredentials(known.slice(-1), nowMs)
+            await store().recordCredentials(known.slice(-1), nowMs)
           }
           if (verb === 'token' && one !== undefined) {
             const isRevoked = isRevokedIn(await viewOf(store(), siteId), one)

@@ -12,8 +12,8 @@ export function tokenSuite(store: TheStore): void {
   describe('credentials', () => {
     it('learns a credential once, with all that was seen of it', async () => {
       const credential = seen(await madeSite(), { holderBound: true, source: 'issued' })
-      await store().learnCredentials([credential, credential], NOW, act())
-      await store().learnCredentials([{ ...credential, holderBound: false }], NOW + 5, act())
+      await store().recordCredentials([credential, credential], NOW, act())
+      await store().recordCredentials([{ ...credential, holderBound: false }], NOW + 5, act())
       const found = await store().statuses([credential.credentialId], undefined)
       expect(found).toEqual([{ ...credential, knownAtMs: NOW, revocation: undefined }])
       const rows = await store().auditRows(credential.siteId, { after: undefined, limit: 10 })
@@ -25,7 +25,7 @@ export function tokenSuite(store: TheStore): void {
 
     it('passes over credentials of sites that do not exist', async () => {
       const [stray, good] = [seen(siteId()), seen(await madeSite())]
-      await store().learnCredentials([stray, good], NOW)
+      await store().recordCredentials([stray, good], NOW)
       expect(await store().statuses([stray.credentialId, good.credentialId], undefined)).toMatchObject([
         { credentialId: good.credentialId },
       ])
@@ -34,7 +34,7 @@ export function tokenSuite(store: TheStore): void {
     it('answers for one site, or for all where the id is known', async () => {
       const [a, b] = [await madeSite(), await madeSite()]
       const shared = seen(a)
-      await store().learnCredentials([shared, { ...shared, siteId: b }], NOW)
+      await store().recordCredentials([shared, { ...shared, siteId: b }], NOW)
       expect(await store().statuses([shared.credentialId], a)).toMatchObject([{ siteId: a }])
       expect((await store().statuses([shared.credentialId], undefined)).map(({ siteId }) => siteId)).toEqual(
         [a, b].sort(),
@@ -53,7 +53,7 @@ export function tokenSuite(store: TheStore): void {
         seen(site),
       ] as const
       for (const [i, credential] of [old, over, gone, fresh].entries())
-        await store().learnCredentials([credential], NOW + i)
+        await store().recordCredentials([credential], NOW + i)
       await store().revokeCredential(
         { siteId: site, credentialId: gone.credentialId, reason: undefined },
         act(),

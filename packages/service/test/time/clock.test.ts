@@ -95,11 +95,11 @@ describe('the clock of a node', () => {
   it('is in doubt when it has leapt, and says what can be done', async () => {
     const machine = new ClockDouble()
     const clock = await open(new TimeStore(), machine)
-    expect(clock.doubt()).toBeUndefined()
+    expect(clock.problem()).toBeUndefined()
     machine.wallMs += 60_000
-    expect(clock.doubt()).toBeUndefined()
+    expect(clock.problem()).toBeUndefined()
     machine.wallMs += 1
-    expect(clock.doubt()).toMatch(/has leapt 60 s ahead.*countersign reset-time/)
+    expect(clock.problem()).toMatch(/has leapt 60 s ahead.*countersign reset-time/)
   })
 
   it('is in doubt when the time on record is far ahead, and still lets nothing expired come back', async () => {
@@ -108,10 +108,10 @@ describe('the clock of a node', () => {
     const clock = await open(store, machine)
     store.highestMs = machine.wallMs + 60_000
     await expect.poll(() => clock.nowMs()).toBe(machine.wallMs + 60_000)
-    expect(clock.doubt()).toBeUndefined()
+    expect(clock.problem()).toBeUndefined()
     store.highestMs++
     await expect
-      .poll(() => clock.doubt())
+      .poll(() => clock.problem())
       .toMatch(/is 60 s behind the time on record.*countersign reset-time/)
     expect(clock.nowMs()).toBe(store.highestMs)
   })
@@ -121,16 +121,16 @@ describe('the clock of a node', () => {
     const machine = new ClockDouble()
     const clock = await open(store, machine)
     store.highestMs = machine.wallMs + 10 * DAY_MS
-    await expect.poll(() => clock.doubt()).toBeDefined()
+    await expect.poll(() => clock.problem()).toBeDefined()
     store.reset(machine.wallMs)
-    await expect.poll(() => clock.doubt()).toBeUndefined()
+    await expect.poll(() => clock.problem()).toBeUndefined()
     expect(clock.nowMs()).toBe(machine.wallMs)
     expect(store.highestMs).toBe(machine.wallMs)
 
     machine.wallMs += DAY_MS
-    expect(clock.doubt()).toBeDefined()
+    expect(clock.problem()).toBeDefined()
     store.reset(machine.wallMs)
-    await expect.poll(() => clock.doubt()).toBeUndefined()
+    await expect.poll(() => clock.problem()).toBeUndefined()
     machine.pass(1000)
     await expect.poll(() => store.highestMs).toBe(machine.wallMs)
   })
@@ -143,12 +143,12 @@ describe('the clock of a node', () => {
     const clock = await open(store, machine)
     expect(store.highestMs).toBe(machine.wallMs)
     store.reset(rightMs)
-    await expect.poll(() => clock.doubt()).toMatch(/has leapt 864000 s ahead/)
+    await expect.poll(() => clock.problem()).toMatch(/has leapt 864000 s ahead/)
     expect(() => clock.nowMs()).toThrow(expect.objectContaining({ code: 'store_unavailable' }))
     await new Promise((resolve) => setTimeout(resolve, 30))
     expect(store.highestMs).toBe(rightMs)
     machine.wallMs = rightMs
-    expect(clock.doubt()).toBeUndefined()
+    expect(clock.problem()).toBeUndefined()
   })
 
   it('keeps its time when the store has forgotten a reset, as a restored one has', async () => {

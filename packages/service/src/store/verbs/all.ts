@@ -2,24 +2,24 @@ import type { Program } from '../program.ts'
 import type { Store } from '../store.ts'
 import { apiKeyBySha256, apiKeys, apiKeysById, createApiKey, deleteApiKey } from './api-keys.ts'
 import { audit, auditRows } from './audit.ts'
-import { credentials, learnCredentials, statuses } from './credentials.ts'
+import { credentials, recordCredentials, statuses } from './credentials.ts'
 import { deliveries, dueWebhooks, nextDelivery, replayDelivery, webhookLoad } from './deliveries.ts'
 import { derivedFault } from './derived.ts'
 import { beginEpoch, beginLog, epochLinks, logState, tableWithRows } from './epoch.ts'
-import { creditStreams, endFeedNode, feedNodes, feedStreams, reportStreams } from './feed-streams.ts'
+import { applyAcks, endFeedNode, feedNodes, feedStreams, reportStreams } from './feed-streams.ts'
 import { addIssuer, changeIssuer, changeIssuerKey, fetchedIssuers, issuer, issuers } from './issuers.ts'
 import {
-  creditLeases,
+  applyLeaseAcks,
   dismissLease,
   endLeaseStreams,
   endLeaseStreamsOfOthers,
   headReadersUntil,
   leases,
-  noteHeadReaders,
   openLease,
+  recordHeadReaders,
 } from './leases.ts'
 import { entriesAfter, logPosition, siteEntriesAfter, siteHeads, siteRecordsAfter } from './log.ts'
-import { committedBy, noteLogTime } from './log-times.ts'
+import { committedBy, recordLogTime } from './log-times.ts'
 import { requireIntactRows } from './macs.ts'
 import { claimOffer, createOffer, offer } from './offers.ts'
 import { abandonIdempotent, beginIdempotent, finishIdempotent, useOnce } from './once.ts'
@@ -51,7 +51,7 @@ const writing = {
   changeIssuerKey,
   createApiKey,
   deleteApiKey,
-  learnCredentials,
+  recordCredentials,
   createToken,
   revokeUser,
   revokeCredential,
@@ -73,14 +73,14 @@ const writing = {
   claimOffer,
   reportStreams,
   endFeedNode,
-  creditStreams,
+  applyAcks,
   openLease,
   endLeaseStreams,
   endLeaseStreamsOfOthers,
-  creditLeases,
+  applyLeaseAcks,
   dismissLease,
-  noteHeadReaders,
-  noteLogTime,
+  recordHeadReaders,
+  recordLogTime,
   useOnce,
   beginIdempotent,
   finishIdempotent,
@@ -157,7 +157,7 @@ export type RunVerb = <Name extends VerbName>(
 type OwnWay =
   | 'committedBy'
   | 'derivedFault'
-  | 'noteLogTime'
+  | 'recordLogTime'
   | 'entriesAfter'
   | 'siteEntriesAfter'
   | 'siteRecordsAfter'
@@ -181,7 +181,7 @@ export function createStoreVerbs(run: RunVerb, epoch: () => string): StoreVerbs 
     siteEntriesAfter: (siteId, seq, limit) => run('siteEntriesAfter', epoch(), siteId, seq, limit),
     siteRecordsAfter: (siteId, seq, limit) => run('siteRecordsAfter', epoch(), siteId, seq, limit),
     committedBy: (siteId, seq) => run('committedBy', epoch(), siteId, seq),
-    noteLogTime: (position, atMs) => run('noteLogTime', epoch(), position, atMs),
+    recordLogTime: (position, atMs) => run('recordLogTime', epoch(), position, atMs),
     derivedFault: () => run('derivedFault', epoch()),
     logPosition: () => run('logPosition', epoch()),
     siteHeads: (page) => run('siteHeads', epoch(), page),

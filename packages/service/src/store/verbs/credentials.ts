@@ -4,7 +4,7 @@ import { type Program, type Row, row, rows, write } from '../program.ts'
 import type { Act, CredentialRow, Page, SeenCredential } from '../store.ts'
 import { auditDone } from './audit.ts'
 
-export function* learnCredentials(seen: readonly SeenCredential[], atMs: number, act?: Act): Program<void> {
+export function* recordCredentials(seen: readonly SeenCredential[], atMs: number, act?: Act): Program<void> {
   // In one order always: two batches that name the same credentials must not wait for each other.
   const inOrder = [...seen].sort((a, b) => (toName(a) < toName(b) ? -1 : 1))
   for (const credential of inOrder) yield* learnCredential(credential, atMs, act)

@@ -7,7 +7,7 @@ import { lock, type Program, type Row, row, rows, type SqlValue, write } from '.
 import { hashEntry } from '../seal.ts'
 import type { Act, EpochLink } from '../store.ts'
 import { auditDone } from './audit.ts'
-import { noteHeadReaders } from './leases.ts'
+import { recordHeadReaders } from './leases.ts'
 import { insertNewRow, insertRow, isIntact, requireIntact, updateRow } from './macs.ts'
 
 /** Where the log is, and which incarnation of the database wrote it. */
@@ -95,7 +95,7 @@ export function* beginEpoch(
   }
   // What was lost may include leases, so receipts state no early instants until all heads of before
   // have died.
-  yield* noteHeadReaders(
+  yield* recordHeadReaders(
     old.map((head) => text(head, 'site_id') as SiteId),
     act.atMs,
   )

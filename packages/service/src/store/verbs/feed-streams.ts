@@ -1,7 +1,7 @@
 import type { SiteId } from '@countersign/core'
 import { json, number, text } from '../columns.ts'
 import { type Program, type Row, row, rows, write } from '../program.ts'
-import type { Acknowledged, FeedNodeRow, FeedStreamRow, Page, StreamClaim, StreamReport } from '../store.ts'
+import type { Acknowledged, FeedNodeRow, FeedStreamRow, Page, RemoteAck, StreamReport } from '../store.ts'
 
 /**
  * How many acknowledgements of a stream are kept: enough to tell of the last few entries when they
@@ -29,7 +29,7 @@ export function* reportStreams({
     view.epoch,
     JSON.stringify(view.marks.map(({ position, atMs }) => [position, Math.floor(atMs)])),
   )
-  // In their order, like `creditStreams`, so that no two transactions wait for each other.
+  // In their order, like `applyAcks`, so that no two transactions wait for each other.
   for (const stream of [...streams].sort(byId)) {
     yield* write(
       `INSERT INTO feed_streams (stream_id, node_id, site_id, key_id, verifier_id, named, connected_at, epoch, seq, acks)
@@ -62,11 +62,8 @@ export function* endFeedNode(nodeId: string, nowMs: number): Program<void> {
   yield* write('DELETE FROM feed_nodes WHERE node_id = $1', nodeId)
 }
 
-export function* creditStreams(
-  claims: readonly StreamClaim[],
-  nowMs: number,
-): Program<readonly StreamClaim[]> {
-  const met = new Map<StreamClaim, readonly FeedStreamRow[]>()
+export function* applyAcks(claims: readonly RemoteAck[], nowMs: number): Program<readonly RemoteAck[]> {
+  const met = new Map<RemoteAck, readonly FeedStreamRow[]>()
   const named = claims.filter(({ verifierId }) => verifierId !== undefined)
   for (let from = 0; from < named.length; from += CLAIMS_ASKED) {
     const asked = named.slice(from, from + CLAIMS_ASKED)
@@ -90,11 +87,11 @@ export function* creditStreams(
 }
 
 function* streamsNamed(
-  claims: readonly StreamClaim[],
+  claims: readonly RemoteAck[],
   nowMs: number,
 ): Program<ReadonlyMap<string, readonly FeedStreamRow[]>> {
   const asked = [...claims]
-  while (asked.length < CLAIMS_ASKED) asked.push(claims[0] as StreamClaim)
+  while (asked.length < CLAIMS_ASKED) asked.push(claims[0] as RemoteAck)
   const list = asked.map((_, i) => `($${i * 3 + 2}, $${i * 3 + 3}, $${i * 3 + 4})`).join(', ')
   const found = yield* rows(
     `SELECT f.* FROM feed_streams f JOIN feed_nodes n ON n.node_id = f.node_id
@@ -109,7 +106,7 @@ function* streamsNamed(
  * An acknowledgement without a name is for the one unnamed stream of its key at that site, and for
  * none when there are several.
  */
-function* theUnnamedStream({ siteId, keyId }: StreamClaim, nowMs: number): Program<readonly FeedStreamRow[]> {
+function* theUnnamedStream({ siteId, keyId }: RemoteAck, nowMs: number): Program<readonly FeedStreamRow[]> {
   const found = yield* rows(
     `SELECT f.* FROM feed_streams f JOIN feed_nodes n ON n.node_id = f.node_id
      WHERE n.expires_at > $1 AND f.site_id = $2 AND f.key_id = $3 AND f.named = 0 LIMIT 2`,
@@ -120,7 +117,7 @@ function* theUnnamedStream({ siteId, keyId }: StreamClaim, nowMs: number): Progr
   return found.length === 1 ? found.map(toStream) : []
 }
 
-function toName({ siteId, keyId, verifierId }: StreamClaim | FeedStreamRow): string {
+function toName({ siteId, keyId, verifierId }: RemoteAck | FeedStreamRow): string {
   return `${siteId} ${keyId} ${verifierId}`
 }
 

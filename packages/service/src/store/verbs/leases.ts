@@ -1,7 +1,7 @@
 import type { SiteId } from '@countersign/core'
 import { json, number, optionalNumber, text } from '../columns.ts'
 import { lock, type Program, type Row, row, rows, write } from '../program.ts'
-import type { Act, LeaseClaim, LeaseEnd, LeaseOrder, LeasePage, LeaseRow } from '../store.ts'
+import type { Act, LeaseAcks, LeaseEnd, LeaseOrder, LeasePage, LeaseRow } from '../store.ts'
 import { auditDone } from './audit.ts'
 import { ACKS_KEPT, acksText } from './feed-streams.ts'
 
@@ -86,7 +86,7 @@ function* forgetOldest(keyId: string, nowMs: number): Program<void> {
       keyId,
       text(each, 'instance_id'),
     )
-    yield* noteHeadReaders(
+    yield* recordHeadReaders(
       [siteId as SiteId],
       number(each, 'served_at') + number(each, 'bound_ms') + CLOCK_ALLOWANCE_MS,
     )
@@ -125,7 +125,7 @@ export function* endLeaseStreamsOfOthers(nodeId: string, nowMs: number): Program
  * instance that acknowledges after it has closed is not closed, and neither is one that was opened
  * again since.
  */
-export function* creditLeases(claims: readonly LeaseClaim[]): Program<void> {
+export function* applyLeaseAcks(claims: readonly LeaseAcks[]): Program<void> {
   const sorted = [...claims].sort(byName)
   for (let from = 0; from < sorted.length; from += CLAIMS_ASKED) {
     const asked = sorted.slice(from, from + CLAIMS_ASKED)
@@ -139,7 +139,7 @@ export function* creditLeases(claims: readonly LeaseClaim[]): Program<void> {
 
 function* creditLease(
   lease: LeaseRow,
-  { siteId, keyId, instanceId, epoch, acks, heardAtMs, closedAtMs }: LeaseClaim,
+  { siteId, keyId, instanceId, epoch, acks, heardAtMs, closedAtMs }: LeaseAcks,
 ): Program<void> {
   const isSame = lease.epoch === epoch
   const news = acks.filter(({ seq }) => !isSame || seq > lease.seq)
@@ -181,9 +181,9 @@ export function* dismissLease(siteId: SiteId, instanceId: string, nowMs: number,
   return true
 }
 
-function* leasesNamed(claims: readonly LeaseClaim[]): Program<ReadonlyMap<string, LeaseRow>> {
+function* leasesNamed(claims: readonly LeaseAcks[]): Program<ReadonlyMap<string, LeaseRow>> {
   const asked = [...claims]
-  while (asked.length < CLAIMS_ASKED) asked.push(claims[0] as LeaseClaim)
+  while (asked.length < CLAIMS_ASKED) asked.push(claims[0] as LeaseAcks)
   const list = asked.map((_, i) => `($${i * 3 + 1}, $${i * 3 + 2}, $${i * 3 + 3})`).join(', ')
   const found = yield* rows(
     `SELECT l.*, 0 AS node_until FROM leases l WHERE (l.site_id, l.key_id, l.instance_id) IN (VALUES ${list})`,
@@ -209,7 +209,7 @@ export function* leases(siteId: SiteId, { after, limit }: LeasePage): Program<re
 }
 
 /** Readers that hold no lease may be given heads of these sites until then. Never moves back. */
-export function* noteHeadReaders(siteIds: readonly SiteId[], untilMs: number): Program<void> {
+export function* recordHeadReaders(siteIds: readonly SiteId[], untilMs: number): Program<void> {
   for (const siteId of [...siteIds].sort()) {
     yield* write(
       `INSERT INTO head_readers (site_id, until) VALUES ($1, $2) ON CONFLICT (site_id) DO UPDATE SET until = excluded.until

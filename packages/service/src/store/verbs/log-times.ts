@@ -3,7 +3,7 @@ import { number } from '../columns.ts'
 import { type Program, row, write } from '../program.ts'
 
 /** The log was committed up to this position by that time. The first time for a position stays. */
-export function* noteLogTime(epoch: string, position: number, atMs: number): Program<void> {
+export function* recordLogTime(epoch: string, position: number, atMs: number): Program<void> {
   yield* write(
     'INSERT INTO log_times (epoch, position, at) VALUES ($1, $2, $3) ON CONFLICT (epoch, position) DO NOTHING',
     epoch,

@@ -3,7 +3,7 @@ import { json, number, optionalNumber, optionalText, text } from '../columns.ts'
 import { lock, type Program, type Row, row } from '../program.ts'
 import type { Act, NewOffer, Offer, OfferClaim, SeenCredential } from '../store.ts'
 import { auditDone } from './audit.ts'
-import { learnCredentials } from './credentials.ts'
+import { recordCredentials } from './credentials.ts'
 import { insertRow, intact, updateRow } from './macs.ts'
 import { userLock } from './tokens.ts'
 
@@ -68,7 +68,7 @@ export function* claimOffer(
   const before = yield* intact('offers', { ...claimed, holder_key: null, credential: null })
   if (before === undefined) return undefined
   yield* updateRow('offers', before, { holder_key: holderKey, credential: JSON.stringify(credential) })
-  yield* learnCredentials([seen], act.atMs, act)
+  yield* recordCredentials([seen], act.atMs, act)
   return credential
 }
 

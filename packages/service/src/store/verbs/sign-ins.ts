@@ -10,7 +10,7 @@ import type {
   SignInPresentation,
   Store,
 } from '../store.ts'
-import { learnCredentials } from './credentials.ts'
+import { recordCredentials } from './credentials.ts'
 import { insertRow, intact, updateRow } from './macs.ts'
 import { requireMasterKey } from './master-key.ts'
 import { isRevoked, lockChain } from './tokens.ts'
@@ -111,7 +111,7 @@ export function* presentSignIn(
   nowMs: number,
 ): Program<'presented' | 'revoked' | 'over'> {
   yield* lockChain(presentation)
-  yield* learnCredentials([seen], nowMs)
+  yield* recordCredentials([seen], nowMs)
   if (yield* isRevoked(presentation)) return 'revoked'
   const taken = yield* row(
     `UPDATE sign_ins SET status = 'presented' WHERE state_sha256 = $1 AND ${GOES_ON} AND expires_at > $2 RETURNING *`,

@@ -2,7 +2,7 @@ import type { CredentialId, PermissionId, Ppid, SiteId } from '@countersign/core
 import { json, number, optionalNumber, text } from '../columns.ts'
 import { lock, type Program, type Row, row, rows, write } from '../program.ts'
 import type { NewToken, Page, SeenCredential, TokenRow } from '../store.ts'
-import { learnCredentials } from './credentials.ts'
+import { recordCredentials } from './credentials.ts'
 import { insertRow, intact, intactPage } from './macs.ts'
 
 /**
@@ -19,7 +19,7 @@ export function* createToken(
   const leaf = chain[0]
   if (leaf === undefined) throw new TypeError('a token stands on a credential')
   yield* lockChain(token)
-  if (seen !== undefined) yield* learnCredentials([seen], nowMs)
+  if (seen !== undefined) yield* recordCredentials([seen], nowMs)
   if (yield* isRevoked(token)) return 'revoked'
   // By the whole chain: the delegating holder chooses the id, and must not use up the allowance of
   // another credential that has it.

@@ -114,7 +114,7 @@ forEachSharedStore('/auth/sdk-callback', (open) => {
 
       const untrusted = await presented((await issued()).document)
       const changed = await store.changeIssuer(A, issuer.did, { status: 'distrusted' }, ACT)
-      await node.deps.views.reached(changed?.position ?? 0)
+      await node.deps.views.waitFor(changed?.position ?? 0)
       expect((await untrusted.browser.get(untrusted.callbackUrl)).to.searchParams.get('error')).toBe(
         'issuer_untrusted',
       )

@@ -188,7 +188,7 @@ forEachSharedStore('offers', (open) => {
         { credentialTtlSecondsMax: 3600 },
         { actor: 'operator', atMs: NOW, requestId: undefined },
       )
-      await node.deps.views.reached(changed?.position ?? 0)
+      await node.deps.views.waitFor(changed?.position ?? 0)
       expect((await claim(hosted, long, await newParty())).json.code).toBe('code_invalid')
       expect((await claim(hosted, short, await newParty())).status).toBe(201)
     })

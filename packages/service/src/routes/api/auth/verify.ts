@@ -15,7 +15,7 @@ export const forwardAuth: Route<'forward_auth'> = async (request, deps) => {
     throw new Problem('api_key_forbidden', 'ask with a key of the site, not of the operator')
   const { siteId } = caller
   const min = parseFeedCursor(query.min_seq)
-  if (min !== undefined) await deps.views.reachedSeq(siteId, min)
+  if (min !== undefined) await deps.views.waitForSeq(siteId, min)
   const original = originalRequest(request)
   const allow = await guard(deps, {
     presented: request.requirePresentation(),

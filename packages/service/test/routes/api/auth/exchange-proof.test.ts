@@ -42,7 +42,7 @@ forEachSharedStore('POST /api/auth/exchange-proof', (open) => {
       const { node, store, A, issued } = await begin()
       const capped = await newParty()
       await trust(store, A, capped, { scope: ['orders:read'] as never })
-      await node.deps.views.reached(await store.logPosition())
+      await node.deps.views.waitFor(await store.logPosition())
       const { document } = await issued({}, capped)
       expect((await node.exchange(document)).body.scope).toEqual(['orders:read'])
       expect((await node.exchange(document, { requested_scope: ['orders:write'] })).code).toBe(
@@ -114,7 +114,7 @@ forEachSharedStore('POST /api/auth/exchange-proof', (open) => {
         { holderProof: 'required' },
         { actor: 'operator', atMs: NOW, requestId: undefined },
       )
-      await node.deps.views.reached(changed?.position ?? 0)
+      await node.deps.views.waitFor(changed?.position ?? 0)
       expect((await node.exchange((await issued()).document)).code).toBe('proof_required')
     })
 
@@ -149,7 +149,7 @@ forEachSharedStore('POST /api/auth/exchange-proof', (open) => {
         { bearer: 'off' },
         { actor: 'operator', atMs: NOW, requestId: undefined },
       )
-      await node.deps.views.reached(changed?.position ?? 0)
+      await node.deps.views.waitFor(changed?.position ?? 0)
       expect((await node.exchange((await issued()).document)).code).toBe('bearer_disabled')
     })
   })

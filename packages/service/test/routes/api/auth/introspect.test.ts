@@ -53,7 +53,7 @@ forEachSharedStore('POST /api/auth/introspect', (open) => {
         { bearer },
         { actor: 'operator', atMs: node.clock.nowMs(), requestId: undefined },
       )
-      await node.deps.views.reached(changed?.position ?? 0)
+      await node.deps.views.waitFor(changed?.position ?? 0)
     }
     expect((await node.introspect(token)).body.active).toBe(true)
     await switched('off')
@@ -100,7 +100,7 @@ forEachSharedStore('POST /api/auth/introspect', (open) => {
       const [distrusted, leaked] = [await newParty(), await newParty()]
       await trust(store, A, distrusted)
       await trust(store, A, leaked)
-      await node.deps.views.reached(await store.logPosition())
+      await node.deps.views.waitFor(await store.logPosition())
       const credentials = await Promise.all(
         [issuer, issuer, distrusted, leaked, issuer, issuer].map((by) => issued({}, by)),
       )
@@ -114,10 +114,10 @@ forEachSharedStore('POST /api/auth/introspect', (open) => {
       await store.changeIssuer(A, distrusted.did, { status: 'distrusted' }, act)
       await store.changeIssuerKey(A, leaked.did, leaked.keyId, 'compromised', act)
       await node.revokeToken(tokens[4] ?? '')
-      await node.deps.views.reached(await store.logPosition())
+      await node.deps.views.waitFor(await store.logPosition())
       expect(await active()).toEqual([false, false, false, false, false, true])
       await store.changeSite(A, { bearer: 'off' }, act)
-      await node.deps.views.reached(await store.logPosition())
+      await node.deps.views.waitFor(await store.logPosition())
       expect(await active()).toEqual([false, false, false, false, false, false])
     })
   })

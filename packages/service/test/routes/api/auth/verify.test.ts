@@ -207,7 +207,7 @@ forEachSharedStore('GET /api/auth/verify', (open) => {
 
     it('is 503 when the view does not get there', async () => {
       const { store, A, issued } = await begin()
-      const node = await openNode(store, A, { reachMsMax: 20 })
+      const node = await openNode(store, A, { waitMsMax: 20 })
       const fields = shown(await issued())
       for (const min of [`${store.epoch}.99`, 'another0.1']) {
         expect((await verify(node, fields, { query: `?min_seq=${min}` })).code).toBe('revocation_view_stale')

@@ -8,7 +8,7 @@ forEachSharedStore('POST /api/protected/action', (open) => {
   const begin = () => beginAt(open())
 
   describe('200', () => {
-    it('lets a good credential in and says who that is and how fresh the knowledge was', async () => {
+    it('accepts a valid credential and says whose it is and how fresh the revocation data was', async () => {
       const { node, store, A, issued } = await begin()
       const { header, id, ppid } = await issued()
       const { status, body } = await node.act(header, { body: { action: 'pay' } })
@@ -63,7 +63,7 @@ forEachSharedStore('POST /api/protected/action', (open) => {
       const { node, store, A, issued } = await begin()
       const capped = await newParty()
       await trust(store, A, capped, { scope: ['orders:read'] as never })
-      await node.deps.views.reached(await store.logPosition())
+      await node.deps.views.waitFor(await store.logPosition())
       expect((await node.act((await issued({}, capped)).header)).body.subject.scope).toEqual(['orders:read'])
     })
   })
@@ -154,7 +154,7 @@ forEachSharedStore('POST /api/protected/action', (open) => {
       const { node, issued } = await begin()
       const token = await node.tokenFor((await issued()).document, { ttl_seconds: 60 })
       await node.later(59_999)
-      await node.deps.views.reached(await node.deps.store.logPosition())
+      await node.deps.views.waitFor(await node.deps.store.logPosition())
       expect((await node.bearer(token)).status).toBe(200)
       node.clock.pass(1)
       expect((await node.bearer(token)).code).toBe('token_invalid')
@@ -168,7 +168,7 @@ forEachSharedStore('POST /api/protected/action', (open) => {
         { bearer: 'off' },
         { actor: 'operator', atMs: NOW, requestId: undefined },
       )
-      await node.deps.views.reached(changed?.position ?? 0)
+      await node.deps.views.waitFor(changed?.position ?? 0)
       expect((await node.bearer(token)).code).toBe('bearer_disabled')
     })
 
@@ -183,7 +183,7 @@ forEachSharedStore('POST /api/protected/action', (open) => {
           { holderProof },
           { actor: 'operator', atMs: NOW, requestId: undefined },
         )
-        await node.deps.views.reached(changed?.position ?? 0)
+        await node.deps.views.waitFor(changed?.position ?? 0)
       }
       expect((await node.bearer(token)).status).toBe(200)
       await become('required')

@@ -495,7 +495,7 @@ forEachSharedStore('issuers', (open) => {
     }
     const refresh = async (node: AdminNode) => {
       await refreshIssuers(node.deps)
-      await node.deps.views.reached(await node.deps.store.logPosition())
+      await node.deps.views.waitFor(await node.deps.store.logPosition())
     }
 
     it('takes in a new key, and nothing of one that has gone', async () => {

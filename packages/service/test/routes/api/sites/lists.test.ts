@@ -22,7 +22,7 @@ forEachSharedStore('lists', (open) => {
       await node.admin('create_site', { body: { site_id } })
       await trust(store, site_id, issuer)
     }
-    await node.deps.views.reached(await store.logPosition())
+    await node.deps.views.waitFor(await store.logPosition())
     return { node, issuer }
   }
   const list = async (

@@ -335,7 +335,7 @@ forEachSharedStore('POST /api/wallet/credentials', (open) => {
     it('shows no credential that could not be written down', async () => {
       const node = await begin()
       const { StoreUnavailable } = await import('../../../../src/store/store.ts')
-      node.deps.store.learnCredentials = async () => {
+      node.deps.store.recordCredentials = async () => {
         throw new StoreUnavailable('down')
       }
       expect(await issue(node)).toMatchObject({ status: 503, code: 'store_unavailable' })

@@ -135,7 +135,7 @@ forEachSharedStore('GET /api/wallet/revocation-status', (open) => {
 
     it('is 503 when the view does not get there, and for sites that are not the caller’s or do not exist', async () => {
       const { store, A, B } = await begin()
-      const node = await openNode(store, A, { reachMsMax: 20 })
+      const node = await openNode(store, A, { waitMsMax: 20 })
       const id = newCredentialId()
       const min = `&min_seq=${store.epoch}.1`
       expect((await node.status(id, anonymous, `&site_id=${A}&min_seq=${store.epoch}.99`)).code).toBe(

@@ -223,7 +223,7 @@ forEachSharedStore('POST /api/wallet/revoke-user', (open) => {
 
     it('answers 503 when the revocation stands but this node cannot see it yet; the next try says so', async () => {
       const { store, A, issued } = await begin()
-      const node = await openNode(store, A, { reachMsMax: 50 })
+      const node = await openNode(store, A, { waitMsMax: 50 })
       const { ppid, header } = await issued()
       const { entriesAfter } = store
       store.entriesAfter = async () => {

@@ -62,7 +62,7 @@ forEachSharedStore('POST /api/wallet/revoke', (open) => {
       const { node, store, A, issued } = await begin()
       const other = await newParty()
       await trust(store, A, other)
-      await node.deps.views.reached(await store.logPosition())
+      await node.deps.views.waitFor(await store.logPosition())
       const credentialId = newCredentialId()
       const [one, two] = [await issued({ credentialId }), await issued({ credentialId }, other)]
       await node.revokeCredential(credentialId)
