@@ -1,6 +1,7 @@
 import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
 import {
   checkEntry,
+  createEntry,
   createSiteView,
   credentialHeader,
   type Entry,
@@ -19,7 +20,6 @@ import {
   parseScope,
   parseSiteId,
   type SiteView,
-  sealEntry,
 } from '@countersign/core'
 
 export const ISSUER = 'did:web:issuer.example'
@@ -110,7 +110,7 @@ async function createView(key: PrivateKey, atMs: number, nowMs: number): Promise
   const view = createSiteView({ siteId: SITE, entriesAreProven: true })
   let head: LogHead = { epoch: EPOCH, seq: 0, hash: GENESIS_HASH }
   const append = async <Kind extends EntryKind>(kind: Kind, body: EntryBodies[Kind]) => {
-    const entry = (await sealEntry({ siteId: SITE, kind, body, at }, head)) as Entry
+    const entry = (await createEntry({ siteId: SITE, kind, body, at }, head)) as Entry
     const outcome = view.apply(required(await checkEntry(entry)))
     if (outcome !== 'applied') throw new Error(`the view did not take entry ${entry.seq}: ${outcome}`)
     head = { epoch: entry.epoch, seq: entry.seq, hash: entry.hash }

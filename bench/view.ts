@@ -2,7 +2,7 @@ import { pathToFileURL } from 'node:url'
 import type { CredentialId } from '../packages/core/src/credential/ids.ts'
 import { parseCredentialId, parseSiteId } from '../packages/core/src/credential/ids.ts'
 import { formatTime, parseTime } from '../packages/core/src/encoding/rfc3339.ts'
-import { type CheckedEntry, checkEntry, GENESIS_HASH, sealEntry } from '../packages/core/src/log/chain.ts'
+import { type CheckedEntry, checkEntry, createEntry, GENESIS_HASH } from '../packages/core/src/log/chain.ts'
 import { type Entry, parseEntry } from '../packages/core/src/log/entry.ts'
 import type { LogHead } from '../packages/core/src/log/position.ts'
 import { createSiteView, type SiteView } from '../packages/core/src/log/view.ts'
@@ -114,7 +114,7 @@ async function benchApply(count: number): Promise<Row[]> {
     // better than it is.
     const at = formatTime(required(parseTime(AT)) + i * 37)
     const body = { credential_id: credentialId(i), revoked_at: at }
-    const entry = await sealEntry({ siteId, kind: 'credential.revoked', body, at }, head)
+    const entry = await createEntry({ siteId, kind: 'credential.revoked', body, at }, head)
     head = { epoch: entry.epoch, seq: entry.seq, hash: entry.hash }
     texts.push(JSON.stringify(entry))
   }

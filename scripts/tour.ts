@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { styleText } from 'node:util'
 import {
   checkEntry,
+  createEntry,
   createMemoryNonces,
   createSiteView,
   credentialHeader,
@@ -26,7 +27,6 @@ import {
   parseSiteId,
   type RevocationData,
   type SiteView,
-  sealEntry,
   signRequest,
   type Verdict,
   verify,
@@ -71,11 +71,11 @@ function showVerdict(verdict: Verdict): void {
 }
 
 function showExplanation({ checks, allowed }: Explanation): void {
-  const colours = { passed: 'green', refused: 'red', unreached: 'yellow' } as const
+  const colours = { passed: 'green', denied: 'red', skipped: 'yellow' } as const
   for (const { check, result, denial } of checks) {
     show(check, `${paint(colours[result], result.padEnd(9))}  ${denial?.code ?? ''}`)
   }
-  show('altogether', allowed ? 'allowed' : 'refused')
+  show('altogether', allowed ? 'allowed' : 'denied')
 }
 
 /**
@@ -96,7 +96,7 @@ async function append<Kind extends EntryKind>(
   body: EntryBodies[Kind],
 ): Promise<void> {
   const head = view.head.epoch === '' ? { ...view.head, epoch: newId() } : view.head
-  const entry = await sealEntry({ siteId: view.siteId, kind, body, at: formatTime(nowMs) }, head)
+  const entry = await createEntry({ siteId: view.siteId, kind, body, at: formatTime(nowMs) }, head)
   const applied = view.apply(sure(await checkEntry(entry as Entry)))
   show('log', `${entry.seq}  ${kind.padEnd(18)}  ${applied}`)
 }

@@ -52,7 +52,7 @@ describe('the tour', () => {
 
   test('the explanation is one aligned table with exactly one refusal', () => {
     const rows = step(printed, 'Why?')
-    const columns = rows.map((row) => row.search(/(?:passed|refused|unreached|allowed)/))
+    const columns = rows.map((row) => row.search(/(?:passed|denied|skipped|allowed)/))
     expect(new Set(columns).size).toBe(1)
     expect(rows.filter((row) => / refused /.test(row))).toEqual([
       expect.stringMatching(/^revocation +refused +credential_revoked$/),

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import {
+  createEntry,
   type EntryBodies,
   type EntryKind,
   formatTime,
@@ -9,7 +10,6 @@ import {
   type PrivateKey,
   type SiteId,
   type SnapshotHead,
-  sealEntry,
   signFeedKeyStatement,
   signHeartbeat,
   signIntrospection,
@@ -90,7 +90,7 @@ export async function createForger(siteId: SiteId): Promise<Forger> {
     feed,
     snapshotHead: () => snapshotHead,
     async entry(head, kind, body) {
-      const entry = await sealEntry({ siteId, kind, body, at: now() }, head)
+      const entry = await createEntry({ siteId, kind, body, at: now() }, head)
       const { epoch, seq, hash } = entry
       return { text: eventText(kind, entry), head: { epoch, seq, hash } }
     },

@@ -180,7 +180,7 @@ describe('inspect', () => {
     const { code, out } = await home.run(['inspect', '-'], { input: JSON.stringify(forged) })
     expect(code).toBe(3)
     expect(out).toMatch(/^UNVERIFIED: no signature vouches/)
-    expect(out).toMatch(/^signature +REFUSED .*credential_signature_invalid/m)
+    expect(out).toMatch(/^signature +DENIED .*credential_signature_invalid/m)
     const { json } = await home.run(['inspect', '-', '--json'], { input: JSON.stringify(forged) })
     expect(json()).toMatchObject({ verified: false, signature: 'broken' })
   })

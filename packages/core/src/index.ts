@@ -15,8 +15,16 @@ export {
   type SignedCredential,
   toPermissionId,
 } from './credential/credential.ts'
-export { type Delegation, delegateCredential } from './credential/delegate.ts'
+export { type DelegationTerms, delegateCredential } from './credential/delegate.ts'
 export { type Denial, type DenialCode, deny, isDenial } from './credential/denial.ts'
+export {
+  bearerChallenge,
+  credentialChallenge,
+  type GuardProblemCode,
+  guardProblems,
+  type ProblemSummary,
+  problemType,
+} from './credential/guard-problems.ts'
 export { CREDENTIAL_HEADER, credentialHeader } from './credential/header.ts'
 export {
   type CredentialId,
@@ -36,14 +44,6 @@ export {
 export { type Grant, issueCredential, type Signer } from './credential/issue.ts'
 export { findBearerMistake, findPresentation, type Presentation } from './credential/presentation.ts'
 export { readCredentialHeader, readCredentialObject } from './credential/read.ts'
-export {
-  bearerChallenge,
-  credentialChallenge,
-  type ProblemSummary,
-  problemType,
-  type RefusalCode,
-  refusals,
-} from './credential/refusal.ts'
 
 export { decodeBase64url, encodeBase64url } from './encoding/base64url.ts'
 export { canonicalJson } from './encoding/jcs.ts'
@@ -78,21 +78,20 @@ export {
   type ChainFault,
   type CheckedEntry,
   checkEntry,
+  createEntry,
   entryHash,
   GENESIS_HASH,
   type NewEntry,
-  sealEntry,
 } from './log/chain.ts'
 export {
   type Entry,
   type EntryBodies,
   type EntryKind,
-  type EntryOf,
   type IssuerState,
   type KeyChange,
   type KeyState,
   parseEntry,
-  type SiteState,
+  type SettingsState,
 } from './log/entry.ts'
 export {
   checkEpochStatement,
@@ -153,13 +152,13 @@ export {
   type TokenLine,
   type UserLine,
 } from './log/snapshot.ts'
-export { stateLines } from './log/state-lines.ts'
+export { toStateLines } from './log/state-lines.ts'
 export {
-  type Applied,
+  type ApplyResult,
+  type ConfirmResult,
   createSiteView,
   type LoadEvidence,
-  type Loaded,
-  type Proven,
+  type LoadResult,
   type SiteView,
   type SiteViewOptions,
   type SnapshotLoad,
@@ -171,7 +170,7 @@ export {
   type DidKey,
   didKey,
   didKeyMethod,
-  keysOfDid,
+  findDidKeys,
   parseDidJwk,
   parseDidKey,
   parseDidWeb,
@@ -179,8 +178,8 @@ export {
 export { type DidDocumentKeys, readDidDocument } from './proof/did-document.ts'
 export { createSha256, sha256Hex } from './proof/digest.ts'
 export {
+  findKeyFault,
   type KeyAlgorithm,
-  keyFault,
   type PrivateJwk,
   type PrivateKey,
   type PublicJwk,

@@ -2,7 +2,7 @@ import {
   type CredentialId,
   createMemoryNonces,
   credentialHeader,
-  type Delegation,
+  type DelegationTerms,
   delegateCredential,
   didKey,
   findPresentation,
@@ -144,7 +144,7 @@ async function createWorld(random: Random) {
     if (parent.key === undefined) return
     const key = await generatePrivateKey('Ed25519')
     const subject = parent.credential.credentialSubject as { scope: string[] }
-    const delegation: Delegation = {
+    const delegation: DelegationTerms = {
       credentialId: `cred_delegated${made}` as CredentialId,
       scope: parseScopeList(subject.scope.slice(0, 1 + random.int(subject.scope.length))) ?? [],
       holderKey: didKey(key.publicKey),

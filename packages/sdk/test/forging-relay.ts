@@ -1,11 +1,11 @@
 import {
+  createEntry,
   type Entry,
   type EntryBodies,
   type EntryKind,
   formatTime,
   type Heartbeat,
   type LogHead,
-  sealEntry,
 } from '@countersign/core'
 import type { TestSite } from '../src/testing/test-site.ts'
 import { meddled } from './network.ts'
@@ -52,7 +52,7 @@ export function forgingRelay(site: TestSite): ForgingRelay {
     let { epoch, seq, hash } = head
     for (const [kind, body] of armed) {
       const fields = { siteId: site.log.view.siteId, kind, body, at: formatTime(site.clock.nowMs) }
-      const entry = sealEntry(fields, { epoch, seq, hash })
+      const entry = createEntry(fields, { epoch, seq, hash })
       if (entry instanceof Promise) throw new Error('this relay needs a crypto backend that answers at once')
       ;({ epoch, seq, hash } = entry)
       added.push(entry as Entry)

@@ -293,7 +293,7 @@ function pageWanted(
   const isWithPages =
     endpoint === undefined
       ? !/^\/(?:api|\.well-known)(?:\/|$)/.test(path)
-      : endpoint.refusals === 'page' || endpoint.id === 'docs' || endpoint.id === 'problem_page'
+      : endpoint.errorFormat === 'page' || endpoint.id === 'docs' || endpoint.id === 'problem_page'
   return isWithPages && acceptsPage(lines) ? { isRepeatable: message.method === 'GET' } : undefined
 }
 

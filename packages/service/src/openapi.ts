@@ -213,7 +213,7 @@ function toProblemAnswers(endpoint: Described, components: Components): Json {
   for (const code of new Set<ProblemCode>([...endpoint.problems, ...generalProblems])) {
     const { status } = problems[code]
     const sent =
-      endpoint.refusals === 'proxy' && status !== 403 && status !== 429 && status < 500 ? 401 : status
+      endpoint.errorFormat === 'proxy' && status !== 403 && status !== 429 && status < 500 ? 401 : status
     byStatus.set(sent, [...(byStatus.get(sent) ?? []), code])
   }
   const schema = components.of(problemDetailsSchema, 'output')
@@ -225,7 +225,7 @@ function toProblemAnswers(endpoint: Described, components: Components): Json {
         headers: { ...COMMON_HEADERS, ...refusalHeaders(status) },
         content: {
           'application/problem+json': { schema },
-          ...(endpoint.refusals === 'page' ? { 'text/html': { schema: { type: 'string' } } } : {}),
+          ...(endpoint.errorFormat === 'page' ? { 'text/html': { schema: { type: 'string' } } } : {}),
         },
       },
     ]),

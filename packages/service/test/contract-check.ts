@@ -55,7 +55,7 @@ function checkProblemPage(
   endpoint: Endpoint | undefined,
   where: string,
 ): void {
-  expect(endpoint?.refusals ?? 'page', where).toBe('page')
+  expect(endpoint?.errorFormat ?? 'page', where).toBe('page')
   expect(headers['content-security-policy'], where).toMatch(/^default-src 'none';.* frame-ancestors 'none'$/)
   expect(headers['content-security-policy'], where).not.toContain('unsafe')
   expect(headers['referrer-policy'], where).toBe('no-referrer')
@@ -76,7 +76,7 @@ function checkProblem(
   expect(body.request_id, where).toBe(headers['x-request-id'])
   expect(body.type, where).toMatch(new RegExp(`^https?://[^/]+/problems/${body.code}$`))
   expect(status, where).toBe(
-    endpoint?.refusals === 'proxy' ? forwardAuthStatus(body.code) : problems[body.code].status,
+    endpoint?.errorFormat === 'proxy' ? forwardAuthStatus(body.code) : problems[body.code].status,
   )
   if (endpoint !== undefined)
     expect([...endpoint.problems, ...(generalProblems as readonly ProblemCode[])], where).toContain(body.code)

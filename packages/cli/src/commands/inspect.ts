@@ -48,7 +48,7 @@ export const inspect: Verb = {
     const root = credential && findRoot(credential)
     const isKeyKnown = root !== undefined && site.issuer(root.issuer) !== undefined
     const checks = shownChecks(explanation, listUnchecked(given, credential?.holderKey, isKeyKnown))
-    const isRefused = checks.some(({ result }) => result === 'refused')
+    const isRefused = checks.some(({ result }) => result === 'denied')
     const isSigned = checks.every(
       ({ check, result }) => (check !== 'signature' && check !== 'delegation') || result === 'passed',
     )
@@ -61,7 +61,7 @@ export const inspect: Verb = {
         verified: false,
         signature: isSigned
           ? 'holds'
-          : checks.some(({ check, result }) => check === 'signature' && result === 'refused')
+          : checks.some(({ check, result }) => check === 'signature' && result === 'denied')
             ? 'broken'
             : 'not_checked',
         claims: credential === undefined ? null : claimsFacts(credential),

@@ -51,7 +51,7 @@ export const verify: Verb = {
       explanation,
       isUnproven ? { holder: 'every request has to be signed by the key that it is bound to' } : {},
     )
-    const refused = checks.find(({ result }) => result === 'refused' || result === 'unreached')
+    const refused = checks.find(({ result }) => result === 'denied' || result === 'skipped')
     const { epoch, seq } = view.head
     at.result(
       {

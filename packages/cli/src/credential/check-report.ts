@@ -4,7 +4,7 @@ import { facts, type Terminal, table, visible } from '../terminal/output.ts'
 /** How one check came out. `not_checked`: nothing here could tell. */
 export interface ShownCheck {
   readonly check: string
-  readonly result: 'passed' | 'refused' | 'unreached' | 'not_checked'
+  readonly result: 'passed' | 'denied' | 'skipped' | 'not_checked'
   readonly code?: string
   readonly detail?: string
   /** False for what was looked at although no signature vouches for it. */
@@ -19,7 +19,7 @@ export function shownChecks({ checks }: Explanation, notChecked: NotChecked): re
   return checks.map(({ check, result, denial, trustworthy }) => {
     const why = notChecked[check]
     // Nothing can be passed that could not be asked; but what is refused all the same is refused.
-    if (why !== undefined && (result !== 'refused' || ALWAYS_REFUSED_OFFLINE.has(check)))
+    if (why !== undefined && (result !== 'denied' || ALWAYS_DENIED_OFFLINE.has(check)))
       return { check, result: 'not_checked', detail: why, trustworthy }
     return {
       check,
@@ -31,12 +31,12 @@ export function shownChecks({ checks }: Explanation, notChecked: NotChecked): re
 }
 
 /** These ask a service, and there is none. */
-const ALWAYS_REFUSED_OFFLINE: ReadonlySet<string> = new Set(['issuer', 'holder'])
+const ALWAYS_DENIED_OFFLINE: ReadonlySet<string> = new Set(['issuer', 'holder'])
 
 const MARKS: Readonly<Record<ShownCheck['result'], string>> = {
   passed: 'passed',
-  refused: 'REFUSED',
-  unreached: 'unreached',
+  denied: 'DENIED',
+  skipped: 'skipped',
   not_checked: 'not checked',
 }
 

@@ -1,8 +1,8 @@
 import {
   type Credential,
+  findDidKeys,
   findRoot,
   GENESIS_HASH,
-  keysOfDid,
   parseSiteId,
   readDidDocument,
   type SiteData,
@@ -49,7 +49,7 @@ function readSite(text: string): SiteId {
  * are none.
  */
 function findIssuer(issuer: string, didDocument: unknown): TrustedIssuer | undefined {
-  const listed = didDocument === undefined ? keysOfDid(issuer) : documentKeys(didDocument, issuer)
+  const listed = didDocument === undefined ? findDidKeys(issuer) : documentKeys(didDocument, issuer)
   if (listed === undefined || listed.length === 0) return undefined
   const keys = new Map(
     listed.map(({ id, key }) => [

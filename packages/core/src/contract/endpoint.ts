@@ -85,7 +85,7 @@ export interface EndpointFacts {
    * `proxy`: refusals have the status that `forwardAuthStatus` gives. `page`: a browser, which
    * accepts text/html, is shown a page in place of JSON.
    */
-  readonly refusals?: 'proxy' | 'page'
+  readonly errorFormat?: 'proxy' | 'page'
 }
 
 /**

@@ -144,7 +144,7 @@ export const issuingEndpoints = {
     answers: { 200: { description: 'A page.', mediaType: 'text/html' } },
     problems: [],
     noStore: true,
-    refusals: 'page',
+    errorFormat: 'page',
   }),
   read_offer: endpoint({
     method: 'POST',

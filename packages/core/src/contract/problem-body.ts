@@ -1,4 +1,4 @@
-import { bearerChallenge, credentialChallenge, problemType } from '../credential/refusal.ts'
+import { bearerChallenge, credentialChallenge, problemType } from '../credential/guard-problems.ts'
 import { type Challenge, type ProblemCode, problems } from './problems.ts'
 
 /**

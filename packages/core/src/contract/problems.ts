@@ -1,5 +1,5 @@
 import type { DenialCode } from '../credential/denial.ts'
-import { type ProblemSummary, refusals } from '../credential/refusal.ts'
+import { guardProblems, type ProblemSummary } from '../credential/guard-problems.ts'
 
 /** Which challenge a 401 with this code sends in `WWW-Authenticate`. */
 export type Challenge = NonNullable<ProblemSummary['challenge']> | 'api_key' | 'session'
@@ -28,25 +28,25 @@ const table = {
       'Send one complete HTTP/1.1 request with one well-formed JSON object, without duplicate members, and each parameter once.',
   },
   credential_malformed: {
-    ...refusals.credential_malformed,
+    ...guardProblems.credential_malformed,
     meaning:
       'What was sent as a credential cannot be read as one: encoding, JSON, a missing member, a bad time or identifier.',
     remedy:
       'Send the signed object exactly as it was issued, as unpadded base64url in the header or as a JSON object in the body.',
   },
   credential_unsupported: {
-    ...refusals.credential_unsupported,
+    ...guardProblems.credential_unsupported,
     meaning: 'The credential has another context, type, proof type or cryptosuite than this service checks.',
     remedy:
       'Present an AccessCredential with exactly one Data Integrity proof of a suite that discovery lists.',
   },
   auth_ambiguous: {
-    ...refusals.auth_ambiguous,
+    ...guardProblems.auth_ambiguous,
     meaning: 'More than one credential, bearer token or API key was presented where one is wanted.',
     remedy: 'Send exactly one of them, in exactly one header.',
   },
   delegation_too_deep: {
-    ...refusals.delegation_too_deep,
+    ...guardProblems.delegation_too_deep,
     meaning: 'The chain of delegated credentials has more links than are allowed.',
     remedy: 'Delegate from a credential that is nearer to the root.',
   },
@@ -91,64 +91,64 @@ const table = {
   },
 
   credential_missing: {
-    ...refusals.credential_missing,
+    ...guardProblems.credential_missing,
     meaning: 'The request carries no credential.',
     remedy: 'Send the signed credential as unpadded base64url in X-Service-Credential.',
   },
   issuer_untrusted: {
-    ...refusals.issuer_untrusted,
+    ...guardProblems.issuer_untrusted,
     meaning: 'The site does not trust the issuer, its key, or credentials that live this long.',
     remedy: 'Get a credential from an issuer that the site trusts, or have the site add this one.',
   },
   credential_signature_invalid: {
-    ...refusals.credential_signature_invalid,
+    ...guardProblems.credential_signature_invalid,
     meaning:
       'The signature of the credential is invalid: the credential was changed after signing, or signed with another key.',
     remedy: 'Present the credential exactly as it was issued, or get a new one.',
   },
   credential_not_yet_valid: {
-    ...refusals.credential_not_yet_valid,
+    ...guardProblems.credential_not_yet_valid,
     meaning: 'The credential begins, or was signed, in the future.',
     remedy: 'Wait until validFrom, and check the clocks of issuer and client.',
   },
   credential_expired: {
-    ...refusals.credential_expired,
+    ...guardProblems.credential_expired,
     meaning: 'The end of the credential has passed.',
     remedy: 'Get a new credential.',
   },
   credential_revoked: {
-    ...refusals.credential_revoked,
+    ...guardProblems.credential_revoked,
     meaning: 'The credential, its user, or a credential it was delegated from has been revoked.',
     remedy: 'Ask the site why; trying again will not help.',
   },
   delegation_invalid: {
-    ...refusals.delegation_invalid,
+    ...guardProblems.delegation_invalid,
     meaning:
       'A link of the delegation chain breaks a rule: scope, end, site, subject, signer, holder key or permission to delegate.',
     remedy:
       'Delegate again: never more than the parent has, signed with its holder key, from a delegable parent.',
   },
   proof_required: {
-    ...refusals.proof_required,
+    ...guardProblems.proof_required,
     meaning:
       'The credential is bound to a holder key, or the site requires a holder proof, and the request is not signed with that key. A bearer token carries no holder proof.',
     remedy:
       'Send the credential itself and sign the request (RFC 9421, tag "service-credential") with the holder key.',
   },
   proof_invalid: {
-    ...refusals.proof_invalid,
+    ...guardProblems.proof_invalid,
     meaning:
       'The request signature is invalid, too old, from the future, made with another key or for another host, does not cover what it must, or Content-Digest does not match the body. A verifier that has just started answers this for up to three seconds.',
     remedy:
       'Sign this request again, with the holder key and a correct clock, and cover all required components.',
   },
   proof_replayed: {
-    ...refusals.proof_replayed,
+    ...guardProblems.proof_replayed,
     meaning: 'A request signature with this nonce has already been accepted.',
     remedy: 'Sign each request again with a new nonce.',
   },
   token_invalid: {
-    ...refusals.token_invalid,
+    ...guardProblems.token_invalid,
     meaning: 'The bearer token is malformed, unknown, expired or revoked, or belongs to another site.',
     remedy: 'Exchange the credential for a new token, or present the credential itself.',
   },
@@ -175,17 +175,17 @@ const table = {
   },
 
   site_mismatch: {
-    ...refusals.site_mismatch,
+    ...guardProblems.site_mismatch,
     meaning: 'The credential is for a different site than the one it was presented at.',
     remedy: 'Present a credential whose site_id equals this site, byte for byte.',
   },
   scope_insufficient: {
-    ...refusals.scope_insufficient,
+    ...guardProblems.scope_insufficient,
     meaning: 'The credential or token does not have the scope that is wanted; required_scope names it.',
     remedy: 'Get a credential with that scope, or ask for less.',
   },
   bearer_disabled: {
-    ...refusals.bearer_disabled,
+    ...guardProblems.bearer_disabled,
     meaning: 'The site does not take bearer tokens.',
     remedy: 'Present the credential itself in X-Service-Credential.',
   },
@@ -254,7 +254,7 @@ const table = {
     remedy: 'Take a new snapshot and follow the feed from there.',
   },
   request_too_large: {
-    ...refusals.request_too_large,
+    ...guardProblems.request_too_large,
     meaning: 'The body, or the credential in it, is larger than allowed.',
     remedy: 'Send less; discovery prints the limits.',
   },
@@ -304,7 +304,7 @@ const table = {
     retryable: true,
   },
   header_too_large: {
-    ...refusals.header_too_large,
+    ...guardProblems.header_too_large,
     meaning: 'The credential header or the header section as a whole is larger than allowed.',
     remedy: 'Send a smaller credential, with a shorter delegation chain, and fewer headers.',
   },
@@ -317,17 +317,17 @@ const table = {
     retryable: true,
   },
   store_unavailable: {
-    ...refusals.store_unavailable,
+    ...guardProblems.store_unavailable,
     meaning: 'The store did not confirm the request in time, so a change may or may not have taken effect.',
     remedy: 'Send the same request again after Retry-After seconds, with the same Idempotency-Key.',
   },
   revocation_view_stale: {
-    ...refusals.revocation_view_stale,
+    ...guardProblems.revocation_view_stale,
     meaning: 'The verifier does not know what has been revoked lately, so it rejects every request.',
     remedy: 'Try again after Retry-After seconds.',
   },
   overloaded: {
-    ...refusals.overloaded,
+    ...guardProblems.overloaded,
     meaning: 'The service has more work than it can do in time.',
     remedy: 'Try again after Retry-After seconds.',
   },

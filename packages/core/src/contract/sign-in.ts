@@ -144,7 +144,7 @@ const callback = {
     'store_unavailable',
   ],
   noStore: true,
-  refusals: 'page',
+  errorFormat: 'page',
 } as const
 
 export const signInEndpoints = {
@@ -172,7 +172,7 @@ export const signInEndpoints = {
     answers: { 303: { description: 'To the sign-in page.', headers: { Location: 'The sign-in page.' } } },
     problems: ['redirect_not_allowed', 'site_unknown', 'store_unavailable'],
     noStore: true,
-    refusals: 'page',
+    errorFormat: 'page',
   }),
   sign_in_page: endpoint({
     method: 'GET',
@@ -197,7 +197,7 @@ export const signInEndpoints = {
     },
     problems: ['state_invalid', 'redirect_not_allowed', 'store_unavailable'],
     noStore: true,
-    refusals: 'page',
+    errorFormat: 'page',
   }),
   present: endpoint({
     method: 'POST',
@@ -216,7 +216,7 @@ export const signInEndpoints = {
     },
     problems: [...presentationProblems, 'state_invalid', 'store_unavailable'],
     noStore: true,
-    refusals: 'page',
+    errorFormat: 'page',
   }),
   sign_in_callback: endpoint({ ...callback, method: 'GET', request: { query: callbackParametersSchema } }),
   sign_in_callback_by_form: endpoint({

@@ -277,6 +277,6 @@ export const tokenEndpoints = {
     },
     problems: ['cursor_malformed', 'store_unavailable'],
     noStore: true,
-    refusals: 'proxy',
+    errorFormat: 'proxy',
   }),
 }

@@ -9,7 +9,7 @@ import { readCredentialObject } from './read.ts'
  * What the next holder gets. Everything else, user and site above all, is taken over from the
  * parent.
  */
-export interface Delegation {
+export interface DelegationTerms {
   readonly credentialId: string
   readonly scope: readonly string[]
   readonly holderKey: string
@@ -25,7 +25,7 @@ export interface Delegation {
  */
 export async function delegateCredential(
   parent: JsonObject,
-  delegation: Delegation,
+  delegation: DelegationTerms,
   { key, createdMs }: { key: PrivateKey; createdMs: number },
 ): Promise<JsonObject> {
   const read = readCredentialObject(parent)

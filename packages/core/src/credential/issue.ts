@@ -62,7 +62,7 @@ export async function signCredential(
   signer: Signer,
   parent: JsonObject | undefined,
 ): Promise<JsonObject> {
-  const mistakes = mistakesIn(grant, signer)
+  const mistakes = findMistakes(grant, signer)
   if (mistakes.length > 0) throw new TypeError(`cannot issue this credential: ${mistakes.join('; ')}`)
   const { issuer, verificationMethod, key, createdMs } = signer
   const signed = await signDocument(toDocument(grant, issuer, parent), { key, verificationMethod, createdMs })
@@ -76,7 +76,7 @@ export async function signCredential(
   return signed
 }
 
-function mistakesIn(grant: Grant, signer: Signer): string[] {
+function findMistakes(grant: Grant, signer: Signer): string[] {
   const { credentialId, ppid, siteId, scope, permissionId, holderKey, delegable, validFromMs, validUntilMs } =
     grant
   const mistakes: (string | false)[] = [

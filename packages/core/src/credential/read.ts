@@ -3,7 +3,7 @@ import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '../enc
 import { parseTime } from '../encoding/rfc3339.ts'
 import { decodeUtf8 } from '../encoding/utf8.ts'
 import { parseDidKey } from '../proof/did.ts'
-import { suiteNamed } from '../proof/suites.ts'
+import { findSuite } from '../proof/suites.ts'
 import { CREDENTIAL_CONTEXT, CREDENTIAL_TYPE, type ProofClaims, type SignedCredential } from './credential.ts'
 import { type Denial, deny } from './denial.ts'
 import { parseCredentialDid, parsePermissionId, parsePpid, parseScopeList, type Scope } from './ids.ts'
@@ -83,7 +83,7 @@ function readLink(document: JsonObject, depth: number): SignedCredential | Denia
   if (depth > DELEGATION_DEPTH_MAX) {
     return deny('delegation_too_deep', `a credential may be delegated at most ${DELEGATION_DEPTH_MAX} times`)
   }
-  const envelope = faultOfEnvelope(document)
+  const envelope = checkEnvelope(document)
   if (envelope !== undefined) return envelope
   const proof = readProof(document)
   if ('ok' in proof) return proof
@@ -154,7 +154,7 @@ function readParent(document: JsonObject, depth: number): SignedCredential | Den
     : malformed('parent is not a signed credential')
 }
 
-function faultOfEnvelope(document: JsonObject): Denial | undefined {
+function checkEnvelope(document: JsonObject): Denial | undefined {
   const { '@context': context, type } = document
   if (context === undefined) return malformed('@context is missing')
   if (!equalsList(context, CREDENTIAL_CONTEXT))
@@ -197,7 +197,7 @@ function readProof({ proof, '@context': context }: JsonObject): ReadProof | Deni
   if (typeof type !== 'string') return malformed('proof.type is missing')
   if (type !== 'DataIntegrityProof') return unsupported('proof.type is not DataIntegrityProof')
   if (typeof cryptosuite !== 'string') return malformed('proof.cryptosuite is missing')
-  if (suiteNamed(cryptosuite) === undefined)
+  if (findSuite(cryptosuite) === undefined)
     return unsupported('proof.cryptosuite is not one of the suites we check')
   if (typeof proofPurpose !== 'string') return malformed('proof.proofPurpose is missing')
   if (typeof verificationMethod !== 'string') return malformed('proof.verificationMethod is missing')

@@ -15,7 +15,7 @@ export interface NonceUse {
  * `fresh`: never seen, and remembered from now on. `replayed`: seen before. `refused`: so old, or
  * so far ahead, that the store cannot vouch for it; a new proof will do.
  */
-export type NonceAnswer = 'fresh' | 'replayed' | 'refused'
+export type NonceAnswer = 'fresh' | 'replayed' | 'rejected'
 
 /**
  * Remembers which holder proofs were used. The last step of a decision, and the only one that may
@@ -111,9 +111,9 @@ export function createMemoryNonces(options: MemoryNoncesOptions): NonceStore {
       if (generations.some(({ seen }) => seen.has(key))) return 'replayed'
       // Asked positively: a time that is not a number is refused.
       const isVouchedFor = createdMs > barMs && createdMs - nowMs <= aheadMsMax
-      if (!isVouchedFor) return 'refused'
+      if (!isVouchedFor) return 'rejected'
       const generation = openGeneration(nowMs)
-      if (createdMs <= barMs) return 'refused' // It may itself be among what was just forgotten.
+      if (createdMs <= barMs) return 'rejected' // It may itself be among what was just forgotten.
       generation.seen.add(key)
       generation.newestCreatedMs = Math.max(generation.newestCreatedMs, createdMs)
       return 'fresh'

@@ -34,7 +34,7 @@ export function findClaimedProof(request: HolderRequest): ClaimedProof | Denial 
   const inputLines = request.header('signature-input') ?? []
   const signatureLines = request.header('signature') ?? []
   if (inputLines.length === 0) return none()
-  if (charsIn(inputLines) + charsIn(signatureLines) > SIGNATURE_FIELDS_CHARS_MAX)
+  if (countChars(inputLines) + countChars(signatureLines) > SIGNATURE_FIELDS_CHARS_MAX)
     return deny(
       'proof_invalid',
       `Signature-Input and Signature together may have ${SIGNATURE_FIELDS_CHARS_MAX} characters; sign fewer components`,
@@ -86,7 +86,7 @@ function none(): Denial {
   )
 }
 
-function charsIn(lines: readonly string[]): number {
+function countChars(lines: readonly string[]): number {
   return lines.reduce((sum, line) => sum + line.length, 0)
 }
 

@@ -1,7 +1,7 @@
 import { CREDENTIAL_LIFETIME_SECONDS_MAX } from '../credential/limits.ts'
 import type { CheckedEntry } from './chain.ts'
 import type { Revocations } from './revocations.ts'
-import type { SiteContents } from './site-contents.ts'
+import type { SiteState } from './site-state.ts'
 import { TOKEN_REVOCATIONS_KEPT_MS } from './snapshot.ts'
 
 /** A view that would have to carry more than this does not follow the new epoch. */
@@ -25,14 +25,14 @@ export interface CarriedRevocations {
  * What a view has to carry when it replaces `proven` by the contents of a snapshot; undefined when
  * nothing is missing there.
  */
-export function carryOver(
-  proven: SiteContents,
+export function carryRevocations(
+  proven: SiteState,
   carried: CarriedRevocations | undefined,
-  next: SiteContents,
+  next: SiteState,
   asOfMs: number,
 ): CarriedRevocations | undefined {
   const revocations = proven.revocations.missingFrom(next.revocations, asOfMs - TOKEN_REVOCATIONS_KEPT_MS)
-  const earlier = stillMissing(carried, next, asOfMs)
+  const earlier = dropRestored(carried, next, asOfMs)
   if (revocations.size === 0) return earlier
   if (earlier !== undefined) revocations.addAll(earlier.revocations)
   return { revocations, untilMs: asOfMs + CARRIED_MS }
@@ -42,7 +42,7 @@ export function carryOver(
  * Whether an entry may settle a carried revocation. Comparing all of them with the log is worth it
  * only then.
  */
-export function concernsCarried({ revocations }: CarriedRevocations, { kind, body }: CheckedEntry): boolean {
+export function affectsCarried({ revocations }: CarriedRevocations, { kind, body }: CheckedEntry): boolean {
   switch (kind) {
     case 'credential.revoked':
       return revocations.credential(body.credential_id) !== undefined
@@ -60,9 +60,9 @@ export function concernsCarried({ revocations }: CarriedRevocations, { kind, bod
  * What is left of them after the log has gone on to `current`: it may have revoked them again, or
  * have reinstated users.
  */
-export function stillMissing(
+export function dropRestored(
   carried: CarriedRevocations | undefined,
-  current: SiteContents,
+  current: SiteState,
   asOfMs: number,
 ): CarriedRevocations | undefined {
   if (carried === undefined || asOfMs > carried.untilMs) return undefined

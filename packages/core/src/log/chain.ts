@@ -1,6 +1,6 @@
 import type { SiteId } from '../credential/ids.ts'
 import { crypto } from '../proof/crypto.ts'
-import { type Entry, type EntryBodies, type EntryKind, type EntryOf, parseEntry } from './entry.ts'
+import { type Entry, type EntryBodies, type EntryKind, parseEntry } from './entry.ts'
 import type { LogHead } from './position.ts'
 
 /** What the first entry of a log has for `prev_hash`. */
@@ -50,10 +50,10 @@ export interface NewEntry<Kind extends EntryKind = EntryKind> {
  * The next entry of a log. Throws a TypeError for fields that `parseEntry` would refuse: an entry
  * that no reader can take must never get into a log, because no reader would get past it.
  */
-export function sealEntry<Kind extends EntryKind>(
+export function createEntry<Kind extends EntryKind>(
   fields: NewEntry<Kind>,
   prev: LogHead,
-): EntryOf<Kind> | Promise<EntryOf<Kind>> {
+): Entry<Kind> | Promise<Entry<Kind>> {
   const { siteId, kind, body, at } = fields
   const draft = {
     epoch: prev.epoch,
@@ -69,7 +69,7 @@ export function sealEntry<Kind extends EntryKind>(
   if (entry === undefined)
     throw new TypeError(`a log entry of kind ${String(kind)} does not follow its grammar`)
   const hash = entryHash(entry)
-  const seal = (h: string) => ({ ...entry, hash: h }) as EntryOf<Kind>
+  const seal = (h: string) => ({ ...entry, hash: h }) as Entry<Kind>
   return typeof hash === 'string' ? seal(hash) : hash.then(seal)
 }
 

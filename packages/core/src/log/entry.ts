@@ -2,24 +2,24 @@ import type { CredentialId, Ppid, Scope, SiteId } from '../credential/ids.ts'
 import { parseCredentialId, parsePpid, parseScopeList, parseSiteId } from '../credential/ids.ts'
 import { parseMultikey } from '../proof/keys.ts'
 import type { KeyStatus } from '../verify/trust.ts'
-import { entryTime } from './entry-time.ts'
+import { parseEntryTime } from './parse-entry-time.ts'
 
 /**
  * One step of a site's log, as it stands on the wire and in the store. `hash` covers all the rest,
  * `prev_hash` binds it to the step before.
  */
-export type Entry = { readonly [Kind in EntryKind]: EntryOf<Kind> }[EntryKind]
-
-export interface EntryOf<Kind extends EntryKind> {
-  readonly epoch: string
-  readonly seq: number
-  readonly site_id: SiteId
-  readonly kind: Kind
-  readonly body: EntryBodies[Kind]
-  readonly at: string
-  readonly prev_hash: string
-  readonly hash: string
-}
+export type Entry<Kind extends EntryKind = EntryKind> = {
+  readonly [K in Kind]: {
+    readonly epoch: string
+    readonly seq: number
+    readonly site_id: SiteId
+    readonly kind: K
+    readonly body: EntryBodies[K]
+    readonly at: string
+    readonly prev_hash: string
+    readonly hash: string
+  }
+}[Kind]
 
 export type EntryKind = keyof EntryBodies
 
@@ -33,7 +33,7 @@ export interface EntryBodies {
   readonly 'issuer.distrusted': { readonly issuer: string }
   readonly 'key.retired': KeyChange
   readonly 'key.compromised': KeyChange
-  readonly 'site.changed': SiteState
+  readonly 'site.changed': SettingsState
 }
 
 /** All that a site says about an issuer it trusts. Null: no cap of its own. */
@@ -59,7 +59,7 @@ export interface KeyChange {
   readonly at: string
 }
 
-export interface SiteState {
+export interface SettingsState {
   readonly bearer: 'on' | 'off'
   readonly holder_proof: 'optional' | 'required'
   readonly credential_ttl_seconds_max: number | null
@@ -94,7 +94,7 @@ export function parseEntry(value: unknown): Entry | undefined {
     parseSiteId(site_id) === undefined
   )
     return undefined
-  if (entryTime(at) === undefined || !isSha256Hex(prev_hash) || !isSha256Hex(hash)) return undefined
+  if (parseEntryTime(at) === undefined || !isSha256Hex(prev_hash) || !isSha256Hex(hash)) return undefined
   const body = parseBody(fields.body)
   if (body === undefined) return undefined
   return { at, body, epoch, hash, kind, prev_hash, seq, site_id } as Entry
@@ -118,7 +118,7 @@ const bodyParsers: ReadonlyMap<EntryKind, (body: unknown) => EntryBodies[EntryKi
     'issuer.distrusted': members(1, ({ issuer }) => (isIssuer(issuer) ? { issuer } : undefined)),
     'key.retired': members(3, parseKeyChange),
     'key.compromised': members(3, parseKeyChange),
-    'site.changed': members(3, parseSiteState),
+    'site.changed': members(3, parseSettingsState),
   } satisfies { readonly [Kind in EntryKind]: (body: unknown) => EntryBodies[Kind] | undefined }),
 ) as never
 
@@ -164,11 +164,11 @@ function parseKeyChange({ issuer, key_id, at }: Fields): KeyChange | undefined {
 }
 
 /** The members of a site's settings, out of an object that may have others. */
-export function parseSiteState({
+export function parseSettingsState({
   bearer,
   holder_proof,
   credential_ttl_seconds_max,
-}: Fields): SiteState | undefined {
+}: Fields): SettingsState | undefined {
   if ((bearer !== 'on' && bearer !== 'off') || (holder_proof !== 'optional' && holder_proof !== 'required'))
     return undefined
   return isTtlMax(credential_ttl_seconds_max)
@@ -217,7 +217,7 @@ export function isSha256Hex(value: unknown): value is string {
 }
 
 export function isTime(value: unknown): value is string {
-  return entryTime(value) !== undefined
+  return parseEntryTime(value) !== undefined
 }
 
 function isIssuer(value: unknown): value is string {

@@ -6,7 +6,7 @@ import type { IssuerState } from './entry.ts'
 import type { Revocation } from './position.ts'
 
 /** What is known of one issuer. */
-export interface Registered {
+export interface IssuerRow {
   /**
    * Undefined while the issuer is trusted, and for one of which only compromised keys are known.
    */
@@ -14,11 +14,11 @@ export interface Registered {
   isTrusted: boolean
   /**
    * The last state that was stated. Kept while distrusted: its keys may yet turn out compromised.
-   * Which of them are is worked in by `IssuerTable.settle`, or when the issuer is asked for.
+   * Which of them are is worked in by `IssuerTable.applyCompromisedKeys`, or when the issuer is asked for.
    */
   state: TrustedIssuer
   /** The `IssuerTable` version whose compromised keys are worked into `state`. */
-  settledVersion: number
+  appliedVersion: number
 }
 
 /**
@@ -28,11 +28,11 @@ export interface Registered {
  * others signs for all of them.
  */
 export class IssuerTable {
-  readonly issuers = new Map<string, Registered>()
+  readonly rows = new Map<string, IssuerRow>()
   /**
    * Since when, by verificationMethod and by Multikey. These two only grow, and their times only
    * fall. The material of a compromised name is added at once. The names of compromised material
-   * are added late, by `settle` or when the issuer changes: many issuers may list the same key, and
+   * are added late, by `applyCompromisedKeys` or when the issuer changes: many issuers may list the same key, and
    * an unsigned snapshot or entry must not cost time in proportion to all of them.
    */
   readonly compromisedMethods = new Map<string, number>()
@@ -46,7 +46,7 @@ export class IssuerTable {
    */
   clone(): IssuerTable {
     const copy = new IssuerTable()
-    for (const [issuer, known] of this.issuers) copy.issuers.set(issuer, { ...known })
+    for (const [issuer, known] of this.rows) copy.rows.set(issuer, { ...known })
     for (const [name, sinceMs] of this.compromisedMethods) copy.compromisedMethods.set(name, sinceMs)
     for (const [key, sinceMs] of this.compromisedKeys) copy.compromisedKeys.set(key, sinceMs)
     copy.#version = this.#version
@@ -54,19 +54,19 @@ export class IssuerTable {
   }
 
   trusted(issuer: string): TrustedIssuer | undefined {
-    const known = this.#settled(issuer)
+    const known = this.#findUpdated(issuer)
     return known?.isTrusted === true ? known.state : undefined
   }
 
   /** That the site no longer trusts an issuer that it did trust. */
   issuerRevocation(issuer: string): Revocation | undefined {
-    const sinceMs = this.issuers.get(issuer)?.distrustedMs
+    const sinceMs = this.rows.get(issuer)?.distrustedMs
     return sinceMs === undefined ? undefined : { by: 'issuer', sinceMs }
   }
 
   /** That a key is compromised, whether or not its issuer is trusted or still lists it. */
   keyRevocation(issuer: string, keyId: string): Revocation | undefined {
-    this.#settled(issuer)
+    this.#findUpdated(issuer)
     const sinceMs = this.compromisedMethods.get(toMethod(issuer, keyId))
     return sinceMs === undefined ? undefined : { by: 'key', sinceMs }
   }
@@ -77,15 +77,15 @@ export class IssuerTable {
    */
   trust(state: IssuerState, atMs: number): void {
     // What is compromised of the keys listed so far stays so under their names.
-    const before = this.#settled(state.issuer)
+    const before = this.#findUpdated(state.issuer)
     // An issuer that was distrusted in between begins with new key objects, so nothing remembered
     // about the old ones applies.
     const next = toTrustedIssuer(state, before?.isTrusted ? before.state : undefined)
-    this.issuers.set(state.issuer, {
+    this.rows.set(state.issuer, {
       isTrusted: true,
       distrustedMs: undefined,
       state: next,
-      settledVersion: -1,
+      appliedVersion: -1,
     })
     for (const { id, key, status } of state.keys) {
       const sinceMs = Math.min(
@@ -97,13 +97,13 @@ export class IssuerTable {
   }
 
   distrust(issuer: string, atMs: number): void {
-    const known = this.issuers.get(issuer)
+    const known = this.rows.get(issuer)
     if (known === undefined) {
-      this.issuers.set(issuer, {
+      this.rows.set(issuer, {
         isTrusted: false,
         distrustedMs: atMs,
         state: emptyIssuer(issuer),
-        settledVersion: -1,
+        appliedVersion: -1,
       })
       return
     }
@@ -117,7 +117,7 @@ export class IssuerTable {
    * it, as it could make the key active again.
    */
   retire(issuer: string, keyId: string, atMs: number): void {
-    const known = this.#settled(issuer)
+    const known = this.#findUpdated(issuer)
     const key = known?.state.keys.get(toMethod(issuer, keyId))
     if (known === undefined || key === undefined || key.status === 'compromised') return
     const changedAtMs = key.status === 'retired' ? Math.min(key.changedAtMs ?? atMs, atMs) : atMs
@@ -129,7 +129,7 @@ export class IssuerTable {
    */
   compromise(issuer: string, keyId: string, atMs: number, multikey?: string): void {
     const method = toMethod(issuer, keyId)
-    const listed = this.issuers.get(issuer)?.state.keys.get(method)
+    const listed = this.rows.get(issuer)?.state.keys.get(method)
     const news = [keepEarlier(this.compromisedMethods, method, atMs)]
     if (multikey !== undefined) news.push(keepEarlier(this.compromisedKeys, multikey, atMs))
     if (listed !== undefined) news.push(keepEarlier(this.compromisedKeys, listed.key.multikey, atMs))
@@ -141,8 +141,8 @@ export class IssuerTable {
    * were not known here.
    */
   adoptCompromised(other: IssuerTable): number {
-    this.settle()
-    other.settle()
+    this.applyCompromisedKeys()
+    other.applyCompromisedKeys()
     const before = this.compromisedMethods.size
     for (const [name, sinceMs] of other.compromisedMethods) {
       const [issuer, keyId] = splitMethod(name)
@@ -155,18 +155,18 @@ export class IssuerTable {
   }
 
   /** Works what is compromised into every issuer, and into `compromisedMethods`. */
-  settle(): void {
-    for (const issuer of this.issuers.keys()) this.#settled(issuer)
+  applyCompromisedKeys(): void {
+    for (const issuer of this.rows.keys()) this.#findUpdated(issuer)
   }
 
   /**
    * The issuer with what is compromised worked into its keys. Nothing new can be learned about
    * other issuers from that: the material of a compromised name is in `compromisedKeys` already.
    */
-  #settled(issuer: string): Registered | undefined {
-    const known = this.issuers.get(issuer)
-    if (known === undefined || known.settledVersion === this.#version) return known
-    known.settledVersion = this.#version
+  #findUpdated(issuer: string): IssuerRow | undefined {
+    const known = this.rows.get(issuer)
+    if (known === undefined || known.appliedVersion === this.#version) return known
+    known.appliedVersion = this.#version
     for (const [method, key] of known.state.keys) {
       const sinceMs = this.compromisedKeys.get(key.key.multikey)
       if (sinceMs === undefined) continue
@@ -190,7 +190,7 @@ function toMethod(issuer: string, keyId: string): string {
 }
 
 /** Issuers are values: code that holds one while it changes keeps what it was given. */
-function replaceKey(known: Registered, key: TrustedKey): void {
+function replaceKey(known: IssuerRow, key: TrustedKey): void {
   const keys = new Map(known.state.keys).set(toMethod(known.state.issuer, key.id), key)
   known.state = { ...known.state, keys }
 }

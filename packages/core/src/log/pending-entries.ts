@@ -1,6 +1,6 @@
 import type { CheckedEntry } from './chain.ts'
 import type { TableSeed } from './revoked-table.ts'
-import { SiteContents } from './site-contents.ts'
+import { SiteState } from './site-state.ts'
 
 /** A view follows at most this many entries beyond its last proven head. */
 export const PENDING_ENTRIES_MAX = 10_000
@@ -12,11 +12,11 @@ export const PENDING_ENTRIES_MAX = 10_000
 export class PendingEntries {
   readonly entries: CheckedEntry[] = []
   /** `revocations` has only those of the pending entries; issuers and settings are whole. */
-  readonly latest: SiteContents
+  readonly latest: SiteState
   readonly #provenSeq: number
 
-  constructor(seed: TableSeed, proven: SiteContents) {
-    this.latest = new SiteContents(seed, proven.head, proven)
+  constructor(seed: TableSeed, proven: SiteState) {
+    this.latest = new SiteState(seed, proven.head, proven)
     this.#provenSeq = proven.head.seq
   }
 

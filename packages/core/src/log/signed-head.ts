@@ -80,7 +80,7 @@ export async function checkHeartbeat(
   key: PublicKey,
 ): Promise<ConfirmedHead | undefined> {
   return (await isFeedSignature(heartbeatText(heartbeat), heartbeat.signature, key))
-    ? headProof(heartbeat)
+    ? toConfirmedHead(heartbeat)
     : undefined
 }
 
@@ -111,11 +111,11 @@ export async function checkSnapshot(
 ): Promise<ConfirmedHead | undefined> {
   if (end.lines !== received.lines || end.sha256 !== received.sha256) return undefined
   return (await isFeedSignature(snapshotText(head, end.sha256), end.signature, key))
-    ? headProof(head)
+    ? toConfirmedHead(head)
     : undefined
 }
 
-function headProof({
+function toConfirmedHead({
   site_id,
   epoch,
   seq,

@@ -11,8 +11,8 @@ import {
   isTime,
   parseFields,
   parseIssuerState,
-  parseSiteState,
-  type SiteState,
+  parseSettingsState,
+  type SettingsState,
 } from './entry.ts'
 import { type EpochStatement, parseEpochStatement } from './epoch-statement.ts'
 import { isKid, isMaxAgeSeconds, isSignature } from './signed-fields.ts'
@@ -45,7 +45,7 @@ export interface EpochLine extends EpochStatement {
   readonly type: 'epoch'
 }
 
-export interface SiteLine extends SiteState {
+export interface SiteLine extends SettingsState {
   readonly type: 'site'
   /** The latest moment at which bearer tokens were off; absent when they never were. */
   readonly bearer_off_at?: string
@@ -139,7 +139,7 @@ export function parseSnapshotLine(
     case 'site': {
       const withOff = parseFields(value, 5)
       const fields = withOff ?? parseFields(value, 4)
-      const state = fields && parseSiteState(fields)
+      const state = fields && parseSettingsState(fields)
       if (state === undefined || withOff === undefined) return state && { type, ...state }
       const { bearer_off_at } = withOff
       return isTime(bearer_off_at) ? { type, ...state, bearer_off_at } : undefined

@@ -1,6 +1,6 @@
 import { formatTime } from '../encoding/rfc3339.ts'
 import type { KeyState } from './entry.ts'
-import { type IssuerTable, type Registered, splitMethod } from './issuer-table.ts'
+import { type IssuerRow, type IssuerTable, splitMethod } from './issuer-table.ts'
 import { COMPROMISED_KEYS_MAX, type CompromisedKey, type IssuerLine, type SiteLine } from './snapshot.ts'
 import type { SiteView } from './view.ts'
 
@@ -9,7 +9,7 @@ import type { SiteView } from './view.ts'
  * issuers. What was revoked it cannot list, and that has to come from the log. An issuer with more
  * compromised keys than a line may have gets several lines.
  */
-export function stateLines({ settings, register }: SiteView): readonly (SiteLine | IssuerLine)[] {
+export function toStateLines({ settings, issuers }: SiteView): readonly (SiteLine | IssuerLine)[] {
   const { bearer, holderProof, credentialTtlSecondsMax, bearerOffMs } = settings
   const site: SiteLine = {
     type: 'site',
@@ -18,15 +18,13 @@ export function stateLines({ settings, register }: SiteView): readonly (SiteLine
     credential_ttl_seconds_max: credentialTtlSecondsMax ?? null,
     ...(bearerOffMs === undefined ? {} : { bearer_off_at: formatTime(bearerOffMs) }),
   }
-  register.settle()
-  const compromised = compromisedBy(register)
+  issuers.applyCompromisedKeys()
+  const compromised = compromisedBy(issuers)
   const lines: (SiteLine | IssuerLine)[] = [site]
-  for (const issuer of new Set([...register.issuers.keys(), ...compromised.keys()])) {
+  for (const issuer of new Set([...issuers.rows.keys(), ...compromised.keys()])) {
     const keys = compromised.get(issuer) ?? []
     for (let from = 0; from === 0 || from < keys.length; from += COMPROMISED_KEYS_MAX) {
-      lines.push(
-        issuerLine(issuer, register.issuers.get(issuer), keys.slice(from, from + COMPROMISED_KEYS_MAX)),
-      )
+      lines.push(issuerLine(issuer, issuers.rows.get(issuer), keys.slice(from, from + COMPROMISED_KEYS_MAX)))
     }
   }
   return lines
@@ -34,7 +32,7 @@ export function stateLines({ settings, register }: SiteView): readonly (SiteLine
 
 function issuerLine(
   issuer: string,
-  known: Registered | undefined,
+  known: IssuerRow | undefined,
   compromised: readonly CompromisedKey[],
 ): IssuerLine {
   const { keys, scope, credentialTtlSecondsMax } = known?.state ?? {}
@@ -62,7 +60,7 @@ function issuerLine(
 
 /** By issuer. A name that is still listed goes with the material it has there. */
 function compromisedBy({
-  issuers,
+  rows,
   compromisedMethods,
   compromisedKeys,
 }: IssuerTable): Map<string, CompromisedKey[]> {
@@ -77,7 +75,7 @@ function compromisedBy({
   let first: readonly [method: string, sinceMs: number] | undefined
   for (const [method, sinceMs] of compromisedMethods) {
     if (first === undefined || sinceMs < first[1]) first = [method, sinceMs]
-    const multikey = issuers.get(splitMethod(method)[0])?.state.keys.get(method)?.key.multikey
+    const multikey = rows.get(splitMethod(method)[0])?.state.keys.get(method)?.key.multikey
     if (multikey !== undefined) left.delete(multikey)
     add(method, multikey ?? null, sinceMs)
   }

@@ -1,11 +1,11 @@
 import type { CredentialId, Ppid, SiteId } from '../credential/ids.ts'
 import type { SiteData, SiteSettings, TrustedIssuer } from '../verify/trust.ts'
 import {
+  affectsCarried,
   CARRIED_REVOCATIONS_MAX,
   type CarriedRevocations,
-  carryOver,
-  concernsCarried,
-  stillMissing,
+  carryRevocations,
+  dropRestored,
 } from './carried-revocations.ts'
 import { type CheckedEntry, GENESIS_HASH } from './chain.ts'
 import { type EpochStatement, findEpochPath } from './epoch-statement.ts'
@@ -14,7 +14,7 @@ import type { IssuerTable } from './issuer-table.ts'
 import { PENDING_ENTRIES_MAX, PendingEntries } from './pending-entries.ts'
 import type { LogHead, Revocation } from './position.ts'
 import type { TableSeed } from './revoked-table.ts'
-import { SiteContents } from './site-contents.ts'
+import { SiteState } from './site-state.ts'
 import type { SnapshotHead, SnapshotLine } from './snapshot.ts'
 import { stricterIssuer, stricterSettings } from './stricter.ts'
 
@@ -32,13 +32,13 @@ export type ViewFault =
   | 'too_many_pending'
 
 /** `known`: the entry came before and changes nothing. */
-export type Applied = 'applied' | 'known' | ViewFault
+export type ApplyResult = 'applied' | 'known' | ViewFault
 
 /**
  * `behind`: the log goes on after what has been applied, so nothing is proven. `outdated`: a newer
  * proof is known. `too_early`: its time is still to come. None of the three changes anything.
  */
-export type Proven = 'proven' | 'behind' | 'outdated' | 'too_early' | ViewFault
+export type ConfirmResult = 'proven' | 'behind' | 'outdated' | 'too_early' | ViewFault
 
 /**
  * Why a snapshot was not loaded, beside faults: it says nothing about the site itself
@@ -46,7 +46,7 @@ export type Proven = 'proven' | 'behind' | 'outdated' | 'too_early' | ViewFault
  * nothing shows that it extends the proven head (`unlinked_head`), or it lacks more proven
  * revocations than a view carries (`too_many_carried`).
  */
-export type Loaded =
+export type LoadResult =
   | 'loaded'
   | 'incomplete'
   | 'unlinked_epoch'
@@ -103,7 +103,7 @@ export class SiteView implements SiteData {
   readonly #age = new Freshness()
   readonly #entriesAreProven: boolean
   /** The state at the last proven head. */
-  #proven: SiteContents
+  #proven: SiteState
   /**
    * Whether there was a proof at all; before the first one `#proven` is the empty beginning of the
    * log.
@@ -119,7 +119,7 @@ export class SiteView implements SiteData {
     this.siteId = siteId
     this.#seed = seed
     this.#entriesAreProven = entriesAreProven
-    this.#proven = new SiteContents(seed, { epoch: '', seq: 0, hash: GENESIS_HASH })
+    this.#proven = new SiteState(seed, { epoch: '', seq: 0, hash: GENESIS_HASH })
   }
 
   /**
@@ -178,8 +178,8 @@ export class SiteView implements SiteData {
     return (this.#carried?.revocations.size ?? 0) + this.#carriedKeyCount
   }
 
-  /** The proven issuers, for a writer of snapshots; see `stateLines`. */
-  get register(): IssuerTable {
+  /** The proven issuers, for a writer of snapshots; see `toStateLines`. */
+  get issuers(): IssuerTable {
     return this.#proven.issuers
   }
 
@@ -244,7 +244,7 @@ export class SiteView implements SiteData {
    * least once. Anything that does not continue the log is a fault and is not applied, and neither
    * is anything after it.
    */
-  apply(entry: CheckedEntry): Applied {
+  apply(entry: CheckedEntry): ApplyResult {
     if (this.#fault !== undefined) return this.#fault
     const { head } = this
     if (entry.site_id !== this.siteId) return this.#distrust('other_site')
@@ -272,7 +272,7 @@ export class SiteView implements SiteData {
    * cannot be true of the log followed so far is a fault: other hash, other epoch, or a newer proof
    * of a lower head.
    */
-  confirmHead(proof: ConfirmedHead, received: Clocks): Proven {
+  confirmHead(proof: ConfirmedHead, received: Clocks): ConfirmResult {
     if (this.#fault !== undefined) return this.#fault
     const { head } = this
     if (proof.siteId !== this.siteId) return this.#distrust('other_site')
@@ -308,7 +308,7 @@ export class SiteView implements SiteData {
    * Begins to load a snapshot beside the current contents; nothing changes until it is committed.
    */
   beginLoad(head: SnapshotHead): SnapshotLoad {
-    const contents = new SiteContents(this.#seed, { epoch: head.epoch, seq: head.seq, hash: head.hash })
+    const contents = new SiteState(this.#seed, { epoch: head.epoch, seq: head.seq, hash: head.hash })
     let isOpen = true
     return {
       add(line) {
@@ -340,7 +340,7 @@ export class SiteView implements SiteData {
   #unlinked(
     head: SnapshotHead,
     { epochs = [], hasProvenEntry = false }: LoadEvidence,
-  ): Exclude<Loaded, 'loaded'> | undefined {
+  ): Exclude<LoadResult, 'loaded'> | undefined {
     const proven = this.#proven.head
     if (head.epoch !== proven.epoch) {
       const own = epochs.filter(({ site_id }) => site_id === this.siteId)
@@ -352,15 +352,15 @@ export class SiteView implements SiteData {
   }
 
   /** False, and nothing has changed, when too many proven revocations would have to be carried. */
-  #replace(contents: SiteContents, asOfMs: number): boolean {
+  #replace(contents: SiteState, asOfMs: number): boolean {
     const { epoch, hash } = this.#proven.head
     const isOtherEpoch = this.#hasProof && contents.head.epoch !== epoch
     // Within an epoch too: that the log extends the proven head is the word of whatever is between
     // here and the service.
     const mayLack = isOtherEpoch || (this.#hasProof && contents.head.hash !== hash)
     const carried = mayLack
-      ? carryOver(this.#proven, this.#carried, contents, asOfMs)
-      : stillMissing(this.#carried, contents, asOfMs)
+      ? carryRevocations(this.#proven, this.#carried, contents, asOfMs)
+      : dropRestored(this.#carried, contents, asOfMs)
     if ((carried?.revocations.size ?? 0) > CARRIED_REVOCATIONS_MAX) return false
     // That a key is compromised is final, in every epoch.
     this.#carriedKeyCount = contents.issuers.adoptCompromised(this.#proven.issuers)
@@ -381,11 +381,11 @@ export class SiteView implements SiteData {
     const carried = this.#carried
     for (const entry of entries) this.#proven.apply(entry)
     this.#pending = undefined
-    if (carried !== undefined && entries.some((entry) => concernsCarried(carried, entry)))
-      this.#carried = stillMissing(carried, this.#proven, asOfMs)
+    if (carried !== undefined && entries.some((entry) => affectsCarried(carried, entry)))
+      this.#carried = dropRestored(carried, this.#proven, asOfMs)
   }
 
-  get #latest(): SiteContents {
+  get #latest(): SiteState {
     return this.#pending?.latest ?? this.#proven
   }
 
@@ -410,7 +410,7 @@ export interface SnapshotLoad {
    * until then the age is that of the last proof of this epoch, or infinite. A proof that is not
    * newer than the last one makes nothing younger.
    */
-  commit(proof: ConfirmedHead, evidence?: LoadEvidence): Loaded
+  commit(proof: ConfirmedHead, evidence?: LoadEvidence): LoadResult
 }
 
 function randomSeed(): TableSeed {

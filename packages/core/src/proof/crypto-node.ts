@@ -81,7 +81,7 @@ export function createNodeCrypto(): Crypto | undefined {
         return node.createPublicKey({ key: publicKeyToJwk(key), format: 'jwk' })
       return toKeyInput(
         key,
-        node.createPublicKey({ key: spkiOfP256(key.bytes), format: 'der', type: 'spki' }),
+        node.createPublicKey({ key: toP256Spki(key.bytes), format: 'der', type: 'spki' }),
       )
     } catch {
       return null // Not a point on the curve.
@@ -129,7 +129,7 @@ export function createNodeCrypto(): Crypto | undefined {
  * SubjectPublicKeyInfo around a compressed point (RFC 5480 §2). OpenSSL unfolds the point four
  * times faster than a JWK can be made of it.
  */
-function spkiOfP256(compressed: Uint8Array): Uint8Array {
+function toP256Spki(compressed: Uint8Array): Uint8Array {
   const spki = new Uint8Array(P256_SPKI_PREFIX.length + compressed.length)
   spki.set(P256_SPKI_PREFIX)
   spki.set(compressed, P256_SPKI_PREFIX.length)

@@ -55,7 +55,7 @@ const ED25519_SQRT_MINUS_ONE = 0x2b8324804fc1df0b2b4d00993dfbd7a72f431806ad2fe47
  * Why these 32 bytes are not a point of Ed25519's prime-order group, to which every honestly made
  * key belongs; undefined when they are.
  */
-export function ed25519PointFault(bytes: Uint8Array): 'off_curve' | 'wrong_group' | undefined {
+export function findEd25519PointFault(bytes: Uint8Array): 'off_curve' | 'wrong_group' | undefined {
   const point = ed25519Point(bytes)
   if (point === undefined) return 'off_curve'
   const product = ed25519Times(point, ED25519_L)

@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../encoding/json.ts'
 import type { DidKey } from './did.ts'
-import { keyFault, type PublicKey, parseMultikey, publicKeyFromJwk } from './keys.ts'
+import { findKeyFault, type PublicKey, parseMultikey, publicKeyFromJwk } from './keys.ts'
 
 /** What a DID document says about the keys with which its DID may sign credentials. */
 export interface DidDocumentKeys {
@@ -64,7 +64,7 @@ export function readDidDocument(
   for (const id of wanted) {
     const method = byId.get(id)
     if (method === undefined) return { fault: `assertionMethod lists #${id}, which is not in the document` }
-    const found = keyOfMethod(method, did)
+    const found = readMethodKey(method, did)
     if ('fault' in found) return { fault: `#${id}: ${found.fault}` }
     if ('why' in found) leftOut.push({ id, why: found.why })
     else keys.push({ id, key: found.key })
@@ -96,7 +96,7 @@ function parseFragment(value: JsonValue | undefined, did: string): string | unde
   return FRAGMENT.test(fragment) ? fragment : undefined
 }
 
-function keyOfMethod(
+function readMethodKey(
   method: JsonObject,
   did: string,
 ): { key: PublicKey } | { why: string } | { fault: string } {
@@ -106,10 +106,10 @@ function keyOfMethod(
   if (method.revoked !== undefined) return { why: 'it is marked as revoked' }
   // There is no clock here to tell whether it is still valid, so it is not.
   if (method.expires !== undefined) return { why: 'it has an expiry, which is not supported' }
-  return MULTIBASE_TYPES.includes(method.type ?? null) ? keyOfMultibase(method) : keyOfJwk(method)
+  return MULTIBASE_TYPES.includes(method.type ?? null) ? readMultibaseKey(method) : readJwkKey(method)
 }
 
-function keyOfMultibase({
+function readMultibaseKey({
   type,
   publicKeyMultibase,
 }: JsonObject): { key: PublicKey } | { why: string } | { fault: string } {
@@ -117,11 +117,11 @@ function keyOfMultibase({
   if (key === undefined || (type === 'Ed25519VerificationKey2020' && key.algorithm !== 'Ed25519')) {
     return { fault: 'publicKeyMultibase is not a sound Ed25519 or P-256 key' }
   }
-  const fault = keyFault(key)
+  const fault = findKeyFault(key)
   return fault === undefined ? { key } : { fault }
 }
 
-function keyOfJwk({
+function readJwkKey({
   type,
   publicKeyJwk: jwk,
 }: JsonObject): { key: PublicKey } | { why: string } | { fault: string } {
@@ -131,6 +131,6 @@ function keyOfJwk({
   if (jwk.crv !== 'Ed25519' && jwk.crv !== 'P-256') return { why: 'a JWK that is neither Ed25519 nor P-256' }
   const key = publicKeyFromJwk(jwk)
   if (key === undefined) return { fault: 'publicKeyJwk is not a sound Ed25519 or P-256 public key' }
-  const fault = keyFault(key)
+  const fault = findKeyFault(key)
   return fault === undefined ? { key } : { fault }
 }

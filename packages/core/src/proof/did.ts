@@ -56,7 +56,7 @@ export function parseDidJwk(did: unknown): PublicKey | undefined {
  * The keys of a DID that carries them in itself (`did:key`, `did:jwk`). Undefined for other methods
  * and for malformed ones.
  */
-export function keysOfDid(did: unknown): readonly DidKey[] | undefined {
+export function findDidKeys(did: unknown): readonly DidKey[] | undefined {
   const own = parseDidKey(did)
   if (own !== undefined) return [{ id: own.multikey, key: own }]
   const key = parseDidJwk(did)

@@ -1,6 +1,6 @@
 import { decodeBase58, encodeBase58 } from '../encoding/base58.ts'
 import { decodeBase64url, encodeBase64url } from '../encoding/base64url.ts'
-import { compressP256, decompressP256, ed25519PointFault } from './curves.ts'
+import { compressP256, decompressP256, findEd25519PointFault } from './curves.ts'
 
 export type KeyAlgorithm = 'Ed25519' | 'P-256'
 
@@ -44,7 +44,7 @@ const P256_CODEC = [0x80, 0x24] as const
  * Undefined for anything but `z`, base58btc, the multicodec of Ed25519 or P-256 and a key of
  * exactly the right length. An Ed25519 key must be canonical and not of low order, a P-256 key must
  * have an x below p. Costs microseconds, so it does not look whether the point is on its curve: a
- * key that enters a registry goes through `keyFault` as well, and no signature verifies with a key
+ * key that enters a registry goes through `findKeyFault` as well, and no signature verifies with a key
  * off the curve.
  */
 export function parseMultikey(text: unknown): PublicKey | undefined {
@@ -81,7 +81,7 @@ export function publicKeyFromBytes(algorithm: KeyAlgorithm, bytes: Uint8Array): 
  * when it is good. Unlike `parseMultikey` it also makes sure that the point is on its curve and,
  * for Ed25519, in the prime-order group. Costs up to a few milliseconds.
  */
-export function keyFault(key: PublicKey): string | undefined {
+export function findKeyFault(key: PublicKey): string | undefined {
   const { algorithm, bytes } = key
   if (algorithm === 'P-256') {
     if (!isStrictP256(bytes)) return 'the P-256 key is not a compressed point with x below p'
@@ -90,7 +90,7 @@ export function keyFault(key: PublicKey): string | undefined {
   if (algorithm !== 'Ed25519') return 'the key is neither Ed25519 nor P-256'
   if (bytes.length !== 32 || !isCanonicalEd25519(bytes)) return 'the Ed25519 key is not in its canonical form'
   if (isLowOrderEd25519(bytes)) return 'the Ed25519 key is of low order: anyone can sign for it'
-  const fault = ed25519PointFault(bytes)
+  const fault = findEd25519PointFault(bytes)
   if (fault === 'off_curve') return 'the Ed25519 key is not a point on the curve'
   return fault === undefined ? undefined : 'the Ed25519 key is not in the prime-order group'
 }

@@ -3,7 +3,7 @@ import type { JsonObject } from '../encoding/json.ts'
 import { formatTime } from '../encoding/rfc3339.ts'
 import { signingInput } from './check.ts'
 import type { PrivateKey } from './keys.ts'
-import { suiteFor } from './suites.ts'
+import { requireSuite } from './suites.ts'
 
 export interface SignOptions {
   readonly key: PrivateKey
@@ -23,7 +23,7 @@ export async function signDocument(unsecured: JsonObject, options: SignOptions):
   if (unsecured.proof !== undefined) throw new TypeError('the document has a proof already')
   const proof: JsonObject = {
     type: 'DataIntegrityProof',
-    cryptosuite: suiteFor(key.publicKey.algorithm).name,
+    cryptosuite: requireSuite(key.publicKey.algorithm).name,
     created: formatTime(createdMs),
     verificationMethod,
     proofPurpose,

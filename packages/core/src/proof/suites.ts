@@ -18,12 +18,12 @@ export const suites: readonly Suite[] = [
 ]
 
 /** Undefined for a name that is not in the table, spelled exactly so. */
-export function suiteNamed(name: unknown): Suite | undefined {
+export function findSuite(name: unknown): Suite | undefined {
   return suites.find((suite) => suite.name === name)
 }
 
 /** The suite in which a key of this kind signs. */
-export function suiteFor(algorithm: KeyAlgorithm): Suite {
+export function requireSuite(algorithm: KeyAlgorithm): Suite {
   const suite = suites.find((row) => row.algorithm === algorithm)
   if (suite === undefined) throw new TypeError(`no cryptosuite signs with ${algorithm}`)
   return suite

@@ -11,7 +11,7 @@ import { consumeHolderProof } from '../holder/consume.ts'
 import { checkProof } from '../proof/check.ts'
 import { parseDidKey } from '../proof/did.ts'
 import type { PublicKey } from '../proof/keys.ts'
-import { suiteNamed } from '../proof/suites.ts'
+import { findSuite } from '../proof/suites.ts'
 import { CheckOrderError, type VerificationContext } from './context.ts'
 import { checkLink, checkLinkSignature } from './delegation.ts'
 import {
@@ -128,7 +128,7 @@ export function checkSignature(
     if (unread !== undefined) return unread
   }
   const root = findSignedRoot(context)
-  const suite = root && suiteNamed(root.proof.cryptosuite)
+  const suite = root && findSuite(root.proof.cryptosuite)
   if (root === undefined || suite === undefined)
     throw new CheckOrderError('no earlier check has read a signed credential')
   if (suite.algorithm !== context.key.key.algorithm)

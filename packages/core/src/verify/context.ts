@@ -10,7 +10,7 @@ import type { RevocationData, TrustedIssuer, TrustedKey } from './trust.ts'
 
 /**
  * Thrown when a check reads a value that no earlier check has set. In `verify` this is a bug;
- * `explain` reports such a check as `unreached`.
+ * `explain` reports such a check as `skipped`.
  */
 export class CheckOrderError extends Error {
   override readonly name = 'CheckOrderError'

@@ -2,7 +2,7 @@ import { type Credential, type SignedCredential, toPermissionId } from '../crede
 import { type Denial, deny } from '../credential/denial.ts'
 import { checkProof } from '../proof/check.ts'
 import { didKeyMethod, parseDidKey } from '../proof/did.ts'
-import { suiteNamed } from '../proof/suites.ts'
+import { findSuite } from '../proof/suites.ts'
 
 /** Denies a child that gets more than its parent has, or that does not belong to it. */
 export function checkLink(parent: Credential, child: Credential): Denial | undefined {
@@ -33,7 +33,7 @@ export async function checkLinkSignature(
   child: SignedCredential,
 ): Promise<Denial | undefined> {
   const key = parseDidKey(parent.holderKey)
-  const suite = suiteNamed(child.proof.cryptosuite)
+  const suite = findSuite(child.proof.cryptosuite)
   const signedByHolder =
     key !== undefined &&
     suite?.algorithm === key.algorithm &&

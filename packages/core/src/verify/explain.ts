@@ -6,8 +6,8 @@ import { credentialChecks } from './verify.ts'
 
 export interface ExplainedCheck {
   readonly check: (typeof credentialChecks)[number][0]
-  /** `unreached`: it needs a value that an earlier check could not determine. */
-  readonly result: 'passed' | 'refused' | 'unreached'
+  /** `skipped`: it needs a value that an earlier check could not determine. */
+  readonly result: 'passed' | 'denied' | 'skipped'
   readonly denial?: Denial
   /** False if the check read claims that no valid signature covers. */
   readonly trustworthy: boolean
@@ -53,9 +53,9 @@ async function runCheck(
 ): Promise<Pick<ExplainedCheck, 'result' | 'denial'>> {
   try {
     const denial = await run()
-    return denial === undefined ? { result: 'passed' } : { result: 'refused', denial }
+    return denial === undefined ? { result: 'passed' } : { result: 'denied', denial }
   } catch (error) {
-    if (error instanceof CheckOrderError) return { result: 'unreached' }
+    if (error instanceof CheckOrderError) return { result: 'skipped' }
     throw error
   }
 }

@@ -3,7 +3,7 @@ import { checkAge, recheck } from './checks.ts'
 import { VerificationContext } from './context.ts'
 import type { Allow } from './decision.ts'
 import type { Demand } from './demand.ts'
-import { tokenScope } from './token-checks.ts'
+import { findTokenScope } from './token-checks.ts'
 import type { RevocationData } from './trust.ts'
 
 /**
@@ -17,7 +17,7 @@ export function recheckAccess(
   data: RevocationData,
 ): Denial | undefined {
   if (allowed.presented === 'bearer') {
-    const scope = checkAge(data) ?? tokenScope(allowed.token, demand, data.site)
+    const scope = checkAge(data) ?? findTokenScope(allowed.token, demand, data.site)
     return isDenial(scope) ? scope : undefined
   }
   const context = new VerificationContext({ header: '' }, demand, data)

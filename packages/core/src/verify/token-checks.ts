@@ -32,7 +32,7 @@ const proofRequired = deny(
  * The scope that a token grants now, or why it is denied. It ends with its credential, chain, user,
  * issuer, key or site setting.
  */
-export function tokenScope(token: TokenFacts, demand: Demand, site: SiteData): readonly Scope[] | Denial {
+export function findTokenScope(token: TokenFacts, demand: Demand, site: SiteData): readonly Scope[] | Denial {
   const fault = findBearerFault(site)
   if (fault !== undefined) return fault
   if (token.siteId !== site.siteId || site.tokenRevocation(token.tokenSha256) !== undefined)

@@ -5,7 +5,7 @@ import { VerificationContext } from './context.ts'
 import type { Allow, Verdict, ViewStamp } from './decision.ts'
 import type { Demand, Presented } from './demand.ts'
 import type { TokenFacts } from './token.ts'
-import { tokenScope } from './token-checks.ts'
+import { findTokenScope } from './token-checks.ts'
 import type { RevocationData } from './trust.ts'
 
 /**
@@ -99,7 +99,7 @@ function toViewStamp({ site, ageMs }: RevocationData): ViewStamp {
 
 function decideToken(token: TokenFacts, demand: Demand, data: RevocationData): Verdict {
   const view = toViewStamp(data)
-  const scope = check.checkAge(data) ?? tokenScope(token, demand, data.site)
+  const scope = check.checkAge(data) ?? findTokenScope(token, demand, data.site)
   if (isDenial(scope)) return { ...scope, view }
   const [credentialId] = token.credentialIds
   if (credentialId === undefined) throw new TypeError('a token always comes from a credential')

@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { type Delegation, delegateCredential } from '../../src/credential/delegate.ts'
+import { type DelegationTerms, delegateCredential } from '../../src/credential/delegate.ts'
 import { readCredentialObject } from '../../src/credential/read.ts'
 import type { JsonObject } from '../../src/encoding/json.ts'
 import { checkProof } from '../../src/proof/check.ts'
-import { suiteFor } from '../../src/proof/suites.ts'
+import { requireSuite } from '../../src/proof/suites.ts'
 import {
   at,
   type Editable,
@@ -28,7 +28,7 @@ beforeAll(async () => {
   parent = await issue(issuer, { holderKey: agent.did, delegable: true })
 })
 
-function delegation(changes: Partial<Delegation> = {}): Delegation {
+function delegation(changes: Partial<DelegationTerms> = {}): DelegationTerms {
   return {
     credentialId: newCredentialId(),
     scope: [READ],
@@ -77,8 +77,8 @@ describe('a delegated credential', () => {
       delegation(),
       by(holder),
     )
-    expect(await checkProof(child, holder.key.publicKey, suiteFor(algorithm))).toBe(true)
-    expect(await checkProof({ ...child, parent }, holder.key.publicKey, suiteFor(algorithm))).toBe(false)
+    expect(await checkProof(child, holder.key.publicKey, requireSuite(algorithm))).toBe(true)
+    expect(await checkProof({ ...child, parent }, holder.key.publicKey, requireSuite(algorithm))).toBe(false)
   })
 
   it('can be read back with its parent behind it', async () => {
@@ -132,7 +132,7 @@ describe('a delegated credential', () => {
     expect(child.parent).toEqual(plain)
   })
 
-  it.each<[string, Partial<Delegation>]>([
+  it.each<[string, Partial<DelegationTerms>]>([
     ['all the scope of its parent, in any order', { scope: [WRITE, READ] }],
     ['no scope at all', { scope: [] }],
     ['the very end of its parent', { validUntilMs: PARENT_UNTIL }],
@@ -160,7 +160,7 @@ describe('a delegated credential', () => {
 })
 
 describe('a delegation that no verifier would accept', () => {
-  it.each<[string, (parent: Editable) => void, Partial<Delegation>, string[]]>([
+  it.each<[string, (parent: Editable) => void, Partial<DelegationTerms>, string[]]>([
     [
       'A115 of a parent that says nothing of delegation',
       (copy) => delete copy.credentialSubject.delegable,
@@ -249,7 +249,7 @@ describe('a delegation that no verifier would accept', () => {
     )
   })
 
-  it.each<[string, Partial<Delegation>, string]>([
+  it.each<[string, Partial<DelegationTerms>, string]>([
     [
       'an id that is none',
       { credentialId: 'x' },

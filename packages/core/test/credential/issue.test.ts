@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { issueCredential, type Signer } from '../../src/credential/issue.ts'
 import { readCredentialObject } from '../../src/credential/read.ts'
 import { checkProof } from '../../src/proof/check.ts'
-import { suiteFor } from '../../src/proof/suites.ts'
+import { requireSuite } from '../../src/proof/suites.ts'
 import { type Editable, grant, NOW, newParty, type Party, READ, signerOf, WRITE } from '../sample.ts'
 
 const YEAR_0 = Date.parse('0000-01-01T00:00:00Z')
@@ -53,12 +53,12 @@ describe('an issued credential', () => {
     async (algorithm) => {
       const party = await newParty(algorithm)
       const signed = await issueCredential(grant(), signerOf(party))
-      expect(await checkProof(signed, party.key.publicKey, suiteFor(algorithm))).toBe(true)
+      expect(await checkProof(signed, party.key.publicKey, requireSuite(algorithm))).toBe(true)
       expect(
         await checkProof(
           { ...signed, issuer: 'did:web:evil.example' },
           party.key.publicKey,
-          suiteFor(algorithm),
+          requireSuite(algorithm),
         ),
       ).toBe(false)
     },

@@ -32,22 +32,22 @@ describe('nonces in memory', () => {
       )
     const startSecondMs = START_MS - 500
     expect([0, 1000, 10_000, 11_000].map((ms) => created(startSecondMs + ms))).toEqual([
-      'refused',
-      'refused',
-      'refused',
+      'rejected',
+      'rejected',
+      'rejected',
       'fresh',
     ])
     expect([-1000, 0, 1000].map((ms) => created(startSecondMs + ms, { aheadMsMax: 0 }))).toEqual([
-      'refused',
-      'refused',
+      'rejected',
+      'rejected',
       'fresh',
     ])
     expect([0, 2000, 3000].map((ms) => created(startSecondMs + ms, { aheadMsMax: 2000 }))).toEqual([
-      'refused',
-      'refused',
+      'rejected',
+      'rejected',
       'fresh',
     ])
-    expect(created(startSecondMs, { startedAtMs: startSecondMs, aheadMsMax: 0 })).toBe('refused')
+    expect(created(startSecondMs, { startedAtMs: startSecondMs, aheadMsMax: 0 })).toBe('rejected')
   })
 
   test('pass at once where there was no earlier process', () => {
@@ -57,7 +57,7 @@ describe('nonces in memory', () => {
   test('refuse what is further ahead than a later process would account for', () => {
     const nowMs = START_MS + 60_000
     const nonces = createMemoryNonces({ startedAtMs: START_MS, aheadMsMax: 2000 })
-    expect(nonces.consume(use({ nowMs, createdMs: nowMs + 2001 }))).toBe('refused')
+    expect(nonces.consume(use({ nowMs, createdMs: nowMs + 2001 }))).toBe('rejected')
     expect(nonces.consume(use({ nowMs, createdMs: nowMs + 2000 }))).toBe('fresh')
   })
 
@@ -68,20 +68,20 @@ describe('nonces in memory', () => {
     for (let i = 0; i < 8; i++) expect(nonces.consume(at(i))).toBe('fresh')
     for (let i = 0; i < 8; i++) expect(nonces.consume(at(i))).toBe('replayed')
     expect(nonces.consume(at(8))).toBe('fresh')
-    expect(nonces.consume(at(0))).toBe('refused')
-    expect(nonces.consume({ ...at(0), nonce: 'an honest one of the same second' })).toBe('refused')
+    expect(nonces.consume(at(0))).toBe('rejected')
+    expect(nonces.consume({ ...at(0), nonce: 'an honest one of the same second' })).toBe('rejected')
     expect(nonces.consume(at(1))).toBe('replayed')
     expect(
       nonces.consume({ ...at(1), nonce: 'one of the second that must be forgotten to make room for it' }),
-    ).toBe('refused')
+    ).toBe('rejected')
     expect(nonces.consume(at(8))).toBe('replayed')
     expect(nonces.consume(at(9))).toBe('fresh')
   })
 
   test('refuse times that are not numbers', () => {
     const nonces = createMemoryNonces({ startedAtMs: START_MS })
-    expect(nonces.consume(use({ createdMs: Number.NaN }))).toBe('refused')
-    expect(nonces.consume(use({ nowMs: Number.NaN, createdMs: START_MS + 60_000 }))).toBe('refused')
+    expect(nonces.consume(use({ createdMs: Number.NaN }))).toBe('rejected')
+    expect(nonces.consume(use({ nowMs: Number.NaN, createdMs: START_MS + 60_000 }))).toBe('rejected')
   })
 
   test.each([

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { canonicalJson } from '../../src/encoding/jcs.ts'
 import type { JsonValue } from '../../src/encoding/json.ts'
-import { auditChain, checkEntry, entryHash, GENESIS_HASH, sealEntry } from '../../src/log/chain.ts'
+import { auditChain, checkEntry, createEntry, entryHash, GENESIS_HASH } from '../../src/log/chain.ts'
 import { type Entry, parseEntry } from '../../src/log/entry.ts'
 import {
   at,
@@ -79,7 +79,7 @@ describe('the hash of an entry', () => {
   })
 })
 
-describe('sealEntry', () => {
+describe('createEntry', () => {
   it('continues a log: the next number, the same epoch, the hash before', async () => {
     const [first, second] = (await logOf(revocations(2))) as Entry[] as [Entry, Entry]
     expect(first).toMatchObject({ seq: 1, epoch: EPOCH, site_id: SITE, prev_hash: GENESIS_HASH })
@@ -88,15 +88,15 @@ describe('sealEntry', () => {
 
   it('throws rather than make an entry that no reader would take', () => {
     const fields = { siteId: SITE, kind: 'user.revoked', body: BODIES['user.revoked'], at: at(0) } as const
-    expect(() => sealEntry(fields, START)).not.toThrow()
-    expect(() => sealEntry({ ...fields, at: 'now' }, START)).toThrow(TypeError)
+    expect(() => createEntry(fields, START)).not.toThrow()
+    expect(() => createEntry({ ...fields, at: 'now' }, START)).toThrow(TypeError)
     expect(() =>
-      sealEntry({ ...fields, body: { ...fields.body, reason: 'because' } as never }, START),
+      createEntry({ ...fields, body: { ...fields.body, reason: 'because' } as never }, START),
     ).toThrow(TypeError)
-    expect(() => sealEntry({ ...fields, kind: 'user.renamed' } as unknown as typeof fields, START)).toThrow(
+    expect(() => createEntry({ ...fields, kind: 'user.renamed' } as unknown as typeof fields, START)).toThrow(
       TypeError,
     )
-    expect(() => sealEntry(fields, { ...START, epoch: 'X' })).toThrow(TypeError)
+    expect(() => createEntry(fields, { ...START, epoch: 'X' })).toThrow(TypeError)
   })
 })
 

@@ -1,6 +1,6 @@
 import type { CredentialId, Ppid, Scope, SiteId } from '../../src/credential/ids.ts'
 import { formatTime, parseTime } from '../../src/encoding/rfc3339.ts'
-import { type CheckedEntry, checkEntry, GENESIS_HASH, sealEntry } from '../../src/log/chain.ts'
+import { type CheckedEntry, checkEntry, createEntry, GENESIS_HASH } from '../../src/log/chain.ts'
 import type { Entry, EntryBodies, EntryKind, IssuerState, KeyState } from '../../src/log/entry.ts'
 import type { LogHead } from '../../src/log/position.ts'
 import { createSiteView, type SiteView } from '../../src/log/view.ts'
@@ -83,7 +83,7 @@ export async function logOf(
   const entries: CheckedEntry[] = []
   let head = start
   for (const { kind, body, at: time = at(entries.length) } of sayings) {
-    const entry = (await sealEntry({ siteId, kind, body, at: time }, head)) as Entry
+    const entry = (await createEntry({ siteId, kind, body, at: time }, head)) as Entry
     entries.push(await checked(entry))
     head = headOf(entry)
   }

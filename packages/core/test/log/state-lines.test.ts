@@ -6,7 +6,7 @@ import {
   parseSnapshotLine,
   type SnapshotHead,
 } from '../../src/log/snapshot.ts'
-import { stateLines } from '../../src/log/state-lines.ts'
+import { toStateLines } from '../../src/log/state-lines.ts'
 import { createSiteView, type SiteView } from '../../src/log/view.ts'
 import { activeKey, at, EPOCH, issuer, issuerState, logOf, type Saying, SITE, viewOf } from './log-sample.ts'
 import { answersOf, issuerLog } from './random-log.ts'
@@ -27,7 +27,7 @@ function loadedFrom(view: SiteView): SiteView {
   }
   const loaded = createSiteView({ siteId: SITE, entriesAreProven: true })
   const loading = loaded.beginLoad(head)
-  for (const line of stateLines(view)) {
+  for (const line of toStateLines(view)) {
     const read = parseSnapshotLine(JSON.parse(JSON.stringify(line)))
     expect(read).toEqual(line)
     if (read?.type === 'site' || read?.type === 'issuer') loading.add(read)
@@ -60,9 +60,13 @@ describe('the lines that a view writes of itself', () => {
       { kind: 'site.changed', body: off, at: at(5) },
       { ...SITE_STATE, at: at(9) },
     ])
-    expect(stateLines(viewOf(entries.slice(0, 1)))).toEqual([{ type: 'site', ...SITE_STATE.body }])
-    expect(stateLines(viewOf(entries.slice(0, 2)))).toEqual([{ type: 'site', ...off, bearer_off_at: at(5) }])
-    expect(stateLines(viewOf(entries))).toEqual([{ type: 'site', ...SITE_STATE.body, bearer_off_at: at(9) }])
+    expect(toStateLines(viewOf(entries.slice(0, 1)))).toEqual([{ type: 'site', ...SITE_STATE.body }])
+    expect(toStateLines(viewOf(entries.slice(0, 2)))).toEqual([
+      { type: 'site', ...off, bearer_off_at: at(5) },
+    ])
+    expect(toStateLines(viewOf(entries))).toEqual([
+      { type: 'site', ...SITE_STATE.body, bearer_off_at: at(9) },
+    ])
   })
 
   it('are several for an issuer with more compromised keys than a line may have', async () => {
@@ -74,7 +78,7 @@ describe('the lines that a view writes of itself', () => {
     const view = viewOf(
       await logOf([SITE_STATE, trusted, ...compromised], { epoch: EPOCH, seq: 0, hash: '0'.repeat(64) }),
     )
-    const lines = stateLines(view).filter((line): line is IssuerLine => line.type === 'issuer')
+    const lines = toStateLines(view).filter((line): line is IssuerLine => line.type === 'issuer')
     expect(lines.map((line) => line.compromised.length)).toEqual([COMPROMISED_KEYS_MAX, 1])
     const loaded = loadedFrom(view)
     for (let i = 0; i < many; i++) expect(loaded.keyRevocation(issuer(1), `key-${i}`)).toBeDefined()

@@ -5,7 +5,7 @@ import type { CheckedEntry } from '../../src/log/chain.ts'
 import { PENDING_ENTRIES_MAX } from '../../src/log/pending-entries.ts'
 import { createSiteView, type SiteView } from '../../src/log/view.ts'
 import type { TokenFacts } from '../../src/verify/token.ts'
-import { tokenScope } from '../../src/verify/token-checks.ts'
+import { findTokenScope } from '../../src/verify/token-checks.ts'
 import type { SiteData } from '../../src/verify/trust.ts'
 import {
   activeKey,
@@ -124,7 +124,7 @@ describe('pending entries', () => {
       [{ kind: 'issuer.distrusted', body: { issuer: issuer(1) } }],
     )
     expect(view.issuer(issuer(1))).toBeUndefined()
-    expect(view.register.trusted(issuer(1))).toBeDefined()
+    expect(view.issuers.trusted(issuer(1))).toBeDefined()
   })
 
   it('keep the key objects of the proven state, so that remembered signatures stay valid', async () => {
@@ -133,7 +133,7 @@ describe('pending entries', () => {
       [{ kind: 'issuer.trusted', body: issuerState(1, [activeKey('key-1', 1), activeKey('key-2', 2)]) }],
     )
     const keyOf = () => view.issuer(issuer(1))?.keys.get(`${issuer(1)}#key-1`)?.key
-    const before = view.register.trusted(issuer(1))?.keys.get(`${issuer(1)}#key-1`)?.key
+    const before = view.issuers.trusted(issuer(1))?.keys.get(`${issuer(1)}#key-1`)?.key
     expect(keyOf()).toBe(before)
     prove()
     expect(keyOf()).toBe(before)
@@ -264,7 +264,7 @@ function decision({ i, keyId, createdMs, scope, ppid }: (typeof REQUESTS)[number
     issuedAtMs: createdMs + 250,
     expiresAtMs: NOW + 3_600_000,
   }
-  const isToken = !('ok' in tokenScope(facts, { scope: [scope], nowMs: NOW }, site))
+  const isToken = !('ok' in findTokenScope(facts, { scope: [scope], nowMs: NOW }, site))
   const { holderProof, credentialTtlSecondsMax } = site.settings
   const ttlMax = Math.min(
     credentialTtlSecondsMax ?? 86_400,

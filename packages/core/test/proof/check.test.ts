@@ -8,7 +8,7 @@ import { didKeyMethod } from '../../src/proof/did.ts'
 import type { KeyAlgorithm, PrivateKey } from '../../src/proof/keys.ts'
 import { generatePrivateKey } from '../../src/proof/private-key.ts'
 import { signDocument } from '../../src/proof/sign.ts'
-import { suiteFor, suiteNamed, suites } from '../../src/proof/suites.ts'
+import { findSuite, requireSuite, suites } from '../../src/proof/suites.ts'
 
 const ALGORITHMS: readonly KeyAlgorithm[] = ['Ed25519', 'P-256']
 const CREATED_MS = Date.UTC(2026, 10, 14, 12)
@@ -22,7 +22,7 @@ const unsecured = (): JsonObject => ({
 type Spoil = (document: JsonObject, proof: JsonObject) => void
 
 describe.each(ALGORITHMS)('a proof by a %s key', (algorithm) => {
-  const suite = suiteFor(algorithm)
+  const suite = requireSuite(algorithm)
   let key: PrivateKey
   let signed: JsonObject
 
@@ -181,10 +181,13 @@ describe.each(ALGORITHMS)('a proof by a %s key', (algorithm) => {
     const other = await generatePrivateKey(algorithm)
     expect(await checkProof(signed, other.publicKey, suite)).toBe(false)
     const otherAlgorithm = algorithm === 'Ed25519' ? 'P-256' : 'Ed25519'
-    expect(await checkProof(signed, key.publicKey, suiteFor(otherAlgorithm))).toBe(false)
-    const misnamed = await signedAs(unsecured(), { ...options(), cryptosuite: suiteFor(otherAlgorithm).name })
+    expect(await checkProof(signed, key.publicKey, requireSuite(otherAlgorithm))).toBe(false)
+    const misnamed = await signedAs(unsecured(), {
+      ...options(),
+      cryptosuite: requireSuite(otherAlgorithm).name,
+    })
     expect(await check(misnamed)).toBe(false)
-    expect(await checkProof(misnamed, key.publicKey, suiteFor(otherAlgorithm))).toBe(false)
+    expect(await checkProof(misnamed, key.publicKey, requireSuite(otherAlgorithm))).toBe(false)
   })
 
   it('is invalid with the signature of another document of the same key', async () => {
@@ -241,18 +244,18 @@ describe('the suites', () => {
     0,
     ['eddsa-jcs-2022'],
   ])('A043: do not include %j', (name) => {
-    expect(suiteNamed(name)).toBeUndefined()
+    expect(findSuite(name)).toBeUndefined()
   })
 
   it('throw for a kind of key that none of them signs with', () => {
-    expect(() => suiteFor('RSA' as KeyAlgorithm)).toThrow(TypeError)
+    expect(() => requireSuite('RSA' as KeyAlgorithm)).toThrow(TypeError)
   })
 })
 
 it('answers at once where the backend does', async () => {
   const key = await generatePrivateKey('Ed25519')
   const signed = await signDocument(unsecured(), { key, verificationMethod: 'x', createdMs: CREATED_MS })
-  const answer = checkProof(signed, key.publicKey, suiteFor('Ed25519'))
+  const answer = checkProof(signed, key.publicKey, requireSuite('Ed25519'))
   expect(answer instanceof Promise).toBe(crypto.name === 'web')
   expect(await answer).toBe(true)
 })

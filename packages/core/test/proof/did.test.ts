@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import {
   didKey,
   didKeyMethod,
-  keysOfDid,
+  findDidKeys,
   parseDidJwk,
   parseDidKey,
   parseDidWeb,
@@ -22,7 +22,7 @@ describe('did:key', () => {
     expect(key.multikey).toBe(multikey)
     expect(didKey(key)).toBe(`did:key:${multikey}`)
     expect(didKeyMethod(key)).toBe(`did:key:${multikey}#${multikey}`)
-    expect(keysOfDid(`did:key:${multikey}`)).toEqual([{ id: multikey, key }])
+    expect(findDidKeys(`did:key:${multikey}`)).toEqual([{ id: multikey, key }])
   })
 
   it.each([
@@ -41,14 +41,14 @@ describe('did:key', () => {
     ED25519,
   ])('refuses %s', (did) => {
     expect(parseDidKey(did)).toBeUndefined()
-    expect(keysOfDid(did)).toBeUndefined()
+    expect(findDidKeys(did)).toBeUndefined()
   })
 
   it.each([[undefined], [null], [1], [{}], [[`did:key:${ED25519}`]]])('refuses %j', (did) => {
     expect(parseDidKey(did)).toBeUndefined()
     expect(parseDidJwk(did)).toBeUndefined()
     expect(parseDidWeb(did)).toBeUndefined()
-    expect(keysOfDid(did)).toBeUndefined()
+    expect(findDidKeys(did)).toBeUndefined()
   })
 })
 
@@ -58,7 +58,7 @@ describe('did:jwk', () => {
 
   it('reads the key, whose name is 0', () => {
     expect(parseDidJwk(didJwk(good))?.multikey).toBe(ED25519)
-    expect(keysOfDid(didJwk(good))).toEqual([{ id: '0', key: parseDidJwk(didJwk(good)) }])
+    expect(findDidKeys(didJwk(good))).toEqual([{ id: '0', key: parseDidJwk(didJwk(good)) }])
   })
 
   it('reads the P-256 example of the did:jwk specification', () => {
@@ -84,7 +84,7 @@ describe('did:jwk', () => {
     ['another case', didJwk(good).replace('jwk', 'JWK')],
   ])('refuses %s', (_, did) => {
     expect(parseDidJwk(did)).toBeUndefined()
-    expect(keysOfDid(did)).toBeUndefined()
+    expect(findDidKeys(did)).toBeUndefined()
   })
 
   it('refuses bytes that are not UTF-8', () => {
@@ -172,6 +172,6 @@ describe('did:web', () => {
   })
 
   it('is not a DID that carries its keys in itself', () => {
-    expect(keysOfDid('did:web:issuer.example')).toBeUndefined()
+    expect(findDidKeys('did:web:issuer.example')).toBeUndefined()
   })
 })

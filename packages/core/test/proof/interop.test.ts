@@ -13,10 +13,10 @@ import { didKey, didKeyMethod } from '../../src/proof/did.ts'
 import { type PrivateKey, type PublicKey, parseMultikey } from '../../src/proof/keys.ts'
 import { generatePrivateKey } from '../../src/proof/private-key.ts'
 import { signDocument } from '../../src/proof/sign.ts'
-import { type Suite, suiteNamed } from '../../src/proof/suites.ts'
+import { findSuite, type Suite } from '../../src/proof/suites.ts'
 
 const CREATED_MS = Date.UTC(2026, 10, 14, 12)
-const SUITE = suiteNamed('eddsa-jcs-2022') as Suite
+const SUITE = findSuite('eddsa-jcs-2022') as Suite
 
 const credential = (issuer: string): JsonObject => ({
   '@context': ['https://www.w3.org/ns/credentials/v2', 'https://w3id.org/countersign/access/v1'],

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { crypto } from '../../src/proof/crypto.ts'
 import {
-  keyFault,
+  findKeyFault,
   type PublicKey,
   parseMultikey,
   publicKeyFromBytes,
@@ -50,7 +50,7 @@ describe('a good key', () => {
     expect(key.bytes).toHaveLength(length)
     expect(key.multikey).toBe(text)
     expect(publicKeyFromBytes(key.algorithm, key.bytes)?.multikey).toBe(text)
-    expect(keyFault(key)).toBeUndefined()
+    expect(findKeyFault(key)).toBeUndefined()
   })
 
   it.each([ED25519, P256])('%s survives the way through a JWK', (text) => {
@@ -62,7 +62,7 @@ describe('a good key', () => {
     for (const algorithm of ['Ed25519', 'P-256'] as const) {
       for (let i = 0; i < 5; i++) {
         const { publicKey } = await crypto.generateKey(algorithm, false)
-        expect(keyFault(publicKey)).toBeUndefined()
+        expect(findKeyFault(publicKey)).toBeUndefined()
         expect(parseMultikey(publicKey.multikey)?.bytes).toEqual(publicKey.bytes)
       }
     }
@@ -87,7 +87,7 @@ describe('A050: low-order Ed25519 keys', () => {
     expect(
       publicKeyFromJwk({ kty: 'OKP', crv: 'Ed25519', x: Buffer.from(bytes, 'hex').toString('base64url') }),
     ).toBeUndefined()
-    expect(keyFault(forced('Ed25519', bytes))).toMatch(/low order|canonical/)
+    expect(findKeyFault(forced('Ed25519', bytes))).toMatch(/low order|canonical/)
   })
 
   it('names a point of mixed order, which no honest key is', () => {
@@ -97,7 +97,7 @@ describe('A050: low-order Ed25519 keys', () => {
     const encoded = BigInt(`0x${hex(bytes.toReversed())}`)
     const mixed = (p - (encoded & (2n ** 255n - 1n))) | ((1n - (encoded >> 255n)) << 255n)
     const key = forced('Ed25519', hex(unhex(mixed.toString(16).padStart(64, '0')).toReversed()))
-    expect(keyFault(key)).toMatch(/prime-order/)
+    expect(findKeyFault(key)).toMatch(/prime-order/)
   })
 })
 
@@ -109,7 +109,7 @@ describe('A052: non-canonical and off-curve keys', () => {
 
   it.each(nonCanonical)('refuses y ≥ p: %s', (bytes) => {
     expect(parseMultikey(multikey(`ed01${bytes}`))).toBeUndefined()
-    expect(keyFault(forced('Ed25519', bytes))).toMatch(/canonical/)
+    expect(findKeyFault(forced('Ed25519', bytes))).toMatch(/canonical/)
   })
 
   it('does not mistake a canonical y near p, or one with a long run of ones, for a non-canonical one', () => {
@@ -127,13 +127,13 @@ describe('A052: non-canonical and off-curve keys', () => {
     // y = 2 has no x.
     const bytes = `02${'00'.repeat(31)}`
     expect(parseMultikey(multikey(`ed01${bytes}`))).toBeDefined()
-    expect(keyFault(forced('Ed25519', bytes))).toMatch(/not a point on the curve/)
+    expect(findKeyFault(forced('Ed25519', bytes))).toMatch(/not a point on the curve/)
   })
 
   it('names a P-256 key that is not on the curve', () => {
     // Of the first sixteen x, some have a point and some have none.
     const encodings = Array.from({ length: 16 }, (_, i) => `02${i.toString(16).padStart(64, '0')}`)
-    const faults = encodings.map((bytes) => keyFault(forced('P-256', bytes)))
+    const faults = encodings.map((bytes) => findKeyFault(forced('P-256', bytes)))
     expect(faults.some((fault) => fault === undefined)).toBe(true)
     expect(faults.some((fault) => fault?.includes('not a point on the curve'))).toBe(true)
     for (const [i, fault] of faults.entries()) {
@@ -152,7 +152,7 @@ describe('A052: non-canonical and off-curve keys', () => {
     expect(BigInt(`0x${x}`) >= BigInt(`0x${P256_P}`)).toBe(true)
     for (const sign of ['02', '03']) {
       expect(parseMultikey(multikey(`8024${sign}${x}`))).toBeUndefined()
-      expect(keyFault(forced('P-256', sign + x))).toMatch(/below p/)
+      expect(findKeyFault(forced('P-256', sign + x))).toMatch(/below p/)
     }
   })
 

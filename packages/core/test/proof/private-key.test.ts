@@ -10,7 +10,7 @@ import {
   privateKeyFromCryptoKey,
 } from '../../src/proof/private-key.ts'
 import { signDocument } from '../../src/proof/sign.ts'
-import { suiteFor } from '../../src/proof/suites.ts'
+import { requireSuite } from '../../src/proof/suites.ts'
 
 const ALGORITHMS: readonly KeyAlgorithm[] = ['Ed25519', 'P-256']
 const DATA = new TextEncoder().encode('data')
@@ -120,5 +120,5 @@ it('a key that lives elsewhere needs only a public key and a way to sign', async
     { id: 'x' },
     { key: remote, verificationMethod: 'did:web:issuer.example#kms', createdMs: 0 },
   )
-  expect(await checkProof(signed, remote.publicKey, suiteFor('P-256'))).toBe(true)
+  expect(await checkProof(signed, remote.publicKey, requireSuite('P-256'))).toBe(true)
 })

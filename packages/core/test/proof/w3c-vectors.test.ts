@@ -7,7 +7,7 @@ import { didKeyMethod } from '../../src/proof/did.ts'
 import { type PrivateKey, type PublicKey, parseMultikey, publicKeyToJwk } from '../../src/proof/keys.ts'
 import { importPrivateKey } from '../../src/proof/private-key.ts'
 import { signDocument } from '../../src/proof/sign.ts'
-import { type Suite, suiteNamed } from '../../src/proof/suites.ts'
+import { findSuite, type Suite } from '../../src/proof/suites.ts'
 import { hex, readJsonVector, readVector, unhex } from '../vectors.ts'
 
 const CREATED_MS = Date.UTC(2023, 1, 24, 23, 36, 38)
@@ -36,7 +36,7 @@ describe.each(ROWS)('W3C test vectors: $name', ({ name, folder, suffix, pair, se
   const signed = readJsonVector<JsonObject>(`${folder}/signed${suffix}.json`)
   const keyPair = readJsonVector<Record<string, string>>(`${folder}/${pair}.json`)
   const key = parseMultikey(keyPair.publicKeyMultibase) as PublicKey
-  const suite = suiteNamed(name) as Suite
+  const suite = findSuite(name) as Suite
 
   function privateKey(): Promise<PrivateKey> {
     const codecAndSecret = decodeBase58((keyPair[secret] as string).slice(1)) as Uint8Array

@@ -130,7 +130,7 @@ describe('the words of a denial', () => {
       'proof_replayed',
       'this request signature has been used before; sign each request again, with a new nonce',
     ])
-    expect(await words(bound, knownSite(), { ...demand, nonces: { consume: () => 'refused' } })).toEqual([
+    expect(await words(bound, knownSite(), { ...demand, nonces: { consume: () => 'rejected' } })).toEqual([
       'proof_invalid',
       'this request signature is too old to be told from a replay; sign the request again',
     ])

@@ -71,10 +71,10 @@ describe('explain', () => {
       knowing(known, { ageMs: 10 ** 9 }),
     )
     expect(allowed).toBe(false)
-    expect(lines).toContain('freshness refused revocation_view_stale')
-    expect(lines).toContain('time refused credential_expired')
-    expect(lines).toContain('site refused site_mismatch')
-    expect(lines).toContain('scope refused scope_insufficient')
+    expect(lines).toContain('freshness denied revocation_view_stale')
+    expect(lines).toContain('time denied credential_expired')
+    expect(lines).toContain('site denied site_mismatch')
+    expect(lines).toContain('scope denied scope_insufficient')
     expect(lines).toContain('signature passed')
     expect(checks.every(({ trustworthy }) => trustworthy)).toBe(true)
   })
@@ -95,21 +95,21 @@ describe('explain', () => {
     expect(lines).toEqual([
       'freshness passed',
       'reading passed',
-      'issuer refused issuer_untrusted',
-      'key unreached',
-      'signature unreached',
-      'delegation unreached',
-      'issuer_limits unreached',
+      'issuer denied issuer_untrusted',
+      'key skipped',
+      'signature skipped',
+      'delegation skipped',
+      'issuer_limits skipped',
       'time passed',
       'site passed',
       'revocation passed',
-      'scope unreached',
+      'scope skipped',
       'holder passed',
     ])
     const unread = await table({ header: '%' }, asking(), knowing(site))
     expect(unread.lines.slice(1)).toEqual([
-      'reading refused credential_malformed',
-      ...NAMES.slice(2).map((name) => `${name} unreached`),
+      'reading denied credential_malformed',
+      ...NAMES.slice(2).map((name) => `${name} skipped`),
     ])
   })
 
@@ -125,9 +125,7 @@ describe('explain', () => {
   test('does not promise possession where it cannot be checked', async () => {
     const { presented, demand } = await showLink(await newChain(issuer, 0))
     const { nonces: _, ...without } = demand
-    expect((await table(presented, without, knowing(site))).lines.at(-1)).toBe(
-      'holder refused proof_required',
-    )
+    expect((await table(presented, without, knowing(site))).lines.at(-1)).toBe('holder denied proof_required')
   })
 
   test('teaches the memory of signatures nothing, least of all an invalid signature', async () => {
@@ -148,7 +146,7 @@ describe('explain', () => {
     )
     const { presented, demand } = await showLink(chain)
     const { checks } = await table(presented, demand, knowing(site))
-    const first = checks.find(({ result }) => result === 'refused')
+    const first = checks.find(({ result }) => result === 'denied')
     expect(await verify(presented, demand, knowing(site))).toMatchObject({
       code: first?.denial?.code as string,
     })

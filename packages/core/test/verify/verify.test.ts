@@ -269,7 +269,7 @@ describe('a holder-bound credential', () => {
 
   test('is refused when the nonce store can no longer tell', async () => {
     const presented = await bound()
-    const demand = await heldBy(holder, presented, { nonces: { consume: () => 'refused' } })
+    const demand = await heldBy(holder, presented, { nonces: { consume: () => 'rejected' } })
     expect(await code(presented, demand, knowing(site))).toBe('proof_invalid')
   })
 

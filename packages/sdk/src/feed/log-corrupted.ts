@@ -1,4 +1,4 @@
-import type { Loaded, LogHead } from '@countersign/core'
+import type { LoadResult, LogHead } from '@countersign/core'
 
 /**
  * What the service sent cannot be read, or is not the log that was followed so far. The guard
@@ -22,7 +22,7 @@ export class LogCorrupted extends Error {
 
 /** Why a signed snapshot was not loaded, with what an operator can do about it. */
 export function toLogCorrupted(
-  loaded: Exclude<Loaded, 'loaded'>,
+  loaded: Exclude<LoadResult, 'loaded'>,
   proven: LogHead | undefined,
   offered: LogHead,
 ): LogCorrupted {

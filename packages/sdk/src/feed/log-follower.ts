@@ -1,6 +1,7 @@
 import {
   type Clocks,
   type ConfirmedHead,
+  type ConfirmResult,
   checkEntry,
   checkEpochStatement,
   checkHeartbeat,
@@ -12,7 +13,6 @@ import {
   type Heartbeat,
   type LoadEvidence,
   type LogHead,
-  type Proven,
   parseEntry,
   parseHeartbeat,
   type SiteId,
@@ -321,7 +321,7 @@ export class LogFollower {
     } else if (this.#prove(proof, received) === 'proven') this.provenHeartbeat = heartbeat
   }
 
-  #prove(proof: ConfirmedHead, received: Clocks): Proven {
+  #prove(proof: ConfirmedHead, received: Clocks): ConfirmResult {
     const proven = this.view.confirmHead(proof, received)
     if (proven === 'too_early') {
       const [theirs, ours] = [formatTime(proof.asOfMs), formatTime(received.wallMs)]

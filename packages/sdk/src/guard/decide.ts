@@ -158,7 +158,7 @@ function withoutSignature(credential: string): HolderRequest {
   return { method: '', authority: '', path: '', query: '', header, body: 'none' }
 }
 
-const NO_NONCES: NonceStore = { consume: () => 'refused' }
+const NO_NONCES: NonceStore = { consume: () => 'rejected' }
 
 export const STALE: Denial = deny(
   'revocation_view_stale',

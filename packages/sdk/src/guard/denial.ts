@@ -1,10 +1,10 @@
 import {
   bearerChallenge,
   credentialChallenge,
+  type GuardProblemCode,
+  guardProblems,
   type ProblemSummary,
   problemType,
-  type RefusalCode,
-  refusals,
   type Scope,
   type ViewStamp,
 } from '@countersign/core'
@@ -14,7 +14,7 @@ import type { GuardDenial } from './verdict.ts'
 
 /** The code and the words of a denial. */
 export interface Reason {
-  readonly code: RefusalCode
+  readonly code: GuardProblemCode
   readonly detail: string
   readonly requiredScope?: readonly Scope[]
 }
@@ -35,7 +35,7 @@ export function toGuardDenial(
   request?: GuardRequest,
 ): GuardDenial {
   const { code, detail, requiredScope } = reason
-  const { status, title, challenge, retryable }: ProblemSummary = refusals[code]
+  const { status, title, challenge, retryable }: ProblemSummary = guardProblems[code]
   const needs = needFor(code, status)
   const [requestId = '', ...others] = request?.header('x-request-id') ?? []
   const headers: Record<string, string> = {

@@ -1,7 +1,7 @@
-import type { RefusalCode } from '@countersign/core'
+import type { GuardProblemCode } from '@countersign/core'
 import type { Need } from './verdict.ts'
 
-const needs: Readonly<Record<RefusalCode, Need>> = {
+const needs: Readonly<Record<GuardProblemCode, Need>> = {
   auth_ambiguous: 'fix_request',
   credential_missing: 'credential',
   credential_malformed: 'fix_request',
@@ -29,7 +29,7 @@ const needs: Readonly<Record<RefusalCode, Need>> = {
 
 /** What would help after a denial with this code. An unknown code is judged by its status. */
 export function needFor(code: string, status: number): Need {
-  if (Object.hasOwn(needs, code)) return needs[code as RefusalCode]
+  if (Object.hasOwn(needs, code)) return needs[code as GuardProblemCode]
   if (status === 429 || status >= 500) return 'retry_later'
   return status === 401 || status === 403 ? 'none' : 'fix_request'
 }

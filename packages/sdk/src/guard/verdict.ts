@@ -1,4 +1,4 @@
-import type { Allow, RefusalCode, ViewStamp } from '@countersign/core'
+import type { Allow, GuardProblemCode, ViewStamp } from '@countersign/core'
 
 /** Look at `ok` first: a denial has no subject. */
 export type GuardVerdict = GuardAllow | GuardDenial
@@ -17,7 +17,7 @@ export type GuardAllow = Allow & FailingOpen
 export interface GuardDenial extends FailingOpen {
   readonly ok: false
   readonly status: number
-  readonly code: RefusalCode
+  readonly code: GuardProblemCode
   /** What is wrong and what to do next. Safe to send. */
   readonly detail: string
   readonly needs: Need
@@ -60,7 +60,7 @@ export interface GuardProblem {
   readonly title: string
   readonly status: number
   readonly detail: string
-  readonly code: RefusalCode
+  readonly code: GuardProblemCode
   /** The caller's `X-Request-Id`, when it sent a valid one. */
   readonly request_id?: string
   readonly required_scope?: readonly string[]

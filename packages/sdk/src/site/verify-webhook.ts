@@ -1,11 +1,4 @@
-import {
-  type Entry,
-  type EntryKind,
-  type EntryOf,
-  isJsonObject,
-  parseEntry,
-  parseJson,
-} from '@countersign/core'
+import { type Entry, type EntryKind, isJsonObject, parseEntry, parseJson } from '@countersign/core'
 import { requireOptions } from '../shared/require-options.ts'
 import { isSameText } from './same-text.ts'
 
@@ -36,7 +29,7 @@ export type WebhookEvent = {
     readonly id: string
     readonly type: Kind
     readonly timestamp: string
-    readonly data: EntryOf<Kind>
+    readonly data: Entry<Kind>
   }
 }[EntryKind]
 

@@ -2,6 +2,7 @@ import {
   type CompromisedKey,
   type ConfirmedHead,
   checkEntry,
+  createEntry,
   createSiteView,
   type Entry,
   type EntryBodies,
@@ -16,7 +17,6 @@ import {
   type SiteLine,
   type SiteView,
   type SnapshotLine,
-  sealEntry,
   type UserLine,
 } from '@countersign/core'
 
@@ -43,7 +43,7 @@ export function createTestLog(siteId: SiteId, epoch: string): TestLog {
     entries,
     view,
     async append(kind, body, atMs) {
-      const entry = (await sealEntry({ siteId, kind, body, at: formatTime(atMs) }, head)) as Entry
+      const entry = (await createEntry({ siteId, kind, body, at: formatTime(atMs) }, head)) as Entry
       const checked = await checkEntry(entry)
       if (checked === undefined || view.apply(checked) !== 'applied')
         throw new TypeError(`a log cannot go on with ${kind}`)

@@ -21,8 +21,8 @@ import {
   parseSiteId,
   type RevocationData,
   readCredentialHeader,
+  type SettingsState,
   type SiteId,
-  type SiteState,
   sha256Hex,
   signRequest,
   type TokenFacts,
@@ -103,7 +103,7 @@ export interface TestSite {
   trustIssuer(changes?: Partial<Pick<IssuerState, 'scope' | 'credential_ttl_seconds_max'>>): Promise<void>
   retireKey(): Promise<void>
   compromiseKey(): Promise<void>
-  changeSite(changes: Partial<SiteState>): Promise<void>
+  changeSite(changes: Partial<SettingsState>): Promise<void>
   /** Any other entry of the log. */
   append<Kind extends EntryKind>(kind: Kind, body: EntryBodies[Kind]): Promise<void>
   /** Advances both clocks, with the heartbeats that become due. */
@@ -165,7 +165,7 @@ export async function createTestSite(options: TestSiteOptions = {}): Promise<Tes
   const guards = new Set<Guard>()
   let log = createTestLog(siteId, randomEpoch())
   let made = 0
-  let site: SiteState = {
+  let site: SettingsState = {
     bearer,
     holder_proof: holderProof,
     credential_ttl_seconds_max: null,

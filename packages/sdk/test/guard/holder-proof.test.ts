@@ -1,7 +1,7 @@
 import {
   createMemoryNonces,
   credentialHeader,
-  type Delegation,
+  type DelegationTerms,
   delegateCredential,
   didKey,
   generatePrivateKey,
@@ -388,12 +388,12 @@ describe('a delegated credential', () => {
     readonly key: PrivateKey
   }
   let made = 0
-  const handOn = async (parent: Link, changes: Partial<Delegation> = {}): Promise<Link> => {
+  const handOn = async (parent: Link, changes: Partial<DelegationTerms> = {}): Promise<Link> => {
     const key = await generatePrivateKey('Ed25519')
     const credential = await delegateCredential(
       parent.credential,
       {
-        credentialId: `cred_delegated${++made}` as Delegation['credentialId'],
+        credentialId: `cred_delegated${++made}` as DelegationTerms['credentialId'],
         scope: ['orders:read'] as Scope[],
         holderKey: didKey(key.publicKey),
         delegable: true,

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { formatTime, GENESIS_HASH, sealEntry } from '@countersign/core'
+import { createEntry, formatTime, GENESIS_HASH } from '@countersign/core'
 import fc from 'fast-check'
 import { Webhook } from 'standardwebhooks'
 import { describe, expect, expectTypeOf, test } from 'vitest'
@@ -10,7 +10,7 @@ const SECRET = `whsec_${randomBytes(24).toString('base64')}`
 const OTHER = `whsec_${randomBytes(24).toString('base64')}`
 const CREDENTIAL_ID = 'cred_01k9x3v0h2e8y6q4b7d5m1n8ra'
 
-const entry = await sealEntry(
+const entry = await createEntry(
   {
     siteId: 'shop.example' as never,
     kind: 'credential.revoked',

@@ -1,9 +1,9 @@
 import {
   type CredentialId,
   DEFAULT_PERMISSION_ID,
+  findKeyFault,
   issueCredential,
   type JsonObject,
-  keyFault,
   type PermissionId,
   type Ppid,
   type PublicKey,
@@ -131,7 +131,7 @@ export async function settleOrder(
  */
 export function checkHolderKey(holderKey: string): PublicKey {
   const key = parseDidKey(holderKey)
-  const fault = key && keyFault(key)
+  const fault = key && findKeyFault(key)
   if (key !== undefined && fault === undefined) return key
   const message = fault ?? 'it is not a sound Ed25519 or P-256 key'
   throw new Problem('key_rejected', `holder_key is not accepted: ${message}`, {

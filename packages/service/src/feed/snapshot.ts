@@ -12,8 +12,8 @@ import {
   type SnapshotHead,
   signEpochStatement,
   signSnapshot,
-  stateLines,
   TOKEN_REVOCATIONS_KEPT_MS,
+  toStateLines,
 } from '@countersign/core'
 import { hashEntry } from '../store/seal.ts'
 import type { EntryRecord, Store } from '../store/store.ts'
@@ -54,13 +54,13 @@ export function createSnapshot(order: SnapshotOrder): AsyncIterable<Uint8Array> 
     as_of: formatTime(order.asOfMs),
     max_age_seconds,
   }
-  return pieces(order, first, stateLines(order.view))
+  return pieces(order, first, toStateLines(order.view))
 }
 
 async function* pieces(
   { store, view, asOfMs, signer }: SnapshotOrder,
   head: SnapshotHead,
-  state: ReturnType<typeof stateLines>,
+  state: ReturnType<typeof toStateLines>,
 ): AsyncGenerator<Uint8Array> {
   const { site_id: siteId, epoch, seq: seqMax } = head
   const digest = createHash('sha256')

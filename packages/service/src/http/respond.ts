@@ -75,7 +75,7 @@ export function createResponder({ baseUrl, version, onFault }: ResponderOptions)
       const cache = endpoint?.noStore === false ? 'no-cache' : 'no-store'
       const list = ['x-request-id', requestId, 'service-version', version]
       if (headers?.['cache-control'] === undefined) list.push('cache-control', cache)
-      const all = endpoint?.refusals === 'page' ? { ...pageHeaders, ...headers } : headers
+      const all = endpoint?.errorFormat === 'page' ? { ...pageHeaders, ...headers } : headers
       for (const name in all) list.push(name, (all as Readonly<Record<string, string>>)[name] as string)
       if (body === undefined && stream === undefined) return { status, headers: list, body }
       const type = contentType ?? endpoint?.answers[status]?.mediaType ?? 'application/json'
@@ -89,7 +89,7 @@ export function createResponder({ baseUrl, version, onFault }: ResponderOptions)
       const { code, facts } = problem
       // Other 503s need no log line: they are expected, and come in large numbers.
       if (code === 'internal_error' || code === 'store_unavailable') onFault(thrown, endpoint, requestId)
-      const status = endpoint?.refusals === 'proxy' ? forwardAuthStatus(code) : problems[code].status
+      const status = endpoint?.errorFormat === 'proxy' ? forwardAuthStatus(code) : problems[code].status
       const mustWait = status === 429 || status === 503
       const retryAfterSeconds = mustWait ? (facts.retryAfterSeconds ?? RETRY_AFTER_SECONDS) : undefined
       const challenge = challengeFor(code, status)
@@ -106,7 +106,7 @@ export function createResponder({ baseUrl, version, onFault }: ResponderOptions)
           ...(challenge === undefined ? {} : { 'www-authenticate': challenge }),
           ...(retryAfterSeconds === undefined ? {} : { 'retry-after': String(retryAfterSeconds) }),
           ...(status === 429 ? rateLimitHeaders(problem, retryAfterSeconds ?? RETRY_AFTER_SECONDS) : {}),
-          ...(endpoint?.refusals === 'page' ? pageHeaders : {}),
+          ...(endpoint?.errorFormat === 'page' ? pageHeaders : {}),
           ...page?.headers,
           ...facts.headers,
         }).flat(),

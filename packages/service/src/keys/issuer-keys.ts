@@ -1,4 +1,4 @@
-import { type DidKey, type KeyState, keyFault, keysOfDid, parseMultikey } from '@countersign/core'
+import { type DidKey, findDidKeys, findKeyFault, type KeyState, parseMultikey } from '@countersign/core'
 import { limits } from '@countersign/core/contract'
 
 /**
@@ -15,9 +15,9 @@ export interface KeysRefused {
  * registry must be.
  */
 export function readOwnKeys(did: string): readonly DidKey[] | KeysRefused {
-  const keys = keysOfDid(did)
+  const keys = findDidKeys(did)
   if (keys === undefined) return { fault: 'the DID does not carry a sound Ed25519 or P-256 key' }
-  const fault = keys.map(({ key }) => keyFault(key)).find((found) => found !== undefined)
+  const fault = keys.map(({ key }) => findKeyFault(key)).find((found) => found !== undefined)
   return fault === undefined ? keys : { fault }
 }
 
@@ -33,7 +33,7 @@ export function readPinnedKeys(
   for (const [at, text] of multikeys.entries()) {
     const key = parseMultikey(text)
     if (key === undefined) return { fault: 'is not a sound Ed25519 or P-256 key in Multikey form', at }
-    const fault = keyFault(key)
+    const fault = findKeyFault(key)
     if (fault !== undefined) return { fault, at }
     keys.push({ id: known.find((state) => state.key === text)?.id ?? text, key })
   }

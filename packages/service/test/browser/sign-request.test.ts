@@ -1,8 +1,8 @@
 import {
   checkHolderProof,
   credentialHeader as coreHeader,
+  findKeyFault,
   type HolderRequest,
-  keyFault,
   type PublicKey,
   parseDidKey,
 } from '@countersign/core'
@@ -92,7 +92,7 @@ describe('a key of a page', () => {
     const { did, privateKey } = await createHolderKey()
     const key = parseDidKey(did)
     expect(key?.algorithm).toBe('Ed25519')
-    expect(keyFault(key as PublicKey)).toBeUndefined()
+    expect(findKeyFault(key as PublicKey)).toBeUndefined()
     expect(privateKey.extractable).toBe(false)
     for (const form of ['jwk', 'pkcs8'] as const)
       await expect(crypto.subtle.exportKey(form as 'pkcs8', privateKey)).rejects.toThrow()

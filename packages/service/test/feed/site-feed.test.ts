@@ -1,12 +1,12 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import {
+  createEntry,
   type Entry,
   formatTime,
   GENESIS_HASH,
   type LogHead,
   type Ppid,
   type SiteId,
-  sealEntry,
 } from '@countersign/core'
 import { limits } from '@countersign/core/contract'
 import fc from 'fast-check'
@@ -23,7 +23,7 @@ let last: LogHead = { epoch: EPOCH, seq: 0, hash: GENESIS_HASH }
 for (let i = 1; i <= LENGTH; i++) {
   const ppid = `did:service:ppid_${String(i).padStart(12, '0')}` as Ppid
   const time = formatTime(1_700_000_000_000)
-  const entry = await sealEntry(
+  const entry = await createEntry(
     { siteId: SITE, kind: 'user.revoked', body: { ppid, revoked_at: time }, at: time },
     last,
   )

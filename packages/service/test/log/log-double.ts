@@ -1,4 +1,5 @@
 import {
+  createEntry,
   type Entry,
   type EntryBodies,
   type EntryKind,
@@ -6,7 +7,6 @@ import {
   GENESIS_HASH,
   type LogHead,
   type SiteId,
-  sealEntry,
 } from '@countersign/core'
 import { EMPTY_DIGEST, nextDigest } from '../../src/store/log-digest.ts'
 import {
@@ -42,7 +42,10 @@ export class LogDouble {
   ): Promise<number> {
     const last = this.entries.findLast(({ entry }) => entry.site_id === siteId)?.entry
     const prev: LogHead = last === undefined ? { epoch: this.epoch, seq: 0, hash: GENESIS_HASH } : last
-    const entry = (await sealEntry({ siteId, kind, body, at: formatTime(1_700_000_000_000) }, prev)) as Entry
+    const entry = (await createEntry(
+      { siteId, kind, body, at: formatTime(1_700_000_000_000) },
+      prev,
+    )) as Entry
     const position = this.entries.length + 1
     this.entries.push({ position, entry })
     if (!silent) for (const listener of this.listeners) listener()

@@ -1,12 +1,12 @@
 import { createHash, randomBytes } from 'node:crypto'
 import {
+  createEntry,
   type Entry,
   type EntryBodies,
   type EntryKind,
   GENESIS_HASH,
   type LogHead,
   type SiteId,
-  sealEntry,
 } from '@countersign/core'
 import { expect, it } from 'vitest'
 import { createApiKey } from '../../src/actions/api-keys.ts'
@@ -78,7 +78,7 @@ async function rewriteLog(
   let [position, digest] = [0, EMPTY_DIGEST]
   for (const { siteId: site, kind, body, at } of drafts) {
     const before = heads.get(site) ?? { epoch, seq: 0, hash: GENESIS_HASH }
-    const entry = (await sealEntry(
+    const entry = (await createEntry(
       { siteId: site, kind: kind as EntryKind, body, at: at as never },
       before,
     )) as Entry
@@ -170,7 +170,7 @@ forEachStoreWriter('a store writer', (newWriter) => {
     // Another entry in its place, whose hash is right.
     const [before] = await writer.sql('SELECT * FROM entries ORDER BY position DESC LIMIT 1')
     const body = { ppid: ppid(), revoked_at: '2026-01-01T00:00:00Z' }
-    const entry = (await sealEntry({ siteId, kind: 'user.revoked', body, at: body.revoked_at } as never, {
+    const entry = (await createEntry({ siteId, kind: 'user.revoked', body, at: body.revoked_at } as never, {
       epoch: String(log?.epoch),
       seq: Number(before?.seq),
       hash: String(before?.hash),
@@ -201,7 +201,7 @@ forEachStoreWriter('a store writer', (newWriter) => {
       const [head] = await writer.sql('SELECT * FROM heads')
       const at = '2026-01-01T00:00:00Z' as never
       const before = { epoch: store.epoch, seq: Number(head?.seq), hash: String(head?.hash) }
-      const entry = (await sealEntry({ siteId, kind: 'issuer.trusted', body: issuer, at }, before)) as Entry
+      const entry = (await createEntry({ siteId, kind: 'issuer.trusted', body: issuer, at }, before)) as Entry
       const position = (await store.logPosition()) + 1
       await writer.sql(
         'INSERT INTO entries (epoch, position, site_id, seq, kind, body, at, prev_hash, hash) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)',

@@ -1,4 +1,4 @@
-import { canonicalJson, type Entry, type JsonValue, sealEntry } from '@countersign/core'
+import { canonicalJson, createEntry, type Entry, type JsonValue } from '@countersign/core'
 import { describe, expect, it } from 'vitest'
 import { auditLog } from '../../src/store/audit-log.ts'
 import type { LoggedEntry } from '../../src/store/store.ts'
@@ -40,7 +40,7 @@ export function logSuite(store: TheStore): void {
       }
       for (const entry of entries) {
         const { kind, body, at } = entry
-        expect(entry).toEqual(await sealEntry({ siteId, kind, body, at }, before))
+        expect(entry).toEqual(await createEntry({ siteId, kind, body, at }, before))
         before = entry
       }
     })

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { lookup } from 'node:dns'
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
-import { GENESIS_HASH, type SiteId, sealEntry } from '@countersign/core'
+import { createEntry, GENESIS_HASH, type SiteId } from '@countersign/core'
 import { afterEach, describe, expect, it } from 'vitest'
 import { createSealer, SealBroken } from '../../src/keys/seal.ts'
 import { AddressForbidden } from '../../src/net/public-address.ts'
@@ -39,7 +39,7 @@ async function openSilent(host = '127.0.0.1', port = 0) {
 async function deliveryTo(url: string, fields: Partial<DueDelivery> = {}): Promise<DueDelivery> {
   const body = { bearer: 'on', holder_proof: 'optional', credential_ttl_seconds_max: null } as const
   const head = { epoch: 'epoch000', seq: 0, hash: GENESIS_HASH }
-  const entry = await sealEntry(
+  const entry = await createEntry(
     { siteId: SITE, kind: 'site.changed', body, at: '2026-11-14T12:00:00Z' },
     head,
   )

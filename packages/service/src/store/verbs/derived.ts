@@ -1,4 +1,4 @@
-import { type Entry, type KeyState, parseTime, type SiteState } from '@countersign/core'
+import { type Entry, type KeyState, parseTime, type SettingsState } from '@countersign/core'
 import { json, number, optionalNumber, text } from '../columns.ts'
 import { type Program, type Row, row, rows } from '../program.ts'
 import { type DerivedFault, type NewToken, RowForged } from '../store.ts'
@@ -24,7 +24,7 @@ interface Expected {
     string,
     { readonly isTrusted: boolean; readonly compromised: ReadonlySet<string>; readonly seq: number }
   >
-  readonly sites: Map<string, SiteState & { readonly seq: number }>
+  readonly sites: Map<string, SettingsState & { readonly seq: number }>
 }
 
 /**

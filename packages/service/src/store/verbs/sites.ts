@@ -1,4 +1,4 @@
-import { GENESIS_HASH, type SiteId, type SiteState } from '@countersign/core'
+import { GENESIS_HASH, type SettingsState, type SiteId } from '@countersign/core'
 import { json, number, optionalNumber, optionalText, text } from '../columns.ts'
 import { lock, type Program, type Row, row, rows, write } from '../program.ts'
 import type { Act, NewSite, Page, Placed, Site, SiteChanges } from '../store.ts'
@@ -159,6 +159,6 @@ function listText(list: readonly string[] | undefined): string | null {
   return list === undefined ? null : JSON.stringify(list)
 }
 
-function toState({ bearer, holderProof, credentialTtlSecondsMax }: NewSite): SiteState {
+function toState({ bearer, holderProof, credentialTtlSecondsMax }: NewSite): SettingsState {
   return { bearer, holder_proof: holderProof, credential_ttl_seconds_max: credentialTtlSecondsMax ?? null }
 }

@@ -4,7 +4,7 @@ import type { DenialCode } from './denial.ts'
  * A code that a guard answers with: a denial, or that what it must ask (nonces, tokens) cannot be
  * asked now.
  */
-export type RefusalCode = DenialCode | 'store_unavailable' | 'overloaded'
+export type GuardProblemCode = DenialCode | 'store_unavailable' | 'overloaded'
 
 export interface ProblemSummary {
   readonly status: number
@@ -19,7 +19,7 @@ export interface ProblemSummary {
  * Status and title of every refusal of a guard. `contract/problems.ts` has the same rows with
  * meaning and remedy; this one loads nothing.
  */
-export const refusals = {
+export const guardProblems = {
   credential_malformed: { status: 400, title: 'Malformed credential' },
   credential_unsupported: { status: 400, title: 'Unsupported credential' },
   auth_ambiguous: { status: 400, title: 'Ambiguous authentication' },
@@ -43,7 +43,7 @@ export const refusals = {
   store_unavailable: { status: 503, title: 'Store not available', retryable: true },
   revocation_view_stale: { status: 503, title: 'Revocation data too old', retryable: true },
   overloaded: { status: 503, title: 'Overloaded', retryable: true },
-} as const satisfies Readonly<Record<RefusalCode, ProblemSummary>>
+} as const satisfies Readonly<Record<GuardProblemCode, ProblemSummary>>
 
 const REALM = 'realm="countersign"'
 

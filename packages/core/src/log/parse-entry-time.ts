@@ -8,7 +8,7 @@ let lastMs: number | undefined
  * `revoked_at`) and is asked for it once more when it is applied, so the last answer is kept: with
  * a million entries to read at a start, that is a tenth of the time.
  */
-export function entryTime(text: unknown): number | undefined {
+export function parseEntryTime(text: unknown): number | undefined {
   if (text !== lastText) {
     lastMs = parseTime(text)
     lastText = text

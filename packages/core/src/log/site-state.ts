@@ -1,8 +1,8 @@
 import type { SiteSettings } from '../verify/trust.ts'
 import type { CheckedEntry } from './chain.ts'
-import type { SiteState } from './entry.ts'
-import { entryTime } from './entry-time.ts'
+import type { SettingsState } from './entry.ts'
 import { IssuerTable } from './issuer-table.ts'
+import { parseEntryTime } from './parse-entry-time.ts'
 import type { LogHead } from './position.ts'
 import { Revocations } from './revocations.ts'
 import type { TableSeed } from './revoked-table.ts'
@@ -12,7 +12,7 @@ import type { IssuerLine, SnapshotLine } from './snapshot.ts'
  * What the entries of a site's log up to `head` say, without any judgement on whether they are the
  * right ones.
  */
-export class SiteContents {
+export class SiteState {
   head: LogHead
   settings: SiteSettings = { bearer: 'off', holderProof: 'required', credentialTtlSecondsMax: undefined }
   hasSite = false
@@ -24,7 +24,7 @@ export class SiteContents {
    * With `base` these are the contents after further entries: issuers and settings go on from those
    * of `base`, which stays as it is, while `revocations` has only what came since.
    */
-  constructor(seed: TableSeed, head: LogHead, base?: SiteContents) {
+  constructor(seed: TableSeed, head: LogHead, base?: SiteState) {
     this.head = head
     this.revocations = new Revocations(seed)
     this.issuers = base?.issuers ?? new IssuerTable()
@@ -123,12 +123,12 @@ export class SiteContents {
    * To the moment of being switched on again, bearer tokens were off: what a node made meanwhile,
    * before it heard of that, is invalid too.
    */
-  #isOffUntilNow({ bearer }: SiteState): boolean {
+  #isOffUntilNow({ bearer }: SettingsState): boolean {
     return bearer === 'off' || (this.hasSite && this.settings.bearer === 'off')
   }
 
   #change(
-    { bearer, holder_proof, credential_ttl_seconds_max }: SiteState,
+    { bearer, holder_proof, credential_ttl_seconds_max }: SettingsState,
     bearerOffAt: string | undefined,
   ): void {
     const offMs = bearerOffAt === undefined ? undefined : toMs(bearerOffAt)
@@ -152,7 +152,7 @@ function unknownKind(kind: never): never {
 }
 
 function toMs(time: string): number {
-  const ms = entryTime(time)
+  const ms = parseEntryTime(time)
   if (ms === undefined)
     throw new TypeError('a log entry has a time that cannot be read; parse the entry first')
   return ms
