@@ -14,7 +14,8 @@ export interface IssuerRow {
   isTrusted: boolean
   /**
    * The last state that was stated. Kept while distrusted: its keys may yet turn out compromised.
-   * Which of them are is worked in by `IssuerTable.applyCompromisedKeys`, or when the issuer is asked for.
+   * Which of them are is worked in by `IssuerTable.applyCompromisedKeys`, or when the issuer is
+   * asked for.
    */
   state: TrustedIssuer
   /** The `IssuerTable` version whose compromised keys are worked into `state`. */
@@ -32,8 +33,8 @@ export class IssuerTable {
   /**
    * Since when, by verificationMethod and by Multikey. These two only grow, and their times only
    * fall. The material of a compromised name is added at once. The names of compromised material
-   * are added late, by `applyCompromisedKeys` or when the issuer changes: many issuers may list the same key, and
-   * an unsigned snapshot or entry must not cost time in proportion to all of them.
+   * are added late, by `applyCompromisedKeys` or when the issuer changes: many issuers may list the
+   * same key, and an unsigned snapshot or entry must not cost time in proportion to all of them.
    */
   readonly compromisedMethods = new Map<string, number>()
   readonly compromisedKeys = new Map<string, number>()

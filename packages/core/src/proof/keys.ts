@@ -44,8 +44,8 @@ const P256_CODEC = [0x80, 0x24] as const
  * Undefined for anything but `z`, base58btc, the multicodec of Ed25519 or P-256 and a key of
  * exactly the right length. An Ed25519 key must be canonical and not of low order, a P-256 key must
  * have an x below p. Costs microseconds, so it does not look whether the point is on its curve: a
- * key that enters a registry goes through `findKeyFault` as well, and no signature verifies with a key
- * off the curve.
+ * key that enters a registry goes through `findKeyFault` as well, and no signature verifies with a
+ * key off the curve.
  */
 export function parseMultikey(text: unknown): PublicKey | undefined {
   if (typeof text !== 'string' || text.length > MULTIKEY_CHARS_MAX || text.charCodeAt(0) !== 0x7a)

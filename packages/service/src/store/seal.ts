@@ -12,9 +12,9 @@ export interface UnsealedEntry {
 }
 
 /**
- * The same hash as the core's `createEntry`, which a test keeps true, without reading the body again.
- * None of the strings can hold a character that RFC 8785 §3.2.2.2 would want escaped: they have
- * been through their grammars.
+ * The same hash as the core's `createEntry`, which a test keeps true, without reading the body
+ * again. None of the strings can hold a character that RFC 8785 §3.2.2.2 would want escaped: they
+ * have been through their grammars.
  */
 export function hashEntry({ epoch, seq, siteId, kind, bodyJson, at, prevHash }: UnsealedEntry): string {
   return hash(
