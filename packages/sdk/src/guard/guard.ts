@@ -168,7 +168,8 @@ export function createGuard(options: GuardOptions): Guard {
     const untilStaleMs = currentAgeMsMax() - follower.ageMs() + 1
     const untilExpiryMs = monitor.nextExpiryMs - (follower.nowMs() ?? Infinity)
     const ms = Math.min(...[untilStaleMs, untilExpiryMs].filter((left) => left > 0), TIMER_MS_MAX)
-    cancelTimer = clock.after(ms, update)
+    // Whole milliseconds: a fraction too small to advance the clock would fire again without end.
+    cancelTimer = clock.after(Math.ceil(ms), update)
   }
 
   const state = (): GuardState => {

@@ -134,3 +134,22 @@ test('a machine that slept knows that it may have missed something, and recovers
   expect(await outcome(show(guard, revoked))).toBe('credential_revoked')
   expect(guard.state().ready).toBe(true)
 })
+
+test('a timer that fires a fraction too early is not set again for that fraction', async () => {
+  const delays: number[] = []
+  const { wallMs: loadedAtMs } = site.clock.read()
+  // A clock that begins to lag behind its timers just before the data becomes stale.
+  const read = () => {
+    const { wallMs, monotonicMs } = site.clock.read()
+    const lagMs = wallMs > loadedAtMs + 30_000 ? 0.01 : 0
+    return { wallMs: wallMs - lagMs, monotonicMs: monotonicMs - lagMs }
+  }
+  const after: GuardClock['after'] = (ms, callback) => {
+    delays.push(ms)
+    return site.clock.after(ms, callback)
+  }
+  await site.guard({ clock: { read, after } })
+  await site.cutFeed()
+  await site.advance(60_000)
+  expect(delays.filter((ms) => ms > 0 && ms < 1)).toEqual([])
+})
