@@ -27,8 +27,9 @@ export default defineConfig({
     maxWorkers: 3,
     // No test asserts how long something takes; these only end what hangs, also on a machine that
     // has much else to do.
-    testTimeout: 60_000,
-    hookTimeout: 120_000,
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
+    expect: { poll: { timeout: 60_000 } },
     // Processes that tests start from the sources begin in half the CPU time (1.4 s without, 0.7 s with it).
     env: { NODE_COMPILE_CACHE: join(import.meta.dirname, 'node_modules/.cache/compile') },
     reporters: ['default', new PlainSummary()],
@@ -69,7 +70,6 @@ export default defineConfig({
           include: ['packages/cli/test/**/*.test.ts'],
           // Every command is a process of its own, and each file has a service beside it.
           pool: 'forks',
-          testTimeout: 180_000,
         },
       },
       {

@@ -73,7 +73,7 @@ process.exitCode = 1\n`,
       0,
       'Passing, so no longer to be excluded: A4\nthe closing line\nof what is built so far: 1 of 1 passed; 1 excluded cases did not pass\n',
     ])
-  }, 30_000)
+  })
   test('does the same on PostgreSQL, and says which is which', () => {
     const { status, stdout } = run([row('A1', 'pass')], '--store', 'all')
     const said = 'the closing line\nof what is built so far: 1 of 1 passed; 0 excluded cases did not pass\n'
@@ -83,14 +83,14 @@ process.exitCode = 1\n`,
       status: 2,
       stderr: '--store must be sqlite, postgres or all\n',
     })
-  }, 60_000)
+  })
   test('fails when any other case fails', () => {
     const { status, stdout } = run([row('A1', 'pass'), row('A2', 'fail'), row('A5', 'fail')])
     expect(status).toBe(1)
     expect(stdout).toContain('FAIL A2 case A2')
     expect(stdout).not.toContain('A5')
-  }, 30_000)
+  })
   test('fails when the client has nothing to say', () => {
     expect(run([]).status).toBe(1)
-  }, 30_000)
+  })
 })

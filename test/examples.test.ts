@@ -19,7 +19,7 @@ const running = new Set<ChildProcess>()
 beforeAll(async () => {
   service = await startDevProcess({ dataDir: join(directory, 'data') })
   client = createClient({ baseUrl: service.dev.base_url, apiKey: service.dev.site_key })
-}, 60_000)
+})
 afterEach(() => {
   for (const child of running) child.kill('SIGKILL')
 })
@@ -141,21 +141,21 @@ describe.each(['express', 'fastify', 'hono'])('the %s example', (name) => {
       needs: 'none',
     })
     expect((await reader.fetchFor(url)(`${url}/orders`)).status).toBe(200)
-  }, 60_000)
+  })
 })
 
 test('the MCP client example calls the MCP server example, and prints what its README says', async () => {
   const url = await example('mcp-server/server.ts').listening
   expect(await example('mcp-client/client.ts', url).ended).toMatch(pattern(block('mcp-client', 'text')))
-}, 60_000)
+})
 
 test('the agents of the delegation example are accepted and shut out as its README says', async () => {
   expect(await example('delegating-agents/agents.ts').ended).toBe(block('delegating-agents', 'text'))
-}, 60_000)
+})
 
 test('the legacy runtime presents bearer tokens, as its README says', async () => {
   expect(await example('legacy-bearer/runtime.ts').ended).toBe(block('legacy-bearer', 'text'))
-}, 60_000)
+})
 
 test('the sign-in example learns the ppid, and ends the session when access is revoked', async () => {
   const url = await example('sign-in/main.ts').listening
@@ -175,7 +175,7 @@ test('the sign-in example learns the ppid, and ends the session when access is r
   expect((await browser.open(url)).text).toContain('credential_revoked')
   // Coming back with a code that is unknown here is refused, and so is cancelling.
   expect((await browser.ask(`${url}/callback?code=x&state=y&iss=z`)).status).toBe(400)
-}, 60_000)
+})
 
 const whyNot = whyNoNginx()
 if (whyNot !== undefined) console.warn(`\nSKIPPED: the nginx example is not tested here: ${whyNot}.\n`)
@@ -219,4 +219,4 @@ test('revoking the demo user is told with its receipt', async () => {
   expect(await example('revoke-demo-user.ts').ended).toBe('revoked; 1 of 1 guards deny already\n')
   const plain = agentFetch({ credential: service.dev.credential, origins: url })
   expect(await readDenial(await plain(`${url}/orders`))).toMatchObject({ code: 'credential_revoked' })
-}, 60_000)
+})

@@ -51,7 +51,7 @@ describe('npm start', () => {
   let first: DevProcess
   beforeAll(async () => {
     first = await npmStart()
-  }, 60_000)
+  })
   afterAll(async () => {
     await first?.stop()
     rmSync(directory, { recursive: true, force: true })
@@ -146,5 +146,5 @@ describe('npm start', () => {
     } finally {
       await after.stop()
     }
-  }, 60_000)
+  })
 })

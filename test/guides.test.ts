@@ -10,7 +10,7 @@ const directory = mkdtempSync(join(tmpdir(), 'countersign-guides-'))
 let service: DevProcess
 beforeAll(async () => {
   service = await startDevProcess({ dataDir: join(directory, 'data') })
-}, 60_000)
+})
 afterAll(async () => {
   await service?.stop()
   rmSync(directory, { recursive: true, force: true })
@@ -37,7 +37,7 @@ function run(program: string): Promise<string> {
 
 test('the program of the guide for agents prints what it says', async () => {
   expect(await run(blocks('agents.md', 'js').join('\n'))).toBe(blocks('agents.md', 'text').join(''))
-}, 60_000)
+})
 
 test('the guide to protecting a route explains every problem code of a guard', () => {
   const guide = readFileSync(join(root, 'docs/guides/protect-a-route.md'), 'utf8')

@@ -79,9 +79,7 @@ async function serving(work: () => Promise<void>): Promise<number | null> {
   return ended
 }
 
-test('the commands of docs/operating.md do what is written there, one after the other', {
-  timeout: 300_000,
-}, async () => {
+test('the commands of docs/operating.md do what is written there, one after the other', async () => {
   const { COUNTERSIGN_CONFIG: _, ...first } = env
   const made = await promisify(execFile)(
     'bash',

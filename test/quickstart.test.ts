@@ -16,7 +16,7 @@ describe.skipIf(!hasCurl).each(['docs/guides/quickstart.md', 'README.md'])('the 
   const home = join(directory, file.replaceAll('/', '-'))
   beforeAll(async () => {
     service = await startDevProcess({ dataDir: join(home, 'data') })
-  }, 60_000)
+  })
   afterAll(async () => {
     await service?.stop()
     rmSync(directory, { recursive: true, force: true })

@@ -17,7 +17,7 @@ const hasCurl = spawnSync('curl', ['--version']).status === 0
 if (!hasCurl)
   console.warn('\nSKIPPED: the commands of the guides are not tested here, for curl is not installed.\n')
 
-describe.skipIf(!hasCurl)(`what ${GUIDE} says`, { timeout: 60_000 }, () => {
+describe.skipIf(!hasCurl)(`what ${GUIDE} says`, () => {
   let service: DevProcess
   let client: Client
   let origin: string
@@ -31,7 +31,7 @@ describe.skipIf(!hasCurl)(`what ${GUIDE} says`, { timeout: 60_000 }, () => {
     service = await startDevProcess({ dataDir: join(home, 'data') })
     client = createClient({ baseUrl: service.dev.base_url, apiKey: service.dev.site_key })
     origin = `http://localhost:${await freePort()}`
-  }, 60_000)
+  })
   afterAll(async () => {
     site?.kill()
     await service?.stop()

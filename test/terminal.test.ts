@@ -53,9 +53,7 @@ function npmWithoutNetwork(): string {
 }
 
 describe.skipIf(!canWalk)(`at a terminal (${terminal?.name})`, () => {
-  test('a newcomer gets from a fresh clone to a refused request with what the README says', {
-    timeout: 120_000,
-  }, async () => {
+  test('a newcomer gets from a fresh clone to a refused request with what the README says', async () => {
     const home = join(directory, 'home')
     const cwd = join(directory, 'countersign')
     mkdirSync(home)
@@ -76,9 +74,9 @@ describe.skipIf(!canWalk)(`at a terminal (${terminal?.name})`, () => {
       return one
     }
     const shows = (one: Terminal, what: string) =>
-      expect.poll(() => one.text(), { timeout: 60_000, interval: 100 }).toContain(what)
+      expect.poll(() => one.text(), { interval: 100 }).toContain(what)
     const isBack = (one: Terminal) =>
-      expect.poll(() => one.text().trimEnd(), { timeout: 30_000, interval: 100 }).toMatch(/newcomer\$$/)
+      expect.poll(() => one.text().trimEnd(), { interval: 100 }).toMatch(/newcomer\$$/)
 
     const first = open()
     const [start = '', ...others] = (/^```sh two-commands\n(.*?)^```$/ms.exec(readme)?.[1] ?? '')
@@ -99,18 +97,12 @@ describe.skipIf(!canWalk)(`at a terminal (${terminal?.name})`, () => {
       let before = 0
       for (const line of lines) {
         // As a person does: not before the shell asks for it.
-        await expect
-          .poll(() => second.text().trimEnd(), { timeout: 30_000, interval: 50 })
-          .toMatch(/(?:newcomer\$|\n>)$/)
+        await expect.poll(() => second.text().trimEnd(), { interval: 50 }).toMatch(/(?:newcomer\$|\n>)$/)
         before = second.text().trimEnd().length
         second.type(line)
-        await expect
-          .poll(() => second.text().slice(before), { timeout: 30_000, interval: 50 })
-          .toContain(line.trim())
+        await expect.poll(() => second.text().slice(before), { interval: 50 }).toContain(line.trim())
       }
-      await expect
-        .poll(() => second.text().trimEnd(), { timeout: 30_000, interval: 50 })
-        .toMatch(/\}newcomer\$$/)
+      await expect.poll(() => second.text().trimEnd(), { interval: 50 }).toMatch(/\}newcomer\$$/)
       const [json = ''] = /^\{.*\}(?=newcomer)/ms.exec(second.text().slice(before)) ?? []
       expect(JSON.parse(json), command).toEqual(answerPattern(JSON.parse(here(answer))))
     }

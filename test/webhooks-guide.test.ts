@@ -31,7 +31,7 @@ describe.skipIf(!hasCurl)(`what ${GUIDE} says`, () => {
   beforeAll(async () => {
     port = await freePort()
     service = await startDevProcess({ dataDir: join(home, 'data') })
-  }, 60_000)
+  })
   afterAll(async () => {
     receiver?.kill()
     await service?.stop()
@@ -61,7 +61,7 @@ describe.skipIf(!hasCurl)(`what ${GUIDE} says`, () => {
     receiver.stdin?.end(block('js'))
   }
 
-  test('comes out as it says', { timeout: 120_000 }, async () => {
+  test('comes out as it says', async () => {
     const [make, revoke, list, replay, rotate, ...more] = guideSteps(GUIDE)
     expect(more).toEqual([])
     const step = async (wanted: typeof make) => {
@@ -73,24 +73,18 @@ describe.skipIf(!hasCurl)(`what ${GUIDE} says`, () => {
     const { secret } = await step(make)
     startReceiver(secret)
     await expect
-      .poll(
-        () =>
-          fetch(`http://127.0.0.1:${port}`, { method: 'POST' }).then(
-            ({ status }) => status,
-            () => 0,
-          ),
-        { timeout: 20_000 },
+      .poll(() =>
+        fetch(`http://127.0.0.1:${port}`, { method: 'POST' }).then(
+          ({ status }) => status,
+          () => 0,
+        ),
       )
       .toBe(400)
     await step(revoke)
-    await expect.poll(() => printed, { timeout: 20_000 }).toBe(`end the sessions of ${service.dev.ppid}\n`)
-    await expect
-      .poll(() => run(list?.command ?? ''), { timeout: 20_000 })
-      .toEqual(answerPattern(JSON.parse(list?.answer ?? '')))
+    await expect.poll(() => printed).toBe(`end the sessions of ${service.dev.ppid}\n`)
+    await expect.poll(() => run(list?.command ?? '')).toEqual(answerPattern(JSON.parse(list?.answer ?? '')))
     await step(replay)
-    await expect
-      .poll(async () => (await run(list?.command ?? '')).items[0].status, { timeout: 20_000 })
-      .toBe('delivered')
+    await expect.poll(async () => (await run(list?.command ?? '')).items[0].status).toBe('delivered')
     // It came twice and was handled once.
     expect(printed).toBe(`end the sessions of ${service.dev.ppid}\n`)
 
@@ -98,9 +92,7 @@ describe.skipIf(!hasCurl)(`what ${GUIDE} says`, () => {
     const { secret: next } = await step(rotate)
     const isDelivered = async () => {
       await step(replay)
-      await expect
-        .poll(async () => (await run(list?.command ?? '')).items[0].attempts, { timeout: 20_000 })
-        .toBe(1)
+      await expect.poll(async () => (await run(list?.command ?? '')).items[0].attempts).toBe(1)
       return (await run(list?.command ?? '')).items[0].last_status === 204
     }
     expect(await isDelivered()).toBe(true)
@@ -109,20 +101,18 @@ describe.skipIf(!hasCurl)(`what ${GUIDE} says`, () => {
       await new Promise((done) => receiver?.once('close', done))
       startReceiver(secrets)
       await expect
-        .poll(
-          () =>
-            fetch(`http://127.0.0.1:${port}`, { method: 'POST' }).then(
-              ({ status }) => status,
-              () => 0,
-            ),
-          { timeout: 20_000 },
+        .poll(() =>
+          fetch(`http://127.0.0.1:${port}`, { method: 'POST' }).then(
+            ({ status }) => status,
+            () => 0,
+          ),
         )
         .toBe(400)
       expect(await isDelivered()).toBe(true)
     }
   })
 
-  test('shows the message as it is', { timeout: 60_000 }, async () => {
+  test('shows the message as it is', async () => {
     const other = await openReceiver()
     const { site_id, site_key, base_url, user_ref } = service.dev
     const ask = (path: string, body: object) =>
@@ -138,7 +128,7 @@ describe.skipIf(!hasCurl)(`what ${GUIDE} says`, () => {
     expect(
       (await ask('/api/wallet/revoke-user', { site_id, ppid: 'did:service:ppid_somebody-else' })).status,
     ).toBe(200)
-    await expect.poll(() => other.got.length, { timeout: 20_000 }).toBe(1)
+    await expect.poll(() => other.got.length).toBe(1)
     const shown = JSON.parse(block('json message'))
     const sent = JSON.parse(other.got[0]?.body ?? '')
     expect(sent).toEqual(answerPattern({ ...shown, data: { ...shown.data, seq: sent.data.seq } }))

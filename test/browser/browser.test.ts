@@ -7,11 +7,11 @@ import { wallet } from './wallet.ts'
 
 const chromium = findChromium()
 
-describe.skipIf(chromium === undefined)('in a real browser', { timeout: 120_000 }, () => {
+describe.skipIf(chromium === undefined)('in a real browser', () => {
   let town: Town
   beforeAll(async () => {
     town = await openTown(chromium as string)
-  }, 60_000)
+  })
   afterAll(() => town?.close(), 30_000)
 
   describe('signing in', () => signIn(() => town))

@@ -41,7 +41,7 @@ describe.skipIf(whyNot !== undefined).each(configurations)('an nginx %s', (_, co
     service = await startDevProcess()
     nginx = await startNginx(directory, (free) => configuration(free, new URL(service.dev.base_url).host))
     port = Number(new URL(nginx.url).port)
-  }, 60_000)
+  })
   afterAll(async () => {
     await nginx?.stop()
     await service?.stop()

@@ -64,7 +64,7 @@ describe.skipIf(whyNot !== undefined)('nginx, configured as the guide says', () 
       },
     )
     nginx = await nginxAsking(new URL(service.dev.base_url).host, `http://127.0.0.1:${port}`)
-  }, 60_000)
+  })
   afterAll(async () => {
     await nginx?.stop()
     await service?.stop()

@@ -9,7 +9,7 @@ let asking: Asking
 beforeAll(async () => {
   service = await startDevProcess()
   asking = askingOf(service.dev)
-}, 60_000)
+})
 afterAll(() => service?.stop())
 
 /** An OAuth client as a developer would set it up for our service. */

@@ -50,7 +50,7 @@ afterEach(async ({ task }) => {
   for (const stream of streams) stream.close()
   streams.clear()
   proxy.release()
-  await expect.poll(() => two.ready().catch(() => false), { timeout: 30_000 }).toBe(true)
+  await expect.poll(() => two.ready().catch(() => false)).toBe(true)
 }, SETUP_MS_MAX)
 afterAll(async () => {
   await cleanUp()
@@ -99,7 +99,7 @@ describe('a verifier on another node than the one that revokes', () => {
     for (const node of [one, two]) {
       const count = stream.entries.length
       const pending = revoke(20)
-      await expect.poll(() => stream.entries.length, { timeout: 10_000 }).toBe(count + 1)
+      await expect.poll(() => stream.entries.length).toBe(count + 1)
       const entry = stream.entries.at(-1) as Entry
       expect((await ack(node, entry, 'elsewhere')).status).toBe(204)
       const { body } = await pending
@@ -201,7 +201,7 @@ describe('a node that is cut off from its database', () => {
     timeout: TEST_MS_MAX,
   }, async () => {
     const stream = await listen(second, 'stranded')
-    await expect.poll(() => stream.heartbeats.length, { timeout: 10_000 }).toBeGreaterThan(1)
+    await expect.poll(() => stream.heartbeats.length).toBeGreaterThan(1)
     proxy.hold()
     const cutMs = Date.now()
     const { body } = await revoke()

@@ -15,7 +15,7 @@ import {
 } from '../process/service-process.ts'
 
 const SETUP_MS_MAX = 120_000
-const SOON = { timeout: 20_000, interval: 20 }
+const SOON = { interval: 20 }
 const ROUTE = 'http://demo.localhost/api/orders?page=2'
 
 let home: ServiceHome

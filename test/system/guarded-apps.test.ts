@@ -99,7 +99,7 @@ describe('two applications behind guards, and one service', () => {
     } finally {
       proxy.release()
     }
-    await expect.poll(() => far.orders(header), { timeout: 30_000 }).toBe(401)
+    await expect.poll(() => far.orders(header)).toBe(401)
   })
 
   test('with the service gone everything is refused in time, and is well again by itself; control: not by a guard that fails open', {
@@ -123,7 +123,7 @@ describe('two applications behind guards, and one service', () => {
     await pause(STALENESS_SECONDS * 1000)
     expect([await one.orders(header), await open.orders(header)]).toEqual([503, 200])
     service = await startService(home)
-    await expect.poll(() => one.orders(header), { timeout: 30_000 }).toBe(200)
+    await expect.poll(() => one.orders(header)).toBe(200)
   })
 })
 
@@ -145,22 +145,18 @@ describe('two applications behind guards, and two nodes on PostgreSQL', () => {
       const one = await started(startApp({ baseUrl: first.url, dev, name: 'one' }))
       const two = await started(startApp({ baseUrl: `http://127.0.0.1:${balancer.port}`, dev, name: 'two' }))
       const { header, ppid } = await issuer.issue()
-      await expect
-        .poll(async () => [await one.orders(header), await two.orders(header)], { timeout: 20_000 })
-        .toEqual([200, 200])
+      await expect.poll(async () => [await one.orders(header), await two.orders(header)]).toEqual([200, 200])
       const { body } = await client.revokeUser(ppid, waiting)
       expect(body.propagation).toMatchObject({ connected: 2, acknowledged: 2 })
       expect([await one.orders(header), await two.orders(header)]).toEqual([401, 401])
 
       const later = await issuer.issue()
-      await expect.poll(() => two.orders(later.header), { timeout: 20_000 }).toBe(200)
+      await expect.poll(() => two.orders(later.header)).toBe(200)
       target = home.port
       await second.kill('SIGKILL')
       const { body: after } = await client.revokeUser(later.ppid)
-      await expect.poll(() => two.orders(later.header), { timeout: 20_000 }).toBe(401)
-      await expect
-        .poll(async () => (await two.state()).seq, { timeout: 20_000 })
-        .toBeGreaterThanOrEqual(after.seq)
+      await expect.poll(() => two.orders(later.header)).toBe(401)
+      await expect.poll(async () => (await two.state()).seq).toBeGreaterThanOrEqual(after.seq)
       expect(await two.orders(header)).toBe(401)
       await expect
         .poll(

@@ -290,9 +290,7 @@ async function lateAcceptances({ bounds, skews, steps }: Run, state: State): Pro
 
 const RUNS = 60
 
-test('after denied_everywhere_at no guard accepts, whatever is cut, frozen or restarted (I-22)', {
-  timeout: 120_000,
-}, async () => {
+test('after denied_everywhere_at no guard accepts, whatever is cut, frozen or restarted (I-22)', async () => {
   await fc.assert(
     fc.asyncProperty(run, async (random) => {
       expect(await lateAcceptances(random, byLeases)).toEqual([])
@@ -301,9 +299,7 @@ test('after denied_everywhere_at no guard accepts, whatever is cut, frozen or re
   )
 })
 
-test('control: that all connected verifiers have acknowledged says no such thing', {
-  timeout: 120_000,
-}, async () => {
+test('control: that all connected verifiers have acknowledged says no such thing', async () => {
   const steps: Step[] = [
     { kind: 'cut', guard: 0 },
     { kind: 'revoke' },

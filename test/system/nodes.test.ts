@@ -54,7 +54,7 @@ beforeAll(async () => {
 }, SETUP_MS_MAX)
 beforeEach(async () => {
   const made = await issuer.issue()
-  await expect.poll(async () => (await two.show(made.header)).status, { timeout: 20_000 }).toBe(200)
+  await expect.poll(async () => (await two.show(made.header)).status).toBe(200)
 }, SETUP_MS_MAX)
 afterEach(async ({ task }) => {
   if (task.result?.state === 'fail') for (const { output } of nodes) console.error(output())
@@ -219,7 +219,7 @@ describe('a node that is cut off from its database', () => {
       expect((await two.show(there.header)).status).toBe(503)
 
       proxy.release()
-      await expect.poll(() => two.ready(), { timeout: 30_000 }).toBe(true)
+      await expect.poll(() => two.ready()).toBe(true)
       expect((await two.show(living.header)).status).toBe(200)
       expect((await two.show(there.header)).body.code).toBe('credential_revoked')
 

@@ -30,7 +30,7 @@ async function cutShort() {
   const users = await Promise.all(Array.from({ length: 10 }, () => issuer.issue()))
   let seq = 0
   for (const { ppid } of users) seq = (await client.revokeUser(ppid)).body.seq
-  await expect.poll(() => readHeadFile(headFile(home))?.heads.get(SITE)?.seq, { timeout: 20_000 }).toBe(seq)
+  await expect.poll(() => readHeadFile(headFile(home))?.heads.get(SITE)?.seq).toBe(seq)
   await node.kill('SIGKILL')
   const wal = `${home.file}-wal`
   truncateSync(wal, Math.floor(statSync(wal).size * 0.85))
@@ -71,7 +71,7 @@ describe('B6: a write-ahead log that has lost its end (A274)', () => {
     expect((await client.show(lastUser.header)).status).toBe(200)
     expect((await client.revokeUser(lastUser.ppid)).status).toBe(200)
     await expect
-      .poll(() => readHeadFile(headFile(home))?.heads.get(SITE)?.epoch, { timeout: 20_000 })
+      .poll(() => readHeadFile(headFile(home))?.heads.get(SITE)?.epoch)
       .toBe(JSON.parse(accepted.said).epoch)
   })
 

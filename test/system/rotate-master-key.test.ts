@@ -95,7 +95,7 @@ describe('after the master key was changed', () => {
     expect((await client.revokeUser(issued.body.ppid)).status).toBe(200)
     expect((await client.show(header)).body.code).toBe('credential_revoked')
     await expect
-      .poll(() => old.output(), { timeout: 30_000 })
+      .poll(() => old.output())
       .toContain('the master key of the store was changed; restart this node with the new one')
     await old.stop()
 

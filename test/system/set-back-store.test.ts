@@ -15,13 +15,13 @@ import {
 } from '../process/service-process.ts'
 
 const TEST_MS_MAX = 300_000
-const SOON = { timeout: 60_000, interval: 50 }
+const SOON = { interval: 50 }
 
 const ends: (() => Promise<void>)[] = []
 afterEach(async () => {
   for (const end of ends.splice(0).reverse()) await end()
   await cleanUp()
-}, 60_000)
+})
 
 /** A home whose store can be copied while no service runs, and set back to that copy. */
 interface CopiedHome {

@@ -65,7 +65,7 @@ async function startWorkers(): Promise<Workers> {
   const { primary, adminPort } = await startPrimary()
   const pids = () =>
     [...primary.output().matchAll(/"pid":(\d+)[^\n]*"serving"/g)].map(([, pid]) => Number(pid))
-  await expect.poll(() => pids().length, { timeout: 20_000 }).toBe(2)
+  await expect.poll(() => pids().length).toBe(2)
   const client = createClient(primary.url, dev)
   const close = { Connection: 'close' }
   const show: Workers['show'] = async (header) =>
@@ -130,8 +130,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-const gone = (pids: readonly number[]) =>
-  expect.poll(() => pids.filter(isAlive), { timeout: 20_000 }).toEqual([])
+const gone = (pids: readonly number[]) => expect.poll(() => pids.filter(isAlive)).toEqual([])
 
 describe('two workers on one port', () => {
   test('both serve, and what one has revoked the other refuses within two seconds (I-2)', {

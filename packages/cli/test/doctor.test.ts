@@ -151,7 +151,7 @@ describe('what is wrong with the installation itself is found', () => {
     await home.run(['revoke-user', 'did:service:ppid_for-the-webhook', '--yes'])
     const failing = async () =>
       (await home.run(['webhooks', 'deliveries', id, '--json'])).json().items[0]?.attempts > 0
-    await expect.poll(failing, { timeout: 15_000 }).toBe(true)
+    await expect.poll(failing).toBe(true)
     const { code, out } = await home.run(['doctor', '--no-local'])
     expect(code).toBe(3)
     expect(out).toMatch(new RegExp(`^FAIL +webhooks +${id} .* not delivered, no answer$`, 'm'))

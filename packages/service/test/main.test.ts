@@ -52,7 +52,7 @@ function freePort(): Promise<number> {
   })
 }
 
-describe('the production start', { timeout: 30_000 }, () => {
+describe('the production start', () => {
   test('refuses insecure and missing settings out loud, and makes nothing', async () => {
     const { code, text } = await run(['serve', '--port', 'x'], { COUNTERSIGN_BASE_URL: 'http://id.example' })
       .ended

@@ -32,7 +32,7 @@ describe('RFC 8785 appendix B: the published number sequence', () => {
     }
     expect(found).toEqual(published)
     expect(Object.keys(found)).toContain('1000000')
-  }, 60_000)
+  })
 })
 
 const cell = new DataView(new ArrayBuffer(8))

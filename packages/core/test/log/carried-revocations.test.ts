@@ -149,9 +149,7 @@ describe('a new epoch', () => {
     expect(view.carriedRevocationCount).toBe(0)
   })
 
-  it(`is not followed when it lacks more than ${CARRIED_REVOCATIONS_MAX} of them`, {
-    timeout: 60_000,
-  }, () => {
+  it(`is not followed when it lacks more than ${CARRIED_REVOCATIONS_MAX} of them`, () => {
     const many = (count: number) => {
       const view = createSiteView({ siteId: SITE, seed: SEED })
       const head: SnapshotHead = { ...new PlainSite().snapshotHead(7, token(7)), as_of: at(0) }

@@ -461,7 +461,7 @@ describe('with a service', () => {
     client = createClient({ baseUrl: base_url, apiKey: operator_key })
     await client.addIssuer({ site_id, issuer: issuer.did })
     action = `${base_url}/api/protected/action`
-  }, 60_000)
+  })
   afterAll(() => service?.stop())
   const atService = (more: Partial<AgentFetchOptions> = {}) =>
     boundAgent({ origins: service.dev.base_url, ...more })

@@ -69,7 +69,7 @@ describe('against a service', () => {
     const fetch = seenFetch as typeof globalThis.fetch
     client = createClient({ baseUrl: service.dev.base_url, apiKey: service.dev.site_key, fetch })
     operator = createClient({ baseUrl: `${service.dev.base_url}/`, apiKey: service.dev.operator_key, fetch })
-  }, 60_000)
+  })
   afterAll(() => service?.stop())
 
   test('issues, exchanges, introspects, asks for the status and revokes', async () => {

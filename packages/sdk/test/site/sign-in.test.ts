@@ -243,7 +243,7 @@ describe('with a service', () => {
     dev = await startDevProcess()
     const { base_url: baseUrl, operator_key: apiKey, site_id } = dev.dev
     await createClient({ baseUrl, apiKey }).changeSite({ site_id, return_urls: [RETURN_URL] })
-  }, 60_000)
+  })
   afterAll(() => dev?.stop())
 
   /**

@@ -67,7 +67,7 @@ forEachSharedStore('I-10: status, introspection and verification', (open) => {
       { numRuns: 25 },
     )
     expect(await store.logPosition()).toBeGreaterThan(4)
-  }, 60_000)
+  })
 })
 
 async function agree(node: TestNode, held: readonly Held[]): Promise<void> {

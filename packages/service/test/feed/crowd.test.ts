@@ -67,9 +67,7 @@ async function append(node: FeedNode, { siteId }: FeedSite, count: number): Prom
 }
 
 onEachStore('a crowd at the feed', (home) => {
-  it('of whom many never read does not keep the others from hearing everything', {
-    timeout: 120_000,
-  }, async ({ skip }) => {
+  it('of whom many never read does not keep the others from hearing everything', async ({ skip }) => {
     skip(
       home().kind === 'PostgreSQL',
       'what is not read has nothing to do with the store, and filling it takes long',
@@ -88,22 +86,20 @@ onEachStore('a crowd at the feed', (home) => {
           body: { epoch: node.service.deps.store.epoch, seq },
         })
     }, 1000)
-    await expect.poll(() => feeds.size, { timeout: 30_000 }).toBe(120)
-    await expect.poll(() => keen.every(({ provenSeq }) => provenSeq === 1), { timeout: 30_000 }).toBe(true)
+    await expect.poll(() => feeds.size).toBe(120)
+    await expect.poll(() => keen.every(({ provenSeq }) => provenSeq === 1)).toBe(true)
     // Until the buffers of the system are full too, which are larger than ours.
     let last = 0
     for (let i = 0; i < 40 && feeds.size > 20; i++) last = await append(node, site, 500)
-    await expect.poll(() => feeds.size, { timeout: 30_000 }).toBe(20)
-    await expect.poll(() => keen.every(({ provenSeq }) => provenSeq === last), { timeout: 30_000 }).toBe(true)
+    await expect.poll(() => feeds.size).toBe(20)
+    await expect.poll(() => keen.every(({ provenSeq }) => provenSeq === last)).toBe(true)
     expect(keen.map(({ heard, seq, isClosed }) => [heard, seq, isClosed])).toEqual(
       keen.map(() => [last - 1, last, false]),
     )
     clearInterval(acking)
   })
 
-  it('that comes back all at once is accepted, and hears what it missed once', {
-    timeout: 120_000,
-  }, async () => {
+  it('that comes back all at once is accepted, and hears what it missed once', async () => {
     const node = await home().open()
     const site = await node.newSite()
     const keys = [site, { siteId: site.siteId, ...(await node.newKey(site.siteId)) }]
@@ -114,9 +110,7 @@ onEachStore('a crowd at the feed', (home) => {
       (_, i) => new Reader(node.port, keys[i % 2] as FeedSite, `${store.epoch}.${last - (i % 5)}`),
     )
     const next = await append(node, site, 20)
-    await expect
-      .poll(() => crowd.filter(({ provenSeq }) => provenSeq === next).length, { timeout: 60_000 })
-      .toBe(crowd.length)
+    await expect.poll(() => crowd.filter(({ provenSeq }) => provenSeq === next).length).toBe(crowd.length)
     expect(crowd.filter(({ heard, seq }, i) => heard !== next - last + (i % 5) || seq !== next)).toEqual([])
     expect(node.service.deps.feeds.size).toBe(crowd.length)
   })

@@ -132,9 +132,7 @@ describe('heartbeats', () => {
   it('are signed once for all who follow a site, and come on and on', async () => {
     begin()
     const all = [await listen(), await listen(), await listen(B)]
-    await expect
-      .poll(() => Math.min(...all.map(({ heartbeats }) => heartbeats.length)), { timeout: 5000 })
-      .toBeGreaterThan(4)
+    await expect.poll(() => Math.min(...all.map(({ heartbeats }) => heartbeats.length))).toBeGreaterThan(4)
     const [one, two] = all.map(({ text }) =>
       [...text.matchAll(/"signature":"([^"]*)"/g)].map(([, signature]) => signature),
     )
@@ -221,7 +219,7 @@ describe('streams end', () => {
     begin()
     const ear = await listen()
     log.entries[1] = { position: 2, entry: { ...log.entries[1]?.entry, hash: '0'.repeat(64) } as never }
-    await expect.poll(() => ear.isClosed, { timeout: 3000 }).toBe(true)
+    await expect.poll(() => ear.isClosed).toBe(true)
   })
 
   it('when their key is gone or has ended, and no others', async () => {
@@ -263,7 +261,7 @@ describe('a reader that does not read', () => {
     }
   }
 
-  it('is dropped at 256 KiB, and the others do not notice', { timeout: 60_000 }, async () => {
+  it('is dropped at 256 KiB, and the others do not notice', async () => {
     begin()
     const [lazy, keen] = [await listen(), await listen()]
     const connection = connections.at(-2) as Socket
@@ -277,11 +275,11 @@ describe('a reader that does not read', () => {
     expect(unreadMax).toBeGreaterThan(limits.feed_buffer_bytes_max / 2)
     expect(unreadMax).toBeLessThan(limits.feed_buffer_bytes_max * 2)
     const head = views.view(A)?.head.seq
-    await expect.poll(() => keen.heartbeats.at(-1)?.seq, { timeout: 10_000 }).toBe(head)
+    await expect.poll(() => keen.heartbeats.at(-1)?.seq).toBe(head)
     expect(keen.isClosed).toBe(false)
   })
 
-  it('would hold ever more if it were not (control)', { timeout: 60_000 }, async () => {
+  it('would hold ever more if it were not (control)', async () => {
     begin({ unreadBytesMax: Infinity })
     const lazy = await listen()
     const connection = connections.at(-1) as Socket
@@ -291,12 +289,12 @@ describe('a reader that does not read', () => {
     expect(feeds.size).toBe(1)
   })
 
-  it('can come back and hears what it missed from the store', { timeout: 60_000 }, async () => {
+  it('can come back and hears what it missed from the store', async () => {
     begin()
     for (let i = 0; i < 1200; i++) await revoke()
     await views.waitFor(await log.logPosition())
     const ear = await listen(A, { cursor: { epoch: log.epoch, seq: 1 } })
-    await expect.poll(() => ear.heartbeats.at(-1)?.seq, { timeout: 10_000 }).toBe(1201)
+    await expect.poll(() => ear.heartbeats.at(-1)?.seq).toBe(1201)
     expect(ear.seqs).toEqual(Array.from({ length: 1200 }, (_, i) => i + 2))
   })
 })

@@ -44,7 +44,7 @@ const deniedAfter = ({ committed_at, denied_everywhere_at }: Record<string, stri
   Date.parse(denied_everywhere_at ?? '') - Date.parse(committed_at ?? '')
 
 onEachStore('instances', (home) => {
-  it('of one name are two verifiers: one that is frozen is seen (B4)', { timeout: 20_000 }, async () => {
+  it('of one name are two verifiers: one that is frozen is seen (B4)', async () => {
     const node = await home().node()
     const site = await node.newSite()
     const streams = await Promise.all(['one', 'two'].map((instance) => listen(node, site, promise(instance))))
@@ -61,7 +61,7 @@ onEachStore('instances', (home) => {
         { instance_id: 'one', state: 'acknowledged' },
       ],
     })
-    await expect.poll(async () => deniedAfter(await receipt(node, site, seq)), { timeout: 5000 }).toBe(40_000)
+    await expect.poll(async () => deniedAfter(await receipt(node, site, seq))).toBe(40_000)
     await ack(node, site, 'two', { epoch, seq })
     await expect.poll(async () => deniedAfter(await receipt(node, site, seq))).toBeLessThan(10_000)
     const { items } = (await node.call('GET', path(site.siteId, 'verifiers'), { key: site.key })).json
@@ -157,7 +157,7 @@ onEachStore('instances', (home) => {
     const told = await receipt(node, site, seq)
     expect(told).toMatchObject({ connected: 0, expected: 1, verifiers: [{ state: 'not_connected' }] })
     // Other nodes on the same store have to apply the entry first.
-    await expect.poll(async () => deniedAfter(await receipt(node, site, seq)), { timeout: 5000 }).toBe(40_000)
+    await expect.poll(async () => deniedAfter(await receipt(node, site, seq))).toBe(40_000)
   })
 
   it('that close hold nothing up, and are not expected', async () => {
@@ -169,12 +169,10 @@ onEachStore('instances', (home) => {
     stream.close()
     const next = (await revoke(node, site)).json
     await expect.poll(async () => (await receipt(node, site, next.seq)).expected).toBe(0)
-    await expect
-      .poll(async () => deniedAfter(await receipt(node, site, next.seq)), { timeout: 5000 })
-      .toBeLessThan(5000)
+    await expect.poll(async () => deniedAfter(await receipt(node, site, next.seq))).toBeLessThan(5000)
   })
 
-  it('that are said to close while their stream is open go on counting', { timeout: 40_000 }, async () => {
+  it('that are said to close while their stream is open go on counting', async () => {
     const node = await home().node()
     const site = await node.newSite()
     const stream = await listen(node, site, promise('one'))
@@ -183,17 +181,15 @@ onEachStore('instances', (home) => {
     const next = (await revoke(node, site)).json
     const counted = { connected: 1, acknowledged: 0, expected: 1, laggards: [{ instance_id: 'one' }] }
     expect(await receipt(node, site, next.seq)).toMatchObject(counted)
-    await expect
-      .poll(async () => deniedAfter(await receipt(node, site, next.seq)), { timeout: 5000 })
-      .toBe(40_000)
+    await expect.poll(async () => deniedAfter(await receipt(node, site, next.seq))).toBe(40_000)
     // What was said is in the store by now, and the instance goes on reading.
     const only = async () =>
       (await node.service.deps.store.leases(site.siteId, { after: undefined, limit: 10 }))[0]
-    await expect.poll(async () => (await only())?.closedAtMs, { timeout: 10_000 }).toBeGreaterThan(0)
+    await expect.poll(async () => (await only())?.closedAtMs).toBeGreaterThan(0)
     expect(await receipt(node, site, next.seq)).toMatchObject(counted)
     // It acknowledges again, so it had not closed, and it counts when its stream is cut.
     await ack(node, site, 'one', { epoch, seq })
-    await expect.poll(async () => (await only())?.closedAtMs, { timeout: 10_000 }).toBeUndefined()
+    await expect.poll(async () => (await only())?.closedAtMs).toBeUndefined()
     stream.close()
     await expect.poll(async () => (await receipt(node, site, next.seq)).connected).toBe(0)
     const cut = await receipt(node, site, next.seq)
@@ -201,7 +197,7 @@ onEachStore('instances', (home) => {
     expect(deniedAfter(cut)).toBe(40_000)
   })
 
-  it('that open again are not ended by what they said before', { timeout: 20_000 }, async () => {
+  it('that open again are not ended by what they said before', async () => {
     const node = await home().node()
     const site = await node.newSite()
     const { verifiers, clock } = node.service.deps
@@ -225,13 +221,11 @@ onEachStore('instances', (home) => {
     expect(await expected()).toBe(1)
     const only = async () =>
       (await node.service.deps.store.leases(site.siteId, { after: undefined, limit: 10 }))[0]
-    await expect.poll(async () => (await only())?.seq, { timeout: 10_000 }).toBe(seq)
+    await expect.poll(async () => (await only())?.seq).toBe(seq)
     expect([(await only())?.closedAtMs, await expected()]).toEqual([undefined, 1])
   })
 
-  it('that fail open and are gone are listed until an operator dismisses them', {
-    timeout: 20_000,
-  }, async () => {
+  it('that fail open and are gone are listed until an operator dismisses them', async () => {
     const node = await home().node()
     const site = await node.newSite()
     const failing = promise('one', { 'x-verifier-fail-open': '1' })
@@ -253,9 +247,7 @@ onEachStore('instances', (home) => {
     expect((await receipt(node, site, seq)).denied_everywhere_at).toBeNull()
     expect(codeOf(await dismiss('one'))).toBe(204)
     await expect.poll(states).toEqual([])
-    await expect
-      .poll(async () => (await receipt(node, site, seq)).denied_everywhere_at, { timeout: 5000 })
-      .not.toBeNull()
+    await expect.poll(async () => (await receipt(node, site, seq)).denied_everywhere_at).not.toBeNull()
     const [audit] = (await node.call('GET', path(site.siteId, 'audit'), { key: site.key })).json.items
     expect(audit).toMatchObject({ action: 'verifier.dismiss', target: 'one', outcome: 'done' })
     expect(codeOf(await dismiss('one'))).toBe('not_found')
@@ -278,9 +270,7 @@ onEachStore('instances', (home) => {
     })
   })
 
-  it('are waited for until what was revoked is denied everywhere, if the caller prefers that', {
-    timeout: 20_000,
-  }, async () => {
+  it('are waited for until what was revoked is denied everywhere, if the caller prefers that', async () => {
     const node = await home().node()
     const site = await node.newSite()
     const stream = await listen(node, site, promise('one', { 'x-verifier-max-staleness': '1' }))
@@ -315,9 +305,7 @@ onEachStore('readers without a lease', (home) => {
     const observer = await listen(node, watched, {}, '?observe=1')
     await node.call('GET', path(watched.siteId, 'snapshot?observe=1'), { key: watched.key })
     const [one, two] = [(await revoke(node, site)).json, (await revoke(node, watched)).json]
-    await expect
-      .poll(async () => deniedAfter(await receipt(node, watched, two.seq)), { timeout: 5000 })
-      .toBeLessThan(5000)
+    await expect.poll(async () => deniedAfter(await receipt(node, watched, two.seq))).toBeLessThan(5000)
     const [first, second] = [await receipt(node, site, one.seq), await receipt(node, watched, two.seq)]
     expect([deniedAfter(first), first.connected]).toEqual([70_000, 1])
     expect(second.connected).toBe(0)
@@ -381,9 +369,7 @@ onEachStore('receipts and lists of verifiers', (home) => {
 })
 
 onEachStore('the setting max_staleness_seconds_max', (home) => {
-  it('is stated in every head, and receipts use the higher value until its heads have died', {
-    timeout: 20_000,
-  }, async () => {
+  it('is stated in every head, and receipts use the higher value until its heads have died', async () => {
     const node = await home().node()
     const site = await node.newSite()
     const change = (body: object) => node.call('PATCH', `/api/sites/${site.siteId}`, { key: site.key, body })
@@ -432,9 +418,7 @@ async function append(node: FeedNode, { siteId }: FeedSite, count: number): Prom
 }
 
 onEachStore('readers that do not read', (home) => {
-  it('are reset when they do not acknowledge what they were sent (B10)', { timeout: 60_000 }, async ({
-    skip,
-  }) => {
+  it('are reset when they do not acknowledge what they were sent (B10)', async ({ skip }) => {
     skip(home().kind === 'PostgreSQL', 'what is not read has nothing to do with the store')
     const node = await home().open()
     const site = await node.newSite()
@@ -451,7 +435,7 @@ onEachStore('readers that do not read', (home) => {
     // More than may be sent without a word, and less than a kernel keeps for a connection.
     await append(node, site, 1000)
     expect(feeds.size).toBe(3)
-    await expect.poll(() => feeds.size, { timeout: 40_000 }).toBe(1)
+    await expect.poll(() => feeds.size).toBe(1)
     expect(verifiers.silent).toBe(0)
     expect(await node.service.deps.meters.text()).toMatch(
       /^countersign_feed_streams_ended_total\{reason="silent"\} 2$/m,
@@ -459,15 +443,13 @@ onEachStore('readers that do not read', (home) => {
     // A reset, and not an end after the backlog: what was not read is not kept.
     for (const { socket } of [silent, plain]) socket.resume()
     await expect
-      .poll(() => [silent, plain].map(({ fault }) => fault?.code), { timeout: 10_000 })
+      .poll(() => [silent, plain].map(({ fault }) => fault?.code))
       .toEqual(['ECONNRESET', 'ECONNRESET'])
     clearInterval(acking)
     good.close()
   })
 
-  it('lose their place to others that wait for a snapshot with the same key (B12)', {
-    timeout: 30_000,
-  }, async () => {
+  it('lose their place to others that wait for a snapshot with the same key (B12)', async () => {
     const node = await home().node()
     const site = await node.newSite()
     await append(node, site, 100)

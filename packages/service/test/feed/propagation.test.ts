@@ -62,7 +62,7 @@ const stopAll = () => {
 }
 
 onEachStore('receipts', (home) => {
-  it('hold a revocation until every connected verifier has applied it', { timeout: 20_000 }, async () => {
+  it('hold a revocation until every connected verifier has applied it', async () => {
     const node = await home().node()
     const site = await node.newSite()
     const names = ['one', 'two', undefined]
@@ -81,7 +81,7 @@ onEachStore('receipts', (home) => {
     for (const stream of streams) stream.close()
   })
 
-  it('say who lags behind when the time is up', { timeout: 20_000 }, async () => {
+  it('say who lags behind when the time is up', async () => {
     const node = await home().node()
     const site = await node.newSite()
     const [keen, lazy] = [await listen(node, site, 'keen'), await listen(node, site, 'lazy')]
@@ -99,9 +99,7 @@ onEachStore('receipts', (home) => {
     for (const stream of [keen, lazy]) stream.close()
   })
 
-  it('do not wait without a verifier, nor for one that leaves, nor when the wait cannot be applied', {
-    timeout: 30_000,
-  }, async () => {
+  it('do not wait without a verifier, nor for one that leaves, nor when the wait cannot be applied', async () => {
     const node = await home().node()
     const site = await node.newSite()
     const alone = await revoke(node, site, 20)
@@ -132,7 +130,7 @@ onEachStore('receipts', (home) => {
     lazy.close()
   })
 
-  it('come with every kind of revocation', { timeout: 30_000 }, async () => {
+  it('come with every kind of revocation', async () => {
     const node = await home().node()
     const site = await node.newSite()
     const { siteId, key } = site
@@ -290,9 +288,7 @@ onEachStore('an acknowledgement', (home) => {
 })
 
 onEachStore('the list of verifiers', (home) => {
-  it('shows who is connected, how far each has got, and none of another site', {
-    timeout: 20_000,
-  }, async () => {
+  it('shows who is connected, how far each has got, and none of another site', async () => {
     const node = await home().node()
     const [site, other] = [await node.newSite(), await node.newSite()]
     const { epoch, seq } = (await revoke(node, site)).json
@@ -342,7 +338,7 @@ onEachStore('the list of verifiers', (home) => {
 })
 
 onEachStore('a node that shuts down', (home) => {
-  it('answers a request at once that waits for an acknowledgement', { timeout: 20_000 }, async () => {
+  it('answers a request at once that waits for an acknowledgement', async () => {
     const node = await home().open()
     const site = await node.newSite()
     const stream = await listen(node, site, 'lazy')

@@ -53,7 +53,7 @@ onEachStore('the proof of a head that the store does not have (A274, B6)', (home
   it.each([
     ['beyond its end', { seq: 99, hash: 'a'.repeat(64) }],
     ['in the place of another entry', { seq: 1, hash: 'a'.repeat(64) }],
-  ])('%s ends readiness, loudly, and a new epoch brings it back', { timeout: 60_000 }, async (_, lost) => {
+  ])('%s ends readiness, loudly, and a new epoch brings it back', async (_, lost) => {
     const node = await home().open()
     const { store } = node.service.deps
     const site = await node.newSite()
@@ -82,7 +82,7 @@ onEachStore('the proof of a head that the store does not have (A274, B6)', (home
       code: 0,
       said: expect.stringContaining('new epoch'),
     })
-    await expect.poll(() => ready(node), { timeout: 20_000 }).toBe(200)
+    await expect.poll(() => ready(node)).toBe(200)
     expect(store.epoch).not.toBe(before)
     expect(await metric(node, 'countersign_log_rolled_back')).toBe('0')
     // The same proof again is of a former epoch, and proves nothing any more.
@@ -90,9 +90,7 @@ onEachStore('the proof of a head that the store does not have (A274, B6)', (home
     expect(await ready(node)).toBe(200)
   })
 
-  it('ends it also when the key that signed was superseded, and not when that was marked as compromised', {
-    timeout: 60_000,
-  }, async () => {
+  it('ends it also when the key that signed was superseded, and not when that was marked as compromised', async () => {
     const node = await home().open()
     const { keys } = node.service.deps
     const site = await node.newSite()
@@ -109,9 +107,7 @@ onEachStore('the proof of a head that the store does not have (A274, B6)', (home
     expect(await ready(node)).toBe(503)
   })
 
-  it('is not a claim: what is not proven is 409 and a metric, and ends nothing (control arm)', {
-    timeout: 60_000,
-  }, async () => {
+  it('is not a claim: what is not proven is 409 and a metric, and ends nothing (control arm)', async () => {
     const node = await home().node()
     const [site, other] = [await node.newSite(), await node.newSite()]
     const { epoch } = node.service.deps.store

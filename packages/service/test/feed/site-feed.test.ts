@@ -167,9 +167,7 @@ const schedules = fc.tuple(
 )
 
 describe('a reader that joins the feed of a site', () => {
-  it('hears every entry after its cursor once and in order, whatever is appended meanwhile (I-8, I-9)', {
-    timeout: 60_000,
-  }, async () => {
+  it('hears every entry after its cursor once and in order, whatever is appended meanwhile (I-8, I-9)', async () => {
     await fc.assert(
       fc.asyncProperty(schedules, async ([scheduler, from, appends]) => {
         expect(await hears(scheduler, from, appends, SiteFeed)).toBe(true)
@@ -188,9 +186,7 @@ describe('a reader that joins the feed of a site', () => {
     expect(failed).toBe(true)
   })
 
-  it('begins at the end with a proof of it when it has no cursor, and misses nothing from there', {
-    timeout: 60_000,
-  }, async () => {
+  it('begins at the end with a proof of it when it has no cursor, and misses nothing from there', async () => {
     await fc.assert(
       fc.asyncProperty(schedules, async ([scheduler, , appends]) => {
         expect(await hears(scheduler, undefined, appends, SiteFeed)).toBe(true)

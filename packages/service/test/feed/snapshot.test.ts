@@ -168,9 +168,7 @@ onEachStore('the snapshot', (home) => {
     expect(typesOf(plain)).toEqual(['head', 'site', 'end'])
   })
 
-  it('is as of its head, whatever is added while it is read, and has lines from many pages', {
-    timeout: 60_000,
-  }, async () => {
+  it('is as of its head, whatever is added while it is read, and has lines from many pages', async () => {
     const node = await home().node()
     const site = await node.newSite()
     const { store, views } = node.service.deps

@@ -122,7 +122,7 @@ forEachSharedStore('verifiers of several nodes', (open) => {
     await expect.poll(() => seen(two)).toEqual({ a: 4 })
   })
 
-  it('that match no verifier are forgotten, and cost nothing', { timeout: 20_000 }, async () => {
+  it('that match no verifier are forgotten, and cost nothing', async () => {
     const { one, two, siteId, claim, seen, stores } = await begin()
     two.verifiers.acknowledge(claim(4, 'a'))
     let asked = 0
@@ -141,9 +141,7 @@ forEachSharedStore('verifiers of several nodes', (open) => {
     await expect.poll(() => seen(two)).toEqual({ a: 0 })
   })
 
-  it('make a receipt wait, wherever they are connected and wherever they acknowledge', {
-    timeout: 20_000,
-  }, async () => {
+  it('make a receipt wait, wherever they are connected and wherever they acknowledge', async () => {
     const { one, two, siteId, claim, entry } = await begin()
     one.connect(siteId, 'a')
     two.connect(siteId, 'b')
@@ -221,19 +219,14 @@ forEachSharedStore('verifiers of several nodes', (open) => {
     expect(await seen(one)).toEqual({ conn_a: 4, conn_b: 0, other: 0 })
   })
 
-  it('are many, and reported in parts', { timeout: 30_000 }, async () => {
+  it('are many, and reported in parts', async () => {
     const { one, two, siteId, claim } = await begin()
     const names = Array.from({ length: 1200 }, (_, i) => `v${String(i).padStart(4, '0')}`)
     for (const name of names) one.connect(siteId, name)
-    await expect
-      .poll(async () => (await two.verifiers.connected(siteId)).streams.length, { timeout: 15_000 })
-      .toBe(names.length)
+    await expect.poll(async () => (await two.verifiers.connected(siteId)).streams.length).toBe(names.length)
     for (const name of names) two.verifiers.acknowledge(claim(2, name))
     await expect
-      .poll(
-        async () => (await one.verifiers.connected(siteId)).streams.filter(({ seq }) => seq === 2).length,
-        { timeout: 15_000 },
-      )
+      .poll(async () => (await one.verifiers.connected(siteId)).streams.filter(({ seq }) => seq === 2).length)
       .toBe(names.length)
   })
 })

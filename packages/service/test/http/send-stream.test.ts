@@ -110,7 +110,7 @@ describe('an answer in pieces', () => {
       await sleep(100)
       return pulled === before
     }
-    await expect.poll(settled, { timeout: 20_000 }).toBe(true)
+    await expect.poll(settled).toBe(true)
     expect(ended).toBe(0)
     socket.destroy()
     await expect.poll(() => [ended, letGo]).toEqual([1, 1])

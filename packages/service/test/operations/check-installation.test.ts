@@ -116,7 +116,7 @@ describe('on PostgreSQL', () => {
   let server: PostgresServer
   beforeAll(async () => {
     server = await startPostgres()
-  }, 60_000)
+  })
   afterAll(() => server?.stop())
 
   test('finds nothing wrong with one that keeps what it confirms, and sees one that does not', async () => {
@@ -146,5 +146,5 @@ describe('on PostgreSQL', () => {
     const found = await problemsIn({ COUNTERSIGN_DATABASE_URL })
     expect(found).toEqual([expect.objectContaining({ check: 'store', level: 'problem' })])
     expect(JSON.stringify(found)).not.toContain('hunter2')
-  }, 30_000)
+  })
 })

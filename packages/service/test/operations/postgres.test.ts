@@ -10,7 +10,7 @@ import { run } from './terminal.ts'
 let server: PostgresServer
 beforeAll(async () => {
   server = await startPostgres()
-}, 60_000)
+})
 afterAll(() => server?.stop())
 
 interface House {

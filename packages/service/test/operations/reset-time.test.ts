@@ -18,7 +18,7 @@ let server: PostgresServer
 let folder: string
 beforeAll(async () => {
   server = await startPostgres()
-}, 60_000)
+})
 afterAll(() => server?.stop())
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'countersign-'))

@@ -222,7 +222,7 @@ forEachStoreWriter('a store writer', (newWriter) => {
         entry.seq,
         entry.hash,
       )
-      await expect.poll(() => deps.views.readiness().ready, { timeout: 10_000 }).toBe(false)
+      await expect.poll(() => deps.views.readiness().ready).toBe(false)
       expect(deps.views.view(siteId)?.issuer('did:web:evil.example')).toBeUndefined()
     })
   })

@@ -19,7 +19,7 @@ const opened: { close(): Promise<unknown> }[] = []
 
 beforeAll(async () => {
   server = await startPostgres()
-}, 120_000)
+})
 afterEach(async () => {
   for (const each of opened.splice(0).reverse()) await each.close()
 })
@@ -113,9 +113,7 @@ describe('starting', () => {
       await sql.unsafe(`ALTER SYSTEM SET ${setting} = off`)
       await sql.unsafe('SELECT pg_reload_conf()')
       try {
-        await expect
-          .poll(() => open(url).then(String, String), { timeout: 5000 })
-          .toMatch(`${setting} is off`)
+        await expect.poll(() => open(url).then(String, String)).toMatch(`${setting} is off`)
       } finally {
         await sql.unsafe(`ALTER SYSTEM RESET ${setting}`)
         await sql.unsafe('SELECT pg_reload_conf()')
@@ -135,9 +133,7 @@ describe('starting', () => {
       'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
     )
     await expect
-      .poll(() => store.revokeUser({ siteId, ppid: ppid(), reason: undefined }, act()).then(String, String), {
-        timeout: 5000,
-      })
+      .poll(() => store.revokeUser({ siteId, ppid: ppid(), reason: undefined }, act()).then(String, String))
       .toMatch(/StoreUnavailable.*CS002/)
     expect(await store.logPosition()).toBe(1)
   })
@@ -166,9 +162,7 @@ describe('several nodes', () => {
 })
 
 describe('a database that fails', () => {
-  it('is waited for in vain only so long when it does not answer, and is found again when it does', {
-    timeout: 40_000,
-  }, async () => {
+  it('is waited for in vain only so long when it does not answer, and is found again when it does', async () => {
     const proxy = await openProxy(server.port)
     const store = await open(await server.createDatabase({ port: proxy.port }))
     opened.unshift(proxy)
@@ -185,9 +179,7 @@ describe('a database that fails', () => {
     expect(await kindsOf(store, siteId)).toEqual(['site.changed', 'user.revoked'])
   })
 
-  it('never sends to another connection what belonged to a transaction on the one that was lost', {
-    timeout: 30_000,
-  }, async () => {
+  it('never sends to another connection what belonged to a transaction on the one that was lost', async () => {
     const proxy = await openProxy(server.port)
     opened.unshift(proxy)
     const url = new URL(await server.createDatabase({ port: proxy.port }))
@@ -238,9 +230,7 @@ describe('a database that fails', () => {
     await sessions.end()
   })
 
-  it('loses nothing acknowledged and keeps nothing half-done when connections die under load', {
-    timeout: 60_000,
-  }, async () => {
+  it('loses nothing acknowledged and keeps nothing half-done when connections die under load', async () => {
     const proxy = await openProxy(server.port)
     const url = await server.createDatabase({ port: proxy.port })
     const store = await open(url)
@@ -276,7 +266,7 @@ describe('a database that fails', () => {
     const sql = admin(direct.href)
     const untilMoreIsWritten = () => {
       const before = acknowledged.size
-      return expect.poll(() => acknowledged.size, { timeout: 30_000, interval: 5 }).toBeGreaterThan(before)
+      return expect.poll(() => acknowledged.size, { interval: 5 }).toBeGreaterThan(before)
     }
     for (let round = 0; round < 12; round++) {
       await untilMoreIsWritten()
@@ -305,28 +295,24 @@ describe('a database that fails', () => {
     expect(await auditLog(store)).toMatchObject({ ok: true })
   })
 
-  it.runIf(!process.env.TEST_POSTGRES_URL)(
-    'is unavailable while it is down, and found again',
-    { timeout: 60_000 },
-    async () => {
-      const store = await open(await server.createDatabase())
-      const siteId = await withSite(store)
-      const user = { siteId, ppid: ppid(), reason: undefined }
-      await server.restart(async () => {
-        await expect(store.revokeUser(user, act())).rejects.toMatchObject({ name: 'StoreUnavailable' })
-        await expect(store.logPosition()).rejects.toMatchObject({ name: 'StoreUnavailable' })
-        await expect(store.ping()).rejects.toMatchObject({ name: 'StoreUnavailable' })
-      })
-      const { epoch } = store
-      expect(await untilItWorks(() => store.revokeUser(user, act()))).toMatchObject({
-        seq: 2,
-        alreadyRevoked: false,
-        epoch,
-      })
-      // The same server, started again, has lost nothing.
-      expect(store.epoch).toBe(epoch)
-    },
-  )
+  it.runIf(!process.env.TEST_POSTGRES_URL)('is unavailable while it is down, and found again', async () => {
+    const store = await open(await server.createDatabase())
+    const siteId = await withSite(store)
+    const user = { siteId, ppid: ppid(), reason: undefined }
+    await server.restart(async () => {
+      await expect(store.revokeUser(user, act())).rejects.toMatchObject({ name: 'StoreUnavailable' })
+      await expect(store.logPosition()).rejects.toMatchObject({ name: 'StoreUnavailable' })
+      await expect(store.ping()).rejects.toMatchObject({ name: 'StoreUnavailable' })
+    })
+    const { epoch } = store
+    expect(await untilItWorks(() => store.revokeUser(user, act()))).toMatchObject({
+      seq: 2,
+      alreadyRevoked: false,
+      epoch,
+    })
+    // The same server, started again, has lost nothing.
+    expect(store.epoch).toBe(epoch)
+  })
 })
 
 describe('the epoch', () => {
@@ -394,7 +380,6 @@ describe('the epoch', () => {
 
   it.runIf(!process.env.TEST_POSTGRES_URL)(
     'is another one after a fail-over; a standby is refused until then',
-    { timeout: 60_000 },
     async () => {
       const url = await server.createDatabase()
       const store = await open(url)

@@ -16,7 +16,7 @@ vi.setConfig({ testTimeout: 60_000, hookTimeout: 120_000 })
 let server: PostgresServer
 beforeAll(async () => {
   server = await startPostgres()
-}, 120_000)
+})
 afterAll(() => server?.stop())
 
 const open = (url: string) =>
@@ -70,7 +70,7 @@ describe('why the log is appended to as it is', () => {
     return all.length - new Set(followed).size
   }
 
-  it('misses nothing with the locked head', { timeout: 30_000 }, async () => {
+  it('misses nothing with the locked head', async () => {
     const url = await server.createDatabase()
     const store = await open(url)
     const site = newSite()
@@ -81,7 +81,7 @@ describe('why the log is appended to as it is', () => {
     await store.close()
   })
 
-  it('control: misses entries when the numbers come from a sequence', { timeout: 30_000 }, async () => {
+  it('control: misses entries when the numbers come from a sequence', async () => {
     const url = await server.createDatabase()
     const sql = postgres(url, { max: 1 })
     await sql`CREATE TABLE numbered (n BIGSERIAL PRIMARY KEY, what TEXT)`

@@ -222,9 +222,7 @@ describe('the owner', () => {
     await expect(open(file)).rejects.toThrow(/already/)
   })
 
-  it('is one process, which is named, and no longer owns anything when it was killed', {
-    timeout: 30_000,
-  }, async () => {
+  it('is one process, which is named, and no longer owns anything when it was killed', async () => {
     const file = newFile()
     const owner = ownProcess(file)
     await owner.until((line) => line.startsWith('revoked'))
@@ -271,9 +269,9 @@ describe('what is written', () => {
       if (answer.status === 'rejected') expect(answer.reason.name).not.toBe('StoreUnavailable')
   })
 
-  it('is not acknowledged when the disk is full, and the store goes on when there is room again', {
-    timeout: 30_000,
-  }, async ({ skip }) => {
+  it('is not acknowledged when the disk is full, and the store goes on when there is room again', async ({
+    skip,
+  }) => {
     const mount = join(directory, 'small')
     mkdirSync(mount, { mode: 0o700 })
     try {
@@ -315,7 +313,7 @@ describe('what is written', () => {
     await store.close()
   })
 
-  it('ends the process, unacknowledged, when it cannot be synced', { timeout: 60_000 }, async ({ skip }) => {
+  it('ends the process, unacknowledged, when it cannot be synced', async ({ skip }) => {
     try {
       execFileSync('strace', ['-V'], { stdio: 'ignore' })
       execFileSync('strace', ['-o', '/dev/null', 'true'], { stdio: 'ignore' })

@@ -186,9 +186,7 @@ export function leaseSuite(store: TheStore): void {
       expect([await open('two', later), await open('three', later)]).toEqual(['open', 'full'])
     })
 
-    it('of instances that fail open stay live until they close, and are neither swept nor forgotten', {
-      timeout: 60_000,
-    }, async () => {
+    it('of instances that fail open stay live until they close, and are neither swept nor forgotten', async () => {
       const open = (instanceId: string, fields: Partial<LeaseOrder>) =>
         store().openLease(order(instanceId, { streamId: undefined, liveMax: 5000, ...fields }))
       await open('open', { failsOpen: true })
@@ -244,9 +242,7 @@ export function leaseSuite(store: TheStore): void {
       ])
     })
 
-    it('that ended are forgotten above a number, and then count like readers without a lease', {
-      timeout: 60_000,
-    }, async () => {
+    it('that ended are forgotten above a number, and then count like readers without a lease', async () => {
       const later = NOW + 3_600_000
       for (let i = 0; i < 1001; i += 100)
         await Promise.all(

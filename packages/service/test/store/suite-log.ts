@@ -45,9 +45,7 @@ export function logSuite(store: TheStore): void {
       }
     })
 
-    it('numbers entries without holes while eight write and some of them fail', {
-      timeout: 60_000,
-    }, async () => {
+    it('numbers entries without holes while eight write and some of them fail', async () => {
       const sites = await Promise.all([1, 2, 3].map(madeSite))
       let failures = 0
       await Promise.all(
@@ -74,9 +72,7 @@ export function logSuite(store: TheStore): void {
       expect(await store().logPosition()).toBe(log.length)
     })
 
-    it('shows a reader who follows it every entry once, in order, and none that was taken back', {
-      timeout: 60_000,
-    }, async () => {
+    it('shows a reader who follows it every entry once, in order, and none that was taken back', async () => {
       const siteId = await madeSite()
       const from = await store().logPosition()
       let isOver = false
@@ -153,7 +149,7 @@ export function logSuite(store: TheStore): void {
     })
   })
 
-  it('never leaves a live token of what is revoked, however the two race', { timeout: 120_000 }, async () => {
+  it('never leaves a live token of what is revoked, however the two race', async () => {
     const siteId = await madeSite()
     let [made, refused] = [0, 0]
     for (let round = 0; round < 100; round++) {

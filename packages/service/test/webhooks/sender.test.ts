@@ -18,7 +18,7 @@ afterEach(async () => {
 
 /** Long enough for anything that was going to happen. */
 const aWhile = () => new Promise((done) => setTimeout(done, 150))
-const until = (ask: () => unknown) => expect.poll(ask, { timeout: 30_000, interval: 5 })
+const until = (ask: () => unknown) => expect.poll(ask, { interval: 5 })
 const numbers = (from: number, count: number) => Array.from({ length: count }, (_, i) => from + i)
 
 forEachSharedStore('the sender of webhooks', (open) => {

@@ -125,11 +125,11 @@ export async function beginSending(shared: Store): Promise<Sending> {
       const before = await made()
       const front = (await sending.deliveries(webhookId)).find(({ status }) => status === 'pending')
       clock.pass(Math.max(0, (front?.nextAttemptAtMs ?? 0) - clock.wallMs))
-      await expect.poll(made, { timeout: 10_000, interval: 2 }).toBeGreaterThan(before)
+      await expect.poll(made, { interval: 2 }).toBeGreaterThan(before)
     },
     async later(ms, got, count) {
       clock.pass(ms)
-      await expect.poll(() => got.length, { timeout: 30_000, interval: 5 }).toBe(count)
+      await expect.poll(() => got.length, { interval: 5 }).toBe(count)
     },
   }
   return sending

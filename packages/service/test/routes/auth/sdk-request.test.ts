@@ -102,7 +102,7 @@ forEachSharedStore('/auth/sdk-request', (open) => {
         }
       }
       await start()
-    }, 60_000)
+    })
 
     it('control: some of the hostile ones would be accepted by code that compares hosts or beginnings', () => {
       const urls = hostileReturnUrls(RETURN_URL)
