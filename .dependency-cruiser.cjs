@@ -16,6 +16,7 @@ const SERVICE_FLOORS = [
   'log',
   'time',
   'store',
+  'sealing',
 ]
 
 /** What an integrator touches, down to what follows the log. */
@@ -64,6 +65,7 @@ module.exports = {
     },
     ...arrows('core', CORE_FOLDERS),
     ...arrows('service', SERVICE_FLOORS),
+    ...arrows('service', ['keys', 'store']),
     ...arrows('sdk', SDK_FLOORS),
     ...arrows('sdk', ['agent', 'client', 'shared']),
     ...arrows('sdk', ['site', 'client']),
@@ -205,22 +207,22 @@ module.exports = {
           '^packages/service/src/store/[^/]+/',
         ],
       },
-      // The verbs and the migrations are what the stores have in common.
-      to: { path: '^packages/service/src/store/(?!verbs/|migrations/)[^/]+/' },
+      // The operations and the migrations are what the stores have in common.
+      to: { path: '^packages/service/src/store/(?!operations/|migrations/)[^/]+/' },
     },
     {
       name: 'stores-do-not-know-each-other',
       comment: 'What two stores share stands beside them, not in one of them.',
       severity: 'error',
       from: { path: '^packages/service/src/store/([^/]+)/' },
-      to: { path: '^packages/service/src/store/(?!verbs/|migrations/|$1/)[^/]+/' },
+      to: { path: '^packages/service/src/store/(?!operations/|migrations/|$1/)[^/]+/' },
     },
     {
-      name: 'only-stores-run-verbs',
-      comment: 'A verb is a transaction in parts; outside of store/ there is only the port.',
+      name: 'only-stores-run-operations',
+      comment: 'An operation is a transaction in parts; outside of store/ there is only the port.',
       severity: 'error',
       from: { path: '^packages/service/src/(?!store/)' },
-      to: { path: '^packages/service/src/store/(?:verbs|migrations)/' },
+      to: { path: '^packages/service/src/store/(?:operations|migrations)/' },
     },
     {
       name: 'http-and-pages-do-not-import-routes',

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import { formatTime } from '@countersign/core'
-import { hashEntry } from '../packages/service/src/store/seal.ts'
+import { hashEntry } from '../packages/service/src/store/entry-hash.ts'
 import { openForWriting } from '../packages/service/src/store/sqlite/connection.ts'
 import { SqliteSession } from '../packages/service/src/store/sqlite/session.ts'
 import { startServer } from './processes.ts'

@@ -62,10 +62,12 @@ const BROKEN: Readonly<Record<string, readonly [path: string, text: string]>> = 
   'service-log-is-below-access': ['packages/service/src/log/a.ts', "import '../access/base.ts'"],
   'service-time-is-below-log': ['packages/service/src/time/a.ts', "import '../log/base.ts'"],
   'service-store-is-below-time': ['packages/service/src/store/a.ts', "import '../time/base.ts'"],
+  'service-sealing-is-below-store': ['packages/service/src/sealing/a.ts', "import '../store/a.ts'"],
+  'service-store-is-below-keys': ['packages/service/src/store/b.ts', "import '../keys/base.ts'"],
   'browser-scripts-stand-alone': ['packages/service/src/browser/a.ts', "import '../actions/base.ts'"],
   'only-open-knows-stores': ['packages/service/src/routes/b.ts', "import '../store/sqlite/base.ts'"],
   'stores-do-not-know-each-other': ['packages/service/src/store/postgres/a.ts', "import '../sqlite/base.ts'"],
-  'only-stores-run-verbs': ['packages/service/src/log/b.ts', "import '../store/verbs/base.ts'"],
+  'only-stores-run-operations': ['packages/service/src/log/b.ts', "import '../store/operations/base.ts'"],
   'http-and-pages-do-not-import-routes': [
     'packages/service/src/pages/a.ts',
     "import type { A } from '../routes/base.ts'",
@@ -88,7 +90,8 @@ const FOLDERS = [
     'log',
     'time',
     'store/sqlite',
-    'store/verbs',
+    'store/operations',
+    'keys',
   ].map((folder) => `packages/service/src/${folder}`),
   ...['testing', 'adapters', 'guard', 'feed', 'agent', 'site', 'client', 'shared'].map(
     (folder) => `packages/sdk/src/${folder}`,
@@ -129,7 +132,7 @@ beforeAll(() => {
   put('packages/core/src/contract/good.ts', "import '../log/base.ts'\nimport 'zod'")
   put('packages/core/src/proof/two.ts', "import './one.ts'")
   put('packages/service/src/store/open.ts', "import './sqlite/base.ts'")
-  put('packages/service/src/store/sqlite/good.ts', "import '../verbs/base.ts'")
+  put('packages/service/src/store/sqlite/good.ts', "import '../operations/base.ts'")
   for (const [path, text] of Object.values(BROKEN)) put(path, text)
   for (const name of ['fastify', 'jose', 'structured-headers', 'zod']) {
     put(`node_modules/${name}/package.json`, JSON.stringify({ name, main: 'index.js' }))

@@ -84,7 +84,7 @@ test('a request, a running request, a token, a sign-in and a status give the sam
           ...common,
           ...origin,
           credentialEndsAtMs: credential.validUntilMs,
-          isKilled: false,
+          isCancelled: false,
         }
         expect(recheckPresentation(presentation as unknown as SignInPresentation, site, nowMs)).toBe(code)
 

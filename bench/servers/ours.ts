@@ -45,7 +45,7 @@ export async function serveOurs({
 }
 
 async function prepare({ deps }: Service, { did, keyId, multikey }: OursOptions['issuer']): Promise<string> {
-  const act = { actor: 'system', atMs: deps.clock.nowMs(), requestId: undefined }
+  const context = { actor: 'system', atMs: deps.clock.nowMs(), requestId: undefined }
   if (deps.views.view(SITE) === undefined) {
     await createSite(
       deps,
@@ -57,17 +57,17 @@ async function prepare({ deps }: Service, { did, keyId, multikey }: OursOptions[
         holderProof: 'optional',
         credentialTtlSecondsMax: undefined,
       },
-      act,
+      context,
     )
     const keys = [{ id: keyId, key: multikey, status: 'active' }] as const
     const bounds = { scope: undefined, credentialTtlSecondsMax: undefined, label: undefined, fetched: false }
-    const added = await deps.store.addIssuer({ siteId: SITE, issuer: did, keys, ...bounds }, act)
+    const added = await deps.store.addIssuer({ siteId: SITE, issuer: did, keys, ...bounds }, context)
     if (typeof added === 'object') await deps.views.waitFor(added.position)
   }
   const { secret } = await createApiKey(
     deps,
     { siteId: SITE, permissions, label: 'bench', expiresInSeconds: undefined },
-    act,
+    context,
   )
   return secret
 }

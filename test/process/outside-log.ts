@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import canonicalize from 'canonicalize'
 import { connect, queryWith } from '../../packages/service/src/store/postgres/connect.ts'
-import type { Row } from '../../packages/service/src/store/program.ts'
+import type { Row } from '../../packages/service/src/store/transaction.ts'
 import { openForReading, openForWriting } from '../../packages/service/src/store/sqlite/connection.ts'
 import type { ServiceHome } from './service-process.ts'
 

@@ -23,7 +23,7 @@ import { openLiveViews } from './log/live-views.ts'
 import { createMeters } from './meters.ts'
 import { adminRoutes } from './routes/admin.ts'
 import { openStore } from './store/open.ts'
-import { startSweeping } from './store/sweeping.ts'
+import { startPurging } from './store/start-purging.ts'
 import { openClock } from './time/clock.ts'
 import { startWebhookSender } from './webhooks/sender.ts'
 
@@ -142,7 +142,7 @@ export async function openService(config: Config, options: OpenServiceOptions): 
     }))
     keep(await openKeyUpkeep(deps))
     keep(startIssuerRefresh(deps))
-    keep(startSweeping(deps))
+    keep(startPurging(deps))
     keep(startWebhookSender(deps, { allowLoopback: config.mode === 'development' }))
     const rateLimiter = createRateLimiter(config.rateLimits)
     const admin =

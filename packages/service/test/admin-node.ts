@@ -55,7 +55,7 @@ export async function openAdminNode(store: Store, home: SiteId): Promise<AdminNo
     documents,
     fetched,
     logged,
-    show: (credential) => node.act(credentialHeader(credential)),
+    show: (credential) => node.context(credentialHeader(credential)),
     admin: (id, ask) => node.ask(id, { caller: operator, ...ask }),
   }
 }

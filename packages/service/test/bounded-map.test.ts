@@ -9,16 +9,18 @@ it('holds no more than its capacity, and always the entry that was set last', ()
   fc.assert(
     fc.property(
       fc.integer({ min: 2, max: 20 }),
-      fc.array(fc.record({ key: fc.constantFrom(...KEYS), act: fc.constantFrom('set', 'get', 'delete') })),
+      fc.array(
+        fc.record({ key: fc.constantFrom(...KEYS), context: fc.constantFrom('set', 'get', 'delete') }),
+      ),
       (capacity, acts) => {
         const map = new BoundedMap<number, number>(capacity)
         const latest = new Map<number, number>()
-        acts.forEach(({ key, act }, n) => {
-          if (act === 'set') {
+        acts.forEach(({ key, context }, n) => {
+          if (context === 'set') {
             map.set(key, n)
             latest.set(key, n)
             expect(map.get(key)).toBe(n)
-          } else if (act === 'get') {
+          } else if (context === 'get') {
             const value = map.get(key)
             if (value !== undefined) expect(value).toBe(latest.get(key))
           } else {

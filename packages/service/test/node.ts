@@ -95,7 +95,7 @@ export interface TestNode {
   readonly home: SiteId
   ask(id: EndpointId, ask?: Ask): Promise<Told>
   /** `POST /api/protected/action` with this header. */
-  act(header: string, ask?: Ask): Promise<Told>
+  context(header: string, ask?: Ask): Promise<Told>
   bearer(token: string, ask?: Ask): Promise<Told>
   exchange(document: JsonObject, more?: object, ask?: Ask): Promise<Told>
   tokenFor(document: JsonObject, more?: object, ask?: Ask): Promise<string>
@@ -197,7 +197,8 @@ export async function openNode(
     clock,
     home,
     ask,
-    act: (header, more) => ask('protected_action', { fields: { 'x-service-credential': header }, ...more }),
+    context: (header, more) =>
+      ask('protected_action', { fields: { 'x-service-credential': header }, ...more }),
     bearer: (token, more) =>
       ask('protected_action', { fields: { authorization: `Bearer ${token}` }, ...more }),
     exchange: (credential, body, more) => ask('exchange_proof', { body: { credential, ...body }, ...more }),
@@ -297,7 +298,7 @@ export async function createSite(
   issuers: readonly Party[],
   changes: Partial<Parameters<Store['createSite']>[0]> = {},
 ): Promise<void> {
-  const act = { actor: 'operator', atMs: NOW - 1000, requestId: undefined }
+  const context = { actor: 'operator', atMs: NOW - 1000, requestId: undefined }
   await store.createSite(
     {
       siteId,
@@ -309,7 +310,7 @@ export async function createSite(
       pairwiseSecretSealed: 'sealed',
       ...changes,
     },
-    act,
+    context,
   )
   for (const issuer of issuers) await trust(store, siteId, issuer)
 }

@@ -17,8 +17,8 @@ export const operatorAudit = operatorCommand('operator-audit', {
     const [text] = given.words
     const count = text === undefined ? COUNT : Number(/^\d{1,9}$/.exec(text)?.[0])
     if (!(count >= 1)) throw new UsageError('count must be an integer from 1 to 999999999')
-    await service.readOperatorAudit(store(), count, ({ id, action, target, detail, act }) => {
-      const row = { id, at: new Date(act.atMs).toISOString(), actor: act.actor, action, target, detail }
+    await service.readOperatorAudit(store(), count, ({ id, action, target, detail, context }) => {
+      const row = { id, at: new Date(context.atMs).toISOString(), actor: context.actor, action, target, detail }
       at.item(row, () => jsonText(row))
     })
     return 0

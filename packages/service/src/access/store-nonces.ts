@@ -12,11 +12,11 @@ const MARGIN_MS = 120_000
  * Holder proofs work once, on whatever node they are shown: their nonces are used up in the store.
  * Throws when the store cannot be asked.
  */
-export function createStoreNonces(store: Pick<Store, 'useOnce'>): NonceStore {
+export function createStoreNonces(store: Pick<Store, 'consumeOnce'>): NonceStore {
   return {
     async consume({ holderKey, nonce, usableUntilMs }) {
       const name = createHash('sha256').update(`${holderKey} ${nonce}`).digest('hex')
-      return (await store.useOnce('nonce', name, usableUntilMs + MARGIN_MS)) ? 'fresh' : 'replayed'
+      return (await store.consumeOnce('nonce', name, usableUntilMs + MARGIN_MS)) ? 'fresh' : 'replayed'
     },
   }
 }

@@ -4,7 +4,7 @@ import type { Deps } from '../deps.ts'
 import { readOwnKeys, readPinnedKeys } from '../keys/issuer-keys.ts'
 import { waitForLocalView } from '../log/wait-for-local-view.ts'
 import { Problem } from '../problem.ts'
-import type { Act, Issuer, NewIssuer } from '../store/store.ts'
+import type { AuditContext, Issuer, NewIssuer } from '../store/store.ts'
 
 export interface IssuerOrder extends Omit<NewIssuer, 'keys' | 'fetched'> {
   /** Only for a `did:web`: instead of asking its host. */
@@ -19,7 +19,7 @@ export interface IssuerOrder extends Omit<NewIssuer, 'keys' | 'fetched'> {
 export async function addIssuer(
   deps: Pick<Deps, 'store' | 'views' | 'didWeb' | 'log'>,
   order: IssuerOrder,
-  act: Act,
+  context: AuditContext,
 ): Promise<Issuer> {
   const { pinned, ...issuer } = order
   if ((await deps.store.site(issuer.siteId)) === undefined) throw new Problem('not_found')
@@ -29,7 +29,7 @@ export async function addIssuer(
   const fetched = pinned === undefined && isDidWeb(issuer.issuer)
   const added = await deps.store.addIssuer(
     { ...issuer, fetched, keys: keys.map(({ id, key }) => ({ id, key: key.multikey, status: 'active' })) },
-    act,
+    context,
     limits.issuers_per_site_max,
     deps.views.lastEntryAbout(issuer.siteId, issuer.issuer),
   )

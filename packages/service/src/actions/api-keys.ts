@@ -5,7 +5,7 @@ import type { Deps } from '../deps.ts'
 import { createId } from '../keys/ids.ts'
 import { createSecretText, secretSha256 } from '../keys/secret-text.ts'
 import { Problem } from '../problem.ts'
-import type { Act, ApiKey } from '../store/store.ts'
+import type { ApiKey, AuditContext } from '../store/store.ts'
 
 export interface ApiKeyOrder {
   /** Null for an operator. */
@@ -23,22 +23,22 @@ export interface ApiKeyOrder {
 export async function createApiKey(
   { store }: Pick<Deps, 'store'>,
   order: ApiKeyOrder,
-  act: Act,
+  context: AuditContext,
 ): Promise<{ readonly key: ApiKey; readonly secret: string }> {
   const { siteId, permissions, label, expiresInSeconds } = order
   if (siteId !== null && (await store.site(siteId)) === undefined) throw new Problem('not_found')
   const secret = createSecretText('svc_sk_', randomBytes(32))
   const key = await store.createApiKey(
     {
-      keyId: createId('key_', act.atMs),
+      keyId: createId('key_', context.atMs),
       siteId,
       sha256: secretSha256(secret),
       last4: secret.slice(-4),
       permissions,
       label,
-      expiresAtMs: expiresInSeconds === undefined ? undefined : act.atMs + expiresInSeconds * 1000,
+      expiresAtMs: expiresInSeconds === undefined ? undefined : context.atMs + expiresInSeconds * 1000,
     },
-    act,
+    context,
   )
   return { key, secret }
 }
@@ -51,9 +51,9 @@ export async function deleteApiKey(
   { store, apiKeys, feeds }: Pick<Deps, 'store' | 'apiKeys' | 'feeds'>,
   siteId: SiteId | null,
   keyId: string,
-  act: Act,
+  context: AuditContext,
 ): Promise<void> {
-  const deleted = await store.deleteApiKey(siteId, keyId, act)
+  const deleted = await store.deleteApiKey(siteId, keyId, context)
   // Whatever the store said: a memory of this key is of no use.
   apiKeys.forget(keyId)
   feeds.dropKey(keyId)

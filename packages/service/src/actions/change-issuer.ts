@@ -4,7 +4,7 @@ import type { Deps } from '../deps.ts'
 import { nextKeyStates, readPinnedKeys } from '../keys/issuer-keys.ts'
 import { waitForLocalView } from '../log/wait-for-local-view.ts'
 import { Problem } from '../problem.ts'
-import type { Act, ChangedIssuer, Issuer, IssuerChanges } from '../store/store.ts'
+import type { AuditContext, ChangedIssuer, Issuer, IssuerChanges } from '../store/store.ts'
 import { fetchKeys, isDidWeb, pinnedKeys } from './add-issuer.ts'
 
 export interface IssuerChange extends Omit<IssuerChanges, 'keys' | 'fetched'> {
@@ -24,7 +24,7 @@ export async function changeIssuer(
   siteId: SiteId,
   issuer: string,
   change: IssuerChange,
-  act: Act,
+  context: AuditContext,
 ): Promise<ChangedIssuer> {
   const before = await deps.store.issuer(siteId, issuer)
   if (before === undefined) throw new Problem('not_found')
@@ -34,7 +34,7 @@ export async function changeIssuer(
     siteId,
     issuer,
     all,
-    act,
+    context,
     deps.views.lastEntryAbout(siteId, issuer),
   )
   if (changed === undefined) throw new Problem('not_found')
@@ -72,10 +72,17 @@ export async function changeIssuerKey(
   deps: Pick<Deps, 'store' | 'views'>,
   key: { readonly siteId: SiteId; readonly issuer: string; readonly keyId: string },
   status: KeyStatus,
-  act: Act,
+  context: AuditContext,
 ): Promise<ChangedIssuer> {
   const knownSeq = deps.views.lastEntryAbout(key.siteId, key.issuer)
-  const changed = await deps.store.changeIssuerKey(key.siteId, key.issuer, key.keyId, status, act, knownSeq)
+  const changed = await deps.store.changeIssuerKey(
+    key.siteId,
+    key.issuer,
+    key.keyId,
+    status,
+    context,
+    knownSeq,
+  )
   if (changed === undefined) throw new Problem('not_found')
   if (changed !== 'final') {
     await waitForLocalView(deps, changed)

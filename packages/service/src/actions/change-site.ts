@@ -2,7 +2,7 @@ import type { SiteId } from '@countersign/core'
 import type { Deps } from '../deps.ts'
 import { waitForLocalView } from '../log/wait-for-local-view.ts'
 import { Problem } from '../problem.ts'
-import type { Act, Site, SiteChanges } from '../store/store.ts'
+import type { AuditContext, Site, SiteChanges } from '../store/store.ts'
 
 /**
  * Changes what is named. When this returns, this node decides by the new settings. Throws
@@ -12,9 +12,9 @@ export async function changeSite(
   deps: Pick<Deps, 'store' | 'views'>,
   siteId: SiteId,
   changes: SiteChanges,
-  act: Act,
+  context: AuditContext,
 ): Promise<Site> {
-  const changed = await deps.store.changeSite(siteId, changes, act, deps.views.lastEntryAbout(siteId))
+  const changed = await deps.store.changeSite(siteId, changes, context, deps.views.lastEntryAbout(siteId))
   if (changed === undefined) throw new Problem('not_found')
   await waitForLocalView(deps, changed)
   return changed

@@ -2,7 +2,7 @@ import type { SiteId, SiteView } from '@countersign/core'
 import type { Deps } from '../deps.ts'
 import { waitForLocalView } from '../log/wait-for-local-view.ts'
 import { Problem } from '../problem.ts'
-import { type Placed, RowForged } from '../store/store.ts'
+import { type Logged, RowForged } from '../store/store.ts'
 
 type ViewDeps = Pick<Deps, 'store' | 'views'>
 
@@ -32,7 +32,7 @@ const TRIES_MAX = 4
  * so that answer is believed only if the log, as this node has read and checked it, says the same;
  * otherwise the revocation is appended. Throws a `RowForged` if the table prevents even that.
  */
-export async function confirmRevocation<T extends Placed<{ readonly alreadyRevoked: boolean }>>(
+export async function confirmRevocation<T extends Logged<{ readonly alreadyRevoked: boolean }>>(
   deps: ViewDeps,
   { revoke, isIn, siteIdOf, row }: RevocationToConfirm<T>,
 ): Promise<T> {

@@ -2,7 +2,7 @@ import type { Deps } from '../deps.ts'
 import { createPairwiseSecret } from '../keys/ids.ts'
 import { Problem } from '../problem.ts'
 import { pairwisePurpose } from '../store/sealed-columns.ts'
-import type { Act, NewSite, Site } from '../store/store.ts'
+import type { AuditContext, NewSite, Site } from '../store/store.ts'
 import { ensureOwnIssuer } from './own-issuer.ts'
 
 /**
@@ -13,13 +13,13 @@ import { ensureOwnIssuer } from './own-issuer.ts'
 export async function createSite(
   deps: Pick<Deps, 'store' | 'keys' | 'views'>,
   site: Omit<NewSite, 'pairwiseSecretSealed'>,
-  act: Act,
+  context: AuditContext,
 ): Promise<Site> {
   const pairwiseSecretSealed = deps.keys.seal(pairwisePurpose(site.siteId), createPairwiseSecret())
-  const created = await deps.store.createSite({ ...site, pairwiseSecretSealed }, act)
+  const created = await deps.store.createSite({ ...site, pairwiseSecretSealed }, context)
   if (created === 'exists')
     throw new Problem('already_exists', `there is a site ${site.siteId} already; change it with PATCH`)
-  const { position } = await ensureOwnIssuer(deps, site.siteId, act)
+  const { position } = await ensureOwnIssuer(deps, site.siteId, context)
   await deps.views.waitFor(Math.max(position, created.position))
   return created
 }

@@ -83,13 +83,13 @@ export function recheckPresentation(
   site: SiteView | undefined,
   nowMs: number,
 ): ProblemCode | undefined {
-  const { ppid, chain, issuer, issuerKey, credentialEndsAtMs, isKilled } = presentation
+  const { ppid, chain, issuer, issuerKey, credentialEndsAtMs, isCancelled } = presentation
   const trusted = site?.issuer(issuer)
   if (site === undefined || trusted === undefined) return 'issuer_untrusted'
   const grounds = { issuer, issuerKey, ppid, ...toChainGrounds(chain), expiresAtMs: credentialEndsAtMs }
   const denial = checkGrounds(grounds, site, nowMs)
   if (denial !== undefined) return denial.code
-  if (isKilled) return 'credential_revoked'
+  if (isCancelled) return 'credential_revoked'
   const { scope: cap } = trusted
   return cap !== undefined && !presentation.scope.every((scope) => cap.has(scope))
     ? 'scope_insufficient'

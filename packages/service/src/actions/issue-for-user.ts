@@ -17,7 +17,7 @@ import type { Deps } from '../deps.ts'
 import { createCredentialId, derivePpid } from '../keys/ids.ts'
 import { Problem } from '../problem.ts'
 import { pairwisePurpose } from '../store/sealed-columns.ts'
-import type { Act, SeenCredential, Site } from '../store/store.ts'
+import type { AuditContext, SeenCredential, Site } from '../store/store.ts'
 import { ensureOwnIssuer } from './own-issuer.ts'
 
 /** What a site wants one of its users to have. */
@@ -60,13 +60,13 @@ export type KeepIssued = (issued: SeenCredential, credential: JsonObject) => Pro
 export async function issueForUser(
   deps: IssueDeps,
   order: IssueOrder,
-  act: Act,
-  keep: KeepIssued = (issued) => deps.store.recordCredentials([issued], act.atMs, act),
+  context: AuditContext,
+  keep: KeepIssued = (issued) => deps.store.recordCredentials([issued], context.atMs, context),
 ): Promise<IssuedToUser> {
   if (order.holderKey !== undefined) checkHolderKey(order.holderKey)
-  const { site, signer, ttlSeconds, ppid } = await settleOrder(deps, order, act)
-  const createdMs = signingTime(deps, site.siteId, ppid, act.atMs)
-  const credentialId = createCredentialId(act.atMs)
+  const { site, signer, ttlSeconds, ppid } = await settleOrder(deps, order, context)
+  const createdMs = signingTime(deps, site.siteId, ppid, context.atMs)
+  const credentialId = createCredentialId(context.atMs)
   const expiresAtMs = createdMs + ttlSeconds * 1000
   const { permissionId, holderKey } = order
   const credential = await issueCredential(
@@ -107,13 +107,13 @@ export async function issueForUser(
 export async function settleOrder(
   deps: IssueDeps,
   order: Pick<IssueOrder, 'siteId' | 'user' | 'ttlSeconds'>,
-  act: Act,
+  context: AuditContext,
 ): Promise<{ site: Site; signer: Omit<Signer, 'createdMs'>; ttlSeconds: number; ppid: Ppid }> {
   const site = await deps.store.site(order.siteId)
   if (site === undefined)
     throw new Problem('site_unknown', `there is no site ${order.siteId} here; check the site_id`)
-  const signer = deps.keys.signer(act.atMs)
-  const trust = await trustInUs(deps, site.siteId, signer.verificationMethod, act)
+  const signer = deps.keys.signer(context.atMs)
+  const trust = await trustInUs(deps, site.siteId, signer.verificationMethod, context)
   const ttlSeconds = chooseTtl(order.ttlSeconds, site, trust.credentialTtlSecondsMax)
   const ppid =
     'ppid' in order.user
@@ -147,11 +147,11 @@ async function trustInUs(
   deps: IssueDeps,
   siteId: SiteId,
   verificationMethod: string,
-  act: Act,
+  context: AuditContext,
 ): Promise<{ readonly credentialTtlSecondsMax: number | undefined }> {
   const known = deps.views.view(siteId)?.issuer(deps.keys.issuerDid)
   if (known?.keys.get(verificationMethod)?.status === 'active') return known
-  const issuer = await ensureOwnIssuer(deps, siteId, act)
+  const issuer = await ensureOwnIssuer(deps, siteId, context)
   const isActive = issuer.keys.some(
     ({ id, status }) => `${issuer.issuer}#${id}` === verificationMethod && status === 'active',
   )

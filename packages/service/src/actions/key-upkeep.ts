@@ -1,7 +1,7 @@
 import type { Deps } from '../deps.ts'
-import { OtherMasterKey } from '../keys/seal.ts'
 import { KEY_RELOAD_MS, type KeyUse } from '../keys/service-keys.ts'
-import { type Act, RowForged } from '../store/store.ts'
+import { OtherMasterKey } from '../sealing/sealer.ts'
+import { type AuditContext, RowForged } from '../store/store.ts'
 import { ensureOwnIssuerEverywhere } from './own-issuer.ts'
 
 type KeyDeps = Pick<Deps, 'store' | 'keys' | 'views' | 'clock' | 'log'>
@@ -15,12 +15,18 @@ type KeyDeps = Pick<Deps, 'store' | 'keys' | 'views' | 'clock' | 'log'>
 export async function rotateKey(
   deps: Pick<Deps, 'store' | 'keys'>,
   use: KeyUse,
-  act: Act,
+  context: AuditContext,
   options?: { readonly leadMs?: number },
 ): Promise<string> {
-  const keyId = await deps.keys.rotate(use, act.atMs, options)
-  if (use === 'issuer') await ensureOwnIssuerEverywhere(deps, act)
-  await deps.store.audit({ siteId: null, action: 'service_key.rotate', target: keyId, detail: { use }, act })
+  const keyId = await deps.keys.rotate(use, context.atMs, options)
+  if (use === 'issuer') await ensureOwnIssuerEverywhere(deps, context)
+  await deps.store.audit({
+    siteId: null,
+    action: 'service_key.rotate',
+    target: keyId,
+    detail: { use },
+    context,
+  })
   return keyId
 }
 
@@ -31,15 +37,15 @@ export async function rotateKey(
  */
 export async function replaceCompromisedFeedKey(
   { store, keys }: Pick<Deps, 'store' | 'keys'>,
-  act: Act,
+  context: AuditContext,
 ): Promise<string> {
-  const keyId = await keys.replaceCompromisedFeedKey(act.atMs)
+  const keyId = await keys.replaceCompromisedFeedKey(context.atMs)
   await store.audit({
     siteId: null,
     action: 'service_key.rotate',
     target: keyId,
     detail: { use: 'feed', compromised: true },
-    act,
+    context,
   })
   return keyId
 }
@@ -56,8 +62,8 @@ export async function openKeyUpkeep({
   clock,
   log,
 }: KeyDeps): Promise<{ close(): Promise<void> }> {
-  const act = (): Act => ({ actor: 'system', atMs: clock.nowMs(), requestId: undefined })
-  await ensureOwnIssuerEverywhere({ store, keys, views }, act()).catch((err: unknown) => {
+  const context = (): AuditContext => ({ actor: 'system', atMs: clock.nowMs(), requestId: undefined })
+  await ensureOwnIssuerEverywhere({ store, keys, views }, context()).catch((err: unknown) => {
     // The node starts and is not ready: the log names the row, and an operator can look at it.
     if (!(err instanceof RowForged)) throw err
     log.error(
@@ -66,7 +72,7 @@ export async function openKeyUpkeep({
     )
   })
   const look = async () => {
-    if (await keys.reload(clock.nowMs())) await ensureOwnIssuerEverywhere({ store, keys, views }, act())
+    if (await keys.reload(clock.nowMs())) await ensureOwnIssuerEverywhere({ store, keys, views }, context())
   }
   let running: Promise<void> | undefined
   const timer = setInterval(() => {

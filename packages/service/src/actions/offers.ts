@@ -4,7 +4,7 @@ import { toProblem } from '../access/guard.ts'
 import type { Deps } from '../deps.ts'
 import { secretSha256 } from '../keys/secret-text.ts'
 import { Problem } from '../problem.ts'
-import type { Act, Offer, Site } from '../store/store.ts'
+import type { AuditContext, Offer, Site } from '../store/store.ts'
 import {
   checkHolderKey,
   chooseTtl,
@@ -24,15 +24,15 @@ import { createOneTimeSecret } from './start-sign-in.ts'
 export async function createOffer(
   deps: IssueDeps,
   order: Omit<IssueOrder, 'holderKey'>,
-  act: Act,
+  context: AuditContext,
 ): Promise<string> {
-  const { ppid } = await settleOrder(deps, order, act)
+  const { ppid } = await settleOrder(deps, order, context)
   const code = createOneTimeSecret()
   const { siteId, scope, permissionId, ttlSeconds } = order
-  const expiresAtMs = act.atMs + limits.offer_seconds * 1000
+  const expiresAtMs = context.atMs + limits.offer_seconds * 1000
   await deps.store.createOffer(
     { sha256: secretSha256(code), siteId, ppid, scope, permissionId, ttlSeconds, expiresAtMs },
-    act,
+    context,
   )
   return code
 }
@@ -105,15 +105,15 @@ export async function claimOffer(
   if (offer.claim !== undefined) return offer.claim.credential
 
   const { siteId, ppid, scope, permissionId, ttlSeconds } = offer
-  const act: Act = { actor: offer.actor, atMs: deps.clock.nowMs(), requestId }
+  const context: AuditContext = { actor: offer.actor, atMs: deps.clock.nowMs(), requestId }
   const order = { siteId, user: { ppid }, scope, permissionId, ttlSeconds, holderKey }
   // Of several claims with the same key at the same time, each gets the credential of the first.
   let claimed: JsonObject | undefined
   const keep: KeepIssued = async (issued, credential) => {
-    claimed = await deps.store.claimOffer(sha256, { holderKey, credential }, issued, act)
+    claimed = await deps.store.claimOffer(sha256, { holderKey, credential }, issued, context)
     if (claimed === undefined) throw new Problem('code_invalid')
   }
-  const { credential } = await orOfferInvalid(() => issueForUser(deps, order, act, keep))
+  const { credential } = await orOfferInvalid(() => issueForUser(deps, order, context, keep))
   return claimed ?? credential
 }
 
@@ -123,11 +123,11 @@ async function requireOffer({ store, clock }: Pick<Deps, 'store' | 'clock'>, sha
   return offer
 }
 
-function requireNotRevoked({ views }: Pick<Deps, 'views'>, { siteId, ppid, isKilled }: Offer): void {
+function requireNotRevoked({ views }: Pick<Deps, 'views'>, { siteId, ppid, isCancelled }: Offer): void {
   // Whatever is signed from now on would be revoked, and not only what was signed before a
   // reinstatement.
   const isRevoked = views.view(siteId)?.userRevocation(ppid, Number.MAX_SAFE_INTEGER) !== undefined
-  if (isKilled || isRevoked)
+  if (isCancelled || isRevoked)
     throw new Problem('credential_revoked', 'the access that was offered has been revoked')
 }
 

@@ -1,7 +1,7 @@
 import type { KeyState, SiteId } from '@countersign/core'
 import { limits } from '@countersign/core/contract'
 import type { Deps } from '../deps.ts'
-import { type Act, type Issuer, type Placed, RowForged } from '../store/store.ts'
+import { type AuditContext, type Issuer, type Logged, RowForged } from '../store/store.ts'
 
 const LABEL = 'This service'
 const SITES_A_PAGE = 200
@@ -19,8 +19,8 @@ type OwnIssuerDeps = Pick<Deps, 'store' | 'keys'> & Partial<Pick<Deps, 'views'>>
 export async function ensureOwnIssuer(
   deps: OwnIssuerDeps,
   siteId: SiteId,
-  act: Act,
-): Promise<Placed<Issuer>> {
+  context: AuditContext,
+): Promise<Logged<Issuer>> {
   const { store, keys, views } = deps
   const issuer = keys.issuerDid
   const knownSeq = views?.lastEntryAbout(siteId, issuer)
@@ -41,13 +41,13 @@ export async function ensureOwnIssuer(
         label: LABEL,
         fetched: false,
       },
-      act,
+      context,
       undefined,
       knownSeq,
     )
     if (typeof added === 'object') return added
     // Another node was faster. Its keys may be older than ours.
-    return ensureOwnIssuer(deps, siteId, act)
+    return ensureOwnIssuer(deps, siteId, context)
   }
   const missing = published.filter(({ id }) => !known.keys.some((key) => key.id === id))
   if (missing.length === 0) return { ...known, position: 0 }
@@ -56,7 +56,7 @@ export async function ensureOwnIssuer(
     ({ id, status }) => status === 'compromised' || published.some((key) => key.id === id),
   )
   const kept = known.keys.length <= room ? known.keys : stay.slice(-room)
-  const changed = await store.changeIssuer(siteId, issuer, { keys: [...kept, ...missing] }, act, knownSeq)
+  const changed = await store.changeIssuer(siteId, issuer, { keys: [...kept, ...missing] }, context, knownSeq)
   if (changed === undefined) throw new Error('an issuer has vanished, and issuers never do')
   return changed
 }
@@ -65,12 +65,12 @@ export async function ensureOwnIssuer(
  * The same for every site there is. Sites with a forged row are passed over; the first `RowForged`
  * is thrown after all others are done.
  */
-export async function ensureOwnIssuerEverywhere(deps: OwnIssuerDeps, act: Act): Promise<void> {
+export async function ensureOwnIssuerEverywhere(deps: OwnIssuerDeps, context: AuditContext): Promise<void> {
   let forged: RowForged | undefined
   for (let after: string | undefined; ; ) {
     const sites = await deps.store.sites({ after, limit: SITES_A_PAGE })
     for (const { siteId } of sites) {
-      await ensureOwnIssuer(deps, siteId, act).catch((fault: unknown) => {
+      await ensureOwnIssuer(deps, siteId, context).catch((fault: unknown) => {
         if (!(fault instanceof RowForged)) throw fault
         forged ??= fault
       })

@@ -1,6 +1,6 @@
 import type { Deps } from '../deps.ts'
 import { waitForLocalView } from '../log/wait-for-local-view.ts'
-import type { Act, Reinstated } from '../store/store.ts'
+import type { AuditContext, Reinstated } from '../store/store.ts'
 import type { UserAtSite } from './revoke-user.ts'
 
 /**
@@ -10,9 +10,9 @@ import type { UserAtSite } from './revoke-user.ts'
 export async function reinstateUser(
   deps: Pick<Deps, 'store' | 'views'>,
   user: UserAtSite,
-  act: Act,
+  context: AuditContext,
 ): Promise<Reinstated> {
-  const reinstated = await deps.store.reinstateUser(user, act)
+  const reinstated = await deps.store.reinstateUser(user, context)
   await waitForLocalView(deps, reinstated)
   return reinstated
 }

@@ -1,6 +1,6 @@
 import type { CredentialId, SiteId } from '@countersign/core'
 import type { Deps } from '../deps.ts'
-import type { Act, Placed, Revoked } from '../store/store.ts'
+import type { AuditContext, Logged, Revoked } from '../store/store.ts'
 import { confirmRevocation } from './confirm-revocation.ts'
 
 export interface CredentialAtSite {
@@ -16,11 +16,11 @@ export interface CredentialAtSite {
 export async function revokeCredential(
   deps: Pick<Deps, 'store' | 'views'>,
   credential: CredentialAtSite,
-  act: Act,
+  context: AuditContext,
 ): Promise<Revoked> {
   const { siteId, credentialId } = credential
-  return confirmRevocation<Placed<Revoked>>(deps, {
-    revoke: (unconfirmed) => deps.store.revokeCredential(credential, act, unconfirmed),
+  return confirmRevocation<Logged<Revoked>>(deps, {
+    revoke: (unconfirmed) => deps.store.revokeCredential(credential, context, unconfirmed),
     isIn: (view) => view.credentialRevocation(credentialId) !== undefined,
     siteIdOf: () => siteId,
     row: { table: 'credential_revocations', key: `${siteId} ${credentialId}` },

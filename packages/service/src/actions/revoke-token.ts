@@ -1,7 +1,7 @@
 import type { SiteId, SiteView } from '@countersign/core'
 import type { Deps } from '../deps.ts'
 import { secretSha256 } from '../keys/secret-text.ts'
-import type { Act, Placed, SiteEntryPosition, TokenRevocation } from '../store/store.ts'
+import type { AuditContext, Logged, SiteEntryPosition, TokenRevocation } from '../store/store.ts'
 import { confirmRevocation } from './confirm-revocation.ts'
 
 export interface TokenToRevoke {
@@ -20,14 +20,16 @@ export interface TokenToRevoke {
 export async function revokeToken(
   deps: Pick<Deps, 'store' | 'views'>,
   { token, siteId, reason }: TokenToRevoke,
-  act: Act,
+  context: AuditContext,
 ): Promise<SiteEntryPosition | undefined> {
   const order = { sha256: secretSha256(token), siteId, reason }
-  const first = await deps.store.revokeToken(order, act)
+  const first = await deps.store.revokeToken(order, context)
   if (first === undefined) return undefined
-  const { entry } = await confirmRevocation<Placed<TokenRevocation>>(deps, {
+  const { entry } = await confirmRevocation<Logged<TokenRevocation>>(deps, {
     revoke: async (unconfirmed) =>
-      unconfirmed === undefined ? first : ((await deps.store.revokeToken(order, act, true)) ?? unconfirmed),
+      unconfirmed === undefined
+        ? first
+        : ((await deps.store.revokeToken(order, context, true)) ?? unconfirmed),
     isIn: isRevokedIn,
     siteIdOf: (answer) => answer.token.siteId,
     row: { table: 'tokens', key: order.sha256 },

@@ -1,6 +1,6 @@
 import type { Ppid, SiteId } from '@countersign/core'
 import type { Deps } from '../deps.ts'
-import type { Act, Placed, Revoked } from '../store/store.ts'
+import type { AuditContext, Logged, Revoked } from '../store/store.ts'
 import { confirmRevocation } from './confirm-revocation.ts'
 
 export interface UserAtSite {
@@ -17,11 +17,11 @@ export interface UserAtSite {
 export async function revokeUser(
   deps: Pick<Deps, 'store' | 'views'>,
   user: UserAtSite,
-  act: Act,
+  context: AuditContext,
 ): Promise<Revoked> {
   const { siteId, ppid } = user
-  return confirmRevocation<Placed<Revoked>>(deps, {
-    revoke: (unconfirmed) => deps.store.revokeUser(user, act, unconfirmed),
+  return confirmRevocation<Logged<Revoked>>(deps, {
+    revoke: (unconfirmed) => deps.store.revokeUser(user, context, unconfirmed),
     // Whenever a credential was signed: a reinstated user is revoked for earlier credentials only.
     isIn: (view) => view.userRevocation(ppid, Infinity) !== undefined,
     siteIdOf: () => siteId,

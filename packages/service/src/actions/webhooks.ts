@@ -5,7 +5,7 @@ import { createId } from '../keys/ids.ts'
 import { mayBeAsked } from '../net/guarded-request.ts'
 import { Problem } from '../problem.ts'
 import { webhookPurpose } from '../store/sealed-columns.ts'
-import type { Act, Delivery, Webhook } from '../store/store.ts'
+import type { AuditContext, Delivery, Webhook } from '../store/store.ts'
 import { createWebhookSecret } from '../webhooks/secret.ts'
 
 type WebhookDeps = Pick<Deps, 'store' | 'keys'>
@@ -26,19 +26,19 @@ export interface WebhookOrder {
 export async function createWebhook(
   { store, keys, config }: WebhookDeps & Pick<Deps, 'config'>,
   { siteId, url, kinds }: WebhookOrder,
-  act: Act,
+  context: AuditContext,
 ): Promise<{ readonly webhook: Webhook; readonly secret: string }> {
   const parsed = parseWebhookUrl(url)
   if (parsed === undefined || !mayBeAsked(parsed, { allowLoopback: config.mode === 'development' })) {
     throw new Problem('webhook_url_forbidden')
   }
-  const webhookId = createId('wh_', act.atMs)
+  const webhookId = createId('wh_', context.atMs)
   const secret = createWebhookSecret()
   const secretSealed = keys.seal(webhookPurpose(siteId, webhookId), secret)
   const webhook = await store.createWebhook(
     { webhookId, siteId, url, kinds, secretSealed },
     limits.webhooks_per_site_max,
-    act,
+    context,
   )
   if (webhook === undefined) throw new Problem('not_found')
   if (webhook === 'too_many') {
@@ -53,9 +53,9 @@ export async function deleteWebhook(
   { store }: Pick<Deps, 'store'>,
   siteId: SiteId,
   webhookId: string,
-  act: Act,
+  context: AuditContext,
 ): Promise<void> {
-  if (!(await store.deleteWebhook(siteId, webhookId, act))) throw new Problem('not_found')
+  if (!(await store.deleteWebhook(siteId, webhookId, context))) throw new Problem('not_found')
 }
 
 /**
@@ -67,12 +67,12 @@ export async function rotateWebhookSecret(
   { store, keys }: WebhookDeps,
   siteId: SiteId,
   webhookId: string,
-  act: Act,
+  context: AuditContext,
 ): Promise<{ readonly secret: string; readonly previousUntilMs: number }> {
   const secret = createWebhookSecret()
   const secretSealed = keys.seal(webhookPurpose(siteId, webhookId), secret)
-  const previousUntilMs = act.atMs + limits.webhook_secret_overlap_seconds * 1000
-  if (!(await store.rotateWebhookSecret(siteId, webhookId, secretSealed, previousUntilMs, act)))
+  const previousUntilMs = context.atMs + limits.webhook_secret_overlap_seconds * 1000
+  if (!(await store.rotateWebhookSecret(siteId, webhookId, secretSealed, previousUntilMs, context)))
     throw new Problem('not_found')
   return { secret, previousUntilMs }
 }
@@ -87,9 +87,9 @@ export async function replayDelivery(
   { store }: Pick<Deps, 'store'>,
   siteId: SiteId,
   deliveryId: string,
-  act: Act,
+  context: AuditContext,
 ): Promise<Delivery> {
-  const delivery = await store.replayDelivery(siteId, deliveryId, act)
+  const delivery = await store.replayDelivery(siteId, deliveryId, context)
   if (delivery === undefined) throw new Problem('not_found')
   if (delivery === 'too_many') {
     throw new Problem(

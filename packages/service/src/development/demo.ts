@@ -26,7 +26,7 @@ import type { Deps } from '../deps.ts'
 import { createCredentialId, derivePpid } from '../keys/ids.ts'
 import { secretSha256 } from '../keys/secret-text.ts'
 import { pairwisePurpose } from '../store/sealed-columns.ts'
-import type { Act, SeenCredential } from '../store/store.ts'
+import type { AuditContext, SeenCredential } from '../store/store.ts'
 import { readJsonFile, writePrivate } from './private-file.ts'
 
 /** What the development start writes down for tools, as `dev.json`. */
@@ -68,7 +68,7 @@ export async function prepareDemo(deps: Deps, siteId: SiteId): Promise<Demo> {
   const { config, store, views, clock } = deps
   const file = join(config.dataDir, 'dev.json')
   const before = readJsonFile(file) as Partial<DevFile> | undefined
-  const act: Act = { actor: 'system', atMs: clock.nowMs(), requestId: undefined }
+  const context: AuditContext = { actor: 'system', atMs: clock.nowMs(), requestId: undefined }
   const renewed: string[] = []
 
   const known = await store.site(siteId)
@@ -84,13 +84,13 @@ export async function prepareDemo(deps: Deps, siteId: SiteId): Promise<Demo> {
         holderProof: 'optional',
         credentialTtlSecondsMax: undefined,
       },
-      act,
+      context,
     ))
   const ppid = derivePpid(deps.keys.open(pairwisePurpose(siteId), site.pairwiseSecretSealed), USER_REF)
   const issuerKey = await loadIssuerKey(join(config.dataDir, 'dev-issuer.json'))
-  await trust(deps, siteId, issuerKey, act)
-  if (views.view(siteId)?.userRevocation(ppid, act.atMs) !== undefined) {
-    const { position } = await store.reinstateUser({ siteId, ppid, reason: 'development start' }, act)
+  await trust(deps, siteId, issuerKey, context)
+  if (views.view(siteId)?.userRevocation(ppid, context.atMs) !== undefined) {
+    const { position } = await store.reinstateUser({ siteId, ppid, reason: 'development start' }, context)
     await views.waitFor(position)
     renewed.push('the demo user was revoked and has been reinstated')
   }
@@ -104,10 +104,10 @@ export async function prepareDemo(deps: Deps, siteId: SiteId): Promise<Demo> {
       label,
       expiresInSeconds: undefined,
     }
-    return (await createApiKey(deps, order, act)).secret
+    return (await createApiKey(deps, order, context)).secret
   }
   const issue = (holder: PrivateKey | undefined) =>
-    issueDemo(deps, { siteId, ppid, issuerKey, holder, nowMs: act.atMs })
+    issueDemo(deps, { siteId, ppid, issuerKey, holder, nowMs: context.atMs })
   const credentialOrNew = async (
     credential: JsonObject | undefined,
     holder: PrivateKey | undefined,
@@ -140,7 +140,7 @@ export async function prepareDemo(deps: Deps, siteId: SiteId): Promise<Demo> {
   }
   await store.recordCredentials(
     [toSeenCredential(dev.credential, siteId), toSeenCredential(dev.bound.credential, siteId)],
-    act.atMs,
+    context.atMs,
   )
   writePrivate(file, `${JSON.stringify(dev, null, 2)}\n`)
   // For curl, which reads headers from files: a credential is too long to paste.
@@ -174,7 +174,7 @@ async function trust(
   { store, views }: Deps,
   siteId: SiteId,
   { publicKey }: PrivateKey,
-  act: Act,
+  context: AuditContext,
 ): Promise<void> {
   const added = await store.addIssuer(
     {
@@ -186,7 +186,7 @@ async function trust(
       label: 'Development issuer',
       fetched: false,
     },
-    act,
+    context,
   )
   if (typeof added === 'object') await views.waitFor(added.position)
 }

@@ -1,7 +1,7 @@
 import type { DidKey, SiteId } from '@countersign/core'
 import type { Deps } from '../deps.ts'
 import { nextKeyStates, sameKeyStates } from '../keys/issuer-keys.ts'
-import { type Act, type Issuer, RowForged } from '../store/store.ts'
+import { type AuditContext, type Issuer, RowForged } from '../store/store.ts'
 
 type RefreshDeps = Pick<Deps, 'store' | 'views' | 'didWeb' | 'clock' | 'log'>
 
@@ -129,9 +129,15 @@ async function tellSite(
   if (next === undefined)
     return log.warn(about, 'a DID document has too many keys, with the compromised ones; its old keys stay')
   if (sameKeyStates(issuer.keys, next)) return
-  const act: Act = { actor: 'system', atMs: clock.nowMs(), requestId: undefined }
+  const context: AuditContext = { actor: 'system', atMs: clock.nowMs(), requestId: undefined }
   const knownSeq = views.lastEntryAbout(issuer.siteId, issuer.issuer)
-  await store.changeIssuer(issuer.siteId, issuer.issuer, { keys: next, whileFetched: true }, act, knownSeq)
+  await store.changeIssuer(
+    issuer.siteId,
+    issuer.issuer,
+    { keys: next, whileFetched: true },
+    context,
+    knownSeq,
+  )
   log.info(
     { ...about, keys: next.map(({ id, status }) => `${id} ${status}`) },
     'the keys of a did:web have changed',

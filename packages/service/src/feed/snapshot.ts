@@ -15,7 +15,7 @@ import {
   TOKEN_REVOCATIONS_KEPT_MS,
   toStateLines,
 } from '@countersign/core'
-import { hashEntry } from '../store/seal.ts'
+import { hashEntry } from '../store/entry-hash.ts'
 import type { EntryRecord, Store } from '../store/store.ts'
 
 export interface SnapshotOrder {

@@ -6,7 +6,7 @@ import type { Logger } from 'pino'
 import type { CommitTimes } from '../log/commit-times.ts'
 import { createWake, type Wake } from '../log/wake.ts'
 import { Problem } from '../problem.ts'
-import type { Act, EntryPosition, LeaseName, LeaseRow, Store } from '../store/store.ts'
+import type { AuditContext, EntryPosition, LeaseName, LeaseRow, Store } from '../store/store.ts'
 import type { Clock } from '../time/clock.ts'
 import type { FeedStream, StreamEnd, Verifier } from './feed-stream.ts'
 import type { StreamWatcher } from './feeds.ts'
@@ -37,7 +37,7 @@ export interface Verifiers extends StreamWatcher {
    * Closes an instance that fails open and has no stream: it is gone. Throws a Problem `not_found`
    * when there is none.
    */
-  dismiss(siteId: SiteId, instanceId: string, act: Act): Promise<void>
+  dismiss(siteId: SiteId, instanceId: string, context: AuditContext): Promise<void>
   /**
    * Runs a query about the verifiers of a site for an API key. Throws a Problem `rate_limited` when
    * that key has as many as it may: running, or answered a moment ago that depends on the number of
@@ -345,7 +345,7 @@ class VerifierBook implements Verifiers {
     }
   }
 
-  async dismiss(siteId: SiteId, instanceId: string, act: Act): Promise<void> {
+  async dismiss(siteId: SiteId, instanceId: string, context: AuditContext): Promise<void> {
     const { leases, store, clock } = this.#parts
     const { wallMs } = clock.clocks()
     const own = (await leases.ofSite(siteId)).filter(
@@ -357,7 +357,7 @@ class VerifierBook implements Verifiers {
         'This verifier is connected. Only a verifier that fails open and is gone can be dismissed.',
       )
     const isDismissed =
-      own.length > 0 && (await store.dismissLease(siteId, instanceId, Math.ceil(wallMs), act))
+      own.length > 0 && (await store.dismissLease(siteId, instanceId, Math.ceil(wallMs), context))
     if (!isDismissed)
       throw new Problem('not_found', 'No verifier of this site that fails open has this instance id.')
     this.#wake(siteId)

@@ -39,7 +39,7 @@ export function createKeyRejections(store: Pick<Store, 'audit'>, log: Logger): K
         action: 'key.refused',
         target: isSite ? caller.keyId : undefined,
         detail: { code, endpoint },
-        act: { actor: isSite ? `key:${caller.keyId}` : 'anonymous', atMs: nowMs, requestId },
+        context: { actor: isSite ? `key:${caller.keyId}` : 'anonymous', atMs: nowMs, requestId },
       })
     } catch (error) {
       log.warn({ err: error, request_id: requestId }, 'a refusal of a key could not be written to the audit')

@@ -8,11 +8,11 @@ import {
   problems,
 } from '@countersign/core/contract'
 import type { AnswerStream, RouteAnswer } from '../answer.ts'
-import { OtherMasterKey } from '../keys/seal.ts'
 import { pageHeaders } from '../pages/hosted-page.ts'
 import { problemPage } from '../pages/problem-page.ts'
 import { texts } from '../pages/texts.ts'
 import { Problem } from '../problem.ts'
+import { OtherMasterKey } from '../sealing/sealer.ts'
 import { StoreUnavailable } from '../store/store.ts'
 
 /** A response, ready to be written. */

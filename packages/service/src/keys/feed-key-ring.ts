@@ -10,9 +10,9 @@ import {
   type PrivateKey,
   signFeedKeyStatement,
 } from '@countersign/core'
+import type { Sealer } from '../sealing/sealer.ts'
 import type { Store } from '../store/store.ts'
 import { createInTurn } from './in-turn.ts'
-import type { Sealer } from './seal.ts'
 
 /**
  * The feed keys of the service. The next one is always prepared: it lies sealed in the store, and

@@ -1,8 +1,8 @@
 import { exportPrivateJwk, generatePrivateKey, importPrivateKey, type PrivateKey } from '@countersign/core'
 import { limits } from '@countersign/core/contract'
+import type { Sealer } from '../sealing/sealer.ts'
 import type { Store } from '../store/store.ts'
 import { createInTurn } from './in-turn.ts'
-import type { Sealer } from './seal.ts'
 
 /** The keys that sign credentials. */
 export interface IssuerKeyRing {

@@ -1,11 +1,11 @@
 import type { DidKey, FeedKeyStatement, PrivateKey, PublicKey, Signer } from '@countersign/core'
 import { publicKeyToJwk } from '@countersign/core'
 import type { DidDocument, Jwks } from '@countersign/core/contract'
+import { createSealer, type Sealer } from '../sealing/sealer.ts'
 import { MASTER_KEY_SEAL } from '../store/sealed-columns.ts'
 import type { Store } from '../store/store.ts'
 import { openFeedKeyRing } from './feed-key-ring.ts'
 import { openIssuerKeyRing } from './issuer-key-ring.ts'
-import { createSealer, type Sealer } from './seal.ts'
 
 /** `issuer`: signs credentials. `feed`: signs heads of the log, and never a credential. */
 export type KeyUse = 'issuer' | 'feed'

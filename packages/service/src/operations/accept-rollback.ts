@@ -42,7 +42,7 @@ export async function acceptRollback(
       action: 'log.accept_rollback',
       target: at.store.epoch,
       detail,
-      act: at.act(),
+      context: at.context(),
     }
     if (!dryRun) await at.store.audit(row)
     return found

@@ -15,7 +15,7 @@ export async function createOperatorKey(
   if (label !== undefined && [...label].length > limits.label_chars_max)
     throw new InvalidInput(`a label has at most ${limits.label_chars_max} characters`)
   const order = { siteId: null, permissions: [], label, expiresInSeconds: undefined }
-  const { key, secret } = await withStore(settings, (at) => createApiKey(at, order, at.act()))
+  const { key, secret } = await withStore(settings, (at) => createApiKey(at, order, at.context()))
   return { keyId: key.keyId, secret }
 }
 
@@ -37,5 +37,5 @@ export function listOperatorKeys({ store, masterKey }: StoreSettings): Promise<r
 
 /** False when there is no such key. */
 export function deleteOperatorKey(settings: StoreSettings, keyId: string): Promise<boolean> {
-  return withStore(settings, (at) => at.store.deleteApiKey(null, keyId, at.act()))
+  return withStore(settings, (at) => at.store.deleteApiKey(null, keyId, at.context()))
 }

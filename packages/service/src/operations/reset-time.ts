@@ -19,8 +19,8 @@ export async function readRecordedTime(store: Config['store']): Promise<number> 
 /** Sets the time on record, with an audit row in the same transaction. Returns the time before. */
 export async function resetTime(settings: StoreSettings, nowMs: number): Promise<number> {
   await requireStore(settings.store)
-  const act = { actor: 'operator', atMs: nowMs, requestId: undefined }
-  const { fromMs } = await withStore(settings, (at) => at.store.resetTime(nowMs, act))
+  const context = { actor: 'operator', atMs: nowMs, requestId: undefined }
+  const { fromMs } = await withStore(settings, (at) => at.store.resetTime(nowMs, context))
   return fromMs
 }
 

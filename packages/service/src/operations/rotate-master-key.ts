@@ -1,4 +1,4 @@
-import { createSealer } from '../keys/seal.ts'
+import { createSealer } from '../sealing/sealer.ts'
 import { resealStore } from '../store/maintenance.ts'
 import { MASTER_KEY_SEAL } from '../store/sealed-columns.ts'
 import type { StoreSettings } from './with-store.ts'
@@ -23,7 +23,7 @@ export async function rotateMasterKey(
     from: from.keyName,
     reseal: (purpose, sealed) => to.seal(purpose, from.open(purpose, sealed)),
     masterKeySeal: to.seal(MASTER_KEY_SEAL, to.keyName),
-    act: { actor: 'operator', atMs: Date.now(), requestId: undefined },
+    context: { actor: 'operator', atMs: Date.now(), requestId: undefined },
   })
   return { keyName: to.keyName, before: from.keyName, count }
 }

@@ -2,7 +2,7 @@ import { destination } from 'pino'
 import type { Config } from '../config.ts'
 import { createLogger } from '../logger.ts'
 import { openStore } from '../store/open.ts'
-import type { Act, Store } from '../store/store.ts'
+import type { AuditContext, Store } from '../store/store.ts'
 
 /** What operations on a store need of the settings. */
 export type StoreSettings = Pick<Config, 'store' | 'masterKey'>
@@ -19,7 +19,7 @@ interface OpenedStore {
    */
   readonly nowMs: () => number
   /** The audit context of the operator, now. */
-  readonly act: () => Act
+  readonly context: () => AuditContext
 }
 
 /** Logs to the standard error, so that results on the standard output can be piped. */
@@ -42,7 +42,7 @@ export async function withStore<T>(
     return await work({
       store,
       nowMs,
-      act: () => ({ actor: 'operator', atMs: nowMs(), requestId: undefined }),
+      context: () => ({ actor: 'operator', atMs: nowMs(), requestId: undefined }),
     })
   } finally {
     await store.close()

@@ -1,14 +1,14 @@
 import type { AllowCredential } from '@countersign/core'
 import type { Caller } from '../answer.ts'
 import type { Deps } from '../deps.ts'
-import type { Act } from '../store/store.ts'
+import type { AuditContext } from '../store/store.ts'
 
 /** The actor and the time for the audit: the owner of the key, or the holder of the credential. */
 export function auditContext(
   { caller, requestId }: { readonly caller: Caller; readonly requestId: string },
   { clock }: Pick<Deps, 'clock'>,
   allow?: AllowCredential,
-): Act {
+): AuditContext {
   return { actor: toActor(caller, allow), atMs: clock.nowMs(), requestId }
 }
 

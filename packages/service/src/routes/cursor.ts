@@ -1,8 +1,8 @@
 import { isUtf8 } from 'node:buffer'
 import { timingSafeEqual } from 'node:crypto'
 import { limits } from '@countersign/core/contract'
-import type { Sealer } from '../keys/seal.ts'
 import { Problem } from '../problem.ts'
+import type { Sealer } from '../sealing/sealer.ts'
 import type { Page } from '../store/store.ts'
 
 /**

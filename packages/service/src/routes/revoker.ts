@@ -3,7 +3,7 @@ import { guard } from '../access/guard.ts'
 import type { Deps } from '../deps.ts'
 import { Problem } from '../problem.ts'
 import type { RouteRequest } from '../route.ts'
-import type { Act } from '../store/store.ts'
+import type { AuditContext } from '../store/store.ts'
 import { auditContext } from './audit-context.ts'
 
 type RevokerRequest = Pick<
@@ -21,7 +21,7 @@ export async function requireRevoker(
   deps: Deps,
   siteId: SiteId,
   isOwn: (allow: AllowCredential) => boolean | Promise<boolean>,
-): Promise<Act> {
+): Promise<AuditContext> {
   const { caller } = request
   if (caller.kind !== 'anonymous') {
     if (request.lines(CREDENTIAL_HEADER) !== undefined)

@@ -1,4 +1,4 @@
-import type { Row } from './program.ts'
+import type { Row } from './transaction.ts'
 
 /**
  * Reads a column that holds text. Throws when it does not: then the statement and its reader have

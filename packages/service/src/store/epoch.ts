@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto'
 import type { LogHead } from '@countersign/core'
 import { auditLog, LOG_MISSING } from './audit-log.ts'
 import { failedAudit, type LogAudit } from './log-corrupted.ts'
+import { createStoreVerbs, type RunVerb } from './operations/all.ts'
 import { EpochChanged } from './store.ts'
-import { createStoreVerbs, type RunVerb } from './verbs/all.ts'
 
 const EPOCH_CHARS = 16
 
@@ -14,7 +14,7 @@ const EPOCH_CHARS = 16
  * continuation. `continued`: see `beginEpoch`. A log that fails the audit is not carried over: this
  * throws a `LogCorrupted`.
  */
-export async function settleEpoch(
+export async function resolveEpoch(
   run: RunVerb,
   lineageNow: () => Promise<string>,
   nowMs: number,

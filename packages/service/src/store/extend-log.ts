@@ -1,9 +1,9 @@
-import { isSameMac } from '../keys/row-macs.ts'
+import { isSameMac } from '../sealing/row-macs.ts'
+import { hashEntry, type UnsealedEntry } from './entry-hash.ts'
 import { nextDigest } from './log-digest.ts'
-import type { SqlValue } from './program.ts'
 import type { RowSeal } from './row-seal.ts'
-import { hashEntry, type UnsealedEntry } from './seal.ts'
 import { RowForged } from './store.ts'
+import type { SqlValue } from './transaction.ts'
 
 /** The log row and the head of the site before an entry is added, as the store has them. */
 export interface LogBefore {

@@ -1,6 +1,6 @@
 import type { ChainFault, SiteId, ViewFault } from '@countersign/core'
-import type { ForgedRow } from './program.ts'
 import type { DerivedFault } from './store.ts'
+import type { ForgedRow } from './transaction.ts'
 
 /**
  * `unreadable`: a row is not a log entry. `missing`: the log is shorter than its log row states, or

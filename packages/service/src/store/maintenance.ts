@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import type { Config } from '../config.ts'
 import type { OnPage } from './audit-log.ts'
 import type { LogAudit } from './log-corrupted.ts'
+import type { Reseal } from './operations/master-key.ts'
 import {
   auditDatabase,
   checkDatabase,
@@ -20,7 +21,6 @@ import { newEpochOfFile } from './sqlite/new-epoch.ts'
 import { auditFile, readFromFile } from './sqlite/offline.ts'
 import { resealFile } from './sqlite/reseal.ts'
 import type { Store } from './store.ts'
-import type { Reseal } from './verbs/master-key.ts'
 
 type StoreConfig = Config['store']
 

@@ -1,5 +1,5 @@
-import type { RowMacs } from '../keys/row-macs.ts'
-import type { ForgedRow } from './program.ts'
+import type { RowMacs } from '../sealing/row-macs.ts'
+import type { ForgedRow } from './transaction.ts'
 
 /** What a store needs to write and check rows that can grant. */
 export interface RowSeal {

@@ -1,7 +1,7 @@
 import type { SiteId } from '@countersign/core'
 import { text } from './columns.ts'
-import type { Row } from './program.ts'
 import type { IdempotencyKey } from './store.ts'
+import type { Row } from './transaction.ts'
 
 /**
  * A column whose texts are sealed under the master key, and what for: a text opens for its own
@@ -14,7 +14,7 @@ export interface SealedColumn {
   readonly key: readonly string[]
   /** What else the purpose is made of. */
   readonly also?: readonly string[]
-  readonly purposeOf: (row: Row) => string
+  readonly toPurpose: (row: Row) => string
   /**
    * For a column that holds several texts, or something beside them: the same with each text
    * replaced.
@@ -27,19 +27,19 @@ export interface SealedColumn {
  * against the schema.
  */
 export const sealedColumns: readonly SealedColumn[] = [
-  { table: 'secrets', column: 'sealed', key: ['name'], purposeOf: (row) => text(row, 'name') },
+  { table: 'secrets', column: 'sealed', key: ['name'], toPurpose: (row) => text(row, 'name') },
   {
     table: 'sites',
     column: 'pairwise_secret_sealed',
     key: ['site_id'],
-    purposeOf: (row) => pairwisePurpose(text(row, 'site_id') as SiteId),
+    toPurpose: (row) => pairwisePurpose(text(row, 'site_id') as SiteId),
   },
   {
     table: 'idempotency_keys',
     column: 'sealed',
     key: ['owner', 'sha256'],
     also: ['request_sha256'],
-    purposeOf: (row) =>
+    toPurpose: (row) =>
       answerPurpose({
         owner: text(row, 'owner'),
         sha256: text(row, 'sha256'),
@@ -51,7 +51,7 @@ export const sealedColumns: readonly SealedColumn[] = [
     column: 'secrets',
     key: ['webhook_id'],
     also: ['site_id'],
-    purposeOf: (row) => webhookPurpose(text(row, 'site_id') as SiteId, text(row, 'webhook_id')),
+    toPurpose: (row) => webhookPurpose(text(row, 'site_id') as SiteId, text(row, 'webhook_id')),
     each: (held, replaced) =>
       JSON.stringify(
         (JSON.parse(held) as { sealed: string }[]).map((secret) => ({
@@ -64,7 +64,7 @@ export const sealedColumns: readonly SealedColumn[] = [
     table: 'sign_ins',
     column: 'client_state_sealed',
     key: ['state_sha256'],
-    purposeOf: (row) => clientStatePurpose(text(row, 'state_sha256')),
+    toPurpose: (row) => clientStatePurpose(text(row, 'state_sha256')),
   },
 ]
 

@@ -43,7 +43,7 @@ export interface Store {
   readonly epoch: string
 
   // Sites
-  createSite(site: NewSite, act: Act): Promise<Placed<Site> | 'exists'>
+  createSite(site: NewSite, context: AuditContext): Promise<Logged<Site> | 'exists'>
   /**
    * `knownSeq`, here and below: the last entry about this row that the caller's view of the log
    * has, see `LiveViews.lastEntryAbout`. A row that is older than that, or than the entries in the
@@ -52,9 +52,9 @@ export interface Store {
   changeSite(
     siteId: SiteId,
     changes: SiteChanges,
-    act: Act,
+    context: AuditContext,
     knownSeq?: number,
-  ): Promise<Placed<Site> | undefined>
+  ): Promise<Logged<Site> | undefined>
   site(siteId: SiteId): Promise<Site | undefined>
   sites(page: Page): Promise<readonly Site[]>
 
@@ -62,10 +62,10 @@ export interface Store {
   /** `too_many`: the site knows `issuersMax` of them already, trusted or not. */
   addIssuer(
     issuer: NewIssuer,
-    act: Act,
+    context: AuditContext,
     issuersMax?: number,
     knownSeq?: number,
-  ): Promise<Placed<Issuer> | 'exists' | 'too_many'>
+  ): Promise<Logged<Issuer> | 'exists' | 'too_many'>
   /**
    * Replaces what is given; a change of status appends `issuer.trusted` or `issuer.distrusted`. A
    * compromised key stays compromised.
@@ -74,26 +74,26 @@ export interface Store {
     siteId: SiteId,
     issuer: string,
     changes: IssuerChanges,
-    act: Act,
+    context: AuditContext,
     knownSeq?: number,
-  ): Promise<Placed<ChangedIssuer> | undefined>
+  ): Promise<Logged<ChangedIssuer> | undefined>
   /** `final`: a compromised key never becomes anything else. */
   changeIssuerKey(
     siteId: SiteId,
     issuer: string,
     keyId: string,
     status: KeyState['status'],
-    act: Act,
+    context: AuditContext,
     knownSeq?: number,
-  ): Promise<Placed<ChangedIssuer> | undefined | 'final'>
+  ): Promise<Logged<ChangedIssuer> | undefined | 'final'>
   issuer(siteId: SiteId, issuer: string): Promise<Issuer | undefined>
   issuers(siteId: SiteId, page: Page): Promise<readonly Issuer[]>
   /** Those of all sites whose documents have to be fetched again. */
   fetchedIssuers(page: Page): Promise<readonly Issuer[]>
 
   // API keys
-  createApiKey(key: NewApiKey, act: Act): Promise<ApiKey>
-  deleteApiKey(siteId: SiteId | null, keyId: string, act: Act): Promise<boolean>
+  createApiKey(key: NewApiKey, context: AuditContext): Promise<ApiKey>
+  deleteApiKey(siteId: SiteId | null, keyId: string, context: AuditContext): Promise<boolean>
   apiKeyBySha256(sha256: string): Promise<ApiKey | undefined>
   /** Those of these that there are. */
   apiKeysById(keyIds: readonly string[]): Promise<readonly ApiKey[]>
@@ -101,11 +101,11 @@ export interface Store {
 
   // Credentials and tokens
   /**
-   * Writes down credentials that have been seen; those known already, and at sites that do not
-   * exist, are passed over. With an act, those were issued here by the actor, and each that is new
-   * gets its audit row, `credential.issue`.
+   * Records credentials that have been seen. Skips known ones, and those of sites that do not
+   * exist. With a context, the actor has issued them here, and each new one gets its audit row,
+   * `credential.issue`.
    */
-  recordCredentials(seen: readonly SeenCredential[], atMs: number, act?: Act): Promise<void>
+  recordCredentials(seen: readonly SeenCredential[], atMs: number, context?: AuditContext): Promise<void>
   credentials(siteId: SiteId, filter: { ppid?: Ppid }, page: Page): Promise<readonly CredentialRow[]>
   /**
    * Makes a token unless its credential, a parent of it or its user is revoked, at whatever moment
@@ -129,15 +129,15 @@ export interface Store {
    */
   revokeUser(
     user: { siteId: SiteId; ppid: Ppid; reason: string | undefined },
-    act: Act,
+    context: AuditContext,
     unconfirmed?: Unconfirmed,
-  ): Promise<Placed<Revoked>>
+  ): Promise<Logged<Revoked>>
   /** The same for one credential. */
   revokeCredential(
     credential: { siteId: SiteId; credentialId: CredentialId; reason: string | undefined },
-    act: Act,
+    context: AuditContext,
     unconfirmed?: Unconfirmed,
-  ): Promise<Placed<Revoked>>
+  ): Promise<Logged<Revoked>>
   /**
    * Undefined when there is no such token, or not at that site (`siteId` undefined asks at all
    * sites); that too leaves an audit row. An `alreadyRevoked` must be confirmed as above;
@@ -145,13 +145,13 @@ export interface Store {
    */
   revokeToken(
     token: { sha256: string; siteId: SiteId | undefined; reason: string | undefined },
-    act: Act,
+    context: AuditContext,
     isUnconfirmed?: boolean,
-  ): Promise<Placed<TokenRevocation> | undefined>
+  ): Promise<Logged<TokenRevocation> | undefined>
   reinstateUser(
     user: { siteId: SiteId; ppid: Ppid; reason: string | undefined },
-    act: Act,
-  ): Promise<Placed<Reinstated>>
+    context: AuditContext,
+  ): Promise<Logged<Reinstated>>
   /**
    * What is known of each id; with a site, only what that site knows. Ids that were never presented
    * or issued are absent.
@@ -199,9 +199,13 @@ export interface Store {
    * Entries appended from now on will be sent to it. `too_many`: the site has as many as it may
    * have. Undefined: there is no such site.
    */
-  createWebhook(webhook: NewWebhook, perSiteMax: number, act: Act): Promise<Webhook | 'too_many' | undefined>
+  createWebhook(
+    webhook: NewWebhook,
+    perSiteMax: number,
+    context: AuditContext,
+  ): Promise<Webhook | 'too_many' | undefined>
   /** Nothing more is sent to it, except what is being sent at this moment. */
-  deleteWebhook(siteId: SiteId, webhookId: string, act: Act): Promise<boolean>
+  deleteWebhook(siteId: SiteId, webhookId: string, context: AuditContext): Promise<boolean>
   /**
    * The secrets before still sign until then, or until their own end. False when there is no such
    * webhook.
@@ -211,7 +215,7 @@ export interface Store {
     webhookId: string,
     secretSealed: string,
     previousUntilMs: number,
-    act: Act,
+    context: AuditContext,
   ): Promise<boolean>
   webhook(siteId: SiteId, webhookId: string): Promise<Webhook | undefined>
   webhooks(siteId: SiteId, page: Page): Promise<readonly Webhook[]>
@@ -221,7 +225,11 @@ export interface Store {
    * it. One that is pending already is due at once, in its place. Undefined when the site has none
    * of that name; `too_many` when a thousand replays of the webhook wait already.
    */
-  replayDelivery(siteId: SiteId, deliveryId: string, act: Act): Promise<Delivery | 'too_many' | undefined>
+  replayDelivery(
+    siteId: SiteId,
+    deliveryId: string,
+    context: AuditContext,
+  ): Promise<Delivery | 'too_many' | undefined>
   /**
    * Webhooks that have something to be sent now and that no node is sending to. Two nodes that ask
    * at once get the same answer.
@@ -300,7 +308,7 @@ export interface Store {
     codeChallenge: string,
     nowMs: number,
   ): Promise<SignInPresentation | undefined>
-  createOffer(offer: NewOffer, act: Act): Promise<void>
+  createOffer(offer: NewOffer, context: AuditContext): Promise<void>
   /** The caller checks whether the offer has expired, was killed or is claimed already. */
   offer(sha256: string): Promise<Offer | undefined>
   /**
@@ -313,7 +321,7 @@ export interface Store {
     sha256: string,
     claim: OfferClaim,
     issued: SeenCredential,
-    act: Act,
+    context: AuditContext,
   ): Promise<JsonObject | undefined>
 
   // Who follows the feeds. Not worth keeping for long: whatever stands here ends with its
@@ -355,7 +363,7 @@ export interface Store {
   /**
    * Closes the leases of an instance that fails open. False when it has none that is not closed.
    */
-  dismissLease(siteId: SiteId, instanceId: string, nowMs: number, act: Act): Promise<boolean>
+  dismissLease(siteId: SiteId, instanceId: string, nowMs: number, context: AuditContext): Promise<boolean>
   /**
    * The leases of a site by key and instance: all live ones, and those that ended within the last
    * day.
@@ -381,7 +389,7 @@ export interface Store {
 
   // What may be used once
   /** True for exactly one of all who ever ask for this kind and name before `expiresAtMs`. */
-  useOnce(
+  consumeOnce(
     kind: 'nonce' | 'state' | 'code' | 'payload' | 'offer',
     sha256: string,
     expiresAtMs: number,
@@ -416,12 +424,12 @@ export interface Store {
    * Sets the confirmed time, back too, and gives what it was. For an operator who has looked at the
    * clocks.
    */
-  resetTime(atMs: number, act: Act): Promise<{ readonly fromMs: number }>
+  resetTime(atMs: number, context: AuditContext): Promise<{ readonly fromMs: number }>
   /**
    * Removes what has ended: tokens, sign-ins, offers, used-once names, idempotency keys, old
    * deliveries, streams of nodes that are gone. Never anything of the log.
    */
-  sweep(nowMs: number): Promise<void>
+  purgeExpired(nowMs: number): Promise<void>
 
   /**
    * Why the store cannot be written, though it may still be read; undefined while writes succeed.
@@ -464,7 +472,7 @@ export class EpochChanged extends Error {
 }
 
 /** Who does something, and when. */
-export interface Act {
+export interface AuditContext {
   /**
    * `operator:<key_id>`, `key:<key_id>`, `holder:<credential_id>` or `system`; an operator at the
    * command line is `operator`.
@@ -479,7 +487,7 @@ export interface Act {
  * a revocation that was made before, the position of the first one: a caller that repeats it on
  * another node must not be told that it counts before that node has heard of it.
  */
-export type Placed<T> = T & { readonly position: number }
+export type Logged<T> = T & { readonly position: number }
 /**
  * A page of a list in its fixed order: at most `limit` rows after the row that `after` names, which
  * may have gone since. A row's name is its id: site_id, issuer, key_id, webhook_id, credential_id,
@@ -656,7 +664,7 @@ export interface NewSignInPresentation {
 }
 export interface SignInPresentation extends NewSignInPresentation {
   /** The user was revoked since. */
-  readonly isKilled: boolean
+  readonly isCancelled: boolean
 }
 
 export interface SignInEnd {
@@ -680,7 +688,7 @@ export interface Offer extends NewOffer {
   /** On whose word it was made. */
   readonly actor: string
   /** The user was revoked since. */
-  readonly isKilled: boolean
+  readonly isCancelled: boolean
   /** Kept until the offer expires, so that a claim whose answer was lost can be repeated. */
   readonly claim: OfferClaim | undefined
 }
@@ -988,7 +996,7 @@ export interface NewAuditRow {
    * Lists show `outcome` (`done` when absent, `unchanged`, `refused`), `reason` and `seq` of it.
    */
   readonly detail: Readonly<Record<string, string | number | boolean | readonly string[] | null>>
-  readonly act: Act
+  readonly context: AuditContext
 }
 export interface AuditRow extends NewAuditRow {
   readonly id: string

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
+import { type RunVerb, readingVerbs } from './operations/all.ts'
 import { StoreUnavailable } from './store.ts'
-import { type RunVerb, readingVerbs } from './verbs/all.ts'
 
 /** Knows whether a store can be written. */
 export interface WriteWatch {

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { limits } from '@countersign/core/contract'
-import type { Sealer } from '../keys/seal.ts'
 import { guardedRequest, type OutwardRules } from '../net/guarded-request.ts'
+import type { Sealer } from '../sealing/sealer.ts'
 import { webhookPurpose } from '../store/sealed-columns.ts'
 import type { DueDelivery } from '../store/store.ts'
 import { SERVICE_VERSION } from '../version.ts'

@@ -7,7 +7,7 @@ import { begin as beginAt, NOWHERE } from '../node.ts'
 import { delegated, issued as issuedBy, NOW, newParty } from '../party.ts'
 import { forEachSharedStore } from '../stores.ts'
 
-const act = { actor: 'operator', atMs: NOW, requestId: undefined }
+const context = { actor: 'operator', atMs: NOW, requestId: undefined }
 
 forEachSharedStore('the guard', (open) => {
   const begin = () => beginAt(open())
@@ -36,7 +36,7 @@ forEachSharedStore('the guard', (open) => {
           },
         },
       })
-      return node.act(child.header, { holder: two })
+      return node.context(child.header, { holder: two })
     }
 
     it('accepts when nothing has happened, or something that does not matter', async () => {
@@ -54,11 +54,11 @@ forEachSharedStore('the guard', (open) => {
 
     it('rejects a caller whose issuer is no longer trusted, or whose key is known to be stolen', async () => {
       const distrusted = await showing(async ({ store, A, issuer, node }) => {
-        const changed = await store.changeIssuer(A, issuer.did, { status: 'distrusted' }, act)
+        const changed = await store.changeIssuer(A, issuer.did, { status: 'distrusted' }, context)
         await node.deps.views.waitFor(changed?.position ?? 0)
       })
       const stolen = await showing(async ({ store, A, issuer, node }) => {
-        await store.changeIssuerKey(A, issuer.did, issuer.keyId, 'compromised', act)
+        await store.changeIssuerKey(A, issuer.did, issuer.keyId, 'compromised', context)
         await node.deps.views.waitFor(await store.logPosition())
       })
       expect([distrusted.code, stolen.code]).toEqual(['issuer_untrusted', 'issuer_untrusted'])
@@ -99,7 +99,7 @@ forEachSharedStore('the guard', (open) => {
         credentialTtlSecondsMax: undefined,
         pairwiseSecretSealed: 'x',
       },
-      act,
+      context,
     )
     await node.deps.views.waitFor(await store.logPosition())
     const { header } = await issuedBy(await newParty(), { siteId: NOWHERE })

@@ -14,7 +14,7 @@ function store() {
   const used = new Map<string, number>()
   return {
     used,
-    async useOnce(kind: string, sha256: string, expiresAtMs: number) {
+    async consumeOnce(kind: string, sha256: string, expiresAtMs: number) {
       const name = `${kind} ${sha256}`
       if (used.has(name)) return false
       used.set(name, expiresAtMs)
@@ -37,8 +37,8 @@ describe('nonces in the store', () => {
   })
 
   it('are kept until the proof is too old on every node, and not without end', async () => {
-    const { used, useOnce } = store()
-    await createStoreNonces({ useOnce }).consume(use)
+    const { used, consumeOnce } = store()
+    await createStoreNonces({ consumeOnce }).consume(use)
     const [expiresAtMs = 0] = used.values()
     expect(expiresAtMs).toBeGreaterThan(use.usableUntilMs)
     expect(expiresAtMs).toBeLessThan(use.usableUntilMs + 3_600_000)
@@ -46,7 +46,7 @@ describe('nonces in the store', () => {
 
   it('are not fresh when the store cannot be asked', async () => {
     const failing = {
-      async useOnce(): Promise<boolean> {
+      async consumeOnce(): Promise<boolean> {
         throw new StoreUnavailable('down')
       },
     }

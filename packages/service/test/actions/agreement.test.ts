@@ -72,7 +72,7 @@ forEachSharedStore('I-10: status, introspection and verification', (open) => {
 
 async function agree(node: TestNode, held: readonly Held[]): Promise<void> {
   for (const { credential, holder, token } of held) {
-    const shown = await node.act(credential.header, holder ? { holder } : {})
+    const shown = await node.context(credential.header, holder ? { holder } : {})
     await node.deps.seen.flush()
     const { status } = (await node.status(credential.id)).body.statuses[credential.id]
     // A credential that was revoked before it was ever accepted is not known here, which is no

@@ -69,7 +69,7 @@ forEachSharedStore('races', (open) => {
       const late: string[] = []
       const walkers = [...Array(8)].map(async (_, i) => {
         for (let n = 0; n < 40 && !(isAcknowledged && n > 3); n++) {
-          const { status } = i % 2 ? await node.act(header, bound) : await node.bearer(token)
+          const { status } = i % 2 ? await node.context(header, bound) : await node.bearer(token)
           if (status === 200) letIn++
           if (status === 200 && isAcknowledged) late.push(i % 2 ? 'credential' : 'bearer')
         }
@@ -86,13 +86,13 @@ forEachSharedStore('races', (open) => {
   it('a token that was made while bearer was being switched off stays dead when it is on again', async () => {
     const { node, store, A, issued } = await beginAt(open())
     const { document } = await issued()
-    const act = () => ({ actor: 'operator', atMs: node.clock.nowMs(), requestId: undefined })
-    const asked = act()
+    const context = () => ({ actor: 'operator', atMs: node.clock.nowMs(), requestId: undefined })
+    const asked = context()
     node.clock.pass(5)
     const token = await node.tokenFor(document)
     for (const [bearer, by] of [['off', asked] as const, ['on', undefined] as const]) {
       node.clock.pass(500)
-      await store.changeSite(A, { bearer }, by ?? act())
+      await store.changeSite(A, { bearer }, by ?? context())
       await node.deps.views.waitFor(await store.logPosition())
     }
     expect((await node.bearer(token)).code).toBe('token_invalid')

@@ -43,7 +43,7 @@ it('what was revoked stays revoked after a restart, what was used up stays used 
   const tokens: string[] = []
   for (const { document } of [user, one, other, other]) tokens.push(await before.tokenFor(document))
   const nonce = 'n'.repeat(24)
-  expect((await before.act(bound.header, { holder, nonce })).status).toBe(200)
+  expect((await before.context(bound.header, { holder, nonce })).status).toBe(200)
   await before.revokeUser(user.ppid)
   await before.revokeCredential(one.id)
   await before.revokeToken(tokens[3] as string)
@@ -51,11 +51,11 @@ it('what was revoked stays revoked after a restart, what was used up stays used 
   await store?.close()
 
   const after = await openNode(await start())
-  for (const { header } of [user, one]) expect((await after.act(header)).code).toBe('credential_revoked')
-  expect((await after.act(other.header)).status).toBe(200)
+  for (const { header } of [user, one]) expect((await after.context(header)).code).toBe('credential_revoked')
+  expect((await after.context(other.header)).status).toBe(200)
   expect(await Promise.all(tokens.map(async (token) => (await after.bearer(token)).status))).toEqual([
     401, 401, 200, 401,
   ])
-  expect((await after.act(bound.header, { holder, nonce })).code).toBe('proof_replayed')
+  expect((await after.context(bound.header, { holder, nonce })).code).toBe('proof_replayed')
   expect((await after.revokeUser(user.ppid)).body.already_revoked).toBe(true)
 })

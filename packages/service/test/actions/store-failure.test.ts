@@ -26,7 +26,7 @@ forEachSharedStore('I-16: when the store fails', (open) => {
     return { ...begun, credential, token: await begun.node.tokenFor(credential.document) }
   }
   const everything = async (node: TestNode, { header, id }: Made, token: string) => [
-    (await node.act(header)).status,
+    (await node.context(header)).status,
     (await node.bearer(token)).status,
     (await node.introspect(token)).body.active,
     (await node.status(id)).body.statuses[id].status,

@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net'
 import { afterEach, expect, it } from 'vitest'
-import { act, type FeedNode, type FeedSite, newCredentialId, onEachStore } from './feed-node.ts'
+import { context, type FeedNode, type FeedSite, newCredentialId, onEachStore } from './feed-node.ts'
 
 /** A reader that costs next to nothing: it counts what it hears. */
 class Reader {
@@ -56,7 +56,7 @@ afterEach(() => {
 async function append(node: FeedNode, { siteId }: FeedSite, count: number): Promise<number> {
   const { store, views } = node.service.deps
   const one = () =>
-    store.revokeCredential({ siteId, credentialId: newCredentialId(), reason: undefined }, act())
+    store.revokeCredential({ siteId, credentialId: newCredentialId(), reason: undefined }, context())
   let seq = 0
   for (let done = 0; done < count; done += 100) {
     const revoked = await Promise.all(Array.from({ length: Math.min(100, count - done) }, one))

@@ -77,7 +77,7 @@ const EVERYTHING: readonly Permission[] = [
   'feed:read',
   'site:admin',
 ]
-export const act = () => ({ actor: 'operator', atMs: Date.now(), requestId: undefined })
+export const context = () => ({ actor: 'operator', atMs: Date.now(), requestId: undefined })
 export const newPpid = () => `did:service:ppid_${randomBytes(16).toString('hex')}` as Ppid
 export const newCredentialId = () => `cred_${randomBytes(13).toString('hex')}` as CredentialId
 
@@ -160,7 +160,11 @@ export async function openFeedNode(changes: Partial<Config>): Promise<FeedNode> 
   const { port } = await service.listen()
   const { deps } = service
   const newKey: FeedNode['newKey'] = async (siteId, permissions = EVERYTHING, expiresInSeconds) => {
-    const made = await createApiKey(deps, { siteId, permissions, label: undefined, expiresInSeconds }, act())
+    const made = await createApiKey(
+      deps,
+      { siteId, permissions, label: undefined, expiresInSeconds },
+      context(),
+    )
     return { key: made.secret, keyId: made.key.keyId }
   }
   const node: FeedNode = {
@@ -179,7 +183,7 @@ export async function openFeedNode(changes: Partial<Config>): Promise<FeedNode> 
       }
       const made = await deps.store.createSite(
         { siteId, bearer: 'on', holderProof: 'optional', ...plain },
-        act(),
+        context(),
       )
       if (made === 'exists') throw new Error('a random name was taken')
       await deps.views.waitFor(made.position)

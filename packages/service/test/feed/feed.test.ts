@@ -3,12 +3,12 @@ import { auditChain, checkHeartbeat, parseHeartbeat, parseMultikey, type SiteId 
 import { limits } from '@countersign/core/contract'
 import { expect, it } from 'vitest'
 import type { Store } from '../../src/store/store.ts'
-import { act, type FeedNode, type FeedSite, newPpid, onEachStore } from './feed-node.ts'
+import { context, type FeedNode, type FeedSite, newPpid, onEachStore } from './feed-node.ts'
 import { follow, type SseClient } from './sse-client.ts'
 
 const revoke = async (node: FeedNode, siteId: SiteId) => {
   const { store, views } = node.service.deps
-  const revoked = await store.revokeUser({ siteId, ppid: newPpid(), reason: 'a reason' }, act())
+  const revoked = await store.revokeUser({ siteId, ppid: newPpid(), reason: 'a reason' }, context())
   await views.waitFor(revoked.position)
   return revoked
 }
@@ -268,7 +268,7 @@ onEachStore('the feed', (home) => {
       await follow(node.port, site.siteId, { key: brief.key }),
       await open(node, site),
     ]
-    await node.service.deps.store.deleteApiKey(site.siteId, doomed.keyId, act())
+    await node.service.deps.store.deleteApiKey(site.siteId, doomed.keyId, context())
     await streams[0]?.untilClosed(2000)
     await streams[1]?.untilClosed(5000)
     expect(streams[2]?.isClosed).toBe(false)

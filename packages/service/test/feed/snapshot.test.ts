@@ -18,7 +18,7 @@ import { createSnapshot } from '../../src/feed/snapshot.ts'
 import type { Store } from '../../src/store/store.ts'
 import { newToken, seen } from '../store/fixtures.ts'
 import {
-  act,
+  context,
   type FeedNode,
   type FeedSite,
   newCredentialId,
@@ -67,7 +67,7 @@ async function addIssuer(store: Store, siteId: SiteId, n: number): Promise<strin
   const issuer = `did:web:issuer${n}.${siteId}`
   const keys = [{ id: 'key-1', key: publicKey.multikey, status: 'active' as const }]
   const fields = { scope: undefined, credentialTtlSecondsMax: undefined, label: undefined, fetched: false }
-  await store.addIssuer({ siteId, issuer, keys, ...fields }, act())
+  await store.addIssuer({ siteId, issuer, keys, ...fields }, context())
   return issuer
 }
 
@@ -79,22 +79,22 @@ async function live({ service }: FeedNode, { siteId }: FeedSite) {
     await addIssuer(store, siteId, 2),
     await addIssuer(store, siteId, 3),
   ] as const
-  await store.changeIssuerKey(siteId, issuers[0], 'key-1', 'retired', act())
-  await store.changeIssuer(siteId, issuers[1], { status: 'distrusted' }, act())
-  await store.changeIssuerKey(siteId, issuers[2], 'key-1', 'compromised', act())
-  await store.changeSite(siteId, { bearer: 'off' }, act())
-  await store.changeSite(siteId, { bearer: 'on', credentialTtlSecondsMax: 3600 }, act())
+  await store.changeIssuerKey(siteId, issuers[0], 'key-1', 'retired', context())
+  await store.changeIssuer(siteId, issuers[1], { status: 'distrusted' }, context())
+  await store.changeIssuerKey(siteId, issuers[2], 'key-1', 'compromised', context())
+  await store.changeSite(siteId, { bearer: 'off' }, context())
+  await store.changeSite(siteId, { bearer: 'on', credentialTtlSecondsMax: 3600 }, context())
   const users = [newPpid(), newPpid(), newPpid()] as const
-  for (const ppid of users) await store.revokeUser({ siteId, ppid, reason: 'because' }, act())
-  for (const ppid of users.slice(1)) await store.reinstateUser({ siteId, ppid, reason: undefined }, act())
-  await store.revokeUser({ siteId, ppid: users[2], reason: undefined }, act())
+  for (const ppid of users) await store.revokeUser({ siteId, ppid, reason: 'because' }, context())
+  for (const ppid of users.slice(1)) await store.reinstateUser({ siteId, ppid, reason: undefined }, context())
+  await store.revokeUser({ siteId, ppid: users[2], reason: undefined }, context())
   const credentials = [newCredentialId(), newCredentialId()] as const
   for (const credentialId of credentials)
-    await store.revokeCredential({ siteId, credentialId, reason: undefined }, act())
+    await store.revokeCredential({ siteId, credentialId, reason: undefined }, context())
   const shown = seen(siteId)
   const token = newToken(shown, { expiresAtMs: Date.now() + 900_000 })
   await store.createToken(token, 20, Date.now(), shown)
-  await store.revokeToken({ sha256: token.sha256, siteId, reason: undefined }, act())
+  await store.revokeToken({ sha256: token.sha256, siteId, reason: undefined }, context())
   await views.waitFor(await store.logPosition())
   return { issuers, users, credentials, token }
 }
@@ -175,7 +175,7 @@ onEachStore('the snapshot', (home) => {
     const revoke = () =>
       store.revokeCredential(
         { siteId: site.siteId, credentialId: newCredentialId(), reason: undefined },
-        act(),
+        context(),
       )
     for (let i = 0; i < 25; i++) await Promise.all(Array.from({ length: 50 }, revoke))
     await views.waitFor(await store.logPosition())

@@ -175,7 +175,7 @@ forEachSharedStore('verifiers of several nodes', (open) => {
       { epoch: open().epoch, seq: 1, atMs: 0 },
       { ms: 50, until: 'acknowledged' },
     )
-    await open().sweep(clock.wallMs)
+    await open().purgeExpired(clock.wallMs)
     two.verifiers.closed(stream, 'stale')
     two.connect(siteId, 'c')
     Object.assign(lost, { reportStreams })
@@ -191,7 +191,7 @@ forEachSharedStore('verifiers of several nodes', (open) => {
     Object.assign(lost, { reportStreams: () => Promise.reject(new StoreUnavailable('cut off')) })
     await sleep(100)
     clock.pass(20_000)
-    await open().sweep(clock.wallMs)
+    await open().purgeExpired(clock.wallMs)
     await expect.poll(() => seen(one)).toEqual({})
     Object.assign(lost, { reportStreams })
     await expect.poll(() => seen(one)).toEqual({ b: 0 })

@@ -5,7 +5,7 @@ import type { RouteAnswer } from '../../src/answer.ts'
 import { answerOnce } from '../../src/http/idempotency.ts'
 import type { RawRequest } from '../../src/http/raw-request.ts'
 import type { MountedEndpoint } from '../../src/http/respond.ts'
-import { createSealer } from '../../src/keys/seal.ts'
+import { createSealer } from '../../src/sealing/sealer.ts'
 import type { Store } from '../../src/store/store.ts'
 import { begin, keyOf, openNode, type TestNode } from '../node.ts'
 import { forEachSharedStore } from '../stores.ts'
@@ -42,7 +42,7 @@ forEachSharedStore('an idempotency key', (open) => {
     }
     const other = await openNode(deaf, A, { waitMsMax: 300 })
     const { ppid, header } = await issued()
-    expect((await other.act(header)).status).toBe(200)
+    expect((await other.context(header)).status).toBe(200)
     isDeaf = true
     const revoke = async (): Promise<RouteAnswer> => {
       const { status, body } = await node.revokeUser(ppid)
@@ -54,10 +54,10 @@ forEachSharedStore('an idempotency key', (open) => {
     const again = () => once(other, 'revoke_user', () => Promise.reject(new Error('must not run twice')))
     await expect(again()).rejects.toMatchObject({ code: 'revocation_view_stale' })
     // It has not heard of it, and has not said that it had.
-    expect((await other.act(header)).status).toBe(200)
+    expect((await other.context(header)).status).toBe(200)
     isDeaf = false
     expect(await again()).toEqual(first)
-    expect((await other.act(header)).code).toBe('credential_revoked')
+    expect((await other.context(header)).code).toBe('credential_revoked')
   })
 
   it('may be used with a path as long as a URL may be', async () => {

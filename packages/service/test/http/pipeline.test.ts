@@ -406,12 +406,12 @@ describe('who calls', () => {
     }
     open({ routes: { protected_action } })
     const headers = { ...JSON_TYPE, 'x-service-credential': 'abc' }
-    const act = (payload: string, query = '') =>
+    const context = (payload: string, query = '') =>
       double.call('POST', `/api/protected/action${query}`, { headers, payload })
     for (const payload of ['{{', '[]', '{"x":1}', '{"action":7}'])
-      expect([(await act(payload)).status, ran], payload).toEqual([expect.toBeOneOf([400, 422]), 0])
-    expect([(await act('{}', '?a=1')).json.code, ran]).toEqual(['validation_failed', 0])
-    await act('{}')
+      expect([(await context(payload)).status, ran], payload).toEqual([expect.toBeOneOf([400, 422]), 0])
+    expect([(await context('{}', '?a=1')).json.code, ran]).toEqual(['validation_failed', 0])
+    await context('{}')
     expect(ran).toBe(1)
   })
   test('refuses a look-alike of the credential header (A014)', async () => {
@@ -468,12 +468,12 @@ describe('what the audit learns', () => {
     await introspect('svc_sk_wrong')
     await double.app.close()
     expect(
-      double.audit.map(({ siteId, action, target, detail, act }) => ({
+      double.audit.map(({ siteId, action, target, detail, context }) => ({
         siteId,
         action,
         target,
         detail,
-        actor: act.actor,
+        actor: context.actor,
       })),
     ).toEqual([
       {

@@ -10,9 +10,9 @@ import { type AppDouble, createAppDouble } from './app-double.ts'
 const tight = { ...rateLimits, keyless: { ...rateLimits.keyless, requests: 5 } }
 const ADDRESS = '192.0.2.1'
 
-function refusalOf(act: () => void): Problem | undefined {
+function refusalOf(context: () => void): Problem | undefined {
   try {
-    act()
+    context()
     return undefined
   } catch (error) {
     if (error instanceof Problem) return error
@@ -124,7 +124,7 @@ describe('requests', () => {
       payload: { token: 'x' },
       remoteAddress,
     })
-  const act = (payload: object = {}, remoteAddress = ADDRESS) =>
+  const context = (payload: object = {}, remoteAddress = ADDRESS) =>
     double.call('POST', '/api/protected/action', {
       headers: { 'x-service-credential': 'abc' },
       payload,
@@ -162,15 +162,15 @@ describe('requests', () => {
   })
   test('to protected routes are limited by failures only, before any work', async () => {
     open()
-    for (let i = 0; i < 3; i++) expect((await act()).status).toBe(401)
+    for (let i = 0; i < 3; i++) expect((await context()).status).toBe(401)
     const before = calls.work
-    const refused = await act()
+    const refused = await context()
     expect([refused.status, refused.headers['ratelimit-policy']]).toEqual([
       429,
       '"failed_presentation";q=3;w=10',
     ])
     expect(calls.work).toBe(before)
-    expect((await act({}, '192.0.2.2')).status).toBe(401)
+    expect((await context({}, '192.0.2.2')).status).toBe(401)
   })
   describe('through a proxy that asks for its callers', () => {
     const PROXY = '192.0.2.80'
@@ -196,7 +196,7 @@ describe('requests', () => {
   })
   test('that fail through no fault of the caller do not count', async () => {
     open()
-    for (let i = 0; i < 6; i++) expect((await act({ action: 'ours' })).status).toBe(503)
+    for (let i = 0; i < 6; i++) expect((await context({ action: 'ours' })).status).toBe(503)
   })
   test('for health are not limited', async () => {
     open()

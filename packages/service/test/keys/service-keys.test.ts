@@ -13,8 +13,8 @@ import {
 } from '@countersign/core'
 import { didDocumentSchema, jwksSchema } from '@countersign/core/contract'
 import { describe, expect, it } from 'vitest'
-import { SealBroken } from '../../src/keys/seal.ts'
 import { KEY_LEAD_MS, openServiceKeys, type ServiceKeys } from '../../src/keys/service-keys.ts'
+import { SealBroken } from '../../src/sealing/sealer.ts'
 import { forEachSharedStore } from '../stores.ts'
 import { createSecrets } from './secrets-double.ts'
 

@@ -5,7 +5,7 @@ import postgres from 'postgres'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { checkInstallation } from '../../src/operations/check-installation.ts'
 import { openStore } from '../../src/store/open.ts'
-import { act, MASTER_KEY, MASTER_KEY_HEX, quietLog } from '../store/fixtures.ts'
+import { context, MASTER_KEY, MASTER_KEY_HEX, quietLog } from '../store/fixtures.ts'
 import { freePort, type PostgresServer, startPostgres } from '../store/postgres-server.ts'
 import { run } from './terminal.ts'
 
@@ -104,7 +104,7 @@ describe('on SQLite', () => {
       { kind: 'sqlite', file: join(COUNTERSIGN_DATA_DIR, 'countersign.db') },
       { masterKey: MASTER_KEY, log: quietLog, onFatal },
     )
-    await store.resetTime(Date.now() + 3_600_000, act())
+    await store.resetTime(Date.now() + 3_600_000, context())
     await store.close()
     expect(await problemsIn({ COUNTERSIGN_DATA_DIR })).toEqual([
       expect.objectContaining({ check: 'time', fix: expect.stringContaining('reset-time') }),

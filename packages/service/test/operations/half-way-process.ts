@@ -1,4 +1,4 @@
-import { createSealer } from '../../src/keys/seal.ts'
+import { createSealer } from '../../src/sealing/sealer.ts'
 import { resealStore } from '../../src/store/maintenance.ts'
 
 /**
@@ -20,5 +20,5 @@ await resealStore(JSON.parse(store), {
     return to.seal(purpose, from.open(purpose, sealed))
   },
   masterKeySeal: to.seal('master-key', to.keyName),
-  act: { actor: 'operator', atMs: Date.now(), requestId: undefined },
+  context: { actor: 'operator', atMs: Date.now(), requestId: undefined },
 })

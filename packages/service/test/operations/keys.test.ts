@@ -64,7 +64,7 @@ describe('rotate-issuer-key', () => {
       action: 'service_key.rotate',
       target: id,
       detail: { use: 'issuer' },
-      act: { actor: 'operator' },
+      context: { actor: 'operator' },
     })
     await after.store.close()
   })
@@ -149,7 +149,7 @@ describe('operator keys', () => {
     expect(await store.apiKeyBySha256(secretSha256(made.said))).toMatchObject({ siteId: null, keyId })
     expect((await store.auditRows(null, newest))[0]).toMatchObject({
       target: keyId,
-      act: { actor: 'operator' },
+      context: { actor: 'operator' },
     })
     await store.close()
 

@@ -5,7 +5,7 @@ import Database from 'better-sqlite3'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { openStore } from '../../src/store/open.ts'
 import type { Store } from '../../src/store/store.ts'
-import { act, MASTER_KEY, MASTER_KEY_HEX, newSite, ppid, quietLog } from '../store/fixtures.ts'
+import { context, MASTER_KEY, MASTER_KEY_HEX, newSite, ppid, quietLog } from '../store/fixtures.ts'
 import { run } from './terminal.ts'
 
 const onFatal = (fault: Error) => {
@@ -26,8 +26,8 @@ const here = (...argv: string[]) => run([...argv, '--data-dir', folder])
 async function revoking(users: number): Promise<{ store: Store; revoke: () => Promise<unknown> }> {
   const store = await open()
   const { siteId } = newSite()
-  await store.createSite({ ...newSite(), siteId }, act())
-  const revoke = () => store.revokeUser({ siteId, ppid: ppid(), reason: undefined }, act())
+  await store.createSite({ ...newSite(), siteId }, context())
+  const revoke = () => store.revokeUser({ siteId, ppid: ppid(), reason: undefined }, context())
   for (let i = 0; i < users; i++) await revoke()
   return { store, revoke }
 }

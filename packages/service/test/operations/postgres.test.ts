@@ -3,7 +3,7 @@ import postgres from 'postgres'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openStore } from '../../src/store/open.ts'
 import type { Store } from '../../src/store/store.ts'
-import { act, MASTER_KEY, MASTER_KEY_HEX, newSite, ppid, quietLog } from '../store/fixtures.ts'
+import { context, MASTER_KEY, MASTER_KEY_HEX, newSite, ppid, quietLog } from '../store/fixtures.ts'
 import { type PostgresServer, startPostgres } from '../store/postgres-server.ts'
 import { run } from './terminal.ts'
 
@@ -29,8 +29,8 @@ async function house(): Promise<House> {
   }
   const store = await openStore({ kind: 'postgres', url }, { masterKey: MASTER_KEY, log: quietLog, onFatal })
   const site = newSite()
-  await store.createSite(site, act())
-  await store.revokeUser({ siteId: site.siteId, ppid: ppid(), reason: undefined }, act())
+  await store.createSite(site, context())
+  await store.revokeUser({ siteId: site.siteId, ppid: ppid(), reason: undefined }, context())
   return {
     url,
     store,
@@ -90,7 +90,7 @@ describe('on PostgreSQL', () => {
     while (store.epoch === before)
       await store.logPosition().catch(() => new Promise((resolve) => setTimeout(resolve, 20)))
     expect(store.epoch).toBe(epoch)
-    expect(await store.revokeUser({ siteId, ppid: ppid(), reason: undefined }, act())).toMatchObject({
+    expect(await store.revokeUser({ siteId, ppid: ppid(), reason: undefined }, context())).toMatchObject({
       epoch,
       seq: 3,
     })

@@ -114,7 +114,7 @@ describe.each(stores)('reset-time on %s', (_, make) => {
       expect(row).toMatchObject({
         action: 'time.reset',
         detail: { from: new Date(fromMs).toISOString() },
-        act: { actor: 'operator' },
+        context: { actor: 'operator' },
       })
       expect(said).toContain(`is ${row?.target} now.`)
     })

@@ -9,13 +9,13 @@ import Database from 'better-sqlite3'
 import postgres from 'postgres'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Config } from '../../src/config.ts'
-import { createSealer, OtherMasterKey, type Sealer } from '../../src/keys/seal.ts'
 import { openServiceKeys, type ServiceKeys } from '../../src/keys/service-keys.ts'
+import { createSealer, OtherMasterKey, type Sealer } from '../../src/sealing/sealer.ts'
 import { resealStore } from '../../src/store/maintenance.ts'
 import { openStore } from '../../src/store/open.ts'
 import { answerPurpose, pairwisePurpose } from '../../src/store/sealed-columns.ts'
 import { type IdempotencyKey, type Store, StoreUnavailable } from '../../src/store/store.ts'
-import { act, failingAct, newSite, quietLog, sha256 } from '../store/fixtures.ts'
+import { context, failingAct, newSite, quietLog, sha256 } from '../store/fixtures.ts'
 import { type PostgresServer, startPostgres } from '../store/postgres-server.ts'
 import { run } from './terminal.ts'
 
@@ -85,7 +85,7 @@ async function house(kind: 'SQLite' | 'PostgreSQL'): Promise<House> {
     for (const siteId of SITES) {
       await store.createSite(
         { ...newSite(), siteId, pairwiseSecretSealed: sealer.seal(pairwisePurpose(siteId), `of ${siteId}`) },
-        act(),
+        context(),
       )
     }
     for (const key of ANSWERS) {
@@ -98,8 +98,8 @@ async function house(kind: 'SQLite' | 'PostgreSQL'): Promise<House> {
     const [siteId] = SITES as [SiteId]
     const webhook = { webhookId: WEBHOOK, siteId, url: 'https://hooks.example/in', kinds: undefined }
     const secretOf = (text: string) => sealer.seal(`webhook:${siteId}:${WEBHOOK}`, text)
-    await store.createWebhook({ ...webhook, secretSealed: secretOf('first') }, 5, act())
-    await store.rotateWebhookSecret(siteId, WEBHOOK, secretOf('second'), Date.now() + 3_600_000, act())
+    await store.createWebhook({ ...webhook, secretSealed: secretOf('first') }, 5, context())
+    await store.rotateWebhookSecret(siteId, WEBHOOK, secretOf('second'), Date.now() + 3_600_000, context())
     await store.createSignIn({
       stateSha256: STATE,
       siteId,
@@ -208,7 +208,7 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('rotate-master-key on %s', (kin
       action: 'master_key.rotate',
       target: names[0],
       detail: { from: names[1], texts: 14, outcome: 'done' },
-      act: { actor: 'operator' },
+      context: { actor: 'operator' },
     })
     // What was said of a wrong key, a command says as well.
     const refused = await command(['rotate-issuer-key'], { COUNTERSIGN_BASE_URL: BASE_URL })
@@ -258,9 +258,9 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('rotate-master-key on %s', (kin
       reseal: (purpose: string, sealed: string) => to.seal(purpose, from.open(purpose, sealed)),
       masterKeySeal: to.seal('master-key', to.keyName),
     }
-    await expect(resealStore(place, { ...change, act: failingAct() })).rejects.toThrow()
+    await expect(resealStore(place, { ...change, context: failingAct() })).rejects.toThrow()
     expect(await inside(old)).toEqual(before)
-    expect(await resealStore(place, { ...change, act: act() })).toBe(14)
+    expect(await resealStore(place, { ...change, context: context() })).toBe(14)
     expect(await inside(fresh)).toEqual(before)
   })
 
@@ -387,7 +387,7 @@ describe('a node on PostgreSQL that still has the old key', () => {
         const made = newSite()
         return store.createSite(
           { ...made, pairwiseSecretSealed: sealer.seal(pairwisePurpose(made.siteId), 'x') },
-          act(),
+          context(),
         )
       }
       const answer = async (sealer: Sealer) => {
@@ -401,7 +401,7 @@ describe('a node on PostgreSQL that still has the old key', () => {
           WEBHOOK,
           sealer.seal(`webhook:${SITES[0]}:${WEBHOOK}`, 'x'),
           Date.now(),
-          act(),
+          context(),
         )
       const signIn = (sealer: Sealer) => {
         const stateSha256 = sha256()

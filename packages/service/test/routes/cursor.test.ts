@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { limits } from '@countersign/core/contract'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { createSealer } from '../../src/keys/seal.ts'
 import { cursorText, listPage, parseCursor } from '../../src/routes/cursor.ts'
+import { createSealer } from '../../src/sealing/sealer.ts'
 
 const keys = createSealer(randomBytes(32))
 

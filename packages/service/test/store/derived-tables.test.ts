@@ -1,6 +1,16 @@
 import { expect, it } from 'vitest'
 import { auditStore } from '../../src/store/maintenance.ts'
-import { act, credentialId, MASTER_KEY, NOW, newIssuer, newSite, newToken, ppid, seen } from './fixtures.ts'
+import {
+  context,
+  credentialId,
+  MASTER_KEY,
+  NOW,
+  newIssuer,
+  newSite,
+  newToken,
+  ppid,
+  seen,
+} from './fixtures.ts'
 import { forEachStoreWriter, openPlace } from './store-writer.ts'
 
 forEachStoreWriter('tables made from the log (A273, B14)', (newWriter) => {
@@ -9,20 +19,20 @@ forEachStoreWriter('tables made from the log (A273, B14)', (newWriter) => {
     const store = await openPlace(place)
     const site = newSite()
     const { siteId } = site
-    await store.createSite(site, act())
+    await store.createSite(site, context())
     const issuer = await newIssuer(siteId)
-    await store.addIssuer(issuer, act())
+    await store.addIssuer(issuer, context())
     const credential = seen(siteId)
     const token = newToken(credential)
     await store.createToken(token, 20, NOW, credential)
     const [revoked, reinstated, id] = [ppid(), ppid(), credentialId()]
     const user = (name: typeof revoked) => ({ siteId, ppid: name, reason: undefined })
-    await store.revokeUser(user(revoked), act())
-    await store.revokeUser(user(reinstated), act())
-    await store.reinstateUser(user(reinstated), act())
-    await store.revokeCredential({ siteId, credentialId: id, reason: undefined }, act())
-    await store.revokeToken({ siteId, sha256: token.sha256, reason: undefined }, act())
-    await store.changeIssuerKey(siteId, issuer.issuer, 'key-1', 'compromised', act())
+    await store.revokeUser(user(revoked), context())
+    await store.revokeUser(user(reinstated), context())
+    await store.reinstateUser(user(reinstated), context())
+    await store.revokeCredential({ siteId, credentialId: id, reason: undefined }, context())
+    await store.revokeToken({ siteId, sha256: token.sha256, reason: undefined }, context())
+    await store.changeIssuerKey(siteId, issuer.issuer, 'key-1', 'compromised', context())
     await store.close()
     const audit = () => auditStore(place, MASTER_KEY)
     expect(await audit()).toMatchObject({ ok: true })

@@ -3,12 +3,12 @@ import type { LogHead, SiteId } from '@countersign/core'
 import { describe, expect, it } from 'vitest'
 import { auditStore, backupStore, beginNewEpoch, restoreStore } from '../../src/store/maintenance.ts'
 import type { Store } from '../../src/store/store.ts'
-import { act, MASTER_KEY, NOW, newSite, ppid } from './fixtures.ts'
+import { context, MASTER_KEY, NOW, newSite, ppid } from './fixtures.ts'
 import { lastEntryOf } from './log-reading.ts'
 import { forEachStoreWriter, newFile, openPlace } from './store-writer.ts'
 
 const revoke = (store: Store, siteId: SiteId) =>
-  store.revokeUser({ siteId, ppid: ppid(), reason: undefined }, act())
+  store.revokeUser({ siteId, ppid: ppid(), reason: undefined }, context())
 async function loadHead(store: Store, siteId: SiteId) {
   const { epoch, seq, hash } = await lastEntryOf(store, siteId)
   return { epoch, seq, hash }
@@ -24,7 +24,7 @@ forEachStoreWriter('links between epochs', (newWriter) => {
     for (let turn = 0; turn < 3; turn++) {
       const store = await openPlace(config)
       if (turn === 0) {
-        await store.createSite(newSite({ siteId }), act())
+        await store.createSite(newSite({ siteId }), context())
         expect(await store.epochLinks(siteId, 16)).toEqual([])
       }
       await revoke(store, siteId)
@@ -34,7 +34,7 @@ forEachStoreWriter('links between epochs', (newWriter) => {
       begun.push({ ...(await beginNewEpoch(config, MASTER_KEY, NOW - turn * 1000)), atMs: NOW - turn * 1000 })
     }
     const store = await openPlace(config)
-    await store.createSite(newSite({ siteId: later }), act())
+    await store.createSite(newSite({ siteId: later }), context())
     const expected = begun.map(({ epoch, atMs }, i) => ({ epoch, previous: heads[i], atMs }))
     expect(expected[1]?.previous?.epoch).toBe(expected[0]?.epoch)
     expect(await store.epochLinks(siteId, 16)).toEqual(expected)
@@ -50,27 +50,39 @@ forEachStoreWriter('a reinstatement', (newWriter) => {
     const { siteId } = newSite()
     const user = { siteId, ppid: ppid(), reason: undefined }
     const before = await openPlace(config)
-    await before.createSite(newSite({ siteId }), act())
-    expect(await before.reinstateUser(user, act())).toMatchObject({ alreadyActive: true, seq: 1 })
+    await before.createSite(newSite({ siteId }), context())
+    expect(await before.reinstateUser(user, context())).toMatchObject({ alreadyActive: true, seq: 1 })
     await before.close()
     await beginNewEpoch(config, MASTER_KEY, NOW)
     const store = await openPlace(config)
-    expect(await store.reinstateUser(user, act())).toMatchObject({ alreadyActive: false, seq: 2 })
+    expect(await store.reinstateUser(user, context())).toMatchObject({ alreadyActive: false, seq: 2 })
     expect(await lastEntryOf(store, siteId)).toMatchObject({
       kind: 'user.reinstated',
       body: { ppid: user.ppid },
     })
     // Repeating it must not move the moment up to which credentials are invalid.
-    expect(await store.reinstateUser(user, act(NOW + 5000))).toMatchObject({ alreadyActive: true, seq: 2 })
-    expect(await store.revokeUser(user, act(NOW + 6000))).toMatchObject({ alreadyRevoked: false, seq: 3 })
-    expect(await store.reinstateUser(user, act(NOW + 7000))).toMatchObject({ alreadyActive: false, seq: 4 })
+    expect(await store.reinstateUser(user, context(NOW + 5000))).toMatchObject({
+      alreadyActive: true,
+      seq: 2,
+    })
+    expect(await store.revokeUser(user, context(NOW + 6000))).toMatchObject({ alreadyRevoked: false, seq: 3 })
+    expect(await store.reinstateUser(user, context(NOW + 7000))).toMatchObject({
+      alreadyActive: false,
+      seq: 4,
+    })
     await store.close()
     expect(await auditStore(config, MASTER_KEY)).toMatchObject({ ok: true })
     // Reinstated in a former epoch: once more, because it may have been revoked in what was lost.
     await beginNewEpoch(config, MASTER_KEY, NOW)
     const third = await openPlace(config)
-    expect(await third.reinstateUser(user, act(NOW + 8000))).toMatchObject({ alreadyActive: false, seq: 5 })
-    expect(await third.reinstateUser(user, act(NOW + 9000))).toMatchObject({ alreadyActive: true, seq: 5 })
+    expect(await third.reinstateUser(user, context(NOW + 8000))).toMatchObject({
+      alreadyActive: false,
+      seq: 5,
+    })
+    expect(await third.reinstateUser(user, context(NOW + 9000))).toMatchObject({
+      alreadyActive: true,
+      seq: 5,
+    })
     await third.close()
   })
 })
@@ -81,7 +93,7 @@ describe('links between epochs after a restore', () => {
     const { siteId } = newSite()
     const copy = join(dirname(config.file), 'copy.db')
     const first = await openPlace(config)
-    await first.createSite(newSite({ siteId }), act())
+    await first.createSite(newSite({ siteId }), context())
     await revoke(first, siteId)
     await backupStore(config, copy, MASTER_KEY)
     await revoke(first, siteId)
@@ -104,7 +116,7 @@ describe('links between epochs after a restore', () => {
     const config = { kind: 'sqlite', file: newFile() } as const
     const { siteId } = newSite()
     const store = await openPlace(config)
-    await store.createSite(newSite({ siteId }), act())
+    await store.createSite(newSite({ siteId }), context())
     await revoke(store, siteId)
     const previous = await loadHead(store, siteId)
     const copy = join(dirname(config.file), 'copy.db')

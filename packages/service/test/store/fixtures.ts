@@ -12,7 +12,7 @@ import {
   type SiteId,
 } from '@countersign/core'
 import { expect } from 'vitest'
-import type { Act, NewIssuer, NewSite, NewToken, SeenCredential } from '../../src/store/store.ts'
+import type { AuditContext, NewIssuer, NewSite, NewToken, SeenCredential } from '../../src/store/store.ts'
 
 /** A moment in the middle of a second. */
 export const NOW = Date.UTC(2026, 0, 1, 12) + 250
@@ -21,12 +21,12 @@ export const DAY = 86_400_000
 let count = 0
 const next = () => (++count).toString(36).padStart(4, '0') + randomBytes(6).toString('hex')
 
-export function act(atMs = NOW, actor = 'operator'): Act {
+export function context(atMs = NOW, actor = 'operator'): AuditContext {
   return { actor, atMs, requestId: 'req-1' }
 }
 
 /** Fails in the last statement of every verb: an audit row must have an actor. */
-export function failingAct(atMs = NOW): Act {
+export function failingAct(atMs = NOW): AuditContext {
   return { actor: null as unknown as string, atMs, requestId: undefined }
 }
 

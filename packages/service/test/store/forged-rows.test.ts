@@ -10,16 +10,16 @@ import {
 } from '@countersign/core'
 import { expect, it } from 'vitest'
 import { createApiKey } from '../../src/actions/api-keys.ts'
-import { createRowMacs } from '../../src/keys/row-macs.ts'
-import { createSealer } from '../../src/keys/seal.ts'
 import { createSecretText } from '../../src/keys/secret-text.ts'
+import { createRowMacs } from '../../src/sealing/row-macs.ts'
+import { createSealer } from '../../src/sealing/sealer.ts'
 import type { Service } from '../../src/service.ts'
 import { EMPTY_DIGEST, nextDigest } from '../../src/store/log-digest.ts'
 import { type MacTable, type MacTableName, macTables } from '../../src/store/mac-tables.ts'
-import type { SqlValue } from '../../src/store/program.ts'
 import { RowForged } from '../../src/store/store.ts'
+import type { SqlValue } from '../../src/store/transaction.ts'
 import {
-  act,
+  context,
   credentialId,
   MASTER_KEY,
   NOW,
@@ -111,10 +111,10 @@ forEachStoreWriter('a store writer', (newWriter) => {
     const user = ppid()
     const credential = credentialId()
     await withNode(writer, async (store) => {
-      await store.createSite(newSite({ siteId, pairwiseSecretSealed: SEALED }), act())
-      await store.addIssuer(await newIssuer(siteId), act())
-      await store.revokeUser({ siteId, ppid: user, reason: undefined }, act())
-      await store.revokeCredential({ siteId, credentialId: credential, reason: undefined }, act())
+      await store.createSite(newSite({ siteId, pairwiseSecretSealed: SEALED }), context())
+      await store.addIssuer(await newIssuer(siteId), context())
+      await store.revokeUser({ siteId, ppid: user, reason: undefined }, context())
+      await store.revokeCredential({ siteId, credentialId: credential, reason: undefined }, context())
     })
     const key = await newKey()
     const issuer = {
@@ -139,9 +139,9 @@ forEachStoreWriter('a store writer', (newWriter) => {
       })
       expect(logged.join('')).toMatch(/"table":"heads".*missing or wrong MAC/)
       // Nothing is appended to it either: that would give it a MAC.
-      await expect(store.revokeUser({ siteId, ppid: user, reason: undefined }, act())).rejects.toBeInstanceOf(
-        RowForged,
-      )
+      await expect(
+        store.revokeUser({ siteId, ppid: user, reason: undefined }, context()),
+      ).rejects.toBeInstanceOf(RowForged)
     })
     const { code, said } = await audit(writer)
     expect(code).toBe(3)
@@ -244,7 +244,7 @@ forEachStoreWriter('a store writer', (newWriter) => {
       const genuine = await createApiKey(
         { store },
         { siteId: null, permissions: [], label: 'z', expiresInSeconds: undefined },
-        act(Date.now()),
+        context(Date.now()),
       )
       expect((await store.apiKeys(null, { after: undefined, limit: 1 })).map(({ keyId }) => keyId)).toEqual([
         genuine.key.keyId,
@@ -305,13 +305,13 @@ forEachStoreWriter('a store writer', (newWriter) => {
     }
     const code = { codeSha256: sha256(), codeChallenge: 'c', expiresAtMs: NOW + 2000 }
     await withNode(writer, async (store) => {
-      await store.createSite(newSite({ siteId, pairwiseSecretSealed: SEALED }), act())
+      await store.createSite(newSite({ siteId, pairwiseSecretSealed: SEALED }), context())
       await store.createToken(token, 20, NOW, credential)
-      await store.createOffer(offer, act())
+      await store.createOffer(offer, context())
       await store.createSignIn(signIn)
       expect(await store.openSignIn(signIn.stateSha256, browser, NOW)).toMatchObject({ siteId })
       expect(await store.presentSignIn(presentation, credential, NOW)).toBe('presented')
-      expect(await store.createSignInCode({ ...presentation, isKilled: false }, code)).toBe('created')
+      expect(await store.createSignInCode({ ...presentation, isCancelled: false }, code)).toBe('created')
       expect(await store.token(token.sha256)).toMatchObject({ jti: token.jti })
       expect(await store.tokens(siteId, {}, { after: undefined, limit: 9 })).toHaveLength(1)
       expect(await store.offer(offer.sha256)).toMatchObject({ siteId })
@@ -329,7 +329,7 @@ forEachStoreWriter('a store writer', (newWriter) => {
       expect(await store.offer(offer.sha256)).toBeUndefined()
       const claim = { holderKey: 'did:key:zX', credential: {} }
       expect(
-        await store.claimOffer(offer.sha256, claim, seen(siteId, { ppid: offer.ppid }), act()),
+        await store.claimOffer(offer.sha256, claim, seen(siteId, { ppid: offer.ppid }), context()),
       ).toBeUndefined()
       expect(await store.trySignIn(signIn.stateSha256, browser.newSha256, 9, NOW)).toBeUndefined()
       expect(await store.redeemSignIn(code.codeSha256, code.codeChallenge, NOW)).toBeUndefined()
@@ -375,7 +375,9 @@ forEachStoreWriter('a store writer', (newWriter) => {
             RowForged,
           )
         if (table === 'sites')
-          await expect(store.changeSite(siteId, { bearer: 'off' }, act())).rejects.toBeInstanceOf(RowForged)
+          await expect(store.changeSite(siteId, { bearer: 'off' }, context())).rejects.toBeInstanceOf(
+            RowForged,
+          )
       })
     }
   })
@@ -384,11 +386,11 @@ forEachStoreWriter('a store writer', (newWriter) => {
     const writer = await newWriter()
     const { siteId } = newSite()
     const own = await withNode(writer, async (store, { deps }) => {
-      await store.createSite(newSite({ siteId, pairwiseSecretSealed: SEALED }), act())
+      await store.createSite(newSite({ siteId, pairwiseSecretSealed: SEALED }), context())
       return deps.keys.issuerDid
     })
     // The next start makes the service itself an issuer there, and the site distrusts it.
-    await withNode(writer, (store) => store.changeIssuer(siteId, own, { status: 'distrusted' }, act()))
+    await withNode(writer, (store) => store.changeIssuer(siteId, own, { status: 'distrusted' }, context()))
     await writer.sql('DELETE FROM issuers')
     expect(await audit(writer)).toMatchObject({
       code: 3,
@@ -397,9 +399,9 @@ forEachStoreWriter('a store writer', (newWriter) => {
     await withNode(writer, async (store, { deps }, logged) => {
       expect(deps.views.view(siteId)?.issuer(own)).toBeUndefined()
       expect(logged.join('')).toMatch(/"table":"issuers"/)
-      await expect(store.addIssuer(await newIssuer(siteId, { issuer: own }), act())).rejects.toBeInstanceOf(
-        RowForged,
-      )
+      await expect(
+        store.addIssuer(await newIssuer(siteId, { issuer: own }), context()),
+      ).rejects.toBeInstanceOf(RowForged)
     })
   })
 
@@ -430,14 +432,14 @@ forEachStoreWriter('a store writer', (newWriter) => {
     const writer = await newWriter()
     const { siteId } = newSite()
     await withNode(writer, async (store, { app }) => {
-      await store.createSite(newSite({ siteId, pairwiseSecretSealed: SEALED }), act())
+      await store.createSite(newSite({ siteId, pairwiseSecretSealed: SEALED }), context())
       const order = {
         siteId,
         permissions: ['credentials:revoke'],
         label: undefined,
         expiresInSeconds: undefined,
       } as const
-      const { secret } = await createApiKey({ store }, order, act(Date.now()))
+      const { secret } = await createApiKey({ store }, order, context(Date.now()))
       const [first, second] = [ppid(), ppid()].map((user) =>
         JSON.stringify({ ppid: user, site_id: siteId }),
       ) as [string, string]

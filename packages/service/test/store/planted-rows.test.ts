@@ -2,10 +2,10 @@ import { expect, it } from 'vitest'
 import { revokeCredential } from '../../src/actions/revoke-credential.ts'
 import { revokeToken } from '../../src/actions/revoke-token.ts'
 import { revokeUser } from '../../src/actions/revoke-user.ts'
-import { createSealer } from '../../src/keys/seal.ts'
 import { secretSha256 } from '../../src/keys/secret-text.ts'
+import { createSealer } from '../../src/sealing/sealer.ts'
 import { RowForged } from '../../src/store/store.ts'
-import { act, credentialId, MASTER_KEY, NOW, newSite, newToken, ppid, seen } from './fixtures.ts'
+import { context, credentialId, MASTER_KEY, NOW, newSite, newToken, ppid, seen } from './fixtures.ts'
 import { kindsOf, lastEntryOf } from './log-reading.ts'
 import { audit, forEachStoreWriter, type StoreWriter, withNode } from './store-writer.ts'
 
@@ -40,7 +40,7 @@ forEachStoreWriter('a row that says "already revoked"', (newWriter) => {
     const credential = seen(siteId)
     const token = newToken(credential, { sha256: secretSha256(secret) })
     await withNode(writer, async (store, { deps }) => {
-      await store.createSite(newSite({ siteId, pairwiseSecretSealed: SEALED }), act())
+      await store.createSite(newSite({ siteId, pairwiseSecretSealed: SEALED }), context())
       await store.createToken(token, 20, NOW, credential)
       expect(await audit(writer)).toMatchObject({ code: 0 })
 
@@ -49,7 +49,7 @@ forEachStoreWriter('a row that says "already revoked"', (newWriter) => {
         code: 3,
         said: expect.stringContaining(`${siteId} ${user} of users`),
       })
-      expect(await revokeUser(deps, { siteId, ppid: user, reason: undefined }, act())).toMatchObject({
+      expect(await revokeUser(deps, { siteId, ppid: user, reason: undefined }, context())).toMatchObject({
         alreadyRevoked: false,
       })
       expect(deps.views.view(siteId)?.userRevocation(user, Infinity)).toBeDefined()
@@ -65,7 +65,7 @@ forEachStoreWriter('a row that says "already revoked"', (newWriter) => {
         said: expect.stringContaining(`${id} of credential_revocations`),
       })
       expect(
-        await revokeCredential(deps, { siteId, credentialId: id, reason: undefined }, act()),
+        await revokeCredential(deps, { siteId, credentialId: id, reason: undefined }, context()),
       ).toMatchObject({ alreadyRevoked: false })
       expect(deps.views.view(siteId)?.credentialRevocation(id)).toBeDefined()
       expect(await audit(writer)).toMatchObject({ code: 0 })
@@ -75,7 +75,7 @@ forEachStoreWriter('a row that says "already revoked"', (newWriter) => {
         code: 3,
         said: expect.stringContaining(`${token.sha256} of tokens`),
       })
-      expect(await revokeToken(deps, { token: secret, siteId, reason: undefined }, act())).toMatchObject({
+      expect(await revokeToken(deps, { token: secret, siteId, reason: undefined }, context())).toMatchObject({
         siteId,
       })
       expect(deps.views.view(siteId)?.tokenRevocation(token.sha256)).toBeDefined()
@@ -95,22 +95,22 @@ forEachStoreWriter('a row that says "already revoked"', (newWriter) => {
     const token = newToken(credential, { sha256: secretSha256(secret) })
     const withUser = newToken(other, { sha256: secretSha256('svc_at_with_user') })
     await withNode(writer, async (store, { deps }) => {
-      await store.createSite(newSite({ siteId, pairwiseSecretSealed: SEALED }), act())
+      await store.createSite(newSite({ siteId, pairwiseSecretSealed: SEALED }), context())
       await store.createToken(token, 20, NOW, credential)
       await store.createToken(withUser, 20, NOW, other)
       for (const alreadyRevoked of [false, true]) {
-        expect(await revokeUser(deps, { siteId, ppid: user, reason: undefined }, act())).toMatchObject({
+        expect(await revokeUser(deps, { siteId, ppid: user, reason: undefined }, context())).toMatchObject({
           alreadyRevoked,
         })
         expect(
-          await revokeCredential(deps, { siteId, credentialId: id, reason: undefined }, act()),
+          await revokeCredential(deps, { siteId, credentialId: id, reason: undefined }, context()),
         ).toMatchObject({ alreadyRevoked })
         expect(
-          (await revokeToken(deps, { token: secret, siteId, reason: undefined }, act())) === undefined,
+          (await revokeToken(deps, { token: secret, siteId, reason: undefined }, context())) === undefined,
         ).toBe(alreadyRevoked)
       }
       expect(
-        await revokeToken(deps, { token: 'svc_at_with_user', siteId, reason: undefined }, act()),
+        await revokeToken(deps, { token: 'svc_at_with_user', siteId, reason: undefined }, context()),
       ).toBeUndefined()
       expect((await kindsOf(store, siteId)).filter((kind) => kind.endsWith('.revoked'))).toHaveLength(3)
       expect(await deps.meters.text()).not.toMatch(/rows_forged_total\{/)
@@ -123,11 +123,11 @@ forEachStoreWriter('a row that says "already revoked"', (newWriter) => {
     const { siteId } = newSite()
     const user = { siteId, ppid: ppid(), reason: undefined }
     await withNode(writer, async (store, { deps }) => {
-      await store.createSite(newSite({ siteId, pairwiseSecretSealed: SEALED }), act())
-      await revokeUser(deps, user, act())
-      await store.reinstateUser(user, act())
+      await store.createSite(newSite({ siteId, pairwiseSecretSealed: SEALED }), context())
+      await revokeUser(deps, user, context())
+      await store.reinstateUser(user, context())
       await writer.sql('UPDATE users SET revoked = 1')
-      expect(await revokeUser(deps, user, act())).toMatchObject({ alreadyRevoked: false, seq: 4 })
+      expect(await revokeUser(deps, user, context())).toMatchObject({ alreadyRevoked: false, seq: 4 })
       expect(deps.views.view(siteId)?.userRevocation(user.ppid, Infinity)).toBeDefined()
     })
   })
@@ -138,11 +138,11 @@ forEachStoreWriter('a row that says "already revoked"', (newWriter) => {
     const ahead = seen(siteId, { createdMs: NOW + 30_000 })
     const user = { siteId, ppid: ahead.ppid, reason: undefined }
     await withNode(writer, async (store, { deps }) => {
-      await store.createSite(newSite({ siteId, pairwiseSecretSealed: SEALED }), act())
+      await store.createSite(newSite({ siteId, pairwiseSecretSealed: SEALED }), context())
       await store.recordCredentials([ahead], NOW)
-      await revokeUser(deps, user, act())
+      await revokeUser(deps, user, context())
       await plantCredential(writer, siteId, ahead.credentialId)
-      await store.reinstateUser(user, act())
+      await store.reinstateUser(user, context())
       expect(await kindsOf(store, siteId)).toEqual([
         'site.changed',
         'user.revoked',
@@ -159,11 +159,11 @@ forEachStoreWriter('a row that says "already revoked"', (newWriter) => {
     const credential = seen(siteId)
     await withNode(writer, async (store, { deps }) => {
       for (const each of [siteId, elsewhere])
-        await store.createSite(newSite({ siteId: each, pairwiseSecretSealed: SEALED }), act())
+        await store.createSite(newSite({ siteId: each, pairwiseSecretSealed: SEALED }), context())
       await store.createToken(newToken(credential, { sha256: secretSha256(secret) }), 20, NOW, credential)
       await writer.sql('UPDATE tokens SET site_id = $1', elsewhere)
       await expect(
-        revokeToken(deps, { token: secret, siteId: undefined, reason: undefined }, act()),
+        revokeToken(deps, { token: secret, siteId: undefined, reason: undefined }, context()),
       ).rejects.toBeInstanceOf(RowForged)
       expect(await lastEntryOf(store, elsewhere)).toMatchObject({ kind: 'site.changed' })
     })

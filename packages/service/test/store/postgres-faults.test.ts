@@ -5,9 +5,9 @@ import { migrations } from '../../src/store/migrations/all.ts'
 import { openStore } from '../../src/store/open.ts'
 import { connect, queryWith } from '../../src/store/postgres/connect.ts'
 import { migrate } from '../../src/store/postgres/migrate.ts'
-import { Sessions } from '../../src/store/postgres/sessions.ts'
+import { WriterPool } from '../../src/store/postgres/writer-pool.ts'
 import type { Store } from '../../src/store/store.ts'
-import { act, MASTER_KEY, newSite, ppid, quietLog } from './fixtures.ts'
+import { context, MASTER_KEY, newSite, ppid, quietLog } from './fixtures.ts'
 import { entriesOf, kindsOf, wholeLog } from './log-reading.ts'
 import { type PostgresServer, startPostgres } from './postgres-server.ts'
 import { openProxy } from './tcp-proxy.ts'
@@ -39,7 +39,7 @@ function admin(url: string): postgres.Sql {
 
 async function withSite(store: Store) {
   const site = newSite()
-  await store.createSite(site, act())
+  await store.createSite(site, context())
   return site.siteId
 }
 
@@ -133,7 +133,7 @@ describe('starting', () => {
       'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
     )
     await expect
-      .poll(() => store.revokeUser({ siteId, ppid: ppid(), reason: undefined }, act()).then(String, String))
+      .poll(() => store.revokeUser({ siteId, ppid: ppid(), reason: undefined }, context()).then(String, String))
       .toMatch(/StoreUnavailable.*CS002/)
     expect(await store.logPosition()).toBe(1)
   })
@@ -147,14 +147,14 @@ describe('several nodes', () => {
     const woken = new Promise<void>((resolve) => two.onAppend(resolve))
     const user = { siteId, ppid: ppid(), reason: undefined }
     const answers = await Promise.all(
-      Array.from({ length: 20 }, (_, i) => (i % 2 ? one : two).revokeUser(user, act())),
+      Array.from({ length: 20 }, (_, i) => (i % 2 ? one : two).revokeUser(user, context())),
     )
     expect(answers.filter(({ alreadyRevoked }) => !alreadyRevoked)).toHaveLength(1)
     await woken
     expect(await entriesOf(two, siteId)).toEqual(await entriesOf(one, siteId))
     const used = await Promise.all(
       Array.from({ length: 100 }, (_, i) =>
-        (i % 2 ? one : two).useOnce('code', 'c', Number.MAX_SAFE_INTEGER),
+        (i % 2 ? one : two).consumeOnce('code', 'c', Number.MAX_SAFE_INTEGER),
       ),
     )
     expect(used.filter(Boolean)).toHaveLength(1)
@@ -169,13 +169,13 @@ describe('a database that fails', () => {
     const siteId = await withSite(store)
     const user = { siteId, ppid: ppid(), reason: undefined }
     proxy.hold()
-    const [write, read] = await Promise.allSettled([store.revokeUser(user, act()), store.logPosition()])
+    const [write, read] = await Promise.allSettled([store.revokeUser(user, context()), store.logPosition()])
     expect([write, read]).toMatchObject([
       { status: 'rejected', reason: { name: 'StoreUnavailable' } },
       { status: 'rejected', reason: { name: 'StoreUnavailable' } },
     ])
     proxy.release()
-    await untilItWorks(() => store.revokeUser(user, act()))
+    await untilItWorks(() => store.revokeUser(user, context()))
     expect(await kindsOf(store, siteId)).toEqual(['site.changed', 'user.revoked'])
   })
 
@@ -183,7 +183,7 @@ describe('a database that fails', () => {
     const proxy = await openProxy(server.port)
     opened.unshift(proxy)
     const url = new URL(await server.createDatabase({ port: proxy.port }))
-    const sessions = new Sessions({ url: url.href, max: 1 })
+    const sessions = new WriterPool({ url: url.href, max: 1 })
     await sessions.transaction(({ query }) => query('CREATE TABLE written (n BIGINT)'))
     // Statements with parameters that the connection has not had before: the driver asks about the
     // first and keeps the rest meanwhile.
@@ -215,7 +215,7 @@ describe('a database that fails', () => {
     })
     opened.unshift(proxy)
     const url = await server.createDatabase({ port: proxy.port })
-    const sessions = new Sessions({ url, max: 2, answerMsMax: 1000 })
+    const sessions = new WriterPool({ url, max: 2, answerMsMax: 1000 })
     // Connected, so that what is counted below is what the jam costs.
     await Promise.all([1, 2].map(() => sessions.transaction(({ query }) => query('SELECT pg_sleep(0.2)'))))
     const before = connections
@@ -244,7 +244,7 @@ describe('a database that fails', () => {
         while (!isOver) {
           const user = ppid()
           try {
-            await store.revokeUser({ siteId, ppid: user, reason: undefined }, act())
+            await store.revokeUser({ siteId, ppid: user, reason: undefined }, context())
             acknowledged.add(user)
           } catch (fault) {
             expect((fault as Error).name).toBe('StoreUnavailable')
@@ -300,12 +300,12 @@ describe('a database that fails', () => {
     const siteId = await withSite(store)
     const user = { siteId, ppid: ppid(), reason: undefined }
     await server.restart(async () => {
-      await expect(store.revokeUser(user, act())).rejects.toMatchObject({ name: 'StoreUnavailable' })
+      await expect(store.revokeUser(user, context())).rejects.toMatchObject({ name: 'StoreUnavailable' })
       await expect(store.logPosition()).rejects.toMatchObject({ name: 'StoreUnavailable' })
       await expect(store.ping()).rejects.toMatchObject({ name: 'StoreUnavailable' })
     })
     const { epoch } = store
-    expect(await untilItWorks(() => store.revokeUser(user, act()))).toMatchObject({
+    expect(await untilItWorks(() => store.revokeUser(user, context()))).toMatchObject({
       seq: 2,
       alreadyRevoked: false,
       epoch,
@@ -321,7 +321,7 @@ describe('the epoch', () => {
     const original = await open(url)
     const siteId = await withSite(original)
     const user = { siteId, ppid: ppid(), reason: undefined }
-    const first = await original.revokeUser(user, act())
+    const first = await original.revokeUser(user, context())
     const before = await entriesOf(original, siteId)
     await original.close()
     const copyUrl = new URL(url)
@@ -337,8 +337,12 @@ describe('the epoch', () => {
     const plain = ({ kind, seq, body, at }: (typeof after)[0]) => ({ kind, seq, body, at })
     expect(after.map(plain)).toEqual(before.map(plain))
     expect(await auditLog(copy)).toMatchObject({ ok: true, position: 2 })
-    expect(await copy.revokeUser(user, act())).toEqual({ ...first, alreadyRevoked: true, epoch: copy.epoch })
-    expect((await copy.revokeUser({ ...user, ppid: ppid() }, act())).seq).toBe(3)
+    expect(await copy.revokeUser(user, context())).toEqual({
+      ...first,
+      alreadyRevoked: true,
+      epoch: copy.epoch,
+    })
+    expect((await copy.revokeUser({ ...user, ppid: ppid() }, context())).seq).toBe(3)
     expect(await auditLog(copy)).toMatchObject({ ok: true, position: 3 })
     expect(await auditLog(await open(url))).toMatchObject({ ok: true, position: 2 })
   })
@@ -349,11 +353,13 @@ describe('the epoch', () => {
     const siteId = await withSite(store)
     const { epoch } = store
     await admin(url).unsafe(`UPDATE log SET lineage = 'another server'`)
-    await expect(store.revokeUser({ siteId, ppid: ppid(), reason: undefined }, act())).rejects.toMatchObject({
+    await expect(
+      store.revokeUser({ siteId, ppid: ppid(), reason: undefined }, context()),
+    ).rejects.toMatchObject({
       name: 'StoreUnavailable',
     })
     await expect.poll(() => store.epoch).not.toBe(epoch)
-    expect(await store.revokeUser({ siteId, ppid: ppid(), reason: undefined }, act())).toMatchObject({
+    expect(await store.revokeUser({ siteId, ppid: ppid(), reason: undefined }, context())).toMatchObject({
       seq: 2,
       epoch: store.epoch,
     })
@@ -367,7 +373,7 @@ describe('the epoch', () => {
     const url = await server.createDatabase()
     const store = await open(url)
     const siteId = await withSite(store)
-    await store.revokeUser({ siteId, ppid: ppid(), reason: undefined }, act())
+    await store.revokeUser({ siteId, ppid: ppid(), reason: undefined }, context())
     await store.close()
     const sql = admin(url)
     await sql.unsafe(`UPDATE entries SET at = '2020-01-01T00:00:00Z' WHERE position = 1`)
@@ -388,11 +394,11 @@ describe('the epoch', () => {
       await server.restartAsStandby()
       await expect(open(url)).rejects.toThrow(/standby/)
       await expect(
-        store.revokeUser({ siteId, ppid: ppid(), reason: undefined }, act()),
+        store.revokeUser({ siteId, ppid: ppid(), reason: undefined }, context()),
       ).rejects.toMatchObject({ name: 'StoreUnavailable' })
       await admin(url).unsafe('SELECT pg_promote()')
       const after = await untilItWorks(() =>
-        store.revokeUser({ siteId, ppid: ppid(), reason: undefined }, act()),
+        store.revokeUser({ siteId, ppid: ppid(), reason: undefined }, context()),
       )
       expect(after).toMatchObject({ seq: 2, epoch: store.epoch })
       expect(store.epoch).not.toBe(epoch)

@@ -1,13 +1,13 @@
 import postgres from 'postgres'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { createRowMacs } from '../../src/keys/row-macs.ts'
+import { createRowMacs } from '../../src/sealing/row-macs.ts'
 import { openStore } from '../../src/store/open.ts'
+import { createToken } from '../../src/store/operations/tokens.ts'
 import type { Query } from '../../src/store/postgres/connect.ts'
 import { openMacKeyIn } from '../../src/store/postgres/postgres-store.ts'
-import { runProgram } from '../../src/store/postgres/run-program.ts'
-import { Sessions } from '../../src/store/postgres/sessions.ts'
-import { createToken } from '../../src/store/verbs/tokens.ts'
-import { act, MASTER_KEY, NOW, newSite, newToken, ppid, quietLog, seen } from './fixtures.ts'
+import { runTransaction } from '../../src/store/postgres/run-transaction.ts'
+import { WriterPool } from '../../src/store/postgres/writer-pool.ts'
+import { context, MASTER_KEY, NOW, newSite, newToken, ppid, quietLog, seen } from './fixtures.ts'
 import { type PostgresServer, startPostgres } from './postgres-server.ts'
 import { storeSuite } from './store-suite.ts'
 
@@ -74,7 +74,7 @@ describe('why the log is appended to as it is', () => {
     const url = await server.createDatabase()
     const store = await open(url)
     const site = newSite()
-    await store.createSite(site, act())
+    await store.createSite(site, context())
     const body = `{"ppid":"${ppid()}","revoked_at":"2026-01-01T00:00:00Z"}`
     const append = `SELECT append_entry('${store.epoch}', '${site.siteId}', 'user.revoked', '${body}', '2026-01-01T00:00:00Z')`
     expect(await missed(url, append, 'SELECT position AS n FROM entries WHERE position > $1')).toBe(0)
@@ -95,7 +95,7 @@ describe('why the log is appended to as it is', () => {
 describe('a statement that is sent and not waited for', () => {
   it('takes the whole transaction back when it fails, and is what the caller is told', async () => {
     const url = await server.createDatabase()
-    const sessions = new Sessions({ url, max: 1 })
+    const sessions = new WriterPool({ url, max: 1 })
     await sessions.transaction(({ query }) => query('CREATE TABLE written (n BIGINT PRIMARY KEY)'))
     const twice = sessions.transaction(async ({ query, send }) => {
       await query('INSERT INTO written VALUES (1)')
@@ -124,11 +124,11 @@ describe('why a token is made under a lock', () => {
   async function isAlive(options: { readonly lock: boolean }): Promise<boolean> {
     const url = await server.createDatabase()
     const store = await open(url)
-    const sessions = new Sessions({ url, max: 1 })
+    const sessions = new WriterPool({ url, max: 1 })
     const macKey = await sessions.transaction((transaction) => openMacKeyIn(transaction, MASTER_KEY))
     const seal = { macs: createRowMacs(macKey), onForged: () => {} }
     const site = newSite()
-    await store.createSite(site, act())
+    await store.createSite(site, context())
     const credential = seen(site.siteId)
     const token = newToken(credential)
     let revoking: Promise<unknown> | undefined
@@ -140,13 +140,13 @@ describe('why a token is made under a lock', () => {
         if (text.startsWith('SELECT COUNT(*) AS living')) {
           revoking = store.revokeUser(
             { siteId: site.siteId, ppid: credential.ppid, reason: undefined },
-            act(),
+            context(),
           )
           await Promise.race([revoking, new Promise((resolve) => setTimeout(resolve, 300))])
         }
         return answer
       }
-      return runProgram(
+      return runTransaction(
         createToken(token, 20, NOW),
         { query: interposed, send },
         { epoch: store.epoch, seal },

@@ -4,10 +4,10 @@ import { createApiKey, deleteApiKey } from '../../src/actions/api-keys.ts'
 import { changeIssuer, changeIssuerKey } from '../../src/actions/change-issuer.ts'
 import { changeSite } from '../../src/actions/change-site.ts'
 import { refreshIssuers } from '../../src/did-web/refresh-issuers.ts'
-import { createSealer } from '../../src/keys/seal.ts'
+import { createSealer } from '../../src/sealing/sealer.ts'
 import { RowForged } from '../../src/store/store.ts'
 import { newParty } from '../party.ts'
-import { act, MASTER_KEY, newIssuer, newSite } from './fixtures.ts'
+import { context, MASTER_KEY, newIssuer, newSite } from './fixtures.ts'
 import { kindsOf, lastEntryOf } from './log-reading.ts'
 import { audit, forEachStoreWriter, putBack, type StoreWriter, withNode, withStore } from './store-writer.ts'
 
@@ -30,11 +30,11 @@ forEachStoreWriter('a row that is put back as it was before', (newWriter) => {
     const { issuer } = trusted
     const next = [{ id: 'key-2', key: (await newParty()).key.publicKey }]
     await withNode(writer, async (store, { deps }, logged) => {
-      await store.createSite(newSite({ siteId, pairwiseSecretSealed: SEALED }), act())
-      await store.addIssuer(trusted, act())
-      await store.addIssuer(other, act())
+      await store.createSite(newSite({ siteId, pairwiseSecretSealed: SEALED }), context())
+      await store.addIssuer(trusted, context())
+      await store.addIssuer(other, context())
       const before = await rowOf(writer, 'issuers', siteId, issuer)
-      await changeIssuer(deps, siteId, issuer, { status: 'distrusted' }, act())
+      await changeIssuer(deps, siteId, issuer, { status: 'distrusted' }, context())
       await putBack(writer, 'issuers', before)
       expect(await store.issuer(siteId, issuer)).toMatchObject({ status: 'trusted' })
       expect(await audit(writer)).toMatchObject({
@@ -53,11 +53,11 @@ forEachStoreWriter('a row that is put back as it was before', (newWriter) => {
       expect(logged.join('')).toContain('its keys were not refreshed')
       const key = { siteId, issuer, keyId: 'key-1' }
       for (const change of [
-        () => changeIssuer(deps, siteId, issuer, { label: 'x' }, act()),
-        () => changeIssuerKey(deps, key, 'retired', act()),
+        () => changeIssuer(deps, siteId, issuer, { label: 'x' }, context()),
+        () => changeIssuerKey(deps, key, 'retired', context()),
         // The entries in the store say the same as the view of a node, for a command that has no
         // view.
-        () => store.changeIssuer(siteId, issuer, { label: 'x' }, act()),
+        () => store.changeIssuer(siteId, issuer, { label: 'x' }, context()),
       ]) {
         await expect(change()).rejects.toBeInstanceOf(RowForged)
       }
@@ -71,18 +71,18 @@ forEachStoreWriter('a row that is put back as it was before', (newWriter) => {
     const { siteId } = newSite()
     const trusted = await newIssuer(siteId)
     await withNode(writer, async (store, { deps }) => {
-      await store.createSite(newSite({ siteId, pairwiseSecretSealed: SEALED }), act())
-      await store.addIssuer(trusted, act())
+      await store.createSite(newSite({ siteId, pairwiseSecretSealed: SEALED }), context())
+      await store.addIssuer(trusted, context())
       const before = await rowOf(writer, 'issuers', siteId, trusted.issuer)
-      await changeIssuer(deps, siteId, trusted.issuer, { status: 'distrusted' }, act())
+      await changeIssuer(deps, siteId, trusted.issuer, { status: 'distrusted' }, context())
       await putBack(writer, 'issuers', before)
       const hide = (kind: string, to: string) =>
         writer.sql('UPDATE entries SET kind = $1 WHERE kind = $2', to, kind)
       // One more entry, since the node reads the last one again.
-      await store.createSite(newSite({ pairwiseSecretSealed: SEALED }), act())
+      await store.createSite(newSite({ pairwiseSecretSealed: SEALED }), context())
       await deps.views.waitFor(await store.logPosition())
       await hide('issuer.distrusted', 'issuer.hidden')
-      const change = changeIssuer(deps, siteId, trusted.issuer, { label: 'x' }, act())
+      const change = changeIssuer(deps, siteId, trusted.issuer, { label: 'x' }, context())
       await expect(change).rejects.toBeInstanceOf(RowForged)
       await hide('issuer.hidden', 'issuer.distrusted')
     })
@@ -93,14 +93,14 @@ forEachStoreWriter('a row that is put back as it was before', (newWriter) => {
     const { siteId } = newSite()
     const trusted = await newIssuer(siteId)
     await withStore(writer, async (store) => {
-      await store.createSite(newSite({ siteId, pairwiseSecretSealed: SEALED }), act())
-      await store.addIssuer(trusted, act())
-      await store.changeIssuer(siteId, trusted.issuer, { status: 'distrusted' }, act())
+      await store.createSite(newSite({ siteId, pairwiseSecretSealed: SEALED }), context())
+      await store.addIssuer(trusted, context())
+      await store.changeIssuer(siteId, trusted.issuer, { status: 'distrusted' }, context())
       const distrusted = await rowOf(writer, 'issuers', siteId)
-      await store.changeIssuer(siteId, trusted.issuer, { status: 'trusted' }, act())
+      await store.changeIssuer(siteId, trusted.issuer, { status: 'trusted' }, context())
       await putBack(writer, 'issuers', distrusted)
       await expect(
-        store.changeIssuer(siteId, trusted.issuer, { status: 'distrusted' }, act()),
+        store.changeIssuer(siteId, trusted.issuer, { status: 'distrusted' }, context()),
       ).rejects.toBeInstanceOf(RowForged)
     })
   })
@@ -109,21 +109,21 @@ forEachStoreWriter('a row that is put back as it was before', (newWriter) => {
     const writer = await newWriter()
     const { siteId } = newSite()
     await withNode(writer, async (store, { deps }) => {
-      await store.createSite(newSite({ siteId, pairwiseSecretSealed: SEALED }), act())
+      await store.createSite(newSite({ siteId, pairwiseSecretSealed: SEALED }), context())
       const before = await rowOf(writer, 'sites', siteId)
-      await changeSite(deps, siteId, { holderProof: 'required' }, act())
+      await changeSite(deps, siteId, { holderProof: 'required' }, context())
       expect(await audit(writer)).toMatchObject({ code: 0 })
       await putBack(writer, 'sites', before)
       expect(await audit(writer)).toMatchObject({
         code: 3,
         said: expect.stringContaining(`${siteId} of sites`),
       })
-      await expect(changeSite(deps, siteId, { credentialTtlSecondsMax: 60 }, act())).rejects.toBeInstanceOf(
-        RowForged,
-      )
-      await expect(store.changeSite(siteId, { credentialTtlSecondsMax: 60 }, act())).rejects.toBeInstanceOf(
-        RowForged,
-      )
+      await expect(
+        changeSite(deps, siteId, { credentialTtlSecondsMax: 60 }, context()),
+      ).rejects.toBeInstanceOf(RowForged)
+      await expect(
+        store.changeSite(siteId, { credentialTtlSecondsMax: 60 }, context()),
+      ).rejects.toBeInstanceOf(RowForged)
       expect(deps.views.view(siteId)?.settings).toMatchObject({ holderProof: 'required' })
     })
   })
@@ -132,16 +132,18 @@ forEachStoreWriter('a row that is put back as it was before', (newWriter) => {
     const writer = await newWriter()
     const { siteId } = newSite()
     await withStore(writer, async (store) => {
-      await store.createSite(newSite({ siteId, pairwiseSecretSealed: SEALED }), act())
+      await store.createSite(newSite({ siteId, pairwiseSecretSealed: SEALED }), context())
       for (const issuer of [
         'did:web:a.example%3A1:x',
         'did:web:a.example%3A1',
         'did:web:a.exampleZ3A1',
         'did:web:a.example%3A1:X',
       ])
-        expect(await store.addIssuer(await newIssuer(siteId, { issuer }), act())).toMatchObject({ issuer })
+        expect(await store.addIssuer(await newIssuer(siteId, { issuer }), context())).toMatchObject({
+          issuer,
+        })
       const first = 'did:web:a.example%3A1'
-      expect(await store.changeIssuer(siteId, first, { status: 'distrusted' }, act())).toMatchObject({
+      expect(await store.changeIssuer(siteId, first, { status: 'distrusted' }, context())).toMatchObject({
         status: 'distrusted',
       })
     })
@@ -155,14 +157,14 @@ forEachStoreWriter('a row that is put back as it was before', (newWriter) => {
       (await writer.sql('SELECT * FROM api_keys WHERE key_id = $1', keyId))[0]
     const { kept, gone, old } = await withNode(writer, async (store, { app, deps }) => {
       const [kept, gone] = [
-        await createApiKey({ store }, order, act()),
-        await createApiKey({ store }, order, act()),
+        await createApiKey({ store }, order, context()),
+        await createApiKey({ store }, order, context()),
       ]
       const ask = async ({ secret }: typeof kept) =>
         (await app.inject({ url: '/api/sites', headers: { 'x-api-key': secret } })).statusCode
       expect([await ask(kept), await ask(gone)]).toEqual([200, 200])
       const old = await keyRow(gone.key.keyId)
-      await deleteApiKey(deps, null, gone.key.keyId, act())
+      await deleteApiKey(deps, null, gone.key.keyId, context())
       await putBack(writer, 'api_keys', old)
       expect(await ask(gone)).toBe(401)
       expect(await store.apiKeysById([gone.key.keyId, kept.key.keyId])).toMatchObject([
@@ -171,7 +173,7 @@ forEachStoreWriter('a row that is put back as it was before', (newWriter) => {
       expect(await store.apiKeys(null, { after: undefined, limit: 9 })).toMatchObject([
         { keyId: kept.key.keyId },
       ])
-      const later = await createApiKey({ store }, order, act())
+      const later = await createApiKey({ store }, order, context())
       expect([await ask(kept), await ask(later)]).toEqual([200, 200])
       expect(await deps.meters.text()).toMatch(
         /countersign_store_rows_forged_total\{table="api_keys"\} [1-9]/,
@@ -186,7 +188,7 @@ forEachStoreWriter('a row that is put back as it was before', (newWriter) => {
       const find = ({ key }: typeof kept) => store.apiKeyBySha256(key.sha256)
       expect([await find(kept), await find(gone)]).toMatchObject([{ keyId: kept.key.keyId }, undefined])
       // It can be deleted once more, and so can others while it is there.
-      expect(await store.deleteApiKey(null, gone.key.keyId, act())).toBe(true)
+      expect(await store.deleteApiKey(null, gone.key.keyId, context())).toBe(true)
       await putBack(writer, 'api_keys', old)
       expect([await find(kept), await find(gone)]).toMatchObject([{ keyId: kept.key.keyId }, undefined])
       // A number that is set back has a wrong MAC itself. No key can be looked up then.

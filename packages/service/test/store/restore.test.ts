@@ -7,7 +7,7 @@ import { openStore } from '../../src/store/open.ts'
 import type { Store } from '../../src/store/store.ts'
 import { run } from '../operations/terminal.ts'
 import {
-  act,
+  context,
   credentialId,
   MASTER_KEY,
   NOW,
@@ -45,13 +45,13 @@ async function takenAwaySinceBackup() {
   const site = newSite()
   const { siteId } = site
   const store = await open()
-  await store.createSite(site, act())
+  await store.createSite(site, context())
   const issuer = await newIssuer(siteId, {
     keys: [await newKey('key-1'), await newKey('key-2'), await newKey('key-3')],
   })
   const distrusted = await newIssuer(siteId)
-  await store.addIssuer(issuer, act())
-  await store.addIssuer(distrusted, act())
+  await store.addIssuer(issuer, context())
+  await store.addIssuer(distrusted, context())
   const credential = seen(siteId, { createdMs: NOW - 60_000 })
   const token = newToken(credential)
   await store.createToken(token, 20, NOW, credential)
@@ -65,21 +65,21 @@ async function takenAwaySinceBackup() {
     label: undefined,
     expiresAtMs: undefined,
   }
-  await store.createApiKey({ ...key, keyId: 'key_deleted' }, act())
-  await store.createApiKey({ ...key, keyId: 'key_kept', sha256: 'b'.repeat(64) }, act())
-  await store.revokeUser(user(before), act())
+  await store.createApiKey({ ...key, keyId: 'key_deleted' }, context())
+  await store.createApiKey({ ...key, keyId: 'key_kept', sha256: 'b'.repeat(64) }, context())
+  await store.revokeUser(user(before), context())
   const backup = join(folder, 'backup.db')
   expect(await here('backup', backup)).toMatchObject({ code: 0 })
 
-  await store.revokeUser(user(revoked), act(NOW + 1000))
-  await store.revokeUser(user(reinstated), act(NOW + 1000))
-  await store.reinstateUser(user(reinstated), act(NOW + 2000))
-  await store.revokeCredential({ siteId, credentialId: id, reason: undefined }, act(NOW + 1000))
-  await store.revokeToken({ siteId, sha256: token.sha256, reason: undefined }, act(NOW + 1000))
-  await store.changeIssuerKey(siteId, issuer.issuer, 'key-1', 'compromised', act(NOW + 1000))
-  await store.changeIssuerKey(siteId, issuer.issuer, 'key-2', 'retired', act(NOW + 1000))
-  await store.changeIssuer(siteId, distrusted.issuer, { status: 'distrusted' }, act(NOW + 1000))
-  await store.deleteApiKey(null, 'key_deleted', act())
+  await store.revokeUser(user(revoked), context(NOW + 1000))
+  await store.revokeUser(user(reinstated), context(NOW + 1000))
+  await store.reinstateUser(user(reinstated), context(NOW + 2000))
+  await store.revokeCredential({ siteId, credentialId: id, reason: undefined }, context(NOW + 1000))
+  await store.revokeToken({ siteId, sha256: token.sha256, reason: undefined }, context(NOW + 1000))
+  await store.changeIssuerKey(siteId, issuer.issuer, 'key-1', 'compromised', context(NOW + 1000))
+  await store.changeIssuerKey(siteId, issuer.issuer, 'key-2', 'retired', context(NOW + 1000))
+  await store.changeIssuer(siteId, distrusted.issuer, { status: 'distrusted' }, context(NOW + 1000))
+  await store.deleteApiKey(null, 'key_deleted', context())
   await store.close()
   return { siteId, backup, before, revoked, reinstated, id, token, issuer, distrusted }
 }

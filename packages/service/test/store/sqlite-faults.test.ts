@@ -23,7 +23,7 @@ import { migrate } from '../../src/store/sqlite/migrate.ts'
 import { newEpochOfFile } from '../../src/store/sqlite/new-epoch.ts'
 import { auditFile } from '../../src/store/sqlite/offline.ts'
 import type { Store } from '../../src/store/store.ts'
-import { act, failingAct, MASTER_KEY, NOW, newSite, ppid, quietLog } from './fixtures.ts'
+import { context, failingAct, MASTER_KEY, NOW, newSite, ppid, quietLog } from './fixtures.ts'
 import { entriesOf, wholeLog } from './log-reading.ts'
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
@@ -63,9 +63,9 @@ async function open(file: string, onFatal: (fault: Error) => void = () => {}): P
 
 async function withUsers(store: Store, users: number) {
   const site = newSite()
-  await store.createSite(site, act())
+  await store.createSite(site, context())
   for (let i = 0; i < users; i++)
-    await store.revokeUser({ siteId: site.siteId, ppid: ppid(), reason: undefined }, act())
+    await store.revokeUser({ siteId: site.siteId, ppid: ppid(), reason: undefined }, context())
   return site.siteId
 }
 
@@ -179,7 +179,7 @@ describe('the file', () => {
       db.close()
       const store = await open(file)
       const { siteId } = newSite()
-      await store.createSite(newSite({ siteId }), act())
+      await store.createSite(newSite({ siteId }), context())
       await store.close()
       expect(schemaOf(file)).toEqual(schemaOf(await emptyStore()))
     },
@@ -248,7 +248,7 @@ describe('what is written', () => {
     const before = await entriesOf(store, siteId)
     await store.close()
     await expect(store.logPosition()).rejects.toMatchObject({ name: 'StoreUnavailable' })
-    await expect(store.useOnce('code', 'x', 1)).rejects.toMatchObject({ name: 'StoreUnavailable' })
+    await expect(store.consumeOnce('code', 'x', 1)).rejects.toMatchObject({ name: 'StoreUnavailable' })
     const again = await open(file)
     expect(again.epoch).toBe(store.epoch)
     expect(await entriesOf(again, siteId)).toEqual(before)
@@ -259,7 +259,7 @@ describe('what is written', () => {
     const siteId = await withUsers(store, 0)
     const answers = await Promise.allSettled(
       Array.from({ length: 600 }, (_, i) =>
-        store.revokeUser({ siteId, ppid: ppid(), reason: undefined }, i % 3 === 0 ? failingAct() : act()),
+        store.revokeUser({ siteId, ppid: ppid(), reason: undefined }, i % 3 === 0 ? failingAct() : context()),
       ),
     )
     expect(answers.filter(({ status }) => status === 'rejected')).toHaveLength(200)
@@ -294,7 +294,7 @@ describe('what is written', () => {
     for (let i = 0; i < 5000 && refusal === undefined; i++) {
       const user = ppid()
       try {
-        await store.revokeUser({ siteId, ppid: user, reason: 'x'.repeat(200) }, act())
+        await store.revokeUser({ siteId, ppid: user, reason: 'x'.repeat(200) }, context())
         acknowledged.push(user)
       } catch (fault) {
         refusal = fault
@@ -304,7 +304,7 @@ describe('what is written', () => {
     expect(fatal).toBeUndefined()
     rmSync(join(mount, 'ballast'))
     const user = ppid()
-    await store.revokeUser({ siteId, ppid: user, reason: undefined }, act())
+    await store.revokeUser({ siteId, ppid: user, reason: undefined }, context())
     const told = (await wholeLog(store)).flatMap(({ entry }) =>
       entry.kind === 'user.revoked' ? [entry.body.ppid as string] : [],
     )
@@ -398,11 +398,11 @@ describe('an audit of the log', () => {
 
   it('reads a log of several pages and sites', async () => {
     const store = await open(newFile())
-    for (let i = 0; i < 3; i++) await store.createSite(newSite(), act())
+    for (let i = 0; i < 3; i++) await store.createSite(newSite(), context())
     const siteId = await withUsers(store, 0)
     await Promise.all(
       Array.from({ length: 2100 }, () =>
-        store.revokeUser({ siteId, ppid: ppid(), reason: undefined }, act()),
+        store.revokeUser({ siteId, ppid: ppid(), reason: undefined }, context()),
       ),
     )
     expect(await auditLog(store)).toEqual({ ok: true, position: 2104, sites: 4 })
@@ -420,7 +420,7 @@ describe('a backup', () => {
     expect((statSync(backup).mode & 0o777).toString(8)).toBe('600')
     await expect(backupSqlite(file, backup, MASTER_KEY)).rejects.toThrow(/writes over nothing/)
     const lost = { siteId, ppid: ppid(), reason: undefined }
-    await store.revokeUser(lost, act())
+    await store.revokeUser(lost, context())
     await expect(restoreSqlite(backup, file, { masterKey: MASTER_KEY, nowMs: NOW })).rejects.toThrow(
       /open in this process already/,
     )
@@ -434,7 +434,7 @@ describe('a backup', () => {
     const plain = ({ kind, seq, body, at }: (typeof kept)[0]) => ({ kind, seq, body, at })
     expect((await entriesOf(again, siteId)).map(plain)).toEqual(kept.map(plain))
     expect(await auditLog(again)).toEqual({ ok: true, position: 4, sites: 1 })
-    expect(await again.revokeUser(lost, act())).toMatchObject({
+    expect(await again.revokeUser(lost, context())).toMatchObject({
       seq: 5,
       alreadyRevoked: false,
       epoch: restored.epoch,

@@ -23,7 +23,7 @@ const store = await openStore(
 )
 console.log('open')
 const siteId = parseSiteId('a.example') as SiteId
-const act = { actor: 'operator', atMs: 0, requestId: undefined }
+const context = { actor: 'operator', atMs: 0, requestId: undefined }
 await store.createSite(
   {
     siteId,
@@ -34,12 +34,12 @@ await store.createSite(
     credentialTtlSecondsMax: undefined,
     pairwiseSecretSealed: '',
   },
-  act,
+  context,
 )
 for (let i = 0; ; i++) {
   const ppid = parsePpid(`did:service:ppid_${process.pid}_${i.toString().padStart(8, '0')}`) as Ppid
   try {
-    await store.revokeUser({ siteId, ppid, reason: undefined }, act)
+    await store.revokeUser({ siteId, ppid, reason: undefined }, context)
     console.log(`revoked ${ppid}`)
   } catch (fault) {
     console.log(`refused ${(fault as Error).name}`)

@@ -1,14 +1,14 @@
 import { parseScopeList } from '@countersign/core'
 import { describe, expect, it } from 'vitest'
 import type { NewApiKey, Store } from '../../src/store/store.ts'
-import { act, failingAct, NOW, newIssuer, newKey, newSite, sha256, siteId } from './fixtures.ts'
+import { context, failingAct, NOW, newIssuer, newKey, newSite, sha256, siteId } from './fixtures.ts'
 import { kindsOf, lastEntryOf, viewOf } from './log-reading.ts'
 import type { TheStore } from './the-store.ts'
 
 export function administrationSuite(store: TheStore): void {
   const madeSite = async () => {
     const site = newSite()
-    expect(await store().createSite(site, act())).not.toBe('exists')
+    expect(await store().createSite(site, context())).not.toBe('exists')
     return site.siteId
   }
   const actions = async (site: Parameters<Store['auditRows']>[0]) =>
@@ -25,7 +25,7 @@ export function administrationSuite(store: TheStore): void {
         holderProof: 'required',
         credentialTtlSecondsMax: 60,
       })
-      const made = await store().createSite(site, act())
+      const made = await store().createSite(site, context())
       expect(made).toMatchObject({ ...site, createdAtMs: NOW })
       expect(await store().site(site.siteId)).toEqual({
         ...site,
@@ -45,22 +45,22 @@ export function administrationSuite(store: TheStore): void {
 
     it('keeps the hosts of a site, which verifiers do not hear of', async () => {
       const site = newSite({ hosts: ['shop.example', 'api.shop.example:8443'] })
-      expect(await store().createSite(site, act())).toMatchObject({ hosts: site.hosts })
+      expect(await store().createSite(site, context())).toMatchObject({ hosts: site.hosts })
       expect((await store().site(site.siteId))?.hosts).toEqual(site.hosts)
-      expect(await store().changeSite(site.siteId, { hosts: ['b.example'] }, act())).toMatchObject({
+      expect(await store().changeSite(site.siteId, { hosts: ['b.example'] }, context())).toMatchObject({
         hosts: ['b.example'],
         position: 0,
       })
-      expect(await store().changeSite(site.siteId, { name: 'B' }, act())).toMatchObject({
+      expect(await store().changeSite(site.siteId, { name: 'B' }, context())).toMatchObject({
         hosts: ['b.example'],
       })
-      expect((await store().changeSite(site.siteId, { hosts: null }, act()))?.hosts).toBeUndefined()
+      expect((await store().changeSite(site.siteId, { hosts: null }, context()))?.hosts).toBeUndefined()
       expect((await store().site(site.siteId))?.hosts).toBeUndefined()
     })
 
     it('makes a site once', async () => {
       const site = newSite()
-      const answers = await Promise.all(Array.from({ length: 8 }, () => store().createSite(site, act())))
+      const answers = await Promise.all(Array.from({ length: 8 }, () => store().createSite(site, context())))
       expect(answers.filter((answer) => answer === 'exists')).toHaveLength(7)
       expect(await kindsOf(store(), site.siteId)).toEqual(['site.changed'])
     })
@@ -68,14 +68,18 @@ export function administrationSuite(store: TheStore): void {
     it('tells verifiers only of changes that concern them', async () => {
       const site = await madeSite()
       expect(
-        await store().changeSite(site, { name: null, returnUrls: ['https://b.example/'] }, act()),
+        await store().changeSite(site, { name: null, returnUrls: ['https://b.example/'] }, context()),
       ).toMatchObject({
         name: undefined,
         returnUrls: ['https://b.example/'],
         position: 0,
       })
       expect(await kindsOf(store(), site)).toEqual(['site.changed'])
-      const changed = await store().changeSite(site, { bearer: 'off', credentialTtlSecondsMax: 3600 }, act())
+      const changed = await store().changeSite(
+        site,
+        { bearer: 'off', credentialTtlSecondsMax: 3600 },
+        context(),
+      )
       expect(changed?.position).toBeGreaterThan(0)
       expect((await viewOf(store(), site)).settings).toEqual({
         bearer: 'off',
@@ -83,7 +87,7 @@ export function administrationSuite(store: TheStore): void {
         holderProof: 'optional',
         credentialTtlSecondsMax: 3600,
       })
-      expect(await store().changeSite(site, { bearer: 'off' }, act())).toMatchObject({ position: 0 })
+      expect(await store().changeSite(site, { bearer: 'off' }, context())).toMatchObject({ position: 0 })
       expect(await actions(site)).toEqual([
         ['site.change', 'unchanged'],
         ['site.change', 'done'],
@@ -94,7 +98,7 @@ export function administrationSuite(store: TheStore): void {
 
     it('does not know a site that was never made', async () => {
       expect(await store().site(siteId())).toBeUndefined()
-      expect(await store().changeSite(siteId(), { bearer: 'off' }, act())).toBeUndefined()
+      expect(await store().changeSite(siteId(), { bearer: 'off' }, context())).toBeUndefined()
     })
 
     it('pages through sites by name', async () => {
@@ -112,7 +116,7 @@ export function administrationSuite(store: TheStore): void {
     it('states the whole issuer when it is added', async () => {
       const site = await madeSite()
       const issuer = await newIssuer(site, { credentialTtlSecondsMax: 60, label: 'ours', fetched: true })
-      expect(await store().addIssuer(issuer, act())).toMatchObject({ ...issuer, status: 'trusted' })
+      expect(await store().addIssuer(issuer, context())).toMatchObject({ ...issuer, status: 'trusted' })
       expect(await store().issuer(site, issuer.issuer)).toEqual({
         ...issuer,
         status: 'trusted',
@@ -127,16 +131,18 @@ export function administrationSuite(store: TheStore): void {
           credential_ttl_seconds_max: 60,
         },
       })
-      expect(await store().addIssuer(issuer, act())).toBe('exists')
+      expect(await store().addIssuer(issuer, context())).toBe('exists')
       expect(await kindsOf(store(), site)).toEqual(['site.changed', 'issuer.trusted'])
     })
 
     it('tells of distrust once, and of new trust with the whole state', async () => {
       const site = await madeSite()
       const issuer = await newIssuer(site)
-      await store().addIssuer(issuer, act())
+      await store().addIssuer(issuer, context())
       for (const status of ['distrusted', 'distrusted', 'trusted', 'trusted'] as const) {
-        expect(await store().changeIssuer(site, issuer.issuer, { status }, act())).toMatchObject({ status })
+        expect(await store().changeIssuer(site, issuer.issuer, { status }, context())).toMatchObject({
+          status,
+        })
       }
       expect(await kindsOf(store(), site)).toEqual([
         'site.changed',
@@ -150,8 +156,8 @@ export function administrationSuite(store: TheStore): void {
     it('replaces what is given, takes away what is null, and keeps a new label to itself', async () => {
       const site = await madeSite()
       const issuer = await newIssuer(site)
-      await store().addIssuer(issuer, act())
-      expect(await store().changeIssuer(site, issuer.issuer, { label: 'new' }, act())).toMatchObject({
+      await store().addIssuer(issuer, context())
+      expect(await store().changeIssuer(site, issuer.issuer, { label: 'new' }, context())).toMatchObject({
         label: 'new',
         position: 0,
       })
@@ -160,7 +166,7 @@ export function administrationSuite(store: TheStore): void {
         site,
         issuer.issuer,
         { keys, scope: null, credentialTtlSecondsMax: 5 },
-        act(),
+        context(),
       )
       expect(changed).toMatchObject({ keys, scope: undefined, credentialTtlSecondsMax: 5, label: 'new' })
       expect(await lastEntryOf(store(), site)).toMatchObject({
@@ -168,15 +174,20 @@ export function administrationSuite(store: TheStore): void {
         body: { keys, scope: null, credential_ttl_seconds_max: 5 },
       })
       expect(
-        await store().changeIssuer(site, 'did:web:unknown.example', { label: null }, act()),
+        await store().changeIssuer(site, 'did:web:unknown.example', { label: null }, context()),
       ).toBeUndefined()
     })
 
     it('writes nothing when a document that is fetched again has not changed', async () => {
       const site = await madeSite()
       const issuer = await newIssuer(site, { fetched: true })
-      await store().addIssuer(issuer, act())
-      const again = await store().changeIssuer(site, issuer.issuer, { keys: issuer.keys }, act(NOW, 'system'))
+      await store().addIssuer(issuer, context())
+      const again = await store().changeIssuer(
+        site,
+        issuer.issuer,
+        { keys: issuer.keys },
+        context(NOW, 'system'),
+      )
       expect(again).toMatchObject({ position: 0 })
       expect(await actions(site)).toEqual([
         ['issuer.add', 'done'],
@@ -187,26 +198,26 @@ export function administrationSuite(store: TheStore): void {
     it('adds so many, whether they are trusted or not', async () => {
       const site = await madeSite()
       const [one, two, three] = [await newIssuer(site), await newIssuer(site), await newIssuer(site)]
-      await store().addIssuer(one, act(), 2)
-      await store().changeIssuer(site, one.issuer, { status: 'distrusted' }, act())
-      expect(await store().addIssuer(two, act(), 2)).toMatchObject({ issuer: two.issuer })
-      expect(await store().addIssuer(three, act(), 2)).toBe('too_many')
+      await store().addIssuer(one, context(), 2)
+      await store().changeIssuer(site, one.issuer, { status: 'distrusted' }, context())
+      expect(await store().addIssuer(two, context(), 2)).toMatchObject({ issuer: two.issuer })
+      expect(await store().addIssuer(three, context(), 2)).toBe('too_many')
       expect(await store().issuer(site, three.issuer)).toBeUndefined()
       // What the service adds by itself it adds in any case.
-      expect(await store().addIssuer(three, act())).toMatchObject({ issuer: three.issuer })
+      expect(await store().addIssuer(three, context())).toMatchObject({ issuer: three.issuer })
     })
 
     it('keeps what was said of a key while another node was making a list with it', async () => {
       const site = await madeSite()
       const issuer = await newIssuer(site, { fetched: true })
-      await store().addIssuer(issuer, act())
+      await store().addIssuer(issuer, context())
       const added = await newKey('key-2')
-      await store().changeIssuerKey(site, issuer.issuer, 'key-1', 'retired', act())
+      await store().changeIssuerKey(site, issuer.issuer, 'key-1', 'retired', context())
       const changed = await store().changeIssuer(
         site,
         issuer.issuer,
         { keys: [...issuer.keys, added] },
-        act(),
+        context(),
       )
       expect(changed?.keys).toMatchObject([{ id: 'key-1', status: 'retired' }, added])
       expect(await lastEntryOf(store(), site)).toMatchObject({
@@ -217,11 +228,11 @@ export function administrationSuite(store: TheStore): void {
     it('lets a document change nothing once the keys are pinned', async () => {
       const site = await madeSite()
       const issuer = await newIssuer(site, { fetched: true })
-      await store().addIssuer(issuer, act())
+      await store().addIssuer(issuer, context())
       const [pinned, published] = [[await newKey('pinned')], [await newKey('published')]]
-      await store().changeIssuer(site, issuer.issuer, { keys: pinned, fetched: false }, act())
+      await store().changeIssuer(site, issuer.issuer, { keys: pinned, fetched: false }, context())
       const late = { keys: published, whileFetched: true } as const
-      expect(await store().changeIssuer(site, issuer.issuer, late, act(NOW, 'system'))).toMatchObject({
+      expect(await store().changeIssuer(site, issuer.issuer, late, context(NOW, 'system'))).toMatchObject({
         keys: pinned,
         position: 0,
       })
@@ -233,15 +244,21 @@ export function administrationSuite(store: TheStore): void {
       const site = await madeSite()
       const issuer = await newIssuer(site)
       const [key] = issuer.keys
-      await store().addIssuer(issuer, act())
-      const retired = await store().changeIssuerKey(site, issuer.issuer, 'key-1', 'retired', act(NOW + 1000))
+      await store().addIssuer(issuer, context())
+      const retired = await store().changeIssuerKey(
+        site,
+        issuer.issuer,
+        'key-1',
+        'retired',
+        context(NOW + 1000),
+      )
       expect(retired).toMatchObject({
         keys: [{ ...key, status: 'retired', retired_at: '2026-01-01T12:00:01.250Z' }],
       })
       expect(
-        await store().changeIssuerKey(site, issuer.issuer, 'key-1', 'retired', act(NOW + 2000)),
+        await store().changeIssuerKey(site, issuer.issuer, 'key-1', 'retired', context(NOW + 2000)),
       ).toMatchObject({ position: 0 })
-      expect(await store().changeIssuerKey(site, issuer.issuer, 'key-1', 'active', act())).toMatchObject({
+      expect(await store().changeIssuerKey(site, issuer.issuer, 'key-1', 'active', context())).toMatchObject({
         keys: [key],
       })
       expect(await kindsOf(store(), site)).toEqual([
@@ -250,7 +267,7 @@ export function administrationSuite(store: TheStore): void {
         'key.retired',
         'issuer.trusted',
       ])
-      expect(await store().changeIssuerKey(site, issuer.issuer, 'key-2', 'active', act())).toBeUndefined()
+      expect(await store().changeIssuerKey(site, issuer.issuer, 'key-2', 'active', context())).toBeUndefined()
     })
 
     it('never lets a compromised key be anything else, by name or by material', async () => {
@@ -259,9 +276,9 @@ export function administrationSuite(store: TheStore): void {
       const other = await newIssuer(site, {
         keys: [{ ...(issuer.keys[0] as (typeof issuer.keys)[0] & object), id: 'same-material' }],
       })
-      await store().addIssuer(issuer, act())
-      await store().addIssuer(other, act())
-      await store().changeIssuerKey(site, issuer.issuer, 'key-1', 'compromised', act())
+      await store().addIssuer(issuer, context())
+      await store().addIssuer(other, context())
+      await store().changeIssuerKey(site, issuer.issuer, 'key-1', 'compromised', context())
       expect(await lastEntryOf(store(), site)).toMatchObject({
         kind: 'key.compromised',
         body: { issuer: issuer.issuer, key_id: 'key-1' },
@@ -270,17 +287,17 @@ export function administrationSuite(store: TheStore): void {
         { id: 'same-material', status: 'compromised' },
       ])
 
-      expect(await store().changeIssuerKey(site, issuer.issuer, 'key-1', 'active', act())).toBe('final')
-      expect(await store().changeIssuerKey(site, issuer.issuer, 'key-1', 'compromised', act())).toMatchObject(
-        { position: 0 },
-      )
-      await store().changeIssuer(site, issuer.issuer, { keys: [] }, act())
+      expect(await store().changeIssuerKey(site, issuer.issuer, 'key-1', 'active', context())).toBe('final')
+      expect(
+        await store().changeIssuerKey(site, issuer.issuer, 'key-1', 'compromised', context()),
+      ).toMatchObject({ position: 0 })
+      await store().changeIssuer(site, issuer.issuer, { keys: [] }, context())
       const renamed = { ...(issuer.keys[0] as (typeof issuer.keys)[0] & object), id: 'key-9' }
       const back = await store().changeIssuer(
         site,
         issuer.issuer,
         { keys: [await newKey('key-1'), renamed] },
-        act(),
+        context(),
       )
       expect(back).toMatchObject({ keys: [{ status: 'compromised' }, { status: 'compromised' }] })
       const statuses = [...((await viewOf(store(), site)).issuer(issuer.issuer)?.keys.values() ?? [])].map(
@@ -292,21 +309,23 @@ export function administrationSuite(store: TheStore): void {
     it('tells that a key of an issuer it does not trust is compromised', async () => {
       const site = await madeSite()
       const issuer = await newIssuer(site)
-      await store().addIssuer(issuer, act())
-      await store().changeIssuer(site, issuer.issuer, { status: 'distrusted' }, act())
-      expect(await store().changeIssuerKey(site, issuer.issuer, 'key-1', 'retired', act())).toMatchObject({
-        position: 0,
-      })
-      await store().changeIssuerKey(site, issuer.issuer, 'key-1', 'compromised', act())
+      await store().addIssuer(issuer, context())
+      await store().changeIssuer(site, issuer.issuer, { status: 'distrusted' }, context())
+      expect(await store().changeIssuerKey(site, issuer.issuer, 'key-1', 'retired', context())).toMatchObject(
+        {
+          position: 0,
+        },
+      )
+      await store().changeIssuerKey(site, issuer.issuer, 'key-1', 'compromised', context())
       expect((await kindsOf(store(), site)).slice(2)).toEqual(['issuer.distrusted', 'key.compromised'])
-      await store().changeIssuer(site, issuer.issuer, { status: 'trusted' }, act())
+      await store().changeIssuer(site, issuer.issuer, { status: 'trusted' }, context())
       expect(await lastEntryOf(store(), site)).toMatchObject({ body: { keys: [{ status: 'compromised' }] } })
     })
 
     it('keeps nothing of an issuer that could not be told to verifiers', async () => {
       const site = await madeSite()
       const issuer = await newIssuer(site, { scope: parseScopeList([]) as [] })
-      await expect(store().addIssuer(issuer, act())).rejects.toThrow(TypeError)
+      await expect(store().addIssuer(issuer, context())).rejects.toThrow(TypeError)
       expect(await store().issuer(site, issuer.issuer)).toBeUndefined()
       expect(await kindsOf(store(), site)).toEqual(['site.changed'])
     })
@@ -318,7 +337,7 @@ export function administrationSuite(store: TheStore): void {
         await newIssuer(site),
         await newIssuer(site, { fetched: true }),
       ]
-      for (const issuer of three) await store().addIssuer(issuer, act())
+      for (const issuer of three) await store().addIssuer(issuer, context())
       const names = three.map(({ issuer }) => issuer).sort()
       const page = await store().issuers(site, { after: names[0], limit: 1 })
       expect(page.map(({ issuer }) => issuer)).toEqual([names[1]])
@@ -354,14 +373,14 @@ export function administrationSuite(store: TheStore): void {
     it('finds a key by its hash, and no more when it is deleted', async () => {
       const site = await madeSite()
       const key = newApiKey({ siteId: site })
-      expect(await store().createApiKey(key, act())).toEqual({ ...key, createdAtMs: NOW })
+      expect(await store().createApiKey(key, context())).toEqual({ ...key, createdAtMs: NOW })
       expect(await store().apiKeyBySha256(key.sha256)).toEqual({ ...key, createdAtMs: NOW })
-      expect(await store().deleteApiKey(null, key.keyId, act())).toBe(false)
-      expect(await store().deleteApiKey(await madeSite(), key.keyId, act())).toBe(false)
+      expect(await store().deleteApiKey(null, key.keyId, context())).toBe(false)
+      expect(await store().deleteApiKey(await madeSite(), key.keyId, context())).toBe(false)
       expect(await store().apiKeyBySha256(key.sha256)).toBeDefined()
-      expect(await store().deleteApiKey(site, key.keyId, act())).toBe(true)
+      expect(await store().deleteApiKey(site, key.keyId, context())).toBe(true)
       expect(await store().apiKeyBySha256(key.sha256)).toBeUndefined()
-      expect(await store().deleteApiKey(site, key.keyId, act())).toBe(false)
+      expect(await store().deleteApiKey(site, key.keyId, context())).toBe(false)
       expect((await actions(site)).slice(0, 2)).toEqual([
         ['api_key.delete', 'done'],
         ['api_key.create', 'done'],
@@ -371,15 +390,15 @@ export function administrationSuite(store: TheStore): void {
     it('keeps the keys of operators apart from those of sites', async () => {
       const site = await madeSite()
       const [operators, sites] = [newApiKey({}), newApiKey({ siteId: site, expiresAtMs: undefined })]
-      await store().createApiKey(operators, act())
-      await store().createApiKey(sites, act())
+      await store().createApiKey(operators, context())
+      await store().createApiKey(sites, context())
       expect(
         (await store().apiKeys(site, { after: undefined, limit: 10 })).map(({ keyId }) => keyId),
       ).toEqual([sites.keyId])
       const found = (await store().apiKeys(null, { after: undefined, limit: 1000 })).map(({ keyId }) => keyId)
       expect(found).toContain(operators.keyId)
       expect(found).not.toContain(sites.keyId)
-      await expect(store().createApiKey(newApiKey({ siteId: siteId() }), act())).rejects.toThrow()
+      await expect(store().createApiKey(newApiKey({ siteId: siteId() }), context())).rejects.toThrow()
     })
   })
 
@@ -392,7 +411,7 @@ export function administrationSuite(store: TheStore): void {
           action,
           target: undefined,
           detail: { n: i, list: ['x'] },
-          act: act(NOW + 1 + i, 'key:key_1'),
+          context: context(NOW + 1 + i, 'key:key_1'),
         })
       }
       const [c, b] = await store().auditRows(site, { after: undefined, limit: 2 })
@@ -400,7 +419,7 @@ export function administrationSuite(store: TheStore): void {
       expect(c).toMatchObject({
         detail: { n: 2, list: ['x'] },
         target: undefined,
-        act: { actor: 'key:key_1', requestId: 'req-1' },
+        context: { actor: 'key:key_1', requestId: 'req-1' },
       })
       const rest = await store().auditRows(site, { after: b?.id, limit: 10 })
       expect(rest.map(({ action }) => action)).toEqual(['a', 'site.create'])
@@ -408,7 +427,7 @@ export function administrationSuite(store: TheStore): void {
 
     it('keeps what concerns no site apart', async () => {
       const action = `test.${sha256()}`
-      await store().audit({ siteId: null, action, target: 'x', detail: {}, act: act() })
+      await store().audit({ siteId: null, action, target: 'x', detail: {}, context: context() })
       const found = await store().auditRows(null, { after: undefined, limit: 1000 })
       expect(found.filter((row) => row.action === action)).toMatchObject([{ siteId: null, target: 'x' }])
     })
@@ -439,7 +458,7 @@ export function administrationSuite(store: TheStore): void {
       const before = await store().confirmTime(NOW + 86_400_000, (await store().confirmedTime()).resets)
       await expect(store().resetTime(NOW + 5, failingAct())).rejects.toThrow()
       expect(await store().confirmedTime()).toEqual(before)
-      expect(await store().resetTime(NOW + 5, act(NOW + 5, 'operator'))).toEqual({ fromMs: before.atMs })
+      expect(await store().resetTime(NOW + 5, context(NOW + 5, 'operator'))).toEqual({ fromMs: before.atMs })
       const after = { atMs: NOW + 5, resets: before.resets + 1 }
       expect(await store().confirmTime(before.atMs + 1, before.resets)).toEqual(after)
       expect(await store().confirmTime(NOW + 6, after.resets)).toEqual({ ...after, atMs: NOW + 6 })
@@ -447,7 +466,7 @@ export function administrationSuite(store: TheStore): void {
       expect(rows.find(({ action }) => action === 'time.reset')).toMatchObject({
         target: new Date(NOW + 5).toISOString(),
         detail: { from: new Date(before.atMs).toISOString(), outcome: 'done' },
-        act: { actor: 'operator', atMs: NOW + 5 },
+        context: { actor: 'operator', atMs: NOW + 5 },
       })
     })
   })

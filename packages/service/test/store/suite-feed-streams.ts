@@ -86,9 +86,9 @@ export function feedStreamSuite(store: TheStore): void {
     it('are swept away with a node that is gone, which is told so when it comes back', async () => {
       const one = stream(here)
       await report(here, [one])
-      await store().sweep(NOW + LEASE_MS - 1)
+      await store().purgeExpired(NOW + LEASE_MS - 1)
       expect(await report(here, [])).toBe('kept')
-      await store().sweep(NOW + LEASE_MS)
+      await store().purgeExpired(NOW + LEASE_MS)
       expect(await report(here, [], [], NOW + LEASE_MS)).toBe('begun')
       expect(await listed()).toEqual([])
       expect(await report(here, [one], [], NOW + 3 * LEASE_MS)).toBe('begun')

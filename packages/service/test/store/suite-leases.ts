@@ -192,7 +192,7 @@ export function leaseSuite(store: TheStore): void {
       await open('open', { failsOpen: true })
       await open('shut', { failsOpen: false })
       const later = NOW + 2 * 86_400_000
-      await store().sweep(later)
+      await store().purgeExpired(later)
       expect((await all()).map(({ instanceId }) => instanceId)).toEqual(['open'])
       expect(await open('one', { nowMs: later, liveMax: 1 })).toBe('full')
       for (let i = 0; i < 1001; i += 100)
@@ -210,18 +210,19 @@ export function leaseSuite(store: TheStore): void {
       const names = kept.map(({ instanceId }) => instanceId)
       expect([names.includes('i0'), names.includes('open')]).toEqual([false, true])
       await store().applyLeaseAcks([claim('open', 1, { closedAtMs: later + 3_600_000 })])
-      await store().sweep(later + 4 * 86_400_000)
+      await store().purgeExpired(later + 4 * 86_400_000)
       expect(await all()).toEqual([])
     })
 
     it('of instances that fail open can be dismissed, with an audit row', async () => {
-      const act = { actor: 'operator', atMs: NOW, requestId: undefined }
+      const context = { actor: 'operator', atMs: NOW, requestId: undefined }
       await store().openLease(order('open', { failsOpen: true, streamId: undefined }))
       await store().openLease(
         order('open', { failsOpen: true, streamId: undefined, keyId: `${keyId}b`, verifierId: 'api' }),
       )
       await store().openLease(order('shut', { streamId: undefined }))
-      const dismiss = (instanceId: string, at = siteId) => store().dismissLease(at, instanceId, NOW + 70, act)
+      const dismiss = (instanceId: string, at = siteId) =>
+        store().dismissLease(at, instanceId, NOW + 70, context)
       expect([await dismiss('shut'), await dismiss('other'), await dismiss('open', newSiteId())]).toEqual([
         false,
         false,
@@ -288,11 +289,11 @@ export function leaseSuite(store: TheStore): void {
         ended: [],
       })
       await store().openLease(asked)
-      await store().sweep(NOW + 10_000 + 3_600_000)
+      await store().purgeExpired(NOW + 10_000 + 3_600_000)
       expect(await only()).toMatchObject({ nodeId: '', servedAtMs: NOW + 10_000 })
-      await store().sweep(NOW + 39_999 + 86_400_000)
+      await store().purgeExpired(NOW + 39_999 + 86_400_000)
       expect(await all()).toHaveLength(1)
-      await store().sweep(NOW + 40_000 + 86_400_000)
+      await store().purgeExpired(NOW + 40_000 + 86_400_000)
       expect(await all()).toEqual([])
     })
   })
@@ -324,10 +325,10 @@ export function leaseSuite(store: TheStore): void {
         holderProof: 'optional',
         credentialTtlSecondsMax: undefined,
       } as const
-      const act = { actor: 'operator', atMs: NOW, requestId: undefined }
+      const context = { actor: 'operator', atMs: NOW, requestId: undefined }
       const placed = await store().createSite(
         { siteId, ...site, hosts: undefined, pairwiseSecretSealed: 'sealed' },
-        act,
+        context,
       )
       if (placed === 'exists') throw new Error('a random name was taken')
       await store().recordLogTime(placed.position - 1, NOW + 1)
@@ -348,13 +349,13 @@ export function leaseSuite(store: TheStore): void {
         holderProof: 'optional',
         credentialTtlSecondsMax: undefined,
       } as const
-      const act = { actor: 'operator', atMs: NOW, requestId: undefined }
+      const context = { actor: 'operator', atMs: NOW, requestId: undefined }
       await store().createSite(
         { siteId, ...site, hosts: undefined, pairwiseSecretSealed: 'sealed', maxStalenessSecondsMax: 300 },
-        act,
+        context,
       )
       const age = async (seconds: number) => {
-        await store().changeSite(siteId, { maxStalenessSecondsMax: seconds }, act)
+        await store().changeSite(siteId, { maxStalenessSecondsMax: seconds }, context)
         const found = await store().site(siteId)
         return [found?.maxStalenessSecondsMax, found?.stalenessBefore]
       }

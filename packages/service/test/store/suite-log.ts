@@ -2,7 +2,17 @@ import { canonicalJson, createEntry, type Entry, type JsonValue } from '@counter
 import { describe, expect, it } from 'vitest'
 import { auditLog } from '../../src/store/audit-log.ts'
 import type { LoggedEntry } from '../../src/store/store.ts'
-import { act, credentialId, failingAct, NOW, newIssuer, newSite, newToken, ppid, seen } from './fixtures.ts'
+import {
+  context,
+  credentialId,
+  failingAct,
+  NOW,
+  newIssuer,
+  newSite,
+  newToken,
+  ppid,
+  seen,
+} from './fixtures.ts'
 import { entriesOf, wholeLog } from './log-reading.ts'
 import type { TheStore } from './the-store.ts'
 
@@ -12,7 +22,7 @@ const TURNS = 25
 export function logSuite(store: TheStore): void {
   const madeSite = async () => {
     const site = newSite()
-    await store().createSite(site, act())
+    await store().createSite(site, context())
     return site.siteId
   }
 
@@ -22,15 +32,15 @@ export function logSuite(store: TheStore): void {
       const issuer = await newIssuer(siteId)
       const credential = seen(siteId)
       const token = newToken(credential)
-      await store().addIssuer(issuer, act())
+      await store().addIssuer(issuer, context())
       await store().createToken(token, 20, NOW, credential)
-      await store().revokeToken({ sha256: token.sha256, siteId, reason: undefined }, act())
-      await store().changeIssuerKey(siteId, issuer.issuer, 'key-1', 'retired', act())
-      await store().changeIssuerKey(siteId, issuer.issuer, 'key-1', 'compromised', act())
-      await store().changeIssuer(siteId, issuer.issuer, { status: 'distrusted' }, act())
-      await store().revokeCredential({ siteId, credentialId: credentialId(), reason: undefined }, act())
-      await store().revokeUser({ siteId, ppid: credential.ppid, reason: 'über “x”' }, act())
-      await store().reinstateUser({ siteId, ppid: credential.ppid, reason: undefined }, act())
+      await store().revokeToken({ sha256: token.sha256, siteId, reason: undefined }, context())
+      await store().changeIssuerKey(siteId, issuer.issuer, 'key-1', 'retired', context())
+      await store().changeIssuerKey(siteId, issuer.issuer, 'key-1', 'compromised', context())
+      await store().changeIssuer(siteId, issuer.issuer, { status: 'distrusted' }, context())
+      await store().revokeCredential({ siteId, credentialId: credentialId(), reason: undefined }, context())
+      await store().revokeUser({ siteId, ppid: credential.ppid, reason: 'über “x”' }, context())
+      await store().reinstateUser({ siteId, ppid: credential.ppid, reason: undefined }, context())
       const entries = await entriesOf(store(), siteId)
       expect(new Set(entries.map(({ kind }) => kind)).size).toBe(9)
       let before: Pick<Entry, 'epoch' | 'seq' | 'hash'> = {
@@ -54,7 +64,7 @@ export function logSuite(store: TheStore): void {
             const siteId = sites[(writer + turn) % 3] as (typeof sites)[0]
             const isToFail = (writer * 7 + turn * 3) % 4 === 0
             await store()
-              .revokeUser({ siteId, ppid: ppid(), reason: undefined }, isToFail ? failingAct() : act())
+              .revokeUser({ siteId, ppid: ppid(), reason: undefined }, isToFail ? failingAct() : context())
               .catch(() => failures++)
           }
         }),
@@ -91,7 +101,7 @@ export function logSuite(store: TheStore): void {
           for (let turn = 0; turn < TURNS; turn++) {
             const fails = (writer + turn) % 3 === 0
             await store()
-              .revokeUser({ siteId, ppid: ppid(), reason: undefined }, fails ? failingAct() : act())
+              .revokeUser({ siteId, ppid: ppid(), reason: undefined }, fails ? failingAct() : context())
               .catch(() => {})
           }
         }),
@@ -112,15 +122,15 @@ export function logSuite(store: TheStore): void {
           resolve()
         })
       })
-      await store().revokeUser({ siteId, ppid: ppid(), reason: undefined }, act())
+      await store().revokeUser({ siteId, ppid: ppid(), reason: undefined }, context())
       await first
-      await store().revokeUser({ siteId, ppid: ppid(), reason: undefined }, act())
+      await store().revokeUser({ siteId, ppid: ppid(), reason: undefined }, context())
       expect(heard).toBe(1)
     })
 
     it('tells where each site ends', async () => {
       const siteId = await madeSite()
-      await store().revokeUser({ siteId, ppid: ppid(), reason: undefined }, act())
+      await store().revokeUser({ siteId, ppid: ppid(), reason: undefined }, context())
       const heads = await store().siteHeads({ after: undefined, limit: 1000 })
       const last = (await entriesOf(store(), siteId)).at(-1)
       expect(heads.find((head) => head.siteId === siteId)).toEqual({
@@ -133,7 +143,8 @@ export function logSuite(store: TheStore): void {
 
     it('gives pages of the size that was asked for', async () => {
       const siteId = await madeSite()
-      for (let i = 0; i < 3; i++) await store().revokeUser({ siteId, ppid: ppid(), reason: undefined }, act())
+      for (let i = 0; i < 3; i++)
+        await store().revokeUser({ siteId, ppid: ppid(), reason: undefined }, context())
       expect((await store().siteEntriesAfter(siteId, 1, 2)).map(({ seq }) => seq)).toEqual([2, 3])
       const [second] = await store().siteEntriesAfter(siteId, 1, 1)
       const { seq, kind, at } = second as Entry
@@ -160,8 +171,8 @@ export function logSuite(store: TheStore): void {
       const target = [root.credentialId, leaf.credentialId, undefined][round % 3]
       const revoke = () =>
         target === undefined
-          ? store().revokeUser({ siteId, ppid: root.ppid, reason: undefined }, act())
-          : store().revokeCredential({ siteId, credentialId: target, reason: undefined }, act())
+          ? store().revokeUser({ siteId, ppid: root.ppid, reason: undefined }, context())
+          : store().revokeCredential({ siteId, credentialId: target, reason: undefined }, context())
       const create = tokens.map((token) => () => store().createToken(token, 20, NOW))
       const racing = [create[0], revoke, create[1], create[2]]
       // Each round in another order, and with another head start.

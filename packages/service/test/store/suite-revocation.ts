@@ -1,14 +1,25 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { SeenCredential } from '../../src/store/store.ts'
-import { act, credentialId, DAY, failingAct, NOW, newSite, newToken, ppid, seen, sha256 } from './fixtures.ts'
+import {
+  context,
+  credentialId,
+  DAY,
+  failingAct,
+  NOW,
+  newSite,
+  newToken,
+  ppid,
+  seen,
+  sha256,
+} from './fixtures.ts'
 import { entriesOf, kindsOf, lastEntryOf, viewOf } from './log-reading.ts'
 import type { TheStore } from './the-store.ts'
 
 export function revocationSuite(store: TheStore): void {
   const madeSite = async () => {
     const site = newSite()
-    await store().createSite(site, act())
+    await store().createSite(site, context())
     return site.siteId
   }
 
@@ -27,7 +38,7 @@ export function revocationSuite(store: TheStore): void {
       for (const token of [live, ended, anothers])
         expect(await store().createToken(token, 20, NOW)).toBe('created')
 
-      const revoked = await store().revokeUser({ siteId, ppid: user, reason: 'left' }, act(NOW + 10))
+      const revoked = await store().revokeUser({ siteId, ppid: user, reason: 'left' }, context(NOW + 10))
       const entry = await lastEntryOf(store(), siteId)
       expect(entry).toMatchObject({
         seq: 2,
@@ -65,10 +76,10 @@ export function revocationSuite(store: TheStore): void {
       await store().recordCredentials([credential], NOW)
       await store().createToken(newToken(credential), 20, NOW)
       const user = { siteId, ppid: credential.ppid }
-      const first = await store().revokeUser({ ...user, reason: 'first' }, act(NOW + 1))
+      const first = await store().revokeUser({ ...user, reason: 'first' }, context(NOW + 1))
       await store().recordCredentials([{ ...seen(siteId), ppid: credential.ppid }], NOW + 2)
       const again = await Promise.all(
-        [1, 2, 3, 4].map((n) => store().revokeUser({ ...user, reason: 'later' }, act(NOW + 2 + n))),
+        [1, 2, 3, 4].map((n) => store().revokeUser({ ...user, reason: 'later' }, context(NOW + 2 + n))),
       )
       for (const answer of again) expect(answer).toEqual({ ...first, alreadyRevoked: true })
       expect(await kindsOf(store(), siteId)).toEqual(['site.changed', 'user.revoked'])
@@ -82,7 +93,7 @@ export function revocationSuite(store: TheStore): void {
       const user = ppid()
       const answers = await Promise.all(
         Array.from({ length: 24 }, () =>
-          store().revokeUser({ siteId, ppid: user, reason: undefined }, act()),
+          store().revokeUser({ siteId, ppid: user, reason: undefined }, context()),
         ),
       )
       expect(answers.filter(({ alreadyRevoked }) => !alreadyRevoked)).toHaveLength(1)
@@ -93,7 +104,7 @@ export function revocationSuite(store: TheStore): void {
     it('covers a user never seen, and credentials that are learned only later', async () => {
       const siteId = await madeSite()
       const late = seen(siteId)
-      const revoked = await store().revokeUser({ siteId, ppid: late.ppid, reason: undefined }, act())
+      const revoked = await store().revokeUser({ siteId, ppid: late.ppid, reason: undefined }, context())
       expect(revoked).toMatchObject({ credentialId: null, credentialIds: [], tokensRevoked: 0 })
       await store().recordCredentials([late], NOW + 1)
       expect(await store().statuses([late.credentialId], siteId)).toMatchObject([
@@ -114,7 +125,7 @@ export function revocationSuite(store: TheStore): void {
       expect((await store().token(token.sha256))?.revokedAtMs).toBeUndefined()
       expect(await kindsOf(store(), siteId)).toEqual(['site.changed'])
       expect(
-        await store().revokeUser({ siteId, ppid: credential.ppid, reason: undefined }, act()),
+        await store().revokeUser({ siteId, ppid: credential.ppid, reason: undefined }, context()),
       ).toMatchObject({
         seq: 2,
         tokensRevoked: 1,
@@ -125,7 +136,7 @@ export function revocationSuite(store: TheStore): void {
       const [a, b] = [await madeSite(), await madeSite()]
       const credential = seen(a)
       await store().recordCredentials([credential, { ...credential, siteId: b }], NOW)
-      await store().revokeUser({ siteId: a, ppid: credential.ppid, reason: undefined }, act())
+      await store().revokeUser({ siteId: a, ppid: credential.ppid, reason: undefined }, context())
       expect((await store().statuses([credential.credentialId], b))[0]?.revocation).toBeUndefined()
       expect(await kindsOf(store(), b)).toEqual(['site.changed'])
     })
@@ -150,7 +161,7 @@ export function revocationSuite(store: TheStore): void {
         expect(await store().createToken(token, 20, NOW, of)).toBe('created')
       }
       const target = { siteId, credentialId: root.credentialId }
-      const revoked = await store().revokeCredential({ ...target, reason: 'lost' }, act(NOW + 1))
+      const revoked = await store().revokeCredential({ ...target, reason: 'lost' }, context(NOW + 1))
       expect(revoked).toMatchObject({
         credentialIds: [root.credentialId],
         tokensRevoked: 2,
@@ -166,7 +177,7 @@ export function revocationSuite(store: TheStore): void {
       expect(statuses.map(({ revocation }) => revocation)).toEqual(
         Array(2).fill({ type: 'credential', atMs: NOW + 1, reason: 'lost' }),
       )
-      expect(await store().revokeCredential({ ...target, reason: 'again' }, act(NOW + 2))).toEqual({
+      expect(await store().revokeCredential({ ...target, reason: 'again' }, context(NOW + 2))).toEqual({
         ...revoked,
         alreadyRevoked: true,
       })
@@ -177,7 +188,7 @@ export function revocationSuite(store: TheStore): void {
       const [siteId, other] = [await madeSite(), await madeSite()]
       const credential = seen(other)
       const named = { siteId, credentialId: credential.credentialId, reason: 'spite' }
-      expect(await store().revokeCredential(named, act())).toMatchObject({
+      expect(await store().revokeCredential(named, context())).toMatchObject({
         alreadyRevoked: false,
         tokensRevoked: 0,
         seq: 2,
@@ -200,7 +211,7 @@ export function revocationSuite(store: TheStore): void {
       const token = newToken(seen(siteId))
       await store().createToken(token, 20, NOW)
       const target = { sha256: token.sha256, siteId, reason: undefined }
-      const answers = await Promise.all([1, 2, 3].map(() => store().revokeToken(target, act(NOW + 1))))
+      const answers = await Promise.all([1, 2, 3].map(() => store().revokeToken(target, context(NOW + 1))))
       expect(answers.filter((answer) => answer?.alreadyRevoked === false)).toHaveLength(1)
       expect(answers.filter((answer) => answer?.alreadyRevoked === true)).toHaveLength(2)
       expect(await lastEntryOf(store(), siteId)).toMatchObject({
@@ -216,22 +227,22 @@ export function revocationSuite(store: TheStore): void {
       const token = newToken(seen(siteId))
       await store().createToken(token, 20, NOW)
       expect(
-        await store().revokeToken({ sha256: sha256(), siteId, reason: undefined }, act()),
+        await store().revokeToken({ sha256: sha256(), siteId, reason: undefined }, context()),
       ).toBeUndefined()
       expect(
-        await store().revokeToken({ sha256: token.sha256, siteId: other, reason: undefined }, act()),
+        await store().revokeToken({ sha256: token.sha256, siteId: other, reason: undefined }, context()),
       ).toBeUndefined()
       expect(
         await store().revokeToken(
           { sha256: token.sha256, siteId, reason: undefined },
-          act(token.expiresAtMs),
+          context(token.expiresAtMs),
         ),
       ).toBeUndefined()
       expect((await store().token(token.sha256))?.revokedAtMs).toBeUndefined()
       const [row] = await store().auditRows(other, { after: undefined, limit: 1 })
       expect(row).toMatchObject({ action: 'token.revoke', detail: { outcome: 'refused' } })
       expect(
-        await store().revokeToken({ sha256: token.sha256, siteId: undefined, reason: undefined }, act()),
+        await store().revokeToken({ sha256: token.sha256, siteId: undefined, reason: undefined }, context()),
       ).toMatchObject({
         alreadyRevoked: false,
       })
@@ -242,9 +253,9 @@ export function revocationSuite(store: TheStore): void {
       const credential = seen(siteId)
       const token = newToken(credential)
       await store().createToken(token, 20, NOW)
-      await store().revokeUser({ siteId, ppid: credential.ppid, reason: undefined }, act())
+      await store().revokeUser({ siteId, ppid: credential.ppid, reason: undefined }, context())
       expect(
-        await store().revokeToken({ sha256: token.sha256, siteId, reason: undefined }, act()),
+        await store().revokeToken({ sha256: token.sha256, siteId, reason: undefined }, context()),
       ).toMatchObject({ alreadyRevoked: true })
       expect(await kindsOf(store(), siteId)).toEqual(['site.changed', 'user.revoked'])
     })
@@ -256,8 +267,8 @@ export function revocationSuite(store: TheStore): void {
       const old = seen(siteId)
       const user = { siteId, ppid: old.ppid, reason: 'sorry' }
       await store().recordCredentials([old], NOW)
-      await store().revokeUser(user, act())
-      const reinstated = await store().reinstateUser(user, act(NOW + 1))
+      await store().revokeUser(user, context())
+      const reinstated = await store().reinstateUser(user, context(NOW + 1))
       expect(reinstated).toMatchObject({
         reinstatedAtMs: NOW + 750,
         alreadyActive: false,
@@ -275,11 +286,11 @@ export function revocationSuite(store: TheStore): void {
       expect(byId.get(old.credentialId)).toMatchObject({ type: 'user', atMs: NOW })
       expect(byId.get(fresh.credentialId)).toBeUndefined()
 
-      expect(await store().reinstateUser(user, act(NOW + DAY))).toEqual({
+      expect(await store().reinstateUser(user, context(NOW + DAY))).toEqual({
         ...reinstated,
         alreadyActive: true,
       })
-      const again = await store().revokeUser({ ...user, reason: 'again' }, act(NOW + 2 * DAY))
+      const again = await store().revokeUser({ ...user, reason: 'again' }, context(NOW + 2 * DAY))
       expect(again).toMatchObject({ alreadyRevoked: false, seq: 4 })
       expect(await store().statuses([fresh.credentialId], siteId)).toMatchObject([
         { revocation: { reason: 'again' } },
@@ -288,7 +299,9 @@ export function revocationSuite(store: TheStore): void {
 
     it('says so when the user was never revoked, and writes no entry', async () => {
       const siteId = await madeSite()
-      expect(await store().reinstateUser({ siteId, ppid: ppid(), reason: undefined }, act())).toMatchObject({
+      expect(
+        await store().reinstateUser({ siteId, ppid: ppid(), reason: undefined }, context()),
+      ).toMatchObject({
         alreadyActive: true,
         seq: 1,
       })
@@ -300,8 +313,8 @@ export function revocationSuite(store: TheStore): void {
       const ahead = seen(siteId, { createdMs: NOW + 9_000 })
       const user = { siteId, ppid: ahead.ppid, reason: undefined }
       await store().recordCredentials([ahead, seen(siteId, { ppid: ahead.ppid })], NOW)
-      await store().revokeUser({ ...user, reason: 'why' }, act())
-      await store().reinstateUser(user, act(NOW + 1))
+      await store().revokeUser({ ...user, reason: 'why' }, context())
+      await store().reinstateUser(user, context(NOW + 1))
       expect(await kindsOf(store(), siteId)).toEqual([
         'site.changed',
         'user.revoked',
@@ -331,12 +344,13 @@ export function revocationSuite(store: TheStore): void {
           nowMs += laterMs
           const reason = undefined
           const one = known[pick % Math.max(1, known.length)]
-          if (verb === 'revoke') await store().revokeUser({ siteId, ppid: user, reason }, act(nowMs))
-          if (verb === 'reinstate') await store().reinstateUser({ siteId, ppid: user, reason }, act(nowMs))
+          if (verb === 'revoke') await store().revokeUser({ siteId, ppid: user, reason }, context(nowMs))
+          if (verb === 'reinstate')
+            await store().reinstateUser({ siteId, ppid: user, reason }, context(nowMs))
           if (verb === 'revoke-id') {
             await store().revokeCredential(
               { siteId, credentialId: one?.credentialId ?? credentialId(), reason },
-              act(nowMs),
+              context(nowMs),
             )
           }
           if (verb === 'learn' || (verb === 'learn-child' && one !== undefined)) {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import { SIGN_INS_KEPT_MS } from '../../src/store/operations/purge-expired.ts'
 import type { NewSignIn, NewSignInPresentation, SignInEnd } from '../../src/store/store.ts'
-import { SIGN_INS_KEPT_MS } from '../../src/store/verbs/sweep.ts'
-import { act, credentialId, DAY, NOW, newSite, ppid, seen, sha256 } from './fixtures.ts'
+import { context, credentialId, DAY, NOW, newSite, ppid, seen, sha256 } from './fixtures.ts'
 import type { TheStore } from './the-store.ts'
 
 const TRIES = 300
@@ -10,7 +10,7 @@ const MINUTE = 60_000
 export function signInSuite(store: TheStore): void {
   const createSite = async () => {
     const site = newSite()
-    await store().createSite(site, act())
+    await store().createSite(site, context())
     return site.siteId
   }
   const begin = async (changes: Partial<NewSignIn> = {}) => {
@@ -206,7 +206,7 @@ export function signInSuite(store: TheStore): void {
       )
       expect(foreign?.presentation).toBeUndefined()
       const ended = await store().endSignIn(one.end, NOW + MINUTE - 1)
-      expect(ended?.presentation).toEqual({ ...one.presentation, isKilled: false })
+      expect(ended?.presentation).toEqual({ ...one.presentation, isCancelled: false })
       const late = await present()
       expect((await store().endSignIn(late.end, NOW + MINUTE))?.presentation).toBeUndefined()
     })
@@ -239,15 +239,15 @@ export function signInSuite(store: TheStore): void {
       for (const { presentation } of [presented, coded]) {
         await store().revokeUser(
           { siteId: presentation.siteId, ppid: presentation.ppid, reason: undefined },
-          act(),
+          context(),
         )
       }
       const ended = await store().endSignIn(presented.end, NOW)
-      expect(ended?.presentation?.isKilled).toBe(true)
+      expect(ended?.presentation?.isCancelled).toBe(true)
       expect(await store().redeemSignIn(coded.codeSha256, 'challenge', NOW)).toBeUndefined()
       const { siteId, ppid: user } = presented.presentation
       // Reinstated or not: what was killed stays dead.
-      await store().reinstateUser({ siteId, ppid: user, reason: undefined }, act())
+      await store().reinstateUser({ siteId, ppid: user, reason: undefined }, context())
       if (ended?.presentation !== undefined) {
         const made = { codeSha256: sha256(), codeChallenge: 'challenge', expiresAtMs: NOW + MINUTE }
         expect(await store().createSignInCode(ended.presentation, made)).toBe('revoked')
@@ -260,7 +260,10 @@ export function signInSuite(store: TheStore): void {
       const siteId = await createSite()
       const presented = await present({ chain: chain() }, { siteId })
       const coded = await code({ chain: chain() }, { siteId })
-      await store().revokeCredential({ siteId, credentialId: parent.credentialId, reason: undefined }, act())
+      await store().revokeCredential(
+        { siteId, credentialId: parent.credentialId, reason: undefined },
+        context(),
+      )
       const ended = await store().endSignIn(presented.end, NOW)
       const made = { codeSha256: sha256(), codeChallenge: 'challenge', expiresAtMs: NOW + MINUTE }
       if (ended?.presentation === undefined) throw new Error('there is no presentation')
@@ -288,7 +291,7 @@ export function signInSuite(store: TheStore): void {
         }
         const revoke = async () => {
           for (let i = 0; i < round % 3; i++) await new Promise(setImmediate)
-          return store().revokeUser({ siteId, ppid: user, reason: undefined }, act())
+          return store().revokeUser({ siteId, ppid: user, reason: undefined }, context())
         }
         const [made] = await Promise.all([finish(), revoke()])
         outcomes.add(made)
@@ -303,12 +306,12 @@ export function signInSuite(store: TheStore): void {
         Array.from({ length: 2500 }, () => begin({ siteId, expiresAtMs: NOW + 1000 })),
       )
       const { codeSha256 } = await code()
-      await store().sweep(NOW + 999)
+      await store().purgeExpired(NOW + 999)
       const [first, last] = [flood[0]?.stateSha256 ?? '', flood.at(-1)?.stateSha256 ?? '']
       expect(
         await store().openSignIn(first, { heldSha256: undefined, newSha256: sha256() }, NOW),
       ).toBeDefined()
-      await store().sweep(NOW + 1000)
+      await store().purgeExpired(NOW + 1000)
       expect(
         await store().openSignIn(last, { heldSha256: undefined, newSha256: sha256() }, NOW),
       ).toBeUndefined()
@@ -319,7 +322,7 @@ export function signInSuite(store: TheStore): void {
   it('A10: a sign-in that a browser has opened is known for an hour after its end', async () => {
     const opened = await bind({ expiresAtMs: NOW + 1000 })
     const unopened = await begin({ expiresAtMs: NOW + 1000 })
-    await store().sweep(NOW + 1000 + SIGN_INS_KEPT_MS - 1)
+    await store().purgeExpired(NOW + 1000 + SIGN_INS_KEPT_MS - 1)
     expect(await store().signIn(opened.stateSha256)).toMatchObject({
       siteId: opened.siteId,
       returnUrl: opened.returnUrl,
@@ -327,7 +330,7 @@ export function signInSuite(store: TheStore): void {
     })
     expect(await store().signIn(unopened.stateSha256)).toBeUndefined()
     expect(await store().trySignIn(opened.stateSha256, opened.browserSha256, 10, NOW + 1000)).toBeUndefined()
-    await store().sweep(NOW + 1000 + SIGN_INS_KEPT_MS)
+    await store().purgeExpired(NOW + 1000 + SIGN_INS_KEPT_MS)
     expect(await store().signIn(opened.stateSha256)).toBeUndefined()
   })
 
@@ -344,7 +347,7 @@ export function signInSuite(store: TheStore): void {
         ttlSeconds: 3600,
         expiresAtMs: NOW + 15 * MINUTE,
       }
-      await store().createOffer(made, act())
+      await store().createOffer(made, context())
       return { made, credential }
     }
 
@@ -357,8 +360,8 @@ export function signInSuite(store: TheStore): void {
       const { made } = await offer()
       expect(await store().offer(made.sha256)).toEqual({
         ...made,
-        actor: act().actor,
-        isKilled: false,
+        actor: context().actor,
+        isCancelled: false,
         claim: undefined,
       })
       expect(await store().offer(sha256())).toBeUndefined()
@@ -371,7 +374,7 @@ export function signInSuite(store: TheStore): void {
       const claims = Array.from({ length: TRIES }, () => seen(made.siteId, { ppid: made.ppid }))
       const answers = await Promise.all(
         claims.map((claim, i) =>
-          store().claimOffer(made.sha256, claimBy(`did:key:${i}`, claim), claim, act()),
+          store().claimOffer(made.sha256, claimBy(`did:key:${i}`, claim), claim, context()),
         ),
       )
       const winner = answers.findIndex((answer) => answer !== undefined)
@@ -389,7 +392,7 @@ export function signInSuite(store: TheStore): void {
       const { made } = await offer()
       const claims = Array.from({ length: 100 }, () => seen(made.siteId, { ppid: made.ppid }))
       const answers = await Promise.all(
-        claims.map((claim) => store().claimOffer(made.sha256, claimBy('did:key:a', claim), claim, act())),
+        claims.map((claim) => store().claimOffer(made.sha256, claimBy('did:key:a', claim), claim, context())),
       )
       const known = await store().credentials(
         made.siteId,
@@ -404,33 +407,33 @@ export function signInSuite(store: TheStore): void {
 
     it('is not claimed after its end, nor once its user is revoked, also not again', async () => {
       const late = await offer()
-      const atEnd = { ...act(), atMs: late.made.expiresAtMs }
+      const atEnd = { ...context(), atMs: late.made.expiresAtMs }
       const claim = claimBy('did:key:a', late.credential)
       expect(await store().claimOffer(late.made.sha256, claim, late.credential, atEnd)).toBeUndefined()
-      expect(await store().claimOffer(late.made.sha256, claim, late.credential, act())).toEqual(
+      expect(await store().claimOffer(late.made.sha256, claim, late.credential, context())).toEqual(
         claim.credential,
       )
       expect(await store().claimOffer(late.made.sha256, claim, late.credential, atEnd)).toBeUndefined()
       const { made, credential } = await offer()
-      await store().claimOffer(made.sha256, claimBy('did:key:a', credential), credential, act())
+      await store().claimOffer(made.sha256, claimBy('did:key:a', credential), credential, context())
       const other = await offer()
       for (const { siteId, ppid: user } of [made, other.made]) {
-        await store().revokeUser({ siteId, ppid: user, reason: undefined }, act())
-        await store().reinstateUser({ siteId, ppid: user, reason: undefined }, act())
+        await store().revokeUser({ siteId, ppid: user, reason: undefined }, context())
+        await store().reinstateUser({ siteId, ppid: user, reason: undefined }, context())
       }
       for (const one of [made, other.made]) {
-        expect((await store().offer(one.sha256))?.isKilled).toBe(true)
+        expect((await store().offer(one.sha256))?.isCancelled).toBe(true)
         expect(
-          await store().claimOffer(one.sha256, claimBy('did:key:a', credential), credential, act()),
+          await store().claimOffer(one.sha256, claimBy('did:key:a', credential), credential, context()),
         ).toBeUndefined()
       }
     })
 
     it('is swept away when it has ended', async () => {
       const { made } = await offer()
-      await store().sweep(made.expiresAtMs - 1)
+      await store().purgeExpired(made.expiresAtMs - 1)
       expect(await store().offer(made.sha256)).toBeDefined()
-      await store().sweep(made.expiresAtMs)
+      await store().purgeExpired(made.expiresAtMs)
       expect(await store().offer(made.sha256)).toBeUndefined()
     })
   })

@@ -1,19 +1,19 @@
 import { describe, expect, it } from 'vitest'
-import { act, credentialId, DAY, NOW, newSite, newToken, ppid, seen, sha256, siteId } from './fixtures.ts'
+import { context, credentialId, DAY, NOW, newSite, newToken, ppid, seen, sha256, siteId } from './fixtures.ts'
 import type { TheStore } from './the-store.ts'
 
 export function tokenSuite(store: TheStore): void {
   const madeSite = async () => {
     const site = newSite()
-    await store().createSite(site, act())
+    await store().createSite(site, context())
     return site.siteId
   }
 
   describe('credentials', () => {
     it('learns a credential once, with all that was seen of it', async () => {
       const credential = seen(await madeSite(), { holderBound: true, source: 'issued' })
-      await store().recordCredentials([credential, credential], NOW, act())
-      await store().recordCredentials([{ ...credential, holderBound: false }], NOW + 5, act())
+      await store().recordCredentials([credential, credential], NOW, context())
+      await store().recordCredentials([{ ...credential, holderBound: false }], NOW + 5, context())
       const found = await store().statuses([credential.credentialId], undefined)
       expect(found).toEqual([{ ...credential, knownAtMs: NOW, revocation: undefined }])
       const rows = await store().auditRows(credential.siteId, { after: undefined, limit: 10 })
@@ -56,7 +56,7 @@ export function tokenSuite(store: TheStore): void {
         await store().recordCredentials([credential], NOW + i)
       await store().revokeCredential(
         { siteId: site, credentialId: gone.credentialId, reason: undefined },
-        act(),
+        context(),
       )
       const list = async (filter: { ppid?: typeof user }, after?: string, limit = 10) =>
         (await store().credentials(site, filter, { after, limit })).map((row) => row.credentialId)
@@ -111,23 +111,23 @@ export function tokenSuite(store: TheStore): void {
       const child = seen(site)
       const chain = [...child.chain, { credentialId: parent, createdMs: NOW - DAY }]
       const delegated = { ...child, chain }
-      await store().revokeCredential({ siteId: site, credentialId: parent, reason: undefined }, act())
+      await store().revokeCredential({ siteId: site, credentialId: parent, reason: undefined }, context())
       expect(await store().createToken(newToken(delegated), 20, NOW, delegated)).toBe('revoked')
       expect(await store().statuses([child.credentialId], site)).toMatchObject([
         { revocation: { type: 'credential' } },
       ])
       const other = seen(site)
-      await store().revokeUser({ siteId: site, ppid: other.ppid, reason: undefined }, act())
+      await store().revokeUser({ siteId: site, ppid: other.ppid, reason: undefined }, context())
       expect(await store().createToken(newToken(other), 20, NOW)).toBe('revoked')
     })
 
     it('is born again only of what was signed after the reinstatement, in every link', async () => {
       const site = await madeSite()
       const user = ppid()
-      await store().revokeUser({ siteId: site, ppid: user, reason: undefined }, act())
+      await store().revokeUser({ siteId: site, ppid: user, reason: undefined }, context())
       const { reinstatedAtMs } = await store().reinstateUser(
         { siteId: site, ppid: user, reason: undefined },
-        act(NOW + 1),
+        context(NOW + 1),
       )
       expect(reinstatedAtMs % 1000).toBe(0)
       const asked = (createdMs: number, parentMs = createdMs) => {
@@ -149,13 +149,13 @@ export function tokenSuite(store: TheStore): void {
       await store().createToken(ended, 20, NOW)
       await store().createToken(living, 20, NOW)
       const [endedName, livingName] = [sha256(), sha256()]
-      await store().useOnce('state', endedName, NOW + 10)
-      await store().useOnce('state', livingName, NOW + 11)
-      await store().sweep(NOW + 10)
+      await store().consumeOnce('state', endedName, NOW + 10)
+      await store().consumeOnce('state', livingName, NOW + 11)
+      await store().purgeExpired(NOW + 10)
       expect(await store().token(ended.sha256)).toBeUndefined()
       expect(await store().token(living.sha256)).toBeDefined()
-      expect(await store().useOnce('state', endedName, NOW + 20)).toBe(true)
-      expect(await store().useOnce('state', livingName, NOW + 20)).toBe(false)
+      expect(await store().consumeOnce('state', endedName, NOW + 20)).toBe(true)
+      expect(await store().consumeOnce('state', livingName, NOW + 20)).toBe(false)
     })
   })
 }

@@ -1,8 +1,8 @@
 import { limits } from '@countersign/core/contract'
 import { describe, expect, it } from 'vitest'
+import { DELIVERIES_KEPT_MS } from '../../src/store/operations/purge-expired.ts'
 import type { Delivery, DueDelivery, EndedAttempt, NewWebhook, Store } from '../../src/store/store.ts'
-import { DELIVERIES_KEPT_MS } from '../../src/store/verbs/sweep.ts'
-import { act, DAY, failingAct, NOW, newSite, ppid } from './fixtures.ts'
+import { context, DAY, failingAct, NOW, newSite, ppid } from './fixtures.ts'
 import { entriesOf } from './log-reading.ts'
 import type { TheStore } from './the-store.ts'
 
@@ -14,7 +14,7 @@ let count = 0
 export function webhookSuite(store: TheStore): void {
   const madeSite = async () => {
     const { siteId } = newSite()
-    await store().createSite(newSite({ siteId }), act())
+    await store().createSite(newSite({ siteId }), context())
     return siteId
   }
   const madeWebhook = async (fields: Partial<NewWebhook> = {}) => {
@@ -28,12 +28,12 @@ export function webhookSuite(store: TheStore): void {
       secretSealed: `sealed ${webhookId}`,
       ...fields,
     }
-    await store().createWebhook(webhook, 16, act())
+    await store().createWebhook(webhook, 16, context())
     return webhook
   }
   const revoke = async (siteId: NewWebhook['siteId'], times = 1) => {
     for (let i = 0; i < times; i++)
-      await store().revokeUser({ siteId, ppid: ppid(), reason: undefined }, act())
+      await store().revokeUser({ siteId, ppid: ppid(), reason: undefined }, context())
   }
   const next = (webhookId: string, nowMs = NOW, ended?: EndedAttempt, owner = 'one', leave = false) =>
     store().nextDelivery({ webhookId, owner, nowMs, leaseMs: LEASE_MS, leave }, ended)
@@ -89,12 +89,12 @@ export function webhookSuite(store: TheStore): void {
         store().createWebhook(
           { webhookId: `wh_${siteId}_${i}`, siteId, url: 'x', kinds: undefined, secretSealed: 's' },
           3,
-          act(),
+          context(),
         )
       const answers = await Promise.all(Array.from({ length: 8 }, (_, i) => make(i)))
       expect(answers.filter((answer) => answer === 'too_many')).toHaveLength(5)
       const [first] = await store().webhooks(siteId, ALL)
-      await store().deleteWebhook(siteId, first?.webhookId ?? '', act())
+      await store().deleteWebhook(siteId, first?.webhookId ?? '', context())
       expect(await make(8)).toMatchObject({ status: 'on' })
     })
 
@@ -106,22 +106,22 @@ export function webhookSuite(store: TheStore): void {
         kinds: undefined,
         secretSealed: 's',
       }
-      expect(await store().createWebhook(webhook, 16, act())).toBeUndefined()
+      expect(await store().createWebhook(webhook, 16, context())).toBeUndefined()
     })
 
     it('is gone when it was deleted, with its deliveries, and nothing is due to it', async () => {
       const made = await madeWebhook()
       await revoke(made.siteId)
       const due = await next(made.webhookId)
-      expect(await store().deleteWebhook(await madeSite(), made.webhookId, act())).toBe(false)
-      expect(await store().deleteWebhook(made.siteId, made.webhookId, act())).toBe(true)
-      expect(await store().deleteWebhook(made.siteId, made.webhookId, act())).toBe(false)
+      expect(await store().deleteWebhook(await madeSite(), made.webhookId, context())).toBe(false)
+      expect(await store().deleteWebhook(made.siteId, made.webhookId, context())).toBe(true)
+      expect(await store().deleteWebhook(made.siteId, made.webhookId, context())).toBe(false)
       expect(await store().webhook(made.siteId, made.webhookId)).toBeUndefined()
       expect(await store().webhooks(made.siteId, ALL)).toEqual([])
       expect(await isDue(made.webhookId, NOW + DAY)).toBe(false)
       expect(await next(made.webhookId, NOW, ended(due))).toBeUndefined()
-      expect(await store().replayDelivery(made.siteId, due?.deliveryId ?? '', act())).toBeUndefined()
-      await store().sweep(NOW)
+      expect(await store().replayDelivery(made.siteId, due?.deliveryId ?? '', context())).toBeUndefined()
+      await store().purgeExpired(NOW)
       expect(await store().deliveries(made.siteId, made.webhookId, ALL)).toEqual([])
       expect(await actions(made.siteId)).toContain('webhook.delete')
     })
@@ -142,9 +142,9 @@ export function webhookSuite(store: TheStore): void {
     it('A212: the one before signs until its time has come, and not a moment longer', async () => {
       const made = await madeWebhook()
       await revoke(made.siteId)
-      expect(await store().rotateWebhookSecret(made.siteId, made.webhookId, 'second', NOW + DAY, act())).toBe(
-        true,
-      )
+      expect(
+        await store().rotateWebhookSecret(made.siteId, made.webhookId, 'second', NOW + DAY, context()),
+      ).toBe(true)
       const secretsAt = async (nowMs: number) => {
         const due = await next(made.webhookId, nowMs)
         await next(made.webhookId, nowMs, ended(due, 'untold'), 'one', true)
@@ -158,16 +158,18 @@ export function webhookSuite(store: TheStore): void {
       const made = await madeWebhook()
       await revoke(made.siteId)
       for (const [i, name] of ['second', 'third', 'fourth'].entries()) {
-        await store().rotateWebhookSecret(made.siteId, made.webhookId, name, NOW + DAY + i, act(NOW + i))
+        await store().rotateWebhookSecret(made.siteId, made.webhookId, name, NOW + DAY + i, context(NOW + i))
       }
       expect((await next(made.webhookId, NOW + 3))?.secretsSealed).toEqual(['fourth', 'third', 'second'])
     })
 
     it('are not rotated at another site, nor after the end', async () => {
       const made = await madeWebhook()
-      expect(await store().rotateWebhookSecret(await madeSite(), made.webhookId, 'x', NOW, act())).toBe(false)
-      await store().deleteWebhook(made.siteId, made.webhookId, act())
-      expect(await store().rotateWebhookSecret(made.siteId, made.webhookId, 'x', NOW, act())).toBe(false)
+      expect(await store().rotateWebhookSecret(await madeSite(), made.webhookId, 'x', NOW, context())).toBe(
+        false,
+      )
+      await store().deleteWebhook(made.siteId, made.webhookId, context())
+      expect(await store().rotateWebhookSecret(made.siteId, made.webhookId, 'x', NOW, context())).toBe(false)
     })
   })
 
@@ -190,14 +192,14 @@ export function webhookSuite(store: TheStore): void {
     it('are of the kinds that were asked for only', async () => {
       const made = await madeWebhook({ kinds: ['user.reinstated', 'site.changed'] })
       const user = { siteId: made.siteId, ppid: ppid(), reason: undefined }
-      await store().revokeUser(user, act())
-      await store().reinstateUser(user, act())
-      await store().changeSite(made.siteId, { bearer: 'off' }, act())
+      await store().revokeUser(user, context())
+      await store().reinstateUser(user, context())
+      await store().changeSite(made.siteId, { bearer: 'off' }, context())
       expect((await drain(made.webhookId)).map(({ kind, seq }) => [kind, seq])).toEqual([
         ['user.reinstated', 3],
         ['site.changed', 4],
       ])
-      await store().revokeUser(user, act())
+      await store().revokeUser(user, context())
       expect(await drain(made.webhookId)).toEqual([])
       expect(await isDue(made.webhookId)).toBe(false)
     })
@@ -380,7 +382,7 @@ export function webhookSuite(store: TheStore): void {
       const made = await madeWebhook()
       await revoke(made.siteId)
       const [sent] = await drain(made.webhookId)
-      const replayed = await store().replayDelivery(made.siteId, sent?.deliveryId ?? '', act(NOW + 10))
+      const replayed = await store().replayDelivery(made.siteId, sent?.deliveryId ?? '', context(NOW + 10))
       expect(replayed).toMatchObject({
         seq: 2,
         status: 'pending',
@@ -405,9 +407,11 @@ export function webhookSuite(store: TheStore): void {
       const due = await next(made.webhookId)
       await next(made.webhookId, NOW, ended(due, { againAtMs: NOW + DAY }))
       const [second] = await store().deliveries(made.siteId, made.webhookId, ALL)
-      await store().replayDelivery(made.siteId, second?.deliveryId ?? '', act(NOW + 1))
+      await store().replayDelivery(made.siteId, second?.deliveryId ?? '', context(NOW + 1))
       expect(await next(made.webhookId, NOW + 1)).toBeUndefined()
-      expect(await store().replayDelivery(made.siteId, due?.deliveryId ?? '', act(NOW + 2))).toMatchObject({
+      expect(
+        await store().replayDelivery(made.siteId, due?.deliveryId ?? '', context(NOW + 2)),
+      ).toMatchObject({
         attempts: 1,
         status: 'pending',
       })
@@ -419,7 +423,7 @@ export function webhookSuite(store: TheStore): void {
       for (let i = 0; i < 10; i++) await Promise.all(Array.from({ length: 101 }, () => revoke(made.siteId)))
       const sent = await drain(made.webhookId)
       const replay = (delivery: DueDelivery | undefined) =>
-        store().replayDelivery(made.siteId, delivery?.deliveryId ?? '', act())
+        store().replayDelivery(made.siteId, delivery?.deliveryId ?? '', context())
       for (let i = 0; i < 1000; i += 100) await Promise.all(sent.slice(i, i + 100).map(replay))
       expect(await replay(sent[1000])).toBe('too_many')
       const due = await next(made.webhookId)
@@ -432,8 +436,10 @@ export function webhookSuite(store: TheStore): void {
       const made = await madeWebhook()
       await revoke(made.siteId)
       const [sent] = await drain(made.webhookId)
-      expect(await store().replayDelivery(await madeSite(), sent?.deliveryId ?? '', act())).toBeUndefined()
-      expect(await store().replayDelivery(made.siteId, 'dlv_unknown', act())).toBeUndefined()
+      expect(
+        await store().replayDelivery(await madeSite(), sent?.deliveryId ?? '', context()),
+      ).toBeUndefined()
+      expect(await store().replayDelivery(made.siteId, 'dlv_unknown', context())).toBeUndefined()
       expect(await statuses(made)).toEqual([[2, 'delivered', 1]])
     })
   })
@@ -463,14 +469,14 @@ export function webhookSuite(store: TheStore): void {
       expect(row).toMatchObject({
         target: made.webhookId,
         detail: { outcome: 'done', reason: 'because' },
-        act: { actor: 'system', atMs: NOW },
+        context: { actor: 'system', atMs: NOW },
       })
     })
 
     it('can still be sent a delivery by hand, and stays disabled', async () => {
       const made = await disabled()
       const [newest] = await store().deliveries(made.siteId, made.webhookId, ALL)
-      await store().replayDelivery(made.siteId, newest?.deliveryId ?? '', act(NOW + 5))
+      await store().replayDelivery(made.siteId, newest?.deliveryId ?? '', context(NOW + 5))
       expect((await drain(made.webhookId, NOW + 5)).map(({ seq }) => seq)).toEqual([4])
       expect(await store().webhook(made.siteId, made.webhookId)).toMatchObject({ status: 'disabled' })
     })
@@ -486,9 +492,9 @@ export function webhookSuite(store: TheStore): void {
       await revoke(made.siteId, 2)
       const due = await next(made.webhookId)
       await next(made.webhookId, NOW, ended(due), 'one', true)
-      await store().sweep(NOW + DELIVERIES_KEPT_MS - 1)
+      await store().purgeExpired(NOW + DELIVERIES_KEPT_MS - 1)
       expect(await statuses(made)).toHaveLength(2)
-      await store().sweep(NOW + DELIVERIES_KEPT_MS)
+      await store().purgeExpired(NOW + DELIVERIES_KEPT_MS)
       expect(await statuses(made)).toEqual([[3, 'pending', 0]])
     })
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it, vi } from 'vitest'
+import type { RunVerb } from '../../src/store/operations/all.ts'
 import { StoreUnavailable } from '../../src/store/store.ts'
-import type { RunVerb } from '../../src/store/verbs/all.ts'
 import { watchWrites } from '../../src/store/watch-writes.ts'
 
 /** A store that can be told which verbs fail. */

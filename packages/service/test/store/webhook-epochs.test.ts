@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { beginNewEpoch } from '../../src/store/maintenance.ts'
 import type { Store } from '../../src/store/store.ts'
-import { act, MASTER_KEY, NOW, newSite, ppid } from './fixtures.ts'
+import { context, MASTER_KEY, NOW, newSite, ppid } from './fixtures.ts'
 import { forEachStoreWriter, openPlace } from './store-writer.ts'
 
 forEachStoreWriter('webhooks in a new epoch', (newWriter) => {
@@ -10,13 +10,13 @@ forEachStoreWriter('webhooks in a new epoch', (newWriter) => {
     const { siteId } = newSite()
     const webhookId = 'wh_1'
     const turn = { webhookId, owner: 'one', nowMs: NOW, leaseMs: 1000 }
-    const revoke = (store: Store) => store.revokeUser({ siteId, ppid: ppid(), reason: undefined }, act())
+    const revoke = (store: Store) => store.revokeUser({ siteId, ppid: ppid(), reason: undefined }, context())
     const before = await openPlace(config)
-    await before.createSite(newSite({ siteId }), act())
+    await before.createSite(newSite({ siteId }), context())
     await before.createWebhook(
       { webhookId, siteId, url: 'https://hooks.example/', kinds: undefined, secretSealed: 's' },
       1,
-      act(),
+      context(),
     )
     await revoke(before)
     await revoke(before)
@@ -48,7 +48,7 @@ forEachStoreWriter('webhooks in a new epoch', (newWriter) => {
       [4, epoch, epoch, false],
       [5, epoch, epoch, false],
     ])
-    const replayed = await after.replayDelivery(siteId, sent?.deliveryId ?? '', act())
+    const replayed = await after.replayDelivery(siteId, sent?.deliveryId ?? '', context())
     expect(replayed).toMatchObject({ seq: 2, epoch: old })
     expect((await after.nextDelivery(turn))?.entry).toEqual(sent?.entry)
     await after.close()

@@ -134,7 +134,7 @@ forEachSharedStore('webhooks and their receivers', (open) => {
         {
           target: webhookId,
           detail: { reason: 'nothing could be delivered for five days' },
-          act: { actor: 'system' },
+          context: { actor: 'system' },
         },
       ])
       expect(sending.logged.join()).toContain('a webhook is disabled')

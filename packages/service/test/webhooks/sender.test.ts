@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { Webhook as Verifier } from 'standardwebhooks'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { createSealer } from '../../src/keys/seal.ts'
+import { createSealer } from '../../src/sealing/sealer.ts'
 import { StoreUnavailable } from '../../src/store/store.ts'
 import { forEachSharedStore } from '../stores.ts'
 import { closeReceivers, openReceiver, type Received } from './receiver.ts'
@@ -115,7 +115,7 @@ forEachSharedStore('the sender of webhooks', (open) => {
       await sending.webhook(receiver.url, ['site.changed'])
       sending.send()
       await sending.revoke(2)
-      await sending.store.changeSite(sending.siteId, { bearer: 'off' }, sending.act())
+      await sending.store.changeSite(sending.siteId, { bearer: 'off' }, sending.context())
       await until(() => receiver.seqs()).toEqual([4])
     })
   })
@@ -130,7 +130,7 @@ forEachSharedStore('the sender of webhooks', (open) => {
       await until(() => sending.statuses(webhookId)).toEqual(['delivered', 'delivered'])
       const [first] = await sending.deliveries(webhookId)
       receiver.answer((_request, response, { seq }) => response.writeHead(seq === 2 ? 500 : 200).end())
-      await sending.store.replayDelivery(sending.siteId, first?.deliveryId ?? '', sending.act())
+      await sending.store.replayDelivery(sending.siteId, first?.deliveryId ?? '', sending.context())
       await until(() => receiver.seqs()).toEqual([2, 3, 2])
       await sending.revoke()
       await until(() => receiver.seqs()).toEqual([2, 3, 2, 4])
@@ -154,7 +154,7 @@ forEachSharedStore('the sender of webhooks', (open) => {
         webhookId,
         sealed,
         sending.clock.wallMs + DAY,
-        sending.act(),
+        sending.context(),
       )
       sending.send()
       await sending.revoke()
@@ -378,7 +378,7 @@ forEachSharedStore('the sender of webhooks', (open) => {
     sending.send()
     await sending.revoke(3)
     await until(() => held.length).toBe(1)
-    await sending.store.deleteWebhook(sending.siteId, webhookId, sending.act())
+    await sending.store.deleteWebhook(sending.siteId, webhookId, sending.context())
     const [, response] = held[0] as NonNullable<(typeof held)[0]>
     response.writeHead(200).end()
     await once(response, 'close')

@@ -3,10 +3,10 @@ import { type EntryKind, type Ppid, parsePpid, type SiteId } from '@countersign/
 import { expect } from 'vitest'
 import { createWebhook } from '../../src/actions/webhooks.ts'
 import type { Config } from '../../src/config.ts'
-import { createSealer } from '../../src/keys/seal.ts'
 import type { ServiceKeys } from '../../src/keys/service-keys.ts'
 import { createLogger } from '../../src/logger.ts'
-import type { Act, Delivery, Store } from '../../src/store/store.ts'
+import { createSealer } from '../../src/sealing/sealer.ts'
+import type { AuditContext, Delivery, Store } from '../../src/store/store.ts'
 import { type SenderOptions, startWebhookSender } from '../../src/webhooks/sender.ts'
 import { newSiteId } from '../admin-node.ts'
 import { ClockDouble } from '../log/log-double.ts'
@@ -28,7 +28,7 @@ export interface Sending {
   /** What was logged, a line each. */
   readonly logged: string[]
   readonly attempts: Record<'delivered' | 'again' | 'failed', number>
-  act(): Act
+  context(): AuditContext
   /** As the administration makes one in development. */
   webhook(
     url: string,
@@ -74,7 +74,7 @@ export async function beginSending(shared: Store): Promise<Sending> {
   const logged: string[] = []
   const log = createLogger('trace', { write: (line: string) => void logged.push(line) })
   const attempts = { delivered: 0, again: 0, failed: 0 }
-  const act = (): Act => ({ actor: 'operator', atMs: clock.wallMs, requestId: undefined })
+  const context = (): AuditContext => ({ actor: 'operator', atMs: clock.wallMs, requestId: undefined })
   const sending: Sending = {
     store,
     siteId,
@@ -82,26 +82,34 @@ export async function beginSending(shared: Store): Promise<Sending> {
     keys,
     logged,
     attempts,
-    act,
+    context,
     async webhook(url, kinds) {
       const config = { mode: 'development' } as Config
-      const { webhook, secret } = await createWebhook({ store, keys, config }, { siteId, url, kinds }, act())
+      const { webhook, secret } = await createWebhook(
+        { store, keys, config },
+        { siteId, url, kinds },
+        context(),
+      )
       mine.add(webhook.webhookId)
       return { webhookId: webhook.webhookId, secret }
     },
     async anyWebhook(url) {
       const { webhookId, secret } = await sending.webhook('http://127.0.0.1:9/')
-      await store.deleteWebhook(siteId, webhookId, act())
+      await store.deleteWebhook(siteId, webhookId, context())
       const other = `${webhookId}x`
       const secretSealed = keys.seal(`webhook:${siteId}:${other}`, secret)
-      await store.createWebhook({ webhookId: other, siteId, url, kinds: undefined, secretSealed }, 100, act())
+      await store.createWebhook(
+        { webhookId: other, siteId, url, kinds: undefined, secretSealed },
+        100,
+        context(),
+      )
       mine.add(other)
       return other
     },
     async revoke(times = 1) {
       for (let i = 0; i < times; i++) {
         const ppid = parsePpid(`did:service:ppid_${randomBytes(12).toString('hex')}`) as Ppid
-        await store.revokeUser({ siteId, ppid, reason: undefined }, act())
+        await store.revokeUser({ siteId, ppid, reason: undefined }, context())
       }
     },
     send(options = {}, verbs = {}, opening = keys) {

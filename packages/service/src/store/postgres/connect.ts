@@ -1,5 +1,5 @@
 import postgres from 'postgres'
-import type { Row, SqlValue } from '../program.ts'
+import type { Row, SqlValue } from '../transaction.ts'
 
 export type Sql = postgres.Sql<{ bigint: number }>
 
@@ -22,7 +22,7 @@ const LOCK_MS_MAX = 4000
 /**
  * Connections with a time-out on every statement, and whole numbers as numbers: none of ours is
  * beyond 2⁵³. Not for transactions: the driver may carry one that has lost its connection on to the
- * next connection. See `Sessions`.
+ * next connection. See `WriterPool`.
  */
 export function connect(options: ConnectOptions): Sql {
   const {

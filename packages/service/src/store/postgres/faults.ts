@@ -19,15 +19,13 @@ const HUNG_UP = /^(?:08|57P|25P03$|25P04$|28)/
 const AGAIN = /^40(?:001|P01)$/
 
 /** Whether the same transaction may well succeed if tried once more: it lost against another. */
-export function isWorthAnotherTry(fault: unknown): boolean {
+export function isRetryable(fault: unknown): boolean {
   return AGAIN.test(findCode(fault))
 }
 
 /** Whether the server has refused a statement and the connection is as good as before. */
 export function isRefusal(fault: unknown): boolean {
-  return (
-    fault instanceof postgres.PostgresError && (isWorthAnotherTry(fault) || !UNAVAILABLE.test(fault.code))
-  )
+  return fault instanceof postgres.PostgresError && (isRetryable(fault) || !UNAVAILABLE.test(fault.code))
 }
 
 /** Whether the connection is gone with it. */
@@ -39,7 +37,7 @@ export function isDisconnection(fault: unknown): boolean {
  * Turns what the driver throws into what the port promises; a fault of the statement itself stays
  * what it is.
  */
-export function translated(fault: unknown): unknown {
+export function toStoreError(fault: unknown): unknown {
   const code = findCode(fault)
   if (code === EPOCH_CHANGED)
     return new EpochChanged('the database is not the one that wrote the log', { cause: fault })

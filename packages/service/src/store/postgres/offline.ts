@@ -1,20 +1,26 @@
-import { createRowMacs } from '../../keys/row-macs.ts'
-import { createSealer } from '../../keys/seal.ts'
+import { createRowMacs } from '../../sealing/row-macs.ts'
+import { createSealer } from '../../sealing/sealer.ts'
 import { type Audit, auditLog, auditWhole, LOG_MISSING, type OnPage } from '../audit-log.ts'
 import { text } from '../columns.ts'
 import { createEpoch } from '../epoch.ts'
 import { failedAudit, type LogAudit } from '../log-corrupted.ts'
-import type { Program } from '../program.ts'
+import {
+  createStoreVerbs,
+  type RunVerb,
+  readingVerbs,
+  type StoreVerbs,
+  writingVerbs,
+} from '../operations/all.ts'
+import { readMacKey } from '../operations/macs.ts'
+import { type Reseal, resealAll } from '../operations/master-key.ts'
 import type { RowSeal } from '../row-seal.ts'
 import { sealedColumns } from '../sealed-columns.ts'
-import { createStoreVerbs, type RunVerb, readingVerbs, type StoreVerbs, writingVerbs } from '../verbs/all.ts'
-import { readMacKey } from '../verbs/macs.ts'
-import { type Reseal, resealAll } from '../verbs/master-key.ts'
+import type { Transaction } from '../transaction.ts'
 import { openMacKeyIn, prepareDatabase } from './postgres-store.ts'
-import { Readers } from './readers.ts'
-import { runProgram, runReading } from './run-program.ts'
-import { Sessions } from './sessions.ts'
+import { ReaderPool } from './reader-pool.ts'
+import { runReading, runTransaction } from './run-transaction.ts'
 import { requireSafeSettings } from './settings.ts'
+import { WriterPool } from './writer-pool.ts'
 
 /**
  * Reads the whole log of a database, in use or not, and says where it first fails. Writes nothing.
@@ -37,7 +43,7 @@ export function readFromDatabase<T>(
  * that cannot be reached. Writes nothing.
  */
 export async function checkDatabase(url: string): Promise<void> {
-  const readers = new Readers({ url, max: 1 })
+  const readers = new ReaderPool({ url, max: 1 })
   try {
     await readers.read(requireSafeSettings)
   } finally {
@@ -88,7 +94,7 @@ const WRITERS_MS_MAX = 60_000
  */
 export async function resealDatabase(url: string, change: Reseal): Promise<number> {
   await prepareDatabase(url, async () => {})
-  const sessions = new Sessions({ url, max: 1, statementMsMax: WRITERS_MS_MAX, lockMsMax: WRITERS_MS_MAX })
+  const sessions = new WriterPool({ url, max: 1, statementMsMax: WRITERS_MS_MAX, lockMsMax: WRITERS_MS_MAX })
   try {
     return await sessions.transaction(
       async (transaction) => {
@@ -101,7 +107,7 @@ export async function resealDatabase(url: string, change: Reseal): Promise<numbe
           `SELECT table_name AS "table", column_name AS "column" FROM information_schema.columns WHERE table_schema = current_schema() AND data_type = 'text'`,
         )
         const columns = found.map((row) => ({ table: text(row, 'table'), column: text(row, 'column') }))
-        return runProgram(resealAll(change, columns), transaction, { epoch: '', seal: undefined })
+        return runTransaction(resealAll(change, columns), transaction, { epoch: '', seal: undefined })
       },
       { patient: true },
     )
@@ -120,20 +126,20 @@ async function auditWith(run: RunVerb, onPage?: OnPage, audit: Audit = auditLog)
 async function withVerbs<T>(
   url: string,
   masterKey: Uint8Array | undefined,
-  work: (run: RunVerb, readers: Readers) => Promise<T>,
+  work: (run: RunVerb, readers: ReaderPool) => Promise<T>,
 ): Promise<T> {
-  const readers = new Readers({ url, max: 1 })
-  const sessions = new Sessions({ url, max: 1 })
+  const readers = new ReaderPool({ url, max: 1 })
+  const sessions = new WriterPool({ url, max: 1 })
   try {
     const seal = masterKey && (await readSeal(readers, masterKey))
     const run = (async (name: string, ...args: readonly unknown[]) => {
       const verb = { ...readingVerbs, ...writingVerbs }[name as 'site'] as unknown as (
         ...args: readonly unknown[]
-      ) => Program<unknown>
+      ) => Transaction<unknown>
       if (Object.hasOwn(readingVerbs, name))
         return readers.read((query) => runReading(verb(...args), query, seal))
       return sessions.transaction(
-        (transaction) => runProgram(verb(...args), transaction, { epoch: '', seal }),
+        (transaction) => runTransaction(verb(...args), transaction, { epoch: '', seal }),
         { patient: true },
       )
     }) as RunVerb
@@ -144,7 +150,7 @@ async function withVerbs<T>(
 }
 
 /** What is forged is for the caller to find in the answers. */
-async function readSeal(readers: Readers, masterKey: Uint8Array): Promise<RowSeal> {
+async function readSeal(readers: ReaderPool, masterKey: Uint8Array): Promise<RowSeal> {
   const key = await readers.read((query) => runReading(readMacKey(createSealer(masterKey)), query, undefined))
   return { macs: createRowMacs(key), onForged: () => {} }
 }

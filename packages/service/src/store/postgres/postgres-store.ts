@@ -1,22 +1,28 @@
 import type { Logger } from 'pino'
-import { createRowMacs } from '../../keys/row-macs.ts'
-import { createSealer } from '../../keys/seal.ts'
+import { createRowMacs } from '../../sealing/row-macs.ts'
+import { createSealer } from '../../sealing/sealer.ts'
 import { text } from '../columns.ts'
-import { settleEpoch } from '../epoch.ts'
+import { resolveEpoch } from '../epoch.ts'
 import { LogCorrupted } from '../log-corrupted.ts'
-import type { Program } from '../program.ts'
+import {
+  createStoreVerbs,
+  type RunVerb,
+  readingVerbs,
+  type VerbName,
+  writingVerbs,
+} from '../operations/all.ts'
+import { openMacKey } from '../operations/macs.ts'
 import type { RowSeal } from '../row-seal.ts'
 import { EpochChanged, type Store, StoreUnavailable } from '../store.ts'
-import { createStoreVerbs, type RunVerb, readingVerbs, type VerbName, writingVerbs } from '../verbs/all.ts'
-import { openMacKey } from '../verbs/macs.ts'
+import type { Transaction } from '../transaction.ts'
 import { watchWrites } from '../watch-writes.ts'
 import { isForbidden } from './faults.ts'
 import { type Listener, openListener } from './listener.ts'
 import { migrate } from './migrate.ts'
-import { Readers } from './readers.ts'
-import { runProgram, runReading } from './run-program.ts'
-import { Sessions, type Transaction } from './sessions.ts'
+import { ReaderPool } from './reader-pool.ts'
+import { runReading, runTransaction } from './run-transaction.ts'
 import { requireSafeSettings } from './settings.ts'
+import { type OpenTransaction, WriterPool } from './writer-pool.ts'
 
 export interface PostgresStoreOptions {
   readonly url: string
@@ -51,8 +57,8 @@ export async function openPostgresStore({
     macs: createRowMacs(await prepareDatabase(url, (at) => openMacKeyIn(at, masterKey))),
     onForged,
   }
-  const readers = new Readers({ url, max: CONNECTIONS.reading })
-  const sessions = new Sessions({ url, max: CONNECTIONS.writing })
+  const readers = new ReaderPool({ url, max: CONNECTIONS.reading })
+  const sessions = new WriterPool({ url, max: CONNECTIONS.writing })
   const listeners = new Set<() => void>()
   const wake = () => {
     for (const listener of listeners) listener()
@@ -67,9 +73,12 @@ export async function openPostgresStore({
       return readers.read((query) => runReading(verb(...args), query, seal))
     }
     const verb = writingVerbs[name as keyof typeof writingVerbs] as Verb
-    return sessions.transaction((transaction) => runProgram(verb(...args), transaction, { epoch, seal }), {
-      patient: name === 'beginEpoch',
-    })
+    return sessions.transaction(
+      (transaction) => runTransaction(verb(...args), transaction, { epoch, seal }),
+      {
+        patient: name === 'beginEpoch',
+      },
+    )
   }
 
   const lineageNow = async () => {
@@ -81,7 +90,7 @@ export async function openPostgresStore({
   let settling: Promise<void> | undefined
   const settle = () => {
     settling ??= (async () => {
-      const found = await settleEpoch(
+      const found = await resolveEpoch(
         ((name, ...args) => runOnce(name, args)) as RunVerb,
         lineageNow,
         Date.now(),
@@ -160,11 +169,11 @@ export async function openPostgresStore({
   }
 }
 
-type Verb = (...args: readonly unknown[]) => Program<unknown>
+type Verb = (...args: readonly unknown[]) => Transaction<unknown>
 
 /** Opens the MAC key of a database, or creates that of an empty one. */
-export function openMacKeyIn(transaction: Transaction, masterKey: Uint8Array): Promise<string> {
-  return runProgram(openMacKey(createSealer(masterKey)), transaction, { epoch: '', seal: undefined })
+export function openMacKeyIn(transaction: OpenTransaction, masterKey: Uint8Array): Promise<string> {
+  return runTransaction(openMacKey(createSealer(masterKey)), transaction, { epoch: '', seal: undefined })
 }
 
 /**
@@ -173,9 +182,9 @@ export function openMacKeyIn(transaction: Transaction, masterKey: Uint8Array): P
  */
 export async function prepareDatabase<T>(
   url: string,
-  next: (transaction: Transaction) => Promise<T>,
+  next: (transaction: OpenTransaction) => Promise<T>,
 ): Promise<T> {
-  const sessions = new Sessions({
+  const sessions = new WriterPool({
     url,
     max: 1,
     statementMsMax: MIGRATION_MS_MAX,

@@ -2,10 +2,10 @@ import { chmodSync, copyFileSync, existsSync, renameSync, rmSync } from 'node:fs
 import { dirname, resolve } from 'node:path'
 import type Database from 'better-sqlite3'
 import type { OnPage } from '../audit-log.ts'
-import { settleEpoch } from '../epoch.ts'
+import { resolveEpoch } from '../epoch.ts'
 import { failedAudit } from '../log-corrupted.ts'
 import type { LostChanges } from '../lost-changes.ts'
-import { adoptLink } from '../verbs/epoch.ts'
+import { adoptLink } from '../operations/epoch.ts'
 import { openForReading, openForWriting } from './connection.ts'
 import { createPrivateFile, prepareDirectory, syncDirectory, syncFile } from './file.ts'
 import { migrate } from './migrate.ts'
@@ -143,7 +143,7 @@ async function prepareCopy(
   if (!dryRun) {
     for (const link of replaced.links) session.run(adoptLink(link))
     session.rows('UPDATE log SET lineage = $1', COPY)
-    epoch = await settleEpoch(run, async () => LIVE, nowMs, replaced.heads)
+    epoch = await resolveEpoch(run, async () => LIVE, nowMs, replaced.heads)
     if (keepRevocations && typeof lost === 'object')
       await keepTakenAway(run, lost, { actor: 'operator', atMs: nowMs, requestId: undefined })
   }

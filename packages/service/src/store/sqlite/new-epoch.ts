@@ -1,4 +1,4 @@
-import { settleEpoch } from '../epoch.ts'
+import { resolveEpoch } from '../epoch.ts'
 import { COPY } from './backup.ts'
 import { openForWriting } from './connection.ts'
 import { prepareStoreFile } from './file.ts'
@@ -24,7 +24,7 @@ export async function newEpochOfFile(
       migrate(db)
       const session = openSealedSession(db, masterKey)
       session.rows('UPDATE log SET lineage = $1', COPY)
-      const epoch = await settleEpoch(runOffline(session), async () => LIVE, nowMs)
+      const epoch = await resolveEpoch(runOffline(session), async () => LIVE, nowMs)
       const { position } = await auditSession(session)
       return { epoch, position }
     } finally {

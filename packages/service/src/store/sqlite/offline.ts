@@ -1,11 +1,17 @@
 import type Database from 'better-sqlite3'
-import { createRowMacs } from '../../keys/row-macs.ts'
-import { createSealer, type Sealer } from '../../keys/seal.ts'
+import { createRowMacs } from '../../sealing/row-macs.ts'
+import { createSealer, type Sealer } from '../../sealing/sealer.ts'
 import { type Audit, auditLog, auditWhole, LOG_MISSING, type OnPage } from '../audit-log.ts'
 import type { LogAudit } from '../log-corrupted.ts'
-import type { Program } from '../program.ts'
-import { createStoreVerbs, type RunVerb, readingVerbs, type StoreVerbs, writingVerbs } from '../verbs/all.ts'
-import { openMacKey, readMacKey } from '../verbs/macs.ts'
+import {
+  createStoreVerbs,
+  type RunVerb,
+  readingVerbs,
+  type StoreVerbs,
+  writingVerbs,
+} from '../operations/all.ts'
+import { openMacKey, readMacKey } from '../operations/macs.ts'
+import type { Transaction } from '../transaction.ts'
 import { openForReading } from './connection.ts'
 import { SqliteSession } from './session.ts'
 
@@ -14,7 +20,7 @@ export function runOffline(session: SqliteSession): RunVerb {
   return (async (name: string, ...args: readonly unknown[]) => {
     const verb = { ...readingVerbs, ...writingVerbs }[name as 'site'] as unknown as (
       ...args: readonly unknown[]
-    ) => Program<unknown>
+    ) => Transaction<unknown>
     const isReading = Object.hasOwn(readingVerbs, name)
     return isReading
       ? session.run(verb(...args))
@@ -23,7 +29,7 @@ export function runOffline(session: SqliteSession): RunVerb {
 }
 
 /** Opens the MAC key of a file, or creates that of an empty one. */
-export function openMacKeyOf(db: Database.Database, sealer: Sealer): string {
+export function openMacKeyInFile(db: Database.Database, sealer: Sealer): string {
   return db.transaction(() => new SqliteSession(db).run(openMacKey(sealer))).immediate()
 }
 
@@ -33,7 +39,7 @@ export function openMacKeyOf(db: Database.Database, sealer: Sealer): string {
  */
 export function openSealedSession(db: Database.Database, masterKey: Uint8Array): SqliteSession {
   return new SqliteSession(db, {
-    macs: createRowMacs(openMacKeyOf(db, createSealer(masterKey))),
+    macs: createRowMacs(openMacKeyInFile(db, createSealer(masterKey))),
     onForged: () => {},
   })
 }

@@ -2,8 +2,8 @@ import { formatTime } from '@countersign/core'
 import type Database from 'better-sqlite3'
 import { number, text } from '../columns.ts'
 import { extendLog } from '../extend-log.ts'
-import type { Appended, NewEntry, Program, Row, SqlValue, Step, StepAnswer } from '../program.ts'
 import type { RowSeal } from '../row-seal.ts'
+import type { Appended, NewEntry, Row, SqlValue, Step, StepAnswer, Transaction } from '../transaction.ts'
 
 /**
  * A connection with its prepared statements. Runs programs without ever waiting; the transaction
@@ -26,7 +26,7 @@ export class SqliteSession {
    * A program that throws is left where it stands; undoing what it wrote is for the holder of the
    * transaction.
    */
-  run<T>(program: Program<T>): T {
+  run<T>(program: Transaction<T>): T {
     let step = program.next(undefined)
     while (step.done !== true) step = program.next(this.#answer(step.value))
     return step.value
@@ -49,7 +49,7 @@ export class SqliteSession {
     switch (step.kind) {
       case 'sql':
         return this.rows(step.sql, ...step.values)
-      case 'write':
+      case 'exec':
         this.rows(step.sql, ...step.values)
         return undefined
       case 'append':

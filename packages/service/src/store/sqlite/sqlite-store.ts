@@ -1,10 +1,10 @@
 import type { Logger } from 'pino'
-import { createRowMacs } from '../../keys/row-macs.ts'
-import { settleEpoch } from '../epoch.ts'
-import type { Program } from '../program.ts'
+import { createRowMacs } from '../../sealing/row-macs.ts'
+import { resolveEpoch } from '../epoch.ts'
+import { createStoreVerbs, type RunVerb, readingVerbs, type VerbName } from '../operations/all.ts'
 import type { RowSeal } from '../row-seal.ts'
 import { type Store, StoreUnavailable } from '../store.ts'
-import { createStoreVerbs, type RunVerb, readingVerbs, type VerbName } from '../verbs/all.ts'
+import type { Transaction } from '../transaction.ts'
 import { watchWrites } from '../watch-writes.ts'
 import { asUnavailable, isFatal, openForReading } from './connection.ts'
 import { prepareStoreFile, requireStoreFile } from './file.ts'
@@ -69,7 +69,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     if (reader === undefined) throw new StoreUnavailable('the store is closed')
     try {
       return reader.run(
-        (readingVerbs[name] as (...args: readonly unknown[]) => Program<unknown>)(...args),
+        (readingVerbs[name] as (...args: readonly unknown[]) => Transaction<unknown>)(...args),
       ) as never
     } catch (fault) {
       if (isFatal(fault)) end(fault as Error)
@@ -105,7 +105,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   try {
     reader = new SqliteSession(openForReading(path), { macs: createRowMacs(writer.macKey), onForged })
     await requireLive(run, path)
-    const epoch = await settleEpoch(run, async () => LIVE, Date.now())
+    const epoch = await resolveEpoch(run, async () => LIVE, Date.now())
     unwatch = watchFile(path, (fault) => {
       if (fatal === undefined) void endWithoutFile(fault)
     })

@@ -10,10 +10,10 @@ import {
   type TakenToken,
   type TakenUser,
 } from '../lost-changes.ts'
-import type { Row } from '../program.ts'
-import type { Act } from '../store.ts'
-import type { RunVerb } from '../verbs/all.ts'
-import { toEntry } from '../verbs/log.ts'
+import type { RunVerb } from '../operations/all.ts'
+import { toEntry } from '../operations/log.ts'
+import type { AuditContext } from '../store.ts'
+import type { Row } from '../transaction.ts'
 import type { SqliteSession } from './session.ts'
 
 const PAGE = 1000
@@ -155,8 +155,8 @@ export function findLostChanges(replaced: SqliteSession, restored: SqliteSession
  * Takes away in a store what another one had taken away, at the original times, so that newer
  * credentials stay valid.
  */
-export async function keepTakenAway(run: RunVerb, lost: LostChanges, act: Act): Promise<void> {
-  const at = (atMs: number): Act => ({ ...act, atMs: Math.min(atMs, act.atMs) })
+export async function keepTakenAway(run: RunVerb, lost: LostChanges, context: AuditContext): Promise<void> {
+  const at = (atMs: number): AuditContext => ({ ...context, atMs: Math.min(atMs, context.atMs) })
   const reason = 'kept when a backup was restored'
   // The log of the backup has none of these, so a row that calls one of them revoked is wrong and
   // must not prevent the revocation.
@@ -177,12 +177,12 @@ export async function keepTakenAway(run: RunVerb, lost: LostChanges, act: Act): 
     await run('changeIssuer', siteId, issuer, { status: 'distrusted' }, at(atMs))
   for (const { siteId, issuer, keyId, status, atMs } of lost.keys.values())
     await run('changeIssuerKey', siteId, issuer, keyId, status, at(atMs))
-  for (const { keyId, siteId } of lost.apiKeys) await run('deleteApiKey', siteId, keyId, act)
+  for (const { keyId, siteId } of lost.apiKeys) await run('deleteApiKey', siteId, keyId, context)
   await run('audit', {
     siteId: null,
     action: 'log.keep_revocations',
     target: undefined,
     detail: countLost(lost),
-    act,
+    context,
   })
 }

@@ -1,8 +1,8 @@
 import { Worker } from 'node:worker_threads'
-import { OtherMasterKey } from '../../keys/seal.ts'
+import { OtherMasterKey } from '../../sealing/sealer.ts'
+import type { VerbName } from '../operations/all.ts'
 import type { RowSeal } from '../row-seal.ts'
 import { RowForged, StoreUnavailable } from '../store.ts'
-import type { VerbName } from '../verbs/all.ts'
 import type { WriterOptions } from './writer.ts'
 import type { FromWriter, ToWriter, TransportedFault } from './writer-messages.ts'
 
@@ -32,7 +32,7 @@ interface Waiting {
 const ANSWER_MS_MAX = 5000
 const WAITING_MAX = 20_000
 /** A whole log is copied, which takes as long as it takes. */
-const PATIENT: ReadonlySet<VerbName> = new Set(['beginEpoch'])
+const NO_TIMEOUT: ReadonlySet<VerbName> = new Set(['beginEpoch'])
 
 /** Starts the writer thread. Rejects when it will not have the file. */
 export async function openWriter(options: WriterClientOptions): Promise<Writer> {
@@ -123,7 +123,7 @@ export async function openWriter(options: WriterClientOptions): Promise<Writer> 
         waiting.set(id, {
           resolve,
           reject,
-          sinceMs: PATIENT.has(name) ? Number.NEGATIVE_INFINITY : performance.now(),
+          sinceMs: NO_TIMEOUT.has(name) ? Number.NEGATIVE_INFINITY : performance.now(),
         })
         post({ kind: 'verb', id, name, args })
       })

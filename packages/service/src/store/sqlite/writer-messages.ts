@@ -1,5 +1,5 @@
-import type { ForgedRow } from '../program.ts'
-import type { VerbName } from '../verbs/all.ts'
+import type { VerbName } from '../operations/all.ts'
+import type { ForgedRow } from '../transaction.ts'
 
 /** To the writer. `close` is the last. */
 export type ToWriter = Asked | { readonly kind: 'close' }

@@ -1,14 +1,14 @@
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
-import { createRowMacs } from '../../keys/row-macs.ts'
-import { createSealer } from '../../keys/seal.ts'
+import { createRowMacs } from '../../sealing/row-macs.ts'
+import { createSealer } from '../../sealing/sealer.ts'
 import { number } from '../columns.ts'
-import type { Program } from '../program.ts'
+import { writingVerbs } from '../operations/all.ts'
 import { RowForged } from '../store.ts'
-import { writingVerbs } from '../verbs/all.ts'
+import type { Transaction } from '../transaction.ts'
 import { isFatal, isUnavailable, openForWriting } from './connection.ts'
 import { noStoreAt } from './file.ts'
 import { migrate, schemaVersion } from './migrate.ts'
-import { openMacKeyOf } from './offline.ts'
+import { openMacKeyInFile } from './offline.ts'
 import { SqliteSession } from './session.ts'
 import type { Asked, FromWriter, Outcome, ToWriter, TransportedFault } from './writer-messages.ts'
 
@@ -39,7 +39,7 @@ function start(port: MessagePort, { file, masterKey, mustExist }: WriterOptions)
     const db = openForWriting(file)
     if (mustExist && schemaVersion(db) === 0) throw new Error(noStoreAt(file))
     migrate(db)
-    macKey = openMacKeyOf(db, createSealer(masterKey))
+    macKey = openMacKeyInFile(db, createSealer(masterKey))
     session = new SqliteSession(db, {
       macs: createRowMacs(macKey),
       onForged: (row) => send({ kind: 'forged', row }),
@@ -120,7 +120,7 @@ function writeOne(session: SqliteSession, { id, name, args }: Asked): Outcome {
   session.rows('SAVEPOINT program')
   try {
     const program = (
-      writingVerbs[name as keyof typeof writingVerbs] as (...args: readonly unknown[]) => Program<unknown>
+      writingVerbs[name as keyof typeof writingVerbs] as (...args: readonly unknown[]) => Transaction<unknown>
     )(...args)
     const answer = session.run(program)
     session.rows('RELEASE program')

@@ -132,10 +132,10 @@ forEachSharedStore('/auth/sdk-request', (open) => {
   it('A169: what a flood has left behind is swept away when it has ended', async () => {
     const { start, store, opened, browser, clock } = await openHosted(open())
     const flood = await Promise.all(Array.from({ length: 500 }, () => start()))
-    await store.sweep(NOW + 599_999)
+    await store.purgeExpired(NOW + 599_999)
     expect((await browser().get(flood[0]?.authUrl ?? '')).status).toBe(200)
     clock.wallMs = NOW + 600_000
-    await store.sweep(NOW + 600_000)
+    await store.purgeExpired(NOW + 600_000)
     expect((await browser().get(flood[1]?.authUrl ?? '')).status).toBe(400)
     expect(hiddenField((await opened()).page, 'state')).toMatch(/^[\w-]{43}$/)
   })

@@ -175,7 +175,7 @@ forEachSharedStore('GET /auth/sign-in', (open) => {
         expect(links(page.text)).toEqual(expect.arrayContaining(['/wallet', '/docs/guides/for-users']))
       }
       // An hour later the state is forgotten.
-      await node.deps.store.sweep(NOW + 600_000 + 3_600_000)
+      await node.deps.store.purgeExpired(NOW + 600_000 + 3_600_000)
       expect(await store.signIn(hash('sha256', late.state))).toBeUndefined()
     })
 

@@ -281,7 +281,7 @@ forEachSharedStore('offers', (open) => {
       expect(
         rows
           .filter(({ action }) => /^(?:offer|credential)/.test(action))
-          .map(({ action, act }) => [action, act.actor]),
+          .map(({ action, context }) => [action, context.actor]),
       ).toEqual([
         ['credential.issue', `key:key_${A}`],
         ['offer.create', `key:key_${A}`],

@@ -18,18 +18,18 @@ export const listAudit: Route<'list_audit'> = async (request, deps) => {
   return { status: 200, body }
 }
 
-function auditBody({ id, action, target, detail, act }: AuditRow): AuditBody {
+function auditBody({ id, action, target, detail, context }: AuditRow): AuditBody {
   const { outcome, reason, seq } = detail
   return {
     audit_id: id,
-    at: formatTime(act.atMs),
-    actor: actorBody(act.actor),
+    at: formatTime(context.atMs),
+    actor: actorBody(context.actor),
     action,
     target: target ?? null,
     outcome: outcome === 'unchanged' || outcome === 'refused' ? outcome : 'done',
     reason: typeof reason === 'string' ? reason : null,
     seq: typeof seq === 'number' ? seq : null,
-    request_id: act.requestId ?? null,
+    request_id: context.requestId ?? null,
   }
 }
 

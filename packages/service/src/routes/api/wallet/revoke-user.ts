@@ -9,11 +9,17 @@ import { requireRevoker } from '../../revoker.ts'
  */
 export const revokeUser: Route<'revoke_user'> = async (request, deps) => {
   const { ppid, site_id: siteId, reason } = request.body
-  const act = await requireRevoker(
+  const context = await requireRevoker(
     request,
     deps,
     siteId,
     ({ subject, credential }) => subject.ppid === ppid && credential.parent === undefined,
   )
-  return revocationAnswer(request, deps, siteId, 'user', await revoke(deps, { siteId, ppid, reason }, act))
+  return revocationAnswer(
+    request,
+    deps,
+    siteId,
+    'user',
+    await revoke(deps, { siteId, ppid, reason }, context),
+  )
 }

@@ -7,7 +7,7 @@ import { requireRevoker } from '../../revoker.ts'
 /** With a key of the site, or with that very credential, delegated or not. */
 export const revokeCredential: Route<'revoke_credential'> = async (request, deps) => {
   const { credential_id: credentialId, site_id: siteId, reason } = request.body
-  const act = await requireRevoker(
+  const context = await requireRevoker(
     request,
     deps,
     siteId,
@@ -18,6 +18,6 @@ export const revokeCredential: Route<'revoke_credential'> = async (request, deps
     deps,
     siteId,
     'credential',
-    await revoke(deps, { siteId, credentialId, reason }, act),
+    await revoke(deps, { siteId, credentialId, reason }, context),
   )
 }

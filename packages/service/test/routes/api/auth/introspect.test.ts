@@ -95,7 +95,7 @@ forEachSharedStore('POST /api/auth/introspect', (open) => {
     })
 
     it('I-5: of a token whose credential, user, issuer, key or self is revoked, or whose site takes none', async () => {
-      const act = { actor: 'operator', atMs: NOW, requestId: undefined }
+      const context = { actor: 'operator', atMs: NOW, requestId: undefined }
       const { node, issuer, store, A, issued } = await begin()
       const [distrusted, leaked] = [await newParty(), await newParty()]
       await trust(store, A, distrusted)
@@ -111,12 +111,12 @@ forEachSharedStore('POST /api/auth/introspect', (open) => {
       expect(await active()).toEqual([true, true, true, true, true, true])
       await node.revokeCredential(credentials[0]?.id ?? '')
       await node.revokeUser(credentials[1]?.ppid ?? '')
-      await store.changeIssuer(A, distrusted.did, { status: 'distrusted' }, act)
-      await store.changeIssuerKey(A, leaked.did, leaked.keyId, 'compromised', act)
+      await store.changeIssuer(A, distrusted.did, { status: 'distrusted' }, context)
+      await store.changeIssuerKey(A, leaked.did, leaked.keyId, 'compromised', context)
       await node.revokeToken(tokens[4] ?? '')
       await node.deps.views.waitFor(await store.logPosition())
       expect(await active()).toEqual([false, false, false, false, false, true])
-      await store.changeSite(A, { bearer: 'off' }, act)
+      await store.changeSite(A, { bearer: 'off' }, context)
       await node.deps.views.waitFor(await store.logPosition())
       expect(await active()).toEqual([false, false, false, false, false, false])
     })

@@ -23,7 +23,7 @@ forEachSharedStore('POST /api/auth/revoke', (open) => {
     })
     expect((await node.bearer(token)).code).toBe('token_invalid')
     expect((await node.bearer(other)).status).toBe(200)
-    expect((await node.act(header)).status).toBe(200)
+    expect((await node.context(header)).status).toBe(200)
   })
 
   it('a second time there is nothing to revoke', async () => {

@@ -11,7 +11,7 @@ forEachSharedStore('POST /api/protected/action', (open) => {
     it('accepts a valid credential and says whose it is and how fresh the revocation data was', async () => {
       const { node, store, A, issued } = await begin()
       const { header, id, ppid } = await issued()
-      const { status, body } = await node.act(header, { body: { action: 'pay' } })
+      const { status, body } = await node.context(header, { body: { action: 'pay' } })
       expect(status).toBe(200)
       expect(body).toEqual({
         allowed: true,
@@ -31,7 +31,7 @@ forEachSharedStore('POST /api/protected/action', (open) => {
 
     it('echoes null when there is no action', async () => {
       const { node, issued } = await begin()
-      expect((await node.act((await issued()).header)).body.action).toBeNull()
+      expect((await node.context((await issued()).header)).body.action).toBeNull()
     })
 
     it('lets a bearer token in on the same road', async () => {
@@ -44,7 +44,7 @@ forEachSharedStore('POST /api/protected/action', (open) => {
     it('records what was shown, in the background', async () => {
       const { node, store, A, issued } = await begin()
       const { header, id } = await issued()
-      await node.act(header)
+      await node.context(header)
       expect(await store.statuses([id as never], A)).toEqual([])
       await node.deps.seen.flush()
       expect(await store.statuses([id as never], A)).toMatchObject([
@@ -56,7 +56,7 @@ forEachSharedStore('POST /api/protected/action', (open) => {
       const { node, issued } = await begin()
       const holder = await newParty()
       const { header } = await issued({ holderKey: holder.did })
-      expect((await node.act(header, { holder, body: { action: 'pay' } })).status).toBe(200)
+      expect((await node.context(header, { holder, body: { action: 'pay' } })).status).toBe(200)
     })
 
     it('gives no more scope than the site lets the issuer grant', async () => {
@@ -64,7 +64,9 @@ forEachSharedStore('POST /api/protected/action', (open) => {
       const capped = await newParty()
       await trust(store, A, capped, { scope: ['orders:read'] as never })
       await node.deps.views.waitFor(await store.logPosition())
-      expect((await node.act((await issued({}, capped)).header)).body.subject.scope).toEqual(['orders:read'])
+      expect((await node.context((await issued({}, capped)).header)).body.subject.scope).toEqual([
+        'orders:read',
+      ])
     })
   })
 
@@ -79,9 +81,12 @@ forEachSharedStore('POST /api/protected/action', (open) => {
         credential_not_yet_valid: await issued({ validFromMs: NOW + 61_000 }),
         scope_insufficient: await issued({ scope: ['orders:write'] }),
       }
-      for (const [code, { header }] of Object.entries(codes)) expect((await node.act(header)).code).toBe(code)
-      expect((await node.act(codes.scope_insufficient.header)).body.required_scope).toEqual(['orders:read'])
-      expect((await node.act('not-a-credential')).code).toBe('credential_malformed')
+      for (const [code, { header }] of Object.entries(codes))
+        expect((await node.context(header)).code).toBe(code)
+      expect((await node.context(codes.scope_insufficient.header)).body.required_scope).toEqual([
+        'orders:read',
+      ])
+      expect((await node.context('not-a-credential')).code).toBe('credential_malformed')
       expect((await node.ask('protected_action')).code).toBe('credential_missing')
     })
 
@@ -90,11 +95,11 @@ forEachSharedStore('POST /api/protected/action', (open) => {
       const holder = await newParty()
       const { header } = await issued({ holderKey: holder.did })
       const nonce = 'n'.repeat(24)
-      expect((await node.act(header)).code).toBe('proof_required')
-      expect((await node.act(header, { holder: await newParty() })).code).toBe('proof_invalid')
-      expect((await node.act(header, { holder, nonce })).status).toBe(200)
-      expect((await node.act(header, { holder, nonce })).code).toBe('proof_replayed')
-      expect((await node.act(header, { holder, nonce, body: { action: 'other' } })).code).toBe(
+      expect((await node.context(header)).code).toBe('proof_required')
+      expect((await node.context(header, { holder: await newParty() })).code).toBe('proof_invalid')
+      expect((await node.context(header, { holder, nonce })).status).toBe(200)
+      expect((await node.context(header, { holder, nonce })).code).toBe('proof_replayed')
+      expect((await node.context(header, { holder, nonce, body: { action: 'other' } })).code).toBe(
         'proof_replayed',
       )
     })
@@ -105,7 +110,9 @@ forEachSharedStore('POST /api/protected/action', (open) => {
       const holder = await newParty()
       const { header } = await issued({ holderKey: holder.did })
       const answers = await Promise.all(
-        [...Array(10)].map((_, i) => (i % 2 ? node : other).act(header, { holder, nonce: 'n'.repeat(24) })),
+        [...Array(10)].map((_, i) =>
+          (i % 2 ? node : other).context(header, { holder, nonce: 'n'.repeat(24) }),
+        ),
       )
       expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
       expect(answers.filter(({ code }) => code === 'proof_replayed')).toHaveLength(9)
@@ -117,11 +124,11 @@ forEachSharedStore('POST /api/protected/action', (open) => {
       const root = await issued({ holderKey: one.did, delegable: true })
       const child = await delegated(root, one, two, { delegable: true })
       const grandchild = await delegated(child, two, three)
-      expect((await node.act(grandchild.header, { holder: three })).status).toBe(200)
+      expect((await node.context(grandchild.header, { holder: three })).status).toBe(200)
       await node.revokeCredential(child.id)
-      expect((await node.act(grandchild.header, { holder: three })).code).toBe('credential_revoked')
-      expect((await node.act(child.header, { holder: two })).code).toBe('credential_revoked')
-      expect((await node.act(root.header, { holder: one })).status).toBe(200)
+      expect((await node.context(grandchild.header, { holder: three })).code).toBe('credential_revoked')
+      expect((await node.context(child.header, { holder: two })).code).toBe('credential_revoked')
+      expect((await node.context(root.header, { holder: one })).status).toBe(200)
     })
 
     it('A132: whatever is no token here gets the very same answer', async () => {
@@ -213,7 +220,7 @@ forEachSharedStore('POST /api/protected/action', (open) => {
     it('404 when the service has no site to protect', async () => {
       const { node, issued } = await begin()
       Object.assign(node.deps.config, { protectedSite: undefined })
-      expect((await node.act((await issued()).header)).code).toBe('not_found')
+      expect((await node.context((await issued()).header)).code).toBe('not_found')
     })
   })
 
@@ -229,23 +236,27 @@ forEachSharedStore('POST /api/protected/action', (open) => {
       }
       await new Promise((resolve) => setTimeout(resolve, 300))
       node.clock.pass(2000)
-      expect((await node.act(header)).status).toBe(200)
+      expect((await node.context(header)).status).toBe(200)
       node.clock.pass(1)
-      for (const answer of [await node.act(header), await node.bearer(token), await node.act('junk')]) {
+      for (const answer of [
+        await node.context(header),
+        await node.bearer(token),
+        await node.context('junk'),
+      ]) {
         expect([answer.code, answer.body.retry_after]).toEqual(['revocation_view_stale', 1])
       }
       store.entriesAfter = entriesAfter
-      await expect.poll(async () => (await node.act(header)).status).toBe(200)
+      await expect.poll(async () => (await node.context(header)).status).toBe(200)
     })
 
     it('refuses a holder when its nonce cannot be used up', async () => {
       const { node, store, issued } = await begin()
       const holder = await newParty()
       const { header } = await issued({ holderKey: holder.did })
-      store.useOnce = async () => {
+      store.consumeOnce = async () => {
         throw new StoreUnavailable('down')
       }
-      expect((await node.act(header, { holder })).code).toBe('store_unavailable')
+      expect((await node.context(header, { holder })).code).toBe('store_unavailable')
     })
   })
 })

@@ -115,9 +115,9 @@ forEachSharedStore('issuers', (open) => {
       const node = await begin()
       const issuer = await newParty()
       const { header } = await issued(issuer, { siteId: A, validUntilMs: NOW + 3_600_000 })
-      expect((await node.act(header)).code).toBe('issuer_untrusted')
+      expect((await node.context(header)).code).toBe('issuer_untrusted')
       await add(node, { issuer: issuer.did })
-      expect((await node.act(header)).status).toBe(200)
+      expect((await node.context(header)).status).toBe(200)
     })
 
     it('201: fetches a did:web once', async () => {
@@ -149,7 +149,7 @@ forEachSharedStore('issuers', (open) => {
       await node.admin('create_site', { body: { site_id: B } })
       const issuer = await newParty()
       await add(node, { issuer: issuer.did }, keyOf(B), B)
-      expect((await node.act((await issued(issuer, { siteId: A })).header)).code).toBe('issuer_untrusted')
+      expect((await node.context((await issued(issuer, { siteId: A })).header)).code).toBe('issuer_untrusted')
       expect(await find(node, issuer.did)).toBeUndefined()
     })
 
@@ -296,10 +296,10 @@ forEachSharedStore('issuers', (open) => {
       const { header, document } = await issued(issuer, { siteId: A })
       const token = await node.tokenFor(document)
       expect((await change(node, issuer.did, { status: 'distrusted' })).body.status).toBe('distrusted')
-      expect((await node.act(header)).code).toBe('issuer_untrusted')
+      expect((await node.context(header)).code).toBe('issuer_untrusted')
       expect((await node.bearer(token)).code).toBe('token_invalid')
       expect((await change(node, issuer.did, { status: 'trusted' })).body.status).toBe('trusted')
-      expect((await node.act(header)).status).toBe(200)
+      expect((await node.context(header)).status).toBe(200)
     })
 
     it('changes cap, longest life and label, and lifts them with null', async () => {
@@ -308,12 +308,12 @@ forEachSharedStore('issuers', (open) => {
       await add(node, { issuer: issuer.did })
       const { header } = await issued(issuer, { siteId: A })
       await change(node, issuer.did, { scope: ['other'], label: 'x' })
-      expect((await node.act(header)).code).toBe('scope_insufficient')
+      expect((await node.context(header)).code).toBe('scope_insufficient')
       await change(node, issuer.did, { scope: null, credential_ttl_seconds_max: 60 })
-      expect((await node.act(header)).code).toBe('issuer_untrusted')
+      expect((await node.context(header)).code).toBe('issuer_untrusted')
       const { body } = await change(node, issuer.did, { credential_ttl_seconds_max: null, label: null })
       expect(body).toMatchObject({ scope: null, credential_ttl_seconds_max: null, label: null })
-      expect((await node.act(header)).status).toBe(200)
+      expect((await node.context(header)).status).toBe(200)
     })
 
     it('pins the keys of a did:web that was fetched, which keep their names, and fetches it no more', async () => {
@@ -423,7 +423,7 @@ forEachSharedStore('issuers', (open) => {
       expect((await setKey(node, issuer.did, issuer.keyId, 'compromised')).body.keys).toMatchObject([
         { status: 'compromised' },
       ])
-      expect((await node.act(header)).code).toBe('issuer_untrusted')
+      expect((await node.context(header)).code).toBe('issuer_untrusted')
       expect((await node.bearer(token)).code).toBe('token_invalid')
       for (const status of ['active', 'retired']) {
         expect(await setKey(node, issuer.did, issuer.keyId, status)).toMatchObject({
@@ -434,7 +434,7 @@ forEachSharedStore('issuers', (open) => {
       expect((await setKey(node, issuer.did, issuer.keyId, 'compromised')).status).toBe(200)
       await change(node, issuer.did, { status: 'distrusted' })
       await change(node, issuer.did, { status: 'trusted' })
-      expect((await node.act(header)).code).toBe('issuer_untrusted')
+      expect((await node.context(header)).code).toBe('issuer_untrusted')
     })
 
     it('404: an unknown key, issuer or site; 422: an unknown status', async () => {

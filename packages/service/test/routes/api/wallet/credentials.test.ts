@@ -31,7 +31,7 @@ forEachSharedStore('POST /api/wallet/credentials', (open) => {
     expect(told.status).toBe(201)
     return told.body
   }
-  const act = { actor: 'operator', atMs: NOW, requestId: undefined }
+  const context = { actor: 'operator', atMs: NOW, requestId: undefined }
 
   describe('201', () => {
     it('issues a credential that is accepted at once', async () => {
@@ -179,7 +179,7 @@ forEachSharedStore('POST /api/wallet/credentials', (open) => {
     it('signs with the new key after a rotation, and the old credentials still count', async () => {
       const node = await begin()
       const before = await issued(node)
-      const id = await rotateKey(node.deps, 'issuer', act, { leadMs: 0 })
+      const id = await rotateKey(node.deps, 'issuer', context, { leadMs: 0 })
       const after = await issued(node)
       expect(after.credential.proof.verificationMethod).toBe(`${OWN}#${id}`)
       expect(before.credential.proof.verificationMethod).not.toBe(`${OWN}#${id}`)
@@ -267,7 +267,7 @@ forEachSharedStore('POST /api/wallet/credentials', (open) => {
         const key = node.deps.keys.issuerKeys[0]?.id ?? ''
         await node.admin('change_issuer_key', { params: { site_id: A, issuer: OWN, key }, body: { status } })
         expect(await issue(node)).toMatchObject({ status: 403, code: 'api_key_forbidden' })
-        await rotateKey(node.deps, 'issuer', act, { leadMs: 0 })
+        await rotateKey(node.deps, 'issuer', context, { leadMs: 0 })
         expect((await node.show((await issued(node)).credential)).status).toBe(200)
         const { body: page } = await node.admin('list_issuers', { params: { site_id: A } })
         expect(page.items[0].keys.map((state: { status: string }) => state.status)).toEqual([

@@ -28,12 +28,13 @@ forEachSharedStore('POST /api/wallet/reinstate-user', (open) => {
     await node.later(5000)
     const nowMs = node.clock.wallMs
     const fresh = await issued({ ppid, nowMs, createdMs: nowMs })
-    expect((await node.act(fresh.header)).status).toBe(200)
-    for (const { header } of [old, unseen]) expect((await node.act(header)).code).toBe('credential_revoked')
+    expect((await node.context(fresh.header)).status).toBe(200)
+    for (const { header } of [old, unseen])
+      expect((await node.context(header)).code).toBe('credential_revoked')
     expect((await node.bearer(token)).code).toBe('token_invalid')
     expect((await node.introspect(token)).body).toEqual({ active: false })
     await node.revokeUser(ppid)
-    expect((await node.act(fresh.header)).code).toBe('credential_revoked')
+    expect((await node.context(fresh.header)).code).toBe('credential_revoked')
   })
 
   it('by a node whose clock is behind brings back nothing that was signed before the revocation (I-6)', async () => {
@@ -47,9 +48,9 @@ forEachSharedStore('POST /api/wallet/reinstate-user', (open) => {
     const { body } = await slow.reinstate(ppid)
     expect([body.already_active, body.reinstated_at]).toEqual([false, '2026-11-14T12:00:00Z'])
     await node.later(5000)
-    expect((await node.act(unseen.header)).code).toBe('credential_revoked')
+    expect((await node.context(unseen.header)).code).toBe('credential_revoked')
     const nowMs = node.clock.wallMs
-    expect((await node.act((await issued({ ppid, nowMs, createdMs: nowMs })).header)).status).toBe(200)
+    expect((await node.context((await issued({ ppid, nowMs, createdMs: nowMs })).header)).status).toBe(200)
   })
 
   it('works after the time has been reset from one that lay far ahead', async () => {
@@ -62,7 +63,7 @@ forEachSharedStore('POST /api/wallet/reinstate-user', (open) => {
     expect((await node.reinstate(ppid)).body.reinstated_at).toBe('2026-11-14T12:00:00Z')
     await node.later(1000)
     const nowMs = node.clock.wallMs
-    expect((await node.act((await issued({ ppid, nowMs, createdMs: nowMs })).header)).status).toBe(200)
+    expect((await node.context((await issued({ ppid, nowMs, createdMs: nowMs })).header)).status).toBe(200)
   })
 
   it('of a user who is not revoked writes nothing', async () => {

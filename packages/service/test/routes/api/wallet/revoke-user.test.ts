@@ -14,7 +14,7 @@ forEachSharedStore('POST /api/wallet/revoke-user', (open) => {
       const [one, two, unseen] = [await issued({ ppid }), await issued({ ppid }), await issued({ ppid })]
       const token = await node.tokenFor(one.document)
       node.clock.pass(10)
-      await node.act(two.header)
+      await node.context(two.header)
       await node.deps.seen.flush()
       const { status, body } = await node.revokeUser(ppid, { reason: 'left' })
       expect(status).toBe(200)
@@ -30,7 +30,7 @@ forEachSharedStore('POST /api/wallet/revoke-user', (open) => {
         seq: 3,
       })
       for (const { header } of [one, two, unseen])
-        expect((await node.act(header)).code).toBe('credential_revoked')
+        expect((await node.context(header)).code).toBe('credential_revoked')
       expect((await node.bearer(token)).code).toBe('token_invalid')
     })
 
@@ -40,7 +40,7 @@ forEachSharedStore('POST /api/wallet/revoke-user', (open) => {
       const { body } = await node.revokeUser(ppid)
       expect([body.credential_id, body.credential_ids, body.tokens_revoked]).toEqual([null, [], 0])
       const later = await issued({ ppid })
-      expect((await node.act(later.header)).code).toBe('credential_revoked')
+      expect((await node.context(later.header)).code).toBe('credential_revoked')
       expect((await node.exchange(later.document)).code).toBe('credential_revoked')
     })
 
@@ -60,14 +60,14 @@ forEachSharedStore('POST /api/wallet/revoke-user', (open) => {
       const { node, B, issued } = await begin()
       const ppid = newPpid()
       await node.revokeUser(ppid, { siteId: B, caller: keyOf(B) })
-      expect((await node.act((await issued({ ppid })).header)).status).toBe(200)
+      expect((await node.context((await issued({ ppid })).header)).status).toBe(200)
     })
 
     it('the operator revokes at any site', async () => {
       const { node, issued } = await begin()
       const { ppid, header } = await issued()
       expect((await node.revokeUser(ppid, { caller: operator })).status).toBe(200)
-      expect((await node.act(header)).code).toBe('credential_revoked')
+      expect((await node.context(header)).code).toBe('credential_revoked')
     })
 
     it('with Prefer: wait says how far it has got', async () => {
@@ -85,7 +85,7 @@ forEachSharedStore('POST /api/wallet/revoke-user', (open) => {
       const [row] = await store.auditRows(A, { after: undefined, limit: 1 })
       expect(row).toMatchObject({
         target: ppid,
-        act: { actor: `key:key_${A}`, atMs: NOW, requestId: 'req_1' },
+        context: { actor: `key:key_${A}`, atMs: NOW, requestId: 'req_1' },
       })
       expect(JSON.stringify(row)).toContain('left')
     })
@@ -99,10 +99,10 @@ forEachSharedStore('POST /api/wallet/revoke-user', (open) => {
       const { ppid, header, document, id } = await issued()
       const token = await node.tokenFor(document)
       expect((await node.revokeUser(ppid, self(header))).status).toBe(200)
-      expect((await node.act(header)).code).toBe('credential_revoked')
+      expect((await node.context(header)).code).toBe('credential_revoked')
       expect((await node.bearer(token)).code).toBe('token_invalid')
       const [row] = await store.auditRows(A, { after: undefined, limit: 1 })
-      expect(row?.act.actor).toBe(`holder:${id}`)
+      expect(row?.context.actor).toBe(`holder:${id}`)
     })
 
     it('needs the holder proof when the credential is bound', async () => {
@@ -113,7 +113,7 @@ forEachSharedStore('POST /api/wallet/revoke-user', (open) => {
       expect((await node.revokeUser(ppid, { ...self(header), holder: await newParty() })).code).toBe(
         'proof_invalid',
       )
-      expect((await node.act(header, { holder })).status).toBe(200)
+      expect((await node.context(header, { holder })).status).toBe(200)
       expect((await node.revokeUser(ppid, { ...self(header), holder })).status).toBe(200)
     })
 
@@ -156,7 +156,7 @@ forEachSharedStore('POST /api/wallet/revoke-user', (open) => {
       expect(
         (await node.revokeUser(ppid, { caller: keyOf(A), fields: { 'x-service-credential': header } })).code,
       ).toBe('auth_ambiguous')
-      expect((await node.act(header)).status).toBe(200)
+      expect((await node.context(header)).status).toBe(200)
     })
   })
 
@@ -174,7 +174,7 @@ forEachSharedStore('POST /api/wallet/revoke-user', (open) => {
     expect([there.status, there.code]).toEqual([403, 'revocation_forbidden'])
     expect(nowhere.body).toEqual(there.body)
     expect(await store.logPosition()).toBe(position)
-    expect((await node.act(header)).status).toBe(200)
+    expect((await node.context(header)).status).toBe(200)
   })
 
   it('400 site_unknown for the operator only', async () => {
@@ -215,7 +215,7 @@ forEachSharedStore('POST /api/wallet/revoke-user', (open) => {
         throw new StoreUnavailable('full')
       }
       expect((await node.revokeUser(ppid)).code).toBe('store_unavailable')
-      expect((await node.act(header)).status).toBe(200)
+      expect((await node.context(header)).status).toBe(200)
       expect((await node.bearer(token)).status).toBe(200)
       store.revokeUser = revokeUser
       expect((await node.revokeUser(ppid)).body.already_revoked).toBe(false)
@@ -233,7 +233,7 @@ forEachSharedStore('POST /api/wallet/revoke-user', (open) => {
       expect((await node.revokeUser(ppid)).code).toBe('revocation_view_stale')
       store.entriesAfter = entriesAfter
       await expect.poll(async () => (await node.revokeUser(ppid)).body.already_revoked).toBe(true)
-      expect((await node.act(header)).code).toBe('credential_revoked')
+      expect((await node.context(header)).code).toBe('credential_revoked')
     })
   })
 
@@ -242,10 +242,10 @@ forEachSharedStore('POST /api/wallet/revoke-user', (open) => {
     const other = await openNode(store, A)
     for (let i = 0; i < 5; i++) {
       const { ppid, header } = await issued()
-      await other.act(header)
+      await other.context(header)
       await node.revokeUser(ppid)
       expect((await other.revokeUser(ppid)).body.already_revoked).toBe(true)
-      expect((await other.act(header)).code).toBe('credential_revoked')
+      expect((await other.context(header)).code).toBe('credential_revoked')
     }
   })
 })

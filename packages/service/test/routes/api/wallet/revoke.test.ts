@@ -24,16 +24,16 @@ forEachSharedStore('POST /api/wallet/revoke', (open) => {
         epoch: store.epoch,
         seq: 3,
       })
-      expect((await node.act(one.header)).code).toBe('credential_revoked')
+      expect((await node.context(one.header)).code).toBe('credential_revoked')
       expect((await node.bearer(token)).code).toBe('token_invalid')
-      expect((await node.act(two.header)).status).toBe(200)
+      expect((await node.context(two.header)).status).toBe(200)
     })
 
     it('of an id never seen is recorded', async () => {
       const { node, issued } = await begin()
       const { id, header } = await issued()
       expect((await node.revokeCredential(id)).body.already_revoked).toBe(false)
-      expect((await node.act(header)).code).toBe('credential_revoked')
+      expect((await node.context(header)).code).toBe('credential_revoked')
     })
 
     it('again gives the first answer', async () => {
@@ -66,14 +66,15 @@ forEachSharedStore('POST /api/wallet/revoke', (open) => {
       const credentialId = newCredentialId()
       const [one, two] = [await issued({ credentialId }), await issued({ credentialId }, other)]
       await node.revokeCredential(credentialId)
-      for (const { header } of [one, two]) expect((await node.act(header)).code).toBe('credential_revoked')
+      for (const { header } of [one, two])
+        expect((await node.context(header)).code).toBe('credential_revoked')
     })
 
     it('counts at its own site only', async () => {
       const { node, B, issued } = await begin()
       const { id, header } = await issued()
       await node.revokeCredential(id, { siteId: B, caller: keyOf(B) })
-      expect((await node.act(header)).status).toBe(200)
+      expect((await node.context(header)).status).toBe(200)
     })
   })
 
@@ -86,18 +87,18 @@ forEachSharedStore('POST /api/wallet/revoke', (open) => {
         const root = await issued({ holderKey: mallory.did, delegable: true })
         const victim = await issued()
         if (how === 'exchanged before') await node.tokenFor(victim.document)
-        else await node.act(victim.header)
+        else await node.context(victim.header)
         await node.deps.seen.flush()
         const position = await store.logPosition()
         const forged = await delegated(root, mallory, helper, { credentialId: victim.id })
         const fields = { 'x-service-credential': forged.header }
         // It is as good as any that was delegated.
-        expect((await node.act(forged.header, { holder: helper })).status).toBe(200)
+        expect((await node.context(forged.header, { holder: helper })).status).toBe(200)
         expect(
           (await node.revokeCredential(victim.id, { caller: anonymous, fields, holder: helper })).code,
         ).toBe('revocation_forbidden')
         expect(await store.logPosition()).toBe(position)
-        expect((await node.act(victim.header)).status).toBe(200)
+        expect((await node.context(victim.header)).status).toBe(200)
         // With an id of its own it can be revoked by its holder.
         const own = await delegated(root, mallory, helper)
         const ask = { caller: anonymous, fields: { 'x-service-credential': own.header }, holder: helper }
@@ -119,8 +120,8 @@ forEachSharedStore('POST /api/wallet/revoke', (open) => {
         'revocation_forbidden',
       )
       expect((await node.revokeCredential(child.id, { ...self(child.header), holder: two })).status).toBe(200)
-      expect((await node.act(child.header, { holder: two })).code).toBe('credential_revoked')
-      expect((await node.act(root.header, { holder: one })).status).toBe(200)
+      expect((await node.context(child.header, { holder: two })).code).toBe('credential_revoked')
+      expect((await node.context(root.header, { holder: one })).status).toBe(200)
     })
   })
 

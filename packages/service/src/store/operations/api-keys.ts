@@ -1,0 +1,162 @@
+import type { SiteId } from '@countersign/core'
+import { json, number, optionalNumber, optionalText, text } from '../columns.ts'
+import type { ApiKey, AuditContext, NewApiKey, Page } from '../store.ts'
+import { exec, lock, type Row, row, rows, type Transaction } from '../transaction.ts'
+import { auditDone } from './audit.ts'
+import { joinedLog } from './log.ts'
+import { createRowMac, intactPage, isIntact, requireIntact, updateRow } from './macs.ts'
+
+/**
+ * The MAC of every API key covers how many keys have been deleted. A deletion gives all others a
+ * new MAC, so a deleted key that is put back as it was has a wrong one. One lock for both: a key
+ * that is created meanwhile must get the new number.
+ */
+const LOCK = 'api_keys'
+const KEY_AND_LOG = `SELECT k.*, log.keys_deleted, log.epoch AS log_epoch, log.position AS log_position, log.digest AS log_digest,
+    log.keys_deleted AS log_keys_deleted, log.mac AS log_mac FROM api_keys k JOIN log ON log.one = 1`
+
+/** Throws when there is no such site, or a key of that name or secret already. */
+export function* createApiKey(key: NewApiKey, context: AuditContext): Transaction<ApiKey> {
+  yield* lock(LOCK)
+  const log = yield* logRow('SELECT * FROM log WHERE one = 1')
+  const created: Row = {
+    key_id: key.keyId,
+    site_id: key.siteId,
+    sha256: key.sha256,
+    last4: key.last4,
+    permissions: JSON.stringify(key.permissions),
+    label: key.label ?? null,
+    expires_at: key.expiresAtMs ?? null,
+    created_at: context.atMs,
+  }
+  const mac = yield* createRowMac('api_keys', { ...created, keys_deleted: number(log, 'keys_deleted') })
+  yield* exec(
+    `INSERT INTO api_keys (key_id, site_id, sha256, last4, permissions, label, expires_at, created_at, mac)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+    ...Object.values(created),
+    mac,
+  )
+  const detail = { permissions: key.permissions }
+  yield* auditDone({
+    siteId: key.siteId,
+    action: 'api_key.create',
+    target: key.keyId,
+    outcome: 'done',
+    detail,
+    context,
+  })
+  return { ...key, createdAtMs: context.atMs }
+}
+
+export function* deleteApiKey(
+  siteId: SiteId | null,
+  keyId: string,
+  context: AuditContext,
+): Transaction<boolean> {
+  yield* lock(LOCK)
+  const gone =
+    siteId === null
+      ? yield* row('DELETE FROM api_keys WHERE key_id = $1 AND site_id IS NULL RETURNING key_id', keyId)
+      : yield* row('DELETE FROM api_keys WHERE key_id = $1 AND site_id = $2 RETURNING key_id', keyId, siteId)
+  if (gone === undefined) return false
+  yield* renewMacs()
+  yield* auditDone({ siteId, action: 'api_key.delete', target: keyId, outcome: 'done', context })
+  return true
+}
+
+const RENEWED_A_PAGE = 500
+
+/** Counts a deletion, and gives every key that the service wrote the MAC that goes with it. */
+function* renewMacs(): Transaction<void> {
+  for (let after = ''; ; ) {
+    const page = yield* rows(
+      `${KEY_AND_LOG} WHERE k.key_id > $1 ORDER BY k.key_id LIMIT $2`,
+      after,
+      RENEWED_A_PAGE,
+    )
+    for (const found of page) {
+      after = text(found, 'key_id')
+      if (!(yield* isIntact('api_keys', found))) continue
+      const mac = yield* createRowMac('api_keys', {
+        ...found,
+        keys_deleted: number(found, 'keys_deleted') + 1,
+      })
+      yield* exec('UPDATE api_keys SET mac = $2 WHERE key_id = $1', after, mac)
+    }
+    if (page.length < RENEWED_A_PAGE) break
+  }
+  // Last, because it holds off every append until the end of the transaction.
+  const log = yield* logRow('UPDATE log SET keys_deleted = keys_deleted WHERE one = 1 RETURNING *')
+  yield* updateRow('log', log, { keys_deleted: number(log, 'keys_deleted') + 1 })
+}
+
+/** Throws a `RowForged` for a log row that the service did not write. */
+function* logRow(sql: string): Transaction<Row> {
+  const log = yield* row(sql)
+  if (log === undefined) throw new Error('there is no log')
+  return yield* requireIntact('log', log)
+}
+
+/** A key that the service did not exec, or has deleted, does not exist, here and below. */
+export function* apiKeyBySha256(sha256: string): Transaction<ApiKey | undefined> {
+  const found = yield* row(`${KEY_AND_LOG} WHERE k.sha256 = $1`, sha256)
+  return found && (yield* isLive(found)) ? toApiKey(found) : undefined
+}
+
+/**
+ * Throws a `RowForged` for a log row that the service did not write: the number of deletions is
+ * then unknown, and with it whether the key exists.
+ */
+function* isLive(found: Row): Transaction<boolean> {
+  yield* requireIntact('log', joinedLog(found))
+  return yield* isIntact('api_keys', found)
+}
+
+export function* apiKeysById(keyIds: readonly string[]): Transaction<readonly ApiKey[]> {
+  const last = keyIds.at(-1)
+  if (last === undefined) return []
+  // Few different statements, so that each is prepared once: the last one is asked for as often as
+  // it takes.
+  const asked = [
+    ...keyIds,
+    ...Array<string>(4 ** Math.ceil(Math.log(keyIds.length) / Math.log(4)) - keyIds.length).fill(last),
+  ]
+  const found = yield* rows(
+    `${KEY_AND_LOG} WHERE k.key_id IN (${asked.map((_, i) => `$${i + 1}`).join(', ')})`,
+    ...asked,
+  )
+  const keys: ApiKey[] = []
+  for (const each of found) if (yield* isLive(each)) keys.push(toApiKey(each))
+  return keys
+}
+
+/** By name, which is the order in which they were made. */
+export function* apiKeys(siteId: SiteId | null, page: Page): Transaction<readonly ApiKey[]> {
+  const read = (after: string, limit: number) =>
+    siteId === null
+      ? rows(
+          `${KEY_AND_LOG} WHERE k.site_id IS NULL AND k.key_id > $1 ORDER BY k.key_id LIMIT $2`,
+          after,
+          limit,
+        )
+      : rows(
+          `${KEY_AND_LOG} WHERE k.site_id = $3 AND k.key_id > $1 ORDER BY k.key_id LIMIT $2`,
+          after,
+          limit,
+          siteId,
+        )
+  return (yield* intactPage('api_keys', page, read, (found) => text(found, 'key_id'))).map(toApiKey)
+}
+
+function toApiKey(row: Row): ApiKey {
+  return {
+    keyId: text(row, 'key_id'),
+    siteId: (optionalText(row, 'site_id') as SiteId | undefined) ?? null,
+    sha256: text(row, 'sha256'),
+    last4: text(row, 'last4'),
+    permissions: json(row, 'permissions'),
+    label: optionalText(row, 'label'),
+    expiresAtMs: optionalNumber(row, 'expires_at'),
+    createdAtMs: number(row, 'created_at'),
+  }
+}

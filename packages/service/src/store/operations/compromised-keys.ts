@@ -1,0 +1,78 @@
+import type { KeyState, SiteId } from '@countersign/core'
+import { json, number, text } from '../columns.ts'
+import { rows, type Transaction } from '../transaction.ts'
+import { requireIntact, updateRow } from './macs.ts'
+
+/**
+ * Works into the issuers of a site what is known to be compromised there, as every view of the log
+ * does by itself: it sticks to the name of a key and to its material, whichever issuer lists that,
+ * and one may lead to others. Permanent. The caller holds the lock on the site's issuers, and has
+ * just written `changed`.
+ */
+export function* markCompromisedKeys(siteId: SiteId, changed: string, atMs: number): Transaction<void> {
+  const known = yield* rows(
+    'SELECT issuer, key_id, multikey, at FROM compromised_keys WHERE site_id = $1',
+    siteId,
+  )
+  // The ordinary case, in which the others need not be read: nothing was compromised before, and
+  // nothing is now.
+  if (known.length === 0 && !(yield* hasCompromised(siteId, changed))) return
+  const listed = yield* rows('SELECT * FROM issuers WHERE site_id = $1', siteId)
+  for (const each of listed) yield* requireIntact('issuers', each)
+  const names = new Map<string, number>()
+  const materials = new Map<string, number>()
+  const mark = (method: string, multikey: string, sinceMs: number) => {
+    const isNew = !names.has(method) || !materials.has(multikey)
+    if (!names.has(method)) names.set(method, sinceMs)
+    if (!materials.has(multikey)) materials.set(multikey, sinceMs)
+    return isNew
+  }
+  for (const row of known)
+    mark(`${text(row, 'issuer')}#${text(row, 'key_id')}`, text(row, 'multikey'), number(row, 'at'))
+
+  const states = listed.map((found) => ({
+    found,
+    issuer: text(found, 'issuer'),
+    keys: json<KeyState[]>(found, 'keys'),
+    changed: false,
+  }))
+  for (let learned = true; learned; ) {
+    learned = false
+    for (const state of states) {
+      for (const [i, { id, key, status }] of state.keys.entries()) {
+        const method = `${state.issuer}#${id}`
+        const sinceMs =
+          names.get(method) ?? materials.get(key) ?? (status === 'compromised' ? atMs : undefined)
+        if (sinceMs === undefined) continue
+        if (mark(method, key, sinceMs)) learned = true
+        if (status === 'compromised') continue
+        state.keys[i] = { id, key, status: 'compromised' }
+        state.changed = true
+      }
+    }
+  }
+
+  for (const { found, issuer, keys, changed } of states) {
+    if (changed) yield* updateRow('issuers', found, { keys: JSON.stringify(keys) })
+    for (const { id, key, status } of keys) {
+      if (
+        status !== 'compromised' ||
+        known.some((row) => row.issuer === issuer && row.key_id === id && row.multikey === key)
+      )
+        continue
+      yield* rows(
+        'INSERT INTO compromised_keys (site_id, issuer, key_id, multikey, at) VALUES ($1, $2, $3, $4, $5)',
+        siteId,
+        issuer,
+        id,
+        key,
+        names.get(`${issuer}#${id}`) ?? atMs,
+      )
+    }
+  }
+}
+
+function* hasCompromised(siteId: SiteId, issuer: string): Transaction<boolean> {
+  const [found] = yield* rows('SELECT keys FROM issuers WHERE site_id = $1 AND issuer = $2', siteId, issuer)
+  return found !== undefined && json<KeyState[]>(found, 'keys').some(({ status }) => status === 'compromised')
+}

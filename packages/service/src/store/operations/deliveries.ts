@@ -1,0 +1,301 @@
+import { randomBytes } from 'node:crypto'
+import type { EntryKind, SiteId } from '@countersign/core'
+import { json, number, optionalNumber, optionalText, text } from '../columns.ts'
+import type {
+  AuditContext,
+  Delivery,
+  DueDelivery,
+  EndedAttempt,
+  Page,
+  WebhookLoad,
+  WebhookTurn,
+} from '../store.ts'
+import { exec, type Row, row, rows, type Transaction } from '../transaction.ts'
+import { auditDone } from './audit.ts'
+import { toEntry } from './log.ts'
+import type { KeptSecret } from './webhooks.ts'
+
+/** How many deliveries of one webhook wait at most; what comes after them is safe in the log. */
+const WAITING_MAX = 200
+/** And how many replays of it, which only people ask for. */
+const REPLAYS_MAX = 1000
+/** How many entries one transaction makes into deliveries. */
+const PLANNED_MAX = 50
+
+/**
+ * No node takes a lease for longer, nor puts an attempt off for longer: a time further ahead comes
+ * from a clock that has been set back since, and must not hold anything up.
+ */
+const LEASE_MS_BELIEVED = 120_000
+const PAUSE_MS_BELIEVED = 86_400_000
+
+/** The newest first. */
+export function* deliveries(
+  siteId: SiteId,
+  webhookId: string,
+  { after, limit }: Page,
+): Transaction<readonly Delivery[]> {
+  const found = yield* rows(
+    `SELECT * FROM deliveries WHERE webhook_id = $1 AND site_id = $2 AND seq < $3 ORDER BY seq DESC LIMIT $4`,
+    webhookId,
+    siteId,
+    after === undefined ? Number.MAX_SAFE_INTEGER : Number(after),
+    limit,
+  )
+  return found.map(toDelivery)
+}
+
+export function* replayDelivery(
+  siteId: SiteId,
+  deliveryId: string,
+  context: AuditContext,
+): Transaction<Delivery | 'too_many' | undefined> {
+  // The webhook first, as the sender does.
+  const webhook = yield* row(
+    `UPDATE webhooks SET due_at = CASE WHEN due_at < $3 THEN due_at ELSE $3 END WHERE site_id = $1 AND deleted_at IS NULL
+       AND webhook_id = (SELECT webhook_id FROM deliveries WHERE delivery_id = $2) RETURNING webhook_id`,
+    siteId,
+    deliveryId,
+    context.atMs,
+  )
+  if (webhook === undefined) return undefined
+  const counted = yield* row(
+    `SELECT COUNT(*) AS count FROM deliveries WHERE webhook_id = $1 AND status = 'pending' AND replayed = 1`,
+    text(webhook, 'webhook_id'),
+  )
+  if (counted !== undefined && number(counted, 'count') >= REPLAYS_MAX) return 'too_many'
+  const pending = yield* row(
+    `UPDATE deliveries SET next_attempt_at = $2, status = 'pending', delivered_at = NULL,
+       attempts = CASE WHEN status = 'pending' THEN attempts ELSE 0 END, replayed = CASE WHEN status = 'pending' THEN replayed ELSE 1 END
+     WHERE delivery_id = $1 RETURNING *`,
+    deliveryId,
+    context.atMs,
+  )
+  if (pending === undefined) return undefined
+  const delivery = toDelivery(pending)
+  const detail = { webhook_id: delivery.webhookId, entry: delivery.seq }
+  yield* auditDone({ siteId, action: 'webhook.replay', target: deliveryId, outcome: 'done', detail, context })
+  return delivery
+}
+
+/** Those that have waited longest for their turn first. */
+export function* dueWebhooks(nowMs: number, limit: number): Transaction<readonly string[]> {
+  const found = yield* rows(
+    `SELECT w.webhook_id FROM webhooks w JOIN heads h ON h.site_id = w.site_id
+     WHERE w.deleted_at IS NULL AND ${isFree('$1')}
+       AND (w.due_at <= $1 OR w.due_at > $1 + ${PAUSE_MS_BELIEVED} OR (w.status = 'on' AND w.waiting < $3 AND h.seq > w.cursor_seq))
+     ORDER BY w.turn_at, w.webhook_id LIMIT $2`,
+    nowMs,
+    limit,
+    WAITING_MAX,
+  )
+  return found.map((row) => text(row, 'webhook_id'))
+}
+
+function isFree(now: string): string {
+  return `(lease_until IS NULL OR lease_until <= ${now} OR lease_until > ${now} + ${LEASE_MS_BELIEVED})`
+}
+
+/** What changes of a webhook in one turn. Its row is ours until the end of the transaction. */
+interface Turning {
+  readonly siteId: SiteId
+  readonly kinds: readonly EntryKind[] | undefined
+  status: 'on' | 'disabled'
+  cursorSeq: number
+  waiting: number
+  failingSinceMs: number | undefined
+}
+
+export function* nextDelivery(turn: WebhookTurn, ended?: EndedAttempt): Transaction<DueDelivery | undefined> {
+  const { webhookId, nowMs } = turn
+  const held = yield* hold(turn, ended !== undefined)
+  if (held === undefined) return undefined
+  const turning: Turning = {
+    siteId: text(held, 'site_id') as SiteId,
+    kinds: held.kinds === null ? undefined : json(held, 'kinds'),
+    status: text(held, 'status') as Turning['status'],
+    cursorSeq: number(held, 'cursor_seq'),
+    waiting: number(held, 'waiting'),
+    failingSinceMs: optionalNumber(held, 'failing_since'),
+  }
+  if (ended !== undefined) yield* writeDown(ended, turn, turning)
+  if (turning.status === 'on') yield* plan(turn, turning)
+  const fronts = yield* frontsOf(webhookId)
+  const [first] = fronts
+  const due =
+    turn.leave === true ? undefined : fronts.find((row) => isDueAt(number(row, 'next_attempt_at'), nowMs))
+  yield* exec(
+    `UPDATE webhooks SET status = $2, cursor_seq = $3, waiting = $4, failing_since = $5, due_at = $6, turn_at = $7,
+       lease_owner = CASE WHEN $8 = 1 THEN lease_owner END, lease_until = CASE WHEN $8 = 1 THEN lease_until END WHERE webhook_id = $1`,
+    webhookId,
+    turning.status,
+    turning.cursorSeq,
+    turning.waiting,
+    turning.failingSinceMs ?? null,
+    first === undefined ? null : number(first, 'next_attempt_at'),
+    nowMs,
+    due === undefined ? 0 : 1,
+  )
+  if (due === undefined) return undefined
+  return {
+    ...toDelivery(due),
+    url: text(held, 'url'),
+    secretsSealed: json<readonly KeptSecret[]>(held, 'secrets')
+      .filter(({ untilMs }) => untilMs === null || untilMs > nowMs)
+      .map(({ sealed }) => sealed),
+    failingSinceMs: turning.failingSinceMs,
+    entry: optionalText(due, 'hash') === undefined ? undefined : toEntry(due),
+  }
+}
+
+function isDueAt(atMs: number, nowMs: number): boolean {
+  return atMs <= nowMs || atMs > nowMs + PAUSE_MS_BELIEVED
+}
+
+/**
+ * Undefined when it belongs to another node, or is no more. What was sent under a lease that
+ * another node has taken over has no effect.
+ */
+function* hold(
+  { webhookId, owner, nowMs, leaseMs }: WebhookTurn,
+  isHolder: boolean,
+): Transaction<Row | undefined> {
+  const take =
+    'UPDATE webhooks SET lease_owner = $2, lease_until = $3 WHERE webhook_id = $1 AND deleted_at IS NULL'
+  return isHolder
+    ? yield* row(`${take} AND lease_owner = $2 RETURNING *`, webhookId, owner, nowMs + leaseMs)
+    : yield* row(`${take} AND ${isFree('$4')} RETURNING *`, webhookId, owner, nowMs + leaseMs, nowMs)
+}
+
+function* writeDown(
+  ended: EndedAttempt,
+  { webhookId, nowMs }: WebhookTurn,
+  turning: Turning,
+): Transaction<void> {
+  const { deliveryId, end, lastStatus } = ended
+  if (end === 'untold') return
+  const isOver = end === 'delivered' || end === 'failed'
+  const written = yield* row(
+    `UPDATE deliveries SET status = $2, attempts = attempts + 1, next_attempt_at = $3, delivered_at = $4, last_status = $5
+     WHERE delivery_id = $1 AND status = 'pending' RETURNING replayed`,
+    deliveryId,
+    isOver ? end : 'pending',
+    isOver ? nowMs : end.againAtMs,
+    end === 'delivered' ? nowMs : null,
+    lastStatus ?? null,
+  )
+  if (written === undefined) return
+  if (isOver && number(written, 'replayed') === 0) turning.waiting--
+  turning.failingSinceMs = end === 'delivered' ? undefined : (turning.failingSinceMs ?? nowMs)
+  if (ended.disable === undefined || turning.status === 'disabled') return
+  turning.status = 'disabled'
+  turning.waiting = 0
+  yield* exec(
+    `UPDATE deliveries SET status = 'failed' WHERE webhook_id = $1 AND status = 'pending'`,
+    webhookId,
+  )
+  const context: AuditContext = { actor: 'system', atMs: nowMs, requestId: undefined }
+  const { siteId } = turning
+  yield* auditDone({
+    siteId,
+    action: 'webhook.disable',
+    target: webhookId,
+    outcome: 'done',
+    reason: ended.disable,
+    context,
+  })
+}
+
+/**
+ * Makes the next entries of the log into deliveries. The cursor moves with them, so each is made
+ * once.
+ */
+function* plan({ webhookId, nowMs }: WebhookTurn, turning: Turning): Transaction<void> {
+  const { siteId, kinds } = turning
+  const room = Math.min(WAITING_MAX - turning.waiting, PLANNED_MAX)
+  if (room <= 0) return
+  const news = yield* rows(
+    `SELECT e.epoch, e.seq, e.kind FROM log JOIN entries e ON e.epoch = log.epoch
+     WHERE log.one = 1 AND e.site_id = $1 AND e.seq > $2 ORDER BY e.seq LIMIT $3`,
+    siteId,
+    turning.cursorSeq,
+    room,
+  )
+  const last = news.at(-1)
+  if (last === undefined) return
+  turning.cursorSeq = number(last, 'seq')
+  const wanted = news.filter((row) => kinds === undefined || kinds.includes(text(row, 'kind') as EntryKind))
+  if (wanted.length === 0) return
+  const values = wanted.flatMap((row) => [
+    deliveryId(),
+    text(row, 'epoch'),
+    number(row, 'seq'),
+    text(row, 'kind'),
+  ])
+  const places = wanted.map(
+    (_, i) => `($${4 * i + 4}, $1, $2, $${4 * i + 5}, $${4 * i + 6}, $${4 * i + 7}, 'pending', 0, 0, $3, $3)`,
+  )
+  yield* exec(
+    `INSERT INTO deliveries (delivery_id, webhook_id, site_id, epoch, seq, kind, status, replayed, attempts, created_at, next_attempt_at)
+     VALUES ${places.join(', ')}`,
+    webhookId,
+    siteId,
+    nowMs,
+    ...values,
+  )
+  turning.waiting += wanted.length
+}
+
+/**
+ * The front of the queue and that of the replays, with their entries; the one to be sent sooner
+ * comes first.
+ */
+function* frontsOf(webhookId: string): Transaction<readonly Row[]> {
+  const front = (replayed: 0 | 1, order: string) =>
+    `SELECT * FROM (SELECT * FROM deliveries WHERE webhook_id = $1 AND status = 'pending' AND replayed = ${replayed} ORDER BY ${order} LIMIT 1) f${replayed}`
+  return yield* rows(
+    `SELECT d.*, e.position, e.body, e.at, e.prev_hash, e.hash
+     FROM (${front(0, 'seq')} UNION ALL ${front(1, 'next_attempt_at, seq')}) d
+       LEFT JOIN entries e ON e.epoch = d.epoch AND e.site_id = d.site_id AND e.seq = d.seq
+     ORDER BY d.next_attempt_at, d.replayed`,
+    webhookId,
+  )
+}
+
+export function* webhookLoad(): Transaction<WebhookLoad> {
+  const found = yield* row(
+    `SELECT (SELECT COUNT(*) FROM deliveries WHERE status = 'pending') AS pending,
+       (SELECT MIN(created_at) FROM deliveries WHERE status = 'pending') AS oldest,
+       (SELECT COUNT(*) FROM deliveries WHERE status = 'failed') AS failed,
+       (SELECT COUNT(*) FROM webhooks WHERE status = 'disabled' AND deleted_at IS NULL) AS disabled`,
+  )
+  if (found === undefined) throw new Error('counting gave nothing')
+  return {
+    pending: number(found, 'pending'),
+    oldestPendingAtMs: optionalNumber(found, 'oldest'),
+    failed: number(found, 'failed'),
+    disabled: number(found, 'disabled'),
+  }
+}
+
+function deliveryId(): string {
+  return `dlv_${randomBytes(18).toString('base64url')}`
+}
+
+function toDelivery(row: Row): Delivery {
+  const status = text(row, 'status') as Delivery['status']
+  return {
+    deliveryId: text(row, 'delivery_id'),
+    webhookId: text(row, 'webhook_id'),
+    siteId: text(row, 'site_id') as SiteId,
+    epoch: text(row, 'epoch'),
+    seq: number(row, 'seq'),
+    kind: text(row, 'kind') as EntryKind,
+    status,
+    attempts: number(row, 'attempts'),
+    createdAtMs: number(row, 'created_at'),
+    nextAttemptAtMs: status === 'pending' ? number(row, 'next_attempt_at') : undefined,
+    deliveredAtMs: optionalNumber(row, 'delivered_at'),
+    lastStatus: optionalNumber(row, 'last_status'),
+  }
+}

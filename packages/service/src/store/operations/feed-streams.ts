@@ -1,0 +1,180 @@
+import type { SiteId } from '@countersign/core'
+import { json, number, text } from '../columns.ts'
+import type { Acknowledged, FeedNodeRow, FeedStreamRow, Page, RemoteAck, StreamReport } from '../store.ts'
+import { exec, type Row, row, rows, type Transaction } from '../transaction.ts'
+
+/**
+ * How many acknowledgements of a stream are kept: enough to tell of the last few entries when they
+ * were applied.
+ */
+export const ACKS_KEPT = 16
+/** Few different statements, so that each is prepared once. */
+const CLAIMS_ASKED = 64
+
+export function* reportStreams({
+  nodeId,
+  nowMs,
+  expiresAtMs,
+  view,
+  streams,
+  ended,
+}: StreamReport): Transaction<'kept' | 'begun'> {
+  const before = yield* row('SELECT expires_at FROM feed_nodes WHERE node_id = $1', nodeId)
+  yield* exec(
+    `INSERT INTO feed_nodes (node_id, expires_at, view_age_ms, epoch, marks) VALUES ($1, $2, $3, $4, $5)
+     ON CONFLICT (node_id) DO UPDATE SET expires_at = excluded.expires_at, epoch = excluded.epoch, marks = excluded.marks`,
+    nodeId,
+    expiresAtMs,
+    view.ageMsMax,
+    view.epoch,
+    JSON.stringify(view.marks.map(({ position, atMs }) => [position, Math.floor(atMs)])),
+  )
+  // In their order, like `applyAcks`, so that no two transactions wait for each other.
+  for (const stream of [...streams].sort(byId)) {
+    yield* exec(
+      `INSERT INTO feed_streams (stream_id, node_id, site_id, key_id, verifier_id, named, connected_at, epoch, seq, acks)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+       ON CONFLICT (stream_id) DO UPDATE SET seq = excluded.seq, acks = excluded.acks WHERE excluded.seq > feed_streams.seq`,
+      stream.streamId,
+      nodeId,
+      stream.siteId,
+      stream.keyId,
+      stream.verifierId,
+      stream.isNamed ? 1 : 0,
+      stream.connectedAtMs,
+      stream.epoch,
+      stream.seq,
+      acksText(stream.acks),
+    )
+  }
+  for (const streamId of [...ended].sort())
+    yield* exec('DELETE FROM feed_streams WHERE stream_id = $1', streamId)
+  return before !== undefined && number(before, 'expires_at') > nowMs ? 'kept' : 'begun'
+}
+
+export function* endFeedNode(nodeId: string, nowMs: number): Transaction<void> {
+  yield* exec(
+    `UPDATE leases SET node_id = '', stream_id = '', served_at = $2 WHERE node_id = $1`,
+    nodeId,
+    nowMs,
+  )
+  yield* exec('DELETE FROM feed_streams WHERE node_id = $1', nodeId)
+  yield* exec('DELETE FROM feed_nodes WHERE node_id = $1', nodeId)
+}
+
+export function* applyAcks(claims: readonly RemoteAck[], nowMs: number): Transaction<readonly RemoteAck[]> {
+  const met = new Map<RemoteAck, readonly FeedStreamRow[]>()
+  const named = claims.filter(({ verifierId }) => verifierId !== undefined)
+  for (let from = 0; from < named.length; from += CLAIMS_ASKED) {
+    const asked = named.slice(from, from + CLAIMS_ASKED)
+    const found = yield* streamsNamed(asked, nowMs)
+    for (const claim of asked) met.set(claim, found.get(toName(claim)) ?? [])
+  }
+  for (const claim of claims)
+    if (claim.verifierId === undefined) met.set(claim, yield* theUnnamedStream(claim, nowMs))
+
+  const credits = [...met].flatMap(([claim, streams]) => streams.map((stream) => ({ stream, claim })))
+  for (const { stream, claim } of credits.sort((one, other) => byId(one.stream, other.stream))) {
+    if (claim.seq <= stream.seq || claim.epoch !== stream.epoch) continue
+    yield* exec(
+      'UPDATE feed_streams SET seq = $2, acks = $3 WHERE stream_id = $1 AND seq < $2',
+      stream.streamId,
+      claim.seq,
+      acksText([...stream.acks, { seq: claim.seq, atMs: claim.atMs }]),
+    )
+  }
+  return claims.filter((claim) => met.get(claim)?.length === 0)
+}
+
+function* streamsNamed(
+  claims: readonly RemoteAck[],
+  nowMs: number,
+): Transaction<ReadonlyMap<string, readonly FeedStreamRow[]>> {
+  const asked = [...claims]
+  while (asked.length < CLAIMS_ASKED) asked.push(claims[0] as RemoteAck)
+  const list = asked.map((_, i) => `($${i * 3 + 2}, $${i * 3 + 3}, $${i * 3 + 4})`).join(', ')
+  const found = yield* rows(
+    `SELECT f.* FROM feed_streams f JOIN feed_nodes n ON n.node_id = f.node_id
+     WHERE n.expires_at > $1 AND (f.site_id, f.key_id, f.verifier_id) IN (VALUES ${list})`,
+    nowMs,
+    ...asked.flatMap(({ siteId, keyId, verifierId }) => [siteId, keyId, verifierId ?? '']),
+  )
+  return Map.groupBy(found.map(toStream), toName)
+}
+
+/**
+ * An acknowledgement without a name is for the one unnamed stream of its key at that site, and for
+ * none when there are several.
+ */
+function* theUnnamedStream(
+  { siteId, keyId }: RemoteAck,
+  nowMs: number,
+): Transaction<readonly FeedStreamRow[]> {
+  const found = yield* rows(
+    `SELECT f.* FROM feed_streams f JOIN feed_nodes n ON n.node_id = f.node_id
+     WHERE n.expires_at > $1 AND f.site_id = $2 AND f.key_id = $3 AND f.named = 0 LIMIT 2`,
+    nowMs,
+    siteId,
+    keyId,
+  )
+  return found.length === 1 ? found.map(toStream) : []
+}
+
+function toName({ siteId, keyId, verifierId }: RemoteAck | FeedStreamRow): string {
+  return `${siteId} ${keyId} ${verifierId}`
+}
+
+/** By stream id. */
+export function* feedStreams(
+  siteId: SiteId,
+  nowMs: number,
+  { after, limit }: Page,
+): Transaction<readonly FeedStreamRow[]> {
+  const found = yield* rows(
+    `SELECT f.* FROM feed_streams f JOIN feed_nodes n ON n.node_id = f.node_id
+     WHERE f.site_id = $1 AND n.expires_at > $2 AND f.stream_id > $3 ORDER BY f.stream_id LIMIT $4`,
+    siteId,
+    nowMs,
+    after ?? '',
+    limit,
+  )
+  return found.map(toStream)
+}
+
+/** All nodes that are there, and those that vanished a short time ago. */
+export function* feedNodes(): Transaction<readonly FeedNodeRow[]> {
+  const found = yield* rows('SELECT * FROM feed_nodes ORDER BY node_id')
+  return found.map((node) => ({
+    nodeId: text(node, 'node_id'),
+    expiresAtMs: number(node, 'expires_at'),
+    view: {
+      ageMsMax: number(node, 'view_age_ms'),
+      epoch: text(node, 'epoch'),
+      marks: json<[number, number][]>(node, 'marks').map(([position, atMs]) => ({ position, atMs })),
+    },
+  }))
+}
+
+function toStream(found: Row): FeedStreamRow {
+  return {
+    streamId: text(found, 'stream_id'),
+    nodeId: text(found, 'node_id'),
+    siteId: text(found, 'site_id') as SiteId,
+    keyId: text(found, 'key_id'),
+    verifierId: text(found, 'verifier_id'),
+    isNamed: number(found, 'named') === 1,
+    connectedAtMs: number(found, 'connected_at'),
+    epoch: text(found, 'epoch'),
+    seq: number(found, 'seq'),
+    acks: json<[number, number][]>(found, 'acks').map(([seq, atMs]) => ({ seq, atMs })),
+  }
+}
+
+/** Pairs of seq and time, oldest first, as a column holds them. */
+export function acksText(acks: readonly Acknowledged[]): string {
+  return JSON.stringify(acks.slice(-ACKS_KEPT).map(({ seq, atMs }) => [seq, Math.floor(atMs)]))
+}
+
+function byId(one: { readonly streamId: string }, other: { readonly streamId: string }): number {
+  return one.streamId < other.streamId ? -1 : 1
+}

@@ -1,0 +1,283 @@
+import { formatTime, type IssuerState, type KeyState, type SiteId } from '@countersign/core'
+import { json, number, optionalNumber, optionalText, text } from '../columns.ts'
+import type {
+  AuditContext,
+  ChangedIssuer,
+  Issuer,
+  IssuerChanges,
+  Logged,
+  NewIssuer,
+  Page,
+  SiteEntryPosition,
+} from '../store.ts'
+import { type Appended, lock, type Row, row, rows, type Transaction } from '../transaction.ts'
+import { auditDone } from './audit.ts'
+import { markCompromisedKeys } from './compromised-keys.ts'
+import { appendEntry } from './entries.ts'
+import { insertNewRow, requireIntact, updateRow } from './macs.ts'
+import { requireCurrentIssuer, requireNewIssuer } from './stated-rows.ts'
+
+export function* addIssuer(
+  issuer: NewIssuer,
+  context: AuditContext,
+  issuersMax?: number,
+  knownSeq = 0,
+): Transaction<Logged<Issuer> | 'exists' | 'too_many'> {
+  const { siteId } = issuer
+  yield* lock(toIssuersLock(siteId))
+  if (issuersMax !== undefined) {
+    const [counted] = yield* rows('SELECT COUNT(*) AS issuers FROM issuers WHERE site_id = $1', siteId)
+    if (counted === undefined || number(counted, 'issuers') >= issuersMax) return 'too_many'
+  }
+  const created = {
+    site_id: siteId,
+    issuer: issuer.issuer,
+    distrusted_at: null,
+    created_at: context.atMs,
+    entry_seq: 0,
+  }
+  if (!(yield* insertNewRow('issuers', { ...created, ...toSettings({ ...issuer, status: 'trusted' }) })))
+    return 'exists'
+  yield* requireNewIssuer(siteId, issuer.issuer, knownSeq)
+  yield* markCompromisedKeys(siteId, issuer.issuer, context.atMs)
+  const addedRow = yield* requiredRow(siteId, issuer.issuer)
+  const added = toIssuer(addedRow)
+  const { seq, position } = yield* appendEntry(siteId, 'issuer.trusted', toState(added), context.atMs)
+  yield* updateRow('issuers', addedRow, { entry_seq: seq })
+  yield* auditDone({ siteId, action: 'issuer.add', target: issuer.issuer, outcome: 'done', seq, context })
+  return { ...added, position }
+}
+
+export function* changeIssuer(
+  siteId: SiteId,
+  name: string,
+  changes: IssuerChanges,
+  context: AuditContext,
+  knownSeq = 0,
+): Transaction<Logged<ChangedIssuer> | undefined> {
+  yield* lock(toIssuersLock(siteId))
+  const found = yield* issuerRow(siteId, name)
+  if (found === undefined) return undefined
+  yield* requireCurrentIssuer(found, knownSeq)
+  const before = toIssuer(found)
+  const { whileFetched = false, ...named } = changes
+  if (whileFetched && !before.fetched) return { ...before, position: 0, entry: undefined }
+  const {
+    status = before.status,
+    keys = before.keys,
+    fetched = before.fetched,
+    scope,
+    credentialTtlSecondsMax,
+    label,
+  } = named
+  const after = {
+    ...before,
+    status,
+    keys: keys.map(
+      (key) => before.keys.find(({ id, key: material }) => id === key.id && material === key.key) ?? key,
+    ),
+    fetched,
+    scope: changed(before.scope, scope),
+    credentialTtlSecondsMax: changed(before.credentialTtlSecondsMax, credentialTtlSecondsMax),
+    label: changed(before.label, label),
+  }
+  // Kept for snapshots, which say since when.
+  const isDistrustedNow = status === 'distrusted' && before.status === 'trusted'
+  yield* updateRow('issuers', found, {
+    ...toSettings(after),
+    ...(isDistrustedNow && { distrusted_at: context.atMs }),
+  })
+  yield* markCompromisedKeys(siteId, name, context.atMs)
+  const settledRow = yield* requiredRow(siteId, name)
+  const settled = toIssuer(settledRow)
+  const appended = yield* tell(before, settled, context)
+  if (appended !== undefined) yield* updateRow('issuers', settledRow, { entry_seq: appended.seq })
+  const isChanged = JSON.stringify(settled) !== JSON.stringify(before)
+  // A document that is fetched every few minutes and has not changed is no news.
+  if (isChanged || context.actor !== 'system') {
+    const detail = { changed: Object.keys(named) }
+    const outcome = isChanged ? 'done' : 'unchanged'
+    yield* auditDone({
+      siteId,
+      action: 'issuer.change',
+      target: name,
+      outcome,
+      seq: appended?.seq,
+      detail,
+      context,
+    })
+  }
+  return {
+    ...settled,
+    position: appended?.position ?? 0,
+    entry: appended && entryPosition(siteId, appended, context),
+  }
+}
+
+export function* changeIssuerKey(
+  siteId: SiteId,
+  name: string,
+  keyId: string,
+  status: KeyState['status'],
+  context: AuditContext,
+  knownSeq = 0,
+): Transaction<Logged<ChangedIssuer> | undefined | 'final'> {
+  yield* lock(toIssuersLock(siteId))
+  const found = yield* issuerRow(siteId, name)
+  if (found === undefined) return undefined
+  yield* requireCurrentIssuer(found, knownSeq)
+  const before = toIssuer(found)
+  const key = before.keys.find(({ id }) => id === keyId)
+  if (key === undefined) return undefined
+  if (key.status === 'compromised' && status !== 'compromised') return 'final'
+  const isChanged = key.status !== status
+  if (isChanged) {
+    const next =
+      status === 'retired'
+        ? { id: keyId, key: key.key, status, retired_at: formatTime(context.atMs) }
+        : { id: keyId, key: key.key, status }
+    const keys = before.keys.map((other) => (other === key ? next : other))
+    yield* updateRow('issuers', found, { keys: JSON.stringify(keys) })
+    yield* markCompromisedKeys(siteId, name, context.atMs)
+  }
+  const afterRow = yield* requiredRow(siteId, name)
+  const after = toIssuer(afterRow)
+  const appended = isChanged ? yield* tellKey(after, keyId, status, context) : undefined
+  if (appended !== undefined) yield* updateRow('issuers', afterRow, { entry_seq: appended.seq })
+  const detail = { key_id: keyId, status }
+  const outcome = isChanged ? 'done' : 'unchanged'
+  yield* auditDone({
+    siteId,
+    action: 'issuer_key.change',
+    target: name,
+    outcome,
+    seq: appended?.seq,
+    detail,
+    context,
+  })
+  return {
+    ...after,
+    position: appended?.position ?? 0,
+    entry: appended && entryPosition(siteId, appended, context),
+  }
+}
+
+/**
+ * Verifiers hear what changes for them. Of an issuer that is not trusted they need to hear nothing:
+ * trust comes back with a whole state.
+ */
+function* tell(before: Issuer, after: Issuer, context: AuditContext): Transaction<Appended | undefined> {
+  const { siteId, issuer } = after
+  if (after.status === 'distrusted') {
+    return before.status === 'distrusted'
+      ? undefined
+      : yield* appendEntry(siteId, 'issuer.distrusted', { issuer }, context.atMs)
+  }
+  const state = toState(after)
+  if (before.status === 'trusted' && JSON.stringify(state) === JSON.stringify(toState(before)))
+    return undefined
+  return yield* appendEntry(siteId, 'issuer.trusted', state, context.atMs)
+}
+
+/** That a key is compromised is told in any case: it counts for every issuer. */
+function* tellKey(
+  after: Issuer,
+  keyId: string,
+  status: KeyState['status'],
+  context: AuditContext,
+): Transaction<Appended | undefined> {
+  const { siteId, issuer } = after
+  const body = { issuer, key_id: keyId, at: formatTime(context.atMs) }
+  if (status === 'compromised') return yield* appendEntry(siteId, 'key.compromised', body, context.atMs)
+  if (after.status === 'distrusted') return undefined
+  if (status === 'retired') return yield* appendEntry(siteId, 'key.retired', body, context.atMs)
+  return yield* appendEntry(siteId, 'issuer.trusted', toState(after), context.atMs)
+}
+
+/**
+ * A row that the service did not write is a `RowForged`, here and below: what it says would be
+ * appended to the log at the next change.
+ */
+export function* issuer(siteId: SiteId, name: string): Transaction<Issuer | undefined> {
+  const found = yield* issuerRow(siteId, name)
+  return found && toIssuer(found)
+}
+
+function* issuerRow(siteId: SiteId, name: string): Transaction<Row | undefined> {
+  const found = yield* row('SELECT * FROM issuers WHERE site_id = $1 AND issuer = $2', siteId, name)
+  return found && (yield* requireIntact('issuers', found))
+}
+
+/** By name. */
+export function* issuers(siteId: SiteId, { after, limit }: Page): Transaction<readonly Issuer[]> {
+  const found = yield* rows(
+    'SELECT * FROM issuers WHERE site_id = $1 AND issuer > $2 ORDER BY issuer LIMIT $3',
+    siteId,
+    after ?? '',
+    limit,
+  )
+  for (const each of found) yield* requireIntact('issuers', each)
+  return found.map(toIssuer)
+}
+
+/** By site and name; `after` is both, with a space between. */
+export function* fetchedIssuers({ after = ' ', limit }: Page): Transaction<readonly Issuer[]> {
+  const space = after.indexOf(' ')
+  const found = yield* rows(
+    `SELECT * FROM issuers WHERE fetched = 1 AND (site_id, issuer) > ($1, $2) ORDER BY site_id, issuer LIMIT $3`,
+    after.slice(0, space),
+    after.slice(space + 1),
+    limit,
+  )
+  for (const each of found) yield* requireIntact('issuers', each)
+  return found.map(toIssuer)
+}
+
+function entryPosition(siteId: SiteId, { epoch, seq }: Appended, { atMs }: AuditContext): SiteEntryPosition {
+  return { siteId, epoch, seq, atMs }
+}
+
+function* requiredRow(siteId: SiteId, name: string): Transaction<Row> {
+  const found = yield* issuerRow(siteId, name)
+  if (found === undefined) throw new Error('an issuer that was just written is not there')
+  return found
+}
+
+function toSettings(issuer: NewIssuer & Pick<Issuer, 'status'>): Row {
+  return {
+    status: issuer.status,
+    keys: JSON.stringify(issuer.keys),
+    scope: issuer.scope === undefined ? null : JSON.stringify(issuer.scope),
+    credential_ttl_seconds_max: issuer.credentialTtlSecondsMax ?? null,
+    label: issuer.label ?? null,
+    fetched: issuer.fetched ? 1 : 0,
+  }
+}
+
+/** One lock for all issuers of a site: what is compromised at one may be listed by another. */
+function toIssuersLock(siteId: SiteId): string {
+  return `issuers ${siteId}`
+}
+
+/** Undefined leaves it, null takes it away. */
+function changed<T>(before: T | undefined, change: T | null | undefined): T | undefined {
+  return change === undefined ? before : (change ?? undefined)
+}
+
+function toIssuer(row: Row): Issuer {
+  return {
+    siteId: text(row, 'site_id') as SiteId,
+    issuer: text(row, 'issuer'),
+    keys: json(row, 'keys'),
+    scope: row.scope === null ? undefined : json(row, 'scope'),
+    credentialTtlSecondsMax: optionalNumber(row, 'credential_ttl_seconds_max'),
+    label: optionalText(row, 'label'),
+    fetched: number(row, 'fetched') === 1,
+    status: text(row, 'status') as Issuer['status'],
+    createdAtMs: number(row, 'created_at'),
+  }
+}
+
+function toState({ issuer, keys, scope, credentialTtlSecondsMax }: Issuer): IssuerState {
+  return { issuer, keys, scope: scope ?? null, credential_ttl_seconds_max: credentialTtlSecondsMax ?? null }
+}

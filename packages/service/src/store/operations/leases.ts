@@ -1,0 +1,282 @@
+import type { SiteId } from '@countersign/core'
+import { json, number, optionalNumber, text } from '../columns.ts'
+import type { AuditContext, LeaseAcks, LeaseEnd, LeaseOrder, LeasePage, LeaseRow } from '../store.ts'
+import { exec, lock, type Row, row, rows, type Transaction } from '../transaction.ts'
+import { auditDone } from './audit.ts'
+import { ACKS_KEPT, acksText } from './feed-streams.ts'
+
+/** Rows of ended leases kept for one key. Receipts of the last day use them. */
+const ENDED_PER_KEY_MAX = 1000
+const CLOCK_ALLOWANCE_MS = 10_000
+/**
+ * Whether the instance may still accept with the data it has, at the time `$2`. One that fails open
+ * may until it has closed.
+ */
+const IS_LIVE = `(node_id <> '' OR (closed_at IS NULL AND (fails_open = 1 OR served_at + bound_ms + ${CLOCK_ALLOWANCE_MS} > $2)))`
+/** Few different statements, so that each is prepared once. */
+const CLAIMS_ASKED = 64
+
+/** Writes a lease. `full`: the key has as many live leases as it may, and nothing was written. */
+export function* openLease(order: LeaseOrder): Transaction<'open' | 'full'> {
+  const { siteId, keyId, instanceId, nowMs, nodeId, streamId } = order
+  const before = yield* row(
+    `SELECT 1 AS one FROM leases WHERE key_id = $1 AND ${IS_LIVE} AND site_id = $3 AND instance_id = $4`,
+    keyId,
+    nowMs,
+    siteId,
+    instanceId,
+  )
+  // An instance whose lease has ended takes a place again.
+  if (before === undefined) {
+    // Two at once must not both find the last free place.
+    yield* lock(`leases ${keyId}`)
+    const live = yield* row(
+      `SELECT count(*) AS live FROM leases WHERE key_id = $1 AND ${IS_LIVE}`,
+      keyId,
+      nowMs,
+    )
+    if (number(live as Row, 'live') >= order.liveMax) return 'full'
+    yield* forgetOldest(keyId, nowMs)
+  }
+  // A stream replaces the earlier one of the same instance. What was promised before is kept when
+  // it was worse.
+  const stream =
+    ', node_id = excluded.node_id, stream_id = excluded.stream_id, connected_at = excluded.connected_at'
+  yield* exec(
+    `INSERT INTO leases (site_id, key_id, instance_id, verifier_id, named, bound_ms, fails_open, opened_at, node_id, stream_id, connected_at, served_at, epoch,
+       seq, acks, heard_at, closed_at, declared_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $10, $8, $9, $10, $10, $11, 0, '[]', 0, NULL, $10)
+     ON CONFLICT (site_id, key_id, instance_id) DO UPDATE SET verifier_id = excluded.verifier_id, named = excluded.named,
+       bound_ms = CASE WHEN excluded.bound_ms > leases.bound_ms THEN excluded.bound_ms ELSE leases.bound_ms END,
+       fails_open = CASE WHEN excluded.fails_open > leases.fails_open THEN excluded.fails_open ELSE leases.fails_open END,
+       served_at = CASE WHEN excluded.served_at > leases.served_at THEN excluded.served_at ELSE leases.served_at END,
+       declared_at = CASE WHEN excluded.declared_at > leases.declared_at THEN excluded.declared_at ELSE leases.declared_at END,
+       closed_at = NULL${streamId === undefined ? '' : stream}`,
+    siteId,
+    keyId,
+    instanceId,
+    order.verifierId,
+    order.isNamed ? 1 : 0,
+    order.boundMs,
+    order.failsOpen ? 1 : 0,
+    streamId === undefined ? '' : nodeId,
+    streamId ?? '',
+    nowMs,
+    order.epoch,
+  )
+  return 'open'
+}
+
+/**
+ * Removes the oldest ended leases of a key above the number that is kept. Receipts of that time may
+ * no longer state an early instant, so each removed row counts like a reader without a lease.
+ */
+function* forgetOldest(keyId: string, nowMs: number): Transaction<void> {
+  const gone = yield* rows(
+    `SELECT site_id, instance_id, served_at, bound_ms FROM leases WHERE key_id = $1 AND NOT ${IS_LIVE}
+     ORDER BY served_at DESC LIMIT 100 OFFSET ${ENDED_PER_KEY_MAX}`,
+    keyId,
+    nowMs,
+  )
+  for (const each of gone) {
+    const siteId = text(each, 'site_id')
+    yield* exec(
+      'DELETE FROM leases WHERE site_id = $1 AND key_id = $2 AND instance_id = $3',
+      siteId,
+      keyId,
+      text(each, 'instance_id'),
+    )
+    yield* recordHeadReaders(
+      [siteId as SiteId],
+      number(each, 'served_at') + number(each, 'bound_ms') + CLOCK_ALLOWANCE_MS,
+    )
+  }
+}
+
+/** Their streams have ended. A lease that has another stream by now is left alone. */
+export function* endLeaseStreams(ends: readonly LeaseEnd[]): Transaction<void> {
+  for (const { siteId, keyId, instanceId, streamId, atMs } of [...ends].sort(byName)) {
+    yield* exec(
+      `UPDATE leases SET node_id = '', stream_id = '', served_at = CASE WHEN served_at > $5 THEN served_at ELSE $5 END
+       WHERE site_id = $1 AND key_id = $2 AND instance_id = $3 AND stream_id = $4`,
+      siteId,
+      keyId,
+      instanceId,
+      streamId,
+      atMs,
+    )
+  }
+}
+
+/**
+ * The streams of all nodes but this one have ended: for a store that only one process can have
+ * open.
+ */
+export function* endLeaseStreamsOfOthers(nodeId: string, nowMs: number): Transaction<void> {
+  yield* exec(
+    `UPDATE leases SET node_id = '', stream_id = '', served_at = $2 WHERE node_id <> '' AND node_id <> $1`,
+    nodeId,
+    nowMs,
+  )
+}
+
+/**
+ * Writes acknowledgements to the leases they are for. None moves back, and none makes a lease. An
+ * instance that acknowledges after it has closed is not closed, and neither is one that was opened
+ * again since.
+ */
+export function* applyLeaseAcks(claims: readonly LeaseAcks[]): Transaction<void> {
+  const sorted = [...claims].sort(byName)
+  for (let from = 0; from < sorted.length; from += CLAIMS_ASKED) {
+    const asked = sorted.slice(from, from + CLAIMS_ASKED)
+    const found = yield* leasesNamed(asked)
+    for (const claim of asked) {
+      const lease = found.get(toName(claim))
+      if (lease !== undefined) yield* applyLeaseAck(lease, claim)
+    }
+  }
+}
+
+function* applyLeaseAck(
+  lease: LeaseRow,
+  { siteId, keyId, instanceId, epoch, acks, heardAtMs, closedAtMs }: LeaseAcks,
+): Transaction<void> {
+  const isSame = lease.epoch === epoch
+  const news = acks.filter(({ seq }) => !isSame || seq > lease.seq)
+  const kept = [...(isSame ? lease.acks : []), ...news].slice(-ACKS_KEPT)
+  const seq = news.at(-1)?.seq ?? (isSame ? lease.seq : 0)
+  yield* exec(
+    `UPDATE leases SET epoch = $4, seq = $5, acks = $6, heard_at = CASE WHEN heard_at > $7 THEN heard_at ELSE $7 END,
+       closed_at = CASE WHEN closed_at < $7 THEN NULL ELSE closed_at END
+     WHERE site_id = $1 AND key_id = $2 AND instance_id = $3 AND (epoch <> $4 OR seq <= $5)`,
+    siteId,
+    keyId,
+    instanceId,
+    epoch,
+    seq,
+    acksText(kept),
+    heardAtMs,
+  )
+  if (closedAtMs === undefined) return
+  yield* exec(
+    'UPDATE leases SET closed_at = $4 WHERE site_id = $1 AND key_id = $2 AND instance_id = $3 AND declared_at <= $4',
+    siteId,
+    keyId,
+    instanceId,
+    closedAtMs,
+  )
+}
+
+/** Closes the leases of an instance that fails open. False when it has none that is not closed. */
+export function* dismissLease(
+  siteId: SiteId,
+  instanceId: string,
+  nowMs: number,
+  context: AuditContext,
+): Transaction<boolean> {
+  const dismissed = yield* rows(
+    `UPDATE leases SET closed_at = $3 WHERE site_id = $1 AND instance_id = $2 AND fails_open = 1 AND closed_at IS NULL RETURNING verifier_id`,
+    siteId,
+    instanceId,
+    nowMs,
+  )
+  if (dismissed.length === 0) return false
+  const detail = { verifiers: dismissed.map((each) => text(each, 'verifier_id')).sort() }
+  yield* auditDone({
+    siteId,
+    action: 'verifier.dismiss',
+    target: instanceId,
+    outcome: 'done',
+    detail,
+    context,
+  })
+  return true
+}
+
+function* leasesNamed(claims: readonly LeaseAcks[]): Transaction<ReadonlyMap<string, LeaseRow>> {
+  const asked = [...claims]
+  while (asked.length < CLAIMS_ASKED) asked.push(claims[0] as LeaseAcks)
+  const list = asked.map((_, i) => `($${i * 3 + 1}, $${i * 3 + 2}, $${i * 3 + 3})`).join(', ')
+  const found = yield* rows(
+    `SELECT l.*, 0 AS node_until FROM leases l WHERE (l.site_id, l.key_id, l.instance_id) IN (VALUES ${list})`,
+    ...asked.flatMap(({ siteId, keyId, instanceId }) => [siteId, keyId, instanceId]),
+  )
+  return new Map(found.map(toLease).map((lease) => [toName(lease), lease]))
+}
+
+/**
+ * By key and instance. `nodeUntilMs` of a lease: until when the node counts as there that has its
+ * stream; 0 without one.
+ */
+export function* leases(siteId: SiteId, { after, limit }: LeasePage): Transaction<readonly LeaseRow[]> {
+  const found = yield* rows(
+    `SELECT l.*, COALESCE(n.expires_at, 0) AS node_until FROM leases l LEFT JOIN feed_nodes n ON n.node_id = l.node_id
+     WHERE l.site_id = $1 AND (l.key_id, l.instance_id) > ($2, $3) ORDER BY l.key_id, l.instance_id LIMIT $4`,
+    siteId,
+    after?.keyId ?? '',
+    after?.instanceId ?? '',
+    limit,
+  )
+  return found.map(toLease)
+}
+
+/** Readers that hold no lease may be given heads of these sites until then. Never moves back. */
+export function* recordHeadReaders(siteIds: readonly SiteId[], untilMs: number): Transaction<void> {
+  for (const siteId of [...siteIds].sort()) {
+    yield* exec(
+      `INSERT INTO head_readers (site_id, until) VALUES ($1, $2) ON CONFLICT (site_id) DO UPDATE SET until = excluded.until
+       WHERE excluded.until > head_readers.until`,
+      siteId,
+      untilMs,
+    )
+  }
+}
+
+/**
+ * Until when readers without a lease may have been given heads of the site; 0 when there were none.
+ */
+export function* headReadersUntil(siteId: SiteId): Transaction<number> {
+  const found = yield* row('SELECT until FROM head_readers WHERE site_id = $1', siteId)
+  return found === undefined ? 0 : number(found, 'until')
+}
+
+function toLease(found: Row): LeaseRow {
+  return {
+    siteId: text(found, 'site_id') as SiteId,
+    keyId: text(found, 'key_id'),
+    instanceId: text(found, 'instance_id'),
+    verifierId: text(found, 'verifier_id'),
+    isNamed: number(found, 'named') === 1,
+    boundMs: number(found, 'bound_ms'),
+    failsOpen: number(found, 'fails_open') === 1,
+    openedAtMs: number(found, 'opened_at'),
+    declaredAtMs: number(found, 'declared_at'),
+    nodeId: text(found, 'node_id'),
+    nodeUntilMs: number(found, 'node_until'),
+    streamId: text(found, 'stream_id'),
+    connectedAtMs: number(found, 'connected_at'),
+    servedAtMs: number(found, 'served_at'),
+    epoch: text(found, 'epoch'),
+    seq: number(found, 'seq'),
+    acks: json<[number, number][]>(found, 'acks').map(([seq, atMs]) => ({ seq, atMs })),
+    heardAtMs: number(found, 'heard_at'),
+    closedAtMs: optionalNumber(found, 'closed_at'),
+  }
+}
+
+function toName({
+  siteId,
+  keyId,
+  instanceId,
+}: {
+  readonly siteId: string
+  readonly keyId: string
+  readonly instanceId: string
+}): string {
+  return `${siteId} ${keyId} ${instanceId}`
+}
+
+/** In one order for all, so that no two transactions wait for each other. */
+function byName(one: Parameters<typeof toName>[0], other: Parameters<typeof toName>[0]): number {
+  return toName(one) < toName(other) ? -1 : 1
+}

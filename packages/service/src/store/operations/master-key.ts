@@ -1,0 +1,118 @@
+import { sealedUnder } from '../../sealing/sealer.ts'
+import { text } from '../columns.ts'
+import { MASTER_KEY_SEAL, type SealedColumn, sealedColumns } from '../sealed-columns.ts'
+import { type AuditContext, StoreUnavailable } from '../store.ts'
+import { exec, type Row, row, rows, type Transaction } from '../transaction.ts'
+import { auditDone } from './audit.ts'
+
+const PAGE = 500
+
+/**
+ * Refuses what is sealed under another master key than the rest of the store. For every verb that
+ * writes sealed text, after the write and in the same transaction: a change of the key waits for
+ * such writes and holds up later ones, so what is read here is true until the commit.
+ */
+export function* requireMasterKey(sealed: string): Transaction<void> {
+  const kept = yield* masterKeyName()
+  if (kept !== undefined && kept !== sealedUnder(sealed)) {
+    throw new StoreUnavailable('the master key of this store was changed: restart this node with the new one')
+  }
+}
+
+/** Of the key that the store is sealed under; undefined as long as no node has told. */
+function* masterKeyName(): Transaction<string | undefined> {
+  const kept = yield* row('SELECT sealed FROM secrets WHERE name = $1', MASTER_KEY_SEAL)
+  return kept && sealedUnder(text(kept, 'sealed'))
+}
+
+/** A column in which sealed text could lie. */
+export interface TextColumn {
+  readonly table: string
+  readonly column: string
+}
+
+/** The change of the master key. */
+export interface Reseal {
+  /** The name of the old key. */
+  readonly from: string
+  /** Opens a text with the old key and seals it with the new one. Throws when it does not open. */
+  readonly reseal: (purpose: string, sealed: string) => string
+  /** Sealed under the new key, for stores that do not say yet which key they are sealed under. */
+  readonly masterKeySeal: string
+  readonly context: AuditContext
+}
+
+/**
+ * Seals every sealed text again, and gives how many. The caller keeps all others from writing to
+ * those tables, and tells all columns of the schema: it throws when anything is left in one of them
+ * that is sealed under the old key.
+ */
+export function* resealAll(
+  { from, reseal, masterKeySeal, context }: Reseal,
+  columns: readonly TextColumn[],
+): Transaction<number> {
+  let count = 0
+  for (const column of sealedColumns) count += yield* resealColumn(column, reseal)
+  yield* exec(
+    'INSERT INTO secrets (name, sealed) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING',
+    MASTER_KEY_SEAL,
+    masterKeySeal,
+  )
+  for (const { table, column } of columns) {
+    const left = yield* row(
+      `SELECT 1 AS one FROM "${table}" WHERE "${column}" LIKE $1 LIMIT 1`,
+      `%v1.${from}.%`,
+    )
+    if (left !== undefined)
+      throw new Error(
+        `nothing was changed, because ${table}.${column} holds sealed text that is not known of`,
+      )
+  }
+  const target = sealedUnder(masterKeySeal) ?? ''
+  yield* auditDone({
+    siteId: null,
+    action: 'master_key.rotate',
+    target,
+    outcome: 'done',
+    detail: { from, texts: count },
+    context,
+  })
+  return count
+}
+
+function* resealColumn(
+  { table, column, key, also = [], toPurpose, each }: SealedColumn,
+  reseal: Reseal['reseal'],
+): Transaction<number> {
+  const keys = key.join(', ')
+  const places = key.map((_, i) => `$${i + 1}`).join(', ')
+  const isThis = key.map((name, i) => `${name} = $${i + 2}`).join(' AND ')
+  let count = 0
+  const resealed = (found: Row, sealed: string) => {
+    count++
+    try {
+      return reseal(toPurpose(found), sealed)
+    } catch (fault) {
+      const where = [table, ...key.map((name) => text(found, name))].join(' ')
+      const why = fault instanceof Error ? fault.message : String(fault)
+      throw new Error(`nothing was changed, because a text in the store does not open (${where}): ${why}`, {
+        cause: fault,
+      })
+    }
+  }
+  for (let last: readonly string[] = []; ; ) {
+    const page = yield* rows(
+      `SELECT ${[...key, ...also, column].join(', ')} FROM ${table}
+       WHERE ${column} IS NOT NULL ${last.length === 0 ? '' : `AND (${keys}) > (${places})`} ORDER BY ${keys} LIMIT ${PAGE}`,
+      ...last,
+    )
+    for (const found of page) {
+      last = key.map((name) => text(found, name))
+      const held = text(found, column)
+      const replaced =
+        each === undefined ? resealed(found, held) : each(held, (sealed) => resealed(found, sealed))
+      yield* exec(`UPDATE ${table} SET ${column} = $1 WHERE ${isThis}`, replaced, ...last)
+    }
+    if (page.length < PAGE) return count
+  }
+}

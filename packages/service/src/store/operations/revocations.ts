@@ -1,0 +1,424 @@
+import { type CredentialId, formatTime, type Ppid, type SiteId } from '@countersign/core'
+import { json, number, optionalNumber, optionalText, text } from '../columns.ts'
+import type {
+  AuditContext,
+  Logged,
+  Reinstated,
+  Revoked,
+  Store,
+  TokenRevocation,
+  Unconfirmed,
+} from '../store.ts'
+import { exec, lock, type Row, reportForged, row, rows, type Transaction } from '../transaction.ts'
+import { auditDone } from './audit.ts'
+import { appendEntry } from './entries.ts'
+import { requireIntact } from './macs.ts'
+import { cancelPending } from './sign-ins.ts'
+import { credentialLock, toToken, userLock } from './tokens.ts'
+
+/** How many credentials an answer lists at most, the newest. All are revoked, listed or not. */
+const CREDENTIALS_LISTED_MAX = 1000
+
+/** A node whose clock is further from the time on record is not ready. */
+const CLOCKS_APART_MS_MAX = 60_000
+
+type UserAtSite = Parameters<Store['revokeUser']>[0]
+type CredentialAtSite = Parameters<Store['revokeCredential']>[0]
+type TokenAtSite = Parameters<Store['revokeToken']>[0]
+
+/**
+ * An entry is appended in spite of a row that the log does not confirm: such a row must not prevent
+ * a revocation.
+ */
+export function* revokeUser(
+  { siteId, ppid, reason }: UserAtSite,
+  context: AuditContext,
+  unconfirmed?: Unconfirmed,
+): Transaction<Logged<Revoked>> {
+  yield* lock(userLock(siteId, ppid))
+  const known = yield* userRow(siteId, ppid)
+  const isRevoked = known !== undefined && number(known, 'revoked') === 1
+  if (isRevoked && number(known, 'revoked_seq') === unconfirmed?.seq)
+    yield* reportForged({ table: 'users', key: `${siteId} ${ppid}` })
+  else if (isRevoked) {
+    yield* auditDone({ siteId, action: 'user.revoke', target: ppid, outcome: 'unchanged', reason, context })
+    return userAnswer(known)
+  }
+  const credentialIds = yield* credentialsOfUser(siteId, ppid)
+  const killed = yield* rows(
+    `UPDATE tokens SET revoked_at = $3 WHERE site_id = $1 AND ppid = $2 AND revoked_at IS NULL AND expires_at > $3 RETURNING 1 AS one`,
+    siteId,
+    ppid,
+    context.atMs,
+  )
+  yield* cancelPending(siteId, ppid, context.atMs)
+  const body = { ppid, revoked_at: formatTime(context.atMs) }
+  const { epoch, seq, position } = yield* appendEntry(siteId, 'user.revoked', body, context.atMs)
+  const tokensRevoked = killed.length
+  yield* exec(
+    `INSERT INTO users (site_id, ppid, revoked, first_at, first_reason, revoked_at, reason, credential_ids, tokens_revoked, revoked_seq, revoked_position)
+     VALUES ($1, $2, 1, $3, $4, $3, $4, $5, $6, $7, $8)
+     ON CONFLICT (site_id, ppid) DO UPDATE SET revoked = 1, revoked_at = excluded.revoked_at, reason = excluded.reason,
+       credential_ids = excluded.credential_ids, tokens_revoked = excluded.tokens_revoked,
+       revoked_seq = excluded.revoked_seq, revoked_position = excluded.revoked_position`,
+    siteId,
+    ppid,
+    context.atMs,
+    reason ?? null,
+    JSON.stringify(credentialIds),
+    tokensRevoked,
+    seq,
+    position,
+  )
+  yield* auditDone({
+    siteId,
+    action: 'user.revoke',
+    target: ppid,
+    outcome: 'done',
+    reason,
+    seq,
+    detail: { tokens_revoked: tokensRevoked },
+    context,
+  })
+  const credentialId = credentialIds[0] ?? null
+  return {
+    credentialId,
+    credentialIds,
+    alreadyRevoked: false,
+    revokedAtMs: context.atMs,
+    tokensRevoked,
+    epoch,
+    seq,
+    position,
+  }
+}
+
+function* credentialsOfUser(siteId: SiteId, ppid: string): Transaction<readonly CredentialId[]> {
+  const found = yield* rows(
+    'SELECT credential_id FROM credentials WHERE site_id = $1 AND ppid = $2 ORDER BY known_at DESC, credential_id DESC LIMIT $3',
+    siteId,
+    ppid,
+    CREDENTIALS_LISTED_MAX,
+  )
+  return found.map((row) => text(row, 'credential_id') as CredentialId)
+}
+
+/**
+ * With the epoch the log is in now: after a restore the same entry has the same numbers in another
+ * epoch.
+ */
+function* userRow(siteId: SiteId, ppid: string): Transaction<Row | undefined> {
+  return yield* row(
+    'SELECT u.*, log.epoch FROM users u, log WHERE log.one = 1 AND u.site_id = $1 AND u.ppid = $2',
+    siteId,
+    ppid,
+  )
+}
+
+function userAnswer(row: Row): Logged<Revoked> {
+  const credentialIds = json<readonly CredentialId[]>(row, 'credential_ids')
+  return {
+    credentialId: credentialIds[0] ?? null,
+    credentialIds,
+    alreadyRevoked: true,
+    revokedAtMs: number(row, 'revoked_at'),
+    tokensRevoked: number(row, 'tokens_revoked'),
+    epoch: text(row, 'epoch'),
+    seq: number(row, 'revoked_seq'),
+    position: number(row, 'revoked_position'),
+  }
+}
+
+export function* revokeCredential(
+  { siteId, credentialId, reason }: CredentialAtSite,
+  context: AuditContext,
+  unconfirmed?: Unconfirmed,
+): Transaction<Logged<Revoked>> {
+  // Its user as well: a revocation of the user would want the same tokens, in another order.
+  const users = yield* rows(
+    `SELECT ppid FROM credentials WHERE site_id = $1 AND credential_id = $2
+     UNION SELECT t.ppid FROM token_links l JOIN tokens t ON t.sha256 = l.sha256 WHERE l.site_id = $1 AND l.link_id = $2`,
+    siteId,
+    credentialId,
+  )
+  yield* lock(
+    credentialLock(siteId, credentialId),
+    ...users.map((row) => userLock(siteId, text(row, 'ppid') as Ppid)),
+  )
+  const before = yield* row(
+    'SELECT r.*, log.epoch FROM credential_revocations r, log WHERE log.one = 1 AND r.site_id = $1 AND r.credential_id = $2',
+    siteId,
+    credentialId,
+  )
+  if (before !== undefined && number(before, 'seq') === unconfirmed?.seq)
+    yield* reportForged({ table: 'credential_revocations', key: `${siteId} ${credentialId}` })
+  else if (before !== undefined) {
+    yield* auditDone({
+      siteId,
+      action: 'credential.revoke',
+      target: credentialId,
+      outcome: 'unchanged',
+      reason,
+      context,
+    })
+    return credentialAnswer(before, credentialId)
+  }
+  const killed = yield* rows(
+    `UPDATE tokens SET revoked_at = $3 WHERE revoked_at IS NULL AND expires_at > $3
+       AND sha256 IN (SELECT sha256 FROM token_links WHERE site_id = $1 AND link_id = $2) RETURNING 1 AS one`,
+    siteId,
+    credentialId,
+    context.atMs,
+  )
+  const revoked = { siteId, credentialId, type: 'credential', reason, tokensRevoked: killed.length } as const
+  const answer = yield* writeCredentialRevocation(revoked, context.atMs)
+  const detail = { tokens_revoked: killed.length }
+  yield* auditDone({
+    siteId,
+    action: 'credential.revoke',
+    target: credentialId,
+    outcome: 'done',
+    reason,
+    seq: answer.seq,
+    detail,
+    context,
+  })
+  return answer
+}
+
+interface CredentialRevocation {
+  readonly siteId: SiteId
+  readonly credentialId: CredentialId
+  readonly type: 'user' | 'credential'
+  readonly reason: string | undefined
+  readonly tokensRevoked: number
+}
+
+function* writeCredentialRevocation(
+  revocation: CredentialRevocation,
+  atMs: number,
+): Transaction<Logged<Revoked>> {
+  const { siteId, credentialId, type, reason, tokensRevoked } = revocation
+  const body = { credential_id: credentialId, revoked_at: formatTime(atMs) }
+  const { epoch, seq, position } = yield* appendEntry(siteId, 'credential.revoked', body, atMs)
+  yield* exec(
+    `INSERT INTO credential_revocations (site_id, credential_id, type, at, reason, tokens_revoked, seq, position)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+     ON CONFLICT (site_id, credential_id) DO UPDATE SET type = excluded.type, at = excluded.at, reason = excluded.reason,
+       tokens_revoked = excluded.tokens_revoked, seq = excluded.seq, position = excluded.position`,
+    siteId,
+    credentialId,
+    type,
+    atMs,
+    reason ?? null,
+    tokensRevoked,
+    seq,
+    position,
+  )
+  return {
+    credentialId,
+    credentialIds: [credentialId],
+    alreadyRevoked: false,
+    revokedAtMs: atMs,
+    tokensRevoked,
+    epoch,
+    seq,
+    position,
+  }
+}
+
+function credentialAnswer(row: Row, credentialId: CredentialId): Logged<Revoked> {
+  return {
+    credentialId,
+    credentialIds: [credentialId],
+    alreadyRevoked: true,
+    revokedAtMs: number(row, 'at'),
+    tokensRevoked: number(row, 'tokens_revoked'),
+    epoch: text(row, 'epoch'),
+    seq: number(row, 'seq'),
+    position: number(row, 'position'),
+  }
+}
+
+export function* revokeToken(
+  { sha256, siteId, reason }: TokenAtSite,
+  context: AuditContext,
+  isUnconfirmed = false,
+): Transaction<Logged<TokenRevocation> | undefined> {
+  yield* lock(`token ${sha256}`)
+  const found = yield* row('SELECT * FROM tokens WHERE sha256 = $1', sha256)
+  // Otherwise a changed row would send the entry to another site, or say that the token has ended.
+  if (found !== undefined) yield* requireIntact('tokens', found)
+  const isForeign = found === undefined || (siteId !== undefined && siteId !== found.site_id)
+  // An ended token may have been swept away already, and the answer must not depend on that.
+  if (isForeign || number(found, 'expires_at') <= context.atMs) {
+    yield* auditDone({
+      siteId: siteId ?? null,
+      action: 'token.revoke',
+      target: sha256,
+      outcome: 'refused',
+      reason,
+      context,
+    })
+    return undefined
+  }
+  const token = toToken(found)
+  const done = { siteId: token.siteId, action: 'token.revoke', target: token.jti, reason, context } as const
+  // A revocation of its user or credential may be killing it at this moment; the update waits for
+  // that and then finds nothing to do.
+  const killed = yield* row(
+    'UPDATE tokens SET revoked_at = $2 WHERE sha256 = $1 AND revoked_at IS NULL RETURNING sha256',
+    sha256,
+    context.atMs,
+  )
+  if (killed === undefined) {
+    if (!isUnconfirmed) {
+      yield* auditDone({ ...done, outcome: 'unchanged' })
+      return { alreadyRevoked: true, token, entry: undefined, position: 0 }
+    }
+    yield* reportForged({ table: 'tokens', key: sha256 })
+  }
+  const body = { token_sha256: sha256, revoked_at: formatTime(context.atMs) }
+  const { epoch, seq, position } = yield* appendEntry(token.siteId, 'token.revoked', body, context.atMs)
+  yield* auditDone({ ...done, outcome: 'done', seq })
+  return {
+    alreadyRevoked: false,
+    token,
+    entry: { siteId: token.siteId, epoch, seq, atMs: context.atMs },
+    position,
+  }
+}
+
+/**
+ * What was signed up to the reinstatement stays revoked for every verifier by that very moment. A
+ * credential whose clock ran ahead is signed after it and yet known before: only such ones are
+ * revoked by id as well, in the same transaction and before the reinstatement, so that "known
+ * before stays revoked permanently" is true for a reader that has only the log.
+ *
+ * In an epoch that continues another, verifiers may carry a revocation which this log does not
+ * have. So the first reinstatement in such an epoch is appended even if the user is active here.
+ */
+export function* reinstateUser(
+  { siteId, ppid, reason }: UserAtSite,
+  context: AuditContext,
+): Transaction<Logged<Reinstated>> {
+  yield* lock(userLock(siteId, ppid))
+  const user = yield* userRow(siteId, ppid)
+  // Times inside credentials have whole seconds, so the second in which this falls belongs to the
+  // past.
+  const reinstatedAtMs = Math.ceil(notBefore(user, context.atMs) / 1000) * 1000
+  if ((user === undefined || number(user, 'revoked') === 0) && !(yield* mayBeCarried(siteId, user))) {
+    yield* auditDone({
+      siteId,
+      action: 'user.reinstate',
+      target: ppid,
+      outcome: 'unchanged',
+      reason,
+      context,
+    })
+    return yield* alreadyActive(siteId, user, reinstatedAtMs)
+  }
+  yield* revokeSignedAhead(siteId, ppid, user, reinstatedAtMs, context)
+  const body = { ppid, reinstated_at: formatTime(reinstatedAtMs) }
+  const { epoch, seq, position } = yield* appendEntry(siteId, 'user.reinstated', body, context.atMs)
+  yield* rows(
+    `INSERT INTO users (site_id, ppid, revoked, first_at, revoked_at, credential_ids, tokens_revoked, revoked_seq, revoked_position,
+       cutoff, reinstated_seq, reinstated_position)
+     VALUES ($1, $2, 0, $3, $3, '[]', 0, $5, $6, $4, $5, $6)
+     ON CONFLICT (site_id, ppid) DO UPDATE SET revoked = 0, cutoff = excluded.cutoff, reinstated_seq = excluded.reinstated_seq,
+       reinstated_position = excluded.reinstated_position`,
+    siteId,
+    ppid,
+    reinstatedAtMs,
+    Math.max(reinstatedAtMs, (user && optionalNumber(user, 'cutoff')) ?? 0),
+    seq,
+    position,
+  )
+  yield* auditDone({ siteId, action: 'user.reinstate', target: ppid, outcome: 'done', reason, seq, context })
+  return { reinstatedAtMs, alreadyActive: false, epoch, seq, position }
+}
+
+/**
+ * Whether a verifier may carry a revocation of an active user from a former epoch: until a
+ * reinstatement was appended in this one.
+ */
+function* mayBeCarried(siteId: SiteId, user: Row | undefined): Transaction<boolean> {
+  const link = yield* row(
+    'SELECT e.previous_seq FROM epochs e JOIN log ON log.epoch = e.epoch WHERE log.one = 1 AND e.site_id = $1',
+    siteId,
+  )
+  if (link === undefined) return false
+  return user === undefined || (optionalNumber(user, 'reinstated_seq') ?? 0) <= number(link, 'previous_seq')
+}
+
+/**
+ * Never before the revocation itself, which may have come from a node whose clock is ahead, or have
+ * overtaken the reinstatement on its way. One that lies further ahead than clocks may be apart was
+ * made at a time that has since been reset, and says nothing of what was signed when.
+ */
+function notBefore(user: Row | undefined, atMs: number): number {
+  const revokedAtMs = user === undefined ? 0 : number(user, 'revoked_at')
+  return revokedAtMs - atMs <= CLOCKS_APART_MS_MAX ? Math.max(atMs, revokedAtMs) : atMs
+}
+
+function* alreadyActive(
+  siteId: SiteId,
+  user: Row | undefined,
+  reinstatedAtMs: number,
+): Transaction<Logged<Reinstated>> {
+  if (user !== undefined) {
+    return {
+      reinstatedAtMs: number(user, 'cutoff'),
+      alreadyActive: true,
+      epoch: text(user, 'epoch'),
+      seq: number(user, 'reinstated_seq'),
+      position: number(user, 'reinstated_position'),
+    }
+  }
+  // Never revoked: true of the log up to wherever it is now.
+  const head = yield* row(
+    'SELECT h.seq, log.epoch FROM heads h, log WHERE log.one = 1 AND h.site_id = $1',
+    siteId,
+  )
+  if (head === undefined) throw new Error('there is no such site')
+  return {
+    reinstatedAtMs,
+    alreadyActive: true,
+    epoch: text(head, 'epoch'),
+    seq: number(head, 'seq'),
+    position: 0,
+  }
+}
+
+/**
+ * Passes over those that the log has revoked by id already; a row that names no such entry does not
+ * count.
+ */
+function* revokeSignedAhead(
+  siteId: SiteId,
+  ppid: string,
+  user: Row | undefined,
+  cutoffMs: number,
+  context: AuditContext,
+): Transaction<void> {
+  const ahead = yield* rows(
+    `SELECT c.credential_id FROM credentials c WHERE c.site_id = $1 AND c.ppid = $2 AND c.created > $3 AND c.valid_until > $4
+       AND NOT EXISTS (SELECT 1 FROM credential_revocations r JOIN log ON log.one = 1
+         JOIN entries e ON e.epoch = log.epoch AND e.site_id = r.site_id AND e.seq = r.seq
+         WHERE r.site_id = c.site_id AND r.credential_id = c.credential_id AND e.kind = 'credential.revoked'
+           AND replace(e.body, '"' || r.credential_id || '"', '') <> e.body)
+     ORDER BY c.credential_id`,
+    siteId,
+    ppid,
+    cutoffMs,
+    context.atMs,
+  )
+  for (const found of ahead) {
+    const credentialId = text(found, 'credential_id') as CredentialId
+    const reason = user && optionalText(user, 'reason')
+    yield* writeCredentialRevocation(
+      { siteId, credentialId, type: 'user', reason, tokensRevoked: 0 },
+      context.atMs,
+    )
+  }
+}

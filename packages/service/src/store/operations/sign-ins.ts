@@ -1,0 +1,266 @@
+import type { PermissionId, Ppid, SiteId } from '@countersign/core'
+import { json, number, optionalNumber, optionalText, text } from '../columns.ts'
+import type {
+  NewSignIn,
+  NewSignInPresentation,
+  SeenCredential,
+  SignIn,
+  SignInEnd,
+  SignInPresentation,
+  Store,
+} from '../store.ts'
+import { exec, type Row, row, type Transaction } from '../transaction.ts'
+import { recordCredentials } from './credentials.ts'
+import { insertRow, intact, updateRow } from './macs.ts'
+import { requireMasterKey } from './master-key.ts'
+import { isRevoked, lockChain } from './tokens.ts'
+
+/**
+ * Each step is one statement whose condition is everything that must still be true: the second
+ * request finds nothing to change. A row that the service did not write is as if there were none.
+ */
+const GOES_ON = `status IN ('open', 'presented')`
+
+export function* createSignIn(
+  signIn: NewSignIn,
+  limit?: Parameters<Store['createSignIn']>[1],
+): Transaction<boolean> {
+  if (limit !== undefined && (yield* hasOpenSignIns(signIn.siteId, limit))) return false
+  yield* insertRow('sign_ins', {
+    state_sha256: signIn.stateSha256,
+    site_id: signIn.siteId,
+    return_url: signIn.returnUrl,
+    requested_scope: signIn.requestedScope === undefined ? null : JSON.stringify(signIn.requestedScope),
+    client_state_sealed: signIn.clientStateSealed ?? null,
+    code_challenge: signIn.codeChallenge,
+    status: 'open',
+    tries: 0,
+    expires_at: signIn.expiresAtMs,
+  })
+  if (signIn.clientStateSealed !== undefined) yield* requireMasterKey(signIn.clientStateSealed)
+  return true
+}
+
+function* hasOpenSignIns(
+  siteId: SiteId,
+  { nowMs, openMax }: { nowMs: number; openMax: number },
+): Transaction<boolean> {
+  const last = yield* row(
+    `SELECT 1 AS there FROM sign_ins WHERE site_id = $1 AND expires_at > $2 LIMIT 1 OFFSET $3`,
+    siteId,
+    nowMs,
+    openMax - 1,
+  )
+  return last !== undefined
+}
+
+export function* openSignIn(
+  stateSha256: string,
+  { heldSha256, newSha256 }: Parameters<Store['openSignIn']>[1],
+  nowMs: number,
+): Transaction<SignIn | undefined> {
+  const found = yield* row(
+    `UPDATE sign_ins SET browser_sha256 = COALESCE(browser_sha256, $3)
+     WHERE state_sha256 = $1 AND (browser_sha256 IS NULL OR browser_sha256 = $2) AND ${GOES_ON} AND expires_at > $4 RETURNING *`,
+    stateSha256,
+    heldSha256 ?? null,
+    newSha256,
+    nowMs,
+  )
+  if (found === undefined) return undefined
+  const isBoundNow = found.browser_sha256 === newSha256
+  const before = yield* intact('sign_ins', isBoundNow ? { ...found, browser_sha256: null } : found)
+  if (before === undefined) return undefined
+  if (isBoundNow) yield* updateRow('sign_ins', before, { browser_sha256: newSha256 })
+  return toSignIn(found)
+}
+
+export function* signIn(stateSha256: string): Transaction<SignIn | undefined> {
+  const found = yield* intact(
+    'sign_ins',
+    yield* row('SELECT * FROM sign_ins WHERE state_sha256 = $1', stateSha256),
+  )
+  return found && toSignIn(found)
+}
+
+export function* trySignIn(
+  stateSha256: string,
+  browserSha256: string,
+  triesMax: number,
+  nowMs: number,
+): Transaction<SignIn | undefined> {
+  const found = yield* row(
+    `UPDATE sign_ins SET tries = tries + 1
+     WHERE state_sha256 = $1 AND browser_sha256 = $2 AND tries < $3 AND ${GOES_ON} AND expires_at > $4 RETURNING *`,
+    stateSha256,
+    browserSha256,
+    triesMax,
+    nowMs,
+  )
+  const intactOne = yield* intact('sign_ins', found)
+  return intactOne && toSignIn(intactOne)
+}
+
+/**
+ * A revocation of the user or of a credential of the chain holds the same lock: either the
+ * presentation is there to be killed, or the revocation is there to be seen.
+ */
+export function* presentSignIn(
+  presentation: NewSignInPresentation,
+  seen: SeenCredential,
+  nowMs: number,
+): Transaction<'presented' | 'revoked' | 'over'> {
+  yield* lockChain(presentation)
+  yield* recordCredentials([seen], nowMs)
+  if (yield* isRevoked(presentation)) return 'revoked'
+  const taken = yield* row(
+    `UPDATE sign_ins SET status = 'presented' WHERE state_sha256 = $1 AND ${GOES_ON} AND expires_at > $2 RETURNING *`,
+    presentation.stateSha256,
+    nowMs,
+  )
+  if ((yield* intact('sign_ins', taken)) === undefined) return 'over'
+  yield* insertRow('sign_in_presentations', {
+    payload_sha256: presentation.payloadSha256,
+    state_sha256: presentation.stateSha256,
+    site_id: presentation.siteId,
+    ppid: presentation.ppid,
+    scope: JSON.stringify(presentation.scope),
+    permission_id: presentation.permissionId,
+    chain: JSON.stringify(presentation.chain),
+    issuer: presentation.issuer,
+    issuer_key: presentation.issuerKey,
+    verified_at: presentation.verifiedAtMs,
+    credential_ends_at: presentation.credentialEndsAtMs,
+    expires_at: presentation.expiresAtMs,
+  })
+  return 'presented'
+}
+
+export function* endSignIn(
+  { stateSha256, browserSha256, payloadSha256, as }: SignInEnd,
+  nowMs: number,
+): Transaction<
+  { readonly signIn: SignIn; readonly presentation: SignInPresentation | undefined } | undefined
+> {
+  const ended = yield* row(
+    `UPDATE sign_ins SET status = $3 WHERE state_sha256 = $1 AND browser_sha256 = $2 AND ${GOES_ON} AND expires_at > $4 RETURNING *`,
+    stateSha256,
+    browserSha256,
+    as,
+    nowMs,
+  )
+  const signIn = yield* intact('sign_ins', ended)
+  if (signIn === undefined) return undefined
+  const shown =
+    payloadSha256 === undefined
+      ? undefined
+      : yield* row(
+          'SELECT * FROM sign_in_presentations WHERE payload_sha256 = $1 AND state_sha256 = $2 AND expires_at > $3',
+          payloadSha256,
+          stateSha256,
+          nowMs,
+        )
+  const presented = yield* intact('sign_in_presentations', shown)
+  return { signIn: toSignIn(signIn), presentation: presented && toPresentation(presented) }
+}
+
+export function* createSignInCode(
+  presentation: SignInPresentation,
+  { codeSha256, codeChallenge, expiresAtMs }: Parameters<Store['createSignInCode']>[1],
+): Transaction<'created' | 'revoked'> {
+  yield* lockChain(presentation)
+  if (yield* isRevoked(presentation)) return 'revoked'
+  const made = yield* row(
+    `UPDATE sign_in_presentations SET code_sha256 = $2, code_challenge = $3, expires_at = $4
+     WHERE payload_sha256 = $1 AND code_sha256 IS NULL AND killed_at IS NULL RETURNING *`,
+    presentation.payloadSha256,
+    codeSha256,
+    codeChallenge,
+    expiresAtMs,
+  )
+  const unmade = made && {
+    ...made,
+    code_sha256: null,
+    code_challenge: null,
+    expires_at: presentation.expiresAtMs,
+  }
+  const before = yield* intact('sign_in_presentations', unmade)
+  if (before === undefined) return 'revoked'
+  yield* updateRow('sign_in_presentations', before, {
+    code_sha256: codeSha256,
+    code_challenge: codeChallenge,
+    expires_at: expiresAtMs,
+  })
+  return 'created'
+}
+
+export function* redeemSignIn(
+  codeSha256: string,
+  codeChallenge: string,
+  nowMs: number,
+): Transaction<SignInPresentation | undefined> {
+  // Only to know whose lock to take; what counts is the statement after it.
+  const found = yield* intact(
+    'sign_in_presentations',
+    yield* row('SELECT * FROM sign_in_presentations WHERE code_sha256 = $1', codeSha256),
+  )
+  if (found === undefined) return undefined
+  const presentation = toPresentation(found)
+  yield* lockChain(presentation)
+  const used = yield* row(
+    `UPDATE sign_in_presentations SET used_at = $3
+     WHERE code_sha256 = $1 AND code_challenge = $2 AND used_at IS NULL AND killed_at IS NULL AND expires_at > $3 RETURNING payload_sha256`,
+    codeSha256,
+    codeChallenge,
+    nowMs,
+  )
+  return used === undefined || (yield* isRevoked(presentation)) ? undefined : presentation
+}
+
+/**
+ * What a revocation of the user takes along: sign-ins on their way, and credentials that were
+ * offered and not yet claimed.
+ */
+export function* cancelPending(siteId: SiteId, ppid: Ppid, atMs: number): Transaction<void> {
+  for (const table of ['sign_in_presentations', 'offers']) {
+    yield* exec(
+      `UPDATE ${table} SET killed_at = $3 WHERE site_id = $1 AND ppid = $2 AND killed_at IS NULL`,
+      siteId,
+      ppid,
+      atMs,
+    )
+  }
+}
+
+function toSignIn(row: Row): SignIn {
+  const scope = optionalText(row, 'requested_scope')
+  return {
+    stateSha256: text(row, 'state_sha256'),
+    siteId: text(row, 'site_id') as SiteId,
+    returnUrl: text(row, 'return_url'),
+    requestedScope: scope === undefined ? undefined : json(row, 'requested_scope'),
+    clientStateSealed: optionalText(row, 'client_state_sealed'),
+    codeChallenge: text(row, 'code_challenge'),
+    browserSha256: optionalText(row, 'browser_sha256'),
+    tries: number(row, 'tries'),
+    expiresAtMs: number(row, 'expires_at'),
+  }
+}
+
+function toPresentation(row: Row): SignInPresentation {
+  return {
+    payloadSha256: text(row, 'payload_sha256'),
+    stateSha256: text(row, 'state_sha256'),
+    siteId: text(row, 'site_id') as SiteId,
+    ppid: text(row, 'ppid') as Ppid,
+    scope: json(row, 'scope'),
+    permissionId: text(row, 'permission_id') as PermissionId,
+    chain: json(row, 'chain'),
+    issuer: text(row, 'issuer'),
+    issuerKey: text(row, 'issuer_key'),
+    verifiedAtMs: number(row, 'verified_at'),
+    credentialEndsAtMs: number(row, 'credential_ends_at'),
+    expiresAtMs: number(row, 'expires_at'),
+    isCancelled: optionalNumber(row, 'killed_at') !== undefined,
+  }
+}

@@ -1,0 +1,166 @@
+import { GENESIS_HASH, type SettingsState, type SiteId } from '@countersign/core'
+import { json, number, optionalNumber, optionalText, text } from '../columns.ts'
+import type { AuditContext, Logged, NewSite, Page, Site, SiteChanges } from '../store.ts'
+import { exec, lock, type Row, row, rows, type Transaction } from '../transaction.ts'
+import { auditDone } from './audit.ts'
+import { appendEntry } from './entries.ts'
+import { createRowMac, insertNewRow, requireIntact, updateRow } from './macs.ts'
+import { requireMasterKey } from './master-key.ts'
+import { requireCurrentSite } from './stated-rows.ts'
+
+/** As the contract says; not read from there, because the writer's thread need not load it. */
+const STALENESS_SECONDS_DEFAULT = 60
+
+export function* createSite(site: NewSite, context: AuditContext): Transaction<Logged<Site> | 'exists'> {
+  const { siteId } = site
+  const created: Row = {
+    site_id: siteId,
+    ...toSettings(site),
+    pairwise_secret_sealed: site.pairwiseSecretSealed,
+    created_at: context.atMs,
+    // Of the entry below, the first in the log of the site.
+    entry_seq: 1,
+  }
+  if (!(yield* insertNewRow('sites', created))) return 'exists'
+  yield* requireMasterKey(site.pairwiseSecretSealed)
+  yield* insertHead(siteId)
+  const { seq, position } = yield* appendEntry(siteId, 'site.changed', toState(site), context.atMs)
+  yield* auditDone({ siteId, action: 'site.create', target: siteId, outcome: 'done', seq, context })
+  return { ...toSite(created), position }
+}
+
+export function* changeSite(
+  siteId: SiteId,
+  changes: SiteChanges,
+  context: AuditContext,
+  knownSeq = 0,
+): Transaction<Logged<Site> | undefined> {
+  yield* lock(`site ${siteId}`)
+  const found = yield* siteRow(siteId)
+  if (found === undefined) return undefined
+  yield* requireCurrentSite(found, knownSeq)
+  const before = toSite(found)
+  const { name, hosts, credentialTtlSecondsMax: ttlMax, ...rest } = changes
+  const after: Site = {
+    ...before,
+    ...rest,
+    name: name === undefined ? before.name : (name ?? undefined),
+    hosts: hosts === undefined ? before.hosts : (hosts ?? undefined),
+    credentialTtlSecondsMax: ttlMax === undefined ? before.credentialTtlSecondsMax : (ttlMax ?? undefined),
+  }
+  const state = toState(after)
+  // Verifiers need not hear of a new name.
+  const isAgeChanged = after.maxStalenessSecondsMax !== before.maxStalenessSecondsMax
+  // Nodes read the new age of heads when they apply the entry, so that no later head has the old
+  // one.
+  const concernsVerifiers = isAgeChanged || JSON.stringify(state) !== JSON.stringify(toState(before))
+  const appended = concernsVerifiers
+    ? yield* appendEntry(siteId, 'site.changed', state, context.atMs)
+    : undefined
+  const stalenessBefore =
+    isAgeChanged && appended ? toStalenessBefore(before, after, appended.seq) : before.stalenessBefore
+  yield* updateRow('sites', found, {
+    ...toSettings({ ...after, stalenessBefore }),
+    ...(appended && { entry_seq: appended.seq }),
+  })
+  yield* auditDone({
+    siteId,
+    action: 'site.change',
+    target: siteId,
+    outcome: JSON.stringify(after) === JSON.stringify(before) ? 'unchanged' : 'done',
+    seq: appended?.seq,
+    detail: { changed: Object.keys(changes) },
+    context,
+  })
+  return { ...after, stalenessBefore, position: appended?.position ?? 0 }
+}
+
+/**
+ * Receipts use the higher age until the heads that have it can no longer be alive. After several
+ * changes the highest is kept.
+ */
+function toStalenessBefore(before: Site, after: Site, seq: number): Site['stalenessBefore'] {
+  const seconds = Math.max(before.maxStalenessSecondsMax, before.stalenessBefore?.seconds ?? 0)
+  return seconds > after.maxStalenessSecondsMax ? { seconds, seq } : undefined
+}
+
+/**
+ * A row that the service did not write is a `RowForged`, here and below: a site must not be served
+ * with settings of unknown origin.
+ */
+export function* site(siteId: SiteId): Transaction<Site | undefined> {
+  const found = yield* siteRow(siteId)
+  return found && toSite(found)
+}
+
+function* siteRow(siteId: SiteId): Transaction<Row | undefined> {
+  const found = yield* row('SELECT * FROM sites WHERE site_id = $1', siteId)
+  return found && (yield* requireIntact('sites', found))
+}
+
+/** By name. */
+export function* sites({ after, limit }: Page): Transaction<readonly Site[]> {
+  const found = yield* rows(
+    'SELECT * FROM sites WHERE site_id > $1 ORDER BY site_id LIMIT $2',
+    after ?? '',
+    limit,
+  )
+  for (const each of found) yield* requireIntact('sites', each)
+  return found.map(toSite)
+}
+
+/** In the current epoch, before the first entry. */
+function* insertHead(siteId: SiteId): Transaction<void> {
+  const log = yield* row('SELECT epoch FROM log WHERE one = 1')
+  if (log === undefined) throw new Error('there is no log')
+  const head = { site_id: siteId, seq: 0, hash: GENESIS_HASH }
+  const mac = yield* createRowMac('heads', { ...head, epoch: text(log, 'epoch') })
+  yield* exec(
+    'INSERT INTO heads (site_id, seq, hash, mac) VALUES ($1, $2, $3, $4)',
+    siteId,
+    head.seq,
+    head.hash,
+    mac,
+  )
+}
+
+function toSettings(site: NewSite & Partial<Pick<Site, 'stalenessBefore'>>): Row {
+  return {
+    name: site.name ?? null,
+    return_urls: JSON.stringify(site.returnUrls),
+    bearer: site.bearer,
+    holder_proof: site.holderProof,
+    credential_ttl_seconds_max: site.credentialTtlSecondsMax ?? null,
+    hosts: listText(site.hosts),
+    max_staleness_seconds_max: site.maxStalenessSecondsMax ?? STALENESS_SECONDS_DEFAULT,
+    staleness_before_seconds: site.stalenessBefore?.seconds ?? 0,
+    staleness_lowered_seq: site.stalenessBefore?.seq ?? 0,
+  }
+}
+
+function toSite(row: Row): Site {
+  return {
+    siteId: text(row, 'site_id') as SiteId,
+    name: optionalText(row, 'name'),
+    returnUrls: json(row, 'return_urls'),
+    hosts: row.hosts === null ? undefined : json(row, 'hosts'),
+    bearer: text(row, 'bearer') as Site['bearer'],
+    holderProof: text(row, 'holder_proof') as Site['holderProof'],
+    credentialTtlSecondsMax: optionalNumber(row, 'credential_ttl_seconds_max'),
+    pairwiseSecretSealed: text(row, 'pairwise_secret_sealed'),
+    maxStalenessSecondsMax: number(row, 'max_staleness_seconds_max'),
+    stalenessBefore:
+      number(row, 'staleness_before_seconds') === 0
+        ? undefined
+        : { seconds: number(row, 'staleness_before_seconds'), seq: number(row, 'staleness_lowered_seq') },
+    createdAtMs: number(row, 'created_at'),
+  }
+}
+
+function listText(list: readonly string[] | undefined): string | null {
+  return list === undefined ? null : JSON.stringify(list)
+}
+
+function toState({ bearer, holderProof, credentialTtlSecondsMax }: NewSite): SettingsState {
+  return { bearer, holder_proof: holderProof, credential_ttl_seconds_max: credentialTtlSecondsMax ?? null }
+}

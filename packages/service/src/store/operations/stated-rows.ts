@@ -1,0 +1,55 @@
+import type { SiteId } from '@countersign/core'
+import { number, optionalNumber, text } from '../columns.ts'
+import { KIND_STATES_ROW } from '../migrations/0013-rows-put-back.ts'
+import { RowForged } from '../store.ts'
+import { type Row, reportForged, row, type Transaction } from '../transaction.ts'
+
+/**
+ * The seq of the last entry about an issuer, or about the settings of the site itself; 0 when there
+ * is none.
+ */
+function* lastEntryAbout(siteId: SiteId, issuer?: string): Transaction<number> {
+  // `replace` finds a text in both stores, without wildcards and with case. Bodies are canonical
+  // JSON, and no DID has a quote in it.
+  const about =
+    issuer === undefined ? `e.kind = $2` : `e.kind <> 'site.changed' AND replace(e.body, $2, '') <> e.body`
+  const found = yield* row(
+    `SELECT MAX(e.seq) AS seq FROM entries e JOIN log ON log.epoch = e.epoch
+     WHERE log.one = 1 AND e.site_id = $1 AND e.${KIND_STATES_ROW} AND ${about}`,
+    siteId,
+    issuer === undefined ? 'site.changed' : `"issuer":${JSON.stringify(issuer)}`,
+  )
+  return (found && optionalNumber(found, 'seq')) ?? 0
+}
+
+/**
+ * Throws a `RowForged` for a row that was put back as it was before a later entry. Its MAC is
+ * right, but a change would append what it says. `knownSeq` is the last such entry that the caller
+ * has read: unlike the entries in the store, it cannot be changed from outside.
+ */
+export function* requireCurrentSite(found: Row, knownSeq: number): Transaction<void> {
+  const siteId = text(found, 'site_id') as SiteId
+  if (number(found, 'entry_seq') < Math.max(knownSeq, yield* lastEntryAbout(siteId)))
+    yield* refuse('sites', siteId)
+}
+
+/** The same for an issuer. */
+export function* requireCurrentIssuer(found: Row, knownSeq: number): Transaction<void> {
+  const [siteId, issuer] = [text(found, 'site_id') as SiteId, text(found, 'issuer')]
+  if (number(found, 'entry_seq') < Math.max(knownSeq, yield* lastEntryAbout(siteId, issuer)))
+    yield* refuse('issuers', `${siteId} ${issuer}`)
+}
+
+/**
+ * Issuers never vanish. Where the log knows one whose row is gone, another program removed it:
+ * trusting it now would undo what the site has said of it since, so this throws a `RowForged`.
+ */
+export function* requireNewIssuer(siteId: SiteId, issuer: string, knownSeq: number): Transaction<void> {
+  if (Math.max(knownSeq, yield* lastEntryAbout(siteId, issuer)) > 0)
+    yield* refuse('issuers', `${siteId} ${issuer}`)
+}
+
+function* refuse(table: string, key: string): Transaction<never> {
+  yield* reportForged({ table, key })
+  throw new RowForged(table, key)
+}

@@ -1,0 +1,115 @@
+import { formatTime } from '@countersign/core'
+import { number, text } from '../columns.ts'
+import { extendLog } from '../extend-log.ts'
+import type { RowSeal } from '../row-seal.ts'
+import type { Appended, NewEntry, Step, StepAnswer, Transaction } from '../transaction.ts'
+import type { Query } from './connect.ts'
+import type { OpenTransaction } from './writer-pool.ts'
+
+/** What reads writes nothing. */
+export async function runReading<T>(
+  program: Transaction<T>,
+  query: Query,
+  seal: RowSeal | undefined,
+): Promise<T> {
+  const send = () => {
+    throw new TypeError('a verb that reads may not write')
+  }
+  return runTransaction(program, { query, send }, { epoch: '', seal })
+}
+
+export interface TransactionContext {
+  /** The one that the log must be in for anything to be added to it. */
+  readonly epoch: string
+  /** Without it only programs run that neither check nor write a row that can grant. */
+  readonly seal: RowSeal | undefined
+}
+
+/** Runs a program statement by statement, and waits for the answers that it wants. */
+export async function runTransaction<T>(
+  program: Transaction<T>,
+  transaction: OpenTransaction,
+  context: TransactionContext,
+): Promise<T> {
+  let step = program.next(undefined)
+  while (step.done !== true) {
+    const { value } = step
+    if (value.kind === 'exec') {
+      transaction.send(value.sql, value.values)
+      step = program.next(undefined)
+    } else if (value.kind === 'mac') {
+      step = program.next(requireSeal(context).macs.create(value.table, value.values))
+    } else if (value.kind === 'forged') {
+      context.seal?.onForged(value.row)
+      step = program.next(undefined)
+    } else {
+      step = program.next(await answerTo(value, transaction, context))
+    }
+  }
+  return step.value
+}
+
+function requireSeal({ seal }: TransactionContext): RowSeal {
+  if (seal === undefined) throw new TypeError('the store was opened without its MAC key')
+  return seal
+}
+
+type WaitedFor = Exclude<Step, { kind: 'exec' | 'mac' | 'forged' }>
+
+async function answerTo(
+  step: WaitedFor,
+  transaction: OpenTransaction,
+  context: TransactionContext,
+): Promise<StepAnswer> {
+  switch (step.kind) {
+    case 'sql':
+      return transaction.query(step.sql, step.values)
+    case 'append':
+      return append(step.entry, transaction, context)
+    case 'lock':
+      // In the order of the names, so that no two programs can wait for each other.
+      await transaction.query(
+        'SELECT pg_advisory_xact_lock(hashtextextended(value, 0)) FROM json_array_elements_text(CAST(CAST($1 AS TEXT) AS JSON))',
+        [JSON.stringify(step.names)],
+      )
+      return undefined
+  }
+}
+
+/**
+ * The hash is computed here as well: the MACs must cover what this service meant to exec, whatever
+ * the database made of it.
+ */
+async function append(
+  { siteId, kind, bodyJson, atMs }: NewEntry,
+  { query, send }: OpenTransaction,
+  context: TransactionContext,
+): Promise<Appended> {
+  const { epoch } = context
+  const at = formatTime(atMs)
+  const [row] = await query('SELECT * FROM append_entry($1, $2, $3, $4, $5)', [
+    epoch,
+    siteId,
+    kind,
+    bodyJson,
+    at,
+  ])
+  if (row === undefined) throw new Error('append_entry gave nothing')
+  const before = {
+    position: number(row, 'out_position') - 1,
+    digest: text(row, 'out_digest'),
+    keysDeleted: number(row, 'out_keys_deleted'),
+    logMac: row.out_log_mac,
+    seq: number(row, 'out_seq') - 1,
+    hash: text(row, 'out_prev_hash'),
+    headMac: row.out_head_mac,
+  }
+  const after = extendLog(requireSeal(context), { epoch, siteId, kind, bodyJson, at }, before)
+  const { seq, position, hash } = after
+  if (text(row, 'out_hash') !== hash) throw new Error('append_entry wrote another entry than it was given')
+  send(
+    `WITH head AS (UPDATE heads SET mac = $2 WHERE site_id = $1) UPDATE log SET digest = $3, mac = $4 WHERE one = 1`,
+    [siteId, after.headMac, after.digest, after.logMac],
+  )
+  return { epoch, seq, position, hash }
+}
