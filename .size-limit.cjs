@@ -13,7 +13,7 @@ module.exports = [
     name: 'a whole verifier: verify, view, memory, nonces',
     path: 'packages/core/src/index.ts',
     import:
-      '{ verify, explain, createSiteView, parseEntry, checkEntry, parseSnapshotLine, checkSnapshot, parseHeartbeat, checkHeartbeat, SignatureCache, createMemoryNonces, createMonotonicClock, holderRequestFrom, parseScope, parseSiteId }',
+      '{ verify, explain, SiteView, parseEntry, checkEntry, parseSnapshotLine, checkSnapshot, parseHeartbeat, checkHeartbeat, SignatureCache, createMemoryNonces, createMonotonicClock, holderRequestFrom, parseScope, parseSiteId }',
     gzip: true,
     limit: '25.5 kB',
   },

@@ -2,7 +2,6 @@ import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
 import {
   checkEntry,
   createEntry,
-  createSiteView,
   credentialHeader,
   type Entry,
   type EntryBodies,
@@ -19,7 +18,7 @@ import {
   parsePpid,
   parseScope,
   parseSiteId,
-  type SiteView,
+  SiteView,
 } from '@countersign/core'
 
 export const ISSUER = 'did:web:issuer.example'
@@ -107,7 +106,7 @@ export async function jwt(sample: Sample, n: number): Promise<string> {
 
 async function createView(key: PrivateKey, atMs: number, nowMs: number): Promise<SiteView> {
   const at = formatTime(atMs)
-  const view = createSiteView({ siteId: SITE, entriesAreProven: true })
+  const view = new SiteView({ siteId: SITE, entriesAreProven: true })
   let head: LogHead = { epoch: EPOCH, seq: 0, hash: GENESIS_HASH }
   const append = async <Kind extends EntryKind>(kind: Kind, body: EntryBodies[Kind]) => {
     const entry = (await createEntry({ siteId: SITE, kind, body, at }, head)) as Entry

@@ -5,7 +5,7 @@ import { formatTime, parseTime } from '../packages/core/src/encoding/rfc3339.ts'
 import { type CheckedEntry, checkEntry, createEntry, GENESIS_HASH } from '../packages/core/src/log/chain.ts'
 import { type Entry, parseEntry } from '../packages/core/src/log/entry.ts'
 import type { LogHead } from '../packages/core/src/log/position.ts'
-import { createSiteView, type SiteView } from '../packages/core/src/log/view.ts'
+import { SiteView } from '../packages/core/src/log/view.ts'
 
 export interface Row {
   readonly name: string
@@ -38,7 +38,7 @@ export async function benchView({ sizes = [1e3, 1e4, 1e5, 1e6, 1e7], entries = 1
 function benchSize(size: number): Row[] {
   const siteId = required(parseSiteId('shop.example'))
   const before = memoryBytes()
-  const view = createSiteView({ siteId })
+  const view = new SiteView({ siteId })
   const load = view.beginLoad({ ...AS_OF, site_id: siteId, seq: size })
   load.add({ type: 'site', bearer: 'on', holder_proof: 'optional', credential_ttl_seconds_max: null })
   let longestMs = 0
@@ -118,7 +118,7 @@ async function benchApply(count: number): Promise<Row[]> {
     head = { epoch: entry.epoch, seq: entry.seq, hash: entry.hash }
     texts.push(JSON.stringify(entry))
   }
-  const view = createSiteView({ siteId, entriesAreProven: true })
+  const view = new SiteView({ siteId, entriesAreProven: true })
   const start = performance.now()
   for (const text of texts) {
     const checked = checkEntry(required(parseEntry(JSON.parse(text))) as Entry)

@@ -30,7 +30,7 @@ interface Manifest {
 
 /** What a new user does with the core. */
 const USE_CORE = `
-import { createSiteView, credentialHeader, didKey, didKeyMethod, generatePrivateKey, issueCredential, parseScope, parseSiteId, verify } from '@countersign/core'
+import { SiteView, credentialHeader, didKey, didKeyMethod, generatePrivateKey, issueCredential, parseScope, parseSiteId, verify } from '@countersign/core'
 import * as contract from '@countersign/core/contract'
 
 const siteId = parseSiteId('shop.example')
@@ -42,7 +42,7 @@ const signed = await issueCredential(
   { credentialId: 'cred_00000001', ppid: 'did:service:ppid_00000001', siteId, scope: [scope], validFromMs: nowMs, validUntilMs: nowMs + 1000 },
   { issuer: didKey(key.publicKey), verificationMethod: didKeyMethod(key.publicKey), key, createdMs: nowMs },
 )
-const verdict = await verify({ header: credentialHeader(signed) }, { scope: [scope], nowMs }, { site: createSiteView({ siteId }), ageMs: 0, ageMsMax: 1 })
+const verdict = await verify({ header: credentialHeader(signed) }, { scope: [scope], nowMs }, { site: new SiteView({ siteId }), ageMs: 0, ageMsMax: 1 })
 if (verdict.ok || verdict.code !== 'issuer_untrusted') throw new Error('a site that trusts no issuer must not accept anything')
 if (Object.keys(contract).length === 0) throw new Error('the contract is empty')
 `

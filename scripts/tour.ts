@@ -4,7 +4,6 @@ import {
   checkEntry,
   createEntry,
   createMemoryNonces,
-  createSiteView,
   credentialHeader,
   type Demand,
   delegateCredential,
@@ -26,7 +25,7 @@ import {
   parseScope,
   parseSiteId,
   type RevocationData,
-  type SiteView,
+  SiteView,
   signRequest,
   type Verdict,
   verify,
@@ -126,7 +125,7 @@ show('agent', `P-256    ${didKey(agentKey.publicKey)}`)
 
 step('The site shop.example writes down whom it trusts')
 const siteId = sure(parseSiteId('shop.example'))
-const view = createSiteView({ siteId, entriesAreProven: true })
+const view = new SiteView({ siteId, entriesAreProven: true })
 await append(view, 'site.changed', {
   bearer: 'off',
   holder_proof: 'optional',

@@ -156,10 +156,9 @@ export { toStateLines } from './log/state-lines.ts'
 export {
   type ApplyResult,
   type ConfirmResult,
-  createSiteView,
   type LoadEvidence,
   type LoadResult,
-  type SiteView,
+  SiteView,
   type SiteViewOptions,
   type SnapshotLoad,
   type ViewFault,

@@ -1,4 +1,4 @@
-import { checkSnapshot, createSiteView, parseSiteId, type SiteView } from '@countersign/core'
+import { checkSnapshot, parseSiteId, SiteView } from '@countersign/core'
 import { systemClock } from '@countersign/sdk'
 import {
   createFeedKeys,
@@ -15,7 +15,7 @@ import { requireSite, type Target } from '../service/connection.ts'
  * `CommandError` when there is none or its signature is invalid.
  */
 export async function loadSite(target: Target): Promise<SiteView> {
-  const view = createSiteView({ siteId: readSiteId(requireSite(target)) })
+  const view = new SiteView({ siteId: readSiteId(requireSite(target)) })
   const service = feedService(target)
   const keys = createFeedKeys({ pinned: undefined, discovery: service.discovery, clock: systemClock })
   const { signal } = new AbortController()

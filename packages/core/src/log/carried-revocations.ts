@@ -4,17 +4,14 @@ import type { Revocations } from './revocations.ts'
 import type { SiteState } from './site-state.ts'
 import { TOKEN_REVOCATIONS_KEPT_MS } from './snapshot.ts'
 
-/** A view that would have to carry more than this does not follow the new epoch. */
+/** A view rejects a snapshot if it would have to carry more revocations than this. */
 export const CARRIED_REVOCATIONS_MAX = 1_000_000
-/**
- * After this long every credential that was revoked has expired, and so has every session that
- * began with one.
- */
+/** After this time, every revoked credential and every session that began with one has expired. */
 const CARRIED_MS = (CREDENTIAL_LIFETIME_SECONDS_MAX + 30 * 86_400) * 1000
 
 /**
- * Revocations that were proven and that the log does not have any more: its current epoch began
- * from an older backup, or the store was set back within its epoch. They stay revoked here.
+ * Proven revocations that the log has lost, because its epoch began from an older backup or because
+ * its store was set back. They stay in effect in this view.
  */
 export interface CarriedRevocations {
   readonly revocations: Revocations
@@ -22,8 +19,8 @@ export interface CarriedRevocations {
 }
 
 /**
- * What a view has to carry when it replaces `proven` by the contents of a snapshot; undefined when
- * nothing is missing there.
+ * The revocations to carry when a snapshot with the state `next` replaces `proven`; undefined if
+ * `next` has all of them.
  */
 export function carryRevocations(
   proven: SiteState,
@@ -39,8 +36,8 @@ export function carryRevocations(
 }
 
 /**
- * Whether an entry may settle a carried revocation. Comparing all of them with the log is worth it
- * only then.
+ * Whether an entry may make a carried revocation obsolete. Only then are all of them compared with
+ * the log.
  */
 export function affectsCarried({ revocations }: CarriedRevocations, { kind, body }: CheckedEntry): boolean {
   switch (kind) {
@@ -57,8 +54,8 @@ export function affectsCarried({ revocations }: CarriedRevocations, { kind, body
 }
 
 /**
- * What is left of them after the log has gone on to `current`: it may have revoked them again, or
- * have reinstated users.
+ * The carried revocations that `current` still lacks. The log may have revoked the others again, or
+ * reinstated the user.
  */
 export function dropRestored(
   carried: CarriedRevocations | undefined,

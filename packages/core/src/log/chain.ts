@@ -3,17 +3,17 @@ import { crypto } from '../proof/crypto.ts'
 import { type Entry, type EntryBodies, type EntryKind, parseEntry } from './entry.ts'
 import type { LogHead } from './position.ts'
 
-/** What the first entry of a log has for `prev_hash`. */
+/** The `prev_hash` of the first entry of a log. */
 export const GENESIS_HASH = '0'.repeat(64)
 
 declare const checked: unique symbol
-/** An entry whose hash was recomputed and held. Only such an entry can be applied to a view. */
+/** An entry whose hash was recomputed and matches. A view applies no other entries. */
 export type CheckedEntry = Entry & { readonly [checked]: true }
 
 /**
- * SHA-256 of the canonical JSON of an entry without its `hash`, in lower-case hex; at once where
- * the crypto backend answers at once. The entry comes from `parseEntry`; the hash of one with its
- * members in another order will not be the right one.
+ * SHA-256 of the canonical JSON of an entry without its `hash`, in lower-case hex. Synchronous if
+ * the crypto backend is. The entry must come from `parseEntry`, which puts the members in canonical
+ * order.
  */
 export function entryHash({
   at,
@@ -24,18 +24,18 @@ export function entryHash({
   seq,
   site_id,
 }: Entry): string | Promise<string> {
-  // The same text as canonical JSON, five times as fast: `parseEntry` has put the members of the
-  // body in order, and lets no string pass that the two would write differently (a lone surrogate).
+  // The same text as canonical JSON, in a fifth of the time: `parseEntry` puts the members in order
+  // and rejects strings that the two would write differently (lone surrogates).
   return crypto.sha256Hex(JSON.stringify({ at, body, epoch, kind, prev_hash, seq, site_id }))
 }
 
-/** Undefined when the hash of the entry is not the hash of what it says. */
+/** Undefined if the hash does not match the content of the entry. */
 export function checkEntry(entry: Entry): CheckedEntry | undefined | Promise<CheckedEntry | undefined> {
   const hash = entryHash(entry)
-  return typeof hash === 'string' ? ifEqual(entry, hash) : hash.then((h) => ifEqual(entry, h))
+  return typeof hash === 'string' ? toChecked(entry, hash) : hash.then((h) => toChecked(entry, h))
 }
 
-function ifEqual(entry: Entry, hash: string): CheckedEntry | undefined {
+function toChecked(entry: Entry, hash: string): CheckedEntry | undefined {
   return hash === entry.hash ? (entry as CheckedEntry) : undefined
 }
 
@@ -47,8 +47,8 @@ export interface NewEntry<Kind extends EntryKind = EntryKind> {
 }
 
 /**
- * The next entry of a log. Throws a TypeError for fields that `parseEntry` would refuse: an entry
- * that no reader can take must never get into a log, because no reader would get past it.
+ * Creates the next entry of a log. Throws a TypeError for fields that `parseEntry` would reject: a
+ * log with an invalid entry could not be read beyond it.
  */
 export function createEntry<Kind extends EntryKind>(
   fields: NewEntry<Kind>,
@@ -69,21 +69,20 @@ export function createEntry<Kind extends EntryKind>(
   if (entry === undefined)
     throw new TypeError(`a log entry of kind ${String(kind)} does not follow its grammar`)
   const hash = entryHash(entry)
-  const seal = (h: string) => ({ ...entry, hash: h }) as Entry<Kind>
-  return typeof hash === 'string' ? seal(hash) : hash.then(seal)
+  const withHash = (h: string) => ({ ...entry, hash: h }) as Entry<Kind>
+  return typeof hash === 'string' ? withHash(hash) : hash.then(withHash)
 }
 
-/** Why an entry does not continue a log. */
 export type ChainFault = 'other_site' | 'other_epoch' | 'hole' | 'wrong_prev' | 'wrong_hash'
 
 export type ChainAudit =
   | { readonly ok: true; readonly head: LogHead }
-  /** `seq` is where an entry was expected, `found` what the entry there called itself. */
+  /** `seq` is the expected sequence number, `found` the one that the entry has. */
   | { readonly ok: false; readonly fault: ChainFault; readonly seq: number; readonly found: number }
 
 /**
- * Where an audit begins: after `head`, which is believed, or before the first entry. What is not
- * given is believed of the first entry.
+ * An audit starts after `head`, or before the first entry. A value that is not given is taken from
+ * the first entry.
  */
 export interface AuditStart {
   readonly siteId?: SiteId
@@ -91,9 +90,9 @@ export interface AuditStart {
 }
 
 /**
- * Reads a log from one end to the other and says where it first fails, or what its head is. An
- * entry that is missing at the end cannot be seen from here: compare the head with what is known of
- * it. Reads on without waiting wherever entries and hashes are there at once.
+ * Checks a whole log. Returns its head, or the first fault. It cannot detect entries missing at the
+ * end: compare the head with a known one. Does not wait while entries and hashes are available
+ * synchronously.
  */
 export async function auditChain(
   entries: Iterable<Entry> | AsyncIterable<Entry>,

@@ -5,8 +5,8 @@ import type { KeyStatus } from '../verify/trust.ts'
 import { parseEntryTime } from './parse-entry-time.ts'
 
 /**
- * One step of a site's log, as it stands on the wire and in the store. `hash` covers all the rest,
- * `prev_hash` binds it to the step before.
+ * One entry of a site's log, as sent and stored. `hash` covers all other members, and `prev_hash`
+ * is the hash of the previous entry.
  */
 export type Entry<Kind extends EntryKind = EntryKind> = {
   readonly [K in Kind]: {
@@ -23,7 +23,9 @@ export type Entry<Kind extends EntryKind = EntryKind> = {
 
 export type EntryKind = keyof EntryBodies
 
-/** What each kind of entry says. A new kind is a new row here, in `bodyParsers` and in the view. */
+/**
+ * The body of each kind of entry. A new kind is a new row here, in `bodyParsers` and in the view.
+ */
 export interface EntryBodies {
   readonly 'user.revoked': { readonly ppid: Ppid; readonly revoked_at: string }
   readonly 'user.reinstated': { readonly ppid: Ppid; readonly reinstated_at: string }
@@ -36,7 +38,7 @@ export interface EntryBodies {
   readonly 'site.changed': SettingsState
 }
 
-/** All that a site says about an issuer it trusts. Null: no cap of its own. */
+/** The complete settings of an issuer that a site trusts. Null means no limit. */
 export interface IssuerState {
   readonly issuer: string
   readonly keys: readonly KeyState[]
@@ -49,7 +51,7 @@ export interface KeyState {
   readonly id: string
   readonly key: string
   readonly status: KeyStatus
-  /** There when `status` is `retired`, and only then. */
+  /** Present only if `status` is `retired`. */
   readonly retired_at?: string
 }
 
@@ -76,10 +78,10 @@ type Fields = { readonly [member: string]: unknown }
 type Parser<Value> = (fields: Fields) => Value | undefined
 
 /**
- * Undefined for anything but exactly these members, each in its grammar. An unknown kind or member
- * is rejected, not ignored: a reader that skipped an entry that it does not understand would go on
- * trusting what the entry takes away. The answer is a copy, so what is hashed is what is used, with
- * the members of its body in canonical order (RFC 8785 §3.2.3), on which `entryHash` relies.
+ * Undefined unless the value has exactly the members of an entry, each well-formed. Unknown kinds
+ * and members are rejected: a reader that skipped an entry might keep trusting what the entry
+ * revokes. Returns a copy, so the hashed data is the data in use. The members of the body are in
+ * canonical order (RFC 8785 §3.2.3), which `entryHash` requires.
  */
 export function parseEntry(value: unknown): Entry | undefined {
   const fields = parseFields(value, 8)
@@ -102,27 +104,27 @@ export function parseEntry(value: unknown): Entry | undefined {
 
 const bodyParsers: ReadonlyMap<EntryKind, (body: unknown) => EntryBodies[EntryKind] | undefined> = new Map(
   Object.entries({
-    'user.revoked': members(2, ({ ppid, revoked_at }) =>
+    'user.revoked': withMembers(2, ({ ppid, revoked_at }) =>
       isPpid(ppid) && isTime(revoked_at) ? { ppid, revoked_at } : undefined,
     ),
-    'user.reinstated': members(2, ({ ppid, reinstated_at }) =>
+    'user.reinstated': withMembers(2, ({ ppid, reinstated_at }) =>
       isPpid(ppid) && isTime(reinstated_at) ? { ppid, reinstated_at } : undefined,
     ),
-    'credential.revoked': members(2, ({ credential_id, revoked_at }) =>
+    'credential.revoked': withMembers(2, ({ credential_id, revoked_at }) =>
       isCredentialId(credential_id) && isTime(revoked_at) ? { credential_id, revoked_at } : undefined,
     ),
-    'token.revoked': members(2, ({ token_sha256, revoked_at }) =>
+    'token.revoked': withMembers(2, ({ token_sha256, revoked_at }) =>
       isSha256Hex(token_sha256) && isTime(revoked_at) ? { revoked_at, token_sha256 } : undefined,
     ),
-    'issuer.trusted': members(4, parseIssuerState),
-    'issuer.distrusted': members(1, ({ issuer }) => (isIssuer(issuer) ? { issuer } : undefined)),
-    'key.retired': members(3, parseKeyChange),
-    'key.compromised': members(3, parseKeyChange),
-    'site.changed': members(3, parseSettingsState),
+    'issuer.trusted': withMembers(4, parseIssuerState),
+    'issuer.distrusted': withMembers(1, ({ issuer }) => (isIssuer(issuer) ? { issuer } : undefined)),
+    'key.retired': withMembers(3, parseKeyChange),
+    'key.compromised': withMembers(3, parseKeyChange),
+    'site.changed': withMembers(3, parseSettingsState),
   } satisfies { readonly [Kind in EntryKind]: (body: unknown) => EntryBodies[Kind] | undefined }),
 ) as never
 
-/** The members of an issuer's state, out of an object that may have others. */
+/** Ignores other members of the object. */
 export function parseIssuerState({
   issuer,
   keys,
@@ -144,8 +146,7 @@ export function parseIssuerState({
   }
   if (scope === null) return { credential_ttl_seconds_max, issuer, keys: states, scope }
   const cap = parseScopeList(scope)
-  // An empty cap would be an issuer that may grant nothing; the contract refuses it where it would
-  // be made.
+  // An issuer with an empty list could grant nothing; the contract does not allow it either.
   if (cap === undefined || cap.length === 0) return undefined
   return { credential_ttl_seconds_max, issuer, keys: states, scope: [...cap] }
 }
@@ -163,7 +164,7 @@ function parseKeyChange({ issuer, key_id, at }: Fields): KeyChange | undefined {
   return isIssuer(issuer) && isKeyId(key_id) && isTime(at) ? { at, issuer, key_id } : undefined
 }
 
-/** The members of a site's settings, out of an object that may have others. */
+/** Ignores other members of the object. */
 export function parseSettingsState({
   bearer,
   holder_proof,
@@ -176,7 +177,7 @@ export function parseSettingsState({
     : undefined
 }
 
-function members<Value>(count: number, parse: Parser<Value>): (body: unknown) => Value | undefined {
+function withMembers<Value>(count: number, parse: Parser<Value>): (body: unknown) => Value | undefined {
   return (body) => {
     const fields = parseFields(body, count)
     return fields && parse(fields)
@@ -184,8 +185,8 @@ function members<Value>(count: number, parse: Parser<Value>): (body: unknown) =>
 }
 
 /**
- * The value itself when it is an object with exactly that many members of its own. Each caller then
- * asks for that many by name.
+ * The value itself if it is an object with exactly `count` members. The caller then reads that many
+ * by name.
  */
 export function parseFields(value: unknown, count: number): Fields | undefined {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
@@ -196,7 +197,7 @@ export function isEpoch(value: unknown): value is string {
   return typeof value === 'string' && EPOCH.test(value)
 }
 
-/** A place in the log; 0 is the place before the first entry. */
+/** A sequence number. 0 is the position before the first entry. */
 export function isSeq(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0
 }
@@ -206,7 +207,7 @@ const HEX_DIGITS = /* @__PURE__ */ Uint8Array.from({ length: 128 }, (_, code) =>
 )
 
 /**
- * 64 lower-case hex digits. There are two in every entry, and a table is three times faster than a
+ * 64 lower-case hex digits. Every entry has two hashes, and a table takes a third of the time of a
  * regular expression.
  */
 export function isSha256Hex(value: unknown): value is string {

@@ -7,13 +7,13 @@ import type { LogHead } from './position.ts'
 import { isKid, isSignature } from './signed-fields.ts'
 
 /**
- * What the service states when the log of a site begins a new epoch: which epoch came before it,
- * and where that one ended.
+ * The service signs this when the log of a site begins a new epoch. It names the previous epoch and
+ * the entry where that one ended.
  */
 export interface EpochStatementFields {
   readonly site_id: SiteId
   readonly epoch: string
-  /** The last entry that the new epoch takes over. */
+  /** The last entry that the new epoch continues from. */
   readonly previous: LogHead
   readonly at: string
   readonly kid: string
@@ -23,11 +23,11 @@ export interface EpochStatement extends EpochStatementFields {
   readonly signature: string
 }
 
-/** A snapshot carries at most this many statements, the newest ones. */
+/** A snapshot contains at most this many statements, the newest ones. */
 export const EPOCH_STATEMENTS_MAX = 16
 
 /**
- * Undefined for anything but exactly these members, each in its grammar. Does not check the
+ * Undefined unless the value has exactly these members, each well-formed. Does not check the
  * signature.
  */
 export function parseEpochStatement(value: unknown): EpochStatement | undefined {
@@ -40,9 +40,7 @@ export function parseEpochStatement(value: unknown): EpochStatement | undefined 
   return { site_id: siteId, epoch, previous: { epoch: previousEpoch, seq, hash }, at, kid, signature }
 }
 
-/**
- * The text that is signed. Its first line separates it from everything else that a feed key signs.
- */
+/** The signed text. Its first line separates it from all other texts that a feed key signs. */
 export function epochStatementText({ site_id, epoch, previous, at, kid }: EpochStatementFields): string {
   const { epoch: previousEpoch, seq, hash } = previous
   return `countersign-epoch\n${canonicalJson({ site_id, epoch, previous: { epoch: previousEpoch, seq, hash }, at, kid })}`
@@ -55,14 +53,14 @@ export async function signEpochStatement(
   return { ...fields, signature: await signFeedText(epochStatementText(fields), key) }
 }
 
-/** Whether the statement is signed by this key. The caller finds the key of `kid`. */
+/** Whether this key signed the statement. The caller finds the key by `kid`. */
 export function checkEpochStatement(statement: EpochStatement, key: PublicKey): Promise<boolean> {
   return isFeedSignature(epochStatementText(statement), statement.signature, key)
 }
 
 /**
- * The statements that lead from one epoch to another, oldest first; undefined when a link is
- * missing. Give only statements of the site whose signatures were checked.
+ * The statements that lead from one epoch to another, oldest first; undefined if one is missing.
+ * The signatures must be verified already.
  */
 export function findEpochPath(
   statements: readonly EpochStatement[],

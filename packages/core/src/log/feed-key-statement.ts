@@ -7,47 +7,44 @@ import { isFeedSignature, signFeedText } from './feed-signature.ts'
 import { isKid, isSignature } from './signed-fields.ts'
 
 /**
- * What the service states when a feed key comes into use: which key it follows, and which one will
- * follow it.
+ * The service signs this when it starts to use a feed key. It names the previous key and commits to
+ * the next one.
  */
 export interface FeedKeyFields {
   readonly kid: string
   readonly public_key_multibase: string
-  /**
-   * The commitment to the next key: `feedKeySha256` of it. That key exists already, and was never
-   * published.
-   */
+  /** `feedKeySha256` of the next key. That key exists already but is not published. */
   readonly next_sha256: string
   /** Null for the first key of a service. */
   readonly previous_kid: string | null
   /**
-   * True: the previous key, and every key before it, is withdrawn at once instead of one hour after
+   * True: the previous key and all keys before it are withdrawn immediately, not one hour after
    * `at`.
    */
   readonly previous_compromised: boolean
-  /** When the key begins to sign. */
+  /** When the service starts to sign with the key. */
   readonly at: string
 }
 
 /**
- * One link of the chain of feed keys. Two keys sign the same text: the key itself and the one
- * before it. Someone who has stolen one of the two can therefore neither replace the successor nor
- * clear the mark of a compromised key.
+ * One link in the chain of feed keys. The key itself and the previous key sign the same text. An
+ * attacker with only one of them can neither replace the next key nor hide that a key is
+ * compromised.
  */
 export interface FeedKeyStatement extends FeedKeyFields {
-  /** By the previous key; null for the first key of a service. */
+  /** Made with the previous key; null for the first key of a service. */
   readonly previous_signature: string | null
-  /** By the key itself. */
+  /** Made with the key itself. */
   readonly signature: string
 }
 
 /** Discovery lists at most this many statements, oldest first. */
 export const FEED_KEY_STATEMENTS_MAX = 16
-/** How long a superseded feed key is accepted after its successor has begun to sign. */
+/** How long a feed key is accepted after the next key has started to sign. */
 export const FEED_KEY_OVERLAP_MS = 3_600_000
 
 /**
- * Undefined for anything but exactly these members, each in its grammar. Says nothing about the
+ * Undefined unless the value has exactly these members, each well-formed. Does not check the
  * signatures.
  */
 export function parseFeedKeyStatement(value: unknown): FeedKeyStatement | undefined {
@@ -78,15 +75,15 @@ export function parseFeedKeyStatement(value: unknown): FeedKeyStatement | undefi
     : undefined
 }
 
-/** A Multikey that can sign for the log: Ed25519 and nothing else. */
+/** Only Ed25519 keys can be feed keys. */
 export function parseFeedKey(multikey: unknown): PublicKey | undefined {
   const key = parseMultikey(multikey)
   return key?.algorithm === 'Ed25519' ? key : undefined
 }
 
 /**
- * The name under which a key is committed to and pinned before it is known: SHA-256 of its
- * Multikey, in lower-case hex.
+ * Identifies a key in commitments and pins before it is published: SHA-256 of its Multikey, in
+ * lower-case hex.
  */
 export async function feedKeySha256({ multikey }: PublicKey): Promise<string> {
   return crypto.sha256Hex(multikey)
@@ -104,7 +101,7 @@ export function feedKeyText({
   return `countersign-feed-key\n${canonicalJson({ kid, public_key_multibase, next_sha256, previous_kid, previous_compromised, at })}`
 }
 
-/** `previous` is undefined for the first key of a service, and only then. */
+/** `previous` is undefined only for the first key of a service. */
 export async function signFeedKeyStatement(
   fields: FeedKeyFields,
   key: PrivateKey,
@@ -118,9 +115,9 @@ export async function signFeedKeyStatement(
 }
 
 /**
- * The key of the statement when it signed the statement itself, and when `previous` did too;
- * otherwise undefined. Without `previous` only the key's own signature is checked: all that a
- * reader can do who does not know the previous key.
+ * The key of the statement if it signed the statement and, if `previous` is given, `previous`
+ * signed it too; otherwise undefined. A reader that does not know the previous key can check only
+ * the key's own signature.
  */
 export async function checkFeedKeyStatement(
   statement: FeedKeyStatement,

@@ -1,8 +1,8 @@
 import type { SiteId } from '../credential/ids.ts'
 
 /**
- * That the log of a site ended at this entry at `asOfMs` or later. Made from a signed heartbeat or
- * snapshot, or by the store's own node.
+ * A verified statement that the log of a site ended at this entry at `asOfMs` or later. It comes
+ * from a signed heartbeat or snapshot, or from the node that reads the store.
  */
 export interface ConfirmedHead {
   readonly siteId: SiteId
@@ -10,12 +10,12 @@ export interface ConfirmedHead {
   readonly seq: number
   readonly hash: string
   readonly asOfMs: number
-  /** The site's bound on the age of revocation data, as the head states it. */
+  /** The maximum age of revocation data that the site allows. */
   readonly maxAgeSeconds: number
 }
 
 /**
- * The two clocks of a process, read together. The monotonic one never jumps, but may stand still
+ * Both clocks of a process, read at the same moment. The monotonic clock never jumps, but may stop
  * while the machine sleeps.
  */
 export interface Clocks {
@@ -23,13 +23,13 @@ export interface Clocks {
   readonly monotonicMs: number
 }
 
-/** How far ahead of our wall clock the time of a proof may be. */
+/** How far the time of a proof may be ahead of our wall clock. */
 export const AS_OF_AHEAD_MS_MAX = 5_000
 
 /**
- * How old the last proof of the head is. Counts with both clocks and believes the less flattering:
- * the wall clock may have been set back, the monotonic one may have slept. What neither can see is
- * how long a proof was under way while the wall clock was slow by as much.
+ * The age of the last proof of the head, by the clock that gives the higher value: the wall clock
+ * may have been set back, and the monotonic clock may have stopped during sleep. If the wall clock
+ * is slow, the time that a proof spent in transit may go unnoticed.
  */
 export class Freshness {
   #asOfMs = Number.NEGATIVE_INFINITY
@@ -41,8 +41,8 @@ export class Freshness {
   }
 
   /**
-   * Only a newer `asOfMs` counts. An old proof that comes once more comes later by the monotonic
-   * clock, and must not make anything younger.
+   * Ignores proofs that are not newer. A replayed proof arrives later by the monotonic clock and
+   * must not reset the age.
    */
   confirm(asOfMs: number, received: Clocks): void {
     if (!(asOfMs > this.#asOfMs)) return
@@ -51,14 +51,14 @@ export class Freshness {
   }
 
   /**
-   * Infinite until a proof comes that is newer than all before: a clock that was set back must not
-   * make an old one count.
+   * Makes the age infinite until a proof arrives that is newer than all earlier ones. A clock that
+   * was set back cannot make an old proof valid again.
    */
   restart(): void {
     this.#received = undefined
   }
 
-  /** Infinity before the first proof, and when a clock gives no number. Never negative. */
+  /** Never negative. Infinite before the first proof and if a clock returns NaN. */
   ageMs({ wallMs, monotonicMs }: Clocks): number {
     if (this.#received === undefined) return Infinity
     const ageMs = Math.max(0, monotonicMs - this.#received.monotonicMs, wallMs - this.#asOfMs)

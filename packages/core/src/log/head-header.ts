@@ -3,15 +3,15 @@ import { parseJson } from '../encoding/json.ts'
 import { decodeUtf8, encodeUtf8 } from '../encoding/utf8.ts'
 import { type Heartbeat, parseHeartbeat } from './signed-head.ts'
 
-/** More than any heartbeat takes. */
+/** Every heartbeat is shorter. */
 export const HEAD_HEADER_CHARS_MAX = 2048
 
-/** A signed heartbeat for the header `X-Verifier-Head`: base64url of its JSON. */
+/** The value of the header `X-Verifier-Head`: base64url of the JSON of a signed heartbeat. */
 export function encodeHeadHeader(heartbeat: Heartbeat): string {
   return encodeBase64url(encodeUtf8(JSON.stringify(heartbeat)))
 }
 
-/** Undefined for anything but a heartbeat in its grammar. Says nothing about the signature. */
+/** Undefined unless the text is a well-formed heartbeat. Does not check the signature. */
 export function parseHeadHeader(text: string): Heartbeat | undefined {
   const bytes = text.length <= HEAD_HEADER_CHARS_MAX ? decodeBase64url(text) : undefined
   const json = bytes && decodeUtf8(bytes)

@@ -5,46 +5,40 @@ import type { TrustedIssuer, TrustedKey } from '../verify/trust.ts'
 import type { IssuerState } from './entry.ts'
 import type { Revocation } from './position.ts'
 
-/** What is known of one issuer. */
 export interface IssuerRow {
-  /**
-   * Undefined while the issuer is trusted, and for one of which only compromised keys are known.
-   */
+  /** Undefined while the issuer is trusted, or if only compromised keys of it are known. */
   distrustedMs: number | undefined
   isTrusted: boolean
   /**
-   * The last state that was stated. Kept while distrusted: its keys may yet turn out compromised.
-   * Which of them are is worked in by `IssuerTable.applyCompromisedKeys`, or when the issuer is
-   * asked for.
+   * The last settings in the log. Kept after the issuer is distrusted, because one of its keys may
+   * be marked as compromised later. `status` of the keys is updated by `applyCompromisedKeys`, and
+   * on each look-up.
    */
   state: TrustedIssuer
-  /** The `IssuerTable` version whose compromised keys are worked into `state`. */
+  /** The version of the table whose compromised keys are applied to `state`. */
   appliedVersion: number
 }
 
 /**
- * The issuers of a site, and the names and material of keys found compromised. Trust comes and goes
- * with what the log states last; that a key is compromised is final. It sticks to the name of the
- * key (its verificationMethod) and to its material, whichever issuer lists that: a secret known to
- * others signs for all of them.
+ * The issuers of a site and their compromised keys. Trust in an issuer follows the latest entry. A
+ * key stays compromised permanently, by name (verificationMethod) and by key material: an attacker who
+ * knows the private key can sign for every issuer that lists it.
  */
 export class IssuerTable {
   readonly rows = new Map<string, IssuerRow>()
   /**
-   * Since when, by verificationMethod and by Multikey. These two only grow, and their times only
-   * fall. The material of a compromised name is added at once. The names of compromised material
-   * are added late, by `applyCompromisedKeys` or when the issuer changes: many issuers may list the
-   * same key, and an unsigned snapshot or entry must not cost time in proportion to all of them.
+   * When each key was compromised, by verificationMethod and by Multikey. Entries are never removed
+   * and times never increase. If a name is compromised, its key material is added immediately. If
+   * key material is compromised, the names are added later, by `applyCompromisedKeys` or on
+   * look-up: many issuers may list the same key, and an unsigned entry must not cost time for all
+   * of them.
    */
   readonly compromisedMethods = new Map<string, number>()
   readonly compromisedKeys = new Map<string, number>()
-  /** Rises whenever something is found compromised. */
+  /** Incremented for each newly compromised key. */
   #version = 0
 
-  /**
-   * A register that changes independently of this one. Issuers that neither changes are the same
-   * objects in both.
-   */
+  /** An independent copy. Issuers that neither table changes are shared objects. */
   clone(): IssuerTable {
     const copy = new IssuerTable()
     for (const [issuer, known] of this.rows) copy.rows.set(issuer, { ...known })
@@ -59,13 +53,15 @@ export class IssuerTable {
     return known?.isTrusted === true ? known.state : undefined
   }
 
-  /** That the site no longer trusts an issuer that it did trust. */
+  /** Set if the site no longer trusts an issuer that it trusted before. */
   issuerRevocation(issuer: string): Revocation | undefined {
     const sinceMs = this.rows.get(issuer)?.distrustedMs
     return sinceMs === undefined ? undefined : { by: 'issuer', sinceMs }
   }
 
-  /** That a key is compromised, whether or not its issuer is trusted or still lists it. */
+  /**
+   * Set if the key is compromised, even if its issuer is not trusted or does not list it any more.
+   */
   keyRevocation(issuer: string, keyId: string): Revocation | undefined {
     this.#findUpdated(issuer)
     const sinceMs = this.compromisedMethods.get(toMethod(issuer, keyId))
@@ -73,14 +69,14 @@ export class IssuerTable {
   }
 
   /**
-   * Replaces all that was stated about the issuer before. A key that the state itself calls
-   * compromised is so since `atMs`.
+   * Replaces the settings of the issuer. A key with the status `compromised` is compromised since
+   * `atMs`.
    */
   trust(state: IssuerState, atMs: number): void {
-    // What is compromised of the keys listed so far stays so under their names.
+    // Keys listed so far that are compromised stay so under their names.
     const before = this.#findUpdated(state.issuer)
-    // An issuer that was distrusted in between begins with new key objects, so nothing remembered
-    // about the old ones applies.
+    // An issuer that was distrusted meanwhile gets new key objects, so that no cached signature
+    // applies.
     const next = toTrustedIssuer(state, before?.isTrusted ? before.state : undefined)
     this.rows.set(state.issuer, {
       isTrusted: true,
@@ -103,7 +99,7 @@ export class IssuerTable {
       this.rows.set(issuer, {
         isTrusted: false,
         distrustedMs: atMs,
-        state: emptyIssuer(issuer),
+        state: createEmptyIssuer(issuer),
         appliedVersion: -1,
       })
       return
@@ -113,9 +109,8 @@ export class IssuerTable {
   }
 
   /**
-   * Retired twice, a key stays retired since the earlier moment: the second statement must not make
-   * signatures count that the first has ruled out. Only a whole new state of the issuer can move
-   * it, as it could make the key active again.
+   * If a key is retired twice, the earlier time is kept: signatures that the first entry made
+   * invalid must stay invalid. Only new settings of the issuer can change it.
    */
   retire(issuer: string, keyId: string, atMs: number): void {
     const known = this.#findUpdated(issuer)
@@ -126,7 +121,8 @@ export class IssuerTable {
   }
 
   /**
-   * Permanently. `multikey` is for a key that is no longer listed; that of a listed key is known.
+   * Marks a key as compromised, permanently. `multikey` is needed only for a key that is not listed
+   * any more.
    */
   compromise(issuer: string, keyId: string, atMs: number, multikey?: string): void {
     const method = toMethod(issuer, keyId)
@@ -138,8 +134,8 @@ export class IssuerTable {
   }
 
   /**
-   * Takes over every key that another register knows as compromised. Returns how many names of keys
-   * were not known here.
+   * Adds all compromised keys of another table. Returns the number of names that are new in this
+   * table.
    */
   adoptCompromised(other: IssuerTable): number {
     this.applyCompromisedKeys()
@@ -155,14 +151,14 @@ export class IssuerTable {
     return added
   }
 
-  /** Works what is compromised into every issuer, and into `compromisedMethods`. */
+  /** Updates the keys of every issuer, and `compromisedMethods`. */
   applyCompromisedKeys(): void {
     for (const issuer of this.rows.keys()) this.#findUpdated(issuer)
   }
 
   /**
-   * The issuer with what is compromised worked into its keys. Nothing new can be learned about
-   * other issuers from that: the material of a compromised name is in `compromisedKeys` already.
+   * The issuer, after its compromised keys are updated. This cannot affect other issuers: the key
+   * material of a compromised name is already in `compromisedKeys`.
    */
   #findUpdated(issuer: string): IssuerRow | undefined {
     const known = this.rows.get(issuer)
@@ -190,13 +186,13 @@ function toMethod(issuer: string, keyId: string): string {
   return `${issuer}#${keyId}`
 }
 
-/** Issuers are values: code that holds one while it changes keeps what it was given. */
+/** Replaces the object: a caller that holds the old one must not see it change. */
 function replaceKey(known: IssuerRow, key: TrustedKey): void {
   const keys = new Map(known.state.keys).set(toMethod(known.state.issuer, key.id), key)
   known.state = { ...known.state, keys }
 }
 
-function emptyIssuer(issuer: string): TrustedIssuer {
+function createEmptyIssuer(issuer: string): TrustedIssuer {
   return { issuer, keys: new Map(), scope: undefined, credentialTtlSecondsMax: undefined }
 }
 
@@ -207,7 +203,7 @@ function toTrustedIssuer(state: IssuerState, before: TrustedIssuer | undefined):
     const method = toMethod(issuer, id)
     keys.set(method, {
       id,
-      key: keyObject(key, before?.keys.get(method)?.key),
+      key: toKeyObject(key, before?.keys.get(method)?.key),
       status,
       changedAtMs: parseTime(retired_at),
     })
@@ -221,11 +217,10 @@ function toTrustedIssuer(state: IssuerState, before: TrustedIssuer | undefined):
 }
 
 /**
- * The same object as before while the material is the same, a new one otherwise: remembered
- * signatures are remembered by key object, so a statement that changes nothing costs nothing, and
- * one that changes a key forgets what that key had signed.
+ * Returns the same object while the key material is the same. Cached signatures are tied to key
+ * objects: an entry that changes nothing keeps them, and one that changes a key drops them.
  */
-function keyObject(multikey: string, before: PublicKey | undefined): PublicKey {
+function toKeyObject(multikey: string, before: PublicKey | undefined): PublicKey {
   if (before?.multikey === multikey) return before
   const key = parseMultikey(multikey)
   if (key === undefined) throw new TypeError('a key of an issuer is not a Multikey; parse the entry first')

@@ -1,9 +1,8 @@
 /**
- * Writes the 64-bit HalfSipHash-1-3 of a text from character `start` on into `out`, under a key of
- * two 32-bit words. An attacker without the key cannot choose texts that collide. Only for tables
- * in memory: it is no message authentication code. A character counts as one byte (ids are ASCII);
- * other texts get a hash too, but those that differ in the upper bits of a character only may share
- * it.
+ * Writes the 64-bit HalfSipHash-1-3 of a text, from character `start`, to `out`. The key has two
+ * 32-bit words; without it an attacker cannot find texts that collide. Only for tables in memory,
+ * not for message authentication. Each character is hashed as one byte, since ids are ASCII. Other
+ * texts that differ only in the upper bits of a character may have the same hash.
  */
 export function keyedHash(text: string, start: number, key0: number, key1: number, out: Int32Array): void {
   const length = text.length - start
@@ -12,8 +11,7 @@ export function keyedHash(text: string, start: number, key0: number, key1: numbe
   let v2 = key0 ^ 0x6c796765
   let v3 = key1 ^ 0x74656462
 
-  // The round stands here twice, in line: as a function it would have to return four numbers, and
-  // that is an allocation.
+  // The round is written out twice. A function would have to return four numbers, which allocates.
   const whole = start + (length & ~3)
   const rest = length & 3
   let i = start

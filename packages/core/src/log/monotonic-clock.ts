@@ -1,31 +1,31 @@
 import type { Clocks } from './freshness.ts'
 
 /**
- * `jumped`: the wall clock is `aheadMs` further than the monotonic clock can explain. Nothing may
- * be decided until that is cleared up.
+ * `jumped`: the wall clock is `aheadMs` further than the monotonic clock explains. The caller must
+ * deny everything until this is resolved.
  */
 export type ClockReading =
   | { readonly ms: number; readonly jumped?: never }
   | { readonly jumped: true; readonly aheadMs: number; readonly ms?: never }
 
 export interface MonotonicClockOptions {
-  /** The highest time that the store has on record, from earlier runs too. */
+  /** The highest time in the store, including earlier runs. */
   readonly confirmedMs?: number
   readonly jumpMsMax?: number
 }
 
 export interface MonotonicClock {
-  /** The time to decide by: never less than any time given or confirmed before. */
+  /** The current time, never less than a time returned or confirmed before. */
   now(clocks: Clocks): ClockReading
   /**
-   * Moves the mark up to a time that the store has on record or has read from its own clock (or
-   * that a proven heartbeat gives), never back. Give only what `now` returned or what came from
-   * such another clock; a wall clock by itself confirms nothing.
+   * Raises the lower bound to a time that the store has recorded, that its own clock returned, or
+   * that a proven heartbeat states. Never lowers it. Do not pass a wall clock reading: it would
+   * confirm itself.
    */
   confirm(storeMs: number, monotonicMs: number): void
   /**
-   * Believes the wall clock, even if that means going back. For an operator who has looked, and to
-   * be audited with the answer.
+   * Accepts the wall clock, even if time goes back. Only for an operator who has checked the clock;
+   * write the result to the audit log.
    */
   reset(clocks: Clocks): { readonly movedMs: number }
 }
@@ -33,16 +33,15 @@ export interface MonotonicClock {
 const JUMP_MS_MAX = 60_000
 
 /**
- * A clock that never runs back, so that what was expired stays expired: across clock changes by
- * itself, across restarts with `confirmedMs`.
+ * Creates a clock that never runs back, so that expired credentials stay expired: despite clock
+ * changes, and with `confirmedMs` also across restarts.
  *
- * Assumed: the monotonic clock does not run faster than time, but may stand still while the machine
- * sleeps. The wall clock at the start of a process is believed, since nothing can tell a long
- * downtime from a wrong clock. From then on a lead of the wall clock of more than 60 s over what
- * the monotonic clock allows is a jump: a clock set wrong, or a machine that slept. The two look
- * alike from inside, so both wait for a confirmation from elsewhere, a restart or `reset`. A clock
- * set back makes time stand still, not go back, until the wall clock or a confirmed time has caught
- * up; meanwhile nothing new expires, as with any clock that is slow.
+ * It assumes that the monotonic clock is never too fast but may stop while the machine sleeps. It
+ * accepts the first wall clock reading, because a long downtime and a wrong clock look the same.
+ * After that, a wall clock more than 60 s ahead of the monotonic clock is a jump: the clock was
+ * set, or the machine slept. Both need a confirmation from another clock, a restart or `reset`. If
+ * the wall clock is set back, time stands still until the wall clock or a confirmed time catches
+ * up. Nothing expires in the meantime, as with any slow clock.
  */
 export function createMonotonicClock({
   confirmedMs = Number.NEGATIVE_INFINITY,
@@ -50,10 +49,10 @@ export function createMonotonicClock({
 }: MonotonicClockOptions = {}): MonotonicClock {
   if (Number.isNaN(confirmedMs) || !(jumpMsMax >= 0))
     throw new TypeError('confirmedMs and jumpMsMax must be numbers')
-  let markMs = confirmedMs
+  let lowestMs = confirmedMs
   /**
-   * A time known to be right and the monotonic clock at that moment. Not moved by `now`, or many
-   * small jumps would make a large one.
+   * A confirmed time and the monotonic clock at that moment. `now` does not move it, otherwise many
+   * small jumps could add up to a large one.
    */
   let anchor: { readonly ms: number; readonly monotonicMs: number } | undefined
 
@@ -65,25 +64,25 @@ export function createMonotonicClock({
   return {
     now({ wallMs, monotonicMs }) {
       requireNumbers(wallMs, monotonicMs)
-      anchor ??= { ms: Math.max(wallMs, markMs), monotonicMs }
+      anchor ??= { ms: Math.max(wallMs, lowestMs), monotonicMs }
       const aheadMs = wallMs - expectedMs(monotonicMs)
       if (aheadMs > jumpMsMax) return { jumped: true, aheadMs }
-      markMs = Math.max(markMs, wallMs)
-      return { ms: markMs }
+      lowestMs = Math.max(lowestMs, wallMs)
+      return { ms: lowestMs }
     },
 
     confirm(storeMs, monotonicMs) {
       requireNumbers(storeMs, monotonicMs)
-      markMs = Math.max(markMs, storeMs)
-      // A time behind what we expect, late from the network or from a slow clock, is no reason to
-      // call the wall clock's next step a jump.
+      lowestMs = Math.max(lowestMs, storeMs)
+      // Ignore times older than expected, which come from a slow network or clock. They must not
+      // make the next wall clock reading look like a jump.
       if (storeMs > expectedMs(monotonicMs)) anchor = { ms: storeMs, monotonicMs }
     },
 
     reset({ wallMs, monotonicMs }) {
       requireNumbers(wallMs, monotonicMs)
-      const movedMs = Number.isFinite(markMs) ? wallMs - markMs : 0
-      markMs = wallMs
+      const movedMs = Number.isFinite(lowestMs) ? wallMs - lowestMs : 0
+      lowestMs = wallMs
       anchor = { ms: wallMs, monotonicMs }
       return { movedMs }
     },

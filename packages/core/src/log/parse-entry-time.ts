@@ -4,9 +4,9 @@ let lastText: unknown
 let lastMs: number | undefined
 
 /**
- * `parseTime` for the times of entries. An entry mostly names one moment twice (`at` and
- * `revoked_at`) and is asked for it once more when it is applied, so the last answer is kept: with
- * a million entries to read at a start, that is a tenth of the time.
+ * `parseTime` with a cache of one value. Most entries have the same time twice (`at` and
+ * `revoked_at`), and it is needed again when the entry is applied. Saves a tenth of the time to
+ * load a million entries.
  */
 export function parseEntryTime(text: unknown): number | undefined {
   if (text !== lastText) {

@@ -6,12 +6,14 @@ import { SiteState } from './site-state.ts'
 export const PENDING_ENTRIES_MAX = 10_000
 
 /**
- * The entries that were received after the last proven head, and the state with them applied. No
- * signed head covers them yet.
+ * The entries received after the last proven head, and the state with them applied. No signed head
+ * covers them yet.
  */
 export class PendingEntries {
   readonly entries: CheckedEntry[] = []
-  /** `revocations` has only those of the pending entries; issuers and settings are whole. */
+  /**
+   * `revocations` contains only those of the pending entries; issuers and settings are complete.
+   */
   readonly latest: SiteState
   readonly #provenSeq: number
 

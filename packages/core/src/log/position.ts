@@ -13,7 +13,7 @@ export interface LogHead extends LogPosition {
   readonly hash: string
 }
 
-/** What was revoked, and since when. */
+/** What was revoked, and when. */
 export interface Revocation {
   readonly by: 'credential' | 'user' | 'token' | 'issuer' | 'key'
   readonly sinceMs: number

@@ -6,22 +6,23 @@ const CREDENTIAL_PREFIX = 'cred_'
 const PPID_PREFIX = 'did:service:ppid_'
 
 /**
- * Which credentials, tokens and users of a site have been revoked, and since when. Revocations only
- * add up: nothing here removes one, and of two times for the same thing the earlier one stays.
+ * The revoked credentials, tokens and users of a site, with the time of each revocation. A
+ * revocation is never removed. If something is revoked twice, the earlier time is kept.
  */
 export class Revocations {
   readonly #seed: TableSeed
   readonly #credentials: RevokedTable
   readonly #tokens: RevokedTable
-  /** Of every user ever revoked: when it first was, times two, plus one while it is revoked now. */
-  readonly #users: RevokedTable
   /**
-   * Of users reinstated: the moment up to which what was signed for them stays revoked permanently.
+   * For every user ever revoked: the time of the first revocation times two, plus one if the user
+   * is revoked now.
    */
+  readonly #users: RevokedTable
+  /** For reinstated users: credentials signed up to this time stay revoked permanently. */
   readonly #cutoffs: RevokedTable
   /**
-   * Of users revoked once more after a reinstatement: since when. Says nothing while the user is
-   * not revoked.
+   * For users revoked again after a reinstatement: the time. Not used while the user is not
+   * revoked.
    */
   readonly #revokedAgain: RevokedTable
 
@@ -54,16 +55,15 @@ export class Revocations {
     if (user === ABSENT) return undefined
     const firstMs = Math.floor(user / 2)
     const cutoffMs = this.#cutoffs.get(ppid)
-    // Written so that a time that is not a number counts as old.
+    // The condition also covers NaN: such a credential counts as old.
     if (cutoffMs === ABSENT || !(createdMs > cutoffMs)) return { by: 'user', sinceMs: firstMs }
     return user % 2 === 1 ? { by: 'user', sinceMs: this.#revokedAgain.get(ppid) } : undefined
   }
 
   /**
-   * What is revoked here and not in `other`, by hash; both must have the same seed. A user whom
-   * `other` has reinstated after the last reinstatement known here is not missing: the later
-   * statement replaces what is known here. Tokens revoked before `tokensSinceMs` have expired and
-   * are left out.
+   * The revocations that `other` lacks, compared by hash; both tables must have the same seed. A
+   * user whom `other` reinstated after the last reinstatement here is not missing, because that
+   * later statement wins. Tokens revoked before `tokensSinceMs` have expired and are left out.
    */
   missingFrom(other: Revocations, tokensSinceMs = Number.NEGATIVE_INFINITY): Revocations {
     if (other.#seed[0] !== this.#seed[0] || other.#seed[1] !== this.#seed[1])
@@ -97,8 +97,8 @@ export class Revocations {
   }
 
   /**
-   * Whether all that a user record elsewhere revokes is revoked here, or was settled here by a
-   * later reinstatement.
+   * Whether this table revokes everything that the given user record revokes, or has a later
+   * reinstatement of that user.
    */
   #covers(low: number, high: number, user: number, cutoffMs: number): boolean {
     const known = this.#users.getHashed(low, high)
@@ -109,8 +109,8 @@ export class Revocations {
   }
 
   /**
-   * Merges a user record of `from` into this one. Where both have one, everything that either
-   * revokes is revoked.
+   * Merges a user record of `from` into this table. Everything that one of the two records revokes
+   * is revoked.
    */
   #addUser(low: number, high: number, user: number, from: Revocations): void {
     const known = this.#users.getHashed(low, high)
@@ -125,15 +125,15 @@ export class Revocations {
   }
 
   revokeCredential(id: CredentialId, atMs: number): void {
-    this.#credentials.setMin(id, storable(atMs))
+    this.#credentials.setMin(id, toTableMs(atMs))
   }
 
   revokeToken(tokenSha256: string, atMs: number): void {
-    this.#tokens.setMin(tokenSha256, storable(atMs))
+    this.#tokens.setMin(tokenSha256, toTableMs(atMs))
   }
 
   revokeUser(ppid: Ppid, atMs: number): void {
-    const at = storable(atMs)
+    const at = toTableMs(atMs)
     const user = this.#users.get(ppid)
     const isOpen = user !== ABSENT && user % 2 === 1
     const firstMs = user === ABSENT ? at : Math.min(Math.floor(user / 2), at)
@@ -144,20 +144,20 @@ export class Revocations {
   }
 
   /**
-   * Lets what is signed for the user from the second after `atMs` on count again. Never touches
-   * what was signed before.
+   * Credentials of this user are valid again if they are signed after the second of `atMs`. Older
+   * ones stay revoked.
    */
   reinstateUser(ppid: Ppid, atMs: number): void {
-    const at = storable(atMs)
+    const at = toTableMs(atMs)
     const user = this.#users.get(ppid)
     this.#users.set(ppid, user === ABSENT ? at * 2 : user - (user % 2))
-    // Times inside credentials have whole seconds, so the second in which the reinstatement fell
-    // belongs to the past.
+    // Credentials have times in whole seconds, so the second of the reinstatement itself stays
+    // revoked.
     this.#cutoffs.set(ppid, Math.max(this.#cutoffs.get(ppid), Math.ceil(at / 1000) * 1000))
   }
 }
 
-/** Times before 1970 count as 1970: earlier than every credential there is. */
-function storable(ms: number): number {
+/** Times before 1970 become 1970, which is earlier than any credential. */
+function toTableMs(ms: number): number {
   return Math.max(0, Math.floor(ms))
 }

@@ -1,16 +1,16 @@
 import { keyedHash } from './keyed-hash.ts'
 
 /**
- * Two random 32-bit words. An attacker who knows them can make look-ups slow, so they never leave
- * the process.
+ * Two random 32-bit words. They never leave the process: an attacker who knows them can make
+ * look-ups slow.
  */
 export type TableSeed = readonly [number, number]
 
-/** What `get` answers for an id that is not in the table. */
+/** `get` returns this for an id that is not in the table. */
 export const ABSENT = -1
 
 /**
- * A slot is four words: the two halves of the hash, then the number (low word, high word). Four
+ * Each slot has four words: two for the hash, then the low and the high word of the number. Four
  * slots fill a cache line.
  */
 const SLOT_WORDS = 4
@@ -18,18 +18,18 @@ const SLOTS_MIN = 8
 const GROWTH = 1.5
 const LOAD_MAX = 0.75
 /**
- * Beyond this many ids the table is spread over parts that grow one at a time, so that no single
- * insertion has to move them all.
+ * Larger tables are divided into parts that grow one at a time, so that no insertion moves the
+ * whole table.
  */
 const ONE_PART_MAX = 16_384
 const PART_BITS = 8
 const NUMBER_MAX = 2 ** 52
 
 /**
- * A map from ids to whole numbers below 2^52 that keeps 64-bit keyed hashes instead of the ids: 22
- * to 32 bytes each, whatever their length. Two ids with one hash (2^-64 for each pair, and an
- * attacker cannot aim for it) share a number; for revocations that errs on the side of refusing.
- * Ids cannot be listed or removed, but tables of the same seed can be compared hash by hash.
+ * A map from ids to whole numbers below 2^52 that stores 64-bit keyed hashes instead of the ids: 22
+ * to 32 bytes per id of any length. Two ids with the same hash share a number, which denies one of
+ * them by mistake. The probability is 2^-64 per pair, and an attacker cannot search for collisions.
+ * Ids cannot be listed or removed, but tables with the same seed can be compared by hash.
  */
 export class RevokedTable {
   readonly #key0: number
@@ -40,9 +40,7 @@ export class RevokedTable {
   #partShift = 0
   #size = 0
 
-  /**
-   * Ids are hashed from character `idStart` on; what comes before must be the same for all of them.
-   */
+  /** Hashes ids from character `idStart`; the characters before it must be the same in all ids. */
   constructor(seed: TableSeed, idStart: number) {
     this.#key0 = seed[0] | 0
     this.#key1 = seed[1] | 0
@@ -53,28 +51,30 @@ export class RevokedTable {
     return this.#size
   }
 
-  /** In bytes, of the slots alone. */
+  /** The size of the slots in bytes. */
   get byteLength(): number {
     return this.#parts.reduce((sum, part) => sum + part.slots.byteLength, 0)
   }
 
-  /** The number set for this id, or `ABSENT`. Allocates nothing. */
+  /** The number of this id, or `ABSENT`. Allocates nothing. */
   get(id: string): number {
-    return this.#size === 0 ? ABSENT : this.#partOf(id).get(this.#hash[0] as number, this.#hash[1] as number)
+    return this.#size === 0
+      ? ABSENT
+      : this.#selectPart(id).get(this.#hash[0] as number, this.#hash[1] as number)
   }
 
   set(id: string, value: number): void {
-    this.#put(this.#partOf(id), value)
+    this.#put(this.#selectPart(id), value)
   }
 
-  /** Sets the number unless a lower one is there. */
+  /** Sets the number unless the table has a lower one. */
   setMin(id: string, value: number): void {
-    const part = this.#partOf(id)
+    const part = this.#selectPart(id)
     const known = part.get(this.#hash[0] as number, this.#hash[1] as number)
     if (known === ABSENT || !(known <= value)) this.#put(part, value)
   }
 
-  /** Every hash with its number, for comparisons with a table of the same seed. */
+  /** Visits every hash with its number, for a comparison with a table of the same seed. */
   forEach(visit: (low: number, high: number, value: number) => void): void {
     for (const part of this.#parts)
       part.forEach((low, high, valueLow, valueHigh) => {
@@ -82,16 +82,16 @@ export class RevokedTable {
       })
   }
 
-  /** `get` for an id of which only the hash is known. */
+  /** `get` by hash. */
   getHashed(low: number, high: number): number {
-    return this.#part(high).get(low, high)
+    return this.#partAt(high).get(low, high)
   }
 
-  /** `set` for an id of which only the hash is known. */
+  /** `set` by hash. */
   setHashed(low: number, high: number, value: number): void {
     this.#hash[0] = low
     this.#hash[1] = high
-    this.#put(this.#part(high), value)
+    this.#put(this.#partAt(high), value)
   }
 
   #put(part: Part, value: number): void {
@@ -108,16 +108,16 @@ export class RevokedTable {
     if (this.#size > ONE_PART_MAX && this.#parts.length === 1) this.#spread()
   }
 
-  /** Leaves the hash of the id in `#hash` and gives the part where it belongs. */
-  #partOf(id: string): Part {
+  /** Writes the hash of the id to `#hash` and returns the part for it. */
+  #selectPart(id: string): Part {
     const hash = this.#hash
     keyedHash(id, this.#idStart, this.#key0, this.#key1, hash)
     // Two zero words mark an empty slot.
     if (hash[0] === 0 && hash[1] === 0) hash[0] = 1
-    return this.#part(hash[1] as number)
+    return this.#partAt(hash[1] as number)
   }
 
-  #part(high: number): Part {
+  #partAt(high: number): Part {
     return this.#parts[this.#partShift === 0 ? 0 : high >>> this.#partShift] as Part
   }
 
@@ -132,16 +132,15 @@ export class RevokedTable {
 }
 
 /**
- * Open addressing with linear probing. The place comes from the low half of the hash; the part was
- * chosen by the high half.
+ * A hash table with linear probing. The high half of the hash selects the part, the low half the
+ * slot.
  */
 class Part {
   slots = new Int32Array(SLOTS_MIN * SLOT_WORDS)
   #count = 0
 
   /**
-   * Multiply and shift instead of a mask: the number of slots need not be a power of two, so
-   * growing can be gentler than doubling.
+   * Multiplies instead of masking, so the number of slots can grow by less than a factor of two.
    */
   #home(low: number): number {
     return Math.floor(((low >>> 0) * (this.slots.length / SLOT_WORDS)) / 0x1_0000_0000) * SLOT_WORDS
@@ -160,7 +159,7 @@ class Part {
     }
   }
 
-  /** True when the hash was not there before. */
+  /** Returns true if the hash is new. */
   put(low: number, high: number, valueLow: number, valueHigh: number): boolean {
     let at = this.#find(low, high)
     const added = this.slots[at] === 0 && this.slots[at + 1] === 0
@@ -187,7 +186,7 @@ class Part {
     }
   }
 
-  /** Where the hash stands, or the empty slot where it would. */
+  /** The slot of this hash, or the empty slot for it. */
   #find(low: number, high: number): number {
     const slots = this.slots
     let at = this.#home(low)

@@ -12,7 +12,7 @@ export function isKid(value: unknown): value is string {
   return typeof value === 'string' && KID.test(value)
 }
 
-/** 64 bytes in base64url; decoding shows whether it is the one correct spelling. */
+/** 64 bytes in base64url. Decoding rejects text that is not canonical. */
 export function isSignature(value: unknown): value is string {
   return typeof value === 'string' && SIGNATURE.test(value)
 }

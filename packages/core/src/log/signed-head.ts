@@ -8,20 +8,20 @@ import type { ConfirmedHead } from './freshness.ts'
 import { isKid, isMaxAgeSeconds, isSignature } from './signed-fields.ts'
 import type { SnapshotEnd, SnapshotHead } from './snapshot.ts'
 
-/** What a heartbeat says: at `as_of`, or later, the log of the site ended here. */
+/** A heartbeat states that the log of the site ended here at `as_of` or later. */
 export interface HeartbeatFields {
   readonly site_id: SiteId
   readonly epoch: string
   readonly seq: number
   readonly hash: string
-  /** A time before the store was asked. */
+  /** A time before the store was read. */
   readonly as_of: string
   /**
-   * The oldest that a verifier's revocation data may become before it rejects everything, whatever
-   * its own setting is.
+   * A verifier must reject everything when its data is older than this, whatever its own setting
+   * is.
    */
   readonly max_age_seconds: number
-  /** Which of the service's feed keys signs. */
+  /** The feed key of the service that signs. */
   readonly kid: string
 }
 
@@ -30,7 +30,7 @@ export interface Heartbeat extends HeartbeatFields {
 }
 
 /**
- * Undefined for anything but exactly these members, each in its grammar. Says nothing about the
+ * Undefined unless the value has exactly these members, each well-formed. Does not check the
  * signature.
  */
 export function parseHeartbeat(value: unknown): Heartbeat | undefined {
@@ -42,10 +42,7 @@ export function parseHeartbeat(value: unknown): Heartbeat | undefined {
   return { site_id: siteId, epoch, seq, hash, as_of, max_age_seconds, kid, signature }
 }
 
-/**
- * The text that is signed. Its first line keeps a heartbeat from being taken for anything else that
- * the same key signs.
- */
+/** The signed text. Its first line separates it from all other texts that a feed key signs. */
 export function heartbeatText({
   site_id,
   epoch,
@@ -58,7 +55,7 @@ export function heartbeatText({
   return `countersign-heartbeat\n${canonicalJson({ site_id, epoch, seq, hash, as_of, max_age_seconds, kid })}`
 }
 
-/** The text that is signed: the head, and the digest of all the bytes before the last line. */
+/** The signed text: the head, and the digest of all bytes before the last line. */
 export function snapshotText(
   { site_id, epoch, seq, hash, as_of, max_age_seconds }: SnapshotHead,
   sha256: string,
@@ -72,8 +69,8 @@ export async function signHeartbeat(fields: HeartbeatFields, key: PrivateKey): P
 }
 
 /**
- * The proof of the head when the signature holds under this key, otherwise undefined. Finding the
- * key of `kid` is the caller's part.
+ * The confirmed head if this key signed the heartbeat; otherwise undefined. The caller finds the
+ * key by `kid`.
  */
 export async function checkHeartbeat(
   heartbeat: Heartbeat,
@@ -84,7 +81,7 @@ export async function checkHeartbeat(
     : undefined
 }
 
-/** The last line of a snapshot. */
+/** Creates the last line of a snapshot. */
 export async function signSnapshot(
   head: SnapshotHead,
   digest: { lines: number; sha256: string },
@@ -100,8 +97,8 @@ export async function signSnapshot(
 }
 
 /**
- * A snapshot proves its own head, if the signature holds and `received` is what the caller counted
- * and hashed itself. Otherwise undefined, and nothing of it may be used.
+ * The confirmed head of a snapshot if this key signed it and if it matches `received`, which the
+ * caller counted and hashed. If undefined, no line of the snapshot may be used.
  */
 export async function checkSnapshot(
   head: SnapshotHead,

@@ -8,28 +8,28 @@ import type { LogHead } from './position.ts'
 import { isKid, isSignature } from './signed-fields.ts'
 
 /**
- * What an answer about a token is bound to. The caller of introspection chose `nonce`, so no
- * earlier answer can be repeated.
+ * Binds an introspection response to its request. The caller chose `nonce`, so an earlier response
+ * cannot be replayed.
  */
 export interface IntrospectionProofFields {
   /** 128 random bits in base64url. */
   readonly nonce: string
   readonly site_id: SiteId
   readonly token_sha256: string
-  /** The head of the site's log that the answer was judged by. */
+  /** The head of the site's log that the response is based on. */
   readonly head: LogHead
-  /** A time before the store was asked for that head. */
+  /** A time before that head was read from the store. */
   readonly as_of: string
-  /** Which of the service's feed keys signs. */
+  /** The feed key of the service that signs. */
   readonly kid: string
 }
 
-/** Stands beside the facts in the answer, and is signed together with them. */
+/** Part of the response; the signature covers the other members of the response too. */
 export interface IntrospectionProof extends IntrospectionProofFields {
   readonly signature: string
 }
 
-/** 128 bits leave four unused bits in the last character, which must be zero. */
+/** The last character has four unused bits, which must be zero. */
 export const INTROSPECTION_NONCE_PATTERN = '^[A-Za-z0-9_-]{21}[AQgw]$'
 const NONCE = /* @__PURE__ */ new RegExp(INTROSPECTION_NONCE_PATTERN)
 
@@ -38,7 +38,7 @@ export function isIntrospectionNonce(value: unknown): value is string {
 }
 
 /**
- * Undefined for anything but exactly these members, each in its grammar. Says nothing about the
+ * Undefined unless the value has exactly these members, each well-formed. Does not check the
  * signature.
  */
 export function parseIntrospectionProof(value: unknown): IntrospectionProof | undefined {
@@ -59,8 +59,8 @@ export function parseIntrospectionProof(value: unknown): IntrospectionProof | un
 }
 
 /**
- * The text that is signed. `facts` are all members of the answer but the proof. Throws a TypeError
- * for what has no JSON form.
+ * The signed text. `facts` are all members of the response except the proof. Throws a TypeError for
+ * values without a JSON form.
  */
 export function introspectionText(facts: JsonObject, fields: IntrospectionProofFields): string {
   const { nonce, site_id, token_sha256, as_of, kid } = fields
@@ -77,8 +77,8 @@ export async function signIntrospection(
 }
 
 /**
- * Whether this key signed these facts with this proof. Comparing nonce, site, token and time is the
- * caller's part.
+ * Whether this key signed these facts with this proof. The caller compares nonce, site, token and
+ * time.
  */
 export async function checkIntrospection(
   facts: JsonObject,

@@ -9,8 +9,8 @@ import type { TableSeed } from './revoked-table.ts'
 import type { IssuerLine, SnapshotLine } from './snapshot.ts'
 
 /**
- * What the entries of a site's log up to `head` say, without any judgement on whether they are the
- * right ones.
+ * The settings, issuers and revocations of a site after the entries up to `head`. Does not check
+ * whether an entry continues the log; `SiteView` does.
  */
 export class SiteState {
   head: LogHead
@@ -21,8 +21,8 @@ export class SiteState {
   #ownsIssuers: boolean
 
   /**
-   * With `base` these are the contents after further entries: issuers and settings go on from those
-   * of `base`, which stays as it is, while `revocations` has only what came since.
+   * With `base`, this is the state after further entries: issuers and settings start from those of
+   * `base`, which does not change, and `revocations` has only the new ones.
    */
   constructor(seed: TableSeed, head: LogHead, base?: SiteState) {
     this.head = head
@@ -62,15 +62,15 @@ export class SiteState {
         this.#ownIssuers().compromise(body.issuer, body.key_id, toMs(body.at))
         break
       case 'site.changed':
-        this.#change(body, this.#isOffUntilNow(body) ? entry.at : undefined)
+        this.#change(body, this.#wasBearerOff(body) ? entry.at : undefined)
         break
       default:
-        unknownKind(kind)
+        throwUnknownKind(kind)
     }
     this.head = { epoch: entry.epoch, seq: entry.seq, hash: entry.hash }
   }
 
-  /** Takes in a line of a snapshot that was made at `asOf`. */
+  /** Adds a line of a snapshot that was made at `asOf`. */
   add(line: SnapshotLine, asOf: string): void {
     switch (line.type) {
       case 'credential':
@@ -93,11 +93,11 @@ export class SiteState {
         this.#change(line, line.bearer_off_at)
         break
       default:
-        unknownKind(line)
+        throwUnknownKind(line)
     }
   }
 
-  /** Copied before the first change, because most entries change no issuer. */
+  /** Clones the issuers of `base` before the first change. Most entries change no issuer. */
   #ownIssuers(): IssuerTable {
     if (!this.#ownsIssuers) this.issuers = this.issuers.clone()
     this.#ownsIssuers = true
@@ -112,7 +112,7 @@ export class SiteState {
     if (line.status === 'trusted') {
       this.issuers.trust(line, asOfMs)
     } else if (typeof distrustedAt === 'string') {
-      // The last state of an issuer matters even now: a key listed there may be found compromised
+      // The keys of a distrusted issuer are still needed: one of them may be marked as compromised
       // later.
       this.issuers.trust(line, asOfMs)
       this.issuers.distrust(issuer, toMs(distrustedAt))
@@ -120,10 +120,10 @@ export class SiteState {
   }
 
   /**
-   * To the moment of being switched on again, bearer tokens were off: what a node made meanwhile,
-   * before it heard of that, is invalid too.
+   * When bearer tokens are switched on again, they were off until that moment. A token that a node
+   * issued before it learned about it stays invalid.
    */
-  #isOffUntilNow({ bearer }: SettingsState): boolean {
+  #wasBearerOff({ bearer }: SettingsState): boolean {
     return bearer === 'off' || (this.hasSite && this.settings.bearer === 'off')
   }
 
@@ -143,11 +143,8 @@ export class SiteState {
   }
 }
 
-/**
- * The type says that this cannot be; code that gets past the type must still not have an entry
- * skipped.
- */
-function unknownKind(kind: never): never {
+/** Untyped callers must not be able to skip an entry. */
+function throwUnknownKind(kind: never): never {
   throw new TypeError(`a view cannot apply ${JSON.stringify(kind)}`)
 }
 

@@ -18,14 +18,14 @@ import { type EpochStatement, parseEpochStatement } from './epoch-statement.ts'
 import { isKid, isMaxAgeSeconds, isSignature } from './signed-fields.ts'
 
 /**
- * One line of state between the head and the end of a snapshot. The service makes them from its
- * store: a view keeps hashes instead of ids and cannot list what it knows.
+ * A line between the head and the end of a snapshot. The service creates them from its store,
+ * because a view stores only hashes of ids.
  */
 export type SnapshotLine = SiteLine | IssuerLine | UserLine | CredentialLine | TokenLine
 
 /**
- * The first line: up to where in the log the state goes, and a time before the store was asked for
- * it.
+ * The first line: the log position that the snapshot covers. `as_of` is a time before the store was
+ * read.
  */
 export interface SnapshotHead {
   readonly type: 'head'
@@ -38,8 +38,7 @@ export interface SnapshotHead {
 }
 
 /**
- * How the epoch of the log, or one before it, began. These lines come right after the head, the
- * oldest first.
+ * How this epoch of the log, or an earlier one, began. These lines follow the head, oldest first.
  */
 export interface EpochLine extends EpochStatement {
   readonly type: 'epoch'
@@ -47,26 +46,26 @@ export interface EpochLine extends EpochStatement {
 
 export interface SiteLine extends SettingsState {
   readonly type: 'site'
-  /** The latest moment at which bearer tokens were off; absent when they never were. */
+  /** The latest time at which bearer tokens were off; absent if they never were. */
   readonly bearer_off_at?: string
 }
 
-/** An issuer that the site trusts or has trusted, with the last state that was stated about it. */
+/** An issuer that the site trusts or trusted before, with its last settings. */
 export interface IssuerLine extends IssuerState {
   readonly type: 'issuer'
   readonly status: 'trusted' | 'distrusted'
   /**
-   * There when `status` is `distrusted`, and only then. Null when nothing but compromised keys was
-   * ever heard of the issuer.
+   * Present only if `status` is `distrusted`. Null if only compromised keys of the issuer are
+   * known.
    */
   readonly distrusted_at?: string | null
-  /** Every name and material ever found compromised under this issuer, listed still or not. */
+  /** All keys of this issuer that were ever marked as compromised, by name and by key material. */
   readonly compromised: readonly CompromisedKey[]
 }
 
 export interface CompromisedKey {
   readonly key_id: string
-  /** Null when the key was never listed. */
+  /** Null if the key was never listed. */
   readonly key: string | null
   readonly at: string
 }
@@ -95,7 +94,8 @@ export interface TokenLine {
 }
 
 /**
- * The last line. `lines` counts those before it, the head included; `sha256` is of all their bytes.
+ * The last line. `lines` is the number of lines before it, including the head; `sha256` covers all
+ * their bytes.
  */
 export interface SnapshotEnd {
   readonly type: 'end'
@@ -107,14 +107,13 @@ export interface SnapshotEnd {
 
 export const COMPROMISED_KEYS_MAX = 1024
 /**
- * A snapshot leaves out tokens that were revoked longer ago than this: they live an hour at most,
- * and a day allows for wrong clocks.
+ * A snapshot leaves out older token revocations: a token is valid for at most an hour, and one day
+ * covers wrong clocks.
  */
 export const TOKEN_REVOCATIONS_KEPT_MS = (3600 + 86_400) * 1000
 
 /**
- * Undefined for anything but a line with exactly its members, each in its grammar. The answer is a
- * copy.
+ * Undefined unless the value has exactly the members of a line, each well-formed. Returns a copy.
  */
 export function parseSnapshotLine(
   value: unknown,

@@ -5,9 +5,9 @@ import { COMPROMISED_KEYS_MAX, type CompromisedKey, type IssuerLine, type SiteLi
 import type { SiteView } from './view.ts'
 
 /**
- * The lines of a snapshot that a view can write down by itself, as of its head: the site and its
- * issuers. What was revoked it cannot list, and that has to come from the log. An issuer with more
- * compromised keys than a line may have gets several lines.
+ * The lines of a snapshot about the site and its issuers. The revocations are not included, because
+ * a view stores only their hashes; they come from the log. An issuer with more compromised keys
+ * than fit into one line gets several lines.
  */
 export function toStateLines({ settings, issuers }: SiteView): readonly (SiteLine | IssuerLine)[] {
   const { bearer, holderProof, credentialTtlSecondsMax, bearerOffMs } = settings
@@ -19,18 +19,20 @@ export function toStateLines({ settings, issuers }: SiteView): readonly (SiteLin
     ...(bearerOffMs === undefined ? {} : { bearer_off_at: formatTime(bearerOffMs) }),
   }
   issuers.applyCompromisedKeys()
-  const compromised = compromisedBy(issuers)
+  const compromised = groupCompromised(issuers)
   const lines: (SiteLine | IssuerLine)[] = [site]
   for (const issuer of new Set([...issuers.rows.keys(), ...compromised.keys()])) {
     const keys = compromised.get(issuer) ?? []
     for (let from = 0; from === 0 || from < keys.length; from += COMPROMISED_KEYS_MAX) {
-      lines.push(issuerLine(issuer, issuers.rows.get(issuer), keys.slice(from, from + COMPROMISED_KEYS_MAX)))
+      lines.push(
+        toIssuerLine(issuer, issuers.rows.get(issuer), keys.slice(from, from + COMPROMISED_KEYS_MAX)),
+      )
     }
   }
   return lines
 }
 
-function issuerLine(
+function toIssuerLine(
   issuer: string,
   known: IssuerRow | undefined,
   compromised: readonly CompromisedKey[],
@@ -58,8 +60,8 @@ function issuerLine(
   }
 }
 
-/** By issuer. A name that is still listed goes with the material it has there. */
-function compromisedBy({
+/** The compromised keys by issuer. A key that is still listed comes with its Multikey. */
+function groupCompromised({
   rows,
   compromisedMethods,
   compromisedKeys,
@@ -79,8 +81,8 @@ function compromisedBy({
     if (multikey !== undefined) left.delete(multikey)
     add(method, multikey ?? null, sinceMs)
   }
-  // Material that is no longer listed stays compromised whatever it was called. It goes with the
-  // oldest name, whose time it cannot change.
+  // Key material that is not listed any more stays compromised under every name. It is written next
+  // to the oldest name, whose time it cannot change.
   if (first !== undefined) for (const [multikey, sinceMs] of left) add(first[0], multikey, sinceMs)
   return found
 }

@@ -1,7 +1,7 @@
 import type { Scope } from '../credential/ids.ts'
 import type { SiteSettings, TrustedIssuer, TrustedKey } from '../verify/trust.ts'
 
-/** Settings under which only what both of these accept is accepted. */
+/** Settings that accept only what both `one` and `other` accept. */
 export function stricterSettings(one: SiteSettings, other: SiteSettings): SiteSettings {
   return {
     bearer: one.bearer === 'on' && other.bearer === 'on' ? 'on' : 'off',
@@ -10,14 +10,14 @@ export function stricterSettings(one: SiteSettings, other: SiteSettings): SiteSe
         ? other.bearerOffMs
         : Math.max(one.bearerOffMs, other.bearerOffMs ?? one.bearerOffMs),
     holderProof: one.holderProof === 'required' || other.holderProof === 'required' ? 'required' : 'optional',
-    credentialTtlSecondsMax: lower(one.credentialTtlSecondsMax, other.credentialTtlSecondsMax),
+    credentialTtlSecondsMax: lowest(one.credentialTtlSecondsMax, other.credentialTtlSecondsMax),
   }
 }
 
 /**
- * An issuer from which only what both of these would accept is accepted. A key that one of them
- * does not list, or lists with other material, is left out. Key objects are those of `one`, so that
- * remembered signatures stay valid.
+ * An issuer that accepts only what both `one` and `other` accept. Keys that one of them does not
+ * list, or lists with other key material, are left out. The key objects are those of `one`, so
+ * cached signatures stay valid.
  */
 export function stricterIssuer(one: TrustedIssuer, other: TrustedIssuer): TrustedIssuer {
   if (one === other) return one
@@ -30,11 +30,11 @@ export function stricterIssuer(one: TrustedIssuer, other: TrustedIssuer): Truste
     issuer: one.issuer,
     keys,
     scope: commonScopes(one.scope, other.scope),
-    credentialTtlSecondsMax: lower(one.credentialTtlSecondsMax, other.credentialTtlSecondsMax),
+    credentialTtlSecondsMax: lowest(one.credentialTtlSecondsMax, other.credentialTtlSecondsMax),
   }
 }
 
-/** Undefined: no cap. */
+/** Undefined means no limit. */
 function commonScopes(
   one: ReadonlySet<Scope> | undefined,
   other: ReadonlySet<Scope> | undefined,
@@ -51,11 +51,11 @@ function stricterKey(one: TrustedKey, other: TrustedKey): TrustedKey {
     return { ...one, status, changedAtMs }
   }
   if (one.changedAtMs === other.changedAtMs) return one
-  // A retired key without a time is valid for nothing that it signed.
+  // A retired key without a time has no valid signatures.
   const isTimed = one.changedAtMs !== undefined && other.changedAtMs !== undefined
-  return { ...one, changedAtMs: isTimed ? lower(one.changedAtMs, other.changedAtMs) : undefined }
+  return { ...one, changedAtMs: isTimed ? lowest(one.changedAtMs, other.changedAtMs) : undefined }
 }
 
-function lower(one: number | undefined, other: number | undefined): number | undefined {
+function lowest(one: number | undefined, other: number | undefined): number | undefined {
   return one === undefined || other === undefined ? (one ?? other) : Math.min(one, other)
 }

@@ -19,8 +19,9 @@ import type { SnapshotHead, SnapshotLine } from './snapshot.ts'
 import { stricterIssuer, stricterSettings } from './stricter.ts'
 
 /**
- * What makes a view distrust itself: what it was shown cannot be the log that it has followed so
- * far. `too_many_pending`: more entries came without a proof than it follows.
+ * Why a view does not trust itself any more: it received something that contradicts the log it has
+ * followed so far. `too_many_pending`: more than `PENDING_ENTRIES_MAX` entries arrived without a
+ * proof.
  */
 export type ViewFault =
   | 'other_site'
@@ -31,20 +32,21 @@ export type ViewFault =
   | 'lower_head'
   | 'too_many_pending'
 
-/** `known`: the entry came before and changes nothing. */
+/** `known`: the entry was applied before, so nothing changes. */
 export type ApplyResult = 'applied' | 'known' | ViewFault
 
 /**
- * `behind`: the log goes on after what has been applied, so nothing is proven. `outdated`: a newer
- * proof is known. `too_early`: its time is still to come. None of the three changes anything.
+ * `behind`: the log has entries that are not applied yet. `outdated`: a newer proof was confirmed
+ * before. `too_early`: the time of the proof is in the future. None of these three changes the
+ * view.
  */
 export type ConfirmResult = 'proven' | 'behind' | 'outdated' | 'too_early' | ViewFault
 
 /**
- * Why a snapshot was not loaded, beside faults: it says nothing about the site itself
- * (`incomplete`), no signed statements lead from the proven epoch to its epoch (`unlinked_epoch`),
- * nothing shows that it extends the proven head (`unlinked_head`), or it lacks more proven
- * revocations than a view carries (`too_many_carried`).
+ * `incomplete`: the snapshot has no line about the site. `unlinked_epoch`: no signed statements
+ * lead from the proven epoch to the epoch of the snapshot. `unlinked_head`: there is no evidence
+ * that it extends the proven head. `too_many_carried`: it lacks more proven revocations than a view
+ * can carry.
  */
 export type LoadResult =
   | 'loaded'
@@ -57,45 +59,39 @@ export type LoadResult =
 export interface SiteViewOptions {
   readonly siteId: SiteId
   /**
-   * For tests that want the same tables each time. Random otherwise, as it must be where ids come
-   * from outside.
+   * For tests that need the same tables every time. Random by default, which is required when ids
+   * come from outside.
    */
   readonly seed?: TableSeed
   /**
-   * Every entry is proven by where it comes from. Only for a reader of the service's own store,
-   * whose chain it has checked; a verifier that receives entries over a network must leave this
-   * out.
+   * Treats every entry as proven. Only for a node that reads its own store and has checked the hash
+   * chain. A verifier that receives entries over a network must not set it.
    */
   readonly entriesAreProven?: boolean
 }
 
 /**
- * What shows that a snapshot follows from the proven head. A view that holds none needs no
- * evidence.
+ * Evidence that a snapshot continues the log after the proven head. A view without a proven head
+ * needs none.
  */
 export interface LoadEvidence {
-  /** Statements of this site whose signatures were checked, for a snapshot of another epoch. */
+  /** Statements of this site with verified signatures. Required for a snapshot of another epoch. */
   readonly epochs?: readonly EpochStatement[]
   /**
-   * For a higher head of the same epoch: the service has shown the entry at the proven seq, and its
-   * hash is the proven one.
+   * Required for a higher head in the same epoch: the service returned the entry at the proven seq,
+   * and its hash is the proven hash.
    */
   readonly hasProvenEntry?: boolean
 }
 
-/** A view of a site's log at its very beginning: it trusts no issuer. */
-export function createSiteView(options: SiteViewOptions): SiteView {
-  return new SiteView(options)
-}
-
 /**
- * What a verifier knows about a site: the log, applied entry by entry or loaded from a snapshot.
- * The same class in the service and in the SDK, so the two cannot disagree. Once it has been shown
- * something that cannot be its log, its age is infinite until it is loaded again.
+ * The state of one site, built from its log: entry by entry, or from a snapshot. The service and
+ * the SDK use the same class, so they always agree. After data that contradicts the log, the age is
+ * infinite until a snapshot is loaded.
  *
- * Entries carry no signature, so a view keeps two states: that of the last proven head, and that
- * with all received entries applied. Its answers are the stricter of both: a revocation takes
- * effect when it arrives, a grant when a signed head covers it.
+ * Entries have no signatures, so a view keeps two states: one at the last proven head, and one with
+ * all received entries applied. Every answer is the stricter of the two. A revocation takes effect
+ * when its entry arrives, a grant when a signed head covers it.
  */
 export class SiteView implements SiteData {
   readonly siteId: SiteId
@@ -104,10 +100,7 @@ export class SiteView implements SiteData {
   readonly #entriesAreProven: boolean
   /** The state at the last proven head. */
   #proven: SiteState
-  /**
-   * Whether there was a proof at all; before the first one `#proven` is the empty beginning of the
-   * log.
-   */
+  /** False before the first proof. `#proven` is then the empty log. */
   #hasProof = false
   #pending: PendingEntries | undefined
   #carried: CarriedRevocations | undefined
@@ -123,29 +116,26 @@ export class SiteView implements SiteData {
   }
 
   /**
-   * The last entry received, proven or not. The epoch is empty until the first entry or proof names
-   * it.
+   * The last received entry, proven or not. `epoch` is empty until an entry or a proof names it.
    */
   get head(): LogHead {
     return this.#latest.head
   }
 
-  /** The furthest head that a proof has confirmed; undefined before the first proof. */
+  /** The highest head confirmed by a proof; undefined before the first proof. */
   get provenHead(): LogHead | undefined {
     return this.#hasProof ? this.#proven.head : undefined
   }
 
   /**
-   * The bound that the last proven head states for the age of this data; infinite before the first
+   * The maximum age that the last proven head allows for this data; infinite before the first
    * proof.
    */
   get maxAgeMs(): number {
     return this.#maxAgeMs
   }
 
-  /**
-   * As strict as can be until the log has said something: a site's first entry is `site.changed`.
-   */
+  /** The strictest settings until the first entry, which is always `site.changed`. */
   get settings(): SiteSettings {
     const { settings } = this.#proven
     if (this.#pending === undefined) return settings
@@ -157,7 +147,7 @@ export class SiteView implements SiteData {
     return this.#fault === undefined
   }
 
-  /** Why the view distrusts itself. */
+  /** Undefined while the view is trusted. */
   get fault(): ViewFault | undefined {
     return this.#fault
   }
@@ -172,13 +162,13 @@ export class SiteView implements SiteData {
   }
 
   /**
-   * How many proven revocations stay in effect here although the log does not have them any more.
+   * The number of proven revocations that the log has lost and that stay in effect in this view.
    */
   get carriedRevocationCount(): number {
     return (this.#carried?.revocations.size ?? 0) + this.#carriedKeyCount
   }
 
-  /** The proven issuers, for a writer of snapshots; see `toStateLines`. */
+  /** The proven issuers. `toStateLines` writes them to a snapshot. */
   get issuers(): IssuerTable {
     return this.#proven.issuers
   }
@@ -190,9 +180,8 @@ export class SiteView implements SiteData {
     return latest && stricterIssuer(known, latest)
   }
 
-  // Pending revocations need not be seen together with the proven ones: in the stricter of the two
-  // states everything is revoked that either of them revokes, and a pending reinstatement takes
-  // nothing from what is proven.
+  // Asking the states one after the other gives the stricter answer: everything is revoked that one
+  // of them revokes, and a pending reinstatement does not change the proven state.
 
   credentialRevocation(id: CredentialId): Revocation | undefined {
     const { revocations } = this.#proven
@@ -222,8 +211,7 @@ export class SiteView implements SiteData {
   }
 
   /**
-   * That the site no longer trusts an issuer that it did trust. An issuer it has never trusted is
-   * not revoked, it is unknown.
+   * Set if the site no longer trusts this issuer. Undefined for an issuer that it never trusted.
    */
   issuerRevocation(issuer: string): Revocation | undefined {
     return (
@@ -231,7 +219,9 @@ export class SiteView implements SiteData {
     )
   }
 
-  /** That a key is compromised, whether or not its issuer is trusted or still lists it. */
+  /**
+   * Set if the key is compromised, even if its issuer is not trusted or does not list it any more.
+   */
   keyRevocation(issuer: string, keyId: string): Revocation | undefined {
     return (
       this.#proven.issuers.keyRevocation(issuer, keyId) ??
@@ -240,9 +230,9 @@ export class SiteView implements SiteData {
   }
 
   /**
-   * Follows the log by one entry. What has been applied before may come again, since delivery is at
-   * least once. Anything that does not continue the log is a fault and is not applied, and neither
-   * is anything after it.
+   * Applies the next entry. An entry that was applied before is ignored, because delivery is at
+   * least once. An entry that does not continue the log is a fault: neither it nor any later entry
+   * is applied.
    */
   apply(entry: CheckedEntry): ApplyResult {
     if (this.#fault !== undefined) return this.#fault
@@ -267,10 +257,9 @@ export class SiteView implements SiteData {
   }
 
   /**
-   * Takes a proof of the head, whose signature has been checked. Only a proof of exactly what has
-   * been applied makes the view younger, and with it all pending entries are proven. A proof that
-   * cannot be true of the log followed so far is a fault: other hash, other epoch, or a newer proof
-   * of a lower head.
+   * Applies a proof of the head. Its signature must be verified already. If the proof is for
+   * exactly the applied entries, they become proven and the age is reset. A proof that contradicts
+   * the log is a fault: another hash, another epoch, or a newer proof for a lower head.
    */
   confirmHead(proof: ConfirmedHead, received: Clocks): ConfirmResult {
     if (this.#fault !== undefined) return this.#fault
@@ -279,8 +268,8 @@ export class SiteView implements SiteData {
     if (!(proof.asOfMs - received.wallMs <= AS_OF_AHEAD_MS_MAX)) return 'too_early'
     if (proof.epoch !== head.epoch && head.epoch !== '') return this.#distrust('other_epoch')
     if (proof.seq > head.seq) return 'behind'
-    // Old news of a lower head is no contradiction, it is only late. New news of one is: the log
-    // would have become shorter.
+    // An old proof of a lower head is only late. A new one is a contradiction, because a log never
+    // gets shorter.
     if (proof.seq < head.seq)
       return proof.asOfMs <= this.#age.asOfMs ? 'outdated' : this.#distrust('lower_head')
     if (proof.hash !== head.hash) return this.#distrust('fork')
@@ -290,30 +279,27 @@ export class SiteView implements SiteData {
     this.#promote(proof.asOfMs)
     this.#hasProof = true
     if (isNewer) this.#maxAgeMs = proof.maxAgeSeconds * 1000
-    // Does nothing with an older time: another node, whose clock is slower, has signed the head of
-    // the pending entries.
+    // Ignores an older time. It occurs when a node with a slower clock signed the pending head.
     this.#age.confirm(proof.asOfMs, received)
     return 'proven'
   }
 
   /**
-   * How old the data may be at most: infinite before the first proof and while the view distrusts
-   * itself.
+   * An upper bound for the age of the data. Infinite before the first proof and while the view is
+   * not trusted.
    */
   ageMs(now: Clocks): number {
     return this.#fault === undefined ? this.#age.ageMs(now) : Infinity
   }
 
-  /**
-   * Begins to load a snapshot beside the current contents; nothing changes until it is committed.
-   */
+  /** Starts loading a snapshot. The view does not change before `commit`. */
   beginLoad(head: SnapshotHead): SnapshotLoad {
-    const contents = new SiteState(this.#seed, { epoch: head.epoch, seq: head.seq, hash: head.hash })
+    const state = new SiteState(this.#seed, { epoch: head.epoch, seq: head.seq, hash: head.hash })
     let isOpen = true
     return {
       add(line) {
         if (!isOpen) throw new TypeError('the snapshot has been committed')
-        contents.add(line, head.as_of)
+        state.add(line, head.as_of)
       },
       commit: (proof, evidence = {}) => {
         if (!isOpen) throw new TypeError('the snapshot has been committed')
@@ -324,20 +310,20 @@ export class SiteView implements SiteData {
         if (!isProofOfThis)
           throw new TypeError('commit a snapshot with the proof that checkSnapshot gave for it')
         if (head.site_id !== this.siteId) return 'other_site'
-        const fault = this.#hasProof ? this.#unlinked(head, evidence) : undefined
+        const fault = this.#hasProof ? this.#findUnlinked(head, evidence) : undefined
         if (fault !== undefined) return fault
-        if (!contents.hasSite) return 'incomplete'
-        return this.#replace(contents, proof.asOfMs) ? 'loaded' : 'too_many_carried'
+        if (!state.hasSite) return 'incomplete'
+        return this.#replace(state, proof.asOfMs) ? 'loaded' : 'too_many_carried'
       },
     }
   }
 
   /**
-   * Why a snapshot does not follow from the proven head. Within an epoch a log only grows, and
-   * another epoch must be announced by signed statements. Entries that were received but never
-   * proven do not count: a relay may have made them up.
+   * Why a snapshot does not continue the log after the proven head. A log only grows within its
+   * epoch, and signed statements must announce a new epoch. Entries that were never proven are
+   * ignored here, because a relay may have forged them.
    */
-  #unlinked(
+  #findUnlinked(
     head: SnapshotHead,
     { epochs = [], hasProvenEntry = false }: LoadEvidence,
   ): Exclude<LoadResult, 'loaded'> | undefined {
@@ -351,26 +337,29 @@ export class SiteView implements SiteData {
     return hasProvenEntry ? undefined : 'unlinked_head'
   }
 
-  /** False, and nothing has changed, when too many proven revocations would have to be carried. */
-  #replace(contents: SiteState, asOfMs: number): boolean {
+  /**
+   * Returns false and changes nothing if more than `CARRIED_REVOCATIONS_MAX` revocations would be
+   * carried.
+   */
+  #replace(state: SiteState, asOfMs: number): boolean {
     const { epoch, hash } = this.#proven.head
-    const isOtherEpoch = this.#hasProof && contents.head.epoch !== epoch
-    // Within an epoch too: that the log extends the proven head is the word of whatever is between
-    // here and the service.
-    const mayLack = isOtherEpoch || (this.#hasProof && contents.head.hash !== hash)
+    const isOtherEpoch = this.#hasProof && state.head.epoch !== epoch
+    // Also within an epoch: whether the log extends the proven head is only the claim of the relay
+    // that sent it.
+    const mayLack = isOtherEpoch || (this.#hasProof && state.head.hash !== hash)
     const carried = mayLack
-      ? carryRevocations(this.#proven, this.#carried, contents, asOfMs)
-      : dropRestored(this.#carried, contents, asOfMs)
+      ? carryRevocations(this.#proven, this.#carried, state, asOfMs)
+      : dropRestored(this.#carried, state, asOfMs)
     if ((carried?.revocations.size ?? 0) > CARRIED_REVOCATIONS_MAX) return false
-    // That a key is compromised is final, in every epoch.
-    this.#carriedKeyCount = contents.issuers.adoptCompromised(this.#proven.issuers)
+    // A compromised key stays compromised in every epoch.
+    this.#carriedKeyCount = state.issuers.adoptCompromised(this.#proven.issuers)
     this.#carried = carried
-    this.#proven = contents
+    this.#proven = state
     this.#hasProof = true
     this.#pending = undefined
     this.#fault = undefined
-    // The age of one epoch's data says nothing about another's. Within an epoch it goes on: the log
-    // only grows.
+    // The age of another epoch is unrelated. Within an epoch it continues, because the log only
+    // grows.
     if (isOtherEpoch) this.#age.restart()
     return true
   }
@@ -389,7 +378,7 @@ export class SiteView implements SiteData {
     return this.#pending?.latest ?? this.#proven
   }
 
-  /** The hash of the entry at this seq, if it is the proven head or came after it. */
+  /** Known for the proven head and the pending entries only. */
   #hashAt(seq: number): string | undefined {
     return seq === this.#proven.head.seq ? this.#proven.head.hash : this.#pending?.hashAt(seq)
   }
@@ -400,15 +389,14 @@ export class SiteView implements SiteData {
   }
 }
 
-/** A snapshot on its way in. Dropping it half-way leaves no trace. */
+/** A snapshot that is being loaded. Dropping it before `commit` has no effect. */
 export interface SnapshotLoad {
   add(line: SnapshotLine): void
   /**
-   * Puts the snapshot in the place of all that the view knew, pending entries included, if it
-   * follows from the proven head; otherwise the view stays as it is. `proof` comes from
-   * `checkSnapshot`: without one nothing vouches for the lines. Give it to `confirmHead` next:
-   * until then the age is that of the last proof of this epoch, or infinite. A proof that is not
-   * newer than the last one makes nothing younger.
+   * Replaces the state of the view, including pending entries, if the snapshot continues the log
+   * after the proven head. Otherwise the view does not change. `proof` comes from `checkSnapshot`.
+   * Pass it to `confirmHead` afterwards: until then the age is that of the last proof in this
+   * epoch, or infinite. A proof that is not newer than the last one does not reset the age.
    */
   commit(proof: ConfirmedHead, evidence?: LoadEvidence): LoadResult
 }

@@ -5,7 +5,7 @@ import type { EpochStatement } from '../../src/log/epoch-statement.ts'
 import type { LogHead } from '../../src/log/position.ts'
 import { Revocations } from '../../src/log/revocations.ts'
 import type { SnapshotHead, SnapshotLine } from '../../src/log/snapshot.ts'
-import { createSiteView, type SiteView } from '../../src/log/view.ts'
+import { SiteView } from '../../src/log/view.ts'
 import {
   activeKey,
   at,
@@ -151,7 +151,7 @@ describe('a new epoch', () => {
 
   it(`is not followed when it lacks more than ${CARRIED_REVOCATIONS_MAX} of them`, () => {
     const many = (count: number) => {
-      const view = createSiteView({ siteId: SITE, seed: SEED })
+      const view = new SiteView({ siteId: SITE, seed: SEED })
       const head: SnapshotHead = { ...new PlainSite().snapshotHead(7, token(7)), as_of: at(0) }
       const load = view.beginLoad(head)
       load.add({ type: 'site', ...BODIES['site.changed'] })
@@ -347,7 +347,7 @@ function revocationsOf(log: readonly TimedSaying[]): Revocations {
 
 /** A view of a log that says this, with a proof of its head. */
 async function proven(sayings: readonly Saying[]): Promise<SiteView> {
-  const view = createSiteView({ siteId: SITE, seed: SEED })
+  const view = new SiteView({ siteId: SITE, seed: SEED })
   for (const entry of await logOf(sayings)) view.apply(entry)
   prove(view, msAt(0))
   expect(view.provenHead).toEqual(viewOf(await logOf(sayings)).head)

@@ -1,8 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it, vi } from 'vitest'
 import { IssuerTable } from '../../src/log/issuer-table.ts'
-import type { SiteView } from '../../src/log/view.ts'
-import { createSiteView } from '../../src/log/view.ts'
+import { SiteView } from '../../src/log/view.ts'
 import {
   activeKey,
   at,
@@ -203,7 +202,7 @@ describe('a compromised key', () => {
   it('is final, by name and by material, whatever a log says after it', async () => {
     await fc.assert(
       fc.asyncProperty(issuerLog, async (sayings) => {
-        const view = createSiteView({ siteId: SITE })
+        const view = new SiteView({ siteId: SITE })
         const names = new Set<string>()
         const materials = new Set<string>()
         for (const entry of await logOf(sayings)) {

@@ -3,7 +3,7 @@ import { formatTime, parseTime } from '../../src/encoding/rfc3339.ts'
 import { type CheckedEntry, checkEntry, createEntry, GENESIS_HASH } from '../../src/log/chain.ts'
 import type { Entry, EntryBodies, EntryKind, IssuerState, KeyState } from '../../src/log/entry.ts'
 import type { LogHead } from '../../src/log/position.ts'
-import { createSiteView, type SiteView } from '../../src/log/view.ts'
+import { SiteView } from '../../src/log/view.ts'
 import { publicKeyFromBytes } from '../../src/proof/keys.ts'
 
 /** A good log of one site, from which each test spoils one thing. */
@@ -100,7 +100,7 @@ export const headOf = ({ epoch, seq, hash }: Entry): LogHead => ({ epoch, seq, h
 
 /** A view that has applied all of them, as the service has it: its store is the proof. */
 export function viewOf(entries: readonly CheckedEntry[], siteId = SITE): SiteView {
-  const view = createSiteView({ siteId, seed: SEED, entriesAreProven: true })
+  const view = new SiteView({ siteId, seed: SEED, entriesAreProven: true })
   for (const entry of entries) {
     const outcome = view.apply(entry)
     if (outcome !== 'applied') throw new Error(`entry ${entry.seq}: ${outcome}`)

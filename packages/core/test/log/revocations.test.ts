@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { createSiteView } from '../../src/log/view.ts'
+import { SiteView } from '../../src/log/view.ts'
 import {
   at,
   credential,
@@ -125,7 +125,7 @@ describe('revocations only add up', () => {
   it('never lets an entry take back what an earlier one revoked, except for what is signed after a reinstatement', async () => {
     await fc.assert(
       fc.asyncProperty(anyLog, async (sayings) => {
-        const view = createSiteView({ siteId: SITE })
+        const view = new SiteView({ siteId: SITE })
         let cutoffMs = [-1, -1, -1]
         for (const entry of await logOf(sayings)) {
           const before = answers()

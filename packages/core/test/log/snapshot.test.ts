@@ -8,7 +8,7 @@ import {
   type SnapshotHead,
   type SnapshotLine,
 } from '../../src/log/snapshot.ts'
-import { createSiteView, type LoadEvidence, type SiteView } from '../../src/log/view.ts'
+import { type LoadEvidence, SiteView } from '../../src/log/view.ts'
 import {
   activeKey,
   at,
@@ -161,7 +161,7 @@ describe('loading a snapshot', () => {
         const lines = plain.snapshotLines()
         for (const line of lines) expect(parseSnapshotLine(line)).toEqual(line)
 
-        const view = createSiteView({ siteId: SITE })
+        const view = new SiteView({ siteId: SITE })
         expect(load(view, plain.snapshotHead(done, entries[done - 1]?.hash), lines)).toBe('loaded')
         expect(answersOf(view)).toEqual(answersOf(viewOf(entries.slice(0, done))))
         for (const entry of entries.slice(done)) expect(view.apply(entry)).toBe('applied')
@@ -175,7 +175,7 @@ describe('loading a snapshot', () => {
 
   it('is not committed with the proof of another head', () => {
     for (const other of [{ seq: 8 }, { hash: token(8) }, { epoch: 'otherepoch' }]) {
-      const view = createSiteView({ siteId: SITE, seed: SEED })
+      const view = new SiteView({ siteId: SITE, seed: SEED })
       const loading = view.beginLoad(HEAD)
       loading.add(SITE_LINE)
       expect(() => loading.commit({ ...proofOf(HEAD), ...other })).toThrow(TypeError)
@@ -184,7 +184,7 @@ describe('loading a snapshot', () => {
   })
 
   it('does not go back behind a proven head, also when the view has been contradicted', () => {
-    const view = createSiteView({ siteId: SITE, seed: SEED })
+    const view = new SiteView({ siteId: SITE, seed: SEED })
     load(view, HEAD, [SITE_LINE, { type: 'credential', credential_id: credential(1), revoked_at: at(1) }])
     const older = { ...HEAD, seq: HEAD.seq - 1, hash: token(6) }
     expect(load(view, older, [SITE_LINE])).toBe('lower_head')
@@ -196,7 +196,7 @@ describe('loading a snapshot', () => {
   })
 
   it('changes nothing until it is committed, and then everything at once', () => {
-    const view = createSiteView({ siteId: SITE, seed: SEED })
+    const view = new SiteView({ siteId: SITE, seed: SEED })
     const loading = view.beginLoad(HEAD)
     loading.add(SITE_LINE)
     loading.add({ type: 'credential', credential_id: credential(1), revoked_at: at(1) })
@@ -258,7 +258,7 @@ describe('loading a snapshot', () => {
   it('A256 replaces entries that were never proven, contradicted or not', async () => {
     const entries = await logOf(revocations(9))
     for (const isContradicted of [false, true]) {
-      const view = createSiteView({ siteId: SITE, seed: SEED })
+      const view = new SiteView({ siteId: SITE, seed: SEED })
       const proven = { ...HEAD, hash: entries[6]?.hash ?? '' }
       load(view, proven, [SITE_LINE])
       for (const entry of entries.slice(7)) expect(view.apply(entry)).toBe('applied')
@@ -276,7 +276,7 @@ describe('loading a snapshot', () => {
     ['that it lists', [activeKey('key-1', 1)]],
     ['that it no longer lists', []],
   ])('keeps the compromised keys of a distrusted issuer %s', async (_, keys) => {
-    const view = createSiteView({ siteId: SITE })
+    const view = new SiteView({ siteId: SITE })
     const compromised = [{ key_id: 'key-1', key: multikey(1), at: at(3) }]
     load(view, HEAD, [
       SITE_LINE,
@@ -292,7 +292,7 @@ describe('loading a snapshot', () => {
   })
 
   it('remembers what a distrusted issuer listed, in case it turns out compromised', async () => {
-    const view = createSiteView({ siteId: SITE })
+    const view = new SiteView({ siteId: SITE })
     load(view, HEAD, [SITE_LINE, { ...ISSUER_LINE, status: 'distrusted', distrusted_at: at(5) }])
     const body = { issuer: issuer(1), key_id: 'key-1', at: at(6) }
     for (const entry of await logOf([{ kind: 'key.compromised', body }], view.head)) view.apply(entry)
@@ -304,7 +304,7 @@ describe('loading a snapshot', () => {
   })
 
   it('does not make an issuer trusted of which only compromised keys were ever heard', () => {
-    const view = createSiteView({ siteId: SITE })
+    const view = new SiteView({ siteId: SITE })
     load(view, HEAD, [SITE_LINE, { ...ISSUER_LINE, status: 'distrusted', distrusted_at: null }])
     expect(view.issuer(issuer(1))).toBeUndefined()
     expect(view.issuerRevocation(issuer(1))).toBeUndefined()
@@ -312,7 +312,7 @@ describe('loading a snapshot', () => {
   })
 
   it('holds a key for compromised that a line calls so without a row of its own', () => {
-    const view = createSiteView({ siteId: SITE })
+    const view = new SiteView({ siteId: SITE })
     load(view, HEAD, [
       SITE_LINE,
       { ...ISSUER_LINE, keys: [{ ...activeKey('key-1', 1), status: 'compromised' }], compromised: [] },

@@ -7,7 +7,7 @@ import {
   type SnapshotHead,
 } from '../../src/log/snapshot.ts'
 import { toStateLines } from '../../src/log/state-lines.ts'
-import { createSiteView, type SiteView } from '../../src/log/view.ts'
+import { SiteView } from '../../src/log/view.ts'
 import { activeKey, at, EPOCH, issuer, issuerState, logOf, type Saying, SITE, viewOf } from './log-sample.ts'
 import { answersOf, issuerLog } from './random-log.ts'
 
@@ -25,7 +25,7 @@ function loadedFrom(view: SiteView): SiteView {
     as_of: at(100),
     max_age_seconds: 60,
   }
-  const loaded = createSiteView({ siteId: SITE, entriesAreProven: true })
+  const loaded = new SiteView({ siteId: SITE, entriesAreProven: true })
   const loading = loaded.beginLoad(head)
   for (const line of toStateLines(view)) {
     const read = parseSnapshotLine(JSON.parse(JSON.stringify(line)))

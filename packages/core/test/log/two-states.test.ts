@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { PermissionId, Scope } from '../../src/credential/ids.ts'
 import type { CheckedEntry } from '../../src/log/chain.ts'
 import { PENDING_ENTRIES_MAX } from '../../src/log/pending-entries.ts'
-import { createSiteView, type SiteView } from '../../src/log/view.ts'
+import { SiteView } from '../../src/log/view.ts'
 import type { TokenFacts } from '../../src/verify/token.ts'
 import { findTokenScope } from '../../src/verify/token-checks.ts'
 import type { SiteData } from '../../src/verify/trust.ts'
@@ -172,7 +172,7 @@ describe('pending entries', () => {
 describe('the bound on the age', () => {
   it('is that of the last proven head', async () => {
     const [entry] = (await logOf(revocations(1))) as [CheckedEntry]
-    const view = createSiteView({ siteId: SITE })
+    const view = new SiteView({ siteId: SITE })
     view.apply(entry)
     expect(view.maxAgeMs).toBe(Infinity)
     const proof = { siteId: SITE, ...headOf(entry), asOfMs: msAt(0) }
@@ -195,7 +195,7 @@ describe('a view with pending entries', () => {
           .chain((log) => fc.tuple(fc.constant(log), fc.array(fc.boolean(), { minLength: log.length }))),
         async ([sayings, proofs]) => {
           const entries = await logOf([{ kind: 'site.changed', body: BODIES['site.changed'] }, ...sayings])
-          const view = createSiteView({ siteId: SITE, seed: SEED })
+          const view = new SiteView({ siteId: SITE, seed: SEED })
           let provenSeq = 0
           for (const [i, entry] of entries.entries()) {
             expect(view.apply(entry)).toBe('applied')
@@ -225,7 +225,7 @@ describe('a view with pending entries', () => {
 /** A view that has proof of the first entries and has received the others. */
 async function following(proven: readonly Saying[], pending: readonly Saying[]) {
   const entries = await logOf([...proven, ...pending])
-  const view = createSiteView({ siteId: SITE, seed: SEED })
+  const view = new SiteView({ siteId: SITE, seed: SEED })
   const prove = (asOfMs = msAt(1)) =>
     view.confirmHead({ siteId: SITE, ...view.head, asOfMs, maxAgeSeconds: 60 }, CLOCKS)
   for (const entry of entries.slice(0, proven.length)) view.apply(entry)

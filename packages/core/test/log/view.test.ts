@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { CheckedEntry } from '../../src/log/chain.ts'
 import { entryHash } from '../../src/log/chain.ts'
 import type { Entry } from '../../src/log/entry.ts'
-import { createSiteView, type SiteView, type ViewFault } from '../../src/log/view.ts'
+import { SiteView, type ViewFault } from '../../src/log/view.ts'
 import {
   at,
   BODIES,
@@ -35,7 +35,7 @@ const resealed = async (entry: Entry, changes: Partial<Entry>) => {
 
 describe('a view at the beginning', () => {
   it('trusts no issuer, has revoked nothing and is infinitely old', () => {
-    const view = createSiteView({ siteId: SITE })
+    const view = new SiteView({ siteId: SITE })
     expect(view.head).toEqual({ epoch: '', seq: 0, hash: GENESIS })
     expect(view.trusted).toBe(true)
     expect(view.issuer(issuer(1))).toBeUndefined()
@@ -46,7 +46,7 @@ describe('a view at the beginning', () => {
   })
 
   it('is as strict as a site can be until the log says otherwise', async () => {
-    expect(createSiteView({ siteId: SITE }).settings).toEqual({
+    expect(new SiteView({ siteId: SITE }).settings).toEqual({
       bearer: 'off',
       holderProof: 'required',
       credentialTtlSecondsMax: undefined,
@@ -87,8 +87,8 @@ describe('a view at the beginning', () => {
       return original.call(globalThis.crypto, array)
     }) as typeof original
     try {
-      createSiteView({ siteId: SITE })
-      createSiteView({ siteId: SITE, seed: SEED })
+      new SiteView({ siteId: SITE })
+      new SiteView({ siteId: SITE, seed: SEED })
     } finally {
       globalThis.crypto.getRandomValues = original
     }
@@ -142,9 +142,9 @@ describe('apply', () => {
 
   it('does not take the first entry of a log for its beginning when it is not', async () => {
     const entries = await logOf(revocations(3))
-    const view = createSiteView({ siteId: SITE })
+    const view = new SiteView({ siteId: SITE })
     expect(view.apply(entries[1] as CheckedEntry)).toBe('hole')
-    const forged = createSiteView({ siteId: SITE })
+    const forged = new SiteView({ siteId: SITE })
     expect(forged.apply(await resealed(entries[0] as Entry, { prev_hash: token(1) }))).toBe('wrong_hash')
   })
 
@@ -155,7 +155,7 @@ describe('apply', () => {
         fc.array(fc.tuple(fc.nat(40), fc.nat(40)), { maxLength: 10 }),
         async (sayings, replays) => {
           const entries = await logOf(sayings)
-          const view = createSiteView({ siteId: SITE, seed: [7, 7], entriesAreProven: true })
+          const view = new SiteView({ siteId: SITE, seed: [7, 7], entriesAreProven: true })
           // Each replay goes back to some entry already applied and delivers from there on, up to
           // some entry further on.
           for (const [from, more] of [...replays, [entries.length, entries.length] as const]) {
@@ -172,7 +172,7 @@ describe('apply', () => {
 
   it('throws rather than skip an entry of a kind that came past the types', async () => {
     const [entry] = (await logOf([{ kind: 'user.revoked', body: BODIES['user.revoked'] }])) as [CheckedEntry]
-    const view = createSiteView({ siteId: SITE })
+    const view = new SiteView({ siteId: SITE })
     expect(() => view.apply({ ...entry, kind: 'user.renamed' } as never)).toThrow(TypeError)
     expect(view.head.seq).toBe(0)
   })
@@ -230,7 +230,7 @@ describe('confirmHead', () => {
   })
 
   it('can prove a log that has not begun, and then holds it to that epoch', async () => {
-    const view = createSiteView({ siteId: SITE })
+    const view = new SiteView({ siteId: SITE })
     expect(
       view.confirmHead(
         { siteId: SITE, epoch: EPOCH, seq: 0, hash: GENESIS, asOfMs: msAt(0), maxAgeSeconds: 60 },

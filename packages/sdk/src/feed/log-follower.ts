@@ -7,7 +7,6 @@ import {
   checkHeartbeat,
   checkSnapshot,
   createMonotonicClock,
-  createSiteView,
   type EpochStatement,
   formatTime,
   type Heartbeat,
@@ -16,7 +15,7 @@ import {
   parseEntry,
   parseHeartbeat,
   type SiteId,
-  type SiteView,
+  SiteView,
   type SnapshotHead,
 } from '@countersign/core'
 import { type Acknowledger, createAcknowledger } from './acknowledger.ts'
@@ -113,7 +112,7 @@ export class LogFollower {
   #run: Promise<void> | undefined
 
   constructor({ siteId, api, keys, clock, onChange }: LogFollowerOptions) {
-    this.view = createSiteView({ siteId })
+    this.view = new SiteView({ siteId })
     this.#api = api
     this.#keys = keys
     this.#clock = clock

@@ -3,7 +3,6 @@ import {
   type ConfirmedHead,
   checkEntry,
   createEntry,
-  createSiteView,
   type Entry,
   type EntryBodies,
   type EntryKind,
@@ -15,7 +14,7 @@ import {
   type LogHead,
   type SiteId,
   type SiteLine,
-  type SiteView,
+  SiteView,
   type SnapshotLine,
   type UserLine,
 } from '@countersign/core'
@@ -34,7 +33,7 @@ export interface TestLog {
 /** Creates an empty log. */
 export function createTestLog(siteId: SiteId, epoch: string): TestLog {
   const entries: Entry[] = []
-  const view = createSiteView({ siteId, entriesAreProven: true })
+  const view = new SiteView({ siteId, entriesAreProven: true })
   let head: LogHead = { epoch, seq: 0, hash: GENESIS_HASH }
   return {
     get head() {

@@ -1,4 +1,4 @@
-import { checkEntry, createSiteView, type Entry, type Ppid, type Scope, verify } from '@countersign/core'
+import { checkEntry, type Entry, type Ppid, type Scope, SiteView, verify } from '@countersign/core'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Guard } from '../../src/guard/guard.ts'
 import { createTestSite, type TestCredential, type TestSite } from '../../src/testing/test-site.ts'
@@ -69,7 +69,7 @@ describe('A252 a forged issuer.trusted', () => {
     relay.forge(trusted())
     await site.advance(6_000)
     expect(await shown(forged, 'admin:all')).toBe('issuer_untrusted')
-    const view = createSiteView({ siteId: site.log.view.siteId, entriesAreProven: true })
+    const view = new SiteView({ siteId: site.log.view.siteId, entriesAreProven: true })
     for (const entry of [...site.log.entries, ...relay.added]) {
       const checked = await checkEntry(entry)
       expect(checked && view.apply(checked)).toBe('applied')

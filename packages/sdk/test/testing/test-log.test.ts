@@ -1,11 +1,10 @@
 import {
   type CredentialId,
-  createSiteView,
   formatTime,
   type Ppid,
   parseSnapshotLine,
   type SiteId,
-  type SiteView,
+  SiteView,
   type SnapshotHead,
 } from '@countersign/core'
 import fc from 'fast-check'
@@ -97,7 +96,7 @@ test('a snapshot of the test log says what its entries say', async () => {
           as_of: formatTime(atMs),
           max_age_seconds: 60,
         }
-        const view = createSiteView({ siteId: SITE })
+        const view = new SiteView({ siteId: SITE })
         const load = view.beginLoad(head)
         for (const line of snapshotLines(log.entries)) {
           const read = parseSnapshotLine(JSON.parse(JSON.stringify(line)))

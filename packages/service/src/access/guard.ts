@@ -1,6 +1,5 @@
 import {
   type Allow,
-  createSiteView,
   type Denial,
   decide,
   findBearerMistake,
@@ -10,6 +9,7 @@ import {
   type RevocationData,
   type Scope,
   type SiteId,
+  SiteView,
   type TokenFacts,
 } from '@countersign/core'
 import type { Deps } from '../deps.ts'
@@ -80,7 +80,7 @@ export function toProblem({ code, detail, requiredScope }: Denial): Problem {
  */
 function unknownSite({ views }: GuardDeps, siteId: SiteId): RevocationData {
   const { ageMs, ageMsMax } = views.age()
-  return { site: createSiteView({ siteId }), ageMs, ageMsMax }
+  return { site: new SiteView({ siteId }), ageMs, ageMsMax }
 }
 
 /** The part of a verificationMethod that names the key. */

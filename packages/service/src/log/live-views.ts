@@ -1,12 +1,11 @@
 import {
   type Clocks,
   checkEntry,
-  createSiteView,
   type LogHead,
   type RevocationData,
   type SignatureCache,
   type SiteId,
-  type SiteView,
+  SiteView,
 } from '@countersign/core'
 import type { Logger } from 'pino'
 import { Problem } from '../problem.ts'
@@ -409,7 +408,7 @@ class FollowedLog implements LiveViews {
         throw new LogCorrupted('wrong_hash', `entry ${position} of the log has another hash than its own`)
       let view = this.views.get(entry.site_id)
       if (view === undefined) {
-        view = createSiteView({ siteId: entry.site_id, entriesAreProven: true })
+        view = new SiteView({ siteId: entry.site_id, entriesAreProven: true })
         this.views.set(entry.site_id, view)
       }
       const applied = entry.epoch === this.epoch ? view.apply(checked) : 'other_epoch'

@@ -2,14 +2,13 @@ import { createHash } from 'node:crypto'
 import {
   checkEpochStatement,
   checkSnapshot,
-  createSiteView,
   type EpochLine,
   formatTime,
   generatePrivateKey,
   parseMultikey,
   parseSnapshotLine,
   type SiteId,
-  type SiteView,
+  SiteView,
   type SnapshotEnd,
   type SnapshotHead,
 } from '@countersign/core'
@@ -39,7 +38,7 @@ async function load(node: FeedNode, siteId: SiteId, text: string): Promise<SiteV
   const [head, ...rest] = lines.map((line) => parseSnapshotLine(JSON.parse(line)))
   const end = rest.pop() as SnapshotEnd | undefined
   if (head?.type !== 'head' || end?.type !== 'end') throw new Error('it has no head or no end')
-  const view = createSiteView({ siteId })
+  const view = new SiteView({ siteId })
   const loading = view.beginLoad(head)
   for (const line of rest) {
     if (line === undefined || line.type === 'head' || line.type === 'end')

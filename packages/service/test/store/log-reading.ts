@@ -1,4 +1,4 @@
-import { checkEntry, createSiteView, type Entry, type SiteId, type SiteView } from '@countersign/core'
+import { checkEntry, type Entry, type SiteId, SiteView } from '@countersign/core'
 import { expect } from 'vitest'
 import type { LoggedEntry, Store } from '../../src/store/store.ts'
 
@@ -32,7 +32,7 @@ export async function wholeLog(store: Store): Promise<readonly LoggedEntry[]> {
 
 /** What a verifier knows who has nothing but the log. */
 export async function viewOf(store: Store, siteId: SiteId): Promise<SiteView> {
-  const view = createSiteView({ siteId, entriesAreProven: true })
+  const view = new SiteView({ siteId, entriesAreProven: true })
   for (const entry of await entriesOf(store, siteId)) {
     const checked = await checkEntry(entry)
     if (checked === undefined) throw new Error('an entry does not have its hash')
