@@ -21,8 +21,8 @@ export interface IssuerRow {
 
 /**
  * The issuers of a site and their compromised keys. Trust in an issuer follows the latest entry. A
- * key stays compromised permanently, by name (verificationMethod) and by key material: an attacker who
- * knows the private key can sign for every issuer that lists it.
+ * key stays compromised permanently, by name (verificationMethod) and by key material: an attacker
+ * who knows the private key can sign for every issuer that lists it.
  */
 export class IssuerTable {
   readonly rows = new Map<string, IssuerRow>()
