@@ -232,10 +232,11 @@ module.exports = {
       to: { path: '^packages/service/src/routes/' },
     },
     {
-      name: 'fastify-only-at-the-door',
+      name: 'one-router',
+      comment: 'http/router.ts finds what answers a URL, and nothing else does.',
       severity: 'error',
-      from: { path: '^packages/service/src/', pathNot: '^packages/service/src/(?:app[.]|http/)' },
-      to: { path: 'node_modules/(?:@fastify/|fastify/)' },
+      from: { path: '^packages/service/src/', pathNot: '^packages/service/src/http/router[.]ts$' },
+      to: { path: 'node_modules/(?:@fastify/|fastify/|find-my-way/)' },
     },
     {
       name: 'sources-do-not-import-tests',

@@ -88,17 +88,22 @@ import { createLogger, migrate, openService, readConfig } from '@countersign/ser
 
 const env = { COUNTERSIGN_BASE_URL: 'https://id.example', COUNTERSIGN_MASTER_KEY: '0123456789abcdef'.repeat(4) }
 if (readConfig('production', { env }).port !== 8787) throw new Error('the settings are not read')
-const config = readConfig('production', { flags: [['data-dir', 'data']], env })
+const config = readConfig('production', { flags: [['data-dir', 'data'], ['port', '0'], ['admin-port', '0']], env })
 if ((await migrate(config)).kind !== 'sqlite') throw new Error('the store cannot be made')
 const service = await openService(config, { log: createLogger('silent'), onFatal: (fault) => { throw fault } })
-const page = await service.app.inject({ url: '/wallet' })
+const { port } = await service.listen()
+const load = async (path = '') => {
+  const answer = await fetch('http://127.0.0.1:' + port + path)
+  return { status: answer.status, body: await answer.text() }
+}
+const page = await load('/wallet')
 const script = /src="([^"]+[.]js)"/.exec(page.body)?.[1] ?? 'none'
-const served = await service.app.inject({ url: script })
-const guide = await service.app.inject({ url: '/docs/guides/quickstart' })
-const picture = await service.app.inject({ url: '/docs/flow.svg' })
+const served = await load(script)
+const guide = await load('/docs/guides/quickstart')
+const picture = await load('/docs/flow.svg')
 await service.close()
-if (served.statusCode !== 200 || !served.body.includes("from './call.js'")) throw new Error('the pages have no script')
-if (guide.statusCode !== 200 || picture.statusCode !== 200) throw new Error('the documents are not there')
+if (served.status !== 200 || !served.body.includes("from './call.js'")) throw new Error('the pages have no script')
+if (guide.status !== 200 || picture.status !== 200) throw new Error('the documents are not there')
 `
 
 /** The command, as a shell runs it. */

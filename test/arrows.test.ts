@@ -72,7 +72,7 @@ const BROKEN: Readonly<Record<string, readonly [path: string, text: string]>> = 
     'packages/service/src/pages/a.ts',
     "import type { A } from '../routes/base.ts'",
   ],
-  'fastify-only-at-the-door': ['packages/service/src/actions/b.ts', "import 'fastify'"],
+  'one-router': ['packages/service/src/actions/b.ts', "import 'find-my-way'"],
   'sources-do-not-import-tests': ['packages/core/src/log/h.ts', "import '../../test/base.ts'"],
 }
 
@@ -134,7 +134,7 @@ beforeAll(() => {
   put('packages/service/src/store/open.ts', "import './sqlite/base.ts'")
   put('packages/service/src/store/sqlite/good.ts', "import '../operations/base.ts'")
   for (const [path, text] of Object.values(BROKEN)) put(path, text)
-  for (const name of ['fastify', 'jose', 'structured-headers', 'zod']) {
+  for (const name of ['find-my-way', 'jose', 'structured-headers', 'zod']) {
     put(`node_modules/${name}/package.json`, JSON.stringify({ name, main: 'index.js' }))
     put(`node_modules/${name}/index.js`, '')
   }

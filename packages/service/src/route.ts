@@ -45,5 +45,8 @@ export interface RouteRequest<Id extends EndpointId = EndpointId> {
   readonly prefersDeniedEverywhere: boolean
 }
 
-/** One endpoint. Knows no web framework, and needs no socket to be tested. */
+/** One endpoint. Knows no web server, and needs no socket to be tested. */
 export type Route<Id extends EndpointId> = (request: RouteRequest<Id>, deps: Deps) => Promise<RouteAnswer>
+
+/** A request for a page outside of the contract. */
+export type PageRequest = Pick<RouteRequest, 'lines'> & { readonly path: string }

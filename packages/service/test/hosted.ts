@@ -11,6 +11,7 @@ import { createMeters } from '../src/meters.ts'
 import { pairwisePurpose } from '../src/store/sealed-columns.ts'
 import type { Store } from '../src/store/store.ts'
 import { checkContract } from './contract-check.ts'
+import { inject } from './inject.ts'
 import { createSecrets } from './keys/secrets-double.ts'
 import { createSite, openNode, type TestNode } from './node.ts'
 import { issued as issuedBy, NOW, newParty, type Party } from './party.ts'
@@ -153,7 +154,7 @@ function senderOf(deps: Deps, baseUrl: string) {
           ? 'application/x-www-form-urlencoded'
           : undefined
     const payload = json !== undefined ? JSON.stringify(json) : form && new URLSearchParams(form).toString()
-    const answer = await app.inject({
+    const answer = await inject(app, {
       method: method as 'GET',
       url: path,
       headers: { ...(type === undefined ? {} : { 'content-type': type }), ...given },

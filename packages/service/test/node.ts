@@ -23,6 +23,7 @@ import { openLiveViews } from '../src/log/live-views.ts'
 import { createLogger } from '../src/logger.ts'
 import type { ApiKey, Store } from '../src/store/store.ts'
 import { checkContract } from './contract-check.ts'
+import { inject } from './inject.ts'
 import { ClockDouble, quiet } from './log/log-double.ts'
 import { issued as issuedBy, NOW, newParty, type Party } from './party.ts'
 
@@ -175,7 +176,7 @@ export async function openNode(
       keys.set(caller.keyId, toApiKey(caller))
       fields['x-api-key'] = caller.keyId
     }
-    const answer = await app.inject({
+    const answer = await inject(app, {
       method: method as 'GET',
       url: path,
       headers: {

@@ -1,5 +1,7 @@
 import type { EndpointId } from '@countersign/core/contract'
-import type { Route } from '../route.ts'
+import type { RouteAnswer } from '../answer.ts'
+import { STYLE_PATH, style } from '../pages/page.ts'
+import type { PageRequest, Route } from '../route.ts'
 import { exchangeProof } from './api/auth/exchange-proof.ts'
 import { introspect } from './api/auth/introspect.ts'
 import { revokeToken } from './api/auth/revoke.ts'
@@ -25,6 +27,7 @@ import { reinstateUser } from './api/wallet/reinstate-user.ts'
 import { revocationStatus } from './api/wallet/revocation-status.ts'
 import { revokeCredential } from './api/wallet/revoke.ts'
 import { revokeUser } from './api/wallet/revoke-user.ts'
+import { asset } from './assets.ts'
 import { present } from './auth/present.ts'
 import { signInCallback, signInCallbackByForm } from './auth/sdk-callback.ts'
 import { startSignIn, startSignInByLink } from './auth/sdk-request.ts'
@@ -32,9 +35,10 @@ import { signInResult } from './auth/sdk-result.ts'
 import { signInPage } from './auth/sign-in.ts'
 import { didDocument, discovery, jwks } from './discovery.ts'
 import { docs, openapi } from './docs.ts'
+import { frontPage } from './front.ts'
 import { alive, ready } from './health.ts'
 import { accessContext } from './ns.ts'
-import { problemPage } from './problems.ts'
+import { problemPage, problemsPage } from './problems.ts'
 import { claimOffer } from './wallet/claim.ts'
 import { readOffer } from './wallet/offer.ts'
 import { walletPage } from './wallet.ts'
@@ -103,4 +107,12 @@ export const routes: Routes = {
   problem_page: problemPage,
   alive,
   ready,
+}
+
+/** Pages outside of the contract, by path. They need no caller and have no rate limits. */
+export const pages: Readonly<Record<string, (request: PageRequest) => RouteAnswer>> = {
+  '/': frontPage,
+  '/problems': problemsPage,
+  [STYLE_PATH]: () => style,
+  '/assets/*': asset,
 }

@@ -6,7 +6,7 @@ import { createOpenapi } from '../openapi.ts'
 import { type Html, html } from '../pages/html.ts'
 import { page } from '../pages/page.ts'
 import { Problem } from '../problem.ts'
-import type { Route } from '../route.ts'
+import type { Route, RouteRequest } from '../route.ts'
 
 type Listed = (typeof endpointList)[number]
 
@@ -52,7 +52,9 @@ ${tags.map((tag) => html`<h2 class="tag">${tag}</h2><ul class="endpoints">${endp
  * GET /docs/…: the files of the repository that are written for people. An address with a slash at
  * its end leads to the one without. Throws `not_found` for everything else.
  */
-export function documentAt(path: string): RouteAnswer {
+export async function documentPage({
+  holderRequest: { path },
+}: Pick<RouteRequest, 'holderRequest'>): Promise<RouteAnswer> {
   const short = path.replace(/\/+$/, '')
   const answer = documentAnswer(documents(), short)
   if (short !== path && (answer !== undefined || short === '/docs'))

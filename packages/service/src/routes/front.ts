@@ -1,12 +1,12 @@
 import type { RouteAnswer } from '../answer.ts'
+import { acceptsPage } from '../pages/accepts-page.ts'
 import { html } from '../pages/html.ts'
 import { page } from '../pages/page.ts'
 import { Problem } from '../problem.ts'
-import type { RouteRequest } from '../route.ts'
-import { acceptsPage } from './accepts-page.ts'
+import type { PageRequest } from '../route.ts'
 
 /** GET /: where a browser goes from here. There is nothing for programs, which read discovery. */
-export function frontPage({ lines }: Pick<RouteRequest, 'lines'>): RouteAnswer {
+export function frontPage({ lines }: PageRequest): RouteAnswer {
   if (!acceptsPage(lines)) throw new Problem('not_found')
   return page(
     'Start',

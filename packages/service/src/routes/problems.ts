@@ -1,9 +1,9 @@
 import { problemCodes, problems as table } from '@countersign/core/contract'
 import type { RouteAnswer } from '../answer.ts'
+import { acceptsPage } from '../pages/accepts-page.ts'
 import { html } from '../pages/html.ts'
 import { page } from '../pages/page.ts'
-import type { Route, RouteRequest } from '../route.ts'
-import { acceptsPage } from './accepts-page.ts'
+import type { PageRequest, Route } from '../route.ts'
 
 /** GET /problems/{code}: a page for browsers, JSON for other clients. */
 export const problemPage: Route<'problem_page'> = async ({ params: { code }, lines }) => {
@@ -30,7 +30,7 @@ export const problemPage: Route<'problem_page'> = async ({ params: { code }, lin
 }
 
 /** GET /problems: all codes, as a page for browsers and as JSON for programs. */
-export function problemsPage({ lines }: Pick<RouteRequest, 'lines'>): RouteAnswer {
+export function problemsPage({ lines }: PageRequest): RouteAnswer {
   if (!acceptsPage(lines)) {
     const items = problemCodes.map((code) => ({ code, status: table[code].status, title: table[code].title }))
     return { status: 200, contentType: 'application/json', body: { items } }

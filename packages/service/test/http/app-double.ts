@@ -1,6 +1,6 @@
 import type { Allow, SiteId } from '@countersign/core'
 import { type Permission, rateLimits } from '@countersign/core/contract'
-import type { InjectOptions } from 'fastify'
+import type { InjectOptions } from 'light-my-request'
 import { type App, type AppOptions, createApp } from '../../src/app.ts'
 import type { Config } from '../../src/config.ts'
 import type { Deps } from '../../src/deps.ts'
@@ -11,6 +11,7 @@ import { createMeters } from '../../src/meters.ts'
 import { createSealer } from '../../src/sealing/sealer.ts'
 import type { ApiKey, IdempotencyState, KeptAnswer, NewAuditRow, Store } from '../../src/store/store.ts'
 import { checkContract } from '../contract-check.ts'
+import { inject } from '../inject.ts'
 
 /** Of a site without verifiers. */
 const NO_RECEIPT = {
@@ -142,7 +143,7 @@ export function createAppDouble({ config, store, deps: more, ...options }: Doubl
       return secret
     },
     async call(method, url, { headers = {}, payload, remoteAddress } = {}) {
-      const answer = await app.inject({
+      const answer = await inject(app, {
         method: method as 'GET',
         url,
         headers,

@@ -15,7 +15,7 @@ const EXCHANGE = `POST /api/auth/exchange-proof HTTP/1.1\r\n${HOST}Content-Type:
 /** An app with one held connection: `sent` has been written, and the app has seen `until` of it. */
 async function held(sent: string, { routes = {}, until = 'connection', drainMsMax = 60_000 } = {}) {
   const double = createAppDouble({ routes: routes as Routes, drainMsMax })
-  const { server } = double.app.fastify
+  const { server } = double.app
   const seen = new Promise((resolve) => server.once(until, resolve))
   const { port } = await double.app.listen()
   const client = connect(port, '127.0.0.1')

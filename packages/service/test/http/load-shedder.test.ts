@@ -150,7 +150,7 @@ async function halfAsked(port: number): Promise<{ socket: Socket; finish(): Prom
     `X-API-Key: ${key}`,
     'Content-Type: application/json',
   ]
-  const asked = new Promise((resolve) => double.app.fastify.server.once('request', resolve))
+  const asked = new Promise((resolve) => double.app.server.once('request', resolve))
   socket.write(`${head.join('\r\n')}\r\nContent-Length: 13\r\n\r\n{"token":"x"`)
   await asked
   await new Promise((resolve) => setTimeout(resolve, 20))

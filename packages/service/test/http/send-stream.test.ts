@@ -137,7 +137,7 @@ describe('an answer in pieces', () => {
     begin()
     const { promise: isGone, resolve: leave } = Promise.withResolvers<void>()
     beforeAnswer = isGone
-    const accepted = once(double.app.fastify.server, 'request') as Promise<[IncomingMessage]>
+    const accepted = once(double.app.server, 'request') as Promise<[IncomingMessage]>
     const { socket } = ask(head('GET', 'snapshot'))
     const [request] = await accepted
     const closed = once(request.socket, 'close')

@@ -40,7 +40,7 @@ async function begun(
 ): Promise<{ finish(chunks: readonly string[]): Promise<number> }> {
   const socket = connect(port, '127.0.0.1').on('error', () => {})
   sockets.push(socket)
-  const asked = once(double.app.fastify.server, 'request')
+  const asked = once(double.app.server, 'request')
   const lines = [
     ...head,
     'Host: id.example',

@@ -241,10 +241,10 @@ describe('over a real connection', () => {
 })
 
 test('headers that do not come in time end the connection', async () => {
-  const { server } = double.app.fastify
+  const { server } = double.app
   expect([server.headersTimeout, server.requestTimeout]).toEqual([10_000, 30_000])
   const slow = createAppDouble({ routes })
-  slow.app.fastify.server.headersTimeout = 200
+  slow.app.server.headersTimeout = 200
   const [normalPort, slowPort] = [port, (await slow.app.listen()).port]
   port = slowPort
   try {
@@ -338,7 +338,7 @@ test('a key that is deleted while the body is still coming does nothing any more
 })
 
 test('a client that asks and never reads is cut off, and what was to be sent is let go', async () => {
-  const { server } = double.app.fastify
+  const { server } = double.app
   expect(server.timeout).toBeGreaterThan(30_000)
   const large = createAppDouble({
     routes: {
@@ -347,8 +347,8 @@ test('a client that asks and never reads is cut off, and what was to be sent is 
   })
   const { port } = await large.app.listen()
   const wasCutOff = async (timeoutMs: number) => {
-    large.app.fastify.server.timeout = timeoutMs
-    const accepted = new Promise<Socket>((resolve) => large.app.fastify.server.once('connection', resolve))
+    large.app.server.timeout = timeoutMs
+    const accepted = new Promise<Socket>((resolve) => large.app.server.once('connection', resolve))
     const socket = connect(port, '127.0.0.1').pause()
     socket.on('error', () => {})
     socket.write(`GET /docs HTTP/1.1\r\n${HOST}\r\n\r\n`)

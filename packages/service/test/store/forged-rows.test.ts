@@ -18,6 +18,7 @@ import { EMPTY_DIGEST, nextDigest } from '../../src/store/log-digest.ts'
 import { type MacTable, type MacTableName, macTables } from '../../src/store/mac-tables.ts'
 import { RowForged } from '../../src/store/store.ts'
 import type { SqlValue } from '../../src/store/transaction.ts'
+import { inject } from '../inject.ts'
 import {
   context,
   credentialId,
@@ -132,7 +133,7 @@ forEachStoreWriter('a store writer', (newWriter) => {
     expect(await audit(writer)).toMatchObject({ code: 0 })
     await rewriteLog(writer, siteId, issuer)
     await withNode(writer, async (store, { app, deps }, logged) => {
-      expect((await app.inject({ url: '/readyz' })).statusCode).toBe(503)
+      expect((await inject(app, { url: '/readyz' })).statusCode).toBe(503)
       expect(deps.views.readiness()).toMatchObject({
         ready: false,
         why: expect.stringContaining('MAC is wrong'),
@@ -154,7 +155,7 @@ forEachStoreWriter('a store writer', (newWriter) => {
     await rewriteLog(writer, siteId, issuer)
     await writeMacs(writer, ['heads', 'log'])
     await withNode(writer, async (_store, { app, deps }) => {
-      expect((await app.inject({ url: '/readyz' })).statusCode).toBe(200)
+      expect((await inject(app, { url: '/readyz' })).statusCode).toBe(200)
       expect(deps.views.view(siteId)?.userRevocation(user, NOW)).toBeUndefined()
       expect(deps.views.view(siteId)?.issuer('did:web:evil.example')).toBeDefined()
     })
@@ -236,7 +237,7 @@ forEachStoreWriter('a store writer', (newWriter) => {
       createHash('sha256').update(secret).digest('hex'),
     )
     const ask = (service: Service) =>
-      service.app.inject({ url: '/api/sites', headers: { 'x-api-key': secret } })
+      inject(service.app, { url: '/api/sites', headers: { 'x-api-key': secret } })
     await withNode(writer, async (store, service, logged) => {
       const answer = await ask(service)
       expect(answer.statusCode).toBe(401)
@@ -444,7 +445,7 @@ forEachStoreWriter('a store writer', (newWriter) => {
         JSON.stringify({ ppid: user, site_id: siteId }),
       ) as [string, string]
       const revoke = (payload: string) =>
-        app.inject({
+        inject(app, {
           method: 'POST',
           url: '/api/wallet/revoke-user',
           headers: { 'x-api-key': secret, 'idempotency-key': 'once', 'content-type': 'application/json' },

@@ -6,6 +6,7 @@ import { changeSite } from '../../src/actions/change-site.ts'
 import { refreshIssuers } from '../../src/did-web/refresh-issuers.ts'
 import { createSealer } from '../../src/sealing/sealer.ts'
 import { RowForged } from '../../src/store/store.ts'
+import { inject } from '../inject.ts'
 import { newParty } from '../party.ts'
 import { context, MASTER_KEY, newIssuer, newSite } from './fixtures.ts'
 import { kindsOf, lastEntryOf } from './log-reading.ts'
@@ -161,7 +162,7 @@ forEachStoreWriter('a row that is put back as it was before', (newWriter) => {
         await createApiKey({ store }, order, context()),
       ]
       const ask = async ({ secret }: typeof kept) =>
-        (await app.inject({ url: '/api/sites', headers: { 'x-api-key': secret } })).statusCode
+        (await inject(app, { url: '/api/sites', headers: { 'x-api-key': secret } })).statusCode
       expect([await ask(kept), await ask(gone)]).toEqual([200, 200])
       const old = await keyRow(gone.key.keyId)
       await deleteApiKey(deps, null, gone.key.keyId, context())

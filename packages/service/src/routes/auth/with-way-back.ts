@@ -1,11 +1,11 @@
 import { problems } from '@countersign/core/contract'
 import { findWayBack } from '../../actions/find-way-back.ts'
 import type { Deps } from '../../deps.ts'
+import { acceptsPage } from '../../pages/accepts-page.ts'
 import { problemPage } from '../../pages/problem-page.ts'
 import { texts } from '../../pages/texts.ts'
 import { Problem } from '../../problem.ts'
 import type { RouteRequest } from '../../route.ts'
-import { acceptsPage } from '../accepts-page.ts'
 import { returnUrlWith } from './return-url.ts'
 
 /**

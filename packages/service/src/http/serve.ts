@@ -1,0 +1,70 @@
+import type { ServerResponse } from 'node:http'
+import type { RouteAnswer } from '../answer.ts'
+import { acceptsPage } from '../pages/accepts-page.ts'
+import type { AccessLog } from './access-log.ts'
+import { hasLongBody } from './body.ts'
+import type { RawRequest } from './raw-request.ts'
+import type { MountedEndpoint, Reply, Responder } from './respond.ts'
+import { sendStream } from './send-stream.ts'
+
+export interface ServeDeps {
+  readonly responder: Responder
+  readonly accessLog: AccessLog
+  /** The clock of `RawRequest.startedMs`. */
+  readonly monotonicMs: () => number
+  /** Whether connections are to be closed after their response. */
+  readonly isClosing: () => boolean
+}
+
+/** Sends what `answer` returns, or the rejection of what it throws. Never rejects. */
+export type Serve = (
+  raw: RawRequest,
+  endpoint: MountedEndpoint | undefined,
+  response: ServerResponse,
+  answer: () => RouteAnswer | Promise<RouteAnswer>,
+) => Promise<void>
+
+export function createServe({ responder, accessLog, monotonicMs, isClosing }: ServeDeps): Serve {
+  return async (raw, endpoint, response, answer) => {
+    let reply: Reply
+    try {
+      reply = responder.answer(await answer(), endpoint, raw.requestId)
+    } catch (error) {
+      if (hasLongBody(raw.message)) response.setHeader('connection', 'close')
+      reply = responder.reject(error, endpoint, raw.requestId, findPageWanted(raw, endpoint))
+    }
+    // Closing waits for every connection that is kept alive.
+    if (isClosing()) response.setHeader('connection', 'close')
+    accessLog.request(raw, endpoint, reply, monotonicMs() - raw.startedMs)
+    try {
+      if (reply.stream === undefined) writeReply(reply, response)
+      else await sendStream(reply, reply.stream, raw.message, response)
+    } catch (fault) {
+      // A header that cannot be written, or a stream that failed. The client must not take what was
+      // sent so far for a complete response.
+      accessLog.fault(fault, endpoint, raw.requestId)
+      response.destroy()
+    }
+  }
+}
+
+function writeReply({ status, headers, body = '' }: Reply, response: ServerResponse): void {
+  const bytes = Buffer.byteLength(body)
+  if (status !== 204) headers.push('content-length', String(bytes))
+  response.writeHead(status, headers)
+  if (response.req.method === 'HEAD' || bytes === 0) response.end()
+  // As many bytes as characters: all ASCII, which Node writes faster as latin1.
+  else response.end(body, bytes === body.length ? 'latin1' : 'utf8')
+}
+
+/** The page that a rejection is sent as: to browsers, except at endpoints for programs. */
+function findPageWanted(
+  { path, lines, message }: RawRequest,
+  endpoint: MountedEndpoint | undefined,
+): { readonly isRepeatable: boolean } | undefined {
+  const isWithPages =
+    endpoint === undefined
+      ? !/^\/(?:api|\.well-known)(?:\/|$)/.test(path)
+      : endpoint.errorFormat === 'page' || endpoint.id === 'docs' || endpoint.id === 'problem_page'
+  return isWithPages && acceptsPage(lines) ? { isRepeatable: message.method === 'GET' } : undefined
+}
