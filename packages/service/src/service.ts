@@ -18,8 +18,8 @@ import { createRateLimiter, type RateLimiter } from './http/rate-limiter.ts'
 import { createApiKeys } from './keys/api-keys.ts'
 import { openServiceKeys } from './keys/service-keys.ts'
 import { openCommitTimes } from './log/commit-times.ts'
-import { createHeadWatch } from './log/head-watch.ts'
-import { openLiveViews } from './log/live-views.ts'
+import { HeadWatch } from './log/head-watch.ts'
+import { LiveViews } from './log/live-views.ts'
 import { createMeters } from './meters.ts'
 import { adminRoutes } from './routes/admin.ts'
 import { openStore } from './store/open.ts'
@@ -77,9 +77,9 @@ export async function openService(config: Config, options: OpenServiceOptions): 
     )
     const clock = keep(await openClock(store, log))
     const keys = await openServiceKeys(store, config.masterKey, config.baseUrl, clock.nowMs())
-    const heads = createHeadWatch({ file: config.headFile, store, keys, clock, log })
+    const heads = new HeadWatch({ file: config.headFile, store, keys, clock, log })
     const views = keep(
-      await openLiveViews(store, clock, log, {
+      await LiveViews.open(store, clock, log, {
         viewAgeMsMax: config.viewAgeMsMax,
         examine: heads.compare.bind(heads),
       }),

@@ -19,7 +19,7 @@ import { createTokenFinder } from '../src/access/token-finder.ts'
 import type { Caller } from '../src/answer.ts'
 import { createApp } from '../src/app.ts'
 import type { Deps } from '../src/deps.ts'
-import { openLiveViews } from '../src/log/live-views.ts'
+import { LiveViews } from '../src/log/live-views.ts'
 import { createLogger } from '../src/logger.ts'
 import type { ApiKey, Store } from '../src/store/store.ts'
 import { checkContract } from './contract-check.ts'
@@ -129,7 +129,7 @@ export async function openNode(
   home: SiteId = A,
   { clock = clockAt(NOW), waitMsMax = 1000 }: TestNodeOptions = {},
 ): Promise<TestNode> {
-  const views = await openLiveViews(store, clock, quiet, { viewAgeMsMax: 2000, waitMsMax })
+  const views = await LiveViews.open(store, clock, quiet, { viewAgeMsMax: 2000, waitMsMax })
   const deps = {
     config: {
       baseUrl: `https://${ORIGIN}`,

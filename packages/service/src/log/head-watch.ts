@@ -14,36 +14,8 @@ import { type KeptHeads, readHeadFile, toHeadLine, writeHeadFile } from './head-
 import type { LiveViews } from './live-views.ts'
 import { compareHeads, describeLoss, hasHead } from './lost-heads.ts'
 
-/**
- * Notices that the store has lost entries, by signed heads that are kept outside it: in a file of
- * this node, and by its verifiers.
- */
-export interface HeadWatch {
-  /**
-   * Compares the file with the log that was just read, whose ends `findHead` gives. Resolves to why
-   * the log must not be trusted, in words for the operator, or to undefined. Rejects when the store
-   * cannot be asked.
-   */
-  compare(findHead: (siteId: SiteId) => LogHead | undefined): Promise<string | undefined>
-  /**
-   * From now on writes the heads of sites that change to the file, and raises alarms at these
-   * views.
-   */
-  follow(views: LiveViews): void
-  /**
-   * A verifier shows the last head that was proven to it. If one of the service's own feed keys
-   * signed it and the store does not have that entry, this node stops trusting its log. Any other
-   * head has no effect. Rejects when the store cannot be asked.
-   */
-  shown(siteId: SiteId, head: Heartbeat): Promise<void>
-  /** The file could not be read or written the last time. */
-  readonly isFailing: boolean
-  /** Writes what is not yet in the file. */
-  close(): Promise<void>
-}
-
 export interface HeadWatchParts {
-  /** Undefined: no file is kept; verifiers are still heard. */
+  /** Undefined: there is no file, and only heads from verifiers are checked. */
   readonly file: string | undefined
   readonly store: Pick<Store, 'epoch' | 'siteEntriesAfter' | 'epochLinks'>
   readonly keys: Pick<ServiceKeys, 'feedKey' | 'findFeedKey'>
@@ -52,13 +24,10 @@ export interface HeadWatchParts {
 }
 
 const WRITE_MS = 1000
-/** A file of very many sites takes long to write; then it is written less often. */
+/** After a write that took long, because there are many sites, the next one waits longer. */
 const REST_FACTOR = 20
 
-/**
- * The least there is: these heads are a record, and no verifier may rely on one that was copied
- * from the file.
- */
+/** The minimum: these heads are a record, and no verifier may rely on a copy from the file. */
 const RECORD_AGE_SECONDS = 1
 
 const WHAT_TO_DO =
@@ -70,37 +39,43 @@ interface KeptHead {
   readonly line: string
 }
 
-export function createHeadWatch(parts: HeadWatchParts, writeMs = WRITE_MS): HeadWatch {
-  return new FileHeadWatch(parts, writeMs)
-}
-
-class FileHeadWatch implements HeadWatch {
+/**
+ * Detects that the store has lost entries, by signed heads that are kept outside it: in a file of
+ * this node, and by its verifiers.
+ */
+export class HeadWatch {
+  /** The file could not be read or written the last time. */
   isFailing = false
   readonly #parts: HeadWatchParts
   readonly #writeMs: number
   #views: LiveViews | undefined
   #unfollow = () => {}
-  /** What the file has or will have, by site. */
+  /** The contents of the file, once everything is written. */
   readonly #kept = new Map<SiteId, KeptHead>()
   #epoch = ''
   /** Sites whose head in the file may not be the last one. */
   readonly #changed = new Set<SiteId>()
-  /** The log was read from its beginning, and any site may have changed. */
+  /** The log is being read from its beginning, and any site may have changed. */
   #isReread = true
-  /** The file is not what `#kept` is. */
+  /** The file differs from `#kept`. */
   #isDirty = false
-  /** While there is one, the file is evidence and stays as it is. */
+  /** While this is set, the file is evidence and is not changed. */
   #alarm: string | undefined
   #timer: NodeJS.Timeout | undefined
   /** One write at a time. */
   #writing: Promise<void> = Promise.resolve()
   #isClosed = false
 
-  constructor(parts: HeadWatchParts, writeMs: number) {
+  constructor(parts: HeadWatchParts, writeMs = WRITE_MS) {
     this.#parts = parts
     this.#writeMs = writeMs
   }
 
+  /**
+   * Compares the file with the log that was just read, whose heads `findHead` gives. Resolves to why
+   * the log must not be trusted, in words for the operator, or to undefined. Rejects when the store
+   * is unavailable.
+   */
   async compare(findHead: (siteId: SiteId) => LogHead | undefined): Promise<string | undefined> {
     const { store, log } = this.#parts
     this.#alarm = undefined
@@ -153,6 +128,7 @@ class FileHeadWatch implements HeadWatch {
     this.#kept.set(head.site_id, { seq: head.seq, hash: head.hash, line: toHeadLine(head) })
   }
 
+  /** From now on writes the heads of changed sites to the file, and reports losses to these views. */
   follow(views: LiveViews): void {
     this.#views = views
     this.#unfollow = views.follow({
@@ -168,10 +144,7 @@ class FileHeadWatch implements HeadWatch {
     })
   }
 
-  /**
-   * Readers are not told what was read before the end of the log was reached, so every site is
-   * looked at once.
-   */
+  /** Readers are not notified of entries before the log was loaded, so every site is compared once. */
   #compareAll(views: LiveViews): void {
     this.#isReread = false
     for (const { siteId, seq, hash } of views.heads()) {
@@ -180,6 +153,11 @@ class FileHeadWatch implements HeadWatch {
     }
   }
 
+  /**
+   * Checks the last signed head that a verifier has received. If one of the service's own feed keys
+   * signed it and the store does not have that entry, this node stops trusting its log. Any other
+   * head has no effect. Rejects when the store is unavailable.
+   */
   async shown(siteId: SiteId, head: Heartbeat): Promise<void> {
     const { store, keys } = this.#parts
     const views = this.#views
@@ -195,8 +173,7 @@ class FileHeadWatch implements HeadWatch {
     if (known?.seq === head.seq && known.hash === head.hash) return
     const key = head.seq > 0 ? keys.findFeedKey(head.kid) : undefined
     if (key === undefined || (await checkHeartbeat(head, key)) === undefined) return
-    // The node may be behind its store, and the store may have begun another epoch meanwhile: then
-    // this rejects.
+    // Asks the store, because this node may be behind it.
     const isThere = await hasHead(store, head, () => undefined)
     if (isThere || this.#alarm !== undefined || head.epoch !== store.epoch) return
     const lost = { lost: [{ head, seq: findHead(siteId)?.seq ?? 0 }], leftBehind: [] }
@@ -229,10 +206,7 @@ class FileHeadWatch implements HeadWatch {
     }
   }
 
-  /**
-   * False when this node cannot vouch for the end of the log at the moment; then the sites stay
-   * marked, and nothing may be written.
-   */
+  /** False when this node cannot confirm the head of the log now: then nothing may be written. */
   async #signChanged(): Promise<boolean> {
     const { keys, clock } = this.#parts
     const views = this.#views
@@ -269,6 +243,7 @@ class FileHeadWatch implements HeadWatch {
     }
   }
 
+  /** Writes what is not yet in the file. */
   async close(): Promise<void> {
     this.#isClosed = true
     this.#unfollow()

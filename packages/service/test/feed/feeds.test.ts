@@ -5,7 +5,7 @@ import { limits } from '@countersign/core/contract'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { StreamEnd } from '../../src/feed/feed-stream.ts'
 import { type Feeds, type FeedsOptions, openFeeds } from '../../src/feed/feeds.ts'
-import { type LiveViews, openLiveViews } from '../../src/log/live-views.ts'
+import { LiveViews } from '../../src/log/live-views.ts'
 import { ClockDouble, LogDouble, quiet } from '../log/log-double.ts'
 
 const A = 'a.example' as SiteId
@@ -65,7 +65,7 @@ beforeEach(async () => {
   await log.site(B)
   goodKeys = ['one', 'two'].map((keyId) => ({ keyId, expiresAtMs: undefined }))
   ends = []
-  views = await openLiveViews(log, clock, quiet, { viewAgeMsMax: 2000 })
+  views = await LiveViews.open(log, clock, quiet, { viewAgeMsMax: 2000 })
 })
 afterEach(async () => {
   await feeds.close()

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest'
 import { openFeeds } from '../../src/feed/feeds.ts'
 import { createHeadAges } from '../../src/feed/head-ages.ts'
 import type { FeedSource } from '../../src/feed/site-feed.ts'
-import { type LiveViews, openLiveViews } from '../../src/log/live-views.ts'
+import { LiveViews } from '../../src/log/live-views.ts'
 import type { Site } from '../../src/store/store.ts'
 import { ClockDouble, LogDouble, quiet } from '../log/log-double.ts'
 
@@ -20,7 +20,7 @@ beforeEach(async () => {
   clock = new ClockDouble()
   setting = 60
   await log.site(SITE)
-  views = await openLiveViews(log, clock, quiet, { viewAgeMsMax: 60_000, waitMsMax: 60_000 })
+  views = await LiveViews.open(log, clock, quiet, { viewAgeMsMax: 60_000, waitMsMax: 60_000 })
 })
 afterEach(() => views.close())
 

@@ -12,8 +12,8 @@ import {
 } from '@countersign/core'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { readHeadFile, toHeadLine, writeHeadFile } from '../../src/log/head-file.ts'
-import { createHeadWatch, type HeadWatch } from '../../src/log/head-watch.ts'
-import { type LiveViews, openLiveViews } from '../../src/log/live-views.ts'
+import { HeadWatch } from '../../src/log/head-watch.ts'
+import { LiveViews } from '../../src/log/live-views.ts'
 import type { EpochLink } from '../../src/store/store.ts'
 import { ClockDouble, EPOCH, LogDouble, quiet } from './log-double.ts'
 
@@ -98,8 +98,8 @@ async function start(store: Log, file = newFile()): Promise<Node> {
     feedKey: () => ({ kid: key.publicKey.multikey, key }),
     findFeedKey: (kid: string) => (kid === key.publicKey.multikey ? key.publicKey : undefined),
   }
-  const watch = createHeadWatch({ file, store, keys, clock, log }, 10)
-  const views = await openLiveViews(store, clock, quiet, {
+  const watch = new HeadWatch({ file, store, keys, clock, log }, 10)
+  const views = await LiveViews.open(store, clock, quiet, {
     viewAgeMsMax: 1e9,
     examine: (findHead) => watch.compare(findHead),
   })

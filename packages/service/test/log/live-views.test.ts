@@ -9,7 +9,7 @@ import {
   type SiteId,
 } from '@countersign/core'
 import { afterEach, describe, expect, it } from 'vitest'
-import { type LiveViews, type LiveViewsOptions, openLiveViews } from '../../src/log/live-views.ts'
+import { LiveViews, type LiveViewsOptions } from '../../src/log/live-views.ts'
 import { Problem } from '../../src/problem.ts'
 import { unreadableEntry } from '../../src/store/log-corrupted.ts'
 import { RowForged } from '../../src/store/store.ts'
@@ -32,7 +32,7 @@ async function open(
   clock = new ClockDouble(),
   options: Partial<LiveViewsOptions> = {},
 ): Promise<LiveViews> {
-  const views = await openLiveViews(store, clock, quiet, { viewAgeMsMax: 2000, ...options })
+  const views = await LiveViews.open(store, clock, quiet, { viewAgeMsMax: 2000, ...options })
   opened.push(views)
   return views
 }

@@ -21,7 +21,7 @@ import {
 export const EPOCH = 'e0000000'
 
 /**
- * The log of a store in memory: what `openLiveViews` sees of a store, and the means to damage it.
+ * The log of a store in memory: what `LiveViews.open` sees of a store, and the means to damage it.
  */
 export class LogDouble {
   epoch = EPOCH
