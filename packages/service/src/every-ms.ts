@@ -2,20 +2,23 @@
 export interface PeriodicJob {
   /** Runs the job now, unless it is running. */
   run(): void
-  /** Runs the job no more, and resolves when the last run has ended. */
+  /** Stops the job, and resolves when the last run has ended. */
   close(): Promise<void>
 }
 
 /**
- * Runs `job` every `ms` milliseconds, the first time after `ms`. A failure goes to `onFailure` and
- * does not end it. It does not keep the process alive.
+ * Runs `job` every `ms` milliseconds, the first time after `ms`. `jitter` varies the interval by that
+ * share, so that nodes do not run at the same time. A run that fails calls `onFailure`, and the job
+ * goes on. It does not keep the process alive.
  */
 export function everyMs(
   ms: number,
   job: () => Promise<unknown>,
   onFailure: (err: unknown) => void,
+  jitter = 0,
 ): PeriodicJob {
   let running: Promise<void> | undefined
+  let timer: NodeJS.Timeout
   let isClosed = false
   const run = () => {
     if (isClosed) return
@@ -25,13 +28,22 @@ export function everyMs(
         running = undefined
       })
   }
-  const timer = setInterval(run, ms)
-  timer.unref()
+  const plan = () => {
+    timer = setTimeout(
+      () => {
+        plan()
+        run()
+      },
+      ms * (1 + jitter * (2 * Math.random() - 1)),
+    )
+    timer.unref()
+  }
+  plan()
   return {
     run,
     async close() {
       isClosed = true
-      clearInterval(timer)
+      clearTimeout(timer)
       await running
     },
   }

@@ -1,4 +1,5 @@
 import type { Deps } from '../deps.ts'
+import { everyMs, type PeriodicJob } from '../every-ms.ts'
 import { KEY_RELOAD_MS, type KeyUse } from '../keys/service-keys.ts'
 import { OtherMasterKey } from '../sealing/sealer.ts'
 import { type AuditContext, RowForged } from '../store/store.ts'
@@ -55,13 +56,7 @@ export async function replaceCompromisedFeedKey(
  * nodes have rotated, and makes sure that every site knows the service's keys. Rejects when the
  * store cannot be asked at the start; later failures are logged and tried again.
  */
-export async function openKeyUpkeep({
-  store,
-  keys,
-  views,
-  clock,
-  log,
-}: KeyDeps): Promise<{ close(): Promise<void> }> {
+export async function openKeyUpkeep({ store, keys, views, clock, log }: KeyDeps): Promise<PeriodicJob> {
   const context = (): AuditContext => ({ actor: 'system', atMs: clock.nowMs(), requestId: undefined })
   await ensureOwnIssuerEverywhere({ store, keys, views }, context()).catch((err: unknown) => {
     // The node starts and is not ready: the log names the row, and an operator can look at it.
@@ -71,26 +66,12 @@ export async function openKeyUpkeep({
       'a row of the store is not as this service wrote it; the keys of the service were not published to all sites',
     )
   })
-  const look = async () => {
+  const reload = async () => {
     if (await keys.reload(clock.nowMs())) await ensureOwnIssuerEverywhere({ store, keys, views }, context())
   }
-  let running: Promise<void> | undefined
-  const timer = setInterval(() => {
-    running ??= look()
-      .catch((err: unknown) => {
-        if (err instanceof OtherMasterKey)
-          log.error({ err }, 'the master key of the store was changed; restart this node with the new one')
-        else log.warn({ err }, 'the keys of the service could not be read again')
-      })
-      .finally(() => {
-        running = undefined
-      })
-  }, KEY_RELOAD_MS)
-  timer.unref()
-  return {
-    async close() {
-      clearInterval(timer)
-      await running
-    },
-  }
+  return everyMs(KEY_RELOAD_MS, reload, (err) => {
+    if (err instanceof OtherMasterKey)
+      log.error({ err }, 'the master key of the store was changed; restart this node with the new one')
+    else log.warn({ err }, 'the keys of the service could not be read again')
+  })
 }

@@ -1,10 +1,10 @@
 import type { KeyState, SiteId } from '@countersign/core'
 import { limits } from '@countersign/core/contract'
+import { allRows } from '../all-rows.ts'
 import type { Deps } from '../deps.ts'
-import { type AuditContext, type Issuer, type Logged, RowForged } from '../store/store.ts'
+import { type AuditContext, type Issuer, type Logged, RowForged, type Site } from '../store/store.ts'
 
 const LABEL = 'This service'
-const SITES_A_PAGE = 200
 
 /** A command that runs beside the service has no views. */
 type OwnIssuerDeps = Pick<Deps, 'store' | 'keys'> & Partial<Pick<Deps, 'views'>>
@@ -67,16 +67,11 @@ export async function ensureOwnIssuer(
  */
 export async function ensureOwnIssuerEverywhere(deps: OwnIssuerDeps, context: AuditContext): Promise<void> {
   let forged: RowForged | undefined
-  for (let after: string | undefined; ; ) {
-    const sites = await deps.store.sites({ after, limit: SITES_A_PAGE })
-    for (const { siteId } of sites) {
-      await ensureOwnIssuer(deps, siteId, context).catch((fault: unknown) => {
-        if (!(fault instanceof RowForged)) throw fault
-        forged ??= fault
-      })
-    }
-    if (sites.length < SITES_A_PAGE) break
-    after = sites.at(-1)?.siteId
-  }
+  const sites = allRows<Site>((last, limit) => deps.store.sites({ after: last?.siteId, limit }))
+  for await (const { siteId } of sites)
+    await ensureOwnIssuer(deps, siteId, context).catch((fault: unknown) => {
+      if (!(fault instanceof RowForged)) throw fault
+      forged ??= fault
+    })
   if (forged !== undefined) throw forged
 }

@@ -1,11 +1,12 @@
 import type { DidKey, SiteId } from '@countersign/core'
+import { allRows } from '../all-rows.ts'
 import type { Deps } from '../deps.ts'
+import { everyMs } from '../every-ms.ts'
 import { nextKeyStates, sameKeyStates } from '../keys/issuer-keys.ts'
 import { type AuditContext, type Issuer, RowForged } from '../store/store.ts'
 
 type RefreshDeps = Pick<Deps, 'store' | 'views' | 'didWeb' | 'clock' | 'log'>
 
-const ROWS_A_PAGE = 200
 const EVERY_MS = 10 * 60_000
 
 /**
@@ -49,18 +50,16 @@ type Fetched = Map<string, Promise<readonly DidKey[] | undefined>>
 
 async function fetchedBySite({ store }: RefreshDeps): Promise<Map<SiteId, string[]>> {
   const sites = new Map<SiteId, string[]>()
-  for (let after: string | undefined; ; ) {
-    const page = await store.fetchedIssuers({ after, limit: ROWS_A_PAGE })
-    for (const { siteId, issuer, status } of page) {
-      if (status !== 'trusted') continue
-      const issuers = sites.get(siteId)
-      if (issuers === undefined) sites.set(siteId, [issuer])
-      else issuers.push(issuer)
-    }
-    const last = page.at(-1)
-    if (page.length < ROWS_A_PAGE || last === undefined) return sites
-    after = `${last.siteId} ${last.issuer}`
+  const rows = allRows<Issuer>((last, limit) =>
+    store.fetchedIssuers({ after: last && `${last.siteId} ${last.issuer}`, limit }),
+  )
+  for await (const { siteId, issuer, status } of rows) {
+    if (status !== 'trusted') continue
+    const issuers = sites.get(siteId)
+    if (issuers === undefined) sites.set(siteId, [issuer])
+    else issuers.push(issuer)
   }
+  return sites
 }
 
 async function refreshSite(
@@ -148,32 +147,18 @@ async function tellSite(
  * Refreshes all issuers about every ten minutes, with jitter, so that many nodes do not knock at
  * once. Failures are logged and tried again.
  */
-export function startIssuerRefresh(
-  deps: RefreshDeps,
-  everyMs: number = EVERY_MS,
-): { close(): Promise<void> } {
+export function startIssuerRefresh(deps: RefreshDeps, ms: number = EVERY_MS): { close(): Promise<void> } {
   const stop = new AbortController()
-  let running: Promise<void> = Promise.resolve()
-  let timer: NodeJS.Timeout | undefined
-  const plan = () => {
-    timer = setTimeout(
-      () => {
-        running = refreshIssuers(deps, stop.signal)
-          .catch((err: unknown) => deps.log.warn({ err }, 'the issuers could not be refreshed'))
-          .finally(() => {
-            if (!stop.signal.aborted) plan()
-          })
-      },
-      everyMs * (0.75 + Math.random() / 2),
-    )
-    timer.unref()
-  }
-  plan()
+  const refreshing = everyMs(
+    ms,
+    () => refreshIssuers(deps, stop.signal),
+    (err) => deps.log.warn({ err }, 'the issuers could not be refreshed'),
+    0.25,
+  )
   return {
-    async close() {
+    close() {
       stop.abort()
-      clearTimeout(timer)
-      await running
+      return refreshing.close()
     },
   }
 }

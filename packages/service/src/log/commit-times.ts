@@ -1,5 +1,6 @@
 import type { SiteId } from '@countersign/core'
 import type { Logger } from 'pino'
+import { everyMs } from '../every-ms.ts'
 import type { Store } from '../store/store.ts'
 import type { Clock } from '../time/clock.ts'
 import type { LiveViews } from './live-views.ts'
@@ -35,7 +36,7 @@ export interface CommitTimesParts {
 }
 
 const MARKS_MAX = 20_000
-const NOTE_MS = 5000
+const RECORD_MS = 5000
 
 /**
  * The time of an entry itself is read before its transaction begins, and waiting for a lock can
@@ -45,12 +46,12 @@ const NOTE_MS = 5000
  */
 export function openCommitTimes(
   { store, views, clock, log }: CommitTimesParts,
-  noteMs = NOTE_MS,
+  recordMs = RECORD_MS,
 ): CommitTimes {
   const marks = new Map<SiteId, Mark[]>()
   /** The sites of all marks, oldest first. */
   let order: SiteId[] = []
-  let notedPosition = -1
+  let recordedPosition = -1
   /** What this node had applied before it decided anything or gave out a head. */
   let loadedPosition = views.position
 
@@ -79,7 +80,7 @@ export function openCommitTimes(
     lost() {
       marks.clear()
       order = []
-      notedPosition = -1
+      recordedPosition = -1
       loadedPosition = -1
     },
   })
@@ -92,24 +93,17 @@ export function openCommitTimes(
   })
   const unknown = () => ({ committedAtMs: wallMs(), position: Infinity, appliedAtMs: undefined })
 
-  const note = async () => {
+  const record = async () => {
     const { position } = views
     const committedAtMs = wallMs()
-    if (position === notedPosition) return
+    if (position === recordedPosition) return
     await store.recordLogTime(position, committedAtMs)
-    notedPosition = position
+    recordedPosition = position
   }
-  let running: Promise<void> | undefined
-  const tick = () => {
-    running ??= note()
-      .catch((err: unknown) => log.warn({ err }, 'the time of the log could not be noted'))
-      .finally(() => {
-        running = undefined
-      })
-  }
-  tick()
-  const timer = setInterval(tick, noteMs)
-  timer.unref()
+  const recording = everyMs(recordMs, record, (err) =>
+    log.warn({ err }, 'the time of the log could not be recorded'),
+  )
+  recording.run()
 
   return {
     async find(siteId, seq) {
@@ -118,18 +112,17 @@ export function openCommitTimes(
       const mark = own[at]
       // The first mark of a site may be much later than an entry that was read before it.
       if (mark !== undefined && at > 0) return ofMark(mark)
-      const noted = await store.committedBy(siteId, seq)
-      if (noted === undefined) return mark === undefined ? unknown() : ofMark(mark)
-      const { position } = noted
-      const committedAtMs = Math.min(noted.atMs, mark?.committedAtMs ?? Infinity)
+      const recorded = await store.committedBy(siteId, seq)
+      if (recorded === undefined) return mark === undefined ? unknown() : ofMark(mark)
+      const { position } = recorded
+      const committedAtMs = Math.min(recorded.atMs, mark?.committedAtMs ?? Infinity)
       const markedAtMs = mark?.committedAtMs ?? (position <= views.position ? wallMs() : undefined)
       return { position, committedAtMs, appliedAtMs: position <= loadedPosition ? committedAtMs : markedAtMs }
     },
     async close() {
       unfollow()
-      clearInterval(timer)
-      await running
-      await note().catch(() => undefined)
+      await recording.close()
+      await record().catch(() => undefined)
     },
   }
 }

@@ -173,7 +173,7 @@ export class HeadWatch {
     if (known?.seq === head.seq && known.hash === head.hash) return
     const key = head.seq > 0 ? keys.findFeedKey(head.kid) : undefined
     if (key === undefined || (await checkHeartbeat(head, key)) === undefined) return
-    // Asks the store, because this node may be behind it.
+    // This node may be behind its store. Rejects if the store has begun another epoch meanwhile.
     const isThere = await hasHead(store, head, () => undefined)
     if (isThere || this.#alarm !== undefined || head.epoch !== store.epoch) return
     const lost = { lost: [{ head, seq: findHead(siteId)?.seq ?? 0 }], leftBehind: [] }

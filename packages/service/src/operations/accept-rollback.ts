@@ -1,13 +1,13 @@
 import type { LogHead, SiteId } from '@countersign/core'
+import { allRows } from '../all-rows.ts'
 import { readHeadFile, setHeadFileAside } from '../log/head-file.ts'
 import { compareHeads, type HeadComparison } from '../log/lost-heads.ts'
 import { beginNewEpoch, requireStore } from '../store/maintenance.ts'
-import type { Store } from '../store/store.ts'
+import type { SiteHead, Store } from '../store/store.ts'
 import { type StoreSettings, withStore } from './with-store.ts'
 
 /** At most this many heads go into the audit row, with the number of all. */
 const LISTED_MAX = 20
-const PAGE = 1000
 
 export interface RollbackResult {
   /** Signed heads of the head file that the store does not have. */
@@ -63,11 +63,7 @@ async function compareWithHeadFile(store: Store, file: string | undefined): Prom
   const kept = file === undefined ? undefined : readHeadFile(file)
   if (kept === undefined) return { lost: [], leftBehind: [] }
   const heads = new Map<SiteId, LogHead>()
-  for (let after: string | undefined; ; ) {
-    const page = await store.siteHeads({ after, limit: PAGE })
-    for (const head of page) heads.set(head.siteId, head)
-    after = page.at(-1)?.siteId
-    if (page.length < PAGE) break
-  }
+  const rows = allRows<SiteHead>((last, limit) => store.siteHeads({ after: last?.siteId, limit }))
+  for await (const head of rows) heads.set(head.siteId, head)
   return compareHeads(store, kept.heads.values(), (siteId) => heads.get(siteId))
 }

@@ -1,11 +1,10 @@
 import { limits } from '@countersign/core/contract'
 import { createApiKey } from '../actions/api-keys.ts'
+import { allRows } from '../all-rows.ts'
 import { readStore } from '../store/maintenance.ts'
 import type { ApiKey } from '../store/store.ts'
 import { InvalidInput } from './invalid-input.ts'
 import { type StoreSettings, withStore } from './with-store.ts'
-
-const PAGE = 200
 
 /** Makes a key that may administer all sites. The store keeps only a hash of the secret. */
 export async function createOperatorKey(
@@ -25,11 +24,9 @@ export function listOperatorKeys({ store, masterKey }: StoreSettings): Promise<r
     store,
     async ({ apiKeys }) => {
       const found: ApiKey[] = []
-      for (let after: string | undefined; ; after = found.at(-1)?.keyId) {
-        const page = await apiKeys(null, { after, limit: PAGE })
-        found.push(...page)
-        if (page.length < PAGE) return found
-      }
+      const rows = allRows<ApiKey>((last, limit) => apiKeys(null, { after: last?.keyId, limit }))
+      for await (const key of rows) found.push(key)
+      return found
     },
     masterKey,
   )

@@ -1,4 +1,5 @@
 import { auditChain, type Entry, GENESIS_HASH, type LogHead, type SiteId } from '@countersign/core'
+import { allRows } from '../all-rows.ts'
 import { type FailedAudit, type LogAudit, LogCorrupted } from './log-corrupted.ts'
 import { EMPTY_DIGEST, nextDigest } from './log-digest.ts'
 import { type MacTableName, macTables } from './mac-tables.ts'
@@ -110,12 +111,9 @@ async function auditEntries(store: AuditedStore, onPage: OnPage = () => {}): Pro
 
 async function allHeads(store: AuditedStore): Promise<Map<SiteId, SiteHead>> {
   const heads = new Map<SiteId, SiteHead>()
-  for (let after: SiteId | undefined; ; ) {
-    const page = await store.siteHeads({ after, limit: PAGE })
-    for (const head of page) heads.set(head.siteId, head)
-    if (page.length < PAGE) return heads
-    after = page.at(-1)?.siteId
-  }
+  const rows = allRows<SiteHead>((last, limit) => store.siteHeads({ after: last?.siteId, limit }))
+  for await (const head of rows) heads.set(head.siteId, head)
+  return heads
 }
 
 function missing(page: readonly LoggedEntry[], position: number): LogAudit | undefined {

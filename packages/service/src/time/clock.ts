@@ -1,5 +1,6 @@
 import { type Clocks, createMonotonicClock } from '@countersign/core'
 import type { Logger } from 'pino'
+import { everyMs } from '../every-ms.ts'
 import { Problem } from '../problem.ts'
 import type { Store } from '../store/store.ts'
 
@@ -69,15 +70,9 @@ export async function openClock(
   }
   await confirm()
 
-  let running: Promise<void> | undefined
-  const timer = setInterval(() => {
-    running ??= confirm()
-      .catch((err: unknown) => log.warn({ err }, 'the store could not confirm the time'))
-      .finally(() => {
-        running = undefined
-      })
-  }, confirmMs)
-  timer.unref()
+  const confirming = everyMs(confirmMs, confirm, (err) =>
+    log.warn({ err }, 'the store could not confirm the time'),
+  )
 
   return {
     nowMs() {
@@ -95,10 +90,7 @@ export async function openClock(
     },
     problem,
     clocks,
-    async close() {
-      clearInterval(timer)
-      await running
-    },
+    close: () => confirming.close(),
   }
 }
 

@@ -133,7 +133,9 @@ describe('starting', () => {
       'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
     )
     await expect
-      .poll(() => store.revokeUser({ siteId, ppid: ppid(), reason: undefined }, context()).then(String, String))
+      .poll(() =>
+        store.revokeUser({ siteId, ppid: ppid(), reason: undefined }, context()).then(String, String),
+      )
       .toMatch(/StoreUnavailable.*CS002/)
     expect(await store.logPosition()).toBe(1)
   })
