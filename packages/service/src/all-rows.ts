@@ -1,8 +1,8 @@
 const PAGE = 1000
 
 /**
- * Yields all rows of a paged list. `read` gets the last row of the page before, and how many rows to
- * read at most.
+ * Yields all rows of a paged list. `read` gets the last row of the page before, and how many rows
+ * to read at most.
  */
 export async function* allRows<Row>(
   read: (after: Row | undefined, limit: number) => Promise<readonly Row[]>,

@@ -7,9 +7,9 @@ export interface PeriodicJob {
 }
 
 /**
- * Runs `job` every `ms` milliseconds, the first time after `ms`. `jitter` varies the interval by that
- * share, so that nodes do not run at the same time. A run that fails calls `onFailure`, and the job
- * goes on. It does not keep the process alive.
+ * Runs `job` every `ms` milliseconds, the first time after `ms`. `jitter` varies the interval by
+ * that share, so that nodes do not run at the same time. A run that fails calls `onFailure`, and
+ * the job goes on. It does not keep the process alive.
  */
 export function everyMs(
   ms: number,

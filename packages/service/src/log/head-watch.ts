@@ -72,9 +72,9 @@ export class HeadWatch {
   }
 
   /**
-   * Compares the file with the log that was just read, whose heads `findHead` gives. Resolves to why
-   * the log must not be trusted, in words for the operator, or to undefined. Rejects when the store
-   * is unavailable.
+   * Compares the file with the log that was just read, whose heads `findHead` gives. Resolves to
+   * why the log must not be trusted, in words for the operator, or to undefined. Rejects when the
+   * store is unavailable.
    */
   async compare(findHead: (siteId: SiteId) => LogHead | undefined): Promise<string | undefined> {
     const { store, log } = this.#parts
@@ -128,7 +128,9 @@ export class HeadWatch {
     this.#kept.set(head.site_id, { seq: head.seq, hash: head.hash, line: toHeadLine(head) })
   }
 
-  /** From now on writes the heads of changed sites to the file, and reports losses to these views. */
+  /**
+   * From now on writes the heads of changed sites to the file, and reports losses to these views.
+   */
   follow(views: LiveViews): void {
     this.#views = views
     this.#unfollow = views.follow({
@@ -144,7 +146,9 @@ export class HeadWatch {
     })
   }
 
-  /** Readers are not notified of entries before the log was loaded, so every site is compared once. */
+  /**
+   * Readers are not notified of entries before the log was loaded, so every site is compared once.
+   */
   #compareAll(views: LiveViews): void {
     this.#isReread = false
     for (const { siteId, seq, hash } of views.heads()) {

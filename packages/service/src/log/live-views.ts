@@ -173,8 +173,8 @@ export class LiveViews {
       const head = this.view(siteId)?.head
       return head !== undefined && head.epoch === epoch && head.seq >= seq
     }
-    // An entry that was acknowledged before this call is in a log that the store was asked for after
-    // this call.
+    // An entry that was acknowledged before this call is in a log that the store was asked for
+    // after this call.
     return this.#wait(
       isReached,
       () => this.#confirmedAt !== undefined && this.#confirmedAt.monotonicMs > sinceMs,
@@ -221,7 +221,9 @@ export class LiveViews {
     return this.#suspicion
   }
 
-  /** Ready when the store answers, the chain is intact and the views are fresh; otherwise why not. */
+  /**
+   * Ready when the store answers, the chain is intact and the views are fresh; otherwise why not.
+   */
   readiness(): Readiness {
     const fault = this.#corruption ?? this.#suspicion
     if (fault !== undefined) return { ready: false, why: fault }
@@ -241,12 +243,14 @@ export class LiveViews {
   async #run(onLoaded: () => void, onUnreadable: (fault: unknown) => void): Promise<void> {
     const { signal } = this.#stop
     const onFailure = (err: unknown) => {
-      // This matters until the log has been loaded. Later the store is asked again until it answers.
+      // This matters until the log has been loaded. Later the store is asked again until it
+      // answers.
       onUnreadable(err)
       if (!this.#isFailing) this.#logger.warn({ err }, 'the log cannot be read; trying again')
       this.#isFailing = true
     }
-    // Each round reads the log from its beginning: nothing of an earlier epoch is valid in a new one.
+    // Each round reads the log from its beginning: nothing of an earlier epoch is valid in a new
+    // one.
     while (!signal.aborted) {
       this.#begin()
       try {

@@ -33,9 +33,9 @@ const EPOCHS_MAX = 256
 type LogStore = Pick<Store, 'epoch' | 'siteEntriesAfter' | 'epochLinks'>
 
 /**
- * Compares signed heads, from outside the store, with the log. `findHead` gives the end of the log of
- * a site. Heads whose signature is not valid under the key that they name are ignored. Rejects when
- * the store cannot be asked.
+ * Compares signed heads, from outside the store, with the log. `findHead` gives the end of the log
+ * of a site. Heads whose signature is not valid under the key that they name are ignored. Rejects
+ * when the store cannot be asked.
  */
 export async function compareHeads(
   store: LogStore,
