@@ -327,7 +327,7 @@ describe('delegate', () => {
   })
   test.each([
     [['--bound', '--scope', 'orders:admin'], 'does not have that scope'],
-    [['--bound', '--scope', 'orders:read', '--ttl-seconds', '31000000'], 'does not live that long'],
+    [['--bound', '--scope', 'orders:read', '--ttl-seconds', '31000000'], 'it expires earlier'],
     [['--credential', 'alice.json', '--scope', 'orders:read'], 'not bound to a key'],
     [['--credential', 'bound.json', '--scope', 'orders:read'], 'give --holder-key'],
     [['--bound'], 'Missing --scope'],

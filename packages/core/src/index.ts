@@ -1,7 +1,7 @@
 /**
- * `@countersign/core`: make, sign, carry, delegate and verify access credentials, and know what has
- * been revoked. No I/O, no clock, no environment. What is not listed here may change without
- * notice; the shapes of the HTTP interface are in `@countersign/core/contract`.
+ * `@countersign/core`: create, sign, send, delegate and verify access credentials, and follow the
+ * revocation log. No I/O, no clock, no environment. Internal modules may change without notice; the
+ * HTTP interface is in `@countersign/core/contract`.
  */
 
 export { type BodyFault, type CredentialBody, parseCredentialBody } from './credential/body.ts'

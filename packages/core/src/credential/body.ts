@@ -5,10 +5,7 @@ import type { Denial } from './denial.ts'
 import { BODY_MEMBERS_MAX, CREDENTIAL_BYTES_MAX, CREDENTIAL_MEMBERS_MAX, JSON_DEPTH_MAX } from './limits.ts'
 import { readCredentialObject } from './read.ts'
 
-/**
- * A request body, read; `credential` is what its member of that name turned out to be, when it has
- * one.
- */
+/** A parsed request body. `credential` is the parsed member of that name, if the body has one. */
 export interface CredentialBody {
   readonly members: JsonObject
   readonly credential: SignedCredential | Denial | undefined
@@ -20,14 +17,15 @@ export interface BodyFault {
 }
 
 /**
- * Reads a JSON request body that may carry a signed credential in its member `credential`, with the
- * same strict reader as the header. A JSON fault inside that member is blamed on the credential,
- * anywhere else on the request; a credential over its size limit is refused unread.
+ * Parses a JSON request body that may have a signed credential in its member `credential`, with the
+ * same strict parser as the header. A JSON fault inside that member is `credential_malformed`,
+ * anywhere else `request_malformed`. A credential over its size limit is rejected before it is
+ * parsed.
  */
 export function parseCredentialBody(bytes: Uint8Array): CredentialBody | BodyFault {
   const text = decodeUtf8(bytes)
   if (text === undefined) return { code: 'request_malformed', detail: 'the body is not UTF-8' }
-  // The credential may be as deep in a body as in a header: one level more, for the body around it.
+  // One level more than in a header, because the body encloses the credential.
   const parsed = parseJson(text, {
     depthMax: JSON_DEPTH_MAX + 1,
     membersMax: BODY_MEMBERS_MAX,
@@ -48,8 +46,7 @@ export function parseCredentialBody(bytes: Uint8Array): CredentialBody | BodyFau
 }
 
 function byteLength(text: string, { start, end }: { start: number; end: number }): number {
-  // A character takes at least one byte, so a long text need not be encoded to know that it is too
-  // long.
+  // A character has at least one byte, so a long text is too large without encoding it.
   const characters = end - start
   return characters > CREDENTIAL_BYTES_MAX ? characters : encodeUtf8(text.slice(start, end)).length
 }

@@ -1,7 +1,7 @@
 import type { Credential } from './credential.ts'
 import type { CredentialId } from './ids.ts'
 
-/** One credential of a chain: its id, and when it was signed. */
+/** The id of one credential of a chain, and when it was signed. */
 export interface ChainLink {
   readonly credentialId: CredentialId
   readonly createdMs: number

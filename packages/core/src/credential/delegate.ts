@@ -5,10 +5,7 @@ import { signCredential } from './issue.ts'
 import { DELEGATION_DEPTH_MAX } from './limits.ts'
 import { readCredentialObject } from './read.ts'
 
-/**
- * What the next holder gets. Everything else, user and site above all, is taken over from the
- * parent.
- */
+/** What the next holder gets. Everything else, such as user and site, comes from the parent. */
 export interface DelegationTerms {
   readonly credentialId: string
   readonly scope: readonly string[]
@@ -19,9 +16,9 @@ export interface DelegationTerms {
 }
 
 /**
- * Hands a narrower credential on, without asking anyone. `key` is the holder key of `parent`.
- * Throws a TypeError for what no verifier would accept: more scope, a longer life, a parent that
- * may not be delegated, another key.
+ * Creates a narrower credential for another holder, offline. `key` is the holder key of `parent`.
+ * Throws a TypeError if no verifier would accept the result: more scope, a longer life, a parent
+ * that must not be delegated, or another key.
  */
 export async function delegateCredential(
   parent: JsonObject,
@@ -40,18 +37,18 @@ export async function delegateCredential(
   }
   const mistakes: (string | false)[] = [
     !credential.delegable && 'it is not delegable',
-    isIdTaken && 'its own id cannot be used again',
+    isIdTaken && 'the id is already used in its chain',
     credential.holderKey !== issuer && 'the key is not its holder key',
     depth > DELEGATION_DEPTH_MAX && `it has been delegated ${DELEGATION_DEPTH_MAX} times already`,
-    delegation.holderKey === undefined && 'the next holder needs a key',
+    delegation.holderKey === undefined && 'holderKey of the next holder is missing',
     !delegation.scope.every((scope) => (credential.scope as readonly string[]).includes(scope)) &&
-      'it does not have that scope itself',
-    !(delegation.validUntilMs <= credential.validUntilMs) && 'it does not live that long itself',
+      'it does not have that scope',
+    !(delegation.validUntilMs <= credential.validUntilMs) && 'it expires earlier',
   ]
   const found = mistakes.filter((mistake) => mistake !== false)
   if (found.length > 0) throw new TypeError(`cannot delegate this credential: ${found.join('; ')}`)
-  // Member by member: a delegation from untyped code may hold more than its type says, and must not
-  // reach past its parent with it.
+  // Copied member by member: an untyped caller may pass other members, which must not override
+  // those of the parent.
   const grant = {
     credentialId: delegation.credentialId,
     scope: delegation.scope,

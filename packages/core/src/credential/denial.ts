@@ -1,9 +1,6 @@
 import type { Scope } from './ids.ts'
 
-/**
- * Every reason for which a presentation can be refused. Status and title of each stand in
- * `contract/problems.ts`.
- */
+/** Every reason to deny a presentation. `contract/problems.ts` has the status and title of each. */
 export type DenialCode =
   | 'auth_ambiguous'
   | 'credential_missing'
@@ -27,19 +24,16 @@ export type DenialCode =
   | 'bearer_disabled'
   | 'revocation_view_stale'
 
-/**
- * A refusal. It carries words for the caller and nothing of the credential, so a caller who forgets
- * to look at `ok` has nothing to use.
- */
+/** Contains nothing of the credential, so code that does not check `ok` has nothing to use. */
 export interface Denial {
   readonly ok: false
   readonly code: DenialCode
   /**
-   * What is wrong and what to do next. Safe to send to the caller: no secret, and no claim of a
-   * credential with an invalid signature.
+   * What is wrong and what to do. Safe to send to the caller: it contains no secret and no claim of
+   * a credential with an invalid signature.
    */
   readonly detail: string
-  /** What the route asked for, on `scope_insufficient` only. */
+  /** The scope that the route requires. Only with `scope_insufficient`. */
   readonly requiredScope?: readonly Scope[]
 }
 
@@ -47,7 +41,6 @@ export function deny(code: DenialCode, detail: string): Denial {
   return { ok: false, code, detail }
 }
 
-/** Tells a refusal from the thing that was asked for. */
 export function isDenial(value: object): value is Denial {
   return 'ok' in value && value.ok === false
 }

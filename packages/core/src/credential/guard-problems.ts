@@ -1,23 +1,23 @@
 import type { DenialCode } from './denial.ts'
 
 /**
- * A code that a guard answers with: a denial, or that what it must ask (nonces, tokens) cannot be
- * asked now.
+ * A code that a guard returns: a denial, or that a store it depends on (nonces, tokens) is not
+ * available.
  */
 export type GuardProblemCode = DenialCode | 'store_unavailable' | 'overloaded'
 
 export interface ProblemSummary {
   readonly status: number
   readonly title: string
-  /** Which challenge a 401 sends in `WWW-Authenticate`. */
+  /** The challenge in the `WWW-Authenticate` header of a 401. */
   readonly challenge?: 'credential' | 'bearer'
-  /** The very same request may succeed later. */
+  /** The same request may succeed later. */
   readonly retryable?: true
 }
 
 /**
- * Status and title of every refusal of a guard. `contract/problems.ts` has the same rows with
- * meaning and remedy; this one loads nothing.
+ * Status and title of every problem that a guard returns. `contract/problems.ts` adds the meaning
+ * and the remedy; this file imports nothing, so that it stays small in a bundle.
  */
 export const guardProblems = {
   credential_malformed: { status: 400, title: 'Malformed credential' },
@@ -47,24 +47,21 @@ export const guardProblems = {
 
 const REALM = 'realm="countersign"'
 
-/** The `WWW-Authenticate` of a 401 to a caller that presented a credential, or should have. */
+/** `WWW-Authenticate` for a caller that presented a credential, or should have. */
 export function credentialChallenge(code: string): string {
-  // RFC 9110 §11.6.1 lets one field list several challenges; a caller with nothing at all learns of
-  // both ways in.
+  // One field may list several challenges (RFC 9110 §11.6.1). A caller without credentials learns
+  // both ways to authenticate.
   return code === 'credential_missing'
     ? `ServiceCredential ${REALM}, Bearer ${REALM}`
     : `ServiceCredential ${REALM}, error="${code}"`
 }
 
-/** The `WWW-Authenticate` of a 401 to a caller that presented a bearer token (RFC 6750 §3.1). */
+/** `WWW-Authenticate` for a caller that presented a bearer token (RFC 6750 §3.1). */
 export function bearerChallenge(): string {
   return `Bearer ${REALM}, error="invalid_token"`
 }
 
-/**
- * The address of the page that explains a code. `baseUrl` is that of the service, without a slash
- * at its end.
- */
+/** The URL of the page that explains a code. `baseUrl` has no trailing slash. */
 export function problemType(baseUrl: string, code: string): string {
   return `${baseUrl}/problems/${code}`
 }

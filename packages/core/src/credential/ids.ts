@@ -1,7 +1,6 @@
 /**
- * The names of things, each with one grammar and one door. A string becomes an id only through its
- * `parse`; everything behind that door may rely on the grammar. Ids are compared byte for byte,
- * never folded or normalised.
+ * Ids, each with one grammar. A string becomes an id only by its `parse` function, so code that
+ * receives an id can rely on the grammar. Ids are compared byte by byte, never normalized.
  */
 declare const brand: unique symbol
 type Branded<Name extends string> = string & { readonly [brand]: Name }
@@ -12,11 +11,9 @@ export type SiteId = Branded<'SiteId'>
 export type Ppid = Branded<'Ppid'>
 /** A credential: `cred_…`. Inside the signed object it is written `did:service:cred_…`. */
 export type CredentialId = Branded<'CredentialId'>
-/** What the site calls the permission behind a credential: `perm_…` or a label of its own. */
+/** The site's name for the permission behind a credential: `perm_…` or a label of its own. */
 export type PermissionId = Branded<'PermissionId'>
-/**
- * One scope value. There are no wildcards and no hierarchy: a scope equals itself and nothing else.
- */
+/** One scope value. Scopes are compared for equality; there are no wildcards and no hierarchy. */
 export type Scope = Branded<'Scope'>
 
 const SITE_LABEL = '[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?'
@@ -32,8 +29,8 @@ export const SCOPE_LIST_MAX = 32
 const SITE_ID_CHARS_MAX = 253
 
 /**
- * Undefined for anything but a lower-case DNS name (or an IPv4 literal, which has the same shape):
- * no port, scheme, wildcard or final dot.
+ * Undefined unless the value is a lower-case DNS name or an IPv4 address, without port, scheme,
+ * wildcard or final dot.
  */
 export function parseSiteId(value: unknown): SiteId | undefined {
   return typeof value === 'string' && value.length <= SITE_ID_CHARS_MAX && SITE_ID.test(value)
@@ -49,7 +46,7 @@ export function parseCredentialId(value: unknown): CredentialId | undefined {
   return typeof value === 'string' && CREDENTIAL_ID.test(value) ? (value as CredentialId) : undefined
 }
 
-/** Reads the `id` member of a signed credential, `did:service:cred_…`. */
+/** Parses the `id` member of a signed credential, `did:service:cred_…`. */
 export function parseCredentialDid(value: unknown): CredentialId | undefined {
   if (typeof value !== 'string' || !value.startsWith(CREDENTIAL_DID_PREFIX)) return undefined
   return parseCredentialId(value.slice(CREDENTIAL_DID_PREFIX.length))
@@ -68,8 +65,7 @@ export function parseScope(value: unknown): Scope | undefined {
 }
 
 /**
- * A list of scopes: at most 32, none twice. An empty list is a list; whether it will do is for the
- * caller to say.
+ * At most 32 different scopes. The list may be empty; the caller decides whether that is allowed.
  */
 export function parseScopeList(value: unknown): readonly Scope[] | undefined {
   if (!Array.isArray(value) || value.length > SCOPE_LIST_MAX) return undefined

@@ -17,8 +17,8 @@ import { CREDENTIAL_BYTES_MAX } from './limits.ts'
 import { readCredentialObject } from './read.ts'
 
 /**
- * Who gets what, from when to when. Ids are plain strings here and are checked against their
- * grammars.
+ * What a new credential grants to which user. Ids are plain strings here; they are validated when
+ * the credential is issued.
  */
 export interface Grant {
   readonly credentialId: string
@@ -26,12 +26,9 @@ export interface Grant {
   readonly siteId: string
   readonly scope: readonly string[]
   readonly permissionId?: string
-  /**
-   * The `did:key` of the holder. With it the credential works only together with a signature of
-   * each request by that key.
-   */
+  /** The `did:key` of the holder, who must then sign every request with that key. */
   readonly holderKey?: string
-  /** Whether its holder may delegate a narrower credential. Needs a holder key. */
+  /** Whether the holder may delegate a narrower credential. Requires a holder key. */
   readonly delegable?: boolean
   readonly validFromMs: number
   readonly validUntilMs: number
@@ -39,23 +36,23 @@ export interface Grant {
 
 export interface Signer {
   readonly issuer: string
-  /** The full name of the key: `issuer#fragment`. */
+  /** The full DID URL of the key: `issuer#fragment`. */
   readonly verificationMethod: string
   readonly key: PrivateKey
   readonly createdMs: number
 }
 
 /**
- * Signs an access credential. Throws a TypeError that names every mistake in the grant at once;
- * what it returns can be read back.
+ * Signs an access credential. Throws a TypeError that lists all mistakes in the grant. Every
+ * credential it returns can be parsed again.
  */
 export async function issueCredential(grant: Grant, signer: Signer): Promise<JsonObject> {
   return signCredential(grant, signer, undefined)
 }
 
 /**
- * The common way of roots and delegated credentials; `parent` is the signed credential that this
- * one hangs on.
+ * Signs roots and delegated credentials; `parent` is the signed credential that this one was
+ * delegated from.
  */
 export async function signCredential(
   grant: Grant,
@@ -71,7 +68,7 @@ export async function signCredential(
   const bytes = encodeUtf8(JSON.stringify(signed)).length
   if (bytes > CREDENTIAL_BYTES_MAX)
     throw new TypeError(
-      `cannot issue this credential: it takes ${bytes} bytes of at most ${CREDENTIAL_BYTES_MAX}`,
+      `cannot issue this credential: it has ${bytes} bytes; at most ${CREDENTIAL_BYTES_MAX} are accepted`,
     )
   return signed
 }
@@ -90,7 +87,7 @@ function findMistakes(grant: Grant, signer: Signer): string[] {
       'permissionId must be 1 to 64 letters, digits or _.:-',
     holderKey !== undefined &&
       parseDidKey(holderKey) === undefined &&
-      'holderKey must be a did:key with a sound key',
+      'holderKey must be a did:key with a valid key',
     delegable === true && holderKey === undefined && 'only a credential with a holderKey can be delegable',
     !isWritableTime(validFromMs) && 'validFromMs must be milliseconds since 1970, in the years 0 to 9999',
     !isWritableTime(validUntilMs) && 'validUntilMs must be milliseconds since 1970, in the years 0 to 9999',

@@ -2,8 +2,7 @@ import { type Denial, deny } from './denial.ts'
 import { CREDENTIAL_HEADER } from './header.ts'
 
 /**
- * The one thing that a request presents: a credential header, or a bearer token that is still to be
- * looked up.
+ * What a request presents: a credential header, or a bearer token that still has to be looked up.
  */
 export type Presentation = { readonly header: string } | { readonly bearer: string }
 
@@ -11,17 +10,17 @@ const JOINED_BEARER = /,\s*bearer\b|^\s*bearer\b.*,/i
 const BEARER = /^bearer ([\x21-\x7e]+)$/i
 
 /**
- * Finds out what a request presents. `lines` gives every field line of a lower-case name. Two
- * credentials, two Authorization lines, or a credential and a bearer token together are rejected: a
- * reader that picks one of two can be made to pick the wrong one.
+ * Finds the credential or bearer token of a request. `lines` returns all field lines of a
+ * lower-case name. Two credentials, two Authorization lines, or a credential with a bearer token
+ * are rejected: two readers could choose different ones.
  */
 export function findPresentation(
   lines: (name: string) => readonly string[] | undefined,
 ): Presentation | Denial {
   const credentials = lines(CREDENTIAL_HEADER) ?? []
   const authorizations = lines('authorization') ?? []
-  // Some frameworks hand over repeated lines joined by commas. Neither base64url nor a token has a
-  // comma; other schemes have them by right.
+  // Some frameworks join repeated lines with commas. Neither base64url nor a token contains a
+  // comma, but other schemes do.
   if (credentials.length > 1) return ambiguous('send X-Service-Credential once')
   if (credentials[0]?.includes(','))
     return ambiguous(isJson(credentials[0]) ? RAW_JSON : 'send X-Service-Credential once')
@@ -30,7 +29,7 @@ export function findPresentation(
   if (authorizations.length > 1 || isJoined) return ambiguous('send Authorization once')
   const credential = credentials[0]?.trim() ?? ''
   if (credential !== '') {
-    // Other schemes may be the application's own business.
+    // The application may use other schemes.
     if (authorization !== undefined && /^bearer\b/i.test(authorization.trim()))
       return ambiguous('send either a credential or a bearer token')
     return { header: credential }
@@ -44,15 +43,15 @@ export function findPresentation(
 }
 
 const RAW_JSON =
-  'X-Service-Credential holds JSON as it is; send the base64url encoding of that JSON, without padding'
+  'X-Service-Credential contains raw JSON; send the base64url encoding of that JSON, without padding'
 
 function isJson(text: string): boolean {
   return text.trimStart().startsWith('{')
 }
 
 /**
- * Recognises a credential that was sent as a bearer token. Every other text that is no token gets
- * one answer, whatever its prefix (A132).
+ * Detects a credential that was sent as a bearer token. All other invalid tokens get the same
+ * answer, whatever their prefix (A132).
  */
 export function findBearerMistake(token: string): string | undefined {
   // base64url of `{"`.
@@ -62,8 +61,7 @@ export function findBearerMistake(token: string): string | undefined {
 }
 
 /**
- * Recognises what was sent in the place of a credential by its first characters, so that the answer
- * can say what to correct.
+ * Detects other values that were sent as a credential, so that the error can say what to change.
  */
 export function findCredentialMistake(text: string): string | undefined {
   if (isJson(text)) return RAW_JSON

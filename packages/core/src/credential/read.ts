@@ -16,9 +16,8 @@ import {
 import { findCredentialMistake } from './presentation.ts'
 
 /**
- * Reads the value of `X-Service-Credential`: base64url of the UTF-8 JSON of the whole signed
- * object. Every step is strict, and what comes out is what will be verified and used: nothing is
- * ever read from the text a second time.
+ * Parses the value of `X-Service-Credential`: base64url of the UTF-8 JSON of the signed object.
+ * Every step is strict. The result is what gets verified and used; the text is never parsed again.
  */
 export function readCredentialHeader(header: string): SignedCredential | Denial {
   if (header.length > CREDENTIAL_HEADER_CHARS_MAX) {
@@ -46,25 +45,25 @@ export function readCredentialHeader(header: string): SignedCredential | Denial 
 }
 
 /**
- * Reads a signed credential out of a value that `parseJson` has made. Values from elsewhere are
- * read as well, but are not checked for members that stood there twice: encode such an object and
- * read the header instead.
+ * Parses a signed credential from a value that `parseJson` returned. Values from other parsers are
+ * accepted too, but duplicate members cannot be detected in them: encode such an object and use
+ * `readCredentialHeader`.
  */
 export function readCredentialObject(value: JsonValue): SignedCredential | Denial {
   if (!isJsonObject(value)) return malformed('the credential is not a JSON object')
   const read = readLink(value, 0)
-  if (!('ok' in read)) readHere.add(read)
+  if (!('ok' in read)) readObjects.add(read)
   return read
 }
 
-const readHere = new WeakSet<object>()
+const readObjects = new WeakSet<object>()
 
 /**
- * Whether this very object came out of `readCredentialObject`. An object that only looks like it
- * may claim one thing and carry the signature of another.
+ * Whether `readCredentialObject` returned this object. Any other object could combine the claims of
+ * one credential with the signature of another.
  */
 export function isReadCredential(signed: SignedCredential): boolean {
-  return readHere.has(signed)
+  return readObjects.has(signed)
 }
 
 function malformed(detail: string): Denial {
@@ -75,10 +74,7 @@ function unsupported(detail: string): Denial {
   return deny('credential_unsupported', detail)
 }
 
-/**
- * One credential of a chain; `depth` counts the children already passed on the way down to the
- * root.
- */
+/** Parses one credential of a chain; `depth` is the number of credentials delegated from it. */
 function readLink(document: JsonObject, depth: number): SignedCredential | Denial {
   if (depth > DELEGATION_DEPTH_MAX) {
     return deny('delegation_too_deep', `a credential may be delegated at most ${DELEGATION_DEPTH_MAX} times`)
@@ -99,7 +95,7 @@ function readLink(document: JsonObject, depth: number): SignedCredential | Denia
   const validUntilMs = parseTime(document.validUntil)
   if (validUntilMs === undefined)
     return malformed('validUntil is missing or not an RFC 3339 time in UTC with Z')
-  if (validUntilMs < validFromMs) return malformed('validUntil lies before validFrom')
+  if (validUntilMs < validFromMs) return malformed('validUntil is before validFrom')
 
   const ppid = parsePpid(subject.id)
   if (ppid === undefined)
@@ -115,7 +111,7 @@ function readLink(document: JsonObject, depth: number): SignedCredential | Denia
     return malformed('credentialSubject.permission_id is malformed')
   const { holder_key: holderKey, delegable = false } = subject
   if (holderKey !== undefined && !isHolderKey(holderKey))
-    return malformed('credentialSubject.holder_key is not a did:key with a sound key')
+    return malformed('credentialSubject.holder_key is not a did:key with a valid key')
   if (typeof delegable !== 'boolean') return malformed('credentialSubject.delegable is not true or false')
 
   const parent = readParent(document, depth)
@@ -131,7 +127,7 @@ function readLink(document: JsonObject, depth: number): SignedCredential | Denia
       holderKey,
       delegable,
       validFromMs,
-      // A signature that its maker lets end earlier takes the credential along.
+      // The credential ends with its signature, if that expires earlier.
       validUntilMs: Math.min(validUntilMs, proof.expiresMs),
       createdMs: proof.createdMs,
       verificationMethod: proof.verificationMethod,
@@ -162,7 +158,7 @@ function checkEnvelope(document: JsonObject): Denial | undefined {
   if (type === undefined) return malformed('type is missing')
   if (!equalsList(type, CREDENTIAL_TYPE))
     return unsupported('type is not exactly VerifiableCredential, AccessCredential')
-  // Ignoring it would hide an issuer's own revocation.
+  // Ignoring this member would ignore a revocation by the issuer.
   if (document.credentialStatus !== undefined)
     return unsupported('credentialStatus is not supported; revoke through this service')
   return undefined
@@ -178,14 +174,14 @@ function equalsList(value: JsonValue, expected: readonly string[]): boolean {
 
 interface ReadProof extends ProofClaims {
   readonly createdMs: number
-  /** `proof.expires`, or never. */
+  /** `proof.expires`, or infinity. */
   readonly expiresMs: number
   readonly verificationMethod: string
 }
 
 /**
- * More characters than any signature we know needs; decoding base58 takes quadratic time, so the
- * length is checked first.
+ * Longer than any supported signature. Decoding base58 takes quadratic time, so the length is
+ * checked first.
  */
 const PROOF_VALUE = /^z[1-9A-HJ-NP-Za-km-z]{1,128}$/
 
@@ -197,8 +193,7 @@ function readProof({ proof, '@context': context }: JsonObject): ReadProof | Deni
   if (typeof type !== 'string') return malformed('proof.type is missing')
   if (type !== 'DataIntegrityProof') return unsupported('proof.type is not DataIntegrityProof')
   if (typeof cryptosuite !== 'string') return malformed('proof.cryptosuite is missing')
-  if (findSuite(cryptosuite) === undefined)
-    return unsupported('proof.cryptosuite is not one of the suites we check')
+  if (findSuite(cryptosuite) === undefined) return unsupported('proof.cryptosuite is not supported')
   if (typeof proofPurpose !== 'string') return malformed('proof.proofPurpose is missing')
   if (typeof verificationMethod !== 'string') return malformed('proof.verificationMethod is missing')
   const createdMs = parseTime(proof.created)
@@ -208,9 +203,9 @@ function readProof({ proof, '@context': context }: JsonObject): ReadProof | Deni
   if (expiresMs === undefined) return malformed('proof.expires is not an RFC 3339 time in UTC with Z')
   if (typeof proofValue !== 'string' || !PROOF_VALUE.test(proofValue))
     return malformed('proof.proofValue is not a base58btc multibase value')
-  // Entries appended after signing must not survive, neither here nor there.
+  // The two contexts must be equal: neither may be extended after signing.
   if (proof['@context'] !== undefined && !equalsList(proof['@context'], context as string[])) {
-    return unsupported('the @context of the proof is not that of the credential')
+    return unsupported('the @context of the proof differs from that of the credential')
   }
   return { cryptosuite, proofPurpose, proofValue, createdMs, expiresMs, verificationMethod }
 }

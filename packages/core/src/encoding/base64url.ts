@@ -1,6 +1,5 @@
 /**
- * The part of Node's Buffer that is used when it is there; it is several times faster than anything
- * written in JavaScript.
+ * The part of Node's Buffer that is used if it exists. It is several times faster than JavaScript.
  */
 interface BufferLike {
   from(text: string, encoding: 'base64url'): Uint8Array
@@ -16,9 +15,8 @@ export function encodeBase64url(bytes: Uint8Array): string {
 }
 
 /**
- * Undefined unless the text is the one base64url spelling of some bytes: the right alphabet, no
- * padding, no unused bits set. Node's decoder skips what it does not know, hence the way back and
- * the comparison.
+ * Undefined unless the text is canonical base64url: the right alphabet, no padding, no unused bits
+ * set. Node's decoder ignores invalid characters, so the result is encoded again and compared.
  */
 export function decodeBase64url(text: string): Uint8Array | undefined {
   if (buffer === undefined) return decodeWithoutBuffer(text)
@@ -32,7 +30,7 @@ function encodeWithoutBuffer(bytes: Uint8Array): string {
   return btoa(characters).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '')
 }
 
-/** `atob` forgives spaces, padding and unused bits; the comparison with the way back does not. */
+/** `atob` accepts spaces, padding and unused bits, so the result is encoded again and compared. */
 function decodeWithoutBuffer(text: string): Uint8Array | undefined {
   try {
     const bytes = Uint8Array.from(atob(text.replaceAll('-', '+').replaceAll('_', '/')), (character) =>

@@ -1,15 +1,15 @@
 import type { JsonObject, JsonValue } from './json.ts'
 
-/** More than any document here needs. Cyclic objects fail here instead of in a stack overflow. */
+/** More than any document needs. Cyclic objects fail here, before the stack overflows. */
 const DEPTH_MAX = 64
 
 /** Characters that RFC 8785 §3.2.2.2 escapes, and surrogates, which are valid only in pairs. */
 const NEEDS_CARE = /[\u0000-\u001f"\\\ud800-\udfff]/
 
 /**
- * The canonical text of a JSON value (RFC 8785). `skipMember` leaves that member of the outermost
- * object out, which saves the proof code a copy of the document. Throws a TypeError for values
- * without a JSON form: lone surrogates, infinities, undefined, functions.
+ * The canonical text of a JSON value (RFC 8785). `skipMember` leaves out one member of the
+ * outermost object, so that a proof can be left out without copying the document. Throws a
+ * TypeError for values without a JSON form: lone surrogates, infinities, undefined, functions.
  */
 export function canonicalJson(value: JsonValue, skipMember?: string): string {
   return isPlainObject(value) ? objectText(value, skipMember, 1) : valueText(value, 1)
@@ -26,8 +26,7 @@ function valueText(value: JsonValue, depth: number): string {
     return Array.isArray(value) ? arrayText(value, depth) : objectText(value, undefined, depth)
   if (value === true) return 'true'
   if (value === false) return 'false'
-  // ECMAScript's own spelling of numbers is the one that RFC 8785 §3.2.2.3 prescribes, and it
-  // writes -0 as 0.
+  // RFC 8785 §3.2.2.3 prescribes the number format of ECMAScript, which writes -0 as 0.
   if (typeof value === 'number' && Number.isFinite(value)) return String(value)
   throw new TypeError(`canonical JSON: ${typeof value} has no JSON form`)
 }
@@ -61,8 +60,8 @@ function objectText(object: JsonObject, skipMember: string | undefined, depth: n
 }
 
 /**
- * By UTF-16 code units, RFC 8785 §3.2.3, which is how `<` and the default sort compare. Insertion
- * sorts the eight names of a credential in 0.19 µs, `sort` in 0.49 µs.
+ * Sorts by UTF-16 code units (RFC 8785 §3.2.3), like `<` and the default sort. Insertion sorts the
+ * eight names of a credential in 0.19 µs, `sort` in 0.49 µs.
  */
 function sortNames(names: string[]): string[] {
   if (names.length > 16) return names.sort()

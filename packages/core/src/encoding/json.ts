@@ -5,42 +5,38 @@ export interface JsonObject {
 
 export interface ParsedJson {
   readonly value: JsonValue
-  /** Where the watched member of the outermost object stands in the text, when it is there. */
+  /** The offsets of the watched member of the outermost object, if it is present. */
   readonly watched: { readonly start: number; readonly end: number } | undefined
 }
 
 export interface JsonFault {
   readonly fault: string
   readonly offset: number
-  /** The member of the outermost object in which the fault lies. */
+  /** The member of the outermost object that contains the fault. */
   readonly member: string | undefined
 }
 
 export interface JsonOptions {
-  /** How many containers may be nested; the outermost counts as one. */
+  /** The maximum number of nested objects and arrays, including the outermost one. */
   readonly depthMax: number
-  /** How many members one object may have. Default: 256. */
+  /** The maximum number of members of one object. Default: 256. */
   readonly membersMax?: number
-  /**
-   * The name of a member of the outermost object whose place in the text the caller wants to know.
-   */
+  /** A member of the outermost object. The result has its offsets in the text. */
   readonly watch?: string
-  /** How many members an object inside of the watched member may have. Default: `membersMax`. */
+  /** The same for objects inside of the watched member. Default: `membersMax`. */
   readonly watchedMembersMax?: number
 }
 
 /**
- * More than any document that is read here needs. Each member costs a look-up, and again as much
- * when it is unknown.
+ * More than any document needs. Each member costs a look-up, and an unknown member costs another.
  */
 const MEMBERS_MAX = 256
 
 /**
- * Reads one JSON text, more strictly than `JSON.parse`: two members of one name (also when one is
- * spelled with escapes), lone surrogates, numbers that a double cannot hold exactly, `__proto__`,
- * too many members, too much depth and anything after the end are faults. There is one reader for
- * credentials in headers, credentials in bodies and everything else, so no two parts of the system
- * can read a text differently.
+ * Parses JSON more strictly than `JSON.parse`. These are faults: duplicate members (also if one is
+ * written with escapes), lone surrogates, numbers that a double cannot hold exactly, `__proto__`,
+ * too many members, too much depth, and text after the end. Headers, bodies and all other JSON use
+ * this parser, so that no two parts of the system read a text differently.
  */
 export function parseJson(text: string, options: JsonOptions): ParsedJson | JsonFault {
   return new Reader(text, options).read()
@@ -75,18 +71,15 @@ const ESCAPED: Readonly<Record<string, string>> = {
   t: '\t',
 }
 
-/**
- * How many numbers of one text may be written in another way than JavaScript would write them, such
- * as 1.0 or 1e2.
- */
+/** How many numbers in a text may differ from JavaScript's own format, such as 1.0 or 1e2. */
 const RESPELLED_NUMBERS_MAX = 256
 
-/** Up to this many digits an integer is exact and can be summed up digit by digit. */
+/** Integers with up to this many digits are exact and can be added up digit by digit. */
 const PLAIN_DIGITS_MAX = 15
 
 /**
- * Recursive, but never deeper than `depthMax`. Inside, `undefined` means "a fault has been noted":
- * JSON has no such value.
+ * Recursive, at most to `depthMax`. The methods return `undefined`, which is not a JSON value,
+ * after a fault.
  */
 class Reader {
   private readonly text: string
@@ -119,12 +112,12 @@ class Reader {
     if (value !== undefined) {
       this.skipSpace()
       if (this.at === this.text.length) return { value, watched: this.watched }
-      this.note('text after the end')
+      this.fail('text after the end')
     }
     return { fault: this.fault ?? 'unreadable', offset: this.at, member: this.member }
   }
 
-  private note(fault: string): undefined {
+  private fail(fault: string): undefined {
     this.fault ??= fault
     return undefined
   }
@@ -147,7 +140,7 @@ class Reader {
     if (this.text.startsWith('true', this.at)) return this.word(4, true)
     if (this.text.startsWith('false', this.at)) return this.word(5, false)
     if (this.text.startsWith('null', this.at)) return this.word(4, null)
-    return this.note(Number.isNaN(c) ? 'the text ends too early' : 'not a JSON value')
+    return this.fail(Number.isNaN(c) ? 'the text ends too early' : 'not a JSON value')
   }
 
   private word<T>(length: number, value: T): T {
@@ -158,7 +151,7 @@ class Reader {
   private enter(): boolean {
     this.depth++
     if (this.depth <= this.depthMax) return true
-    this.note(`more than ${this.depthMax} levels deep`)
+    this.fail(`more than ${this.depthMax} levels deep`)
     return false
   }
 
@@ -176,15 +169,15 @@ class Reader {
       return object
     }
     for (;;) {
-      if (text.charCodeAt(this.at) !== QUOTE) return this.note('a member name is missing')
+      if (text.charCodeAt(this.at) !== QUOTE) return this.fail('a member name is missing')
       const name = this.string()
       if (name === undefined) return undefined
       if (outermost) this.member = name
-      if (membersLeft-- === 0) return this.note('an object has too many members')
-      if (name === '__proto__') return this.note('a member is called __proto__')
-      if (Object.hasOwn(object, name)) return this.note('two members have the same name')
+      if (membersLeft-- === 0) return this.fail('an object has too many members')
+      if (name === '__proto__') return this.fail('a member is called __proto__')
+      if (Object.hasOwn(object, name)) return this.fail('two members have the same name')
       this.skipSpace()
-      if (text.charCodeAt(this.at) !== COLON) return this.note('a colon is missing')
+      if (text.charCodeAt(this.at) !== COLON) return this.fail('a colon is missing')
       this.at++
       this.skipSpace()
       const start = this.at
@@ -201,7 +194,7 @@ class Reader {
         this.depth--
         return object
       }
-      if (c !== COMMA) return this.note('a comma or a closing brace is missing')
+      if (c !== COMMA) return this.fail('a comma or a closing brace is missing')
       this.skipSpace()
     }
   }
@@ -227,7 +220,7 @@ class Reader {
         this.depth--
         return array
       }
-      if (c !== COMMA) return this.note('a comma or a closing bracket is missing')
+      if (c !== COMMA) return this.fail('a comma or a closing bracket is missing')
       this.skipSpace()
     }
   }
@@ -245,7 +238,7 @@ class Reader {
       if (c === BACKSLASH) return this.stringWithEscapes(start, at)
       if (!(c >= 0x20)) {
         this.at = at
-        return this.note(Number.isNaN(c) ? 'a string does not end' : 'a control character in a string')
+        return this.fail(Number.isNaN(c) ? 'a string does not end' : 'a control character in a string')
       }
       at++
     }
@@ -260,7 +253,7 @@ class Reader {
       if (c === QUOTE) break
       if (!(c >= 0x20)) {
         this.at = at
-        return this.note(Number.isNaN(c) ? 'a string does not end' : 'a control character in a string')
+        return this.fail(Number.isNaN(c) ? 'a string does not end' : 'a control character in a string')
       }
       if (c !== BACKSLASH) {
         done += text[at]
@@ -276,12 +269,12 @@ class Reader {
       }
       const hex = text.slice(at + 2, at + 6)
       this.at = at
-      if (letter !== 'u' || !FOUR_HEX.test(hex)) return this.note('an unknown escape in a string')
+      if (letter !== 'u' || !FOUR_HEX.test(hex)) return this.fail('an unknown escape in a string')
       done += String.fromCharCode(Number.parseInt(hex, 16))
       at += 6
     }
     this.at = at + 1
-    return done.isWellFormed() ? done : this.note('a lone surrogate')
+    return done.isWellFormed() ? done : this.fail('a lone surrogate')
   }
 
   private number(): number | undefined {
@@ -297,7 +290,7 @@ class Reader {
       at++
     }
     const digits = at - first
-    const next = text.charCodeAt(at) | 0x20 // folds E onto e, and leaves the full stop alone
+    const next = text.charCodeAt(at) | 0x20 // maps E to e and does not change "."
     const plain = digits > 0 && digits <= PLAIN_DIGITS_MAX && next !== 0x65 && next !== 0x2e
     if (plain && (digits === 1 || text.charCodeAt(first) !== ZERO)) {
       this.at = at
@@ -309,41 +302,37 @@ class Reader {
   private longNumber(): number | undefined {
     NUMBER.lastIndex = this.at
     const token = NUMBER.exec(this.text)?.[0]
-    if (token === undefined) return this.note('not a number')
+    if (token === undefined) return this.fail('not a number')
     const end = this.at + token.length
     const after = this.text.charCodeAt(end)
-    // A leading zero ends the token early; so does "1." or "1e". What follows then is no delimiter,
-    // and would be reported as a missing comma.
+    // A leading zero, "1." or "1e" ends the token early. Without this check the fault would be a
+    // missing comma.
     if ((after >= ZERO && after <= NINE) || after === 0x2e || (after | 0x20) === 0x65)
-      return this.note('not a number')
+      return this.fail('not a number')
     const value = Number(token)
-    if (!this.isExact(token, value)) return this.note('a number that cannot be held exactly')
+    if (!this.isExact(token, value)) return this.fail('a number that cannot be held exactly')
     this.at = end
     return value === 0 ? 0 : value
   }
 
   /**
-   * A double stands for a number text only if its own shortest spelling means the same number, and
-   * integers stay within ±(2^53 − 1).
+   * Whether the shortest text of the double is the same number. Integers must be within ±(2^53 −
+   * 1).
    */
   private isExact(token: string, value: number): boolean {
     if (!Number.isFinite(value) || Math.abs(value) > Number.MAX_SAFE_INTEGER) return false
     const shortest = String(value)
-    // Comparing two spellings costs a hundred times as much as reading one, so a text may ask for
-    // it only a few times.
+    // The comparison takes a hundred times as long as parsing, so its number per text is limited.
     return token === shortest || (this.respelledLeft-- > 0 && toDecimal(token) === toDecimal(shortest))
   }
 }
 
-/**
- * One spelling per decimal number: significant digits without outer zeros, and the power of ten
- * they are multiplied with.
- */
+/** A unique text for each decimal number: its significant digits, and the power of ten. */
 function toDecimal(token: string): string {
   const [mantissa = '', exponent = '0'] = token.replace(/^-/, '').toLowerCase().split('e')
   const [whole = '', fraction = ''] = mantissa.split('.')
   const digits = whole + fraction
-  // Not with /0+$/: that takes quadratic time for a long row of zeros before another digit.
+  // `/0+$/` would take quadratic time for a long row of zeros followed by another digit.
   let start = 0
   while (digits.charCodeAt(start) === ZERO) start++
   if (start === digits.length) return '0'

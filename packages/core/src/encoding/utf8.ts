@@ -2,8 +2,8 @@ const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 const encoder = new TextEncoder()
 
 /**
- * Undefined for anything but well-formed UTF-8. A byte order mark is kept, so that the JSON reader
- * refuses it.
+ * Undefined unless the bytes are well-formed UTF-8. A byte order mark is kept, and the JSON parser
+ * rejects it.
  */
 export function decodeUtf8(bytes: Uint8Array): string | undefined {
   try {

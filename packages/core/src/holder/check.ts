@@ -18,36 +18,36 @@ import { signatureBase } from './signature-base.ts'
 import { type ClaimedProof, findClaimedProof } from './signature-fields.ts'
 
 export interface ExpectedHolder {
-  /** The key that the credential is bound to. */
+  /** The holder key of the credential. */
   readonly holderKey: PublicKey
-  /** The same key as the credential spells it; `keyid` must be exactly this. */
+  /** The same key as a DID, exactly as in the credential; `keyid` must be equal to it. */
   readonly holderDid: string
   readonly nowMs: number
-  /** Whether the credential came in its header, which the signature must then cover. */
+  /** Whether the credential was sent in its header. The signature must cover that header then. */
   readonly credentialHeaderSent: boolean
 }
 
 /**
- * A signature of this very request by the holder. It says nothing yet about whether it was used
- * before: see `NonceStore`.
+ * A valid signature of this request by the holder. Whether it was used before is checked by
+ * `NonceStore`.
  */
 export interface HolderProof {
   readonly ok: true
   readonly nonce: string
   readonly createdMs: number
-  /** The first moment at which the proof is too old. */
+  /** The proof is too old from this time on. */
   readonly usableUntilMs: number
   /**
-   * False when the body was not there to be checked. The code that has it must compare it with
-   * `Content-Digest`, or take it for unsigned.
+   * False if the body was not available. Compare it with `Content-Digest` before using it, or treat
+   * it as unsigned.
    */
   readonly bodyChecked: boolean
 }
 
 /**
- * Checks that the holder signed this request, just now and all of it. `proof_required` when it
- * carries no signature with our tag, `proof_invalid` when the signature is invalid. No input makes
- * it throw. It does not look whether the nonce was used before; that is the caller's last step.
+ * Checks that the holder signed this request a short time ago. Returns `proof_required` if it has
+ * no signature with our tag, and `proof_invalid` if the signature is invalid. Never throws. The
+ * caller checks afterwards whether the nonce was used before.
  */
 export async function checkHolderProof(
   request: HolderRequest,
@@ -55,7 +55,7 @@ export async function checkHolderProof(
 ): Promise<HolderProof | Denial> {
   const claimed = findClaimedProof(request)
   if (isDenial(claimed)) return claimed
-  const refusal =
+  const denial =
     unknownParameter(claimed) ??
     wrongKeyid(claimed, expected) ??
     wrongAlgorithm(claimed, expected) ??
@@ -64,15 +64,16 @@ export async function checkHolderProof(
     uncoveredComponent(claimed, request, expected) ??
     (await wrongSignature(claimed, request, expected)) ??
     (await wrongBody(claimed, request))
-  return refusal ?? toHolderProof(claimed, request)
+  return denial ?? toHolderProof(claimed, request)
 }
-
-/** A step answers with a denial, or with nothing at all. */
 
 function unknownParameter({ parameters }: ClaimedProof): Denial | undefined {
   for (const name of parameters.keys()) {
     if (!KNOWN_PARAMETERS.has(name))
-      return deny('proof_invalid', `use no signature parameters but ${[...KNOWN_PARAMETERS].join(', ')}`)
+      return deny(
+        'proof_invalid',
+        `the signature has an unsupported parameter; use only ${[...KNOWN_PARAMETERS].join(', ')}`,
+      )
   }
   return undefined
 }
@@ -83,7 +84,7 @@ function wrongKeyid({ parameters }: ClaimedProof, { holderDid }: ExpectedHolder)
     : deny('proof_invalid', 'keyid must be the holder_key of the credential')
 }
 
-/** RFC 9421 §6.2.2. The algorithm follows from the key; `alg` can only repeat it. */
+/** RFC 9421 §6.2.2. The key determines the algorithm; `alg` is optional and must match. */
 const ALGORITHM_NAMES: Readonly<Record<KeyAlgorithm, string>> = {
   Ed25519: 'ed25519',
   'P-256': 'ecdsa-p256-sha256',
@@ -93,45 +94,45 @@ function wrongAlgorithm({ parameters }: ClaimedProof, { holderKey }: ExpectedHol
   const name = ALGORITHM_NAMES[holderKey.algorithm]
   return !parameters.has('alg') || parameters.get('alg') === name
     ? undefined
-    : deny('proof_invalid', `leave alg out or make it "${name}"`)
+    : deny('proof_invalid', `alg does not match the holder key; omit it or use "${name}"`)
 }
 
 function wrongNonce(claimed: ClaimedProof): Denial | undefined {
-  return NONCE.test(readNonce(claimed))
+  return NONCE.test(findNonce(claimed))
     ? undefined
     : deny('proof_invalid', 'nonce must be 22 to 128 characters of base64url, new for each request')
 }
 
-function readNonce({ parameters }: ClaimedProof): string {
+function findNonce({ parameters }: ClaimedProof): string {
   const nonce = parameters.get('nonce')
   return typeof nonce === 'string' ? nonce : ''
 }
 
 function wrongTime(claimed: ClaimedProof, { nowMs }: ExpectedHolder): Denial | undefined {
-  const createdMs = secondsAsMs(claimed, 'created')
+  const createdMs = parseSeconds(claimed, 'created')
   if (createdMs === undefined)
     return deny('proof_invalid', 'created must be the time of signing in whole seconds')
-  if (claimed.parameters.has('expires') && secondsAsMs(claimed, 'expires') === undefined)
+  if (claimed.parameters.has('expires') && parseSeconds(claimed, 'expires') === undefined)
     return deny('proof_invalid', 'expires must be a time in whole seconds')
-  // Asked positively: a clock that answers NaN accepts nothing.
+  // Written so that NaN is rejected.
   const isNow = createdMs - nowMs <= PROOF_AHEAD_MS_MAX && nowMs < usableUntilMs(claimed)
   return isNow
     ? undefined
     : deny(
         'proof_invalid',
-        `created may lie ${PROOF_AGE_MS_MAX / 1000} s back and ${PROOF_AHEAD_MS_MAX / 1000} s ahead, expires not back; sign again`,
+        `the request signature has expired or is not valid yet: created may be ${PROOF_AGE_MS_MAX / 1000} s in the past or ${PROOF_AHEAD_MS_MAX / 1000} s in the future; sign the request again`,
       )
 }
 
-/** The strict reading of the field has already told `1` from `1.0`. */
-function secondsAsMs({ parameters }: ClaimedProof, name: 'created' | 'expires'): number | undefined {
+/** The strict parser of the field has already rejected `1.0`. */
+function parseSeconds({ parameters }: ClaimedProof, name: 'created' | 'expires'): number | undefined {
   const seconds = parameters.get(name)
   return typeof seconds === 'number' && Number.isInteger(seconds) ? seconds * 1000 : undefined
 }
 
 function usableUntilMs(claimed: ClaimedProof): number {
-  const createdMs = secondsAsMs(claimed, 'created') ?? -Infinity
-  return Math.min(createdMs + PROOF_AGE_MS_MAX + 1, secondsAsMs(claimed, 'expires') ?? Infinity)
+  const createdMs = parseSeconds(claimed, 'created') ?? -Infinity
+  return Math.min(createdMs + PROOF_AGE_MS_MAX + 1, parseSeconds(claimed, 'expires') ?? Infinity)
 }
 
 function uncoveredComponent(
@@ -142,8 +143,8 @@ function uncoveredComponent(
   const required: string[] = [...REQUIRED_COMPONENTS]
   if (expected.credentialHeaderSent || request.header(CREDENTIAL_FIELD) !== undefined)
     required.push(CREDENTIAL_FIELD)
-  // A credential that is not in its header is in the body, and must be part of what was signed.
-  if (showsBody(request) || !expected.credentialHeaderSent) required.push(CONTENT_DIGEST_FIELD)
+  // A credential that is not in its header is in the body, which must be signed.
+  if (mayHaveBody(request) || !expected.credentialHeaderSent) required.push(CONTENT_DIGEST_FIELD)
   const uncovered = required.filter((name) => !components.includes(name))
   return uncovered.length === 0
     ? undefined
@@ -151,10 +152,10 @@ function uncoveredComponent(
 }
 
 /**
- * Of a body that we do not see the fields tell, but proxies take Content-Length away and HTTP/2
- * needs none: in doubt there is one.
+ * If the body is not available, the fields decide. Proxies remove Content-Length and HTTP/2 does
+ * not need it, so without evidence the request is treated as having a body.
  */
-function showsBody({ body, method, header }: HolderRequest): boolean {
+function mayHaveBody({ body, method, header }: HolderRequest): boolean {
   if (body !== 'unseen') return body !== 'none' && body.length > 0
   if (!BODILESS_METHODS.has(method)) return true
   if (header(CONTENT_DIGEST_FIELD) !== undefined || header('transfer-encoding') !== undefined) return true
@@ -162,12 +163,12 @@ function showsBody({ body, method, header }: HolderRequest): boolean {
 }
 
 /**
- * The one denial that another host than the expected one can cause. Guards recognise it by its
- * detail and add which host they expect.
+ * The only denial that can be caused by a wrong host. Guards recognize it by its detail and add the
+ * expected host.
  */
 export const WRONG_SIGNATURE: Denial = deny(
   'proof_invalid',
-  'the signature is not one of this request by the holder_key; sign exactly the method, host, path, query and fields sent',
+  'the request signature is invalid; sign exactly the method, host, path, query and fields that you send, with the holder_key',
 )
 
 async function wrongSignature(
@@ -179,19 +180,19 @@ async function wrongSignature(
   if (typeof base !== 'string')
     return deny(
       'proof_invalid',
-      'the signature covers a component that this request does not have, or that cannot be covered here',
+      'the signature covers a component that is not supported or not in the request; remove it',
     )
   return (await crypto.verify(holderKey, encodeUtf8(base), claimed.signature)) ? undefined : WRONG_SIGNATURE
 }
 
 /**
- * After the signature, so that only a holder can make us hash. A digest that is covered must be
- * right even where none was asked for.
+ * Checked after the signature, so that only a holder can make us hash a body. If the signature
+ * covers a digest, it must match even if it was not required.
  */
 async function wrongBody({ components }: ClaimedProof, request: HolderRequest): Promise<Denial | undefined> {
   if (!components.includes(CONTENT_DIGEST_FIELD)) return undefined
   const digest = parseContentDigest(request.header(CONTENT_DIGEST_FIELD) ?? [])
-  if (digest === undefined) return deny('proof_invalid', 'Content-Digest must hold one sha-256 (RFC 9530)')
+  if (digest === undefined) return deny('proof_invalid', 'Content-Digest must contain one sha-256 (RFC 9530)')
   if (request.body === 'unseen') return undefined
   const body = request.body === 'none' ? new Uint8Array() : request.body
   return (await matchesDigest(digest, body))
@@ -202,8 +203,8 @@ async function wrongBody({ components }: ClaimedProof, request: HolderRequest): 
 function toHolderProof(claimed: ClaimedProof, { body }: HolderRequest): HolderProof {
   return {
     ok: true,
-    nonce: readNonce(claimed),
-    createdMs: secondsAsMs(claimed, 'created') as number,
+    nonce: findNonce(claimed),
+    createdMs: parseSeconds(claimed, 'created') as number,
     usableUntilMs: usableUntilMs(claimed),
     bodyChecked: body !== 'unseen',
   }

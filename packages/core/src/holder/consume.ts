@@ -4,8 +4,8 @@ import type { NonceStore } from './nonces.ts'
 import type { HolderRequest } from './request.ts'
 
 /**
- * Checks that the holder signed this request and uses the nonce up, so that the same signature is
- * rejected the next time. Throws what the nonce store throws.
+ * Checks that the holder signed this request and consumes the nonce, so that the signature is
+ * rejected the next time. Passes on what the nonce store throws.
  */
 export async function consumeHolderProof(
   request: HolderRequest,
@@ -30,7 +30,7 @@ export async function consumeHolderProof(
   if (use !== 'fresh')
     return deny(
       'proof_invalid',
-      'this request signature is too old to be told from a replay; sign the request again',
+      'this request signature is too old or too far in the future to exclude a replay; sign the request again',
     )
   return proof
 }

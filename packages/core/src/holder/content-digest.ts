@@ -4,15 +4,14 @@ import { parseStrictDictionary, serializeBytes } from './structured-field.ts'
 const ALGORITHM = 'sha-256'
 const SHA256_BYTES = 32
 
-/** The value of a `Content-Digest` field (RFC 9530 §2) for these bytes, which may be none. */
+/** The `Content-Digest` field (RFC 9530 §2) for a body, which may be empty. */
 export async function contentDigest(body: Uint8Array): Promise<string> {
   return serializeBytes(ALGORITHM, await crypto.sha256(body))
 }
 
 /**
- * The SHA-256 that a `Content-Digest` field states. Undefined when it states none or is malformed.
- * Other algorithms may stand beside it; they are not looked at, since the one that is looked at
- * decides alone.
+ * The SHA-256 of a `Content-Digest` field. Undefined if it has none or is malformed. Digests of
+ * other algorithms are ignored.
  */
 export function parseContentDigest(lines: readonly string[]): Uint8Array | undefined {
   const [digest, parameters] = parseStrictDictionary(lines)?.get(ALGORITHM) ?? []
@@ -21,7 +20,7 @@ export function parseContentDigest(lines: readonly string[]): Uint8Array | undef
     : undefined
 }
 
-/** Whether these bytes have that SHA-256. Takes equally long wherever the difference is. */
+/** Compares in constant time. */
 export async function matchesDigest(digest: Uint8Array, body: Uint8Array): Promise<boolean> {
   const actual = await crypto.sha256(body)
   let difference = digest.length ^ actual.length

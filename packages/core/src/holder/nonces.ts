@@ -1,34 +1,32 @@
 import { PROOF_AHEAD_MS_MAX } from './profile.ts'
 
-/** One holder proof about to be used. */
+/** A holder proof that is about to be used. */
 export interface NonceUse {
-  /** The Multikey of the holder: nonces of different holders have nothing to do with each other. */
+  /** The Multikey of the holder. Each holder has its own nonces. */
   readonly holderKey: string
   readonly nonce: string
   readonly createdMs: number
-  /** The first moment at which the proof is too old on its own. */
+  /** The proof is too old from this time on. */
   readonly usableUntilMs: number
   readonly nowMs: number
 }
 
 /**
- * `fresh`: never seen, and remembered from now on. `replayed`: seen before. `refused`: so old, or
- * so far ahead, that the store cannot vouch for it; a new proof will do.
+ * `fresh`: not used before, and recorded now. `replayed`: used before. `rejected`: too old or too
+ * far in the future to exclude a replay; the caller needs a new proof.
  */
 export type NonceAnswer = 'fresh' | 'replayed' | 'rejected'
 
 /**
- * Remembers which holder proofs were used. The last step of a decision, and the only one that may
- * touch a store.
+ * Records which holder proofs were used. This is the last step of a decision and the only one that
+ * may access a store.
  *
- * - Of all calls with one holder key and nonce, in whatever order and however concurrent, at most
- *   one is answered `fresh` before `usableUntilMs` of that one has passed. Looking and remembering
- *   are a single atomic step.
- * - Once answered `fresh`, a proof is never `fresh` again: not after a restart, a failover or a
- *   step of the clock. After `usableUntilMs` its nonce may be forgotten, because by then the check
- *   of its age refuses it.
- * - A store that cannot tell (unreachable, timed out, in doubt) throws. It never answers `fresh` to
- *   be helpful.
+ * - Of all calls with the same holder key and nonce, concurrent or not, at most one returns `fresh`
+ *   before its `usableUntilMs`. Reading and recording are one atomic step.
+ * - A proof is `fresh` only once, also after a restart, a failover or a clock change. After
+ *   `usableUntilMs` its nonce may be deleted, because the age check rejects the proof then.
+ * - A store that cannot decide (unreachable, timed out, uncertain) throws. It never returns `fresh`
+ *   by default.
  */
 export interface NonceStore {
   consume(use: NonceUse): NonceAnswer | Promise<NonceAnswer>
@@ -36,26 +34,25 @@ export interface NonceStore {
 
 export interface MemoryNoncesOptions {
   /**
-   * When this process started: no earlier than any `nowMs` of the process before it. `-Infinity`
-   * where there surely was none.
+   * When this process started: not before any `nowMs` of the previous process. `-Infinity` if there
+   * was none.
    */
   readonly startedAtMs: number
   /**
-   * How far ahead of our clock a proof may be created. The process before this one may have let
-   * such proofs in and taken the memory of them along, so nothing counts that was created within
-   * this span after the start: a smaller span means a shorter silence after a start and less
-   * patience with fast clocks.
+   * How far ahead of our clock a proof may be created. The previous process may have accepted such
+   * proofs, and its records are lost. So proofs created within this time after the start are
+   * rejected: a smaller value shortens that period but tolerates fewer fast clocks.
    */
   readonly aheadMsMax?: number
-  /** How many nonces to remember at most, at about 150 bytes each. */
+  /** The maximum number of recorded nonces, at about 150 bytes each. */
   readonly capacity?: number
 }
 
 const CAPACITY_DEFAULT = 262_144
 const GENERATIONS = 8
 /**
- * Seven full generations outlast the life of a proof (70 s), so in quiet times nothing is forgotten
- * that could still be used.
+ * Seven generations last longer than a proof (70 s), so under normal load no usable nonce is
+ * deleted.
  */
 const GENERATION_MS = 12_000
 
@@ -66,11 +63,12 @@ interface Generation {
 }
 
 /**
- * Nonces in the memory of one process. No proof passes twice, whatever the clock does, and none
- * that an earlier process may have accepted: what was created up to `startedAtMs + aheadMsMax` is
- * refused, and since `created` is in whole seconds, so is the second of the start. Over capacity it
- * forgets its oldest nonces and refuses every proof that was not created after all of them: the
- * window gets shorter, it never opens again. Throws a TypeError for options that make no sense.
+ * Keeps nonces in the memory of this process. Accepts no proof twice, whatever the clock does, and
+ * no proof that an earlier process may have accepted: everything created up to `startedAtMs +
+ * aheadMsMax` is rejected, including the second of the start, because `created` has whole seconds.
+ * Over capacity it deletes the oldest nonces and rejects every proof created before the newest of
+ * them. The accepted period gets shorter and is never extended again. Throws a TypeError for
+ * invalid options.
  */
 export function createMemoryNonces(options: MemoryNoncesOptions): NonceStore {
   const { startedAtMs, aheadMsMax = PROOF_AHEAD_MS_MAX, capacity = CAPACITY_DEFAULT } = options
@@ -84,12 +82,12 @@ export function createMemoryNonces(options: MemoryNoncesOptions): NonceStore {
   const generationSizeMax = Math.floor(capacity / GENERATIONS)
   const generations: Generation[] = []
   /**
-   * Nothing created at this moment or before it can be told from a replay any more. It only ever
-   * moves up.
+   * Proofs created up to this time are rejected, because their nonces may be deleted. Never
+   * decreases.
    */
   let barMs = startedAtMs + aheadMsMax
 
-  /** A generation that has room. Making room may move the bar. */
+  /** Returns a generation with free capacity. May raise `barMs`. */
   const openGeneration = (nowMs: number): Generation => {
     const youngest = generations.at(-1)
     if (
@@ -109,11 +107,11 @@ export function createMemoryNonces(options: MemoryNoncesOptions): NonceStore {
     consume({ holderKey, nonce, createdMs, nowMs }) {
       const key = `${holderKey} ${nonce}`
       if (generations.some(({ seen }) => seen.has(key))) return 'replayed'
-      // Asked positively: a time that is not a number is refused.
+      // Written so that NaN is rejected.
       const isVouchedFor = createdMs > barMs && createdMs - nowMs <= aheadMsMax
       if (!isVouchedFor) return 'rejected'
       const generation = openGeneration(nowMs)
-      if (createdMs <= barMs) return 'rejected' // It may itself be among what was just forgotten.
+      if (createdMs <= barMs) return 'rejected' // Its own nonce may have been deleted just now.
       generation.seen.add(key)
       generation.newestCreatedMs = Math.max(generation.newestCreatedMs, createdMs)
       return 'fresh'

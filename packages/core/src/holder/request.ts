@@ -1,33 +1,33 @@
 /**
- * The parts of an HTTP request that a holder signs, as the client sent them. Nothing in it may be
- * decoded or tidied up.
+ * The parts of an HTTP request that a holder signs, exactly as the client sent them: not decoded
+ * and not normalized.
  */
 export interface HolderRequest {
   readonly method: string
-  /** Host and port as the client addressed them. */
+  /** Host and port from the client. */
   readonly authority: string
   /**
-   * The scheme that the client used. Leave it out when TLS may end in front of you: then the ports
-   * 80 and 443 both count as default, and `@scheme` and `@target-uri` cannot be covered.
+   * The scheme that the client used. Leave it out if a proxy in front of you may terminate TLS:
+   * then both 80 and 443 are default ports, and `@scheme` and `@target-uri` cannot be covered.
    */
   readonly scheme?: 'http' | 'https'
   /** Raw, undecoded path. */
   readonly path: string
   /** '' or '?…', raw. */
   readonly query: string
-  /** Every field line of that lower-case name, in order; undefined when absent. */
+  /** All field lines of a lower-case name, in order; undefined if absent. */
   readonly header: (name: string) => readonly string[] | undefined
   /**
-   * The body as received; 'none' when there is none; 'unseen' when this verifier is not given the
-   * body (forward-auth). No bytes at all count as none.
+   * The body as received. 'none': the request has no body, which is the same as an empty one.
+   * 'unseen': this verifier does not get the body (forward-auth).
    */
   readonly body: Uint8Array | 'none' | 'unseen'
 }
 
 /**
- * A `HolderRequest` from the parts of a web-standard `Request`. The URL must be the one that the
- * client used, not that of an inner hop. Throws a TypeError for a URL that is not absolute http or
- * https, or that a URL parser would change.
+ * Creates a `HolderRequest` from the parts of a web-standard `Request`. `url` must be the URL that
+ * the client used, not that of an internal hop. Throws a TypeError if it is not an absolute http or
+ * https URL, or if a URL parser would change it.
  */
 export function holderRequestFrom(
   method: string,
@@ -38,8 +38,7 @@ export function holderRequestFrom(
   const { protocol, host, pathname, search } = new URL(url)
   if (protocol !== 'http:' && protocol !== 'https:')
     throw new TypeError('only http and https requests can be signed')
-  // A server that routes by the text that was sent must not see another path than the one that was
-  // signed.
+  // A server that routes by the raw URL must not see another path than the signed one.
   const [, rawPath = '', rawQuery = ''] =
     typeof url === 'string' ? (AFTER_AUTHORITY.exec(url) ?? []) : ['', pathname, search]
   if ((rawPath || '/') !== pathname || (rawQuery === '?' ? '' : rawQuery) !== search) {
@@ -61,5 +60,5 @@ export function holderRequestFrom(
   }
 }
 
-/** Path and query of an absolute URL as they are written. */
+/** Path and query of an absolute URL, as written. */
 const AFTER_AUTHORITY = /^[a-z]+:\/\/[^/?#\\]+([^?#]*)(\?[^#]*)?/i

@@ -22,7 +22,7 @@ import {
 
 export interface SignRequestOptions {
   readonly key: PrivateKey
-  /** As the credential spells its `holder_key`. Default: the `did:key` of the key. */
+  /** Exactly as `holder_key` in the credential. Default: the `did:key` of the key. */
   readonly keyid?: string
   readonly nowMs: number
   /** At least 128 bits, never used before with this key. Default: 144 random bits. */
@@ -32,8 +32,8 @@ export interface SignRequestOptions {
 }
 
 /**
- * Fields to add to the request. `content-digest` is there unless the request is a GET or HEAD
- * without a body.
+ * Header fields to add to the request. `content-digest` is missing only for GET and HEAD without a
+ * body.
  */
 export interface ProofFields {
   readonly 'signature-input': string
@@ -43,23 +43,22 @@ export interface ProofFields {
 
 /**
  * Signs a request as the holder of a credential: method, authority, path, query, the credential
- * field if the request has it, and the body. The request must be sent exactly so, and within a
- * minute. Throws a TypeError for a request that cannot be signed: a body unseen, a `Content-Digest`
- * already there, or parts that are not plain ASCII.
+ * field if present, and the body. Send the request unchanged and within a minute. Throws a
+ * TypeError for a request that cannot be signed: its body is unseen, it already has
+ * `Content-Digest`, or it has parts that are not ASCII.
  */
 export async function signRequest(request: HolderRequest, options: SignRequestOptions): Promise<ProofFields> {
   const { key, keyid = didKey(key.publicKey), nowMs, nonce = randomNonce(), label = 'sig1' } = options
-  if (request.body === 'unseen') throw new TypeError('a request can only be signed together with its body')
+  if (request.body === 'unseen') throw new TypeError('the body is needed to sign a request')
   if (request.header(CONTENT_DIGEST_FIELD) !== undefined)
-    throw new TypeError('leave Content-Digest out, signing adds it')
+    throw new TypeError('do not set Content-Digest; signing adds it')
   if (!NONCE.test(nonce)) throw new TypeError('nonce must be 22 to 128 characters of base64url')
   if (!LABEL.test(label)) throw new TypeError('label must be a lower-case key (RFC 9651 §3.1.2)')
   if (!KEYID.test(keyid)) throw new TypeError('keyid must be plain ASCII')
   if (!Number.isSafeInteger(Math.floor(nowMs))) throw new TypeError('nowMs must be a time in milliseconds')
 
   const body = request.body === 'none' ? new Uint8Array() : request.body
-  // An empty body is signed too where there might be one: a verifier behind a proxy may not see
-  // that there is none.
+  // An empty body is signed too, because a verifier behind a proxy may not see that it is empty.
   const digest =
     body.length === 0 && BODILESS_METHODS.has(request.method) ? undefined : await contentDigest(body)
   const components: string[] = [...REQUIRED_COMPONENTS]

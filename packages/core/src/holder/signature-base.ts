@@ -1,14 +1,14 @@
 import type { HolderRequest } from './request.ts'
 
-/** A component that the request does not have, or that we do not know how to compute. */
+/** A component that the request does not have or that is not supported. */
 export interface MissingComponent {
   readonly missing: string
 }
 
 /**
- * The text that is signed (RFC 9421 §2.5), or the first component that has no value.
- * `signatureParams` is the serialised inner list of the components with the parameters. Every value
- * is a single line of ASCII, so no value can pose as a line of its own.
+ * The signed text (RFC 9421 §2.5), or the first component without a value. `signatureParams` is the
+ * serialized inner list of the components with the parameters. Every value is one line of ASCII, so
+ * a value cannot imitate another line.
  */
 export function signatureBase(
   request: HolderRequest,
@@ -25,8 +25,8 @@ export function signatureBase(
 }
 
 /**
- * Undefined for what this request does not have. `@request-target` is left out: its form depends on
- * the HTTP version of a hop we may not see.
+ * Undefined if the request does not have the component. `@request-target` is not supported: its
+ * form depends on the HTTP version of a hop that we may not see.
  */
 function componentValue(request: HolderRequest, name: string): string | undefined {
   switch (name) {
@@ -49,30 +49,29 @@ function componentValue(request: HolderRequest, name: string): string | undefine
 
 const METHOD = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 /**
- * RFC 9421 §2.1: in lower case only. `@` is no letter of a field name, so derived components that
- * we do not know end here.
+ * Lower case only (RFC 9421 §2.1). `@` is not allowed, so unknown derived components do not match.
  */
 const FIELD_NAME = /^[!#$%&'*+.^_`|~0-9a-z-]+$/
 const FIELD_VALUE = /^[\t\x20-\x7e]*$/
 
 /**
- * RFC 9421 §2.1: unfold, trim, join. What cannot be unfolded keeps its line break and is refused
- * with the rest that is not plain ASCII.
+ * Unfolds, trims and joins (RFC 9421 §2.1). Undefined if the result is not plain ASCII, which
+ * includes lines that cannot be unfolded.
  */
 function fieldValue(request: HolderRequest, name: string): string | undefined {
   const lines = request.header(name)
   if (lines === undefined || lines.length === 0) return undefined
-  const value = lines.map((line) => trimmed(line.includes('\n') ? unfolded(line) : line)).join(', ')
+  const value = lines.map((line) => trimBlanks(line.includes('\n') ? unfold(line) : line)).join(', ')
   return FIELD_VALUE.test(value) ? value : undefined
 }
 
-function unfolded(line: string): string {
+function unfold(line: string): string {
   const [first = '', ...rest] = line.split(/\r?\n/)
-  return rest.every((part) => isBlank(part.charCodeAt(0))) ? [first, ...rest].map(trimmed).join(' ') : line
+  return rest.every((part) => isBlank(part.charCodeAt(0))) ? [first, ...rest].map(trimBlanks).join(' ') : line
 }
 
-/** Spaces and tabs only, unlike `trim`, and in linear time, unlike a regular expression. */
-function trimmed(text: string): string {
+/** Only spaces and tabs, unlike `trim`. A regular expression would not be linear. */
+function trimBlanks(text: string): string {
   let start = 0
   let end = text.length
   while (start < end && isBlank(text.charCodeAt(start))) start++
@@ -88,9 +87,9 @@ const AUTHORITY = /^(\[[0-9a-f:.]+\]|[a-z0-9._~%!$&'()*+;=-]+)(?::([0-9]*))?$/i
 const DEFAULT_PORTS = { http: ['80'], https: ['443'], unknown: ['80', '443'] }
 
 /**
- * RFC 9421 §2.2.3: lower case, without the default port. Not knowing the scheme makes
- * `http://host:443` and `https://host` one; without `@scheme` a proof for `http://host` is good at
- * `https://host` anyway.
+ * Lower case, without the default port (RFC 9421 §2.2.3). Without a scheme, `http://host:443` and
+ * `https://host` are the same. That is acceptable: a proof that does not cover `@scheme` is valid
+ * for both schemes anyway.
  */
 function normalAuthority(request: HolderRequest): string | undefined {
   const [, host, port] = AUTHORITY.exec(request.authority) ?? []
@@ -107,7 +106,7 @@ function normalPath({ path }: HolderRequest): string | undefined {
   return PATH.test(path) ? path : undefined
 }
 
-/** RFC 9421 §2.2.7: no query is signed like an empty one. */
+/** A missing query is signed like an empty one (RFC 9421 §2.2.7). */
 function normalQuery({ query }: HolderRequest): string | undefined {
   if (query === '') return '?'
   return QUERY.test(query) ? query : undefined

@@ -15,25 +15,25 @@ import {
   serializeInnerList,
 } from './structured-field.ts'
 
-/** A signature that claims to be a holder proof. Nothing about it has been verified. */
+/** A signature with our tag. Not verified. */
 export interface ClaimedProof {
-  /** The covered components, none twice. */
+  /** The covered components, without duplicates. */
   readonly components: readonly string[]
   readonly parameters: ReadonlyMap<string, BareItem>
-  /** Components and parameters as they stand in the signature base. */
+  /** Components and parameters as in the signature base. */
   readonly signatureParams: string
   readonly signature: Uint8Array
 }
 
 /**
- * Finds the one signature with our tag among those of a request. `proof_required` when there is
- * none; `proof_invalid` when there are two, or when the two fields are too long, malformed or do
- * not fit together. Signatures with other tags are ignored.
+ * Finds the signature with our tag. Returns `proof_required` if there is none, and `proof_invalid`
+ * if there are two or if the two fields are too long, malformed or inconsistent. Ignores signatures
+ * with other tags.
  */
 export function findClaimedProof(request: HolderRequest): ClaimedProof | Denial {
   const inputLines = request.header('signature-input') ?? []
   const signatureLines = request.header('signature') ?? []
-  if (inputLines.length === 0) return none()
+  if (inputLines.length === 0) return proofRequired()
   if (countChars(inputLines) + countChars(signatureLines) > SIGNATURE_FIELDS_CHARS_MAX)
     return deny(
       'proof_invalid',
@@ -50,7 +50,7 @@ export function findClaimedProof(request: HolderRequest): ClaimedProof | Denial 
 
   const ours = [...inputs].filter(([, [, parameters]]) => parameters.get('tag') === PROOF_TAG)
   const [first, second] = ours
-  if (first === undefined) return none()
+  if (first === undefined) return proofRequired()
   if (second !== undefined) return deny('proof_invalid', `send exactly one signature with tag="${PROOF_TAG}"`)
   const [label, input] = first
   if (!isInnerList(input))
@@ -73,13 +73,13 @@ export function findClaimedProof(request: HolderRequest): ClaimedProof | Denial 
   if (!(signature instanceof Uint8Array) || parameters?.size !== 0 || signature.length !== SIGNATURE_BYTES)
     return deny(
       'proof_invalid',
-      `Signature must hold ${SIGNATURE_BYTES} bytes under the same label as Signature-Input`,
+      `Signature must contain ${SIGNATURE_BYTES} bytes under the same label as Signature-Input`,
     )
 
   return { components, parameters: input[1], signatureParams: serializeInnerList(input), signature }
 }
 
-function none(): Denial {
+function proofRequired(): Denial {
   return deny(
     'proof_required',
     `sign the request with the key that the credential is bound to (RFC 9421, tag="${PROOF_TAG}")`,
@@ -91,8 +91,8 @@ function countChars(lines: readonly string[]): number {
 }
 
 /**
- * Component parameters (`;req`, `;sf`, `;key`, `;bs`, `;tr`, `;name`) make a name mean something
- * else than it says, so none is taken: a `"@method";req` must not stand in for `"@method"`.
+ * Component parameters (`;req`, `;sf`, `;key`, `;bs`, `;tr`, `;name`) change the meaning of a name,
+ * so none is accepted: `"@method";req` must not replace `"@method"`.
  */
 function parseComponents(items: readonly Item[]): readonly string[] | undefined {
   if (items.length > COMPONENTS_MAX) return undefined

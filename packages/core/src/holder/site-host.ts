@@ -7,13 +7,13 @@ import { parseSiteId, type SiteId } from '../credential/ids.ts'
  * development. The same rule applies in the service (forward-auth) and in the guards of the SDK.
  */
 export function isSiteHost(authority: string, siteId: SiteId, hosts?: readonly string[]): boolean {
-  const wanted = normalized(authority)
-  if ((hosts ?? [siteId]).some((host) => normalized(host) === wanted)) return true
+  const wanted = normalizeHost(authority)
+  if ((hosts ?? [siteId]).some((host) => normalizeHost(host) === wanted)) return true
   return hosts === undefined && isLoopbackHost(siteId) && isLoopbackHost(wanted.replace(PORT, ''))
 }
 
 /**
- * Undefined for anything but a lower-case host name, with or without a port: `shop.example`,
+ * Undefined unless the value is a lower-case host name with an optional port: `shop.example`,
  * `api.shop.example:8443`.
  */
 export function parseSiteHost(value: unknown): string | undefined {
@@ -23,7 +23,7 @@ export function parseSiteHost(value: unknown): string | undefined {
   return parseSiteId(name) !== undefined && isPort && more === undefined ? value : undefined
 }
 
-/** Whether the host of a URL is this machine, by name or address. */
+/** Whether the host of a URL is a loopback name or address. */
 export function isLoopbackHost(host: string): boolean {
   return LOOPBACK.test(host)
 }
@@ -32,10 +32,10 @@ const PORT = /:\d*$/
 const PORT_NUMBER = /^[1-9]\d{0,4}$/
 const PORT_MAX = 65_535
 const HOST_CHARS_MAX = 253
-/** Without the scheme both count as default, as in the signature itself. */
+/** Both ports are default ports without a scheme, as in the signature. */
 const DEFAULT_PORT = /:(?:80|443)?$/
 const LOOPBACK = /^(?:127\.\d+\.\d+\.\d+|\[::1\]|(?:[a-z0-9-]+\.)*localhost)$/
 
-function normalized(authority: string): string {
+function normalizeHost(authority: string): string {
   return authority.toLowerCase().replace(DEFAULT_PORT, '')
 }

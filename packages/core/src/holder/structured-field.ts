@@ -1,6 +1,6 @@
 import { decodeBase64url, encodeBase64url } from '../encoding/base64url.ts'
 
-/** A token, which is not a string although it looks like one (RFC 9651 §3.3.4). */
+/** A token is different from a string (RFC 9651 §3.3.4). */
 interface Token {
   readonly token: string
 }

@@ -90,5 +90,6 @@ export function createMonotonicClock({
 }
 
 function requireNumbers(oneMs: number, otherMs: number): void {
-  if (!Number.isFinite(oneMs) || !Number.isFinite(otherMs)) throw new TypeError('a clock must give a number')
+  if (!Number.isFinite(oneMs) || !Number.isFinite(otherMs))
+    throw new TypeError('a clock must return a number')
 }

@@ -150,7 +150,6 @@ function throwUnknownKind(kind: never): never {
 
 function toMs(time: string): number {
   const ms = parseEntryTime(time)
-  if (ms === undefined)
-    throw new TypeError('a log entry has a time that cannot be read; parse the entry first')
+  if (ms === undefined) throw new TypeError('a log entry has an invalid time; parse the entry first')
   return ms
 }

@@ -308,7 +308,7 @@ export class SiteView implements SiteData {
         const isProofOfThis =
           siteId === head.site_id && epoch === head.epoch && seq === head.seq && hash === head.hash
         if (!isProofOfThis)
-          throw new TypeError('commit a snapshot with the proof that checkSnapshot gave for it')
+          throw new TypeError('commit a snapshot with the proof that checkSnapshot returned for it')
         if (head.site_id !== this.siteId) return 'other_site'
         const fault = this.#hasProof ? this.#findUnlinked(head, evidence) : undefined
         if (fault !== undefined) return fault

@@ -6,19 +6,17 @@ import type { PublicKey } from './keys.ts'
 import type { Suite } from './suites.ts'
 
 /**
- * Whether `document.proof` is a Data Integrity proof of that suite, made by that key over
- * everything else in the document. False for a proof of any other shape. Purpose, time and
- * verificationMethod are covered by the signature but not judged: that is the caller's business.
- * Answers at once where the crypto backend does.
+ * Whether `document.proof` is a valid Data Integrity proof of this suite, made by this key over the
+ * rest of the document. The signature covers purpose, time and verificationMethod, but the caller
+ * must check their values. Synchronous if the crypto backend is.
  */
 export function checkProof(document: JsonObject, key: PublicKey, suite: Suite): boolean | Promise<boolean> {
   const { proof } = document
   if (!isJsonObject(proof) || proof.type !== 'DataIntegrityProof' || proof.cryptosuite !== suite.name)
     return false
   if (key.algorithm !== suite.algorithm) return false
-  // The suites sign the document under the proof's own context. Where the two differ, one of them
-  // was changed or does not mean what it says.
-  if (proof['@context'] !== undefined && !sameJson(proof['@context'], document['@context'])) return false
+  // The suites sign the document with the context of the proof, so the two must be equal.
+  if (proof['@context'] !== undefined && !isSameJson(proof['@context'], document['@context'])) return false
   const signature = parseProofValue(proof.proofValue, suite)
   if (signature === undefined) return false
   const input = signingInput(document, proof)
@@ -26,20 +24,17 @@ export function checkProof(document: JsonObject, key: PublicKey, suite: Suite): 
   return crypto.verify(key, input.bytes, signature)
 }
 
-/** Everything that goes into a signature, step by step (vc-di-eddsa §3.3.4, vc-di-ecdsa §3.3.4). */
+/** All intermediate values of a signature (vc-di-eddsa §3.3.4, vc-di-ecdsa §3.3.4). */
 export interface SigningInput {
   readonly canonicalProof: string
   readonly canonicalDocument: string
   readonly proofHash: Uint8Array
   readonly documentHash: Uint8Array
-  /** What is signed: the hash of the proof options, then the hash of the document. */
+  /** The signed bytes: the hash of the proof options, then the hash of the document. */
   readonly bytes: Uint8Array
 }
 
-/**
- * `document` counts without its `proof`, and `proof` without its `proofValue`; whether they have
- * these members does not matter.
- */
+/** Ignores `document.proof` and `proof.proofValue` if they are present. */
 export function signingInput(document: JsonObject, proof: JsonObject): SigningInput | Promise<SigningInput> {
   const canonicalProof = canonicalJson(proof, 'proofValue')
   const canonicalDocument = canonicalJson(document, 'proof')
@@ -51,7 +46,7 @@ export function signingInput(document: JsonObject, proof: JsonObject): SigningIn
       canonicalDocument,
       proofHash,
       documentHash,
-      bytes: joined(proofHash, documentHash),
+      bytes: concat(proofHash, documentHash),
     }
   }
   return Promise.all([proofHash, documentHash]).then(([proofHash, documentHash]) => {
@@ -60,19 +55,19 @@ export function signingInput(document: JsonObject, proof: JsonObject): SigningIn
       canonicalDocument,
       proofHash,
       documentHash,
-      bytes: joined(proofHash, documentHash),
+      bytes: concat(proofHash, documentHash),
     }
   })
 }
 
-function joined(one: Uint8Array, other: Uint8Array): Uint8Array {
+function concat(one: Uint8Array, other: Uint8Array): Uint8Array {
   const bytes = new Uint8Array(one.length + other.length)
   bytes.set(one)
   bytes.set(other, one.length)
   return bytes
 }
 
-/** The longest base58 text that 64 bytes can have, with the multibase prefix. */
+/** The longest base58 text of 64 bytes, with the multibase prefix. */
 const PROOF_VALUE_CHARS_MAX = 89
 
 function parseProofValue(value: JsonValue | undefined, { signatureLength }: Suite): Uint8Array | undefined {
@@ -82,9 +77,9 @@ function parseProofValue(value: JsonValue | undefined, { signatureLength }: Suit
   return signature?.length === signatureLength ? signature : undefined
 }
 
-function sameJson(one: JsonValue, other: JsonValue | undefined): boolean {
+function isSameJson(one: JsonValue, other: JsonValue | undefined): boolean {
   if (one === other) return true
-  // Contexts are nearly always lists of strings, and those need not be written out to be compared.
+  // Contexts are usually lists of strings, which can be compared without serializing them.
   if (
     Array.isArray(one) &&
     Array.isArray(other) &&

@@ -12,11 +12,12 @@ import { isSoundSignature } from './signature.ts'
 interface KeyObject {
   export(options: { format: 'jwk' }): unknown
 }
-/** ECDSA signs and verifies with r and s side by side, not with OpenSSL's DER. */
+/** ECDSA uses r and s concatenated, not the DER form of OpenSSL. */
 type KeyInput = KeyObject | { key: KeyObject; dsaEncoding: 'ieee-p1363' }
 
 /**
- * What is used of node:crypto. Written down here because the core compiles without Node's types.
+ * The part of node:crypto that is used. Declared here because the core compiles without Node's
+ * types.
  */
 interface NodeCrypto {
   createHash(algorithm: 'sha256'): { update(data: Uint8Array): unknown; digest(encoding: 'hex'): string }
@@ -50,8 +51,8 @@ const USED = [
 ] as const
 
 /**
- * Undefined where there is no node:crypto, or an imitation that lacks something. It is asked for at
- * run time, so bundlers never see it.
+ * Undefined if the runtime has no node:crypto, or an incomplete one. It is loaded at run time, so
+ * that bundlers ignore it.
  */
 export function createNodeCrypto(): Crypto | undefined {
   const { process } = globalThis as { process?: { getBuiltinModule?: (id: string) => unknown } }
@@ -60,8 +61,8 @@ export function createNodeCrypto(): Crypto | undefined {
     return undefined
   const node = found as NodeCrypto
 
-  // Making a KeyObject costs about as much as a tenth of a verification. Null: a key that no
-  // signature can satisfy.
+  // Creating a KeyObject takes about a tenth of a verification. Null: a key that verifies no
+  // signature.
   const inputs = new WeakMap<PublicKey, KeyInput | null>()
   const exportable = new WeakMap<PrivateKey, KeyObject>()
 
@@ -116,7 +117,7 @@ export function createNodeCrypto(): Crypto | undefined {
           ? node.generateKeyPairSync('ed25519')
           : node.generateKeyPairSync('ec', { namedCurve: 'P-256' })
       const publicKey = publicKeyFromJwk(pair.publicKey.export({ format: 'jwk' }))
-      if (publicKey === undefined) throw new Error('node:crypto made a key that we refuse')
+      if (publicKey === undefined) throw new Error('node:crypto generated an invalid key')
       return wrap(publicKey, pair.privateKey, extractable)
     },
     importKey: (jwk, publicKey, extractable) =>
@@ -126,8 +127,8 @@ export function createNodeCrypto(): Crypto | undefined {
 }
 
 /**
- * SubjectPublicKeyInfo around a compressed point (RFC 5480 §2). OpenSSL unfolds the point four
- * times faster than a JWK can be made of it.
+ * SubjectPublicKeyInfo with a compressed point (RFC 5480 §2). OpenSSL decompresses the point in a
+ * quarter of the time that a JWK takes.
  */
 function toP256Spki(compressed: Uint8Array): Uint8Array {
   const spki = new Uint8Array(P256_SPKI_PREFIX.length + compressed.length)
@@ -136,7 +137,9 @@ function toP256Spki(compressed: Uint8Array): Uint8Array {
   return spki
 }
 
-/** Faster than asking for a Buffer: small ones are costly to make outside of JavaScript. */
+/**
+ * Faster than a Buffer from node:crypto: small ones are expensive to create outside of JavaScript.
+ */
 function toBytes(latin1: string): Uint8Array {
   const bytes = new Uint8Array(latin1.length)
   for (let i = 0; i < bytes.length; i++) bytes[i] = latin1.charCodeAt(i)

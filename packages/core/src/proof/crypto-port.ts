@@ -1,39 +1,39 @@
 import type { KeyAlgorithm, PrivateJwk, PrivateKey, PublicKey } from './keys.ts'
 
 /**
- * A SHA-256 that is fed piece by piece. WebCrypto has none, so there the pieces are kept until the
- * end: do not change them.
+ * An incremental SHA-256. WebCrypto has none, so that backend keeps all pieces until the end: do
+ * not modify them.
  */
 export interface Sha256 {
   update(piece: Uint8Array): void
-  /** Lower-case hex of all the pieces; the end of it. */
+  /** Returns the digest in lower-case hex. Call it once, after the last piece. */
   hex(): string | Promise<string>
 }
 
 /**
- * The few operations that need a cryptographic library. node:crypto answers at once and WebCrypto
- * with promises; a caller in a hurry looks which of the two it got.
+ * The operations that need a cryptographic library. node:crypto is synchronous and WebCrypto
+ * returns promises; callers on hot paths handle both cases.
  */
 export interface Crypto {
   readonly name: 'node' | 'web'
   sha256(data: string | Uint8Array): Uint8Array | Promise<Uint8Array>
   /** Lower-case hex. */
   sha256Hex(data: string | Uint8Array): string | Promise<string>
-  /** One character per byte: the shortest text to keep as a key. */
+  /** One character per byte, which makes the shortest map key. */
   sha256Latin1(data: string | Uint8Array): string | Promise<string>
   createSha256(): Sha256
   /**
-   * Whether that key signed the data: Ed25519 as in RFC 8032 with S < L, or ECDSA P-256 with
-   * SHA-256 in the 64 bytes of IEEE P1363. False for a key that is weak or off its curve and for a
-   * signature of another length. Throws only where the runtime lacks the algorithm.
+   * Whether this key signed the data: Ed25519 (RFC 8032 with S < L), or ECDSA P-256 with SHA-256
+   * (64 bytes, IEEE P1363). False for a key that is weak or off its curve, and for a signature of
+   * another length. Throws only if the runtime does not support the algorithm.
    */
   verify(key: PublicKey, data: Uint8Array, signature: Uint8Array): boolean | Promise<boolean>
   generateKey(algorithm: KeyAlgorithm, extractable: boolean): PrivateKey | Promise<PrivateKey>
   /**
-   * Does not look whether `d` fits the public part; `importPrivateKey` does. Throws what the
+   * Does not check whether `d` matches the public key; `importPrivateKey` does. Passes on what the
    * library throws.
    */
   importKey(jwk: PrivateJwk, publicKey: PublicKey, extractable: boolean): PrivateKey | Promise<PrivateKey>
-  /** Undefined for a key that may not leave, and for one that this backend has not made. */
+  /** Undefined for a key that is not extractable or that another backend created. */
   exportKey(key: PrivateKey): PrivateJwk | undefined | Promise<PrivateJwk | undefined>
 }

@@ -17,8 +17,8 @@ const PARAMETERS = {
 } as const satisfies Record<KeyAlgorithm, object>
 
 /**
- * A CryptoKey. Written down here, like all that is used of WebCrypto, so that the core can be used
- * without the types of a browser.
+ * A CryptoKey. Declared here, like the other parts of WebCrypto, so that the core needs no browser
+ * types.
  */
 export interface WebCryptoKey {
   readonly type: string
@@ -57,8 +57,8 @@ interface WebCrypto {
 }
 
 /**
- * The WebCrypto of this runtime. A runtime without one, such as a page that was not loaded over
- * https, is told so at the first use.
+ * Uses the WebCrypto of this runtime. If there is none, for example on a page without https, the
+ * first use throws.
  */
 export function createWebCrypto(): Crypto {
   const handles = new WeakMap<PublicKey, Promise<WebCryptoKey | undefined>>()
@@ -97,7 +97,7 @@ export function createWebCrypto(): Crypto {
     sha256Hex,
     createSha256() {
       const pieces: Uint8Array[] = []
-      return { update: (piece) => void pieces.push(piece), hex: () => sha256Hex(joined(pieces)) }
+      return { update: (piece) => void pieces.push(piece), hex: () => sha256Hex(concat(pieces)) }
     },
     async sha256Latin1(data) {
       return String.fromCharCode(...(await sha256(data)))
@@ -113,7 +113,7 @@ export function createWebCrypto(): Crypto {
       const pair = await subtle().generateKey(PARAMETERS[algorithm], extractable, ['sign', 'verify'])
       const { kty, crv, x, y } = await subtle().exportKey('jwk', pair.publicKey)
       const publicKey = publicKeyFromJwk({ kty, crv, x, y })
-      if (publicKey === undefined) throw new Error('WebCrypto made a key that we refuse')
+      if (publicKey === undefined) throw new Error('WebCrypto generated an invalid key')
       return wrap(publicKey, pair.privateKey)
     },
     async importKey(jwk, publicKey, extractable) {
@@ -132,8 +132,8 @@ export function createWebCrypto(): Crypto {
 }
 
 /**
- * A private key that signs with WebCrypto, whichever backend was chosen for the rest: only
- * WebCrypto can use a non-extractable CryptoKey.
+ * A private key that signs with WebCrypto, whichever backend is used otherwise: only WebCrypto can
+ * use a non-extractable CryptoKey.
  */
 export function privateKeyFromHandle(handle: WebCryptoKey, publicKey: PublicKey): PrivateKey {
   return {
@@ -144,7 +144,7 @@ export function privateKeyFromHandle(handle: WebCryptoKey, publicKey: PublicKey)
   }
 }
 
-/** Undefined for a key that no signature can satisfy. */
+/** Undefined for a key that verifies no signature. */
 async function importPublicKey({ algorithm, bytes }: PublicKey): Promise<WebCryptoKey | undefined> {
   if (!isStrictEncoding(algorithm, bytes)) return undefined
   const raw = algorithm === 'P-256' ? uncompressedP256(bytes) : bytes
@@ -152,14 +152,13 @@ async function importPublicKey({ algorithm, bytes }: PublicKey): Promise<WebCryp
   try {
     return await subtle().importKey('raw', raw, PARAMETERS[algorithm], false, ['verify'])
   } catch (error) {
-    // A runtime that does not know the algorithm is broken for us; taking it for a bad signature
-    // would hide that.
+    // A missing algorithm must not look like an invalid signature.
     if ((error as { name?: unknown } | null)?.name === 'NotSupportedError') throw error
     return undefined
   }
 }
 
-/** Not every WebCrypto takes a compressed point. */
+/** Some runtimes do not support compressed points. */
 function uncompressedP256(compressed: Uint8Array): Uint8Array | undefined {
   const point = decompressP256(compressed)
   if (point === undefined) return undefined
@@ -170,7 +169,7 @@ function uncompressedP256(compressed: Uint8Array): Uint8Array | undefined {
   return raw
 }
 
-function joined(pieces: readonly Uint8Array[]): Uint8Array {
+function concat(pieces: readonly Uint8Array[]): Uint8Array {
   const whole = new Uint8Array(pieces.reduce((length, piece) => length + piece.length, 0))
   let at = 0
   for (const piece of pieces) {
@@ -183,6 +182,6 @@ function joined(pieces: readonly Uint8Array[]): Uint8Array {
 function subtle(): WebCrypto {
   const found = (globalThis as unknown as { crypto?: { subtle?: WebCrypto } }).crypto?.subtle
   if (found === undefined)
-    throw new Error('this runtime has no WebCrypto (in a browser, the page must be loaded over https)')
+    throw new Error('this runtime has no WebCrypto; in a browser, load the page over https')
   return found
 }

@@ -1,15 +1,12 @@
 /**
- * The little curve arithmetic that is needed to judge and unfold public keys. BigInt, not constant
- * time: nothing secret comes here.
+ * Curve arithmetic to validate and decompress public keys. Uses BigInt and is not constant time:
+ * never pass secret values.
  */
 
 const P256_P = 0xffffffff00000001000000000000000000000000ffffffffffffffffffffffffn
 const P256_B = 0x5ac635d8aa3a93e7b3ebbd55769886bc651d06b0cc53b0f63bce3c3e27d2604bn
 
-/**
- * The two coordinates of a P-256 point, 32 bytes each, from its compressed form. Undefined when no
- * point has this x.
- */
+/** The coordinates of a compressed P-256 point, 32 bytes each. Undefined if no point has this x. */
 export function decompressP256(
   compressed: Uint8Array,
 ): { readonly x: Uint8Array; readonly y: Uint8Array } | undefined {
@@ -18,7 +15,7 @@ export function decompressP256(
   const xNumber = numberFromBytes(x)
   if (xNumber >= P256_P) return undefined
   const ySquared = p256Right(xNumber)
-  // p ≡ 3 (mod 4), so a root, where there is one, is a single power (SEC 1 §2.3.4).
+  // p ≡ 3 (mod 4), so a square root is a single power (SEC 1 §2.3.4).
   let y = power(ySquared, (P256_P + 1n) / 4n, P256_P)
   if ((y * y) % P256_P !== ySquared) return undefined
   if ((y & 1n) !== BigInt((compressed[0] as number) & 1)) y = P256_P - y
@@ -26,7 +23,7 @@ export function decompressP256(
 }
 
 /**
- * The compressed form of a P-256 point. Undefined when the coordinates are not 32 bytes each or not
+ * The compressed form of a P-256 point. Undefined unless the coordinates have 32 bytes each and are
  * on the curve.
  */
 export function compressP256(x: Uint8Array, y: Uint8Array): Uint8Array | undefined {
@@ -41,7 +38,7 @@ export function compressP256(x: Uint8Array, y: Uint8Array): Uint8Array | undefin
   return compressed
 }
 
-/** x³ − 3x + b, the right side of the curve's equation. */
+/** x³ − 3x + b, which is y² for a point on the curve. */
 function p256Right(x: bigint): bigint {
   return ((((x * x - 3n) * x + P256_B) % P256_P) + P256_P) % P256_P
 }
@@ -52,8 +49,8 @@ const ED25519_D = 0x52036cee2b6ffe738cc740797779e89800700a4d4141d8ab75eb4dca1359
 const ED25519_SQRT_MINUS_ONE = 0x2b8324804fc1df0b2b4d00993dfbd7a72f431806ad2fe478c4ee1b274a0ea0b0n
 
 /**
- * Why these 32 bytes are not a point of Ed25519's prime-order group, to which every honestly made
- * key belongs; undefined when they are.
+ * Why these 32 bytes are not a point in the prime-order group of Ed25519, to which all properly
+ * generated keys belong.
  */
 export function findEd25519PointFault(bytes: Uint8Array): 'off_curve' | 'wrong_group' | undefined {
   const point = ed25519Point(bytes)
@@ -89,7 +86,7 @@ function ed25519Point(bytes: Uint8Array): ExtendedPoint | undefined {
   return { x, y, z: 1n, t: (x * y) % p }
 }
 
-/** RFC 8032 §5.1.4. Complete: it also doubles. */
+/** RFC 8032 §5.1.4. Complete, so it also doubles. */
 function ed25519Plus(one: ExtendedPoint, other: ExtendedPoint): ExtendedPoint {
   const p = ED25519_P
   const a = ((one.y - one.x + p) * (other.y - other.x + p)) % p

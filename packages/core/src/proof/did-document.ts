@@ -2,12 +2,11 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../encoding/json.
 import type { DidKey } from './did.ts'
 import { findKeyFault, type PublicKey, parseMultikey, publicKeyFromJwk } from './keys.ts'
 
-/** What a DID document says about the keys with which its DID may sign credentials. */
+/** The keys of a DID document that may sign credentials. */
 export interface DidDocumentKeys {
   readonly keys: readonly DidKey[]
   /**
-   * Keys that are listed for signing but do not count, for the operator to see: a type or algorithm
-   * we do not know, expired or revoked.
+   * Keys listed for signing that are not used, for the operator: unsupported, expired or revoked.
    */
   readonly leftOut: readonly { readonly id: string; readonly why: string }[]
 }
@@ -20,24 +19,23 @@ const JWK_TYPES: readonly JsonValue[] = ['JsonWebKey', 'JsonWebKey2020']
 const SECRET_MEMBERS = ['secretKeyMultibase', 'privateKeyMultibase', 'secretKeyJwk', 'privateKeyJwk']
 
 /**
- * Takes the `assertionMethod` keys out of a DID document that the caller has fetched. Keys of
- * unknown type are left out; anything that is wrong in itself (another DID's document, a foreign
- * controller, a weak or broken key, two keys of one name, a published secret) makes the whole
- * document a fault, in words for the operator.
+ * Reads the `assertionMethod` keys of a DID document that the caller has fetched. Keys of
+ * unsupported types are left out. Anything invalid makes the whole document a fault, with an
+ * explanation for the operator: another DID, a foreign controller, a weak or malformed key, two
+ * keys with one id, or a published private key.
  */
 export function readDidDocument(
   document: JsonValue,
   did: string,
 ): DidDocumentKeys | { readonly fault: string } {
   if (!isJsonObject(document)) return { fault: 'the DID document is not an object' }
-  if (document.id !== did) return { fault: `the DID document is not the one of ${did}` }
+  if (document.id !== did) return { fault: `the DID document is not that of ${did}` }
   const methods = parseList(document.verificationMethod)
   const assertions = parseList(document.assertionMethod)
   if (methods === undefined) return { fault: `verificationMethod must be a list of at most ${METHODS_MAX}` }
   if (assertions === undefined) return { fault: `assertionMethod must be a list of at most ${METHODS_MAX}` }
 
-  // Every method of the document is named, also those that are not for signing: a reference must
-  // mean one of them only.
+  // Ids of all methods, including those that are not for signing, so that each reference is unique.
   const byId = new Map<string, JsonObject>()
   const wanted = new Set<string>()
   for (const method of [...methods, ...assertions.filter((entry) => typeof entry !== 'string')]) {
@@ -53,7 +51,7 @@ export function readDidDocument(
   for (const entry of assertions) {
     const reference = isJsonObject(entry) ? entry.id : entry
     const id = parseFragment(reference, did)
-    // A key that lives in another DID's document is not ours to trust by this one.
+    // A key in the document of another DID cannot be trusted because of this document.
     if (id === undefined) continue
     if (wanted.has(id)) return { fault: `assertionMethod lists #${id} twice` }
     wanted.add(id)
@@ -72,7 +70,7 @@ export function readDidDocument(
   if (keys.length === 0)
     return {
       fault: [
-        'the DID document has no key we could use for assertionMethod',
+        'the DID document has no supported assertionMethod key',
         ...leftOut.map(({ id, why }) => `#${id}: ${why}`),
       ].join('; '),
     }
@@ -84,10 +82,7 @@ function parseList(value: JsonValue | undefined): readonly JsonValue[] | undefin
   return Array.isArray(value) && value.length <= METHODS_MAX ? value : undefined
 }
 
-/**
- * The fragment of a DID URL of this DID, written in full or relative to the document (DID Core
- * §3.2.2).
- */
+/** The fragment of a DID URL of this DID, absolute or relative (DID Core §3.2.2). */
 function parseFragment(value: JsonValue | undefined, did: string): string | undefined {
   if (typeof value !== 'string') return undefined
   const hash = value.indexOf('#')
@@ -104,7 +99,7 @@ function readMethodKey(
   if (SECRET_MEMBERS.some((member) => method[member] !== undefined))
     return { fault: 'the document publishes a secret key' }
   if (method.revoked !== undefined) return { why: 'it is marked as revoked' }
-  // There is no clock here to tell whether it is still valid, so it is not.
+  // The core has no clock to check it with.
   if (method.expires !== undefined) return { why: 'it has an expiry, which is not supported' }
   return MULTIBASE_TYPES.includes(method.type ?? null) ? readMultibaseKey(method) : readJwkKey(method)
 }
@@ -115,7 +110,7 @@ function readMultibaseKey({
 }: JsonObject): { key: PublicKey } | { why: string } | { fault: string } {
   const key = parseMultikey(publicKeyMultibase)
   if (key === undefined || (type === 'Ed25519VerificationKey2020' && key.algorithm !== 'Ed25519')) {
-    return { fault: 'publicKeyMultibase is not a sound Ed25519 or P-256 key' }
+    return { fault: 'publicKeyMultibase is not a valid Ed25519 or P-256 key' }
   }
   const fault = findKeyFault(key)
   return fault === undefined ? { key } : { fault }
@@ -130,7 +125,7 @@ function readJwkKey({
   if (jwk.d !== undefined) return { fault: 'the document publishes a secret key' }
   if (jwk.crv !== 'Ed25519' && jwk.crv !== 'P-256') return { why: 'a JWK that is neither Ed25519 nor P-256' }
   const key = publicKeyFromJwk(jwk)
-  if (key === undefined) return { fault: 'publicKeyJwk is not a sound Ed25519 or P-256 public key' }
+  if (key === undefined) return { fault: 'publicKeyJwk is not a valid Ed25519 or P-256 public key' }
   const fault = findKeyFault(key)
   return fault === undefined ? { key } : { fault }
 }

@@ -3,10 +3,7 @@ import { parseJson } from '../encoding/json.ts'
 import { decodeUtf8 } from '../encoding/utf8.ts'
 import { type PublicKey, parseMultikey, publicKeyFromJwk } from './keys.ts'
 
-/**
- * A key together with the fragment (without `#`) under which its DID knows it: the
- * verificationMethod is `did#id`.
- */
+/** A key and its fragment without `#`: the verificationMethod is `did#id`. */
 export interface DidKey {
   readonly id: string
   readonly key: PublicKey
@@ -21,8 +18,8 @@ const DID_WEB_CHARS_MAX = 1024
 const JWK_DEPTH_MAX = 4
 
 /**
- * The key of a `did:key` of one of our algorithms in its canonical spelling, without fragment or
- * query. Undefined for everything else.
+ * Undefined unless the value is a canonical `did:key` of a supported algorithm, without fragment or
+ * query.
  */
 export function parseDidKey(did: unknown): PublicKey | undefined {
   return typeof did === 'string' && did.startsWith(DID_KEY)
@@ -40,7 +37,7 @@ export function didKeyMethod(key: PublicKey): string {
 }
 
 /**
- * The key inside a `did:jwk`, read as strictly as a credential: exact base64url, UTF-8 and JSON.
+ * The key of a `did:jwk`, parsed as strictly as a credential: canonical base64url, UTF-8 and JSON.
  * Its verificationMethod is `did#0`.
  */
 export function parseDidJwk(did: unknown): PublicKey | undefined {
@@ -53,8 +50,8 @@ export function parseDidJwk(did: unknown): PublicKey | undefined {
 }
 
 /**
- * The keys of a DID that carries them in itself (`did:key`, `did:jwk`). Undefined for other methods
- * and for malformed ones.
+ * The keys of a DID that contains them (`did:key`, `did:jwk`). Undefined for other methods and
+ * malformed DIDs.
  */
 export function findDidKeys(did: unknown): readonly DidKey[] | undefined {
   const own = parseDidKey(did)
@@ -68,16 +65,17 @@ const HOST_AND_PORT = new RegExp(`^((?:${LABEL}\\.)*${LABEL})(?:%3A([1-9][0-9]{0
 const HOST_CHARS_MAX = 253
 const PORT_MAX = 65_535
 /**
- * A last label like these makes URL parsers see an IPv4 address (WHATWG URL, "ends in a number").
+ * URL parsers read a host with such a last label as an IPv4 address (WHATWG URL, "ends in a
+ * number").
  */
 const NUMERIC_LABEL = /^(?:[0-9]+|0x[0-9a-f]*)$/
-/** No percent-encoding: it could hide a slash or dots, or spell one path in two ways. */
+/** No percent-encoding: it could hide a slash or dots, or give one path two forms. */
 const PATH_SEGMENT = /^(?!\.{1,2}$)[A-Za-z0-9._-]+$/
 
 /**
- * Where the document of a `did:web` lives. Undefined unless the host is a lower-case DNS name
- * (never an address) with an optional `%3A` port, followed by plain path segments. Whether the host
- * may be asked at all is the caller's decision.
+ * The URL of a `did:web` document. Undefined unless the host is a lower-case DNS name, not an
+ * address, with an optional `%3A` port and plain path segments. The caller decides whether the host
+ * may be contacted.
  */
 export function parseDidWeb(did: unknown): { readonly url: string } | undefined {
   if (typeof did !== 'string' || !did.startsWith(DID_WEB) || did.length > DID_WEB_CHARS_MAX) return undefined

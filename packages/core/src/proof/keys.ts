@@ -4,15 +4,12 @@ import { compressP256, decompressP256, findEd25519PointFault } from './curves.ts
 
 export type KeyAlgorithm = 'Ed25519' | 'P-256'
 
-/**
- * A public key that has passed the strict checks of its encoding. Two equal keys need not be the
- * same object; compare `multikey`.
- */
+/** A public key with a valid encoding. Equal keys may be different objects; compare `multikey`. */
 export interface PublicKey {
   readonly algorithm: KeyAlgorithm
-  /** 32 bytes (Ed25519) or the 33-byte compressed point (P-256). They must not be changed. */
+  /** 32 bytes (Ed25519) or the 33-byte compressed point (P-256). Do not modify them. */
   readonly bytes: Uint8Array
-  /** The one spelling: `z` + base58btc of multicodec and bytes. */
+  /** The canonical text: `z` + base58btc of multicodec and bytes. */
   readonly multikey: string
 }
 
@@ -23,9 +20,8 @@ export type PublicJwk =
 export type PrivateJwk = PublicJwk & { readonly d: string }
 
 /**
- * A key that can sign. The secret itself stays inside the library, so neither a log line nor
- * `JSON.stringify` can show it. Anything with these two members will do, for example a key in a
- * cloud KMS.
+ * A key that can sign. The private key is not a member, so no log line and no `JSON.stringify` can
+ * reveal it. Any object with these two members works, for example a key in a cloud KMS.
  */
 export interface PrivateKey {
   readonly publicKey: PublicKey
@@ -33,7 +29,7 @@ export interface PrivateKey {
   sign(data: Uint8Array): Uint8Array | Promise<Uint8Array>
 }
 
-/** The longest Multikey has 49 characters. Anything longer is not worth decoding. */
+/** The longest Multikey has 49 characters. */
 const MULTIKEY_CHARS_MAX = 52
 const CODEC_BYTES = 2
 /** The multicodec numbers 0xed and 0x1200 as varints. */
@@ -41,11 +37,11 @@ const ED25519_CODEC = [0xed, 0x01] as const
 const P256_CODEC = [0x80, 0x24] as const
 
 /**
- * Undefined for anything but `z`, base58btc, the multicodec of Ed25519 or P-256 and a key of
- * exactly the right length. An Ed25519 key must be canonical and not of low order, a P-256 key must
- * have an x below p. Costs microseconds, so it does not look whether the point is on its curve: a
- * key that enters a registry goes through `findKeyFault` as well, and no signature verifies with a
- * key off the curve.
+ * Undefined unless the text is `z`, base58btc, the multicodec of Ed25519 or P-256 and a key of the
+ * right length. An Ed25519 key must be canonical and not of low order; a P-256 key must have an x
+ * below p. Takes microseconds, because it does not check whether the point is on the curve. No
+ * signature verifies with a key off the curve; before you register a key, call `findKeyFault` as
+ * well.
  */
 export function parseMultikey(text: unknown): PublicKey | undefined {
   if (typeof text !== 'string' || text.length > MULTIKEY_CHARS_MAX || text.charCodeAt(0) !== 0x7a)
@@ -65,8 +61,8 @@ function findAlgorithm(decoded: Uint8Array): KeyAlgorithm | undefined {
 }
 
 /**
- * The same checks as `parseMultikey` for bare bytes: 32 of an Ed25519 key, or the 33 of a
- * compressed P-256 point. The bytes are copied.
+ * The same checks as `parseMultikey`, for the 32 bytes of an Ed25519 key or the 33 of a compressed
+ * P-256 point. Copies the bytes.
  */
 export function publicKeyFromBytes(algorithm: KeyAlgorithm, bytes: Uint8Array): PublicKey | undefined {
   if (!isStrictEncoding(algorithm, bytes)) return undefined
@@ -77,9 +73,9 @@ export function publicKeyFromBytes(algorithm: KeyAlgorithm, bytes: Uint8Array): 
 }
 
 /**
- * What is wrong with a key that wants to enter a registry, in words for the operator; undefined
- * when it is good. Unlike `parseMultikey` it also makes sure that the point is on its curve and,
- * for Ed25519, in the prime-order group. Costs up to a few milliseconds.
+ * Why a key must not be registered, for the operator. Unlike `parseMultikey` it also checks that
+ * the point is on the curve and, for Ed25519, in the prime-order group. Takes up to a few
+ * milliseconds.
  */
 export function findKeyFault(key: PublicKey): string | undefined {
   const { algorithm, bytes } = key
@@ -102,9 +98,9 @@ const JWK_ALGS: Readonly<Record<KeyAlgorithm, readonly unknown[]>> = {
 const COORDINATE_CHARS = 43
 
 /**
- * Undefined unless the JWK is an Ed25519 or P-256 public key of exact length, the P-256 point on
- * its curve. A private key (`d`) is refused, and so is a key that says of itself that it is for
- * something else (`use`, `alg`, `key_ops`). Other members are ignored.
+ * Undefined unless the JWK is an Ed25519 or P-256 public key of exact length, and the P-256 point
+ * is on the curve. Rejects a private key (`d`) and a key for another use (`use`, `alg`, `key_ops`).
+ * Ignores other members.
  */
 export function publicKeyFromJwk(jwk: unknown): PublicKey | undefined {
   if (typeof jwk !== 'object' || jwk === null) return undefined
@@ -126,7 +122,7 @@ function parseCoordinate(value: unknown): Uint8Array | undefined {
   return typeof value === 'string' && value.length === COORDINATE_CHARS ? decodeBase64url(value) : undefined
 }
 
-/** Throws a TypeError for a P-256 key that is not a point on the curve, which has no JWK. */
+/** Throws a TypeError for a P-256 key that is not on the curve. */
 export function publicKeyToJwk({ algorithm, bytes }: PublicKey): PublicJwk {
   if (algorithm === 'Ed25519') return { kty: 'OKP', crv: 'Ed25519', x: encodeBase64url(bytes) }
   const point = decompressP256(bytes)
@@ -134,10 +130,7 @@ export function publicKeyToJwk({ algorithm, bytes }: PublicKey): PublicJwk {
   return { kty: 'EC', crv: 'P-256', x: encodeBase64url(point.x), y: encodeBase64url(point.y) }
 }
 
-/**
- * The cheap checks of `parseMultikey`, for a backend that is about to use the bytes of a key it has
- * not seen before.
- */
+/** The fast checks of `parseMultikey`, for a backend that uses a key for the first time. */
 export function isStrictEncoding(algorithm: KeyAlgorithm, bytes: Uint8Array): boolean {
   if (algorithm === 'P-256') return isStrictP256(bytes)
   return (
@@ -145,7 +138,7 @@ export function isStrictEncoding(algorithm: KeyAlgorithm, bytes: Uint8Array): bo
   )
 }
 
-/** y < p = 2^255 − 19. The top bit is the sign of x and does not count. */
+/** y < p = 2^255 − 19. The top bit is the sign of x and is ignored. */
 function isCanonicalEd25519(bytes: Uint8Array): boolean {
   if (((bytes[31] as number) & 0x7f) !== 0x7f || (bytes[0] as number) < 0xed) return true
   for (let i = 1; i < 31; i++) if (bytes[i] !== 0xff) return true
@@ -153,8 +146,8 @@ function isCanonicalEd25519(bytes: Uint8Array): boolean {
 }
 
 /**
- * The y of the eight points whose order divides eight, little-endian. With both signs these are ten
- * encodings; the other four of the fourteen are not canonical.
+ * The y coordinates of the eight points whose order divides eight, little-endian. With both signs
+ * these are ten encodings; the other four of the fourteen are not canonical.
  */
 const LOW_ORDER_Y = /* @__PURE__ */ [
   '0000000000000000000000000000000000000000000000000000000000000000',

@@ -10,13 +10,13 @@ export interface SignOptions {
   /** The full DID URL of the key, `issuer#fragment`. */
   readonly verificationMethod: string
   readonly createdMs: number
-  /** `assertionMethod` unless said otherwise. */
+  /** Default: `assertionMethod`. */
   readonly proofPurpose?: string
 }
 
 /**
- * A copy of the document with a Data Integrity proof in the suite of the key. Throws a TypeError
- * for a document that has a proof already, or something in it that has no JSON form.
+ * Returns a copy of the document with a Data Integrity proof, in the suite of the key. Throws a
+ * TypeError if the document already has a proof or has a value without a JSON form.
  */
 export async function signDocument(unsecured: JsonObject, options: SignOptions): Promise<JsonObject> {
   const { key, verificationMethod, createdMs, proofPurpose = 'assertionMethod' } = options

@@ -1,6 +1,6 @@
 import type { KeyAlgorithm } from './keys.ts'
 
-/** Both algorithms: R and S of Ed25519, r and s of P-256. */
+/** For both algorithms: R and S of Ed25519, r and s of P-256. */
 const SIGNATURE_LENGTH = 64
 
 /** The order of Ed25519's group, little-endian like S. */
@@ -10,9 +10,8 @@ const L = [
 ] as const
 
 /**
- * Whether the bytes can be a signature at all: 64 of them and, for Ed25519, S < L (RFC 8032
- * §5.1.7). Checked here and not left to the libraries: a second S for the same signature must be
- * refused by all of them alike.
+ * Whether a signature has 64 bytes and, for Ed25519, S < L (RFC 8032 §5.1.7). Checked here because
+ * libraries differ: all backends must reject a second S for the same signature.
  */
 export function isSoundSignature(algorithm: KeyAlgorithm, signature: Uint8Array): boolean {
   if (signature.length !== SIGNATURE_LENGTH) return false

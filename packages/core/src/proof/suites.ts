@@ -1,9 +1,6 @@
 import type { KeyAlgorithm } from './keys.ts'
 
-/**
- * A Data Integrity cryptosuite over canonical JSON. Both rows hash with SHA-256 and differ only in
- * the key.
- */
+/** A Data Integrity cryptosuite with canonical JSON and SHA-256. */
 export interface Suite {
   readonly name: string
   readonly algorithm: KeyAlgorithm
@@ -11,18 +8,17 @@ export interface Suite {
   readonly signatureLength: number
 }
 
-/** The suites that are spoken here. A new one is a new row. */
+/** The supported suites. A new suite is a new row. */
 export const suites: readonly Suite[] = [
   { name: 'eddsa-jcs-2022', algorithm: 'Ed25519', signatureLength: 64 },
   { name: 'ecdsa-jcs-2019', algorithm: 'P-256', signatureLength: 64 },
 ]
 
-/** Undefined for a name that is not in the table, spelled exactly so. */
 export function findSuite(name: unknown): Suite | undefined {
   return suites.find((suite) => suite.name === name)
 }
 
-/** The suite in which a key of this kind signs. */
+/** The suite for signing with this algorithm. */
 export function requireSuite(algorithm: KeyAlgorithm): Suite {
   const suite = suites.find((row) => row.algorithm === algorithm)
   if (suite === undefined) throw new TypeError(`no cryptosuite signs with ${algorithm}`)

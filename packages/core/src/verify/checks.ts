@@ -36,10 +36,7 @@ export type Check = (context: VerificationContext) => Denial | undefined | Promi
 export function checkAge({ site, ageMs, ageMsMax }: RevocationData): Denial | undefined {
   // NaN and Infinity are always stale, even if `ageMsMax` is Infinity.
   if (site.trusted && Number.isFinite(ageMs) && ageMs <= ageMsMax) return undefined
-  return deny(
-    'revocation_view_stale',
-    'this verifier has not heard from the revocation log for too long; try again in a moment',
-  )
+  return deny('revocation_view_stale', 'the revocation data of this verifier is stale; retry in a moment')
 }
 
 export function checkFreshness(context: VerificationContext): Denial | undefined {
@@ -132,7 +129,7 @@ export function checkSignature(
   if (root === undefined || suite === undefined)
     throw new CheckOrderError('no earlier check has read a signed credential')
   if (suite.algorithm !== context.key.key.algorithm)
-    return deny('credential_unsupported', 'proof.cryptosuite does not fit the key')
+    return deny('credential_unsupported', 'proof.cryptosuite does not match the key')
   if (root.proof.proofPurpose !== 'assertionMethod') return signatureInvalid
   const isValid = checkProof(root.document, context.key.key, suite)
   if (typeof isValid === 'boolean') return isValid ? acceptSignature(context) : signatureInvalid
@@ -194,7 +191,7 @@ function checkLifetime({ root, issuer, data }: VerificationContext): Denial | un
   if (lifeSeconds > lifeSecondsMax) {
     return deny(
       'issuer_untrusted',
-      `this credential lives longer than the ${lifeSecondsMax} seconds that the site allows its issuer`,
+      `the credential is valid for longer than the ${lifeSecondsMax} seconds that the site allows its issuer; request a shorter one`,
     )
   }
   return undefined
@@ -239,7 +236,7 @@ function checkUnbound({ data }: VerificationContext): Denial | undefined {
   if (data.site.settings.holderProof !== 'required') return undefined
   return deny(
     'proof_required',
-    'this site takes only holder-bound credentials, with a signature of the request by the holder key',
+    'this site accepts only holder-bound credentials; request one, and sign every request with the holder key',
   )
 }
 
@@ -266,7 +263,10 @@ async function checkPossession(context: VerificationContext, holderKey: string):
   const { request, nonces, nowMs } = context.demand
   const key = parseDidKey(holderKey)
   if (request === undefined || nonces === undefined || key === undefined) {
-    return deny('proof_required', 'this credential is holder-bound, and holder proofs cannot be checked here')
+    return deny(
+      'proof_required',
+      'the credential is holder-bound, but this verifier cannot check holder proofs',
+    )
   }
   // The signed request must carry the credential under verification, not another one of the same
   // holder.
@@ -275,7 +275,7 @@ async function checkPossession(context: VerificationContext, holderKey: string):
     'header' in context.presented &&
     !(sent?.length === 1 && sent[0]?.trim() === context.presented.header)
   ) {
-    return deny('proof_invalid', 'the signed request does not carry the credential that is presented')
+    return deny('proof_invalid', 'the signed request does not contain the presented credential')
   }
   const expected = {
     holderKey: key,

@@ -13,14 +13,14 @@ export function checkLink(parent: Credential, child: Credential): Denial | undef
   if (child.site !== parent.site) return invalid('it is for another site than its parent')
   for (let link: Credential | undefined = parent; link !== undefined; link = link.parent) {
     // Otherwise revoking the child would revoke the credentials it was delegated from.
-    if (link.id === child.id) return invalid('it has the id of a credential that it hangs on')
+    if (link.id === child.id) return invalid('it has the id of a credential that it was delegated from')
   }
   if (child.ppid !== parent.ppid) return invalid('it is for another user than its parent')
   if (child.permissionId !== undefined && child.permissionId !== toPermissionId(parent))
     return invalid('it names another permission than its parent')
-  if (!(child.validUntilMs <= parent.validUntilMs)) return invalid('it outlives its parent')
+  if (!(child.validUntilMs <= parent.validUntilMs)) return invalid('it expires after its parent')
   if (!child.scope.every((scope) => parent.scope.includes(scope)))
-    return invalid('it has a scope that its parent has not')
+    return invalid('it has a scope that its parent does not have')
   return undefined
 }
 

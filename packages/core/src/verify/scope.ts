@@ -23,7 +23,7 @@ export function checkScopeGranted(
   return {
     ...deny(
       'scope_insufficient',
-      'the credential does not have the scope that is needed here; ask its issuer for more',
+      'the credential does not have the required scope; request one that does from its issuer',
     ),
     requiredScope,
   }

@@ -40,7 +40,7 @@ export function findTokenScope(token: TokenFacts, demand: Demand, site: SiteData
   if (checkGrounds(token, site, demand.nowMs) !== undefined) return invalidToken
   const { bearer, bearerOffMs } = site.settings
   if (bearer !== 'on')
-    return deny('bearer_disabled', 'this site takes no bearer tokens any more; send the credential itself')
+    return deny('bearer_disabled', 'this site does not accept bearer tokens; send the credential itself')
   if (bearerOffMs !== undefined && !(token.issuedAtMs > bearerOffMs)) return invalidToken
   const scope = limitScope(token.scope, site.issuer(token.issuer)?.scope)
   return checkScopeGranted(scope, demand) ?? scope

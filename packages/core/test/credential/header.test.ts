@@ -34,7 +34,7 @@ describe('the credential header', () => {
 
   it('is not written for a credential that no verifier would take', () => {
     expect(() => credentialHeader(weighing(good, 6145))).toThrow(
-      new RangeError('this credential takes 8194 characters in a header; at most 8192 are read'),
+      new RangeError('this credential has 8194 characters in a header; at most 8192 are accepted'),
     )
   })
 })

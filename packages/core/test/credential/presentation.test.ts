@@ -95,7 +95,7 @@ test('JSON in place of a credential is recognised, though its commas look like t
   expect(find({ 'x-service-credential': ['{"a":1,"b":2}'] })).toMatchObject({
     code: 'auth_ambiguous',
     detail:
-      'X-Service-Credential holds JSON as it is; send the base64url encoding of that JSON, without padding',
+      'X-Service-Credential contains raw JSON; send the base64url encoding of that JSON, without padding',
   })
 })
 

@@ -149,7 +149,7 @@ const MEMBERS: readonly Member[] = [
       { line: 'A043', values: NO_STRING, answer: malformed('proof.cryptosuite is missing') },
       {
         line: 'A043',
-        answer: unsupported('proof.cryptosuite is not one of the suites we check'),
+        answer: unsupported('proof.cryptosuite is not supported'),
         values: ['', 'none', 'eddsa-rdfc-2022', 'EDDSA-JCS-2022', 'eddsa-jcs-2022 ', 'toString'],
       },
     ],
@@ -208,7 +208,7 @@ const MEMBERS: readonly Member[] = [
     refused: [
       {
         line: 'A038',
-        answer: unsupported('the @context of the proof is not that of the credential'),
+        answer: unsupported('the @context of the proof differs from that of the credential'),
         values: [null, V2, [], [V2], [ACCESS, V2], [V2, ACCESS, 'https://evil.example'], {}],
       },
     ],
@@ -266,7 +266,7 @@ const MEMBERS: readonly Member[] = [
       { line: 'A074', values: UNREADABLE_TIMES, answer: badTime('validUntil') },
       {
         line: 'A077',
-        answer: malformed('validUntil lies before validFrom'),
+        answer: malformed('validUntil is before validFrom'),
         values: ['2026-11-14T11:58:59.999Z', at(-61), '0000-01-01T00:00:00Z'],
       },
     ],
@@ -341,7 +341,7 @@ const MEMBERS: readonly Member[] = [
     path: 'credentialSubject/holder_key',
     refused: [
       {
-        answer: malformed('credentialSubject.holder_key is not a did:key with a sound key'),
+        answer: malformed('credentialSubject.holder_key is not a did:key with a valid key'),
         values: [
           null,
           '',
@@ -360,12 +360,12 @@ const MEMBERS: readonly Member[] = [
       {
         line: 'A050',
         values: [LOW_ORDER_KEY],
-        answer: malformed('credentialSubject.holder_key is not a did:key with a sound key'),
+        answer: malformed('credentialSubject.holder_key is not a did:key with a valid key'),
       },
       {
         line: 'A053',
         values: [X25519_KEY],
-        answer: malformed('credentialSubject.holder_key is not a did:key with a sound key'),
+        answer: malformed('credentialSubject.holder_key is not a did:key with a valid key'),
       },
     ],
   },

@@ -287,7 +287,7 @@ describe('a header', () => {
     [
       'the JSON itself',
       () => JSON.stringify(good),
-      'X-Service-Credential holds JSON as it is; send the base64url encoding of that JSON, without padding',
+      'X-Service-Credential contains raw JSON; send the base64url encoding of that JSON, without padding',
     ],
     [
       'an API key',

@@ -55,7 +55,7 @@ describe('the words of a denial', () => {
   test('before the signature', async () => {
     expect(await words(good, { ...knownSite(), ageMs: 10 ** 9 })).toEqual([
       'revocation_view_stale',
-      'this verifier has not heard from the revocation log for too long; try again in a moment',
+      'the revocation data of this verifier is stale; retry in a moment',
     ])
     expect(await words(await issue(stranger))).toEqual([
       'issuer_untrusted',
@@ -71,7 +71,7 @@ describe('the words of a denial', () => {
     expect(await words(edited(good, (c) => (c.proof.verificationMethod = stranger.method)))).toEqual(broken)
     expect(await words(edited(good, (c) => (c.proof.cryptosuite = 'ecdsa-jcs-2019')))).toEqual([
       'credential_unsupported',
-      'proof.cryptosuite does not fit the key',
+      'proof.cryptosuite does not match the key',
     ])
   })
 
@@ -86,7 +86,7 @@ describe('the words of a denial', () => {
     const brief = knowing(new PlainSite(trusted(issuer, { credentialTtlSecondsMax: 60 })))
     expect(await words(good, brief)).toEqual([
       'issuer_untrusted',
-      'this credential lives longer than the 60 seconds that the site allows its issuer',
+      'the credential is valid for longer than the 60 seconds that the site allows its issuer; request a shorter one',
     ])
     expect(await words(good, knownSite(), asking({ nowMs: NOW + 10 ** 8 }))).toEqual([
       'credential_expired',
@@ -110,7 +110,7 @@ describe('the words of a denial', () => {
     ).toEqual(['credential_revoked', 'access with this credential has been revoked'])
     expect(await words(good, knownSite(), asking({ scope: ['orders:refund' as Scope] }))).toEqual([
       'scope_insufficient',
-      'the credential does not have the scope that is needed here; ask its issuer for more',
+      'the credential does not have the required scope; request one that does from its issuer',
     ])
   })
 
@@ -118,12 +118,12 @@ describe('the words of a denial', () => {
     const strict = knownSite((s) => (s.settings = { ...s.settings, holderProof: 'required' }))
     expect(await words(good, strict)).toEqual([
       'proof_required',
-      'this site takes only holder-bound credentials, with a signature of the request by the holder key',
+      'this site accepts only holder-bound credentials; request one, and sign every request with the holder key',
     ])
     const bound = await issue(issuer, { holderKey: holder.did })
     expect(await words(bound)).toEqual([
       'proof_required',
-      'this credential is holder-bound, and holder proofs cannot be checked here',
+      'the credential is holder-bound, but this verifier cannot check holder proofs',
     ])
     const demand = await heldBy(holder, shown(bound))
     expect(await words(bound, knownSite(), { ...demand, nonces: { consume: () => 'replayed' } })).toEqual([
@@ -132,7 +132,7 @@ describe('the words of a denial', () => {
     ])
     expect(await words(bound, knownSite(), { ...demand, nonces: { consume: () => 'rejected' } })).toEqual([
       'proof_invalid',
-      'this request signature is too old to be told from a replay; sign the request again',
+      'this request signature is too old or too far in the future to exclude a replay; sign the request again',
     ])
   })
 
@@ -147,8 +147,8 @@ describe('the words of a denial', () => {
       1,
       (c) => (c.credentialSubject.permission_id = 'perm_admin'),
     ],
-    ['it outlives its parent', 1, (c) => (c.validUntil = '2026-12-14T12:00:00Z')],
-    ['it has a scope that its parent has not', 0, (c) => (c.credentialSubject.scope = [READ])],
+    ['it expires after its parent', 1, (c) => (c.validUntil = '2026-12-14T12:00:00Z')],
+    ['it has a scope that its parent does not have', 0, (c) => (c.credentialSubject.scope = [READ])],
   ])('about a delegated credential: %s', async (why, link, spoil) => {
     const chain = await newChain(issuer, 1, (i, c) => void (i === link && spoil(c)))
     const { presented, demand } = await showLink(chain)

@@ -169,7 +169,7 @@ describe('a bearer token', () => {
       detail: 'this bearer token is not valid here; exchange the credential for a new one',
     })
     expect(await said(site((s) => (s.settings = { ...s.settings, bearer: 'off' })))).toMatchObject({
-      detail: 'this site takes no bearer tokens any more; send the credential itself',
+      detail: 'this site does not accept bearer tokens; send the credential itself',
     })
   })
 

@@ -422,7 +422,7 @@ describe('misuse', () => {
     const demand = await heldBy(holder, shown(small))
     expect(await verify(shown(large), demand, knowing(site))).toMatchObject({
       code: 'proof_invalid',
-      detail: 'the signed request does not carry the credential that is presented',
+      detail: 'the signed request does not contain the presented credential',
     })
   })
 

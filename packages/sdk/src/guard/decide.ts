@@ -162,7 +162,7 @@ const NO_NONCES: NonceStore = { consume: () => 'rejected' }
 
 export const STALE: Denial = deny(
   'revocation_view_stale',
-  'this verifier has not heard from the revocation log for too long; try again in a moment',
+  'the revocation data of this verifier is stale; retry in a moment',
 )
 const UNKNOWN_TOKEN: Denial = deny(
   'token_invalid',
@@ -170,7 +170,7 @@ const UNKNOWN_TOKEN: Denial = deny(
 )
 const BEARER_OFF: Denial = deny(
   'bearer_disabled',
-  'this site takes no bearer tokens any more; send the credential itself',
+  'this site does not accept bearer tokens; send the credential itself',
 )
 const TOKENS_UNAVAILABLE: Rejection = {
   ok: false,

@@ -37,7 +37,7 @@ const DETAILS: Readonly<Record<SessionEnd, string>> = {
   credential_revoked: 'access with the credential of this session has been revoked; sign in again',
   credential_expired: 'the credential of this session has expired; sign in again',
   revocation_view_stale:
-    'this verifier has not heard from the revocation log for too long; try again in a moment',
+    'the revocation data of this verifier is stale; retry in a moment',
 }
 
 /**

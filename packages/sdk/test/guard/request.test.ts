@@ -62,12 +62,12 @@ describe('what was sent in the wrong place is recognised, and the code stays', (
     [
       'JSON as it is',
       () => ({ 'x-service-credential': JSON.stringify(credential.credential) }),
-      /^auth_ambiguous: .*holds JSON as it is.*base64url/,
+      /^auth_ambiguous: .*contains raw JSON.*base64url/,
     ],
     [
       'short JSON',
       () => ({ 'x-service-credential': '{"a":1}' }),
-      /^credential_malformed: .*holds JSON as it is/,
+      /^credential_malformed: .*contains raw JSON/,
     ],
     [
       'an API key',

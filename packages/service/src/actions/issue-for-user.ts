@@ -133,7 +133,7 @@ export function checkHolderKey(holderKey: string): PublicKey {
   const key = parseDidKey(holderKey)
   const fault = key && findKeyFault(key)
   if (key !== undefined && fault === undefined) return key
-  const message = fault ?? 'it is not a sound Ed25519 or P-256 key'
+  const message = fault ?? 'it is not a valid Ed25519 or P-256 key'
   throw new Problem('key_rejected', `holder_key is not accepted: ${message}`, {
     errors: [{ path: 'holder_key', message }],
   })

@@ -16,7 +16,7 @@ export interface KeysRefused {
  */
 export function readOwnKeys(did: string): readonly DidKey[] | KeysRefused {
   const keys = findDidKeys(did)
-  if (keys === undefined) return { fault: 'the DID does not carry a sound Ed25519 or P-256 key' }
+  if (keys === undefined) return { fault: 'the DID does not contain a valid Ed25519 or P-256 key' }
   const fault = keys.map(({ key }) => findKeyFault(key)).find((found) => found !== undefined)
   return fault === undefined ? keys : { fault }
 }
@@ -32,7 +32,7 @@ export function readPinnedKeys(
   const keys: DidKey[] = []
   for (const [at, text] of multikeys.entries()) {
     const key = parseMultikey(text)
-    if (key === undefined) return { fault: 'is not a sound Ed25519 or P-256 key in Multikey form', at }
+    if (key === undefined) return { fault: 'is not a valid Ed25519 or P-256 key in Multikey form', at }
     const fault = findKeyFault(key)
     if (fault !== undefined) return { fault, at }
     keys.push({ id: known.find((state) => state.key === text)?.id ?? text, key })
