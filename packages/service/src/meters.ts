@@ -1,4 +1,4 @@
-import { Counter, Gauge, type Metric, Registry } from 'prom-client'
+import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 
 /**
  * Metrics for Prometheus. Labels are endpoint ids, codes and site ids, never text that a caller can
@@ -57,42 +57,40 @@ interface WebhookGauges {
 
 export function createMeters(): Meters {
   const registry = new Registry()
-  const requests = openTally(registry, 'countersign_requests_total', 'Requests by endpoint and status.', [
+  const counter = <Label extends string>(name: string, help: string, labelNames: readonly Label[]) =>
+    new Counter({ name, help, labelNames, registers: [registry] })
+  const requests = counter('countersign_requests_total', 'Requests by endpoint and status.', [
     'endpoint',
     'status',
   ])
-  const problems = openTally(registry, 'countersign_problems_total', 'Refusals by endpoint and code.', [
+  const problems = counter('countersign_problems_total', 'Refusals by endpoint and code.', [
     'endpoint',
     'code',
   ])
   const verdictHelp =
     'Decisions about what was presented, by site. presented="bearer" shows who still uses tokens.'
-  const verdicts = openTally(registry, 'countersign_verdicts_total', verdictHelp, [
-    'site_id',
-    'presented',
-    'outcome',
-  ])
-  const seconds = openTimings(
-    registry,
-    'countersign_request_seconds',
-    'Time from the request to its answer, by endpoint.',
-    'endpoint',
-  )
-  const attempts = openTally(
-    registry,
+  const verdicts = counter('countersign_verdicts_total', verdictHelp, ['site_id', 'presented', 'outcome'])
+  const durations = new Histogram({
+    name: 'countersign_request_seconds',
+    help: 'Time from the request to its answer, by endpoint.',
+    labelNames: ['endpoint'],
+    buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5],
+    registers: [registry],
+  })
+  const attempts = counter(
     'countersign_webhook_attempts_total',
     'Attempts to send to webhooks, by outcome.',
     ['outcome'],
   )
   const endHelp =
     'Connections to feeds that are over, by reason: slow ones were dropped for not reading, silent ones for not acknowledging.'
-  const streamEnds = openTally(registry, 'countersign_feed_streams_ended_total', endHelp, ['reason'])
+  const streamEnds = counter('countersign_feed_streams_ended_total', endHelp, ['reason'])
   const aheadHelp =
     'Verifiers that asked for entries beyond the end of the log, without a signed head that proves them.'
-  const cursorsAhead = openTally(registry, 'countersign_feed_cursors_ahead_total', aheadHelp, [])
+  const cursorsAhead = counter('countersign_feed_cursors_ahead_total', aheadHelp, [])
   const forgedHelp =
     'Rows of the store that were found with a missing or wrong MAC, or that contradict the log, by table. Anything but 0 is an alarm.'
-  const forged = openTally(registry, 'countersign_store_rows_forged_total', forgedHelp, ['table'])
+  const forged = counter('countersign_store_rows_forged_total', forgedHelp, ['table'])
   /** Metrics that are loaded before they are shown. */
   const refreshing: (() => Promise<void>)[] = []
   const gauge = (name: string, help: string, ask: () => number) =>
@@ -105,12 +103,12 @@ export function createMeters(): Meters {
       },
     })
   return {
-    request(endpoint, status, took) {
-      requests(endpoint, status)
-      seconds(endpoint, took)
+    request(endpoint, status, seconds) {
+      requests.inc({ endpoint, status })
+      durations.observe({ endpoint }, seconds)
     },
-    problem: (endpoint, code) => problems(endpoint, code),
-    verdict: (siteId, presented, outcome) => verdicts(siteId, `${presented} ${outcome}`),
+    problem: (endpoint, code) => problems.inc({ endpoint, code }),
+    verdict: (siteId, presented, outcome) => verdicts.inc({ site_id: siteId, presented, outcome }),
     watchView(ask) {
       gauge(
         'countersign_view_age_seconds',
@@ -123,9 +121,9 @@ export function createMeters(): Meters {
         () => ask().position,
       )
     },
-    cursorAhead: () => cursorsAhead('', ''),
-    rowForged: (table) => forged(table, ''),
-    streamEnded: (why) => streamEnds(why, ''),
+    cursorAhead: () => cursorsAhead.inc(),
+    rowForged: (table) => forged.inc({ table }),
+    streamEnded: (why) => streamEnds.inc({ reason: why }),
     watchFeeds(ask) {
       gauge('countersign_feed_streams', 'Connections of this node that follow a feed.', () => ask().streams)
       gauge(
@@ -156,7 +154,7 @@ export function createMeters(): Meters {
         () => ask().clockDifferenceMs / 1000,
       )
     },
-    webhookAttempt: (outcome) => attempts(outcome, ''),
+    webhookAttempt: (outcome) => attempts.inc({ outcome }),
     watchWebhooks(ask) {
       const plain = (name: string, help: string, labelNames: string[] = []) =>
         new Gauge({ name, help, labelNames, registers: [registry] })
@@ -184,92 +182,5 @@ export function createMeters(): Meters {
       return registry.metrics()
     },
     contentType: registry.contentType,
-  }
-}
-
-/**
- * A counter that is written in a few nanoseconds and handed over when metrics are read. `more` has
- * the labels after the first, as words.
- */
-function openTally(
-  registry: Registry,
-  name: string,
-  help: string,
-  labelNames: string[],
-): (first: string, more: string | number) => void {
-  const counts = new Map<string, Map<string | number, number>>()
-  new Counter({
-    name,
-    help,
-    labelNames,
-    registers: [registry],
-    collect() {
-      this.reset()
-      for (const [first, rest] of counts) {
-        for (const [more, count] of rest) {
-          const values = [first, ...String(more).split(' ')]
-          this.inc(Object.fromEntries(labelNames.map((label, i) => [label, values[i] ?? ''])), count)
-        }
-      }
-    },
-  })
-  return (first, more) => {
-    const rest = counts.get(first)
-    if (rest === undefined) counts.set(first, new Map([[more, 1]]))
-    else rest.set(more, (rest.get(more) ?? 0) + 1)
-  }
-}
-
-const BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5]
-
-/** The same for times: how many were at most so long. */
-function openTimings(
-  registry: Registry,
-  name: string,
-  help: string,
-  label: string,
-): (value: string, seconds: number) => void {
-  const all = new Map<string, { counts: number[]; sum: number; count: number }>()
-  const toValues = ([value, { counts, sum, count }]: [
-    string,
-    { counts: number[]; sum: number; count: number },
-  ]) => {
-    const upTo = BUCKETS.map((le, i) => ({
-      le: String(le),
-      value: counts.slice(0, i + 1).reduce((before, more) => before + more, 0),
-    }))
-    return [
-      ...[...upTo, { le: '+Inf', value: count }].map((bucket) => ({
-        metricName: `${name}_bucket`,
-        labels: { le: bucket.le, [label]: value },
-        value: bucket.value,
-      })),
-      { metricName: `${name}_sum`, labels: { [label]: value }, value: sum },
-      { metricName: `${name}_count`, labels: { [label]: value }, value: count },
-    ]
-  }
-  const metric = {
-    name,
-    get: async () => ({
-      name,
-      help,
-      type: 'histogram',
-      aggregator: 'sum',
-      values: [...all].flatMap(toValues),
-    }),
-  }
-  registry.registerMetric(metric as unknown as Metric)
-
-  return (value, seconds) => {
-    let timings = all.get(value)
-    if (timings === undefined) {
-      timings = { counts: [...BUCKETS, Infinity].map(() => 0), sum: 0, count: 0 }
-      all.set(value, timings)
-    }
-    timings.sum += seconds
-    timings.count++
-    let at = 0
-    while (seconds > (BUCKETS[at] ?? Infinity)) at++
-    timings.counts[at] = (timings.counts[at] ?? 0) + 1
   }
 }
