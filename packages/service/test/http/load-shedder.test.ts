@@ -2,7 +2,7 @@ import { connect, type Socket } from 'node:net'
 import { afterEach, describe, expect, test } from 'vitest'
 import { createReceipt } from '../../src/feed/receipt.ts'
 import type { Routes } from '../../src/routes/all.ts'
-import { propagationBody } from '../../src/routes/propagation-body.ts'
+import { toPropagationBody } from '../../src/routes/shared/propagation-body.ts'
 import { type AppDouble, createAppDouble, SITE } from './app-double.ts'
 
 const gate = { open: () => {}, waiting: Promise.resolve() as Promise<void> }
@@ -18,7 +18,7 @@ const routes = {
   list_verifiers: async () => ({ status: 200, body: { items: [], next_cursor: null } }),
   propagation_receipt: async () => ({
     status: 200,
-    body: { epoch: 'epoch000', seq: 1, ...propagationBody(RECEIPT) },
+    body: { epoch: 'epoch000', seq: 1, ...toPropagationBody(RECEIPT) },
   }),
   list_keys: async () => ({ status: 200, body: { items: [], next_cursor: null } }),
   revoke_token: async () => ({ status: 200, body: { success: true, revoked: false } }),

@@ -4,8 +4,8 @@ import { createSite as create } from '../../actions/create-site.ts'
 import { Problem } from '../../problem.ts'
 import type { Route } from '../../route.ts'
 import type { Site } from '../../store/store.ts'
-import { auditContext } from '../audit-context.ts'
-import { listPage } from '../cursor.ts'
+import { auditContext } from '../shared/audit-context.ts'
+import { loadPage } from '../shared/paging.ts'
 
 export const createSite: Route<'create_site'> = async (request, deps) => {
   if (request.caller.kind !== 'operator')
@@ -25,14 +25,14 @@ export const createSite: Route<'create_site'> = async (request, deps) => {
     },
     auditContext(request, deps),
   )
-  return { status: 201, body: siteBody(site) }
+  return { status: 201, body: toSiteBody(site) }
 }
 
 /** A key of a site sees that site only, as if there were no others. */
 export const listSites: Route<'list_sites'> = async ({ caller, query }, deps) => {
   const own = caller.kind === 'site' ? caller.siteId : undefined
   if (own === undefined && caller.kind !== 'operator') throw new Problem('api_key_forbidden')
-  const body: SitePage = await listPage(
+  const body: SitePage = await loadPage(
     deps.keys,
     { list: `sites ${own ?? '*'}`, limit: query.limit, cursor: query.cursor },
     async (page) => {
@@ -41,13 +41,13 @@ export const listSites: Route<'list_sites'> = async ({ caller, query }, deps) =>
       return site === undefined ? [] : [site]
     },
     ({ siteId }) => siteId,
-    siteBody,
+    toSiteBody,
   )
   return { status: 200, body }
 }
 
 /** A site as it is shown. Its pairwise secret stays where it is. */
-export function siteBody(site: Site): SiteBody {
+export function toSiteBody(site: Site): SiteBody {
   return {
     site_id: site.siteId,
     name: site.name ?? null,

@@ -15,21 +15,21 @@ import { problemWords } from '../../pages/problem-page.ts'
 import { type Texts, texts } from '../../pages/texts.ts'
 import { Problem } from '../../problem.ts'
 import type { Route } from '../../route.ts'
-import { heldBrowser, isCsrfToken } from './browser-cookie.ts'
-import { shownSignIn } from './sign-in.ts'
-import { withWayBack } from './with-way-back.ts'
+import { findBrowserSecret, isCsrfToken } from '../shared/browser-cookie.ts'
+import { withReturnLink } from '../shared/with-return-link.ts'
+import { toSignInPage } from './sign-in.ts'
 
 /** The page's own call: JSON from its script, or a form where no script runs. */
 export const present: Route<'present'> = (request, deps) => {
   const { body, credentialBody } = request
   const { state } = body
   const again = `/auth/sign-in?${new URLSearchParams({ state })}`
-  return withWayBack(
+  return withReturnLink(
     request,
     state,
     deps,
     async () => {
-      const browser = heldBrowser(request, state, deps.config.baseUrl)
+      const browser = findBrowserSecret(request, state, deps.config.baseUrl)
       const isForm = credentialBody === undefined
       if (browser === undefined) throw new Problem('state_invalid')
       if (isForm && !isCsrfToken('csrf_token' in body ? body.csrf_token : undefined, browser))
@@ -96,7 +96,7 @@ async function withPage(thrown: unknown, state: string, browser: string, deps: D
   const opened = await openSignIn(deps, state, browser)
   const { title, next } = detail === NOTHING_CHOSEN ? nothingChosen(texts) : problemWords(code, texts)
   const refusal = { title, next, triesLeft: facts.triesLeft }
-  return new Problem(code, detail, { ...facts, page: shownSignIn(opened, state, deps, refusal) })
+  return new Problem(code, detail, { ...facts, page: toSignInPage(opened, state, deps, refusal) })
 }
 
 const nothingChosen = ({ signIn }: Texts) => ({ title: signIn.nothingChosen, next: signIn.nothingChosenNext })

@@ -8,7 +8,7 @@ export const startSignIn: Route<'start_sign_in'> = async ({ body }, deps) => {
   const state = await begin(body, deps)
   const answer: SignInStarted = {
     state,
-    auth_url: authUrl(state, deps),
+    auth_url: toAuthUrl(state, deps),
     expires_in: limits.sign_in_state_seconds,
   }
   return { status: 201, body: answer }
@@ -17,7 +17,7 @@ export const startSignIn: Route<'start_sign_in'> = async ({ body }, deps) => {
 /** GET: for a plain link. */
 export const startSignInByLink: Route<'start_sign_in_by_link'> = async ({ query }, deps) => ({
   status: 303,
-  headers: { location: authUrl(await begin(query, deps), deps) },
+  headers: { location: toAuthUrl(await begin(query, deps), deps) },
 })
 
 type Wanted = RouteRequest<'start_sign_in'>['body'] | RouteRequest<'start_sign_in_by_link'>['query']
@@ -35,6 +35,6 @@ function begin(
   })
 }
 
-function authUrl(state: string, { config }: Pick<Deps, 'config'>): string {
+function toAuthUrl(state: string, { config }: Pick<Deps, 'config'>): string {
   return `${config.baseUrl}/auth/sign-in?state=${state}`
 }

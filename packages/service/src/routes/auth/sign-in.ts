@@ -5,25 +5,25 @@ import type { Deps } from '../../deps.ts'
 import { signInPage as page, type SignInPage } from '../../pages/sign-in-page.ts'
 import { texts } from '../../pages/texts.ts'
 import type { Route } from '../../route.ts'
-import { bindingCookie, deriveCsrfToken, heldBrowser } from './browser-cookie.ts'
-import { returnUrlWith } from './return-url.ts'
-import { withWayBack } from './with-way-back.ts'
+import { deriveCsrfToken, findBrowserSecret, toBindingCookie } from '../shared/browser-cookie.ts'
+import { toReturnUrl } from '../shared/return-url.ts'
+import { withReturnLink } from '../shared/with-return-link.ts'
 
 /** GET: where auth_url leads. */
 export const signInPage: Route<'sign_in_page'> = async (request, deps) => {
   const { state } = request.query
   const { baseUrl } = deps.config
-  return withWayBack(request, state, deps, async () => {
-    const opened = await openSignIn(deps, state, heldBrowser(request, state, baseUrl))
+  return withReturnLink(request, state, deps, async () => {
+    const opened = await openSignIn(deps, state, findBrowserSecret(request, state, baseUrl))
     requireTriesLeft(opened.signIn)
-    const shown = shownSignIn(opened, state, deps)
-    const cookie = opened.isNew ? { 'set-cookie': bindingCookie(opened.browser, state, baseUrl) } : {}
+    const shown = toSignInPage(opened, state, deps)
+    const cookie = opened.isNew ? { 'set-cookie': toBindingCookie(opened.browser, state, baseUrl) } : {}
     return { ...shown, status: 200, headers: { ...shown.headers, ...cookie } }
   })
 }
 
 /** The page of a sign-in, for the browser that is bound to it. */
-export function shownSignIn(
+export function toSignInPage(
   { signIn, site, browser }: OpenedSignIn,
   state: string,
   { config }: Pick<Deps, 'config'>,
@@ -39,7 +39,7 @@ export function shownSignIn(
     returnUrl: new URL(signIn.returnUrl),
     requestedScope: signIn.requestedScope,
     cancelUrl: `${config.baseUrl}/auth/sdk-callback?${cancel}`,
-    overUrl: returnUrlWith(
+    overUrl: toReturnUrl(
       { returnUrl: signIn.returnUrl, clientState: undefined, outcome: { refused: 'state_invalid' } },
       config.baseUrl,
     ),

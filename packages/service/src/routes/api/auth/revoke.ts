@@ -1,8 +1,8 @@
 import type { TokenRevoked } from '@countersign/core/contract'
 import { revokeToken as revoke } from '../../../actions/revoke-token.ts'
 import type { Route } from '../../../route.ts'
-import { auditContext } from '../../audit-context.ts'
-import { whenApplied } from '../../when-applied.ts'
+import { auditContext } from '../../shared/audit-context.ts'
+import { withPropagation } from '../../shared/with-propagation.ts'
 
 /** RFC 7009: an unknown token is no error. */
 export const revokeToken: Route<'revoke_token'> = async (request, deps) => {
@@ -14,5 +14,5 @@ export const revokeToken: Route<'revoke_token'> = async (request, deps) => {
     auditContext(request, deps),
   )
   const answer: TokenRevoked = { success: true, revoked: entry !== undefined }
-  return whenApplied(request, deps, entry?.siteId, entry, answer)
+  return withPropagation(request, deps, entry?.siteId, entry, answer)
 }

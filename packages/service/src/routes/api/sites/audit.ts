@@ -2,28 +2,28 @@ import { formatTime } from '@countersign/core'
 import type { AuditRow as AuditBody, AuditPage } from '@countersign/core/contract'
 import type { Route } from '../../../route.ts'
 import type { AuditRow } from '../../../store/store.ts'
-import { listPage } from '../../cursor.ts'
-import { siteInPath } from '../../site-in-path.ts'
+import { loadPage } from '../../shared/paging.ts'
+import { requireSiteInPath } from '../../shared/site-access.ts'
 
 export const listAudit: Route<'list_audit'> = async (request, deps) => {
-  const { siteId } = await siteInPath(request, deps)
+  const { siteId } = await requireSiteInPath(request, deps)
   const { limit, cursor } = request.query
-  const body: AuditPage = await listPage(
+  const body: AuditPage = await loadPage(
     deps.keys,
     { list: `audit ${siteId}`, limit, cursor },
     (page) => deps.store.auditRows(siteId, page),
     ({ id }) => id,
-    auditBody,
+    toAuditBody,
   )
   return { status: 200, body }
 }
 
-function auditBody({ id, action, target, detail, context }: AuditRow): AuditBody {
+function toAuditBody({ id, action, target, detail, context }: AuditRow): AuditBody {
   const { outcome, reason, seq } = detail
   return {
     audit_id: id,
     at: formatTime(context.atMs),
-    actor: actorBody(context.actor),
+    actor: toActorBody(context.actor),
     action,
     target: target ?? null,
     outcome: outcome === 'unchanged' || outcome === 'refused' ? outcome : 'done',
@@ -42,7 +42,7 @@ const ACTORS: Readonly<Record<string, AuditBody['actor']['type']>> = {
 }
 
 /** As written by `auditContext`: what kind of actor and, after a colon, which. */
-function actorBody(actor: string): AuditBody['actor'] {
+function toActorBody(actor: string): AuditBody['actor'] {
   const colon = actor.indexOf(':')
   const kind = colon === -1 ? actor : actor.slice(0, colon)
   return { type: ACTORS[kind] ?? 'service', id: colon === -1 ? null : actor.slice(colon + 1) }

@@ -5,19 +5,19 @@ import { credentialState } from '../../../actions/revocation-status.ts'
 import type { Deps } from '../../../deps.ts'
 import type { Route } from '../../../route.ts'
 import type { CredentialRow } from '../../../store/store.ts'
-import { listPage } from '../../cursor.ts'
-import { siteInPath } from '../../site-in-path.ts'
+import { loadPage } from '../../shared/paging.ts'
+import { requireSiteInPath } from '../../shared/site-access.ts'
 
 export const listCredentials: Route<'list_credentials'> = async (request, deps) => {
-  const { siteId } = await siteInPath(request, deps)
+  const { siteId } = await requireSiteInPath(request, deps)
   const { limit, cursor, ppid, status } = request.query
   const nowMs = deps.clock.nowMs()
-  const body: CredentialPage = await listPage(
+  const body: CredentialPage = await loadPage(
     deps.keys,
     { list: `credentials ${siteId}`, limit, cursor },
     (page) => deps.store.credentials(siteId, ppid === undefined ? {} : { ppid }, page),
     ({ credentialId }) => credentialId,
-    (row) => credentialBody(deps, row, nowMs),
+    (row) => toCredentialBody(deps, row, nowMs),
     // By what this node would say of each. The store would have to look through all of a site's
     // credentials for a few that are revoked.
     status === undefined ? undefined : (item) => item.status === status,
@@ -26,7 +26,7 @@ export const listCredentials: Route<'list_credentials'> = async (request, deps) 
   return { status: 200, body }
 }
 
-function credentialBody(deps: Pick<Deps, 'views'>, row: CredentialRow, nowMs: number): KnownCredential {
+function toCredentialBody(deps: Pick<Deps, 'views'>, row: CredentialRow, nowMs: number): KnownCredential {
   const state = credentialState(deps, row, nowMs)
   const revoked = state.status === 'revoked' ? state : undefined
   return {

@@ -4,21 +4,21 @@ import { replayDelivery as replay } from '../../../actions/webhooks.ts'
 import { Problem } from '../../../problem.ts'
 import type { Route } from '../../../route.ts'
 import type { Delivery } from '../../../store/store.ts'
-import { auditContext } from '../../audit-context.ts'
-import { listPage } from '../../cursor.ts'
-import { requireOwnPath } from '../../site-in-path.ts'
+import { auditContext } from '../../shared/audit-context.ts'
+import { loadPage } from '../../shared/paging.ts'
+import { requireOwnPath } from '../../shared/site-access.ts'
 
 export const listDeliveries: Route<'list_deliveries'> = async (request, deps) => {
   const { site_id: siteId, webhook_id: webhookId } = request.params
   requireOwnPath(request.caller, siteId)
   if ((await deps.store.webhook(siteId, webhookId)) === undefined) throw new Problem('not_found')
   const { limit, cursor } = request.query
-  const body: DeliveryPage = await listPage(
+  const body: DeliveryPage = await loadPage(
     deps.keys,
     { list: `deliveries ${webhookId}`, limit, cursor },
     (page) => deps.store.deliveries(siteId, webhookId, page),
     ({ seq }) => String(seq),
-    deliveryBody,
+    toDeliveryBody,
   )
   return { status: 200, body }
 }
@@ -28,11 +28,11 @@ export const replayDelivery: Route<'replay_delivery'> = async (request, deps) =>
   requireOwnPath(caller, params.site_id)
   return {
     status: 202,
-    body: deliveryBody(await replay(deps, params.site_id, params.delivery_id, auditContext(request, deps))),
+    body: toDeliveryBody(await replay(deps, params.site_id, params.delivery_id, auditContext(request, deps))),
   }
 }
 
-function deliveryBody(delivery: Delivery): DeliveryBody {
+function toDeliveryBody(delivery: Delivery): DeliveryBody {
   const {
     deliveryId,
     webhookId,

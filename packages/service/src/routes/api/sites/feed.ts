@@ -2,9 +2,9 @@ import { parseHeadHeader } from '@countersign/core'
 import { headerNames, parseFeedCursor } from '@countersign/core/contract'
 import { Problem } from '../../../problem.ts'
 import type { Route } from '../../../route.ts'
-import { readDeclaredVerifier } from '../../declared-verifier.ts'
-import { requireKeyId } from '../../require-key-id.ts'
-import { requireOwnPath } from '../../site-in-path.ts'
+import { requireDeclaredVerifier } from '../../shared/declared-verifier.ts'
+import { requireKeyId } from '../../shared/require-key-id.ts'
+import { requireOwnPath } from '../../shared/site-access.ts'
 
 /** A proxy must not keep it, change it or wait for more of it. */
 const AS_IT_COMES = { 'cache-control': 'no-store, no-transform', 'x-accel-buffering': 'no' }
@@ -22,7 +22,7 @@ export const feed: Route<'feed'> = async (
     siteId: params.site_id,
     keyId: requireKeyId(caller),
     cursor,
-    verifier: readDeclaredVerifier(lines, query.observe),
+    verifier: requireDeclaredVerifier(lines, query.observe),
     isProxied: PROXY_FIELDS.some((name) => lines(name) !== undefined),
   }
   const { verifierId, take, letGo } = await feeds.open(order).catch((fault: unknown) => {

@@ -10,10 +10,10 @@ import {
 import type { Deps } from '../../../deps.ts'
 import type { Route } from '../../../route.ts'
 import type { Issuer, Page } from '../../../store/store.ts'
-import { auditContext } from '../../audit-context.ts'
-import { fitsCursor, listPage } from '../../cursor.ts'
-import { requireOwnPath, siteInPath } from '../../site-in-path.ts'
-import { whenApplied } from '../../when-applied.ts'
+import { auditContext } from '../../shared/audit-context.ts'
+import { fitsCursor, loadPage } from '../../shared/paging.ts'
+import { requireOwnPath, requireSiteInPath } from '../../shared/site-access.ts'
+import { withPropagation } from '../../shared/with-propagation.ts'
 
 export const addIssuer: Route<'add_issuer'> = async (request, deps) => {
   const { body, caller, params } = request
@@ -30,23 +30,23 @@ export const addIssuer: Route<'add_issuer'> = async (request, deps) => {
     },
     auditContext(request, deps),
   )
-  return { status: 201, body: issuerBody(issuer) }
+  return { status: 201, body: toIssuerBody(issuer) }
 }
 
 export const listIssuers: Route<'list_issuers'> = async (request, deps) => {
-  const { siteId } = await siteInPath(request, deps)
+  const { siteId } = await requireSiteInPath(request, deps)
   const { limit, cursor } = request.query
   const read = async (page: Page) =>
     deps.store.issuers(siteId, {
       ...page,
-      after: page.after && (await issuerNamed(deps, siteId, page.after)),
+      after: page.after && (await requireIssuerByName(deps, siteId, page.after)),
     })
-  const body: IssuerPage = await listPage(
+  const body: IssuerPage = await loadPage(
     deps.keys,
     { list: `issuers ${siteId}`, limit, cursor },
     read,
     cursorName,
-    issuerBody,
+    toIssuerBody,
   )
   return { status: 200, body }
 }
@@ -64,7 +64,7 @@ export const changeIssuer: Route<'change_issuer'> = async (request, deps) => {
     ...(body.label === undefined ? {} : { label: body.label }),
   }
   const changed = await change(deps, params.site_id, params.issuer, changes, auditContext(request, deps))
-  return whenApplied(request, deps, params.site_id, changed.entry, issuerBody(changed))
+  return withPropagation(request, deps, params.site_id, changed.entry, toIssuerBody(changed))
 }
 
 export const changeIssuerKey: Route<'change_issuer_key'> = async (request, deps) => {
@@ -72,10 +72,10 @@ export const changeIssuerKey: Route<'change_issuer_key'> = async (request, deps)
   requireOwnPath(caller, params.site_id)
   const key = { siteId: params.site_id, issuer: params.issuer, keyId: params.key }
   const changed = await changeKey(deps, key, body.status, auditContext(request, deps))
-  return whenApplied(request, deps, params.site_id, changed.entry, issuerBody(changed))
+  return withPropagation(request, deps, params.site_id, changed.entry, toIssuerBody(changed))
 }
 
-function issuerBody(issuer: Issuer): IssuerBody {
+function toIssuerBody(issuer: Issuer): IssuerBody {
   return {
     issuer: issuer.issuer,
     keys: issuer.keys.map((key) => ({ ...key })),
@@ -101,7 +101,11 @@ function cursorName({ issuer }: Issuer): string {
  * Issuers are never deleted, so the one behind a digest is still there. Such DIDs are rare enough
  * to look through all for them.
  */
-async function issuerNamed({ store }: Pick<Deps, 'store'>, siteId: SiteId, name: string): Promise<string> {
+async function requireIssuerByName(
+  { store }: Pick<Deps, 'store'>,
+  siteId: SiteId,
+  name: string,
+): Promise<string> {
   if (!name.startsWith(DIGEST)) return name
   for (let after: string | undefined; ; ) {
     const issuers = await store.issuers(siteId, { after, limit: SEARCH_PAGE })

@@ -3,9 +3,9 @@ import type { ApiKey as ApiKeyBody, ApiKeyPage, CreatedKey } from '@countersign/
 import { createApiKey, deleteApiKey } from '../../../actions/api-keys.ts'
 import type { Route } from '../../../route.ts'
 import type { ApiKey } from '../../../store/store.ts'
-import { auditContext } from '../../audit-context.ts'
-import { listPage } from '../../cursor.ts'
-import { requireOwnPath, siteInPath } from '../../site-in-path.ts'
+import { auditContext } from '../../shared/audit-context.ts'
+import { loadPage } from '../../shared/paging.ts'
+import { requireOwnPath, requireSiteInPath } from '../../shared/site-access.ts'
 
 /** The only answer that ever holds the key itself. */
 export const createKey: Route<'create_key'> = async (request, deps) => {
@@ -26,15 +26,15 @@ export const createKey: Route<'create_key'> = async (request, deps) => {
 }
 
 export const listKeys: Route<'list_keys'> = async (request, deps) => {
-  const { siteId } = await siteInPath(request, deps)
+  const { siteId } = await requireSiteInPath(request, deps)
   const { limit, cursor } = request.query
   const read = (page: Parameters<typeof deps.store.apiKeys>[1]) => deps.store.apiKeys(siteId, page)
-  const body: ApiKeyPage = await listPage(
+  const body: ApiKeyPage = await loadPage(
     deps.keys,
     { list: `keys ${siteId}`, limit, cursor },
     read,
     ({ keyId }) => keyId,
-    apiKeyBody,
+    toApiKeyBody,
   )
   return { status: 200, body }
 }
@@ -46,7 +46,7 @@ export const deleteKey: Route<'delete_key'> = async (request, deps) => {
   return { status: 204 }
 }
 
-function apiKeyBody(key: ApiKey): ApiKeyBody {
+function toApiKeyBody(key: ApiKey): ApiKeyBody {
   return {
     key_id: key.keyId,
     permissions: [...key.permissions],

@@ -1,12 +1,12 @@
 import { changeSite as change } from '../../../actions/change-site.ts'
 import type { Route } from '../../../route.ts'
 import type { SiteChanges } from '../../../store/store.ts'
-import { auditContext } from '../../audit-context.ts'
-import { requireOwnPath, siteInPath } from '../../site-in-path.ts'
-import { siteBody } from '../sites.ts'
+import { auditContext } from '../../shared/audit-context.ts'
+import { requireOwnPath, requireSiteInPath } from '../../shared/site-access.ts'
+import { toSiteBody } from '../sites.ts'
 
 export const readSite: Route<'read_site'> = async (request, deps) => {
-  return { status: 200, body: siteBody(await siteInPath(request, deps)) }
+  return { status: 200, body: toSiteBody(await requireSiteInPath(request, deps)) }
 }
 
 export const changeSite: Route<'change_site'> = async (request, deps) => {
@@ -27,6 +27,6 @@ export const changeSite: Route<'change_site'> = async (request, deps) => {
   }
   return {
     status: 200,
-    body: siteBody(await change(deps, params.site_id, changes, auditContext(request, deps))),
+    body: toSiteBody(await change(deps, params.site_id, changes, auditContext(request, deps))),
   }
 }

@@ -1,7 +1,7 @@
 import type { Route } from '../../../route.ts'
-import { readDeclaredVerifier } from '../../declared-verifier.ts'
-import { requireKeyId } from '../../require-key-id.ts'
-import { requireOwnPath } from '../../site-in-path.ts'
+import { requireDeclaredVerifier } from '../../shared/declared-verifier.ts'
+import { requireKeyId } from '../../shared/require-key-id.ts'
+import { requireOwnPath } from '../../shared/site-access.ts'
 
 /** Lines are written as they are read: a snapshot may be larger than all memory. */
 export const snapshot: Route<'snapshot'> = async ({ caller, params, query, lines }, { snapshots }) => {
@@ -9,7 +9,7 @@ export const snapshot: Route<'snapshot'> = async ({ caller, params, query, lines
   const order = {
     siteId: params.site_id,
     keyId: requireKeyId(caller),
-    verifier: readDeclaredVerifier(lines, query.observe),
+    verifier: requireDeclaredVerifier(lines, query.observe),
   }
   return { status: 200, stream: { kind: 'pieces', ...(await snapshots.take(order)) } }
 }

@@ -3,26 +3,26 @@ import type { IssuedToken, TokenPage } from '@countersign/core/contract'
 import { tokenStatus } from '../../../actions/token-status.ts'
 import type { Route } from '../../../route.ts'
 import type { TokenRow } from '../../../store/store.ts'
-import { listPage } from '../../cursor.ts'
-import { siteInPath } from '../../site-in-path.ts'
+import { loadPage } from '../../shared/paging.ts'
+import { requireSiteInPath } from '../../shared/site-access.ts'
 
 export const listTokens: Route<'list_tokens'> = async (request, deps) => {
-  const { siteId } = await siteInPath(request, deps)
+  const { siteId } = await requireSiteInPath(request, deps)
   const { limit, cursor, ppid } = request.query
   const nowMs = deps.clock.nowMs()
-  const page = await listPage(
+  const page = await loadPage(
     deps.keys,
     { list: `tokens ${siteId}`, limit, cursor },
     (wanted) => deps.store.tokens(siteId, ppid === undefined ? {} : { ppid }, wanted),
     ({ jti }) => jti,
-    async (row) => tokenBody(row, await tokenStatus(deps, row, nowMs)),
+    async (row) => toTokenBody(row, await tokenStatus(deps, row, nowMs)),
   )
   const body: TokenPage = { ...page, items: await Promise.all(page.items) }
   return { status: 200, body }
 }
 
 /** The token itself was shown once, at the exchange; not even its hash is of use to a list. */
-function tokenBody(row: TokenRow, status: IssuedToken['status']): IssuedToken {
+function toTokenBody(row: TokenRow, status: IssuedToken['status']): IssuedToken {
   const [credential] = row.chain
   if (credential === undefined) throw new Error('a token without a credential')
   return {

@@ -4,23 +4,23 @@ import { isConnected, isSilent } from '../../../feed/receipt.ts'
 import type { VerifierClocks } from '../../../feed/verifier-clocks.ts'
 import type { ConnectedVerifiers } from '../../../feed/verifiers.ts'
 import type { Route } from '../../../route.ts'
-import { auditContext } from '../../audit-context.ts'
-import { listPage } from '../../cursor.ts'
-import { requireKeyId } from '../../require-key-id.ts'
-import { siteInPath } from '../../site-in-path.ts'
+import { auditContext } from '../../shared/audit-context.ts'
+import { loadPage } from '../../shared/paging.ts'
+import { requireKeyId } from '../../shared/require-key-id.ts'
+import { requireSiteInPath } from '../../shared/site-access.ts'
 
 export const dismissVerifier: Route<'dismiss_verifier'> = async (request, deps) => {
-  const { siteId } = await siteInPath(request, deps)
+  const { siteId } = await requireSiteInPath(request, deps)
   await deps.verifiers.dismiss(siteId, request.params.instance_id, auditContext(request, deps))
   return { status: 204 }
 }
 
 /** The verifiers that are connected now, so each page is of its own moment. */
 export const listVerifiers: Route<'list_verifiers'> = async (request, deps) => {
-  const { siteId } = await siteInPath(request, deps)
+  const { siteId } = await requireSiteInPath(request, deps)
   const { limit, cursor } = request.query
   const headSeq = deps.views.view(siteId)?.head.seq ?? 0
-  const body: VerifierPage = await listPage(
+  const body: VerifierPage = await loadPage(
     deps.keys,
     { list: `verifiers ${siteId}`, limit, cursor },
     async ({ after = '', limit: rows }) => {

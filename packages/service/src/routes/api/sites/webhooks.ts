@@ -12,9 +12,9 @@ import {
 } from '../../../actions/webhooks.ts'
 import type { Route } from '../../../route.ts'
 import type { Webhook } from '../../../store/store.ts'
-import { auditContext } from '../../audit-context.ts'
-import { listPage } from '../../cursor.ts'
-import { requireOwnPath, siteInPath } from '../../site-in-path.ts'
+import { auditContext } from '../../shared/audit-context.ts'
+import { loadPage } from '../../shared/paging.ts'
+import { requireOwnPath, requireSiteInPath } from '../../shared/site-access.ts'
 
 export const createWebhook: Route<'create_webhook'> = async (request, deps) => {
   const { body, caller, params } = request
@@ -29,14 +29,14 @@ export const createWebhook: Route<'create_webhook'> = async (request, deps) => {
 }
 
 export const listWebhooks: Route<'list_webhooks'> = async (request, deps) => {
-  const { siteId } = await siteInPath(request, deps)
+  const { siteId } = await requireSiteInPath(request, deps)
   const { limit, cursor } = request.query
-  const body: WebhookPage = await listPage(
+  const body: WebhookPage = await loadPage(
     deps.keys,
     { list: `webhooks ${siteId}`, limit, cursor },
     (page) => deps.store.webhooks(siteId, page),
     ({ webhookId }) => webhookId,
-    webhookBody,
+    toWebhookBody,
   )
   return { status: 200, body }
 }
@@ -65,7 +65,7 @@ export const rotateWebhookSecret: Route<'rotate_webhook_secret'> = async (reques
   return { status: 200, body }
 }
 
-function webhookBody({ webhookId, url, kinds, status, createdAtMs }: Webhook): WebhookBody {
+function toWebhookBody({ webhookId, url, kinds, status, createdAtMs }: Webhook): WebhookBody {
   return {
     webhook_id: webhookId,
     url,

@@ -3,7 +3,7 @@ import type { IssuedCredential } from '@countersign/core/contract'
 import { type IssueOrder, issueForUser } from '../../../actions/issue-for-user.ts'
 import { Problem } from '../../../problem.ts'
 import type { Route, RouteRequest } from '../../../route.ts'
-import { auditContext } from '../../audit-context.ts'
+import { auditContext } from '../../shared/audit-context.ts'
 
 export const issueCredential: Route<'issue_credential'> = async (request, deps) => {
   const { body } = request

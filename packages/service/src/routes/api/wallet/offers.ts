@@ -1,7 +1,7 @@
 import { limits, type Offer } from '@countersign/core/contract'
 import { createOffer as create } from '../../../actions/offers.ts'
 import type { Route } from '../../../route.ts'
-import { auditContext } from '../../audit-context.ts'
+import { auditContext } from '../../shared/audit-context.ts'
 import { requireOwnGrant, toUser } from './credentials.ts'
 
 /** The code stands behind the #, where no server and no log ever sees it. */

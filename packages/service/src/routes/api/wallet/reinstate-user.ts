@@ -2,8 +2,8 @@ import { formatTime } from '@countersign/core'
 import type { Reinstatement } from '@countersign/core/contract'
 import { reinstateUser as reinstate } from '../../../actions/reinstate-user.ts'
 import type { Route } from '../../../route.ts'
-import { auditContext } from '../../audit-context.ts'
-import { requireOwnSite } from '../../revoker.ts'
+import { auditContext } from '../../shared/audit-context.ts'
+import { requireOwnSite } from '../../shared/require-revoker.ts'
 
 export const reinstateUser: Route<'reinstate_user'> = async (request, deps) => {
   const { ppid, site_id: siteId, reason } = request.body

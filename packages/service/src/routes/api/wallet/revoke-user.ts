@@ -1,7 +1,7 @@
 import { revokeUser as revoke } from '../../../actions/revoke-user.ts'
 import type { Route } from '../../../route.ts'
-import { revocationAnswer } from '../../revocation-answer.ts'
-import { requireRevoker } from '../../revoker.ts'
+import { answerRevocation } from '../../shared/answer-revocation.ts'
+import { requireRevoker } from '../../shared/require-revoker.ts'
 
 /**
  * With a key of the site, or by the user with a root credential: a delegated one may not turn
@@ -15,7 +15,7 @@ export const revokeUser: Route<'revoke_user'> = async (request, deps) => {
     siteId,
     ({ subject, credential }) => subject.ppid === ppid && credential.parent === undefined,
   )
-  return revocationAnswer(
+  return answerRevocation(
     request,
     deps,
     siteId,

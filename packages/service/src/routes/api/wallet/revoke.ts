@@ -1,8 +1,8 @@
 import { isKnownCredential } from '../../../access/is-known-credential.ts'
 import { revokeCredential as revoke } from '../../../actions/revoke-credential.ts'
 import type { Route } from '../../../route.ts'
-import { revocationAnswer } from '../../revocation-answer.ts'
-import { requireRevoker } from '../../revoker.ts'
+import { answerRevocation } from '../../shared/answer-revocation.ts'
+import { requireRevoker } from '../../shared/require-revoker.ts'
 
 /** With a key of the site, or with that very credential, delegated or not. */
 export const revokeCredential: Route<'revoke_credential'> = async (request, deps) => {
@@ -13,7 +13,7 @@ export const revokeCredential: Route<'revoke_credential'> = async (request, deps
     siteId,
     async (allow) => allow.subject.credentialId === credentialId && (await isKnownCredential(deps, allow)),
   )
-  return revocationAnswer(
+  return answerRevocation(
     request,
     deps,
     siteId,

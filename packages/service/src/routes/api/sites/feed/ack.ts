@@ -2,8 +2,8 @@ import { parseTime } from '@countersign/core'
 import { headerNames } from '@countersign/core/contract'
 import { acknowledge as note } from '../../../../actions/acknowledge.ts'
 import type { Route } from '../../../../route.ts'
-import { requireKeyId } from '../../../require-key-id.ts'
-import { requireOwnPath } from '../../../site-in-path.ts'
+import { requireKeyId } from '../../../shared/require-key-id.ts'
+import { requireOwnPath } from '../../../shared/site-access.ts'
 
 export const acknowledge: Route<'acknowledge'> = async ({ caller, params, body, lines }, deps) => {
   requireOwnPath(caller, params.site_id)

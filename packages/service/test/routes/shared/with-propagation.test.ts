@@ -1,9 +1,9 @@
 import type { SiteId } from '@countersign/core'
 import { expect, it } from 'vitest'
-import type { Deps } from '../../src/deps.ts'
-import { whenApplied } from '../../src/routes/when-applied.ts'
-import { quiet } from '../log/log-double.ts'
-import { anonymous, keyOf } from '../node.ts'
+import type { Deps } from '../../../src/deps.ts'
+import { withPropagation } from '../../../src/routes/shared/with-propagation.ts'
+import { quiet } from '../../log/log-double.ts'
+import { anonymous, keyOf } from '../../node.ts'
 
 const SITE = 'a.example' as SiteId
 const entry = { epoch: 'epoch000', seq: 4, atMs: 0 }
@@ -35,7 +35,7 @@ const deps = {
 it('tells a key of the site who lags behind, and a holder only how many (I-20)', async () => {
   const [byKey, byHolder] = await Promise.all(
     [keyOf(SITE), anonymous].map((caller) =>
-      whenApplied({ preferWaitSeconds: 3, prefersDeniedEverywhere: false, caller }, deps, SITE, entry, {
+      withPropagation({ preferWaitSeconds: 3, prefersDeniedEverywhere: false, caller }, deps, SITE, entry, {
         success: true,
       }),
     ),
@@ -74,7 +74,7 @@ it('asks no verifier when the caller does not want to wait, or there is nothing 
   } as unknown as Deps
   const plain = { status: 200, body: { success: true } }
   expect(
-    await whenApplied(
+    await withPropagation(
       { preferWaitSeconds: undefined, prefersDeniedEverywhere: false, caller: anonymous },
       unasked,
       SITE,
@@ -83,7 +83,7 @@ it('asks no verifier when the caller does not want to wait, or there is nothing 
     ),
   ).toEqual(plain)
   expect(
-    await whenApplied(
+    await withPropagation(
       { preferWaitSeconds: 3, prefersDeniedEverywhere: false, caller: anonymous },
       unasked,
       SITE,

@@ -1,13 +1,13 @@
 import { formatTime, type SiteId } from '@countersign/core'
 import type { Revocation, RevocationType } from '@countersign/core/contract'
-import type { RouteAnswer } from '../answer.ts'
-import type { Deps } from '../deps.ts'
-import type { RouteRequest } from '../route.ts'
-import type { Revoked } from '../store/store.ts'
-import { whenApplied } from './when-applied.ts'
+import type { RouteAnswer } from '../../answer.ts'
+import type { Deps } from '../../deps.ts'
+import type { RouteRequest } from '../../route.ts'
+import type { Revoked } from '../../store/store.ts'
+import { withPropagation } from './with-propagation.ts'
 
-/** What is answered to a revocation of whatever type, when the caller wants it. */
-export function revocationAnswer(
+/** The answer to a revocation of any type, after the wait that the caller prefers. */
+export function answerRevocation(
   request: Pick<RouteRequest, 'preferWaitSeconds' | 'prefersDeniedEverywhere' | 'caller'>,
   deps: Pick<Deps, 'verifiers' | 'log'>,
   siteId: SiteId,
@@ -25,7 +25,7 @@ export function revocationAnswer(
     epoch: revoked.epoch,
     seq: revoked.seq,
   }
-  return whenApplied(
+  return withPropagation(
     request,
     deps,
     siteId,

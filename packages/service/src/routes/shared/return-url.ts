@@ -1,16 +1,14 @@
 import { problems } from '@countersign/core/contract'
 import type { FinishedSignIn } from '../../actions/finish-sign-in.ts'
 
-/**
- * The registered URL as it stands, byte for byte, and behind it the outcome for the integration.
- */
-export function returnUrlWith({ returnUrl, clientState, outcome }: FinishedSignIn, baseUrl: string): string {
-  const told =
+/** The registered URL, unchanged, with the outcome for the integration as parameters. */
+export function toReturnUrl({ returnUrl, clientState, outcome }: FinishedSignIn, baseUrl: string): string {
+  const result =
     'code' in outcome
       ? { code: outcome.code }
       : { error: outcome.refused, error_description: toReason(outcome.refused) }
   const parameters = new URLSearchParams({
-    ...told,
+    ...result,
     ...(clientState === undefined ? {} : { state: clientState }),
     iss: baseUrl,
   })

@@ -1,19 +1,19 @@
 import { problems } from '@countersign/core/contract'
-import { findWayBack } from '../../actions/find-way-back.ts'
+import { findReturnLink } from '../../actions/find-return-link.ts'
 import type { Deps } from '../../deps.ts'
 import { acceptsPage } from '../../pages/accepts-page.ts'
 import { problemPage } from '../../pages/problem-page.ts'
 import { texts } from '../../pages/texts.ts'
 import { Problem } from '../../problem.ts'
 import type { RouteRequest } from '../../route.ts'
-import { returnUrlWith } from './return-url.ts'
+import { toReturnUrl } from './return-url.ts'
 
 /**
- * Runs a step of a sign-in. When it is refused, the page that a browser is shown has a button to
- * the registered address of the site. The integration is told the code as `error`, without its own
- * state: this may be another browser than the one that began.
+ * Runs a step of a sign-in. When the step is rejected, the page for a browser has a button to the
+ * registered address of the site. That address gets the code as `error`, without the state of the
+ * integration: this may be another browser than the one that started.
  */
-export async function withWayBack<T>(
+export async function withReturnLink<T>(
   { lines, requestId }: Pick<RouteRequest, 'lines' | 'requestId'>,
   state: string,
   deps: Deps,
@@ -26,9 +26,9 @@ export async function withWayBack<T>(
   } catch (thrown) {
     if (!(thrown instanceof Problem) || thrown.facts.page !== undefined || !acceptsPage(lines)) throw thrown
     const { code, detail, facts } = thrown
-    const found = await findWayBack(deps, state)
+    const found = await findReturnLink(deps, state)
     if (found === undefined) throw thrown
-    const href = returnUrlWith(
+    const href = toReturnUrl(
       { returnUrl: found.returnUrl, clientState: undefined, outcome: { refused: code } },
       deps.config.baseUrl,
     )

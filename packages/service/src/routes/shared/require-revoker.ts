@@ -1,9 +1,9 @@
 import { type AllowCredential, CREDENTIAL_HEADER, type SiteId } from '@countersign/core'
-import { guard } from '../access/guard.ts'
-import type { Deps } from '../deps.ts'
-import { Problem } from '../problem.ts'
-import type { RouteRequest } from '../route.ts'
-import type { AuditContext } from '../store/store.ts'
+import { guard } from '../../access/guard.ts'
+import type { Deps } from '../../deps.ts'
+import { Problem } from '../../problem.ts'
+import type { RouteRequest } from '../../route.ts'
+import type { AuditContext } from '../../store/store.ts'
 import { auditContext } from './audit-context.ts'
 
 type RevokerRequest = Pick<
@@ -12,9 +12,8 @@ type RevokerRequest = Pick<
 >
 
 /**
- * Who may revoke at this site: the operator, a key of the site, or the holder of a credential that
- * `isOwn` finds to be the very one. Throws the Problem for every other caller; a site that is not
- * the key's looks like one that does not exist.
+ * The audit context of a caller that may revoke at this site: the operator, a key of the site, or
+ * the holder of a credential that `isOwn` accepts. Throws a Problem for every other caller.
  */
 export async function requireRevoker(
   request: RevokerRequest,
@@ -45,7 +44,7 @@ export async function requireRevoker(
   return auditContext(request, deps, allow)
 }
 
-/** That the key is one of this site, or the operator's and the site exists. */
+/** Throws unless the key belongs to this site, or to the operator and the site exists. */
 export async function requireOwnSite(
   { caller }: Pick<RouteRequest, 'caller'>,
   { views, store }: Deps,
@@ -53,7 +52,7 @@ export async function requireOwnSite(
 ): Promise<void> {
   if (caller.kind === 'site' && caller.siteId === siteId) return
   if (caller.kind !== 'operator') throw forbidden()
-  // Another node may have made it just now.
+  // Another node may have created it a moment ago.
   const isKnown = views.view(siteId) !== undefined || (await store.site(siteId)) !== undefined
   if (!isKnown) throw new Problem('site_unknown')
 }

@@ -1,9 +1,9 @@
 import { formatTime } from '@countersign/core'
 import { limits, type Propagation } from '@countersign/core/contract'
-import type { Receipt, VerifierReport } from '../feed/receipt.ts'
+import type { Receipt, VerifierReport } from '../../feed/receipt.ts'
 
-/** A receipt as JSON; long lists are cut. */
-export function propagationBody(receipt: Receipt): Propagation {
+/** A receipt as JSON. Long lists are truncated. */
+export function toPropagationBody(receipt: Receipt): Propagation {
   const {
     connected,
     acknowledged,
@@ -21,18 +21,18 @@ export function propagationBody(receipt: Receipt): Propagation {
     committed_at: formatTime(committedAtMs),
     denied_everywhere_at: toTime(deniedEverywhereAtMs),
     denied_at_latest: formatTime(Math.ceil(deniedAtLatestMs)),
-    laggards: listed(receipt.laggards, ({ seq }) => ({ seq })),
-    verifiers: listed(receipt.verifiers, ({ state, seq, acknowledgedAtMs, rejectsFromMs }) => ({
+    laggards: toReports(receipt.laggards, ({ seq }) => ({ seq })),
+    verifiers: toReports(receipt.verifiers, ({ state, seq, acknowledgedAtMs, rejectsFromMs }) => ({
       state,
       seq,
       acknowledged_at: toTime(acknowledgedAtMs),
       rejects_from: toTime(rejectsFromMs),
     })),
-    exceptions: listed(receipt.exceptions, () => ({ reason: 'fails_open' })),
+    exceptions: toReports(receipt.exceptions, () => ({ reason: 'fails_open' })),
   }
 }
 
-function listed<Members extends object>(
+function toReports<Members extends object>(
   reports: readonly VerifierReport[],
   members: (report: VerifierReport) => Members,
 ) {

@@ -1,14 +1,13 @@
 import { headerNames } from '@countersign/core/contract'
-import type { DeclaredVerifier } from '../feed/feeds.ts'
-import { Problem } from '../problem.ts'
-import type { RouteRequest } from '../route.ts'
+import type { DeclaredVerifier } from '../../feed/feeds.ts'
+import { Problem } from '../../problem.ts'
+import type { RouteRequest } from '../../route.ts'
 
 /**
- * What a reader of signed heads says of itself. Throws `validation_failed` for an instance without
- * its bound and for a promise without an instance: a lease that was half declared would make
- * receipts wrong.
+ * How a verifier describes itself in its headers. Throws `validation_failed` when the instance or
+ * its maximum staleness is missing: receipts would be wrong with half of a declaration.
  */
-export function readDeclaredVerifier(
+export function requireDeclaredVerifier(
   lines: RouteRequest['lines'],
   observe: '1' | undefined,
 ): DeclaredVerifier {

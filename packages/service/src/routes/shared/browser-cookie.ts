@@ -15,22 +15,22 @@ function cookieName(state: string, baseUrl: string): string {
 }
 
 /**
- * What binds this browser, as it brought it; undefined when there is none, more than one, or
- * something that we never gave out.
+ * The secret that binds this browser to the sign-in, from its cookie. Undefined when there is none,
+ * more than one, or one that this service cannot have set.
  */
-export function heldBrowser({ lines }: Lines, state: string, baseUrl: string): string | undefined {
+export function findBrowserSecret({ lines }: Lines, state: string, baseUrl: string): string | undefined {
   const start = `${cookieName(state, baseUrl)}=`
   const pairs = (lines('cookie') ?? []).flatMap((line) => line.split(';').map((pair) => pair.trim()))
   const [found, more] = pairs.filter((pair) => pair.startsWith(start)).map((pair) => pair.slice(start.length))
   return more === undefined && found !== undefined && /^[A-Za-z0-9_-]{43}$/.test(found) ? found : undefined
 }
 
-export function bindingCookie(browser: string, state: string, baseUrl: string): string {
+export function toBindingCookie(browser: string, state: string, baseUrl: string): string {
   return cookie(browser, limits.sign_in_state_seconds, state, baseUrl)
 }
 
-/** Takes it back when the sign-in is over. */
-export function endedCookie(state: string, baseUrl: string): string {
+/** Deletes the cookie when the sign-in is over. */
+export function toExpiredCookie(state: string, baseUrl: string): string {
   return cookie('', 0, state, baseUrl)
 }
 
@@ -44,8 +44,8 @@ function isSecure(baseUrl: string): boolean {
 }
 
 /**
- * Proves that a form comes from the page that was shown to this browser: no other party can know
- * what the browser is bound by.
+ * Proves that a form comes from the page that this browser loaded: no other party knows the secret
+ * of the browser.
  */
 export function deriveCsrfToken(browser: string): string {
   return secretSha256(`form ${browser}`)

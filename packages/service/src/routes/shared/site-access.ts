@@ -1,14 +1,14 @@
 import type { SiteId } from '@countersign/core'
-import type { Caller } from '../answer.ts'
-import type { Deps } from '../deps.ts'
-import { Problem } from '../problem.ts'
-import type { Site } from '../store/store.ts'
+import type { Caller } from '../../answer.ts'
+import type { Deps } from '../../deps.ts'
+import { Problem } from '../../problem.ts'
+import type { Site } from '../../store/store.ts'
 
 /**
- * The site that a path names. One that is not the caller's, and one that does not exist, are
- * `not_found` alike.
+ * The site in the path. Throws `not_found` when it does not exist and when it is not the caller's,
+ * so that callers cannot tell one from the other.
  */
-export async function siteInPath(
+export async function requireSiteInPath(
   { caller, params }: { readonly caller: Caller; readonly params: { readonly site_id: SiteId } },
   { store }: Pick<Deps, 'store'>,
 ): Promise<Site> {
@@ -18,7 +18,7 @@ export async function siteInPath(
   return site
 }
 
-/** The same without asking whether there is such a site, where whatever comes next will tell. */
+/** The same without a look at the store, for actions that check whether the site exists. */
 export function requireOwnPath(caller: Caller, siteId: SiteId): void {
   const isOwn = caller.kind === 'operator' || (caller.kind === 'site' && caller.siteId === siteId)
   if (!isOwn) throw new Problem('not_found')

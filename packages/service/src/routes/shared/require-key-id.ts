@@ -1,4 +1,4 @@
-import type { Caller } from '../answer.ts'
+import type { Caller } from '../../answer.ts'
 
 /** The API key of the caller, at endpoints that require one. */
 export function requireKeyId(caller: Caller): string {

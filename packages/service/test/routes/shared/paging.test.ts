@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { limits } from '@countersign/core/contract'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { cursorText, listPage, parseCursor } from '../../src/routes/cursor.ts'
-import { createSealer } from '../../src/sealing/sealer.ts'
+import { createCursor, loadPage, parseCursor } from '../../../src/routes/shared/paging.ts'
+import { createSealer } from '../../../src/sealing/sealer.ts'
 
 const keys = createSealer(randomBytes(32))
 
@@ -11,7 +11,7 @@ describe('cursors', () => {
   it('name a row again, whatever it is called, and fit the grammar', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme', minLength: 1, maxLength: 40 }), (name) => {
-        const cursor = cursorText(keys, 'list', name)
+        const cursor = createCursor(keys, 'list', name)
         expect(cursor).toMatch(new RegExp(`^[A-Za-z0-9_-]{1,${limits.cursor_chars_max}}$`))
         expect(parseCursor(keys, 'list', cursor)).toBe(name)
       }),
@@ -19,13 +19,13 @@ describe('cursors', () => {
   })
 
   it('are good for their own list only, and under their own master key', () => {
-    const cursor = cursorText(keys, 'issuers a.example', 'x')
+    const cursor = createCursor(keys, 'issuers a.example', 'x')
     expect(parseCursor(keys, 'issuers b.example', cursor)).toBeUndefined()
     expect(parseCursor(createSealer(randomBytes(32)), 'issuers a.example', cursor)).toBeUndefined()
   })
 
   it('cannot be made up or changed', () => {
-    const cursor = cursorText(keys, 'list', 'row_1')
+    const cursor = createCursor(keys, 'list', 'row_1')
     for (let i = 0; i < cursor.length; i++) {
       const other = cursor[i] === 'A' ? 'B' : 'A'
       expect(parseCursor(keys, 'list', cursor.slice(0, i) + other + cursor.slice(i + 1))).toBeUndefined()
@@ -45,17 +45,17 @@ describe('cursors', () => {
 
   it('take names as long as fit, and no longer', () => {
     const longest = 'x'.repeat(368)
-    expect(cursorText(keys, 'list', longest).length).toBe(limits.cursor_chars_max)
-    expect(() => cursorText(keys, 'list', `${longest}x`)).toThrow()
+    expect(createCursor(keys, 'list', longest).length).toBe(limits.cursor_chars_max)
+    expect(() => createCursor(keys, 'list', `${longest}x`)).toThrow()
   })
 })
 
-describe('listPage', () => {
+describe('loadPage', () => {
   const names = Array.from({ length: 7 }, (_, i) => `row_${i}`)
   const read = async ({ after, limit }: { after: string | undefined; limit: number }) =>
     names.filter((name) => after === undefined || name > after).slice(0, limit)
   const ask = (limit: number, cursor?: string) =>
-    listPage(
+    loadPage(
       keys,
       { list: 'list', limit, cursor },
       read,
@@ -86,7 +86,7 @@ describe('listPage', () => {
       const seen: string[] = []
       const asked: number[] = []
       for (let cursor: string | null | undefined; cursor !== null; ) {
-        const page: Awaited<ReturnType<typeof ask>> = await listPage(
+        const page: Awaited<ReturnType<typeof ask>> = await loadPage(
           keys,
           { list: 'list', limit, cursor },
           async (page) => {
@@ -107,7 +107,7 @@ describe('listPage', () => {
   })
 
   it('refuses a cursor that is not of this list', async () => {
-    await expect(ask(2, cursorText(keys, 'other', 'row_1'))).rejects.toMatchObject({
+    await expect(ask(2, createCursor(keys, 'other', 'row_1'))).rejects.toMatchObject({
       code: 'cursor_malformed',
     })
     await expect(ask(2, 'AAAA')).rejects.toMatchObject({ code: 'cursor_malformed' })
